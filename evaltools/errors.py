@@ -1,0 +1,119 @@
+"""Problems found in input files: one record a problem, one collector a command, one exception."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+Severity = Literal["error", "warning"]
+OnError = Literal["fail", "skip"]
+
+KEPT_PER_CODE = 20
+"""How many problems of one code keep their place and text; the rest are only counted."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing wrong with the input.
+
+    `code` is a short stable name (`bad-json`, `duplicate-id`), `line` the 1-based line of `file`
+    (None where the file as a whole is meant), `field` the path inside the record, `message` what was
+    found and what was expected, `id` the record's own identifier where it is known.
+    """
+
+    severity: Severity
+    code: str
+    message: str
+    file: str = ""
+    line: int | None = None
+    field: str = ""
+    id: str = ""
+
+    def __str__(self) -> str:
+        place = self.file + (f":{self.line}" if self.line is not None else "")
+        parts = [p for p in (place, self.id, self.field) if p]
+        return f"{self.severity}: {': '.join([*parts, self.message])} [{self.code}]"
+
+
+class InputError(Exception):
+    """Input that cannot be used. `problems` holds every one found; the commands exit with status 3."""
+
+    def __init__(self, problems: Iterable[Problem]):
+        self.problems = tuple(problems)
+        super().__init__("\n".join(map(str, self.problems)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.problems,))
+
+
+class UsageError(Exception):
+    """A command or a call that makes no sense (names that clash, an unknown metric); exit status 2."""
+
+
+@dataclass
+class Problems:
+    """Collects the problems of one command.
+
+    With `on_error="fail"` every error counts against the input and `raise_if_failed` raises them
+    together; with `"skip"` the record in question is left out, counted and reported.
+    A file that cannot be read at all is fatal under both.
+    """
+
+    on_error: OnError = "fail"
+    kept: list[Problem] = field(default_factory=list)
+    counts: Counter[tuple[Severity, str]] = field(default_factory=Counter)
+
+    def add(self, problem: Problem) -> None:
+        key = (problem.severity, problem.code)
+        self.counts[key] += 1
+        if self.counts[key] <= KEPT_PER_CODE:
+            self.kept.append(problem)
+
+    def error(self, code: str, message: str, **where: Any) -> None:
+        self.add(Problem("error", code, message, **where))
+
+    def warn(self, code: str, message: str, **where: Any) -> None:
+        self.add(Problem("warning", code, message, **where))
+
+    def fatal(self, code: str, message: str, **where: Any) -> InputError:
+        """The exception to raise for an input that no policy can save; it carries what came before."""
+        self.error(code, message, **where)
+        return InputError(self.errors)
+
+    def merge(self, other: Problems, line_offset: int = 0) -> None:
+        """Add what another collector found, its line numbers moved down by `line_offset`."""
+        for problem in other.kept:
+            if line_offset and problem.line is not None:
+                problem = replace(problem, line=problem.line + line_offset)
+            if sum(p.severity == problem.severity and p.code == problem.code for p in self.kept) < KEPT_PER_CODE:
+                self.kept.append(problem)
+        self.counts.update(other.counts)
+
+    @property
+    def errors(self) -> list[Problem]:
+        return [p for p in self.kept if p.severity == "error"]
+
+    @property
+    def warnings(self) -> list[Problem]:
+        return [p for p in self.kept if p.severity == "warning"]
+
+    def count(self, severity: Severity) -> int:
+        return sum(n for (s, _), n in self.counts.items() if s == severity)
+
+    def raise_if_failed(self) -> None:
+        if self.on_error == "fail" and self.count("error"):
+            raise InputError(self.errors)
+
+    def summary(self) -> list[dict[str, Any]]:
+        """For the manifest and the report: a row a code with its count and the places kept."""
+        return [
+            {
+                "severity": severity,
+                "code": code,
+                "count": count,
+                "examples": [str(p) for p in self.kept if (p.severity, p.code) == (severity, code)][:5],
+            }
+            for (severity, code), count in sorted(self.counts.items())
+        ]

@@ -1,0 +1,163 @@
+"""Typed, streaming JSON Lines in; atomic files out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from .errors import Problems
+
+BOM = b"\xef\xbb\xbf"
+
+T = TypeVar("T", bound=BaseModel)
+
+
+def describe(error: ValidationError) -> list[tuple[str, str, str]]:
+    """(code, field, message) for each thing that a pydantic model did not accept in one line."""
+    out = []
+    for e in error.errors(include_url=False, include_context=False):
+        code = "bad-json" if e["type"] == "json_invalid" else "bad-field"
+        if e["type"] == "model_type":
+            code = "not-an-object"
+        got = "" if code != "bad-field" or e["type"] == "missing" else f", got {_short(e['input'])}"
+        out.append((code, ".".join(map(str, e["loc"])), e["msg"] + got))
+    return out
+
+
+def _short(value: Any) -> str:
+    text = ascii(value) if isinstance(value, str) and not value.isprintable() else repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def require_file(path: Path, problems: Problems) -> None:
+    """Raise InputError unless `path` is a file with something in it."""
+    if not path.is_file():
+        raise problems.fatal("missing-file", "no such file", file=str(path))
+    if path.stat().st_size == 0:
+        raise problems.fatal("empty-file", "the file is empty; expected one JSON object a line", file=str(path))
+
+
+def read_jsonl(
+    path: Path,
+    model: type[T],
+    problems: Problems,
+    *,
+    start: int = 0,
+    stop: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Iterator[tuple[int, T]]:
+    """Yield (line number, record) for each line that fits `model`; report the others and go on.
+
+    A byte-order mark and blank lines are passed over. `start` and `stop` are byte offsets at line
+    starts (`shards` gives them); line numbers then count from the shard's first line. `progress` is
+    called with the bytes read.
+    """
+    validate = model.__pydantic_validator__.validate_json
+    read = 0
+    with path.open("rb") as f:
+        f.seek(start)
+        position = start
+        for number, line in enumerate(f, 1):
+            if stop is not None and position >= stop:
+                break
+            position += len(line)
+            read += len(line)
+            if progress is not None and read >= 1 << 22:
+                progress(read)
+                read = 0
+            if number == 1 and start == 0:
+                line = line.removeprefix(BOM)
+            if line.isspace() or not line:
+                continue
+            try:
+                record = validate(line)
+            except ValidationError as e:
+                _report(e, line, problems, file=str(path), line=number)
+                continue
+            yield number, record
+    if progress is not None and read:
+        progress(read)
+
+
+def _report(error: ValidationError, raw: bytes, problems: Problems, **where: Any) -> None:
+    for code, field, message in describe(error):
+        if code == "bad-json":
+            try:
+                raw.decode("utf-8")
+            except UnicodeDecodeError as e:
+                code, message = "not-utf8", f"byte {e.start} of the line is not UTF-8 (0x{raw[e.start]:02x})"
+            else:
+                if not raw.endswith(b"\n"):
+                    code = "cut-off-line"
+                    message += "; the last line has no end: is the run still being written?"
+        problems.error(code, message, field=field, **where)
+
+
+def shards(path: Path, n: int) -> list[tuple[int, int]]:
+    """Cut a file into at most `n` byte ranges of about equal size that begin and end at line ends."""
+    size = path.stat().st_size
+    cuts = [0]
+    with path.open("rb") as f:
+        for i in range(1, n):
+            f.seek(max(size * i // n, cuts[-1]))
+            f.readline()
+            if cuts[-1] < f.tell() < size:
+                cuts.append(f.tell())
+    return list(zip(cuts, [*cuts[1:], size]))
+
+
+def sha256(path: Path) -> str:
+    with path.open("rb") as f:
+        return hashlib.file_digest(f, "sha256").hexdigest()
+
+
+@contextmanager
+def atomic(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
+    """A file to write that appears under `path` whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
+    fd, name = tempfile.mkstemp(prefix=f".{path.name[:60]}.", suffix=".part", dir=path.parent)
+    try:
+        with os.fdopen(fd, mode, **text) as f:  # type: ignore[call-overload]
+            yield f
+            f.flush()
+            os.fsync(f.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        Path(name).chmod(0o666 & ~umask)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def write_text(path: Path, text: str) -> None:
+    with atomic(path) as f:
+        f.write(text)
+
+
+def dumps(value: Any, *, indent: int | None = None) -> str:
+    """JSON with the text as it is, keys in their order, and no NaN: a number that is none is an error."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+
+
+def write_json(path: Path, value: Any) -> None:
+    write_text(path, dumps(value, indent=1) + "\n")
+
+
+def write_jsonl(path: Path, rows: Iterable[Any]) -> int:
+    """Write one JSON value a line; returns how many."""
+    n = 0
+    with atomic(path) as f:
+        for row in rows:
+            f.write(dumps(row) + "\n")
+            n += 1
+    return n
