@@ -162,6 +162,4 @@ def column_values(units: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
     infinite = [c for c, bad in zip(columns, np.isinf(values).any(axis=0).tolist()) if bad]
     if infinite:
         raise ValueError(f"infinite values in {infinite}")
-            f"infinite values in {[c for c, bad in zip(columns, np.isinf(values).any(0)) if bad]}"
-        )
     return np.nan_to_num(values, nan=0.0)
