@@ -159,7 +159,7 @@ def column_values(units: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
     values = np.empty((len(units), len(columns)))
     for i, c in enumerate(columns):
         values[:, i] = units[c].to_numpy(dtype=float, na_value=np.nan)
-    infinite = [columns[i] for i in np.flatnonzero(np.isinf(values).any(axis=0))]
+    infinite = np.array(columns)[np.isinf(values).any(axis=0)].tolist()
     if infinite:
         raise ValueError(f"infinite values in {infinite}")
     return np.nan_to_num(values, nan=0.0)

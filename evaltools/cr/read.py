@@ -1,0 +1,116 @@
+"""Finding and reading the files of a Conflict Review run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ..errors import Problems
+from ..jsonl import read_jsonl, require_file
+from ..suite import Source
+from .schema import Gold, Output, Scorecard, TupleRow
+from .sources import gold_rows, text_id
+from .tuples import KNOWN, known_polarity, polarity_of
+
+FILES = {
+    "scorecards": "scorecards.jsonl",
+    "outputs": "outputs.jsonl",
+    "gold": "gold.jsonl",
+    "override_gate": "override_gate_debug_summary.json",
+}
+
+
+def locate(path: Path, name: str | None, gold: Path | None, problems: Problems) -> Source:
+    """The files of a run folder, or of one scorecards or outputs file.
+
+    A folder's scorecards.jsonl is used if it is there, else its outputs.jsonl with `gold` or its own
+    gold.jsonl. A file counts as outputs if its name holds "output", else as scorecards.
+    """
+    if path.is_dir():
+        folder = path
+        role = next((r for r in ("scorecards", "outputs") if (folder / FILES[r]).is_file()), None)
+        if role is None:
+            raise problems.fatal(
+                "missing-file", f"holds neither {FILES['scorecards']} nor {FILES['outputs']}", file=str(path)
+            )
+        main = folder / FILES[role]
+    else:
+        require_file(path, problems)
+        folder, main = path.parent, path
+        role = "outputs" if "output" in path.name.lower() else "scorecards"
+    files = {role: main}
+    if gold is not None:
+        files["gold"] = gold
+    elif role == "outputs" and (folder / FILES["gold"]).is_file():
+        files["gold"] = folder / FILES["gold"]
+    if (folder / FILES["override_gate"]).is_file():
+        files["override_gate"] = folder / FILES["override_gate"]
+    for file in files.values():
+        require_file(file, problems)
+    return Source(name or folder.resolve().name, files)
+
+
+def read_gold(path: Path, problems: Problems) -> dict[str, list[TupleRow]]:
+    """Gold tuples by sample id. A line without an id or with a doubled one is an error."""
+    require_file(path, problems)
+    out: dict[str, list[TupleRow]] = {}
+    for number, row in read_jsonl(path, Gold, problems):
+        where: dict[str, Any] = {"file": str(path), "line": number, "id": row.key}
+        if not row.key:
+            problems.error("missing-id", "expected uid, text_id or id", **where)
+        elif row.key in out:
+            problems.error("duplicate-gold", "a second gold line for this sample; the first counts", **where)
+        else:
+            out[row.key] = gold_rows(row)
+    return out
+
+
+def unknown_gold(problems: Problems, path: Path | None, gold: Iterable[str], there: Container[str]) -> None:
+    """Warn of gold for samples that the run does not hold (an incomplete run, or another data set)."""
+    for uid in gold:
+        if uid not in there:
+            problems.warn("unknown-gold", "gold for a sample that the run does not hold", file=str(path), id=uid)
+
+
+def duplicate_id(problems: Problems, *, first: int, **where: Any) -> None:
+    problems.error("duplicate-id", f"a second row with this text_id; the first is on line {first}", **where)
+
+
+R = TypeVar("R", bound=Output | Scorecard)
+
+
+def read_rows(
+    path: Path,
+    model: type[R],
+    problems: Problems,
+    *,
+    start: int = 0,
+    stop: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Iterator[tuple[int, R]]:
+    """(line number, row) of the rows that have an id; the others are errors."""
+    for number, row in read_jsonl(path, model, problems, start=start, stop=stop, progress=progress):
+        if not text_id(row):
+            problems.error("missing-id", "expected a text_id", file=str(path), line=number, field="meta.text_id")
+            continue
+        yield number, row
+
+
+def check_tuples(rows: Iterable[TupleRow], text: str | None, problems: Problems, **where: Any) -> None:
+    """Warn of polarities outside the list and of spans outside the text."""
+    for i, row in enumerate(rows):
+        polarity = polarity_of(row)
+        if polarity and not known_polarity(polarity):
+            problems.warn(
+                "unknown-polarity",
+                f"polarity {polarity!r} of tuple {i} counts as neutral; expected one of {', '.join(sorted(KNOWN))}",
+                **where,
+            )
+        span = row.span
+        if span is not None and text is not None and not 0 <= span.start <= span.end <= len(text):
+            problems.warn(
+                "span-outside-text",
+                f"span [{span.start}, {span.end}] of tuple {i} is not within the text's {len(text)} characters",
+                **where,
+            )

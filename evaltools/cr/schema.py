@@ -1,0 +1,210 @@
+"""What is read of a Conflict Review file: typed models of only the fields that are used.
+
+Sources: seed cr_metrics_spec sections 1, 2 and 7. Unknown keys are ignored. A duplicate key of one
+object counts with its last value, as JSON readers do.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Row(BaseModel):
+    model_config = ConfigDict(strict=True, extra="ignore", allow_inf_nan=False, protected_namespaces=())
+
+
+def first_id(*values: str | int | None) -> str:
+    """The first of several ids that is there, as text; "" where none is."""
+    return next((str(v) for v in values if v is not None and v != ""), "")
+
+
+class Span(Row):
+    start: int
+    end: int
+
+
+class Term(Row):
+    term: str | None = None
+    span: Span | None = None
+
+
+class TupleRow(Row):
+    """One tuple of gold, stage 1 or the final result, in any of the spellings found in real files."""
+
+    aspect_ref: str | None = None
+    aspect_term: str | Term | None = None
+    opinion_term: str | Term | None = None
+    polarity: str | None = None
+    label: str | None = None
+    term: str | None = None
+    is_implicit: bool | None = None
+    span: Span | None = None
+    grounding: str | None = None
+    confidence: float | None = None
+    drop_reason: str | None = None
+
+
+class Aspect(Row):
+    """One aspect of the extraction stage, before or after filtering."""
+
+    term: str | None = None
+    span: Span | None = None
+    action: str | None = None
+    drop_reason: str | None = None
+
+
+class TraceOutput(Row):
+    aspect_sentiments: list[TupleRow] | None = None
+
+
+class TraceEntry(Row):
+    stage: str | None = None
+    agent: str | None = None
+    # other agents write other shapes here; only ATSA's is read
+    output: Annotated[TraceOutput | Any, Field(union_mode="left_to_right")] = None
+    notes: Any = None
+
+
+class Meta(Row):
+    text_id: str | int | None = None
+    uid: str | int | None = None
+    input_text: str | None = None
+    run_id: str | None = None
+    protocol_mode: str | None = None
+    profile: str | None = None
+    split: str | None = None
+    latency_ms: float | None = None
+
+
+class ReviewAction(Row):
+    action_type: str | None = None
+    target_tuple_ids: list[str] | None = None
+    reason_code: str | None = None
+    actor: str | None = None
+
+
+class AnalysisFlags(Row):
+    review_actions: list[ReviewAction] | None = None
+    arb_actions: list[ReviewAction] | None = None
+    conflict_flags: list[Any] | None = None
+
+
+class FinalResult(Row):
+    label: str | None = None
+    stage1_tuples: list[TupleRow] | None = None
+    final_tuples: list[TupleRow] | None = None
+    final_aspects: list[TupleRow] | None = None
+
+
+class StageAte(Row):
+    label: str | None = None
+    aspects: list[Aspect] | None = None
+
+
+class Flags(Row):
+    parse_failed: bool | None = None
+    generate_failed: bool | None = None
+
+
+class Risk(Row):
+    risk_id: str | None = None
+    severity: str | None = None
+
+
+class ValidatorStage(Row):
+    stage: str | None = None
+    structural_risks: list[Risk] | None = None
+
+
+class AteDebug(Row):
+    filtered: list[Aspect] | None = None
+
+
+class Inputs(Row):
+    gold_tuples: list[TupleRow] | None = None
+    gold_triplets: list[TupleRow] | None = None
+    ate_debug: AteDebug | None = None
+    aspect_sentiments: list[TupleRow] | None = None
+
+
+class ParsedOutput(Row):
+    """A runner output as it stands inside a scorecard; its `meta` may stand at the scorecard's top instead."""
+
+    meta: Meta | None = None
+    final_result: FinalResult | None = None
+    analysis_flags: AnalysisFlags | None = None
+    process_trace: list[TraceEntry] | None = None
+    stage1_ate: StageAte | None = None
+    stage2_ate: StageAte | None = None
+    stage1_validator: ValidatorStage | None = None
+    stage2_validator: ValidatorStage | None = None
+    flags: Flags | None = None
+    inputs: Inputs | None = None
+    gold_tuples: list[TupleRow] | None = None
+    gold_triplets: list[TupleRow] | None = None
+    error: str | None = None
+
+
+class Output(ParsedOutput):
+    """One line of outputs.jsonl."""
+
+    meta: Meta
+
+
+class Ate(Row):
+    hallucination_flag: bool | None = None
+
+
+class SentimentJudgement(Row):
+    opinion_grounded: bool | None = None
+
+
+class Atsa(Row):
+    sentiment_judgements: list[SentimentJudgement] | None = None
+
+
+class StageDelta(Row):
+    changed: bool | None = None
+
+
+class Runtime(Row):
+    parsed_output: ParsedOutput | None = None
+    process_trace: list[TraceEntry] | None = None
+    error: str | None = None
+
+
+class Scorecard(Row):
+    """One line of scorecards.jsonl."""
+
+    run_id: str | None = None
+    profile: str | None = None
+    meta: Meta
+    inputs: Inputs | None = None
+    ate: Ate | None = None
+    ate_score: Ate | None = None
+    atsa: Atsa | None = None
+    validator: list[ValidatorStage] | None = None
+    stage_delta: StageDelta | None = None
+    flags: Flags | None = None
+    stage1_ate: StageAte | None = None
+    stage2_ate: StageAte | None = None
+    runtime: Runtime | None = None
+    gold_tuples: list[TupleRow] | None = None
+    gold_triplets: list[TupleRow] | None = None
+
+
+class Gold(Row):
+    """One line of gold.jsonl."""
+
+    uid: str | int | None = None
+    text_id: str | int | None = None
+    id: str | int | None = None
+    gold_tuples: list[TupleRow] | None = None
+    gold_triplets: list[TupleRow] | None = None
+
+    @property
+    def key(self) -> str:
+        """The sample's id; "" where the line has none."""
+        return first_id(self.uid, self.text_id, self.id)
