@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -53,12 +54,13 @@ def read_jsonl(
     start: int = 0,
     stop: int | None = None,
     progress: Callable[[int], None] | None = None,
+    id_field: str | None = None,
 ) -> Iterator[tuple[int, T]]:
     """Yield (line number, record) for each line that fits `model`; report the others and go on.
 
     A byte-order mark and blank lines are passed over. `start` and `stop` are byte offsets at line
     starts (`shards` gives them); line numbers then count from the shard's first line. `progress` is
-    called with the bytes read.
+    called with the bytes read. `id_field` is the key whose text names the record in a problem.
     """
     validate = model.__pydantic_validator__.validate_json
     read = 0
@@ -80,7 +82,7 @@ def read_jsonl(
             try:
                 record = validate(line)
             except ValidationError as e:
-                _report(e, line, problems, file=str(path), line=number)
+                _report(e, line, problems, file=str(path), line=number, id=_text_of(id_field, line))
                 continue
             yield number, record
     if progress is not None and read:
@@ -90,15 +92,23 @@ def read_jsonl(
 def _report(error: ValidationError, raw: bytes, problems: Problems, **where: Any) -> None:
     for code, field, message in describe(error):
         if code == "bad-json":
+            cut = not raw.endswith(b"\n")
             try:
                 raw.decode("utf-8")
             except UnicodeDecodeError as e:
                 code, message = "not-utf8", f"byte {e.start} of the line is not UTF-8 (0x{raw[e.start]:02x})"
-            else:
-                if not raw.endswith(b"\n"):
-                    code = "cut-off-line"
-                    message += "; the last line has no end: is the run still being written?"
+                # a line that ends within a character is cut off, not wrongly encoded
+                cut = cut and e.reason == "unexpected end of data"
+            if cut:
+                code = "cut-off-line"
+                message += "; the last line has no end: is the run still being written?"
         problems.error(code, message, field=field, **where)
+
+
+def _text_of(key: str | None, raw: bytes) -> str:
+    """The first text under a key of a line that may not be JSON; empty where there is none."""
+    found = re.search(rb'"%b"\s*:\s*"([^"\\]{1,200})"' % re.escape(key.encode()), raw) if key else None
+    return found[1].decode("utf-8", "replace") if found else ""
 
 
 def shards(path: Path, n: int) -> list[tuple[int, int]]:
