@@ -1,0 +1,90 @@
+"""Hangul and Han glyphs for figures and pages, on machines that have no font with them."""
+
+from __future__ import annotations
+
+import base64
+import io
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+FAMILY = "Evaltools Sans CJK"
+FILE = Path(__file__).parent / "fonts" / "EvaltoolsSansCJK-Regular.otf"
+
+# blocks that the web font answers for; Latin, Greek, arrows and quotation marks stay with the reader's own fonts
+BLOCKS = (
+    (0x1100, 0x11FF),
+    (0x2460, 0x24FF),
+    (0x3000, 0x303F),
+    (0x3040, 0x30FF),
+    (0x3130, 0x318F),
+    (0x3200, 0x33FF),
+    (0x4E00, 0x9FFF),
+    (0xAC00, 0xD7A3),
+    (0xFF00, 0xFFEF),
+)
+
+
+@cache
+def families() -> tuple[str, ...]:
+    """The families for `font.family`, by preference; the shipped face is registered on first use."""
+    from matplotlib import font_manager
+
+    fonts = font_manager.fontManager
+    fonts.addfont(FILE)
+    # the one weight also answers for bold, which matplotlib would otherwise log as a font not found
+    fonts.ttflist.append(replace(fonts.ttflist[-1], weight=700))
+    return "DejaVu Sans", FAMILY
+
+
+def use_fonts() -> None:
+    """Let later matplotlib figures draw Korean and Chinese. Call it after a theme is set: themes reset the font."""
+    import matplotlib as mpl
+
+    mpl.rcParams["font.family"] = list(families())
+
+
+@cache
+def covered() -> frozenset[int]:
+    """Code points that the figures can draw: DejaVu Sans and the shipped face together."""
+    from matplotlib import font_manager
+
+    paths = [font_manager.findfont(family) for family in families()]
+    return frozenset(point for path in paths for point in font_manager.get_font(path).get_charmap())
+
+
+def webfont_css(text: str) -> str:
+    """A CSS @font-face holding just those Hangul, Han and full-width glyphs that `text` uses; "" where it uses none.
+
+    The font is a WOFF in a data: URL, limited by `unicode-range` to the same blocks, so that `FAMILY` can
+    stand first in a font-family list. The same text always gives the same bytes.
+    """
+    from fontTools import subset
+    from fontTools.ttLib import TTFont
+
+    points = sorted({ord(c) for c in text if _answers(ord(c))})
+    font = TTFont(FILE, lazy=True, recalcTimestamp=False)
+    known = font.getBestCmap()
+    points = [p for p in points if p in known]
+    if not points:
+        return ""
+    options = subset.Options()
+    options.layout_features = []
+    options.hinting = False
+    options.notdef_outline = True
+    subsetter = subset.Subsetter(options)
+    subsetter.populate(unicodes=points)
+    subsetter.subset(font)
+    font.flavor = "woff"
+    out = io.BytesIO()
+    font.save(out)
+    data = base64.b64encode(out.getvalue()).decode("ascii")
+    ranges = ",".join(f"U+{first:X}-{last:X}" for first, last in BLOCKS)
+    return (
+        f'@font-face{{font-family:"{FAMILY}";font-display:block;'
+        f'src:url(data:font/woff;base64,{data}) format("woff");unicode-range:{ranges}}}'
+    )
+
+
+def _answers(point: int) -> bool:
+    return any(first <= point <= last for first, last in BLOCKS)
