@@ -1,9 +1,19 @@
-"""Text from data as a reader may see it: what cannot be seen, or reorders what can, is spelled out."""
+"""Text from data as a reader may see it: escaped, isolated, folded where long, and with nothing hidden in it."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable
+from typing import Any
+
+from markupsafe import Markup, escape
+
+LONG = 600
+"""Texts longer than this many characters are folded."""
+
+CLIP = 100_000
+"""Characters of one field that are shown; the files beside the report hold it whole."""
 
 # controls but for tab and line feed, invisible and bidirectional controls, lone surrogates, tags, noncharacters
 _UNSEEN = re.compile(
@@ -19,3 +29,30 @@ def visible(text: str, mark: Callable[[str], str] = "[{}]".format) -> str:
     'a[U+202E]b'
     """
     return _UNSEEN.sub(lambda m: mark(f"U+{ord(m[0]):04X}"), text.replace("\r\n", "\n"))
+
+
+def safe(value: Any, *, fold: int = LONG) -> Markup:
+    """Text from data as HTML: escaped, in a <bdi>, unseen characters marked, folded beyond `fold` characters."""
+    text = str(value)
+    if len(text) <= fold:
+        return Markup("<bdi>{}</bdi>").format(marked(text))
+    rest = len(text) - CLIP
+    note = f"{len(text):,} characters" + (f", the first {CLIP:,} shown" if rest > 0 else "")
+    return Markup(
+        '<details class="et-long"><summary><bdi>{}</bdi>… <span class="et-muted">({})</span></summary>'
+        '<div class="et-scroll" tabindex="0"><bdi>{}</bdi></div></details>'
+    ).format(marked(text[: min(fold, 160)]), note, marked(text[:CLIP]))
+
+
+def marked(text: str) -> Markup:
+    # escaping first leaves the marks below the only markup; no escape sequence holds an unseen character
+    return Markup(visible(str(escape(text)), '<span class="et-ctl">{}</span>'.format))
+
+
+def anchor(prefix: str, name: Any) -> str:
+    """An id for deep links, `metric-...` or `sample-...`; a name that had to be changed carries a hash of itself."""
+    text = str(name)
+    slug = re.sub(r"[^\w.-]+", "-", visible(text))[:80]
+    if slug != text:
+        slug += "-" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:6]
+    return f"{prefix}-{slug}"

@@ -1,0 +1,138 @@
+"""An executed notebook as one HTML file that loads nothing: contents list, folded code, sorting and filtering."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from ..assets import asset_dir
+from ..jsonl import write_text
+from .fonts import webfont_css
+from .text import visible
+
+SCRIPTS = ("vendor/sortable.min.js", "vendor/sortable.a11y.min.js", "report/page.js")
+STYLES = ("report/page.css", "report/fragments.css")
+
+
+def template_dir() -> Path:
+    """The folder of the templates, in the installed package or in the source checkout."""
+    return asset_dir("templates")
+
+
+def render(nb: Any, *, title: str, lang: str = "en") -> str:
+    """The report page of an executed notebook (a NotebookNode).
+
+    One self-contained file: styles, scripts, figures and the glyphs of Korean and Chinese text are inside, and
+    a content security policy forbids any request and any script but the page's own. Code is folded, stderr is
+    left out, a cell's error is shown. The same notebook and title always give the same bytes.
+    """
+    cells = _cells(nb)
+    cells, contents = _contents(_unique_ids(cells.replace(look().html, "")))
+    scripts = [_asset(name) for name in SCRIPTS]
+    body = Markup(cells)
+    css = "\n".join([webfont_css(title + cells), *(_asset(name) for name in STYLES)])
+    template = _environment().get_template("report/page.html.j2")
+    return template.render(
+        title=visible(title),
+        lang=lang,
+        policy=_policy(scripts),
+        css=Markup(css),
+        scripts=[Markup(s) for s in scripts],
+        contents=contents,
+        has_h1="<h1" in cells,
+        body=body,
+    )
+
+
+def write(nb_path: str | Path, html_path: str | Path, *, title: str, lang: str = "en") -> None:
+    """Render the executed notebook at `nb_path` to `html_path` (written whole or not at all)."""
+    import nbformat
+
+    write_text(Path(html_path), render(nbformat.read(nb_path, as_version=4), title=title, lang=lang))
+
+
+def look() -> Any:
+    """Display this once in a notebook to give tables, cards and notices the look of the report in JupyterLab."""
+    from .tables import HtmlTable
+
+    return HtmlTable(f"<style>{_asset('report/fragments.css')}</style>", "the look of the report")
+
+
+def _cells(nb: Any) -> str:
+    from nbconvert import HTMLExporter
+
+    exporter = HTMLExporter(
+        template_name="report",
+        extra_template_basedirs=[str(template_dir())],
+        exclude_anchor_links=True,
+        embed_images=True,
+        mathjax_url="",
+        require_js_url="",
+        jquery_url="",
+        mermaid_js_url="",
+    )
+    return exporter.from_notebook_node(nb)[0]
+
+
+@cache
+def _asset(name: str) -> str:
+    return (template_dir() / name).read_text(encoding="utf-8").strip()
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=FileSystemLoader(template_dir()),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _policy(scripts: list[str]) -> str:
+    hashes = " ".join(
+        f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode('ascii')}'" for s in scripts
+    )
+    return (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; font-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _unique_ids(html: str) -> str:
+    """One sample may stand in several lists: the first keeps the id that deep links name, later ones get --2, --3."""
+    seen: Counter[str] = Counter()
+
+    def number(match: re.Match[str]) -> str:
+        name = match[1]
+        seen[name] += 1
+        return match[0] if seen[name] == 1 else f' id="{name}--{seen[name]}"'
+
+    return re.sub(r' id="((?:sample|metric)-[^"]*)"', number, html)
+
+
+def _contents(html: str) -> tuple[str, list[dict[str, Any]]]:
+    """Give each heading of the prose an id of its own; returns the page and the entries of its contents list."""
+    entries: list[dict[str, Any]] = []
+    taken: Counter[str] = Counter()
+
+    def heading(match: re.Match[str]) -> str:
+        level, inner = int(match[1]), match[2]
+        text = Markup(inner).striptags()
+        slug = re.sub(r"[^\w]+", "-", text.lower()).strip("-") or "section"
+        taken[slug] += 1
+        name = slug if taken[slug] == 1 else f"{slug}-{taken[slug]}"
+        if level > 1:
+            entries.append({"level": level, "id": name, "text": text})
+        return f'<h{level} id="{name}">{inner}</h{level}>'
+
+    return re.sub(r'<h([1-3])(?: id="[^"]*")?>(.*?)</h\1>', heading, html, flags=re.DOTALL), entries

@@ -1,0 +1,120 @@
+"""Numbers and cells as text, and whole frames as Markdown and LaTeX."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral, Number
+from typing import Any
+
+import pandas as pd
+from markupsafe import Markup
+
+from .text import visible
+
+Format = str | Callable[[Any], str]
+
+
+def is_null(value: Any) -> bool:
+    return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and value != value)
+
+
+def number(value: Any, decimals: int = 3) -> str:
+    """A number as printed: "N/A" where nothing was measured, whole where it counts, else with `decimals`."""
+    if is_null(value):
+        return "N/A"
+    if isinstance(value, Integral):
+        return f"{int(value):,}"
+    text = f"{float(value):,.{decimals}f}"
+    return text.removeprefix("-") if not text.strip("-0.,") else text
+
+
+def plain(value: Any, form: Format | None = None) -> str:
+    """A cell as text: a null number is N/A, a null text empty; `form` is a format spec (".3f") or a function."""
+    if is_null(value):
+        return "" if value is None else "N/A"
+    if callable(form):
+        return str(form(value))
+    if form:
+        return format(value, form)
+    if isinstance(value, bool) or type(value).__name__ == "bool":
+        return "yes" if value else "no"
+    return number(value) if isinstance(value, Number) else str(value)
+
+
+def markdown_table(
+    df: pd.DataFrame,
+    *,
+    columns: Mapping[str, str] | None = None,
+    formats: Mapping[str, Format] | None = None,
+    caption: str | None = None,
+) -> str:
+    """A frame as a GitHub Markdown table; text from data cannot leave its cell or become markup."""
+    heads, rows, numeric = _text_rows(df, columns, formats)
+    lines = [
+        _md_row(heads),
+        _md_row(["---:" if n else "---" for n in numeric], raw=True),
+        *(_md_row(r) for r in rows),
+    ]
+    return (f"{_md(caption)}\n\n" if caption else "") + "\n".join(lines) + "\n"
+
+
+def _text_rows(
+    df: pd.DataFrame, columns: Mapping[str, str] | None, formats: Mapping[str, Format] | None
+) -> tuple[list[str], list[list[str]], list[bool]]:
+    names = dict(columns) if columns is not None else {c: str(c) for c in df.columns}
+    forms = formats or {}
+    rows = [
+        [str(v.striptags()) if isinstance(v, Markup) else plain(v, forms.get(c)) for v, c in zip(row, names)]
+        for row in df[list(names)].itertuples(index=False, name=None)
+    ]
+    return list(names.values()), rows, [bool(pd.api.types.is_numeric_dtype(df[c])) for c in names]
+
+
+def _md(text: str) -> str:
+    text = " ".join(visible(text).split()).replace("&", "&amp;").replace("<", "&lt;")
+    return re.sub(r"([\\`*\[\]|$~]|(?<!\w)_|_(?!\w))", r"\\\1", text)
+
+
+def _md_row(cells: Sequence[str], raw: bool = False) -> str:
+    return "| " + " | ".join(cells if raw else [_md(c) for c in cells]) + " |"
+
+
+def latex_table(
+    df: pd.DataFrame,
+    *,
+    columns: Mapping[str, str] | None = None,
+    formats: Mapping[str, Format] | None = None,
+    caption: str | None = None,
+    label: str | None = None,
+) -> str:
+    """A frame as a LaTeX table (needs the package booktabs), every special character escaped."""
+    heads, rows, numeric = _text_rows(df, columns, formats)
+    lines = [r"\begin{table}", r"\centering"]
+    lines += [rf"\caption{{{_tex(caption)}}}"] if caption else []
+    lines += [rf"\label{{{re.sub(r'[^A-Za-z0-9:-]', '-', label)}}}"] if label else []
+    lines += [rf"\begin{{tabular}}{{{''.join('r' if n else 'l' for n in numeric)}}}", r"\toprule"]
+    lines += [_tex_row(heads), r"\midrule", *(_tex_row(r) for r in rows), r"\bottomrule", r"\end{tabular}"]
+    return "\n".join([*lines, r"\end{table}"]) + "\n"
+
+
+_TEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    **{c: "\\" + c for c in "&%$#_{}"},
+}
+
+
+def _tex(text: str) -> str:
+    # braces keep a leading "[" from being read as the optional argument of the row before
+    escaped = "".join(_TEX.get(c, c) for c in " ".join(visible(text).split()))
+    return f"{{{escaped}}}" if escaped.startswith("[") else escaped
+
+
+def _tex_row(cells: Sequence[str]) -> str:
+    return " & ".join(_tex(c) for c in cells) + r" \\"

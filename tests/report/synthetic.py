@@ -1,0 +1,143 @@
+"""A small executed notebook with everything a report shows, hostile texts included."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import nbformat
+import numpy as np
+import pandas as pd
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from evaltools.report import figures, html, tables
+from evaltools.report.samples import samples
+
+HOSTILE = (
+    "<script>window.hacked = 1</script>",
+    "</script><script>window.hacked = 1</script>",
+    '<img src=x onerror="window.hacked = 1; alert(1)">',
+    "[link](javascript:alert(1)) javascript:alert(1)",
+    "{{ 7 * 7 }} {% raw %}",
+    "costs $5 and $x^2$ \\(y\\)",
+    "abc\u202egnp.exe",
+    "nul\x00 bell\x07 esc\x1b[31mred",
+    '"><svg onload=alert(1)>',
+    "../../etc/passwd",
+    "제품 전체#일반 ㆍ 风险提示 （全角）",
+    "x" * 100_000,
+)
+
+
+def estimates(n: int = 12, **columns: Any) -> pd.DataFrame:
+    """Estimates as `bootstrap.estimate` makes them: one not measured, one without interval, one of few units."""
+    value = np.linspace(0.1, 0.9, n)
+    frame = pd.DataFrame(
+        {
+            "name": [f"metric_{i}" for i in range(n)],
+            "value": value,
+            "ci_low": value - 0.08,
+            "ci_high": value + 0.07,
+            "ci_method": "bca",
+            "numerator": value * 40,
+            "denominator": 40.0,
+            "n_units": 40,
+            "group": ["quality", "process"] * (n // 2) + ["quality"] * (n % 2),
+            "better": ["higher", "lower", "none"] * (n // 3) + ["higher"] * (n % 3),
+            **columns,
+        }
+    )
+    frame["title"] = [f"Metric {i}, as a reader calls it" for i in range(n)]
+    frame.loc[1, ["value", "ci_low", "ci_high", "numerator"]] = np.nan
+    frame.loc[1, "denominator"] = 0.0
+    frame.loc[2, ["ci_low", "ci_high"]] = np.nan
+    frame.loc[3, "n_units"] = 6
+    return frame
+
+
+def sample_frame() -> pd.DataFrame:
+    gold = [
+        ["제품 전체#일반", "향", "positive"],
+        ["본품#품질", "", "negative"],
+        ["패키지/구성품#디자인", "상자", "positive"],
+    ]
+    before = [["제품 전체#일반", "향", "positive"], ["본품#품질", "거품", "neutral"]]
+    after = [["제품 전체#일반", "향", "positive"], ["본품#품질", "거품", "negative"], ["본품#가격", "값", "negative"]]
+    actions = [{"action": "flip", "target": "거품", "from": "neutral", "to": "negative", "why": HOSTILE[2]}]
+    return pd.DataFrame(
+        {
+            "text_id": [f"s{i:03d}" for i in range(len(HOSTILE))],
+            "text": list(HOSTILE),
+            "gold": json.dumps(gold, ensure_ascii=False),
+            "before": json.dumps(before, ensure_ascii=False),
+            "after": json.dumps(after, ensure_ascii=False),
+            "actions": json.dumps(actions, ensure_ascii=False),
+            "fixed": [i % 2 == 0 for i in range(len(HOSTILE))],
+            "group": list(HOSTILE),
+        }
+    )
+
+
+def shown(value: Any, source: str) -> Any:
+    """A code cell with the output that a kernel would store for `value`."""
+    if hasattr(value, "_repr_mimebundle_"):
+        data, metadata = value._repr_mimebundle_()
+    else:
+        data, metadata = {"text/html": value._repr_html_(), "text/plain": repr(value)}, {}
+    return new_code_cell(source, outputs=[new_output("display_data", data=data, metadata=metadata)])
+
+
+def notebook() -> Any:
+    rng = np.random.default_rng(7)
+    e = estimates()
+    frame = sample_frame()
+    before = rng.beta(3, 2, 80).round(2)
+    by_text = estimates(len(HOSTILE)).assign(category=HOSTILE)
+    wide = pd.DataFrame(rng.normal(size=(40, 14)), columns=[f"a rather long column {i}" for i in range(14)])
+    wide.insert(0, "run", [f"run {i} 조건" for i in range(40)])
+    cells = [
+        new_markdown_cell("# A report"),
+        new_code_cell('RUN = "example:cr"  # <script>alert(1)</script>', metadata={"tags": ["parameters"]}),
+        shown(html.look(), "look()"),
+        shown(tables.notice("Incomplete: 33 of 50 samples", "warning"), "notice(...)"),
+        shown(tables.kpis(e.head(5).assign(verdict=["better", "worse", "tied", "not measured", None])), "kpis(...)"),
+        new_markdown_cell("## Headline 결과\n\nWith $5 and **bold**, `code`, and [a link](#samples)."),
+        shown(figures.forest(e, title="Headline metrics 제품 전체#일반"), "forest(estimates)"),
+        shown(tables.estimates_table(e, caption="All metrics"), "estimates_table(estimates)"),
+        new_markdown_cell("### By category"),
+        shown(figures.breakdown(by_text, title="By category", xlabel="F1"), "breakdown(...)"),
+        new_markdown_cell("## Change"),
+        shown(
+            figures.paired_change(pd.DataFrame({"before": before, "after": before}), title="Change"),
+            "paired_change()",
+        ),
+        shown(tables.table(wide, caption="A wide table"), "table(wide)"),
+        shown(tables.table(frame[["text_id", "text", "fixed"]], caption="Hostile"), "table(hostile)"),
+        new_markdown_cell("## Samples"),
+        shown(
+            samples(
+                frame,
+                sides={"before": "Stage 1", "after": "Final"},
+                chips=["fixed", "group"],
+                fields={"actions": "Review"},
+                caption="Fixed",
+            ),
+            "samples(frame)",
+        ),
+        shown(samples(frame.head(2), sides={"after": "Final"}, caption="Conflicts"), "samples(frame)"),
+        new_markdown_cell("## Provenance"),
+        new_code_cell(
+            "print('x' * 300)",
+            outputs=[
+                new_output("stream", name="stdout", text="x" * 300 + "<b>no markup</b>\n"),
+                new_output("stream", name="stderr", text="stderr noise"),
+                new_output("display_data", data={"application/javascript": "window.hacked = 1"}),
+                new_output("display_data", data={"text/markdown": "*md* <img src=x onerror=alert(1)> $x$"}),
+            ],
+        ),
+        shown(
+            tables.signature_block("suite:cr|policy:abc|n:40|unit:text_id|ci:bca95|resamples:10000|seed:0"),
+            "signature",
+        ),
+    ]
+    return nbformat.from_dict(new_notebook(cells=cells))
