@@ -18,7 +18,6 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 from scipy.special import ndtr, ndtri
-from scipy.stats import binomtest
 
 from .metric import Compiled, Metric, MetricTable, column_values, compile_table
 
@@ -81,14 +80,17 @@ def resample_sums(sums: np.ndarray, resampling: Resampling) -> np.ndarray:
 
 def wilson(successes: float, trials: float, confidence: float) -> tuple[float, float]:
     """Wilson score interval of a proportion; `successes` and `trials` may be fractional (scaled counts)."""
-    if successes == int(successes) and trials == int(trials):
-        ci = binomtest(int(successes), int(trials)).proportion_ci(confidence, method="wilson")
-        return float(ci.low), float(ci.high)
-    z2 = ndtri(0.5 + confidence / 2) ** 2
-    p = successes / trials
+    return score_interval(successes / trials, trials, float(ndtri(0.5 + confidence / 2)))
+
+
+def score_interval(p: float, trials: float, critical: float) -> tuple[float, float]:
+    """Wilson's interval of a proportion p of `trials` at a critical value (a normal's or a t's quantile)."""
+    z2 = critical**2
     centre = (p + z2 / (2 * trials)) / (1 + z2 / trials)
-    half = np.sqrt(z2 * (p * (1 - p) / trials + z2 / (4 * trials**2))) / (1 + z2 / trials)
-    return max(0.0, centre - half), min(1.0, centre + half)
+    half = critical * np.sqrt(p * (1 - p) / trials + z2 / (4 * trials**2)) / (1 + z2 / trials)
+    low = 0.0 if p <= 0 else max(0.0, centre - half)
+    high = 1.0 if p >= 1 else min(1.0, centre + half)
+    return float(low), float(high)
 
 
 def bounds(
@@ -203,6 +205,7 @@ __all__ = [
     "estimate",
     "resample_sums",
     "resample_weights",
+    "score_interval",
     "unit_sums",
     "wilson",
 ]

@@ -1,0 +1,426 @@
+"""Paired comparison of two conditions: deltas with intervals, sign-flip p-values, Holm, verdicts.
+
+Everything rests on the cells (sample, seed) that both sides have; what is left out is counted. All
+metrics go through one set of weights and one set of signs. Swapping the sides negates every delta and
+interval and keeps every p, bit for bit. Formulas and measured error rates: docs/statistics.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from scipy.special import stdtrit
+
+from .bootstrap import MIN_UNITS, Resampling, bounds, resample_weights
+from .crossed import (
+    Cells,
+    Influence,
+    Runs,
+    Spread,
+    cells,
+    in_order,
+    influence,
+    linear_error,
+    negligible,
+    sample_term,
+    seed_mean,
+    seed_term,
+    spread,
+)
+from .metric import Compiled, MetricTable, compile_table
+from .seeds import CLAIM_BOTH
+
+CLAIM_SYSTEMS = "new samples, these systems"
+CLAIM_THESE_SEEDS = "new samples, these seeds"
+
+CONTRACT = (
+    "metric",
+    "baseline",
+    "candidate",
+    "value_baseline",
+    "value_candidate",
+    "delta",
+    "ci_low",
+    "ci_high",
+    "p_value",
+    "p_adjusted",
+    "n_units",
+    "n_seeds",
+    "verdict",
+)
+"""The columns of comparison.csv, in order."""
+
+POWER = 0.8
+SIGN_CHUNK = 512
+ROUNDING = 1e-12
+"""Share of the summed sizes of the terms within which two sums of floats count as equal."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Candidate against baseline.
+
+    `table`: one row a metric that has a direction: CONTRACT, then `ci_method`, `claim`, `mde` (smallest
+    difference that these data show with 80% power, at the interval's level without Holm), `p_samples`
+    (sign flips alone), `headline`, `better`, `title`, `group`. `descriptive`: the metrics without a
+    direction and the plain counts, which can be neither better nor worse: the same columns but
+    `p_adjusted`, `verdict` and `headline`. `unpaired`: cells, units and seeds of each side that take no
+    part. `notes`: what a reader must know.
+    """
+
+    table: pd.DataFrame = field(repr=False)
+    descriptive: pd.DataFrame = field(repr=False)
+    unpaired: dict[str, int]
+    notes: list[str]
+    paired_by: str
+
+
+@dataclass(frozen=True)
+class Paired:
+    """The cells of both sides that pair. `by_seed`: seed k of one side goes with seed k of the other."""
+
+    baseline: Cells
+    candidate: Cells
+    by_seed: bool
+
+
+def pair(baseline: Cells, candidate: Cells) -> tuple[Paired, dict[str, int]]:
+    """What both sides have, and how much of each side is left over.
+
+    With seed labels in common, a cell pairs with the cell of the same seed and sample. Without, the
+    samples pair, and each side is averaged over its own seeds.
+    """
+    sides = baseline, candidate
+    seeds = in_order(set(baseline.seeds) & set(candidate.seeds))
+    units = in_order(set(baseline.units) & set(candidate.units))
+    by_seed = bool(seeds)
+    a, b = (s.take(seeds if by_seed else list(s.seeds), units) for s in sides)
+    if by_seed:
+        both = a.present & b.present
+        a, b = a.masked(both), b.masked(both)
+        used = both.any(axis=0)
+    else:
+        used = a.present.any(axis=0) & b.present.any(axis=0)
+    units = [u for u, keep in zip(units, used) if keep]
+    a, b = (s.take(list(s.seeds), units) for s in (a, b))
+    left = {}
+    for name, whole, part in (("baseline", baseline, a), ("candidate", candidate, b)):
+        left[f"cells_{name}"] = int(whole.present.sum() - part.present.sum())
+        left[f"units_{name}"] = len(whole.units) - len(units)
+        left[f"seeds_{name}"] = len(whole.seeds) - len(part.seeds)
+    return Paired(a, b, by_seed), left
+
+
+def compare(
+    baseline: Runs,
+    candidate: Runs,
+    table: MetricTable,
+    unit: str,
+    resampling: Resampling,
+    headline: Sequence[str] = (),
+    n_permutations: int = 10_000,
+    names: tuple[str, str] = ("baseline", "candidate"),
+) -> Comparison:
+    """Compare two conditions (seed -> units frame) over every metric of a table.
+
+    `value_baseline`, `value_candidate` and `delta` (their difference, exactly) are over the paired cells,
+    means over the seeds in which both sides are measured; values of whole runs are `seeds.aggregate`'s.
+    Interval: one seed each, or one seed on a side: bootstrap with the same weights for both sides; several
+    seeds: variance components of the difference, for new seeds and new samples. `p_value`: two-sided
+    paired sign-flip permutation test over resampling units; with several seeds the larger of it and the
+    p of the variance components, so that a difference must stand out from the seeds too. `p_adjusted`:
+    Holm over the headline metrics, null for the others.
+
+    Verdict: "not measured" where a side has no value; better or worse where p (adjusted, for a headline
+    metric) is at most 1 - confidence, the interval leaves out 0 and at least MIN_UNITS units are paired;
+    "tied" otherwise, which says that no difference was shown, not that there is none.
+
+    Raises ValueError for a headline name that the table lacks, for no run, and for a null unit.
+    """
+    compiled = compile_table(table)
+    if unknown := sorted(set(headline) - set(compiled.names)):
+        raise ValueError(f"headline metrics that the table lacks: {unknown}")
+    sides = [cells(runs, compiled.columns, unit) for runs in (baseline, candidate)]
+    paired, unpaired = pair(*sides)
+    a, b = (influence(compiled, side) for side in (paired.baseline, paired.candidate))
+    measured_a, measured_b = ~np.isnan(a.values), ~np.isnan(b.values)
+    if paired.by_seed:
+        measured_a = measured_b = measured_a & measured_b
+    value_a, value_b = seed_mean(a.values, measured_a), seed_mean(b.values, measured_b)
+    delta = value_b - value_a
+    part = _taking_part(paired, a, b, measured_a, measured_b)
+    n_units = part.sum(axis=0)
+    n_seeds = np.minimum(measured_a.sum(axis=0), measured_b.sum(axis=0))
+
+    errors = seed_mean(b.errors, measured_b) - seed_mean(a.errors, measured_a)
+    sample = sample_term(errors, n_units)
+    several = n_seeds > 1
+    crossed = _spread(paired, a, b, sample, measured_a)
+    alone = Spread(sample, (), sample[1], np.zeros_like(delta))
+    scale = np.concatenate([a.values, b.values])
+    se = np.sqrt(np.where(several, crossed.variance, alone.variance))
+    se = np.where(negligible(se**2, scale), 0.0, se)
+    df = np.where(several, crossed.df, alone.df)
+    half = np.where(several, crossed.half_width(resampling.confidence), alone.half_width(resampling.confidence))
+
+    p_samples = sign_flip(
+        _null_errors(compiled, paired, value_a, value_b, measured_a, measured_b), n_permutations, resampling.seed
+    )
+    p_samples = np.where(np.isnan(delta), np.nan, p_samples)
+    p_value = np.where(several & (se > 0), np.fmax(p_samples, crossed.p_value(delta)), p_samples)
+
+    is_count = compiled.is_count[compiled.first]
+    wanted = ~np.isnan(delta) & ~is_count & (n_units >= MIN_UNITS) & (se > 0)
+    low, high = np.where(wanted, delta - half, np.nan), np.where(wanted, delta + half, np.nan)
+    method = np.where(wanted, "variance components", "none").astype(object)
+    for m, found in _bootstrap(compiled, paired, measured_a, measured_b, wanted & ~several, resampling):
+        low[m], high[m], method[m] = found
+
+    one_each = (measured_a.sum(axis=0) == 1) & (measured_b.sum(axis=0) == 1)
+    claim = np.where(several, CLAIM_BOTH, np.where(one_each, CLAIM_SYSTEMS, CLAIM_THESE_SEEDS))
+    directed = np.array([m.better != "none" for m in compiled.metrics], dtype=bool) & ~is_count
+    lead = np.isin(compiled.names, list(headline))
+    alpha = 1 - resampling.confidence
+    p_adjusted = np.full(len(delta), np.nan)
+    family = lead & directed & (n_units >= MIN_UNITS)
+    p_adjusted[family] = holm(p_value[family])
+    with np.errstate(invalid="ignore"):
+        shown = (n_units >= MIN_UNITS) & (np.where(family, p_adjusted, p_value) <= alpha)
+        shown &= ~((low <= 0) & (high >= 0))
+        sign = np.where([m.better == "lower" for m in compiled.metrics], -1.0, 1.0)
+        verdict = np.where(shown, np.where(delta * sign > 0, "better", "worse"), "tied")
+        power = half + stdtrit(df, POWER) * se
+    frame = pd.DataFrame(
+        {
+            "metric": compiled.names,
+            "baseline": names[0],
+            "candidate": names[1],
+            "value_baseline": value_a,
+            "value_candidate": value_b,
+            "delta": delta,
+            "ci_low": low + 0.0,
+            "ci_high": high + 0.0,
+            "p_value": np.where(is_count, np.nan, p_value),
+            "p_adjusted": p_adjusted,
+            "n_units": n_units,
+            "n_seeds": n_seeds,
+            "verdict": np.where(np.isnan(delta), "not measured", verdict),
+            "ci_method": method,
+            "claim": np.where(np.isnan(delta) | is_count, "", claim),
+            "mde": np.where(wanted, power, np.nan),
+            "p_samples": np.where(is_count, np.nan, p_samples),
+            "headline": lead,
+            "better": [m.better for m in compiled.metrics],
+            "title": [m.title for m in compiled.metrics],
+            "group": [m.group for m in compiled.metrics],
+        }
+    )
+    return Comparison(
+        table=frame[directed].reset_index(drop=True),
+        descriptive=frame[~directed].drop(columns=["p_adjusted", "verdict", "headline"]).reset_index(drop=True),
+        unpaired=unpaired,
+        notes=_notes(paired, sides, unpaired, frame[directed], names),
+        paired_by="sample and seed" if paired.by_seed else "sample",
+    )
+
+
+def unit_changes(baseline: Runs, candidate: Runs, table: MetricTable, unit: str, metric: str) -> pd.DataFrame:
+    """The paired values of one metric unit by unit: `unit`, baseline, candidate, change.
+
+    A unit's value is the metric of that unit alone (its own ratio of sums), averaged over the paired
+    seeds in which both sides have it; units without a value on either side are left out.
+    """
+    compiled = compile_table([m for m in table if m.name in _needed(table, metric)])
+    at = compiled.names.index(metric)
+    paired, _ = pair(*(cells(runs, compiled.columns, unit) for runs in (baseline, candidate)))
+    a, b = (
+        np.where(side.present, compiled.values(side.sums)[:, :, at], np.nan)
+        for side in (paired.baseline, paired.candidate)
+    )
+    if paired.by_seed:
+        a, b = np.where(np.isnan(b), np.nan, a), np.where(np.isnan(a), np.nan, b)
+    mean_a, mean_b = (seed_mean(side, ~np.isnan(side)) for side in (a, b))
+    frame = pd.DataFrame(
+        {
+            unit: pd.Series(list(paired.baseline.units), dtype=object),
+            "baseline": mean_a,
+            "candidate": mean_b,
+            "change": mean_b - mean_a,
+        }
+    )
+    return frame.dropna(subset=["change"]).reset_index(drop=True)
+
+
+def power_statement(row: pd.Series) -> str:
+    """For a tied metric: what these data could have shown. `row` is one of `Comparison.table`."""
+    n = int(row["n_units"])
+    size = "no variation to judge by" if np.isnan(row["mde"]) else f"{row['mde']:.3f}"
+    seeds = f" under {int(row['n_seeds'])} seeds" if row["n_seeds"] > 1 else ""
+    if np.isnan(row["mde"]):
+        return f"{row['title']}: with {n} paired units{seeds} there is {size}; no difference could have been shown."
+    return (
+        f"{row['title']}: a true difference smaller than {size} could not be relied on to show "
+        f"with {n} paired units{seeds} (80% power)."
+    )
+
+
+def holm(p: np.ndarray) -> np.ndarray:
+    """Holm's step-down adjustment; nan stays nan and is not counted in the family."""
+    out = np.full(len(p), np.nan)
+    known = np.flatnonzero(~np.isnan(p))
+    order = known[np.argsort(p[known], kind="stable")]
+    factors = np.arange(len(order), 0, -1)
+    out[order] = np.minimum(np.maximum.accumulate(p[order] * factors), 1.0)
+    return out
+
+
+def sign_flip(differences: np.ndarray, n_permutations: int, seed: int) -> np.ndarray:
+    """Two-sided p of sum(differences) = 0 for every column of (units, metrics), by flipping signs.
+
+    Exact, over all sign patterns, where those of the non-zero units are no more than `n_permutations`;
+    otherwise (c + 1) / (n_permutations + 1) over random patterns shared by all columns.
+    """
+    size = np.abs(differences).sum(axis=0)
+    differences = np.where(np.abs(differences) <= ROUNDING * size, 0.0, differences)
+    reach = np.abs(differences.sum(axis=0)) - ROUNDING * size
+    non_zero = np.count_nonzero(differences, axis=0)
+    p = np.ones(differences.shape[1])
+    width = int(np.log2(max(n_permutations, 1)))
+    few = non_zero <= width
+    if few.any():
+        largest = -np.sort(-np.abs(differences[:, few]), axis=0)[:width]
+        patterns = 1.0 - 2.0 * (np.arange(2 ** len(largest))[:, None] >> np.arange(len(largest)) & 1)
+        p[few] = np.mean(np.abs(patterns @ largest) >= reach[few], axis=0)
+    if not few.all():
+        values, bar = np.ascontiguousarray(differences[:, ~few]), reach[~few]
+        count = np.zeros(values.shape[1])
+        for signs in _signs(len(values), n_permutations, np.random.default_rng(seed)):
+            count += np.count_nonzero(np.abs(signs @ values) >= bar, axis=0)
+        p[~few] = (count + 1) / (n_permutations + 1)
+    return p
+
+
+def _signs(n: int, n_permutations: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    for done in range(0, n_permutations, SIGN_CHUNK):
+        rows = min(SIGN_CHUNK, n_permutations - done)
+        bits = np.unpackbits(rng.integers(0, 256, (rows, -(-n // 8)), dtype=np.uint8), axis=1, count=n)
+        yield 1.0 - 2.0 * bits
+
+
+def _taking_part(paired: Paired, a: Influence, b: Influence, in_a: np.ndarray, in_b: np.ndarray) -> np.ndarray:
+    """(units, metrics): present in a seed in which the metric is measured, and in a denominator of either side."""
+    seen_a = (paired.baseline.present[:, :, None] & in_a[:, None, :]).any(axis=0)
+    seen_b = (paired.candidate.present[:, :, None] & in_b[:, None, :]).any(axis=0)
+    return (a.part | b.part) & seen_a & seen_b
+
+
+def _spread(
+    paired: Paired, a: Influence, b: Influence, sample: tuple[np.ndarray, np.ndarray], both: np.ndarray
+) -> Spread:
+    """Variance components of the difference: of the paired differences, or of each side's own seeds."""
+    if not paired.by_seed:
+        return spread(sample, seed_term(a, paired.baseline.present), seed_term(b, paired.candidate.present))
+    values = np.where(both, b.values - a.values, np.nan)
+    return spread(sample, seed_term(Influence(values, b.errors - a.errors, a.part | b.part), paired.baseline.present))
+
+
+def _null_errors(
+    compiled: Compiled, paired: Paired, value_a: np.ndarray, value_b: np.ndarray, in_a: np.ndarray, in_b: np.ndarray
+) -> np.ndarray:
+    """(units, metrics) differences that sum to delta, linearised where both sides have the mean ratio.
+
+    At a common ratio a unit that stands in no denominator differs by exactly 0, and so does a unit whose
+    sums are the same on both sides where the sides' denominators are.
+    """
+    middles = []
+    for side, measured in ((paired.baseline, in_a), (paired.candidate, in_b)):
+        ratios = compiled.ratios(side.sums.sum(axis=1))
+        known = np.zeros(ratios.shape, dtype=bool)
+        for m in range(len(compiled.metrics)):
+            for r in (compiled.first[m], compiled.second[m]):
+                if r >= 0:
+                    known[:, r] |= measured[:, m]
+        middles.append(np.nan_to_num(seed_mean(ratios, known & ~np.isnan(ratios))))
+    middle = ((middles[0] + middles[1]) / 2)[None]
+    a, b = (
+        seed_mean(linear_error(compiled, side, middle), measured)
+        for side, measured in ((paired.baseline, in_a), (paired.candidate, in_b))
+    )
+    return np.nan_to_num(b - a)
+
+
+def _bootstrap(
+    compiled: Compiled, paired: Paired, in_a: np.ndarray, in_b: np.ndarray, wanted: np.ndarray, resampling: Resampling
+) -> Iterator[tuple[int, tuple[float, float, str]]]:
+    """(metric, (low, high, method)) from one set of weights for both sides and all seeds, for the wanted metrics."""
+    if not wanted.any():
+        return
+    n = len(paired.baseline.units)
+    sides = (paired.baseline, in_a), (paired.candidate, in_b)
+    weights = resample_weights(n, resampling.n_resamples, np.random.default_rng(resampling.seed))
+    blocks: list[np.ndarray] = []
+    for w in weights:
+        a, b = (_mean_of(compiled, [w @ s for s in side.sums], measured) for side, measured in sides)
+        blocks.append((b - a)[:, wanted])
+    replicates = np.concatenate(blocks)
+    loo_a, loo_b = (_mean_of(compiled, [s.sum(axis=0) - s for s in side.sums], measured) for side, measured in sides)
+    loo = loo_b - loo_a
+    total_a, total_b = (_mean_of(compiled, [s.sum(axis=0) for s in side.sums], measured) for side, measured in sides)
+    for column, m in enumerate(np.flatnonzero(wanted)):
+        # one orientation for both orders of the sides, so that swapping them mirrors the interval exactly
+        moved = np.flatnonzero(loo[:, m] != total_b[m] - total_a[m])
+        turn = -1.0 if len(moved) and loo[moved[0], m] < total_b[m] - total_a[m] else 1.0
+        low, high, method = bounds(
+            turn * replicates[:, column], float(turn * (total_b[m] - total_a[m])), turn * loo[:, m], resampling
+        )
+        yield int(m), (low, high, method) if turn > 0 else (-high, -low, method)
+
+
+def _mean_of(compiled: Compiled, sums: list[np.ndarray], measured: np.ndarray) -> np.ndarray:
+    """Metrics of each seed's sums (..., columns), averaged over the seeds in which they are measured."""
+    return seed_mean(np.stack([compiled.values(s) for s in sums]), measured)
+
+
+def _needed(table: MetricTable, metric: str) -> set[str]:
+    found = next((m for m in table if m.name == metric), None)
+    if found is None:
+        raise ValueError(f"no metric {metric!r} in the table")
+    return {metric, getattr(found, "minuend", metric), getattr(found, "subtrahend", metric)}
+
+
+def _notes(
+    paired: Paired, sides: list[Cells], unpaired: dict[str, int], frame: pd.DataFrame, names: tuple[str, str]
+) -> list[str]:
+    notes = []
+    if not paired.baseline.units:
+        notes.append("No sample occurs on both sides: nothing can be compared.")
+    for side, name, whole in (("baseline", names[0], sides[0]), ("candidate", names[1], sides[1])):
+        if left := unpaired[f"cells_{side}"]:
+            notes.append(
+                f"{name}: {left} of {int(whole.present.sum())} (sample, seed) cells have no counterpart and take no "
+                f"part ({unpaired[f'units_{side}']} whole samples, {unpaired[f'seeds_{side}']} whole seeds)."
+            )
+    if not paired.by_seed:
+        labels = ["/".join(map(str, s.seeds)) for s in sides]
+        notes.append(
+            f"No seed in common ({names[0]}: {labels[0]}; {names[1]}: {labels[1]}): paired by sample, each side "
+            "averaged over its own seeds."
+        )
+    n_seeds = min(len(paired.baseline.seeds), len(paired.candidate.seeds))
+    if n_seeds == 1:
+        notes.append("One seed on a side: the comparison speaks for new samples, not for other seeds.")
+    if n_seeds == 2:
+        notes.append("Two seeds: intervals for new seeds are wide and cover less than they claim where seeds differ.")
+    few = frame[(frame["n_units"] < MIN_UNITS) & frame["delta"].notna()]
+    if len(few):
+        notes.append(f"Fewer than {MIN_UNITS} paired units, no verdict: {', '.join(few['metric'])}.")
+    lost = frame[frame["delta"].isna()]
+    if len(lost):
+        notes.append(f"Not measured on both sides: {', '.join(lost['metric'])}.")
+    partial = frame[frame["delta"].notna() & (frame["n_seeds"] < n_seeds)]
+    if len(partial):
+        notes.append(f"Measured on both sides in some of the seeds only: {', '.join(partial['metric'])}.")
+    return notes
