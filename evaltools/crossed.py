@@ -269,6 +269,8 @@ def spread(sample: tuple[np.ndarray, np.ndarray], *seeds: SeedTerm) -> Spread:
     with np.errstate(divide="ignore", invalid="ignore"):
         joint = total**2 / (variance**2 / df + sum(s.squares for s in seeds))
     residual = np.minimum(variance, sum(s.residual for s in seeds))
+    # a sum of mean squares has at least the degrees of freedom of its smallest; a difference can come out below
+    joint = np.fmax(joint, np.minimum(df, np.minimum.reduce([s.df for s in seeds])))
     # a variance of 0 has no degrees of freedom of its own
     joint = np.where(total == 0, df, joint)
     return Spread((variance, df), tuple((s.variance, s.df) for s in seeds), joint, residual)
