@@ -20,6 +20,10 @@ BOM = b"\xef\xbb\xbf"
 
 T = TypeVar("T", bound=BaseModel)
 
+# the umask can only be read by setting it, which must not happen while other threads make files
+_UMASK = os.umask(0o022)
+os.umask(_UMASK)
+
 
 def describe(error: ValidationError) -> list[tuple[str, str, str]]:
     """(code, field, message) for each thing that a pydantic model did not accept in one line."""
@@ -140,9 +144,7 @@ def atomic(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
             yield f
             f.flush()
             os.fsync(f.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(name).chmod(0o666 & ~umask)
+        Path(name).chmod(0o666 & ~_UMASK)
         Path(name).replace(path)
     except BaseException:
         Path(name).unlink(missing_ok=True)

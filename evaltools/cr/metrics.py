@@ -361,12 +361,11 @@ def _is_count(name: str) -> bool:
 
 
 def _metrics_table_md(result: Result) -> str:
-    from ..report.tables import estimates_markdown
+    from ..report.plain import markdown_table
+    from ..report.tables import plain_estimates
 
-    return (
-        f"# Structural metrics of {result.name}\n\n"
-        f"{estimates_markdown(result.estimates, result.resampling)}\n\n`{result.signature}`\n"
-    )
+    table = markdown_table(plain_estimates(result.estimates, resampling=result.resampling))
+    return f"# Structural metrics of {result.name}\n\n{table}\n`{result.signature}`\n"
 
 
 def artifacts(result: Result, folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
@@ -32,7 +33,7 @@ class CrOptions(SuiteOptions):
         return POLICIES[self.match]
 
     def policy(self) -> dict[str, Any]:
-        return self.model_dump(mode="json", exclude={"gold"})
+        return {**self.model_dump(mode="json", exclude={"gold"}), "match_policy": asdict(self.match_policy)}
 
     def signature(self) -> dict[str, str]:
         return {"protocol": self.protocol, "key": self.key, "match": self.match}

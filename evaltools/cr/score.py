@@ -147,7 +147,7 @@ def _reason(text: str, aspect: Aspect, options: CrOptions) -> str:
 
 
 def unit_row(card: Scorecard, gold_in: Sequence[TupleRow], options: CrOptions) -> dict[str, Any]:
-    """The row of one sample with these gold tuples. Null in a score: no gold of that kind, the sample takes no part."""
+    """The row of one sample with these gold tuples. A null score: no gold of that kind, the sample takes no part."""
     policy = options.match_policy
     output = output_of(card)
     final_source = final_rows(card)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from .. import __version__
 from ..errors import Problems
-from ..jsonl import BOM, dumps, sha256
+from ..jsonl import BOM, dumps, require_file, sha256, write_jsonl
 from .read import duplicate_id, read_gold, read_rows, unknown_gold
 from .schema import Aspect, Ate, AteDebug, Inputs, Output, Runtime, Scorecard, TupleRow, ValidatorStage
 from .sources import final_rows, gold_rows, labels, stage1_rows, text_id
@@ -247,3 +247,19 @@ def scorecards(outputs: Path, gold: Path | None, problems: Problems) -> Iterator
             yield card
     if by_id:
         unknown_gold(problems, gold, by_id, seen)
+
+
+def write_scorecards(outputs: Path, gold: Path, target: Path, problems: Problems) -> int:
+    """Write the scorecards of a file of outputs, or of a run folder's outputs.jsonl; returns how many.
+
+    Raises InputError, with nothing written, for input that cannot be used.
+    """
+    path = outputs / "outputs.jsonl" if outputs.is_dir() else outputs
+    require_file(path, problems)
+    require_file(gold, problems)
+
+    def cards() -> Iterator[dict[str, Any]]:
+        yield from scorecards(path, gold, problems)
+        problems.raise_if_failed()
+
+    return write_jsonl(target, cards())

@@ -1,0 +1,84 @@
+"""Release gates: bounds that the numbers of a metrics.json must keep."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from .errors import InputError, Problem, UsageError
+
+
+@dataclass(frozen=True)
+class Bound:
+    name: str
+    kind: Literal["min", "max"]
+    limit: float
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One bound and what the file says; `number` is None where the metric or its interval is not there."""
+
+    bound: Bound
+    use: str
+    number: float | None
+
+    @property
+    def met(self) -> bool:
+        if self.number is None:
+            return False
+        return self.number >= self.bound.limit if self.bound.kind == "min" else self.number <= self.bound.limit
+
+    def __str__(self) -> str:
+        sign = ">=" if self.bound.kind == "min" else "<="
+        number = "not measured" if self.number is None else f"{self.number:.6g}"
+        return f"{'PASS' if self.met else 'FAIL'} {self.bound.name} {self.use} {number} {sign} {self.bound.limit:g}"
+
+
+def parse_bound(text: str, kind: Literal["min", "max"]) -> Bound:
+    """A bound from "NAME=X"; UsageError for anything else."""
+    name, sign, number = text.partition("=")
+    try:
+        limit = float(number)
+    except ValueError:
+        limit = math.nan
+    if not name or not sign or not math.isfinite(limit):
+        raise UsageError(f"--{kind} {text!r}: expected NAME=X with a finite number X")
+    return Bound(name.strip(), kind, limit)
+
+
+def check_gate(path: Path, bounds: Sequence[Bound], use: str) -> list[Verdict]:
+    """A verdict a bound. UsageError for a metric that the file does not have, InputError for another file."""
+    numbers = read_numbers(path, use)
+    unknown = [b.name for b in bounds if b.name not in numbers]
+    if unknown:
+        raise UsageError(f"{path} has no metric {', '.join(map(repr, unknown))}; it has {', '.join(sorted(numbers))}")
+    return [Verdict(b, use, numbers[b.name]) for b in bounds]
+
+
+def read_numbers(path: Path, use: str) -> dict[str, float | None]:
+    def bad(message: str) -> InputError:
+        return InputError([Problem("error", "bad-metrics", message, file=str(path))])
+
+    try:
+        content: Any = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as e:
+        raise bad(f"cannot be read: {e.strerror}") from e
+    except ValueError as e:
+        raise bad(f"is not JSON: {e}") from e
+    rows = content.get("metrics") if isinstance(content, dict) else None
+    if not isinstance(rows, list) or not all(isinstance(r, dict) and "name" in r for r in rows):
+        raise bad("expected a metrics.json with a list `metrics` of objects with a `name`")
+    numbers: dict[str, float | None] = {}
+    for row in rows:
+        value = row.get(use)
+        if value is not None and (
+            isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value)
+        ):
+            raise bad(f"{use} of {row['name']} is {value!r}; expected a finite number or null")
+        numbers[row["name"]] = value
+    return numbers

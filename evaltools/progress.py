@@ -1,0 +1,21 @@
+"""Progress of long work: a bar in a terminal, nothing with --quiet or where there is no terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def bar(total: int, label: str, quiet: bool = False, unit: str = "it") -> Iterator[Callable[..., None]]:
+    """Yields a function to call when something is done: `step("its name")`, or `step(n=1024)`."""
+    from tqdm import tqdm
+
+    with tqdm(total=total, desc=label, unit=unit, disable=True if quiet else None, leave=False) as shown:
+
+        def step(name: str = "", n: int = 1) -> None:
+            if name:
+                shown.set_postfix_str(name[-40:], refresh=False)
+            shown.update(n)
+
+        yield step

@@ -1,0 +1,30 @@
+"""Run every notebook with its default parameters and store the outputs that nbval compares.
+
+    python scripts/store_notebooks.py [NOTEBOOK...]
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+
+from evaltools.execute import tidy
+from evaltools.jsonl import write_text
+
+NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
+
+
+def main() -> None:
+    for path in map(Path, sys.argv[1:] or sorted(map(str, NOTEBOOKS.glob("*.ipynb")))):
+        nb = nbformat.read(path, as_version=4)
+        NotebookClient(nb, timeout=600, resources={"metadata": {"path": str(NOTEBOOKS)}}).execute()
+        tidy(nb)
+        write_text(path, nbformat.writes(nb) + "\n")
+        print(path)
+
+
+if __name__ == "__main__":
+    main()
