@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -22,8 +22,6 @@ BUNDLED = Path(__file__).with_name("lexicon.json")
 Word = Annotated[Text, Field(min_length=1)]
 Words = Annotated[list[Word], Field(min_length=1)]
 WordLists = dict[Word, Words]
-Level = Literal["low", "medium", "high"]
-Term = Literal["short", "medium", "long"]
 
 
 class _Part(BaseModel):

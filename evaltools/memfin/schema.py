@@ -7,9 +7,11 @@ reading, so that every later comparison is one of normalised text.
 from __future__ import annotations
 
 import unicodedata
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from ..jsonl import dumps
 
 
 def nfc(text: str) -> str:
@@ -19,6 +21,14 @@ def nfc(text: str) -> str:
 Text = Annotated[str, AfterValidator(nfc)]
 OptionalText = Text | None
 Texts = list[Text] | None
+
+
+def _as_text(value: Any) -> Any:
+    return value if value is None or isinstance(value, str) else dumps(value)
+
+
+Remark = Annotated[OptionalText, BeforeValidator(_as_text)]
+"""A note that is only shown: a text, or any JSON value as its text."""
 
 
 class _Record(BaseModel):
@@ -72,7 +82,7 @@ class Turn(_Record):
     turn_status: Text
     user_text: OptionalText = None
     pred_assistant_text: OptionalText = None
-    error: OptionalText = None
+    error: Remark = None
     gt_turn_tags: TurnTags | None = None
     recall: Recall | None = None
     compliance: Compliance | None = None
@@ -107,7 +117,7 @@ class Dialog(_Record):
     dialog_id: Annotated[Text, Field(min_length=1)]
     valid_dialog: bool
     dialog_status: OptionalText = None
-    skip_reason: OptionalText = None
+    skip_reason: Remark = None
     trace_version: OptionalText = None
     run_id: OptionalText = None
     scenario_type: OptionalText = None
