@@ -311,6 +311,7 @@ def metrics(options: CrOptions) -> tuple[Metric | Difference, ...]:
 
 def headline(options: CrOptions) -> tuple[str, ...]:
     key = options.key
+    other = "otepol" if key == "refpol" else "refpol"
     return (
         f"tuple_f1_s1_{key}",
         f"tuple_f1_s2_{key}",
@@ -318,6 +319,7 @@ def headline(options: CrOptions) -> tuple[str, ...]:
         f"fix_rate_{key}",
         f"break_rate_{key}",
         f"net_gain_{key}",
+        f"tuple_f1_s2_{other}",
         "polarity_conflict_rate",
         "implicit_invalid_pred_rate",
         "final_aspect_out_of_text_rate",

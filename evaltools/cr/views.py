@@ -185,7 +185,7 @@ def _actions(cell: str) -> str:
 
 
 def samples(result: Result, group: str) -> pd.DataFrame:
-    """The samples of one group, worst change first: text_id, text, gold, stage1, final, change, reviewers, arbiter."""
+    """The samples of one group, worst change first: id, text, gold, stage1, final, change, reviewers, arbiter."""
     key = result.options.key
     units = result.units.query(sample_groups(result)[group])
     before, after = units[f"f1_s1_{key}"], units[f"f1_s2_{key}"]

@@ -1,0 +1,419 @@
+"""Several runs seen together: conditions by seeds, their aggregates and their comparison with a baseline."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from .bootstrap import Resampling
+from .compare import CONTRACT as COMPARISON_COLUMNS
+from .compare import Comparison, compare, power_statement
+from .crossed import Runs
+from .errors import OnError, UsageError
+from .execute import ReportJob
+from .jsonl import write_json, write_text
+from .metric import MetricTable
+from .results import load, read_manifest
+from .seeds import CONTRACT as AGGREGATE_COLUMNS
+from .seeds import aggregate, completeness, seed_values
+from .suite import SCHEMA_VERSION, Result, Suite, evaluate, get_suite, resolve, safe_name
+
+RUN_NAME = re.compile(r"^(?P<run_id>.+)__seed(?P<seed>[^_]+)_(?P<mode>.+)$")
+NATURAL = re.compile(r"(\d+)")
+
+
+def natural(text: str) -> list[Any]:
+    """Sort key under which seed 9 comes before seed 10."""
+    return [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in NATURAL.split(text)]
+
+
+@dataclass(frozen=True)
+class Study:
+    """Runs by condition and seed, with what follows from them.
+
+    `conditions`: name -> seed -> Result, in natural order. `aggregates`: name -> frame of
+    `seeds.aggregate`. `comparisons`: candidate -> its comparison with `baseline`. `notes`: what a reader
+    must know (incomplete seeds, differing samples), by condition or candidate.
+    """
+
+    name: str
+    suite: Suite
+    options: Any
+    resampling: Resampling
+    baseline: str
+    conditions: dict[str, dict[str, Result]] = field(repr=False)
+    aggregates: dict[str, pd.DataFrame] = field(repr=False)
+    comparisons: dict[str, Comparison] = field(repr=False)
+    notes: list[str] = field(repr=False)
+
+    @property
+    def table(self) -> MetricTable:
+        return self.suite.metrics(self.options)
+
+    @property
+    def results(self) -> list[Result]:
+        return [r for runs in self.conditions.values() for r in runs.values()]
+
+    @property
+    def candidates(self) -> list[str]:
+        return list(self.comparisons)
+
+    def frames(self, condition: str) -> Runs:
+        """Seed -> units frame of one condition."""
+        return {seed: r.units for seed, r in self.conditions[condition].items()}
+
+    @property
+    def signature(self) -> str:
+        """The signature of the first run, with the samples and seeds of all of them."""
+        first = self.results[0]
+        seeds = sorted({s for runs in self.conditions.values() for s in runs}, key=natural)
+        samples = {u for r in self.results for u in r.units[self.suite.unit]}
+        parts = [p for p in first.signature.split("|") if not p.startswith(("n:", "ci:"))]
+        return "|".join(
+            [*parts, f"n:{len(samples)}", f"seeds:{','.join(seeds)}", f"ci:{self.resampling.confidence:.0%}"]
+        )
+
+
+def condition_of(name: str) -> tuple[str, str, str]:
+    """(run_id, seed, mode) of a run's name; UsageError where it is not <run_id>__seed<N>_<mode>."""
+    found = RUN_NAME.match(name)
+    if not found:
+        raise UsageError(f"{name!r} is not named <run_id>__seed<N>_<mode>")
+    return found["run_id"], found["seed"], found["mode"]
+
+
+def group_by_seed(results: Iterable[Result]) -> dict[str, dict[str, Result]]:
+    """condition -> seed -> result, in natural order whatever the order given.
+
+    A condition is a run_id; runs of one run_id in several modes make a condition a mode. UsageError for
+    two runs of one condition and seed.
+    """
+    named = [(condition_of(r.name), r) for r in results]
+    modes: dict[str, set[str]] = {}
+    for (run_id, _, mode), _ in named:
+        modes.setdefault(run_id, set()).add(mode)
+    out: dict[str, dict[str, Result]] = {}
+    for (run_id, seed, mode), r in sorted(named, key=lambda x: [natural(p) for p in x[0]]):
+        condition = run_id if len(modes[run_id]) == 1 else f"{run_id}_{mode}"
+        runs = out.setdefault(condition, {})
+        if seed in runs:
+            raise UsageError(f"two runs of {condition} under seed {seed}: {runs[seed].name} and {r.name}")
+        runs[seed] = r
+    return out
+
+
+def make_study(
+    conditions: Mapping[str, dict[str, Result]],
+    *,
+    name: str | None = None,
+    baseline: str | None = None,
+    headline: Sequence[str] | None = None,
+) -> Study:
+    """Aggregate every condition and compare the others with `baseline` (default: the first by name).
+
+    UsageError for a baseline that is none of the conditions, or runs scored under different policies.
+    """
+    results = [r for runs in conditions.values() for r in runs.values()]
+    if not results:
+        raise UsageError("no runs given")
+    first = results[0]
+    for r in results:
+        if r.policy != first.policy or r.suite is not first.suite:
+            raise UsageError(f"{r.name} and {first.name} were scored under different policies and cannot be compared")
+    baseline = baseline or next(iter(conditions))
+    if baseline not in conditions:
+        raise UsageError(f"no condition {baseline!r} among {', '.join(conditions)}")
+    suite, resampling = first.suite, first.resampling
+    table = suite.metrics(first.options)
+    frames: dict[str, Runs] = {c: {s: r.units for s, r in runs.items()} for c, runs in conditions.items()}
+    aggregates = {c: aggregate(runs, table, suite.unit, resampling) for c, runs in frames.items()}
+    comparisons = {
+        c: compare(
+            frames[baseline],
+            frames[c],
+            table,
+            suite.unit,
+            resampling,
+            headline if headline is not None else suite.headline(first.options),
+            names=(baseline, c),
+        )
+        for c in conditions
+        if c != baseline
+    }
+    notes = [f"{c}: {note}" for c, runs in frames.items() for note in completeness(runs, table, suite.unit)]
+    notes += [f"{baseline} and {c}: {note}" for c, found in comparisons.items() for note in found.notes]
+    return Study(
+        safe_name(name or default_name(baseline, list(comparisons))),
+        suite,
+        first.options,
+        resampling,
+        baseline,
+        dict(conditions),
+        aggregates,
+        comparisons,
+        notes,
+    )
+
+
+def default_name(baseline: str, candidates: Sequence[str]) -> str:
+    if not candidates:
+        return f"{baseline}_aggregated"
+    return f"{baseline}_vs_{candidates[0]}" + (f"_and_{len(candidates) - 1}_more" if len(candidates) > 1 else "")
+
+
+def study_seeds(
+    runs: Sequence[str | Path],
+    *,
+    baseline: str | None = None,
+    name: str | None = None,
+    out: str | Path | None = None,
+    resampling: Resampling | None = None,
+    on_error: OnError = "fail",
+    jobs: int = 1,
+    fresh: bool = False,
+    suite: str = "cr",
+    **options: Any,
+) -> Study:
+    """Score the runs, group them by <run_id>__seed<N>_<mode>, aggregate and compare.
+
+    With `out`, writes results/<run>/ for every run and results/<run_id>_aggregated/ for every condition.
+    Raises InputError and UsageError as `evaluate` and `make_study` do.
+    """
+    started, clock = datetime.now(UTC), time.perf_counter()
+    results = [
+        evaluate(suite, run, out=out, resampling=resampling, on_error=on_error, jobs=jobs, fresh=fresh, **options)
+        for run in runs
+    ]
+    study = make_study(group_by_seed(results), name=name, baseline=baseline)
+    if out is not None:
+        save_study(study, Path(out), started.isoformat(timespec="seconds"), round(time.perf_counter() - clock, 3))
+    return study
+
+
+def study_systems(results: Mapping[str, Result], *, name: str | None = None, baseline: str | None = None) -> Study:
+    """Compare systems that have one run each, paired by resampling unit."""
+    return make_study({system: {"": r} for system, r in results.items()}, name=name, baseline=baseline)
+
+
+def aggregated_csv(study: Study, condition: str) -> str:
+    """The content of aggregated_mean_std.csv; with several conditions the column `condition` comes first."""
+    frame = study.aggregates[condition][list(AGGREGATE_COLUMNS)]
+    if study.comparisons:
+        frame = frame.assign(condition=condition)[["condition", *AGGREGATE_COLUMNS]]
+    return frame.to_csv(index=False, lineterminator="\n")
+
+
+def comparison_csv(study: Study) -> str:
+    """The content of comparison.csv: every candidate against the baseline."""
+    frames = [c.table[list(COMPARISON_COLUMNS)] for c in study.comparisons.values()]
+    return pd.concat(frames, ignore_index=True).to_csv(index=False, lineterminator="\n")
+
+
+def save_study(study: Study, out: Path, started: str, seconds: float) -> None:
+    """Write results/<run_id>_aggregated/ for every condition; the manifest comes last."""
+    from .report.plain import markdown_table
+
+    for condition, runs in study.conditions.items():
+        folder = out / "results" / f"{safe_name(condition)}_aggregated"
+        (folder / "manifest.json").unlink(missing_ok=True)
+        write_text(folder / "aggregated_mean_std.csv", aggregated_csv(study, condition))
+        table = study.aggregates[condition][list(AGGREGATE_COLUMNS)]
+        text = f"# {condition} over {len(runs)} seed(s)\n\n{markdown_table(table)}\n`{study.signature}`\n"
+        write_text(folder / "aggregated_mean_std.md", text)
+        if study.comparisons:
+            write_text(folder / "comparison.csv", comparison_csv(study))
+        else:
+            (folder / "comparison.csv").unlink(missing_ok=True)
+        write_json(folder / "manifest.json", study_manifest(study, condition, started, seconds))
+
+
+def study_manifest(study: Study, condition: str, started: str, seconds: float) -> dict[str, Any]:
+    first = study.results[0].manifest
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "kind": "aggregate",
+        "suite": study.suite.name,
+        "run": f"{condition}_aggregated",
+        "report": study.name,
+        "condition": condition,
+        "conditions": list(study.conditions),
+        "baseline": study.baseline,
+        "runs": [r.name for r in study.conditions[condition].values()],
+        "inputs": [i for r in study.conditions[condition].values() for i in r.manifest["inputs"]],
+        "policy": first["policy"],
+        "options": first["options"],
+        "bootstrap": first["bootstrap"],
+        "signature": study.signature,
+        "notes": study.notes,
+        "problems": [p for r in study.conditions[condition].values() for p in r.manifest["problems"]],
+        "versions": first["versions"],
+        "git_commit": first["git_commit"],
+        "started": started,
+        "seconds": seconds,
+    }
+
+
+def study_job(runs: Sequence[str], baseline: str | None, settings: Any, options: dict[str, Any]) -> ReportJob:
+    """Score and aggregate the runs, and the report that is to be made of them."""
+    from .batch import current
+
+    study = study_seeds(
+        runs,
+        baseline=baseline,
+        name=settings.name,
+        out=settings.out,
+        resampling=settings.resampling,
+        on_error=settings.on_error,
+        jobs=settings.jobs,
+        fresh=not settings.resume,
+        **options,
+    )
+    ordered = sorted(map(str, runs), key=natural)
+    plain = {k: str(v) if isinstance(v, Path) else v for k, v in options.items()}
+    return ReportJob(
+        name=study.name,
+        notebook="cr_seeds.ipynb",
+        title=f"{study.suite.title}: {study.name}",
+        folder=settings.out / "reports" / study.name,
+        parameters={
+            "runs": ordered,
+            "baseline": baseline,
+            "name": settings.name,
+            **plain,
+            **settings.parameters(),
+        },
+        current={"baseline": study.baseline, "runs": [current(r) for r in study.results]},
+    )
+
+
+def suite_of(path: Path) -> str:
+    """The suite that a run, trace or case file belongs to, by its files' names."""
+    if path.is_dir():
+        if any(path.glob("dialog_trace*.jsonl")):
+            return "memfin"
+        return "cr"
+    name = path.name.lower()
+    if name.startswith("dialog_trace"):
+        return "memfin"
+    return "cr" if "output" in name or "scorecard" in name else "summary"
+
+
+def find_runs(text: str) -> list[Path]:
+    """The runs that A or B of `compare` stands for, in natural order.
+
+    Runs joined by commas; a run folder or file; a results folder; or the common prefix of folders named
+    <run_id>__seed<N>_<mode>. UsageError where nothing is found.
+    """
+    found: list[Path] = []
+    for part in filter(None, (p.strip() for p in text.split(","))):
+        prefix = Path(part)
+        if part.startswith("example:") and not part.endswith("_proposed"):
+            from .examples import ROOT
+
+            prefix = ROOT / part.removeprefix("example:")
+        if not prefix.exists():
+            seeds = [p for p in prefix.parent.glob(f"{glob_escape(prefix.name)}__seed*") if p.is_dir()]
+            if not seeds:
+                try:
+                    seeds = [resolve(part)] if part.startswith("example:") else []
+                except UsageError:
+                    seeds = []
+            if not seeds:
+                raise UsageError(f"{part}: no such run, and no folders {prefix.name}__seed<N>_<mode> beside it")
+            found += seeds
+        else:
+            found.append(prefix)
+    if not found:
+        raise UsageError("no run given")
+    return sorted(found, key=lambda p: natural(str(p)))
+
+
+def glob_escape(name: str) -> str:
+    return re.sub(r"([*?\[])", r"[\1]", name)
+
+
+def read_condition(
+    text: str, suite: str | None, options: Mapping[str, Any], **how: Any
+) -> tuple[str, dict[str, Result]]:
+    """(name, seed -> result) of A or B of `compare`; runs are scored, results folders are read."""
+    paths = find_runs(text)
+    results = []
+    for path in paths:
+        if path.is_dir() and read_manifest(path) is not None and (path / "metrics.json").is_file():
+            results.append(load(path))
+            continue
+        name = suite or suite_of(path)
+        fields = get_suite(name).options.model_fields
+        results.append(evaluate(name, path, **how, **{k: v for k, v in options.items() if k in fields}))
+    if len(results) == 1 and not RUN_NAME.match(results[0].name):
+        return results[0].name, {"": results[0]}
+    grouped = group_by_seed(results)
+    if len(grouped) > 1:
+        raise UsageError(f"{text} holds several conditions: {', '.join(grouped)}")
+    return next(iter(grouped.items()))
+
+
+def compare_command(
+    baseline: str,
+    candidate: str,
+    *,
+    suite: str | None,
+    everything: bool,
+    csv_file: Path | None,
+    jobs: int,
+    on_error: OnError,
+    n_resamples: int,
+    confidence: float,
+    ci: Any,
+    seed: int,
+    **options: Any,
+) -> str:
+    """The text that `evaltools compare A B` prints."""
+    how = {"resampling": Resampling(ci, n_resamples, confidence, seed), "jobs": jobs, "on_error": on_error}
+    (a, runs_a), (b, runs_b) = (read_condition(x, suite, options, **how) for x in (baseline, candidate))
+    if a == b:
+        a, b = f"{a} (A)", f"{b} (B)"
+    if set(map(len, (runs_a, runs_b))) == {1}:
+        # one run each: they pair by sample, whatever their seeds are called
+        runs_a, runs_b = {"": next(iter(runs_a.values()))}, {"": next(iter(runs_b.values()))}
+    study = make_study({a: runs_a, b: runs_b}, baseline=a, name="comparison")
+    found = study.comparisons[b]
+    if csv_file is not None:
+        write_text(csv_file, comparison_csv(study))
+    rows = found.table if everything else found.table[found.table["headline"]]
+    return comparison_text(rows, a, b, study)
+
+
+def comparison_text(rows: pd.DataFrame, a: str, b: str, study: Study) -> str:
+    def number(x: float, digits: int = 4) -> str:
+        return "N/A" if pd.isna(x) else f"{x:.{digits}f}"
+
+    lines = [f"A (baseline)  {a}", f"B (candidate) {b}", ""]
+    lines.append(f"{'metric':<32} {'A':>8} {'B':>8} {'B - A':>9} {'interval':>20} {'p':>7} {'p adj.':>7}  verdict")
+    for r in rows.to_dict("records"):
+        interval = "" if pd.isna(r["ci_low"]) else f"[{r['ci_low']:+.3f}, {r['ci_high']:+.3f}]"
+        delta = "N/A" if pd.isna(r["delta"]) else f"{r['delta']:+.4f}"
+        lines.append(
+            f"{r['metric']:<32} {number(r['value_baseline']):>8} {number(r['value_candidate']):>8} {delta:>9} "
+            f"{interval:>20} {number(r['p_value']):>7} {number(r['p_adjusted']):>7}  {r['verdict']}"
+        )
+    claims = sorted({c for c in rows["claim"] if c})
+    lines += ["", *(f"intervals: {c}" for c in claims)]
+    lines += [f"tied: {power_statement(r)}" for _, r in rows[rows["verdict"] == "tied"].iterrows()]
+    lines += [f"note: {n}" for n in study.notes]
+    return "\n".join([*lines, study.signature])
+
+
+def seed_table(study: Study) -> pd.DataFrame:
+    """Every metric of every run: condition, metric, seed, value, n_units."""
+    frames = [
+        seed_values(study.frames(c), study.table, study.suite.unit).assign(condition=c) for c in study.conditions
+    ]
+    return pd.concat(frames, ignore_index=True)[["condition", "metric", "seed", "value", "n_units"]]
