@@ -29,9 +29,10 @@ from .crossed import (
     seed_mean,
     seed_term,
     spread,
+    spread_of_samples,
 )
 from .metric import Compiled, MetricTable, compile_table
-from .seeds import CLAIM_BOTH
+from .seeds import CLAIM_BOTH, TWO_SEEDS
 
 CLAIM_SYSTEMS = "new samples, these systems"
 CLAIM_THESE_SEEDS = "new samples, these seeds"
@@ -159,21 +160,19 @@ def compare(
     sample = sample_term(errors, n_units)
     several = n_seeds > 1
     crossed = _spread(paired, a, b, sample, measured_a)
-    alone = Spread(sample, (), sample[1], np.zeros_like(delta))
-    scale = np.concatenate([a.values, b.values])
-    se = np.sqrt(np.where(several, crossed.variance, alone.variance))
-    se = np.where(negligible(se**2, scale), 0.0, se)
-    df = np.where(several, crossed.df, alone.df)
-    half = np.where(several, crossed.half_width(resampling.confidence), alone.half_width(resampling.confidence))
+    accounts = crossed.widest(resampling.confidence), spread_of_samples(sample).widest(resampling.confidence)
+    error, critical, df = (np.where(several, c, s) for c, s in zip(*accounts))
+    error = np.where(negligible(error**2, np.concatenate([a.values, b.values])), 0.0, error)
+    half = error * critical
 
     p_samples = sign_flip(
         _null_errors(compiled, paired, value_a, value_b, measured_a, measured_b), n_permutations, resampling.seed
     )
     p_samples = np.where(np.isnan(delta), np.nan, p_samples)
-    p_value = np.where(several & (se > 0), np.fmax(p_samples, crossed.p_value(delta)), p_samples)
+    p_value = np.where(several & (error > 0), np.fmax(p_samples, crossed.p_value(delta)), p_samples)
 
     is_count = compiled.is_count[compiled.first]
-    wanted = ~np.isnan(delta) & ~is_count & (n_units >= MIN_UNITS) & (se > 0)
+    wanted = ~np.isnan(delta) & ~is_count & (n_units >= MIN_UNITS) & (error > 0)
     low, high = np.where(wanted, delta - half, np.nan), np.where(wanted, delta + half, np.nan)
     method = np.where(wanted, "variance components", "none").astype(object)
     for m, found in _bootstrap(compiled, paired, measured_a, measured_b, wanted & ~several, resampling):
@@ -192,7 +191,7 @@ def compare(
         shown &= ~((low <= 0) & (high >= 0))
         sign = np.where([m.better == "lower" for m in compiled.metrics], -1.0, 1.0)
         verdict = np.where(shown, np.where(delta * sign > 0, "better", "worse"), "tied")
-        power = half + stdtrit(df, POWER) * se
+        power = half + stdtrit(df, POWER) * error
     frame = pd.DataFrame(
         {
             "metric": compiled.names,
@@ -413,7 +412,7 @@ def _notes(
     if n_seeds == 1:
         notes.append("One seed on a side: the comparison speaks for new samples, not for other seeds.")
     if n_seeds == 2:
-        notes.append("Two seeds: intervals for new seeds are wide and cover less than they claim where seeds differ.")
+        notes.append(TWO_SEEDS)
     few = frame[(frame["n_units"] < MIN_UNITS) & frame["delta"].notna()]
     if len(few):
         notes.append(f"Fewer than {MIN_UNITS} paired units, no verdict: {', '.join(few['metric'])}.")

@@ -7,8 +7,8 @@ metric, and every difference of metrics, into a mean over units, which is what v
 sign flips need.
 
 References: Searle, Casella, McCulloch, "Variance Components" (1992), Henderson's method III;
-Satterthwaite, Biometrics Bulletin 2 (1946); Banerjee, "Expressions for the lower bound to the
-confidence coefficient", Sankhya 21 (1959).
+Satterthwaite, "An approximate distribution of estimates of variance components", Biometrics
+Bulletin 2 (1946).
 """
 
 from __future__ import annotations
@@ -137,48 +137,44 @@ def seed_mean(values: np.ndarray, measured: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Spread:
-    """Variance of an estimate: a sample term and seed terms, as (variance, degrees of freedom); arrays over metrics.
+    """How far an estimate may be off: (variance, degrees of freedom) by one or more accounts; arrays over metrics.
 
-    `df` is Satterthwaite's for the sum. `residual` is the part of the sample term that is interaction of
-    seed and sample.
+    Every account must hold, so the widest decides. `from_seeds`, `from_samples` and `from_residual` add to
+    the variance of the first account.
     """
 
-    sample: tuple[np.ndarray, np.ndarray]
-    seeds: tuple[tuple[np.ndarray, np.ndarray], ...]
-    df: np.ndarray
-    residual: np.ndarray
+    accounts: tuple[tuple[np.ndarray, np.ndarray], ...]
+    from_seeds: np.ndarray
+    from_samples: np.ndarray
+    from_residual: np.ndarray
 
     @property
     def variance(self) -> np.ndarray:
-        return self.sample[0] + sum(v for v, _ in self.seeds)
+        return self.accounts[0][0]
 
-    def half_width(self, confidence: float) -> np.ndarray:
-        """Half of a two-sided interval.
+    @property
+    def df(self) -> np.ndarray:
+        return self.accounts[0][1]
 
-        The t interval with Satterthwaite's degrees of freedom, but never narrower than the root of the
-        summed squares of the terms' own t intervals (Banerjee): with 3 seeds Satterthwaite alone covers
-        92% where seeds dominate.
-        """
-        return self._half_width(np.asarray(1 - confidence))
-
-    def _half_width(self, alpha: np.ndarray) -> np.ndarray:
-        joint = stdtrit(self.df, alpha / 2) ** 2 * self.variance
-        squares = [stdtrit(df, alpha / 2) ** 2 * v for v, df in (self.sample, *self.seeds)]
-        apart = squares[0] + sum(squares[1:])
-        return np.sqrt(np.fmax(joint, apart))
+    def widest(self, confidence: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(standard error, t quantile, degrees of freedom) of the widest account: half a width is their product."""
+        error, critical, df = np.sqrt(self.variance), stdtrit(self.df, 0.5 + confidence / 2), self.df
+        for v, d in self.accounts[1:]:
+            t = stdtrit(d, 0.5 + confidence / 2)
+            wider = np.sqrt(v) * t > error * critical
+            error, critical, df = (
+                np.where(wider, np.sqrt(v), error),
+                np.where(wider, t, critical),
+                np.where(wider, d, df),
+            )
+        return error, critical, df
 
     def p_value(self, difference: np.ndarray) -> np.ndarray:
-        """Two-sided p for a true value of 0: the level at which the interval just reaches 0."""
+        """Two-sided p for a true value of 0: the level at which the widest interval just reaches 0."""
         size = np.abs(difference)
         with np.errstate(divide="ignore", invalid="ignore"):
-            joint = 2 * stdtr(self.df, -size / np.sqrt(self.variance))
-            low, high = np.full(size.shape, -40.0), np.zeros(size.shape)
-            for _ in range(60):
-                middle = (low + high) / 2
-                beyond = self._half_width(np.exp(middle)) > size
-                low, high = np.where(beyond, middle, low), np.where(beyond, high, middle)
-        p = np.maximum(joint, np.exp(high))
-        return np.where(np.isnan(self.variance), np.nan, np.where(size == 0, 1.0, np.minimum(p, 1.0)))
+            p = [2 * stdtr(df, -size / np.sqrt(v)) for v, df in self.accounts]
+        return np.where(np.isnan(self.variance), np.nan, np.where(size == 0, 1.0, np.fmax.reduce(p)))
 
 
 def sample_term(errors: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -195,14 +191,17 @@ class SeedTerm:
     """Variance that seeds bring to the mean over seeds, with what Satterthwaite needs; arrays over metrics.
 
     `squares` is the sum of (mean square's share)^2 / df over the mean squares that `variance` is made of.
-    `residual` is the variance that interaction brings to the mean. `nested`: no unit occurs in two seeds,
-    so that the spread of the seeds' values holds that of the units too.
+    `residual` is the variance that interaction brings to the mean. `plain` is the variance of the mean by
+    the seeds' values alone, with `plain_df` = seeds - 1. `nested`: no unit occurs in two seeds, so that
+    the spread of the seeds' values holds that of the units too.
     """
 
     variance: np.ndarray
-    df: np.ndarray
     squares: np.ndarray
+    df: np.ndarray
     residual: np.ndarray
+    plain: np.ndarray
+    plain_df: np.ndarray
     nested: np.ndarray
 
 
@@ -246,34 +245,48 @@ def seed_term(i: Influence, present: np.ndarray) -> SeedTerm:
         centred = np.where(measured, i.values - seed_mean(i.values, measured), 0.0)
         plain = np.sum(centred**2, axis=0) / (n_seeds - 1) / n_seeds
     told_apart = (df_residual >= 1) & (rank > 0)
-    df = np.where(told_apart, rank, n_seeds - 1.0)
-    variance = np.where(told_apart, variance, plain)
-    squares = np.where(told_apart, squares * (variance > 0), plain**2 / np.maximum(n_seeds - 1, 1))
-    few = n_seeds < 2
+    plain_df = np.where(n_seeds > 1, n_seeds - 1.0, np.nan)
+    plain = np.where(n_seeds > 1, plain, np.nan)
     return SeedTerm(
-        variance=np.where(few, np.nan, variance),
-        df=np.where(few, np.nan, df),
-        squares=np.where(few, np.nan, squares),
+        variance=np.where(n_seeds < 2, np.nan, np.where(told_apart, variance, plain)),
+        squares=np.where(told_apart, squares * (variance > 0), plain**2 / plain_df),
+        df=np.where(told_apart, rank, plain_df),
         residual=np.where(told_apart, residual, 0.0),
+        plain=plain,
+        plain_df=plain_df,
         nested=n_cells == n_units,
     )
 
 
 def spread(sample: tuple[np.ndarray, np.ndarray], *seeds: SeedTerm) -> Spread:
-    """Sample and seed terms together. Nested seeds hold the sample term already, so it is left out."""
+    """Uncertainty for new seeds and new samples, of a mean over seeds or of a difference of two such means.
+
+    By two accounts: the variance components with Satterthwaite's degrees of freedom, and the seeds'
+    values alone (t; Welch for two sets of seeds), because a claim about new seeds and new samples cannot
+    be surer than one about new seeds on these samples. With 3 seeds Satterthwaite alone covers 92%
+    where seeds dominate. Nested seeds hold the sample term already, so it is left out.
+    """
     variance, df = sample
     nested = np.logical_and.reduce([s.nested for s in seeds])
     variance = np.where(nested, 0.0, variance)
     df = np.where(nested & np.isnan(df), 1.0, df)
-    total = variance + sum(s.variance for s in seeds)
+    from_seeds, plain = np.add.reduce([s.variance for s in seeds]), np.add.reduce([s.plain for s in seeds])
+    total = variance + from_seeds
     with np.errstate(divide="ignore", invalid="ignore"):
-        joint = total**2 / (variance**2 / df + sum(s.squares for s in seeds))
-    residual = np.minimum(variance, sum(s.residual for s in seeds))
+        joint = total**2 / (variance**2 / df + np.add.reduce([s.squares for s in seeds]))
+        welch = plain**2 / np.add.reduce([s.plain**2 / s.plain_df for s in seeds])
     # a sum of mean squares has at least the degrees of freedom of its smallest; a difference can come out below
     joint = np.fmax(joint, np.minimum(df, np.minimum.reduce([s.df for s in seeds])))
+    residual = np.minimum(variance, np.add.reduce([s.residual for s in seeds]))
     # a variance of 0 has no degrees of freedom of its own
-    joint = np.where(total == 0, df, joint)
-    return Spread((variance, df), tuple((s.variance, s.df) for s in seeds), joint, residual)
+    accounts = (total, np.where(total == 0, df, joint)), (plain, np.where(plain == 0, 1.0, welch))
+    return Spread(accounts, from_seeds, variance - residual, residual)
+
+
+def spread_of_samples(sample: tuple[np.ndarray, np.ndarray]) -> Spread:
+    """Uncertainty for new samples alone."""
+    nothing = np.zeros_like(sample[0])
+    return Spread((sample,), nothing, sample[0], nothing)
 
 
 def negligible(variance: np.ndarray, values: np.ndarray) -> np.ndarray:

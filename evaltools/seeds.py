@@ -19,6 +19,8 @@ CLAIM_ONE = "new samples, this system"
 CLAIM_BOTH = "new seeds and new samples"
 CLAIM_SEEDS = "these samples, new seeds"
 
+TWO_SEEDS = "Two seeds only: intervals that speak for new seeds are very wide."
+
 CONTRACT = ("metric", "mean", "std", "n_seeds", "ci_low", "ci_high", "min", "max")
 """The columns of aggregated_mean_std.csv, in order."""
 
@@ -63,9 +65,10 @@ def aggregate(runs: Runs, table: MetricTable, unit: str, resampling: Resampling)
     n = ((c.present[:, :, None] & measured[:, None, :]).any(axis=0) & i.part).sum(axis=0)
     term = seed_term(i, c.present)
     s = spread(sample_term(seed_mean(i.errors, measured), n), term)
-    half, seeds_half = s.half_width(resampling.confidence), _t(resampling, n_seeds) * std / np.sqrt(n_seeds)
+    error, critical, _ = s.widest(resampling.confidence)
+    half, seeds_half = error * critical, stdtrit(term.plain_df, 0.5 + resampling.confidence / 2) * np.sqrt(term.plain)
     variance = np.where(negligible(s.variance, i.values), 0.0, s.variance)
-    shares = [_ratio(v, variance) for v in (term.variance, s.sample[0] - s.residual, s.residual)]
+    shares = [_ratio(v, variance) for v in (s.from_seeds, s.from_samples, s.from_residual)]
     single = _single_runs(runs, c, n_seeds, table, unit, resampling)
     trials = _trials(compiled, c)
     rows = []
@@ -80,7 +83,9 @@ def aggregate(runs: Runs, table: MetricTable, unit: str, resampling: Resampling)
         elif n_seeds[m] > 1 and not is_count:
             seeds_low, seeds_high = _clip(mean[m] - seeds_half[m], mean[m] + seeds_half[m], proportion)
             if proportion and n[m] > 0:
-                low, high, method = _proportion(mean[m], variance[m], half[m], n[m], trials[m], resampling)
+                low, high, method = _proportion(
+                    mean[m], variance[m] and error[m], critical[m], n[m], trials[m], resampling
+                )
             elif n[m] >= MIN_UNITS and variance[m] > 0:
                 low, high, method = mean[m] - half[m], mean[m] + half[m], "variance components"
         if method == "none":
@@ -125,9 +130,7 @@ def completeness(runs: Runs, table: MetricTable, unit: str) -> list[str]:
     if len(c.seeds) == 1:
         notes.append("One seed only: no standard deviation, and the intervals do not speak for another seed.")
     if len(c.seeds) == 2:
-        notes.append(
-            "Two seeds only: intervals for new seeds are wide and cover less than they claim where seeds differ."
-        )
+        notes.append(TWO_SEEDS)
     if len(c.units) == 1:
         notes.append("One sample only: no interval for new samples.")
     for seed, count in zip(c.seeds, counts):
@@ -160,29 +163,22 @@ def _single_runs(
 
 
 def _proportion(
-    p: float, variance: float, half: float, n: int, trials: float, resampling: Resampling
+    p: float, error: float, critical: float, n: int, trials: float, resampling: Resampling
 ) -> tuple[float, float, str]:
-    """Wilson's interval at the effective number of trials p(1-p)/variance (Korn and Graubard, 1998).
+    """Wilson's interval at the effective number of trials p(1-p)/error^2 (Korn and Graubard, 1998).
 
-    The critical value is the one that the variance components carry. Without variation the number of
-    samples stands in, as if all seeds of a sample were one trial.
+    Without variation the number of samples stands in, as if all seeds of a sample were one trial.
     """
-    if not variance > 0 or not 0 < p < 1:
+    if not error > 0 or not 0 < p < 1:
         low, high = wilson(p * n, n, resampling.confidence)
         return low, high, "wilson"
-    effective = min(p * (1 - p) / variance, trials)
-    low, high = score_interval(p, effective, half / np.sqrt(variance))
+    low, high = score_interval(p, min(p * (1 - p) / error**2, trials), critical)
     return low, high, "wilson, effective n"
 
 
 def _trials(compiled: Compiled, c: Cells) -> np.ndarray:
     """Sum of the (first) denominator of every metric over all cells."""
     return (c.sums.sum(axis=(0, 1)) @ compiled.denominator)[compiled.first]
-
-
-def _t(resampling: Resampling, n: np.ndarray) -> np.ndarray:
-    """t quantile for n values; nan for fewer than two."""
-    return stdtrit(np.where(n > 1, n - 1.0, np.nan), 0.5 + resampling.confidence / 2)
 
 
 def _ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:
