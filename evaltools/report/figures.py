@@ -23,6 +23,7 @@ import seaborn as sns
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
@@ -137,11 +138,17 @@ def _chart(title: str, rows: float, *, width: float = WIDTH, columns: int = 1, s
     """A figure `rows` rows high with its title; returns (chart, axes) with the axes in a list."""
     heading = shown(title, 92, 2)
     height = max(1.7, 1.15 + ROW * rows + 0.16 * heading.count("\n"))
-    chart = Chart(figsize=(width, min(height, 160)), layout="constrained")
+    chart = Chart(figsize=(width, min(height, 160)), layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.1))
+
     chart.title = " ".join(heading.split())
     axes = list(np.atleast_1d(chart.subplots(1, columns, sharey=sharey)))
     chart.suptitle(heading, x=0.012, ha="left", fontsize=11, fontweight="bold")
     return chart, axes
+
+
+def _spacing(labels: Sequence[str], parts: int = 1) -> float:
+    """Rows of height that one label needs: its lines, or the marks that stand side by side in it."""
+    return max(1.0, 0.55 * parts, *(0.52 * (1 + label.count("\n")) for label in labels))
 
 
 def _nothing(title: str, note: str = "no data") -> Chart:
@@ -242,12 +249,13 @@ def forest(
     order = list(dict.fromkeys(names))
     conditions = list(dict.fromkeys(estimates["condition"])) if "condition" in estimates else [None]
     step = 0.7 / len(conditions)
-    chart, (ax,) = _chart(title, len(order) * max(1.0, 0.55 * len(conditions)))
+    labels = [shown(o) for o in order]
+    chart, (ax,) = _chart(title, len(order) * _spacing(labels, len(conditions)))
     for (_, row), name in zip(estimates.iterrows(), names):
         k = conditions.index(row["condition"]) if conditions[0] is not None else 0
         y = order.index(name) + (k - (len(conditions) - 1) / 2) * step
         _interval(ax, y, row, PALETTE[k % 8], MARKERS[k % 8])
-    _rows(ax, [shown(o) for o in order])
+    _rows(ax, labels)
     if zero:
         ax.axvline(0, color=INK, linewidth=1, zorder=1)
     ax.set_xlabel(xlabel + _n(estimates) + (f"\n{claim}" if claim else ""))
@@ -393,13 +401,14 @@ def breakdown(
     frame = frame[frame[category].isin(order)]
     parts = list(dict.fromkeys(frame[split])) if split else [None]
     step = 0.7 / len(parts)
-    chart, (ax,) = _chart(title, len(order) * max(1.0, 0.55 * len(parts)))
+    n = frame.groupby(category, sort=False)["n_units"].max() if "n_units" in frame else None
+    labels = [_with_n(shown(c), None if n is None else n[c]) for c in order]
+    chart, (ax,) = _chart(title, len(order) * _spacing(labels, len(parts)))
     for _, row in frame.iterrows():
         k = parts.index(row[split]) if split else 0
         y = order.index(row[category]) + (k - (len(parts) - 1) / 2) * step
         _interval(ax, y, row, PALETTE[k % 8], MARKERS[k % 8])
-    n = frame.groupby(category, sort=False)["n_units"].max() if "n_units" in frame else None
-    _rows(ax, [_with_n(shown(c), None if n is None else n[c]) for c in order])
+    _rows(ax, labels)
     if limits:
         ax.set_xlim(*limits)
     ax.set_xlabel(xlabel + (f"\n{rest:,} more not drawn; the table has them all" if rest else ""))
@@ -512,7 +521,8 @@ def seed_dots(
     order = list(dict.fromkeys(frame[label]))
     conditions = list(dict.fromkeys(frame["condition"])) if "condition" in frame else [None]
     step = 0.74 / len(conditions)
-    chart, (ax,) = _chart(title, 1.15 * len(order) * max(1.0, 0.6 * len(conditions)))
+    labels = [shown(o) for o in order]
+    chart, (ax,) = _chart(title, 1.15 * len(order) * _spacing(labels, len(conditions)))
 
     def place(row: pd.Series) -> tuple[float, int]:
         k = conditions.index(row["condition"]) if conditions[0] is not None else 0
@@ -546,7 +556,7 @@ def seed_dots(
             zorder=3,
         )
     seeds = frame.dropna(subset=["value"]).groupby(label, sort=False)["seed"].nunique()
-    _rows(ax, [shown(o) for o in order])
+    _rows(ax, labels)
     low, high = int(seeds.min()), int(seeds.max())
     ax.set_xlabel(f"{xlabel} ({low} seeds)" if low == high else f"{xlabel} ({low} to {high} seeds)")
     if claim:
@@ -616,12 +626,13 @@ def bars(
     rest = max(0, len(counts) - max_rows)
     total = counts.sum()
     counts = counts.iloc[:max_rows]
-    chart, (ax,) = _chart(title, len(counts))
+    labels = [shown(i) for i in counts.index]
+    chart, (ax,) = _chart(title, len(counts) * _spacing(labels))
     ax.barh(range(len(counts)), counts.to_numpy(dtype=float), height=0.66, color=PALETTE[0])
     whole = bool((counts == counts.round()).all())
     for y, v in enumerate(counts):
         ax.text(v, y, f" {v:,.0f}" if whole else f" {v:,.3g}", va="center", fontsize=8.5)
-    _rows(ax, [shown(i) for i in counts.index])
+    _rows(ax, labels)
     ax.set_xlim(0, 1.09 * float(max(counts.max(), 1e-9)))
     if whole:
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -651,7 +662,7 @@ def system_comparison(
     panels = [frame[frame[scale] == s] if scale in frame else frame for s in scales]
     heights = [p[label].nunique() for p in panels]
     step = 0.74 / len(systems)
-    rows = sum(heights) * max(1.0, 0.55 * len(systems)) + 2.2 * (len(panels) - 1)
+    rows = sum(heights) * _spacing([shown(v) for v in frame[label]], len(systems)) + 2.2 * (len(panels) - 1)
     chart, _ = _chart(title, rows)
     chart.delaxes(chart.axes[0])
     axes = np.atleast_1d(chart.subplots(len(panels), 1, gridspec_kw={"height_ratios": heights}))

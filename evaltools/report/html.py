@@ -19,7 +19,7 @@ from .fonts import webfont_css
 from .text import visible
 
 SCRIPTS = ("vendor/sortable.min.js", "vendor/sortable.a11y.min.js", "report/page.js")
-STYLES = ("report/page.css", "report/fragments.css")
+STYLES = ("report/fragments.css", "report/page.css")
 
 
 def template_dir() -> Path:

@@ -34,12 +34,20 @@ def plain(value: Any, form: Format | None = None) -> str:
     if is_null(value):
         return "" if value is None else "N/A"
     if callable(form):
-        return str(form(value))
+        text = form(value)
+        return text if isinstance(text, str) else str(text)
     if form:
         return format(value, form)
     if isinstance(value, bool) or type(value).__name__ == "bool":
         return "yes" if value else "no"
     return number(value) if isinstance(value, Number) else str(value)
+
+
+def text_column(column: pd.Series) -> list[Any]:
+    """The values of a column; nulls of a text column as None (no text), where a number's are "not measured"."""
+    if isinstance(column.dtype, pd.StringDtype):
+        return [None if is_null(v) else v for v in column]
+    return column.tolist()
 
 
 def markdown_table(
@@ -64,10 +72,8 @@ def _text_rows(
 ) -> tuple[list[str], list[list[str]], list[bool]]:
     names = dict(columns) if columns is not None else {c: str(c) for c in df.columns}
     forms = formats or {}
-    rows = [
-        [str(v.striptags()) if isinstance(v, Markup) else plain(v, forms.get(c)) for v, c in zip(row, names)]
-        for row in df[list(names)].itertuples(index=False, name=None)
-    ]
+    cells = [(plain(v, forms.get(c)) for v in text_column(df[c])) for c in names]
+    rows = [[t.striptags() if isinstance(t, Markup) else t for t in row] for row in zip(*cells)]
     return list(names.values()), rows, [bool(pd.api.types.is_numeric_dtype(df[c])) for c in names]
 
 

@@ -85,7 +85,7 @@ def _card(
     ]
     if columns:
         boxes = Markup("").join(
-            Markup('<div class="et-side"><span class="et-sub">{}</span>{}</div>').format(h, _tuple_list(t))
+            Markup('<div class="et-side"><span class="et-sub">{}</span>{}</div>').format(marked(h), _tuple_list(t))
             for h, t in columns
         )
         parts.append(Markup('<div class="et-sides">{}</div>').format(boxes))
@@ -94,7 +94,9 @@ def _card(
         if is_null(value) or value in ("", "[]", "{}"):
             continue
         parts.append(
-            Markup('<div class="et-field"><span class="et-sub">{}</span> {}</div>').format(header, _field(value))
+            Markup('<div class="et-field"><span class="et-sub">{}</span> {}</div>').format(
+                marked(header), _field(value)
+            )
         )
     return Markup('<article class="et-sample" id="{}"><header><a href="#{}">{}</a>{}</header>{}</article>').format(
         name,
@@ -106,7 +108,7 @@ def _card(
 
 
 def _head(header: str) -> Markup | str:
-    return Markup('<span class="et-sub">{}</span>').format(header) if header else ""
+    return Markup('<span class="et-sub">{}</span>').format(marked(header)) if header else ""
 
 
 def _tagged(value: Any) -> bool:

@@ -17,9 +17,15 @@ from markupsafe import Markup
 
 from ..bootstrap import MIN_UNITS, Resampling, monte_carlo_digits
 from ..metric import MetricTable
-from .plain import Format, is_null, markdown_table, number, plain
+from .plain import Format, is_null, markdown_table, number, plain, text_column
 from .plain import latex_table as latex_table
 from .text import anchor, marked, safe, visible
+
+WIDE = 60
+"""Texts longer than this many characters get a wide column."""
+
+TALL = 25
+"""Tables of more rows than this scroll in a box of their own."""
 
 ARROWS = {"higher": ("↑", "higher is better"), "lower": ("↓", "lower is better")}
 
@@ -56,8 +62,9 @@ def table(
     """A frame as a table that sorts and filters in the report.
 
     `columns` picks, orders and names the columns (name -> header; all as they are by default); `formats` gives a
-    format spec or a function a column; a cell may hold Markup, which is shown as it is. With `anchors` (a prefix,
-    as "metric") each row has an id made from its first column. Beyond `max_rows` rows a line counts the rest.
+    format spec or a function a column; what a function returns as Markup is HTML already, all else is text. With
+    `anchors` (a prefix, as "metric") each row has an id made from its first column. Beyond `max_rows` rows a line
+    counts the rest.
     """
     heads = dict(columns) if columns is not None else {c: str(c) for c in df.columns}
     missing = [c for c in heads if c not in df.columns]
@@ -65,13 +72,14 @@ def table(
         raise KeyError(f"the table lacks the columns {missing}")
     forms = formats or {}
     shown = df.head(max_rows)
+    cells_of = {c: text_column(shown[c]) for c in heads}
     numeric = {c: pd.api.types.is_numeric_dtype(df[c]) and not pd.api.types.is_bool_dtype(df[c]) for c in heads}
     head = Markup("").join(
         Markup("<th{}>{}</th>").format(Markup(' class="et-num"') if numeric[c] else "", marked(h))
         for c, h in heads.items()
     )
     body = []
-    for row in shown[list(heads)].itertuples(index=False, name=None):
+    for row in zip(*cells_of.values()):
         tag = Markup(' id="{}"').format(anchor(anchors, row[0])) if anchors else ""
         cells = Markup("").join(_cell(v, forms.get(c), numeric[c]) for v, c in zip(row, heads))
         body.append(Markup("<tr{}>{}</tr>").format(tag, cells))
@@ -80,11 +88,11 @@ def table(
 
 
 def _cell(value: Any, form: Format | None, numeric: bool) -> Markup:
-    if isinstance(value, Markup):
-        return Markup("<td>{}</td>").format(value)
     text = plain(value, form)
+    if isinstance(text, Markup):
+        return Markup("<td>{}</td>").format(text)
     if not numeric:
-        return Markup("<td>{}</td>").format(safe(text))
+        return Markup("<td{}>{}</td>").format(Markup(' class="et-wide"') if len(text) > WIDE else "", safe(text))
     return Markup('<td class="et-num" data-sort="{}">{}</td>').format("" if is_null(value) else float(value), text)
 
 
@@ -97,9 +105,10 @@ def _table_html(head: Markup, body: Sequence[Markup], caption: str | None, total
         return _table_html(head, body, caption, len(body), sortable) + str(rest.format(len(body), total))
     return str(
         Markup(
-            '<div class="et-box" tabindex="0" role="group"{}><table class="et-table{}">{}'
+            '<div class="et-box{}" tabindex="0" role="group"{}><table class="et-table{}">{}'
             "<thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>"
         ).format(
+            " et-tall" if len(body) > TALL else "",
             Markup(' aria-label="{}"').format(visible(caption)) if caption else Markup(' aria-label="table"'),
             " sortable n-last" if sortable else "",
             Markup("<caption>{}</caption>").format(marked(caption)) if caption else "",
@@ -121,8 +130,8 @@ def estimates_table(
     """Every metric with its value, interval, numerator and denominator, n, method and direction.
 
     `estimates` has the columns of `bootstrap.estimate`, and may have title, condition, std, n_seeds. `metrics`
-    (the suite's table) gives titles and sources. Without `decimals` a row prints what the Monte-Carlo error
-    of its own bounds supports. Null is N/A; fewer than MIN_UNITS units are marked "small n".
+    (the suite's table) gives titles and sources. Without `decimals` a value has three and an interval as many as
+    the Monte-Carlo error of its bounds supports. Null is N/A; fewer than MIN_UNITS units are marked "small n".
     """
     entries = {m.name: m for m in metrics or ()}
     rows = []
@@ -136,7 +145,7 @@ def estimates_table(
             **({"Group": _td(e.get("group") or "")} if group and "group" in estimates else {}),
             **({"Condition": _td(e["condition"])} if "condition" in estimates else {}),
             "": _arrow(e.get("better")),
-            "Value": _sorted(e.get("value"), _value(e, digits)),
+            "Value": _sorted(e.get("value"), _value(e, decimals)),
             "Interval": _sorted(e.get("ci_low"), interval(e, digits)),
             **({"Std over seeds": _sorted(e["std"], number(e["std"], digits))} if "std" in estimates else {}),
             **({"Seeds": _sorted(e["n_seeds"], number(e["n_seeds"], 0))} if "n_seeds" in estimates else {}),
@@ -175,7 +184,7 @@ def plain_estimates(
             {
                 "metric": e["name"],
                 **({"condition": e["condition"]} if "condition" in estimates else {}),
-                "value": _value(e, digits),
+                "value": _value(e, decimals),
                 "interval": interval(e, digits),
                 "n": number(e.get("n_units"), 0),
                 "method": e.get("ci_method", ""),
@@ -185,7 +194,7 @@ def plain_estimates(
 
 
 def row_decimals(e: Any, decimals: int | None = None, resampling: Resampling | None = None) -> int:
-    """Decimals to print for one estimate: none for numbers from 1,000 on, else what its interval supports."""
+    """Decimals to print for an interval: none for numbers from 1,000 on, else what its bounds support."""
     if decimals is not None:
         return decimals
     value = e.get("value")
@@ -203,16 +212,18 @@ def interval(e: Any, decimals: int) -> str:
     return f"[{number(float(e['ci_low']), decimals)}, {number(float(e['ci_high']), decimals)}]"
 
 
-def _value(e: Any, decimals: int) -> str:
+def _value(e: Any, decimals: int | None) -> str:
     value = e.get("value")
+    if decimals is None:
+        decimals = 0 if not is_null(value) and abs(value) >= 1000 else 3
     counted = not is_null(value) and is_null(e.get("denominator")) and value == e.get("numerator")
     return number(int(value), 0) if counted and value == int(value) else number(value, decimals)
 
 
 def _metric_cell(e: Any, title: str, source: str, small: bool) -> Markup:
-    name = Markup("<code>{}</code>").format(e["name"])
+    name = Markup("<code>{}</code>").format(marked(str(e["name"])))
     return Markup('<td data-sort="{}"><span class="et-name">{}</span>{}{}</td>').format(
-        e["name"],
+        visible(str(e["name"])),
         safe(title) if title else name,
         Markup(" {}").format(_SMALL) if small else "",
         Markup('<span class="et-sub">{}{}</span>').format(name if title else "", f" {source}" if source else "")
@@ -272,7 +283,7 @@ def kpis(rows: pd.DataFrame | Iterable[Mapping[str, Any]], *, decimals: int | No
                 marked(str(e.get("title") or e["name"])[:120]),
                 words,
                 sign,
-                _value(e, digits),
+                _value(e, decimals),
                 interval(e, digits) or ("" if is_null(e.get("value")) else "no interval"),
                 "" if is_null(n) else Markup('<span class="et-sub">n = {}</span>').format(f"{int(n):,}"),
                 Markup("").join(

@@ -1,0 +1,95 @@
+"""Korean and Chinese glyphs in figures and pages, from the shipped font alone."""
+
+from __future__ import annotations
+
+import base64
+import io
+import logging
+import re
+import warnings
+from collections.abc import Iterator
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+import seaborn as sns
+from fontTools.ttLib import TTFont
+from matplotlib import font_manager
+from matplotlib.figure import Figure
+from PIL import Image
+
+from evaltools.report import fonts
+
+TEXTS = ("제품 전체#일반", "风险提示", "패키지ㆍ구성품", "（全角）１２％", "뷁쀍힣", "−1.5")
+
+
+@pytest.fixture
+def bare(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A machine whose only fonts are matplotlib's own."""
+    manager = font_manager.FontManager.__new__(font_manager.FontManager)
+    manager.__dict__.update(font_manager.fontManager.__dict__)
+    own = mpl.get_data_path()
+    manager.ttflist = [f for f in font_manager.fontManager.ttflist if f.fname.startswith(own)]
+    monkeypatch.setattr(font_manager, "fontManager", manager)
+    fonts.families.cache_clear()
+    yield
+    fonts.families.cache_clear()
+
+
+def draw(text: str, families: list[str]) -> np.ndarray:
+    figure = Figure(figsize=(4, 1), dpi=100)
+    figure.text(0.02, 0.3, text, fontsize=24, family=families)
+    out = io.BytesIO()
+    figure.savefig(out, format="png")
+    return np.asarray(Image.open(out).convert("L"))
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_glyphs_are_drawn_on_a_bare_machine(text: str, bare: None, caplog: pytest.LogCaptureFixture) -> None:
+    families = list(fonts.families())
+    with warnings.catch_warnings(), caplog.at_level(logging.WARNING):
+        warnings.simplefilter("error")  # matplotlib warns "Glyph ... missing from font(s)"
+        drawn = draw(text, families)
+    assert not caplog.records
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        boxes = draw("".join(c if c.isspace() else "\U0010fff0" for c in text), families)
+    assert (drawn < 128).sum() > 100
+    assert not np.array_equal(drawn, boxes)
+
+
+def test_without_the_font_the_check_above_would_fail(bare: None) -> None:
+    with pytest.warns(UserWarning, match="missing from font"):
+        draw("제품", ["DejaVu Sans"])
+
+
+def test_use_fonts_holds_after_a_theme() -> None:
+    with mpl.rc_context():
+        sns.set_theme()
+        fonts.use_fonts()
+        assert mpl.rcParams["font.family"] == ["DejaVu Sans", fonts.FAMILY]
+
+
+def test_coverage_size_and_license() -> None:
+    have = set(TTFont(fonts.FILE, lazy=True).getBestCmap())
+    assert set(range(0xAC00, 0xD7A4)) <= have  # 11,172 Hangul syllables
+    # GB 2312, rows 16 to 54: 39 rows of 94 hanzi
+    level1 = {ord(bytes((r, c)).decode("gb2312")) for r in range(0xB0, 0xD7) for c in range(0xA1, 0xFF)}
+    assert len(level1) == 39 * 94
+    assert level1 <= have
+    assert {0x318D, 0xFF05, 0x3002, 0x1100} <= have
+    assert fonts.FILE.stat().st_size < 2_750_000
+    assert "SIL OPEN FONT LICENSE" in (fonts.FILE.parent / "OFL.txt").read_text(encoding="utf-8")
+
+
+def test_webfont_holds_the_glyphs_used_and_no_others() -> None:
+    css = fonts.webfont_css("F1 of 제품 and 风险: 제품 →")
+    data = base64.b64decode(re.search(r"base64,([^)]*)\)", css)[1])
+    assert set(TTFont(io.BytesIO(data)).getBestCmap()) == {ord(c) for c in "제품风险"}
+    assert len(data) < 4000
+    assert "unicode-range:" in css and "http" not in css
+    assert css == fonts.webfont_css("风险제품")
+
+
+def test_no_webfont_for_latin_text() -> None:
+    assert fonts.webfont_css("plain ASCII, “quotes” and → arrows") == ""

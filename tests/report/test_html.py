@@ -1,0 +1,223 @@
+"""The report page: as a file, and in a real browser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from evaltools.report import html
+from tests.report.synthetic import HOSTILE, notebook
+
+
+@pytest.fixture(scope="module")
+def page_text() -> str:
+    return html.render(notebook(), title="A report of <run> 조건")
+
+
+def test_same_notebook_same_bytes(page_text: str) -> None:
+    again = notebook()
+    for cell in again.cells:
+        cell.id = "x" + cell.id  # papermill makes new ids every time
+    assert html.render(again, title="A report of <run> 조건") == page_text
+
+
+def test_page_is_one_file_of_modest_size(page_text: str) -> None:
+    assert len(page_text.encode()) < 1_000_000
+    for reference in re.findall(r'<\w[^<>]*\s(?:src|href)=["\']?([^"\'> ]+)', page_text):
+        assert reference.startswith(("#", "data:")), reference
+    assert not re.search(r"url\((?!data:)", page_text)
+
+
+def test_noise_is_left_out_and_code_is_folded(page_text: str) -> None:
+    assert "stderr noise" not in page_text
+    assert "window.hacked = 1</script" not in page_text
+    assert page_text.count('<details class="code-fold">') == sum(c.cell_type == "code" for c in notebook().cells)
+    assert page_text.count("Evaltools Sans CJK") >= 2 and page_text.count(".et-sample {") <= 1
+
+
+def test_an_error_is_shown_with_its_traceback_folded() -> None:
+    error = new_output("error", ename="Bad<Error>", evalue="no <b>file</b>", traceback=["\x1b[31mline <1>\x1b[0m"])
+    text = html.render(new_notebook(cells=[new_code_cell("f()", outputs=[error])]), title="t")
+    assert "Bad&lt;Error&gt;" in text and "no &lt;b&gt;file&lt;/b&gt;" in text and "line &lt;1&gt;" in text
+
+
+def test_contents_list_and_title() -> None:
+    cells = [new_markdown_cell("## Same\n\ntext\n\n### Sub <x>"), new_markdown_cell("## Same")]
+    text = html.render(new_notebook(cells=cells), title="T & <t>", lang="ko")
+    assert re.findall(r'class="level-(\d)"><a href="#([^"]+)"', text) == [
+        ("2", "same"),
+        ("3", "sub"),
+        ("2", "same-2"),
+    ]
+    assert '<html lang="ko">' in text and "<title>T &amp; &lt;t&gt;</title>" in text
+    assert text.count("<h1>") == 1
+
+
+def test_cells_tagged_for_removal_are_left_out() -> None:
+    cell = new_code_cell("secret()", metadata={"tags": ["remove-cell"]})
+    assert "secret" not in html.render(new_notebook(cells=[cell]), title="t")
+
+
+def test_write(tmp_path: Path) -> None:
+    nbformat.write(new_notebook(cells=[new_markdown_cell("## Hello")]), tmp_path / "a.ipynb")
+    html.write(tmp_path / "a.ipynb", tmp_path / "a.html", title="t")
+    assert "Hello" in (tmp_path / "a.html").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Any]:
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(browser: Any, page_text: str, tmp_path: Path) -> Iterator[Any]:
+    """Opens the report; at the end nothing may have been logged, asked for, or run from its data."""
+    file = tmp_path / "report.html"
+    file.write_text(page_text, encoding="utf-8")
+    trouble: list[str] = []
+    pages: list[Any] = []
+
+    def opened(fragment: str = "", *, width: int = 1400, scheme: str = "light", **context: Any) -> Any:
+        page = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, **context
+        ).new_page()
+        page.on("console", lambda m: trouble.append(f"console: {m.text}"))
+        page.on("pageerror", lambda e: trouble.append(f"error: {e}"))
+        page.on("dialog", lambda d: (trouble.append("dialog"), d.dismiss()))
+        page.on(
+            "request",
+            lambda r: None if r.url.startswith(("data:", file.as_uri())) else trouble.append(f"request: {r.url}"),
+        )
+        page.goto(file.as_uri() + fragment)
+        pages.append(page)
+        return page
+
+    yield opened
+    for page in pages:
+        if page.evaluate("typeof window.hacked") != "undefined":
+            trouble.append("a text was run")
+        page.context.close()
+    assert trouble == []
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [400, 1400])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_overflows_and_the_scheme_is_followed(open_page: Any, width: int, scheme: str) -> None:
+    page = open_page(width=width, scheme=scheme)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    outside = page.evaluate(
+        """(width) => [...document.querySelectorAll("main *")].filter((e) =>
+             e.getBoundingClientRect().right > width + 1
+             && !e.closest(".et-box, .et-scroll, .figure, pre, .et-hidden")).map((e) => e.outerHTML.slice(0, 80))""",
+        width,
+    )
+    assert outside == []
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert background == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(20, 24, 29)")
+
+
+@pytest.mark.browser
+def test_hostile_texts_are_read_as_written(open_page: Any) -> None:
+    page = open_page()
+    shown = page.locator("#sample-s000, #sample-s001, #sample-s002, #sample-s003, #sample-s004, #sample-s005")
+    for value, card in zip(HOSTILE, shown.all()):
+        assert value in card.inner_text()
+    assert "U+202E" in page.locator("#sample-s006").inner_text()
+    assert page.locator("main a[href^='javascript']").count() == 0
+    assert page.locator("main img:not([src^='data:'])").count() == 0
+
+
+@pytest.mark.browser
+def test_columns_sort_by_number_with_mouse_and_keyboard(open_page: Any) -> None:
+    page = open_page()
+    table = page.locator("table", has_text="All metrics")
+
+    def column() -> list[str]:
+        return table.locator("tbody tr td:nth-child(4)").all_inner_texts()
+
+    head = table.locator("thead th", has_text="Value")
+    first = column()
+    head.click()
+    page.wait_for_timeout(50)
+    down = column()
+    assert down[-1] == "N/A" and [float(v) for v in down[:-1]] == sorted((float(v) for v in down[:-1]), reverse=True)
+    head.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(50)
+    up = column()
+    assert up[-1] == "N/A" and up[:-1] == down[:-1][::-1]
+    assert sorted(first) == sorted(up)
+    assert head.get_attribute("aria-sort") == "ascending"
+
+
+@pytest.mark.browser
+def test_filter_of_a_table_and_of_samples(open_page: Any) -> None:
+    page = open_page()
+    page.get_by_label("Filter Hostile").fill("风险")
+    rows = page.locator("table", has_text="Hostile").locator("tbody tr")
+    assert [r.is_visible() for r in rows.all()].count(True) == 1
+    assert page.get_by_text("1 of 12").is_visible()
+    page.get_by_label("Filter samples").fill("passwd s009")
+    assert page.locator(".et-sample:visible").count() == 1 + 2  # the one found, and the two of the other list
+
+
+@pytest.mark.browser
+def test_deep_links_open_what_hides_their_target(open_page: Any) -> None:
+    page = open_page("#metric-metric_9")
+    row = page.locator("#metric-metric_9")
+    assert "et-target" in (row.get_attribute("class") or "")
+    assert 0 < row.bounding_box()["y"] < 900
+    page.get_by_label("Filter samples").fill("nothing like this")
+    assert not page.locator("#sample-s005").is_visible()
+    page.evaluate("location.hash = '#sample-s005'")
+    page.wait_for_timeout(100)
+    assert page.locator("#sample-s005").is_visible()
+    assert 0 < page.locator("#sample-s005").bounding_box()["y"] < 900
+    assert page.locator(".et-target").count() == 1
+
+
+@pytest.mark.browser
+def test_theme_and_code_are_one_click_away(open_page: Any) -> None:
+    page = open_page(scheme="light")
+    page.get_by_label("Switch between light and dark").click()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 29)"
+    assert page.locator(".code-fold[open]").count() == 0
+    page.get_by_role("button", name="Code").click()
+    assert page.locator(".code-fold:not([open])").count() == 0
+    assert page.get_by_text("estimates_table(estimates)").is_visible()
+
+
+@pytest.mark.browser
+def test_korean_and_chinese_are_drawn_with_the_embedded_font(open_page: Any) -> None:
+    page = open_page()
+    assert page.evaluate("document.fonts.check('16px \"Evaltools Sans CJK\"', '제품风险')")
+    assert page.evaluate("[...document.fonts].map((f) => f.status)") == ["loaded"]
+
+
+@pytest.mark.browser
+def test_without_scripts_tables_and_contents_are_there(open_page: Any) -> None:
+    page = open_page(java_script_enabled=False)
+    assert page.locator("table", has_text="All metrics").locator("tbody tr").count() == 12
+    assert page.get_by_role("link", name="By category").is_visible()
+    assert not page.get_by_role("button", name="Code").is_visible()
+
+
+@pytest.mark.browser
+def test_print_shows_tables_whole_and_leaves_the_tools_out(open_page: Any) -> None:
+    page = open_page()
+    page.emulate_media(media="print")
+    assert not page.locator(".contents").is_visible()
+    box = page.locator(".et-box", has_text="A wide table")
+    assert box.evaluate("e => getComputedStyle(e).maxHeight") == "none"
+    assert page.pdf().startswith(b"%PDF")
