@@ -1,0 +1,368 @@
+// The gallery: cards that filter and sort, a comparison of ticked cards, a browser of summary cases.
+// Text from data only ever becomes text nodes. The table component sees numbers and nodes, never text.
+(() => {
+  "use strict";
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const PAGE = 24;
+  const COMPARED = 8;
+  const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6d3b", "#b5a800"];
+  const MARKS = ["circle", "square", "triangle", "diamond", "star", "wye", "cross", "times"];
+  const collator = new Intl.Collator("en", { numeric: true });
+  const place = (name) => document.querySelector(`[data-place="${name}"]`);
+
+  const el = (tag, attributes = {}, ...children) => {
+    const element = document.createElement(tag);
+    for (const [key, value] of Object.entries(attributes)) {
+      if (value === true) element.setAttribute(key, "");
+      else if (value !== false && value !== null && value !== undefined) element.setAttribute(key, value);
+    }
+    element.append(...children.flat().filter((c) => c !== null && c !== undefined));
+    return element;
+  };
+  const bdi = (text) => el("bdi", {}, text);
+  const chip = (text, kind = "") => el("span", { class: `et-chip ${kind}` }, bdi(text));
+
+  const show = (value) =>
+    value === null ? "N/A" : Math.abs(value) >= 1000 ? value.toLocaleString("en", { maximumFractionDigits: 0 })
+      : Number.isInteger(value) && Math.abs(value) > 1 ? String(value) : value.toFixed(3).replace("-", "−");
+  const interval = (low, high) => (low === null || high === null ? "" : `[${show(low)}, ${show(high)}]`);
+  const date = (started) => started.slice(0, 16).replace("T", " ");
+  const titleOf = (suite, metric) => (data.suites[suite].metrics[metric] || [metric, "none"])[0];
+  const betterOf = (suite, metric) => (data.suites[suite].metrics[metric] || [metric, "none"])[1];
+  const ARROWS = { higher: ["↑", "higher is better"], lower: ["↓", "lower is better"] };
+  const arrow = (better) =>
+    ARROWS[better] ? [" ", el("span", { title: ARROWS[better][1], "aria-hidden": "true" }, ARROWS[better][0]),
+      el("span", { class: "et-hidden" }, ` (${ARROWS[better][1]})`)] : [];
+
+  // --- state: every choice stands in the address, so that a view can be sent to somebody
+
+  const FIELDS = ["q", "kind", "suite", "condition", "seed", "verdict", "status", "sort",
+    "cq", "crun", "cmetric", "ctag", "cverdict", "csort", "card", "case"];
+  const state = { compare: [] };
+  const readHash = () => {
+    const given = new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : "");
+    FIELDS.forEach((f) => { state[f] = given.get(f) || ""; });
+    state.compare = given.getAll("compare").filter((id) => byId.has(id));
+  };
+  const writeHash = () => {
+    const out = new URLSearchParams();
+    FIELDS.forEach((f) => { if (state[f]) out.set(f, state[f]); });
+    state.compare.forEach((id) => out.append("compare", id));
+    const text = out.toString();
+    history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
+  };
+
+  const byId = new Map(data.cards.map((card) => [card.id, card]));
+
+  const statusOf = (card) =>
+    card.problems.some((p) => p[0] === "error" || p[1] === "unknown-gold") ? "incomplete"
+      : card.problems.length || card.notes.length ? "with warnings" : "complete";
+  const verdictsOf = (card) => {
+    const found = new Set(card.verdicts.map((v) => v[1]));
+    (card.thresholds || []).forEach((t) => found.add(t[2]));
+    return [...found];
+  };
+  const rank = (items, key) => {
+    const order = items.map((item, i) => i).sort((a, b) => collator.compare(key(items[a]), key(items[b])) || a - b);
+    const ranks = new Array(items.length);
+    order.forEach((i, place) => { ranks[i] = place; });
+    return ranks;
+  };
+
+  // --- a list of cards on the table component: one visible column of nodes, hidden columns of numbers to sort by
+
+  const cardList = (target, { items, label, noun, build, sorts, matches }) => {
+    const table = el("table", { class: "g-list", "aria-label": label });
+    target.replaceChildren(table);
+    const list = new DataTable(table, {
+      data: items.map((item, i) => ({ i })),
+      columns: [
+        { title: label, data: "i", render: (i, type) => (type === "display" ? build(items[i]) : i) },
+        ...sorts.map((sort) => ({ title: "", data: "i", visible: false, type: "num", render: (i) => sort.key(i) })),
+      ],
+      order: [[1, sorts[0].order]],
+      autoWidth: false,
+      deferRender: true,
+      pageLength: PAGE,
+      layout: { topStart: null, topEnd: null, bottomStart: "info", bottomEnd: { paging: { boundaryNumbers: true } } },
+      language: {
+        zeroRecords: `No ${noun} fit these filters.`, emptyTable: `There are no ${noun} yet.`,
+        info: `_START_ to _END_ of _TOTAL_ ${noun}`, infoEmpty: `0 ${noun}`, infoFiltered: "(of _MAX_)",
+      },
+      drawCallback() {
+        table.setAttribute("role", "presentation");
+        table.tBodies[0].setAttribute("role", "list");
+        Array.from(table.tBodies[0].rows).forEach((row) => {
+          row.setAttribute("role", "listitem");
+          Array.from(row.cells).forEach((cell) => cell.setAttribute("role", "presentation"));
+        });
+      },
+    });
+    list.search.fixed("filters", (text, row) => matches(items[row.i]));
+    return {
+      update(sortName) {
+        const at = Math.max(0, sorts.findIndex((s) => s.name === sortName));
+        list.order([[at + 1, sorts[at].order]]).draw();
+      },
+      reveal(i) {
+        const at = list.rows({ search: "applied", order: "applied" }).indexes().toArray().indexOf(i);
+        if (at >= 0) list.page(Math.floor(at / PAGE)).draw("page");
+        return at >= 0;
+      },
+    };
+  };
+
+  const wordsIn = (words, text) => words.every((w) => text.includes(w));
+  const words = (text) => text.toLowerCase().split(/\s+/).filter(Boolean);
+
+  // --- filters
+
+  const controls = [];
+  const addSearch = (form, field, label) => {
+    const input = el("input", { type: "search", id: `f-${field}`, autocomplete: "off", spellcheck: "false" });
+    controls.push({ field, input });
+    form.append(el("label", { class: "g-search" }, el("span", {}, label), input));
+  };
+  const addSelect = (form, field, label, options, all = "All") => {
+    if (!options.length) return;
+    const input = el("select", { id: `f-${field}` },
+      all ? el("option", { value: "" }, all) : null,
+      options.map((o) => el("option", { value: o.value ?? o }, o.label ?? o)));
+    controls.push({ field, input });
+    form.append(el("label", {}, el("span", {}, label), input));
+  };
+  const addClear = (form, fields) => {
+    const button = el("button", { type: "button" }, "Clear filters");
+    button.addEventListener("click", () => { fields.forEach((f) => { state[f] = ""; }); changed(); });
+    form.append(button);
+    form.addEventListener("submit", (event) => event.preventDefault());
+  };
+  const distinct = (values) => [...new Set(values)].filter(Boolean).sort(collator.compare);
+
+  // --- cards
+
+  const picks = new Map();
+  const setPick = (id, on) => {
+    state.compare = state.compare.filter((other) => other !== id);
+    if (on) state.compare.push(id);
+    changed(false);
+  };
+
+  const numbers = (card) => el("table", { class: "g-numbers" },
+    el("caption", { class: "et-hidden" }, "Headline metrics"),
+    el("thead", { class: "et-hidden" }, el("tr", {},
+      ["Metric", card.kind === "aggregate" ? "Mean" : "Value", `${Math.round(card.level * 100)}% interval`]
+        .map((t) => el("th", { scope: "col" }, t)))),
+    el("tbody", {}, card.rows.map(([metric, value, low, high, n]) => el("tr", {},
+      el("th", { scope: "row" }, bdi(titleOf(card.suite, metric)), arrow(betterOf(card.suite, metric)),
+        n !== null && n !== card.n ? el("span", { class: "et-sub" }, `n = ${show(n)}`) : null),
+      el("td", { class: "g-value" }, show(value)),
+      el("td", { class: "g-interval" }, interval(low, high))))));
+
+  const KIND = { better: "et-good", worse: "et-error", tied: "et-info", "not measured": "et-warning",
+    met: "et-good", missed: "et-error" };
+  const verdictLine = (card) => {
+    const parts = [];
+    if (card.verdicts.length) {
+      const counts = new Map();
+      card.verdicts.forEach(([, verdict]) => counts.set(verdict, (counts.get(verdict) || 0) + 1));
+      parts.push(el("p", { class: "g-verdicts" }, el("span", { class: "et-sub" }, "against ", bdi(card.verdicts[0][2])), " ",
+        [...counts].flatMap(([verdict, n]) => [chip(`${n} ${verdict}`, KIND[verdict]), " "])));
+    }
+    if ((card.thresholds || []).length) {
+      parts.push(el("p", { class: "g-verdicts" }, card.thresholds.flatMap(([metric, threshold, verdict]) =>
+        [chip(`${titleOf(card.suite, metric)} ${verdict === "met" ? "≥" : verdict === "missed" ? "<" : "?"} ${threshold}: ${verdict}`, KIND[verdict]), " "])));
+    }
+    return parts;
+  };
+
+  const buildCard = (card) => {
+    const status = statusOf(card);
+    const box = el("input", { type: "checkbox", "aria-label": `Compare ${card.name}` });
+    box.checked = state.compare.includes(card.id);
+    box.addEventListener("change", () => setPick(card.id, box.checked));
+    picks.set(card.id, box);
+    const report = card.links.find(([label]) => label === "Report");
+    const facts = [
+      `n = ${card.n.toLocaleString("en")} ${card.kind === "aggregate" ? "runs" : `(${card.unit})`}`,
+      date(card.started),
+    ];
+    const warnings = [...card.problems.map(([severity, code, n]) => `${n} × ${code} (${severity})`), ...card.notes];
+    return el("article", { class: `g-card g-${card.kind}`, id: card.id, tabindex: "-1", "aria-label": card.name },
+      el("header", {},
+        el("h3", {}, report ? el("a", { href: report[1] }, bdi(card.name)) : bdi(card.name)),
+        el("label", { class: "g-pick" }, box, " Compare")),
+      el("p", { class: "g-chips" },
+        [chip(data.suites[card.suite].title), card.kind === "aggregate" ? chip("aggregate", "et-info") : null,
+          card.condition ? chip(card.condition) : null,
+          card.seeds.length ? chip(`${card.seeds.length > 1 ? "seeds" : "seed"} ${card.seeds.join(", ")}`) : null,
+          chip(status, { complete: "et-good", incomplete: "et-error" }[status] || "et-warning")]
+          .filter(Boolean).flatMap((c) => [c, " "])),
+      el("p", { class: "g-facts et-muted" }, facts.join(" · ")),
+      card.rows.length ? numbers(card) : el("p", { class: "et-muted" }, "No headline metrics."),
+      verdictLine(card),
+      warnings.length ? el("details", { class: "g-notes" },
+        el("summary", {}, `${warnings.length} ${warnings.length === 1 ? "note" : "notes"} on the input`),
+        el("ul", {}, warnings.map((w) => el("li", {}, bdi(w))))) : null,
+      el("p", { class: "g-links" }, card.links.flatMap(([label, href]) => [el("a", { href }, label), " "])));
+  };
+
+  const texts = new Map(data.cards.map((c) => [c,
+    [c.name, c.suite, data.suites[c.suite].title, c.condition, ...c.seeds.map((s) => `seed ${s}`), date(c.started)]
+      .join("\n").toLowerCase()]));
+  const matchesRun = (card) =>
+    (!state.suite || card.suite === state.suite)
+    && (!state.kind || card.kind === state.kind)
+    && (!state.condition || card.condition === state.condition)
+    && (!state.seed || card.seeds.includes(state.seed))
+    && (!state.status || statusOf(card) === state.status)
+    && (!state.verdict || verdictsOf(card).includes(state.verdict))
+    && wordsIn(words(state.q), texts.get(card));
+
+  const dateRank = rank(data.cards, (c) => c.started);
+  const nameRank = rank(data.cards, (c) => c.name);
+  const runSorts = [
+    { name: "", label: "Newest first", order: "desc", key: (i) => dateRank[i] },
+    { name: "oldest", label: "Oldest first", order: "asc", key: (i) => dateRank[i] },
+    { name: "name", label: "Name", order: "asc", key: (i) => nameRank[i] },
+    { name: "n", label: "Largest n first", order: "desc", key: (i) => data.cards[i].n },
+    ...Object.entries(data.suites).flatMap(([suite, { title, metrics }]) => Object.entries(metrics).map(([metric, [name, better]]) => ({
+      name: `${suite}.${metric}`, label: `${title}: ${name}, best first`, order: "desc",
+      key: (i) => {
+        const row = data.cards[i].suite === suite && data.cards[i].rows.find((r) => r[0] === metric);
+        return !row || row[1] === null ? -1e300 : better === "lower" ? -row[1] : row[1];
+      },
+    }))),
+  ];
+
+  const runFields = ["q", "kind", "suite", "condition", "seed", "verdict", "status"];
+  const runForm = document.querySelector('[data-filters="runs"]');
+  addSearch(runForm, "q", "Search");
+  addSelect(runForm, "suite", "Suite", Object.entries(data.suites).map(([value, s]) => ({ value, label: s.title })));
+  addSelect(runForm, "kind", "Kind", distinct(data.cards.map((c) => c.kind)));
+  addSelect(runForm, "condition", "Condition", distinct(data.cards.map((c) => c.condition)));
+  addSelect(runForm, "seed", "Seed", distinct(data.cards.flatMap((c) => c.seeds)));
+  addSelect(runForm, "verdict", "Verdict", distinct(data.cards.flatMap(verdictsOf)));
+  addSelect(runForm, "status", "Status", distinct(data.cards.map(statusOf)));
+  addSelect(runForm, "sort", "Sort", runSorts.map((s) => ({ value: s.name, label: s.label })), null);
+  addClear(runForm, runFields);
+
+  const runs = cardList(place("runs"), {
+    items: data.cards, label: "Runs", noun: "results", build: buildCard, sorts: runSorts, matches: matchesRun,
+  });
+
+  if (data.incompleteTotal) {
+    const rest = data.incompleteTotal - data.incomplete.length;
+    place("incomplete").append(el("details", { class: "et-notice et-warning" },
+      el("summary", {}, `${data.incompleteTotal} not complete: no card above stands for ${data.incompleteTotal === 1 ? "it" : "them"}`),
+      el("ul", {}, data.incomplete.map(([name, why]) => el("li", {}, el("strong", {}, bdi(name)), ": ", bdi(why))),
+        rest > 0 ? el("li", {}, `and ${rest} more`) : null)));
+  }
+
+  // --- comparison
+
+  const letter = (i) => String.fromCharCode(65 + i);
+  const dots = (title, better, points, level) => Plot.plot({
+    width: 330, height: 44 + 22 * points.length, marginLeft: 26, marginRight: 14, marginTop: 6, marginBottom: 28,
+    ariaLabel: `${title}: ${points.map((p) => `${p.key} ${show(p.value)} ${interval(p.low, p.high)}`).join("; ")}`,
+    style: { background: "transparent", color: "inherit", fontSize: "12px", maxWidth: "100%" },
+    x: { nice: true, ticks: 4, label: null, grid: true },
+    y: { domain: points.map((p) => p.key), label: null, tickSize: 0 },
+    marks: [
+      Plot.ruleY(points.filter((p) => p.low !== null), { y: "key", x1: "low", x2: "high", stroke: "colour", strokeWidth: 2 }),
+      Plot.dot(points.filter((p) => p.value !== null), { x: "value", y: "key", fill: "colour", symbol: "mark", r: 4.5 }),
+      Plot.text(points.filter((p) => p.value === null), { y: "key", frameAnchor: "left", text: () => "not measured", fill: "currentColor" }),
+    ],
+  });
+
+  const compareSuite = (suite, cards, target) => {
+    const metrics = Object.keys(data.suites[suite].metrics).filter((m) => cards.some((c) => c.rows.some((r) => r[0] === m)));
+    const row = (card, metric) => card.rows.find((r) => r[0] === metric) || [metric, null, null, null, null];
+    const head = el("tr", {}, el("th", { scope: "col" }, "Metric"), cards.map((card) =>
+      el("th", { scope: "col", class: "et-num" }, el("span", { class: "g-letter" }, card.letter), " ", bdi(card.name))));
+    const table = el("table", { class: "et-table g-compare" }, el("caption", { class: "et-hidden" }, `Comparison: ${data.suites[suite].title}`), el("thead", {}, head));
+    target.append(el("h3", {}, data.suites[suite].title),
+      el("div", { class: "et-box", tabindex: "0", role: "region", "aria-label": `Comparison table: ${data.suites[suite].title}` }, table));
+    const cell = (card, metric) => {
+      const [, value, low, high, n] = row(card, metric);
+      return el("span", {}, el("strong", {}, show(value)), el("span", { class: "et-sub" }, interval(low, high) || (value === null ? "" : "no interval")),
+        n === null ? null : el("span", { class: "et-sub" }, `n = ${show(n)}`));
+    };
+    new DataTable(table, {
+      data: metrics.map((metric, i) => ({ i })),
+      columns: [
+        { data: "i", type: "num", render: (i, type) => (type === "display"
+          ? el("span", {}, titleOf(suite, metrics[i]), arrow(betterOf(suite, metrics[i])), el("span", { class: "et-sub" }, el("code", {}, metrics[i]))) : i) },
+        ...cards.map((card) => ({ data: "i", type: "num", className: "et-num",
+          render: (i, type) => (type === "display" ? cell(card, metrics[i]) : row(card, metrics[i])[1] ?? -1e300) })),
+      ],
+      order: [[0, "asc"]], paging: false, autoWidth: false, searching: false,
+      layout: { topStart: null, topEnd: null, bottomStart: null, bottomEnd: null },
+    });
+    target.append(el("div", { class: "g-plots" }, metrics.map((metric) => el("figure", {},
+      el("figcaption", {}, titleOf(suite, metric), arrow(betterOf(suite, metric))),
+      dots(titleOf(suite, metric), betterOf(suite, metric), cards.map((card) => {
+        const [, value, low, high] = row(card, metric);
+        return { key: card.letter, colour: card.colour, mark: card.mark, value, low, high };
+      }), cards[0].level)))));
+  };
+
+  const drawComparison = () => {
+    const target = place("comparison");
+    const all = state.compare.map((id) => byId.get(id));
+    const cards = all.slice(0, COMPARED).map((card, i) => ({ ...card, letter: letter(i), colour: COLOURS[i], mark: MARKS[i] }));
+    document.querySelector('[data-badge="comparison"]').textContent = all.length ? `Comparison (${all.length})` : "Comparison";
+    target.replaceChildren();
+    if (!cards.length) {
+      target.append(el("p", { class: "et-muted" }, "Tick “Compare” on two or more cards to see their headline metrics side by side. The address then holds the selection."));
+      return;
+    }
+    const clear = el("button", { type: "button" }, "Clear the comparison");
+    clear.addEventListener("click", () => { state.compare = []; changed(false); document.getElementById("runs-title").scrollIntoView(); });
+    target.append(
+      el("ul", { class: "g-legend" }, cards.map((card) => {
+        const remove = el("button", { type: "button", "aria-label": `Remove ${card.name} from the comparison` }, "×");
+        remove.addEventListener("click", () => setPick(card.id, false));
+        const swatch = el("span", { class: "g-letter" }, card.letter);
+        swatch.style.borderColor = card.colour;
+        return el("li", {}, swatch, " ", bdi(card.name), ` · n = ${card.n.toLocaleString("en")} `, remove);
+      })), clear);
+    if (all.length > cards.length) target.append(el("p", { class: "et-notice et-warning" }, `The first ${COMPARED} of ${all.length} selected results are shown.`));
+    distinct(cards.map((c) => c.suite)).forEach((suite) => compareSuite(suite, cards.filter((c) => c.suite === suite), target));
+    target.append(el("p", { class: "et-muted g-claim" },
+      `Each interval is the result's own (${distinct(cards.map((c) => `${Math.round(c.level * 100)}%`)).join(", ")}). `
+      + "Overlapping intervals do not show that two results are equal: results on the same samples are compared in pairs by “evaltools compare A B”."));
+  };
+
+  // --- all together
+
+  const sync = () => {
+    controls.forEach(({ field, input }) => { if (input.value !== state[field]) input.value = state[field]; });
+    picks.forEach((box, id) => { box.checked = state.compare.includes(id); });
+  };
+  const changed = (lists = true) => {
+    writeHash();
+    sync();
+    if (lists) runs.update(state.sort);
+    drawComparison();
+  };
+  controls.forEach(({ field, input }) => input.addEventListener("input", () => {
+    state[field] = input.value;
+    state.card = state.case = "";
+    changed();
+  }));
+  const follow = () => {
+    readHash();
+    sync();
+    runs.update(state.sort);
+    drawComparison();
+    const at = data.cards.findIndex((c) => c.id === state.card);
+    if (at >= 0 && runs.reveal(at)) {
+      const card = document.getElementById(state.card);
+      card.classList.add("et-target");
+      card.focus();
+    } else if (state.compare.length) document.getElementById("comparison").scrollIntoView();
+  };
+  addEventListener("hashchange", () => { if (location.hash.includes("=") || !location.hash) follow(); });
+  follow();
+})();
