@@ -103,12 +103,13 @@ def report_md(result: Result) -> str:
     for group, frame in result.estimates.groupby("group", sort=False):
         lines += [f"## {group}", ""]
         lines += _table(
-            ("metric", "value", f"{level} interval", "numerator", "denominator", "dialogues"),
+            ("metric", "value", f"{level} interval", "method", "numerator", "denominator", "dialogues"),
             (
                 (
                     r["name"],
                     _text(r["value"]),
                     _interval(r),
+                    r["ci_method"],
                     _text(r["numerator"]),
                     _text(r["denominator"]),
                     r["n_units"],
@@ -129,9 +130,7 @@ def report_md(result: Result) -> str:
 
 
 def _interval(row: Mapping[Any, Any]) -> str:
-    if pd.isna(row["ci_low"]):
-        return "none"
-    return f"[{row['ci_low']:.4f}, {row['ci_high']:.4f}] ({row['ci_method']})"
+    return "none" if pd.isna(row["ci_low"]) else f"{row['ci_low']:.4f} to {row['ci_high']:.4f}"
 
 
 def _text(value: float) -> str:
@@ -152,4 +151,4 @@ def _row(cells: Iterable[str]) -> str:
 def _cell(value: Any) -> str:
     """A text that neither ends a table cell nor is read as HTML or Markdown."""
     text = " ".join(str(value).split())
-    return re.sub(r"([\\`*_{}\[\]<>|$])", r"\\\1", text)
+    return re.sub(r"([\\`*\[\]<>|$])", r"\\\1", text)

@@ -24,6 +24,18 @@ PATTERN = "dialog_trace*.jsonl"
 FAILED = ("error", "failed", "timeout")
 DIALOG_STATUSES = ("ok", "skipped", *FAILED)
 
+CHUNK = 2_000
+"""Rows that are held as Python objects at a time; in a frame their texts take a fraction of the memory."""
+
+DTYPES = {
+    "id": "Int64",
+    "count": "Int64",
+    "flag": "bool",
+    "number": "float64",
+    # what pandas itself makes of texts, also for a column of nulls
+    **dict.fromkeys(("text", "json"), pd.Series(["text"]).dtype),
+}
+
 
 def locate(path: Path, name: str | None, options: Any, problems: Problems) -> Source:
     """The trace of a run: a file, or the one `dialog_trace*.jsonl` of a folder.
@@ -51,7 +63,8 @@ def score_trace(path: Path, lexicon: Lexicon, ignore_memory_keys: bool, problems
     metrics_summary.json) and `left_out` (JSON: the dialogues that yield no turns, and why).
     A dialogue with an error in it is left out whole. InputError where no valid dialogue is left.
     """
-    columns: dict[str, list[Any]] = {c: [] for c in COLUMNS}
+    frames: list[pd.DataFrame] = []
+    rows: list[dict[str, Any]] = []
     counters = dict.fromkeys(("total_dialogs", "valid_dialogs", "skipped_dialogs", "failed_dialogs"), 0)
     left_out: list[dict[str, Any]] = []
     lines: dict[str, int] = {}
@@ -70,13 +83,17 @@ def score_trace(path: Path, lexicon: Lexicon, ignore_memory_keys: bool, problems
             continue
         _warn(dialog, problems, where)
         for row in dialog_rows(dialog, lexicon, ignore_memory_keys):
-            for column, values in columns.items():
-                values.append(row.get(column))
+            rows.append(row)
             _warn_keys(row, problems, where)
+        if len(rows) >= CHUNK:
+            frames.append(_frame(rows))
+            rows = []
     problems.raise_if_failed()
-    if not columns["dialog_id"]:
+    if rows:
+        frames.append(_frame(rows))
+    if not frames:
         raise problems.fatal("no-valid-dialogue", "no valid dialogue in this trace: nothing to score", file=str(path))
-    units = _frame(columns)
+    units = pd.concat(frames, ignore_index=True)
     units.attrs = {
         "rows": {"trace": len(lines)},
         "counters": {**counters, "total_turn_pairs": int(units["turn_pair_id"].notna().sum())},
@@ -85,10 +102,9 @@ def score_trace(path: Path, lexicon: Lexicon, ignore_memory_keys: bool, problems
     return units
 
 
-def _frame(columns: dict[str, list[Any]]) -> pd.DataFrame:
-    dtypes = {"id": "Int64", "count": "Int64", "flag": "bool", "number": "float64"}
+def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
     return pd.DataFrame(
-        {name: pd.Series(values, dtype=dtypes.get(COLUMNS[name])) for name, values in columns.items()}
+        {name: pd.Series([row.get(name) for row in rows], dtype=DTYPES[kind]) for name, kind in COLUMNS.items()}
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -196,7 +196,7 @@ def failed_turns(result: Result) -> pd.DataFrame:
 def failing_turns(result: Result, measure: str | None = None, limit: int | None = None) -> pd.DataFrame:
     """The answered turns that fall short, most reasons first (then in the order of the trace).
 
-    Columns: dialog_id, turn_pair_id, scenario_type, difficulty, measures ("M1 M3"), n (number of reasons),
+    Columns: turn (the id of both), dialog_id, turn_pair_id, scenario_type, difficulty, measures ("M1 M3"), n (number of reasons),
     reason, truth, user_text, context, reply. `measure` ("M1", "M3", "M4", "M5") keeps those that fall
     short on it, and only its reasons.
     """
@@ -205,12 +205,13 @@ def failing_turns(result: Result, measure: str | None = None, limit: int | None 
         reasons = [r for r in _reasons(turn) if measure is None or r[0] == measure]
         if reasons:
             rows.append(
-                {name: turn[name] for name in ("dialog_id", "turn_pair_id", "scenario_type", "difficulty")}
+                {"turn": f"{turn['dialog_id']} / {turn['turn_pair_id']:g}"}
+                | {name: turn[name] for name in ("dialog_id", "turn_pair_id", "scenario_type", "difficulty")}
                 | {"measures": " ".join(dict.fromkeys(m for m, _ in reasons)), "n": len(reasons)}
                 | {"reason": "\n".join(f"{m}: {text}" for m, text in reasons), "truth": _truth(turn)}
                 | {name: turn[name] for name in ("user_text", "context", "reply")}
             )
-    columns = ["dialog_id", "turn_pair_id", "scenario_type", "difficulty", "measures", "n", "reason", "truth"]
+    columns = ["turn", "dialog_id", "turn_pair_id", "scenario_type", "difficulty", "measures", "n", "reason", "truth"]
     frame = pd.DataFrame(rows, columns=[*columns, "user_text", "context", "reply"])
     return frame.sort_values("n", ascending=False, kind="stable", ignore_index=True).head(limit or len(frame))
 
@@ -265,3 +266,25 @@ def _shares(counts: dict[str, int], total: int, label: str, what: str) -> pd.Dat
 def _counted(counts: dict[str, Counter[str]], label: str, columns: tuple[str, ...]) -> pd.DataFrame:
     rows = [{label: name, **{c: int(n[c]) for c in columns}} for name, n in counts.items()]
     return pd.DataFrame(rows, columns=[label, *columns])
+
+
+BROWSER: dict[str, Any] = {
+    "id": "turn",
+    "text": {"user_text": "user", "reply": "reply"},
+    "gold": None,
+    "chips": ("measures", "scenario_type", "difficulty"),
+    "fields": {"reason": "why", "truth": "required", "context": "memory"},
+}
+"""How the sample browser shows the frame of `failing_turns`."""
+
+
+def comparison_frame(results: Sequence[Result]) -> pd.DataFrame:
+    """The headline estimates of several systems: title, system, scale, and the columns of the estimates."""
+    frames = []
+    for result in results:
+        table = {m.name: m for m in result.suite.metrics(result.options)}
+        found = result.headline
+        frames.append(
+            found.assign(title=[table[n].title for n in found["name"]], system=result.name, scale="share, 0 to 1")
+        )
+    return pd.concat(frames, ignore_index=True)
