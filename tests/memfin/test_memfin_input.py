@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from memfin_traces import dialog, turn, write
 
@@ -241,3 +242,15 @@ def test_lone_surrogates_are_refused(tmp_path: Path) -> None:
     path.write_text(path.read_text(encoding="utf-8") + line + "\n", encoding="utf-8")
     with pytest.raises(InputError, match=":2: bad"):
         run(path)
+
+
+def test_the_size_of_the_chunks_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a column is all null in one chunk and text in another."""
+    from evaltools.memfin import score
+
+    path = write(
+        tmp_path, dialog("a", scenario_type=None), dialog("b", []), dialog("c", [turn(1), turn(2, status="error")])
+    )
+    whole = run(path).units
+    monkeypatch.setattr(score, "CHUNK", 1)
+    pd.testing.assert_frame_equal(run(path).units, whole)
