@@ -1,0 +1,158 @@
+"""Workbooks for readers in a spreadsheet program: texts stay texts, nothing is cut off unseen.
+
+A text from data is never a formula or a link. Control characters that a workbook cannot hold are replaced,
+texts longer than a cell are cut with a mark, and both are listed on the first sheet. The same frames give
+the same bytes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ..errors import UsageError
+from ..jsonl import atomic
+
+CELL_LIMIT = 32_767
+ROW_LIMIT = 1_048_576
+CUT = " … [cut: {} characters]"
+REPLACEMENT = "\ufffd"
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_KEPT_NOTES = 20
+
+GOOD, BAD, GREY = "#D5E8D4", "#F8CECC", "#E8E8E8"
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A frame on a sheet of its own, with frozen panes and a filter.
+
+    head: (name, value) lines above the table. scores: column -> threshold, for the colours of its cells.
+    verdicts: a column with pass, fail and other words to be coloured. freeze: rows and columns that stay in
+    place, counted from the table's head.
+    """
+
+    name: str
+    frame: pd.DataFrame
+    head: Sequence[tuple[str, Any]] = ()
+    scores: Mapping[str, float] = field(default_factory=dict)
+    verdicts: str | None = None
+    freeze: tuple[int, int] = (1, 1)
+
+
+def write_workbook(path: Path, sheets: Sequence[Sheet], *, notes_on: str) -> list[str]:
+    """Write the sheets; returns the notes on changed cells, which also stand below the table of `notes_on`.
+
+    UsageError for a frame with more rows than a sheet can hold.
+    """
+    import xlsxwriter
+
+    for sheet in sheets:
+        if len(sheet.frame) + len(sheet.head) + 2 > ROW_LIMIT:
+            raise UsageError(f"{len(sheet.frame)} rows are too many for a sheet of a workbook ({ROW_LIMIT})")
+    with atomic(path, "wb") as f:
+        options = {
+            "strings_to_formulas": False,
+            "strings_to_urls": False,
+            "strings_to_numbers": False,
+            "in_memory": True,
+        }
+        book = xlsxwriter.Workbook(f, options)
+        book.set_properties({"created": datetime(2000, 1, 1, tzinfo=UTC)})
+        notes: list[str] = []
+        pages = {sheet.name: book.add_worksheet(sheet.name) for sheet in sheets}
+        below = 0
+        for sheet in sheets:
+            last = _write_sheet(book, pages[sheet.name], sheet, notes)
+            below = last + 2 if sheet.name == notes_on else below
+        page = pages[notes_on]
+        bold = book.add_format({"bold": True})
+        page.write_string(below, 0, "Changed cells", bold)
+        shown = notes[:_KEPT_NOTES] or ["none"]
+        if len(notes) > _KEPT_NOTES:
+            shown.append(f"and {len(notes) - _KEPT_NOTES} more")
+        for i, note in enumerate(shown, 1):
+            page.write_string(below + i, 0, note)
+        book.close()
+    return notes
+
+
+def _write_sheet(book: Any, page: Any, sheet: Sheet, notes: list[str]) -> int:
+    """Returns the last row written."""
+    bold = book.add_format({"bold": True, "bottom": 1, "text_wrap": True, "valign": "top"})
+    top = book.add_format({"valign": "top"})
+    wrap = book.add_format({"valign": "top", "text_wrap": True})
+    decimal = book.add_format({"valign": "top", "num_format": "0.000"})
+    good, bad, grey = (book.add_format({"bg_color": c}) for c in (GOOD, BAD, GREY))
+    columns = [str(c) for c in sheet.frame.columns]
+    row = 0
+    for row, (name, value) in enumerate(sheet.head):
+        page.write_string(row, 0, _text(name, sheet.name, row, 0, notes), book.add_format({"bold": True}))
+        page.write_string(row, 1, _text(str(value), sheet.name, row, 1, notes))
+    head = row + 2 if sheet.head else 0
+    for c, column in enumerate(columns):
+        page.write_string(head, c, _text(column, sheet.name, head, c, notes), bold)
+        page.set_column(c, c, _width(sheet.frame.iloc[:, c], column))
+    for r, cells in enumerate(sheet.frame.itertuples(index=False), head + 1):
+        page.set_row(r, 15)  # one line high: long texts would hide the table
+        for c, value in enumerate(cells):
+            if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value)):
+                page.write_blank(r, c, None, top)
+            elif isinstance(value, bool):
+                page.write_boolean(r, c, value, top)
+            elif isinstance(value, int):
+                page.write_number(r, c, value, top)
+            elif isinstance(value, float):
+                page.write_number(r, c, value, decimal)
+            else:
+                page.write_string(r, c, _text(str(value), sheet.name, r, c, notes), wrap)
+    last = head + len(sheet.frame)
+    page.freeze_panes(head + sheet.freeze[0], sheet.freeze[1])
+    if columns:
+        page.autofilter(head, 0, max(last, head + 1), len(columns) - 1)
+    for column, threshold in sheet.scores.items():
+        c = columns.index(column)
+        rule = {"type": "cell", "criteria": "<", "value": threshold, "format": bad}
+        page.conditional_format(head + 1, c, max(last, head + 1), c, rule)
+        page.conditional_format(head + 1, c, max(last, head + 1), c, {**rule, "criteria": ">=", "format": good})
+    if sheet.verdicts:
+        c = columns.index(sheet.verdicts)
+        for word, colour in (("pass", good), ("fail", bad)):
+            rule = {"type": "cell", "criteria": "==", "value": f'"{word}"', "format": colour}
+            page.conditional_format(head + 1, c, max(last, head + 1), c, rule)
+        page.conditional_format(head + 1, c, max(last, head + 1), c, {"type": "no_blanks", "format": grey})
+    return last
+
+
+def _width(column: pd.Series, name: str) -> int:
+    longest = max((len(str(v)) for v in column.head(200)), default=0)
+    return min(max(longest, len(name), 8) + 2, 60)
+
+
+def _text(value: str, sheet: str, row: int, column: int, notes: list[str]) -> str:
+    """The text as a cell can hold it; what had to be changed is noted with its place."""
+    clean, n = _FORBIDDEN.subn(REPLACEMENT, value)
+    place = f"{sheet}!{_cell_name(row, column)}"
+    if n:
+        notes.append(f"{place}: {n} control characters replaced by {REPLACEMENT}")
+    # a workbook counts characters beyond the basic plane twice
+    length = len(clean.encode("utf-16-le", "surrogatepass")) // 2
+    if length > CELL_LIMIT:
+        mark = CUT.format(len(clean))
+        room = (CELL_LIMIT - len(mark)) * 2
+        clean = clean.encode("utf-16-le")[:room].decode("utf-16-le", "ignore") + mark
+        notes.append(f"{place}: cut from {len(value)} characters to what a cell can hold; the CSV has it whole")
+    return clean
+
+
+def _cell_name(row: int, column: int) -> str:
+    from xlsxwriter.utility import xl_rowcol_to_cell
+
+    return xl_rowcol_to_cell(row, column)

@@ -1,0 +1,334 @@
+"""Figures and condition words of a text, as values that compare equal however they are written.
+
+    text --normalise--> dates, amounts, percentages, durations, ages, counts, fixed expressions, condition words
+
+The text is passed over from left to right and every reader looks ahead a bounded distance, so the time is
+linear in its length. Source: specification D16; the words come from the rule file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from .dates import DATE, date_value, less_specific
+from .numerals import (
+    ENGLISH_NUMBER,
+    ENGLISH_SCALE,
+    HANGUL,
+    NATIVE,
+    ONES,
+    Number,
+    english_value,
+    hangul_value,
+    read_number,
+    tidy,
+)
+from .phrases import Pattern, find_all
+from .rules import Compiled, Unit
+from .text import normalise
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """Something that a summary may get wrong.
+
+    kind: amount, percent, duration, age, count, date, condition, document, or what the rule file names.
+    base: unit of the value (KRW, %, month, ...). value: normalised. text, start, end: as in the original.
+    support_only: it may support an entity of the other text, but is not itself one to be supported
+    (월 15만원 supports "1개월", but says no duration).
+    """
+
+    kind: str
+    base: str
+    value: str
+    text: str
+    start: int
+    end: int
+    support_only: bool = False
+
+    @property
+    def key(self) -> str:
+        return f"{self.kind}:{self.base}:{self.value}"
+
+    @property
+    def shown(self) -> str:
+        """The normalised value for a reader."""
+        return f"{self.value} {self.base}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class _Quantity:
+    """A number with its unit, in places of the normalised text."""
+
+    unit: Unit
+    value: float
+    start: int
+    end: int
+    support_only: bool = False
+
+
+class Extractor:
+    """Finds the entities of a text under the units, words and concepts of a rule set."""
+
+    def __init__(self, rules: Compiled):
+        self.rules = rules
+        units = rules.units
+        self.unit_of: dict[str, Unit] = {w.lower(): u for u in units for w in u.words}
+        self.prefix_of: dict[str, Unit] = {p.lower(): u for u in units for p in u.before}
+        self.won = next((u for u in units if u.kind == "amount"), None)
+        self.percent = next((u for u in units if u.kind == "percent"), None)
+        unit = _unit_pattern(units)
+        hangul_unit = _unit_pattern(units, hangul_only=True)
+        self.unit = re.compile(rf"여?(?:\s{{0,2}}|\s?\)\s?){unit}")
+        self.latin_unit = re.compile(rf"[\s-]?(?:\([0-9]{{1,4}}\)\s?)?{unit}")
+        self.hangul_unit = re.compile(rf"\s?{hangul_unit}")
+        self.after_numeral = re.compile(rf"(?![가-힣])|(?:{rules.particle_words}|{_AFTER_UNIT})")
+        prefix = "|".join(re.escape(p) for p in sorted(self.prefix_of, key=len, reverse=True)) or "(?!)"
+        self.start = re.compile(
+            rf"(?P<date>{DATE})"
+            rf"|(?P<prefix>(?<![a-z])(?:{prefix})\s?(?=[0-9]))"
+            rf"|(?P<fraction>(?<![0-9])(?P<parts>[0-9]{{1,3}})\s?분의\s?(?P<of>[0-9]{{1,3}}))"
+            r"|(?P<digit>[0-9])"
+            rf"|(?<![가-힣0-9])(?:일금|금|약|총|최대|최고|각)?(?P<hangul>[{HANGUL}]{{1,24}}(?:\s[{HANGUL}]{{1,16}})?)"
+            rf"|(?<![가-힣])(?P<native>{'|'.join(sorted(NATIVE, key=len, reverse=True))})\s?(?={hangul_unit})"
+            rf"|(?<![a-z])(?P<english>{ENGLISH_NUMBER})(?![a-z])"
+        )
+
+    def entities(self, raw: str) -> list[Entity]:
+        """The entities of a text in order; equal ones each with their place."""
+        text = normalise(raw, self.rules.fold)
+        found = [*self._figures(text.norm), *self._expressions(text.norm), *self._concepts(text.norm)]
+        out = []
+        for f in found:
+            start, end = text.span(f.start, f.end)
+            out.append(replace(f, text=raw[start:end], start=start, end=end))
+        return sorted(out, key=lambda e: (e.start, e.end))
+
+    def _figures(self, t: str) -> Iterable[Entity]:
+        found: list[_Quantity] = []
+        bare: list[tuple[Number, int]] = []  # figures without a unit, in case a later one lends it to them
+        at = 0
+        while m := self.start.search(t, at):
+            at = m.end()
+            match next(g for g in _GROUPS if m[g] is not None):
+                case "date":
+                    dates = [d for d in [date_value(m)] if d]
+                    for i, date in enumerate(dates + [less for d in dates for less in less_specific(d)]):
+                        yield Entity("date", "", date, "", m.start(), m.end(), support_only=i > 0)
+                    if not dates:  # no day of the calendar: its figures stand for themselves
+                        start = m.start()
+                        at = self._digit(t, start, None, found, bare) if t[start].isdigit() else start + 1
+                case "prefix":
+                    at = self._digit(t, m.end(), m, found, bare)
+                case "fraction" if self.percent and int(m["parts"]):
+                    share = tidy(100 * int(m["of"]) / int(m["parts"]))
+                    found.append(_Quantity(self.percent, share, m.start(), m.end()))
+                case "digit":
+                    at = self._digit(t, m.start(), None, found, bare)
+                case "hangul":
+                    at = self._hangul(t, m, found)
+                case "native":
+                    at = self._named(t, m.start(), m.end("native"), NATIVE[m["native"]], self.unit, found)
+                case "english" if (number := english_value(m["english"])) is not None:
+                    at = self._named(t, m.start(), m.end(), number, self.latin_unit, found)
+        for q in _merge(found, t):
+            value = str(tidy(q.value * q.unit.factor))
+            yield Entity(q.unit.kind, q.unit.base, value, "", q.start, q.end, q.support_only)
+
+    def _digit(
+        self,
+        t: str,
+        at: int,
+        prefix: re.Match[str] | None,
+        found: list[_Quantity],
+        bare: list[tuple[Number, int]],
+    ) -> int:
+        """Read the figure at `at` with its unit; returns where to go on."""
+        number = read_number(t, at)
+        if number is None:
+            return _past_digits(t, at)
+        start, end = (prefix.start() if prefix else at), number.end
+        scale = 1
+        # a bare k or m is a scale behind a currency sign only ($100k, but 100 m)
+        if (m := _ENGLISH_SCALE.match(t, end)) and (prefix or len(m[1]) > 2):
+            scale, end = ENGLISH_SCALE[m[1]], m.end()
+        unit = self.prefix_of[prefix[0].strip()] if prefix else None
+        if m := self.unit.match(t, end) or self.latin_unit.match(t, end):
+            named = self.unit_of[m["unit"]]
+            if unit is None or (named.kind, named.base) == (unit.kind, unit.base):
+                unit, end = named, m.end()
+        if unit is None and number.big > 1 and self.won and _ENDS.match(t, end) and not _another_follows(t, end):
+            unit = self.won
+        if unit is None:
+            bare.append((number, at))
+            return end
+        for value, place in _lend(bare, number, scale, start, t):
+            found.append(_Quantity(unit, value, *place))
+        bare.clear()
+        found.append(_Quantity(unit, number.value * scale, start, end))
+        return end
+
+    def _hangul(self, t: str, m: re.Match[str], found: list[_Quantity]) -> int:
+        """삼천만원, 구십 일: the longest numeral of the run that a unit follows."""
+        start, stop = m.span("hangul")
+        if not _SCALES.search(t, start, stop):
+            stop = start + 1
+        for end in range(stop, start, -1):
+            run = t[start:end].removeprefix("만 ") if t[start:end].startswith("만 ") else t[start:end]
+            unit = self.unit.match(t, end)
+            if unit is None or run[-1:] == " " or not self.after_numeral.match(t, unit.end()):
+                continue
+            if _believable(run, unit["unit"]) and (value := hangul_value(run)) is not None:
+                found.append(_Quantity(self.unit_of[unit["unit"]], value, end - len(run), unit.end()))
+                return unit.end()
+        space = t.find(" ", start, stop)
+        return space if space > 0 else stop
+
+    def _named(
+        self, t: str, start: int, end: int, value: int, pattern: re.Pattern[str], found: list[_Quantity]
+    ) -> int:
+        """두 달, thirty days, thirty (30) days. One of a countable (한 번, one case) says no count."""
+        m = pattern.match(t, end)
+        if m is None:
+            return end
+        unit = self.unit_of[m["unit"]]
+        found.append(_Quantity(unit, value, start, m.end(), support_only=value == 1 and unit.kind == "count"))
+        return m.end()
+
+    def _expressions(self, t: str) -> Iterable[Entity]:
+        for word, patterns in self.rules.expressions:
+            for start, end in find_all(patterns, t):
+                yield Entity(word.kind, word.base, str(tidy(word.value)), "", start, end, word.support_only)
+
+    def _concepts(self, t: str) -> Iterable[Entity]:
+        for concept in self.rules.concepts:
+            for patterns, support_only in ((concept.words, False), (concept.support, True)):
+                for start, end in find_outside(patterns, concept.not_within, t):
+                    yield Entity(concept.kind, "", concept.name, "", start, end, support_only)
+
+
+def find_outside(patterns: tuple[Pattern, ...], not_within: tuple[Pattern, ...], text: str) -> list[tuple[int, int]]:
+    """Where the patterns match, but for matches that touch a word of `not_within` (단서 in 진단서)."""
+    spans = find_all(patterns, text)
+    if not spans or not not_within:
+        return spans
+    inside = find_all(not_within, text)
+    return [(s, e) for s, e in spans if not any(a < e and s < b for a, b in inside)]
+
+
+_GROUPS = ("date", "prefix", "fraction", "digit", "hangul", "native", "english")
+_ENGLISH_SCALE = re.compile(rf"\s?({'|'.join(sorted(ENGLISH_SCALE, key=len, reverse=True))})(?![a-z0-9])")
+_ENDS = re.compile(
+    r"(?![0-9a-z가-힣])|(?:이|가|은|는|을|를|의|에|으로|까지|부터|씩|도|만|과|와|인|정도|한도|대)(?![a-z])"
+    r"|입니|이며|이고|이상|이하|이내|미만|초과"
+)
+_AFTER_UNIT = (
+    "이내|이하|이상|미만|초과|이후|이전|동안|마다|만기|경과|지나|입니|이며|이고|이다|임|정도|한도|간|째|납|형|짜리|씩"
+    "|당|후|전|중|내"
+)
+_LIST = re.compile(r"\s?(?:~|-|/|·|,|내지|또는|혹은|에서|부터|및|to|and|or)\s?(?:최대|최고)?\s?")
+_SCALES = re.compile("[십백천만억조]")
+_DIGIT_RUN = re.compile(r"[0-9][0-9,.]*")
+
+
+def _past_digits(t: str, at: int) -> int:
+    m = _DIGIT_RUN.match(t, at)
+    return m.end() if m else at + 1
+
+
+def _another_follows(t: str, end: int) -> bool:
+    """Whether a list goes on with a figure of the same sort (20만~50만 명): the unit then comes at its end."""
+    m = _LIST.match(t, end)
+    following = read_number(t, m.end()) if m and t[m.end() : m.end() + 1].isdigit() else None
+    return following is not None and following.big > 1
+
+
+def _lend(
+    bare: list[tuple[Number, int]], number: Number, scale: int, start: int, t: str
+) -> Iterable[tuple[float, tuple[int, int]]]:
+    """The bare figures right before a quantity, with its scale: 20~50만원, 3, 6, 12개월, 5-10%."""
+    end = start
+    for other, at in reversed(bare):
+        joint = _LIST.fullmatch(t, other.end, end)
+        if not joint or (other.big > 1 and number.big == 1) or ("," in joint[0] and other.value > 10 * number.value):
+            return
+        value = other.value
+        if other.big == 1 and number.lead:
+            if other.small == 1 and value < number.lead:
+                value *= number.small * number.big
+            elif value < number.lead * number.small:
+                value *= number.big
+        yield tidy(value * scale), (at, other.end)
+        end = at
+
+
+def _merge(found: list[_Quantity], t: str) -> list[_Quantity]:
+    """Years and months that follow each other are one duration: 1년 6개월 is 18개월."""
+    out: list[_Quantity] = []
+    for q in found:
+        last = out[-1] if out else None
+        if (
+            last is not None
+            and last.unit.kind == q.unit.kind == "duration"
+            and last.unit.base == q.unit.base
+            and last.unit.factor > q.unit.factor
+            and last.end <= q.start
+            and not t[last.end : q.start].strip()
+        ):
+            total = last.value * last.unit.factor + q.value * q.unit.factor
+            out[-1] = replace(last, value=tidy(total / last.unit.factor), end=q.end)
+        else:
+            out.append(q)
+    return out
+
+
+def _believable(run: str, unit: str) -> bool:
+    """Whether Hangul syllables before a unit are a numeral: 삼천만원 is, 조건 (조 + 건) and 만일 are not."""
+    digits = run.replace(" ", "")
+    scales = [c for c in digits if c not in ONES]
+    if not scales:
+        return len(digits) == 1 and unit in _UNITS_OF_ONE_SYLLABLE
+    if len(digits) == 1:
+        return digits != "조" and (
+            unit in ("원", "명", "달러") or (digits in "십백천" and unit in ("년", "개월", "퍼센트", "%"))
+        )
+    return True
+
+
+_UNITS_OF_ONE_SYLLABLE = ("년", "개월", "주일", "퍼센트")
+
+
+def _unit_pattern(units: Iterable[Unit], hangul_only: bool = False) -> str:
+    """One group `unit` of all unit words, the longest first; a Latin one ends at its last letter."""
+    out: dict[str, str] = {}
+    for u in units:
+        for word in u.words:
+            w = word.lower()
+            latin = w[-1].isascii() and w[-1].isalpha()
+            if hangul_only and not "가" <= w[0] <= "힣":
+                continue
+            spaced = r"[\s-]".join(map(re.escape, w.split()))
+            guard = "(?![a-z])" if latin else ""
+            if not_before := u.not_before.get(word):
+                guard += "(?!" + "|".join(map(re.escape, not_before)) + ")"
+            out[w] = spaced + guard
+    longest_first = [out[w] for w in sorted(out, key=lambda w: (-len(w), w))]
+    return f"(?{'' if hangul_only else 'P<unit>'}{':' if hangul_only else ''}{'|'.join(longest_first)})"
+
+
+@lru_cache(maxsize=8)
+def extractor(rules: Compiled) -> Extractor:
+    return Extractor(rules)
+
+
+def by_key(entities: Iterable[Entity]) -> Mapping[str, Entity]:
+    """The entities as a set: the first of each value, one that counts before one that only supports."""
+    out: dict[str, Entity] = {}
+    for e in entities:
+        known = out.get(e.key)
+        if known is None or (known.support_only and not e.support_only):
+            out[e.key] = e
+    return out

@@ -1,0 +1,133 @@
+"""The patterns of rule files: phrases that stretch over spelling and spacing, but never over the length of a text.
+
+A flex pattern is text with these signs:
+    blank    blanks of any number up to two or none; after Hangul also a particle (추가 확인: 추가로 확인, 추가확인);
+             between Latin words also a hyphen (follow up: follow-up, followup)
+    (a|b)    one of several; an empty one makes it optional
+    …        up to 12 characters of the same sentence
+    #        a number
+    *        the rest of a Latin word (exclu*: excluded, exclusion)
+    < >      at the ends: the word begins or ends here. A Latin word always does.
+Hangul may stand inside a longer word, as Korean compounds do (지급조건), unless < forbids it.
+A pattern of mode "substring" is plain text, found wherever it stands.
+
+Every pattern has a literal that must occur before its regular expression is tried, so that a text is
+searched at the speed of `in`; and no repetition in it is unbounded, so that the time is linear.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+_LATIN = re.compile(r"[a-z0-9]")
+_SIGN = re.compile(r"[ (|)…#*<>]")
+_SIGNS = {"…": r"[^.!?\n;]{0,12}?", "#": "[0-9][0-9,.]{0,15}", "*": "[a-z]{0,20}", "<": "(?<![0-9a-z가-힣])", ">": ""}
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A compiled phrase. One of `anchors` occurs in every text that it matches."""
+
+    source: str
+    regex: re.Pattern[str]
+    anchors: tuple[str, ...]
+
+    def find(self, text: str) -> Iterator[re.Match[str]]:
+        for anchor in self.anchors:
+            if anchor in text:
+                return self.regex.finditer(text)
+        return iter(())
+
+
+def find_all(patterns: Sequence[Pattern], text: str) -> list[tuple[int, int]]:
+    """Where any of the patterns matches: spans in order, those inside another one left out."""
+    spans = sorted({m.span() for p in patterns for m in p.find(text)}, key=lambda s: (s[0], -s[1]))
+    out: list[tuple[int, int]] = []
+    for span in spans:
+        if not out or span[1] > out[-1][1]:
+            out.append(span)
+    return out
+
+
+def search(patterns: Sequence[Pattern], text: str) -> re.Match[str] | None:
+    """The match that begins first."""
+    return min((m for p in patterns if (m := next(p.find(text), None))), key=lambda m: m.start(), default=None)
+
+
+def compile_patterns(sources: Iterable[str], mode: str, particles: Sequence[str]) -> tuple[Pattern, ...]:
+    return tuple(compile_pattern(s, mode, tuple(particles)) for s in sources)
+
+
+@cache
+def compile_pattern(source: str, mode: str, particles: tuple[str, ...]) -> Pattern:
+    """ValueError for a pattern that is empty, unbalanced, or has no literal that a text could be searched for."""
+    source = source.lower()
+    if not source.strip():
+        raise ValueError("an empty phrase")
+    if mode == "substring":
+        return Pattern(source, re.compile(re.escape(source)), (source,))
+    regex, anchors, rest, _ = _sequence(source, 0, "|".join(sorted(particles, key=len, reverse=True)))
+    if rest != len(source):
+        raise ValueError(f"{source!r}: a ')' or '|' outside of a group")
+    if not anchors:
+        raise ValueError(f"{source!r}: needs a part that is always there (not only signs or optional groups)")
+    return Pattern(source, re.compile(regex), anchors)
+
+
+def _sequence(s: str, at: int, particles: str) -> tuple[str, tuple[str, ...], int, str]:
+    """(regex, anchors, end, last letter) of the pattern from `at` to its end or to the '|' or ')' that closes it."""
+    out: list[str] = []
+    candidates: list[tuple[str, ...]] = []
+    last = ""  # the last letter so far decides what a blank may stretch over
+    while at < len(s) and s[at] not in "|)":
+        c = s[at]
+        if c == "(":
+            regexes, found, ends = [], [], [last]
+            while c != ")":
+                regex, anchors, at, end_letter = _sequence(s, at + 1, particles)
+                regexes.append(regex)
+                found.append(anchors)
+                ends.append(end_letter)
+                if at >= len(s):
+                    raise ValueError(f"{s!r}: a '(' without its ')'")
+                c = s[at]
+            out.append("(?:" + "|".join(regexes) + ")")
+            if all(found):
+                candidates.append(tuple(a for anchors in found for a in anchors))
+            last = next((e for e in reversed(ends) if e), "")
+            at += 1
+        elif c == " ":
+            latin = _is_latin(last) and _is_latin(s[at + 1 : at + 2])
+            out.append(
+                r"[\s-]{0,2}" if latin else rf"(?:{particles})?\s{{0,2}}" if "가" <= last <= "힣" else r"\s{0,2}"
+            )
+            at += 1
+        elif c in _SIGNS:
+            out.append(_SIGNS[c] or _word_end(particles))
+            at += 1
+        else:
+            m = _SIGN.search(s, at)
+            end = m.start() if m else len(s)
+            literal, before, after = s[at:end], s[at - 1 : at], s[end : end + 1]
+            # a Latin word is found whole; a blank in the pattern may also be none in the text (follow up: followup)
+            if _is_latin(literal[0]) and not (before == " " and _is_latin(last)):
+                out.append("(?<![0-9a-z])")
+            out.append(re.escape(literal))
+            if _is_latin(literal[-1]) and after != "*" and not (after == " " and _is_latin(s[end + 1 : end + 2])):
+                out.append("(?![0-9a-z])")
+            candidates.append((literal,))
+            last = literal[-1]
+            at = end
+    best = max(candidates, key=lambda c: (min(map(len, c)), -len(c)), default=())
+    return "".join(out), best, at, last
+
+
+def _is_latin(c: str) -> bool:
+    return bool(_LATIN.match(c))
+
+
+def _word_end(particles: str) -> str:
+    return rf"(?=(?:{particles})?(?![0-9a-z가-힣]))"

@@ -1,0 +1,327 @@
+"""Rule files: what the metrics look for, as data that is validated, hashed, and replaceable by the user.
+
+Source: seed insurance_summary_prd sections 5 to 7; specification D15 and D16.
+"""
+
+from __future__ import annotations
+
+import json
+from difflib import get_close_matches
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from ..errors import InputError, Problem, Problems, UsageError
+from ..jsonl import BOM, describe
+from ..manifest import policy_hash
+from .phrases import Pattern, compile_patterns
+
+FOLDER = Path(__file__).parent / "rules"
+SCHEMA_VERSION = 1
+METRICS = (
+    "summary_accuracy",
+    "summary_risk_coverage",
+    "summary_non_definitive",
+    "summary_needs_followup",
+    "entity_recall",
+)
+FOLLOWUP_TAG = "needs_followup"
+
+Phrase = Annotated[str, Field(min_length=1, max_length=1000)]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class LetOff(_Strict):
+    """Wording that takes a match back: a denial (무조건 지급되는 것은 아닙니다), a duty, a question, a thing done.
+
+    `before` and `after` are phrases looked for in the clause on either side of the match, at most `near`
+    characters away. `unless` names phrases that stop it: 무조건 거절하지 않습니다 is a promise all the same.
+    """
+
+    reason: Phrase
+    before: tuple[Phrase, ...] = ()
+    after: tuple[Phrase, ...] = ()
+    unless: tuple[Phrase, ...] = ()
+    near: Annotated[int, Field(ge=0, le=200)] = 40
+
+
+class PhraseSet(_Strict):
+    """Phrases with what forbids or takes back a match of theirs.
+
+    `not_within`: words that a match may not touch (단서 is no proviso in 진단서). `let_off`: names of let-offs.
+    """
+
+    phrases: tuple[Phrase, ...] = Field(min_length=1)
+    not_within: tuple[Phrase, ...] = ()
+    let_off: tuple[str, ...] = ()
+
+
+class Unit(_Strict):
+    """Words for one unit. A value times `factor` is in `base`: 년 has base month and factor 12.
+
+    `before`: signs that stand before the figure ($). `not_before`: for a word, what may not follow it, as it
+    would be part of another word (회 in 회사).
+    """
+
+    kind: Phrase
+    base: Phrase
+    factor: Annotated[float, Field(gt=0)] = 1.0
+    words: tuple[Phrase, ...] = Field(min_length=1)
+    before: tuple[Phrase, ...] = ()
+    not_before: dict[str, tuple[Phrase, ...]] = {}
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.base, self.factor, self.words))
+
+
+class Expression(_Strict):
+    """Phrases for one fixed value (보름: 15 days). `support_only`: may support a figure, is none to be supported."""
+
+    kind: Phrase
+    base: Phrase
+    value: float
+    support_only: bool = False
+    phrases: tuple[Phrase, ...] = Field(min_length=1)
+
+
+class Concept(_Strict):
+    """A condition word of the domain, or a document, with its spellings in all languages.
+
+    `words` are entities of a text; `support` says the same in other words and may only support them.
+    """
+
+    name: Phrase
+    kind: Literal["condition", "document"] = "condition"
+    words: tuple[Phrase, ...] = Field(min_length=1)
+    support: tuple[Phrase, ...] = ()
+    not_within: tuple[Phrase, ...] = ()
+
+
+class Rules(_Strict):
+    """A rule file. `base` names a bundled one whose sections stand where this file leaves them out.
+
+    match: "substring" finds phrases as plain text, "flex" with the signs of `phrases.py`. fold: full-width and
+    look-alike characters are read as plain ones. particles: what a blank in a phrase may stretch over.
+    clause_ends: where the scope of a let-off ends, besides the end of the sentence.
+    thresholds: a case passes a metric at or above its threshold (seed section 6).
+    """
+
+    schema_version: Literal[1]
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,60}$")]
+    version: Annotated[str, Field(min_length=1, max_length=40)]
+    description: str = ""
+    base: str | None = None
+    match: Literal["substring", "flex"]
+    fold: bool
+    particles: tuple[Phrase, ...] = ()
+    clause_ends: tuple[Phrase, ...] = ()
+    thresholds: dict[str, Share]
+    tags: dict[str, PhraseSet] = Field(min_length=1)
+    followup: PhraseSet
+    definitive: tuple[PhraseSet, ...] = Field(min_length=1)
+    let_offs: dict[str, LetOff] = {}
+    units: tuple[Unit, ...] = Field(min_length=1)
+    expressions: tuple[Expression, ...] = ()
+    concepts: tuple[Concept, ...] = ()
+
+    @field_validator("thresholds")
+    @classmethod
+    def _known_metrics(cls, value: dict[str, float]) -> dict[str, float]:
+        needed, given = set(METRICS[:4]), set(value)
+        if given - set(METRICS) or needed - given:
+            raise ValueError(
+                f"expected a threshold for each of {', '.join(METRICS[:4])}, and for entity_recall if wanted"
+            )
+        return value
+
+    @field_validator("tags")
+    @classmethod
+    def _normal_tags(cls, value: dict[str, PhraseSet]) -> dict[str, PhraseSet]:
+        wrong = [t for t in value if t != normal_tag(t) or not t]
+        if wrong:
+            raise ValueError(f"tag names are lower case with _ for blanks and -: {', '.join(map(repr, wrong))}")
+        if FOLLOWUP_TAG in value:
+            raise ValueError(f"the phrases of {FOLLOWUP_TAG} stand under `followup`, not under `tags`")
+        return value
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Rules:
+        for where in (*self.tags.values(), self.followup, *self.definitive):
+            unknown = [n for n in where.let_off if n not in self.let_offs]
+            if unknown:
+                raise ValueError(
+                    f"no let-off named {', '.join(unknown)}; there are: {', '.join(self.let_offs) or 'none'}"
+                )
+        words = [w.lower() for u in self.units for w in u.words]
+        doubled = sorted({w for w in words if words.count(w) > 1})
+        if doubled:
+            raise ValueError(f"a word of two units: {', '.join(doubled)}")
+        Compiled(self)
+        return self
+
+    @property
+    def known_tags(self) -> tuple[str, ...]:
+        return (*self.tags, FOLLOWUP_TAG)
+
+    @property
+    def identity(self) -> str:
+        """name@hash: the hash covers all that can change a number, with inherited sections written out."""
+        return f"{self.name}@{policy_hash(rules_snapshot(self))}"
+
+
+def normal_tag(tag: str) -> str:
+    """A tag as it is compared: trimmed, lower case, `-` and blanks read as `_`."""
+    return "_".join(tag.strip().lower().replace("-", " ").replace("_", " ").split())
+
+
+class Compiled:
+    """A rule set ready to search with. Equal to and hashed as its rules' identity in memory (one per rule set)."""
+
+    def __init__(self, rules: Rules):
+        def patterns(sources: tuple[str, ...], mode: str = rules.match) -> tuple[Pattern, ...]:
+            return compile_patterns(sources, mode, rules.particles)
+
+        self.rules = rules
+        self.fold = rules.fold
+        self.units = rules.units
+        self.particle_words = "|".join(sorted(rules.particles or ("의",), key=len, reverse=True))
+        self.clause_ends = patterns(rules.clause_ends)
+        self.let_offs = {n: CompiledLetOff(o, patterns) for n, o in rules.let_offs.items()}
+        self.tags = {n: CompiledSet(s, patterns) for n, s in rules.tags.items()}
+        self.followup = CompiledSet(rules.followup, patterns)
+        self.definitive = tuple(CompiledSet(s, patterns) for s in rules.definitive)
+        self.expressions = tuple((e, patterns(e.phrases)) for e in rules.expressions)
+        self.concepts = tuple(CompiledConcept(c, patterns) for c in rules.concepts)
+
+
+class CompiledSet:
+    def __init__(self, source: PhraseSet, patterns: Any):
+        self.phrases, self.not_within = patterns(source.phrases), patterns(source.not_within)
+        self.let_off = source.let_off
+
+
+class CompiledConcept:
+    def __init__(self, source: Concept, patterns: Any):
+        self.name, self.kind = source.name, source.kind
+        self.words, self.support = patterns(source.words), patterns(source.support)
+        self.not_within = patterns(source.not_within)
+
+
+class CompiledLetOff:
+    def __init__(self, source: LetOff, patterns: Any):
+        self.reason, self.near = source.reason, source.near
+        self.before, self.after, self.unless = map(patterns, (source.before, source.after, source.unless))
+
+
+def rules_snapshot(rules: Rules) -> dict[str, Any]:
+    """The content in force as JSON, with inherited sections written out, for hash, report and Excel."""
+    return rules.model_dump(mode="json", exclude={"base", "description"})
+
+
+def bundled() -> list[str]:
+    """The names of the rule files that come with the package."""
+    return sorted(p.stem for p in FOLDER.glob("*.json"))
+
+
+def load_rules(name_or_path: str | Path) -> Rules:
+    """The rules of a bundled name or of a file.
+
+    UsageError for a name that is neither; InputError, naming file, place and reason, for a file that is no
+    rule file.
+    """
+    name = str(name_or_path)
+    if name in bundled():
+        return _read(FOLDER / f"{name}.json", Problems())
+    path = Path(name)
+    if not path.is_file():
+        guess = get_close_matches(name, bundled(), 1)
+        hint = f" (did you mean {guess[0]}?)" if guess else ""
+        raise UsageError(f"no rules {name!r}{hint}: give a file, or one of {', '.join(bundled())}")
+    return _read(path, Problems())
+
+
+def check_rules(path: str | Path, problems: Problems) -> Rules | None:
+    """The rules of a file, or None with the reasons added to `problems`."""
+    try:
+        return _read(Path(path), problems)
+    except InputError:
+        return None  # what was wrong is in `problems`
+
+
+def _read(path: Path, problems: Problems) -> Rules:
+    where = {"file": str(path)}
+    if not path.is_file():
+        raise problems.fatal("missing-file", "no such file", **where)
+    stat = path.stat()
+    return _cached(path, stat.st_mtime_ns, stat.st_size) if path.parent == FOLDER else _parse(path, problems)
+
+
+@lru_cache(maxsize=8)
+def _cached(path: Path, mtime: int, size: int) -> Rules:
+    return _parse(path, Problems())
+
+
+def _parse(path: Path, problems: Problems) -> Rules:
+    where = {"file": str(path)}
+    raw = path.read_bytes().removeprefix(BOM)
+    try:
+        content = json.loads(raw, object_pairs_hook=_no_doubles)
+    except UnicodeDecodeError as e:
+        raise problems.fatal("not-utf8", f"byte {e.start} is not UTF-8", **where) from None
+    except json.JSONDecodeError as e:
+        raise problems.fatal("bad-json", f"{e.msg} (column {e.colno})", line=e.lineno, **where) from None
+    except ValueError as e:
+        raise problems.fatal("bad-json", str(e), **where) from None
+    if not isinstance(content, dict):
+        raise problems.fatal("not-an-object", "a rule file is one JSON object", **where)
+    base = content.get("base")
+    if base is not None:
+        if base not in bundled() or path == FOLDER / f"{base}.json":
+            raise problems.fatal(
+                "bad-field", f"expected one of {', '.join(bundled())}, got {base!r}", field="base", **where
+            )
+        inherited = _read(FOLDER / f"{base}.json", problems).model_dump(mode="json", exclude_unset=False)
+        content = {**{k: v for k, v in inherited.items() if k not in ("name", "version", "description")}, **content}
+    try:
+        return Rules.model_validate_json(json.dumps(content))
+    except ValidationError as e:
+        for code, field, message in describe(e):
+            problems.error(code, message, field=field, **where)
+        raise InputError(problems.errors) from None
+
+
+def _no_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    keys = [k for k, _ in pairs]
+    doubled = sorted({k for k in keys if keys.count(k) > 1})
+    if doubled:
+        raise ValueError(f"doubled key: {', '.join(doubled)}")
+    return dict(pairs)
+
+
+@lru_cache(maxsize=8)
+def _compile(snapshot: str) -> Compiled:
+    return Compiled(Rules.model_validate_json(snapshot))
+
+
+def compile_rules(rules: Rules) -> Compiled:
+    """The rule set ready to search with; made once for equal rules."""
+    return _compile(rules.model_dump_json())
+
+
+__all__ = [
+    "METRICS",
+    "Problem",
+    "Rules",
+    "bundled",
+    "check_rules",
+    "compile_rules",
+    "load_rules",
+    "normal_tag",
+    "rules_snapshot",
+]

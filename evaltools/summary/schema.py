@@ -1,0 +1,261 @@
+"""Summary cases and their files: JSON, JSON Lines, CSV and XLSX, the same fields in each.
+
+Source: seed insurance_summary_prd section 4; specification section 3 (tags).
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from datetime import date, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from ..errors import Problems
+from ..jsonl import BOM, describe, read_jsonl, require_file
+from .rules import normal_tag
+
+CELL_LIMIT = 32_767
+"""Characters that an Excel cell can hold: a text of just this length may have been cut off."""
+
+
+def _identifier(value: Any) -> Any:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _texts(value: Any) -> Any:
+    if value is None:
+        return []
+    return [value] if isinstance(value, str) else value
+
+
+class Metadata(BaseModel):
+    """`summary_tags` as given: a list, or one string holding one tag, a comma or pipe list, or a JSON array."""
+
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    summary_tags: list[str | None] | str | None = None
+    summary_intent: str | None = None
+
+
+class Case(BaseModel):
+    """One summary with the texts that it summarises. Unknown fields are ignored.
+
+    answer: the summary; null or blank is an empty summary. contexts: its sources; one text may stand for a
+    list of one, null for none. `summary_tags` and `summary_intent` may stand at the top, as in a table.
+    """
+
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    id: Annotated[str, BeforeValidator(_identifier), Field(pattern=r"\S")]
+    question: str | None = None
+    answer: str | None = None
+    contexts: Annotated[list[str | None], BeforeValidator(_texts)] = []
+    ground_truth: str | None = None
+    metadata: Metadata | None = None
+    summary_tags: list[str | None] | str | None = None
+    summary_intent: str | None = None
+
+    @model_validator(mode="after")
+    def _one_place_for_tags(self) -> Case:
+        given = self.metadata.summary_tags if self.metadata else None
+        if given is not None and self.summary_tags is not None and split_tags(given) != split_tags(self.summary_tags):
+            raise ValueError("summary_tags and metadata.summary_tags differ; give one of them")
+        return self
+
+    @property
+    def tags(self) -> list[str]:
+        """Normal form, blank ones dropped, each once, in order."""
+        given = self.metadata.summary_tags if self.metadata else None
+        return split_tags(self.summary_tags if given is None else given)
+
+    @property
+    def intent(self) -> str | None:
+        return (self.metadata.summary_intent if self.metadata else None) or self.summary_intent
+
+    @property
+    def texts(self) -> list[str]:
+        return [c for c in self.contexts if c is not None]
+
+
+def split_tags(given: list[str | None] | str | None) -> list[str]:
+    """Tags in normal form.
+
+    >>> split_tags(" Waiting-Period | limit,limit, "), split_tags('["exclusion", null]')
+    (['waiting_period', 'limit'], ['exclusion'])
+    """
+    if isinstance(given, str):
+        array = _json_list(given)
+        given = list(given.replace("|", ",").split(",")) if array is None else array
+    tags = [normal_tag(t) for t in given or [] if t is not None]
+    return list(dict.fromkeys(t for t in tags if t))
+
+
+def _json_list(text: str) -> list[str | None] | None:
+    """The list of texts that a cell holds as JSON, or None for a cell that holds plain text."""
+    if not text.lstrip().startswith("["):
+        return None
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return None
+    ok = isinstance(value, list) and all(v is None or isinstance(v, str) for v in value)
+    return value if ok else None
+
+
+def read_cases(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
+    """Yield (place, case) for each usable case; the others are reported with their place and left out.
+
+    The place is the line of a JSONL or CSV file (where the record begins), the row of a sheet, and the
+    number of the case in a JSON list. A doubled id is an error of the later case.
+    Raises InputError for a file that cannot be read as what its name says.
+    """
+    reader = READERS.get(path.suffix.lower())
+    if reader is None:
+        raise problems.fatal(
+            "unknown-format", f"expected a file named {', '.join(f'*{s}' for s in READERS)}", file=str(path)
+        )
+    require_file(path, problems)
+    first: dict[str, int] = {}
+    for place, case in reader(path, problems):
+        if case.id in first:
+            message = f"id already used on line {first[case.id]}"
+            problems.error("duplicate-id", message, file=str(path), line=place, field="id", id=case.id)
+            continue
+        first[case.id] = place
+        yield place, case
+
+
+def _read_jsonl(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
+    return read_jsonl(path, Case, problems)
+
+
+def _read_json(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
+    where = {"file": str(path)}
+    try:
+        content = json.loads(path.read_bytes().removeprefix(BOM))
+    except UnicodeDecodeError as e:
+        raise problems.fatal("not-utf8", f"byte {e.start} is not UTF-8", **where) from None
+    except json.JSONDecodeError as e:
+        raise problems.fatal("bad-json", f"{e.msg} (column {e.colno})", line=e.lineno, **where) from None
+    cases = content.get("test_cases") if isinstance(content, dict) else content
+    if not isinstance(cases, list):
+        raise problems.fatal(
+            "bad-structure", 'expected a list of cases or {"test_cases": [...]}', field="test_cases", **where
+        )
+    return _validate(enumerate(cases, 1), path, problems)
+
+
+def _read_csv(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
+    csv.field_size_limit(2**31 - 1)  # a long text is no error
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as f:
+            reader = csv.reader(f, strict=True)
+            header = next(reader)
+            rows: list[tuple[int, list[str | None]]] = []
+            end = reader.line_num
+            for cells in reader:
+                start, end = end + 1, reader.line_num
+                if cells:
+                    rows.append((start, [*cells]))
+    except UnicodeDecodeError as e:
+        raise problems.fatal(
+            "not-utf8", f"byte {e.start} is not UTF-8; save the table as UTF-8", file=str(path)
+        ) from None
+    except csv.Error as e:
+        raise problems.fatal("bad-csv", str(e), file=str(path), line=reader.line_num) from None
+    return _read_table(header, rows, path, problems)
+
+
+def _read_xlsx(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
+    from zipfile import BadZipFile
+
+    from openpyxl import load_workbook
+    from openpyxl.utils.exceptions import InvalidFileException
+
+    try:
+        book = load_workbook(path, read_only=True, data_only=False)
+    except (BadZipFile, InvalidFileException, KeyError) as e:
+        raise problems.fatal("bad-xlsx", f"no Excel workbook: {e}", file=str(path)) from None
+    sheet = book.worksheets[0]
+    rows = []
+    for number, row in enumerate(sheet.iter_rows(), 1):
+        cells = [_cell(c.value) for c in row]
+        for c, text in zip(row, cells):
+            where = {"file": str(path), "line": number, "field": str(getattr(c, "column_letter", ""))}
+            if getattr(c, "data_type", "") == "f":
+                problems.warn("formula", "a formula is read as its text, not as its result", **where)
+            if text is not None and len(text) >= CELL_LIMIT:
+                problems.warn("full-cell", f"{CELL_LIMIT} characters: Excel may have cut the text off", **where)
+        if number == 1 or any(c is not None for c in cells):
+            rows.append((number, cells))
+    book.close()
+    if not rows:
+        raise problems.fatal("empty-file", "the first sheet is empty", file=str(path))
+    return _read_table(rows[0][1], rows[1:], path, problems)
+
+
+def _cell(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, datetime | date):
+        return value.isoformat(sep=" ") if isinstance(value, datetime) else value.isoformat()
+    return str(value)
+
+
+_TEXT = ("id", "question", "answer", "contexts", "ground_truth", "summary_tags", "summary_intent", "metadata")
+
+
+def _read_table(
+    header: Iterable[str | None], rows: Iterable[tuple[int, list[str | None]]], path: Path, problems: Problems
+) -> Iterator[tuple[int, Case]]:
+    """Cases of a table. An empty cell is null; contexts are a JSON array or one text; metadata is a JSON object."""
+    names = [(h or "").strip().lower() for h in header]
+    where = {"file": str(path), "line": 1}
+    doubled = sorted({n for n in names if n in _TEXT and names.count(n) > 1})
+    if doubled or "id" not in names:
+        message = f"doubled columns {', '.join(doubled)}" if doubled else f"no column id among {', '.join(names)}"
+        raise problems.fatal("bad-header", message, **where)
+
+    def records() -> Iterator[tuple[int, Any]]:
+        for line, cells in rows:
+            if len([c for c in cells[len(names) :] if c]):
+                message = f"{len(cells)} cells, the header has {len(names)}"
+                problems.error("too-many-cells", message, file=str(path), line=line, id=cells[0] or "")
+                continue
+            record: dict[str, Any] = {n: c for n, c in zip(names, cells) if n in _TEXT and c not in (None, "")}
+            if "contexts" in record:
+                texts = _json_list(record["contexts"])
+                record["contexts"] = [record["contexts"]] if texts is None else texts
+            if "metadata" in record:
+                with suppress(ValueError):  # what is no JSON stays a text, which the model reports
+                    record["metadata"] = json.loads(record["metadata"])
+            yield line, record
+
+    return _validate(records(), path, problems)
+
+
+def _validate(records: Iterable[tuple[int, Any]], path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
+    for place, record in records:
+        try:
+            case = Case.model_validate(record)
+        except ValidationError as e:
+            name = record.get("id", "") if isinstance(record, dict) else ""
+            for code, field, message in describe(e):
+                problems.error(code, message, file=str(path), line=place, field=field, id=str(name or ""))
+            continue
+        yield place, case
+
+
+READERS: dict[str, Callable[[Path, Problems], Iterator[tuple[int, Case]]]] = {
+    ".jsonl": _read_jsonl,
+    ".json": _read_json,
+    ".csv": _read_csv,
+    ".xlsx": _read_xlsx,
+}
