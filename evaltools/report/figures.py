@@ -35,6 +35,9 @@ P = ParamSpec("P")
 SMALL_N = 10
 """Below this many units a mark is drawn hollow: read it as an example, not as evidence."""
 
+SPLITS = ("condition", "metric", "title", "name")
+"""Columns that may set the rows of one category apart; the first that differs does."""
+
 WIDTH = 8.0
 ROW = 0.34
 SCALE = 2
@@ -54,9 +57,7 @@ class Chart(Figure):
 
     def png(self) -> bytes:
         out = io.BytesIO()
-        self.savefig(
-            out, format="png", dpi=100 * SCALE, metadata={"Software": None}, pil_kwargs={"compress_level": 9}
-        )
+        self.savefig(out, format="png", dpi=100 * SCALE, metadata={"Software": None})
         return out.getvalue()
 
     def __repr__(self) -> str:
@@ -138,7 +139,7 @@ def _chart(title: str, rows: float, *, width: float = WIDTH, columns: int = 1, s
     """A figure `rows` rows high with its title; returns (chart, axes) with the axes in a list."""
     heading = shown(title, 92, 2)
     height = max(1.7, 1.15 + ROW * rows + 0.16 * heading.count("\n"))
-    chart = Chart(figsize=(width, min(height, 160)), layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.1))
+    chart = Chart(figsize=(width, min(height, 160)), layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.06))
 
     chart.title = " ".join(heading.split())
     axes = list(np.atleast_1d(chart.subplots(1, columns, sharey=sharey)))
@@ -181,6 +182,15 @@ def _interval(ax: Axes, y: float, row: pd.Series, colour: str, marker: str = "o"
     shape = "|" if no_interval and note else marker
     size = 11 if shape == "|" else 6
     ax.plot(value, y, shape, color=colour, markerfacecolor=face, markeredgewidth=1.6, markersize=size, zorder=3)
+
+
+def _room(ax: Axes, frame: pd.DataFrame) -> None:
+    """Where all that is drawn stands at one place, show it on a scale that a reader knows, not a magnified one."""
+    drawn = frame[[c for c in ("value", "ci_low", "ci_high") if c in frame]].to_numpy(dtype=float)
+    drawn = drawn[~np.isnan(drawn)]
+    if not len(drawn) or float(np.ptp(drawn)) < 1e-9:
+        at = float(drawn[0]) if len(drawn) else 0.0
+        ax.set_xlim(min(-0.05, at * 1.05), max(1.05, at * 1.05))
 
 
 def _marks(frame: pd.DataFrame) -> list[Line2D]:
@@ -256,6 +266,7 @@ def forest(
         y = order.index(name) + (k - (len(conditions) - 1) / 2) * step
         _interval(ax, y, row, PALETTE[k % 8], MARKERS[k % 8])
     _rows(ax, labels)
+    _room(ax, estimates)
     if zero:
         ax.axvline(0, color=INK, linewidth=1, zorder=1)
     ax.set_xlabel(xlabel + _n(estimates) + (f"\n{claim}" if claim else ""))
@@ -277,25 +288,16 @@ def outcomes(
     parts = [k for k in kinds if k in frame]
     if frame.empty or not parts or not np.nansum(frame[parts].to_numpy(dtype=float)):
         return _nothing(title)
-    chart, (ax,) = _chart(title, 1.35 * len(frame))
+    chart, (ax,) = _chart(title, 1.45 * len(frame))
     for y, (_, row) in enumerate(frame.iterrows()):
         total, left = float(row[parts].sum()), 0.0
         for part in parts:
             share = 100 * float(row[part]) / total if total else 0.0
             ax.barh(y, share, left=left, height=0.62, color=kinds[part], edgecolor="white", linewidth=1.2)
-            if share >= 9:
-                text = f"{int(row[part]):,}\n{share:.0f}%"
-                ax.text(left + share / 2, y, text, ha="center", va="center", fontsize=8.5, color=_on(kinds[part]))
-            elif share >= 3:
-                ax.text(
-                    left + share / 2,
-                    y,
-                    f"{int(row[part]):,}",
-                    ha="center",
-                    va="center",
-                    fontsize=8.5,
-                    color=_on(kinds[part]),
-                )
+            text = f"{int(row[part]):,}" + (f" ({share:.0f}%)" if share >= 12 else "")
+            if share >= 3:
+                ink = _on(kinds[part])
+                ax.text(left + share / 2, y, text, ha="center", va="center", fontsize=8.5, color=ink)
             left += share
     _rows(ax, [f"{shown(k)}\nn={int(frame.loc[k, parts].sum()):,}" for k in frame.index])
     ax.set_xlim(0, 100)
@@ -390,12 +392,13 @@ def breakdown(
 ) -> Chart:
     """One dot with its interval a category, n beside its name; hollow below SMALL_N units.
 
-    Columns: `category`, value, ci_low, ci_high, n_units; with a column `condition` (or `metric`) the rows of
-    one category stand together. Rows come in the order given; beyond `max_rows` categories the rest is counted.
+    Columns: `category`, value, ci_low, ci_high, n_units; where a column of SPLITS differs the rows of one
+    category stand together, told apart by it. Rows come in the order given; beyond `max_rows`
+    categories the rest is counted.
     """
     if frame.empty:
         return _nothing(title)
-    split = next((c for c in ("condition", "metric") if c in frame and frame[c].nunique() > 1), None)
+    split = next((c for c in SPLITS if c in frame and frame[c].nunique() > 1), None)
     order = list(dict.fromkeys(frame[category]))
     rest, order = max(0, len(order) - max_rows), order[:max_rows]
     frame = frame[frame[category].isin(order)]
@@ -409,6 +412,7 @@ def breakdown(
         y = order.index(row[category]) + (k - (len(parts) - 1) / 2) * step
         _interval(ax, y, row, PALETTE[k % 8], MARKERS[k % 8])
     _rows(ax, labels)
+    _room(ax, frame)
     if limits:
         ax.set_xlim(*limits)
     ax.set_xlabel(xlabel + (f"\n{rest:,} more not drawn; the table has them all" if rest else ""))

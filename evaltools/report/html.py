@@ -121,18 +121,18 @@ def _unique_ids(html: str) -> str:
 
 
 def _contents(html: str) -> tuple[str, list[dict[str, Any]]]:
-    """Give each heading of the prose an id of its own; returns the page and the entries of its contents list."""
+    """Give each heading an id of its own; returns the page and the entries of its contents list."""
     entries: list[dict[str, Any]] = []
     taken: Counter[str] = Counter()
 
     def heading(match: re.Match[str]) -> str:
-        level, inner = int(match[1]), match[2]
+        level, attributes, inner = int(match[1]), match[2] or "", match[3]
         text = Markup(inner).striptags()
         slug = re.sub(r"[^\w]+", "-", text.lower()).strip("-") or "section"
         taken[slug] += 1
         name = slug if taken[slug] == 1 else f"{slug}-{taken[slug]}"
         if level > 1:
             entries.append({"level": level, "id": name, "text": text})
-        return f'<h{level} id="{name}">{inner}</h{level}>'
+        return f'<h{level} id="{name}"{attributes}>{inner}</h{level}>'
 
-    return re.sub(r'<h([1-3])(?: id="[^"]*")?>(.*?)</h\1>', heading, html, flags=re.DOTALL), entries
+    return re.sub(r'<h([1-3])(?: id="[^"]*")?( class="[^"]*")?>(.*?)</h\1>', heading, html, flags=re.DOTALL), entries

@@ -72,7 +72,7 @@ def _text_rows(
 ) -> tuple[list[str], list[list[str]], list[bool]]:
     names = dict(columns) if columns is not None else {c: str(c) for c in df.columns}
     forms = formats or {}
-    cells = [(plain(v, forms.get(c)) for v in text_column(df[c])) for c in names]
+    cells = [[plain(v, forms.get(c)) for v in text_column(df[c])] for c in names]
     rows = [[t.striptags() if isinstance(t, Markup) else t for t in row] for row in zip(*cells)]
     return list(names.values()), rows, [bool(pd.api.types.is_numeric_dtype(df[c])) for c in names]
 

@@ -50,7 +50,7 @@ def samples(
         rest = Markup('<p class="et-muted">{:,} of {:,} shown; units.parquet holds them all.</p>')
         rest = rest.format(len(cards), len(df))
     html = Markup('<section class="et-samples">{}{}{}</section>').format(
-        Markup('<p class="et-caption">{} ({:,})</p>').format(marked(caption), len(df)) if caption else "",
+        Markup('<h3 class="et-caption">{} ({:,})</h3>').format(marked(caption), len(df)) if caption else "",
         Markup("").join(cards) or Markup('<p class="et-muted">no samples</p>'),
         rest,
     )

@@ -153,3 +153,14 @@ def test_tall_figures_grow_with_their_rows() -> None:
 def test_more_categories_than_fit_are_counted() -> None:
     frame = estimates(90).assign(category=[f"c{i}" for i in range(90)])
     assert "30 more not drawn" in figures.breakdown(frame, title="t", xlabel="F1").axes[0].get_xlabel()
+
+
+def test_metrics_of_one_category_are_told_apart() -> None:
+    frame = pd.concat([estimates(3).assign(category="긍정", title=t) for t in ("Precision", "Recall")])
+    legend = figures.breakdown(frame, title="t", xlabel="x").legends[0]
+    assert [t.get_text() for t in legend.get_texts()][:2] == ["Precision", "Recall"]
+
+
+def test_equal_values_are_not_magnified() -> None:
+    frame = estimates(4).assign(value=0.0, ci_low=np.nan, ci_high=np.nan)
+    assert figures.forest(frame, title="t").axes[0].get_xlim() == (-0.05, 1.05)

@@ -63,7 +63,7 @@ OURS = {
     "p",
     "code",
 }
-OURS |= {"section", "article", "header", "a", "ul", "li", "i", "strong"}
+OURS |= {"section", "article", "header", "a", "ul", "li", "i", "strong", "h3"}
 
 
 def check_inert(html: str) -> Parsed:
@@ -290,3 +290,8 @@ def test_latex_table() -> None:
         "a\\_b \\& 50\\% \\{x\\} \\#1 \\$2 \\textasciitilde{}\\textasciicircum{}\\textbackslash{} & 0.500 \\\\\n"
         "{[1]} & N/A \\\\\n\\bottomrule\n\\end{tabular}\n\\end{table}\n"
     )
+
+
+def test_formats_go_by_column_in_plain_tables() -> None:
+    frame = pd.DataFrame({"a": [0.123456], "b": [0.123456]})
+    assert plain.markdown_table(frame, formats={"a": ".1f", "b": ".4f"}).endswith("| 0.1 | 0.1235 |\n")
