@@ -1,7 +1,8 @@
 """evaltools: evaluation metrics with confidence intervals and reproducible reports.
 
 The public API, as the notebooks use it: `evaluate` scores a run and estimates every metric of its
-suite; `load` reads a result back; `example` names a bundled example.
+suite; `study_seeds` and `study_systems` see several runs together; `load` reads a result back; `example`
+names a bundled example.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ _LAZY = {
     "Result": "suite",
     "get_suite": "suite",
     "load": "results",
+    "Study": "study",
+    "study_seeds": "study",
+    "study_systems": "study",
     "Resampling": "bootstrap",
     "estimate": "bootstrap",
     "Metric": "metric",

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,7 @@ class Scored:
     """What a worker sends back of one run: its name, the headline numbers, what the input held."""
 
     name: str
+    path: str
     headline: pd.DataFrame
     problems: list[dict[str, Any]]
     current: dict[str, Any]
@@ -113,7 +114,7 @@ def score_one(suite: str, path: str, settings: Settings, options: dict[str, Any]
         fresh=not settings.resume,
         **options,
     )
-    return Scored(result.name, result.headline, result.manifest["problems"], current(result), result.signature)
+    return Scored(result.name, path, result.headline, result.manifest["problems"], current(result), result.signature)
 
 
 def current(result: Result) -> dict[str, Any]:
@@ -206,21 +207,8 @@ def _bad_input(outcome: Outcome, name: str, error: InputError) -> None:
 
 
 def report_runs(suite: str, runs: Sequence[str], settings: Settings, options: dict[str, Any]) -> Outcome:
-    """Score every run, then make a report a run (suite memfin: several traces also get one together)."""
-    outcome, scored = _score(suite, runs, settings, options)
-    named = {s.name: path for path in runs for s in scored if _names(suite, path, settings, options) == s.name}
-    s = get_suite(suite)
-    jobs = {
-        one.name: ReportJob(
-            name=one.name,
-            notebook=s.notebook,
-            title=f"{s.title}: {one.name}",
-            folder=settings.out / "reports" / one.name,
-            parameters={"run": named[one.name], "name": settings.name, **_plain(options), **settings.parameters()},
-            current=one.current,
-        )
-        for one in scored
-    }
+    """Score every run, then make its report (memfin: one report, which compares several traces as systems)."""
+    outcome, scored, jobs = plan_reports(suite, runs, settings, options)
     make_reports(jobs, settings, outcome)
     if not settings.quiet:
         for one in scored:
@@ -229,11 +217,35 @@ def report_runs(suite: str, runs: Sequence[str], settings: Settings, options: di
     return outcome
 
 
-def _names(suite: str, path: str, settings: Settings, options: dict[str, Any]) -> str | None:
-    try:
-        return run_name(suite, path, settings.name, options)
-    except InputError:
-        return None
+def plan_reports(
+    suite: str, runs: Sequence[str], settings: Settings, options: dict[str, Any]
+) -> tuple[Outcome, list[Scored], dict[str, ReportJob]]:
+    """Score the runs; what came of it, and the reports that are to be made of those that could be scored."""
+    together = suite == "memfin" and len(runs) > 1
+    outcome, scored = _score(suite, runs, replace(settings, name=None) if together else settings, options)
+    if not scored:
+        return outcome, [], {}
+    s = get_suite(suite)
+    shared = {**_plain(options), **settings.parameters()}
+    if suite == "memfin":
+        names = [one.name for one in scored]
+        name = settings.name or "_vs_".join(names)
+        parameters = {"traces": [one.path for one in scored], "name": settings.name, **shared}
+        current = {"runs": [one.current for one in scored]}
+        jobs = [ReportJob(safe_name(name), s.notebook, f"{s.title}: {name}", Path(), parameters, current)]
+    else:
+        jobs = [
+            ReportJob(
+                one.name,
+                s.notebook,
+                f"{s.title}: {one.name}",
+                Path(),
+                {"run": one.path, "name": settings.name, **shared},
+                one.current,
+            )
+            for one in scored
+        ]
+    return outcome, scored, {j.name: replace(j, folder=settings.out / "reports" / j.name) for j in jobs}
 
 
 def _plain(options: dict[str, Any]) -> dict[str, Any]:
@@ -274,6 +286,36 @@ def report_seeds(runs: Sequence[str], baseline: str | None, settings: Settings, 
     outcome.done.append(job.name)
     make_reports({job.name: job}, settings, outcome)
     _print_summary(outcome, settings)
+    return outcome
+
+
+def run_demo(out: Path, jobs: int, quiet: bool) -> Outcome:
+    """The four reports on the bundled examples: one run, seeds and conditions, dialogue systems, summaries."""
+    from .examples import DEMO
+    from .study import study_job
+
+    settings = Settings(out=out, jobs=jobs, quiet=quiet)
+    outcome = Outcome()
+    todo: dict[str, ReportJob] = {}
+    for suite, runs in DEMO.items():
+        if suite == "seeds":
+            job = study_job(runs, None, settings, {})
+            outcome.done.append(job.name)
+            todo[job.name] = job
+            continue
+        found, scored, planned = plan_reports(suite, runs, settings, {})
+        outcome.done += found.done
+        outcome.bad_input += found.bad_input
+        todo |= planned
+        if not quiet:
+            for one in scored:
+                print_headline(one, out)
+    make_reports(todo, settings, outcome)
+    _print_summary(outcome, settings)
+    if not quiet:
+        for name in todo:
+            print(f"  report  {out / 'reports' / name / 'metric_report.html'}")
+        print(f"  gallery {out / 'index.html'}")
     return outcome
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 
+from .agreement import seed_agreement
 from .bootstrap import Resampling
 from .compare import CONTRACT as COMPARISON_COLUMNS
 from .compare import Comparison, compare, power_statement
@@ -60,6 +61,11 @@ class Study:
     @property
     def results(self) -> list[Result]:
         return [r for runs in self.conditions.values() for r in runs.values()]
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the runs are told apart by seeds (False: systems of one run each)."""
+        return any(seed for runs in self.conditions.values() for seed in runs)
 
     @property
     def candidates(self) -> list[str]:
@@ -147,7 +153,8 @@ def make_study(
         for c in conditions
         if c != baseline
     }
-    notes = [f"{c}: {note}" for c, runs in frames.items() for note in completeness(runs, table, suite.unit)]
+    seeded = any(seed for runs in conditions.values() for seed in runs)
+    notes = [f"{c}: {note}" for c, runs in frames.items() if seeded for note in completeness(runs, table, suite.unit)]
     notes += [f"{baseline} and {c}: {note}" for c, found in comparisons.items() for note in found.notes]
     return Study(
         safe_name(name or default_name(baseline, list(comparisons))),
@@ -216,6 +223,25 @@ def comparison_csv(study: Study) -> str:
     return pd.concat(frames, ignore_index=True).to_csv(index=False, lineterminator="\n")
 
 
+def agreement(study: Study) -> pd.DataFrame:
+    """How far the seeds of each condition agree on the same samples: condition, then `seed_agreement`'s columns.
+
+    Empty for suites without tuples and labels, and for conditions of one seed.
+    """
+    columns = study.suite.agreement
+    frames = [
+        seed_agreement(study.frames(c), study.suite.unit, study.resampling, *columns).assign(condition=c)
+        for c, runs in study.conditions.items()
+        if columns is not None and len(runs) > 1
+    ]
+    if not frames:
+        return pd.DataFrame(
+            columns=["condition", "metric", "value", "ci_low", "ci_high", "n_samples", "n_incomplete"]
+        )
+    found = pd.concat(frames, ignore_index=True)
+    return found[["condition", *(c for c in found.columns if c != "condition")]]
+
+
 def save_study(study: Study, out: Path, started: str, seconds: float) -> None:
     """Write results/<run_id>_aggregated/ for every condition; the manifest comes last."""
     from .report.plain import markdown_table
@@ -227,6 +253,9 @@ def save_study(study: Study, out: Path, started: str, seconds: float) -> None:
         table = study.aggregates[condition][list(AGGREGATE_COLUMNS)]
         text = f"# {condition} over {len(runs)} seed(s)\n\n{markdown_table(table)}\n`{study.signature}`\n"
         write_text(folder / "aggregated_mean_std.md", text)
+        agreed = agreement(study)
+        agreed = agreed[agreed["condition"] == condition]
+        write_text(folder / "agreement.csv", agreed.to_csv(index=False, lineterminator="\n"))
         if study.comparisons:
             write_text(folder / "comparison.csv", comparison_csv(study))
         else:

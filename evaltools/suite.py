@@ -77,7 +77,8 @@ class Suite:
     units frame. `locate(path, name, options, problems)` finds the files of a run.
     `score(source, options, problems, jobs)` makes the units frame. `metrics(options)` and
     `headline(options)` are the metric table and the names that lead every page. `artifacts(result, folder)`
-    writes the suite's own files under results/<run>/.
+    writes the suite's own files under results/<run>/. `agreement` names the columns of predicted tuples
+    and label in which seeds can agree, where the suite has such.
     """
 
     name: str
@@ -92,6 +93,7 @@ class Suite:
     artifacts: Callable[[Result, Path], None]
     notebook: str
     breakdowns: tuple[Breakdown, ...] = ()
+    agreement: tuple[str, str] | None = None
 
 
 @cache

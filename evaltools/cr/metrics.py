@@ -400,5 +400,6 @@ SUITE = Suite(
     headline=headline,
     artifacts=artifacts,
     notebook="cr_run.ipynb",
+    agreement=("final", "label_final"),
     breakdowns=(Breakdown("Split", "split", ("tuple_f1_s1_refpol", "tuple_f1_s2_refpol", "tuple_f1_s2_otepol")),),
 )

@@ -8,6 +8,18 @@ from ..errors import UsageError
 
 ROOT = Path(__file__).parent
 
+DEMO: dict[str, tuple[str, ...]] = {
+    "cr": ("example:cr/with_memory__seed1_proposed",),
+    "seeds": tuple(
+        f"example:cr/{condition}__seed{seed}_proposed"
+        for condition in ("no_memory", "with_memory")
+        for seed in (1, 2, 3)
+    ),
+    "memfin": ("example:memfin/memory_agent", "example:memfin/plain_llm"),
+    "summary": ("example:summary/cases.jsonl",),
+}
+"""What `evaltools demo` reports on."""
+
 
 def example(name: str) -> Path:
     """The path of a bundled example ("cr/review_on__seed1_proposed"); UsageError lists them for another name."""

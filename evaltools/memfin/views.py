@@ -196,9 +196,9 @@ def failed_turns(result: Result) -> pd.DataFrame:
 def failing_turns(result: Result, measure: str | None = None, limit: int | None = None) -> pd.DataFrame:
     """The answered turns that fall short, most reasons first (then in the order of the trace).
 
-    Columns: turn (the id of both), dialog_id, turn_pair_id, scenario_type, difficulty, measures ("M1 M3"), n (number of reasons),
-    reason, truth, user_text, context, reply. `measure` ("M1", "M3", "M4", "M5") keeps those that fall
-    short on it, and only its reasons.
+    Columns: turn (the id of both), dialog_id, turn_pair_id, scenario_type, difficulty, measures ("M1 M3"), n
+    (number of reasons), reason, truth, user_text, context, reply. `measure` ("M1", "M3", "M4", "M5") keeps
+    those that fall short on it, and only its reasons.
     """
     rows = []
     for turn in _records(_answered(result)):

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import pandas as pd
 from markupsafe import Markup
 
+from .. import study_views
+from ..errors import UsageError
+from ..study import Study
 from ..suite import Result
 from .tables import HtmlTable, notice, problems_text, signature_block, table
 from .text import safe
@@ -25,6 +31,64 @@ def header(result: Result, *, incomplete: bool = False) -> HtmlTable:
     parts.append(Markup(signature_block(result.signature).html))
     text = f"{result.name} · {result.suite.title} · n = {result.n_units:,}\n\n{result.signature}"
     return HtmlTable(str(Markup("").join(parts)), text)
+
+
+def headers(results: Sequence[Result]) -> HtmlTable:
+    """The headers of several runs, one below the other."""
+    found = [header(r) for r in results]
+    return HtmlTable("".join(h.html for h in found), "\n\n".join(h.text for h in found))
+
+
+def words(text: str) -> HtmlTable:
+    """Paragraphs of plain text, split at empty lines."""
+    paragraphs = [Markup("<p>{}</p>").format(safe(p)) for p in text.split("\n\n")]
+    return HtmlTable(str(Markup('<div class="et-words">{}</div>').format(Markup("").join(paragraphs))), text)
+
+
+def notes(study: Study) -> HtmlTable:
+    """What a reader must know before the comparison: incomplete seeds, leftovers, too few units."""
+    found = [notice(n, "warning") for n in study.notes]
+    return HtmlTable("".join(n.html for n in found), "\n".join(n.text for n in found))
+
+
+def comparison(study: Study, *, headline: bool = True) -> HtmlTable:
+    """Every candidate against the baseline, metric by metric; says so where there is nothing to compare."""
+    found = study_views.comparison(study, headline=headline)
+    if found.empty:
+        return notice("One condition only: nothing to compare.", "info")
+    columns = {
+        "title": "metric",
+        **({"candidate": "candidate"} if len(study.comparisons) > 1 else {}),
+        "value_baseline": study.baseline,
+        "value_candidate": "candidate" if len(study.comparisons) > 1 else next(iter(study.comparisons)),
+        "difference": "difference",
+        "p_value": "p",
+        "p_adjusted": "p adj.",
+        "n_units": "n",
+        "verdict": "verdict",
+    }
+    difference = [_signed(*row) for row in found[["delta", "ci_low", "ci_high"]].itertuples(index=False)]
+    claims = ", ".join(sorted({c for c in found["claim"] if c})) or "none"
+    return table(
+        found.assign(difference=difference),
+        columns=columns,
+        formats={"p_value": ".4f", "p_adjusted": ".4f"},
+        caption=f"Against {study.baseline}, paired. Intervals: {claims}. p: sign flips, adjusted by Holm's method.",
+    )
+
+
+def _signed(value: float, low: float, high: float) -> str:
+    if pd.isna(value):
+        return "N/A"
+    return f"{value:+.3f}" + ("" if pd.isna(low) else f" [{low:+.3f}, {high:+.3f}]")
+
+
+def if_installed(make: Callable[[], pd.DataFrame], **how: Any) -> HtmlTable:
+    """The table of a frame that needs an extra, or a line that says which to install."""
+    try:
+        return table(make(), **how)
+    except UsageError as e:
+        return notice(str(e), "info")
 
 
 def provenance(result: Result) -> HtmlTable:
