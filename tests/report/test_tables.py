@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from markupsafe import Markup
 
@@ -47,6 +47,9 @@ class Parsed(HTMLParser):
         self.text += data
 
 
+# a loaded machine is no fault of the code
+UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60)
+
 OURS = {
     "div",
     "table",
@@ -76,6 +79,7 @@ def check_inert(html: str) -> Parsed:
     return parsed
 
 
+@UNHURRIED
 @given(st.text() | st.sampled_from(HOSTILE))
 def test_any_text_stays_text(value: str) -> None:
     frame = pd.DataFrame({value or "c": [value], "id": [value]})
@@ -268,6 +272,7 @@ def test_samples_show_text_chips_fields_and_how_many() -> None:
     assert "no samples" in samples(sample_frame().head(0)).html
 
 
+@UNHURRIED
 @given(st.text(max_size=40) | st.sampled_from(HOSTILE[:-1]))
 def test_markdown_cells_stay_cells(value: str) -> None:
     lines = plain.markdown_table(pd.DataFrame({"a": [value], "b": [1]})).split("\n")
