@@ -239,7 +239,7 @@ def seed_term(i: Influence, present: np.ndarray) -> SeedTerm:
         ms_seed, ms_residual = ss_seed / rank, ss_residual / df_residual
         factor = rank / (n_cells - n_units) / n_seeds
         variance = np.maximum(factor * (ms_seed - ms_residual), 0.0)
-        squares = factor**2 * (ms_seed**2 / rank + ms_residual**2 / df_residual)
+        squares = factor**2 * (ms_seed**2 / rank + ms_residual**2 / df_residual) * (variance > 0)
         weights = np.divide(1.0, per_seed, out=np.zeros_like(per_seed), where=per_seed > 0)
         residual = ms_residual * np.sum(per_seed * weights**2, axis=0) / n_seeds**2
         centred = np.where(measured, i.values - seed_mean(i.values, measured), 0.0)
@@ -249,7 +249,7 @@ def seed_term(i: Influence, present: np.ndarray) -> SeedTerm:
     plain = np.where(n_seeds > 1, plain, np.nan)
     return SeedTerm(
         variance=np.where(n_seeds < 2, np.nan, np.where(told_apart, variance, plain)),
-        squares=np.where(told_apart, squares * (variance > 0), plain**2 / plain_df),
+        squares=np.where(told_apart, squares, plain**2 / plain_df),
         df=np.where(told_apart, rank, plain_df),
         residual=np.where(told_apart, residual, 0.0),
         plain=plain,
@@ -261,10 +261,11 @@ def seed_term(i: Influence, present: np.ndarray) -> SeedTerm:
 def spread(sample: tuple[np.ndarray, np.ndarray], *seeds: SeedTerm) -> Spread:
     """Uncertainty for new seeds and new samples, of a mean over seeds or of a difference of two such means.
 
-    By two accounts: the variance components with Satterthwaite's degrees of freedom, and the seeds'
-    values alone (t; Welch for two sets of seeds), because a claim about new seeds and new samples cannot
-    be surer than one about new seeds on these samples. With 3 seeds Satterthwaite alone covers 92%
-    where seeds dominate. Nested seeds hold the sample term already, so it is left out.
+    By two accounts: the variance components with Satterthwaite's degrees of freedom, and, where seeds
+    show a component of their own or are only two, the seeds' values alone (t; Welch for two sets of
+    seeds), because a claim about new seeds and new samples cannot be surer than one about new seeds on
+    these samples. With 3 seeds Satterthwaite alone covers 92% where seeds dominate. Nested seeds hold the
+    sample term already, so it is left out.
     """
     variance, df = sample
     nested = np.logical_and.reduce([s.nested for s in seeds])
@@ -279,6 +280,8 @@ def spread(sample: tuple[np.ndarray, np.ndarray], *seeds: SeedTerm) -> Spread:
     joint = np.fmax(joint, np.minimum(df, np.minimum.reduce([s.df for s in seeds])))
     residual = np.minimum(variance, np.add.reduce([s.residual for s in seeds]))
     # a variance of 0 has no degrees of freedom of its own
+    seeds_matter = (from_seeds > 0) | np.logical_or.reduce([s.plain_df < 2 for s in seeds])
+    plain = np.where(seeds_matter, plain, 0.0)
     accounts = (total, np.where(total == 0, df, joint)), (plain, np.where(plain == 0, 1.0, welch))
     return Spread(accounts, from_seeds, variance - residual, residual)
 

@@ -60,7 +60,9 @@ def aggregate(runs: Runs, table: MetricTable, unit: str, resampling: Resampling)
     i = influence(compiled, c)
     measured = ~np.isnan(i.values)
     n_seeds = measured.sum(axis=0)
-    mean = seed_mean(i.values, measured)
+    lowest, highest = np.fmin.reduce(i.values), np.fmax.reduce(i.values)
+    # the mean of equal values is that value, without the rounding of a sum
+    mean = np.where(lowest == highest, lowest, seed_mean(i.values, measured))
     std = np.sqrt(_ratio(seed_mean((i.values - mean) ** 2, measured) * n_seeds, n_seeds - 1.0))
     n = ((c.present[:, :, None] & measured[:, None, :]).any(axis=0) & i.part).sum(axis=0)
     term = seed_term(i, c.present)
@@ -101,8 +103,8 @@ def aggregate(runs: Runs, table: MetricTable, unit: str, resampling: Resampling)
                 "n_seeds": int(n_seeds[m]),
                 "ci_low": low,
                 "ci_high": high,
-                "min": np.nanmin(i.values[:, m]) if n_seeds[m] else np.nan,
-                "max": np.nanmax(i.values[:, m]) if n_seeds[m] else np.nan,
+                "min": lowest[m],
+                "max": highest[m],
                 "ci_method": method,
                 "claim": claim,
                 "seeds_ci_low": seeds_low,

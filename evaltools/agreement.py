@@ -1,0 +1,233 @@
+"""Agreement: of seeds on the same sample, and of reviewers on the same subject.
+
+References: Cohen, Educational and Psychological Measurement 20 (1960); Fleiss, Psychological Bulletin 76
+(1971). The kappas are statsmodels' (extra "agreement").
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .bootstrap import Resampling, estimate
+from .crossed import Runs, in_order
+from .errors import UsageError
+from .metric import Metric
+
+TUPLE_KEYS: Mapping[str, tuple[int, ...]] = {"": (0, 1, 2), "_refpol": (0, 2), "_otepol": (1, 2)}
+"""Suffix of a pairwise F1 -> places of [ref, term, polarity] that are compared."""
+
+
+def sample_agreement(
+    runs: Runs,
+    unit: str,
+    tuples: str = "final",
+    label: str = "label_final",
+    keys: Mapping[str, tuple[int, ...]] = TUPLE_KEYS,
+) -> pd.DataFrame:
+    """One row a sample: how far the seeds that have it agree.
+
+    `tuples` is a column of JSON lists of [ref, term, polarity], `label` a column of text; a null is "this
+    seed says nothing of this sample". Columns: `unit`, n_seeds (seeds that have the sample), tuples_agree
+    and labels_agree (0/1: the same set, the same label in all seeds that say one; nan for fewer than two
+    such seeds), pairwise_f1 with each suffix of `keys` (mean over the pairs of seeds, in 0..1; two empty
+    sets agree).
+    """
+    seeds = in_order(set(runs))
+    sets = {k: _by_unit(runs, seeds, unit, tuples, partial(_tuple_set, at=at)) for k, at in keys.items()}
+    whole = _by_unit(runs, seeds, unit, tuples, partial(_tuple_set, at=None))
+    labels = _by_unit(runs, seeds, unit, label, lambda text: text)
+    present = _by_unit(runs, seeds, unit, unit, lambda name: name)
+    rows = []
+    for name in in_order(set(present)):
+        row: dict[str, Any] = {unit: name, "n_seeds": len(present[name])}
+        row["tuples_agree"] = _all_equal(whole.get(name, []))
+        row["labels_agree"] = _all_equal(labels.get(name, []))
+        for suffix, found in sets.items():
+            pairs = [_f1(a, b) for a, b in combinations(found.get(name, []), 2)]
+            row[f"pairwise_f1{suffix}"] = float(np.mean(pairs)) if pairs else np.nan
+        rows.append(row)
+    columns = [unit, "n_seeds", "tuples_agree", "labels_agree", *(f"pairwise_f1{s}" for s in keys)]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def seed_agreement(
+    runs: Runs,
+    unit: str,
+    resampling: Resampling,
+    tuples: str = "final",
+    label: str = "label_final",
+    keys: Mapping[str, tuple[int, ...]] = TUPLE_KEYS,
+) -> pd.DataFrame:
+    """Agreement across seeds: metric, value, ci_low, ci_high, ci_method, n_samples, n_incomplete, title.
+
+    `tuple_agreement_rate`: share of samples whose final tuple set is identical in all seeds;
+    `self_consistency_exact`: the same of the label; `pairwise_f1` with each suffix of `keys`: mean over
+    samples. All in 0..1, over the samples that two or more seeds speak of (`n_samples`); null where there
+    is none. A sample that some seed lacks counts by the seeds that have it: `n_incomplete` of them. Claim of
+    the intervals: new samples, these seeds.
+    """
+    frame = sample_agreement(runs, unit, tuples, label, keys)
+    titles = {
+        "tuple_agreement_rate": ("tuples_agree", "Same final tuples in all seeds"),
+        "self_consistency_exact": ("labels_agree", "Same label in all seeds"),
+        **{f"pairwise_f1{s}": (f"pairwise_f1{s}", f"Mean F1 between two seeds{_in_words(s)}") for s in keys},
+    }
+    counted = frame.assign(**{f"{c}_n": frame[c].notna() for c, _ in titles.values()})
+    table = [
+        Metric(name, column, f"{column}_n", "agreement", "higher", title, "", proportion=column.endswith("agree"))
+        for name, (column, title) in titles.items()
+    ]
+    found = estimate(counted, table, unit, resampling)
+    incomplete = frame["n_seeds"] < len(runs)
+    return pd.DataFrame(
+        {
+            "metric": found["name"],
+            "value": found["value"],
+            "ci_low": found["ci_low"],
+            "ci_high": found["ci_high"],
+            "ci_method": found["ci_method"],
+            "n_samples": [int(counted[f"{c}_n"].sum()) for c, _ in titles.values()],
+            "n_incomplete": [int((counted[f"{c}_n"] & incomplete).sum()) for c, _ in titles.values()],
+            "title": [m.title for m in table],
+        }
+    )
+
+
+def flip_flops(runs: Runs, unit: str, outcomes: Sequence[str], keep: Sequence[str] = ()) -> pd.DataFrame:
+    """The samples whose outcome depends on the seed: one row a sample and outcome column.
+
+    Columns: `unit`, those of `keep` (from the first seed that has the sample), outcome (name of the
+    column), one column a seed (its outcome, None where it has none). Nulls are no outcome of their own.
+    """
+    seeds = in_order(set(runs))
+    first: dict[Hashable, list[Any]] = {}
+    for seed in reversed(seeds):
+        first |= dict(zip(runs[seed][unit], runs[seed][list(keep)].to_numpy(dtype=object).tolist()))
+    rows = []
+    for outcome in outcomes:
+        by_seed = {s: {u: v for u, v in zip(runs[s][unit], runs[s][outcome]) if not _is_null(v)} for s in seeds}
+        for name in in_order(set(first)):
+            said = [by_seed[s].get(name) for s in seeds]
+            if len({v for v in said if v is not None}) > 1:
+                rows.append([name, *first[name], outcome, *said])
+    return pd.DataFrame(rows, columns=[unit, *keep, "outcome", *map(str, seeds)])
+
+
+def review_votes(reviews: Iterable[tuple[Hashable, Sequence[Mapping[str, Any]]]]) -> tuple[pd.DataFrame, int]:
+    """Votes of reviewers from (sample, its review actions): (long frame, actions left out).
+
+    Frame: sample, tuple, rater, category; a row for each tuple that an action names in
+    `target_tuple_ids`, with its `actor` and `action_type`. Actions that lack one of the three are counted.
+    """
+    rows, left_out = [], 0
+    for sample, actions in reviews:
+        for action in actions:
+            targets, actor, kind = (action.get(k) for k in ("target_tuple_ids", "actor", "action_type"))
+            if not (targets and actor and kind):
+                left_out += 1
+                continue
+            rows += [(sample, str(target), str(actor), str(kind)) for target in targets]
+    return pd.DataFrame(rows, columns=["sample", "tuple", "rater", "category"]), left_out
+
+
+def reviewer_agreement(
+    votes: pd.DataFrame,
+    subject: Sequence[str] = ("sample", "tuple"),
+    rater: str = "rater",
+    category: str = "category",
+) -> pd.DataFrame:
+    """Agreement of raters inside a run: measure, raters, value, n_subjects, reason.
+
+    `votes` is long: one row a subject, rater and category; several categories of one rater on one subject
+    are one vote for their combination ("DROP+FLAG"). Fleiss' kappa, perfect_agreement (all the same) and
+    majority_agreement (more than half the same) rest on the subjects that every rater voted on; Cohen's
+    kappa of each pair on those that both did. Kappas are at most 1, 0 being chance; a null says why in
+    `reason`: "one rater", "no subject in common", or "no variance" (one category only: chance agreement
+    is certain and kappa is 0/0). No intervals: subjects of one sample are not independent.
+
+    Raises UsageError where statsmodels (extra "agreement") is not installed.
+    """
+    fleiss_kappa, cohens_kappa, aggregate_raters = _inter_rater()
+    ballot = (
+        votes.groupby([*subject, rater], sort=True)[category]
+        .agg(lambda c: "+".join(sorted(set(c))))
+        .unstack(rater)
+        .sort_index(axis=1)
+    )
+    raters = list(ballot.columns)
+    full = ballot.dropna()
+    everyone = ", ".join(map(str, raters))
+    rows: list[tuple[str, str, float, int, str]] = []
+    reason = "one rater" if len(raters) < 2 else "no subject in common" if full.empty else ""
+    if reason:
+        rows = [(m, everyone, np.nan, len(full), reason) for m in ("fleiss_kappa", *_SHARES)]
+    else:
+        counts, categories = aggregate_raters(full.to_numpy(dtype=object).astype(str))
+        kappa = np.nan if len(categories) < 2 else float(fleiss_kappa(counts, method="fleiss"))
+        rows.append(("fleiss_kappa", everyone, kappa, len(full), "no variance" if len(categories) < 2 else ""))
+        top = counts.max(axis=1)
+        for measure, least in _SHARES.items():
+            rows.append((measure, everyone, float(np.mean(top >= least(len(raters)))), len(full), ""))
+    for a, b in combinations(raters, 2):
+        both = ballot[[a, b]].dropna()
+        names = sorted(set(both[a]) | set(both[b]))
+        value, reason = np.nan, "no subject in common" if both.empty else "no variance"
+        if len(names) > 1:
+            table = np.zeros((len(names), len(names)))
+            np.add.at(table, (both[a].map(names.index), both[b].map(names.index)), 1)
+            value, reason = float(cohens_kappa(table, return_results=False)), ""
+        rows.append(("cohen_kappa", f"{a}, {b}", value, len(both), reason))
+    return pd.DataFrame(rows, columns=["measure", "raters", "value", "n_subjects", "reason"])
+
+
+_SHARES: Mapping[str, Callable[[int], int]] = {
+    "perfect_agreement": lambda raters: raters,
+    "majority_agreement": lambda raters: raters // 2 + 1,
+}
+
+
+def _inter_rater() -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
+    try:
+        from statsmodels.stats.inter_rater import aggregate_raters, cohens_kappa, fleiss_kappa
+    except ImportError as e:
+        raise UsageError('reviewer agreement needs statsmodels: pip install "evaltools[agreement]"') from e
+    return fleiss_kappa, cohens_kappa, aggregate_raters
+
+
+def _by_unit(
+    runs: Runs, seeds: Sequence[Hashable], unit: str, column: str, read: Callable[[Any], Any]
+) -> dict[Hashable, list[Any]]:
+    """unit -> what the seeds say of it, in the order of the seeds, nulls left out."""
+    out: dict[Hashable, list[Any]] = {}
+    for seed in seeds:
+        for name, value in zip(runs[seed][unit], runs[seed][column]):
+            if not _is_null(value):
+                out.setdefault(name, []).append(read(value))
+    return out
+
+
+def _is_null(value: Any) -> bool:
+    return value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value))
+
+
+def _tuple_set(text: str, at: tuple[int, ...] | None) -> frozenset[tuple[Any, ...]]:
+    return frozenset(tuple(t) if at is None else tuple(t[i] for i in at) for t in json.loads(text))
+
+
+def _all_equal(values: Sequence[Any]) -> float:
+    return np.nan if len(values) < 2 else float(all(v == values[0] for v in values))
+
+
+def _f1(a: frozenset[Any], b: frozenset[Any]) -> float:
+    return 2 * len(a & b) / (len(a) + len(b)) if a or b else 1.0
+
+
+def _in_words(suffix: str) -> str:
+    return f" ({suffix.strip('_')})" if suffix else ""
