@@ -35,6 +35,9 @@ LINKS = (
 )
 """Label, folder under `out`, file: a card links those that exist."""
 
+MISSING = ("unknown-gold",)
+"""Warnings which say that a run lacks samples."""
+
 NAME = 200
 """Characters of a name that are shown."""
 
@@ -104,10 +107,14 @@ class Compared(Part):
 
 @dataclass(frozen=True)
 class Headline:
-    """What leads the pages of a suite under some options: name -> (title, better), in order."""
+    """What leads the pages of a suite under some options.
+
+    `metrics`: name -> (title, better) of the headline, in order; `titles`: those of every metric.
+    """
 
     suite_title: str
     metrics: Mapping[str, tuple[str, str]]
+    titles: Mapping[str, str]
 
 
 class NotComplete(Exception):
@@ -138,11 +145,18 @@ def read_card(out: Path, folder: Path) -> tuple[dict[str, Any], Headline]:
         "level": manifest.bootstrap.confidence,
         "rows": (_aggregate_rows if aggregate else _run_rows)(folder, lead),
         "verdicts": _comparison(folder, manifest, lead) if aggregate else [],
+        "status": _status(manifest),
         "problems": [[shown(p.severity), shown(p.code), p.count] for p in manifest.problems],
         "notes": [shown(n, 500) for n in manifest.notes[:20]],
         "links": links(out, name, manifest.report or name),
     }
     return card, lead
+
+
+def _status(manifest: Manifest) -> str:
+    if any(p.severity == "error" or p.code in MISSING for p in manifest.problems):
+        return "incomplete"
+    return "with warnings" if manifest.problems or manifest.notes else "complete"
 
 
 def _run_rows(folder: Path, lead: Headline) -> list[list[Any]]:
@@ -178,7 +192,7 @@ def headline(suite: str, options: str) -> Headline:
     except ValidationError as e:
         raise NotComplete(f"its options are none of this version's: {describe(e)[0][2]}") from e
     table = {m.name: (m.title, m.better) for m in s.metrics(opts)}
-    return Headline(s.title, {m: table[m] for m in s.headline(opts)})
+    return Headline(s.title, {m: table[m] for m in s.headline(opts)}, {m: title for m, (title, _) in table.items()})
 
 
 def links(out: Path, name: str, report: str) -> list[list[str]]:
@@ -187,7 +201,7 @@ def links(out: Path, name: str, report: str) -> list[list[str]]:
         [label, quote(os.fsencode(f"{place}/{folder}/{file}"))]
         for label, place, file in LINKS
         for folder in (report if place == "reports" else name,)
-        if "/" not in folder and (out / place / folder / file).is_file()
+        if "/" not in folder and folder not in {".", ".."} and (out / place / folder / file).is_file()
     ]
 
 
@@ -206,7 +220,7 @@ def read_csv(path: Path, model: type[T]) -> list[T]:
     """The rows of the file as `model`; NotComplete where there is none or it is something else."""
     try:
         frame = pd.read_csv(path, dtype=str, keep_default_na=False)
-        return TypeAdapter(list[model]).validate_python(frame.to_dict("records"))  # type: ignore[valid-type]
+        return _rows_of(model).validate_python(frame.to_dict("records"))
     except OSError as e:
         raise unreadable(path, e) from e
     except ValidationError as e:
@@ -214,6 +228,11 @@ def read_csv(path: Path, model: type[T]) -> list[T]:
         raise NotComplete(f"{path.name} is not as expected: row {field}: {message}") from e
     except ValueError as e:  # what pandas raises for a file that is no CSV or no UTF-8
         raise NotComplete(f"{path.name} is not as expected: {e}") from e
+
+
+@cache
+def _rows_of(model: type[T]) -> TypeAdapter[list[T]]:
+    return TypeAdapter(list[model])  # type: ignore[valid-type]
 
 
 def unreadable(path: Path, error: OSError) -> NotComplete:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from ..jsonl import dumps, write_text
 from .cards import NotComplete, read_card, shown, texts
+from .cases import RUNS, SCORES, SIZE, read_cases, read_verdicts
 from .fonts import BLOCKS, webfont_css
 from .html import _asset, _environment, _policy
 
@@ -49,21 +50,49 @@ def collect(out: Path) -> dict[str, Any]:
     cards: list[dict[str, Any]] = []
     suites: dict[str, dict[str, Any]] = {}
     incomplete: list[list[str]] = []
+    scored: list[tuple[dict[str, Any], Path]] = []
     for folder in folders:
         try:
             card, lead = read_card(out, folder)
+            card["thresholds"] = read_verdicts(folder) if (folder / SCORES).is_file() else []
         except NotComplete as e:
             incomplete.append([shown(folder.name), shown(str(e), 300)])
             continue
+        if (folder / SCORES).is_file():
+            scored.append((card, folder))
         cards.append(card)
-        suite = suites.setdefault(card["suite"], {"title": lead.suite_title, "metrics": {}})
+        suite = suites.setdefault(card["suite"], {"title": lead.suite_title, "metrics": {}, "titles": {}})
         suite["metrics"] |= lead.metrics
+        suite["titles"] |= {m: lead.titles[m] for m, *_ in card["thresholds"] if m in lead.titles}
     return {
         "cards": cards,
         "suites": suites,
         "incomplete": incomplete[:LISTED],
         "incompleteTotal": len(incomplete),
+        "cases": _cases(scored),
+        "caseRuns": len(scored),
     }
+
+
+def _cases(scored: Sequence[tuple[dict[str, Any], Path]]) -> list[dict[str, Any]]:
+    """The cases of the newest summary runs, the newest first."""
+    newest = sorted(scored, key=lambda s: (s[0]["started"], s[0]["id"]), reverse=True)[:RUNS]
+    out: list[dict[str, Any]] = []
+    for card, folder in newest:
+        try:
+            out.append({"card": card["id"], **read_cases(folder, SIZE // len(newest))})
+        except NotComplete as e:
+            out.append(
+                {
+                    "card": card["id"],
+                    "metrics": [],
+                    "total": 0,
+                    "failing": 0,
+                    "rows": [],
+                    "problem": shown(str(e), 300),
+                }
+            )
+    return out
 
 
 def render(data: dict[str, Any]) -> str:

@@ -4,6 +4,7 @@
   "use strict";
   const data = JSON.parse(document.getElementById("data").textContent);
   const PAGE = 24;
+  const LEAD = 6;
   const COMPARED = 8;
   const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6d3b", "#b5a800"];
   const MARKS = ["circle", "square", "triangle", "diamond", "star", "wye", "cross", "times"];
@@ -26,18 +27,23 @@
     value === null ? "N/A" : Math.abs(value) >= 1000 ? value.toLocaleString("en", { maximumFractionDigits: 0 })
       : Number.isInteger(value) && Math.abs(value) > 1 ? String(value) : value.toFixed(3).replace("-", "−");
   const interval = (low, high) => (low === null || high === null ? "" : `[${show(low)}, ${show(high)}]`);
+  const percent = (level) => `${Math.round(level * 1000) / 10}%`;
   const date = (started) => started.slice(0, 16).replace("T", " ");
   const titleOf = (suite, metric) => (data.suites[suite].metrics[metric] || [metric, "none"])[0];
+  const anyTitle = (metric) => {
+    const suite = Object.values(data.suites).find((s) => s.titles[metric]);
+    return suite ? suite.titles[metric] : metric;
+  };
   const betterOf = (suite, metric) => (data.suites[suite].metrics[metric] || [metric, "none"])[1];
   const ARROWS = { higher: ["↑", "higher is better"], lower: ["↓", "lower is better"] };
   const arrow = (better) =>
-    ARROWS[better] ? [" ", el("span", { title: ARROWS[better][1], "aria-hidden": "true" }, ARROWS[better][0]),
+    ARROWS[better] ? ["\u00a0", el("span", { title: ARROWS[better][1], "aria-hidden": "true" }, ARROWS[better][0]),
       el("span", { class: "et-hidden" }, ` (${ARROWS[better][1]})`)] : [];
 
   // --- state: every choice stands in the address, so that a view can be sent to somebody
 
   const FIELDS = ["q", "kind", "suite", "condition", "seed", "verdict", "status", "sort",
-    "cq", "crun", "cmetric", "ctag", "cverdict", "csort", "card", "case"];
+    "crun", "cq", "cmetric", "ctag", "cverdict", "csort", "card", "case"];
   const state = { compare: [] };
   const readHash = () => {
     const given = new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : "");
@@ -53,13 +59,12 @@
   };
 
   const byId = new Map(data.cards.map((card) => [card.id, card]));
+  const cases = new Map(data.cases.map((run) => [run.card, run]));
 
-  const statusOf = (card) =>
-    card.problems.some((p) => p[0] === "error" || p[1] === "unknown-gold") ? "incomplete"
-      : card.problems.length || card.notes.length ? "with warnings" : "complete";
   const verdictsOf = (card) => {
     const found = new Set(card.verdicts.map((v) => v[1]));
-    (card.thresholds || []).forEach((t) => found.add(t[2]));
+    card.thresholds.forEach((t) => found.add(t[5]));
+    found.delete("");
     return [...found];
   };
   const rank = (items, key) => {
@@ -84,7 +89,7 @@
       autoWidth: false,
       deferRender: true,
       pageLength: PAGE,
-      layout: { topStart: null, topEnd: null, bottomStart: "info", bottomEnd: { paging: { boundaryNumbers: true } } },
+      layout: { topStart: "info", topEnd: null, bottomStart: null, bottomEnd: { paging: { boundaryNumbers: true } } },
       language: {
         zeroRecords: `No ${noun} fit these filters.`, emptyTable: `There are no ${noun} yet.`,
         info: `_START_ to _END_ of _TOTAL_ ${noun}`, infoEmpty: `0 ${noun}`, infoFiltered: "(of _MAX_)",
@@ -148,16 +153,23 @@
     changed(false);
   };
 
-  const numbers = (card) => el("table", { class: "g-numbers" },
-    el("caption", { class: "et-hidden" }, "Headline metrics"),
+  const numbersTable = (card, rows, caption) => el("table", { class: "g-numbers" },
+    el("caption", { class: "et-hidden" }, caption),
     el("thead", { class: "et-hidden" }, el("tr", {},
-      ["Metric", card.kind === "aggregate" ? "Mean" : "Value", `${Math.round(card.level * 100)}% interval`]
+      ["Metric", card.kind === "aggregate" ? "Mean" : "Value", `${percent(card.level)} interval`]
         .map((t) => el("th", { scope: "col" }, t)))),
-    el("tbody", {}, card.rows.map(([metric, value, low, high, n]) => el("tr", {},
+    el("tbody", {}, rows.map(([metric, value, low, high, n]) => el("tr", {},
       el("th", { scope: "row" }, bdi(titleOf(card.suite, metric)), arrow(betterOf(card.suite, metric)),
-        n !== null && n !== card.n ? el("span", { class: "et-sub" }, `n = ${show(n)}`) : null),
+        n !== null && n !== card.n ? el("span", { class: "et-sub" }, card.kind === "aggregate" ? `${show(n)}\u00a0seeds` : `n\u00a0=\u00a0${show(n)}`) : null),
       el("td", { class: "g-value" }, show(value)),
-      el("td", { class: "g-interval" }, interval(low, high))))));
+      el("td", { class: "g-interval" }, interval(low, high) || (value === null ? "" : "no interval"))))));
+  const numbers = (card) => {
+    if (!card.rows.length) return [el("p", { class: "et-muted" }, "No headline metrics.")];
+    const more = card.rows.length > LEAD + 1 ? card.rows.slice(LEAD) : [];
+    const first = numbersTable(card, more.length ? card.rows.slice(0, LEAD) : card.rows, "Headline metrics");
+    return more.length ? [first, el("details", { class: "g-more" }, el("summary", {}, `${more.length} more`),
+      numbersTable(card, more, "More headline metrics"))] : [first];
+  };
 
   const KIND = { better: "et-good", worse: "et-error", tied: "et-info", "not measured": "et-warning",
     met: "et-good", missed: "et-error" };
@@ -169,22 +181,44 @@
       parts.push(el("p", { class: "g-verdicts" }, el("span", { class: "et-sub" }, "against ", bdi(card.verdicts[0][2])), " ",
         [...counts].flatMap(([verdict, n]) => [chip(`${n} ${verdict}`, KIND[verdict]), " "])));
     }
-    if ((card.thresholds || []).length) {
-      parts.push(el("p", { class: "g-verdicts" }, card.thresholds.flatMap(([metric, threshold, verdict]) =>
-        [chip(`${titleOf(card.suite, metric)} ${verdict === "met" ? "≥" : verdict === "missed" ? "<" : "?"} ${threshold}: ${verdict}`, KIND[verdict]), " "])));
+    const judged = card.thresholds.filter((t) => t[5]);
+    if (judged.length) {
+      parts.push(el("ul", { class: "g-thresholds" }, judged.map(([metric, threshold, value, , , verdict, , failed]) => el("li", {},
+        chip(verdict, KIND[verdict]), " ", bdi(anyTitle(metric)), " ", el("span", { class: "g-nowrap" }, `${show(value)} ${verdict === "met" ? "≥" : "<"} ${threshold}`),
+        failed ? el("span", { class: "et-sub" }, ` ${failed} failing`) : null))));
     }
     return parts;
   };
 
+  const size = (card) =>
+    card.kind === "aggregate" ? `${card.n} ${card.n === 1 ? "run" : "runs"}` : `n = ${card.n.toLocaleString("en")} (${card.unit})`;
+  // a link within the page that sets some of the state and moves the focus
+  const jump = (change, target, label) => {
+    const link = el("a", { href: `#${new URLSearchParams(change)}` }, label);
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      Object.assign(state, change);
+      changed();
+      go(target);
+    });
+    return link;
+  };
+  const go = (id) => {
+    const target = document.getElementById(id);
+    if (!target) return;
+    target.tabIndex = -1;
+    target.focus({ preventScroll: true });
+    target.scrollIntoView();
+  };
+
   const buildCard = (card) => {
-    const status = statusOf(card);
     const box = el("input", { type: "checkbox", "aria-label": `Compare ${card.name}` });
     box.checked = state.compare.includes(card.id);
     box.addEventListener("change", () => setPick(card.id, box.checked));
     picks.set(card.id, box);
     const report = card.links.find(([label]) => label === "Report");
     const facts = [
-      `n = ${card.n.toLocaleString("en")} ${card.kind === "aggregate" ? "runs" : `(${card.unit})`}`,
+      size(card),
       date(card.started),
     ];
     const warnings = [...card.problems.map(([severity, code, n]) => `${n} × ${code} (${severity})`), ...card.notes];
@@ -196,15 +230,17 @@
         [chip(data.suites[card.suite].title), card.kind === "aggregate" ? chip("aggregate", "et-info") : null,
           card.condition ? chip(card.condition) : null,
           card.seeds.length ? chip(`${card.seeds.length > 1 ? "seeds" : "seed"} ${card.seeds.join(", ")}`) : null,
-          chip(status, { complete: "et-good", incomplete: "et-error" }[status] || "et-warning")]
+          chip(card.status, { complete: "et-good", incomplete: "et-error" }[card.status] || "et-warning")]
           .filter(Boolean).flatMap((c) => [c, " "])),
       el("p", { class: "g-facts et-muted" }, facts.join(" · ")),
-      card.rows.length ? numbers(card) : el("p", { class: "et-muted" }, "No headline metrics."),
+      numbers(card),
       verdictLine(card),
       warnings.length ? el("details", { class: "g-notes" },
         el("summary", {}, `${warnings.length} ${warnings.length === 1 ? "note" : "notes"} on the input`),
         el("ul", {}, warnings.map((w) => el("li", {}, bdi(w))))) : null,
-      el("p", { class: "g-links" }, card.links.flatMap(([label, href]) => [el("a", { href }, label), " "])));
+      el("p", { class: "g-links" }, card.links.flatMap(([label, href]) => [el("a", { href }, label), " "]),
+        cases.has(card.id) ? [jump({ crun: card.id }, "cases-title", "Cases"), " "] : null,
+        el("a", { href: `#card=${encodeURIComponent(card.id)}`, "aria-label": `Link to the card of ${card.name}` }, "#")));
   };
 
   const texts = new Map(data.cards.map((c) => [c,
@@ -215,7 +251,7 @@
     && (!state.kind || card.kind === state.kind)
     && (!state.condition || card.condition === state.condition)
     && (!state.seed || card.seeds.includes(state.seed))
-    && (!state.status || statusOf(card) === state.status)
+    && (!state.status || card.status === state.status)
     && (!state.verdict || verdictsOf(card).includes(state.verdict))
     && wordsIn(words(state.q), texts.get(card));
 
@@ -238,13 +274,13 @@
   const runFields = ["q", "kind", "suite", "condition", "seed", "verdict", "status"];
   const runForm = document.querySelector('[data-filters="runs"]');
   addSearch(runForm, "q", "Search");
+  addSelect(runForm, "sort", "Sort", runSorts.map((s) => ({ value: s.name, label: s.label })), null);
   addSelect(runForm, "suite", "Suite", Object.entries(data.suites).map(([value, s]) => ({ value, label: s.title })));
   addSelect(runForm, "kind", "Kind", distinct(data.cards.map((c) => c.kind)));
   addSelect(runForm, "condition", "Condition", distinct(data.cards.map((c) => c.condition)));
   addSelect(runForm, "seed", "Seed", distinct(data.cards.flatMap((c) => c.seeds)));
   addSelect(runForm, "verdict", "Verdict", distinct(data.cards.flatMap(verdictsOf)));
-  addSelect(runForm, "status", "Status", distinct(data.cards.map(statusOf)));
-  addSelect(runForm, "sort", "Sort", runSorts.map((s) => ({ value: s.name, label: s.label })), null);
+  addSelect(runForm, "status", "Status", distinct(data.cards.map((c) => c.status)));
   addClear(runForm, runFields);
 
   const runs = cardList(place("runs"), {
@@ -286,7 +322,7 @@
     const cell = (card, metric) => {
       const [, value, low, high, n] = row(card, metric);
       return el("span", {}, el("strong", {}, show(value)), el("span", { class: "et-sub" }, interval(low, high) || (value === null ? "" : "no interval")),
-        n === null ? null : el("span", { class: "et-sub" }, `n = ${show(n)}`));
+        n === null ? null : el("span", { class: "et-sub" }, card.kind === "aggregate" ? `${show(n)} seeds` : `n = ${show(n)}`));
     };
     new DataTable(table, {
       data: metrics.map((metric, i) => ({ i })),
@@ -318,21 +354,158 @@
       return;
     }
     const clear = el("button", { type: "button" }, "Clear the comparison");
-    clear.addEventListener("click", () => { state.compare = []; changed(false); document.getElementById("runs-title").scrollIntoView(); });
+    clear.addEventListener("click", () => { state.compare = []; changed(false); go("runs-title"); });
     target.append(
       el("ul", { class: "g-legend" }, cards.map((card) => {
         const remove = el("button", { type: "button", "aria-label": `Remove ${card.name} from the comparison` }, "×");
         remove.addEventListener("click", () => setPick(card.id, false));
         const swatch = el("span", { class: "g-letter" }, card.letter);
         swatch.style.borderColor = card.colour;
-        return el("li", {}, swatch, " ", bdi(card.name), ` · n = ${card.n.toLocaleString("en")} `, remove);
+        return el("li", {}, swatch, " ", bdi(card.name), ` · ${size(card)} `, remove);
       })), clear);
     if (all.length > cards.length) target.append(el("p", { class: "et-notice et-warning" }, `The first ${COMPARED} of ${all.length} selected results are shown.`));
     distinct(cards.map((c) => c.suite)).forEach((suite) => compareSuite(suite, cards.filter((c) => c.suite === suite), target));
     target.append(el("p", { class: "et-muted g-claim" },
-      `Each interval is the result's own (${distinct(cards.map((c) => `${Math.round(c.level * 100)}%`)).join(", ")}). `
+      `Each interval is the result's own (${distinct(cards.map((c) => percent(c.level))).join(", ")}). `
       + "Overlapping intervals do not show that two results are equal: results on the same samples are compared in pairs by “evaltools compare A B”."));
   };
+
+  // --- cases of summary runs
+
+  const allCases = data.cases.flatMap((run) => run.rows.map((row) => ({ ...row, run, parent: byId.get(run.card) })));
+  const ALL = "all";
+  // without a choice the newest run is shown
+  const chosenRun = () => (state.crun === ALL ? null : cases.get(state.crun) || data.cases[0]);
+  const scoreOf = (item, metric) => item.scores[item.run.metrics.indexOf(metric)] || null;
+  const FITS = {
+    failing: (s) => s[1] && s[2] === false, passing: (s) => s[2] === true && s[1],
+    "not measured": (s) => !s[1], "judged by a model": (s) => s[3] !== null,
+  };
+  const caseTexts = new Map(allCases.map((item) => [item, [item.case, item.answer || "", item.contexts || "", ...item.tags,
+    ...item.scores.flatMap((s) => (s ? s[5].flat() : []))].join("\n").toLowerCase()]));
+  const matchesCase = (item) => {
+    const run = chosenRun();
+    const scores = state.cmetric ? [scoreOf(item, state.cmetric)].filter(Boolean) : item.scores.filter(Boolean);
+    const fits = FITS[state.cverdict];
+    return (!run || item.run === run)
+      && (!state.cmetric || scores.length > 0)
+      && (!state.ctag || item.tags.includes(state.ctag))
+      && (!fits || (state.cverdict === "passing" && !state.cmetric
+        ? !scores.some(FITS.failing) : scores.some(fits)))
+      && wordsIn(words(state.cq), caseTexts.get(item));
+  };
+  const caseMetrics = [...new Set(data.cases.flatMap((run) => run.metrics))];
+  const caseRank = rank(allCases, (item) => item.case);
+  const caseSorts = [
+    { name: "", label: "Failing first", order: "asc", key: (i) => i },
+    { name: "case", label: "Case id", order: "asc", key: (i) => caseRank[i] },
+    ...caseMetrics.map((metric) => ({ name: metric, label: `${anyTitle(metric)}, lowest first`, order: "asc",
+      key: (i) => { const s = scoreOf(allCases[i], metric); return s && s[0] !== null ? s[0] : 9; } })),
+  ];
+
+  const verdictOf = (s) => (!s[1] ? ["not measured", "et-warning"] : s[2] === false ? ["fails", "et-error"] : s[2] ? ["passes", "et-good"] : ["", ""]);
+  const text = (label, value) => el("div", { class: "et-side" }, el("span", { class: "et-sub" }, label), el("div", { class: "et-text" }, bdi(value || "(empty)")));
+  const buildCase = (item) => el("article", { class: "g-card g-case", id: item.id, tabindex: "-1", "aria-label": `Case ${item.case}` },
+    el("header", {}, el("h3", {}, el("a", { href: `#case=${encodeURIComponent(item.id)}` }, bdi(item.case))),
+      el("span", { class: "g-facts et-muted" }, bdi(item.parent.name))),
+    item.tags.length ? el("p", { class: "g-chips" }, item.tags.flatMap((t) => [chip(t), " "])) : null,
+    item.answer === undefined ? el("p", { class: "et-muted" }, "The texts of this case are not in units.parquet.")
+      : el("div", { class: "et-sides" }, text("Summary", item.answer), text("Contexts", item.contexts)),
+    el("table", { class: "g-numbers g-scores" }, el("caption", { class: "et-hidden" }, `Scores of case ${item.case}`),
+      el("thead", { class: "et-hidden" }, el("tr", {}, ["Metric and evidence", "Score", "Verdict"].map((t) => el("th", { scope: "col" }, t)))),
+      el("tbody", {}, item.scores.map((s, i) => {
+        if (!s) return null;
+        const [verdict, kind] = verdictOf(s);
+        return el("tr", {},
+          el("th", { scope: "row" }, anyTitle(item.run.metrics[i]),
+            s[3] !== null ? el("span", { class: "et-sub" }, ` judge ${show(s[3])}, decided by ${s[4]}`) : null,
+            s[5].map(([what, found]) => el("span", { class: "g-evidence" }, what ? `${what}: ` : "", bdi(found)))),
+          el("td", { class: "g-value" }, show(s[0])),
+          el("td", {}, verdict ? chip(verdict, kind) : ""));
+      }).filter(Boolean))));
+
+  const shares = (tallies, width) => {
+    const parts = tallies.flatMap(([metric, threshold, , , , , passed, failed, unmeasured, total]) => [
+      { metric: anyTitle(metric), part: "passed", n: passed },
+      { metric: anyTitle(metric), part: "measured, no threshold", n: threshold === null ? total - unmeasured : 0 },
+      { metric: anyTitle(metric), part: "failed", n: failed },
+      { metric: anyTitle(metric), part: "not measured", n: unmeasured },
+    ]).filter((p) => p.n > 0);
+    const order = ["passed", "measured, no threshold", "failed", "not measured"].filter((part) => parts.some((p) => p.part === part));
+    const colours = { passed: "#009e73", "measured, no threshold": "#56b4e9", failed: "#d55e00", "not measured": "#b7bdc6" };
+    const names = [...new Set(parts.map((p) => p.metric))];
+    return el("figure", { class: "g-shares" },
+      el("figcaption", {}, "Cases by metric: ", order.flatMap((part) => {
+        const swatch = el("span", { class: "g-swatch" });
+        swatch.style.background = colours[part];
+        return [swatch, ` ${part}  `];
+      })),
+      Plot.plot({
+        width, height: 30 + 40 * names.length, marginLeft: 8, marginRight: 8, marginTop: 4, marginBottom: 26,
+        ariaLabel: `Cases by metric. ${parts.map((p) => `${p.metric}: ${p.n} ${p.part}`).join("; ")}`,
+        style: { background: "transparent", color: "inherit", fontSize: "13px", maxWidth: "100%" },
+        x: { label: null, ticks: 5 }, y: { domain: names, axis: null }, color: { domain: order, range: order.map((o) => colours[o]) },
+        marks: [
+          Plot.barX(parts, Plot.stackX({ order, x: "n", y: "metric", fill: "part", insetTop: 18, insetBottom: 3 })),
+          Plot.text(names, { x: 0, y: (d) => d, text: (d) => d, textAnchor: "start", dy: -11, frameAnchor: "left", fill: "currentColor" }),
+          Plot.text(parts, Plot.stackX({ order, x: "n", y: "metric", z: "part", text: "n", dy: 8, fill: "#000" })),
+        ],
+      }));
+  };
+
+  const drawCaseMetrics = () => {
+    const target = place("case-metrics");
+    target.replaceChildren();
+    if (!data.cases.length) return;
+    const run = chosenRun();
+    const shown = run ? [run] : data.cases;
+    const card = run && byId.get(run.card);
+    const tallies = caseMetrics.map((metric) => shown.map((r) => byId.get(r.card).thresholds.find((t) => t[0] === metric)).filter(Boolean))
+      .filter((rows) => rows.length)
+      .map((rows) => [...rows[0].slice(0, 6), ...[6, 7, 8, 9].map((i) => rows.reduce((total, t) => total + t[i], 0))]);
+    if (card) {
+      target.append(el("div", { class: "et-kpis" }, tallies.map(([metric, threshold, value, low, high, verdict, , failed]) => {
+        const button = el("button", { type: "button", class: "et-kpi", "aria-pressed": String(state.cmetric === metric && state.cverdict === "failing") },
+          el("span", { class: "et-kpi-title" }, anyTitle(metric)),
+          el("span", { class: "et-kpi-value" }, show(value)),
+          el("span", { class: "et-kpi-ci" }, interval(low, high)),
+          verdict ? el("span", {}, chip(`${verdict}: threshold ${threshold}`, KIND[verdict])) : el("span", { class: "et-sub" }, "no threshold"),
+          verdict ? el("span", { class: "et-sub" }, failed ? `${failed} failing: show them` : "none failing") : null);
+        button.addEventListener("click", () => {
+          const on = state.cmetric === metric && state.cverdict === "failing";
+          Object.assign(state, on ? { cmetric: "", cverdict: "" } : { cmetric: metric, cverdict: "failing" });
+          changed();
+        });
+        return button;
+      })));
+    }
+    if (tallies.length) target.append(shares(tallies, Math.min(660, target.clientWidth || 360)));
+    shown.forEach((r) => {
+      const parent = byId.get(r.card);
+      const csv = parent.links.find(([, href]) => href.endsWith("summary_scores.csv"));
+      target.append(el("p", { class: r.problem ? "et-notice et-error" : "g-facts" }, el("strong", {}, bdi(parent.name)),
+        r.problem ? `: the cases cannot be shown, ${r.problem}`
+          : `: ${r.total} cases, ${r.failing} of them failing in some metric. `,
+        r.problem ? "" : r.rows.length < r.total ? `This page holds ${r.rows.length} of them, failing first, to stay small; all stand in the ` : "All are below, and with their full texts in the ",
+        r.problem || !csv ? "" : el("a", { href: csv[1] }, "CSV"), r.problem ? "" : "."));
+    });
+    if (data.caseRuns > data.cases.length) {
+      target.append(el("p", { class: "et-notice et-warning" }, `Cases of the newest ${data.cases.length} of ${data.caseRuns} summary runs are on this page.`));
+    }
+  };
+
+  document.querySelectorAll('[data-section="cases"]').forEach((part) => { part.hidden = !data.cases.length; });
+  const caseForm = document.querySelector('[data-filters="cases"]');
+  addSearch(caseForm, "cq", "Search cases");
+  addSelect(caseForm, "crun", "Run", data.cases.length ? [...data.cases.map((run, i) => ({ value: i ? run.card : "", label: byId.get(run.card).name })), { value: ALL, label: "All runs on this page" }] : [], null);
+  addSelect(caseForm, "cmetric", "Metric", caseMetrics.map((value) => ({ value, label: anyTitle(value) })), "Any");
+  addSelect(caseForm, "ctag", "Tag", distinct(allCases.flatMap((c) => c.tags)), "Any");
+  addSelect(caseForm, "cverdict", "Cases", Object.keys(FITS));
+  addSelect(caseForm, "csort", "Sort", caseSorts.map((s) => ({ value: s.name, label: s.label })), null);
+  addClear(caseForm, ["cq", "cmetric", "ctag", "cverdict"]);
+  const caseList = data.cases.length ? cardList(place("cases"), {
+    items: allCases, label: "Cases", noun: "cases", build: buildCase, sorts: caseSorts, matches: matchesCase,
+  }) : null;
 
   // --- all together
 
@@ -340,29 +513,48 @@
     controls.forEach(({ field, input }) => { if (input.value !== state[field]) input.value = state[field]; });
     picks.forEach((box, id) => { box.checked = state.compare.includes(id); });
   };
+  const draw = (lists = true) => {
+    sync();
+    if (lists) {
+      runs.update(state.sort);
+      if (caseList) caseList.update(state.csort);
+    }
+    drawComparison();
+    drawCaseMetrics();
+  };
   const changed = (lists = true) => {
     writeHash();
-    sync();
-    if (lists) runs.update(state.sort);
-    drawComparison();
+    draw(lists);
   };
   controls.forEach(({ field, input }) => input.addEventListener("input", () => {
     state[field] = input.value;
     state.card = state.case = "";
     changed();
   }));
+
+  const reveal = (list, items, id) => {
+    const at = items.findIndex((item) => item.id === id);
+    if (at < 0 || !list.reveal(at)) return false;
+    document.querySelectorAll(".et-target").forEach((other) => other.classList.remove("et-target"));
+    document.getElementById(id).classList.add("et-target");
+    go(id);
+    return true;
+  };
+  // the address decides: on opening, on going back, and when a link within the page is followed
   const follow = () => {
     readHash();
-    sync();
-    runs.update(state.sort);
-    drawComparison();
-    const at = data.cards.findIndex((c) => c.id === state.card);
-    if (at >= 0 && runs.reveal(at)) {
-      const card = document.getElementById(state.card);
-      card.classList.add("et-target");
-      card.focus();
-    } else if (state.compare.length) document.getElementById("comparison").scrollIntoView();
+    const linked = allCases.find((item) => item.id === state.case);
+    // a case's own run is shown, whichever the link names
+    if (linked) state.crun = linked.run === data.cases[0] ? "" : linked.run.card;
+    draw();
+    if (linked && reveal(caseList, allCases, state.case)) return;
+    if (state.card && reveal(runs, data.cards, state.card)) return;
+    if (state.compare.length) document.getElementById("comparison").scrollIntoView();
   };
+  document.querySelectorAll(".g-nav a, .skip").forEach((link) => link.addEventListener("click", (event) => {
+    event.preventDefault();
+    go(link.getAttribute("href").slice(1));
+  }));
   addEventListener("hashchange", () => { if (location.hash.includes("=") || !location.hash) follow(); });
   follow();
 })();
