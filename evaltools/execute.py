@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -91,7 +92,7 @@ def run(job: ReportJob) -> Path:
 
     job.folder.mkdir(parents=True, exist_ok=True)
     source = asset_dir("notebooks") / job.notebook
-    with tempfile.TemporaryDirectory(prefix=".run-", dir=job.folder) as scratch:
+    with tempfile.TemporaryDirectory(prefix=".run-", dir=job.folder) as scratch, kernel_config() as config:
         draft = Path(scratch) / NOTEBOOK
         failure: Exception | None = None
         try:
@@ -105,6 +106,7 @@ def run(job: ReportJob) -> Path:
                 request_save_on_cell_execute=False,
                 autosave_cell_every=0,
                 shutdown_kernel="immediate",
+                config=config,
             )
         except papermill.PapermillException as e:
             failure = e
@@ -122,6 +124,18 @@ def run(job: ReportJob) -> Path:
     write_text(job.folder / NOTEBOOK, nbformat.writes(nb) + "\n")
     write_text(job.folder / HTML, html)
     return job.folder / HTML
+
+
+@contextmanager
+def kernel_config() -> Iterator[Any]:
+    """Settings by which a kernel is reached through sockets in a private folder, where the system has such."""
+    from traitlets.config import Config
+
+    if os.name != "posix":
+        yield Config()
+        return
+    with tempfile.TemporaryDirectory(prefix="evaltools-") as sockets:
+        yield Config({"KernelManager": {"transport": "ipc", "ip": f"{sockets}/kernel"}})
 
 
 def tidy(nb: Any) -> None:

@@ -83,7 +83,11 @@ def per_seed(study: Study, names: Sequence[str] | None = None) -> pd.DataFrame:
 
 def comparison(study: Study, *, headline: bool = True) -> pd.DataFrame:
     """Every candidate against the baseline; `headline` keeps the headline metrics only."""
-    frames = [c.table[c.table["headline"]] if headline else c.table for c in study.comparisons.values()]
+    lead = names_or_headline(study, None)
+    frames = []
+    for c in study.comparisons.values():
+        named = c.table.set_index("metric", drop=False)
+        frames.append(named.loc[[n for n in lead if n in named.index]] if headline else named)
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
 
 

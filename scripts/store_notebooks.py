@@ -1,6 +1,6 @@
 """Run every notebook with its default parameters and store the outputs that nbval compares.
 
-    python scripts/store_notebooks.py [NOTEBOOK...]
+python scripts/store_notebooks.py [NOTEBOOK...]
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 
-from evaltools.execute import tidy
+from evaltools.execute import kernel_config, tidy
 from evaltools.jsonl import write_text
 
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
@@ -20,7 +20,8 @@ NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 def main() -> None:
     for path in map(Path, sys.argv[1:] or sorted(map(str, NOTEBOOKS.glob("*.ipynb")))):
         nb = nbformat.read(path, as_version=4)
-        NotebookClient(nb, timeout=600, resources={"metadata": {"path": str(NOTEBOOKS)}}).execute()
+        with kernel_config() as config:
+            NotebookClient(nb, timeout=600, resources={"metadata": {"path": str(NOTEBOOKS)}}, config=config).execute()
         tidy(nb)
         write_text(path, nbformat.writes(nb) + "\n")
         print(path)
