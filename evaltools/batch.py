@@ -16,6 +16,7 @@ from .bootstrap import Resampling
 from .errors import InputError, OnError, Problems, UsageError
 from .execute import ReportFailed, ReportJob, is_current, run
 from .suite import Result, evaluate, get_suite, resolve, safe_name
+from .workers import Workers
 
 HEADLINE_DIGITS = 4
 
@@ -110,7 +111,7 @@ def score_one(suite: str, path: str, settings: Settings, options: dict[str, Any]
         out=settings.out,
         resampling=settings.resampling,
         on_error=settings.on_error,
-        jobs=jobs,
+        workers=Workers(jobs),
         fresh=not settings.resume,
         **options,
     )
@@ -333,7 +334,7 @@ def check_files(suite: str, files: Iterable[Path], options: dict[str, Any]) -> P
     for path in files:
         found = Problems("skip")
         with suppress(InputError):  # a fatal problem is in `found` like every other
-            s.score(s.locate(resolve(str(path)), None, opts, found), opts, found, 1)
+            s.score(s.locate(resolve(str(path)), None, opts, found), opts, found, Workers())
         problems.merge(found)
     return problems
 

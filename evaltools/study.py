@@ -25,6 +25,7 @@ from .results import load, read_manifest
 from .seeds import CONTRACT as AGGREGATE_COLUMNS
 from .seeds import aggregate, completeness, seed_values
 from .suite import SCHEMA_VERSION, Result, Suite, evaluate, get_suite, resolve, safe_name
+from .workers import Workers
 
 RUN_NAME = re.compile(r"^(?P<run_id>.+)__seed(?P<seed>[^_]+)_(?P<mode>.+)$")
 NATURAL = re.compile(r"(\d+)")
@@ -183,7 +184,7 @@ def study_seeds(
     out: str | Path | None = None,
     resampling: Resampling | None = None,
     on_error: OnError = "fail",
-    jobs: int = 1,
+    workers: Workers | None = None,
     fresh: bool = False,
     suite: str = "cr",
     **options: Any,
@@ -195,7 +196,9 @@ def study_seeds(
     """
     started, clock = datetime.now(UTC), time.perf_counter()
     results = [
-        evaluate(suite, run, out=out, resampling=resampling, on_error=on_error, jobs=jobs, fresh=fresh, **options)
+        evaluate(
+            suite, run, out=out, resampling=resampling, on_error=on_error, workers=workers, fresh=fresh, **options
+        )
         for run in runs
     ]
     study = make_study(group_by_seed(results), name=name, baseline=baseline)
@@ -300,7 +303,7 @@ def study_job(runs: Sequence[str], baseline: str | None, settings: Any, options:
         out=settings.out,
         resampling=settings.resampling,
         on_error=settings.on_error,
-        jobs=settings.jobs,
+        workers=Workers(settings.jobs),
         fresh=not settings.resume,
         **options,
     )
@@ -405,7 +408,11 @@ def compare_command(
     **options: Any,
 ) -> str:
     """The text that `evaltools compare A B` prints."""
-    how = {"resampling": Resampling(ci, n_resamples, confidence, seed), "jobs": jobs, "on_error": on_error}
+    how = {
+        "resampling": Resampling(ci, n_resamples, confidence, seed),
+        "workers": Workers(jobs),
+        "on_error": on_error,
+    }
     (a, runs_a), (b, runs_b) = (read_condition(x, suite, options, **how) for x in (baseline, candidate))
     if a == b:
         a, b = f"{a} (A)", f"{b} (B)"

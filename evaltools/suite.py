@@ -28,6 +28,7 @@ from .errors import OnError, Problems, UsageError
 from .jsonl import atomic, write_json
 from .manifest import describe_inputs, git_commit, policy_hash, versions
 from .metric import MetricTable
+from .workers import Workers
 
 SCHEMA_VERSION = 1
 
@@ -75,7 +76,7 @@ class Suite:
 
     `unit`: the column that names the resampling unit; `row`: the columns that identify a row of the
     units frame. `locate(path, name, options, problems)` finds the files of a run.
-    `score(source, options, problems, jobs)` makes the units frame. `metrics(options)` and
+    `score(source, options, problems, workers)` makes the units frame. `metrics(options)` and
     `headline(options)` are the metric table and the names that lead every page. `artifacts(result, folder)`
     writes the suite's own files under results/<run>/. `agreement` names the columns of predicted tuples
     and label in which seeds can agree, where the suite has such.
@@ -87,7 +88,7 @@ class Suite:
     row: tuple[str, ...]
     options: type[SuiteOptions]
     locate: Callable[[Path, str | None, Any, Problems], Source]
-    score: Callable[[Source, Any, Problems, int], pd.DataFrame]
+    score: Callable[[Source, Any, Problems, Workers], pd.DataFrame]
     metrics: Callable[[Any], MetricTable]
     headline: Callable[[Any], tuple[str, ...]]
     artifacts: Callable[[Result, Path], None]
@@ -192,7 +193,7 @@ def evaluate(
     out: str | Path | None = None,
     resampling: Resampling | None = None,
     on_error: OnError = "fail",
-    jobs: int = 1,
+    workers: Workers | None = None,
     fresh: bool = False,
     **options: Any,
 ) -> Result:
@@ -220,7 +221,7 @@ def evaluate(
         found = load_if_current(folder, suite, opts, policy, inputs, resampling, on_error)
         if found is not None:
             return found
-    units = suite.score(source, opts, problems, jobs)
+    units = suite.score(source, opts, problems, workers or Workers())
     problems.raise_if_failed()
     estimates = estimate(units, suite.metrics(opts), suite.unit, resampling)
     manifest = {

@@ -6,7 +6,6 @@ Source: spec and seeds as named at each column in `metrics.py`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import pandas as pd
 from ..errors import Problems
 from ..jsonl import dumps, shards
 from ..suite import Source
+from ..workers import Workers
 from .options import CrOptions
 from .read import check_tuples, duplicate_id, read_gold, read_rows, unknown_gold
 from .schema import Aspect, Output, Scorecard, TupleRow
@@ -323,8 +323,8 @@ def _blocks(f: Any, size: int) -> Iterator[bytes]:
         yield block
 
 
-def score(source: Source, options: CrOptions, problems: Problems, jobs: int = 1) -> pd.DataFrame:
-    """The units frame of a run, in file order; the same for any number of jobs.
+def score(source: Source, options: CrOptions, problems: Problems, workers: Workers) -> pd.DataFrame:
+    """The units frame of a run, in file order; the same for any workers.
 
     Reports broken lines, doubled ids (the first counts) and gold for unknown samples to `problems`.
     Raises InputError where no row can be used.
@@ -332,13 +332,9 @@ def score(source: Source, options: CrOptions, problems: Problems, jobs: int = 1)
     role = "scorecards" if "scorecards" in source.files else "outputs"
     path, gold = source.files[role], source.files.get("gold")
     known_gold = read_gold(gold, problems) if gold is not None else {}
-    cuts = shards(path, jobs) if path.stat().st_size >= PARALLEL_BYTES and jobs > 1 else shards(path, 1)
+    cuts = shards(path, workers.jobs if path.stat().st_size >= PARALLEL_BYTES else 1)
     parts = [_Shard(role, path, start, stop, gold, options) for start, stop in cuts]
-    if len(parts) > 1:
-        with ProcessPoolExecutor(len(parts)) as pool:
-            done = list(pool.map(_score_shard, parts))
-    else:
-        done = [_score_shard(parts[0])]
+    done = workers.map(_score_shard, parts)
     frames, offset = [], 0
     for columns, found, lines in done:
         problems.merge(found, offset)

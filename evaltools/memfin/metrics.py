@@ -16,6 +16,7 @@ from pydantic import model_validator
 from ..errors import InputError, Problem, Problems
 from ..metric import MetricTable
 from ..suite import Breakdown, Source, Suite, SuiteOptions
+from ..workers import Workers
 from .artifacts import write_artifacts
 from .lexicon import load_lexicon
 from .ratios import add_dialog_ratios, metric_table
@@ -48,10 +49,10 @@ class MemfinOptions(SuiteOptions):
         return {"memory": "ignored" if self.ignore_memory_keys else "scored", "lexicon": self.lexicon_identity}
 
 
-def score(source: Source, options: MemfinOptions, problems: Problems, jobs: int) -> pd.DataFrame:
+def score(source: Source, options: MemfinOptions, problems: Problems, workers: Workers) -> pd.DataFrame:
     """The units frame of a trace: one row a turn, with the dialogue's own values in its first row.
 
-    Reading the trace is most of the work and is done in one process; `jobs` changes nothing.
+    Reading the trace is most of the work and is done in one process; `workers` changes nothing.
     Raises InputError for a trace that cannot be used or a lexicon that changed after the options were made.
     """
     lexicon = load_lexicon(options.lexicon)

@@ -15,6 +15,7 @@ from ..errors import Problems
 from ..jsonl import require_file
 from ..metric import Metric, MetricTable
 from ..suite import Breakdown, Source, Suite
+from ..workers import Workers
 from .artifacts import write_artifacts
 from .hybrid import judge_units
 from .options import SummaryOptions, rules_in_force
@@ -118,8 +119,8 @@ def locate(path: Path, name: str | None, options: SummaryOptions, problems: Prob
     return Source(name or path.stem, files)
 
 
-def score(source: Source, options: SummaryOptions, problems: Problems, jobs: int) -> pd.DataFrame:
-    """The units frame of a file of cases: a row a case, in the file's order; the same for any number of `jobs`.
+def score(source: Source, options: SummaryOptions, problems: Problems, workers: Workers) -> pd.DataFrame:
+    """The units frame of a file of cases: a row a case, in the file's order; the same for any `workers`.
 
     Raises InputError for a file that cannot be used or rules that changed since the options were made.
     """
@@ -127,7 +128,7 @@ def score(source: Source, options: SummaryOptions, problems: Problems, jobs: int
     cases = list(read_cases(source.files["cases"], problems))
     if not cases and not problems.count("error"):
         raise problems.fatal("no-cases", "the file holds no case", file=str(source.files["cases"]))
-    units, scored = score_cases(cases, rules, problems, jobs, str(source.files["cases"]))
+    units, scored = score_cases(cases, rules, problems, workers, str(source.files["cases"]))
     if options.judge == "hybrid":
         problems.raise_if_failed()  # no call is paid for input that fails
         units = judge_units(units, cases, scored, options, problems)

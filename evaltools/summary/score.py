@@ -9,16 +9,16 @@ False and the reason in its evidence. Source: seed insurance_summary_prd section
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import pandas as pd
 
 from ..errors import Problems
 from ..jsonl import dumps
+from ..workers import Workers
 from .entities import Entity, by_key, extractor
 from .rules import FOLLOWUP_TAG, METRICS, Compiled, Rules, compile_rules
 from .schema import Case
@@ -190,16 +190,12 @@ def _needs_followup(blank: bool, known: Sequence[str], unknown: Sequence[str], f
 
 
 def score_cases(
-    cases: Sequence[tuple[int, Case]], rules: Rules, problems: Problems, jobs: int = 1, file: str = ""
+    cases: Sequence[tuple[int, Case]], rules: Rules, problems: Problems, workers: Workers, file: str = ""
 ) -> tuple[pd.DataFrame, list[Scored]]:
     """The units frame by rule alone, a row a case in the order given, and the verdicts behind it."""
     chunks = [cases[i : i + CHUNK] for i in range(0, len(cases), CHUNK)]
     source = rules.model_dump_json()
-    if jobs > 1 and len(chunks) > 1:
-        with ProcessPoolExecutor(min(jobs, len(chunks))) as pool:
-            parts = list(pool.map(_score_chunk, chunks, [source] * len(chunks)))
-    else:
-        parts = [_score_chunk(chunk, source) for chunk in chunks]
+    parts = workers.map(partial(_score_chunk, rules=source), chunks)
     scored = [s for part in parts for s in part]
     for (place, case), s in zip(cases, scored):
         for tag in s.unknown_tags:

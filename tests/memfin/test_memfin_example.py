@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from memfin_traces import dialog, turn, write
 
 from evaltools import Resampling, Result, evaluate, example, load
 from evaltools.memfin import views
+from tests.memfin.memfin_traces import dialog, turn, write
 
 QUICK = Resampling(n_resamples=200)
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "make_examples_memfin.py"

@@ -8,10 +8,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from memfin_traces import dialog, turn, write
 
 from evaltools import InputError, Problems, Resampling, Result, UsageError, evaluate
 from evaltools.memfin.metrics import SUITE, MemfinOptions
+from tests.memfin.memfin_traces import dialog, turn, write
 
 QUICK = Resampling(n_resamples=100)
 

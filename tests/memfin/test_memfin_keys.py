@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from memfin_traces import PROFILE
 
 from evaltools.memfin.keys import align, hit_sources, memories, resolve_key
 from evaltools.memfin.schema import ProfileTruth, RawTurn, Recall
+from tests.memfin.memfin_traces import PROFILE
 
 PROFILE_TRUTH = ProfileTruth.model_validate(PROFILE)
 

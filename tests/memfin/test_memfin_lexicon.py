@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from memfin_traces import dialog, turn, write
 
 from evaltools import InputError, Resampling, evaluate, load
 from evaltools.memfin.lexicon import BUNDLED, load_lexicon
 from evaltools.memfin.metrics import SUITE, MemfinOptions
+from tests.memfin.memfin_traces import dialog, turn, write
 
 QUICK = Resampling(n_resamples=100)
 

@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from memfin_traces import dialog, turn, write
 
 from evaltools import Resampling, Result, estimate, evaluate, get_suite, load
 from evaltools.memfin.metrics import MemfinOptions
+from tests.memfin.memfin_traces import dialog, turn, write
 
 QUICK = Resampling(n_resamples=200)
 

@@ -11,7 +11,6 @@ from typing import get_args
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from judge_server import says
 
 from evaltools.errors import Problems, UsageError
 from evaltools.summary import judge
@@ -25,6 +24,7 @@ from evaltools.summary.judge_client import (
     read_key,
     request_body,
 )
+from tests.summary.judge_server import says
 
 UNIT = st.floats(0, 1)
 

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from judge_server import Answer, JudgeServer, Seen, judges, refuses, says
 
 from evaltools.errors import Problems, UsageError
 from evaltools.summary import judge_client
 from evaltools.summary.judge import BUDGET_USED_UP, Decision, JudgeInput, JudgeSettings, judge_cases
+from tests.summary.judge_server import Answer, JudgeServer, Seen, judges, refuses, says
 
 pytest.importorskip("openai")
 KEY = "sk-planted-0123456789"
