@@ -165,9 +165,7 @@ def compare(
     error = np.where(negligible(error**2, np.concatenate([a.values, b.values])), 0.0, error)
     half = error * critical
 
-    p_samples = sign_flip(
-        _null_errors(compiled, paired, value_a, value_b, measured_a, measured_b), n_permutations, resampling.seed
-    )
+    p_samples = sign_flip(_null_errors(compiled, paired, measured_a, measured_b), n_permutations, resampling.seed)
     p_samples = np.where(np.isnan(delta), np.nan, p_samples)
     p_value = np.where(several & (error > 0), np.fmax(p_samples, crossed.p_value(delta)), p_samples)
 
@@ -255,14 +253,12 @@ def unit_changes(baseline: Runs, candidate: Runs, table: MetricTable, unit: str,
 
 def power_statement(row: pd.Series) -> str:
     """For a tied metric: what these data could have shown. `row` is one of `Comparison.table`."""
-    n = int(row["n_units"])
-    size = "no variation to judge by" if np.isnan(row["mde"]) else f"{row['mde']:.3f}"
-    seeds = f" under {int(row['n_seeds'])} seeds" if row["n_seeds"] > 1 else ""
+    n = f"{int(row['n_units'])} paired units" + (f" under {int(row['n_seeds'])} seeds" if row["n_seeds"] > 1 else "")
     if np.isnan(row["mde"]):
-        return f"{row['title']}: with {n} paired units{seeds} there is {size}; no difference could have been shown."
+        return f"{row['title']}: {n} with no variation to judge by; no difference could have been shown."
     return (
-        f"{row['title']}: a true difference smaller than {size} could not be relied on to show "
-        f"with {n} paired units{seeds} (80% power)."
+        f"{row['title']}: a true difference smaller than {row['mde']:.3f} could not be relied on to show "
+        f"with {n} (80% power)."
     )
 
 
@@ -326,29 +322,28 @@ def _spread(
     return spread(sample, seed_term(Influence(values, b.errors - a.errors, a.part | b.part), paired.baseline.present))
 
 
-def _null_errors(
-    compiled: Compiled, paired: Paired, value_a: np.ndarray, value_b: np.ndarray, in_a: np.ndarray, in_b: np.ndarray
-) -> np.ndarray:
+def _null_errors(compiled: Compiled, paired: Paired, in_a: np.ndarray, in_b: np.ndarray) -> np.ndarray:
     """(units, metrics) differences that sum to delta, linearised where both sides have the mean ratio.
 
     At a common ratio a unit that stands in no denominator differs by exactly 0, and so does a unit whose
     sums are the same on both sides where the sides' denominators are.
     """
-    middles = []
-    for side, measured in ((paired.baseline, in_a), (paired.candidate, in_b)):
-        ratios = compiled.ratios(side.sums.sum(axis=1))
-        known = np.zeros(ratios.shape, dtype=bool)
-        for m in range(len(compiled.metrics)):
-            for r in (compiled.first[m], compiled.second[m]):
-                if r >= 0:
-                    known[:, r] |= measured[:, m]
-        middles.append(np.nan_to_num(seed_mean(ratios, known & ~np.isnan(ratios))))
-    middle = ((middles[0] + middles[1]) / 2)[None]
-    a, b = (
-        seed_mean(linear_error(compiled, side, middle), measured)
-        for side, measured in ((paired.baseline, in_a), (paired.candidate, in_b))
-    )
+    sides = (paired.baseline, in_a), (paired.candidate, in_b)
+    a, b = (_ratios(compiled, side, measured) for side, measured in sides)
+    middle = ((a + b) / 2)[None]
+    a, b = (seed_mean(linear_error(compiled, side, middle), measured) for side, measured in sides)
     return np.nan_to_num(b - a)
+
+
+def _ratios(compiled: Compiled, side: Cells, measured: np.ndarray) -> np.ndarray:
+    """Each ratio, averaged over the seeds in which a metric made of it is measured; 0 where there is none."""
+    ratios = compiled.ratios(side.sums.sum(axis=1))
+    used = np.zeros(ratios.shape, dtype=bool)
+    for m, (first, second) in enumerate(zip(compiled.first, compiled.second)):
+        used[:, first] |= measured[:, m]
+        if second >= 0:
+            used[:, second] |= measured[:, m]
+    return np.nan_to_num(seed_mean(ratios, used & ~np.isnan(ratios)))
 
 
 def _bootstrap(

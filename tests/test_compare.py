@@ -250,10 +250,10 @@ def test_holm_by_hand() -> None:
     assert holm(np.array([])).tolist() == []
 
 
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
-def test_holm_equals_statsmodels(p: list[float]) -> None:
+def test_holm_equals_statsmodels() -> None:
     multitest = pytest.importorskip("statsmodels.stats.multitest")
-    assert holm(np.array(p)) == pytest.approx(multitest.multipletests(p, method="holm")[1])
+    for p in np.random.default_rng(0).random((20, 6)) ** 3:
+        assert holm(p) == pytest.approx(multitest.multipletests(p, method="holm")[1])
 
 
 def test_only_headline_metrics_are_adjusted() -> None:
