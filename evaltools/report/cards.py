@@ -14,7 +14,7 @@ from urllib.parse import quote
 import pandas as pd
 from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
-from ..errors import UsageError
+from ..errors import InputError, UsageError
 from ..jsonl import describe, dumps
 from ..study import RUN_NAME
 from ..suite import get_suite
@@ -181,18 +181,25 @@ def _comparison(folder: Path, manifest: Manifest, lead: Headline) -> list[list[s
 
 @cache
 def headline(suite: str, options: str) -> Headline:
-    """The headline metrics of a suite under these options (JSON text). NotComplete for a suite that is not known."""
+    """The headline metrics of a suite under these options (JSON text).
+
+    Where the metric table cannot be had, as a rule file has gone or changed since, the metrics stand by their bare
+    names. Raises NotComplete for a suite or options that this version does not know.
+    """
     try:
         s = get_suite(suite)
-    except UsageError as e:
+        opts = s.options(**{k: v for k, v in json.loads(options).items() if k in s.options.model_fields})
+    except (UsageError, InputError) as e:
         raise NotComplete(str(e)) from e
-    given = {k: v for k, v in json.loads(options).items() if k in s.options.model_fields}
-    try:
-        opts = s.options(**given)
     except ValidationError as e:
         raise NotComplete(f"its options are none of this version's: {describe(e)[0][2]}") from e
-    table = {m.name: (m.title, m.better) for m in s.metrics(opts)}
-    return Headline(s.title, {m: table[m] for m in s.headline(opts)}, {m: title for m, (title, _) in table.items()})
+    names = s.headline(opts)
+    try:
+        table = {m.name: (m.title, m.better) for m in s.metrics(opts)}
+    except (UsageError, InputError):
+        table = {}
+    titles = {m: title for m, (title, _) in table.items()}
+    return Headline(s.title, {m: table.get(m, (m, "none")) for m in names}, titles)
 
 
 def links(out: Path, name: str, report: str) -> list[list[str]]:

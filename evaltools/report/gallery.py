@@ -62,8 +62,12 @@ def collect(out: Path) -> dict[str, Any]:
             scored.append((card, folder))
         cards.append(card)
         suite = suites.setdefault(card["suite"], {"title": lead.suite_title, "metrics": {}, "titles": {}})
-        suite["metrics"] |= lead.metrics
-        suite["titles"] |= {m: lead.titles[m] for m, *_ in card["thresholds"] if m in lead.titles}
+        # a title may name a threshold, so that runs under other rules have other titles: the card then brings its own
+        known = {**{m: title for m, (title, _) in lead.metrics.items()}, **lead.titles}
+        used = {m: known[m] for m in [*lead.metrics, *(t[0] for t in card["thresholds"])] if m in known}
+        suite["metrics"] = {**lead.metrics, **suite["metrics"]}
+        suite["titles"] = used | suite["titles"]
+        card["titles"] = {m: title for m, title in used.items() if suite["titles"][m] != title}
     return {
         "cards": cards,
         "suites": suites,

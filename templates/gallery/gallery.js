@@ -29,7 +29,8 @@
   const interval = (low, high) => (low === null || high === null ? "" : `[${show(low)}, ${show(high)}]`);
   const percent = (level) => `${Math.round(level * 1000) / 10}%`;
   const date = (started) => started.slice(0, 16).replace("T", " ");
-  const titleOf = (suite, metric) => (data.suites[suite].metrics[metric] || [metric, "none"])[0];
+  const titleOf = (suite, metric) => data.suites[suite].titles[metric] || metric;
+  const titleOn = (card, metric) => card.titles[metric] || titleOf(card.suite, metric);
   const anyTitle = (metric) => {
     const suite = Object.values(data.suites).find((s) => s.titles[metric]);
     return suite ? suite.titles[metric] : metric;
@@ -77,7 +78,7 @@
   // --- a list of cards on the table component: one visible column of nodes, hidden columns of numbers to sort by
 
   const cardList = (target, { items, label, noun, build, sorts, matches }) => {
-    const table = el("table", { class: "g-list", "aria-label": label });
+    const table = el("table", { class: "g-list" });
     target.replaceChildren(table);
     const list = new DataTable(table, {
       data: items.map((item, i) => ({ i })),
@@ -94,15 +95,20 @@
         zeroRecords: `No ${noun} fit these filters.`, emptyTable: `There are no ${noun} yet.`,
         info: `_START_ to _END_ of _TOTAL_ ${noun}`, infoEmpty: `0 ${noun}`, infoFiltered: "(of _MAX_)",
       },
+      // one column of cards is a list: said so to those who do not see it
       drawCallback() {
         table.setAttribute("role", "presentation");
+        table.removeAttribute("aria-describedby");
         table.tBodies[0].setAttribute("role", "list");
+        table.tBodies[0].setAttribute("aria-label", label);
+        target.querySelectorAll(".dt-paging nav").forEach((nav) => nav.setAttribute("aria-label", `Pages of ${noun}`));
         Array.from(table.tBodies[0].rows).forEach((row) => {
           row.setAttribute("role", "listitem");
           Array.from(row.cells).forEach((cell) => cell.setAttribute("role", "presentation"));
         });
       },
     });
+    table.removeAttribute("aria-describedby");
     list.search.fixed("filters", (text, row) => matches(items[row.i]));
     return {
       update(sortName) {
@@ -125,7 +131,7 @@
   const controls = [];
   const addSearch = (form, field, label) => {
     const input = el("input", { type: "search", id: `f-${field}`, autocomplete: "off", spellcheck: "false" });
-    controls.push({ field, input });
+    controls.push({ field, input, part: form.dataset.filters });
     form.append(el("label", { class: "g-search" }, el("span", {}, label), input));
   };
   const addSelect = (form, field, label, options, all = "All") => {
@@ -133,12 +139,12 @@
     const input = el("select", { id: `f-${field}` },
       all ? el("option", { value: "" }, all) : null,
       options.map((o) => el("option", { value: o.value ?? o }, o.label ?? o)));
-    controls.push({ field, input });
+    controls.push({ field, input, part: form.dataset.filters });
     form.append(el("label", {}, el("span", {}, label), input));
   };
   const addClear = (form, fields) => {
     const button = el("button", { type: "button" }, "Clear filters");
-    button.addEventListener("click", () => { fields.forEach((f) => { state[f] = ""; }); changed(); });
+    button.addEventListener("click", () => { fields.forEach((f) => { state[f] = ""; }); changed(form.dataset.filters); });
     form.append(button);
     form.addEventListener("submit", (event) => event.preventDefault());
   };
@@ -150,7 +156,7 @@
   const setPick = (id, on) => {
     state.compare = state.compare.filter((other) => other !== id);
     if (on) state.compare.push(id);
-    changed(false);
+    changed("comparison");
   };
 
   const numbersTable = (card, rows, caption) => el("table", { class: "g-numbers" },
@@ -159,7 +165,7 @@
       ["Metric", card.kind === "aggregate" ? "Mean" : "Value", `${percent(card.level)} interval`]
         .map((t) => el("th", { scope: "col" }, t)))),
     el("tbody", {}, rows.map(([metric, value, low, high, n]) => el("tr", {},
-      el("th", { scope: "row" }, bdi(titleOf(card.suite, metric)), arrow(betterOf(card.suite, metric)),
+      el("th", { scope: "row" }, bdi(titleOn(card, metric)), arrow(betterOf(card.suite, metric)),
         n !== null && n !== card.n ? el("span", { class: "et-sub" }, card.kind === "aggregate" ? `${show(n)}\u00a0seeds` : `n\u00a0=\u00a0${show(n)}`) : null),
       el("td", { class: "g-value" }, show(value)),
       el("td", { class: "g-interval" }, interval(low, high) || (value === null ? "" : "no interval"))))));
@@ -184,7 +190,7 @@
     const judged = card.thresholds.filter((t) => t[5]);
     if (judged.length) {
       parts.push(el("ul", { class: "g-thresholds" }, judged.map(([metric, threshold, value, , , verdict, , failed]) => el("li", {},
-        chip(verdict, KIND[verdict]), " ", bdi(anyTitle(metric)), " ", el("span", { class: "g-nowrap" }, `${show(value)} ${verdict === "met" ? "≥" : "<"} ${threshold}`),
+        chip(verdict, KIND[verdict]), " ", bdi(titleOn(card, metric)), " ", el("span", { class: "g-nowrap" }, `${show(value)} ${verdict === "met" ? "≥" : "<"} ${threshold}`),
         failed ? el("span", { class: "et-sub" }, ` ${failed} failing`) : null))));
     }
     return parts;
@@ -193,12 +199,12 @@
   const size = (card) =>
     card.kind === "aggregate" ? `${card.n} ${card.n === 1 ? "run" : "runs"}` : `n = ${card.n.toLocaleString("en")} (${card.unit})`;
   // a link within the page that sets some of the state and moves the focus
-  const jump = (change, target, label) => {
+  const jump = (label, part, change, target) => {
     const link = el("a", { href: `#${new URLSearchParams(change)}` }, label);
     link.addEventListener("click", (event) => {
       event.preventDefault();
       Object.assign(state, change);
-      changed();
+      changed(part);
       go(target);
     });
     return link;
@@ -239,7 +245,7 @@
         el("summary", {}, `${warnings.length} ${warnings.length === 1 ? "note" : "notes"} on the input`),
         el("ul", {}, warnings.map((w) => el("li", {}, bdi(w))))) : null,
       el("p", { class: "g-links" }, card.links.flatMap(([label, href]) => [el("a", { href }, label), " "]),
-        cases.has(card.id) ? [jump({ crun: card.id }, "cases-title", "Cases"), " "] : null,
+        cases.has(card.id) ? [jump("Cases", "cases", { crun: card.id }, "cases-title"), " "] : null,
         el("a", { href: `#card=${encodeURIComponent(card.id)}`, "aria-label": `Link to the card of ${card.name}` }, "#")));
   };
 
@@ -298,7 +304,17 @@
   // --- comparison
 
   const letter = (i) => String.fromCharCode(65 + i);
-  const dots = (title, better, points, level) => Plot.plot({
+  const drawn = (options) => {
+    const svg = Plot.plot(options);
+    svg.setAttribute("role", "img");
+    // the label of the whole tells all; parts of an image have none
+    svg.querySelectorAll("[aria-label], [aria-description]").forEach((part) => {
+      part.removeAttribute("aria-label");
+      part.removeAttribute("aria-description");
+    });
+    return svg;
+  };
+  const dots = (title, points) => drawn({
     width: 330, height: 44 + 22 * points.length, marginLeft: 26, marginRight: 14, marginTop: 6, marginBottom: 28,
     ariaLabel: `${title}: ${points.map((p) => `${p.key} ${show(p.value)} ${interval(p.low, p.high)}`).join("; ")}`,
     style: { background: "transparent", color: "inherit", fontSize: "12px", maxWidth: "100%" },
@@ -312,6 +328,7 @@
   });
 
   const compareSuite = (suite, cards, target) => {
+    const title = (metric) => titleOn(cards[0], metric);
     const metrics = Object.keys(data.suites[suite].metrics).filter((m) => cards.some((c) => c.rows.some((r) => r[0] === m)));
     const row = (card, metric) => card.rows.find((r) => r[0] === metric) || [metric, null, null, null, null];
     const head = el("tr", {}, el("th", { scope: "col" }, "Metric"), cards.map((card) =>
@@ -328,7 +345,7 @@
       data: metrics.map((metric, i) => ({ i })),
       columns: [
         { data: "i", type: "num", render: (i, type) => (type === "display"
-          ? el("span", {}, titleOf(suite, metrics[i]), arrow(betterOf(suite, metrics[i])), el("span", { class: "et-sub" }, el("code", {}, metrics[i]))) : i) },
+          ? el("span", {}, title(metrics[i]), arrow(betterOf(suite, metrics[i])), el("span", { class: "et-sub" }, el("code", {}, metrics[i]))) : i) },
         ...cards.map((card) => ({ data: "i", type: "num", className: "et-num",
           render: (i, type) => (type === "display" ? cell(card, metrics[i]) : row(card, metrics[i])[1] ?? -1e300) })),
       ],
@@ -336,11 +353,11 @@
       layout: { topStart: null, topEnd: null, bottomStart: null, bottomEnd: null },
     });
     target.append(el("div", { class: "g-plots" }, metrics.map((metric) => el("figure", {},
-      el("figcaption", {}, titleOf(suite, metric), arrow(betterOf(suite, metric))),
-      dots(titleOf(suite, metric), betterOf(suite, metric), cards.map((card) => {
+      el("figcaption", {}, title(metric), arrow(betterOf(suite, metric))),
+      dots(title(metric), cards.map((card) => {
         const [, value, low, high] = row(card, metric);
         return { key: card.letter, colour: card.colour, mark: card.mark, value, low, high };
-      }), cards[0].level)))));
+      }))))));
   };
 
   const drawComparison = () => {
@@ -354,7 +371,7 @@
       return;
     }
     const clear = el("button", { type: "button" }, "Clear the comparison");
-    clear.addEventListener("click", () => { state.compare = []; changed(false); go("runs-title"); });
+    clear.addEventListener("click", () => { state.compare = []; changed("comparison"); go("runs-title"); });
     target.append(
       el("ul", { class: "g-legend" }, cards.map((card) => {
         const remove = el("button", { type: "button", "aria-label": `Remove ${card.name} from the comparison` }, "×");
@@ -440,7 +457,7 @@
         swatch.style.background = colours[part];
         return [swatch, ` ${part}  `];
       })),
-      Plot.plot({
+      drawn({
         width, height: 30 + 40 * names.length, marginLeft: 8, marginRight: 8, marginTop: 4, marginBottom: 26,
         ariaLabel: `Cases by metric. ${parts.map((p) => `${p.metric}: ${p.n} ${p.part}`).join("; ")}`,
         style: { background: "transparent", color: "inherit", fontSize: "13px", maxWidth: "100%" },
@@ -474,7 +491,7 @@
         button.addEventListener("click", () => {
           const on = state.cmetric === metric && state.cverdict === "failing";
           Object.assign(state, on ? { cmetric: "", cverdict: "" } : { cmetric: metric, cverdict: "failing" });
-          changed();
+          changed("cases");
         });
         return button;
       })));
@@ -513,23 +530,26 @@
     controls.forEach(({ field, input }) => { if (input.value !== state[field]) input.value = state[field]; });
     picks.forEach((box, id) => { box.checked = state.compare.includes(id); });
   };
-  const draw = (lists = true) => {
-    sync();
-    if (lists) {
-      runs.update(state.sort);
+  const parts = {
+    runs: () => runs.update(state.sort),
+    comparison: drawComparison,
+    cases: () => {
+      drawCaseMetrics();
       if (caseList) caseList.update(state.csort);
-    }
-    drawComparison();
-    drawCaseMetrics();
+    },
   };
-  const changed = (lists = true) => {
+  const draw = (...named) => {
+    sync();
+    named.forEach((part) => parts[part]());
+  };
+  const changed = (part) => {
     writeHash();
-    draw(lists);
+    draw(part);
   };
-  controls.forEach(({ field, input }) => input.addEventListener("input", () => {
+  controls.forEach(({ field, input, part }) => input.addEventListener("input", () => {
     state[field] = input.value;
     state.card = state.case = "";
-    changed();
+    changed(part);
   }));
 
   const reveal = (list, items, id) => {
@@ -546,7 +566,7 @@
     const linked = allCases.find((item) => item.id === state.case);
     // a case's own run is shown, whichever the link names
     if (linked) state.crun = linked.run === data.cases[0] ? "" : linked.run.card;
-    draw();
+    draw(...Object.keys(parts));
     if (linked && reveal(caseList, allCases, state.case)) return;
     if (state.card && reveal(runs, data.cards, state.card)) return;
     if (state.compare.length) document.getElementById("comparison").scrollIntoView();

@@ -1,0 +1,328 @@
+"""The gallery in a real Chromium: finding, comparing and reading results by mouse, keyboard and link."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaltools.report.gallery import build
+
+from .gallery_results import (
+    FALSE,
+    GOOD,
+    HOSTILE_CASES,
+    HOSTILE_NAMES,
+    PROMISE,
+    conflict_review,
+    copies,
+    report,
+    summaries,
+)
+
+pytestmark = pytest.mark.browser
+
+CARDS = '[data-place="runs"] .g-card'
+CASES = '[data-place="cases"] .g-card'
+AGGREGATES = "#compare=run-no_memory_aggregated&compare=run-with_memory_aggregated"
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Any]:
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Six runs, two aggregates, a summary run, and a folder that is not complete."""
+    out = tmp_path_factory.mktemp("gallery")
+    conflict_review(out)
+    summaries(out, [GOOD, FALSE, PROMISE])
+    report(out, "with_memory__seed1_proposed")
+    (out / "results" / "being written").mkdir()
+    return build(out)
+
+
+@pytest.fixture(scope="module")
+def hostile_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("hostile")
+    conflict_review(out, ["with_memory"])
+    copies(out, "with_memory__seed1_proposed", HOSTILE_NAMES)
+    summaries(out, HOSTILE_CASES)
+    for name in HOSTILE_NAMES:
+        (out / "results" / f"{name} unfinished").mkdir()
+    return build(out)
+
+
+@pytest.fixture
+def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
+    """Opens a gallery; at the end nothing may have been logged, asked for, or run from its data."""
+    trouble: list[str] = []
+    pages: list[Any] = []
+
+    def opened(file: Path, fragment: str = "", *, width: int = 1400, scheme: str = "light") -> Any:
+        page = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme).new_page()
+        page.on("console", lambda m: trouble.append(f"console: {m.text}"))
+        page.on("pageerror", lambda e: trouble.append(f"error: {e}"))
+        page.on("dialog", lambda d: (trouble.append("dialog"), d.dismiss()))
+        allowed = ("data:", file.as_uri(), (file.parent / "reports").as_uri())
+        page.on("request", lambda r: None if r.url.startswith(allowed) else trouble.append(f"request: {r.url}"))
+        page.goto(file.as_uri() + fragment)
+        pages.append(page)
+        return page
+
+    yield opened
+    for page in pages:
+        if page.evaluate("typeof window.hacked") != "undefined":
+            trouble.append("a text was run")
+        page.context.close()
+    assert trouble == []
+
+
+def names(page: Any) -> list[str]:
+    return [t.strip() for t in page.locator(f"{CARDS} h3").all_inner_texts()]
+
+
+def overflow(page: Any) -> int:
+    return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_overflows_and_the_scheme_is_followed(
+    open_page: Any, page_file: Path, hostile_file: Path, width: int, scheme: str
+) -> None:
+    for file in (page_file, hostile_file):
+        page = open_page(file, AGGREGATES, width=width, scheme=scheme)
+        page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+        assert overflow(page) == 0
+        outside = page.evaluate(
+            "Array.from(document.querySelectorAll('.g-card, .g-plots figure, .g-shares, .g-filters'))"
+            ".filter(e => e.scrollWidth > e.clientWidth + 1 || e.getBoundingClientRect().right > innerWidth)"
+            ".map(e => e.className + ': ' + e.textContent.slice(0, 80))"
+        )
+        assert outside == []
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 29)"
+    assert dark == (scheme == "dark")
+
+
+def test_filters_narrow_the_cards_and_stand_in_the_address(open_page: Any, page_file: Path) -> None:
+    page = open_page(page_file)
+    assert len(names(page)) == 9
+    page.select_option("#f-condition", "with_memory")
+    page.select_option("#f-kind", "run")
+    assert sorted(names(page)) == [f"with_memory__seed{i}_proposed" for i in (1, 2, 3)]
+    page.select_option("#f-seed", "2")
+    assert names(page) == ["with_memory__seed2_proposed"]
+    again = open_page(page_file, page.evaluate("location.hash"))
+    assert names(again) == ["with_memory__seed2_proposed"]
+    page.get_by_role("button", name="Clear filters").first.click()
+    assert len(names(page)) == 9
+    page.select_option("#f-suite", "summary")
+    assert names(page) == ["cases"]
+    page.select_option("#f-suite", "")
+    page.select_option("#f-verdict", "missed")
+    assert names(page) == ["cases"]
+    page.select_option("#f-verdict", "")
+    page.select_option("#f-status", "incomplete")
+    assert sorted(names(page)) == ["with_memory__seed3_proposed", "with_memory_aggregated"]
+    page.fill("#f-q", "seed3 WITH_")
+    assert names(page) == ["with_memory__seed3_proposed"]
+    page.fill("#f-q", "nothing like this")
+    assert page.get_by_text("No results fit these filters.").is_visible()
+
+
+def test_sort_by_name_date_and_metric(open_page: Any, page_file: Path) -> None:
+    page = open_page(page_file)
+    page.select_option("#f-kind", "run")
+    page.select_option("#f-sort", "name")
+    by_name = names(page)
+    assert by_name == sorted(by_name)
+    page.select_option("#f-suite", "cr")
+    page.select_option("#f-sort", "cr.tuple_f1_s2_refpol")
+    values = [
+        page.locator(CARDS).nth(i).locator("tr", has_text="F1 after review").first.locator(".g-value").inner_text()
+        for i in range(6)
+    ]
+    assert [float(v) for v in values] == sorted(map(float, values), reverse=True)
+
+
+def test_a_card_holds_numbers_links_and_what_is_missing(open_page: Any, page_file: Path) -> None:
+    page = open_page(page_file)
+    card = page.locator("#run-with_memory__seed1_proposed")
+    assert card.locator(".g-interval").first.inner_text().startswith("[0.")
+    with page.expect_navigation():
+        card.get_by_role("link", name="Report").click()
+    assert page.title() == "a report"
+    page.go_back()
+    assert "not complete" in page.locator('[data-place="incomplete"] summary').inner_text()
+    page.locator('[data-place="incomplete"] summary').click()
+    assert page.get_by_text("no manifest.json").is_visible()
+
+
+def test_comparison_of_ticked_cards_and_its_link(open_page: Any, page_file: Path) -> None:
+    page = open_page(page_file)
+    for name in ("no_memory_aggregated", "with_memory_aggregated", "cases"):
+        page.get_by_label(f"Compare {name}", exact=True).check()
+    section = page.locator('[data-place="comparison"]')
+    assert section.locator(".g-compare").count() == 2
+    first = section.locator(".g-compare").first
+    assert first.locator("thead th").count() == 3
+    row = first.locator("tbody tr", has_text="tuple_f1_s2_refpol")
+    card = page.locator("#run-no_memory_aggregated tr", has_text="F1 after review, (ref, polarity)")
+    assert row.locator("td").nth(1).locator("strong").inner_text() == card.locator(".g-value").inner_text()
+    plots = section.locator(".g-plots svg")
+    assert plots.count() == first.locator("tbody tr").count() + 5
+    assert "A 0." in plots.first.get_attribute("aria-label")
+    address = page.evaluate("location.hash")
+    assert address.count("compare=") == 3
+    again = open_page(page_file, address)
+    assert again.locator(".g-legend li").count() == 3
+    assert again.get_by_label("Compare cases", exact=True).is_checked()
+    again.get_by_label("Remove cases from the comparison").click()
+    assert again.locator(".g-compare").count() == 1
+    again.get_by_role("button", name="Clear the comparison").click()
+    assert again.locator(".g-compare").count() == 0
+    assert again.locator("input:checked").count() == 0
+
+
+def test_comparison_sorts_by_a_result(open_page: Any, page_file: Path) -> None:
+    page = open_page(page_file, AGGREGATES)
+    table = page.locator(".g-compare")
+    header = table.locator("thead th").nth(1)
+    header.get_by_role("button").focus()
+    page.keyboard.press("Enter")
+    for direction, reverse in (("ascending", False), ("descending", True)):
+        table.locator(f"thead th:nth-child(2)[aria-sort={direction}]").wait_for()
+        values = [float(v.replace("−", "-")) for v in table.locator("tbody td:nth-child(2) strong").all_inner_texts()]
+        assert values == sorted(values, reverse=reverse)
+        page.keyboard.press("Enter")
+
+
+def test_links_to_a_card_and_to_a_case(open_page: Any, page_file: Path) -> None:
+    page = open_page(page_file, "#card=run-no_memory__seed2_proposed")
+    assert page.evaluate("document.activeElement.id") == "run-no_memory__seed2_proposed"
+    page.goto(page_file.as_uri() + "#case=case-cases-false-figure")
+    target = page.locator("#case-cases-false-figure")
+    target.wait_for()
+    assert "et-target" in (target.get_attribute("class") or "")
+    page.goto(page_file.as_uri() + "#card=run-of-nobody&compare=nothing&suite=unknown&%E0%A4%A=%")
+    assert page.get_by_text("No results fit these filters.").is_visible()
+
+
+def test_cases_fail_first_and_filter_by_metric_tag_and_verdict(open_page: Any, page_file: Path) -> None:
+    page = open_page(page_file)
+    heads = page.locator(f"{CASES} h3")
+    assert heads.all_inner_texts() == ["promise", "false-figure", "good"]
+    page.select_option("#f-cverdict", "failing")
+    page.select_option("#f-cmetric", "summary_accuracy")
+    assert heads.all_inner_texts() == ["false-figure"]
+    assert "unsupported: 300만원" in page.locator(CASES).inner_text()
+    page.select_option("#f-cmetric", "")
+    page.select_option("#f-cverdict", "")
+    page.select_option("#f-ctag", "deductible")
+    assert heads.all_inner_texts() == ["promise"]
+    page.select_option("#f-ctag", "")
+    page.fill("#f-cq", "300만원")
+    assert heads.all_inner_texts() == ["false-figure"]
+    page.fill("#f-cq", "")
+    page.select_option("#f-csort", "case")
+    assert heads.all_inner_texts() == ["false-figure", "good", "promise"]
+    # a metric card shows the cases that fail in it, and once more all
+    button = page.locator("button.et-kpi").first
+    button.click()
+    assert heads.all_inner_texts() == ["false-figure"]
+    assert page.locator("button.et-kpi").first.get_attribute("aria-pressed") == "true"
+    page.locator("button.et-kpi").first.click()
+    assert len(heads.all_inner_texts()) == 3
+
+
+def test_all_of_it_by_keyboard(open_page: Any, page_file: Path) -> None:
+    page = open_page(page_file)
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "f-q"
+    page.keyboard.type("with_memory_aggregated")
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.type") == "checkbox":
+            break
+    page.keyboard.press("Space")
+    assert page.locator(".g-legend li").count() == 1
+    # the focus stays where it was
+    assert page.evaluate("document.activeElement.type") == "checkbox"
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
+
+
+def test_hostile_names_and_texts_are_read_as_written(open_page: Any, hostile_file: Path) -> None:
+    page = open_page(hostile_file)
+    shown = names(page)
+    for name in HOSTILE_NAMES:
+        assert name.replace("\u202e", "[U+202E]") in shown
+    for box in page.locator(f"{CARDS} input").all():
+        box.check()
+    assert page.get_by_text("The first 8 of").is_visible()
+    page.locator(".g-compare thead th").nth(1).get_by_role("button").click()
+    for search in ("&lt;img", "&amp;", "<img", "{{", "$x^2$"):
+        page.fill("#f-q", search)
+        page.fill("#f-cq", search)
+    assert page.locator(CASES).count() > 0
+    page.fill("#f-cq", "onerror")
+    assert '<img src=x onerror="window.hacked = 1; alert(1)">' in page.locator(CASES).first.inner_text()
+    page.locator('[data-place="incomplete"] summary').click()
+    assert page.locator("img, iframe, object, form[action]").count() == 0
+
+
+def test_a_thousand_runs(open_page: Any, page_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "many"
+    conflict_review(out, ["with_memory"])
+    copies(out, "with_memory__seed2_proposed", [f"model_{i % 40}__seed{i}_proposed" for i in range(1000)])
+    page = open_page(build(out))
+    assert page.locator(CARDS).count() == 24
+    assert "of 1,004 results" in page.locator(".dt-info").inner_text()
+    page.fill("#f-q", "model_7__seed87_ conflict")
+    assert names(page) == ["model_7__seed87_proposed"]
+    page.fill("#f-q", "")
+    page.get_by_role("link", name="Next").or_(page.get_by_role("button", name="Next")).click()
+    assert "25 to 48" in page.locator(".dt-info").inner_text()
+    page.goto(page.url.split("#")[0] + "#card=run-model_3__seed3_proposed")
+    page.locator("#run-model_3__seed3_proposed").wait_for()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(open_page: Any, page_file: Path, hostile_file: Path, scheme: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    for file in (page_file, hostile_file):
+        page = open_page(file, AGGREGATES, scheme=scheme)
+        page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+        found = axe.run(page).response["violations"]
+        assert [(v["id"], v["impact"], v["nodes"][0]["html"][:300], v["help"]) for v in found] == []
+
+
+def test_print_leaves_the_tools_out(open_page: Any, page_file: Path) -> None:
+    page = open_page(page_file, AGGREGATES)
+    page.emulate_media(media="print")
+    assert not page.locator(".g-filters").first.is_visible()
+    assert page.locator(CARDS).first.is_visible()
+    assert page.locator(".g-plots svg").first.is_visible()
+
+
+def test_korean_is_drawn_with_the_embedded_font(open_page: Any, hostile_file: Path) -> None:
+    page = open_page(hostile_file)
+    assert page.evaluate(
+        "document.fonts.ready.then(() => document.fonts.check('16px \"Evaltools Sans CJK\"', '제품风险'))"
+    )
+
+
+def test_the_theme_is_one_click_away(open_page: Any, page_file: Path) -> None:
+    page = open_page(page_file)
+    page.get_by_label("Switch between light and dark").click()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 29)"
