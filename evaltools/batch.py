@@ -226,11 +226,13 @@ def plan_reports(
     outcome, scored = _score(suite, runs, replace(settings, name=None) if together else settings, options)
     if not scored:
         return outcome, [], {}
+    from .study import save_systems
+
     s = get_suite(suite)
     shared = {**_plain(options), **settings.parameters()}
     if suite == "memfin":
         names = [one.name for one in scored]
-        name = settings.name or "_vs_".join(names)
+        name = save_systems(names, settings.out, settings.name).name if together else settings.name or names[0]
         parameters = {"traces": [one.path for one in scored], "name": settings.name, **shared}
         current = {"runs": [one.current for one in scored]}
         jobs = [ReportJob(safe_name(name), s.notebook, f"{s.title}: {name}", Path(), parameters, current)]

@@ -26,7 +26,8 @@ class Metric:
     count. `better` tells in which direction the metric improves ("none": it only describes).
     `proportion`: each unit of the denominator is one trial and the numerator its success, so that a
     Wilson interval is valid. `empty` is the value where the denominator sums to 0: None (not
-    measured) unless the source document names a number. `source` is the section or paper that
+    measured) unless the source document names a number. `bounds`: the least and greatest value that the
+    metric can take, at which intervals end (a proportion has 0 and 1). `source` is the section or paper that
     defines the metric; `title` what a reader calls it.
     """
 
@@ -39,6 +40,12 @@ class Metric:
     source: str
     proportion: bool = False
     empty: float | None = None
+    bounds: tuple[float, float] | None = None
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The bounds, (0, 1) for a proportion, or no bounds at all."""
+        return self.bounds or ((0.0, 1.0) if self.proportion else (-np.inf, np.inf))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from scipy.special import stdtrit
 
 from .bootstrap import MIN_UNITS, Resampling, estimate, score_interval, wilson
 from .crossed import Cells, Runs, cells, influence, negligible, sample_term, seed_mean, seed_term, spread
-from .metric import Compiled, Metric, MetricTable, compile_table
+from .metric import Compiled, Difference, Metric, MetricTable, compile_table
 
 CLAIM_ONE = "new samples, this system"
 CLAIM_BOTH = "new seeds and new samples"
@@ -83,13 +83,14 @@ def aggregate(runs: Runs, table: MetricTable, unit: str, resampling: Resampling)
             low, high, method = single[metric.name, int(np.flatnonzero(measured[:, m])[0])]
             claim = CLAIM_ONE
         elif n_seeds[m] > 1 and not is_count:
-            seeds_low, seeds_high = _clip(mean[m] - seeds_half[m], mean[m] + seeds_half[m], proportion)
+            seeds_low, seeds_high = _clip(metric, mean[m] - seeds_half[m], mean[m] + seeds_half[m])
             if proportion and n[m] > 0:
                 low, high, method = _proportion(
                     mean[m], variance[m] and error[m], critical[m], n[m], trials[m], resampling
                 )
             elif n[m] >= MIN_UNITS and variance[m] > 0:
-                low, high, method = mean[m] - half[m], mean[m] + half[m], "variance components"
+                low, high = _clip(metric, mean[m] - half[m], mean[m] + half[m])
+                method = "variance components"
         if method == "none":
             claim = ""
         if std[m] == 0:
@@ -188,5 +189,6 @@ def _ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.divide(a, b, out=np.full(np.shape(a), np.nan), where=b > 0)
 
 
-def _clip(low: float, high: float, proportion: bool) -> tuple[float, float]:
-    return (max(low, 0.0), min(high, 1.0)) if proportion else (low, high)
+def _clip(metric: Metric | Difference, low: float, high: float) -> tuple[float, float]:
+    least, most = metric.limits if isinstance(metric, Metric) else (-np.inf, np.inf)
+    return max(low, least), min(high, most)

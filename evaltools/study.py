@@ -212,6 +212,14 @@ def study_systems(results: Mapping[str, Result], *, name: str | None = None, bas
     return make_study({system: {"": r} for system, r in results.items()}, name=name, baseline=baseline)
 
 
+def save_systems(names: Sequence[str], out: Path, name: str | None = None) -> Study:
+    """Compare systems whose results stand under `out`, the first as baseline, and save what comes of it."""
+    started, clock = datetime.now(UTC), time.perf_counter()
+    study = study_systems({n: load(out / "results" / n) for n in names}, name=name, baseline=names[0])
+    save_study(study, out, started.isoformat(timespec="seconds"), round(time.perf_counter() - clock, 3))
+    return study
+
+
 def aggregated_csv(study: Study, condition: str) -> str:
     """The content of aggregated_mean_std.csv; with several conditions the column `condition` comes first."""
     frame = study.aggregates[condition][list(AGGREGATE_COLUMNS)]

@@ -35,6 +35,8 @@ F1, CORRECTION, CONFLICT, IMPLICIT, PROCESS, RISK, HALLUCINATION, COUNTS = (
     "Counts",
 )
 
+SHARE = (0.0, 1.0)
+
 UNIT_OF_KEY = {"refpol": "(ref, polarity)", "otepol": "(term, polarity)", "attrpol": "(attribute, polarity)"}
 
 
@@ -50,8 +52,26 @@ def _count(name: str, column: str, title: str, source: str, group: str = COUNTS)
 def _keyed(key: str) -> list[Metric | Difference]:
     of = UNIT_OF_KEY[key]
     return [
-        Metric(f"tuple_f1_s1_{key}", f"f1_s1_{key}", "has_gold", F1, "higher", f"F1 before review, {of}", "[F] 1, 8"),
-        Metric(f"tuple_f1_s2_{key}", f"f1_s2_{key}", "has_gold", F1, "higher", f"F1 after review, {of}", "[F] 1, 8"),
+        Metric(
+            f"tuple_f1_s1_{key}",
+            f"f1_s1_{key}",
+            "has_gold",
+            F1,
+            "higher",
+            f"F1 before review, {of}",
+            "[F] 1, 8",
+            bounds=SHARE,
+        ),
+        Metric(
+            f"tuple_f1_s2_{key}",
+            f"f1_s2_{key}",
+            "has_gold",
+            F1,
+            "higher",
+            f"F1 after review, {of}",
+            "[F] 1, 8",
+            bounds=SHARE,
+        ),
         Difference(
             f"delta_f1_{key}", f"tuple_f1_s2_{key}", f"tuple_f1_s1_{key}", F1, "higher", f"F1 gain, {of}", "[F] 1"
         ),
@@ -92,6 +112,7 @@ def _keyed(key: str) -> list[Metric | Difference]:
             "higher",
             f"Micro F1 after review, {of}",
             "[F] 8",
+            bounds=SHARE,
         ),
         *(
             _count(f"tuple_f1_s2_{key}_{c}", f"{c}_{key}", f"{c.upper()} after review, {of}", "[F] 8")
@@ -145,6 +166,7 @@ TABLE: tuple[Metric | Difference, ...] = (
             "higher",
             f"F1 on explicit gold, {UNIT_OF_KEY[key]}",
             "[M] 3.2, [F] 1",
+            bounds=SHARE,
         )
         for key in ("refpol", "otepol")
     ),
@@ -156,6 +178,7 @@ TABLE: tuple[Metric | Difference, ...] = (
         "higher",
         "F1 of explicit gold and explicit predictions, (term, polarity)",
         "[F] 1",
+        bounds=SHARE,
     ),
     Metric(
         "tuple_f1_s2_implicit_only",
@@ -165,6 +188,7 @@ TABLE: tuple[Metric | Difference, ...] = (
         "higher",
         "F1 of polarities on implicit gold",
         "[M] 3.2",
+        bounds=SHARE,
     ),
     _count("implicit_gold_sample_n", "has_implicit_gold", "Samples with implicit gold", "[M] 3.5", IMPLICIT),
     _count("implicit_invalid_sample_n", "implicit_invalid", "Invalid among them", "[M] 3.5", IMPLICIT),
@@ -187,6 +211,7 @@ TABLE: tuple[Metric | Difference, ...] = (
         "higher",
         "F1 after choosing one tuple an aspect",
         "[M] 3.2, 3.4",
+        bounds=SHARE,
     ),
     _share(
         "polarity_conflict_rate_raw",

@@ -6,6 +6,7 @@ invisible and bidirectional characters spelled out and long fields folded. Nothi
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,9 @@ from .text import anchor, marked, safe, visible
 
 WIDE = 60
 """Texts longer than this many characters get a wide column."""
+
+FIGURES = re.compile(r"[-+]?\d[-+\d.,±%\[\] ]{0,40}|N/A")
+"""Texts of numbers only ("0.52 ± 0.01", "+0.03 [-0.01, +0.07]"), which are not broken over lines."""
 
 TALL = 25
 """Tables of more rows than this scroll in a box of their own."""
@@ -91,6 +95,8 @@ def _cell(value: Any, form: Format | None, numeric: bool) -> Markup:
     text = plain(value, form)
     if isinstance(text, Markup):
         return Markup("<td>{}</td>").format(text)
+    if not numeric and FIGURES.fullmatch(text):
+        return Markup('<td class="et-num">{}</td>').format(text)
     if not numeric:
         return Markup("<td{}>{}</td>").format(Markup(' class="et-wide"') if len(text) > WIDE else "", safe(text))
     return Markup('<td class="et-num" data-sort="{}">{}</td>').format("" if is_null(value) else float(value), text)
