@@ -9,8 +9,10 @@ linear in its length. Source: specification D16; the words come from the rule fi
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import lru_cache
 
 from .dates import DATE, date_value, less_specific
@@ -21,12 +23,14 @@ from .numerals import (
     NATIVE,
     ONES,
     Number,
+    Value,
     english_value,
     hangul_value,
     read_number,
     tidy,
+    written,
 )
-from .phrases import Pattern, find_all
+from .phrases import Phrases, find_all, find_labelled
 from .rules import Compiled, Unit
 from .text import normalise
 
@@ -61,13 +65,17 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class _Quantity:
-    """A number with its unit, in places of the normalised text."""
+    """A number in the base of its unit, in places of the normalised text."""
 
     unit: Unit
-    value: float
+    value: Value
     start: int
     end: int
     support_only: bool = False
+
+
+def _quantity(unit: Unit, value: Value, start: int, end: int, support_only: bool = False) -> _Quantity:
+    return _Quantity(unit, value * Decimal(str(unit.factor)), start, end, support_only)
 
 
 class Extractor:
@@ -80,6 +88,16 @@ class Extractor:
         self.prefix_of: dict[str, Unit] = {p.lower(): u for u in units for p in u.before}
         self.won = next((u for u in units if u.kind == "amount"), None)
         self.percent = next((u for u in units if u.kind == "percent"), None)
+        # what a word means, with what it may not stand in, by number; and all phrases with those numbers
+        self.words: list[tuple[Entity, Phrases]] = []
+        self.labelled: list[tuple[str, re.Pattern[str], int]] = []
+        for e, phrases in rules.expressions:
+            self._add(
+                Entity(e.kind, e.base, written(Decimal(str(e.value))), "", 0, 0, e.support_only), phrases, ()
+            )
+        for c in rules.concepts:
+            self._add(Entity(c.kind, "", c.name, "", 0, 0), c.words, c.not_within)
+            self._add(Entity(c.kind, "", c.name, "", 0, 0, support_only=True), c.support, c.not_within)
         unit = _unit_pattern(units)
         hangul_unit = _unit_pattern(units, hangul_only=True)
         self.unit = re.compile(rf"여?(?:\s{{0,2}}|\s?\)\s?){unit}")
@@ -90,17 +108,22 @@ class Extractor:
         self.start = re.compile(
             rf"(?P<date>{DATE})"
             rf"|(?P<prefix>(?<![a-z])(?:{prefix})\s?(?=[0-9]))"
-            rf"|(?P<fraction>(?<![0-9])(?P<parts>[0-9]{{1,3}})\s?분의\s?(?P<of>[0-9]{{1,3}}))"
+            r"|(?P<fraction>(?<![0-9])(?P<parts>[0-9]{1,3})\s?분의\s?(?P<of>[0-9]{1,3})"
+            r"|(?<=의\s)(?P<of2>[0-9])/(?P<parts2>[1-9][0-9]?)(?![0-9/]))"
             r"|(?P<digit>[0-9])"
             rf"|(?<![가-힣0-9])(?:일금|금|약|총|최대|최고|각)?(?P<hangul>[{HANGUL}]{{1,24}}(?:\s[{HANGUL}]{{1,16}})?)"
             rf"|(?<![가-힣])(?P<native>{'|'.join(sorted(NATIVE, key=len, reverse=True))})\s?(?={hangul_unit})"
             rf"|(?<![a-z])(?P<english>{ENGLISH_NUMBER})(?![a-z])"
         )
 
+    def _add(self, entity: Entity, phrases: Phrases, not_within: Phrases) -> None:
+        self.labelled += [(anchor, regex, len(self.words)) for anchor, regex in phrases]
+        self.words.append((entity, not_within))
+
     def entities(self, raw: str) -> list[Entity]:
         """The entities of a text in order; equal ones each with their place."""
         text = normalise(raw, self.rules.fold)
-        found = [*self._figures(text.norm), *self._expressions(text.norm), *self._concepts(text.norm)]
+        found = [*self._figures(text.norm), *self._words(text.norm)]
         out = []
         for f in found:
             start, end = text.span(f.start, f.end)
@@ -123,9 +146,9 @@ class Extractor:
                         at = self._digit(t, start, None, found, bare) if t[start].isdigit() else start + 1
                 case "prefix":
                     at = self._digit(t, m.end(), m, found, bare)
-                case "fraction" if self.percent and int(m["parts"]):
-                    share = tidy(100 * int(m["of"]) / int(m["parts"]))
-                    found.append(_Quantity(self.percent, share, m.start(), m.end()))
+                case "fraction" if self.percent and int(m["parts"] or m["parts2"]):
+                    share = Decimal(100 * int(m["of"] or m["of2"])) / int(m["parts"] or m["parts2"])
+                    found.append(_quantity(self.percent, share, m.start(), m.end()))
                 case "digit":
                     at = self._digit(t, m.start(), None, found, bare)
                 case "hangul":
@@ -134,9 +157,15 @@ class Extractor:
                     at = self._named(t, m.start(), m.end("native"), NATIVE[m["native"]], self.unit, found)
                 case "english" if (number := english_value(m["english"])) is not None:
                     at = self._named(t, m.start(), m.end(), number, self.latin_unit, found)
-        for q in _merge(found, t):
-            value = str(tidy(q.value * q.unit.factor))
-            yield Entity(q.unit.kind, q.unit.base, value, "", q.start, q.end, q.support_only)
+        for q in _merge([self._and_a_half(q, t) for q in found], t):
+            yield Entity(q.unit.kind, q.unit.base, written(q.value), "", q.start, q.end, q.support_only)
+
+    def _and_a_half(self, q: _Quantity, t: str) -> _Quantity:
+        """1년 반: 18 months."""
+        m = _HALF.match(t, q.end) if q.unit.kind == "duration" else None
+        if m is None or not self.after_numeral.match(t, m.end()):
+            return q
+        return replace(q, value=q.value + Decimal(str(q.unit.factor)) / 2, end=m.end())
 
     def _digit(
         self,
@@ -166,9 +195,9 @@ class Extractor:
             bare.append((number, at))
             return end
         for value, place in _lend(bare, number, scale, start, t):
-            found.append(_Quantity(unit, value, *place))
+            found.append(_quantity(unit, value, *place))
         bare.clear()
-        found.append(_Quantity(unit, number.value * scale, start, end))
+        found.append(_quantity(unit, number.value * scale, start, end))
         return end
 
     def _hangul(self, t: str, m: re.Match[str], found: list[_Quantity]) -> int:
@@ -182,7 +211,7 @@ class Extractor:
             if unit is None or run[-1:] == " " or not self.after_numeral.match(t, unit.end()):
                 continue
             if _believable(run, unit["unit"]) and (value := hangul_value(run)) is not None:
-                found.append(_Quantity(self.unit_of[unit["unit"]], value, end - len(run), unit.end()))
+                found.append(_quantity(self.unit_of[unit["unit"]], value, end - len(run), unit.end()))
                 return unit.end()
         space = t.find(" ", start, stop)
         return space if space > 0 else stop
@@ -195,28 +224,25 @@ class Extractor:
         if m is None:
             return end
         unit = self.unit_of[m["unit"]]
-        found.append(_Quantity(unit, value, start, m.end(), support_only=value == 1 and unit.kind == "count"))
+        found.append(_quantity(unit, value, start, m.end(), support_only=value == 1 and unit.kind == "count"))
         return m.end()
 
-    def _expressions(self, t: str) -> Iterable[Entity]:
-        for word, patterns in self.rules.expressions:
-            for start, end in find_all(patterns, t):
-                yield Entity(word.kind, word.base, str(tidy(word.value)), "", start, end, word.support_only)
-
-    def _concepts(self, t: str) -> Iterable[Entity]:
-        for concept in self.rules.concepts:
-            for patterns, support_only in ((concept.words, False), (concept.support, True)):
-                for start, end in find_outside(patterns, concept.not_within, t):
-                    yield Entity(concept.kind, "", concept.name, "", start, end, support_only)
+    def _words(self, t: str) -> Iterable[Entity]:
+        """Fixed expressions, condition words and documents."""
+        for number, spans in find_labelled(self.labelled, t):
+            entity, not_within = self.words[number]
+            for start, end in outside(spans, not_within, t):
+                yield replace(entity, start=start, end=end)
 
 
-def find_outside(patterns: tuple[Pattern, ...], not_within: tuple[Pattern, ...], text: str) -> list[tuple[int, int]]:
-    """Where the patterns match, but for matches that touch a word of `not_within` (단서 in 진단서)."""
-    spans = find_all(patterns, text)
-    if not spans or not not_within:
+def outside(spans: list[tuple[int, int]], not_within: Phrases, text: str) -> list[tuple[int, int]]:
+    """The spans that do not touch a word of `not_within` (단서 in 진단서)."""
+    inside = find_all(not_within, text) if spans and not_within else []
+    if not inside:
         return spans
-    inside = find_all(not_within, text)
-    return [(s, e) for s, e in spans if not any(a < e and s < b for a, b in inside)]
+    ends = [b for _, b in inside]
+    after = [bisect_right(ends, s) for s, _ in spans]  # the first word that ends beyond the span's start
+    return [(s, e) for (s, e), i in zip(spans, after) if i == len(inside) or inside[i][0] >= e]
 
 
 _GROUPS = ("date", "prefix", "fraction", "digit", "hangul", "native", "english")
@@ -230,6 +256,7 @@ _AFTER_UNIT = (
     "|당|후|전|중|내"
 )
 _LIST = re.compile(r"\s?(?:~|-|/|·|,|내지|또는|혹은|에서|부터|및|to|and|or)\s?(?:최대|최고)?\s?")
+_HALF = re.compile(r"\s?반")
 _SCALES = re.compile("[십백천만억조]")
 _DIGIT_RUN = re.compile(r"[0-9][0-9,.]*")
 
@@ -248,7 +275,7 @@ def _another_follows(t: str, end: int) -> bool:
 
 def _lend(
     bare: list[tuple[Number, int]], number: Number, scale: int, start: int, t: str
-) -> Iterable[tuple[float, tuple[int, int]]]:
+) -> Iterable[tuple[Value, tuple[int, int]]]:
     """The bare figures right before a quantity, with its scale: 20~50만원, 3, 6, 12개월, 5-10%."""
     end = start
     for other, at in reversed(bare):
@@ -278,8 +305,7 @@ def _merge(found: list[_Quantity], t: str) -> list[_Quantity]:
             and last.end <= q.start
             and not t[last.end : q.start].strip()
         ):
-            total = last.value * last.unit.factor + q.value * q.unit.factor
-            out[-1] = replace(last, value=tidy(total / last.unit.factor), end=q.end)
+            out[-1] = replace(last, value=last.value + q.value, end=q.end)
         else:
             out.append(q)
     return out

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from decimal import Decimal
+
+Value = int | Decimal
+"""Exact: 2221.3005억 is 222130050000."""
 
 DIGITS = r"[0-9]++(?:,[0-9]{3}(?![0-9]))*+(?:\.[0-9]++)?+"
 SMALL = {"십": 10, "백": 100, "천": 1000}
@@ -35,10 +39,10 @@ ENGLISH_SCALE = {
 }  # fmt: skip
 
 _MAX_DIGITS = 15
-"""Longer runs of digits are no quantity: they would lose digits as a float, and cost time as an integer."""
+"""Longer runs of digits are no quantity, and would cost time as an integer."""
 
 _MAX_TOKENS = 14
-_TOKEN = re.compile(rf"(?P<space>\s?)(?:(?P<digits>{DIGITS})|(?P<scale>[십백천만억조]))")
+_TOKEN = re.compile(rf"(?P<space>\s?)(?:(?P<digits>{DIGITS})|여?(?P<scale>[십백천만억조]))")
 _CURRENCY = re.compile(r"\s?(?:원|won|krw|달러|불)")
 # a scale that stands apart from its figure (3,000 만 원) must not be the first syllable of a word (90 만기)
 _APART = re.compile(r"[십백천만억]?(?![가-힣])|[십백천만억]*\s?[원명건회달불]|\s?[0-9]")
@@ -52,27 +56,35 @@ class Number:
     they tell what a bare figure before it means, as in 2~3천만원. For a compound number `lead` is 0.
     """
 
-    value: float
+    value: Value
     end: int
-    lead: float
+    lead: Value
     small: int = 1
     big: int = 1
 
 
-def plain(digits: str) -> float | None:
+def plain(digits: str) -> Value | None:
     """The value of digits with commas and a point; None where they are too many to be a quantity."""
     if len(digits) > 30:
         return None
     digits = digits.replace(",", "")
     if len(digits) > _MAX_DIGITS + 1:
         return None
-    return float(digits) if "." in digits else int(digits)
+    return Decimal(digits) if "." in digits else int(digits)
 
 
-def tidy(value: float) -> float:
-    """A whole number as an int, any other rounded to 6 decimals: 1.1 x 10^8 is 110000000."""
+def tidy(value: Value) -> Value:
+    """A whole number as an int, any other rounded to 6 decimals without trailing zeros."""
+    if isinstance(value, int):
+        return value
     rounded = round(value, 6)
-    return int(rounded) if rounded == int(rounded) else rounded
+    return int(rounded) if rounded == int(rounded) else rounded.normalize()
+
+
+def written(value: Value) -> str:
+    """The value in figures: 1500000, 3.5."""
+    value = tidy(value)
+    return str(value) if isinstance(value, int) else f"{value:f}"
 
 
 def read_number(t: str, start: int) -> Number | None:
@@ -86,7 +98,9 @@ def read_number(t: str, start: int) -> Number | None:
     if first is None or value is None:
         return None
     lead, small, big = value, 1, 1
-    total, section, figure = 0.0, 0.0, value
+    total: Value = 0
+    section: Value = 0
+    figure: Value = value
     last_small, last_big = 10**4, 10**16
     best = Number(value, first.end(), value)
     at = first.end()
@@ -103,7 +117,7 @@ def read_number(t: str, start: int) -> Number | None:
                 break
             figure, waiting, compound, at = value, True, True, m.end()
             if _CURRENCY.match(t, at) and last_small > 1:
-                best = Number(tidy(total + section + figure), at, 0)
+                best = Number(tidy(total + section + figure), at, 0, small, big)
             continue
         c = m["scale"]
         if m["space"] and not _APART.match(t, m.end()) and not waiting:
@@ -113,19 +127,19 @@ def read_number(t: str, start: int) -> Number | None:
                 break
             compound = compound or bool(total) or bool(section)
             last_small = SMALL[c]
-            section, figure = section + (figure or 1) * last_small, 0.0
+            section, figure = section + (figure or 1) * last_small, 0
             small = last_small
         else:
             if BIG[c] >= last_big or (c == "조" and not _is_trillion(t, start, m.end())):
                 break
             compound = compound or bool(total)
-            total, section, figure = total + (section + figure or 1) * BIG[c], 0.0, 0.0
+            total, section, figure = total + (section + figure or 1) * BIG[c], 0, 0
             last_big, last_small = BIG[c], 10**4
             big = BIG[c]
         at, waiting = m.end(), False
         best = Number(tidy(total + section), at, 0 if compound else lead, small, big)
     if last_big == BIG["억"] and last_small == 1000 and best.end == at and not figure and not _CURRENCY.match(t, at):
-        return Number(tidy(total + section * BIG["만"]), at, 0)  # in speech, 1억 2천 is 120 million
+        return Number(tidy(total + section * BIG["만"]), at, 0, small, big)  # in speech, 1억 2천 is 120 million
     return best
 
 

@@ -7,8 +7,10 @@ A flex pattern is text with these signs:
     …        up to 12 characters of the same sentence
     #        a number
     *        the rest of a Latin word (exclu*: excluded, exclusion)
+    _        blanks of any number up to two or none, and no particle
     < >      at the ends: the word begins or ends here. A Latin word always does.
-Hangul may stand inside a longer word, as Korean compounds do (지급조건), unless < forbids it.
+A pattern that begins with n't finds it at the end of a word. Hangul may stand inside a longer word, as
+Korean compounds do (지급조건), unless < forbids it.
 A pattern of mode "substring" is plain text, found wherever it stands.
 
 Every pattern has a literal that must occur before its regular expression is tried, so that a text is
@@ -18,63 +20,83 @@ searched at the speed of `in`; and no repetition in it is unbounded, so that the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from functools import cache
+from typing import TypeVar
+
+T = TypeVar("T")
 
 _LATIN = re.compile(r"[a-z0-9]")
-_SIGN = re.compile(r"[ (|)…#*<>]")
-_SIGNS = {"…": r"[^.!?\n;]{0,12}?", "#": "[0-9][0-9,.]{0,15}", "*": "[a-z]{0,20}", "<": "(?<![0-9a-z가-힣])", ">": ""}
+_SIGN = re.compile(r"[ _(|)…#*<>]")
+_SIGNS = {
+    "…": r"[^.!?\n;]{0,12}?",
+    "#": "[0-9][0-9,.]{0,15}",
+    "*": "[a-z]{0,20}",
+    "_": r"\s{0,2}",
+    "<": "(?<![0-9a-z가-힣])",
+    ">": "",
+}
 
 
-@dataclass(frozen=True)
-class Pattern:
-    """A compiled phrase. One of `anchors` occurs in every text that it matches."""
-
-    source: str
-    regex: re.Pattern[str]
-    anchors: tuple[str, ...]
-
-    def find(self, text: str) -> Iterator[re.Match[str]]:
-        for anchor in self.anchors:
-            if anchor in text:
-                return self.regex.finditer(text)
-        return iter(())
+Phrases = tuple[tuple[str, re.Pattern[str]], ...]
+"""Compiled phrases: pairs (anchor, regex). A regex needs to be tried only on a text that its anchor occurs in;
+one with several anchors, of which a text must have any, stands there several times."""
 
 
-def find_all(patterns: Sequence[Pattern], text: str) -> list[tuple[int, int]]:
-    """Where any of the patterns matches: spans in order, those inside another one left out."""
-    spans = sorted({m.span() for p in patterns for m in p.find(text)}, key=lambda s: (s[0], -s[1]))
+def find_all(phrases: Phrases, text: str) -> list[tuple[int, int]]:
+    """Where any of the phrases matches: spans in order, those inside another one left out."""
+    return _spans({regex for anchor, regex in phrases if anchor in text}, text)
+
+
+def find_labelled(
+    labelled: Iterable[tuple[str, re.Pattern[str], T]], text: str
+) -> list[tuple[T, list[tuple[int, int]]]]:
+    """`find_all` for many sets of phrases at once: (label of the set, spans) for each set that matches."""
+    tried: dict[T, set[re.Pattern[str]]] = {}
+    for regex, label in [(regex, label) for anchor, regex, label in labelled if anchor in text]:
+        tried.setdefault(label, set()).add(regex)
+    return [(label, spans) for label, regexes in tried.items() if (spans := _spans(regexes, text))]
+
+
+def _spans(regexes: set[re.Pattern[str]], text: str) -> list[tuple[int, int]]:
     out: list[tuple[int, int]] = []
-    for span in spans:
+    for span in sorted({m.span() for r in regexes for m in r.finditer(text)}, key=lambda s: (s[0], -s[1])):
         if not out or span[1] > out[-1][1]:
             out.append(span)
     return out
 
 
-def search(patterns: Sequence[Pattern], text: str) -> re.Match[str] | None:
+def search(phrases: Phrases, text: str) -> re.Match[str] | None:
     """The match that begins first."""
-    return min((m for p in patterns if (m := next(p.find(text), None))), key=lambda m: m.start(), default=None)
+    tried = [regex for anchor, regex in phrases if anchor in text]
+    return min((m for regex in tried if (m := regex.search(text))), key=lambda m: m.start(), default=None)
 
 
-def compile_patterns(sources: Iterable[str], mode: str, particles: Sequence[str]) -> tuple[Pattern, ...]:
-    return tuple(compile_pattern(s, mode, tuple(particles)) for s in sources)
+def near_end(phrases: Phrases, reach: int) -> Phrases:
+    """The phrases, to match only where at most `reach` characters follow."""
+    end = rf"(?=[\s\S]{{0,{reach}}}\Z)"
+    return tuple((anchor, re.compile(f"(?:{regex.pattern}){end}")) for anchor, regex in phrases)
+
+
+def compile_phrases(sources: Iterable[str], mode: str, particles: Sequence[str]) -> Phrases:
+    """ValueError, naming the phrase, for one that is not well formed."""
+    return tuple(pair for s in sources for pair in _compile(s, mode, tuple(particles)))
 
 
 @cache
-def compile_pattern(source: str, mode: str, particles: tuple[str, ...]) -> Pattern:
-    """ValueError for a pattern that is empty, unbalanced, or has no literal that a text could be searched for."""
+def _compile(source: str, mode: str, particles: tuple[str, ...]) -> Phrases:
     source = source.lower()
     if not source.strip():
         raise ValueError("an empty phrase")
     if mode == "substring":
-        return Pattern(source, re.compile(re.escape(source)), (source,))
+        return ((source, re.compile(re.escape(source))),)
     regex, anchors, rest, _ = _sequence(source, 0, "|".join(sorted(particles, key=len, reverse=True)))
     if rest != len(source):
         raise ValueError(f"{source!r}: a ')' or '|' outside of a group")
     if not anchors:
         raise ValueError(f"{source!r}: needs a part that is always there (not only signs or optional groups)")
-    return Pattern(source, re.compile(regex), anchors)
+    compiled = re.compile(regex)
+    return tuple((anchor, compiled) for anchor in anchors)
 
 
 def _sequence(s: str, at: int, particles: str) -> tuple[str, tuple[str, ...], int, str]:
@@ -113,7 +135,7 @@ def _sequence(s: str, at: int, particles: str) -> tuple[str, tuple[str, ...], in
             end = m.start() if m else len(s)
             literal, before, after = s[at:end], s[at - 1 : at], s[end : end + 1]
             # a Latin word is found whole; a blank in the pattern may also be none in the text (follow up: followup)
-            if _is_latin(literal[0]) and not (before == " " and _is_latin(last)):
+            if _is_latin(literal[0]) and not literal.startswith("n't") and not (before == " " and _is_latin(last)):
                 out.append("(?<![0-9a-z])")
             out.append(re.escape(literal))
             if _is_latin(literal[-1]) and after != "*" and not (after == " " and _is_latin(s[end + 1 : end + 2])):

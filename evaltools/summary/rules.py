@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from ..errors import InputError, Problem, Problems, UsageError
 from ..jsonl import BOM, describe
 from ..manifest import policy_hash
-from .phrases import Pattern, compile_patterns
+from .phrases import Phrases, compile_phrases, near_end
 
 FOLDER = Path(__file__).parent / "rules"
 SCHEMA_VERSION = 1
@@ -184,8 +184,8 @@ class Compiled:
     """A rule set ready to search with. Equal to and hashed as its rules' identity in memory (one per rule set)."""
 
     def __init__(self, rules: Rules):
-        def patterns(sources: tuple[str, ...], mode: str = rules.match) -> tuple[Pattern, ...]:
-            return compile_patterns(sources, mode, rules.particles)
+        def patterns(sources: tuple[str, ...], mode: str = rules.match) -> Phrases:
+            return compile_phrases(sources, mode, rules.particles)
 
         self.rules = rules
         self.fold = rules.fold
@@ -216,7 +216,8 @@ class CompiledConcept:
 class CompiledLetOff:
     def __init__(self, source: LetOff, patterns: Any):
         self.reason, self.near = source.reason, source.near
-        self.before, self.after, self.unless = map(patterns, (source.before, source.after, source.unless))
+        self.after, self.unless = patterns(source.after), patterns(source.unless)
+        self.before = near_end(patterns(source.before), source.near)
 
 
 def rules_snapshot(rules: Rules) -> dict[str, Any]:

@@ -38,7 +38,7 @@ class Metadata(BaseModel):
 
     model_config = ConfigDict(extra="ignore", strict=True)
 
-    summary_tags: list[str | None] | str | None = None
+    summary_tags: list[str | int | float | None] | str | None = None
     summary_intent: str | None = None
 
 
@@ -57,7 +57,7 @@ class Case(BaseModel):
     contexts: Annotated[list[str | None], BeforeValidator(_texts)] = []
     ground_truth: str | None = None
     metadata: Metadata | None = None
-    summary_tags: list[str | None] | str | None = None
+    summary_tags: list[str | int | float | None] | str | None = None
     summary_intent: str | None = None
 
     @model_validator(mode="after")
@@ -82,16 +82,16 @@ class Case(BaseModel):
         return [c for c in self.contexts if c is not None]
 
 
-def split_tags(given: list[str | None] | str | None) -> list[str]:
-    """Tags in normal form.
+def split_tags(given: list[str | int | float | None] | str | None) -> list[str]:
+    """Tags in normal form; a number among them is kept as its text, and so is reported as unknown.
 
     >>> split_tags(" Waiting-Period | limit,limit, "), split_tags('["exclusion", null]')
     (['waiting_period', 'limit'], ['exclusion'])
     """
     if isinstance(given, str):
         array = _json_list(given)
-        given = list(given.replace("|", ",").split(",")) if array is None else array
-    tags = [normal_tag(t) for t in given or [] if t is not None]
+        given = [*given.replace("|", ",").split(",")] if array is None else [*array]
+    tags = [normal_tag(str(t)) for t in given or [] if t is not None]
     return list(dict.fromkeys(t for t in tags if t))
 
 

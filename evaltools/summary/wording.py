@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from .entities import find_outside
-from .phrases import Pattern, find_all, search
+from .entities import outside
+from .phrases import Phrases, find_all, search
 from .rules import Compiled, CompiledLetOff, CompiledSet
 from .text import Text
 
@@ -36,7 +36,7 @@ class Match:
 def matches(found: CompiledSet, text: Text, raw: str, rules: Compiled) -> list[Match]:
     """The matches of a phrase set in order, those that are let off among them."""
     out = []
-    for start, end in find_outside(found.phrases, found.not_within, text.norm):
+    for start, end in outside(find_all(found.phrases, text.norm), found.not_within, text.norm):
         a, b = text.span(start, end)
         reason, by = _let_off(found.let_off, text.norm, start, end, rules) or (None, None)
         out.append(Match(raw[a:b], a, b, reason, by))
@@ -77,14 +77,9 @@ def _after(rule: CompiledLetOff, clause: str, limit: int) -> str | None:
 
 
 def _before(rule: CompiledLetOff, clause: str) -> str | None:
-    spans = find_all(rule.before, clause)
-    if not spans:
-        return None
-    start, end = max(spans, key=lambda s: s[1])
-    if len(clause) - end > rule.near or _any(rule.unless, clause[start:]):
-        return None
-    return clause[start:end]
+    m = search(rule.before, clause)
+    return None if m is None or _any(rule.unless, clause[m.start() :]) else m[0]
 
 
-def _any(patterns: tuple[Pattern, ...], text: str) -> bool:
+def _any(patterns: Phrases, text: str) -> bool:
     return search(patterns, text) is not None
