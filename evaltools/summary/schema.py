@@ -6,7 +6,6 @@ Source: seed insurance_summary_prd section 4; specification section 3 (tags).
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import date, datetime
@@ -14,9 +13,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import from_json
 
 from ..errors import Problems
-from ..jsonl import BOM, describe, read_jsonl, require_file
+from ..jsonl import describe, read_json, read_jsonl, require_file
 from .rules import normal_tag
 
 CELL_LIMIT = 32_767
@@ -100,7 +100,7 @@ def _json_list(text: str) -> list[str | None] | None:
     if not text.lstrip().startswith("["):
         return None
     try:
-        value = json.loads(text)
+        value = from_json(text)
     except ValueError:
         return None
     ok = isinstance(value, list) and all(v is None or isinstance(v, str) for v in value)
@@ -136,12 +136,7 @@ def _read_jsonl(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
 
 def _read_json(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
     where = {"file": str(path)}
-    try:
-        content = json.loads(path.read_bytes().removeprefix(BOM))
-    except UnicodeDecodeError as e:
-        raise problems.fatal("not-utf8", f"byte {e.start} is not UTF-8", **where) from None
-    except json.JSONDecodeError as e:
-        raise problems.fatal("bad-json", f"{e.msg} (column {e.colno})", line=e.lineno, **where) from None
+    content = read_json(path, problems)
     cases = content.get("test_cases") if isinstance(content, dict) else content
     if not isinstance(cases, list):
         raise problems.fatal(
@@ -235,7 +230,7 @@ def _read_table(
                 record["contexts"] = [record["contexts"]] if texts is None else texts
             if "metadata" in record:
                 with suppress(ValueError):  # what is no JSON stays a text, which the model reports
-                    record["metadata"] = json.loads(record["metadata"])
+                    record["metadata"] = from_json(record["metadata"])
             yield line, record
 
     return _validate(records(), path, problems)
