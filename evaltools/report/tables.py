@@ -25,6 +25,9 @@ from .text import anchor, marked, safe, visible
 WIDE = 60
 """Texts longer than this many characters get a wide column."""
 
+WORD = 36
+"""Words up to this long are not broken."""
+
 FIGURES = re.compile(r"[-+]?\d[-+\d.,±%\[\] ]{0,40}|N/A")
 """Texts of numbers only ("0.52 ± 0.01", "+0.03 [-0.01, +0.07]"), which are not broken over lines."""
 
@@ -98,8 +101,17 @@ def _cell(value: Any, form: Format | None, numeric: bool) -> Markup:
     if not numeric and FIGURES.fullmatch(text):
         return Markup('<td class="et-num">{}</td>').format(text)
     if not numeric:
-        return Markup("<td{}>{}</td>").format(Markup(' class="et-wide"') if len(text) > WIDE else "", safe(text))
+        return Markup("<td{}>{}</td>").format(_text_class(text), safe(text))
     return Markup('<td class="et-num" data-sort="{}">{}</td>').format("" if is_null(value) else float(value), text)
+
+
+def _text_class(text: str) -> Markup:
+    """How a text cell may be broken: an identifier not at all, words between words, a longer run anywhere."""
+    longest = max(map(len, text.split()), default=0)
+    if longest == len(text) <= WORD and text.isascii():
+        return Markup(' class="et-id"')
+    kinds = [*(["et-wide"] if len(text) > WIDE else []), *(["et-words"] if longest <= WORD else [])]
+    return Markup(' class="{}"').format(" ".join(kinds)) if kinds else Markup("")
 
 
 def _table_html(head: Markup, body: Sequence[Markup], caption: str | None, total: int, sortable: bool) -> str:

@@ -132,7 +132,7 @@ def test_table_sorts_by_number_and_prints_null() -> None:
     assert '<td class="et-num" data-sort="0.12345">0.12</td>' in html
     assert '<td class="et-num" data-sort="">N/A</td>' in html
     assert '<td class="et-num" data-sort="12345.0">12,345</td>' in html
-    assert "<td><bdi>yes</bdi></td>" in html and "<td><bdi></bdi></td>" in html
+    assert '<td class="et-id"><bdi>yes</bdi></td>' in html and "<bdi></bdi></td>" in html
     assert '<th class="et-num">F1</th>' in html and 'class="et-table sortable n-last"' in html
 
 
