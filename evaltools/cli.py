@@ -54,7 +54,9 @@ _SUMMARY = (
     click.option("--judge-model", default="", help="Model of the judge."),
     click.option("--judge-base-url", help="An OpenAI-compatible endpoint."),
     click.option("--judge-mode", default="override", show_default=True, type=click.Choice(["override", "blend"])),
-    click.option("--judge-max-calls", type=click.IntRange(0), help="Calls to the judge at the most."),
+    click.option("--judge-confidence", default=0.8, show_default=True, type=click.FloatRange(0, 1)),
+    click.option("--judge-max-calls", type=click.IntRange(0), help="Questions sent to the judge at the most."),
+    click.option("--judge-cache", help="Folder of the judge's replies (default: OUT/judge-cache)."),
 )
 _OPTIONS_OF = {"cr": _CR, "memfin": _MEMFIN, "summary": _SUMMARY}
 _WHAT = {"cr": "RUN", "memfin": "TRACE", "summary": "CASES"}
@@ -74,6 +76,8 @@ def _split_options(suite: str, given: dict[str, Any]) -> tuple[dict[str, Any], d
     from .suite import get_suite
 
     names = set(get_suite(suite).options.model_fields)
+    if given.get("judge") == "hybrid" and given.get("judge_cache") is None:
+        given = {**given, "judge_cache": str(given["out"] / "judge-cache")}
     return {k: v for k, v in given.items() if k in names}, {k: v for k, v in given.items() if k not in names}
 
 
