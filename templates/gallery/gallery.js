@@ -20,7 +20,8 @@
     element.append(...children.flat().filter((c) => c !== null && c !== undefined));
     return element;
   };
-  const bdi = (text) => el("bdi", {}, text);
+  // a name may break after its underscores, dashes and slashes
+  const bdi = (text) => el("bdi", {}, ...text.split(/(?<=[_\-/.])(?=\w)/).flatMap((part, i) => (i ? [el("wbr"), part] : [part])));
   const chip = (text, kind = "") => el("span", { class: `et-chip ${kind}` }, bdi(text));
 
   const show = (value) =>
@@ -28,7 +29,8 @@
       : Number.isInteger(value) && Math.abs(value) > 1 ? String(value) : value.toFixed(3).replace("-", "−");
   const interval = (low, high) => (low === null || high === null ? "" : `[${show(low)}, ${show(high)}]`);
   const percent = (level) => `${Math.round(level * 1000) / 10}%`;
-  const date = (started) => started.slice(0, 16).replace("T", " ");
+  const date = (started) =>
+    `${started.slice(0, 16).replace("T", " ")} ${started.slice(19).replace(/^(\+00:00|Z)$/, "UTC")}`.trim();
   const titleOf = (suite, metric) => data.suites[suite].titles[metric] || metric;
   const titleOn = (card, metric) => card.titles[metric] || titleOf(card.suite, metric);
   const anyTitle = (metric) => {
@@ -197,7 +199,7 @@
   };
 
   const size = (card) =>
-    card.kind === "aggregate" ? `${card.n} ${card.n === 1 ? "run" : "runs"}` : `n = ${card.n.toLocaleString("en")} (${card.unit})`;
+    card.kind === "aggregate" ? `mean of ${card.n} ${card.n === 1 ? "run" : "runs"}` : `n = ${card.n.toLocaleString("en")} (${card.unit})`;
   // a link within the page that sets some of the state and moves the focus
   const jump = (label, part, change, target) => {
     const link = el("a", { href: `#${new URLSearchParams(change)}` }, label);
@@ -242,11 +244,11 @@
       numbers(card),
       verdictLine(card),
       warnings.length ? el("details", { class: "g-notes" },
-        el("summary", {}, `${warnings.length} ${warnings.length === 1 ? "note" : "notes"} on the input`),
+        el("summary", {}, `${warnings.length} ${warnings.length === 1 ? "note" : "notes"}`),
         el("ul", {}, warnings.map((w) => el("li", {}, bdi(w))))) : null,
       el("p", { class: "g-links" }, card.links.flatMap(([label, href]) => [el("a", { href }, label), " "]),
         cases.has(card.id) ? [jump("Cases", "cases", { crun: card.id }, "cases-title"), " "] : null,
-        el("a", { href: `#card=${encodeURIComponent(card.id)}`, "aria-label": `Link to the card of ${card.name}` }, "#")));
+        el("a", { href: `#card=${encodeURIComponent(card.id)}`, "aria-label": `Link to ${card.name}` }, "Link")));
   };
 
   const texts = new Map(data.cards.map((c) => [c,
@@ -336,10 +338,16 @@
     const table = el("table", { class: "et-table g-compare" }, el("caption", { class: "et-hidden" }, `Comparison: ${data.suites[suite].title}`), el("thead", {}, head));
     target.append(el("h3", {}, data.suites[suite].title),
       el("div", { class: "et-box", tabindex: "0", role: "region", "aria-label": `Comparison table: ${data.suites[suite].title}` }, table));
+    // the paired verdict of two aggregates stands here if both are on the page and one is the other's baseline
+    const paired = (card, metric) => {
+      const [, verdict, baseline] = card.verdicts.find((v) => v[0] === metric) || [];
+      const other = cards.find((c) => c !== card && c.kind === "aggregate" && c.condition === baseline);
+      return other ? chip(`${verdict} against ${other.letter}`, KIND[verdict]) : null;
+    };
     const cell = (card, metric) => {
       const [, value, low, high, n] = row(card, metric);
       return el("span", {}, el("strong", {}, show(value)), el("span", { class: "et-sub" }, interval(low, high) || (value === null ? "" : "no interval")),
-        n === null ? null : el("span", { class: "et-sub" }, card.kind === "aggregate" ? `${show(n)} seeds` : `n = ${show(n)}`));
+        n === null ? null : el("span", { class: "et-sub" }, card.kind === "aggregate" ? `${show(n)} seeds` : `n = ${show(n)}`), paired(card, metric));
     };
     new DataTable(table, {
       data: metrics.map((metric, i) => ({ i })),
@@ -378,13 +386,13 @@
         remove.addEventListener("click", () => setPick(card.id, false));
         const swatch = el("span", { class: "g-letter" }, card.letter);
         swatch.style.borderColor = card.colour;
-        return el("li", {}, swatch, " ", bdi(card.name), ` · ${size(card)} `, remove);
+        return el("li", {}, swatch, el("span", {}, bdi(card.name), ` · ${size(card)}`), remove);
       })), clear);
     if (all.length > cards.length) target.append(el("p", { class: "et-notice et-warning" }, `The first ${COMPARED} of ${all.length} selected results are shown.`));
     distinct(cards.map((c) => c.suite)).forEach((suite) => compareSuite(suite, cards.filter((c) => c.suite === suite), target));
     target.append(el("p", { class: "et-muted g-claim" },
       `Each interval is the result's own (${distinct(cards.map((c) => percent(c.level))).join(", ")}). `
-      + "Overlapping intervals do not show that two results are equal: results on the same samples are compared in pairs by “evaltools compare A B”."));
+      + "Overlapping intervals do not show that two results are equal; “evaltools compare A B” compares results on the same samples in pairs."));
   };
 
   // --- cases of summary runs
@@ -575,6 +583,7 @@
     event.preventDefault();
     go(link.getAttribute("href").slice(1));
   }));
+  addEventListener("beforeprint", () => document.querySelectorAll(".g-more").forEach((more) => { more.open = true; }));
   addEventListener("hashchange", () => { if (location.hash.includes("=") || !location.hash) follow(); });
   follow();
 })();

@@ -10,13 +10,13 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evaltools
 from evaltools.cr.metrics import SUITE as CR
 from evaltools.report import cases
-from evaltools.report.gallery import build, collect, script_json
+from evaltools.report.gallery import build, collect, render, script_json
 
 from .gallery_results import (
     FALSE,
@@ -147,6 +147,32 @@ def swap(path: Path, old: str, new: str) -> None:
     text = path.read_text(encoding="utf-8")
     assert old in text
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
+    lambda v: st.lists(v, max_size=2) | st.dictionaries(st.sampled_from(["unit", "suite", "code"]), v, max_size=2),
+    max_leaves=3,
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.sampled_from(["cases", "with_memory_aggregated", "with_memory__seed1_proposed"]),
+    st.sampled_from(["suite", "kind", "options", "problems", "notes", "runs", "report", "condition", "started"]),
+    VALUES,
+)
+def test_whatever_stands_in_a_manifest_the_others_are_shown(results: Path, name: str, key: str, value: Any) -> None:
+    manifest = results / "results" / name / "manifest.json"
+    before = manifest.read_bytes()
+    try:
+        edit(manifest, key, value)
+        found = collect(results)
+        render(found)
+    finally:
+        manifest.write_bytes(before)
+    assert len(found["cards"]) + found["incompleteTotal"] == 9
+    assert len(found["cards"]) >= 8
 
 
 def edit(path: Path, key: str, value: Any) -> None:

@@ -180,6 +180,7 @@ def test_comparison_of_ticked_cards_and_its_link(open_page: Any, page_file: Path
     plots = section.locator(".g-plots svg")
     assert plots.count() == first.locator("tbody tr").count() + 5
     assert "A 0." in plots.first.get_attribute("aria-label")
+    assert "against A" in row.locator("td").nth(2).inner_text()
     address = page.evaluate("location.hash")
     assert address.count("compare=") == 3
     again = open_page(page_file, address)
