@@ -43,6 +43,7 @@ _MAX_DIGITS = 15
 
 _MAX_TOKENS = 14
 _TOKEN = re.compile(rf"(?P<space>\s?)(?:(?P<digits>{DIGITS})|여?(?P<scale>[십백천만억조]))")
+_NOTHING = re.compile(r"(?![0-9a-z가-힣,.])|[.,](?![0-9])")
 _CURRENCY = re.compile(r"\s?(?:원|won|krw|달러|불)")
 # a scale that stands apart from its figure (3,000 만 원) must not be the first syllable of a word (90 만기)
 _APART = re.compile(r"[십백천만억]?(?![가-힣])|[십백천만억]*\s?[원명건회달불]|\s?[0-9]")
@@ -115,6 +116,8 @@ def read_number(t: str, start: int) -> Number | None:
             value = plain(m["digits"])
             if waiting or figure or value is None:
                 break
+            if last_big == BIG["억"] and not m["space"] and 1000 <= value < 10**4 and _NOTHING.match(t, m.end()):
+                return Number(tidy(total + value * BIG["만"]), m.end(), 0, small, big)  # 1억5000, in short
             figure, waiting, compound, at = value, True, True, m.end()
             if _CURRENCY.match(t, at) and last_small > 1:
                 best = Number(tidy(total + section + figure), at, 0, small, big)
