@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,6 +12,9 @@ import click
 
 from . import __version__
 from .errors import InputError, UsageError
+
+# work is spread by --jobs: threads of the linear algebra library would only get in each other's way
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 GATE_NOT_MET, WRONG_USAGE, BAD_INPUT, REPORT_FAILED = 1, 2, 3, 4
 

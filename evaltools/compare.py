@@ -389,13 +389,16 @@ def _notes(
     paired: Paired, sides: list[Cells], unpaired: dict[str, int], frame: pd.DataFrame, names: tuple[str, str]
 ) -> list[str]:
     notes = []
+    seeded = any(seed for side in sides for seed in side.seeds)
     if not paired.baseline.units:
         notes.append("No sample occurs on both sides: nothing can be compared.")
     for side, name, whole in (("baseline", names[0], sides[0]), ("candidate", names[1], sides[1])):
         if left := unpaired[f"cells_{side}"]:
+            cells_ = "(sample, seed) cells" if seeded else "units"
+            whole_ = f" ({unpaired[f'units_{side}']} whole samples, {unpaired[f'seeds_{side}']} whole seeds)"
             notes.append(
-                f"{name}: {left} of {int(whole.present.sum())} (sample, seed) cells have no counterpart and take no "
-                f"part ({unpaired[f'units_{side}']} whole samples, {unpaired[f'seeds_{side}']} whole seeds)."
+                f"{name}: {left} of {int(whole.present.sum())} {cells_} have no counterpart and take no part"
+                f"{whole_ if seeded else ''}."
             )
     if not paired.by_seed:
         labels = ["/".join(map(str, s.seeds)) for s in sides]
@@ -404,7 +407,7 @@ def _notes(
             "averaged over its own seeds."
         )
     n_seeds = min(len(paired.baseline.seeds), len(paired.candidate.seeds))
-    if n_seeds == 1:
+    if n_seeds == 1 and seeded:
         notes.append("One seed on a side: the comparison speaks for new samples, not for other seeds.")
     if n_seeds == 2:
         notes.append(TWO_SEEDS)

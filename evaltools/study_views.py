@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import pandas as pd
 
 from .compare import POWER, power_statement, unit_changes
+from .coverage import coverage_note, kind
+from .metric import Metric
 from .study import Study, agreement, seed_table
 
 
@@ -109,6 +111,18 @@ def variance_shares(study: Study, names: Sequence[str] | None = None) -> pd.Data
         )
     out = pd.concat(frames, ignore_index=True)
     return out[["condition", "metric", "var_share_seed", "var_share_sample", "var_share_residual", "df"]]
+
+
+def coverage(study: Study) -> pd.DataFrame:
+    """What simulation says of the headline intervals over seeds where it is not 95%: note, metrics (joined)."""
+    proportion = {m.name: isinstance(m, Metric) and m.proportion for m in study.table}
+    rows = [
+        (coverage_note(kind(proportion[e["name"]], e["value"], int(e["n_seeds"])), int(e["n_units"])), e["title"])
+        for e in estimates(study).to_dict("records")
+        if e["n_seeds"] > 1 and not pd.isna(e["ci_low"])
+    ]
+    found = pd.DataFrame([r for r in rows if r[0]], columns=["note", "title"]).drop_duplicates()
+    return found.groupby("note", sort=False)["title"].agg("; ".join).rename("metrics").reset_index()
 
 
 def changes(study: Study, candidate: str, metric: str) -> pd.DataFrame:

@@ -83,6 +83,14 @@ def _signed(value: float, low: float, high: float) -> str:
     return f"{value:+.3f}" + ("" if pd.isna(low) else f" [{low:+.3f}, {high:+.3f}]")
 
 
+def coverage(found: pd.DataFrame) -> HtmlTable:
+    """Where the intervals of a page are known to cover more or less than they claim, at about this n."""
+    if found.empty:
+        return notice("Headline intervals of this size covered 93.5 to 96.5% in simulation (docs/statistics.md).")
+    lines = [f"{note} Here: {metrics}." for note, metrics in found[["note", "metrics"]].itertuples(index=False)]
+    return notice("\n".join(lines))
+
+
 def if_installed(make: Callable[[], pd.DataFrame], **how: Any) -> HtmlTable:
     """The table of a frame that needs an extra, or a line that says which to install."""
     try:
