@@ -9,9 +9,9 @@ False and the reason in its evidence. Source: seed insurance_summary_prd section
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import pandas as pd
@@ -192,27 +192,41 @@ def _needs_followup(blank: bool, known: Sequence[str], unknown: Sequence[str], f
 def score_cases(
     cases: Sequence[tuple[int, Case]], rules: Rules, problems: Problems, workers: Workers, file: str = ""
 ) -> tuple[pd.DataFrame, list[Scored]]:
-    """The units frame by rule alone, a row a case in the order given, and the verdicts behind it."""
-    chunks = [cases[i : i + CHUNK] for i in range(0, len(cases), CHUNK)]
-    source = rules.model_dump_json()
-    parts = workers.map(partial(_score_chunk, rules=source), chunks)
-    scored = [s for part in parts for s in part]
+    """The units frame by rule alone, a row a case in the order given, and the verdicts behind it.
+
+    The verdicts come without their evidence, which stands in the frame as JSON.
+    """
+    chunks = [cases[i : i + CHUNK] for i in range(0, len(cases), CHUNK)] or [[]]
+    parts = workers.map(partial(_score_chunk, rules=rules.model_dump_json()), chunks)
+    scored = [s for _, part in parts for s in part]
+    hint = cache(partial(_hint, rules.known_tags))
     for (place, case), s in zip(cases, scored):
         for tag in s.unknown_tags:
-            near = get_close_matches(tag, rules.known_tags, 1)
-            hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(rules.known_tags)}"
-            message = f"unknown tag {tag!r}, left out of what is expected{hint}"
+            message = f"unknown tag {tag!r}, left out of what is expected; {hint(tag)}"
             problems.warn("unknown-tag", message, file=file, line=place, field="summary_tags", id=case.id)
-    rows = [_row(case, s, rules) for (_, case), s in zip(cases, scored)]
-    return pd.DataFrame(rows, columns=list(_row(_EMPTY, _score_chunk([(0, _EMPTY)], source)[0], rules))), scored
+    columns = {name: [v for part, _ in parts for v in part[name]] for name in parts[0][0]}
+    return pd.DataFrame(columns), scored
+
+
+def _hint(known: Sequence[str], tag: str) -> str:
+    near = get_close_matches(tag, known, 1)
+    return f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+
+
+def _score_chunk(chunk: Sequence[tuple[int, Case]], rules: str) -> tuple[dict[str, list[Any]], list[Scored]]:
+    """Columns of the frame, and the verdicts without evidence."""
+    compiled = compile_rules(_rules(rules))
+    columns: dict[str, list[Any]] = {name: [] for name in _row(_EMPTY, score_case(None, [], [], compiled))}
+    out = []
+    for _, case in chunk:
+        scored = score_case(case.answer, case.texts, case.tags, compiled)
+        for name, value in _row(case, scored).items():
+            columns[name].append(value)
+        out.append(replace(scored, verdicts={m: replace(v, evidence={}) for m, v in scored.verdicts.items()}))
+    return columns, out
 
 
 _EMPTY = Case(id="0")
-
-
-def _score_chunk(chunk: Sequence[tuple[int, Case]], rules: str) -> list[Scored]:
-    compiled = compile_rules(_rules(rules))
-    return [score_case(case.answer, case.texts, case.tags, compiled) for _, case in chunk]
 
 
 @lru_cache(maxsize=4)
@@ -220,7 +234,7 @@ def _rules(source: str) -> Rules:
     return Rules.model_validate_json(source)
 
 
-def _row(case: Case, scored: Scored, rules: Rules) -> dict[str, Any]:
+def _row(case: Case, scored: Scored) -> dict[str, Any]:
     row: dict[str, Any] = {
         "case_id": case.id,
         "question": case.question,

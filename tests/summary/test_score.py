@@ -79,7 +79,7 @@ def test_an_unknown_tag_is_reported_and_expected_of_nobody() -> None:
     case = Case(id="a", answer="면책", metadata={"summary_tags": ["exclusion", "exclusoin"]})  # type: ignore[arg-type]
     units, scored = score_cases([(7, case)], RULES, problems, Workers(), "f.jsonl")
     assert scored[0].verdicts["summary_risk_coverage"].score == 1.0
-    assert scored[0].verdicts["summary_risk_coverage"].evidence["unknown_tags"] == ["exclusoin"]
+    assert json.loads(units.loc[0, "summary_risk_coverage_evidence"])["unknown_tags"] == ["exclusoin"]
     assert json.loads(units.loc[0, "unknown_tags"]) == ["exclusoin"]
     assert [(p.code, p.line, p.id) for p in problems.warnings] == [("unknown-tag", 7, "a")]
     assert "did you mean exclusion?" in problems.warnings[0].message
