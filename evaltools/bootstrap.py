@@ -113,10 +113,12 @@ def bounds(
         jackknife = jackknife[~np.isnan(jackknife)]
         deviation = jackknife.mean() - jackknife
         spread = np.sum(deviation**2)
-        if np.isfinite(z0) and spread > 0:
+        with np.errstate(all="ignore"):
             a = np.sum(deviation**3) / (6 * spread**1.5)
             z = z0 + ndtri(levels)
-            levels = ndtr(z0 + z / (1 - a * z))
+            corrected = ndtr(z0 + z / (1 - a * z))
+        if np.isfinite(z0) and spread > 0 and np.isfinite(corrected).all():
+            levels = corrected
         else:
             method = "percentile"
     low, high = np.quantile(replicates, levels)

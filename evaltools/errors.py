@@ -34,7 +34,9 @@ class Problem:
     def __str__(self) -> str:
         place = self.file + (f":{self.line}" if self.line is not None else "")
         parts = [p for p in (place, self.id, self.field) if p]
-        return f"{self.severity}: {': '.join([*parts, self.message])} [{self.code}]"
+        text = f"{self.severity}: {': '.join([*parts, self.message])} [{self.code}]"
+        # one line, whatever the data hold: no control character reaches a terminal, no lone surrogate a file
+        return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 class InputError(Exception):
@@ -50,6 +52,10 @@ class InputError(Exception):
 
 class UsageError(Exception):
     """A command or a call that makes no sense (names that clash, an unknown metric); exit status 2."""
+
+
+class WorkFailed(Exception):
+    """Work that could not be done, though nothing was wrong with its input (a process was killed); exit status 4."""
 
 
 @dataclass

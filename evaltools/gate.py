@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from .errors import InputError, Problem, UsageError
+from .errors import Problems, UsageError
+from .jsonl import read_json
 
 
 @dataclass(frozen=True)
@@ -61,24 +61,31 @@ def check_gate(path: Path, bounds: Sequence[Bound], use: str) -> list[Verdict]:
 
 
 def read_numbers(path: Path, use: str) -> dict[str, float | None]:
-    def bad(message: str) -> InputError:
-        return InputError([Problem("error", "bad-metrics", message, file=str(path))])
-
-    try:
-        content: Any = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as e:
-        raise bad(f"cannot be read: {e.strerror}") from e
-    except ValueError as e:
-        raise bad(f"is not JSON: {e}") from e
+    """`use` (value, ci_low, ci_high) of every metric of a metrics.json; null is not measured."""
+    problems = Problems()
+    where = {"file": str(path)}
+    content = read_json(path, problems)
     rows = content.get("metrics") if isinstance(content, dict) else None
-    if not isinstance(rows, list) or not all(isinstance(r, dict) and "name" in r for r in rows):
-        raise bad("expected a metrics.json with a list `metrics` of objects with a `name`")
+    if not isinstance(rows, list) or not all(isinstance(r, dict) and isinstance(r.get("name"), str) for r in rows):
+        message = "expected a metrics.json with a list `metrics` of objects with a `name`"
+        raise problems.fatal("bad-metrics", message, field="metrics", **where)
     numbers: dict[str, float | None] = {}
-    for row in rows:
-        value = row.get(use)
-        if value is not None and (
-            isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value)
-        ):
-            raise bad(f"{use} of {row['name']} is {value!r}; expected a finite number or null")
-        numbers[row["name"]] = value
+    for i, row in enumerate(rows):
+        name, value = row["name"], row.get(use)
+        place = {**where, "field": f"metrics.{i}", "id": name}
+        if name in numbers:
+            raise problems.fatal("bad-metrics", "a second metric of this name", **place)
+        numbers[name] = None if value is None else _finite(value)
+        if value is not None and numbers[name] is None:
+            message = f"{use} is {str(value)[:80]!r}; expected a finite number or null"
+            raise problems.fatal("bad-metrics", message, **place)
     return numbers
+
+
+def _finite(value: Any) -> float | None:
+    """The value as a float, or None where it is no finite number."""
+    try:
+        number = math.nan if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None

@@ -7,14 +7,16 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import from_json
 
-from .errors import Problems
+from .errors import InputError, Problems
 
 BOM = b"\xef\xbb\xbf"
 
@@ -33,7 +35,7 @@ def describe(error: ValidationError) -> list[tuple[str, str, str]]:
         if e["type"] == "model_type":
             code = "not-an-object"
         got = "" if code != "bad-field" or e["type"] == "missing" else f", got {_short(e['input'])}"
-        out.append((code, ".".join(map(str, e["loc"])), e["msg"] + got))
+        out.append((code, ".".join(str(part) or '""' for part in e["loc"]), e["msg"] + got))
     return out
 
 
@@ -50,6 +52,13 @@ def require_file(path: Path, problems: Problems) -> None:
         raise problems.fatal("empty-file", "the file is empty; expected one JSON object a line", file=str(path))
 
 
+@dataclass
+class Progress:
+    """How many lines a reader has passed, good or bad."""
+
+    lines: int = 0
+
+
 def read_jsonl(
     path: Path,
     model: type[T],
@@ -57,17 +66,17 @@ def read_jsonl(
     *,
     start: int = 0,
     stop: int | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress | None = None,
     id_field: str | None = None,
 ) -> Iterator[tuple[int, T]]:
     """Yield (line number, record) for each line that fits `model`; report the others and go on.
 
     A byte-order mark and blank lines are passed over. `start` and `stop` are byte offsets at line
     starts (`shards` gives them); line numbers then count from the shard's first line. `progress` is
-    called with the bytes read. `id_field` is the key whose text names the record in a problem.
+    kept up to date. `id_field` is the key whose text names the record in a problem.
     """
     validate = model.__pydantic_validator__.validate_json
-    read = 0
+    progress = progress or Progress()
     with path.open("rb") as f:
         f.seek(start)
         position = start
@@ -75,10 +84,7 @@ def read_jsonl(
             if stop is not None and position >= stop:
                 break
             position += len(line)
-            read += len(line)
-            if progress is not None and read >= 1 << 22:
-                progress(read)
-                read = 0
+            progress.lines = number
             if number == 1 and start == 0:
                 line = line.removeprefix(BOM)
             if line.isspace() or not line:
@@ -89,8 +95,50 @@ def read_jsonl(
                 _report(e, line, problems, file=str(path), line=number, id=_text_of(id_field, line))
                 continue
             yield number, record
-    if progress is not None and read:
-        progress(read)
+
+
+def read_utf8(path: Path, problems: Problems) -> str:
+    """The text of a whole file, without its byte-order mark. InputError where it cannot be read or is not UTF-8."""
+    try:
+        raw = path.read_bytes().removeprefix(BOM)
+    except OSError as e:
+        raise problems.fatal("unreadable-file", f"cannot be read: {e.strerror or e}", file=str(path)) from e
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as e:
+        line = raw.count(b"\n", 0, e.start) + 1
+        message = f"byte {e.start} of the file is not UTF-8 (0x{raw[e.start]:02x})"
+        raise problems.fatal("not-utf8", message, file=str(path), line=line) from None
+
+
+def read_json(path: Path, problems: Problems, *, unique_keys: bool = False) -> Any:
+    """The JSON value of a whole file.
+
+    Raises InputError, with the line where there is one, for a file that cannot be read, is not UTF-8, is no
+    JSON, nests too deeply (more than 200 levels), or names a key twice in one object (`unique_keys`).
+    """
+    text = read_utf8(path, problems)
+    doubled: list[str] = []
+    try:
+        value = from_json(text)
+    except ValueError as e:
+        message, at, place = str(e).partition(" at line ")
+        number, _, column = place.partition(" column ")
+        found = f"not JSON: {message} (column {column})" if at else f"not JSON: {message}"
+        line = int(number) if at else None
+        raise problems.fatal("bad-json", found, file=str(path), line=line) from None
+    if unique_keys:
+        json.loads(text, object_pairs_hook=lambda pairs: doubled.extend(_doubled_keys(pairs)))
+    for key in doubled:
+        problems.error("bad-json", "doubled key: it stands twice in one object", file=str(path), field=key)
+    if doubled:
+        raise InputError(problems.errors)
+    return value
+
+
+def _doubled_keys(pairs: list[tuple[str, Any]]) -> list[str]:
+    keys = [key for key, _ in pairs]
+    return sorted({key for key in keys if keys.count(key) > 1})
 
 
 def _report(error: ValidationError, raw: bytes, problems: Problems, **where: Any) -> None:
@@ -121,10 +169,13 @@ def shards(path: Path, n: int) -> list[tuple[int, int]]:
     cuts = [0]
     with path.open("rb") as f:
         for i in range(1, n):
-            f.seek(max(size * i // n, cuts[-1]))
+            if size * i // n < cuts[-1]:  # within a line that was read to its end
+                continue
+            f.seek(size * i // n)
             f.readline()
-            if cuts[-1] < f.tell() < size:
-                cuts.append(f.tell())
+            if f.tell() >= size:
+                break
+            cuts.append(f.tell())
     return list(zip(cuts, [*cuts[1:], size]))
 
 

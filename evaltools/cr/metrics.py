@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import csv
 import io
-import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from ..errors import Problems
+from ..errors import InputError, Problems
 from ..jsonl import atomic, write_jsonl, write_text
 from ..metric import Difference, Metric
 from ..suite import Breakdown, Result, Source, Suite
 from .options import CrOptions
-from .read import locate
+from .read import locate, read_override
 from .score import score
 from .scorecard import DROP_REASONS, scorecards
 from .tuples import KEYS
@@ -352,7 +352,7 @@ def headline(options: CrOptions) -> tuple[str, ...]:
 
 
 def override_metrics(result: Result) -> dict[str, float | None]:
-    """The figures of override_gate_debug_summary.json under override_* names; None where there is no such file.
+    """The figures of override_gate_debug_summary.json under override_* names; None where there is none to be read.
 
     The debate override is switched off in Conflict Review (seed cr_metrics_spec section 6).
     """
@@ -360,10 +360,8 @@ def override_metrics(result: Result) -> dict[str, float | None]:
     found: dict[str, float | None] = dict.fromkeys(OVERRIDE)
     if path is None:
         return found
-    summary = json.loads(Path(path).read_text(encoding="utf-8-sig"))
-    for name, value in summary.items() if isinstance(summary, dict) else ():
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            found[name if name.startswith("override_") else f"override_{name}"] = value
+    with suppress(InputError):  # said when the run was scored
+        found |= read_override(Path(path), Problems("skip"))
     return found
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator
+import sys
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import Problems
-from ..jsonl import read_jsonl, require_file
+from ..jsonl import Progress, read_json, read_jsonl, require_file
 from ..suite import Source
 from .schema import Gold, Output, Scorecard, TupleRow
 from .sources import gold_rows, text_id
 from .tuples import KNOWN, known_polarity, polarity_of
+
+FLOAT_LIMIT = sys.float_info.max
 
 FILES = {
     "scorecards": "scorecards.jsonl",
@@ -66,6 +69,25 @@ def read_gold(path: Path, problems: Problems) -> dict[str, list[TupleRow]]:
     return out
 
 
+def read_override(path: Path, problems: Problems) -> dict[str, float]:
+    """The numbers at the top level of an override summary, under override_* names; what is no number is passed over.
+
+    A number that is not finite is an error. Raises InputError for a file that is no JSON object.
+    """
+    summary = read_json(path, problems)
+    if not isinstance(summary, dict):
+        raise problems.fatal("not-an-object", "expected one JSON object", file=str(path))
+    found = {}
+    for name, value in summary.items():
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            continue
+        if not abs(value) < FLOAT_LIMIT:  # NaN as well
+            problems.error("bad-field", "expected a finite number", file=str(path), field=name)
+            continue
+        found[name if name.startswith("override_") else f"override_{name}"] = value
+    return found
+
+
 def unknown_gold(problems: Problems, path: Path | None, gold: Iterable[str], there: Container[str]) -> None:
     """Warn of gold for samples that the run does not hold (an incomplete run, or another data set)."""
     for uid in gold:
@@ -87,7 +109,7 @@ def read_rows(
     *,
     start: int = 0,
     stop: int | None = None,
-    progress: Callable[[int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Iterator[tuple[int, R]]:
     """(line number, row) of the rows that have an id; the others are errors."""
     for number, row in read_jsonl(path, model, problems, start=start, stop=stop, progress=progress):

@@ -75,7 +75,7 @@ class Meta(Row):
     protocol_mode: str | None = None
     profile: str | None = None
     split: str | None = None
-    latency_ms: float | None = None
+    latency_ms: Annotated[float, Field(gt=-1e15, lt=1e15)] | None = None
 
 
 class ReviewAction(Row):

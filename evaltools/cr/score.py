@@ -5,43 +5,56 @@ Source: spec and seeds as named at each column in `metrics.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ..errors import Problems
-from ..jsonl import dumps, shards
+from ..errors import InputError, Problems
+from ..jsonl import Progress, dumps, shards
 from ..suite import Source
 from ..workers import Workers
 from .options import CrOptions
-from .read import check_tuples, duplicate_id, read_gold, read_rows, unknown_gold
-from .schema import Aspect, Output, Scorecard, TupleRow
+from .read import check_tuples, duplicate_id, read_gold, read_override, read_rows, unknown_gold
+from .schema import Aspect, Output, ReviewAction, Scorecard, TupleRow
 from .scorecard import DROP_REASONS, drop_reason, stage_delta, wrap
-from .sources import FINAL_SOURCES, final_rows, gold_rows, labels, output_of, stage1_rows, text_id
+from .sources import FINAL_SOURCES, Final, final_rows, gold_rows, labels, output_of, stage1_rows, text_id
 from .tuples import (
     KEYS,
     POLARITIES,
     EvalTuple,
+    Key,
     Match,
     MatchPolicy,
     collapse,
     eval_tuple,
-    eval_tuples,
     given_polarity,
     match,
-    match_otepol,
     polarity_of,
     term_key,
 )
 
-PARALLEL_BYTES = 32 << 20
-"""Files smaller than this are read in one process: starting others would take longer."""
+SHARD_BYTES = 16 << 20
+"""A file is read in byte ranges of about this size, whatever the workers: memory does not grow with the file."""
 
 OUTCOMES = {(False, True): "fix", (True, False): "break", (True, True): "keep", (False, False): "still"}
+
+Read = tuple[TupleRow, EvalTuple]
+"""A tuple as it stands in the file, and its normal form."""
+
+
+def read_tuples(rows: Iterable[TupleRow], *, gold: bool = False) -> list[Read]:
+    return [(row, eval_tuple(row, gold=gold)) for row in rows]
+
+
+def distinct(tuples: Iterable[Read]) -> tuple[EvalTuple, ...]:
+    """Normal forms in order of appearance, duplicates removed."""
+    return tuple(dict.fromkeys([t for _, t in tuples]))
 
 
 def set_f1(gold: set[str], pred: set[str]) -> float:
@@ -59,20 +72,17 @@ def rank(row: TupleRow, term: str) -> tuple[bool, float, bool]:
     return explicit, confidence, not row.drop_reason
 
 
-def representatives(rows: Sequence[TupleRow], by: Callable[[EvalTuple], str]) -> list[EvalTuple]:
+def representatives(tuples: Iterable[Read], by: Callable[[EvalTuple], str]) -> tuple[EvalTuple, ...]:
     """The highest-ranking tuple of each aspect, the first of equals. Seed cr_metrics_spec section 3.4."""
-    best: dict[str, tuple[tuple[bool, float, bool], EvalTuple]] = {}
-    for row in rows:
-        t = eval_tuple(row)
-        r = rank(row, t.term)
-        if by(t) not in best or r > best[by(t)][0]:
-            best[by(t)] = (r, t)
-    return [t for _, t in best.values()]
+    best: dict[str, Read] = {}
+    for row, t in tuples:
+        other = best.setdefault(by(t), (row, t))
+        if other[0] is not row and rank(row, t.term) > rank(other[0], other[1].term):
+            best[by(t)] = (row, t)
+    return tuple([t for _, t in best.values()])
 
 
-def conflicts(
-    rows: Sequence[TupleRow], tuples: Sequence[EvalTuple], by: Callable[[EvalTuple], str]
-) -> tuple[bool, bool]:
+def conflicts(read: Iterable[Read], tuples: Iterable[EvalTuple], by: Callable[[EvalTuple], str]) -> tuple[bool, bool]:
     """(some aspect carries two polarities, it still does among its top-ranking tuples). D7.
 
     `tuples` are the normal forms without duplicates; tuples without an aspect under `by` are left out.
@@ -85,8 +95,7 @@ def conflicts(
     if not torn:
         return False, False
     top: dict[str, tuple[tuple[bool, float, bool], set[str]]] = {}
-    for row in rows:
-        t = eval_tuple(row)
+    for row, t in read:
         aspect = by(t)
         if aspect in torn:
             r = rank(row, t.term)
@@ -146,26 +155,57 @@ def _reason(text: str, aspect: Aspect, options: CrOptions) -> str:
     return drop_reason(text, aspect, options.stop_terms, options.allowlist) or "invalid_target"
 
 
-def unit_row(card: Scorecard, gold_in: Sequence[TupleRow], options: CrOptions) -> dict[str, Any]:
-    """The row of one sample with these gold tuples. A null score: no gold of that kind, the sample takes no part."""
+def unit_row(card: Scorecard, gold_in: Sequence[TupleRow], used: Final, options: CrOptions) -> dict[str, Any]:
+    """What `units_frame` needs of one sample with these gold tuples and the predicted ones `used`.
+
+    A null score: no gold of that kind, the sample takes no part.
+    """
     policy = options.match_policy
     output = output_of(card)
-    final_source = final_rows(card)
-    final_in = final_source.rows
-    stage1_in = stage1_rows(card, final_source)
-    gold = eval_tuples(gold_in, gold=True)
-    stage1 = eval_tuples(stage1_in)
-    final = eval_tuples(final_in)
+    gold_read = read_tuples(gold_in, gold=True)
+    final_read = read_tuples(used.rows)
+    stage1_in = stage1_rows(card, used)
+    gold, final = distinct(gold_read), distinct(final_read)
+    stage1 = final if stage1_in is used.rows else distinct(read_tuples(stage1_in))
     label1, label2 = labels(card)
     flags = output.analysis_flags
     reviews = (flags.review_actions if flags else None) or []
     arbiter = (flags.arb_actions if flags else None) or []
     delta = stage_delta(stage1, final, label1, label2, bool(reviews or arbiter), policy)
     stored = card.stage_delta.changed if card.stage_delta else None
-    has_gold = bool(gold)
     text = card.meta.input_text or (output.meta.input_text if output.meta else None) or ""
 
-    row: dict[str, Any] = {
+    known: dict[tuple[Key, tuple[EvalTuple, ...], tuple[EvalTuple, ...]], Match] = {}
+
+    def matched(key: Key, gold: tuple[EvalTuple, ...], pred: tuple[EvalTuple, ...]) -> Match:
+        # most samples have the same tuples in both stages, and explicit gold only
+        at = (key, gold, pred)
+        if at not in known:
+            known[at] = match(key, gold, pred, policy)
+        return known[at]
+
+    explicit = tuple([t for t in gold if t.term])
+    f1_explicit = [matched(key, explicit, final).f1 if explicit else np.nan for key in KEYS[:2]]
+    predicted_explicit = tuple([t for t in final if t.term])
+    represented = representatives(final_read, _by_ref if options.key == "refpol" else _by_term(policy))
+    torn = conflicts(final_read, final, lambda t: term_key(t.term, policy))
+    torn_ref = conflicts(final_read, final, lambda t: t.ref)
+
+    implicit_polarities = {
+        t.polarity for r, t in gold_read if not t.term and given_polarity(polarity_of(r)) in POLARITIES
+    }
+    final_polarities = {given_polarity(polarity_of(r)) for r in used.rows} & set(POLARITIES)
+    has_implicit = any(not t.term for t in gold)
+    failed = parse_failed(card)
+
+    risk1, risk2, negation = risks(card)
+    judgements = (card.atsa.sentiment_judgements if card.atsa else None) or []
+    unsupported = any(j.opinion_grounded is False for j in judgements)
+    hallucinated, reasons = dropped(card, options)
+    place = term_key(collapse(text), policy)
+    latency = card.meta.latency_ms if card.meta.latency_ms is not None else (output.meta or card.meta).latency_ms
+    final_json = dumps(final)
+    return {
         "text_id": text_id(card),
         "run_id": card.run_id or card.meta.run_id,
         "split": card.meta.split,
@@ -173,91 +213,124 @@ def unit_row(card: Scorecard, gold_in: Sequence[TupleRow], options: CrOptions) -
         "label_stage1": label1,
         "label_final": label2,
         "gold": dumps(gold),
-        "stage1": dumps(stage1),
-        "final": dumps(final),
-        "reviews": dumps([[a.actor, a.action_type, a.target_tuple_ids or [], a.reason_code] for a in reviews]),
-        "arbiter": dumps([[a.actor, a.action_type, a.target_tuple_ids or [], a.reason_code] for a in arbiter]),
-        "n": True,
-        "has_gold": has_gold,
+        "stage1": final_json if stage1 == final else dumps(stage1),
+        "final": final_json,
+        "reviews": _actions(reviews),
+        "arbiter": _actions(arbiter),
+        "has_gold": bool(gold),
         "n_gold_tuples": len(gold),
         "n_pred_used": len(final),
+        "source": used.source,
+        "counts": [matched(key, gold, pred) for key in KEYS for pred in (stage1, final)],
+        "has_explicit_gold": bool(explicit),
+        "f1_explicit_gold_refpol": f1_explicit[0],
+        "f1_explicit_gold_otepol": f1_explicit[1],
+        "f1_explicit_both_otepol": matched("otepol", explicit, predicted_explicit).f1 if explicit else np.nan,
+        "has_implicit_gold": has_implicit,
+        "has_valid_implicit_gold": bool(implicit_polarities),
+        "f1_implicit": set_f1(implicit_polarities, final_polarities) if implicit_polarities else np.nan,
+        "parse_failed": failed,
+        "implicit_invalid": has_implicit and (not final_polarities or failed or _lacks_polarity(card, used.rows)),
+        "f1_after_rep": matched(options.key, gold, represented).f1 if gold else np.nan,
+        "conflict_raw": torn[0],
+        "conflict": torn[1],
+        "conflict_raw_refpol": torn_ref[0],
+        "conflict_refpol": torn_ref[1],
+        "changed": delta.changed,
+        "change_type": delta.change_type,
+        "stage_delta_mismatch": stored is not None and stored != delta.changed,
+        "reviewed": bool(reviews),
+        "arbitrated": bool(arbiter),
+        "risk_s1": risk1,
+        "risk_s2": risk2,
+        "negation_contrast": negation,
+        "residual_risk": risk2 or negation or torn[1] or unsupported,
+        "hallucinated": hallucinated,
+        "drop_reasons": reasons,
+        "final_out_of_text": any(term_key(t.term, policy) not in place for t in predicted_explicit),
+        "latency_ms": np.nan if latency is None else latency,
     }
-    for source in FINAL_SOURCES:
-        row[f"from_{source}"] = final_source.source == source
-
-    for key in KEYS:
-        s1 = match(key, gold, stage1, policy) if has_gold else None
-        s2 = (s1 if final is stage1 or final == stage1 else match(key, gold, final, policy)) if has_gold else None
-        row[f"f1_s1_{key}"] = s1.f1 if s1 else np.nan
-        row[f"f1_s2_{key}"] = s2.f1 if s2 else np.nan
-        row[f"tp_{key}"], row[f"fp_{key}"], row[f"fn_{key}"] = s2 or (0, 0, 0)
-        outcome = OUTCOMES[s1.exact, s2.exact] if s1 and s2 else None
-        row[f"outcome_{key}"] = outcome
-        for name in OUTCOMES.values():
-            row[f"{name}_{key}"] = outcome == name
-        gain = s2.f1 - s1.f1 if s1 and s2 else 0.0
-        row[f"improved_{key}"] = delta.changed and gain > 0
-        row[f"degraded_{key}"] = delta.changed and gain < 0
-
-    explicit = [t for t in gold if t.term]
-    row["has_explicit_gold"] = bool(explicit)
-    for key in KEYS[:2]:
-        row[f"f1_explicit_gold_{key}"] = match(key, explicit, final, policy).f1 if explicit else np.nan
-    both = match_otepol(explicit, [t for t in final if t.term], policy).f1 if explicit else np.nan
-    row["f1_explicit_both_otepol"] = both
-
-    implicit_polarities = {t.polarity for t, r in zip(map(_gold_tuple, gold_in), gold_in) if _implicit_valid(t, r)}
-    final_polarities = {given_polarity(polarity_of(r)) for r in final_in} & set(POLARITIES)
-    row["has_implicit_gold"] = any(not t.term for t in gold)
-    row["has_valid_implicit_gold"] = bool(implicit_polarities)
-    row["f1_implicit"] = set_f1(implicit_polarities, final_polarities) if implicit_polarities else np.nan
-    row["parse_failed"] = parse_failed(card)
-    missing_polarity = any(not given_polarity(polarity_of(r)) for r in _all_final(card, final_in))
-    row["implicit_invalid"] = row["has_implicit_gold"] and (
-        not final_polarities or row["parse_failed"] or missing_polarity
-    )
-
-    by_term = _by_term(policy)
-    represented = representatives(final_in, _by_ref if options.key == "refpol" else by_term)
-    row["f1_after_rep"] = match(options.key, gold, represented, policy).f1 if has_gold else np.nan
-    row["conflict_raw"], row["conflict"] = conflicts(final_in, final, lambda t: term_key(t.term, policy))
-    row["conflict_raw_refpol"], row["conflict_refpol"] = conflicts(final_in, final, lambda t: t.ref)
-
-    row["changed"] = delta.changed
-    row["change_type"] = delta.change_type
-    row["guided"] = delta.change_type == "guided_by_review"
-    row["stage_delta_mismatch"] = stored is not None and stored != delta.changed
-    row["reviewed"] = bool(reviews)
-    row["arbitrated"] = bool(arbiter)
-
-    row["risk_s1"], row["risk_s2"], row["negation_contrast"] = risks(card)
-    row["risk_cleared"] = row["risk_s1"] and not row["risk_s2"]
-    judgements = (card.atsa.sentiment_judgements if card.atsa else None) or []
-    unsupported = any(j.opinion_grounded is False for j in judgements)
-    row["residual_risk"] = row["risk_s2"] or row["negation_contrast"] or row["conflict"] or unsupported
-
-    row["hallucinated"], reasons = dropped(card, options)
-    for reason in DROP_REASONS:
-        row[f"drop_{reason}"] = reason in reasons
-    place = term_key(collapse(text), policy)
-    row["final_out_of_text"] = any(term_key(t.term, policy) not in place for t in final if t.term)
-    latency = card.meta.latency_ms if card.meta.latency_ms is not None else (output.meta or card.meta).latency_ms
-    row["latency_ms"] = np.nan if latency is None else latency
-    row["has_latency"] = latency is not None
-    return row
 
 
-def _gold_tuple(row: TupleRow) -> EvalTuple:
-    return eval_tuple(row, gold=True)
+def _actions(actions: Sequence[ReviewAction]) -> str:
+    return dumps([[a.actor, a.action_type, a.target_tuple_ids or [], a.reason_code] for a in actions])
 
 
-def _implicit_valid(t: EvalTuple, row: TupleRow) -> bool:
-    return not t.term and given_polarity(polarity_of(row)) in POLARITIES
-
-
-def _all_final(card: Scorecard, used: list[TupleRow]) -> list[TupleRow]:
+def _lacks_polarity(card: Scorecard, used: Iterable[TupleRow]) -> bool:
+    """Some tuple of the final result carries no polarity."""
     result = output_of(card).final_result
-    return [*used, *((result.final_aspects if result else None) or [])]
+    rows = [*used, *((result.final_aspects if result else None) or [])]
+    return any(not given_polarity(polarity_of(r)) for r in rows)
+
+
+TEXT_COLUMNS = (
+    "text_id",
+    "run_id",
+    "split",
+    "text",
+    "label_stage1",
+    "label_final",
+    "gold",
+    "stage1",
+    "final",
+    "reviews",
+    "arbiter",
+)
+
+
+def units_frame(lines: Sequence[int], rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
+    """The units of these rows of `unit_row` and their lines; what follows from other columns is derived here."""
+    given = {name: [row[name] for row in rows] for name in rows[0]}
+    columns: dict[str, Any] = {"line": np.array(lines)}
+    columns |= {name: _texts(given.pop(name)) for name in TEXT_COLUMNS}
+    columns["n"] = np.ones(len(rows), dtype=bool)
+    columns |= {name: np.array(given.pop(name)) for name in ("has_gold", "n_gold_tuples", "n_pred_used")}
+    sources = np.array(given.pop("source"))
+    columns |= {f"from_{source}": sources == source for source in FINAL_SOURCES}
+    counts = np.array(given.pop("counts")).reshape(len(rows), len(KEYS), 2, 3)
+    for i, key in enumerate(KEYS):
+        columns |= _correction(key, counts[:, i], columns["has_gold"], np.array(given["changed"]))
+    change_type, reasons = np.array(given.pop("change_type")), given.pop("drop_reasons")
+    for name, values in given.items():
+        columns[name] = np.array(values)
+        if name == "changed":
+            columns["change_type"] = _texts(change_type)
+            columns["guided"] = change_type == "guided_by_review"
+        elif name == "negation_contrast":
+            columns["risk_cleared"] = columns["risk_s1"] & ~columns["risk_s2"]
+        elif name == "hallucinated":
+            columns |= {f"drop_{reason}": np.array([reason in r for r in reasons]) for reason in DROP_REASONS}
+    columns["latency_ms"] = columns["latency_ms"].astype(float)
+    columns["has_latency"] = ~np.isnan(columns["latency_ms"])
+    return pd.DataFrame(columns)
+
+
+def _texts(values: Any) -> Any:
+    # the same type whether or not a shard holds a null, or nothing else
+    return pd.array(values, dtype="str")
+
+
+def _correction(key: Key, counts: np.ndarray, has_gold: np.ndarray, changed: np.ndarray) -> dict[str, Any]:
+    """Scores before and after review under a key, and what review did; `counts` is (samples, stages, tp fp fn)."""
+    tp, fp, fn = np.moveaxis(counts, -1, 0)
+    with np.errstate(invalid="ignore"):
+        f1 = np.where(tp > 0, 2 * tp / (2 * tp + fp + fn), 0.0)
+    f1[~has_gold] = np.nan
+    exact = (fp == 0) & (fn == 0)
+    happened = {
+        name: has_gold & (exact[:, 0] == before) & (exact[:, 1] == after)
+        for (before, after), name in OUTCOMES.items()
+    }
+    gain = f1[:, 1] - f1[:, 0]
+    return {
+        f"f1_s1_{key}": f1[:, 0],
+        f"f1_s2_{key}": f1[:, 1],
+        **{f"{name}_{key}": np.where(has_gold, c[:, 1], 0) for name, c in (("tp", tp), ("fp", fp), ("fn", fn))},
+        f"outcome_{key}": _texts(np.select(list(happened.values()), list(happened), None)),
+        **{f"{name}_{key}": there for name, there in happened.items()},
+        f"improved_{key}": changed & (gain > 0),
+        f"degraded_{key}": changed & (gain < 0),
+    }
 
 
 def _by_ref(t: EvalTuple) -> str:
@@ -280,47 +353,35 @@ class _Shard:
     options: CrOptions
 
 
-def _cards(shard: _Shard, problems: Problems) -> Iterator[tuple[int, Scorecard, list[TupleRow]]]:
-    """(line, scorecard, gold tuples) of the rows of a shard.
+@lru_cache(maxsize=1)
+def _gold_of(path: Path, _changed_ns: int) -> dict[str, list[TupleRow]]:
+    """The gold file, read once by each process for all its shards; its problems were found before."""
+    return read_gold(path, Problems("skip"))
+
+
+def _score_shard(shard: _Shard) -> tuple[pd.DataFrame | None, Problems, int]:
+    """(units, problems, lines read) of one byte range.
 
     The gold file's tuples stand in for a row's own where it names the sample.
     """
-    by_id = read_gold(shard.gold, Problems("skip")) if shard.gold is not None else {}
+    problems, progress = Problems("skip"), Progress()
+    by_id = _gold_of(shard.gold, shard.gold.stat().st_mtime_ns) if shard.gold is not None else {}
     options = shard.options
     model: type[Output] | type[Scorecard] = Output if shard.role == "outputs" else Scorecard
-    for line, row in read_rows(shard.path, model, problems, start=shard.start, stop=shard.stop):
+    lines: list[int] = []
+    rows: list[dict[str, Any]] = []
+    for line, row in read_rows(shard.path, model, problems, start=shard.start, stop=shard.stop, progress=progress):
         gold = by_id.get(text_id(row))
         if gold is None:
             gold = gold_rows(row)
         card = row if isinstance(row, Scorecard) else wrap(row, gold, options.stop_terms, options.allowlist)
-        yield line, card, gold
-
-
-def _score_shard(shard: _Shard) -> tuple[dict[str, list[Any]], Problems, int]:
-    """(columns, problems, lines read) of one byte range."""
-    problems = Problems("skip")
-    columns: dict[str, list[Any]] = {}
-    for line, card, gold in _cards(shard, problems):
+        used = final_rows(card)
         where = {"file": str(shard.path), "line": line, "id": text_id(card)}
-        text = card.meta.input_text
-        check_tuples(gold, text, problems, field="gold_tuples", **where)
-        check_tuples(final_rows(card).rows, None, problems, field="final_tuples", **where)
-        row = unit_row(card, gold, shard.options)
-        if not columns:
-            columns = {name: [] for name in ("line", *row)}
-        columns["line"].append(line)
-        for name, value in row.items():
-            columns[name].append(value)
-    with shard.path.open("rb") as f:
-        f.seek(shard.start)
-        lines = sum(block.count(b"\n") for block in _blocks(f, shard.stop - shard.start))
-    return columns, problems, lines
-
-
-def _blocks(f: Any, size: int) -> Iterator[bytes]:
-    while size > 0 and (block := f.read(min(size, 1 << 20))):
-        size -= len(block)
-        yield block
+        check_tuples(gold, card.meta.input_text, problems, field="gold_tuples", **where)
+        check_tuples(used.rows, None, problems, field="final_tuples", **where)
+        lines.append(line)
+        rows.append(unit_row(card, gold, used, options))
+    return units_frame(lines, rows) if rows else None, problems, progress.lines
 
 
 def score(source: Source, options: CrOptions, problems: Problems, workers: Workers) -> pd.DataFrame:
@@ -332,29 +393,36 @@ def score(source: Source, options: CrOptions, problems: Problems, workers: Worke
     role = "scorecards" if "scorecards" in source.files else "outputs"
     path, gold = source.files[role], source.files.get("gold")
     known_gold = read_gold(gold, problems) if gold is not None else {}
-    cuts = shards(path, workers.jobs if path.stat().st_size >= PARALLEL_BYTES else 1)
-    parts = [_Shard(role, path, start, stop, gold, options) for start, stop in cuts]
-    done = workers.map(_score_shard, parts)
+    if "override_gate" in source.files:
+        with suppress(InputError):  # the scores do not need it: under on_error="skip" it is left out
+            read_override(source.files["override_gate"], problems)
+    cuts = shards(path, -(-path.stat().st_size // SHARD_BYTES))
+    done = workers.map(_score_shard, [_Shard(role, path, start, stop, gold, options) for start, stop in cuts])
     frames, offset = [], 0
-    for columns, found, lines in done:
+    for frame, found, lines in done:
         problems.merge(found, offset)
-        if columns:
-            frame = pd.DataFrame(columns)
+        if frame is not None:
             frame["line"] += offset
             frames.append(frame)
         offset += lines
     problems.raise_if_failed()
     if not frames:
         raise problems.fatal("no-rows", "no line of the file can be used", file=str(path))
-    units = pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0]
-    first = dict(zip(reversed(units["text_id"].tolist()), reversed(units["line"].tolist())))
-    doubled = units["text_id"].duplicated()
-    for row in units[doubled].itertuples():
-        duplicate_id(problems, first=first[row.text_id], file=str(path), line=row.line, id=row.text_id)
-    problems.raise_if_failed()
-    units = units[~doubled].reset_index(drop=True)
-    unknown_gold(problems, gold, known_gold, set(units["text_id"]))
+    units = _without_doubled(pd.concat(frames, ignore_index=True), path, problems)
+    unknown_gold(problems, gold, known_gold, set(units["text_id"]) if known_gold else ())
     if not units["has_gold"].any():
         problems.warn("no-gold", "no sample has gold: every metric that needs it is not measured", file=str(path))
     units.attrs["rows"] = {role: offset, **({"gold": len(known_gold)} if gold is not None else {})}
     return units
+
+
+def _without_doubled(units: pd.DataFrame, path: Path, problems: Problems) -> pd.DataFrame:
+    """The first row of each text_id; the others are errors."""
+    doubled = units["text_id"].duplicated()
+    if not doubled.any():
+        return units
+    first = units[~doubled].set_index("text_id")["line"]
+    for uid, line in zip(units.loc[doubled, "text_id"], units.loc[doubled, "line"]):
+        duplicate_id(problems, first=int(first[uid]), file=str(path), line=int(line), id=uid)
+    problems.raise_if_failed()
+    return units[~doubled].reset_index(drop=True)

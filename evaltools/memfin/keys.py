@@ -66,9 +66,9 @@ def resolve_key(key: str, profile: ProfileTruth | None, history: History) -> Res
     if m := _FIELD.fullmatch(key):
         target, resolver = getattr(profile, m[1], None), "profile_field"
     elif m := _ITEM.fullmatch(key):
-        target, resolver = _nth(getattr(profile, m[1], None) or (), int(m[2])), m[1]
+        target, resolver = _nth(getattr(profile, m[1], None) or (), _index(m[2])), m[1]
     elif m := _HISTORY.fullmatch(key):
-        n = int(m[1]) - 1
+        n = _index(m[1]) - 1
         target, resolver = _nth(history.user, n), "history_user_turn"
         if not target:
             target, resolver = _nth(history.all, n), "history_absolute_turn"
@@ -77,6 +77,11 @@ def resolve_key(key: str, profile: ProfileTruth | None, history: History) -> Res
     if target:
         return ResolvedKey(key, True, target, resolver)
     return ResolvedKey(key, False, None, resolver if resolver == "not_a_key" else "no_target")
+
+
+def _index(digits: str) -> int:
+    """The number, or one beyond every list where it has more digits than int() reads."""
+    return int(digits.lstrip("0")[:18] or 0)
 
 
 def _nth(texts: Sequence[str], index: int) -> str | None:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from ..errors import InputError, Problem
-from ..jsonl import BOM, describe, dumps
+from ..errors import InputError, Problems
+from ..jsonl import describe, dumps, read_json
 from .schema import Text
 
 BUNDLED = Path(__file__).with_name("lexicon.json")
@@ -116,21 +116,11 @@ def _unambiguous(lists: dict[str, list[str]]) -> None:
 def load_lexicon(path: str | Path | None = None) -> Lexicon:
     """Read and check a lexicon file (the bundled one for None). InputError names the file and each bad field."""
     path = Path(path) if path is not None else BUNDLED
+    problems = Problems()
+    content = read_json(path, problems, unique_keys=True)
     try:
-        raw = path.read_bytes().removeprefix(BOM)
-        return Lexicon.model_validate_json(dumps(json.loads(raw, object_pairs_hook=_no_doubled_key)))
-    except OSError as e:
-        found = [("unreadable-lexicon", "", e.strerror or str(e))]
+        return Lexicon.model_validate_json(json.dumps(content))
     except ValidationError as e:
-        found = [("bad-lexicon", field, message) for _, field, message in describe(e)]
-    except ValueError as e:
-        found = [("bad-lexicon", "", f"not a lexicon in JSON: {e}")]
-    raise InputError(Problem("error", code, message, file=str(path), field=field) for code, field, message in found)
-
-
-def _no_doubled_key(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    keys = [key for key, _ in pairs]
-    doubled = sorted({key for key in keys if keys.count(key) > 1})
-    if doubled:
-        raise ValueError(f"doubled key: {doubled}")
-    return dict(pairs)
+        for _, field, message in describe(e):
+            problems.error("bad-lexicon", message, file=str(path), field=field)
+        raise InputError(problems.errors) from None

@@ -44,7 +44,8 @@ def _breaks_drawdown(reply: str, constraint: str, rule: Contradiction) -> bool:
     limit = re.search(re.escape(rule.drawdown_constraint) + r"\s*([0-9]+)\s*[%％]", constraint)
     if limit is None or rule.drawdown_word not in reply:
         return False
-    return any(int(percent) > int(limit[1]) for percent in _PERCENT.findall(reply))
+    # as floats: a number of thousands of digits is none that int() reads
+    return any(float(percent) > float(limit[1]) for percent in _PERCENT.findall(reply))
 
 
 def _breaks_words(reply: str, constraint: str, rule: Contradiction) -> bool:

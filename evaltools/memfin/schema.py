@@ -78,7 +78,7 @@ class ProfileSnapshot(_Record):
 class Turn(_Record):
     """One user turn with the system's reply. `turn_status` is checked where the dialogue is known (turns.py)."""
 
-    turn_pair_id: int
+    turn_pair_id: Annotated[int, Field(ge=-(2**63), lt=2**63)]
     turn_status: Text
     user_text: OptionalText = None
     pred_assistant_text: OptionalText = None

@@ -15,7 +15,7 @@ import pandas as pd
 from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
 from ..errors import InputError, UsageError
-from ..jsonl import describe, dumps
+from ..jsonl import describe
 from ..study import RUN_NAME
 from ..suite import get_suite
 from .text import anchor, visible
@@ -129,7 +129,7 @@ def read_card(out: Path, folder: Path) -> tuple[dict[str, Any], Headline]:
     high, n) of the headline metrics, null where not measured.
     """
     manifest = read_json(folder / "manifest.json", Manifest)
-    lead = headline(manifest.suite, dumps(manifest.options))
+    lead = headline(manifest.suite, json.dumps(manifest.options, sort_keys=True))
     name, aggregate = folder.name, manifest.kind == "aggregate"
     found = [m for n in (manifest.runs if aggregate else [name]) if (m := RUN_NAME.match(n))]
     card = {

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from ..errors import InputError, Problem, Problems, UsageError
-from ..jsonl import BOM, describe
+from ..jsonl import describe, read_json
 from ..manifest import policy_hash
 from .phrases import Phrases, compile_phrases, near_end
 
@@ -270,15 +270,7 @@ def _cached(path: Path, mtime: int, size: int) -> Rules:
 
 def _parse(path: Path, problems: Problems) -> Rules:
     where = {"file": str(path)}
-    raw = path.read_bytes().removeprefix(BOM)
-    try:
-        content = json.loads(raw, object_pairs_hook=_no_doubles)
-    except UnicodeDecodeError as e:
-        raise problems.fatal("not-utf8", f"byte {e.start} is not UTF-8", **where) from None
-    except json.JSONDecodeError as e:
-        raise problems.fatal("bad-json", f"{e.msg} (column {e.colno})", line=e.lineno, **where) from None
-    except ValueError as e:
-        raise problems.fatal("bad-json", str(e), **where) from None
+    content = read_json(path, problems, unique_keys=True)
     if not isinstance(content, dict):
         raise problems.fatal("not-an-object", "a rule file is one JSON object", **where)
     base = content.get("base")
@@ -295,14 +287,6 @@ def _parse(path: Path, problems: Problems) -> Rules:
         for code, field, message in describe(e):
             problems.error(code, message, field=field, **where)
         raise InputError(problems.errors) from None
-
-
-def _no_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    keys = [k for k, _ in pairs]
-    doubled = sorted({k for k in keys if keys.count(k) > 1})
-    if doubled:
-        raise ValueError(f"doubled key: {', '.join(doubled)}")
-    return dict(pairs)
 
 
 @lru_cache(maxsize=8)

@@ -6,6 +6,9 @@ Source: seed insurance_summary_prd section 4; specification section 3 (tags).
 from __future__ import annotations
 
 import csv
+import io
+import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import date, datetime
@@ -16,11 +19,27 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from pydantic_core import from_json
 
 from ..errors import Problems
-from ..jsonl import describe, read_json, read_jsonl, require_file
+from ..jsonl import describe, read_json, read_jsonl, read_utf8, require_file
 from .rules import normal_tag
 
 CELL_LIMIT = 32_767
 """Characters that an Excel cell can hold: a text of just this length may have been cut off."""
+
+
+BROKEN_WORKBOOK = (
+    OSError,
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    RuntimeError,
+    SyntaxError,
+    EOFError,
+    zlib.error,
+    zipfile.BadZipFile,
+)
+"""What openpyxl raises, by the place of the damage, for a file that is no whole workbook."""
 
 
 def _identifier(value: Any) -> Any:
@@ -147,37 +166,37 @@ def _read_json(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
 
 def _read_csv(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
     csv.field_size_limit(2**31 - 1)  # a long text is no error
+    reader = csv.reader(io.StringIO(read_utf8(path, problems), newline=""), strict=True)
+    rows: list[tuple[int, list[str | None]]] = []
     try:
-        with path.open(encoding="utf-8-sig", newline="") as f:
-            reader = csv.reader(f, strict=True)
-            header = next(reader)
-            rows: list[tuple[int, list[str | None]]] = []
-            end = reader.line_num
-            for cells in reader:
-                start, end = end + 1, reader.line_num
-                if cells:
-                    rows.append((start, [*cells]))
-    except UnicodeDecodeError as e:
-        raise problems.fatal(
-            "not-utf8", f"byte {e.start} is not UTF-8; save the table as UTF-8", file=str(path)
-        ) from None
+        header = next(reader, [])
+        end = reader.line_num
+        for cells in reader:
+            start, end = end + 1, reader.line_num
+            if cells:
+                rows.append((start, [*cells]))
     except csv.Error as e:
         raise problems.fatal("bad-csv", str(e), file=str(path), line=reader.line_num) from None
     return _read_table(header, rows, path, problems)
 
 
 def _read_xlsx(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
-    from zipfile import BadZipFile
-
-    from openpyxl import load_workbook
-    from openpyxl.utils.exceptions import InvalidFileException
-
     try:
-        book = load_workbook(path, read_only=True, data_only=False)
-    except (BadZipFile, InvalidFileException, KeyError) as e:
-        raise problems.fatal("bad-xlsx", f"no Excel workbook: {e}", file=str(path)) from None
+        rows = _sheet_rows(path, problems)
+    except BROKEN_WORKBOOK as e:
+        raise problems.fatal("bad-xlsx", f"no Excel workbook that can be read: {e}", file=str(path)) from None
+    if not rows:
+        raise problems.fatal("empty-file", "the first sheet is empty", file=str(path))
+    return _read_table(rows[0][1], rows[1:], path, problems)
+
+
+def _sheet_rows(path: Path, problems: Problems) -> list[tuple[int, list[str | None]]]:
+    """(row number, texts of the cells) of the first sheet; rows without any text are left out but for the first."""
+    from openpyxl import load_workbook
+
+    book = load_workbook(path, read_only=True, data_only=False)
     sheet = book.worksheets[0]
-    rows = []
+    rows: list[tuple[int, list[str | None]]] = []
     for number, row in enumerate(sheet.iter_rows(), 1):
         cells = [_cell(c.value) for c in row]
         for c, text in zip(row, cells):
@@ -189,9 +208,7 @@ def _read_xlsx(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
         if number == 1 or any(c is not None for c in cells):
             rows.append((number, cells))
     book.close()
-    if not rows:
-        raise problems.fatal("empty-file", "the first sheet is empty", file=str(path))
-    return _read_table(rows[0][1], rows[1:], path, problems)
+    return rows
 
 
 def _cell(value: Any) -> str | None:
