@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, ProcessPoolExecutor, ThreadPoolExecutor, wait
-from contextlib import suppress
+import time
+import traceback
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,16 @@ from typing import Any
 import pandas as pd
 
 from .bootstrap import Resampling
-from .errors import InputError, OnError, Problems, UsageError
-from .execute import ReportFailed, ReportJob, is_current, run
-from .suite import Result, evaluate, get_suite, resolve, safe_name
-from .workers import Workers
+from .errors import InputError, OnError, Problems, UsageError, WorkFailed
+from .execute import ReportJob, is_current, load_papermill, run
+from .progress import bar
+from .suite import Result, evaluate, get_suite, make_options, resolve, safe_name
+from .workers import Workers, cluster_size
 
 HEADLINE_DIGITS = 4
+
+LEFTOVER_SECONDS = 24 * 3600
+"""A half-written file of this age belongs to a process that was killed."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,12 @@ class Settings:
     on_error: OnError = "fail"
     resume: bool = True
     quiet: bool = False
+    scheduler: str | None = None
+
+    def workers(self, label: str = "") -> Workers:
+        """Where the work is done; `label` names it in a progress bar."""
+        jobs = self.jobs if self.scheduler is None else cluster_size(self.scheduler)
+        return Workers(jobs, self.scheduler, "" if self.quiet else label)
 
     @property
     def resampling(self) -> Resampling:
@@ -59,7 +70,21 @@ class Outcome:
     done: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     bad_input: list[str] = field(default_factory=list)
-    failed_reports: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+
+    def add_failure(self, name: str, error: BaseException) -> None:
+        """Note what went wrong with one run or report, and say it. UsageError concerns all of them: it is raised."""
+        if isinstance(error, UsageError):
+            raise error
+        if isinstance(error, InputError):
+            self.bad_input.append(name)
+            for problem in error.problems:
+                print(problem, file=sys.stderr)
+            return
+        self.failed.append(name)
+        if not isinstance(error, WorkFailed | OSError):
+            traceback.print_exception(error)  # a defect of this package: its place is needed to mend it
+        print(f"error: {name}: {error or type(error).__name__}", file=sys.stderr)
 
 
 @dataclass(frozen=True)
@@ -77,7 +102,7 @@ class Scored:
 def run_name(suite: str, path: str, name: str | None, options: dict[str, Any]) -> str:
     """The name that a run will have; InputError where there is no such input."""
     s = get_suite(suite)
-    return safe_name(s.locate(resolve(path), name, s.options(**options), Problems()).name)
+    return safe_name(s.locate(resolve(path), name, make_options(s, options), Problems()).name)
 
 
 def plan(
@@ -92,6 +117,8 @@ def plan(
     named: dict[str, str] = {}
     errors: list[InputError] = []
     for path in runs:
+        if not path.isprintable():
+            raise UsageError(f"{path!a}: the path of an input must be printable text")
         try:
             name = run_name(suite, path, settings.name, options)
         except InputError as e:
@@ -103,7 +130,7 @@ def plan(
     return named, errors
 
 
-def score_one(suite: str, path: str, settings: Settings, options: dict[str, Any], jobs: int) -> Scored:
+def score_one(suite: str, path: str, settings: Settings, options: dict[str, Any], workers: Workers) -> Scored:
     result = evaluate(
         suite,
         path,
@@ -111,7 +138,7 @@ def score_one(suite: str, path: str, settings: Settings, options: dict[str, Any]
         out=settings.out,
         resampling=settings.resampling,
         on_error=settings.on_error,
-        workers=Workers(jobs),
+        workers=workers,
         fresh=not settings.resume,
         **options,
     )
@@ -125,51 +152,42 @@ def current(result: Result) -> dict[str, Any]:
         "signature": result.signature,
         "policy": result.policy,
         "inputs": [[i["role"], i["sha256"]] for i in result.manifest["inputs"]],
+        "on_error": result.manifest["options"]["on_error"],
         "versions": result.manifest["versions"],
     }
 
 
-def _pool(kind: type[Executor], jobs: int, tasks: int) -> Executor | None:
-    return kind(min(jobs, tasks)) if jobs > 1 and tasks > 1 else None  # type: ignore[call-arg]
-
-
 def run_all(
-    tasks: dict[str, Callable[[], Any]] | dict[str, tuple[Any, ...]],
     call: Callable[..., Any],
-    kind: type[Executor],
-    jobs: int,
-    label: str,
-    quiet: bool,
-) -> Iterator[tuple[str, Any]]:
-    """Yield (name, result or exception) as the tasks end; one failure does not stop the others."""
-    from .progress import bar
+    tasks: dict[str, tuple[Any, ...]],
+    workers: Workers | None,
+    outcome: Outcome,
+    label: str = "",
+) -> dict[str, Any]:
+    """The results of the calls that came to an end, by name; one failure does not stop the others.
 
-    with bar(len(tasks), label, quiet) as step:
-        pool = _pool(kind, jobs, len(tasks))
-        if pool is None:
-            for name, args in tasks.items():
-                yield name, _caught(call, args)
+    Without `workers` the calls are made in this process, and an exception of an unknown kind is raised.
+    """
+    found: dict[str, Any] = {}
+    with bar(len(tasks), label, quiet=not label) as step:
+        if workers is None:
+            for name, task in tasks.items():
+                try:
+                    found[name] = call(*task)
+                except (InputError, WorkFailed, OSError) as e:
+                    outcome.add_failure(name, e)
                 step(name)
-            return
-        with pool:
-            pending = {pool.submit(call, *args): name for name, args in tasks.items()}  # type: ignore[misc]
-            try:
-                while pending:
-                    ended, _ = wait(pending, return_when=FIRST_COMPLETED)
-                    for future in ended:
-                        name = pending.pop(future)
-                        yield name, _caught(future.result, ())
-                        step(name)
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
-
-
-def _caught(call: Callable[..., Any], args: Any) -> Any:
-    try:
-        return call(*args)
-    except (InputError, ReportFailed) as e:
-        return e
+            return found
+        names = list(tasks)
+        with closing(workers.ended(call, list(tasks.values()))) as futures:
+            for place, future in futures:
+                error = future.exception()
+                if error is None:
+                    found[names[place]] = future.result()
+                else:
+                    outcome.add_failure(names[place], error)
+                step(names[place])
+    return found
 
 
 def score_runs(suite: str, runs: Sequence[str], settings: Settings, options: dict[str, Any]) -> Outcome:
@@ -188,23 +206,28 @@ def _score(
     named, errors = plan(suite, runs, settings, options)
     outcome = Outcome()
     for error in errors:
-        _bad_input(outcome, error.problems[0].file, error)
-    inner = settings.jobs if len(named) == 1 else 1
+        outcome.add_failure(error.problems[0].file, error)
+    # one run: its shards are spread; several: the runs are, each in a process of its own
+    single = len(named) == 1
+    inner = settings.workers("scoring") if single else Workers()
     tasks = {name: (suite, path, settings, options, inner) for name, path in named.items()}
-    scored: dict[str, Scored] = {}
-    for name, got in run_all(tasks, score_one, ProcessPoolExecutor, settings.jobs, "scoring", settings.quiet):
-        if isinstance(got, InputError):
-            _bad_input(outcome, name, got)
-        else:
-            scored[name] = got
-            outcome.done.append(name)
-    return outcome, [scored[name] for name in named if name in scored]
+    remove_leftovers(settings.out)
+    if single:
+        scored = run_all(score_one, tasks, None, outcome)
+    else:
+        scored = run_all(score_one, tasks, settings.workers(), outcome, "" if settings.quiet else "scoring")
+    ordered = [scored[name] for name in named if name in scored]
+    outcome.done += [one.name for one in ordered]
+    return outcome, ordered
 
 
-def _bad_input(outcome: Outcome, name: str, error: InputError) -> None:
-    outcome.bad_input.append(name)
-    for problem in error.problems:
-        print(problem, file=sys.stderr)
+def remove_leftovers(out: Path) -> None:
+    """Remove files that killed processes left half-written, once they are old enough to be nobody's."""
+    for pattern in (".*.part", "results/*/.*.part", "reports/*/.*.part"):
+        for path in out.glob(pattern):
+            with suppress(FileNotFoundError):
+                if time.time() - path.stat().st_mtime > LEFTOVER_SECONDS:
+                    path.unlink()
 
 
 def report_runs(suite: str, runs: Sequence[str], settings: Settings, options: dict[str, Any]) -> Outcome:
@@ -259,60 +282,70 @@ def make_reports(jobs: dict[str, ReportJob], settings: Settings, outcome: Outcom
     """Make the reports that are not there yet, and rebuild the gallery."""
     todo = {name: job for name, job in jobs.items() if not (settings.resume and is_current(job))}
     outcome.skipped += [name for name in jobs if name not in todo]
-    for name, got in run_all(
-        {name: (job,) for name, job in todo.items()},
-        run,
-        ThreadPoolExecutor,
-        settings.jobs,
-        "reports",
-        settings.quiet,
-    ):
-        if isinstance(got, ReportFailed):
-            outcome.failed_reports.append(name)
-            print(f"error: {got}", file=sys.stderr)
+    local = settings.scheduler is None and len(todo) <= 1
+    tasks = {name: (job,) for name, job in todo.items()}
+    if not local and settings.scheduler is None:
+        load_papermill()  # once, before the processes fork
+    run_all(run, tasks, None if local else settings.workers(), outcome, "" if settings.quiet else "reports")
     from .report.gallery import build
 
-    build(settings.out)
+    try:
+        build(settings.out)
+    except OSError as e:
+        outcome.add_failure("index.html", e)
 
 
 def report_seeds(runs: Sequence[str], baseline: str | None, settings: Settings, options: dict[str, Any]) -> Outcome:
-    """Aggregate the runs over seeds, compare the conditions, and make the cross-seed report."""
-    from .study import study_job
+    """Score the runs, aggregate them over seeds, compare the conditions, and make the cross-seed report."""
+    from .study import condition_of
 
-    outcome = Outcome()
-    try:
-        job = study_job(runs, baseline, settings, options)
-    except InputError as e:
-        _bad_input(outcome, e.problems[0].file, e)
-        _print_summary(outcome, settings)
-        return outcome
-    outcome.done.append(job.name)
-    make_reports({job.name: job}, settings, outcome)
+    settings_of_run = replace(settings, name=None)
+    for name in plan("cr", runs, settings_of_run, options)[0]:
+        condition_of(name)
+    outcome, scored = _score("cr", runs, settings_of_run, options)
+    if len(scored) == len(runs):
+        job = _study(runs, baseline, settings, options, outcome)
+        make_reports({job.name: job} if job else {}, settings, outcome)
     _print_summary(outcome, settings)
     return outcome
+
+
+def _study(
+    runs: Sequence[str], baseline: str | None, settings: Settings, options: dict[str, Any], outcome: Outcome
+) -> ReportJob | None:
+    """The cross-seed report of runs that have been scored; None where it cannot be."""
+    from .study import study_job
+
+    try:
+        job = study_job(runs, baseline, replace(settings, resume=True), options)
+    except (InputError, OSError) as e:
+        outcome.add_failure(settings.name or "study", e)
+        return None
+    outcome.done.append(job.name)
+    return job
 
 
 def run_demo(out: Path, jobs: int, quiet: bool) -> Outcome:
     """The four reports on the bundled examples: one run, seeds and conditions, dialogue systems, summaries."""
     from .examples import DEMO
-    from .study import study_job
 
     settings = Settings(out=out, jobs=jobs, quiet=quiet)
     outcome = Outcome()
     todo: dict[str, ReportJob] = {}
     for suite, runs in DEMO.items():
         if suite == "seeds":
-            job = study_job(runs, None, settings, {})
-            outcome.done.append(job.name)
-            todo[job.name] = job
-            continue
-        found, scored, planned = plan_reports(suite, runs, settings, {})
-        outcome.done += found.done
+            found, _ = _score("cr", runs, settings, {})
+            job = _study(runs, None, settings, {}, found)
+            planned = {job.name: job} if job else {}
+        else:
+            found, scored, planned = plan_reports(suite, runs, settings, {})
+            if not quiet:
+                for one in scored:
+                    print_headline(one, out)
+        outcome.done += [name for name in found.done if name not in outcome.done]
         outcome.bad_input += found.bad_input
+        outcome.failed += found.failed
         todo |= planned
-        if not quiet:
-            for one in scored:
-                print_headline(one, out)
     make_reports(todo, settings, outcome)
     _print_summary(outcome, settings)
     if not quiet:
@@ -332,7 +365,7 @@ def check_files(suite: str, files: Iterable[Path], options: dict[str, Any]) -> P
             check_rules(path, problems)
         return problems
     s = get_suite(suite)
-    opts = s.options(**{k: v for k, v in options.items() if k in s.options.model_fields})
+    opts = make_options(s, {k: v for k, v in options.items() if k in s.options.model_fields})
     for path in files:
         found = Problems("skip")
         with suppress(InputError):  # a fatal problem is in `found` like every other
@@ -359,9 +392,9 @@ def _print_summary(outcome: Outcome, settings: Settings) -> None:
     if outcome.skipped:
         parts.append(f"{len(outcome.skipped)} reports already current")
     if outcome.bad_input:
-        parts.append(f"{len(outcome.bad_input)} with bad input ({', '.join(outcome.bad_input)})")
-    if outcome.failed_reports:
-        parts.append(f"{len(outcome.failed_reports)} failed reports ({', '.join(outcome.failed_reports)})")
-    failed = outcome.bad_input or outcome.failed_reports
+        parts.append(f"{len(outcome.bad_input)} with bad input ({', '.join(sorted(outcome.bad_input))})")
+    if outcome.failed:
+        parts.append(f"{len(outcome.failed)} failed ({', '.join(sorted(outcome.failed))})")
+    failed = outcome.bad_input or outcome.failed
     if failed or not settings.quiet:
         print(("\n" if not settings.quiet else "") + "; ".join(parts), file=sys.stderr if failed else sys.stdout)

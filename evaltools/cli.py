@@ -1,7 +1,12 @@
-"""The command line. Exit status: 0 done, 1 gate not met, 2 wrong usage, 3 bad input, 4 a report failed."""
+"""The command line.
+
+Exit status: 0 done; 1 gate not met, or a rerun gives other numbers; 2 wrong usage; 3 bad input; 4 a report failed,
+or a run could not be worked on for a reason outside of its input (full disk, killed process); 130 interrupted.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -11,12 +16,12 @@ from typing import Any, TypeVar
 import click
 
 from . import __version__
-from .errors import InputError, UsageError
+from .errors import InputError, UsageError, WorkFailed
 
 # work is spread by --jobs: threads of the linear algebra library would only get in each other's way
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-GATE_NOT_MET, WRONG_USAGE, BAD_INPUT, REPORT_FAILED = 1, 2, 3, 4
+GATE_NOT_MET, WRONG_USAGE, BAD_INPUT, FAILED, INTERRUPTED = 1, 2, 3, 4, 130
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -41,6 +46,7 @@ _COMMON = (
         help="A record that cannot be used: fail, or leave it out, count it and report it.",
     ),
     click.option("--resume/--fresh", default=True, show_default=True, help="Keep what is complete and current."),
+    click.option("--scheduler", metavar="ADDRESS", help="Work on the dask cluster at tcp://HOST:PORT (extra dask)."),
     click.option("-q", "--quiet", is_flag=True, help="Print errors only."),
 )
 _CR = (
@@ -98,6 +104,14 @@ class _Group(click.Group):
         except UsageError as e:
             click.echo(f"error: {e}", err=True)
             ctx.exit(WRONG_USAGE)
+        except (WorkFailed, OSError) as e:
+            if getattr(e, "errno", None) == errno.EPIPE:
+                raise  # whoever read the output has seen enough
+            click.echo(f"error: {e}", err=True)
+            ctx.exit(FAILED)
+        except KeyboardInterrupt:
+            click.echo("interrupted: what is finished is kept, the same command goes on from there", err=True)
+            ctx.exit(INTERRUPTED)
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -144,7 +158,7 @@ for _suite in _OPTIONS_OF:
 
 def _status(outcome: Any) -> int:
     """Exit status of a batch: bad input before failed reports."""
-    return BAD_INPUT if outcome.bad_input else REPORT_FAILED if outcome.failed_reports else 0
+    return BAD_INPUT if outcome.bad_input else FAILED if outcome.failed else 0
 
 
 @report.command("seeds")
@@ -242,6 +256,23 @@ def gate(metrics: Path, minima: tuple[str, ...], maxima: tuple[str, ...], use: s
     for row in rows:
         click.echo(str(row))
     sys.exit(0 if all(row.met for row in rows) else GATE_NOT_MET)
+
+
+@main.command()
+@click.argument("manifest", type=click.Path(path_type=Path))
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="Keep the new results there (default: nowhere).")
+@click.option("-j", "--jobs", default=1, show_default=True, type=click.IntRange(1))
+def rerun(manifest: Path, out: Path | None, jobs: int) -> None:
+    """Make the results of MANIFEST (a manifest.json) again.
+
+    Status 1 where an input, the policy or a number is not the same, each of which is named.
+    """
+    from .rerun import rerun_manifest
+    from .workers import Workers
+
+    found = rerun_manifest(manifest, out, Workers(jobs, label="scoring"))
+    click.echo(str(found))
+    sys.exit(0 if found.same else GATE_NOT_MET)
 
 
 @main.command()

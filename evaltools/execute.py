@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import tempfile
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from .assets import asset_dir
+from .errors import WorkFailed
 from .jsonl import sha256, write_text
 
 NOTEBOOK = "metric_report.ipynb"
@@ -34,12 +36,15 @@ class ReportJob:
     current: Mapping[str, Any]
 
 
-class ReportFailed(Exception):
-    """A cell of a report raised. `notebook` is kept, with the error at its top."""
+class ReportFailed(WorkFailed):
+    """A cell of a report raised, or its kernel died. `notebook` is kept, with the error at its top."""
 
     def __init__(self, name: str, notebook: Path, reason: str):
         self.name, self.notebook, self.reason = name, notebook, reason
-        super().__init__(f"{name}: {reason} (see {notebook})")
+        super().__init__(f"{reason} (see {notebook})")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.name, self.notebook, self.reason))
 
 
 @contextmanager
@@ -64,16 +69,12 @@ def load_papermill() -> Any:
 
 def is_current(job: ReportJob) -> bool:
     """Both files of the report are there, whole, and made from the same inputs, policy and versions."""
-    import nbformat
-
-    path = job.folder / NOTEBOOK
-    if not path.is_file() or not (job.folder / HTML).is_file():
-        return False
     try:
-        nb = nbformat.read(path, as_version=4)
-    except (ValueError, OSError):
+        nb = json.loads((job.folder / NOTEBOOK).read_text(encoding="utf-8"))
+        made = nb["metadata"].get("evaltools")
+        return bool(made == {**stamp(job), "html_sha256": sha256(job.folder / HTML)})
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return False
-    return bool(nb.metadata.get("evaltools") == stamp(job))
 
 
 def stamp(job: ReportJob) -> dict[str, Any]:
@@ -83,59 +84,77 @@ def stamp(job: ReportJob) -> dict[str, Any]:
 def run(job: ReportJob) -> Path:
     """Execute the notebook, write it and its HTML under `job.folder`; returns the HTML's path.
 
-    Raises ReportFailed where a cell fails: the notebook is kept, an older HTML is removed.
+    Raises ReportFailed where a cell fails or the kernel dies: the notebook is kept, an older HTML is removed.
     """
-    papermill = load_papermill()
     import nbformat
 
     from .report.html import render
 
-    job.folder.mkdir(parents=True, exist_ok=True)
-    source = asset_dir("notebooks") / job.notebook
-    with tempfile.TemporaryDirectory(prefix=".run-", dir=job.folder) as scratch, kernel_config() as config:
-        draft = Path(scratch) / NOTEBOOK
-        failure: Exception | None = None
-        try:
-            papermill.execute_notebook(
-                source,
-                draft,
-                parameters=dict(job.parameters),
-                kernel_name="python3",
-                progress_bar=False,
-                log_output=False,
-                request_save_on_cell_execute=False,
-                autosave_cell_every=0,
-                shutdown_kernel="immediate",
-                config=config,
-            )
-        except papermill.PapermillException as e:
-            failure = e
-        if not draft.is_file():
-            raise ReportFailed(job.name, source, f"{type(failure).__name__}: {failure}") from failure
-        nb = nbformat.read(draft, as_version=4)
+    nb, failure = execute(job)
     tidy(nb)
     if failure is not None:
         write_text(job.folder / NOTEBOOK, nbformat.writes(nb) + "\n")
         (job.folder / HTML).unlink(missing_ok=True)
         last = str(failure).strip().splitlines()[-1]
         raise ReportFailed(job.name, job.folder / NOTEBOOK, last) from failure
-    nb.metadata["evaltools"] = stamp(job)
     html = render(nb, title=job.title)
-    write_text(job.folder / NOTEBOOK, nbformat.writes(nb) + "\n")
+    # the notebook comes last: it vouches for the HTML beside it
     write_text(job.folder / HTML, html)
+    nb.metadata["evaltools"] = {**stamp(job), "html_sha256": sha256(job.folder / HTML)}
+    write_text(job.folder / NOTEBOOK, nbformat.writes(nb) + "\n")
     return job.folder / HTML
 
 
+def execute(job: ReportJob) -> tuple[Any, Exception | None]:
+    """The executed notebook of a report, and what made it stop, if anything did."""
+    papermill = load_papermill()
+    import nbformat
+    from nbclient.exceptions import DeadKernelError
+
+    # papermill takes braces in paths for places to fill in
+    source = str(asset_dir("notebooks") / job.notebook).replace("{", "{{").replace("}", "}}")
+    with scratch() as folder:
+        draft = folder / NOTEBOOK
+        how = {"parameters": dict(job.parameters), "kernel_name": "python3", "progress_bar": False}
+        failure: Exception | None = None
+        try:
+            papermill.execute_notebook(
+                source,
+                draft,
+                **how,
+                log_output=False,
+                request_save_on_cell_execute=False,
+                autosave_cell_every=0,
+                shutdown_kernel="immediate",
+                config=kernel_config(folder),
+            )
+        except papermill.PapermillException as e:
+            failure = e
+        except DeadKernelError as e:
+            failure = e
+            papermill.execute_notebook(source, draft, **how, prepare_only=True)
+        nb = nbformat.read(draft, as_version=4)
+    if isinstance(failure, DeadKernelError):
+        text = "**The kernel died while this notebook was executed (out of memory?).**"
+        nb.cells.insert(0, nbformat.v4.new_markdown_cell(text, metadata={"tags": ["papermill-error-cell-tag"]}))
+    return nb, failure
+
+
 @contextmanager
-def kernel_config() -> Iterator[Any]:
-    """Settings by which a kernel is reached through sockets in a private folder, where the system has such."""
+def scratch() -> Iterator[Path]:
+    """A private folder outside of the results, with a path short enough for sockets."""
+    with tempfile.TemporaryDirectory(prefix="evaltools-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
+
+
+def kernel_config(folder: Path) -> Any:
+    """Settings by which a kernel is reached through sockets in `folder`, where the system has such."""
     from traitlets.config import Config
 
     if os.name != "posix":
-        yield Config()
-        return
-    with tempfile.TemporaryDirectory(prefix="evaltools-") as sockets:
-        yield Config({"KernelManager": {"transport": "ipc", "ip": f"{sockets}/kernel"}})
+        return Config()
+    files = {"connection_file": f"{folder}/kernel.json", "ip": f"{folder}/kernel"}
+    return Config({"KernelManager": {"transport": "ipc", **files}})
 
 
 def tidy(nb: Any) -> None:

@@ -287,6 +287,16 @@ def study_manifest(study: Study, condition: str, started: str, seconds: float) -
         "baseline": study.baseline,
         "runs": [r.name for r in study.conditions[condition].values()],
         "inputs": [i for r in study.conditions[condition].values() for i in r.manifest["inputs"]],
+        "members": [
+            {
+                "suite": study.suite.name,
+                "condition": c,
+                "seed": seed,
+                **{k: r.manifest[k] for k in ("run", "inputs", "options")},
+            }
+            for c, runs in study.conditions.items()
+            for seed, r in runs.items()
+        ],
         "policy": first["policy"],
         "options": first["options"],
         "bootstrap": first["bootstrap"],
@@ -311,7 +321,7 @@ def study_job(runs: Sequence[str], baseline: str | None, settings: Any, options:
         out=settings.out,
         resampling=settings.resampling,
         on_error=settings.on_error,
-        workers=Workers(settings.jobs),
+        workers=settings.workers(),
         fresh=not settings.resume,
         **options,
     )

@@ -20,12 +20,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from . import __version__
 from .bootstrap import Resampling, estimate
 from .errors import OnError, Problems, UsageError
-from .jsonl import atomic, write_json
+from .jsonl import atomic, describe, write_json
 from .manifest import describe_inputs, git_commit, policy_hash, versions
 from .metric import MetricTable
 from .workers import Workers
@@ -106,6 +106,15 @@ def get_suite(name: str) -> Suite:
     return getattr(import_module(module), attribute)
 
 
+def make_options(suite: Suite, given: Mapping[str, Any]) -> Any:
+    """The suite's options by name. UsageError for a name that it has not, or a value that it does not take."""
+    try:
+        return suite.options(**given)
+    except ValidationError as e:
+        wrong = "; ".join(f"{name}: {message}" for _, name, message in describe(e))
+        raise UsageError(f"options of {suite.name}: {wrong}") from e
+
+
 @dataclass(frozen=True)
 class Result:
     """The numbers of one run: `units` (a row a unit), `estimates` (a row a metric), and where they came from."""
@@ -180,7 +189,8 @@ def make_policy(suite: Suite, options: Any) -> dict[str, Any]:
 
 def safe_name(name: str, problems: Problems | None = None) -> str:
     """A run's name as a folder name: it cannot leave the folder it is put in. UsageError where it would."""
-    if not name or name in {".", ".."} or re.search(r'[/\\:*?"<>|\x00-\x1f]', name) or len(name.encode()) > 200:
+    bad = re.search(r'[/\\:*?"<>|\x00-\x1f\ud800-\udfff]', name)
+    if not name or name in {".", ".."} or bad or len(name.encode()) > 200:
         raise UsageError(f"{name!r} cannot be the name of a run: it must be usable as a folder name")
     return name
 
@@ -206,7 +216,7 @@ def evaluate(
     Raises InputError for input that cannot be used, UsageError for options that make no sense.
     """
     suite = get_suite(suite) if isinstance(suite, str) else suite
-    opts = suite.options(**options)
+    opts = make_options(suite, options)
     resampling = resampling or Resampling()
     problems = Problems(on_error)
     started, clock = datetime.now(UTC), time.perf_counter()

@@ -1,25 +1,208 @@
-"""Where work on shards of one input is done: in this process or in several on this machine."""
+"""Where work is done: in this process, in several on this machine, or in those of a dask.distributed cluster."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+import os
+import signal
+import sys
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, as_completed, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import chdir, closing, contextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from multiprocessing import active_children, parent_process
+from pathlib import Path
+from threading import Lock, Thread
+from typing import Any, TypeVar
+
+from .errors import UsageError, WorkFailed
+from .progress import bar
 
 T = TypeVar("T")
 R = TypeVar("R")
 
+GRACE_SECONDS = 10
+"""How long a process that was told to stop may take to clean up."""
+
+CONNECT_SECONDS = 10
+"""How long a scheduler may take to answer, and to have a worker."""
+
+_LOST = "the process that worked on it was killed (out of memory?)"
+
 
 @dataclass(frozen=True)
 class Workers:
-    """`jobs` processes. Results never depend on how many there are."""
+    """`jobs` processes on this machine or, with the address of a `scheduler`, those of a cluster.
+
+    Results never depend on how many there are, nor on where. `label` names the work in its progress bar;
+    without one there is no bar.
+    """
 
     jobs: int = 1
+    scheduler: str | None = None
+    label: str = ""
 
     def map(self, call: Callable[[T], R], tasks: Sequence[T]) -> list[R]:
-        """call(task) for every task, in the order of the tasks; `call` and the tasks must be picklable."""
-        if self.jobs <= 1 or len(tasks) <= 1:
-            return [call(task) for task in tasks]
-        with ProcessPoolExecutor(min(self.jobs, len(tasks))) as pool:
-            return list(pool.map(call, tasks))
+        """call(task) for every task, in the order of the tasks; `call` and the tasks must be picklable.
+
+        Raises what a call raises, and WorkFailed where the process of a task was killed.
+        """
+        with bar(len(tasks), self.label, quiet=not self.label) as step:
+            found: dict[int, R] = {}
+            if len(tasks) <= 1 or (self.jobs <= 1 and self.scheduler is None):
+                for place, task in enumerate(tasks):
+                    found[place] = call(task)
+                    step()
+            else:
+                with closing(self.ended(call, [(task,) for task in tasks])) as futures:
+                    for place, future in futures:
+                        found[place] = future.result()
+                        step()
+            return [found[place] for place in range(len(tasks))]
+
+    def ended(self, call: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> Generator[tuple[int, Future[Any]]]:
+        """(place of the task, its future) as the calls end, each outside this process.
+
+        A call that fails is a future with an exception and stops no other. What is still running when the
+        iterator is closed is stopped.
+        """
+        if self.scheduler is not None:
+            return _on_cluster(self.scheduler, call, tasks)
+        return _in_processes(self.jobs, call, tasks)
+
+
+def _in_processes(
+    jobs: int, call: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]
+) -> Generator[tuple[int, Future[Any]]]:
+    waiting = deque(range(len(tasks)))
+    while waiting:
+        # a process that dies takes its pool along: what was running then is tried again one by one, so that
+        # only the task at fault is lost, and the rest goes on in a new pool
+        lost: list[int] = []
+        broken = False
+        with _pool(min(jobs, len(waiting))) as pool:
+            running: dict[Future[Any], int] = {}
+            while running or (waiting and not broken):
+                while waiting and not broken and len(running) < jobs:
+                    try:
+                        running[pool.submit(call, *tasks[waiting[0]])] = waiting[0]
+                    except BrokenProcessPool:
+                        broken = True
+                    else:
+                        waiting.popleft()
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    place = running.pop(future)
+                    if isinstance(future.exception(), BrokenProcessPool):
+                        broken = True
+                        lost.append(place)
+                    else:
+                        yield place, future
+        for place in sorted(lost):
+            with _pool(1) as pool:
+                future = pool.submit(call, *tasks[place])
+                wait([future])
+            yield place, _or_failed(future, BrokenProcessPool)
+
+
+@contextmanager
+def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes that end with the block; when it is left by an exception, at once, after cleaning up."""
+    others = set(active_children())
+    pool = ProcessPoolExecutor(jobs, initializer=_begin)
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        children = set(active_children()) - others
+        for child in children:
+            child.terminate()
+        for child in children:
+            child.join(GRACE_SECONDS)
+            child.kill()
+        raise
+    finally:
+        pool.shutdown()
+
+
+def _begin() -> None:
+    """Set up a process of a pool: its parent decides when it ends, and it does not outlive its parent."""
+    # a handler, not SIG_IGN, which the kernels started from here would inherit
+    signal.signal(signal.SIGINT, lambda *_: None)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _or_failed(future: Future[Any], *lost: type[BaseException]) -> Future[Any]:
+    """The future, or one that failed with WorkFailed where it was cancelled or its process lost."""
+    if not future.cancelled() and not isinstance(future.exception(), lost):
+        return future
+    failed: Future[Any] = Future()
+    failed.set_exception(WorkFailed(_LOST))
+    return failed
+
+
+@contextmanager
+def _client(address: str) -> Iterator[Any]:
+    try:
+        from distributed import Client
+    except ImportError as e:
+        raise UsageError("--scheduler needs the extra `dask`: pip install 'evaltools[dask]'") from e
+    try:
+        client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError) as e:
+        raise UsageError(f"no dask scheduler answers at {address!r}: {e}") from e
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+        except TimeoutError as e:
+            raise UsageError(f"the dask scheduler at {address!r} has no workers") from e
+        yield client
+
+
+def cluster_size(address: str) -> int:
+    """How many tasks the cluster works on at once. UsageError where it does not answer or has no workers."""
+    with _client(address) as client:
+        return sum(client.nthreads().values())
+
+
+def _on_cluster(
+    address: str, call: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]
+) -> Generator[tuple[int, Future[Any]]]:
+    from .manifest import versions
+
+    with _client(address) as client:
+        from distributed import KilledWorker
+
+        pool = client.get_executor(pure=False)
+        here = Path.cwd(), versions()
+        try:
+            places = {pool.submit(_like_here, *here, call, *task): place for place, task in enumerate(tasks)}
+            for future in as_completed(places):
+                yield places[future], _or_failed(future, KilledWorker)
+        finally:
+            pool.shutdown(wait=False)
+
+
+_FOLDER = Lock()
+
+
+def _like_here(folder: Path, wanted: dict[str, str], call: Callable[..., R], *task: Any) -> R:
+    """call(*task) as the process that asks for it would do it: in its folder, with its versions."""
+    from .manifest import versions
+
+    differs = [f"{k} {v} (wanted {wanted.get(k)})" for k, v in versions().items() if v != wanted.get(k)]
+    if differs:
+        raise UsageError(f"a worker of the cluster has other versions: {', '.join(differs)}")
+    if not folder.is_dir():
+        raise UsageError(f"a worker of the cluster does not see {folder}: all machines must share the file system")
+    # the folder is the whole process's: one task at a time
+    with _FOLDER, chdir(folder):
+        return call(*task)

@@ -11,7 +11,7 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 
-from evaltools.execute import kernel_config, tidy
+from evaltools.execute import kernel_config, scratch, tidy
 from evaltools.jsonl import write_text
 
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
@@ -20,8 +20,9 @@ NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 def main() -> None:
     for path in map(Path, sys.argv[1:] or sorted(map(str, NOTEBOOKS.glob("*.ipynb")))):
         nb = nbformat.read(path, as_version=4)
-        with kernel_config() as config:
-            NotebookClient(nb, timeout=600, resources={"metadata": {"path": str(NOTEBOOKS)}}, config=config).execute()
+        with scratch() as folder:
+            how = {"resources": {"metadata": {"path": str(NOTEBOOKS)}}, "config": kernel_config(folder)}
+            NotebookClient(nb, timeout=600, **how).execute()
         tidy(nb)
         write_text(path, nbformat.writes(nb) + "\n")
         print(path)

@@ -1,0 +1,299 @@
+"""Making results again from their manifest alone, and saying what differs where they do not come out the same."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pandas as pd
+from pydantic import BaseModel, Field, ValidationError
+
+from .bootstrap import Method, Resampling
+from .errors import InputError, Problem, UsageError
+from .jsonl import describe, sha256
+from .manifest import versions
+from .study import make_study, save_study
+from .suite import Result, evaluate, get_suite
+from .workers import Workers
+
+T = TypeVar("T", bound=BaseModel)
+
+ROUNDING = 1e-9
+"""Relative difference up to which two numbers are the same; other processors sum in another order."""
+
+SHOWN = 20
+"""Differing numbers that are listed; the rest are counted."""
+
+NUMBERS = ("value", "ci_low", "ci_high", "ci_method", "numerator", "denominator", "n_units")
+TABLES = ("aggregated_mean_std.csv", "comparison.csv", "agreement.csv")
+
+
+DERIVED = ("rules_identity", "rules_version", "lexicon_identity")
+"""Options that follow from the content of a file: what it holds now decides, and the policy shows the difference."""
+
+
+class Input(BaseModel):
+    role: str
+    path: str
+    sha256: str
+    bytes: int
+
+
+class Member(BaseModel):
+    """One run in a manifest: of its own, or of the runs that were aggregated."""
+
+    suite: str
+    run: str
+    inputs: list[Input] = Field(min_length=1)
+    options: dict[str, Any]
+    condition: str = ""
+    seed: str = ""
+
+
+class Bootstrap(BaseModel):
+    method: Method
+    n_resamples: int
+    confidence: float
+    seed: int
+
+
+class Manifest(Member):
+    """What a rerun needs of a manifest.json; `members` are the runs of an aggregate."""
+
+    kind: str = "run"
+    policy: dict[str, Any]
+    versions: dict[str, str]
+    bootstrap: Bootstrap
+    members: list[Member] = []
+    report: str = ""
+    baseline: str = ""
+
+    @property
+    def runs(self) -> list[Member]:
+        return self.members if self.kind == "aggregate" else [self]
+
+
+@dataclass(frozen=True)
+class Rerun:
+    """What a rerun showed. `inputs`, `policy`, `versions` and `numbers` say what differs, a line each; `largest` is
+    the largest relative difference among the `compared` numbers that count as the same."""
+
+    run: str
+    inputs: tuple[str, ...]
+    policy: tuple[str, ...]
+    versions: tuple[str, ...]
+    numbers: tuple[str, ...]
+    compared: int
+    largest: float
+
+    @property
+    def same(self) -> bool:
+        """Inputs, policy and numbers are the same. Other versions that give the same numbers do not count."""
+        return not (self.inputs or self.policy or self.numbers)
+
+    def __str__(self) -> str:
+        lines = [f"input   {x}" for x in self.inputs]
+        lines += [f"policy  {x}" for x in self.policy]
+        lines += [f"version {x}" for x in self.versions]
+        lines += [f"number  {x}" for x in self.numbers[:SHOWN]]
+        if len(self.numbers) > SHOWN:
+            lines.append(f"        and {len(self.numbers) - SHOWN} more")
+        exact = "to the last digit" if self.largest == 0 else f"within rounding ({self.largest:.1e})"
+        verdict = f"the same {exact}" if not self.numbers else f"{len(self.numbers)} differ"
+        return "\n".join([*lines, f"{self.run}: {self.compared} numbers compared, {verdict}"])
+
+
+def rerun_manifest(manifest: Path, out: Path | None = None, workers: Workers | None = None) -> Rerun:
+    """Make the results that `manifest` (a manifest.json, or its folder) describes again, and compare.
+
+    Relative paths of inputs are looked for from the working folder and from every folder above the manifest; a
+    file with the recorded content wins. With `out` the new results are kept there, never in the place of the old.
+
+    Raises InputError for a manifest, a results file or an input that is not there or cannot be read, and where the
+    changed inputs cannot be scored; UsageError where `out` would overwrite what is compared.
+    """
+    path = manifest / "manifest.json" if manifest.is_dir() else manifest
+    recorded = _read(path, Manifest)
+    if not recorded.runs:
+        raise _bad(path, "names no runs (members) to aggregate; it was written by a version that recorded none")
+    found = [{i.role: _find(path, i) for i in m.inputs} for m in recorded.runs]
+    _require(recorded.runs, found)
+    b = recorded.bootstrap
+    resampling = Resampling(b.method, b.n_resamples, b.confidence, b.seed)
+    with _folder(out) as target:
+        if (target / "results" / recorded.run).resolve() == path.parent.resolve():
+            raise UsageError(f"{target} holds the results that are to be compared; give another folder")
+        results = [_make(m, files, resampling, target, workers) for m, files in zip(recorded.runs, found)]
+        if recorded.kind == "aggregate":
+            compared = _compare_study(path.parent, recorded, results, target)
+        else:
+            compared = _compare_run(path.parent, results[0])
+    if compared[1] == 0:
+        raise _bad(path, "no numbers beside it to compare with")
+    return Rerun(
+        recorded.run,
+        tuple(line for m, r in zip(recorded.runs, results) for line in _inputs(m, r)),
+        tuple(_mappings(recorded.policy, results[0].policy)),
+        tuple(_mappings(recorded.versions, versions())),
+        *compared,
+    )
+
+
+@contextmanager
+def _folder(out: Path | None) -> Iterator[Path]:
+    if out is not None:
+        yield out
+        return
+    with tempfile.TemporaryDirectory(prefix="evaltools-rerun-") as folder:
+        yield Path(folder)
+
+
+def _bad(path: Path, message: str) -> InputError:
+    return InputError([Problem("error", "bad-manifest", message, file=str(path))])
+
+
+def _read(path: Path, model: type[T]) -> T:
+    try:
+        return model.model_validate_json(path.read_bytes())
+    except OSError as e:
+        raise _bad(path, f"cannot be read: {e.strerror}") from e
+    except ValidationError as e:
+        wrong = "; ".join(f"{field}: {message}" if field else message for _, field, message in describe(e))
+        raise _bad(path, f"not what was expected: {wrong}") from e
+
+
+def _find(manifest: Path, entry: Input) -> Path | None:
+    """Where an input is now; None where nowhere."""
+    places = dict.fromkeys(folder / entry.path for folder in (Path.cwd(), *manifest.resolve().parents))
+    there = [p for p in places if p.is_file()]
+    return next((p for p in there if sha256(p) == entry.sha256), there[0] if there else None)
+
+
+def _require(runs: Sequence[Member], found: Sequence[Mapping[str, Path | None]]) -> None:
+    gone = [
+        Problem("error", "missing-input", f"{i.role} of {m.run} (sha256 {i.sha256}) is not there", file=i.path)
+        for m, files in zip(runs, found)
+        for i in m.inputs
+        if files[i.role] is None
+    ]
+    if gone:
+        raise InputError(dict.fromkeys(gone))
+
+
+def _make(
+    run: Member, files: Mapping[str, Path | None], resampling: Resampling, out: Path, workers: Workers | None
+) -> Result:
+    """One run made again from its main input, which is the first of the manifest."""
+    suite = get_suite(run.suite)
+    # an option that names an input names it where that is now
+    moved = {i.path: str(files[i.role]) for i in run.inputs}
+    options = {
+        k: moved.get(str(Path(v)), v) if isinstance(v, str) else v
+        for k, v in run.options.items()
+        if k in suite.options.model_fields and k not in DERIVED
+    }
+    return evaluate(
+        suite,
+        str(files[run.inputs[0].role]),
+        name=run.run,
+        out=out,
+        resampling=resampling,
+        on_error=run.options.get("on_error", "fail"),
+        workers=workers,
+        fresh=True,
+        **options,
+    )
+
+
+def _inputs(run: Member, result: Result) -> Iterator[str]:
+    then = {i.role: i for i in run.inputs}
+    now = {i["role"]: Input.model_validate(i) for i in result.manifest["inputs"]}
+    for role in dict.fromkeys([*then, *now]):
+        was, is_ = then.get(role), now.get(role)
+        if is_ is None or was is None:
+            one = was or is_
+            yield f"{run.run}: {role} {one and one.path}: {'used only then' if was else 'used only now'}"
+        elif was.sha256 != is_.sha256:
+            yield (
+                f"{run.run}: {role} {is_.path}: sha256 {is_.sha256} ({is_.bytes} bytes), "
+                f"was {was.sha256} ({was.bytes} bytes)"
+            )
+
+
+def _mappings(then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    for key in dict.fromkeys([*then, *now]):
+        if then.get(key) != now.get(key):
+            yield f"{key}: {now.get(key)}, was {then.get(key)}"
+
+
+Compared = tuple[tuple[str, ...], int, float]
+"""A line for each number that differs, how many were compared, the largest relative difference of the others."""
+
+
+class _Metrics(BaseModel):
+    metrics: list[dict[str, Any]]
+
+
+def _compare_run(folder: Path, result: Result) -> Compared:
+    rows = _read(folder / "metrics.json", _Metrics).metrics
+    made = result.estimates.to_dict("records")
+    then, now = (
+        {(str(row.get("name")), field): row.get(field) for row in some for field in NUMBERS} for some in (rows, made)
+    )
+    return _compare(then, now)
+
+
+def _compare_study(folder: Path, recorded: Manifest, results: Sequence[Result], out: Path) -> Compared:
+    conditions: dict[str, dict[str, Result]] = {}
+    for run, result in zip(recorded.runs, results):
+        conditions.setdefault(run.condition, {})[run.seed] = result
+    started = datetime.now(UTC).isoformat(timespec="seconds")
+    study = make_study(conditions, name=recorded.report, baseline=recorded.baseline)
+    save_study(study, out, started, 0.0)
+    then, now = (
+        {key: value for table in TABLES if (place / table).is_file() for key, value in _cells(place / table).items()}
+        for place in (folder, out / "results" / recorded.run)
+    )
+    return _compare(then, now)
+
+
+def _cells(path: Path) -> dict[tuple[str, ...], Any]:
+    """Every cell of a CSV file by table, row and column."""
+    try:
+        rows = pd.read_csv(path, float_precision="round_trip").to_dict("records")
+    except ValueError as e:
+        raise _bad(path, f"cannot be read: {e}") from e
+    keys = ("condition", "baseline", "candidate", "metric")
+    return {
+        (path.name, *(str(row[k]) for k in keys if k in row), str(column)): value
+        for row in rows
+        for column, value in row.items()
+    }
+
+
+def _compare(then: Mapping[Any, Any], now: Mapping[Any, Any]) -> Compared:
+    differ: list[str] = []
+    largest = 0.0
+    for key in dict.fromkeys([*then, *now]):
+        a, b = _plain(then.get(key)), _plain(now.get(key))
+        if isinstance(a, float) and isinstance(b, float) and a != b:
+            relative = abs(a - b) / max(abs(a), abs(b))
+            if relative <= ROUNDING:
+                largest = max(largest, relative)
+                continue
+        if a != b:
+            differ.append(f"{' '.join(key)}: {b}, was {a}")
+    return tuple(differ), len(then), largest
+
+
+def _plain(value: Any) -> Any:
+    """A number as a float and anything else as it is; None for what is not measured."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return None
+    return value if isinstance(value, str | bool) else float(value)
