@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +44,10 @@ class Settings:
     quiet: bool = False
     scheduler: str | None = None
 
-    def workers(self, label: str = "") -> Workers:
-        """Where the work is done; `label` names it in a progress bar."""
+    def workers(self) -> Workers:
+        """Where the work is done."""
         jobs = self.jobs if self.scheduler is None else cluster_size(self.scheduler)
-        return Workers(jobs, self.scheduler, "" if self.quiet else label)
+        return Workers(jobs, self.scheduler, "" if self.quiet else "scoring")
 
     @property
     def resampling(self) -> Resampling:
@@ -117,8 +119,8 @@ def plan(
     named: dict[str, str] = {}
     errors: list[InputError] = []
     for path in runs:
-        if not path.isprintable():
-            raise UsageError(f"{path!a}: the path of an input must be printable text")
+        if re.search(r"[\x00-\x1f\x7f\ud800-\udfff]", path):
+            raise UsageError(f"{path!a}: the path of an input must be text without control characters")
         try:
             name = run_name(suite, path, settings.name, options)
         except InputError as e:
@@ -209,7 +211,7 @@ def _score(
         outcome.add_failure(error.problems[0].file, error)
     # one run: its shards are spread; several: the runs are, each in a process of its own
     single = len(named) == 1
-    inner = settings.workers("scoring") if single else Workers()
+    inner = settings.workers() if single else Workers(label="")
     tasks = {name: (suite, path, settings, options, inner) for name, path in named.items()}
     remove_leftovers(settings.out)
     if single:
@@ -223,11 +225,10 @@ def _score(
 
 def remove_leftovers(out: Path) -> None:
     """Remove files that killed processes left half-written, once they are old enough to be nobody's."""
-    for pattern in (".*.part", "results/*/.*.part", "reports/*/.*.part"):
-        for path in out.glob(pattern):
-            with suppress(FileNotFoundError):
-                if time.time() - path.stat().st_mtime > LEFTOVER_SECONDS:
-                    path.unlink()
+    for path in chain(out.glob(".*.part"), *((out / f).rglob(".*.part") for f in ("results", "reports"))):
+        with suppress(FileNotFoundError):
+            if time.time() - path.stat().st_mtime > LEFTOVER_SECONDS:
+                path.unlink()
 
 
 def report_runs(suite: str, runs: Sequence[str], settings: Settings, options: dict[str, Any]) -> Outcome:

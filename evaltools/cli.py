@@ -270,7 +270,7 @@ def rerun(manifest: Path, out: Path | None, jobs: int) -> None:
     from .rerun import rerun_manifest
     from .workers import Workers
 
-    found = rerun_manifest(manifest, out, Workers(jobs, label="scoring"))
+    found = rerun_manifest(manifest, out, Workers(jobs))
     click.echo(str(found))
     sys.exit(0 if found.same else GATE_NOT_MET)
 

@@ -63,8 +63,24 @@ def load_if_current(
     manifest = read_manifest(folder)
     if manifest is None:
         return None
+    try:
+        same = _is_current(folder, manifest, suite, policy, inputs, resampling, on_error)
+        return _read(folder, suite, options, manifest) if same else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None  # a file that was spoilt is a file that is not there
+
+
+def _is_current(
+    folder: Path,
+    manifest: dict[str, Any],
+    suite: Suite,
+    policy: Mapping[str, Any],
+    inputs: Sequence[Mapping[str, Any]],
+    resampling: Resampling,
+    on_error: str,
+) -> bool:
     b = manifest.get("bootstrap", {})
-    same = (
+    return bool(
         manifest.get("suite") == suite.name
         and manifest.get("policy") == dict(policy)
         and manifest.get("options", {}).get("on_error") == on_error
@@ -73,5 +89,5 @@ def load_if_current(
         and (b.get("method"), b.get("n_resamples"), b.get("confidence"), b.get("seed"))
         == (resampling.method, resampling.n_resamples, resampling.confidence, resampling.seed)
         and manifest.get("versions") == versions()
+        and all((folder / name).is_file() for name in manifest.get("files", []))
     )
-    return _read(folder, suite, options, manifest) if same else None

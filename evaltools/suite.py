@@ -294,11 +294,12 @@ def _plain(value: Any) -> Any:
 
 
 def save(result: Result, folder: Path) -> None:
-    """Write results/<run>/. The manifest comes last: a folder without one is not complete."""
+    """Write results/<run>/. The manifest comes last and names the files: a folder without them is not complete."""
     (folder / "manifest.json").unlink(missing_ok=True)
     folder.mkdir(parents=True, exist_ok=True)
     with atomic(folder / "units.parquet", "wb") as f:
         result.units.to_parquet(f, index=False)
     write_json(folder / "metrics.json", metrics_json(result))
     result.suite.artifacts(result, folder)
-    write_json(folder / "manifest.json", result.manifest)
+    files = [p.relative_to(folder).as_posix() for p in folder.rglob("[!.]*") if p.is_file()]
+    write_json(folder / "manifest.json", {**result.manifest, "files": sorted(files)})

@@ -35,13 +35,13 @@ _LOST = "the process that worked on it was killed (out of memory?)"
 class Workers:
     """`jobs` processes on this machine or, with the address of a `scheduler`, those of a cluster.
 
-    Results never depend on how many there are, nor on where. `label` names the work in its progress bar;
-    without one there is no bar.
+    Results never depend on how many there are, nor on where. `label` names the work in the progress bar that
+    slow work shows in a terminal; "" shows none.
     """
 
     jobs: int = 1
     scheduler: str | None = None
-    label: str = ""
+    label: str = "scoring"
 
     def map(self, call: Callable[[T], R], tasks: Sequence[T]) -> list[R]:
         """call(task) for every task, in the order of the tasks; `call` and the tasks must be picklable.

@@ -13,6 +13,7 @@ import pandas as pd
 
 from ..errors import Problems
 from ..jsonl import dumps
+from ..progress import bar
 from .options import SummaryOptions
 from .rules import METRICS
 from .schema import Case
@@ -25,10 +26,12 @@ def judge_units(
     scored: Sequence[Scored],
     options: SummaryOptions,
     problems: Problems,
+    quiet: bool = True,
 ) -> pd.DataFrame:
     """The frame with the final scores of the cases that lie in a trigger zone; the others keep the rule's.
 
-    A score that the judge decided, alone or in the blend, counts as measured.
+    A score that the judge decided, alone or in the blend, counts as measured. Unless `quiet`, a bar shows the
+    progress of the calls in a terminal.
     """
     from .judge import JudgeInput, JudgeSettings, judge_cases, trigger
 
@@ -53,7 +56,9 @@ def judge_units(
     units = units.copy()
     row = {case_id: i for i, case_id in enumerate(units["case_id"])}
     columns = {c: units[c].tolist() for c in units.columns if c.startswith(METRICS)}
-    for d in judge_cases(inputs, settings, problems=problems):
+    with bar(len(inputs), "judge", quiet) as step:
+        decided = judge_cases(inputs, settings, problems=problems, progress=lambda n: step(n=n))
+    for d in decided:
         i, m = row[d.case_id], d.metric
         columns[f"{m}_trigger"][i] = d.trigger
         evidence = json.loads(columns[f"{m}_evidence"][i])

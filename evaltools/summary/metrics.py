@@ -131,7 +131,7 @@ def score(source: Source, options: SummaryOptions, problems: Problems, workers: 
     units, scored = score_cases(cases, rules, problems, workers, str(source.files["cases"]))
     if options.judge == "hybrid":
         problems.raise_if_failed()  # no call is paid for input that fails
-        units = judge_units(units, cases, scored, options, problems)
+        units = judge_units(units, cases, scored, options, problems, quiet=not workers.label)
     units = finish(units, rules)
     units.attrs["rows"] = {"cases": len(cases)}
     return units
