@@ -84,7 +84,7 @@ class Extractor:
     def __init__(self, rules: Compiled):
         self.rules = rules
         units = rules.units
-        self.unit_of: dict[str, Unit] = {w.lower(): u for u in units for w in u.words}
+        self.unit_of: dict[str, Unit] = {_unit_name(w): u for u in units for w in u.words}
         self.prefix_of: dict[str, Unit] = {p.lower(): u for u in units for p in u.before}
         self.won = next((u for u in units if u.kind == "amount"), None)
         self.percent = next((u for u in units if u.kind == "percent"), None)
@@ -186,7 +186,7 @@ class Extractor:
             scale, end = ENGLISH_SCALE[m[1]], m.end()
         unit = self.prefix_of[prefix[0].strip()] if prefix else None
         if m := self.unit.match(t, end) or self.latin_unit.match(t, end):
-            named = self.unit_of[m["unit"]]
+            named = self.unit_of[_unit_name(m["unit"])]
             if unit is None or (named.kind, named.base) == (unit.kind, unit.base):
                 unit, end = named, m.end()
         if unit is None and number.big > 1 and self.won and _ENDS.match(t, end) and not _another_follows(t, end):
@@ -211,7 +211,7 @@ class Extractor:
             if unit is None or run[-1:] == " " or not self.after_numeral.match(t, unit.end()):
                 continue
             if _believable(run, unit["unit"]) and (value := hangul_value(run)) is not None:
-                found.append(_quantity(self.unit_of[unit["unit"]], value, end - len(run), unit.end()))
+                found.append(_quantity(self.unit_of[_unit_name(unit["unit"])], value, end - len(run), unit.end()))
                 return unit.end()
         space = t.find(" ", start, stop)
         return space if space > 0 else stop
@@ -223,7 +223,7 @@ class Extractor:
         m = pattern.match(t, end)
         if m is None:
             return end
-        unit = self.unit_of[m["unit"]]
+        unit = self.unit_of[_unit_name(m["unit"])]
         found.append(_quantity(unit, value, start, m.end(), support_only=value == 1 and unit.kind == "count"))
         return m.end()
 
@@ -325,6 +325,11 @@ def _believable(run: str, unit: str) -> bool:
 
 
 _UNITS_OF_ONE_SYLLABLE = ("년", "개월", "주일", "퍼센트")
+
+
+def _unit_name(word: str) -> str:
+    """A unit word however it is joined: `_unit_pattern` finds "business-day" for "business day" as well."""
+    return re.sub(r"[\s-]+", " ", word.lower())
 
 
 def _unit_pattern(units: Iterable[Unit], hangul_only: bool = False) -> str:

@@ -29,7 +29,7 @@ METRICS = (
 )
 FOLLOWUP_TAG = "needs_followup"
 
-Phrase = Annotated[str, Field(min_length=1, max_length=1000)]
+Phrase = Annotated[str, Field(min_length=1, max_length=1000, pattern=r"\S")]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
