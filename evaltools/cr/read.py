@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import Problems
+from ..fast_json import decoder
 from ..jsonl import Progress, read_json, read_jsonl, require_file
 from ..suite import Source
 from .schema import Gold, Output, Scorecard, TupleRow
@@ -112,7 +113,9 @@ def read_rows(
     progress: Progress | None = None,
 ) -> Iterator[tuple[int, R]]:
     """(line number, row) of the rows that have an id; the others are errors."""
-    for number, row in read_jsonl(path, model, problems, start=start, stop=stop, progress=progress):
+    # scorecards are large and only read; outputs are wrapped into new models
+    decode = decoder(model) if model is Scorecard else None
+    for number, row in read_jsonl(path, model, problems, start=start, stop=stop, progress=progress, decode=decode):
         if not text_id(row):
             problems.error("missing-id", "expected a text_id", file=str(path), line=number, field="meta.text_id")
             continue

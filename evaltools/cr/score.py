@@ -39,7 +39,7 @@ from .tuples import (
     term_key,
 )
 
-SHARD_BYTES = 16 << 20
+SHARD_BYTES = 32 << 20
 """A file is read in byte ranges of about this size, whatever the workers: memory does not grow with the file."""
 
 OUTCOMES = {(False, True): "fix", (True, False): "break", (True, True): "keep", (False, False): "still"}
@@ -175,19 +175,16 @@ def unit_row(card: Scorecard, gold_in: Sequence[TupleRow], used: Final, options:
     stored = card.stage_delta.changed if card.stage_delta else None
     text = card.meta.input_text or (output.meta.input_text if output.meta else None) or ""
 
-    known: dict[tuple[Key, tuple[EvalTuple, ...], tuple[EvalTuple, ...]], Match] = {}
-
-    def matched(key: Key, gold: tuple[EvalTuple, ...], pred: tuple[EvalTuple, ...]) -> Match:
-        # most samples have the same tuples in both stages, and explicit gold only
-        at = (key, gold, pred)
-        if at not in known:
-            known[at] = match(key, gold, pred, policy)
-        return known[at]
-
-    explicit = tuple([t for t in gold if t.term])
-    f1_explicit = [matched(key, explicit, final).f1 if explicit else np.nan for key in KEYS[:2]]
-    predicted_explicit = tuple([t for t in final if t.term])
+    before = [match(key, gold, stage1, policy) for key in KEYS]
+    after = before if stage1 == final else [match(key, gold, final, policy) for key in KEYS]
+    explicit, predicted_explicit = (tuple([t for t in tuples if t.term]) for tuples in (gold, final))
+    # most samples have explicit gold only, and one tuple an aspect: the counts are those of all tuples
+    of_explicit = after[:2] if explicit == gold else [match(key, explicit, final, policy) for key in KEYS[:2]]
+    both = of_explicit[1] if predicted_explicit == final else match("otepol", explicit, predicted_explicit, policy)
     represented = representatives(final_read, _by_ref if options.key == "refpol" else _by_term(policy))
+    of_represented = (
+        after[KEYS.index(options.key)] if represented == final else match(options.key, gold, represented, policy)
+    )
     torn = conflicts(final_read, final, lambda t: term_key(t.term, policy))
     torn_ref = conflicts(final_read, final, lambda t: t.ref)
 
@@ -221,17 +218,17 @@ def unit_row(card: Scorecard, gold_in: Sequence[TupleRow], used: Final, options:
         "n_gold_tuples": len(gold),
         "n_pred_used": len(final),
         "source": used.source,
-        "counts": [matched(key, gold, pred) for key in KEYS for pred in (stage1, final)],
+        "counts": (before, after),
         "has_explicit_gold": bool(explicit),
-        "f1_explicit_gold_refpol": f1_explicit[0],
-        "f1_explicit_gold_otepol": f1_explicit[1],
-        "f1_explicit_both_otepol": matched("otepol", explicit, predicted_explicit).f1 if explicit else np.nan,
+        "f1_explicit_gold_refpol": of_explicit[0].f1 if explicit else np.nan,
+        "f1_explicit_gold_otepol": of_explicit[1].f1 if explicit else np.nan,
+        "f1_explicit_both_otepol": both.f1 if explicit else np.nan,
         "has_implicit_gold": has_implicit,
         "has_valid_implicit_gold": bool(implicit_polarities),
         "f1_implicit": set_f1(implicit_polarities, final_polarities) if implicit_polarities else np.nan,
         "parse_failed": failed,
         "implicit_invalid": has_implicit and (not final_polarities or failed or _lacks_polarity(card, used.rows)),
-        "f1_after_rep": matched(options.key, gold, represented).f1 if gold else np.nan,
+        "f1_after_rep": of_represented.f1 if gold else np.nan,
         "conflict_raw": torn[0],
         "conflict": torn[1],
         "conflict_raw_refpol": torn_ref[0],
@@ -287,9 +284,9 @@ def units_frame(lines: Sequence[int], rows: Sequence[dict[str, Any]]) -> pd.Data
     columns |= {name: np.array(given.pop(name)) for name in ("has_gold", "n_gold_tuples", "n_pred_used")}
     sources = np.array(given.pop("source"))
     columns |= {f"from_{source}": sources == source for source in FINAL_SOURCES}
-    counts = np.array(given.pop("counts")).reshape(len(rows), len(KEYS), 2, 3)
+    counts = np.array(given.pop("counts"))
     for i, key in enumerate(KEYS):
-        columns |= _correction(key, counts[:, i], columns["has_gold"], np.array(given["changed"]))
+        columns |= _correction(key, counts[:, :, i], columns["has_gold"], np.array(given["changed"]))
     change_type, reasons = np.array(given.pop("change_type")), given.pop("drop_reasons")
     for name, values in given.items():
         columns[name] = np.array(values)
@@ -326,7 +323,7 @@ def _correction(key: Key, counts: np.ndarray, has_gold: np.ndarray, changed: np.
         f"f1_s1_{key}": f1[:, 0],
         f"f1_s2_{key}": f1[:, 1],
         **{f"{name}_{key}": np.where(has_gold, c[:, 1], 0) for name, c in (("tp", tp), ("fp", fp), ("fn", fn))},
-        f"outcome_{key}": _texts(np.select(list(happened.values()), list(happened), None)),
+        f"outcome_{key}": _texts(np.select(list(happened.values()), list(map(np.str_, happened)), np.array(None))),
         **{f"{name}_{key}": there for name, there in happened.items()},
         f"improved_{key}": changed & (gain > 0),
         f"degraded_{key}": changed & (gain < 0),
@@ -370,11 +367,12 @@ def _score_shard(shard: _Shard) -> tuple[pd.DataFrame | None, Problems, int]:
     model: type[Output] | type[Scorecard] = Output if shard.role == "outputs" else Scorecard
     lines: list[int] = []
     rows: list[dict[str, Any]] = []
+    row: Any
     for line, row in read_rows(shard.path, model, problems, start=shard.start, stop=shard.stop, progress=progress):
         gold = by_id.get(text_id(row))
         if gold is None:
             gold = gold_rows(row)
-        card = row if isinstance(row, Scorecard) else wrap(row, gold, options.stop_terms, options.allowlist)
+        card: Scorecard = row if model is Scorecard else wrap(row, gold, options.stop_terms, options.allowlist)
         used = final_rows(card)
         where = {"file": str(shard.path), "line": line, "id": text_id(card)}
         check_tuples(gold, card.meta.input_text, problems, field="gold_tuples", **where)

@@ -32,8 +32,9 @@ def gold_rows(row: Scorecard | ParsedOutput | Gold) -> list[TupleRow]:
             found = holder.gold_tuples or holder.gold_triplets
             if found:
                 return found
-    if isinstance(row, Scorecard) and row.runtime and row.runtime.parsed_output:
-        return gold_rows(row.runtime.parsed_output)
+    runtime = getattr(row, "runtime", None)
+    if runtime is not None and runtime.parsed_output:
+        return gold_rows(runtime.parsed_output)
     return []
 
 

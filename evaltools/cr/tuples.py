@@ -110,7 +110,7 @@ def polarity_of(row: TupleRow) -> str | None:
 
 
 def _text_of(value: str | Term | None) -> str | None:
-    return value.term if isinstance(value, Term) else value
+    return value if value is None or isinstance(value, str) else value.term
 
 
 def term_of(row: TupleRow) -> str | None:
@@ -148,8 +148,7 @@ def ref_pairs(tuples: Iterable[EvalTuple]) -> set[Pair]:
 
 def attr_pairs(tuples: Iterable[EvalTuple]) -> set[Pair]:
     """(attribute, polarity) with the attribute after `#`; tuples without one are left out."""
-    pairs = {(t.ref.partition("#")[2], t.polarity) for t in tuples}
-    return {p for p in pairs if p[0]}
+    return {(attribute, t.polarity) for t in tuples if (attribute := t.ref.partition("#")[2])}
 
 
 def term_key(term: str, policy: MatchPolicy) -> str:
@@ -158,7 +157,9 @@ def term_key(term: str, policy: MatchPolicy) -> str:
 
 def term_pairs(tuples: Iterable[EvalTuple], policy: MatchPolicy) -> set[Pair]:
     """(aspect_term, polarity); an empty term is a pair too (implicit)."""
-    return {(term_key(t.term, policy), t.polarity) for t in tuples}
+    if policy.spacing == "remove":
+        return {(t.term.replace(" ", ""), t.polarity) for t in tuples}
+    return {(t.term, t.polarity) for t in tuples}
 
 
 class Match(NamedTuple):
@@ -187,7 +188,7 @@ def _match_sets(gold: set[Pair], pred: set[Pair]) -> Match:
 def match_otepol(gold: Sequence[EvalTuple], pred: Sequence[EvalTuple], policy: MatchPolicy) -> Match:
     """Exact pairs first; then each implicit gold takes one prediction of its polarity that is still free."""
     predicted = term_pairs(pred, policy)
-    explicit = term_pairs([t for t in gold if t.term], policy)
+    explicit = {pair for pair in term_pairs(gold, policy) if pair[0]}
     implicit = [t.polarity for t in gold if not t.term]
     if policy.implicit == "set":
         implicit = list(set(implicit))
