@@ -142,8 +142,50 @@ def _raw(holder: Any, key: Any, rng: random.Random) -> None:
     holder[key] = Verbatim(rng.choice(RAW))
 
 
+@cache
+def words() -> tuple[str, ...]:
+    """Every short text of the rule files and the word lists: what the scorers look for."""
+    found = {
+        "",
+        " ",
+        "\t",
+        "-",
+        "·",
+        ",",
+        ".",
+        "0",
+        "1",
+        "12",
+        "1,500",
+        "２",
+        "%",
+        "(",
+        ")",
+        "삼",
+        "억",
+        "만",
+        "의",
+        "은",
+        "\n",
+    }
+
+    def walk(value: Any) -> None:
+        if isinstance(value, str):
+            found.add(value[:40])
+        for v in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+            walk(v)
+
+    for path in (*RULES.glob("*.json"), LEXICON):
+        walk(json.loads(path.read_text(encoding="utf-8")))
+    return tuple(sorted(found))
+
+
+def _sentence(rng: random.Random) -> str:
+    return rng.choice(["", " ", "-", "\t"]).join(rng.choices(words(), k=rng.randrange(2, 30)))
+
+
 def _text(holder: Any, key: Any, rng: random.Random) -> None:
-    old, new = holder[key], rng.choice(TEXTS)
+    old, new = holder[key], _sentence(rng) if rng.random() < 0.5 else rng.choice(TEXTS)
     if isinstance(old, str) and rng.random() < 0.5:
         at = rng.randrange(len(old) + 1)
         new = old[:at] + new + old[at:]
@@ -191,7 +233,9 @@ def _bytes(row: bytes, rng: random.Random) -> bytes:
     if kind == 1:
         return row[:at] + bytes([rng.randrange(256)]) + row[at + 1 :]
     if kind == 2:
-        return row[:at] + rng.choice([b"\x00", b"\xef\xbb\xbf", b"\xff\xfe", b"\xed\xa0\x80", b"\r", b"\n"]) + row[at:]
+        return (
+            row[:at] + rng.choice([b"\x00", b"\xef\xbb\xbf", b"\xff\xfe", b"\xed\xa0\x80", b"\r", b"\n"]) + row[at:]
+        )
     if kind == 3:
         return row[:at] + row[at + rng.randrange(1, 40) :]
     if kind == 4:
@@ -212,7 +256,7 @@ def mutated(value: Any, rng: random.Random) -> bytes:
         row = dumps_loose(value, rng.random() < 0.3).encode("utf-8", "surrogatepass")
         return _bytes(row, rng)
     for _ in range(rng.choice([1, 1, 1, 2, 4])):
-        place = rng.choice(list(_places(value))) if rng.random() < 0.3 else _descend(value, rng)
+        place = rng.choice([*_places(value)] or [None]) if rng.random() < 0.3 else _descend(value, rng)
         if place is not None and not isinstance(place[0][place[1]], Verbatim):
             rng.choice(MUTATIONS)(*place, rng)
     return dumps_loose(value, rng.random() < 0.3).encode("utf-8", "surrogatepass")
@@ -332,7 +376,13 @@ def _suite(name: str, path: Path, options: dict[str, Any], rng: random.Random, b
         with tempfile.TemporaryDirectory(prefix="evaltools-fuzz-") as out:
             try:
                 result = evaluate(
-                    name, path, name="run", out=out, resampling=QUICK, on_error="fail" if strict else "skip", **options
+                    name,
+                    path,
+                    name="run",
+                    out=out,
+                    resampling=QUICK,
+                    on_error="fail" if strict else "skip",
+                    **options,
                 )
                 dumps(metrics_json(result))
                 outcomes["whole file evaluated"] += 1
@@ -604,7 +654,11 @@ def fuzz_file(kind_name: str, seed: str, limit: float) -> Report:
         own = [f for f in traceback.extract_tb(error.__traceback__) if "evaltools/" in f.filename]
         at = own[-1] if own else last
         what = f"{Path(at.filename).name}:{at.lineno}: {type(error).__name__}: {str(error)[:200]!r}"
-        key = what if not isinstance(error, Failure) else re.sub(r"/tmp/\S+|row-\d+|\d+", "*", f"{kind.name}: {error}")[:120]
+        key = (
+            what
+            if not isinstance(error, Failure)
+            else re.sub(r"/tmp/\S+|row-\d+|\d+", "*", f"{kind.name}: {error}")[:120]
+        )
         report.failures[key] = (kind.name, b"\n".join(culprit), "".join(traceback.format_exception(error)))
         report.failed += 1
         report.outcomes[kind.name, "FAILED"] += 1

@@ -240,7 +240,11 @@ def load_rules(name_or_path: str | Path) -> Rules:
     if name in bundled():
         return _read(FOLDER / f"{name}.json", Problems())
     path = Path(name)
-    if not path.is_file():
+    try:
+        there = path.is_file()
+    except OSError:  # longer than a file name can be
+        there = False
+    if not there:
         guess = get_close_matches(name, bundled(), 1)
         hint = f" (did you mean {guess[0]}?)" if guess else ""
         raise UsageError(f"no rules {name!r}{hint}: give a file, or one of {', '.join(bundled())}")
