@@ -11,20 +11,25 @@ References: Efron, "Better bootstrap confidence intervals", JASA 82 (1987); Wils
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from scipy.special import ndtr, ndtri
 
-from .metric import Compiled, Metric, MetricTable, column_values, compile_table
+from .cells import Cells, UnitColumns, resample_cells
+from .metric import Compiled, Difference, Metric, MetricTable, column_values, compile_table
 
 Method = Literal["bca", "percentile"]
 
 MIN_UNITS = 10
 """Fewer resampling units than this carry no bootstrap (coverage: docs/statistics.md)."""
+
+LARGE = 2_000
+"""More resampling units than this are drawn in cells; up to it the bounds equal scipy's for the same generator."""
 
 CHUNK = 128
 
@@ -94,12 +99,17 @@ def score_interval(p: float, trials: float, critical: float) -> tuple[float, flo
 
 
 def bounds(
-    replicates: np.ndarray, value: float, jackknife: np.ndarray, resampling: Resampling
+    replicates: np.ndarray,
+    value: float,
+    jackknife: np.ndarray,
+    resampling: Resampling,
+    counts: np.ndarray | None = None,
 ) -> tuple[float, float, str]:
     """(low, high, method) of one metric from its resampled values (not sorted; nan where undefined).
 
-    `jackknife` holds the leave-one-out values. Resamples in which the metric is undefined are left
-    out. Where the bias correction is not finite the percentile interval stands in, and says so.
+    `jackknife` holds the leave-one-out values, each for `counts` units (None: for one). Resamples in which
+    the metric is undefined are left out. Where the bias correction is not finite the percentile interval
+    stands in, and says so.
     """
     replicates = replicates[~np.isnan(replicates)]
     alpha = (1 - resampling.confidence) / 2
@@ -110,11 +120,12 @@ def bounds(
         below = np.count_nonzero(replicates < value - tolerance)
         upto = np.count_nonzero(replicates <= value + tolerance)
         z0 = ndtri((below + upto) / (2 * len(replicates)))
-        jackknife = jackknife[~np.isnan(jackknife)]
-        deviation = jackknife.mean() - jackknife
-        spread = np.sum(deviation**2)
+        known = ~np.isnan(jackknife)
+        jackknife, n = jackknife[known], np.ones(known.sum()) if counts is None else counts[known]
+        deviation = np.sum(n * jackknife) / np.sum(n) - jackknife
+        spread = np.sum(n * deviation**2)
         with np.errstate(all="ignore"):
-            a = np.sum(deviation**3) / (6 * spread**1.5)
+            a = np.sum(n * deviation**3) / (6 * spread**1.5)
             z = z0 + ndtri(levels)
             corrected = ndtr(z0 + z / (1 - a * z))
         if np.isfinite(z0) and spread > 0 and np.isfinite(corrected).all():
@@ -131,48 +142,84 @@ def estimate(units: pd.DataFrame, table: MetricTable, unit: str, resampling: Res
     Null is "not measured" (value) or "no interval" (bounds). `n_units` counts the resampling units
     that take part in the metric. `ci_method` is bca, percentile, wilson (a proportion that is 0, 1, or
     rests on fewer than MIN_UNITS units; for clustered units at the number of clusters, which is
-    conservative) or none (a count, nothing measured, all units equal, or too few units).
+    conservative) or none (a count, nothing measured, all units equal, or too few units). More than LARGE
+    resampling units are drawn in cells (`cells.py`), a metric at a time.
     """
     compiled = compile_table(table)
+    if units[unit].nunique(dropna=False) > LARGE:
+        return pd.DataFrame(_large(UnitColumns(units, unit), table, compiled, resampling))
     sums = unit_sums(units, compiled.columns, unit)
-    total = sums.sum(axis=0)
-    values = compiled.values(total)
-    numerators, denominators = total @ compiled.numerator, total @ compiled.denominator
-    takes_part = (sums @ compiled.denominator != 0) | (sums @ np.abs(compiled.denominator) != 0)
-    loo = compiled.values(total - sums)
-    varies = _varies(loo, values)
-    rows = []
-    replicates: np.ndarray | None = None
-    for i, metric in enumerate(compiled.metrics):
-        r, s = compiled.first[i], compiled.second[i]
-        part = takes_part[:, r] | takes_part[:, s] if s >= 0 else takes_part[:, r]
-        n = len(sums) if compiled.is_count[r] else int(part.sum())
-        value, single = values[i], isinstance(metric, Metric)
-        low = high = np.nan
-        method = "none"
-        if not np.isnan(value) and not compiled.is_count[r] and n > 0:
-            if n >= MIN_UNITS and varies[i]:
-                if replicates is None:
-                    replicates = compiled.values(resample_sums(sums, resampling))
-                low, high, method = bounds(replicates[:, i], value, loo[:, i], resampling)
-            elif isinstance(metric, Metric) and metric.proportion:
-                low, high = wilson(_whole(value * n), n, resampling.confidence)
-                method = "wilson"
-        rows.append(
-            {
-                "name": metric.name,
-                "value": value,
-                "ci_low": low,
-                "ci_high": high,
-                "ci_method": method,
-                "numerator": numerators[r] if single else np.nan,
-                "denominator": denominators[r] if single and not compiled.is_count[r] else np.nan,
-                "n_units": n,
-                "group": metric.group,
-                "better": metric.better,
-            }
-        )
-    return pd.DataFrame(rows)
+    sample = _Sample(compiled, Cells(sums, np.ones(len(sums))), lambda: resample_sums(sums, resampling))
+    return pd.DataFrame([_row(metric, sample, i, resampling) for i, metric in enumerate(compiled.metrics)])
+
+
+class _Sample:
+    """What the units say of each metric of a table: totals, leave-one-out values, and resampled values on demand."""
+
+    def __init__(self, compiled: Compiled, cells: Cells, draw: Callable[[], np.ndarray]):
+        self.compiled, self.cells, self._draw = compiled, cells, draw
+        sums = cells.rows
+        self.total = (sums * cells.counts[:, None]).sum(axis=0)
+        self.values = compiled.values(self.total)
+        self.takes_part = (sums @ compiled.denominator != 0) | (sums @ np.abs(compiled.denominator) != 0)
+        self.loo = compiled.values(self.total - sums)
+        self.varies = _varies(self.loo, self.values)
+
+    @cached_property
+    def replicates(self) -> np.ndarray:
+        return self.compiled.values(self._draw())
+
+
+def _large(
+    columns: UnitColumns, table: MetricTable, compiled: Compiled, resampling: Resampling
+) -> Iterator[dict[str, Any]]:
+    """The rows of `estimate`, each metric from its own cells; metrics of the same sums have the same draws."""
+    by_name = {m.name: m for m in table}
+    known: dict[tuple[int, int], _Sample] = {}
+    for i, metric in enumerate(table):
+        key = int(compiled.first[i]), int(compiled.second[i])
+        if key not in known:
+            parts = [by_name[metric.minuend], by_name[metric.subtrahend]] if isinstance(metric, Difference) else []
+            own = compile_table([*parts, metric])
+            known[key] = _large_sample(own, columns.cells(own.columns), resampling)
+        yield _row(metric, known[key], -1, resampling)
+
+
+def _large_sample(compiled: Compiled, cells: Cells, resampling: Resampling) -> _Sample:
+    def draw() -> np.ndarray:
+        influence = np.nan_to_num(sample.values[-1] - sample.loo[:, -1])
+        return resample_cells(cells, influence, resampling.n_resamples, np.random.default_rng(resampling.seed))
+
+    sample = _Sample(compiled, cells, draw)
+    return sample
+
+
+def _row(metric: Metric | Difference, sample: _Sample, i: int, resampling: Resampling) -> dict[str, Any]:
+    compiled, counts = sample.compiled, sample.cells.counts
+    r, s = compiled.first[i], compiled.second[i]
+    part = sample.takes_part[:, r] | sample.takes_part[:, s] if s >= 0 else sample.takes_part[:, r]
+    n = int(counts.sum() if compiled.is_count[r] else counts[part].sum())
+    value, single = sample.values[i], isinstance(metric, Metric)
+    low = high = np.nan
+    method = "none"
+    if not np.isnan(value) and not compiled.is_count[r] and n > 0:
+        if n >= MIN_UNITS and sample.varies[i]:
+            low, high, method = bounds(sample.replicates[:, i], value, sample.loo[:, i], resampling, counts)
+        elif isinstance(metric, Metric) and metric.proportion:
+            low, high = wilson(_whole(value * n), n, resampling.confidence)
+            method = "wilson"
+    return {
+        "name": metric.name,
+        "value": value,
+        "ci_low": low,
+        "ci_high": high,
+        "ci_method": method,
+        "numerator": sample.total @ compiled.numerator[:, r] if single else np.nan,
+        "denominator": sample.total @ compiled.denominator[:, r] if single and not compiled.is_count[r] else np.nan,
+        "n_units": n,
+        "group": metric.group,
+        "better": metric.better,
+    }
 
 
 def _varies(loo: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -1,0 +1,132 @@
+"""Many units: time and memory of all Conflict Review intervals, and agreement of cells with the plain bootstrap.
+
+    python benchmarks/intervals.py                        agreement and time at n = 1e3, 1e4, 1e5, 1e6
+    python benchmarks/intervals.py --sizes 1e6 --only time
+
+Units are drawn for every column of the metric table, so that each metric varies: shares, F1 scores of random
+tuple counts, and latencies of which nearly every one is different. Agreement: bounds from cells against
+bounds from the plain bootstrap of the same units, as parts of the interval's width; beside it, what two
+seeds of the plain bootstrap differ by (Monte-Carlo error). Each is the median and the largest over metrics,
+bounds and `--seeds` pairs of seeds. Prints Markdown tables.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from evaltools import bootstrap
+from evaltools.bootstrap import Resampling, estimate
+from evaltools.cr.metrics import metrics
+from evaltools.cr.options import CrOptions
+from evaltools.cr.tuples import KEYS
+from evaltools.metric import MetricTable, compile_table
+
+TABLE: MetricTable = metrics(CrOptions())
+GROUPED = "latency_ms_mean"
+"""The metric with about as many cells as units."""
+
+
+def units(n: int, seed: int = 0) -> pd.DataFrame:
+    """Random units with every column of the table."""
+    rng = np.random.default_rng(seed)
+    columns = compile_table(TABLE).columns
+    frame = {c: rng.random(n) < rng.uniform(0.02, 0.6) for c in columns}
+    frame |= {"n": np.ones(n, dtype=bool), "has_gold": np.ones(n, dtype=bool)}
+    gold, found = rng.integers(1, 6, n), rng.integers(0, 6, n)
+    for key in KEYS:
+        before, after = (rng.binomial(np.minimum(gold, found), rng.uniform(0.5, 0.8)) for _ in range(2))
+        frame[f"tp_{key}"], frame[f"fp_{key}"], frame[f"fn_{key}"] = after, found - after, gold - after
+        for stage, hits in (("s1", before), ("s2", after)):
+            frame[f"f1_{stage}_{key}"] = 2 * hits / (gold + found)
+        right = before == gold, after == gold
+        for name, b, a in (("fix", 0, 1), ("break", 1, 0), ("keep", 1, 1), ("still", 0, 0)):
+            frame[f"{name}_{key}"] = (right[0] == b) & (right[1] == a)
+    for c in columns:
+        if re.match("f1_(explicit|implicit|after)", c):
+            frame[c] = frame["f1_s2_otepol"] * (rng.random(n) < 0.7)
+    frame["latency_ms"] = np.where(frame["has_latency"], rng.lognormal(9.8, 0.6, n), np.nan)
+    return pd.DataFrame(frame).assign(text_id=np.arange(n))
+
+
+def bounds(frame: pd.DataFrame, resampling: Resampling, large: int) -> pd.DataFrame:
+    kept, bootstrap.LARGE = bootstrap.LARGE, large
+    try:
+        return estimate(frame, TABLE, "text_id", resampling).set_index("name")[["ci_low", "ci_high"]].dropna()
+    finally:
+        bootstrap.LARGE = kept
+
+
+def agreement(n: int, resamples: int, seeds: int) -> str:
+    frame = units(n)
+    apart, noise = [], []
+    plain = [bounds(frame, Resampling(n_resamples=resamples, seed=s), large=n) for s in range(seeds + 1)]
+    for seed in range(seeds):
+        cells = bounds(frame, Resampling(n_resamples=resamples, seed=seed), large=0)
+        width = plain[0]["ci_high"] - plain[0]["ci_low"]
+        apart.append((cells - plain[seed + 1]).abs().div(width, axis=0))
+        noise.append((plain[seed] - plain[seed + 1]).abs().div(width, axis=0))
+    shown = [f"| {n:,} | {len(plain[0])} "]
+    for found in (apart, noise):
+        every, latency = (
+            np.array([f.to_numpy() for f in some]) for some in (found, [f.loc[[GROUPED]] for f in found])
+        )
+        shown.append(f"| {np.median(every):.4f} | {every.max():.4f} | {np.median(latency):.4f} ")
+    return "".join(shown) + "|"
+
+
+def measure(n: int, resamples: int) -> None:
+    """Print seconds, CPU seconds and peak MB of one estimate of all metrics in this process."""
+    frame = units(n)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    start, cpu = time.perf_counter(), time.process_time()
+    found = estimate(frame, TABLE, "text_id", Resampling(n_resamples=resamples))
+    seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    with_interval = int(found["ci_low"].notna().sum())
+    own = f"| {frame.memory_usage().sum() / 2**20:.0f} | {before:.0f} | {peak:.0f} |"
+    print(f"| {n:,} | {len(found)} | {with_interval} | {seconds:.2f} | {cpu:.2f} {own}")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sizes", default="1e3,1e4,1e5,1e6")
+    parser.add_argument("--resamples", type=int, default=10_000)
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--plain-to", type=float, default=1e5, help="largest n that the plain bootstrap is run at")
+    parser.add_argument("--only", choices=["agreement", "time"])
+    parser.add_argument("--measure", type=int, help=argparse.SUPPRESS)
+    args = parser.parse_args(arguments)
+    if args.measure:
+        measure(args.measure, args.resamples)
+        return
+    sizes = [int(float(s)) for s in args.sizes.split(",")]
+    if args.only != "time":
+        print(
+            f"Bounds from cells against the plain bootstrap, BCa, {args.resamples:,} resamples, {args.seeds} seeds;"
+        )
+        print("differences as parts of the interval's width.\n")
+        print(f"| units | intervals | median | largest | {GROUPED} | two seeds: median | largest | {GROUPED} |")
+        print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |", flush=True)
+        for n in sizes:
+            if n <= args.plain_to:
+                print(agreement(n, args.resamples, args.seeds), flush=True)
+    if args.only != "agreement":
+        print(f"\nAll metrics, BCa, {args.resamples:,} resamples, each size in a process of its own.\n")
+        print("| units | metrics | with interval | s | CPU s | frame, MB | before, MB | peak, MB |")
+        print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |", flush=True)
+        for n in sizes:
+            own = [sys.executable, __file__, "--measure", str(n), "--resamples", str(args.resamples)]
+            subprocess.run(own, check=True)
+
+
+if __name__ == "__main__":
+    main()
