@@ -285,6 +285,21 @@ def gallery(outputs: Path) -> None:
 
 
 @main.command()
+@click.option("--dir", "folder", default="evaltools-lab", show_default=True, type=click.Path(path_type=Path))
+@click.option("--port", type=click.IntRange(1, 65535), help="Port of JupyterLab (default: the first free from 8888).")
+@click.option("--browser/--no-browser", default=True, help="Open a browser, or only print the address.")
+@click.argument("more", metavar="[-- JUPYTERLAB OPTIONS]", nargs=-1)
+def lab(folder: Path, port: int | None, browser: bool, more: tuple[str, ...]) -> None:
+    """Open JupyterLab on a fresh copy of the notebooks, the examples at hand.
+
+    A copy that was changed is never overwritten: the next one goes into DIR-2, DIR-3, ...
+    """
+    from .lab import open_lab
+
+    open_lab(folder, port, browser, more)
+
+
+@main.command()
 @click.option("-o", "--out", default="outputs", show_default=True, type=click.Path(path_type=Path))
 @click.option("-j", "--jobs", default=2, show_default=True, type=click.IntRange(1))
 @click.option("-q", "--quiet", is_flag=True)
