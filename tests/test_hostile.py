@@ -182,7 +182,7 @@ def test_nothing_runs_and_nothing_overflows(open_page: Callable[..., Any], made:
         wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert wide <= 0, f"{file} overflows by {wide} px at {width}"
         planted = page.evaluate(
-            "document.querySelectorAll('[onerror], [onload], [onmouseover], img[src=\"x\"], a[href^=\"javascript\"],"
+            'document.querySelectorAll(\'[onerror], [onload], [onmouseover], img[src="x"], a[href^="javascript"],'
             " svg[onload], mjx-container, .MathJax').length"
         )
         assert planted == 0, file
