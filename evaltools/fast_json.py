@@ -49,7 +49,8 @@ def _struct(model: type[BaseModel]) -> type:
         (name, _limited(f.annotation, f.metadata), *(() if f.is_required() else (f.default,)))
         for name, f in model.model_fields.items()
     ]
-    return msgspec.defstruct(model.__name__, fields, kw_only=True)
+    # records are trees: nothing in them for the collector of cycles to look for
+    return msgspec.defstruct(model.__name__, fields, kw_only=True, gc=False)
 
 
 def _translated(kind: Any) -> Any:

@@ -5,6 +5,7 @@ Source: spec and seeds as named at each column in `metrics.py`.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -87,11 +88,8 @@ def conflicts(read: Iterable[Read], tuples: Iterable[EvalTuple], by: Callable[[E
 
     `tuples` are the normal forms without duplicates; tuples without an aspect under `by` are left out.
     """
-    polarities: dict[str, set[str]] = {}
-    for t in tuples:
-        if by(t):
-            polarities.setdefault(by(t), set()).add(t.polarity)
-    torn = {a for a, p in polarities.items() if len(p) > 1}
+    polarity: dict[str, str] = {}
+    torn = {a for t in tuples if (a := by(t)) and polarity.setdefault(a, t.polarity) != t.polarity}
     if not torn:
         return False, False
     top: dict[str, tuple[tuple[bool, float, bool], set[str]]] = {}
@@ -218,7 +216,7 @@ def unit_row(card: Scorecard, gold_in: Sequence[TupleRow], used: Final, options:
         "n_gold_tuples": len(gold),
         "n_pred_used": len(final),
         "source": used.source,
-        "counts": (before, after),
+        "counts": [n for m in (*before, *after) for n in m],
         "has_explicit_gold": bool(explicit),
         "f1_explicit_gold_refpol": of_explicit[0].f1 if explicit else np.nan,
         "f1_explicit_gold_otepol": of_explicit[1].f1 if explicit else np.nan,
@@ -243,7 +241,7 @@ def unit_row(card: Scorecard, gold_in: Sequence[TupleRow], used: Final, options:
         "negation_contrast": negation,
         "residual_risk": risk2 or negation or torn[1] or unsupported,
         "hallucinated": hallucinated,
-        "drop_reasons": reasons,
+        **{f"drop_{reason}": reason in reasons for reason in DROP_REASONS},
         "final_out_of_text": any(term_key(t.term, policy) not in place for t in predicted_explicit),
         "latency_ms": np.nan if latency is None else latency,
     }
@@ -275,19 +273,18 @@ TEXT_COLUMNS = (
 )
 
 
-def units_frame(lines: Sequence[int], rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    """The units of these rows of `unit_row` and their lines; what follows from other columns is derived here."""
-    given = {name: [row[name] for row in rows] for name in rows[0]}
-    columns: dict[str, Any] = {"line": np.array(lines)}
+def units_frame(given: dict[str, list[Any]]) -> pd.DataFrame:
+    """The units of these values of `unit_row`, and the line of each; what follows from other columns is derived."""
+    columns: dict[str, Any] = {"line": np.array(given.pop("line"))}
     columns |= {name: _texts(given.pop(name)) for name in TEXT_COLUMNS}
-    columns["n"] = np.ones(len(rows), dtype=bool)
+    columns["n"] = np.ones(len(columns["line"]), dtype=bool)
     columns |= {name: np.array(given.pop(name)) for name in ("has_gold", "n_gold_tuples", "n_pred_used")}
     sources = np.array(given.pop("source"))
     columns |= {f"from_{source}": sources == source for source in FINAL_SOURCES}
-    counts = np.array(given.pop("counts"))
+    counts = np.array(given.pop("counts")).reshape(-1, 2, len(KEYS), 3)
     for i, key in enumerate(KEYS):
         columns |= _correction(key, counts[:, :, i], columns["has_gold"], np.array(given["changed"]))
-    change_type, reasons = np.array(given.pop("change_type")), given.pop("drop_reasons")
+    change_type = np.array(given.pop("change_type"))
     for name, values in given.items():
         columns[name] = np.array(values)
         if name == "changed":
@@ -295,8 +292,6 @@ def units_frame(lines: Sequence[int], rows: Sequence[dict[str, Any]]) -> pd.Data
             columns["guided"] = change_type == "guided_by_review"
         elif name == "negation_contrast":
             columns["risk_cleared"] = columns["risk_s1"] & ~columns["risk_s2"]
-        elif name == "hallucinated":
-            columns |= {f"drop_{reason}": np.array([reason in r for r in reasons]) for reason in DROP_REASONS}
     columns["latency_ms"] = columns["latency_ms"].astype(float)
     columns["has_latency"] = ~np.isnan(columns["latency_ms"])
     return pd.DataFrame(columns)
@@ -365,8 +360,7 @@ def _score_shard(shard: _Shard) -> tuple[pd.DataFrame | None, Problems, int]:
     by_id = _gold_of(shard.gold, shard.gold.stat().st_mtime_ns) if shard.gold is not None else {}
     options = shard.options
     model: type[Output] | type[Scorecard] = Output if shard.role == "outputs" else Scorecard
-    lines: list[int] = []
-    rows: list[dict[str, Any]] = []
+    columns: dict[str, list[Any]] = defaultdict(list)
     row: Any
     for line, row in read_rows(shard.path, model, problems, start=shard.start, stop=shard.stop, progress=progress):
         gold = by_id.get(text_id(row))
@@ -377,9 +371,10 @@ def _score_shard(shard: _Shard) -> tuple[pd.DataFrame | None, Problems, int]:
         where = {"file": str(shard.path), "line": line, "id": text_id(card)}
         check_tuples(gold, card.meta.input_text, problems, field="gold_tuples", **where)
         check_tuples(used.rows, None, problems, field="final_tuples", **where)
-        lines.append(line)
-        rows.append(unit_row(card, gold, used, options))
-    return units_frame(lines, rows) if rows else None, problems, progress.lines
+        columns["line"].append(line)
+        for name, value in unit_row(card, gold, used, options).items():
+            columns[name].append(value)
+    return units_frame(columns) if columns else None, problems, progress.lines
 
 
 def score(source: Source, options: CrOptions, problems: Problems, workers: Workers) -> pd.DataFrame:

@@ -130,7 +130,13 @@ def eval_tuple(row: TupleRow, *, gold: bool = False) -> EvalTuple:
     ref, term = ref_of(row), term_of(row)
     if term is None:
         term = ref if gold else ""
-    return EvalTuple(normalize_ref(ref), normalize_term(term), normalize_polarity(polarity_of(row)))
+    return _normal(ref, term, polarity_of(row))
+
+
+@lru_cache(maxsize=1 << 14)
+def _normal(ref: str, term: str, polarity: str | None) -> EvalTuple:
+    # a tuple comes back in stage 1, in the final result and often in the gold of its sample
+    return EvalTuple(normalize_ref(ref), normalize_term(term), normalize_polarity(polarity))
 
 
 def eval_tuples(rows: Iterable[TupleRow], *, gold: bool = False) -> list[EvalTuple]:
