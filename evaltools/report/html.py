@@ -79,7 +79,8 @@ def _cells(nb: Any) -> str:
         jquery_url="",
         mermaid_js_url="",
     )
-    return exporter.from_notebook_node(nb)[0]
+    # wide code and printed text scroll sideways, by keyboard too
+    return exporter.from_notebook_node(nb)[0].replace("<pre>", '<pre tabindex="0">')
 
 
 @cache

@@ -1,0 +1,226 @@
+"""What data cannot do: run code, leave the output folder, or carry a key into an artefact."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import evaltools
+from evaltools.errors import InputError, UsageError
+from evaltools.suite import safe_name
+from tests.summary.judge_server import JudgeServer, judges
+
+from .conftest import ROOT
+
+PACKAGE = Path(evaltools.__file__).parent
+FORBIDDEN_CALLS = {"eval", "exec", "compile", "__import__", "input"}
+FORBIDDEN_IMPORTS = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "marshal", "shelve", "yaml"}
+UNSAFE = {"system", "popen", "read_pickle", "to_pickle", "unsafe_load", "full_load", "literal_eval"}
+
+
+def sources() -> list[Path]:
+    found = sorted(PACKAGE.rglob("*.py"))
+    assert len(found) > 50
+    return found
+
+
+def test_no_code_is_made_of_data() -> None:
+    found = []
+    for path in sources():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            where = f"{path.name}:{getattr(node, 'lineno', 0)}"
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                names = [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+                found += [f"{where} import {n}" for n in names if n.split(".")[0] in FORBIDDEN_IMPORTS]
+            if isinstance(node, ast.Call):
+                f = node.func
+                if isinstance(f, ast.Name) and f.id in FORBIDDEN_CALLS:
+                    found.append(f"{where} {f.id}()")
+                if isinstance(f, ast.Attribute) and f.attr in UNSAFE:
+                    found.append(f"{where} .{f.attr}()")
+                found += [
+                    f"{where} {k.arg}=True"
+                    for k in node.keywords
+                    if k.arg in {"shell", "allow_pickle"} and getattr(k.value, "value", None) is True
+                ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "../x", "a/b", "/etc/passwd", "..\\x", "C:x", "a\x00b", "a\nb", "x" * 201, "한" * 70]
+)
+def test_a_name_cannot_leave_its_folder(name: str) -> None:
+    with pytest.raises(UsageError, match="cannot be the name of a run"):
+        safe_name(name)
+
+
+HOSTILE_IDS = ("../../escaped", "/tmp/escaped", "..\\escaped", "a/../../escaped", "~/escaped", "con", ".")
+
+
+def _files(folder: Path) -> set[Path]:
+    return {p.relative_to(folder) for p in folder.rglob("*")}
+
+
+def test_ids_in_the_data_choose_no_path(tmp_path: Path) -> None:
+    """Run ids, text ids, dialogue ids and case ids are values of files, never names of them."""
+    run = tmp_path / "in" / "run__seed1_x"
+    run.mkdir(parents=True)
+    gold = [{"aspect_ref": "a#b", "aspect_term": "c", "polarity": "positive"}]
+    rows = [
+        {"meta": {"text_id": f"{i}", "run_id": i, "input_text": "c"}, "gold_tuples": gold, "final_result": {}}
+        for i in HOSTILE_IDS
+    ]
+    (run / "outputs.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
+    trace = tmp_path / "in" / "t" / "dialog_trace.jsonl"
+    trace.parent.mkdir()
+    dialogs = [
+        {
+            "dialog_id": i,
+            "run_id": i,
+            "trace_version": i,
+            "valid_dialog": True,
+            "turns": [{"turn_pair_id": 1, "turn_status": "ok", "pred_assistant_text": "好"}],
+        }
+        for i in HOSTILE_IDS
+    ]
+    trace.write_text("".join(json.dumps(d) + "\n" for d in dialogs))
+    cases = tmp_path / "in" / "cases.json"
+    cases.write_text(json.dumps([{"id": i, "answer": "100만원", "contexts": ["100만원"]} for i in HOSTILE_IDS]))
+    out = tmp_path / "a" / "b" / "out"
+    quick = evaltools.Resampling(n_resamples=100)
+    for suite, path in (("cr", run), ("memfin", trace), ("summary", cases)):
+        result = evaltools.evaluate(suite, path, out=out, resampling=quick)
+        assert set(HOSTILE_IDS) <= set(result.units.iloc[:, :4].to_numpy().ravel())
+    assert not [p for p in _files(tmp_path) if "escaped" in p.name]
+    assert {p.parts[:3] for p in _files(tmp_path) if len(p.parts) > 2 and p.parts[0] == "a"} == {("a", "b", "out")}
+
+
+def test_a_parameter_is_a_value_and_no_code(tmp_path: Path) -> None:
+    """A path that is a piece of Python arrives in the notebook as that text."""
+    from evaltools.execute import load_papermill
+
+    papermill = load_papermill()
+    planted = '"; import os; os.mkdir("planted") #\n"""\\'
+    nb = papermill.iorw.load_notebook_node(str(ROOT / "notebooks" / "summary.ipynb"))
+    nb = papermill.parameterize.parameterize_notebook(
+        nb, {"run": planted, "name": planted}, kernel_name="python3", language="python"
+    )
+    (cell,) = [c for c in nb.cells if "injected-parameters" in c.metadata.get("tags", [])]
+    tree = ast.parse(cell.source)
+    assert all(isinstance(n, ast.Assign) and isinstance(n.value, ast.Constant) for n in tree.body)
+    assert {n.value.value for n in tree.body} == {planted}  # type: ignore[attr-defined]
+
+
+def test_the_key_of_the_judge_is_in_no_artefact(tmp_path: Path) -> None:
+    """Score, report and gallery with a judge; the key stands in requests and in no file or message."""
+    pytest.importorskip("openai")
+    key = "sk-planted-" + "4f9Q" * 10
+    cases = [
+        {
+            "id": f"c{i}",
+            "answer": f"무조건 지급되는 것은 아닙니다. 300만원{'가나다라'[i]}",
+            "contexts": ["100만원"],
+            "metadata": {"summary_tags": ["exclusion"]},
+        }
+        for i in range(4)
+    ]
+    (tmp_path / "cases.json").write_text(json.dumps(cases), encoding="utf-8")
+    # one reply repeats the key, as the messages of some servers do: it is turned away
+    with JudgeServer(
+        lambda seen: judges(0.5, 0.9, reason=f"key {key}" if seen.summary.endswith("나") else "근거")
+    ) as server:
+        done = subprocess.run(
+            [
+                *(sys.executable, "-m", "evaltools.cli", "report", "summary", "cases.json", "-o", "out"),
+                *("--n-resamples", "100", "--judge", "hybrid", "--judge-model", "m", "--judge-base-url", server.url),
+            ],
+            cwd=tmp_path,
+            env={**os.environ, "OPENAI_API_KEY": key, "NO_PROXY": "127.0.0.1", "EVALTOOLS_JUDGE_API_KEY": ""},
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr[-3000:]
+        assert server.seen and all(s.headers["authorization"] == f"Bearer {key}" for s in server.seen)
+    assert key not in done.stdout + done.stderr
+    files = [p for p in tmp_path.rglob("*") if p.is_file()]
+    kinds = {p.suffix for p in files}
+    assert kinds >= {".ipynb", ".html", ".json", ".csv", ".xlsx", ".parquet"}
+    assert any("judge-cache" in p.parts for p in files)
+    for p in files:
+        raw = p.read_bytes()
+        if p.suffix == ".xlsx":
+            with zipfile.ZipFile(p) as book:
+                raw = b"".join(book.read(n) for n in book.namelist())
+        assert b"sk-planted" not in raw, p
+    import pandas as pd
+
+    (units,) = tmp_path.rglob("units.parquet")
+    assert "sk-planted" not in pd.read_parquet(units).to_csv()
+
+
+def tracked() -> list[Path]:
+    done = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
+    if done.returncode != 0:
+        pytest.skip("not a git checkout")
+    return [p for n in done.stdout.decode().split("\0") if n and (p := ROOT / n).is_file()]
+
+
+MACHINE = re.compile(r"(?:/home/|/Users/|/root/|/tmp/|/work/|/var/folders/|[A-Z]:\\\\Users)[\w.-]+")
+
+
+@pytest.mark.parametrize("name", ["cr_run", "cr_seeds", "memfin", "summary"])
+def test_stored_notebooks_name_no_machine(name: str) -> None:
+    text = (ROOT / "notebooks" / f"{name}.ipynb").read_text(encoding="utf-8")
+    cells = json.loads(text)["cells"]
+    for cell in cells:
+        for output in cell.get("outputs", []):
+            output.get("data", {}).pop("image/png", None)  # letters by chance
+    assert sorted(set(MACHINE.findall(json.dumps(cells, ensure_ascii=False)))) == []
+
+
+def test_no_secret_is_stored() -> None:
+    """detect-secrets over every tracked file, without the two detectors that hashes and figures set off."""
+    pytest.importorskip("detect_secrets")
+    from detect_secrets import SecretsCollection
+    from detect_secrets.settings import transient_settings
+
+    plugins = [
+        *(
+            "ArtifactoryDetector",
+            "AWSKeyDetector",
+            "AzureStorageKeyDetector",
+            "BasicAuthDetector",
+            "GitHubTokenDetector",
+        ),
+        *("GitLabTokenDetector", "JwtTokenDetector", "KeywordDetector", "NpmDetector", "OpenAIDetector"),
+        *("PrivateKeyDetector", "PypiTokenDetector", "SendGridDetector", "SlackDetector", "StripeDetector"),
+    ]
+    found = SecretsCollection()
+    with transient_settings({"plugins_used": [{"name": p} for p in plugins]}):
+        for path in tracked():
+            if path.suffix not in {".png", ".otf", ".xlsx"} and path.stat().st_size < 3_000_000:
+                found.scan_file(str(path))
+    allowed = {
+        "tests/summary/test_judge.py",
+        "tests/test_security.py",
+        "tests/summary/test_judge_server.py",
+        "tests/test_lab.py",
+    }
+    said = sorted(f"{Path(name).relative_to(ROOT)}:{s.line_number} {s.type}" for name, s in found)
+    assert [s for s in said if s.split(":")[0] not in allowed] == []
+
+
+def test_an_input_that_is_a_link_to_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "cases.json").symlink_to(tmp_path / "gone.json")
+    with pytest.raises(InputError, match="no such file"):
+        evaltools.evaluate("summary", tmp_path / "cases.json")
