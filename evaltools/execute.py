@@ -7,7 +7,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -142,9 +142,23 @@ def execute(job: ReportJob) -> tuple[Any, Exception | None]:
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """A private folder outside of the results, with a path short enough for sockets."""
+    """A private folder outside of the results; kernels that were started from it end with it."""
     with tempfile.TemporaryDirectory(prefix="evaltools-", ignore_cleanup_errors=True) as folder:
-        yield Path(folder)
+        try:
+            yield Path(folder)
+        finally:
+            _end_kernels(folder)
+
+
+def _end_kernels(folder: str) -> None:
+    # nbclient ends the kernels that it knows; one whose start was interrupted is not among them
+    import psutil
+
+    for child in psutil.Process().children():
+        with suppress(psutil.Error):
+            if any(folder in argument for argument in child.cmdline()):
+                child.kill()
+                child.wait(1)
 
 
 def kernel_config(folder: Path) -> Any:
