@@ -266,7 +266,7 @@ def _compare_study(folder: Path, recorded: Manifest, results: Sequence[Result], 
 def _cells(path: Path) -> dict[tuple[str, ...], Any]:
     """Every cell of a CSV file by table, row and column."""
     try:
-        rows = pd.read_csv(path, float_precision="round_trip").to_dict("records")
+        rows = pd.read_csv(path).to_dict("records")
     except ValueError as e:
         raise _bad(path, f"cannot be read: {e}") from e
     keys = ("condition", "baseline", "candidate", "metric")
