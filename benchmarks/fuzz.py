@@ -42,6 +42,7 @@ from evaltools import errors
 from evaltools.bootstrap import Resampling, estimate
 from evaltools.cr.metrics import override_metrics
 from evaltools.errors import InputError, Problem, Problems, UsageError
+from evaltools.evaluation import evaluate
 from evaltools.examples import ROOT as EXAMPLES
 from evaltools.gate import read_numbers
 from evaltools.jsonl import dumps
@@ -49,7 +50,8 @@ from evaltools.memfin.lexicon import BUNDLED as LEXICON
 from evaltools.memfin.lexicon import load_lexicon
 from evaltools.memfin.score import score_trace
 from evaltools.report.cards import NotComplete, read_card
-from evaltools.suite import evaluate, get_suite, metrics_json
+from evaltools.results import metrics_json
+from evaltools.suite import get_suite
 from evaltools.summary.rules import FOLDER as RULES
 from evaltools.summary.rules import load_rules
 from evaltools.summary.score import score_case

@@ -13,7 +13,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _LAZY = {
-    "evaluate": "suite",
+    "evaluate": "evaluation",
     "Result": "suite",
     "get_suite": "suite",
     "load": "results",

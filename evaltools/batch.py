@@ -17,9 +17,11 @@ import pandas as pd
 
 from .bootstrap import Resampling
 from .errors import InputError, OnError, Problems, UsageError, WorkFailed
+from .evaluation import evaluate, make_options, resolve
 from .execute import ReportJob, is_current, load_papermill, run
+from .names import condition_of, natural, safe_name
 from .progress import bar
-from .suite import Result, evaluate, get_suite, make_options, resolve, safe_name
+from .suite import Result, get_suite
 from .workers import Workers, cluster_size
 
 HEADLINE_DIGITS = 4
@@ -296,9 +298,41 @@ def make_reports(jobs: dict[str, ReportJob], settings: Settings, outcome: Outcom
         outcome.add_failure("index.html", e)
 
 
+def study_job(runs: Sequence[str], baseline: str | None, settings: Any, options: dict[str, Any]) -> ReportJob:
+    """Score and aggregate the runs, and the report that is to be made of them."""
+    from .study import study_seeds
+
+    study = study_seeds(
+        runs,
+        baseline=baseline,
+        name=settings.name,
+        out=settings.out,
+        resampling=settings.resampling,
+        on_error=settings.on_error,
+        workers=settings.workers(),
+        fresh=not settings.resume,
+        **options,
+    )
+    ordered = sorted(map(str, runs), key=natural)
+    plain = {k: str(v) if isinstance(v, Path) else v for k, v in options.items()}
+    return ReportJob(
+        name=study.name,
+        notebook="cr_seeds.ipynb",
+        title=f"{study.suite.title}: {study.name}",
+        folder=settings.out / "reports" / study.name,
+        parameters={
+            "runs": ordered,
+            "baseline": baseline,
+            "name": settings.name,
+            **plain,
+            **settings.parameters(),
+        },
+        current={"baseline": study.baseline, "runs": [current(r) for r in study.results]},
+    )
+
+
 def report_seeds(runs: Sequence[str], baseline: str | None, settings: Settings, options: dict[str, Any]) -> Outcome:
     """Score the runs, aggregate them over seeds, compare the conditions, and make the cross-seed report."""
-    from .study import condition_of
 
     settings_of_run = replace(settings, name=None)
     for name in plan("cr", runs, settings_of_run, options)[0]:
@@ -315,7 +349,6 @@ def _study(
     runs: Sequence[str], baseline: str | None, settings: Settings, options: dict[str, Any], outcome: Outcome
 ) -> ReportJob | None:
     """The cross-seed report of runs that have been scored; None where it cannot be."""
-    from .study import study_job
 
     try:
         job = study_job(runs, baseline, replace(settings, resume=True), options)

@@ -235,7 +235,7 @@ def compare(baseline: str, candidate: str, **given: Any) -> None:
     A and B are a run, a results folder, a run_id (the common prefix of the folders <run_id>__seed<N>_<mode>),
     or several runs joined by commas.
     """
-    from .study import compare_command
+    from .compare_command import compare_command
 
     click.echo(compare_command(baseline, candidate, **given))
 

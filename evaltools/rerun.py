@@ -16,10 +16,11 @@ from pydantic import BaseModel, Field, ValidationError
 
 from .bootstrap import Method, Resampling
 from .errors import InputError, Problem, UsageError
+from .evaluation import evaluate
 from .jsonl import describe, sha256
 from .manifest import versions
 from .study import make_study, save_study
-from .suite import Result, evaluate, get_suite
+from .suite import Result, get_suite
 from .workers import Workers
 
 T = TypeVar("T", bound=BaseModel)

@@ -1,4 +1,4 @@
-"""Reading back what `evaluate` wrote under results/<run>/."""
+"""The files of results/<run>/: writing them, and reading them back."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ import pandas as pd
 
 from .bootstrap import Resampling
 from .errors import UsageError
+from .jsonl import atomic, write_json
 from .manifest import versions
-from .suite import Result, Suite, get_suite
+from .suite import SCHEMA_VERSION, Result, Suite, get_suite
 
 _NUMBERS = ("value", "ci_low", "ci_high", "numerator", "denominator")
 
@@ -91,3 +92,34 @@ def _is_current(
         and manifest.get("versions") == versions()
         and all((folder / name).is_file() for name in manifest.get("files", []))
     )
+
+
+def metrics_json(result: Result) -> dict[str, Any]:
+    """The content of metrics.json (schema_version 1): null is "not measured" or "no interval"."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "suite": result.suite.name,
+        "run": result.name,
+        "signature": result.signature,
+        "policy": result.policy,
+        "bootstrap": result.manifest["bootstrap"],
+        "metrics": [{k: _plain(v) for k, v in row.items()} for row in result.estimates.to_dict("records")],
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float) and np.isnan(value):
+        return None
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def save(result: Result, folder: Path) -> None:
+    """Write results/<run>/. The manifest comes last and names the files: a folder without them is not complete."""
+    (folder / "manifest.json").unlink(missing_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    with atomic(folder / "units.parquet", "wb") as f:
+        result.units.to_parquet(f, index=False)
+    write_json(folder / "metrics.json", metrics_json(result))
+    result.suite.artifacts(result, folder)
+    files = [p.relative_to(folder).as_posix() for p in folder.rglob("[!.]*") if p.is_file()]
+    write_json(folder / "manifest.json", {**result.manifest, "files": sorted(files)})

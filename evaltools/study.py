@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,25 +14,18 @@ import pandas as pd
 from .agreement import seed_agreement
 from .bootstrap import Resampling
 from .compare import CONTRACT as COMPARISON_COLUMNS
-from .compare import Comparison, compare, power_statement
+from .compare import Comparison, compare
 from .crossed import Runs
 from .errors import OnError, UsageError
-from .execute import ReportJob
+from .evaluation import evaluate
 from .jsonl import write_json, write_text
 from .metric import MetricTable
-from .results import load, read_manifest
+from .names import condition_of, natural, safe_name
+from .results import load
 from .seeds import CONTRACT as AGGREGATE_COLUMNS
 from .seeds import aggregate, completeness, seed_values
-from .suite import SCHEMA_VERSION, Result, Suite, evaluate, get_suite, resolve, safe_name
+from .suite import SCHEMA_VERSION, Result, Suite
 from .workers import Workers
-
-RUN_NAME = re.compile(r"^(?P<run_id>.+)__seed(?P<seed>[^_]+)_(?P<mode>.+)$")
-NATURAL = re.compile(r"(\d+)")
-
-
-def natural(text: str) -> list[Any]:
-    """Sort key under which seed 9 comes before seed 10."""
-    return [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in NATURAL.split(text)]
 
 
 @dataclass(frozen=True)
@@ -86,14 +78,6 @@ class Study:
         return "|".join(
             [*parts, f"n:{len(samples)}", f"seeds:{','.join(seeds)}", f"ci:{self.resampling.confidence:.0%}"]
         )
-
-
-def condition_of(name: str) -> tuple[str, str, str]:
-    """(run_id, seed, mode) of a run's name; UsageError where it is not <run_id>__seed<N>_<mode>."""
-    found = RUN_NAME.match(name)
-    if not found:
-        raise UsageError(f"{name!r} is not named <run_id>__seed<N>_<mode>")
-    return found["run_id"], found["seed"], found["mode"]
 
 
 def group_by_seed(results: Iterable[Result]) -> dict[str, dict[str, Result]]:
@@ -308,161 +292,6 @@ def study_manifest(study: Study, condition: str, started: str, seconds: float) -
         "started": started,
         "seconds": seconds,
     }
-
-
-def study_job(runs: Sequence[str], baseline: str | None, settings: Any, options: dict[str, Any]) -> ReportJob:
-    """Score and aggregate the runs, and the report that is to be made of them."""
-    from .batch import current
-
-    study = study_seeds(
-        runs,
-        baseline=baseline,
-        name=settings.name,
-        out=settings.out,
-        resampling=settings.resampling,
-        on_error=settings.on_error,
-        workers=settings.workers(),
-        fresh=not settings.resume,
-        **options,
-    )
-    ordered = sorted(map(str, runs), key=natural)
-    plain = {k: str(v) if isinstance(v, Path) else v for k, v in options.items()}
-    return ReportJob(
-        name=study.name,
-        notebook="cr_seeds.ipynb",
-        title=f"{study.suite.title}: {study.name}",
-        folder=settings.out / "reports" / study.name,
-        parameters={
-            "runs": ordered,
-            "baseline": baseline,
-            "name": settings.name,
-            **plain,
-            **settings.parameters(),
-        },
-        current={"baseline": study.baseline, "runs": [current(r) for r in study.results]},
-    )
-
-
-def suite_of(path: Path) -> str:
-    """The suite that a run, trace or case file belongs to, by its files' names."""
-    if path.is_dir():
-        if any(path.glob("dialog_trace*.jsonl")):
-            return "memfin"
-        return "cr"
-    name = path.name.lower()
-    if name.startswith("dialog_trace"):
-        return "memfin"
-    return "cr" if "output" in name or "scorecard" in name else "summary"
-
-
-def find_runs(text: str) -> list[Path]:
-    """The runs that A or B of `compare` stands for, in natural order.
-
-    Runs joined by commas; a run folder or file; a results folder; or the common prefix of folders named
-    <run_id>__seed<N>_<mode>. UsageError where nothing is found.
-    """
-    found: list[Path] = []
-    for part in filter(None, (p.strip() for p in text.split(","))):
-        prefix = Path(part)
-        if part.startswith("example:") and not part.endswith("_proposed"):
-            from .examples import ROOT
-
-            prefix = ROOT / part.removeprefix("example:")
-        if not prefix.exists():
-            seeds = [p for p in prefix.parent.glob(f"{glob_escape(prefix.name)}__seed*") if p.is_dir()]
-            if not seeds:
-                try:
-                    seeds = [resolve(part)] if part.startswith("example:") else []
-                except UsageError:
-                    seeds = []
-            if not seeds:
-                raise UsageError(f"{part}: no such run, and no folders {prefix.name}__seed<N>_<mode> beside it")
-            found += seeds
-        else:
-            found.append(prefix)
-    if not found:
-        raise UsageError("no run given")
-    return sorted(found, key=lambda p: natural(str(p)))
-
-
-def glob_escape(name: str) -> str:
-    return re.sub(r"([*?\[])", r"[\1]", name)
-
-
-def read_condition(
-    text: str, suite: str | None, options: Mapping[str, Any], **how: Any
-) -> tuple[str, dict[str, Result]]:
-    """(name, seed -> result) of A or B of `compare`; runs are scored, results folders are read."""
-    paths = find_runs(text)
-    results = []
-    for path in paths:
-        if path.is_dir() and read_manifest(path) is not None and (path / "metrics.json").is_file():
-            results.append(load(path))
-            continue
-        name = suite or suite_of(path)
-        fields = get_suite(name).options.model_fields
-        results.append(evaluate(name, path, **how, **{k: v for k, v in options.items() if k in fields}))
-    if len(results) == 1 and not RUN_NAME.match(results[0].name):
-        return results[0].name, {"": results[0]}
-    grouped = group_by_seed(results)
-    if len(grouped) > 1:
-        raise UsageError(f"{text} holds several conditions: {', '.join(grouped)}")
-    return next(iter(grouped.items()))
-
-
-def compare_command(
-    baseline: str,
-    candidate: str,
-    *,
-    suite: str | None,
-    everything: bool,
-    csv_file: Path | None,
-    jobs: int,
-    on_error: OnError,
-    n_resamples: int,
-    confidence: float,
-    ci: Any,
-    seed: int,
-    **options: Any,
-) -> str:
-    """The text that `evaltools compare A B` prints."""
-    how = {
-        "resampling": Resampling(ci, n_resamples, confidence, seed),
-        "workers": Workers(jobs),
-        "on_error": on_error,
-    }
-    (a, runs_a), (b, runs_b) = (read_condition(x, suite, options, **how) for x in (baseline, candidate))
-    if a == b:
-        a, b = f"{a} (A)", f"{b} (B)"
-    if set(map(len, (runs_a, runs_b))) == {1}:
-        # one run each: they pair by sample, whatever their seeds are called
-        runs_a, runs_b = {"": next(iter(runs_a.values()))}, {"": next(iter(runs_b.values()))}
-    study = make_study({a: runs_a, b: runs_b}, baseline=a, name="comparison")
-    found = study.comparisons[b]
-    if csv_file is not None:
-        write_text(csv_file, comparison_csv(study))
-    rows = found.table if everything else found.table[found.table["headline"]]
-    return comparison_text(rows, a, b, study)
-
-
-def comparison_text(rows: pd.DataFrame, a: str, b: str, study: Study) -> str:
-    def number(x: float, digits: int = 4) -> str:
-        return "N/A" if pd.isna(x) else f"{x:.{digits}f}"
-
-    lines = [f"A (baseline)  {a}", f"B (candidate) {b}", ""]
-    lines.append(f"{'metric':<32} {'A':>8} {'B':>8} {'B - A':>9} {'interval':>20} {'p':>7} {'p adj.':>7}  verdict")
-    for r in rows.to_dict("records"):
-        interval = "" if pd.isna(r["ci_low"]) else f"[{r['ci_low']:+.3f}, {r['ci_high']:+.3f}]"
-        delta = "N/A" if pd.isna(r["delta"]) else f"{r['delta']:+.4f}"
-        lines.append(
-            f"{r['metric']:<32} {number(r['value_baseline']):>8} {number(r['value_candidate']):>8} {delta:>9} "
-            f"{interval:>20} {number(r['p_value']):>7} {number(r['p_adjusted']):>7}  {r['verdict']}"
-        )
-    claims = sorted({c for c in rows["claim"] if c})
-    lines += ["", *(f"intervals: {c}" for c in claims)]
-    lines += [f"tied: {power_statement(r)}" for _, r in rows[rows["verdict"] == "tied"].iterrows()]
-    lines += [f"note: {n}" for n in study.notes]
-    return "\n".join([*lines, study.signature])
 
 
 def seed_table(study: Study) -> pd.DataFrame:

@@ -11,10 +11,10 @@ import pytest
 
 from evaltools.bootstrap import Resampling
 from evaltools.errors import InputError, UsageError
+from evaltools.evaluation import evaluate
 from evaltools.examples import example
 from evaltools.rerun import rerun_manifest
 from evaltools.study import save_systems, study_seeds
-from evaltools.suite import evaluate
 
 QUICK = Resampling("bca", 100)
 NAME = "no_memory__seed1_proposed"

@@ -15,7 +15,7 @@ import pytest
 
 import evaltools
 from evaltools.errors import InputError, UsageError
-from evaltools.suite import safe_name
+from evaltools.names import safe_name
 from tests.summary.judge_server import JudgeServer, judges
 
 from .conftest import ROOT

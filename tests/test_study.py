@@ -12,9 +12,11 @@ import pytest
 
 import evaltools as et
 from evaltools import study_views
+from evaltools.compare_command import find_runs
 from evaltools.cr import study_views as cr_views
 from evaltools.examples import DEMO
-from evaltools.study import condition_of, find_runs, group_by_seed, natural
+from evaltools.names import condition_of, natural
+from evaltools.study import group_by_seed
 
 FAST = et.Resampling(n_resamples=200)
 RUNS = list(DEMO["seeds"])

@@ -16,7 +16,7 @@ import pytest
 
 from evaltools import workers
 from evaltools.errors import InputError, Problem, UsageError, WorkFailed
-from evaltools.suite import evaluate
+from evaltools.evaluation import evaluate
 from evaltools.workers import Workers, cluster_size
 
 DIE = 3

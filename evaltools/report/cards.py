@@ -16,7 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, Valida
 
 from ..errors import InputError, UsageError
 from ..jsonl import describe
-from ..study import RUN_NAME
+from ..names import RUN_NAME
 from ..suite import get_suite
 from .text import anchor, visible
 
