@@ -92,9 +92,7 @@ class Extractor:
         self.words: list[tuple[Entity, Phrases]] = []
         self.labelled: list[tuple[str, re.Pattern[str], int]] = []
         for e, phrases in rules.expressions:
-            self._add(
-                Entity(e.kind, e.base, written(Decimal(str(e.value))), "", 0, 0, e.support_only), phrases, ()
-            )
+            self._add(Entity(e.kind, e.base, written(Decimal(str(e.value))), "", 0, 0, e.support_only), phrases, ())
         for c in rules.concepts:
             self._add(Entity(c.kind, "", c.name, "", 0, 0), c.words, c.not_within)
             self._add(Entity(c.kind, "", c.name, "", 0, 0, support_only=True), c.support, c.not_within)
