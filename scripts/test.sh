@@ -30,6 +30,9 @@ ruff format --check .
 step "types"
 mypy
 
+step "known vulnerabilities"
+python scripts/audit.py
+
 step "notebooks (nbval, strict)"
 pytest -q --nbval notebooks -p no:cacheprovider --nbval-kernel-name python3
 
