@@ -199,7 +199,7 @@ def unit_row(card: Scorecard, gold_in: Sequence[TupleRow], used: Final, options:
     hallucinated, reasons = dropped(card, options)
     place = term_key(collapse(text), policy)
     latency = card.meta.latency_ms if card.meta.latency_ms is not None else (output.meta or card.meta).latency_ms
-    final_json = dumps(final)
+    final_cell = _cell(final)
     return {
         "text_id": text_id(card),
         "run_id": card.run_id or card.meta.run_id,
@@ -207,9 +207,9 @@ def unit_row(card: Scorecard, gold_in: Sequence[TupleRow], used: Final, options:
         "text": text,
         "label_stage1": label1,
         "label_final": label2,
-        "gold": dumps(gold),
-        "stage1": final_json if stage1 == final else dumps(stage1),
-        "final": final_json,
+        "gold": _cell(gold),
+        "stage1": final_cell if stage1 == final else _cell(stage1),
+        "final": final_cell,
         "reviews": _actions(reviews),
         "arbiter": _actions(arbiter),
         "has_gold": bool(gold),
@@ -248,7 +248,15 @@ def unit_row(card: Scorecard, gold_in: Sequence[TupleRow], used: Final, options:
 
 
 def _actions(actions: Sequence[ReviewAction]) -> str:
-    return dumps([[a.actor, a.action_type, a.target_tuple_ids or [], a.reason_code] for a in actions])
+    return _cell([(a.actor, a.action_type, tuple(a.target_tuple_ids or ()), a.reason_code) for a in actions])
+
+
+def _cell(items: Iterable[tuple[Any, ...]]) -> str:
+    """A JSON list, put together from its items: most of them occur again, in the sample or in others."""
+    return f"[{', '.join(map(_item, items))}]"
+
+
+_item = lru_cache(maxsize=1 << 14)(dumps)
 
 
 def _lacks_polarity(card: Scorecard, used: Iterable[TupleRow]) -> bool:

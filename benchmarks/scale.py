@@ -1,0 +1,173 @@
+"""Scoring large files of scorecards: time and memory beside the plain loop of json.loads; and the other limits.
+
+    python benchmarks/scale.py                     files of 500, 5,000 and 50,000 rows, -j 2, three rounds
+    python benchmarks/scale.py --sizes 500,5000 --rounds 5
+    python benchmarks/scale.py --only commands     start-up, one small run, reports
+
+The files are made under --folder from the rows of the reference scorecards (EVALTOOLS_REFERENCE) with new ids,
+or, where there is no reference, from the bundled examples padded to the same size. In each round the loop runs
+before and after the command, so that whatever else the machine does falls on both; medians are printed. Memory
+is the peak of the largest process. Prints Markdown tables.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from evaltools.cr.scorecard import scorecards
+from evaltools.errors import Problems
+from evaltools.examples import ROOT as EXAMPLES
+
+REFERENCE = Path(os.environ.get("EVALTOOLS_REFERENCE", Path(__file__).parents[2] / "shared" / "reference"))
+ROW_BYTES = 29_000
+"""What a scorecard of a real run has; rows of the examples are padded to it."""
+
+LOOP = "import json, sys\nfor line in open(sys.argv[1], 'rb'): json.loads(line)"
+
+
+def rows() -> list[bytes]:
+    """Scorecards of the reference runs, or of the bundled examples padded to the size of real ones."""
+    files = sorted((REFERENCE / "cr").glob("cr_n50_*/scorecards.jsonl"))
+    if files:
+        return [line for f in files for line in f.read_bytes().removeprefix(b"\xef\xbb\xbf").splitlines()]
+    found = []
+    for folder in sorted((EXAMPLES / "cr").glob("*__seed*")):
+        for card in scorecards(folder / "outputs.jsonl", folder / "gold.jsonl", Problems()):
+            line = json.dumps(card, ensure_ascii=False).encode()
+            trace = [{"stage": "review", "text": "x" * 500}] * max(0, (ROW_BYTES - len(line)) // 540)
+            found.append(json.dumps({**card, "padding": trace}, ensure_ascii=False).encode())
+    return found
+
+
+def make(path: Path, n: int) -> None:
+    """A file of `n` scorecards with ids of their own."""
+    with path.open("wb") as f:
+        for i, row in zip(range(n), itertools.cycle(rows())):
+            uid = re.search(rb'"text_id": "([^"]+)"', row)
+            assert uid is not None
+            f.write(row.replace(uid[1], uid[1] + b"-%06d" % i) + b"\n")
+
+
+@dataclass(frozen=True)
+class Run:
+    seconds: float
+    cpu: float
+    peak_mb: float
+
+
+def run(command: Sequence[str | Path]) -> Run:
+    """Run a command to its end; its peak memory is that of its largest process."""
+    before = os.times()
+    start = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - start
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, list(map(str, command)))
+    after = os.times()
+    cpu = (after.children_user + after.children_system) - (before.children_user + before.children_system)
+    return Run(seconds, cpu, usage.ru_maxrss / 1024)
+
+
+def median(runs: Sequence[Run], of: Callable[[Run], float]) -> float:
+    return statistics.median(of(r) for r in runs)
+
+
+def evaltools(*arguments: str | Path) -> list[str | Path]:
+    return [sys.executable, "-m", "evaltools.cli", *arguments]
+
+
+def sizes(folder: Path, counts: Sequence[int], rounds: int, jobs: int) -> None:
+    print(f"`score cr -j {jobs}` beside the loop of json.loads, median of {rounds} rounds.\n")
+    print("| rows | MB | loop, s | score, s | score / loop | loop, CPU s | score, CPU s | peak MB | growth of peak |")
+    print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    first = None
+    for n in counts:
+        path = folder / f"scorecards_{n}.jsonl"
+        make(path, n)
+        out, loops, scores, ratios = folder / "out", [], [], []
+        for _ in range(rounds):
+            shutil.rmtree(out, ignore_errors=True)
+            around = [run([sys.executable, "-c", LOOP, path])]
+            scores.append(run(evaltools("score", "cr", path, "--name", "x", "-o", out, "-j", str(jobs), "-q")))
+            around.append(run([sys.executable, "-c", LOOP, path]))
+            ratios.append(2 * scores[-1].seconds / sum(r.seconds for r in around))
+            loops += around
+        peak = median(scores, lambda r: r.peak_mb)
+        first = first or peak
+        print(
+            f"| {n:,} | {path.stat().st_size / 1e6:,.0f} | {median(loops, lambda r: r.seconds):.2f} "
+            f"| {median(scores, lambda r: r.seconds):.2f} | {statistics.median(ratios):.2f} "
+            f"| {median(loops, lambda r: r.cpu):.2f} | {median(scores, lambda r: r.cpu):.2f} "
+            f"| {peak:.0f} | {peak / first:.2f} |",
+            flush=True,
+        )
+        path.unlink()
+
+
+def commands(folder: Path, rounds: int) -> None:
+    small = folder / "run"
+    small.mkdir()
+    make(small / "scorecards.jsonl", 50)
+    many = [folder / f"run{i}" for i in range(8)]
+    for copy in many:
+        shutil.copytree(small, copy)
+    out = folder / "out"
+    rows: list[tuple[str, Sequence[str | Path], str]] = [
+        ("`import evaltools`", [sys.executable, "-c", "import evaltools"], "< 0.5 s"),
+        ("`evaltools --help`", evaltools("--help"), "< 0.7 s"),
+        ("`evaltools score cr` of 50 samples", evaltools("score", "cr", small, "-o", out, "-q"), "< 2 s"),
+        ("`evaltools report cr` of 50 samples", evaltools("report", "cr", small, "-o", out, "-q"), "< 8 s"),
+        (
+            "`evaltools report cr -j 2` of eight such runs",
+            evaltools("report", "cr", *many, "-o", out, "-j", "2", "-q"),
+            "< 4 times one",
+        ),
+    ]
+    print(f"\nCommands, median of {rounds} rounds.\n")
+    print("| command | s | CPU s | peak MB | limit |")
+    print("| --- | ---: | ---: | ---: | --- |")
+    for name, command, limit in rows:
+        found = []
+        for _ in range(rounds):
+            shutil.rmtree(out, ignore_errors=True)
+            found.append(run(command))
+        shown = (
+            median(found, lambda r: r.seconds),
+            median(found, lambda r: r.cpu),
+            median(found, lambda r: r.peak_mb),
+        )
+        print(f"| {name} | {shown[0]:.2f} | {shown[1]:.2f} | {shown[2]:.0f} | {limit} |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sizes", default="500,5000,50000")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--folder", type=Path, help="where the files are made (1.6 GB); default: a temporary one")
+    parser.add_argument("--only", choices=["sizes", "commands"])
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=args.folder) as name:
+        if args.only != "commands":
+            sizes(Path(name), [int(n) for n in args.sizes.split(",")], args.rounds, args.jobs)
+        if args.only != "sizes":
+            commands(Path(name), args.rounds)
+
+
+if __name__ == "__main__":
+    main()
