@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-SLOW_SECONDS = 1.0
-"""Work that ends sooner shows no bar."""
-
 
 @contextmanager
-def bar(total: int, label: str, quiet: bool = False, unit: str = "it") -> Iterator[Callable[..., None]]:
+def bar(
+    total: int, label: str, quiet: bool = False, unit: str = "it", after: float = 0.0
+) -> Iterator[Callable[..., None]]:
     """Yields a function to call when something is done: `step("its name")`, or `step(n=1024)`.
 
-    The bar is written to standard error, and only where that is a terminal: a notebook's output holds none.
+    Work that ends within `after` seconds shows no bar. The bar is written to standard error, and only where
+    that is a terminal: a notebook's output holds none.
     """
     from tqdm import tqdm
 
     tqdm.monitor_interval = 0  # its thread would be copied, half alive, into forked processes
-    with tqdm(
-        total=total, desc=label, unit=unit, disable=True if quiet else None, leave=False, delay=SLOW_SECONDS
-    ) as shown:
+    with tqdm(total=total, desc=label, unit=unit, disable=True if quiet else None, leave=False, delay=after) as shown:
 
         def step(name: str = "", n: int = 1) -> None:
             if name:

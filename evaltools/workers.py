@@ -22,6 +22,9 @@ from .progress import bar
 T = TypeVar("T")
 R = TypeVar("R")
 
+SLOW_SECONDS = 1.0
+"""Work that ends sooner shows no progress."""
+
 GRACE_SECONDS = 10
 """How long a process that was told to stop may take to clean up."""
 
@@ -48,7 +51,7 @@ class Workers:
 
         Raises what a call raises, and WorkFailed where the process of a task was killed.
         """
-        with bar(len(tasks), self.label, quiet=not self.label) as step:
+        with bar(len(tasks), self.label, quiet=not self.label, after=SLOW_SECONDS) as step:
             found: dict[int, R] = {}
             if len(tasks) <= 1 or (self.jobs <= 1 and self.scheduler is None):
                 for place, task in enumerate(tasks):

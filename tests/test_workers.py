@@ -131,17 +131,21 @@ def cluster() -> Iterator[distributed.LocalCluster]:
         yield cluster
 
 
-def test_no_scheduler_and_no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "CONNECT_SECONDS", 0.5)
     with pytest.raises(UsageError, match=r"no dask scheduler answers at 'tcp://127\.0\.0\.1:9'"):
         cluster_size("tcp://127.0.0.1:9")
     with pytest.raises(UsageError, match="no dask scheduler answers at"):
         cluster_size("what is this")
-    with (
-        distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=None) as empty,
-        pytest.raises(UsageError, match="has no workers"),
-    ):
-        cluster_size(empty.scheduler_address)
+
+
+def test_a_cluster_without_workers(cluster: distributed.LocalCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    def wait(*_: object, **how: object) -> None:
+        raise TimeoutError
+
+    monkeypatch.setattr(distributed.Client, "wait_for_workers", wait)
+    with pytest.raises(UsageError, match=r"the dask scheduler at 'tcp://.*' has no workers"):
+        cluster_size(cluster.scheduler_address)
 
 
 def test_cluster_maps_in_order_in_the_folder_of_the_caller(
