@@ -13,7 +13,7 @@ from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 import annotated_types
-from pydantic import BaseModel
+from pydantic import BaseModel, FailFast
 from pydantic.fields import FieldInfo
 
 try:
@@ -74,8 +74,8 @@ _LIMITS = {annotated_types.Gt: "gt", annotated_types.Lt: "lt", annotated_types.G
 
 
 def _limited(kind: Any, marks: list[Any]) -> Any:
-    # the parts of a union are tried from left to right here as well
-    limits = [m for m in marks if getattr(m, "union_mode", None) != "left_to_right"]
+    # the parts of a union are tried from left to right here as well, and the first error ends it
+    limits = [m for m in marks if not isinstance(m, FailFast) and getattr(m, "union_mode", None) != "left_to_right"]
     unknown = [m for m in limits if type(m) not in _LIMITS]
     if unknown:
         raise TypeError(f"no fast decoder for a field with {unknown}")

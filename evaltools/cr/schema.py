@@ -46,6 +46,10 @@ class TupleRow(Row):
     drop_reason: str | None = None
 
 
+Tuples = Annotated[list[TupleRow], Field(fail_fast=True)]
+"""Only the first bad tuple of a list is reported: a list may hold millions."""
+
+
 class Aspect(Row):
     """One aspect of the extraction stage, before or after filtering."""
 
@@ -56,7 +60,7 @@ class Aspect(Row):
 
 
 class TraceOutput(Row):
-    aspect_sentiments: list[TupleRow] | None = None
+    aspect_sentiments: Tuples | None = None
 
 
 class TraceEntry(Row):
@@ -93,9 +97,9 @@ class AnalysisFlags(Row):
 
 class FinalResult(Row):
     label: str | None = None
-    stage1_tuples: list[TupleRow] | None = None
-    final_tuples: list[TupleRow] | None = None
-    final_aspects: list[TupleRow] | None = None
+    stage1_tuples: Tuples | None = None
+    final_tuples: Tuples | None = None
+    final_aspects: Tuples | None = None
 
 
 class StageAte(Row):
@@ -123,10 +127,10 @@ class AteDebug(Row):
 
 
 class Inputs(Row):
-    gold_tuples: list[TupleRow] | None = None
-    gold_triplets: list[TupleRow] | None = None
+    gold_tuples: Tuples | None = None
+    gold_triplets: Tuples | None = None
     ate_debug: AteDebug | None = None
-    aspect_sentiments: list[TupleRow] | None = None
+    aspect_sentiments: Tuples | None = None
 
 
 class ParsedOutput(Row):
@@ -142,8 +146,8 @@ class ParsedOutput(Row):
     stage2_validator: ValidatorStage | None = None
     flags: Flags | None = None
     inputs: Inputs | None = None
-    gold_tuples: list[TupleRow] | None = None
-    gold_triplets: list[TupleRow] | None = None
+    gold_tuples: Tuples | None = None
+    gold_triplets: Tuples | None = None
     error: str | None = None
 
 
@@ -191,8 +195,8 @@ class Scorecard(Row):
     stage1_ate: StageAte | None = None
     stage2_ate: StageAte | None = None
     runtime: Runtime | None = None
-    gold_tuples: list[TupleRow] | None = None
-    gold_triplets: list[TupleRow] | None = None
+    gold_tuples: Tuples | None = None
+    gold_triplets: Tuples | None = None
 
 
 class Gold(Row):
@@ -201,8 +205,8 @@ class Gold(Row):
     uid: str | int | None = None
     text_id: str | int | None = None
     id: str | int | None = None
-    gold_tuples: list[TupleRow] | None = None
-    gold_triplets: list[TupleRow] | None = None
+    gold_tuples: Tuples | None = None
+    gold_triplets: Tuples | None = None
 
     @property
     def key(self) -> str:

@@ -94,9 +94,9 @@ def test_a_line_of_fifty_megabytes(tmp_path: Path) -> None:
     assert evaluate("cr", path, resampling=QUICK).units["text_id"].tolist() == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize("distinct", [1, 100_000])
+@pytest.mark.parametrize("distinct", [1, 30_000])
 def test_very_many_tuples_in_a_row(tmp_path: Path, distinct: int) -> None:
-    n = 100_000
+    n = 30_000
     many = [tup("본품#품질", f"향{i % distinct}", ("positive", "negative")[i % 2], confidence=0.5) for i in range(n)]
     folder = run(tmp_path / "r", [output("a", final=many), output("b")], [gold("a", *many), gold("b", many[0])])
     units = evaluate("cr", folder, resampling=QUICK).units.set_index("text_id")
@@ -111,6 +111,7 @@ def test_very_many_bad_tuples_in_a_row_are_one_line(tmp_path: Path) -> None:
     path = write(tmp_path / "r" / "scorecards.jsonl", [card("a", gold_tuples=bad), card("b")])
     result = evaluate("cr", path, resampling=QUICK, on_error="skip")
     assert result.units["text_id"].tolist() == ["b"]
+    assert result.manifest["problems"][0]["count"] == 1
     assert problem(path).field == "gold_tuples.0.polarity"
 
 
