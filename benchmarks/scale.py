@@ -27,10 +27,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from evaltools.cr.scorecard import scorecards
-from evaltools.errors import Problems
-from evaltools.examples import ROOT as EXAMPLES
-
 REFERENCE = Path(os.environ.get("EVALTOOLS_REFERENCE", Path(__file__).parents[2] / "shared" / "reference"))
 ROW_BYTES = 29_000
 """What a scorecard of a real run has; rows of the examples are padded to it."""
@@ -43,6 +39,11 @@ def rows() -> list[bytes]:
     files = sorted((REFERENCE / "cr").glob("cr_n50_*/scorecards.jsonl"))
     if files:
         return [line for f in files for line in f.read_bytes().removeprefix(b"\xef\xbb\xbf").splitlines()]
+    # a large parent would show in the peak memory of the commands
+    from evaltools.cr.scorecard import scorecards
+    from evaltools.errors import Problems
+    from evaltools.examples import ROOT as EXAMPLES
+
     found = []
     for folder in sorted((EXAMPLES / "cr").glob("*__seed*")):
         for card in scorecards(folder / "outputs.jsonl", folder / "gold.jsonl", Problems()):
