@@ -51,6 +51,8 @@ def require_file(path: Path, problems: Problems) -> None:
     """Raise InputError unless `path` is a file with something in it."""
     if not path.is_file():
         raise problems.fatal("missing-file", "no such file", file=str(path))
+    if not os.access(path, os.R_OK):
+        raise problems.fatal("unreadable-file", "cannot be read: permission denied", file=str(path))
     if path.stat().st_size == 0:
         raise problems.fatal("empty-file", "the file is empty; expected one JSON object a line", file=str(path))
 
