@@ -7,8 +7,10 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +92,10 @@ def run(job: ReportJob) -> Path:
 
     from .report.html import render
 
-    nb, failure = execute(job)
+    # the kernel works in a process of its own: what renders its notebook can be loaded meanwhile
+    with ThreadPoolExecutor(1) as meanwhile:
+        meanwhile.submit(_load_renderer)
+        nb, failure = execute(job)
     tidy(nb)
     if failure is not None:
         write_text(job.folder / NOTEBOOK, nbformat.writes(nb) + "\n")
@@ -103,6 +108,11 @@ def run(job: ReportJob) -> Path:
     nb.metadata["evaltools"] = {**stamp(job), "html_sha256": sha256(job.folder / HTML)}
     write_text(job.folder / NOTEBOOK, nbformat.writes(nb) + "\n")
     return job.folder / HTML
+
+
+def _load_renderer() -> None:
+    for name in ("nbconvert.exporters.html", "fontTools.subset", "evaltools.report.html", "evaltools.report.fonts"):
+        import_module(name)
 
 
 def execute(job: ReportJob) -> tuple[Any, Exception | None]:

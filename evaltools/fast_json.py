@@ -1,7 +1,7 @@
 """Decoders made from pydantic models, several times as fast, for the lines that fit without a doubt.
 
-The model stays the only definition of a record, and pydantic the judge of every line that is refused here;
-without msgspec it judges all lines. What is read is the same. One thing is not noticed here: what no field
+The model stays the only definition of a record, and pydantic the judge of every line that is refused here.
+What is read is the same. One thing is not noticed here: what no field
 takes must be JSON, but its texts are passed over unread, though they may not be UTF-8.
 """
 
@@ -13,13 +13,9 @@ from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 import annotated_types
+import msgspec
 from pydantic import BaseModel, FailFast
 from pydantic.fields import FieldInfo
-
-try:
-    import msgspec
-except ImportError:  # not installed
-    msgspec = None  # type: ignore[assignment]
 
 _PLAIN = (str, int, float, bool, type(None))
 
@@ -30,8 +26,6 @@ def decoder(model: type[BaseModel]) -> Callable[[bytes], Any]:
     For strict models that ignore other keys and refuse NaN. Raises TypeError for a model with a kind of
     field that is not translated.
     """
-    if msgspec is None:
-        return lambda line: None
     decode: Callable[[bytes], Any] = msgspec.json.Decoder(_struct(model)).decode
 
     def attempt(line: bytes) -> Any:

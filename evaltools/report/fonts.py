@@ -62,7 +62,7 @@ def webfont_css(text: str) -> str:
     from fontTools import subset
     from fontTools.ttLib import TTFont
 
-    points = sorted({ord(c) for c in text if _answers(ord(c))})
+    points = sorted(p for p in map(ord, set(text)) if _answers(p))
     font = TTFont(FILE, lazy=True, recalcTimestamp=False)
     known = font.getBestCmap()
     points = [p for p in points if p in known]

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaltools import evaluate, fast_json
+from evaltools import evaluate
 from evaltools.bootstrap import Resampling
+from evaltools.cr import read
 from evaltools.cr import score as scoring
 from evaltools.cr.read import read_rows
 from evaltools.cr.schema import Row, Scorecard
@@ -25,7 +26,6 @@ from evaltools.workers import Workers
 from tests.cr.cards import gold, output, run, tup, write
 
 QUICK = Resampling(n_resamples=100)
-FAST = pytest.mark.skipif(fast_json.msgspec is None, reason="msgspec is not installed")
 
 
 def card(uid: str, **more: Any) -> dict[str, Any]:
@@ -174,7 +174,6 @@ def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [at, *(p for k, v in inner for p in places(v, (*at, k)))]
 
 
-@FAST
 @settings(max_examples=300, deadline=None)
 @given(data=st.data())
 def test_the_fast_decoder_reads_what_pydantic_reads_or_nothing(data: st.DataObject) -> None:
@@ -193,21 +192,19 @@ def test_the_fast_decoder_reads_what_pydantic_reads_or_nothing(data: st.DataObje
         assert plain(fast) == plain(Scorecard.model_validate_json(line))
 
 
-@FAST
 def test_most_lines_take_the_fast_path_and_nothing_depends_on_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write(tmp_path / "r" / "scorecards.jsonl", [card(f"s{i}") for i in range(12)])
     assert all(not isinstance(row, Scorecard) for _, row in read_rows(path, Scorecard, Problems()))
     fast = evaluate("cr", path, resampling=QUICK)
-    monkeypatch.setattr(fast_json, "msgspec", None)
+    monkeypatch.setattr(read, "decoder", lambda model: lambda line: None)
     assert all(isinstance(row, Scorecard) for _, row in read_rows(path, Scorecard, Problems()))
     slow = evaluate("cr", path, resampling=QUICK)
     pd.testing.assert_frame_equal(fast.units, slow.units)
     pd.testing.assert_frame_equal(fast.estimates, slow.estimates)
 
 
-@FAST
 def test_a_kind_of_field_that_is_not_translated_is_refused() -> None:
     class Odd(Row):
         x: dict[str, int] | None = None

@@ -26,14 +26,14 @@ TEXTS = ("제품 전체#일반", "风险提示", "패키지ㆍ구성품", "（�
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A machine whose only fonts are matplotlib's own."""
-    manager = font_manager.FontManager.__new__(font_manager.FontManager)
-    manager.__dict__.update(font_manager.fontManager.__dict__)
+    manager = font_manager.fontManager
     own = mpl.get_data_path()
-    manager.ttflist = [f for f in font_manager.fontManager.ttflist if f.fname.startswith(own)]
-    monkeypatch.setattr(font_manager, "fontManager", manager)
+    monkeypatch.setattr(manager, "ttflist", [f for f in manager.ttflist if f.fname.startswith(own)])
+    manager._findfont_cached.cache_clear()
     fonts.families.cache_clear()
     yield
     fonts.families.cache_clear()
+    manager._findfont_cached.cache_clear()
 
 
 def draw(text: str, families: list[str]) -> np.ndarray:
