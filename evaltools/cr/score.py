@@ -116,7 +116,7 @@ def parse_failed(card: Scorecard) -> bool:
         notes = entry.notes
         if notes:
             text = notes if isinstance(notes, str) else str(notes)
-            if "atsa_parse" in text or "json_parse" in text:
+            if "_parse" in text and ("atsa_parse" in text or "json_parse" in text):
                 return True
     return False
 

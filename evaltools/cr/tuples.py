@@ -117,8 +117,11 @@ def term_of(row: TupleRow) -> str | None:
     """The term as written: "" is implicit, None is missing."""
     if row.is_implicit:
         return ""
-    term = _text_of(row.aspect_term)
-    return term if term is not None else _text_of(row.opinion_term)
+    term = row.aspect_term
+    if isinstance(term, str):
+        return term
+    found = _text_of(term)
+    return found if found is not None else _text_of(row.opinion_term)
 
 
 def ref_of(row: TupleRow) -> str:
@@ -127,16 +130,14 @@ def ref_of(row: TupleRow) -> str:
 
 def eval_tuple(row: TupleRow, *, gold: bool = False) -> EvalTuple:
     """The normal form of one tuple. A missing term of a gold tuple falls back to its ref."""
-    ref, term = ref_of(row), term_of(row)
-    if term is None:
-        term = ref if gold else ""
-    return _normal(ref, term, polarity_of(row))
+    term = term_of(row)
+    return _normal(ref_of(row), term if term is not None else None if gold else "", polarity_of(row))
 
 
 @lru_cache(maxsize=1 << 14)
-def _normal(ref: str, term: str, polarity: str | None) -> EvalTuple:
+def _normal(ref: str, term: str | None, polarity: str | None) -> EvalTuple:
     # a tuple comes back in stage 1, in the final result and often in the gold of its sample
-    return EvalTuple(normalize_ref(ref), normalize_term(term), normalize_polarity(polarity))
+    return EvalTuple(normalize_ref(ref), normalize_term(ref if term is None else term), normalize_polarity(polarity))
 
 
 def eval_tuples(rows: Iterable[TupleRow], *, gold: bool = False) -> list[EvalTuple]:
@@ -193,16 +194,16 @@ def _match_sets(gold: set[Pair], pred: set[Pair]) -> Match:
 
 def match_otepol(gold: Sequence[EvalTuple], pred: Sequence[EvalTuple], policy: MatchPolicy) -> Match:
     """Exact pairs first; then each implicit gold takes one prediction of its polarity that is still free."""
-    predicted = term_pairs(pred, policy)
-    explicit = {pair for pair in term_pairs(gold, policy) if pair[0]}
+    predicted, explicit = term_pairs(pred, policy), term_pairs(gold, policy)
     implicit = [t.polarity for t in gold if not t.term]
+    if not implicit:
+        return _match_sets(explicit, predicted)
+    explicit = {pair for pair in explicit if pair[0]}
     if policy.implicit == "set":
         implicit = list(set(implicit))
     exact = explicit & predicted
-    tp = len(exact)
-    if implicit:
-        free = Counter(polarity for _, polarity in predicted - exact)
-        tp += sum(min(n, free[polarity]) for polarity, n in Counter(implicit).items())
+    free = Counter(polarity for _, polarity in predicted - exact)
+    tp = len(exact) + sum(min(n, free[polarity]) for polarity, n in Counter(implicit).items())
     return Match(tp, len(predicted) - tp, len(explicit) + len(implicit) - tp)
 
 
