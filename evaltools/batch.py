@@ -314,7 +314,6 @@ def study_job(runs: Sequence[str], baseline: str | None, settings: Any, options:
         **options,
     )
     ordered = sorted(map(str, runs), key=natural)
-    plain = {k: str(v) if isinstance(v, Path) else v for k, v in options.items()}
     return ReportJob(
         name=study.name,
         notebook="cr_seeds.ipynb",
@@ -324,7 +323,7 @@ def study_job(runs: Sequence[str], baseline: str | None, settings: Any, options:
             "runs": ordered,
             "baseline": baseline,
             "name": settings.name,
-            **plain,
+            **_plain(options),
             **settings.parameters(),
         },
         current={"baseline": study.baseline, "runs": [current(r) for r in study.results]},

@@ -34,14 +34,15 @@ def coverage(result: Result) -> pd.DataFrame:
 
 def metric_group(result: Result, *groups: str) -> pd.DataFrame:
     """The estimates of one or more groups of metrics, aliases left out."""
-    titles = {m.name: m.title for m in result.suite.metrics(result.options)}
-    found = result.estimates[result.estimates["group"].isin(groups)]
-    found = found.assign(title=found["name"].map(titles))
+    found = _titled(result, result.estimates[result.estimates["group"].isin(groups)])
     return found[~found["title"].str.startswith("= ")]
 
 
 def metric_rows(result: Result, *names: str) -> pd.DataFrame:
     """The estimates of the named metrics, in this order, with their titles."""
-    titles = {m.name: m.title for m in result.suite.metrics(result.options)}
-    found = result.estimates.set_index("name", drop=False).loc[list(names)].reset_index(drop=True)
-    return found.assign(title=found["name"].map(titles))
+    return _titled(result, result.estimates.set_index("name", drop=False).loc[list(names)].reset_index(drop=True))
+
+
+def _titled(result: Result, estimates: pd.DataFrame) -> pd.DataFrame:
+    titles = {m.name: m.title for m in metric_table(result)}
+    return estimates.assign(title=estimates["name"].map(titles))

@@ -137,15 +137,6 @@ def pages(made: Path) -> list[Path]:
     return found
 
 
-@pytest.fixture(scope="module")
-def browser(chromium: str) -> Iterator[Any]:
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
 def open_page(browser: Any, made: Path) -> Iterator[Callable[..., Any]]:
     """Opens a page of the outputs; at the end nothing may have run, been logged, or been asked for."""

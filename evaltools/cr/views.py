@@ -12,7 +12,7 @@ from ..breakdown import breakdown
 from ..metric import Metric
 from ..suite import Result
 from .metrics import UNIT_OF_KEY
-from .tuples import KEYS, POLARITIES, EvalTuple, match
+from .tuples import KEYS, POLARITIES, EvalTuple, match, term_key
 
 OUTCOMES = ("fix", "break", "keep", "still")
 
@@ -113,16 +113,14 @@ def by_aspect(result: Result, most: int = 15) -> pd.DataFrame:
 def confusion(result: Result) -> pd.DataFrame:
     """Counts of gold terms: polarity in gold (rows) by polarity given to the same term after review (columns)."""
     policy = result.options.match_policy
-    remove = policy.spacing == "remove"
     counts: dict[tuple[str, str], int] = {}
     for gold_cell, final_cell in zip(result.units["gold"], result.units["final"]):
         predicted: dict[str, set[str]] = {}
         for t in tuples(final_cell):
-            predicted.setdefault(t.term.replace(" ", "") if remove else t.term, set()).add(t.polarity)
+            predicted.setdefault(term_key(t.term, policy), set()).add(t.polarity)
         for t in tuples(gold_cell):
             if t.term:
-                term = t.term.replace(" ", "") if remove else t.term
-                for p in sorted(predicted.get(term, {"(not found)"})):
+                for p in sorted(predicted.get(term_key(t.term, policy), {"(not found)"})):
                     counts[t.polarity, p] = counts.get((t.polarity, p), 0) + 1
     columns = [p for p in (*POLARITIES, "mixed", "(not found)") if any(c == p for _, c in counts)]
     index = [p for p in (*POLARITIES, "mixed") if any(g == p for g, _ in counts)]

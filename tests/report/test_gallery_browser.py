@@ -30,15 +30,6 @@ AGGREGATES = "#compare=run-no_memory_aggregated&compare=run-with_memory_aggregat
 
 
 @pytest.fixture(scope="module")
-def browser(chromium: str) -> Iterator[Any]:
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
 def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Six runs, two aggregates, a summary run, and a folder that is not complete."""
     out = tmp_path_factory.mktemp("gallery")

@@ -70,15 +70,6 @@ def test_write(tmp_path: Path) -> None:
     assert "Hello" in (tmp_path / "a.html").read_text(encoding="utf-8")
 
 
-@pytest.fixture(scope="module")
-def browser(chromium: str) -> Iterator[Any]:
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
 def open_page(browser: Any, page_text: str, tmp_path: Path) -> Iterator[Any]:
     """Opens the report; at the end nothing may have been logged, asked for, or run from its data."""
