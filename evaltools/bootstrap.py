@@ -20,16 +20,13 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr, ndtri
 
-from .cells import Cells, UnitColumns, resample_cells
+from .cells import LARGE, Cells, UnitColumns, resample_cells
 from .metric import Compiled, Difference, Metric, MetricTable, column_values, compile_table
 
 Method = Literal["bca", "percentile"]
 
 MIN_UNITS = 10
 """Fewer resampling units than this carry no bootstrap (coverage: docs/statistics.md)."""
-
-LARGE = 2_000
-"""More resampling units than this are drawn in cells; up to it the bounds equal scipy's for the same generator."""
 
 CHUNK = 128
 
@@ -147,7 +144,7 @@ def estimate(units: pd.DataFrame, table: MetricTable, unit: str, resampling: Res
     """
     compiled = compile_table(table)
     if units[unit].nunique(dropna=False) > LARGE:
-        return pd.DataFrame(_large(UnitColumns(units, unit), table, compiled, resampling))
+        return pd.DataFrame(_large(UnitColumns(units, unit), compiled, resampling))
     sums = unit_sums(units, compiled.columns, unit)
     sample = _Sample(compiled, Cells(sums, np.ones(len(sums))), lambda: resample_sums(sums, resampling))
     return pd.DataFrame([_row(metric, sample, i, resampling) for i, metric in enumerate(compiled.metrics)])
@@ -170,24 +167,20 @@ class _Sample:
         return self.compiled.values(self._draw())
 
 
-def _large(
-    columns: UnitColumns, table: MetricTable, compiled: Compiled, resampling: Resampling
-) -> Iterator[dict[str, Any]]:
+def _large(columns: UnitColumns, compiled: Compiled, resampling: Resampling) -> Iterator[dict[str, Any]]:
     """The rows of `estimate`, each metric from its own cells; metrics of the same sums have the same draws."""
-    by_name = {m.name: m for m in table}
     known: dict[tuple[int, int], _Sample] = {}
-    for i, metric in enumerate(table):
+    for i, metric in enumerate(compiled.metrics):
         key = int(compiled.first[i]), int(compiled.second[i])
         if key not in known:
-            parts = [by_name[metric.minuend], by_name[metric.subtrahend]] if isinstance(metric, Difference) else []
-            own = compile_table([*parts, metric])
+            own = compiled.only(i)
             known[key] = _large_sample(own, columns.cells(own.columns), resampling)
-        yield _row(metric, known[key], -1, resampling)
+        yield _row(metric, known[key], 0, resampling)
 
 
 def _large_sample(compiled: Compiled, cells: Cells, resampling: Resampling) -> _Sample:
     def draw() -> np.ndarray:
-        influence = np.nan_to_num(sample.values[-1] - sample.loo[:, -1])
+        influence = np.nan_to_num(sample.values[0] - sample.loo[:, 0])
         return resample_cells(cells, influence, resampling.n_resamples, np.random.default_rng(resampling.seed))
 
     sample = _Sample(compiled, cells, draw)
@@ -247,6 +240,7 @@ def monte_carlo_digits(estimates: pd.DataFrame, resampling: Resampling) -> int:
 
 
 __all__ = [
+    "LARGE",
     "Compiled",
     "Method",
     "Resampling",

@@ -8,18 +8,24 @@ the sum of c units drawn from within a group is taken as normal with c times the
 covariance. That keeps mean and covariance of the resampled sums as they are; how far bounds then lie from
 those of the plain bootstrap is measured by benchmarks/intervals.py.
 
+Sign flips go the same way: of m units that differ by the same size, the number that keeps its sign is
+binomial (m, 1/2), and neighbouring sizes are put together where there are more than MAX_CELLS.
+
 The draws of a metric depend on the seed and on its own cells only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 
 from .metric import column_values
+
+LARGE = 2_000
+"""More resampling units than this are drawn in cells; up to it the bounds equal scipy's for the same generator."""
 
 MAX_CELLS = 256
 """Cells of a metric, or groups of them, that are drawn."""
@@ -48,13 +54,7 @@ class UnitColumns:
 
     def cells(self, columns: Sequence[str]) -> Cells:
         """The distinct rows of these columns over the resampling units."""
-        codes, values = self._distinct(columns[0])
-        rows = values[:, None]
-        for column in columns[1:]:
-            more, values = self._distinct(column)
-            codes, there = _compact(codes.astype(np.int64) * len(values) + more, len(rows) * len(values))
-            rows = np.column_stack([rows[there // len(values)], values[there % len(values)]])
-        return Cells(rows, np.bincount(codes, minlength=len(rows)).astype(float))
+        return join(self._distinct(c) for c in columns)
 
     def _distinct(self, column: str) -> tuple[np.ndarray, np.ndarray]:
         """(place among the distinct values, a unit; the distinct values in order)."""
@@ -62,9 +62,24 @@ class UnitColumns:
             values = column_values(self.units, (column,))[:, 0]
             if self._codes is not None:
                 values = np.bincount(self._codes, weights=values, minlength=self.n)
-            codes, distinct = pd.factorize(values, sort=True)
-            self._sorted[column] = codes.astype(np.min_scalar_type(len(distinct))), np.asarray(distinct)
+            self._sorted[column] = encode(values)
         return self._sorted[column]
+
+
+def encode(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(place of each value among the distinct ones, in as few bytes as will do; the distinct values in order)."""
+    codes, distinct = pd.factorize(values, sort=True)
+    return codes.astype(np.min_scalar_type(len(distinct))), np.asarray(distinct)
+
+
+def join(columns: Iterable[tuple[np.ndarray, np.ndarray]]) -> Cells:
+    """The distinct rows of one or more encoded columns over the same units."""
+    first, *others = columns
+    codes, rows = first[0], first[1][:, None]
+    for more, values in others:
+        codes, there = _compact(codes.astype(np.int64) * len(values) + more, len(rows) * len(values))
+        rows = np.column_stack([rows[there // len(values)], values[there % len(values)]])
+    return Cells(rows, np.bincount(codes, minlength=len(rows)).astype(float))
 
 
 def _compact(codes: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
@@ -81,7 +96,7 @@ def resample_cells(cells: Cells, influence: np.ndarray, n_resamples: int, rng: n
     """Column sums of every resample: (resamples, columns). `influence` orders the cells where they are grouped."""
     if len(cells.counts) <= MAX_CELLS:
         return _draws(cells.counts, n_resamples, rng) @ cells.rows
-    group = _groups(cells.counts, influence)
+    group = _groups(cells.counts, influence, np.average(influence, weights=cells.counts))
     sizes = np.bincount(group, weights=cells.counts)
     k = cells.rows.shape[1]
     means = np.column_stack([np.bincount(group, cells.counts * x) / sizes for x in cells.rows.T])
@@ -102,11 +117,38 @@ def _draws(counts: np.ndarray, n_resamples: int, rng: np.random.Generator) -> np
     return rng.multinomial(int(n), counts / n, n_resamples).astype(float)
 
 
-def _groups(counts: np.ndarray, influence: np.ndarray) -> np.ndarray:
-    """A group of each cell: neighbours in influence, so that groups share units and variance about equally."""
-    order = np.argsort(influence, kind="stable")
-    n, u = counts[order], influence[order]
-    variance = n * (u - np.average(u, weights=n)) ** 2
+def flip_cells(sizes: np.ndarray, counts: np.ndarray, n_permutations: int, rng: np.random.Generator) -> np.ndarray:
+    """Sums over all units of sizes with random signs: (permutations,). `counts` units differ by each of `sizes`.
+
+    In a group of m units of mean size u, with h more pluses than minuses, the sum is h * u and a normal part: the
+    sizes without their mean, S their sum of squares, have variance S (m^2 - h^2) / (m (m - 1)) given h, and S over
+    all h, which is what flipping each of them alone gives.
+    """
+    values, code = np.unique(np.abs(sizes), return_inverse=True)
+    counts = np.bincount(code, weights=counts)
+    if len(values) <= MAX_CELLS:
+        return _excess(counts, n_permutations, rng).T @ values
+    group = _groups(counts, values, 0.0)
+    m = np.bincount(group, weights=counts)
+    means = np.bincount(group, counts * values) / m
+    squares = np.bincount(group, counts * (values - means[group]) ** 2)
+    excess = _excess(m, n_permutations, rng)
+    free = squares / np.maximum(m * (m - 1), 1.0)
+    within = free @ (m[:, None] ** 2 - excess**2)
+    return means @ excess + np.sqrt(np.maximum(within, 0.0)) * rng.standard_normal(n_permutations)
+
+
+def _excess(counts: np.ndarray, n_permutations: int, rng: np.random.Generator) -> np.ndarray:
+    """Pluses less minuses of `counts` fair signs each: (cells, permutations)."""
+    counts = counts[:, None].astype(np.int64)
+    return (2 * rng.binomial(counts, 0.5, (len(counts), n_permutations)) - counts).astype(float)
+
+
+def _groups(counts: np.ndarray, values: np.ndarray, centre: float) -> np.ndarray:
+    """A group of each cell: neighbours in value; groups share units, and squares about `centre`, about equally."""
+    order = np.argsort(values, kind="stable")
+    n, u = counts[order], values[order]
+    variance = n * (u - centre) ** 2
     share = (np.cumsum(n) - n) / n.sum() + (np.cumsum(variance) - variance) / max(variance.sum(), 1e-300)
     at = np.minimum((share / 2 * MAX_CELLS).astype(int), MAX_CELLS - 1)
     group = np.empty(len(order), dtype=int)

@@ -15,12 +15,15 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from .bootstrap import MIN_UNITS, Resampling, bounds, resample_weights
+from .cells import LARGE, Cells, flip_cells, resample_cells
 from .crossed import (
-    Cells,
+    Alike,
+    Crossed,
+    Grid,
     Influence,
     Runs,
     Spread,
-    cells,
+    grid,
     in_order,
     influence,
     linear_error,
@@ -83,36 +86,32 @@ class Comparison:
 class Paired:
     """The cells of both sides that pair. `by_seed`: seed k of one side goes with seed k of the other."""
 
-    baseline: Cells
-    candidate: Cells
+    baseline: Crossed
+    candidate: Crossed
     by_seed: bool
 
 
-def pair(baseline: Cells, candidate: Cells) -> tuple[Paired, dict[str, int]]:
-    """What both sides have, and how much of each side is left over.
+def pair(baseline: Grid, candidate: Grid) -> tuple[Grid, Grid, bool, dict[str, int]]:
+    """What both sides have, whether it pairs by seed, and how much of each side is left over.
 
     With seed labels in common, a cell pairs with the cell of the same seed and sample. Without, the
     samples pair, and each side is averaged over its own seeds.
     """
-    sides = baseline, candidate
     seeds = in_order(set(baseline.seeds) & set(candidate.seeds))
-    units = in_order(set(baseline.units) & set(candidate.units))
     by_seed = bool(seeds)
-    a, b = (s.take(seeds if by_seed else list(s.seeds), units) for s in sides)
+    units = baseline.units[np.flatnonzero(candidate.units.get_indexer(baseline.units) >= 0)]
+    a, b = (s.take(seeds if by_seed else s.seeds, units) for s in (baseline, candidate))
     if by_seed:
         both = a.present & b.present
         a, b = a.masked(both), b.masked(both)
-        used = both.any(axis=0)
-    else:
-        used = a.present.any(axis=0) & b.present.any(axis=0)
-    units = [u for u, keep in zip(units, used) if keep]
-    a, b = (s.take(list(s.seeds), units) for s in (a, b))
+    units = units[np.flatnonzero(a.present.any(axis=0) & b.present.any(axis=0))]
+    a, b = (s.take(s.seeds, units) for s in (a, b))
     left = {}
     for name, whole, part in (("baseline", baseline, a), ("candidate", candidate, b)):
         left[f"cells_{name}"] = int(whole.present.sum() - part.present.sum())
         left[f"units_{name}"] = len(whole.units) - len(units)
         left[f"seeds_{name}"] = len(whole.seeds) - len(part.seeds)
-    return Paired(a, b, by_seed), left
+    return a, b, by_seed, left
 
 
 def compare(
@@ -133,7 +132,8 @@ def compare(
     seeds: variance components of the difference, for new seeds and new samples. `p_value`: two-sided
     paired sign-flip permutation test over resampling units; with several seeds the larger of it and the
     p of the variance components, so that a difference must stand out from the seeds too. `p_adjusted`:
-    Holm over the headline metrics, null for the others.
+    Holm over the headline metrics, null for the others. More than LARGE paired units are resampled, and
+    their signs flipped, in cells of units that are alike (`cells.py`), a metric at a time.
 
     Verdict: "not measured" where a side has no value; better or worse where p (adjusted, for a headline
     metric) is at most 1 - confidence, the interval leaves out 0 and at least MIN_UNITS units are paired;
@@ -144,20 +144,90 @@ def compare(
     compiled = compile_table(table)
     if unknown := sorted(set(headline) - set(compiled.names)):
         raise ValueError(f"headline metrics that the table lacks: {unknown}")
-    sides = [cells(runs, compiled.columns, unit) for runs in (baseline, candidate)]
-    paired, unpaired = pair(*sides)
+    sides = [grid(runs, unit) for runs in (baseline, candidate)]
+    a, b, by_seed, unpaired = pair(*sides)
+    if len(a.units) > LARGE:
+        found = _measure_many(compiled, a, b, by_seed, resampling, n_permutations)
+    else:
+        one, other = (side.cross(compiled.columns).unit_by_unit() for side in (a, b))
+        found = _measure(compiled, Paired(one, other, by_seed), resampling, n_permutations)
+    frame = _judged(compiled, found, resampling, headline, names)
+    directed = _directed(compiled)
+    return Comparison(
+        table=frame[directed].reset_index(drop=True),
+        descriptive=frame[~directed].drop(columns=["p_adjusted", "verdict", "headline"]).reset_index(drop=True),
+        unpaired=unpaired,
+        notes=_notes((a, b), by_seed, sides, unpaired, frame[directed], names),
+        paired_by="sample and seed" if by_seed else "sample",
+    )
+
+
+def _directed(compiled: Compiled) -> np.ndarray:
+    """Whether each metric can be better or worse."""
+    return np.array([m.better != "none" for m in compiled.metrics], dtype=bool) & ~compiled.is_count[compiled.first]
+
+
+def _judged(
+    compiled: Compiled,
+    found: pd.DataFrame,
+    resampling: Resampling,
+    headline: Sequence[str],
+    names: tuple[str, str],
+) -> pd.DataFrame:
+    """What was measured (`_measure`) with Holm's p, the verdicts and the metrics' own columns: `Comparison.table`."""
+    n_units, p_value, low, high = (found[c].to_numpy() for c in ("n_units", "p_value", "ci_low", "ci_high"))
+    delta = (found["value_candidate"] - found["value_baseline"]).to_numpy()
+    lead = np.isin(compiled.names, list(headline))
+    alpha = 1 - resampling.confidence
+    p_adjusted = np.full(len(delta), np.nan)
+    family = lead & _directed(compiled) & (n_units >= MIN_UNITS)
+    p_adjusted[family] = holm(p_value[family])
+    with np.errstate(invalid="ignore"):
+        shown = (n_units >= MIN_UNITS) & (np.where(family, p_adjusted, p_value) <= alpha)
+        shown &= ~((low <= 0) & (high >= 0))
+        sign = np.where([m.better == "lower" for m in compiled.metrics], -1.0, 1.0)
+        verdict = np.where(shown, np.where(delta * sign > 0, "better", "worse"), "tied")
+    return pd.DataFrame(
+        {
+            "metric": compiled.names,
+            "baseline": names[0],
+            "candidate": names[1],
+            "value_baseline": found["value_baseline"],
+            "value_candidate": found["value_candidate"],
+            "delta": delta,
+            "ci_low": low + 0.0,
+            "ci_high": high + 0.0,
+            "p_value": p_value,
+            "p_adjusted": p_adjusted,
+            "n_units": n_units,
+            "n_seeds": found["n_seeds"],
+            "verdict": np.where(np.isnan(delta), "not measured", verdict),
+            "ci_method": found["ci_method"],
+            "claim": found["claim"],
+            "mde": found["mde"],
+            "p_samples": found["p_samples"],
+            "headline": lead,
+            "better": [m.better for m in compiled.metrics],
+            "title": [m.title for m in compiled.metrics],
+            "group": [m.group for m in compiled.metrics],
+        }
+    )
+
+
+def _measure(compiled: Compiled, paired: Paired, resampling: Resampling, n_permutations: int) -> pd.DataFrame:
+    """Every metric on its own: values, interval, p, `mde`, units and seeds that take part, and the claim."""
     a, b = (influence(compiled, side) for side in (paired.baseline, paired.candidate))
     measured_a, measured_b = ~np.isnan(a.values), ~np.isnan(b.values)
     if paired.by_seed:
         measured_a = measured_b = measured_a & measured_b
     value_a, value_b = seed_mean(a.values, measured_a), seed_mean(b.values, measured_b)
     delta = value_b - value_a
-    part = _taking_part(paired, a, b, measured_a, measured_b)
-    n_units = part.sum(axis=0)
+    counts = paired.baseline.counts
+    n_units = (counts @ _taking_part(paired, a, b, measured_a, measured_b)).astype(int)
     n_seeds = np.minimum(measured_a.sum(axis=0), measured_b.sum(axis=0))
 
     errors = seed_mean(b.errors, measured_b) - seed_mean(a.errors, measured_a)
-    sample = sample_term(errors, n_units)
+    sample = sample_term(errors, counts, n_units)
     several = n_seeds > 1
     crossed = _spread(paired, a, b, sample, measured_a)
     accounts = crossed.widest(resampling.confidence), spread_of_samples(sample).widest(resampling.confidence)
@@ -165,7 +235,9 @@ def compare(
     error = np.where(negligible(error**2, np.concatenate([a.values, b.values])), 0.0, error)
     half = error * critical
 
-    p_samples = sign_flip(_null_errors(compiled, paired, measured_a, measured_b), n_permutations, resampling.seed)
+    p_samples = sign_flip(
+        _null_errors(compiled, paired, measured_a, measured_b), n_permutations, resampling.seed, counts
+    )
     p_samples = np.where(np.isnan(delta), np.nan, p_samples)
     p_value = np.where(several & (error > 0), np.fmax(p_samples, crossed.p_value(delta)), p_samples)
 
@@ -173,54 +245,57 @@ def compare(
     wanted = ~np.isnan(delta) & ~is_count & (n_units >= MIN_UNITS) & (error > 0)
     low, high = np.where(wanted, delta - half, np.nan), np.where(wanted, delta + half, np.nan)
     method = np.where(wanted, "variance components", "none").astype(object)
-    for m, found in _bootstrap(compiled, paired, measured_a, measured_b, wanted & ~several, resampling):
-        low[m], high[m], method[m] = found
-
+    for m, interval in _bootstrap(compiled, paired, measured_a, measured_b, wanted & ~several, resampling):
+        low[m], high[m], method[m] = interval
     one_each = (measured_a.sum(axis=0) == 1) & (measured_b.sum(axis=0) == 1)
     claim = np.where(several, CLAIM_BOTH, np.where(one_each, CLAIM_SYSTEMS, CLAIM_THESE_SEEDS))
-    directed = np.array([m.better != "none" for m in compiled.metrics], dtype=bool) & ~is_count
-    lead = np.isin(compiled.names, list(headline))
-    alpha = 1 - resampling.confidence
-    p_adjusted = np.full(len(delta), np.nan)
-    family = lead & directed & (n_units >= MIN_UNITS)
-    p_adjusted[family] = holm(p_value[family])
     with np.errstate(invalid="ignore"):
-        shown = (n_units >= MIN_UNITS) & (np.where(family, p_adjusted, p_value) <= alpha)
-        shown &= ~((low <= 0) & (high >= 0))
-        sign = np.where([m.better == "lower" for m in compiled.metrics], -1.0, 1.0)
-        verdict = np.where(shown, np.where(delta * sign > 0, "better", "worse"), "tied")
         power = half + stdtrit(df, POWER) * error
-    frame = pd.DataFrame(
+    return pd.DataFrame(
         {
-            "metric": compiled.names,
-            "baseline": names[0],
-            "candidate": names[1],
             "value_baseline": value_a,
             "value_candidate": value_b,
-            "delta": delta,
-            "ci_low": low + 0.0,
-            "ci_high": high + 0.0,
+            "ci_low": low,
+            "ci_high": high,
             "p_value": np.where(is_count, np.nan, p_value),
-            "p_adjusted": p_adjusted,
             "n_units": n_units,
             "n_seeds": n_seeds,
-            "verdict": np.where(np.isnan(delta), "not measured", verdict),
             "ci_method": method,
             "claim": np.where(np.isnan(delta) | is_count, "", claim),
             "mde": np.where(wanted, power, np.nan),
             "p_samples": np.where(is_count, np.nan, p_samples),
-            "headline": lead,
-            "better": [m.better for m in compiled.metrics],
-            "title": [m.title for m in compiled.metrics],
-            "group": [m.group for m in compiled.metrics],
         }
     )
-    return Comparison(
-        table=frame[directed].reset_index(drop=True),
-        descriptive=frame[~directed].drop(columns=["p_adjusted", "verdict", "headline"]).reset_index(drop=True),
-        unpaired=unpaired,
-        notes=_notes(paired, sides, unpaired, frame[directed], names),
-        paired_by="sample and seed" if paired.by_seed else "sample",
+
+
+def _measure_many(
+    compiled: Compiled, a: Grid, b: Grid, by_seed: bool, resampling: Resampling, n_permutations: int
+) -> pd.DataFrame:
+    """`_measure`, each metric from the cells of units that are alike in it; metrics of the same sums are one.
+
+    The sides stand in one order whichever of them is called the baseline, so that swapping them mirrors all draws.
+    """
+    alike = Alike([a, b])
+    known: dict[tuple[int, int], pd.DataFrame] = {}
+    keys = list(zip(compiled.first.tolist(), compiled.second.tolist()))
+    for m, key in enumerate(keys):
+        if key in known:
+            continue
+        own = compiled.only(m)
+        turned = not alike.leads(own.columns)
+        one, other = alike.cross(own.columns, (1, 0) if turned else (0, 1))
+        found = _measure(own, Paired(one, other, by_seed), resampling, n_permutations)
+        known[key] = _mirrored(found) if turned else found
+    return pd.concat([known[key] for key in keys], ignore_index=True)
+
+
+def _mirrored(found: pd.DataFrame) -> pd.DataFrame:
+    """What `_measure` would find with its sides swapped."""
+    return found.assign(
+        value_baseline=found["value_candidate"],
+        value_candidate=found["value_baseline"],
+        ci_low=-found["ci_high"],
+        ci_high=-found["ci_low"],
     )
 
 
@@ -230,24 +305,21 @@ def unit_changes(baseline: Runs, candidate: Runs, table: MetricTable, unit: str,
     A unit's value is the metric of that unit alone (its own ratio of sums), averaged over the paired
     seeds in which both sides have it; units without a value on either side are left out.
     """
-    compiled = compile_table([m for m in table if m.name in _needed(table, metric)])
+    found = next((m for m in table if m.name == metric), None)
+    if found is None:
+        raise ValueError(f"no metric {metric!r} in the table")
+    needed = {metric, getattr(found, "minuend", metric), getattr(found, "subtrahend", metric)}
+    compiled = compile_table([m for m in table if m.name in needed])
     at = compiled.names.index(metric)
-    paired, _ = pair(*(cells(runs, compiled.columns, unit) for runs in (baseline, candidate)))
-    a, b = (
-        np.where(side.present, compiled.values(side.sums)[:, :, at], np.nan)
-        for side in (paired.baseline, paired.candidate)
+    a, b, by_seed, _ = pair(*(grid(runs, unit) for runs in (baseline, candidate)))
+    units = a.units.astype(object)
+    one, other = (
+        np.where(side.present, compiled.values(side.sums(compiled.columns))[:, :, at], np.nan) for side in (a, b)
     )
-    if paired.by_seed:
-        a, b = np.where(np.isnan(b), np.nan, a), np.where(np.isnan(a), np.nan, b)
-    mean_a, mean_b = (seed_mean(side, ~np.isnan(side)) for side in (a, b))
-    frame = pd.DataFrame(
-        {
-            unit: pd.Series(list(paired.baseline.units), dtype=object),
-            "baseline": mean_a,
-            "candidate": mean_b,
-            "change": mean_b - mean_a,
-        }
-    )
+    if by_seed:
+        one, other = np.where(np.isnan(other), np.nan, one), np.where(np.isnan(one), np.nan, other)
+    mean_a, mean_b = (seed_mean(side, ~np.isnan(side)) for side in (one, other))
+    frame = pd.DataFrame({unit: units, "baseline": mean_a, "candidate": mean_b, "change": mean_b - mean_a})
     return frame.dropna(subset=["change"]).reset_index(drop=True)
 
 
@@ -272,29 +344,42 @@ def holm(p: np.ndarray) -> np.ndarray:
     return out
 
 
-def sign_flip(differences: np.ndarray, n_permutations: int, seed: int) -> np.ndarray:
+def sign_flip(
+    differences: np.ndarray, n_permutations: int, seed: int, counts: np.ndarray | None = None
+) -> np.ndarray:
     """Two-sided p of sum(differences) = 0 for every column of (units, metrics), by flipping signs.
 
-    Exact, over all sign patterns, where those of the non-zero units are no more than `n_permutations`;
-    otherwise (c + 1) / (n_permutations + 1) over random patterns shared by all columns.
+    `counts` (units): how many units differ as this one does (None: one each). Exact, over all sign patterns,
+    where those of the non-zero units are no more than `n_permutations`; otherwise (c + 1) /
+    (n_permutations + 1) over random patterns, shared by all columns; drawn in cells (`cells.flip_cells`) for
+    a column of more than LARGE non-zero units.
     """
-    size = np.abs(differences).sum(axis=0)
+    counts = np.ones(len(differences)) if counts is None else counts
+    size = (np.abs(differences) * counts[:, None]).sum(axis=0)
     differences = np.where(np.abs(differences) <= ROUNDING * size, 0.0, differences)
-    reach = np.abs(differences.sum(axis=0)) - ROUNDING * size
-    non_zero = np.count_nonzero(differences, axis=0)
+    reach = np.abs((differences * counts[:, None]).sum(axis=0)) - ROUNDING * size
+    non_zero = counts @ (differences != 0)
     p = np.ones(differences.shape[1])
     width = int(np.log2(max(n_permutations, 1)))
-    few = non_zero <= width
+    few, many = non_zero <= width, non_zero > LARGE
+    for m in np.flatnonzero(many):
+        there = differences[:, m] != 0
+        sums = flip_cells(differences[there, m], counts[there], n_permutations, np.random.default_rng(seed))
+        p[m] = (np.count_nonzero(np.abs(sums) >= reach[m]) + 1) / (n_permutations + 1)
+    if (counts > 1).any() and not many.all():
+        there = (differences[:, ~many] != 0).any(axis=1)
+        differences = np.repeat(differences[there], counts[there].astype(int), axis=0)
     if few.any():
         largest = -np.sort(-np.abs(differences[:, few]), axis=0)[:width]
         patterns = 1.0 - 2.0 * (np.arange(2 ** len(largest))[:, None] >> np.arange(len(largest)) & 1)
         p[few] = np.mean(np.abs(patterns @ largest) >= reach[few], axis=0)
-    if not few.all():
-        values, bar = np.ascontiguousarray(differences[:, ~few]), reach[~few]
+    between = ~few & ~many
+    if between.any():
+        values, bar = np.ascontiguousarray(differences[:, between]), reach[between]
         count = np.zeros(values.shape[1])
         for signs in _signs(len(values), n_permutations, np.random.default_rng(seed)):
             count += np.count_nonzero(np.abs(signs @ values) >= bar, axis=0)
-        p[~few] = (count + 1) / (n_permutations + 1)
+        p[between] = (count + 1) / (n_permutations + 1)
     return p
 
 
@@ -317,9 +402,9 @@ def _spread(
 ) -> Spread:
     """Variance components of the difference: of the paired differences, or of each side's own seeds."""
     if not paired.by_seed:
-        return spread(sample, seed_term(a, paired.baseline.present), seed_term(b, paired.candidate.present))
+        return spread(sample, seed_term(a, paired.baseline), seed_term(b, paired.candidate))
     values = np.where(both, b.values - a.values, np.nan)
-    return spread(sample, seed_term(Influence(values, b.errors - a.errors, a.part | b.part), paired.baseline.present))
+    return spread(sample, seed_term(Influence(values, b.errors - a.errors, a.part | b.part), paired.baseline))
 
 
 def _null_errors(compiled: Compiled, paired: Paired, in_a: np.ndarray, in_b: np.ndarray) -> np.ndarray:
@@ -335,9 +420,9 @@ def _null_errors(compiled: Compiled, paired: Paired, in_a: np.ndarray, in_b: np.
     return np.nan_to_num(b - a)
 
 
-def _ratios(compiled: Compiled, side: Cells, measured: np.ndarray) -> np.ndarray:
+def _ratios(compiled: Compiled, side: Crossed, measured: np.ndarray) -> np.ndarray:
     """Each ratio, averaged over the seeds in which a metric made of it is measured; 0 where there is none."""
-    ratios = compiled.ratios(side.sums.sum(axis=1))
+    ratios = compiled.ratios(side.totals)
     used = np.zeros(ratios.shape, dtype=bool)
     for m, (first, second) in enumerate(zip(compiled.first, compiled.second)):
         used[:, first] |= measured[:, m]
@@ -349,48 +434,47 @@ def _ratios(compiled: Compiled, side: Cells, measured: np.ndarray) -> np.ndarray
 def _bootstrap(
     compiled: Compiled, paired: Paired, in_a: np.ndarray, in_b: np.ndarray, wanted: np.ndarray, resampling: Resampling
 ) -> Iterator[tuple[int, tuple[float, float, str]]]:
-    """(metric, (low, high, method)) from one set of weights for both sides and all seeds, for the wanted metrics."""
+    """(metric, (low, high, method)) from the same draws for both sides and all seeds, for the wanted metrics."""
     if not wanted.any():
         return
-    n = len(paired.baseline.units)
-    sides = (paired.baseline, in_a), (paired.candidate, in_b)
-    weights = resample_weights(n, resampling.n_resamples, np.random.default_rng(resampling.seed))
-    blocks: list[np.ndarray] = []
-    for w in weights:
-        a, b = (_mean_of(compiled, [w @ s for s in side.sums], measured) for side, measured in sides)
-        blocks.append((b - a)[:, wanted])
-    replicates = np.concatenate(blocks)
-    loo_a, loo_b = (_mean_of(compiled, [s.sum(axis=0) - s for s in side.sums], measured) for side, measured in sides)
-    loo = loo_b - loo_a
-    total_a, total_b = (_mean_of(compiled, [s.sum(axis=0) for s in side.sums], measured) for side, measured in sides)
+    a, b = paired.baseline, paired.candidate
+
+    def delta(sums_a: np.ndarray, sums_b: np.ndarray) -> np.ndarray:
+        """(seeds, ..., columns) of each side -> (..., metrics), means over the seeds in which they are measured."""
+        return seed_mean(compiled.values(sums_b), in_b) - seed_mean(compiled.values(sums_a), in_a)
+
+    value, loo = delta(a.totals, b.totals), delta(*(side.totals[:, None] - side.sums for side in (a, b)))
+    rng = np.random.default_rng(resampling.seed)
+    if a.counts.sum() > LARGE:
+        rows = np.concatenate([a.sums, b.sums]).transpose(1, 0, 2)
+        alike = Cells(rows.reshape(len(rows), -1), a.counts)
+        drawn = resample_cells(alike, np.nan_to_num(value - loo)[:, wanted].sum(axis=1), resampling.n_resamples, rng)
+        drawn = drawn.reshape(-1, *rows.shape[1:]).transpose(1, 0, 2)
+        replicates = delta(drawn[: len(a.sums)], drawn[len(a.sums) :])[:, wanted]
+    else:
+        weights = resample_weights(len(a.counts), resampling.n_resamples, rng)
+        replicates = np.concatenate([delta(w @ a.sums, w @ b.sums)[:, wanted] for w in weights])
     for column, m in enumerate(np.flatnonzero(wanted)):
         # one orientation for both orders of the sides, so that swapping them mirrors the interval exactly
-        moved = np.flatnonzero(loo[:, m] != total_b[m] - total_a[m])
-        turn = -1.0 if len(moved) and loo[moved[0], m] < total_b[m] - total_a[m] else 1.0
+        moved = np.flatnonzero(loo[:, m] != value[m])
+        turn = -1.0 if len(moved) and loo[moved[0], m] < value[m] else 1.0
         low, high, method = bounds(
-            turn * replicates[:, column], float(turn * (total_b[m] - total_a[m])), turn * loo[:, m], resampling
+            turn * replicates[:, column], float(turn * value[m]), turn * loo[:, m], resampling, a.counts
         )
         yield int(m), (low, high, method) if turn > 0 else (-high, -low, method)
 
 
-def _mean_of(compiled: Compiled, sums: list[np.ndarray], measured: np.ndarray) -> np.ndarray:
-    """Metrics of each seed's sums (..., columns), averaged over the seeds in which they are measured."""
-    return seed_mean(np.stack([compiled.values(s) for s in sums]), measured)
-
-
-def _needed(table: MetricTable, metric: str) -> set[str]:
-    found = next((m for m in table if m.name == metric), None)
-    if found is None:
-        raise ValueError(f"no metric {metric!r} in the table")
-    return {metric, getattr(found, "minuend", metric), getattr(found, "subtrahend", metric)}
-
-
 def _notes(
-    paired: Paired, sides: list[Cells], unpaired: dict[str, int], frame: pd.DataFrame, names: tuple[str, str]
+    paired: tuple[Grid, Grid],
+    by_seed: bool,
+    sides: list[Grid],
+    unpaired: dict[str, int],
+    frame: pd.DataFrame,
+    names: tuple[str, str],
 ) -> list[str]:
     notes = []
     seeded = any(seed for side in sides for seed in side.seeds)
-    if not paired.baseline.units:
+    if not len(paired[0].units):
         notes.append("No sample occurs on both sides: nothing can be compared.")
     for side, name, whole in (("baseline", names[0], sides[0]), ("candidate", names[1], sides[1])):
         if left := unpaired[f"cells_{side}"]:
@@ -400,13 +484,13 @@ def _notes(
                 f"{name}: {left} of {int(whole.present.sum())} {cells_} have no counterpart and take no part"
                 f"{whole_ if seeded else ''}."
             )
-    if not paired.by_seed:
+    if not by_seed:
         labels = ["/".join(map(str, s.seeds)) for s in sides]
         notes.append(
             f"No seed in common ({names[0]}: {labels[0]}; {names[1]}: {labels[1]}): paired by sample, each side "
             "averaged over its own seeds."
         )
-    n_seeds = min(len(paired.baseline.seeds), len(paired.candidate.seeds))
+    n_seeds = min(len(side.seeds) for side in paired)
     if n_seeds == 1 and seeded:
         notes.append("One seed on a side: the comparison speaks for new samples, not for other seeds.")
     if n_seeds == 2:

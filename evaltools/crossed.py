@@ -13,13 +13,15 @@ Bulletin 2 (1946).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
 from scipy.special import stdtr, stdtrit
 
+from .cells import LARGE, encode, join
 from .metric import Compiled, column_values
 
 Seed = Hashable
@@ -39,53 +41,173 @@ def in_order(labels: set[Seed]) -> list[Seed]:
             return 1, float(label), ""
         return 2, 0.0, str(label)
 
+    if all(isinstance(label, str) for label in labels):
+        return sorted(labels)  # type: ignore[type-var]
     return sorted(labels, key=key)
 
 
 @dataclass(frozen=True)
-class Cells:
-    """Column sums of every (seed, unit): `sums` (seeds, units, columns), 0 where not `present` (seeds, units)."""
+class Crossed:
+    """Column sums of every (seed, unit): `sums` (seeds, units, columns), 0 where not `present` (seeds, units).
 
-    seeds: tuple[Seed, ...]
-    units: tuple[Hashable, ...]
+    `counts` (units): how many units are like this one; 1 where each stands for itself.
+    """
+
     sums: np.ndarray
     present: np.ndarray
+    counts: np.ndarray
 
-    def masked(self, keep: np.ndarray) -> Cells:
-        """The same cells with those outside `keep` (seeds, units) taken out."""
-        return Cells(self.seeds, self.units, self.sums * keep[:, :, None], self.present & keep)
+    @property
+    def totals(self) -> np.ndarray:
+        """(seeds, columns)"""
+        return self.over_units(self.sums)
 
-    def take(self, seeds: list[Seed], units: list[Hashable]) -> Cells:
+    def over_units(self, values: np.ndarray) -> np.ndarray:
+        """Sum of (seeds, units, ...) over all units."""
+        return (values * self.counts[:, None]).sum(axis=1)
+
+    def unit_by_unit(self) -> Crossed:
+        """The same with a unit's seeds side by side in memory: the order of floats decides the last bit of a sum."""
+        sums, present = (np.swapaxes(np.swapaxes(x, 0, 1).copy(), 0, 1) for x in (self.sums, self.present))
+        return Crossed(sums, present, self.counts)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The seeds and units of a condition, in order, and `at`: of every row of a seed's frame its unit's place.
+
+    A place of -1 is a row that takes no part. Columns are read when they are asked for.
+    """
+
+    seeds: tuple[Seed, ...]
+    units: pd.Index
+    frames: tuple[pd.DataFrame, ...]
+    at: tuple[np.ndarray, ...]
+
+    @cached_property
+    def present(self) -> np.ndarray:
+        """(seeds, units)"""
+        out = np.zeros((len(self.seeds), len(self.units)), dtype=bool)
+        for k, at in enumerate(self.at):
+            out[k, at[at >= 0]] = True
+        return out
+
+    def masked(self, keep: np.ndarray) -> Grid:
+        """The same grid with the cells outside `keep` (seeds, units) taken out."""
+        at = tuple(np.where(np.append(k, False)[a], a, -1) for a, k in zip(self.at, keep))
+        return Grid(self.seeds, self.units, self.frames, at)
+
+    def take(self, seeds: Sequence[Seed], units: pd.Index) -> Grid:
         """The cells of these seeds and units, in this order."""
-        s = [self.seeds.index(seed) for seed in seeds]
-        u = pd.Index(self.units, dtype=object).get_indexer(pd.Index(units, dtype=object))
-        return Cells(tuple(seeds), tuple(units), self.sums[s][:, u], self.present[s][:, u])
+        place = np.append(units.get_indexer(self.units), -1)
+        chosen = [self.seeds.index(seed) for seed in seeds]
+        frames, at = tuple(self.frames[k] for k in chosen), tuple(place[self.at[k]] for k in chosen)
+        return Grid(tuple(seeds), units, frames, at)
+
+    def sums(self, columns: Sequence[str]) -> np.ndarray:
+        """(seeds, units, columns); rows that share a unit (turns of a dialogue) are summed."""
+        out = np.zeros((len(self.seeds), len(self.units), len(columns)))
+        for into, frame, at in zip(out, self.frames, self.at):
+            values = column_values(frame, columns)
+            if (at < 0).any():
+                values, at = values[at >= 0], at[at >= 0]
+            if np.bincount(at, minlength=1).max() > 1:
+                # sums of floats depend on their order: rows of one unit are added in the order of their values
+                order = np.lexsort((*values.T, at))
+                np.add.at(into, at[order], values[order])
+            else:
+                into[at] += values
+        return out
+
+    def totals(self, columns: Sequence[str]) -> np.ndarray:
+        """(seeds, columns), a few columns at a time where there are many units."""
+        parts = np.array_split(np.array(columns), -(-len(columns) // 8) if len(self.units) > LARGE else 1)
+        return np.concatenate([self.sums(part.tolist()).sum(axis=1) for part in parts], axis=1)
+
+    def cross(self, columns: Sequence[str]) -> Crossed:
+        """Column sums of every cell, each unit for itself."""
+        return Crossed(self.sums(columns), self.present, np.ones(len(self.units)))
 
 
-def cells(runs: Runs, columns: tuple[str, ...], unit: str) -> Cells:
-    """Cells of a condition, with seeds and units in an order that the order of the input does not change.
+def grid(runs: Runs, unit: str) -> Grid:
+    """The grid of a condition, with seeds and units in an order that the order of the input does not change.
 
-    Rows of one run that share a unit (turns of a dialogue) are summed. Raises ValueError for no run at
-    all and for a null in the unit column, KeyError for a column that a frame lacks.
+    Raises ValueError for no run at all and for a null in the unit column.
     """
     if not runs:
         raise ValueError("a condition needs at least one run")
     for seed, frame in runs.items():
         if frame[unit].isna().any():
             raise ValueError(f"null in the unit column {unit!r} (seed {seed!r})")
-    units = in_order({u for frame in runs.values() for u in frame[unit].unique()})
-    index = pd.Index(units, dtype=object)
     seeds = in_order(set(runs))
-    sums = np.zeros((len(seeds), len(units), len(columns)))
-    present = np.zeros((len(seeds), len(units)), dtype=bool)
-    for k, seed in enumerate(seeds):
-        values = column_values(runs[seed], columns)
-        at = index.get_indexer(pd.Index(runs[seed][unit], dtype=object))
-        # sums of floats depend on their order: rows of one unit are added in the order of their values
-        order = np.lexsort((*values.T, at)) if len(at) > len(np.unique(at)) else np.argsort(at)
-        np.add.at(sums[k], at[order], values[order])
-        present[k, at] = True
-    return Cells(tuple(seeds), tuple(units), sums, present)
+    frames = tuple(runs[seed] for seed in seeds)
+    units = _labels([frame[unit] for frame in frames])
+    at = tuple(units.get_indexer(pd.Index(frame[unit], dtype=units.dtype)) for frame in frames)
+    return Grid(tuple(seeds), units, frames, at)
+
+
+def _labels(columns: Sequence[pd.Series]) -> pd.Index:
+    """The distinct labels of all columns, as `in_order` has them."""
+    kinds = {column.dtype for column in columns}
+    if len(kinds) == 1 and isinstance(kind := kinds.pop(), np.dtype) and kind.kind in "iuf":
+        return pd.Index(np.sort(pd.unique(np.concatenate([column.unique() for column in columns]))))
+    return pd.Index(in_order({label for column in columns for label in column.unique()}), dtype=object)
+
+
+@dataclass
+class Alike:
+    """Grids over the same units, whose units are put together where they are alike in all that is asked for."""
+
+    grids: Sequence[Grid]
+    _encoded: dict[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
+
+    def cross(self, columns: Sequence[str], order: Sequence[int] = (0,)) -> list[Crossed]:
+        """These columns of the grids of `order`, a row for all the units that have the same sums and presence there.
+
+        Rows stand in the order of their values, those of the first grid in `order` first.
+        """
+        ends = np.cumsum([len(g.seeds) for g in self.grids])
+        spans = [np.arange(end - len(g.seeds), end) for g, end in zip(self.grids, ends)]
+        taken = np.concatenate([spans[g] for g in order])
+        found, present = [self._column(c) for c in columns], self._present[taken]
+        series = [(codes[k], values) for k in taken for codes, values in found]
+        alone = [] if present.all() else [(p.astype(np.uint8), np.array([0.0, 1.0])) for p in present]
+        cells = join([*series, *alone])
+        n, k = len(cells.counts), len(taken)
+        sums = cells.rows[:, : len(series)].reshape(n, k, len(columns)).transpose(1, 0, 2)
+        present = cells.rows[:, len(series) :].T > 0 if alone else np.ones((k, n), dtype=bool)
+        parts = np.split(np.arange(k), np.cumsum([len(spans[g]) for g in order])[:-1])
+        return [Crossed(sums[part], present[part], cells.counts) for part in parts]
+
+    def leads(self, columns: Sequence[str]) -> bool:
+        """Whether the first of two grids comes before the second, by a rule that turns when they change places.
+
+        Fewer seeds come first, then the smaller value in the first unit and cell that differ. True where
+        nothing differs.
+        """
+        k, j = (len(g.seeds) for g in self.grids)
+        if k != j:
+            return k < j
+        pairs = [(codes[:k], codes[k:]) for codes, _ in map(self._column, columns)]
+        pairs.append((self._present[:k], self._present[k:]))
+        differ = np.logical_or.reduce([(a != b).any(axis=0) for a, b in pairs])
+        if not differ.any():
+            return True
+        unit = int(differ.argmax())
+        a, b = ([int(code) for side in sides for code in side[:, unit]] for sides in zip(*pairs))
+        return a < b
+
+    @cached_property
+    def _present(self) -> np.ndarray:
+        return np.concatenate([g.present for g in self.grids])
+
+    def _column(self, column: str) -> tuple[np.ndarray, np.ndarray]:
+        """((seeds of all grids, units) places among the distinct sums, the distinct sums)."""
+        if column not in self._encoded:
+            sums = np.concatenate([g.sums((column,))[:, :, 0] for g in self.grids])
+            codes, values = encode(sums.ravel())
+            self._encoded[column] = codes.reshape(sums.shape), values
+        return self._encoded[column]
 
 
 @dataclass(frozen=True)
@@ -102,9 +224,9 @@ class Influence:
     part: np.ndarray
 
 
-def influence(compiled: Compiled, c: Cells) -> Influence:
+def influence(compiled: Compiled, c: Crossed) -> Influence:
     """Influence of every cell on every metric of its seed."""
-    totals = c.sums.sum(axis=1)
+    totals = c.totals
     ratios = compiled.ratios(totals)
     errors = linear_error(compiled, c, np.nan_to_num(ratios))
     active = (c.sums @ np.abs(compiled.denominator) != 0).any(axis=0)
@@ -113,13 +235,13 @@ def influence(compiled: Compiled, c: Cells) -> Influence:
     return Influence(compiled.values(totals), errors, part)
 
 
-def linear_error(compiled: Compiled, c: Cells, at: np.ndarray) -> np.ndarray:
+def linear_error(compiled: Compiled, c: Crossed, at: np.ndarray) -> np.ndarray:
     """(num - at * den) / D of every cell and metric: (seeds, units, metrics); 0 where the seed's D is 0.
 
     `at` (seeds or 1, ratios) is the ratio at which it is linearised.
     """
     num, den = c.sums @ compiled.numerator, c.sums @ compiled.denominator
-    total = den.sum(axis=1, keepdims=True)
+    total = c.over_units(den)[:, None, :]
     errors = np.divide(num - at[:, None, :] * den, total, out=np.zeros_like(num), where=total != 0)
     pairs = compiled.second >= 0
     out = errors[:, :, compiled.first]
@@ -177,13 +299,13 @@ class Spread:
         return np.where(np.isnan(self.variance), np.nan, np.where(size == 0, 1.0, np.fmax.reduce(p)))
 
 
-def sample_term(errors: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def sample_term(errors: np.ndarray, counts: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(variance, degrees of freedom) that units bring: `errors` (units, metrics) averaged over seeds.
 
-    `n` is the number of units that take part; nan for fewer than two.
+    `counts` (units) are those of `Crossed`; `n` is the number of units that take part; nan for fewer than two.
     """
     df = np.where(n > 1, n - 1.0, np.nan)
-    return np.sum(errors**2, axis=0) * n / df, df
+    return np.sum(errors**2 * counts[:, None], axis=0) * n / df, df
 
 
 @dataclass(frozen=True)
@@ -205,7 +327,7 @@ class SeedTerm:
     nested: np.ndarray
 
 
-def seed_term(i: Influence, present: np.ndarray) -> SeedTerm:
+def seed_term(i: Influence, c: Crossed) -> SeedTerm:
     """Henderson's method III on an incomplete seeds x units table, for every metric at once.
 
     y = value of the seed + (number of units) * error is a table whose seed means are the values. The
@@ -214,18 +336,18 @@ def seed_term(i: Influence, present: np.ndarray) -> SeedTerm:
     the term: exact where no unit is shared, and an upper bound otherwise. nan for fewer than two seeds.
     """
     measured = ~np.isnan(i.values)
-    taken = present[:, :, None] & i.part[None] & measured[:, None, :]
-    per_seed, per_unit = taken.sum(axis=1).astype(float), taken.sum(axis=0).astype(float)
-    n_seeds, n_units, n_cells = measured.sum(axis=0), (per_unit > 0).sum(axis=0), per_seed.sum(axis=0)
+    taken = c.present[:, :, None] & i.part[None] & measured[:, None, :]
+    per_seed, per_unit = c.over_units(taken), taken.sum(axis=0).astype(float)
+    n_seeds, n_units, n_cells = measured.sum(axis=0), c.counts @ (per_unit > 0), per_seed.sum(axis=0)
     y = np.where(taken, np.nan_to_num(i.values)[:, None, :] + per_seed[:, None, :] * i.errors, 0.0)
     share = np.divide(1.0, per_unit, out=np.zeros_like(per_unit), where=per_unit > 0)
     inner = np.where(taken, y - (y.sum(axis=0) * share)[None], 0.0)
-    q = inner.sum(axis=1)
+    q = c.over_units(inner)
     metrics = len(n_seeds)
     information = np.zeros((metrics, len(measured), len(measured)))
     for a in range(len(measured)):
         for b in range(len(measured)):
-            information[:, a, b] = -np.sum(taken[a] * taken[b] * share, axis=0)
+            information[:, a, b] = -np.sum(taken[a] * taken[b] * share * c.counts[:, None], axis=0)
         information[:, a, a] += per_seed[a]
     eigenvalues, vectors = np.linalg.eigh(information)
     real = eigenvalues > 1e-9 * np.maximum(eigenvalues[:, -1:], 1.0)
@@ -233,7 +355,7 @@ def seed_term(i: Influence, present: np.ndarray) -> SeedTerm:
     projected = np.einsum("mkr,km->mr", vectors, q) ** 2
     ss_seed = np.divide(projected, eigenvalues, out=np.zeros_like(projected), where=real).sum(axis=1)
     df_residual = n_cells - n_units - rank
-    ss_residual = np.maximum(np.sum(inner**2, axis=(0, 1)) - ss_seed, 0.0)
+    ss_residual = np.maximum(np.sum(inner**2 * c.counts[:, None], axis=(0, 1)) - ss_seed, 0.0)
 
     with np.errstate(divide="ignore", invalid="ignore"):
         ms_seed, ms_residual = ss_seed / rank, ss_residual / df_residual

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -104,6 +104,14 @@ class Compiled:
     @property
     def names(self) -> list[str]:
         return [m.name for m in self.metrics]
+
+    def only(self, m: int) -> Compiled:
+        """Metric m alone, over the columns that it needs."""
+        metric = self.metrics[m]
+        by_name = {other.name: other for other in self.metrics}
+        parts = [by_name[metric.minuend], by_name[metric.subtrahend]] if isinstance(metric, Difference) else []
+        own = compile_table([*parts, metric])
+        return replace(own, metrics=(metric,), first=own.first[-1:], second=own.second[-1:])
 
     def values(self, sums: np.ndarray) -> np.ndarray:
         """Metrics from column sums: (..., columns) -> (..., metrics); nan is not measured."""

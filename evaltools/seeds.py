@@ -7,12 +7,29 @@ samples, this system". Formulas and measured coverage: docs/statistics.md.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
 from .bootstrap import MIN_UNITS, Resampling, estimate, score_interval, wilson
-from .crossed import Cells, Runs, cells, influence, negligible, sample_term, seed_mean, seed_term, spread
+from .cells import LARGE
+from .crossed import (
+    Alike,
+    Crossed,
+    Grid,
+    Runs,
+    grid,
+    influence,
+    negligible,
+    sample_term,
+    seed_mean,
+    seed_term,
+    spread,
+)
 from .metric import Compiled, Difference, Metric, MetricTable, compile_table
 
 CLAIM_ONE = "new samples, this system"
@@ -24,12 +41,15 @@ TWO_SEEDS = "Two seeds only: intervals that speak for new seeds are very wide."
 CONTRACT = ("metric", "mean", "std", "n_seeds", "ci_low", "ci_high", "min", "max")
 """The columns of aggregated_mean_std.csv, in order."""
 
+SingleRuns = dict[tuple[str, int], tuple[float, float, str]]
+"""(metric, seed's position) -> interval of that one run."""
+
 
 def seed_values(runs: Runs, table: MetricTable, unit: str) -> pd.DataFrame:
     """Every metric of every seed: metric, seed, value (nan: not measured), n_units (of the run)."""
     compiled = compile_table(table)
-    c = cells(runs, compiled.columns, unit)
-    values = compiled.values(c.sums.sum(axis=1))
+    c = grid(runs, unit)
+    values = compiled.values(c.totals(compiled.columns))
     return pd.DataFrame(
         {
             "metric": np.repeat(compiled.names, len(c.seeds)),
@@ -56,7 +76,23 @@ def aggregate(runs: Runs, table: MetricTable, unit: str, resampling: Resampling)
     seed, what `bootstrap.estimate` says of that run. No interval is null.
     """
     compiled = compile_table(table)
-    c = cells(runs, compiled.columns, unit)
+    seeds = grid(runs, unit)
+    single = cache(partial(_single_runs, runs, seeds, table, unit, resampling))
+    if len(seeds.units) <= LARGE:
+        return pd.DataFrame(_aggregated(compiled, seeds.cross(compiled.columns), resampling, single))
+    alike = Alike([seeds])
+    rows = []
+    for m in range(len(compiled.metrics)):
+        own = compiled.only(m)
+        (c,) = alike.cross(own.columns)
+        rows += _aggregated(own, c, resampling, single)
+    return pd.DataFrame(rows)
+
+
+def _aggregated(
+    compiled: Compiled, c: Crossed, resampling: Resampling, single: Callable[[], SingleRuns]
+) -> list[dict[str, Any]]:
+    """The rows of `aggregate`."""
     i = influence(compiled, c)
     measured = ~np.isnan(i.values)
     n_seeds = measured.sum(axis=0)
@@ -64,14 +100,13 @@ def aggregate(runs: Runs, table: MetricTable, unit: str, resampling: Resampling)
     # the mean of equal values is that value, without the rounding of a sum
     mean = np.where(lowest == highest, lowest, seed_mean(i.values, measured))
     std = np.sqrt(_ratio(seed_mean((i.values - mean) ** 2, measured) * n_seeds, n_seeds - 1.0))
-    n = ((c.present[:, :, None] & measured[:, None, :]).any(axis=0) & i.part).sum(axis=0)
-    term = seed_term(i, c.present)
-    s = spread(sample_term(seed_mean(i.errors, measured), n), term)
+    n = (c.counts @ ((c.present[:, :, None] & measured[:, None, :]).any(axis=0) & i.part)).astype(int)
+    term = seed_term(i, c)
+    s = spread(sample_term(seed_mean(i.errors, measured), c.counts, n), term)
     error, critical, _ = s.widest(resampling.confidence)
     half, seeds_half = error * critical, stdtrit(term.plain_df, 0.5 + resampling.confidence / 2) * np.sqrt(term.plain)
     variance = np.where(negligible(s.variance, i.values), 0.0, s.variance)
     shares = [_ratio(v, variance) for v in (s.from_seeds, s.from_samples, s.from_residual)]
-    single = _single_runs(runs, c, n_seeds, table, unit, resampling)
     trials = _trials(compiled, c)
     rows = []
     for m, metric in enumerate(compiled.metrics):
@@ -80,7 +115,7 @@ def aggregate(runs: Runs, table: MetricTable, unit: str, resampling: Resampling)
         is_count = bool(compiled.is_count[compiled.first[m]])
         proportion = isinstance(metric, Metric) and metric.proportion
         if n_seeds[m] == 1:
-            low, high, method = single[metric.name, int(np.flatnonzero(measured[:, m])[0])]
+            low, high, method = single()[metric.name, int(np.flatnonzero(measured[:, m])[0])]
             claim = CLAIM_ONE
         elif n_seeds[m] > 1 and not is_count:
             seeds_low, seeds_high = _clip(metric, mean[m] - seeds_half[m], mean[m] + seeds_half[m])
@@ -120,14 +155,14 @@ def aggregate(runs: Runs, table: MetricTable, unit: str, resampling: Resampling)
                 "better": metric.better,
             }
         )
-    return pd.DataFrame(rows)
+    return rows
 
 
 def completeness(runs: Runs, table: MetricTable, unit: str) -> list[str]:
     """What a reader must know of the seeds: one seed only, missing samples, metrics not measured. [] is all well."""
     compiled = compile_table(table)
-    c = cells(runs, compiled.columns, unit)
-    values = compiled.values(c.sums.sum(axis=1))
+    c = grid(runs, unit)
+    values = compiled.values(c.totals(compiled.columns))
     counts = c.present.sum(axis=1)
     notes = []
     if len(c.seeds) == 1:
@@ -152,14 +187,9 @@ def completeness(runs: Runs, table: MetricTable, unit: str) -> list[str]:
     return notes
 
 
-def _single_runs(
-    runs: Runs, c: Cells, n_seeds: np.ndarray, table: MetricTable, unit: str, resampling: Resampling
-) -> dict[tuple[str, int], tuple[float, float, str]]:
-    """(metric, seed's position) -> interval of that one run, where some metric rests on one seed."""
-    if not (n_seeds == 1).any():
-        return {}
+def _single_runs(runs: Runs, seeds: Grid, table: MetricTable, unit: str, resampling: Resampling) -> SingleRuns:
     out = {}
-    for k, seed in enumerate(c.seeds):
+    for k, seed in enumerate(seeds.seeds):
         for row in estimate(runs[seed], table, unit, resampling).to_dict("records"):
             out[row["name"], k] = (row["ci_low"], row["ci_high"], row["ci_method"])
     return out
@@ -179,9 +209,9 @@ def _proportion(
     return low, high, "wilson, effective n"
 
 
-def _trials(compiled: Compiled, c: Cells) -> np.ndarray:
+def _trials(compiled: Compiled, c: Crossed) -> np.ndarray:
     """Sum of the (first) denominator of every metric over all cells."""
-    return (c.sums.sum(axis=(0, 1)) @ compiled.denominator)[compiled.first]
+    return (c.totals.sum(axis=0) @ compiled.denominator)[compiled.first]
 
 
 def _ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evaltools.bootstrap import Resampling, estimate
-from evaltools.crossed import cells, in_order, influence, seed_term
+from evaltools.crossed import grid, in_order, influence, seed_term
 from evaltools.metric import Difference, Metric, MetricTable, compile_table
 from evaltools.seeds import CLAIM_BOTH, CLAIM_ONE, CONTRACT, aggregate, completeness, seed_values
 
@@ -78,8 +78,8 @@ def test_variance_components_by_hand() -> None:
         2: pd.DataFrame({"id": list("abc"), "y": [3.0, 3, 6], "n": 1}),
     }
     compiled = compile_table([MEAN])
-    c = cells(runs, compiled.columns, "id")
-    term = seed_term(influence(compiled, c), c.present)
+    c = grid(runs, "id").cross(compiled.columns)
+    term = seed_term(influence(compiled, c), c)
     assert term.variance == pytest.approx([11 / 12])
     assert term.residual == pytest.approx([1 / 12])
     assert term.df.tolist() == [1]
@@ -120,8 +120,8 @@ def test_incomplete_components_equal_a_fit_by_least_squares() -> None:
     runs = condition(n=20)
     runs[456] = runs[456].iloc[:13]
     compiled = compile_table([MEAN])
-    c = cells(runs, compiled.columns, "id")
-    term = seed_term(influence(compiled, c), c.present)
+    c = grid(runs, "id").cross(compiled.columns)
+    term = seed_term(influence(compiled, c), c)
     k, i = np.nonzero(c.present)
     y = c.sums[k, i, 0]
     samples, seeds = np.eye(20)[i], np.eye(3)[k]
