@@ -1,6 +1,6 @@
 """The metric table of Conflict Review, and the suite.
 
-Each metric is a ratio of sums over the columns that `score.unit_row` makes. Sources: [M] seed
+Each metric is a ratio of sums over the columns that `units.units_frame` makes. Sources: [M] seed
 cr_metrics_spec, [F] seed cr_f1_metrics_examples, [H] seed cr_hallucination_rate, D decisions.
 """
 

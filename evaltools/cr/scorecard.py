@@ -11,13 +11,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .. import __version__
 from ..errors import Problems
 from ..jsonl import BOM, dumps, require_file, sha256, write_jsonl
+from .matching import Bools, Ints, Numbers, Tuples, match_terms
 from .read import duplicate_id, read_gold, read_rows, unknown_gold
 from .schema import Aspect, Ate, AteDebug, Inputs, Output, Runtime, Scorecard, TupleRow, ValidatorStage
 from .sources import final_rows, gold_rows, labels, stage1_rows, text_id
-from .tuples import EvalTuple, MatchPolicy, eval_tuples, term_pairs
+from .tuples import MatchPolicy, eval_tuples
 
 STOP_TERMS = ("ㅋㅋ", "ㅎㅎ", "ㅠㅠ", "아", "야", "언제", "하지만", "그러나")
 ALLOWLIST = ("뷰", "AS", "as", "ui", "UI", "앱", "app")
@@ -80,34 +83,35 @@ def ate_score(filtered: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 class StageDelta(NamedTuple):
-    changed: bool
-    pairs_changed: bool
-    label_changed: bool
-    n_s1_pairs: int
-    n_final_pairs: int
-    change_type: str
+    """What changed between the stages, one value of each a sample."""
+
+    changed: Bools
+    pairs_changed: Bools
+    label_changed: Bools
+    n_s1_pairs: Ints
+    n_final_pairs: Ints
+    change_type: np.ndarray
 
 
 def stage_delta(
-    stage1: Sequence[EvalTuple],
-    final: Sequence[EvalTuple],
-    label1: str | None,
-    label2: str | None,
-    reviewed: bool,
-    policy: MatchPolicy,
+    stage1: Tuples,
+    final: Tuples,
+    labels1: Sequence[str | None],
+    labels2: Sequence[str | None],
+    reviewed: Bools,
 ) -> StageDelta:
-    """Whether review changed the sample: its (term, polarity) pairs differ, or both labels exist and differ.
+    """Whether review changed each sample: its (term, polarity) pairs differ, or both labels exist and differ.
 
     change_type is guided_by_review (changed, and a reviewer or the arbiter acted), unguided (changed
     without) or none. The scorecard builder and the aggregator share this function (seed
     cr_metrics_spec section 4.1).
     """
-    s1_pairs, final_pairs = term_pairs(stage1, policy), term_pairs(final, policy)
-    pairs_changed = s1_pairs != final_pairs
-    label_changed = label1 is not None and label2 is not None and label1 != label2
-    changed = pairs_changed or label_changed
-    kind = ("guided_by_review" if reviewed else "unguided") if changed else "none"
-    return StageDelta(changed, pairs_changed, label_changed, len(s1_pairs), len(final_pairs), kind)
+    pairs = match_terms(stage1, final)
+    pairs_changed = ~pairs.exact
+    label_changed = np.array([a is not None and b is not None and a != b for a, b in zip(labels1, labels2)])
+    changed = pairs_changed | label_changed
+    kind = np.where(changed, np.where(reviewed, "guided_by_review", "unguided"), "none")
+    return StageDelta(changed, pairs_changed, label_changed, pairs.tp + pairs.fn, pairs.tp + pairs.fp, kind)
 
 
 def validator_stages(output: Output) -> list[ValidatorStage]:
@@ -165,9 +169,10 @@ def make_scorecard(
     stage1 = stage1_rows(card, final)
     actions = output.analysis_flags
     reviewed = bool(actions and (actions.review_actions or actions.arb_actions))
-    delta = stage_delta(
-        eval_tuples(stage1), eval_tuples(final.rows), *labels(card), reviewed, policy or MatchPolicy()
-    )
+    numbers = Numbers(policy or MatchPolicy())
+    before, after = (numbers.tuples([eval_tuples(rows)]) for rows in (stage1, final.rows))
+    label1, label2 = labels(card)
+    delta = stage_delta(before, after, [label1], [label2], np.array([reviewed]))
     aspects = build_filtered_aspects(output.meta.input_text or "", raw_aspects(output))
     latency = output.meta.latency_ms
     flags = raw.get("flags") or {}
@@ -192,7 +197,7 @@ def make_scorecard(
             {**(raw.get(f"{v.stage}_validator") or {}), "stage": v.stage} for v in validator_stages(output)
         ],
         "moderator": raw.get("moderator") or {},
-        "stage_delta": delta._asdict(),
+        "stage_delta": {name: values[0].item() for name, values in delta._asdict().items()},
         "flags": {
             "parse_failed": bool(flags.get("parse_failed")),
             "generate_failed": bool(flags.get("generate_failed")),

@@ -1,4 +1,4 @@
-"""Evaluation tuples: normal forms, where they come from, and matching under the three keys.
+"""Evaluation tuples in normal form, and the policies by which they are compared.
 
 Sources: seed cr_metrics_spec section 2, seed cr_f1_metrics_examples sections 2-8; decisions D1, D4,
 D5, D6.
@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple
@@ -145,71 +144,6 @@ def eval_tuples(rows: Iterable[TupleRow], *, gold: bool = False) -> list[EvalTup
     return list(dict.fromkeys([eval_tuple(r, gold=gold) for r in rows]))
 
 
-Pair = tuple[str, str]
-
-
-def ref_pairs(tuples: Iterable[EvalTuple]) -> set[Pair]:
-    """(aspect_ref, polarity); tuples without a ref are left out."""
-    return {(t.ref, t.polarity) for t in tuples if t.ref}
-
-
-def attr_pairs(tuples: Iterable[EvalTuple]) -> set[Pair]:
-    """(attribute, polarity) with the attribute after `#`; tuples without one are left out."""
-    return {(attribute, t.polarity) for t in tuples if (attribute := t.ref.partition("#")[2])}
-
-
 def term_key(term: str, policy: MatchPolicy) -> str:
+    """A term in normal form as a policy compares it."""
     return term.replace(" ", "") if policy.spacing == "remove" else term
-
-
-def term_pairs(tuples: Iterable[EvalTuple], policy: MatchPolicy) -> set[Pair]:
-    """(aspect_term, polarity); an empty term is a pair too (implicit)."""
-    if policy.spacing == "remove":
-        return {(t.term.replace(" ", ""), t.polarity) for t in tuples}
-    return {(t.term, t.polarity) for t in tuples}
-
-
-class Match(NamedTuple):
-    """Counts of one sample under one key, and the scores that follow from them."""
-
-    tp: int
-    fp: int
-    fn: int
-
-    @property
-    def f1(self) -> float:
-        """F1 of precision and recall; 0 where both are 0 or a denominator is empty."""
-        return 2 * self.tp / (2 * self.tp + self.fp + self.fn) if self.tp else 0.0
-
-    @property
-    def exact(self) -> bool:
-        """Precision and recall are both 1; with no gold pair under the key, no predicted pair either."""
-        return self.fp == 0 and self.fn == 0
-
-
-def _match_sets(gold: set[Pair], pred: set[Pair]) -> Match:
-    tp = len(gold & pred)
-    return Match(tp, len(pred) - tp, len(gold) - tp)
-
-
-def match_otepol(gold: Sequence[EvalTuple], pred: Sequence[EvalTuple], policy: MatchPolicy) -> Match:
-    """Exact pairs first; then each implicit gold takes one prediction of its polarity that is still free."""
-    predicted, explicit = term_pairs(pred, policy), term_pairs(gold, policy)
-    implicit = [t.polarity for t in gold if not t.term]
-    if not implicit:
-        return _match_sets(explicit, predicted)
-    explicit = {pair for pair in explicit if pair[0]}
-    if policy.implicit == "set":
-        implicit = list(set(implicit))
-    exact = explicit & predicted
-    free = Counter(polarity for _, polarity in predicted - exact)
-    tp = len(exact) + sum(min(n, free[polarity]) for polarity, n in Counter(implicit).items())
-    return Match(tp, len(predicted) - tp, len(explicit) + len(implicit) - tp)
-
-
-def match(key: Key, gold: Sequence[EvalTuple], pred: Sequence[EvalTuple], policy: MatchPolicy) -> Match:
-    """Counts of one sample under one key. Seed cr_f1_metrics_examples sections 7 and 8."""
-    if key == "otepol":
-        return match_otepol(gold, pred, policy)
-    pairs: Callable[[Iterable[EvalTuple]], set[Pair]] = ref_pairs if key == "refpol" else attr_pairs
-    return _match_sets(pairs(gold), pairs(pred))

@@ -11,8 +11,9 @@ import pandas as pd
 from ..breakdown import breakdown
 from ..metric import Metric
 from ..suite import Result
+from .matching import Numbers, match
 from .metrics import UNIT_OF_KEY
-from .tuples import KEYS, POLARITIES, EvalTuple, match, term_key
+from .tuples import KEYS, POLARITIES, EvalTuple, term_key
 
 OUTCOMES = ("fix", "break", "keep", "still")
 
@@ -78,21 +79,19 @@ def _split(
     result: Result, key: Any, value_of: Callable[[EvalTuple], str], values: Iterable[str] | None
 ) -> pd.DataFrame:
     """Counts a sample and value: text_id, part, tp, fp, fn; matching is within the value."""
-    policy = result.options.match_policy
-    rows = []
+    parts: list[tuple[str, str]] = []
+    gold_parts, final_parts = [], []
     units = result.units[result.units["has_gold"]]
     for text_id, gold_cell, final_cell in zip(units["text_id"], units["gold"], units["final"]):
         gold, final = tuples(gold_cell), tuples(final_cell)
         there = {value_of(t) for t in (*gold, *final)} - {""}
         for value in sorted(there if values is None else there & set(values)):
-            m = match(
-                key,
-                [t for t in gold if value_of(t) == value],
-                [t for t in final if value_of(t) == value],
-                policy,
-            )
-            rows.append((text_id, value, m.tp, m.fp, m.fn, m.tp + m.fn))
-    return pd.DataFrame(rows, columns=["text_id", "part", "tp", "fp", "fn", "gold"])
+            parts.append((text_id, value))
+            gold_parts.append([t for t in gold if value_of(t) == value])
+            final_parts.append([t for t in final if value_of(t) == value])
+    numbers = Numbers(result.options.match_policy)
+    counts = match(key, numbers.tuples(gold_parts), numbers.tuples(final_parts), numbers.policy)
+    return pd.DataFrame(parts, columns=["text_id", "part"]).assign(**counts._asdict(), gold=counts.tp + counts.fn)
 
 
 def by_polarity(result: Result, key: str) -> pd.DataFrame:

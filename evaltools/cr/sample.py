@@ -1,0 +1,205 @@
+"""One record -> one Sample: all that the metrics need of it, before anything is counted.
+
+Sources: seed cr_metrics_spec sections 1-4, seed cr_hallucination_rate; decisions D1, D7, D10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from .options import CrOptions
+from .schema import Aspect, ReviewAction, Scorecard, TupleRow
+from .scorecard import DROP_REASONS, drop_reason
+from .sources import Final, labels, output_of, stage1_rows
+from .tuples import POLARITIES, EvalTuple, collapse, eval_tuple, given_polarity, polarity_of, term_key
+
+Rank = tuple[bool, float, bool]
+Action = tuple[str | None, str | None, tuple[str, ...], str | None]
+"""Who did what to which tuples, and why."""
+
+
+class Sample(NamedTuple):
+    """The facts of one record. `gold`, `stage1` and `final` are without duplicates, in order of appearance.
+
+    `final_read` are the tuples of the final result with duplicates, `ranks` how well each represents its
+    aspect. `implicit` are the true positives, false positives and false negatives of the predicted
+    polarities against those of implicit gold (zeros where there are none).
+    """
+
+    line: int
+    text_id: str
+    run_id: str | None
+    split: str | None
+    text: str
+    label_stage1: str | None
+    label_final: str | None
+    gold: tuple[EvalTuple, ...]
+    stage1: tuple[EvalTuple, ...]
+    final: tuple[EvalTuple, ...]
+    final_read: Sequence[EvalTuple]
+    ranks: Sequence[Rank]
+    source: str
+    reviews: Sequence[Action]
+    arbiter: Sequence[Action]
+    implicit: tuple[int, int, int]
+    parse_failed: bool
+    implicit_invalid: bool
+    risk_s1: bool
+    risk_s2: bool
+    negation_contrast: bool
+    unsupported: bool
+    hallucinated: bool
+    drop_reasons: set[str]
+    final_out_of_text: bool
+    stored_changed: bool | None
+    latency_ms: float | None
+
+
+def make_sample(
+    line: int, text_id: str, card: Scorecard, gold_in: Sequence[TupleRow], used: Final, options: CrOptions
+) -> Sample:
+    """The Sample of a record with these gold tuples and the predicted ones `used`."""
+    output = output_of(card)
+    meta = output.meta or card.meta
+    gold_read = [eval_tuple(row, gold=True) for row in gold_in]
+    final_read = [eval_tuple(row) for row in used.rows]
+    stage1_in = stage1_rows(card, used)
+    stage1_read = final_read if stage1_in is used.rows else [eval_tuple(row) for row in stage1_in]
+    final = _distinct(final_read)
+    label_stage1, label_final = labels(card)
+    flags = output.analysis_flags
+    text = card.meta.input_text or meta.input_text or ""
+    failed = parse_failed(card)
+    implicit, invalid = (0, 0, 0), False
+    if not all(t.term for t in gold_read):
+        implicit, invalid = _implicit(gold_in, gold_read, used.rows)
+        invalid = invalid or failed or _lacks_polarity(card, used.rows)
+    risk_s1, risk_s2, negation_contrast = risks(card)
+    judgements = (card.atsa.sentiment_judgements if card.atsa else None) or []
+    hallucinated, drop_reasons = dropped(card, options)
+    return Sample(
+        line=line,
+        text_id=text_id,
+        run_id=card.run_id or card.meta.run_id,
+        split=card.meta.split,
+        text=text,
+        label_stage1=label_stage1,
+        label_final=label_final,
+        gold=_distinct(gold_read),
+        stage1=_distinct(stage1_read),
+        final=final,
+        final_read=final_read,
+        ranks=[rank(row, t.term) for row, t in zip(used.rows, final_read)],
+        source=used.source,
+        reviews=_actions((flags.review_actions if flags else None) or ()),
+        arbiter=_actions((flags.arb_actions if flags else None) or ()),
+        implicit=implicit,
+        parse_failed=failed,
+        implicit_invalid=invalid,
+        risk_s1=risk_s1,
+        risk_s2=risk_s2,
+        negation_contrast=negation_contrast,
+        unsupported=any(j.opinion_grounded is False for j in judgements),
+        hallucinated=hallucinated,
+        drop_reasons=drop_reasons,
+        final_out_of_text=_out_of_text(text, final, options),
+        stored_changed=card.stage_delta.changed if card.stage_delta else None,
+        latency_ms=card.meta.latency_ms if card.meta.latency_ms is not None else meta.latency_ms,
+    )
+
+
+def _distinct(tuples: Sequence[EvalTuple]) -> tuple[EvalTuple, ...]:
+    return tuple(dict.fromkeys(tuples))
+
+
+def _implicit(
+    gold_in: Sequence[TupleRow], gold: Sequence[EvalTuple], predicted: Sequence[TupleRow]
+) -> tuple[tuple[int, int, int], bool]:
+    """(counts of the predicted polarities against those of implicit gold, no valid polarity is predicted)."""
+    wanted = {
+        t.polarity for row, t in zip(gold_in, gold) if not t.term and given_polarity(polarity_of(row)) in POLARITIES
+    }
+    found = {given_polarity(polarity_of(row)) for row in predicted}.intersection(POLARITIES)
+    counts = len(wanted & found), len(found - wanted), len(wanted - found)
+    return counts if wanted else (0, 0, 0), not found
+
+
+def _lacks_polarity(card: Scorecard, used: Iterable[TupleRow]) -> bool:
+    """Some tuple of the final result carries no polarity."""
+    result = output_of(card).final_result
+    rows = [*used, *((result.final_aspects if result else None) or [])]
+    return any(not given_polarity(polarity_of(r)) for r in rows)
+
+
+def rank(row: TupleRow, term: str) -> tuple[bool, float, bool]:
+    """How well a tuple represents its aspect: grounded explicitly, confident, not dropped.
+
+    Grounding is explicit where the tuple says so, or says nothing and has a term.
+    """
+    explicit = row.grounding.strip().lower() == "explicit" if row.grounding else bool(term)
+    confidence = row.confidence if row.confidence is not None else -1.0
+    return explicit, confidence, not row.drop_reason
+
+
+def parse_failed(card: Scorecard) -> bool:
+    """The runner could not read the model's reply, by any of the signs that it leaves."""
+    output = output_of(card)
+    for flags in (card.flags, output.flags):
+        if flags is not None and (flags.parse_failed or flags.generate_failed):
+            return True
+    if (card.runtime is not None and card.runtime.error) or output.error:
+        return True
+    for entry in output.process_trace or (card.runtime.process_trace if card.runtime else None) or []:
+        notes = entry.notes
+        if notes:
+            text = notes if isinstance(notes, str) else str(notes)
+            if "_parse" in text and ("atsa_parse" in text or "json_parse" in text):
+                return True
+    return False
+
+
+def risks(card: Scorecard) -> tuple[bool, bool, bool]:
+    """(a stage-1 risk, a stage-2 risk, a NEGATION or CONTRAST risk of either) by the validator."""
+    stage1 = stage2 = negation = False
+    for verdict in card.validator or []:
+        found = verdict.structural_risks or []
+        if not found:
+            continue
+        if "2" in (verdict.stage or ""):
+            stage2 = True
+        else:
+            stage1 = True
+        ids = " ".join((r.risk_id or "").upper() for r in found)
+        negation |= "NEGATION" in ids or "CONTRAST" in ids
+    return stage1, stage2, negation
+
+
+def dropped(card: Scorecard, options: CrOptions) -> tuple[bool, set[str]]:
+    """(the sample counts as hallucinated, the reasons of its dropped aspects). Seed cr_hallucination_rate."""
+    flagged = any(a is not None and a.hallucination_flag for a in (card.ate, card.ate_score))
+    debug = card.inputs.ate_debug if card.inputs else None
+    drops = [a for a in (debug.filtered if debug else None) or [] if a.action == "drop"]
+    text = card.meta.input_text or ""
+    return flagged or bool(drops), {_reason(text, a, options) for a in drops}
+
+
+def _reason(text: str, aspect: Aspect, options: CrOptions) -> str:
+    """The stored reason where it is a fine one, else the one that the term and its span give."""
+    if aspect.drop_reason in DROP_REASONS:
+        return aspect.drop_reason
+    return drop_reason(text, aspect, options.stop_terms, options.allowlist) or "invalid_target"
+
+
+def _out_of_text(text: str, predicted: Iterable[EvalTuple], options: CrOptions) -> bool:
+    """Some explicit term is nowhere in the text."""
+    policy = options.match_policy
+    keys = [term_key(t.term, policy) for t in predicted if t.term]
+    if not keys:
+        return False
+    place = term_key(collapse(text), policy)
+    return not all(key in place for key in keys)
+
+
+def _actions(actions: Iterable[ReviewAction]) -> list[Action]:
+    return [(a.actor, a.action_type, tuple(a.target_tuple_ids or ()), a.reason_code) for a in actions]

@@ -1,0 +1,145 @@
+"""Samples -> the units frame: one row a sample, with the columns that metrics sum and people filter by.
+
+Source: spec and seeds as named at each metric in `metrics.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..jsonl import dumps
+from .matching import Bools, Counts, Floats, Ints, Numbers, Tuples, conflicts, match, representatives
+from .options import CrOptions
+from .sample import Sample
+from .scorecard import DROP_REASONS, stage_delta
+from .sources import FINAL_SOURCES
+from .tuples import KEYS, Key
+
+OUTCOMES = {(False, True): "fix", (True, False): "break", (True, True): "keep", (False, False): "still"}
+
+
+def units_frame(samples: Sequence[Sample], options: CrOptions) -> pd.DataFrame:
+    """One row a sample, in order. A null score: no gold of that kind, the sample takes no part."""
+    policy = options.match_policy
+    numbers = Numbers(policy)
+    of = dict(zip(Sample._fields, zip(*samples)))
+    gold, stage1, final, read = (numbers.tuples(of[name]) for name in ("gold", "stage1", "final", "final_read"))
+    has_gold, has_explicit = _any(gold), _any(explicit := gold[gold.term > 0])
+    before, after = ({key: match(key, gold, t, policy) for key in KEYS} for t in (stage1, final))
+    of_explicit = {key: match(key, explicit, final, policy) for key in ("refpol", "otepol")}
+    of_both = match("otepol", explicit, final[final.term > 0], policy)
+    implicit = Counts(*np.array(of["implicit"]).T)
+    has_implicit = implicit.tp + implicit.fn > 0
+
+    rank = _places(of["ranks"])
+    aspect = _either(read.ref, read.term) if options.key == "refpol" else _either(read.key, read.ref)
+    of_represented = match(options.key, gold, representatives(read, aspect, rank), policy)
+    (torn, conflict), (torn_ref, conflict_ref) = (conflicts(read, by, rank) for by in (read.key, read.ref))
+
+    reviewed, arbitrated = (np.array([bool(actions) for actions in of[name]]) for name in ("reviews", "arbiter"))
+    delta = stage_delta(stage1, final, of["label_stage1"], of["label_final"], reviewed | arbitrated)
+    stored = np.array([changed if s is None else s for s, changed in zip(of["stored_changed"], delta.changed)])
+    flags = {name: np.array(of[name]) for name in ("risk_s1", "risk_s2", "negation_contrast")}
+    source = np.array(of["source"])
+    latency = np.array(of["latency_ms"], dtype=float)  # None becomes NaN
+    return pd.DataFrame(
+        {
+            "line": np.array(of["line"]),
+            **{c: _texts(of[c]) for c in ("text_id", "run_id", "split", "text", "label_stage1", "label_final")},
+            **{c: _texts(map(_cell, of[c])) for c in ("gold", "stage1", "final", "reviews", "arbiter")},
+            "n": np.ones(len(samples), dtype=bool),
+            "has_gold": has_gold,
+            "n_gold_tuples": gold.per_sample(),
+            "n_pred_used": final.per_sample(),
+            **{f"from_{s}": source == s for s in FINAL_SOURCES},
+            **{
+                column: values
+                for key in KEYS
+                for column, values in _correction(key, before[key], after[key], has_gold, delta.changed).items()
+            },
+            "has_explicit_gold": has_explicit,
+            "f1_explicit_gold_refpol": _score(of_explicit["refpol"], has_explicit),
+            "f1_explicit_gold_otepol": _score(of_explicit["otepol"], has_explicit),
+            "f1_explicit_both_otepol": _score(of_both, has_explicit),
+            "has_implicit_gold": _any(gold[gold.term == 0]),
+            "has_valid_implicit_gold": has_implicit,
+            "f1_implicit": _score(implicit, has_implicit),
+            "parse_failed": np.array(of["parse_failed"]),
+            "implicit_invalid": np.array(of["implicit_invalid"]),
+            "f1_after_rep": _score(of_represented, has_gold),
+            "conflict_raw": torn,
+            "conflict": conflict,
+            "conflict_raw_refpol": torn_ref,
+            "conflict_refpol": conflict_ref,
+            "changed": delta.changed,
+            "change_type": _texts(delta.change_type),
+            "guided": delta.change_type == "guided_by_review",
+            "stage_delta_mismatch": stored != delta.changed,
+            "reviewed": reviewed,
+            "arbitrated": arbitrated,
+            **flags,
+            "risk_cleared": flags["risk_s1"] & ~flags["risk_s2"],
+            "residual_risk": flags["risk_s2"] | flags["negation_contrast"] | conflict | np.array(of["unsupported"]),
+            "hallucinated": np.array(of["hallucinated"]),
+            **{f"drop_{r}": np.array([r in reasons for reasons in of["drop_reasons"]]) for r in DROP_REASONS},
+            "final_out_of_text": np.array(of["final_out_of_text"]),
+            "latency_ms": latency,
+            "has_latency": ~np.isnan(latency),
+        }
+    )
+
+
+def _texts(values: Iterable[str | None]) -> Any:
+    # the same type whether or not a shard holds a null, or nothing else
+    return pd.array(list(values), dtype="str")
+
+
+def _cell(items: Iterable[tuple[Any, ...]]) -> str:
+    """A JSON list, put together from its items: most of them occur again, in the sample or in others."""
+    return f"[{', '.join(map(_item, items))}]"
+
+
+_item = lru_cache(maxsize=1 << 14)(dumps)
+
+
+def _any(tuples: Tuples) -> Bools:
+    return tuples.per_sample() > 0
+
+
+def _either(first: Ints, second: Ints) -> Ints:
+    """The first text, or the second where that is empty."""
+    return np.where(first > 0, first, second)
+
+
+def _places(ranks: Iterable[Sequence[Any]]) -> Ints:
+    """The ranks of all tuples, in order, as integers that sort as they do."""
+    flat = [rank for of_sample in ranks for rank in of_sample]
+    place = {rank: i for i, rank in enumerate(sorted(set(flat)))}
+    return np.array([place[rank] for rank in flat], dtype=np.int64)
+
+
+def _score(counts: Counts, takes_part: Bools) -> Floats:
+    return np.where(takes_part, counts.f1, np.nan)
+
+
+def _correction(key: Key, before: Counts, after: Counts, has_gold: Bools, changed: Bools) -> dict[str, Any]:
+    """Scores before and after review under a key, and what review did."""
+    f1_before, f1_after = (_score(counts, has_gold) for counts in (before, after))
+    happened = {
+        name: has_gold & (before.exact == was) & (after.exact == became) for (was, became), name in OUTCOMES.items()
+    }
+    gain = f1_after - f1_before
+    return {
+        f"f1_s1_{key}": f1_before,
+        f"f1_s2_{key}": f1_after,
+        **{f"{name}_{key}": np.where(has_gold, count, 0) for name, count in after._asdict().items()},
+        f"outcome_{key}": _texts(np.select(list(happened.values()), list(map(np.str_, happened)), np.array(None))),
+        **{f"{name}_{key}": there for name, there in happened.items()},
+        f"improved_{key}": changed & (gain > 0),
+        f"degraded_{key}": changed & (gain < 0),
+    }
