@@ -18,7 +18,7 @@ from . import __version__
 from .bootstrap import Resampling, estimate
 from .errors import OnError, Problems, UsageError
 from .jsonl import describe
-from .manifest import describe_inputs, git_commit, policy_hash, versions
+from .manifest import describing_inputs, git_commit, policy_hash, versions
 from .names import safe_name
 from .results import load_if_current, save
 from .suite import SCHEMA_VERSION, Result, Suite, get_suite
@@ -71,20 +71,21 @@ def evaluate(
     source = suite.locate(resolve(run), name, opts, problems)
     safe_name(source.name)
     policy = make_policy(suite, opts)
-    inputs = describe_inputs(source.files)
+    workers = workers or Workers()
+    inputs = describing_inputs(source.files, workers.jobs)
     folder = Path(out) / "results" / source.name if out is not None else None
     if folder is not None and not fresh:
         found = load_if_current(folder, suite, opts, policy, inputs, resampling, on_error)
         if found is not None:
             return found
-    units = suite.score(source, opts, problems, workers or Workers())
+    units = suite.score(source, opts, problems, workers)
     problems.raise_if_failed()
     estimates = estimate(units, suite.metrics(opts), suite.unit, resampling)
     manifest = {
         "schema_version": SCHEMA_VERSION,
         "suite": suite.name,
         "run": source.name,
-        "inputs": [{**i, "rows": units.attrs.get("rows", {}).get(i["role"])} for i in inputs],
+        "inputs": [{**i, "rows": units.attrs.get("rows", {}).get(i["role"])} for i in inputs()],
         "policy": policy,
         "options": {**opts.model_dump(mode="json"), "on_error": on_error, "name": name},
         "bootstrap": bootstrap_block(resampling, suite, units),

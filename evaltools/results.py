@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +56,7 @@ def load_if_current(
     suite: Suite,
     options: Any,
     policy: Mapping[str, Any],
-    inputs: Sequence[Mapping[str, Any]],
+    inputs: Callable[[], Sequence[Mapping[str, Any]]],
     resampling: Resampling,
     on_error: str,
 ) -> Result | None:
@@ -76,7 +76,7 @@ def _is_current(
     manifest: dict[str, Any],
     suite: Suite,
     policy: Mapping[str, Any],
-    inputs: Sequence[Mapping[str, Any]],
+    inputs: Callable[[], Sequence[Mapping[str, Any]]],
     resampling: Resampling,
     on_error: str,
 ) -> bool:
@@ -85,11 +85,11 @@ def _is_current(
         manifest.get("suite") == suite.name
         and manifest.get("policy") == dict(policy)
         and manifest.get("options", {}).get("on_error") == on_error
-        and [(i["role"], i["sha256"]) for i in manifest.get("inputs", [])]
-        == [(i["role"], i["sha256"]) for i in inputs]
         and (b.get("method"), b.get("n_resamples"), b.get("confidence"), b.get("seed"))
         == (resampling.method, resampling.n_resamples, resampling.confidence, resampling.seed)
         and manifest.get("versions") == versions()
+        and [(i["role"], i["sha256"]) for i in manifest.get("inputs", [])]
+        == [(i["role"], i["sha256"]) for i in inputs()]
         and all((folder / name).is_file() for name in manifest.get("files", []))
     )
 
