@@ -22,6 +22,7 @@ import pandas as pd
 import seaborn as sns
 from cycler import cycler
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
@@ -57,7 +58,13 @@ class Chart(Figure):
 
     def png(self) -> bytes:
         out = io.BytesIO()
-        self.savefig(out, format="png", dpi=100 * SCALE, metadata={"Software": None})
+        dpi = self.dpi
+        try:
+            self.dpi = 100 * SCALE
+            # savefig would draw everything twice, the first time for a layout that is done
+            FigureCanvasAgg(self).print_png(out, metadata={"Software": None})
+        finally:
+            self.dpi = dpi
         return out.getvalue()
 
     def __repr__(self) -> str:

@@ -63,7 +63,8 @@ def webfont_css(text: str) -> str:
     from fontTools.ttLib import TTFont
 
     points = sorted(p for p in map(ord, set(text)) if _answers(p))
-    font = TTFont(FILE, lazy=True, recalcTimestamp=False)
+    # the bounding boxes of the whole font stand for those of its part: nothing lays out by them
+    font = TTFont(FILE, lazy=True, recalcTimestamp=False, recalcBBoxes=False)
     known = font.getBestCmap()
     points = [p for p in points if p in known]
     if not points:

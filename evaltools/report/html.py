@@ -66,10 +66,28 @@ def look() -> Any:
     return HtmlTable(f"<style>{_asset('report/fragments.css')}</style>", "the look of the report")
 
 
+@cache
+def prepare() -> None:
+    """Load and compile what every page needs, so that the first `render` takes no longer than the next."""
+    from nbformat import v4
+
+    render(v4.new_notebook(cells=[v4.new_markdown_cell("# a"), v4.new_code_cell("a")]), title="가")
+
+
 def _cells(nb: Any) -> str:
+    from nbconvert import TemplateExporter
+
+    # HTMLExporter would read the finished page once more, to add alternative texts that the template has
+    page, _ = TemplateExporter.from_notebook_node(_exporter(), nb)
+    # wide code and printed text scroll sideways, by keyboard too
+    return page.replace("<pre>", '<pre tabindex="0">')
+
+
+@cache
+def _exporter() -> Any:
     from nbconvert import HTMLExporter
 
-    exporter = HTMLExporter(
+    return HTMLExporter(
         template_name="report",
         extra_template_basedirs=[str(template_dir())],
         exclude_anchor_links=True,
@@ -79,8 +97,6 @@ def _cells(nb: Any) -> str:
         jquery_url="",
         mermaid_js_url="",
     )
-    # wide code and printed text scroll sideways, by keyboard too
-    return exporter.from_notebook_node(nb)[0].replace("<pre>", '<pre tabindex="0">')
 
 
 @cache

@@ -153,7 +153,7 @@ def estimates_table(
     """
     entries = {m.name: m for m in metrics or ()}
     rows = []
-    for _, e in estimates.iterrows():
+    for e in estimates.to_dict("records"):
         entry = entries.get(e["name"])
         title = e.get("title") or (entry.title if entry else "")
         digits = row_decimals(e, decimals, resampling)
@@ -196,7 +196,7 @@ def plain_estimates(
 ) -> pd.DataFrame:
     """The estimates as text, a row a metric: metric, (condition,) value, interval, n, method."""
     rows = []
-    for _, e in estimates.iterrows():
+    for e in estimates.to_dict("records"):
         digits = row_decimals(e, decimals, resampling)
         rows.append(
             {
@@ -220,7 +220,8 @@ def row_decimals(e: Any, decimals: int | None = None, resampling: Resampling | N
         return 0
     if is_null(e.get("ci_low")):
         return 3
-    return min(3, monte_carlo_digits(e[["ci_low", "ci_high"]].to_frame().T.astype(float), resampling or Resampling()))
+    bounds = pd.DataFrame({"ci_low": [e["ci_low"]], "ci_high": [e.get("ci_high")]}, dtype=float)
+    return min(3, monte_carlo_digits(bounds, resampling or Resampling()))
 
 
 def interval(e: Any, decimals: int) -> str:
@@ -287,7 +288,7 @@ def kpis(rows: pd.DataFrame | Iterable[Mapping[str, Any]], *, decimals: int | No
     """
     frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(list(rows))
     cards = []
-    for _, e in frame.iterrows():
+    for e in frame.to_dict("records"):
         digits = row_decimals(e, decimals)
         sign, words = ARROWS.get(str(e.get("better")), ("", ""))
         verdict, note = e.get("verdict"), e.get("note")
