@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,3 +43,36 @@ def browser(chromium: str) -> Iterator[Any]:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def allowed() -> Callable[[Path], tuple[str, ...]]:
+    """What a page may ask for besides itself: beginnings of addresses. Files of tests have their own."""
+    return lambda file: ()
+
+
+@pytest.fixture
+def open_page(browser: Any, allowed: Callable[[Path], tuple[str, ...]]) -> Iterator[Callable[..., Any]]:
+    """Opens a page, and watches: at the end nothing may have been logged, asked for, or run from its data."""
+    trouble: list[str] = []
+    pages: list[Any] = []
+
+    def opened(file: Path, fragment: str = "", *, width: int = 1400, scheme: str = "light", **context: Any) -> Any:
+        page = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, **context
+        ).new_page()
+        pages.append(page)
+        expected = ("data:", file.as_uri(), *allowed(file))
+        page.on("console", lambda m: trouble.append(f"console: {m.text}"))
+        page.on("pageerror", lambda e: trouble.append(f"error: {e}"))
+        page.on("dialog", lambda d: (trouble.append(f"dialog in {file}"), d.dismiss()))
+        page.on("request", lambda r: None if r.url.startswith(expected) else trouble.append(f"request: {r.url}"))
+        page.goto(file.as_uri() + fragment)
+        return page
+
+    yield opened
+    for page in pages:
+        if page.evaluate("typeof window.hacked") != "undefined":
+            trouble.append(f"a text was run in {page.url}")
+        page.context.close()
+    assert trouble == []

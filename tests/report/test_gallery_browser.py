@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -52,28 +52,9 @@ def hostile_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
-    """Opens a gallery; at the end nothing may have been logged, asked for, or run from its data."""
-    trouble: list[str] = []
-    pages: list[Any] = []
-
-    def opened(file: Path, fragment: str = "", *, width: int = 1400, scheme: str = "light") -> Any:
-        page = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme).new_page()
-        page.on("console", lambda m: trouble.append(f"console: {m.text}"))
-        page.on("pageerror", lambda e: trouble.append(f"error: {e}"))
-        page.on("dialog", lambda d: (trouble.append("dialog"), d.dismiss()))
-        allowed = ("data:", file.as_uri(), (file.parent / "reports").as_uri())
-        page.on("request", lambda r: None if r.url.startswith(allowed) else trouble.append(f"request: {r.url}"))
-        page.goto(file.as_uri() + fragment)
-        pages.append(page)
-        return page
-
-    yield opened
-    for page in pages:
-        if page.evaluate("typeof window.hacked") != "undefined":
-            trouble.append("a text was run")
-        page.context.close()
-    assert trouble == []
+def allowed() -> Callable[[Path], tuple[str, ...]]:
+    """A gallery links to the reports beside it."""
+    return lambda file: ((file.parent / "reports").as_uri(),)
 
 
 def names(page: Any) -> list[str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -71,34 +72,11 @@ def test_write(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def open_page(browser: Any, page_text: str, tmp_path: Path) -> Iterator[Any]:
-    """Opens the report; at the end nothing may have been logged, asked for, or run from its data."""
+def open_page(open_page: Callable[..., Any], page_text: str, tmp_path: Path) -> Callable[..., Any]:
+    """Opens the report."""
     file = tmp_path / "report.html"
     file.write_text(page_text, encoding="utf-8")
-    trouble: list[str] = []
-    pages: list[Any] = []
-
-    def opened(fragment: str = "", *, width: int = 1400, scheme: str = "light", **context: Any) -> Any:
-        page = browser.new_context(
-            viewport={"width": width, "height": 900}, color_scheme=scheme, **context
-        ).new_page()
-        page.on("console", lambda m: trouble.append(f"console: {m.text}"))
-        page.on("pageerror", lambda e: trouble.append(f"error: {e}"))
-        page.on("dialog", lambda d: (trouble.append("dialog"), d.dismiss()))
-        page.on(
-            "request",
-            lambda r: None if r.url.startswith(("data:", file.as_uri())) else trouble.append(f"request: {r.url}"),
-        )
-        page.goto(file.as_uri() + fragment)
-        pages.append(page)
-        return page
-
-    yield opened
-    for page in pages:
-        if page.evaluate("typeof window.hacked") != "undefined":
-            trouble.append("a text was run")
-        page.context.close()
-    assert trouble == []
+    return partial(open_page, file)
 
 
 @pytest.mark.browser
