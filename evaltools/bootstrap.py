@@ -237,18 +237,3 @@ def monte_carlo_digits(estimates: pd.DataFrame, resampling: Resampling) -> int:
     density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
     error = np.sqrt(alpha * (1 - alpha) / resampling.n_resamples) / density / (2 * z) * float(width.median())
     return int(np.clip(np.floor(-np.log10(max(error, 1e-9))), 1, 4))
-
-
-__all__ = [
-    "LARGE",
-    "Compiled",
-    "Method",
-    "Resampling",
-    "bounds",
-    "estimate",
-    "resample_sums",
-    "resample_weights",
-    "score_interval",
-    "unit_sums",
-    "wilson",
-]

@@ -6,7 +6,9 @@ Measured by benchmarks/coverage.py; the full tables are in docs/statistics.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+
+import pandas as pd
 
 BAND = (0.935, 0.965)
 RARE = 0.1
@@ -67,3 +69,9 @@ def coverage_note(kind: str, n: int) -> str | None:
         f"95% intervals of {TITLES[kind]} at about {at} units covered the truth in {shown} of simulated data sets "
         f"({' in some settings, '.join(sides)}{' in others' if len(sides) > 1 else ''})."
     )
+
+
+def grouped_notes(notes: Iterable[tuple[str | None, str]]) -> pd.DataFrame:
+    """(note, title of a metric), None for no note -> note, metrics (titles, joined); each pair counts once."""
+    found = pd.DataFrame([n for n in notes if n[0]], columns=["note", "title"]).drop_duplicates()
+    return found.groupby("note", sort=False)["title"].agg("; ".join).rename("metrics").reset_index()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from .coverage import coverage_note, kind
+from .coverage import coverage_note, grouped_notes, kind
 from .metric import Metric, MetricTable
 from .suite import Result
 
@@ -23,13 +23,11 @@ def coverage(result: Result) -> pd.DataFrame:
     """What simulation says of the headline intervals where it is not 95%: note, metrics (titles, joined)."""
     proportion = {m.name: isinstance(m, Metric) and m.proportion for m in metric_table(result)}
     clustered = len(result.units) > result.n_units
-    rows = [
+    return grouped_notes(
         (coverage_note(kind(proportion[e["name"]], e["value"], 1, clustered), e["n_units"]), e["title"])
         for e in headline(result).to_dict("records")
         if e["ci_method"] in ("bca", "percentile")
-    ]
-    found = pd.DataFrame([r for r in rows if r[0]], columns=["note", "title"])
-    return found.groupby("note", sort=False)["title"].agg("; ".join).rename("metrics").reset_index()
+    )
 
 
 def metric_group(result: Result, *groups: str) -> pd.DataFrame:

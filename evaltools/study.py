@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +34,9 @@ class Study:
     """Runs by condition and seed, with what follows from them.
 
     `conditions`: name -> seed -> Result, in natural order. `aggregates`: name -> frame of
-    `seeds.aggregate`. `comparisons`: candidate -> its comparison with `baseline`. `notes`: what a reader
-    must know (incomplete seeds, differing samples), by condition or candidate.
+    `seeds.aggregate`. `comparisons`: candidate -> its comparison with `baseline`. `seeded`: whether the runs
+    are told apart by seeds (False: systems of one run each). `notes`: what a reader must know (incomplete
+    seeds, differing samples), by condition or candidate.
     """
 
     name: str
@@ -45,20 +47,16 @@ class Study:
     conditions: dict[str, dict[str, Result]] = field(repr=False)
     aggregates: dict[str, pd.DataFrame] = field(repr=False)
     comparisons: dict[str, Comparison] = field(repr=False)
+    seeded: bool
     notes: list[str] = field(repr=False)
 
-    @property
+    @cached_property
     def table(self) -> MetricTable:
         return self.suite.metrics(self.options)
 
     @property
     def results(self) -> list[Result]:
         return [r for runs in self.conditions.values() for r in runs.values()]
-
-    @property
-    def seeded(self) -> bool:
-        """Whether the runs are told apart by seeds (False: systems of one run each)."""
-        return any(seed for runs in self.conditions.values() for seed in runs)
 
     @property
     def candidates(self) -> list[str]:
@@ -68,7 +66,7 @@ class Study:
         """Seed -> units frame of one condition."""
         return {seed: r.units for seed, r in self.conditions[condition].items()}
 
-    @property
+    @cached_property
     def signature(self) -> str:
         """The signature of the first run, with the samples and seeds of all of them."""
         first = self.results[0]
@@ -78,6 +76,25 @@ class Study:
         return "|".join(
             [*parts, f"n:{len(samples)}", f"seeds:{','.join(seeds)}", f"ci:{self.resampling.confidence:.0%}"]
         )
+
+    @cached_property
+    def agreement(self) -> pd.DataFrame:
+        """How far the seeds of each condition agree on the same samples: condition, then `seed_agreement`'s columns.
+
+        Empty for suites without tuples and labels, and for conditions of one seed.
+        """
+        columns = self.suite.agreement
+        frames = [
+            seed_agreement(self.frames(c), self.suite.unit, self.resampling, *columns).assign(condition=c)
+            for c, runs in self.conditions.items()
+            if columns is not None and len(runs) > 1
+        ]
+        if not frames:
+            return pd.DataFrame(
+                columns=["condition", "metric", "value", "ci_low", "ci_high", "n_samples", "n_incomplete"]
+            )
+        found = pd.concat(frames, ignore_index=True)
+        return found[["condition", *(c for c in found.columns if c != "condition")]]
 
 
 def group_by_seed(results: Iterable[Result]) -> dict[str, dict[str, Result]]:
@@ -150,6 +167,7 @@ def make_study(
         dict(conditions),
         aggregates,
         comparisons,
+        seeded,
         notes,
     )
 
@@ -218,29 +236,11 @@ def comparison_csv(study: Study) -> str:
     return pd.concat(frames, ignore_index=True).to_csv(index=False, lineterminator="\n")
 
 
-def agreement(study: Study) -> pd.DataFrame:
-    """How far the seeds of each condition agree on the same samples: condition, then `seed_agreement`'s columns.
-
-    Empty for suites without tuples and labels, and for conditions of one seed.
-    """
-    columns = study.suite.agreement
-    frames = [
-        seed_agreement(study.frames(c), study.suite.unit, study.resampling, *columns).assign(condition=c)
-        for c, runs in study.conditions.items()
-        if columns is not None and len(runs) > 1
-    ]
-    if not frames:
-        return pd.DataFrame(
-            columns=["condition", "metric", "value", "ci_low", "ci_high", "n_samples", "n_incomplete"]
-        )
-    found = pd.concat(frames, ignore_index=True)
-    return found[["condition", *(c for c in found.columns if c != "condition")]]
-
-
 def save_study(study: Study, out: Path, started: str, seconds: float) -> None:
     """Write results/<run_id>_aggregated/ for every condition; the manifest comes last."""
     from .report.plain import markdown_table
 
+    compared = comparison_csv(study) if study.comparisons else None
     for condition, runs in study.conditions.items():
         folder = out / "results" / f"{safe_name(condition)}_aggregated"
         (folder / "manifest.json").unlink(missing_ok=True)
@@ -248,11 +248,10 @@ def save_study(study: Study, out: Path, started: str, seconds: float) -> None:
         table = study.aggregates[condition][list(AGGREGATE_COLUMNS)]
         text = f"# {condition} over {len(runs)} seed(s)\n\n{markdown_table(table)}\n`{study.signature}`\n"
         write_text(folder / "aggregated_mean_std.md", text)
-        agreed = agreement(study)
-        agreed = agreed[agreed["condition"] == condition]
+        agreed = study.agreement[study.agreement["condition"] == condition]
         write_text(folder / "agreement.csv", agreed.to_csv(index=False, lineterminator="\n"))
-        if study.comparisons:
-            write_text(folder / "comparison.csv", comparison_csv(study))
+        if compared is not None:
+            write_text(folder / "comparison.csv", compared)
         else:
             (folder / "comparison.csv").unlink(missing_ok=True)
         write_json(folder / "manifest.json", study_manifest(study, condition, started, seconds))

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
 from .compare import POWER, power_statement, unit_changes
-from .coverage import coverage_note, kind
+from .coverage import coverage_note, grouped_notes, kind
 from .metric import Metric
-from .study import Study, agreement, seed_table
+from .study import Study, seed_table
 
 
 def names_or_headline(study: Study, names: Sequence[str] | None) -> list[str]:
     return list(names) if names is not None else list(study.suite.headline(study.options))
+
+
+def _aggregates(study: Study, names: Sequence[str] | None) -> Iterator[tuple[str, pd.DataFrame]]:
+    """(condition, the rows of its aggregates for these metrics, in this order)."""
+    for condition, found in study.aggregates.items():
+        yield condition, found.set_index("metric", drop=False).loc[names_or_headline(study, names)]
 
 
 def runs(study: Study) -> pd.DataFrame:
@@ -35,8 +41,7 @@ def runs(study: Study) -> pd.DataFrame:
 def estimates(study: Study, names: Sequence[str] | None = None) -> pd.DataFrame:
     """Aggregates as estimates: name, title, condition, value (mean over seeds), std, n_seeds, ci, n_units."""
     frames = []
-    for condition, found in study.aggregates.items():
-        rows = found.set_index("metric", drop=False).loc[names_or_headline(study, names)]
+    for condition, rows in _aggregates(study, names):
         frames.append(
             pd.DataFrame(
                 {
@@ -101,28 +106,19 @@ def deltas(study: Study) -> pd.DataFrame:
 
 def variance_shares(study: Study, names: Sequence[str] | None = None) -> pd.DataFrame:
     """Where the uncertainty of each mean comes from: shares of seeds, samples and their interaction (sum 1)."""
-    frames = []
-    for condition, found in study.aggregates.items():
-        rows = found.set_index("metric", drop=False).loc[names_or_headline(study, names)]
-        frames.append(
-            rows[["metric", "var_share_seed", "var_share_sample", "var_share_residual", "df"]].assign(
-                condition=condition
-            )
-        )
-    out = pd.concat(frames, ignore_index=True)
-    return out[["condition", "metric", "var_share_seed", "var_share_sample", "var_share_residual", "df"]]
+    shares = ["var_share_seed", "var_share_sample", "var_share_residual", "df"]
+    frames = [rows.assign(condition=condition) for condition, rows in _aggregates(study, names)]
+    return pd.concat(frames, ignore_index=True)[["condition", "metric", *shares]]
 
 
 def coverage(study: Study) -> pd.DataFrame:
     """What simulation says of the headline intervals over seeds where it is not 95%: note, metrics (joined)."""
     proportion = {m.name: isinstance(m, Metric) and m.proportion for m in study.table}
-    rows = [
+    return grouped_notes(
         (coverage_note(kind(proportion[e["name"]], e["value"], int(e["n_seeds"])), int(e["n_units"])), e["title"])
         for e in estimates(study).to_dict("records")
         if e["n_seeds"] > 1 and not pd.isna(e["ci_low"])
-    ]
-    found = pd.DataFrame([r for r in rows if r[0]], columns=["note", "title"]).drop_duplicates()
-    return found.groupby("note", sort=False)["title"].agg("; ".join).rename("metrics").reset_index()
+    )
 
 
 def changes(study: Study, candidate: str, metric: str) -> pd.DataFrame:
@@ -207,5 +203,6 @@ def power_statements(study: Study) -> pd.DataFrame:
 
 def agreement_estimates(study: Study) -> pd.DataFrame:
     """Agreement of the seeds as estimates for a table or forest plot."""
-    found = agreement(study)
-    return found.rename(columns={"metric": "name", "n_samples": "n_units"}).assign(group="Agreement", better="none")
+    return study.agreement.rename(columns={"metric": "name", "n_samples": "n_units"}).assign(
+        group="Agreement", better="none"
+    )

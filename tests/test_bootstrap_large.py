@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evaltools import bootstrap
-from evaltools.bootstrap import LARGE, Method, Resampling, estimate
-from evaltools.cells import MAX_CELLS, Cells, UnitColumns, resample_cells
+from evaltools.bootstrap import Method, Resampling, estimate
+from evaltools.cells import LARGE, MAX_CELLS, Cells, UnitColumns, resample_cells
 from evaltools.metric import Difference, Metric, MetricTable
 
 MEAN = Metric("mean", "f1", "n", "g", "higher", "mean", "test")
