@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +76,14 @@ def test_the_same_job_gives_the_same_bytes(job: Any) -> None:
     first = [(made.folder / f).read_bytes() for f in (NOTEBOOK, HTML)]
     run(made)
     assert [(made.folder / f).read_bytes() for f in (NOTEBOOK, HTML)] == first
+
+
+def test_a_report_loads_no_uri_grammars(job: Any) -> None:
+    """They take longer to build than the page; whoever imports nbformat first decides."""
+    code = "import pickle, sys; from evaltools import execute; from pathlib import Path\n"
+    code += "execute.asset_dir = lambda name: Path('notebooks')\n"
+    code += "execute.run(pickle.load(sys.stdin.buffer)); assert 'rfc3987_syntax' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], input=pickle.dumps(job("1")), check=True)
 
 
 def test_a_report_is_current_until_something_of_it_changes(job: Any) -> None:

@@ -63,22 +63,22 @@ def webfont_css(text: str) -> str:
     from fontTools.ttLib import TTFont
 
     points = sorted(p for p in map(ord, set(text)) if _answers(p))
-    # the bounding boxes of the whole font stand for those of its part: nothing lays out by them
-    font = TTFont(FILE, lazy=True, recalcTimestamp=False, recalcBBoxes=False)
-    known = font.getBestCmap()
-    points = [p for p in points if p in known]
-    if not points:
-        return ""
-    options = subset.Options()
-    options.layout_features = []
-    options.hinting = False
-    options.notdef_outline = True
-    subsetter = subset.Subsetter(options)
-    subsetter.populate(unicodes=points)
-    subsetter.subset(font)
-    font.flavor = "woff"
     out = io.BytesIO()
-    font.save(out)
+    # the bounding boxes of the whole font stand for those of its part: nothing lays out by them
+    with TTFont(FILE, lazy=True, recalcTimestamp=False, recalcBBoxes=False) as font:
+        known = font.getBestCmap()
+        points = [p for p in points if p in known]
+        if not points:
+            return ""
+        options = subset.Options()
+        options.layout_features = []
+        options.hinting = False
+        options.notdef_outline = True
+        subsetter = subset.Subsetter(options)
+        subsetter.populate(unicodes=points)
+        subsetter.subset(font)
+        font.flavor = "woff"
+        font.save(out)
     data = base64.b64encode(out.getvalue()).decode("ascii")
     ranges = ",".join(f"U+{first:X}-{last:X}" for first, last in BLOCKS)
     return (

@@ -28,6 +28,12 @@ def test_same_notebook_same_bytes(page_text: str) -> None:
     assert html.render(again, title="A report of <run> 조건") == page_text
 
 
+def test_a_page_does_not_depend_on_the_pages_before_it(page_text: str) -> None:
+    html.prepare()
+    html.render(new_notebook(cells=[new_markdown_cell("# 다른 것"), new_code_cell("import other")]), title="other")
+    assert html.render(notebook(), title="A report of <run> 조건") == page_text
+
+
 def test_page_is_one_file_of_modest_size(page_text: str) -> None:
     assert len(page_text.encode()) < 1_200_000  # six times the field of 100,000 characters, and three figures
     for reference in re.findall(r'<\w[^<>]*\s(?:src|href)=["\']?([^"\'> ]+)', page_text):
