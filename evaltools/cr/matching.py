@@ -95,7 +95,13 @@ def _packed(tuples: Tuples, text: Ints) -> Ints:
 def _pairs(tuples: Tuples, text: Ints, *, with_empty: bool = False) -> Ints:
     """The distinct (sample, text, polarity), packed and in order."""
     packed = _packed(tuples, text)
-    return np.unique(packed if with_empty else packed[text > 0])
+    return _distinct(packed if with_empty else packed[text > 0])
+
+
+def _distinct(packed: Ints) -> Ints:
+    # np.unique puts integers into a hash table first, which is slow for packed ones
+    packed = np.sort(packed)
+    return packed[np.diff(packed, prepend=-1) > 0]
 
 
 def _by_sample(n: int, pairs: Ints) -> Ints:
@@ -179,7 +185,7 @@ def conflicts(tuples: Tuples, aspect: Ints, rank: Ints) -> tuple[Bools, Bools]:
 
 def _torn(n: int, group: Ints, polarity: Ints) -> Bools:
     """For each sample: some group of it has several polarities."""
-    groups, several = np.unique(np.unique(group << _POLARITY_BITS | polarity) >> _POLARITY_BITS, return_counts=True)
+    of_pairs = _distinct(group << _POLARITY_BITS | polarity) >> _POLARITY_BITS
     torn = np.zeros(n, dtype=bool)
-    torn[groups[several > 1] >> _TEXT_BITS] = True
+    torn[of_pairs[1:][np.diff(of_pairs) == 0] >> _TEXT_BITS] = True
     return torn

@@ -50,7 +50,9 @@ def _score_shard(shard: _Shard) -> tuple[pd.DataFrame | None, Problems, int]:
     problems, progress = Problems("skip"), Progress()
     with collector_off():
         samples = list(_samples(shard, problems, progress))
-    return units_frame(samples, shard.options) if samples else None, problems, progress.lines
+        units = units_frame(samples, shard.options) if samples else None
+        del samples  # before the collector would look through them
+    return units, problems, progress.lines
 
 
 def _samples(shard: _Shard, problems: Problems, progress: Progress) -> Iterator[Sample]:

@@ -5,9 +5,9 @@ Source: spec and seeds as named at each metric in `metrics.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from json.encoder import encode_basestring
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,9 @@ from .options import CrOptions
 from .sample import Sample
 from .scorecard import DROP_REASONS, stage_delta
 from .sources import FINAL_SOURCES
-from .tuples import KEYS, Key
+from .tuples import KEYS, EvalTuple, Key
+
+T = TypeVar("T")
 
 OUTCOMES = {(False, True): "fix", (True, False): "break", (True, True): "keep", (False, False): "still"}
 
@@ -51,7 +53,8 @@ def units_frame(samples: Sequence[Sample], options: CrOptions) -> pd.DataFrame:
         {
             "line": np.array(of["line"]),
             **{c: _texts(of[c]) for c in ("text_id", "run_id", "split", "text", "label_stage1", "label_final")},
-            **{c: _texts(map(_cell, of[c])) for c in ("gold", "stage1", "final", "reviews", "arbiter")},
+            **{c: _texts(_cells(of[c], _tuple_text)) for c in ("gold", "stage1", "final")},
+            **{c: _texts(_cells(of[c], dumps)) for c in ("reviews", "arbiter")},
             "n": np.ones(len(samples), dtype=bool),
             "has_gold": has_gold,
             "n_gold_tuples": gold.per_sample(),
@@ -99,12 +102,15 @@ def _texts(values: Iterable[str | None]) -> Any:
     return pd.array(list(values), dtype="str")
 
 
-def _cell(items: Iterable[tuple[Any, ...]]) -> str:
-    """A JSON list, put together from its items: most of them occur again, in the sample or in others."""
-    return f"[{', '.join(map(_item, items))}]"
+def _cells(values: Iterable[Iterable[T]], text: Callable[[T], str]) -> Iterator[str]:
+    """Lists as JSON, put together from their items: most of these occur again, in the sample or in others."""
+    known: dict[T, str] = {}
+    for items in values:
+        yield f"[{', '.join([known.get(i) or known.setdefault(i, text(i)) for i in items])}]"
 
 
-_item = lru_cache(maxsize=1 << 14)(dumps)
+def _tuple_text(t: EvalTuple) -> str:
+    return f"[{', '.join(map(encode_basestring, t))}]"
 
 
 def _any(tuples: Tuples) -> Bools:
