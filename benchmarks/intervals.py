@@ -2,12 +2,14 @@
 
     python benchmarks/intervals.py                        agreement and time at n = 1e3, 1e4, 1e5, 1e6
     python benchmarks/intervals.py --sizes 1e6 --only time
+    python benchmarks/intervals.py --compare              the same of a paired comparison
 
 Units are drawn for every column of the metric table, so that each metric varies: shares, F1 scores of random
 tuple counts, and latencies of which nearly every one is different. Agreement: bounds from cells against
 bounds from the plain bootstrap of the same units, as parts of the interval's width; beside it, what two
 seeds of the plain bootstrap differ by (Monte-Carlo error). Each is the median and the largest over metrics,
-bounds and `--seeds` pairs of seeds. Prints Markdown tables.
+bounds and `--seeds` pairs of seeds. Of a comparison, also by how much p differs. The candidate of a comparison
+has another unit's row in three of ten places. Prints Markdown tables.
 """
 
 from __future__ import annotations
@@ -17,13 +19,14 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from evaltools import bootstrap
+from evaltools import bootstrap, compare
 from evaltools.bootstrap import Resampling, estimate
 from evaltools.cr.metrics import metrics
 from evaltools.cr.options import CrOptions
@@ -57,29 +60,72 @@ def units(n: int, seed: int = 0) -> pd.DataFrame:
     return pd.DataFrame(frame).assign(text_id=np.arange(n))
 
 
-def bounds(frame: pd.DataFrame, resampling: Resampling, large: int) -> pd.DataFrame:
-    kept, bootstrap.LARGE = bootstrap.LARGE, large
+def candidate(frame: pd.DataFrame, seed: int = 1) -> pd.DataFrame:
+    """The units with the row of some other unit in three of ten places: no true difference."""
+    rng = np.random.default_rng(seed)
+    n = len(frame)
+    taken = np.where(rng.random(n) < 0.3, rng.integers(0, n, n), np.arange(n))
+    return frame.iloc[taken].assign(text_id=frame["text_id"].to_numpy())
+
+
+@contextmanager
+def limit(n: int) -> Iterator[None]:
+    """More units than n are drawn in cells."""
+    modules = bootstrap, compare
+    kept = [m.LARGE for m in modules]
+    for m in modules:
+        m.LARGE = n  # type: ignore[attr-defined]
     try:
-        return estimate(frame, TABLE, "text_id", resampling).set_index("name")[["ci_low", "ci_high"]].dropna()
+        yield
     finally:
-        bootstrap.LARGE = kept
+        for m, was in zip(modules, kept):
+            m.LARGE = was  # type: ignore[attr-defined]
 
 
-def agreement(n: int, resamples: int, seeds: int) -> str:
-    frame = units(n)
-    apart, noise = [], []
-    plain = [bounds(frame, Resampling(n_resamples=resamples, seed=s), large=n) for s in range(seeds + 1)]
+Found = tuple[pd.DataFrame, pd.Series]
+"""Bounds and p by metric; no p for a single run."""
+What = Callable[[list[pd.DataFrame], Resampling], Found]
+
+
+def single(frames: list[pd.DataFrame], resampling: Resampling) -> Found:
+    found = estimate(frames[0], TABLE, "text_id", resampling).set_index("name")
+    return found[["ci_low", "ci_high"]].dropna(), pd.Series(dtype=float)
+
+
+def paired(frames: list[pd.DataFrame], resampling: Resampling) -> Found:
+    sides = ({0: frame} for frame in frames)
+    both = compare.compare(*sides, TABLE, "text_id", resampling, n_permutations=resampling.n_resamples)
+    found = pd.concat([both.table, both.descriptive]).set_index("metric")
+    return found[["ci_low", "ci_high"]].dropna(), found["p_value"].dropna()
+
+
+def runs(n: int, what: What) -> list[pd.DataFrame]:
+    """One run, or two that pair."""
+    one = units(n)
+    return [one, candidate(one)] if what is paired else [one]
+
+
+def agreement(n: int, resamples: int, seeds: int, what: What) -> str:
+    frames = runs(n, what)
+    apart, noise, p_apart, p_noise = [], [], [], []
+    with limit(n):
+        plain = [what(frames, Resampling(n_resamples=resamples, seed=s)) for s in range(seeds + 1)]
     for seed in range(seeds):
-        cells = bounds(frame, Resampling(n_resamples=resamples, seed=seed), large=0)
-        width = plain[0]["ci_high"] - plain[0]["ci_low"]
-        apart.append((cells - plain[seed + 1]).abs().div(width, axis=0))
-        noise.append((plain[seed] - plain[seed + 1]).abs().div(width, axis=0))
-    shown = [f"| {n:,} | {len(plain[0])} "]
-    for found in (apart, noise):
+        with limit(0):
+            cells, p = what(frames, Resampling(n_resamples=resamples, seed=seed))
+        (one, p_one), (other, p_other) = plain[seed : seed + 2]
+        width = plain[0][0]["ci_high"] - plain[0][0]["ci_low"]
+        apart.append((cells - other).abs().div(width, axis=0))
+        noise.append((one - other).abs().div(width, axis=0))
+        p_apart.append((p - p_other).abs().max())
+        p_noise.append((p_one - p_other).abs().max())
+    shown = [f"| {n:,} | {len(width)} "]
+    for found, p_found in ((apart, p_apart), (noise, p_noise)):
         every, latency = (
             np.array([f.to_numpy() for f in some]) for some in (found, [f.loc[[GROUPED]] for f in found])
         )
         shown.append(f"| {np.median(every):.4f} | {every.max():.4f} | {np.median(latency):.4f} ")
+        shown.append(f"| {np.max(p_found):.4f} " if np.isfinite(p_found).all() else "")
     return "".join(shown) + "|"
 
 
@@ -89,17 +135,15 @@ def peak_mb() -> float:
     return int(re.findall(r"VmHWM:\s*(\d+) kB", status)[0]) / 1024
 
 
-def measure(n: int, resamples: int) -> None:
-    """Print seconds, CPU seconds and peak MB of one estimate of all metrics in this process."""
-    frame = units(n)
+def measure(n: int, resamples: int, what: What) -> None:
+    """Print seconds, CPU seconds and peak MB of all metrics in this process."""
+    frames = runs(n, what)
     before = peak_mb()
     start, cpu = time.perf_counter(), time.process_time()
-    found = estimate(frame, TABLE, "text_id", Resampling(n_resamples=resamples))
+    found = what(frames, Resampling(n_resamples=resamples))
     seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
-    peak = peak_mb()
-    with_interval = int(found["ci_low"].notna().sum())
-    own = f"| {frame.memory_usage().sum() / 2**20:.0f} | {before:.0f} | {peak:.0f} |"
-    print(f"| {n:,} | {len(found)} | {with_interval} | {seconds:.2f} | {cpu:.2f} {own}")
+    own = f"| {sum(f.memory_usage().sum() for f in frames) / 2**20:.0f} | {before:.0f} | {peak_mb():.0f} |"
+    print(f"| {n:,} | {len(TABLE)} | {len(found[0])} | {seconds:.2f} | {cpu:.2f} {own}")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -107,31 +151,35 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--sizes", default="1e3,1e4,1e5,1e6")
     parser.add_argument("--resamples", type=int, default=10_000)
     parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--compare", action="store_true", help="a paired comparison instead of one run")
     parser.add_argument("--plain-to", type=float, default=1e5, help="largest n that the plain bootstrap is run at")
     parser.add_argument("--only", choices=["agreement", "time"])
     parser.add_argument("--measure", type=int, help=argparse.SUPPRESS)
     args = parser.parse_args(arguments)
+    what = paired if args.compare else single
     if args.measure:
-        measure(args.measure, args.resamples)
+        measure(args.measure, args.resamples, what)
         return
     sizes = [int(float(s)) for s in args.sizes.split(",")]
     if args.only != "time":
         print(
             f"Bounds from cells against the plain bootstrap, BCa, {args.resamples:,} resamples, {args.seeds} seeds;"
         )
-        print("differences as parts of the interval's width.\n")
-        print(f"| units | intervals | median | largest | {GROUPED} | two seeds: median | largest | {GROUPED} |")
-        print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |", flush=True)
+        print("differences as parts of the interval's width" + ", and of p (largest).\n" * args.compare)
+        p = ["p"] * args.compare
+        header = ["units", "intervals", "median", "largest", GROUPED, *p, "two seeds: median", "largest", GROUPED, *p]
+        print("| " + " | ".join(header) + " |")
+        print("| " + " | ".join(["---:"] * len(header)) + " |", flush=True)
         for n in sizes:
             if n <= args.plain_to:
-                print(agreement(n, args.resamples, args.seeds), flush=True)
+                print(agreement(n, args.resamples, args.seeds, what), flush=True)
     if args.only != "agreement":
         print(f"\nAll metrics, BCa, {args.resamples:,} resamples, each size in a process of its own.\n")
-        print("| units | metrics | with interval | s | CPU s | frame, MB | before, MB | peak, MB |")
+        print("| units | metrics | with interval | s | CPU s | frames, MB | before, MB | peak, MB |")
         print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |", flush=True)
         for n in sizes:
             own = [sys.executable, __file__, "--measure", str(n), "--resamples", str(args.resamples)]
-            subprocess.run(own, check=True)
+            subprocess.run(own + ["--compare"] * args.compare, check=True)
 
 
 if __name__ == "__main__":

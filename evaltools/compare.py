@@ -351,36 +351,40 @@ def sign_flip(
 
     `counts` (units): how many units differ as this one does (None: one each). Exact, over all sign patterns,
     where those of the non-zero units are no more than `n_permutations`; otherwise (c + 1) /
-    (n_permutations + 1) over random patterns, shared by all columns; drawn in cells (`cells.flip_cells`) for
-    a column of more than LARGE non-zero units.
+    (n_permutations + 1) over random patterns: shared by all columns, or, for more than LARGE units, drawn in
+    cells for each column (`cells.flip_cells`).
     """
     counts = np.ones(len(differences)) if counts is None else counts
     size = (np.abs(differences) * counts[:, None]).sum(axis=0)
     differences = np.where(np.abs(differences) <= ROUNDING * size, 0.0, differences)
     reach = np.abs((differences * counts[:, None]).sum(axis=0)) - ROUNDING * size
-    non_zero = counts @ (differences != 0)
     p = np.ones(differences.shape[1])
     width = int(np.log2(max(n_permutations, 1)))
-    few, many = non_zero <= width, non_zero > LARGE
-    for m in np.flatnonzero(many):
-        there = differences[:, m] != 0
-        sums = flip_cells(differences[there, m], counts[there], n_permutations, np.random.default_rng(seed))
-        p[m] = (np.count_nonzero(np.abs(sums) >= reach[m]) + 1) / (n_permutations + 1)
-    if (counts > 1).any() and not many.all():
-        there = (differences[:, ~many] != 0).any(axis=1)
-        differences = np.repeat(differences[there], counts[there].astype(int), axis=0)
+    few = counts @ (differences != 0) <= width
     if few.any():
-        largest = -np.sort(-np.abs(differences[:, few]), axis=0)[:width]
+        there = (differences[:, few] != 0).any(axis=1)
+        units = np.repeat(np.abs(differences[there][:, few]), counts[there].astype(int), axis=0)
+        largest = -np.sort(-units, axis=0)[:width]
         patterns = 1.0 - 2.0 * (np.arange(2 ** len(largest))[:, None] >> np.arange(len(largest)) & 1)
         p[few] = np.mean(np.abs(patterns @ largest) >= reach[few], axis=0)
-    between = ~few & ~many
-    if between.any():
-        values, bar = np.ascontiguousarray(differences[:, between]), reach[between]
+    if not few.all():
+        values, bar = differences[:, ~few], reach[~few]
         count = np.zeros(values.shape[1])
-        for signs in _signs(len(values), n_permutations, np.random.default_rng(seed)):
-            count += np.count_nonzero(np.abs(signs @ values) >= bar, axis=0)
-        p[between] = (count + 1) / (n_permutations + 1)
+        for sums in _flipped(values, counts, n_permutations, seed):
+            count += np.count_nonzero(np.abs(sums) >= bar, axis=0)
+        p[~few] = (count + 1) / (n_permutations + 1)
     return p
+
+
+def _flipped(values: np.ndarray, counts: np.ndarray, n_permutations: int, seed: int) -> Iterator[np.ndarray]:
+    """Sums of `values` (units, metrics) under random signs: blocks (permutations, metrics)."""
+    if counts.sum() > LARGE:
+        there = [(v[v != 0], counts[v != 0]) for v in values.T]
+        yield np.column_stack([flip_cells(v, c, n_permutations, np.random.default_rng(seed)) for v, c in there])
+    else:
+        units = np.repeat(values, counts.astype(int), axis=0)
+        for signs in _signs(len(units), n_permutations, np.random.default_rng(seed)):
+            yield signs @ units
 
 
 def _signs(n: int, n_permutations: int, rng: np.random.Generator) -> Iterator[np.ndarray]:

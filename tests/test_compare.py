@@ -314,6 +314,16 @@ def test_one_seed_on_a_side_speaks_for_samples_only() -> None:
     assert rows(anonymous).loc["mean", "claim"] == CLAIM_SYSTEMS
 
 
+def test_labels_pair_where_they_are_equal_whatever_their_type() -> None:
+    a, b = ({s: f.assign(id=range(len(f))) for s, f in side.items()} for side in two())
+    expected = of(a, b).table
+    for kind in (object, float, "Int64"):
+        one = {s: f.astype({"id": kind}) for s, f in a.items()}
+        mixed = {s: f.astype({"id": kind if s == 42 else int}) for s, f in b.items()}
+        for side in (b, mixed):
+            pd.testing.assert_frame_equal(of(one, side).table, expected, check_exact=True)
+
+
 def test_nothing_in_common() -> None:
     a, b = two()
     c = of(a, {s: f.assign(id=f["id"] + "x") for s, f in b.items()})
