@@ -5,7 +5,8 @@
     python benchmarks/scale.py --only commands     start-up, one small run, reports
 
 The files are made under --folder from the rows of the reference scorecards (EVALTOOLS_REFERENCE) with new ids,
-or, where there is no reference, from the bundled examples padded to the same size. In each round the loop runs
+or, where there is no reference, from the bundled examples padded to the same size; syllables are exchanged, so that
+no text, term or reference comes back when the rows run out. In each round the loop runs
 before and after the command, so that whatever else the machine does falls on both; medians are printed. Memory
 is the peak of the largest process. Prints Markdown tables.
 """
@@ -13,7 +14,6 @@ is the peak of the largest process. Prints Markdown tables.
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import os
 import re
@@ -53,13 +53,22 @@ def rows() -> list[bytes]:
     return found
 
 
+def exchanged(text: str, by: int) -> str:
+    """The text with every Hangul syllable replaced by the one `by` places further on."""
+    first, count = ord("가"), 11172
+    return re.sub("[가-힣]", lambda c: chr(first + (ord(c[0]) - first + by) % count), text)
+
+
 def make(path: Path, n: int) -> None:
-    """A file of `n` scorecards with ids of their own."""
-    with path.open("wb") as f:
-        for i, row in zip(range(n), itertools.cycle(rows())):
-            uid = re.search(rb'"text_id": "([^"]+)"', row)
+    """A file of `n` scorecards with ids of their own, and each round of them with words of its own."""
+    originals = [row.decode() for row in rows()]
+    with path.open("w", encoding="utf-8") as f:
+        for i in range(n):
+            turn, place = divmod(i, len(originals))
+            uid = re.search(r'"text_id": "([^"]+)"', originals[place])
             assert uid is not None
-            f.write(row.replace(uid[1], uid[1] + b"-%06d" % i) + b"\n")
+            row = originals[place].replace(uid[1], f"{uid[1]}-{i:06}")
+            f.write(exchanged(row, 37 * turn) + "\n")
 
 
 @dataclass(frozen=True)
