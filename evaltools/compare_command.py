@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from glob import escape
 from pathlib import Path
 from typing import Any
@@ -39,28 +40,26 @@ def find_runs(text: str) -> list[Path]:
     Runs joined by commas; a run folder or file; a results folder; or the common prefix of folders named
     <run_id>__seed<N>_<mode>. UsageError where nothing is found.
     """
-    found: list[Path] = []
-    for part in filter(None, (p.strip() for p in text.split(","))):
-        prefix = Path(part)
-        if part.startswith("example:") and not part.endswith("_proposed"):
-            from .examples import ROOT
-
-            prefix = ROOT / part.removeprefix("example:")
-        if not prefix.exists():
-            seeds = [p for p in prefix.parent.glob(f"{escape(prefix.name)}__seed*") if p.is_dir()]
-            if not seeds:
-                try:
-                    seeds = [resolve(part)] if part.startswith("example:") else []
-                except UsageError:
-                    seeds = []
-            if not seeds:
-                raise UsageError(f"{part}: no such run, and no folders {prefix.name}__seed<N>_<mode> beside it")
-            found += seeds
-        else:
-            found.append(prefix)
+    found = [run for part in filter(None, (p.strip() for p in text.split(","))) for run in _runs_at(part)]
     if not found:
         raise UsageError("no run given")
     return sorted(found, key=lambda p: natural(str(p)))
+
+
+def _runs_at(part: str) -> list[Path]:
+    prefix, example = Path(part), part.startswith("example:")
+    if example and not part.endswith("_proposed"):
+        from .examples import ROOT
+
+        prefix = ROOT / part.removeprefix("example:")
+    if prefix.exists():
+        return [prefix]
+    if seeds := [p for p in prefix.parent.glob(f"{escape(prefix.name)}__seed*") if p.is_dir()]:
+        return seeds
+    if example:
+        with suppress(UsageError):
+            return [resolve(part)]
+    raise UsageError(f"{part}: no such run, and no folders {prefix.name}__seed<N>_<mode> beside it")
 
 
 def read_condition(

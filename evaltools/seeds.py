@@ -34,7 +34,6 @@ from .metric import Compiled, Difference, Metric, MetricTable, compile_table
 
 CLAIM_ONE = "new samples, this system"
 CLAIM_BOTH = "new seeds and new samples"
-CLAIM_SEEDS = "these samples, new seeds"
 
 TWO_SEEDS = "Two seeds only: intervals that speak for new seeds are very wide."
 
