@@ -111,15 +111,16 @@ def read_rows(
     start: int = 0,
     stop: int | None = None,
     progress: Progress | None = None,
-) -> Iterator[tuple[int, R]]:
-    """(line number, row) of the rows that have an id; the others are errors."""
+) -> Iterator[tuple[int, str, R]]:
+    """(line number, text_id, row) of the rows that have an id; the others are errors."""
     # scorecards are large and only read; outputs are wrapped into new models
     decode = decoder(model) if model is Scorecard else None
     for number, row in read_jsonl(path, model, problems, start=start, stop=stop, progress=progress, decode=decode):
-        if not text_id(row):
+        uid = text_id(row)
+        if not uid:
             problems.error("missing-id", "expected a text_id", file=str(path), line=number, field="meta.text_id")
             continue
-        yield number, row
+        yield number, uid, row
 
 
 def check_tuples(rows: Iterable[TupleRow], text: str | None, problems: Problems, **where: Any) -> None:

@@ -17,7 +17,10 @@ class Row(BaseModel):
 
 def first_id(*values: str | int | None) -> str:
     """The first of several ids that is there, as text; "" where none is."""
-    return next((str(v) for v in values if v is not None and v != ""), "")
+    for value in values:
+        if value is not None and value != "":
+            return str(value)
+    return ""
 
 
 class Span(Row):
@@ -76,7 +79,6 @@ class Meta(Row):
     uid: str | int | None = None
     input_text: str | None = None
     run_id: str | None = None
-    protocol_mode: str | None = None
     profile: str | None = None
     split: str | None = None
     latency_ms: Annotated[float, Field(gt=-1e15, lt=1e15)] | None = None
@@ -92,7 +94,6 @@ class ReviewAction(Row):
 class AnalysisFlags(Row):
     review_actions: list[ReviewAction] | None = None
     arb_actions: list[ReviewAction] | None = None
-    conflict_flags: list[Any] | None = None
 
 
 class FinalResult(Row):
@@ -114,7 +115,6 @@ class Flags(Row):
 
 class Risk(Row):
     risk_id: str | None = None
-    severity: str | None = None
 
 
 class ValidatorStage(Row):

@@ -20,7 +20,7 @@ from .read import check_tuples, duplicate_id, read_gold, read_override, read_row
 from .sample import Sample, make_sample
 from .schema import Output, Scorecard, TupleRow
 from .scorecard import wrap
-from .sources import final_rows, gold_rows, text_id
+from .sources import final_rows, gold_rows
 from .units import units_frame
 
 SHARD_BYTES = 32 << 20
@@ -61,8 +61,8 @@ def _samples(shard: _Shard, problems: Problems, progress: Progress) -> Iterator[
     options = shard.options
     model: type[Output] | type[Scorecard] = Output if shard.role == "outputs" else Scorecard
     row: Any
-    for line, row in read_rows(shard.path, model, problems, start=shard.start, stop=shard.stop, progress=progress):
-        uid = text_id(row)
+    rows = read_rows(shard.path, model, problems, start=shard.start, stop=shard.stop, progress=progress)
+    for line, uid, row in rows:
         gold = by_id.get(uid)
         if gold is None:
             gold = gold_rows(row)

@@ -19,7 +19,7 @@ from ..jsonl import BOM, dumps, require_file, sha256, write_jsonl
 from .matching import Bools, Ints, Numbers, Tuples, match_terms
 from .read import duplicate_id, read_gold, read_rows, unknown_gold
 from .schema import Aspect, Ate, AteDebug, Inputs, Output, Runtime, Scorecard, TupleRow, ValidatorStage
-from .sources import final_rows, gold_rows, labels, stage1_rows, text_id
+from .sources import final_rows, gold_rows, labels, stage1_rows
 from .tuples import MatchPolicy, eval_tuples
 
 STOP_TERMS = ("ㅋㅋ", "ㅎㅎ", "ㅠㅠ", "아", "야", "언제", "하지만", "그러나")
@@ -234,14 +234,14 @@ def scorecards(outputs: Path, gold: Path | None, problems: Problems) -> Iterator
     seen: dict[str, int] = {}
     with outputs.open("rb") as f:
         lines = enumerate(f, 1)
-        for number, output in read_rows(outputs, Output, problems):
+        for number, uid, _ in read_rows(outputs, Output, problems):
             line = next(text for n, text in lines if n == number)
-            where = {"file": str(outputs), "line": number, "id": text_id(output)}
-            if text_id(output) in seen:
-                duplicate_id(problems, first=seen[text_id(output)], **where)
+            where = {"file": str(outputs), "line": number, "id": uid}
+            if uid in seen:
+                duplicate_id(problems, first=seen[uid], **where)
                 continue
-            seen[text_id(output)] = number
-            found = by_id.get(text_id(output))
+            seen[uid] = number
+            found = by_id.get(uid)
             own = None if found is None else [t.model_dump(exclude_unset=True) for t in found]
             try:
                 card = make_scorecard(json.loads(line.removeprefix(BOM)), own, provenance=provenance)

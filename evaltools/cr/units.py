@@ -12,13 +12,12 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from ..jsonl import dumps
 from .matching import Bools, Counts, Floats, Ints, Numbers, Tuples, conflicts, match, representatives
 from .options import CrOptions
-from .sample import Sample
+from .sample import Action, Sample
 from .scorecard import DROP_REASONS, stage_delta
 from .sources import FINAL_SOURCES
-from .tuples import KEYS, EvalTuple, Key
+from .tuples import KEYS, Key
 
 T = TypeVar("T")
 
@@ -53,8 +52,8 @@ def units_frame(samples: Sequence[Sample], options: CrOptions) -> pd.DataFrame:
         {
             "line": np.array(of["line"]),
             **{c: _texts(of[c]) for c in ("text_id", "run_id", "split", "text", "label_stage1", "label_final")},
-            **{c: _texts(_cells(of[c], _tuple_text)) for c in ("gold", "stage1", "final")},
-            **{c: _texts(_cells(of[c], dumps)) for c in ("reviews", "arbiter")},
+            **{c: _texts(_cells(of[c], _list_text)) for c in ("gold", "stage1", "final")},
+            **{c: _texts(_cells(of[c], _action_text)) for c in ("reviews", "arbiter")},
             "n": np.ones(len(samples), dtype=bool),
             "has_gold": has_gold,
             "n_gold_tuples": gold.per_sample(),
@@ -109,8 +108,17 @@ def _cells(values: Iterable[Iterable[T]], text: Callable[[T], str]) -> Iterator[
         yield f"[{', '.join([known.get(i) or known.setdefault(i, text(i)) for i in items])}]"
 
 
-def _tuple_text(t: EvalTuple) -> str:
-    return f"[{', '.join(map(encode_basestring, t))}]"
+def _quoted(text: str | None) -> str:
+    return "null" if text is None else encode_basestring(text)
+
+
+def _list_text(texts: Iterable[str | None]) -> str:
+    return f"[{', '.join(map(_quoted, texts))}]"
+
+
+def _action_text(action: Action) -> str:
+    actor, kind, targets, reason = action
+    return f"[{_quoted(actor)}, {_quoted(kind)}, {_list_text(targets)}, {_quoted(reason)}]"
 
 
 def _any(tuples: Tuples) -> Bools:

@@ -196,10 +196,10 @@ def test_most_lines_take_the_fast_path_and_nothing_depends_on_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write(tmp_path / "r" / "scorecards.jsonl", [card(f"s{i}") for i in range(12)])
-    assert all(not isinstance(row, Scorecard) for _, row in read_rows(path, Scorecard, Problems()))
+    assert all(not isinstance(row, Scorecard) for *_, row in read_rows(path, Scorecard, Problems()))
     fast = evaluate("cr", path, resampling=QUICK)
     monkeypatch.setattr(read, "decoder", lambda model: lambda line: None)
-    assert all(isinstance(row, Scorecard) for _, row in read_rows(path, Scorecard, Problems()))
+    assert all(isinstance(row, Scorecard) for *_, row in read_rows(path, Scorecard, Problems()))
     slow = evaluate("cr", path, resampling=QUICK)
     pd.testing.assert_frame_equal(fast.units, slow.units)
     pd.testing.assert_frame_equal(fast.estimates, slow.estimates)
