@@ -30,7 +30,6 @@ class Span(Row):
 
 class Term(Row):
     term: str | None = None
-    span: Span | None = None
 
 
 class TupleRow(Row):
