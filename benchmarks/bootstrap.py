@@ -1,11 +1,12 @@
 """BCa intervals of many metrics: this package against scipy, arch and a plain NumPy loop, on the same data.
 
-    python benchmarks/bootstrap.py --metrics 100 --units 600 --resamples 10000
+    python benchmarks/bootstrap.py                      all metrics of Conflict Review, 600 units
+    python benchmarks/bootstrap.py --ratios 100         ratios 2 tp / (2 tp + fp), each of columns of its own
 
-Every metric is a ratio of sums 2 tp / (2 tp + fp) over the units. Each contender computes the BCa
-interval of every metric; times are wall seconds of the fastest of `--repeat` passes (contenders other
-than this package: one pass, of `--sample` metrics, scaled to all). Differences are the largest over bounds.
-All run with one BLAS thread. Prints a Markdown table.
+Each contender computes the BCa interval of every metric that has one, this package the whole table.
+There are `--rounds` rounds: the other contenders some metrics a round, scaled to all, between two passes of this
+package, so that whatever else the machine does falls on both. Medians are printed, with the smallest and largest;
+differences are the largest over all bounds. All run with one BLAS thread. Prints a Markdown table.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
+from typing import TypeVar
 
 # one BLAS thread for every contender: threads that wait for a busy core cost ten times what they save
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -23,57 +26,59 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 import pandas as pd
 from arch.bootstrap import IIDBootstrap
+from intervals import TABLE, units
 from scipy import stats
 
 from evaltools.bootstrap import Resampling, estimate
-from evaltools.metric import Metric
+from evaltools.metric import Metric, MetricTable, column_values, compile_table
 
 Bounds = tuple[float, float]
+Sums = Sequence[np.ndarray]
 
 
-def data(metrics: int, units: int) -> tuple[np.ndarray, np.ndarray]:
-    """tp and fp, each (units, metrics)."""
+def own_columns(ratios: int, n: int) -> tuple[pd.DataFrame, MetricTable]:
+    """Random units, and a table of ratios 2 tp / (2 tp + fp)."""
     rng = np.random.default_rng(0)
-    gold = rng.integers(1, 5, (units, metrics))
-    return rng.binomial(gold, rng.uniform(0.3, 0.9, metrics)).astype(float), rng.poisson(0.7, gold.shape).astype(
-        float
-    )
+    gold = rng.integers(1, 5, (n, ratios))
+    tp, fp = rng.binomial(gold, rng.uniform(0.3, 0.9, ratios)), rng.poisson(0.7, gold.shape)
+    columns = {f"tp{j}": tp[:, j] for j in range(ratios)} | {f"fp{j}": fp[:, j] for j in range(ratios)}
+    table = [Metric(f"m{j}", f"2*tp{j}", f"2*tp{j} + fp{j}", "", "higher", "", "") for j in range(ratios)]
+    return pd.DataFrame({"text_id": np.arange(n), **columns}), table
 
 
-def package(tp: np.ndarray, fp: np.ndarray, resamples: int) -> list[Bounds]:
-    m = tp.shape[1]
-    table = [Metric(f"m{j}", f"2*tp{j}", f"2*tp{j} + fp{j}", "", "higher", "", "") for j in range(m)]
-    columns = {f"tp{j}": tp[:, j] for j in range(m)} | {f"fp{j}": fp[:, j] for j in range(m)}
-    frame = pd.DataFrame({"unit": np.arange(len(tp)), **columns})
-    found = estimate(frame, table, "unit", Resampling(n_resamples=resamples))
-    return list(zip(found["ci_low"], found["ci_high"]))
+def statistic(*sums: np.ndarray, axis: int = -1) -> np.ndarray:
+    """A ratio of sums, or the first of two less the second."""
+    ratios = [num.sum(axis) / den.sum(axis) for num, den in zip(sums[::2], sums[1::2])]
+    return ratios[0] - ratios[1] if len(ratios) == 2 else ratios[0]
 
 
-def ratio(tp: np.ndarray, fp: np.ndarray, axis: int = -1) -> np.ndarray:
-    return 2 * tp.sum(axis) / (2 * tp.sum(axis) + fp.sum(axis))
-
-
-def with_scipy(tp: np.ndarray, fp: np.ndarray, resamples: int, batch: int | None = None) -> Bounds:
-    rng = np.random.default_rng(0)
+def with_scipy(sums: Sums, resamples: int, batch: int | None = None) -> Bounds:
     ci = stats.bootstrap(
-        (tp, fp), ratio, paired=True, vectorized=True, n_resamples=resamples, method="BCa", batch=batch, rng=rng
+        sums,
+        statistic,
+        paired=True,
+        vectorized=True,
+        n_resamples=resamples,
+        method="BCa",
+        batch=batch,
+        rng=np.random.default_rng(0),
     ).confidence_interval
     return ci.low, ci.high
 
 
-def with_arch(tp: np.ndarray, fp: np.ndarray, resamples: int) -> Bounds:
-    low, high = IIDBootstrap(tp, fp, seed=0).conf_int(ratio, reps=resamples, method="bca").ravel()
+def with_arch(sums: Sums, resamples: int) -> Bounds:
+    low, high = IIDBootstrap(*sums, seed=0).conf_int(statistic, reps=resamples, method="bca").ravel()
     return low, high
 
 
-def with_numpy(tp: np.ndarray, fp: np.ndarray, resamples: int) -> Bounds:
+def with_numpy(sums: Sums, resamples: int) -> Bounds:
     rng = np.random.default_rng(0)
-    n, value = len(tp), ratio(tp, fp)
+    n, value = len(sums[0]), statistic(*sums)
     replicates = np.empty(resamples)
     for b in range(resamples):
         at = rng.integers(0, n, n)
-        replicates[b] = ratio(tp[at], fp[at])
-    others = np.array([ratio(np.delete(tp, i), np.delete(fp, i)) for i in range(n)])
+        replicates[b] = statistic(*(x[at] for x in sums))
+    others = np.array([statistic(*(np.delete(x, i) for x in sums)) for i in range(n)])
     d = others.mean() - others
     a = (d**3).sum() / (6 * (d**2).sum() ** 1.5)
     z0 = stats.norm.ppf((np.mean(replicates < value) + np.mean(replicates <= value)) / 2)
@@ -82,7 +87,10 @@ def with_numpy(tp: np.ndarray, fp: np.ndarray, resamples: int) -> Bounds:
     return low, high
 
 
-def timed(call: Callable[[], list[Bounds]]) -> tuple[float, list[Bounds]]:
+T = TypeVar("T")
+
+
+def timed(call: Callable[[], T]) -> tuple[float, T]:
     start = time.perf_counter()
     found = call()
     return time.perf_counter() - start, found
@@ -90,37 +98,57 @@ def timed(call: Callable[[], list[Bounds]]) -> tuple[float, list[Bounds]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--metrics", type=int, default=100)
+    parser.add_argument("--ratios", type=int, help="so many ratios instead of the metrics of Conflict Review")
     parser.add_argument("--units", type=int, default=600)
     parser.add_argument("--resamples", type=int, default=10_000)
-    parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--sample", type=int, default=100, help="metrics that the slower contenders compute")
+    parser.add_argument("--rounds", type=int, default=5)
     args = parser.parse_args()
-    tp, fp = data(args.metrics, args.units)
-    seconds, ours = min(
-        (timed(lambda: package(tp, fp, args.resamples)) for _ in range(args.repeat)), key=lambda r: r[0]
-    )
-    single = min(timed(lambda: package(tp[:, :1], fp[:, :1], args.resamples))[0] for _ in range(args.repeat))
-    rows = [("this package, all at once", single, seconds, 0.0)]
-    contenders: list[tuple[str, Callable[[np.ndarray, np.ndarray], Bounds]]] = [
-        (f"scipy {version('scipy')}, one call a metric", lambda a, b: with_scipy(a, b, args.resamples)),
-        (f"scipy {version('scipy')}, batch=256", lambda a, b: with_scipy(a, b, args.resamples, 256)),
-        (f"arch {version('arch')}", lambda a, b: with_arch(a, b, args.resamples)),
-        ("NumPy loop", lambda a, b: with_numpy(a, b, args.resamples)),
+    frame, table = own_columns(args.ratios, args.units) if args.ratios else (units(args.units), TABLE)
+    resampling = Resampling(n_resamples=args.resamples)
+    compiled = compile_table(table)
+    values = column_values(frame, compiled.columns)
+
+    def package() -> pd.DataFrame:
+        return estimate(frame, table, "text_id", resampling).set_index("name")
+
+    known = package()
+    with_interval = known.index[known["ci_method"] == "bca"].to_numpy()
+    num, den = values @ compiled.numerator, values @ compiled.denominator
+    sums = {
+        name: [x for r in (first, second) if r >= 0 for x in (num[:, r], den[:, r])]
+        for name, first, second in zip(compiled.names, compiled.first, compiled.second)
+    }
+    contenders: list[tuple[str, Callable[[Sums], Bounds]]] = [
+        (f"scipy {version('scipy')}, one call a metric", lambda x: with_scipy(x, args.resamples)),
+        (f"scipy {version('scipy')}, batch=256", lambda x: with_scipy(x, args.resamples, 256)),
+        (f"arch {version('arch')}", lambda x: with_arch(x, args.resamples)),
+        ("NumPy loop", lambda x: with_numpy(x, args.resamples)),
     ]
-    count = min(args.sample, args.metrics)
+    ours: list[float] = []
+    rows = []
     for name, one in contenders:
-        took, found = timed(lambda one=one: [one(tp[:, j], fp[:, j]) for j in range(count)])  # type: ignore[misc]
-        apart = float(np.abs(np.array(found) - np.array(ours[:count])).max())
-        rows.append((name, took / count, took / count * args.metrics, apart))
+        took, ratios, apart = [], [], 0.0
+        for part in np.array_split(with_interval, args.rounds):
+            before, bounds = timed(package)
+            seconds, found = timed(lambda one=one, part=part: [one(sums[m]) for m in part])  # type: ignore[misc]
+            after, _ = timed(package)
+            ours += [before, after]
+            took.append(seconds / len(part) * len(with_interval))
+            ratios.append(2 * took[-1] / (before + after))
+            expected = bounds.loc[part, ["ci_low", "ci_high"]].to_numpy(dtype=float)
+            apart = max(apart, float(np.abs(np.array(found) - expected).max()))
+        rows.append((name, len(with_interval), took, ratios, apart))
+    rows.insert(0, ("this package", len(table), ours, [1.0], 0.0))
     print(
-        f"{args.metrics} metrics, {args.units} units, {args.resamples} resamples, BCa; Python "
-        f"{platform.python_version()}, numpy {version('numpy')}.\n"
+        f"{args.units} units, {args.resamples} resamples, BCa; Python {platform.python_version()}, "
+        f"numpy {version('numpy')}.\n"
     )
-    print("| contender | one metric, s | all metrics, s | times as long | largest difference of a bound |")
+    print("| contender | metrics | s (range) | times as long (range) | largest difference of a bound |")
     print("| --- | ---: | ---: | ---: | ---: |")
-    for name, each, total, apart in rows:
-        print(f"| {name} | {each:.4f} | {total:.3f} | {total / seconds:.1f} | {apart:.1e} |")
+    for name, count, took, ratios, apart in rows:
+        seconds = f"{statistics.median(took):.2f} ({min(took):.2f} to {max(took):.2f})"
+        times = f"{statistics.median(ratios):.0f} ({min(ratios):.0f} to {max(ratios):.0f})"
+        print(f"| {name} | {count} | {seconds} | {times} | {apart:.1e} |")
 
 
 if __name__ == "__main__":

@@ -164,7 +164,8 @@ class _Sample:
 
     @cached_property
     def replicates(self) -> np.ndarray:
-        return self.compiled.values(self._draw())
+        # each metric is read by itself: its values lie side by side
+        return np.asfortranarray(self.compiled.values(self._draw()))
 
 
 def _large(columns: UnitColumns, compiled: Compiled, resampling: Resampling) -> Iterator[dict[str, Any]]:

@@ -125,7 +125,8 @@ class Compiled:
         num, den = sums @ self.numerator, sums @ self.denominator
         out = np.broadcast_to(self.empty, num.shape).copy()
         np.divide(num, den, out=out, where=den != 0)
-        return np.where(self.is_count, num, out)
+        np.copyto(out, num, where=self.is_count)
+        return out
 
 
 def compile_table(table: MetricTable) -> Compiled:
