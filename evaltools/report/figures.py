@@ -228,8 +228,13 @@ def _key(marker: str, colour: str, label: str, *, hollow: bool = False) -> Line2
 
 
 def _legend(chart: Chart, handles: Sequence[Any]) -> None:
-    if handles:
-        chart.legend(handles=list(handles), loc="outside lower left", ncols=min(4, len(handles)))
+    """The entries below the axes, in as many columns, up to four, as the chart is wide enough for."""
+    renderer = FigureCanvasAgg(chart).get_renderer()
+    for columns in range(min(4, len(handles)), 0, -1):
+        legend = chart.legend(handles=list(handles), loc="outside lower left", ncols=columns)
+        if columns == 1 or legend.get_window_extent(renderer).width <= chart.bbox.width:
+            break
+        legend.remove()
 
 
 def _n(frame: pd.DataFrame) -> str:

@@ -164,3 +164,11 @@ def test_metrics_of_one_category_are_told_apart() -> None:
 def test_equal_values_are_not_magnified() -> None:
     frame = estimates(4).assign(value=0.0, ci_low=np.nan, ci_high=np.nan)
     assert figures.forest(frame, title="t").axes[0].get_xlim() == (-0.05, 1.05)
+
+
+def test_a_legend_is_no_wider_than_its_figure() -> None:
+    titles = [f"F1 after review, (ref, polar {i})" for i in range(5)]
+    chart = figures.breakdown(
+        pd.concat([estimates(3).assign(category="긍정", title=t) for t in titles]), title="t", xlabel="x"
+    )
+    assert chart.legends[0].get_window_extent().width <= chart.bbox.width
