@@ -442,7 +442,7 @@ def confusion(frame: pd.DataFrame, *, title: str, xlabel: str = "predicted", yla
     totals = counts.sum(axis=1, keepdims=True)
     share = np.divide(100 * counts, totals, out=np.zeros_like(counts), where=totals > 0)
     text = np.array([[f"{int(c):,}\n{s:.0f}%" for c, s in zip(*pair)] for pair in zip(counts, share)])
-    chart, (ax,) = _chart(title, 1.7 * len(frame), width=min(14.0, max(5.0, 2.6 + 1.1 * frame.shape[1])))
+    chart, (ax,) = _chart(title, 1.7 * len(frame), width=min(14.0, max(5.0, 2.6 + 1.25 * frame.shape[1])))
     sns.heatmap(
         share,
         annot=text,
@@ -454,7 +454,7 @@ def confusion(frame: pd.DataFrame, *, title: str, xlabel: str = "predicted", yla
         ax=ax,
         annot_kws={"fontsize": 9},
         cbar_kws={"label": "% of the row"},
-        xticklabels=[shown(c, 14) for c in frame.columns],
+        xticklabels=[shown(c, 17) for c in frame.columns],
         yticklabels=[f"{shown(i, 20)}\nn={int(t):,}" for i, t in zip(frame.index, totals[:, 0])],
     )
     ax.tick_params(axis="y", rotation=0, length=0)
@@ -491,6 +491,8 @@ def paired_change(
     chart.get_layout_engine().set(wspace=0.06)
     places = pairs.round(6).assign(kind=kind).value_counts(sort=False).rename("n").reset_index()
     low, high = float(pairs.min().min()), float(pairs.max().max())
+    if high - low < 1e-9:
+        low, high = min(0.0, low), max(1.0, high)
     pad = 0.06 * ((high - low) or 1.0)
     ax.plot([low - pad, high + pad], [low - pad, high + pad], color=MUTED, linewidth=1, zorder=1)
     keys = []
@@ -530,7 +532,7 @@ def seed_dots(
     """The value of every seed as a dot, by metric and condition, over the interval of their aggregate.
 
     `frame` columns: `label`, seed, value and optionally condition; `estimates`: `label`, value, ci_low, ci_high
-    and optionally condition (the aggregate, drawn as a bar with a diamond). `claim` names what the interval says.
+    and optionally condition (the aggregate, drawn as a line in a band). `claim` names what the interval says.
     """
     if frame.empty or frame["value"].isna().all():
         return _nothing(title)

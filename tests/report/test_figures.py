@@ -172,3 +172,10 @@ def test_a_legend_is_no_wider_than_its_figure() -> None:
         pd.concat([estimates(3).assign(category="긍정", title=t) for t in titles]), title="t", xlabel="x"
     )
     assert chart.legends[0].get_window_extent().width <= chart.bbox.width
+
+
+def test_pairs_that_are_all_equal_are_not_magnified() -> None:
+    chart = figures.paired_change(pd.DataFrame({"before": [0.0] * 5, "after": [0.0] * 5}), title="t")
+    low, high = chart.axes[0].get_xlim()
+    assert low < 0
+    assert high > 1
