@@ -6,7 +6,7 @@ files --locate--> source --score--> units --estimate--> Result --save--> files u
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,14 @@ from . import __version__
 from .bootstrap import Resampling, estimate
 from .errors import OnError, Problems, UsageError
 from .jsonl import describe
-from .manifest import describing_inputs, git_commit, policy_hash, versions
+from .manifest import describe_inputs, git_commit, policy_hash, versions
 from .names import safe_name
 from .results import load_if_current, save
 from .suite import SCHEMA_VERSION, Result, Suite, get_suite
-from .workers import Workers
+from .workers import Workers, beside
+
+BESIDE_BYTES = 64 << 20
+"""Input files of fewer bytes than these together are hashed at once."""
 
 
 def make_options(suite: Suite, given: Mapping[str, Any]) -> Any:
@@ -72,7 +75,7 @@ def evaluate(
     safe_name(source.name)
     policy = make_policy(suite, opts)
     workers = workers or Workers()
-    inputs = describing_inputs(source.files, workers.jobs)
+    inputs = _describing(source.files, workers)
     folder = Path(out) / "results" / source.name if out is not None else None
     if folder is not None and not fresh:
         found = load_if_current(folder, suite, opts, policy, inputs, resampling, on_error)
@@ -99,6 +102,14 @@ def evaluate(
     if folder is not None:
         save(result, folder)
     return result
+
+
+def _describing(files: Mapping[str, Path], workers: Workers) -> Callable[[], list[dict[str, Any]]]:
+    """`describe_inputs`, beside other work where the files are large and there may be several processes."""
+    if workers.jobs > 1 and sum(path.stat().st_size for path in files.values()) >= BESIDE_BYTES:
+        return beside(describe_inputs, files)
+    found = describe_inputs(files)
+    return lambda: found
 
 
 def resolve(run: str | Path) -> Path:

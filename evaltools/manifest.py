@@ -6,20 +6,13 @@ import hashlib
 import os
 import platform
 import subprocess
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from functools import cache
+from collections.abc import Mapping
 from importlib.metadata import version
-from multiprocessing import Pipe, Process
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from . import __version__
 from .jsonl import dumps, sha256
-
-BESIDE_BYTES = 64 << 20
-"""Input files of fewer bytes than these together are hashed at once, not beside other work."""
 
 LIBRARIES = ("numpy", "scipy", "pandas", "pydantic", "pyarrow")
 
@@ -41,30 +34,6 @@ def describe_inputs(files: Mapping[str, Path], rows: Mapping[str, int] | None = 
         }
         for role, path in files.items()
     ]
-
-
-def describing_inputs(files: Mapping[str, Path], jobs: int) -> Callable[[], list[dict[str, Any]]]:
-    """Begin `describe_inputs`, in a process of its own if there may be several; what is returned gives the result."""
-    if jobs == 1 or sum(path.stat().st_size for path in files.values()) < BESIDE_BYTES:
-        found = describe_inputs(files)
-        return lambda: found
-    receiver, sender = Pipe(duplex=False)
-    Process(target=_describe_to, args=(sender, files), daemon=True).start()
-    sender.close()
-
-    @cache
-    def result() -> list[dict[str, Any]]:
-        try:
-            return receiver.recv()
-        except EOFError:  # the process was killed, or a file cannot be read any more: the reason shows here
-            return describe_inputs(files)
-
-    return result
-
-
-def _describe_to(sender: Connection, files: Mapping[str, Path]) -> None:
-    with sender, suppress(OSError):
-        sender.send(describe_inputs(files))
 
 
 def versions() -> dict[str, str]:

@@ -10,9 +10,11 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import chdir, closing, contextmanager
+from contextlib import chdir, closing, contextmanager, suppress
 from dataclasses import dataclass
-from multiprocessing import active_children, parent_process
+from functools import cache
+from multiprocessing import Pipe, Process, active_children, parent_process
+from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Lock, Thread
 from typing import Any, TypeVar
@@ -135,6 +137,31 @@ def _begin() -> None:
     signal.signal(signal.SIGINT, lambda *_: None)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     Thread(target=_end_with_parent, daemon=True).start()
+
+
+def beside(call: Callable[..., R], *arguments: Any) -> Callable[[], R]:
+    """Begin call(*arguments) in a process of its own; what is returned waits for its result.
+
+    Where that process ends without one, the call is made here: it succeeds, or the reason shows.
+    """
+    receiver, sender = Pipe(duplex=False)
+    Process(target=_send_result, args=(sender, call, arguments), daemon=True).start()
+    sender.close()
+
+    @cache
+    def result() -> R:
+        try:
+            return receiver.recv()
+        except EOFError:
+            return call(*arguments)
+
+    return result
+
+
+def _send_result(sender: Connection, call: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    _begin()
+    with sender, suppress(OSError):
+        sender.send(call(*arguments))
 
 
 def _end_with_parent() -> None:

@@ -346,6 +346,6 @@ def test_interrupted_is_one_line(here: Path, monkeypatch: pytest.MonkeyPatch) ->
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("evaltools.evaluation.describing_inputs", interrupt)
+    monkeypatch.setattr("evaltools.evaluation.describe_inputs", interrupt)
     done = call("score", "cr", f"example:cr/{RUN}", status=130)
     assert done.output == "interrupted: what is finished is kept, the same command goes on from there\n"

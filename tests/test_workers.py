@@ -17,7 +17,7 @@ import pytest
 from evaltools import workers
 from evaltools.errors import InputError, Problem, UsageError, WorkFailed
 from evaltools.evaluation import evaluate
-from evaltools.workers import Workers, cluster_size
+from evaltools.workers import Workers, beside, cluster_size
 
 DIE = 3
 
@@ -41,6 +41,33 @@ def sleep(folder: Path, x: int) -> int:
     finally:
         (folder / f"{x}.cleaned").touch()
     return x
+
+
+def interrupted(parent: int) -> str:
+    if os.getpid() == parent:
+        return "made again"
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(0.1)
+    return "beside"
+
+
+def killed(parent: int) -> str:
+    if os.getpid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return "made again"
+
+
+def test_a_call_beside_is_not_the_one_to_notice_an_interrupt() -> None:
+    assert beside(interrupted, os.getpid())() == "beside"
+
+
+def test_a_call_beside_whose_process_is_killed_is_made_here() -> None:
+    assert beside(killed, os.getpid())() == "made again"
+
+
+def test_a_call_beside_raises_its_reason(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="nothing"):
+        beside(Path.read_bytes, tmp_path / "nothing")()
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 5])

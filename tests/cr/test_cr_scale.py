@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaltools import evaluate
+from evaltools import evaluate, evaluation
 from evaltools.bootstrap import Resampling
 from evaltools.cr import read
 from evaltools.cr import score as scoring
@@ -50,6 +50,7 @@ def test_jobs_and_the_size_of_shards_do_not_show(tmp_path: Path, monkeypatch: py
     path = write(tmp_path / "r" / "scorecards.jsonl", cards)
     path.write_bytes(path.read_bytes() + b"[]\n\n" + json.dumps(card("s3")).encode() + b"\n")
     monkeypatch.setattr(scoring, "SHARD_BYTES", 20_000)
+    monkeypatch.setattr(evaluation, "BESIDE_BYTES", 0)
     assert len(shards(path, -(-path.stat().st_size // scoring.SHARD_BYTES))) > 2
     found = []
     for jobs in (1, 2):
@@ -58,6 +59,7 @@ def test_jobs_and_the_size_of_shards_do_not_show(tmp_path: Path, monkeypatch: py
         found.append((result, (out / "results" / "r" / "units.parquet").read_bytes()))
     (one, one_file), (two, two_file) = found
     assert one_file == two_file
+    assert one.manifest["inputs"] == two.manifest["inputs"]
     assert one.manifest["problems"] == two.manifest["problems"]
     assert {p["code"]: p["count"] for p in one.manifest["problems"]} == {"duplicate-id": 1, "not-an-object": 1}
     assert f"{path}:61" in one.manifest["problems"][1]["examples"][0]
