@@ -50,24 +50,23 @@ class Tuples:
         return np.bincount(self.sample, minlength=self.n)
 
 
-class Numbers:
-    """Gives out the numbers of texts: tuples are comparable where the same Numbers made them."""
-
-    def __init__(self, policy: MatchPolicy) -> None:
-        self.policy = policy
-        self._texts = {"": 0}
-        self._forms: dict[EvalTuple, tuple[int, ...]] = {}
-
-    def tuples(self, samples: Sequence[Sequence[EvalTuple]]) -> Tuples:
-        """The tuples of each of some samples, in their order."""
-        rows = [self._forms.get(t) or self._add(t) for t in chain.from_iterable(samples)]
-        columns = np.array(rows, dtype=np.int64).reshape(-1, 5).T
-        return Tuples(len(samples), np.repeat(np.arange(len(samples)), [len(s) for s in samples]), *columns)
-
-    def _add(self, t: EvalTuple) -> tuple[int, ...]:
-        texts = (t.ref, t.ref.partition("#")[2], t.term, term_key(t.term, self.policy))
-        numbers = (self._texts.setdefault(text, len(self._texts)) for text in texts)
-        return self._forms.setdefault(t, (*numbers, _POLARITY[t.polarity]))
+def tabulate(policy: MatchPolicy, *stages: Sequence[Sequence[EvalTuple]]) -> list[Tuples]:
+    """For each stage the tuples of each of its samples, in their order; what comes of one call can be compared."""
+    forms: dict[EvalTuple, int] = {}
+    numbered = [
+        np.array([forms.setdefault(t, len(forms)) for t in chain.from_iterable(samples)], dtype=np.int64)
+        for samples in stages
+    ]
+    texts = {"": 0}
+    rows = []
+    for t in forms:
+        own = (t.ref, t.ref.partition("#")[2], t.term, term_key(t.term, policy))
+        rows.append((*[texts.setdefault(text, len(texts)) for text in own], _POLARITY[t.polarity]))
+    columns = np.array(rows, dtype=np.int64).reshape(-1, 5)
+    return [
+        Tuples(len(samples), np.repeat(np.arange(len(samples)), [len(s) for s in samples]), *columns[at].T)
+        for samples, at in zip(stages, numbered)
+    ]
 
 
 class Counts(NamedTuple):

@@ -16,7 +16,7 @@ import numpy as np
 from .. import __version__
 from ..errors import Problems
 from ..jsonl import BOM, dumps, require_file, sha256, write_jsonl
-from .matching import Bools, Ints, Numbers, Tuples, match_terms
+from .matching import Bools, Ints, Tuples, match_terms, tabulate
 from .read import duplicate_id, read_gold, read_rows, unknown_gold
 from .schema import Aspect, Ate, AteDebug, Inputs, Output, Runtime, Scorecard, TupleRow, ValidatorStage
 from .sources import final_rows, gold_rows, labels, stage1_rows
@@ -169,8 +169,8 @@ def make_scorecard(
     stage1 = stage1_rows(card, final)
     actions = output.analysis_flags
     reviewed = bool(actions and (actions.review_actions or actions.arb_actions))
-    numbers = Numbers(policy or MatchPolicy())
-    before, after = (numbers.tuples([eval_tuples(rows)]) for rows in (stage1, final.rows))
+    stages = ([eval_tuples(rows)] for rows in (stage1, final.rows))
+    before, after = tabulate(policy or MatchPolicy(), *stages)
     label1, label2 = labels(card)
     delta = stage_delta(before, after, [label1], [label2], np.array([reviewed]))
     aspects = build_filtered_aspects(output.meta.input_text or "", raw_aspects(output))

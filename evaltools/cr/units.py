@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from .matching import Bools, Counts, Floats, Ints, Numbers, Tuples, conflicts, match, representatives
+from .matching import Bools, Counts, Floats, Ints, Tuples, conflicts, match, representatives, tabulate
 from .options import CrOptions
 from .sample import Action, Sample
 from .scorecard import DROP_REASONS, stage_delta
@@ -27,9 +27,9 @@ OUTCOMES = {(False, True): "fix", (True, False): "break", (True, True): "keep", 
 def units_frame(samples: Sequence[Sample], options: CrOptions) -> pd.DataFrame:
     """One row a sample, in order. A null score: no gold of that kind, the sample takes no part."""
     policy = options.match_policy
-    numbers = Numbers(policy)
     of = dict(zip(Sample._fields, zip(*samples)))
-    gold, stage1, final, read = (numbers.tuples(of[name]) for name in ("gold", "stage1", "final", "final_read"))
+    stages = (of[name] for name in ("gold", "stage1", "final", "final_read"))
+    gold, stage1, final, read = tabulate(policy, *stages)
     has_gold, has_explicit = _any(gold), _any(explicit := gold[gold.term > 0])
     before, after = ({key: match(key, gold, t, policy) for key in KEYS} for t in (stage1, final))
     of_explicit = {key: match(key, explicit, final, policy) for key in ("refpol", "otepol")}

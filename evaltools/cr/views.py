@@ -11,7 +11,7 @@ import pandas as pd
 from ..breakdown import breakdown
 from ..metric import Metric
 from ..suite import Result
-from .matching import Numbers, match
+from .matching import match, tabulate
 from .metrics import UNIT_OF_KEY
 from .tuples import KEYS, POLARITIES, EvalTuple, term_key
 
@@ -89,8 +89,9 @@ def _split(
             parts.append((text_id, value))
             gold_parts.append([t for t in gold if value_of(t) == value])
             final_parts.append([t for t in final if value_of(t) == value])
-    numbers = Numbers(result.options.match_policy)
-    counts = match(key, numbers.tuples(gold_parts), numbers.tuples(final_parts), numbers.policy)
+    policy = result.options.match_policy
+    of_gold, of_final = tabulate(policy, gold_parts, final_parts)
+    counts = match(key, of_gold, of_final, policy)
     return pd.DataFrame(parts, columns=["text_id", "part"]).assign(**counts._asdict(), gold=counts.tp + counts.fn)
 
 

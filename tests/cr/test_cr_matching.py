@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaltools.cr.matching import Counts, Numbers, conflicts, match, match_terms, representatives
+from evaltools.cr.matching import Counts, conflicts, match, match_terms, representatives, tabulate
 from evaltools.cr.schema import TupleRow
 from evaltools.cr.tuples import KEYS, POLICIES, EvalTuple, MatchPolicy, eval_tuple, term_key
 
@@ -25,8 +25,7 @@ def t(ref: str = "", term: str = "", polarity: str = "positive") -> EvalTuple:
 
 def counts(key, gold, pred, policy) -> tuple[int, int, int]:
     """(tp, fp, fn) of a single sample."""
-    numbers = Numbers(policy)
-    found = match(key, numbers.tuples([gold]), numbers.tuples([pred]), policy)
+    found = match(key, *tabulate(policy, [gold], [pred]), policy)
     return tuple(int(n[0]) for n in found)
 
 
@@ -125,9 +124,7 @@ def plain_counts(key, gold, pred, policy) -> tuple[int, int, int]:
 
 @given(st.lists(st.tuples(sample, sample), max_size=5), policies, keys)
 def test_many_samples_at_once_count_as_each_alone(samples, policy, key) -> None:
-    numbers = Numbers(policy)
-    gold, pred = (numbers.tuples([s[side] for s in samples]) for side in (0, 1))
-    found = match(key, gold, pred, policy)
+    found = match(key, *tabulate(policy, *([s[side] for s in samples] for side in (0, 1))), policy)
     assert list(zip(*(n.tolist() for n in found))) == [plain_counts(key, *s, policy) for s in samples]
 
 
@@ -149,8 +146,7 @@ def test_a_prediction_equal_to_explicit_gold_is_right(gold, policy, key) -> None
 
 @given(st.lists(st.tuples(sample, sample), max_size=5), policies)
 def test_term_pairs_as_plain_sets(samples, policy) -> None:
-    numbers = Numbers(policy)
-    found = match_terms(*(numbers.tuples([s[side] for s in samples]) for side in (0, 1)))
+    found = match_terms(*tabulate(policy, *([s[side] for s in samples] for side in (0, 1))))
     sets = [[{(term_key(x.term, policy), x.polarity) for x in side} for side in s] for s in samples]
     assert list(zip(*(n.tolist() for n in found))) == [(len(a & b), len(b - a), len(a - b)) for a, b in sets]
 
@@ -160,7 +156,7 @@ ranked = st.lists(st.tuples(tuples, st.integers(0, 2)), max_size=6)
 
 @given(st.lists(ranked, max_size=5))
 def test_representatives_and_conflicts_as_defined_for_one_sample(samples) -> None:
-    read = Numbers(SPEC).tuples([[x for x, _ in s] for s in samples])
+    (read,) = tabulate(SPEC, [[x for x, _ in s] for s in samples])
     rank = np.array([r for s in samples for _, r in s], dtype=np.int64)
     chosen = representatives(read, read.ref, rank)
     torn, still = conflicts(read, read.ref, rank)
@@ -169,7 +165,7 @@ def test_representatives_and_conflicts_as_defined_for_one_sample(samples) -> Non
         best = {ref: max(r for x, r in s if x.ref == ref) for ref in refs}
         # max() gives the first of equals
         kept = [max((pair for pair in s if pair[0].ref == ref), key=lambda pair: pair[1])[0] for ref in refs]
-        expected = Numbers(SPEC).tuples([kept])
+        (expected,) = tabulate(SPEC, [kept])
         assert chosen.per_sample()[i] == len(kept)
         assert sorted(chosen.polarity[chosen.sample == i]) == sorted(expected.polarity)
         several = {ref: {x.polarity for x, _ in s if x.ref == ref} for ref in refs if ref}
