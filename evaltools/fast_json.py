@@ -1,8 +1,8 @@
 """Decoders made from pydantic models, several times as fast, for the lines that fit without a doubt.
 
 The model stays the only definition of a record, and pydantic the judge of every line that is refused here.
-What is read is the same. One thing is not noticed here: what no field
-takes must be JSON, but its texts are passed over unread, though they may not be UTF-8.
+What is read is the same. One thing is not noticed here: what no field takes must be JSON, but its texts are
+passed over unread, though they may not be UTF-8.
 """
 
 from __future__ import annotations

@@ -160,7 +160,7 @@ def test_chunks_do_not_show() -> None:
     assert np.array_equal(resample_sums(sums, Resampling(n_resamples=300)), plain)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=40))
 def test_every_interval_is_ordered_and_finite_or_null(rows: list[tuple[int, int]]) -> None:
     frame = pd.DataFrame(rows, columns=["tp", "fp"]).assign(f1=0.5, n=1, id=range(len(rows)))

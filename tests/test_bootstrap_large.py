@@ -150,7 +150,7 @@ def test_clusters_are_drawn_whole() -> None:
     assert (a["ci_low"], a["ci_high"]) == (b["ci_low"], b["ci_high"])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(-2, 3), st.integers(0, 2), st.floats(0, 1)), min_size=1, max_size=60))
 def test_cells_are_the_distinct_rows_and_their_counts(rows: list[tuple[int, int, float]]) -> None:
     frame = pd.DataFrame(rows, columns=["a", "b", "c"]).assign(id=range(len(rows)))

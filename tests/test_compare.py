@@ -373,7 +373,7 @@ def test_unit_changes_are_the_pairs() -> None:
         unit_changes(a, b, TABLE, "id", "zzz")
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(1, 3), st.integers(1, 3), st.integers(0, 15), st.integers(0, 1000))
 def test_anything_incomplete_is_defined(k: int, j: int, n: int, key: int) -> None:
     rng = np.random.default_rng(key)

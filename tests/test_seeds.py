@@ -253,7 +253,7 @@ def test_order_of_rows_and_seeds_changes_no_bit() -> None:
     pd.testing.assert_frame_equal(of(turns), of(shuffled), check_exact=True)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(2, 4), st.integers(1, 14), st.integers(0, 10_000))
 def test_anything_incomplete_is_defined(k: int, n: int, seed: int) -> None:
     rng = np.random.default_rng(seed)

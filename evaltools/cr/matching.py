@@ -87,8 +87,16 @@ class Counts(NamedTuple):
         return (self.fp == 0) & (self.fn == 0)
 
 
+def _group(tuples: Tuples, text: Ints) -> Ints:
+    return tuples.sample << _TEXT_BITS | text
+
+
 def _packed(tuples: Tuples, text: Ints) -> Ints:
-    return (tuples.sample << _TEXT_BITS | text) << _POLARITY_BITS | tuples.polarity
+    return _group(tuples, text) << _POLARITY_BITS | tuples.polarity
+
+
+def _sample_of(pairs: Ints) -> Ints:
+    return pairs >> _TEXT_BITS + _POLARITY_BITS
 
 
 def _pairs(tuples: Tuples, text: Ints, *, with_empty: bool = False) -> Ints:
@@ -104,7 +112,7 @@ def _distinct(packed: Ints) -> Ints:
 
 
 def _by_sample(n: int, pairs: Ints) -> Ints:
-    return np.bincount(pairs >> _TEXT_BITS + _POLARITY_BITS, minlength=n)
+    return np.bincount(_sample_of(pairs), minlength=n)
 
 
 def _common(gold: Ints, pred: Ints) -> Ints:
@@ -148,7 +156,7 @@ def match(key: Key, gold: Tuples, pred: Tuples, policy: MatchPolicy) -> Counts:
 
 def _by_polarity(n: int, pairs: Ints) -> Ints:
     """How many pairs of each sample (rows) have each polarity (columns)."""
-    sample, polarity = pairs >> _TEXT_BITS + _POLARITY_BITS, pairs & (1 << _POLARITY_BITS) - 1
+    sample, polarity = _sample_of(pairs), pairs & (1 << _POLARITY_BITS) - 1
     return np.bincount(sample << _POLARITY_BITS | polarity, minlength=n << _POLARITY_BITS).reshape(
         n, 1 << _POLARITY_BITS
     )
@@ -156,7 +164,7 @@ def _by_polarity(n: int, pairs: Ints) -> Ints:
 
 def _best_first(tuples: Tuples, aspect: Ints, rank: Ints) -> tuple[Ints, Ints, Ints]:
     """(places of the tuples by (sample, aspect) and then best first, their groups, where each group begins)."""
-    group = tuples.sample << _TEXT_BITS | aspect
+    group = _group(tuples, aspect)
     order = np.lexsort((-rank, group))  # stable: of equals the first in the file comes first
     group = group[order]
     return order, group, np.flatnonzero(np.diff(group, prepend=-1))

@@ -132,7 +132,7 @@ def _lacks_polarity(card: Scorecard, used: Iterable[TupleRow]) -> bool:
     return any(not given_polarity(polarity_of(r)) for r in rows)
 
 
-def rank(row: TupleRow, term: str) -> tuple[bool, float, bool]:
+def rank(row: TupleRow, term: str) -> Rank:
     """How well a tuple represents its aspect: grounded explicitly, confident, not dropped.
 
     Grounding is explicit where the tuple says so, or says nothing and has a term.

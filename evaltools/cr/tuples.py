@@ -129,8 +129,7 @@ def ref_of(row: TupleRow) -> str:
 
 def eval_tuple(row: TupleRow, *, gold: bool = False) -> EvalTuple:
     """The normal form of one tuple. A missing term of a gold tuple falls back to its ref."""
-    # the usual spelling first: this is called for every tuple of every stage
-    term = row.aspect_term if isinstance(row.aspect_term, str) and not row.is_implicit else term_of(row)
+    term = term_of(row)
     return _normal(ref_of(row), term if term is not None else None if gold else "", polarity_of(row))
 
 

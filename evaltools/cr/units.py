@@ -14,7 +14,7 @@ import pandas as pd
 
 from .matching import Bools, Counts, Floats, Ints, Tuples, conflicts, match, representatives, tabulate
 from .options import CrOptions
-from .sample import Action, Sample
+from .sample import Action, Rank, Sample
 from .scorecard import DROP_REASONS, stage_delta
 from .sources import FINAL_SOURCES
 from .tuples import KEYS, Key
@@ -130,7 +130,7 @@ def _either(first: Ints, second: Ints) -> Ints:
     return np.where(first > 0, first, second)
 
 
-def _places(ranks: Iterable[Sequence[Any]]) -> Ints:
+def _places(ranks: Iterable[Sequence[Rank]]) -> Ints:
     """The ranks of all tuples, in order, as integers that sort as they do."""
     flat = [rank for of_sample in ranks for rank in of_sample]
     place = {rank: i for i, rank in enumerate(sorted(set(flat)))}

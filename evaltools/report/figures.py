@@ -229,6 +229,8 @@ def _key(marker: str, colour: str, label: str, *, hollow: bool = False) -> Line2
 
 def _legend(chart: Chart, handles: Sequence[Any]) -> None:
     """The entries below the axes, in as many columns, up to four, as the chart is wide enough for."""
+    if not handles:
+        return
     renderer = FigureCanvasAgg(chart).get_renderer()
     for columns in range(min(4, len(handles)), 0, -1):
         legend = chart.legend(handles=list(handles), loc="outside lower left", ncols=columns)
@@ -493,7 +495,7 @@ def paired_change(
     low, high = float(pairs.min().min()), float(pairs.max().max())
     if high - low < 1e-9:
         low, high = min(0.0, low), max(1.0, high)
-    pad = 0.06 * ((high - low) or 1.0)
+    pad = 0.06 * (high - low)
     ax.plot([low - pad, high + pad], [low - pad, high + pad], color=MUTED, linewidth=1, zorder=1)
     keys = []
     for marker, (name, colour) in zip(("^", "o", "v"), CHANGES.items()):

@@ -6,6 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+from evaltools.cr.schema import TupleRow
+from evaltools.cr.tuples import EvalTuple, eval_tuple
+
+
+def t(ref: str = "", term: str = "", polarity: str = "positive") -> EvalTuple:
+    return eval_tuple(TupleRow(aspect_ref=ref, aspect_term=term, polarity=polarity))
+
 
 def tup(ref: str, term: str, polarity: str | None = "positive", **more: Any) -> dict[str, Any]:
     return {"aspect_ref": ref, "aspect_term": term, "polarity": polarity, **more}

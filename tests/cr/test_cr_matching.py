@@ -13,14 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaltools.cr.matching import Counts, conflicts, match, match_terms, representatives, tabulate
-from evaltools.cr.schema import TupleRow
-from evaltools.cr.tuples import KEYS, POLICIES, EvalTuple, MatchPolicy, eval_tuple, term_key
+from evaltools.cr.tuples import KEYS, POLICIES, MatchPolicy, term_key
+
+from .cards import t
 
 SPEC, REFERENCE = POLICIES["spec"], POLICIES["reference"]
-
-
-def t(ref: str = "", term: str = "", polarity: str = "positive") -> EvalTuple:
-    return eval_tuple(TupleRow(aspect_ref=ref, aspect_term=term, polarity=polarity))
 
 
 def counts(key, gold, pred, policy) -> tuple[int, int, int]:

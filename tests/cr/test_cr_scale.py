@@ -176,7 +176,7 @@ def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [at, *(p for k, v in inner for p in places(v, (*at, k)))]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(data=st.data())
 def test_the_fast_decoder_reads_what_pydantic_reads_or_nothing(data: st.DataObject) -> None:
     made = card("a", validator=[{"stage": "stage2", "structural_risks": [{"risk_id": "NEGATION"}]}])

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from evaltools.cr.schema import TupleRow
 from evaltools.cr.tuples import (
-    EvalTuple,
     eval_tuple,
     eval_tuples,
     normalize_polarity,
@@ -18,9 +17,7 @@ from evaltools.cr.tuples import (
     normalize_term,
 )
 
-
-def t(ref: str = "", term: str = "", polarity: str = "positive") -> EvalTuple:
-    return eval_tuple(TupleRow(aspect_ref=ref, aspect_term=term, polarity=polarity))
+from .cards import t
 
 
 @pytest.mark.parametrize(

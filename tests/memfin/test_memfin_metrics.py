@@ -331,7 +331,7 @@ def some_dialogs(n: int) -> list[dict[str, Any]]:
     ]
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(order=st.permutations(range(6)))
 def test_order_of_dialogues_changes_no_value(order: list[int], tmp_path_factory: pytest.TempPathFactory) -> None:
     dialogs = some_dialogs(6)
@@ -346,7 +346,7 @@ def risk_coverage(frame: pd.DataFrame, resampling: Resampling) -> pd.Series:
     return estimate(frame, table, suite.unit, resampling).iloc[0]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     hits=st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=4), min_size=15, max_size=40),
     method=st.sampled_from(["bca", "percentile"]),

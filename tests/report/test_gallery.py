@@ -156,7 +156,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.sampled_from(["cases", "with_memory_aggregated", "with_memory__seed1_proposed"]),
     st.sampled_from(["suite", "kind", "options", "problems", "notes", "runs", "report", "condition", "started"]),

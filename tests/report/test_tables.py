@@ -48,7 +48,7 @@ class Parsed(HTMLParser):
 
 
 # a loaded machine is no fault of the code
-UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60)
+UNHURRIED = settings(suppress_health_check=[HealthCheck.too_slow], max_examples=60)
 
 OURS = {
     "div",
