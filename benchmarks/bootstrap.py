@@ -29,8 +29,8 @@ from arch.bootstrap import IIDBootstrap
 from intervals import TABLE, units
 from scipy import stats
 
-from evaltools.bootstrap import Resampling, estimate
-from evaltools.metric import Metric, MetricTable, column_values, compile_table
+from evaltools.core.metric import Metric, MetricTable, column_values, compile_table
+from evaltools.stats.intervals import Resampling, estimate
 
 Bounds = tuple[float, float]
 Sums = Sequence[np.ndarray]

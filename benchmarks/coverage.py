@@ -29,10 +29,10 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr, ndtri
 
-from evaltools.bootstrap import Resampling, estimate
-from evaltools.compare import compare
-from evaltools.metric import Metric
-from evaltools.seeds import aggregate
+from evaltools.core.metric import Metric
+from evaltools.stats.compare import compare
+from evaltools.stats.intervals import Resampling, estimate
+from evaltools.stats.seeds import aggregate
 
 SIZES = (20, 50, 200, 600)
 BLOCK = 50

@@ -38,24 +38,24 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from evaltools import errors
-from evaltools.bootstrap import Resampling, estimate
+from evaltools.app.examples import ROOT as EXAMPLES
+from evaltools.app.gate import read_numbers
+from evaltools.app.workers import Workers
+from evaltools.core import errors
+from evaltools.core.errors import InputError, Problem, Problems, UsageError
+from evaltools.core.evaluate import evaluate
+from evaltools.core.jsonl import dumps
+from evaltools.core.results import metrics_json
+from evaltools.core.suite import get_suite
 from evaltools.cr.metrics import override_metrics
-from evaltools.errors import InputError, Problem, Problems, UsageError
-from evaltools.evaluation import evaluate
-from evaltools.examples import ROOT as EXAMPLES
-from evaltools.gate import read_numbers
-from evaltools.jsonl import dumps
 from evaltools.memfin.lexicon import BUNDLED as LEXICON
 from evaltools.memfin.lexicon import load_lexicon
 from evaltools.memfin.score import score_trace
 from evaltools.report.cards import NotComplete, read_card
-from evaltools.results import metrics_json
-from evaltools.suite import get_suite
+from evaltools.stats.intervals import Resampling, estimate
 from evaltools.summary.rules import FOLDER as RULES
 from evaltools.summary.rules import load_rules
 from evaltools.summary.score import score_case
-from evaltools.workers import Workers
 
 REFERENCE = Path(os.environ.get("EVALTOOLS_REFERENCE", Path(__file__).parents[2] / "shared" / "reference"))
 QUICK = Resampling(n_resamples=100)

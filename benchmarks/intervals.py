@@ -26,12 +26,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from evaltools import bootstrap, compare
-from evaltools.bootstrap import Resampling, estimate
+from evaltools.core.metric import MetricTable, compile_table
 from evaltools.cr.metrics import metrics
 from evaltools.cr.options import CrOptions
 from evaltools.cr.tuples import KEYS
-from evaltools.metric import MetricTable, compile_table
+from evaltools.stats import compare
+from evaltools.stats import intervals as bootstrap
+from evaltools.stats.intervals import Resampling, estimate
 
 TABLE: MetricTable = metrics(CrOptions())
 GROUPED = "latency_ms_mean"

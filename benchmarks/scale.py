@@ -40,9 +40,9 @@ def rows() -> list[bytes]:
     if files:
         return [line for f in files for line in f.read_bytes().removeprefix(b"\xef\xbb\xbf").splitlines()]
     # a large parent would show in the peak memory of the commands
+    from evaltools.app.examples import ROOT as EXAMPLES
+    from evaltools.core.errors import Problems
     from evaltools.cr.scorecard import scorecards
-    from evaltools.errors import Problems
-    from evaltools.examples import ROOT as EXAMPLES
 
     found = []
     for folder in sorted((EXAMPLES / "cr").glob("*__seed*")):
@@ -98,7 +98,7 @@ def median(runs: Sequence[Run], of: Callable[[Run], float]) -> float:
 
 
 def evaltools(*arguments: str | Path) -> list[str | Path]:
-    return [sys.executable, "-m", "evaltools.cli", *arguments]
+    return [sys.executable, "-m", "evaltools.app.cli", *arguments]
 
 
 def sizes(folder: Path, counts: Sequence[int], rounds: int, jobs: int) -> None:

@@ -13,21 +13,21 @@ from typing import Any
 __version__ = "0.1.0"
 
 _LAZY = {
-    "evaluate": "evaluation",
-    "Result": "suite",
-    "get_suite": "suite",
-    "load": "results",
-    "Study": "study",
-    "study_seeds": "study",
-    "study_systems": "study",
-    "Resampling": "bootstrap",
-    "estimate": "bootstrap",
-    "Metric": "metric",
-    "Difference": "metric",
-    "InputError": "errors",
-    "Problems": "errors",
-    "UsageError": "errors",
-    "example": "examples",
+    "evaluate": "core.evaluate",
+    "Result": "core.suite",
+    "get_suite": "core.suite",
+    "load": "core.results",
+    "Study": "studies.study",
+    "study_seeds": "studies.study",
+    "study_systems": "studies.study",
+    "Resampling": "stats.intervals",
+    "estimate": "stats.intervals",
+    "Metric": "core.metric",
+    "Difference": "core.metric",
+    "InputError": "core.errors",
+    "Problems": "core.errors",
+    "UsageError": "core.errors",
+    "example": "app.examples",
 }
 
 __all__ = ["__version__", *_LAZY]

@@ -12,9 +12,9 @@ from pathlib import Path
 import pandas as pd
 
 from evaltools import Difference, evaluate
-from evaltools.examples import DEMO
-from evaltools.jsonl import write_text
-from evaltools.suite import REGISTRY, Result
+from evaltools.app.examples import DEMO
+from evaltools.core.jsonl import write_text
+from evaltools.core.suite import REGISTRY, Result
 
 DOC = Path(__file__).resolve().parents[1] / "docs" / "metrics.md"
 

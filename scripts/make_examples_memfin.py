@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evaltools.jsonl import write_jsonl
+from evaltools.core.jsonl import write_jsonl
 
 OUT = Path(__file__).resolve().parents[1] / "evaltools" / "examples" / "memfin"
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from evaltools.jsonl import write_jsonl
+from evaltools.core.jsonl import write_jsonl
 
 TARGET = Path(__file__).resolve().parents[1] / "evaltools" / "examples" / "summary" / "cases.jsonl"
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 
-from evaltools.execute import kernel_config, scratch, tidy
-from evaltools.jsonl import write_text
+from evaltools.app.execute import kernel_config, scratch, tidy
+from evaltools.core.jsonl import write_text
 
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 

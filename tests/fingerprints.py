@@ -120,7 +120,10 @@ def measure(folder: Path, *scenarios: str) -> dict[str, dict[str, Path]]:
         command = [a.format(ref=REFERENCE, out=out) for a in SCENARIOS[name]]
         more = [] if command[0] == "compare" else ["--out", str(out)]
         subprocess.run(
-            [sys.executable, "-m", "evaltools.cli", *command, *more], check=True, stdout=subprocess.DEVNULL, timeout=600
+            [sys.executable, "-m", "evaltools.app.cli", *command, *more],
+            check=True,
+            stdout=subprocess.DEVNULL,
+            timeout=600,
         )
         found[name] = {p.relative_to(out).as_posix(): p for p in sorted(out.rglob("*")) if p.is_file()}
     return found

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from evaltools.cli import main
+from evaltools.app.cli import main
 
 pytestmark = pytest.mark.browser
 

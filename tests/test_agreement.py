@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evaltools.agreement import flip_flops, review_votes, reviewer_agreement, sample_agreement, seed_agreement
-from evaltools.bootstrap import Resampling
-from evaltools.errors import UsageError
+from evaltools.core.errors import UsageError
+from evaltools.stats.agreement import flip_flops, review_votes, reviewer_agreement, sample_agreement, seed_agreement
+from evaltools.stats.intervals import Resampling
 
 R = Resampling(n_resamples=200)
 A, B, C = ["배터리", "battery", "positive"], ["화면", "screen", "negative"], ["화면", "panel", "negative"]

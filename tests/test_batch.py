@@ -19,11 +19,11 @@ import nbformat
 import psutil
 import pytest
 
-from evaltools import batch
-from evaltools.batch import Outcome, Settings, report_runs, run_all, score_runs
-from evaltools.errors import InputError, Problem, UsageError, WorkFailed
-from evaltools.examples import example
-from evaltools.workers import Workers
+from evaltools.app import batch
+from evaltools.app.batch import Outcome, Settings, report_runs, run_all, score_runs
+from evaltools.app.examples import example
+from evaltools.app.workers import Workers
+from evaltools.core.errors import InputError, Problem, UsageError, WorkFailed
 
 CONDITIONS = ("no_memory__seed1", "no_memory__seed2", "with_memory__seed1")
 RUNS = [f"example:cr/{condition}_proposed" for condition in CONDITIONS]
@@ -33,10 +33,10 @@ NAMES = [r.removeprefix("example:cr/") for r in RUNS]
 MAIN = """
 import sys
 from pathlib import Path
-import evaltools.execute
+import evaltools.app.execute
 folder = Path(sys.argv.pop(1))
-evaltools.execute.asset_dir = lambda name: folder
-from evaltools.cli import main
+evaltools.app.execute.asset_dir = lambda name: folder
+from evaltools.app.cli import main
 main(prog_name="evaltools")
 """
 
@@ -368,8 +368,8 @@ def _first_with_kernel(processes: list[psutil.Process]) -> psutil.Process:
 
 PRELOAD = """
 from pathlib import Path
-import evaltools.execute
-evaltools.execute.asset_dir = lambda name: Path({folder!r})
+import evaltools.app.execute
+evaltools.app.execute.asset_dir = lambda name: Path({folder!r})
 """
 
 

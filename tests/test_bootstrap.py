@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from evaltools.bootstrap import (
+from evaltools.core.metric import Difference, Metric, MetricTable
+from evaltools.stats.intervals import (
     MIN_UNITS,
     Method,
     Resampling,
@@ -19,7 +20,6 @@ from evaltools.bootstrap import (
     unit_sums,
     wilson,
 )
-from evaltools.metric import Difference, Metric, MetricTable
 
 RATIO = Metric("ratio", "2*tp", "2*tp + fp", "g", "higher", "ratio", "test")
 MEAN = Metric("mean", "f1", "n", "g", "higher", "mean", "test")

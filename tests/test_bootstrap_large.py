@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from evaltools import bootstrap
-from evaltools.bootstrap import Method, Resampling, estimate
-from evaltools.cells import LARGE, MAX_CELLS, Cells, UnitColumns, resample_cells
-from evaltools.metric import Difference, Metric, MetricTable
+from evaltools.core.metric import Difference, Metric, MetricTable
+from evaltools.stats import intervals as bootstrap
+from evaltools.stats.cells import LARGE, MAX_CELLS, Cells, UnitColumns, resample_cells
+from evaltools.stats.intervals import Method, Resampling, estimate
 
 MEAN = Metric("mean", "f1", "n", "g", "higher", "mean", "test")
 RATIO = Metric("ratio", "2*tp", "2*tp + fp", "g", "higher", "ratio", "test")

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from evaltools.cli import main
-from evaltools.examples import example
+from evaltools.app.cli import main
+from evaltools.app.examples import example
 
 RUN = "no_memory__seed1_proposed"
 SEEDS = [f"example:cr/{c}__seed{s}_proposed" for c in ("no_memory", "with_memory") for s in (1, 2)]
@@ -312,14 +312,17 @@ LIBRARIES = ("numpy", "pandas", "scipy", "pydantic", "pyarrow", "tqdm")
     ("code", "unwanted"),
     [
         ("import evaltools", HEAVY + LIBRARIES),
-        ("from evaltools.cli import main; main(['--help'], standalone_mode=False)", HEAVY + LIBRARIES),
+        ("from evaltools.app.cli import main; main(['--help'], standalone_mode=False)", HEAVY + LIBRARIES),
         (
-            "from evaltools.cli import main; main(['report', 'cr', '--help'], standalone_mode=False)",
+            "from evaltools.app.cli import main; main(['report', 'cr', '--help'], standalone_mode=False)",
             HEAVY + LIBRARIES,
         ),
-        ("from evaltools.cli import main; run(main, 'score', 'cr', 'example:cr/no_memory__seed1_proposed')", HEAVY),
-        ("from evaltools.cli import main; run(main, 'score', 'memfin', 'example:memfin/plain_llm')", HEAVY),
-        ("from evaltools.cli import main; run(main, 'score', 'summary', 'example:summary/cases.jsonl')", HEAVY),
+        (
+            "from evaltools.app.cli import main; run(main, 'score', 'cr', 'example:cr/no_memory__seed1_proposed')",
+            HEAVY,
+        ),
+        ("from evaltools.app.cli import main; run(main, 'score', 'memfin', 'example:memfin/plain_llm')", HEAVY),
+        ("from evaltools.app.cli import main; run(main, 'score', 'summary', 'example:summary/cases.jsonl')", HEAVY),
         ("import evaltools; evaltools.evaluate('cr', 'example:cr/no_memory__seed1_proposed')", HEAVY),
     ],
 )
@@ -346,6 +349,6 @@ def test_interrupted_is_one_line(here: Path, monkeypatch: pytest.MonkeyPatch) ->
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("evaltools.evaluation.describe_inputs", interrupt)
+    monkeypatch.setattr("evaltools.core.evaluate.describe_inputs", interrupt)
     done = call("score", "cr", f"example:cr/{RUN}", status=130)
     assert done.output == "interrupted: what is finished is kept, the same command goes on from there\n"

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from evaltools.bootstrap import Resampling
-from evaltools.compare import (
+from evaltools.core.metric import Difference, Metric, MetricTable
+from evaltools.stats.compare import (
     CLAIM_SYSTEMS,
     CLAIM_THESE_SEEDS,
     CONTRACT,
@@ -23,8 +23,8 @@ from evaltools.compare import (
     sign_flip,
     unit_changes,
 )
-from evaltools.metric import Difference, Metric, MetricTable
-from evaltools.seeds import CLAIM_BOTH
+from evaltools.stats.intervals import Resampling
+from evaltools.stats.seeds import CLAIM_BOTH
 
 MEAN = Metric("mean", "y", "n", "g", "higher", "Mean", "test")
 ERRORS = Metric("errors", "bad", "n", "g", "lower", "Errors", "test", proportion=True)
@@ -394,7 +394,7 @@ def test_anything_incomplete_is_defined(k: int, j: int, n: int, key: int) -> Non
 @pytest.mark.reference
 def test_reference_conditions_pair_by_sample_and_seed(reference: Path) -> None:
     from evaltools import evaluate
-    from evaltools.suite import get_suite
+    from evaltools.core.suite import get_suite
 
     suite = get_suite("cr")
     options = suite.options()

@@ -10,13 +10,13 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from evaltools import compare as compare_module
-from evaltools import crossed, seeds
-from evaltools.bootstrap import Method, Resampling
-from evaltools.cells import LARGE, MAX_CELLS, flip_cells
-from evaltools.compare import compare, sign_flip
-from evaltools.crossed import Alike, grid
-from evaltools.seeds import aggregate, completeness, seed_values
+from evaltools.stats import compare as compare_module
+from evaltools.stats import crossed, seeds
+from evaltools.stats.cells import LARGE, MAX_CELLS, flip_cells
+from evaltools.stats.compare import compare, sign_flip
+from evaltools.stats.crossed import Alike, grid
+from evaltools.stats.intervals import Method, Resampling
+from evaltools.stats.seeds import aggregate, completeness, seed_values
 from tests.test_compare import ERRORS, TABLE, Runs, two
 
 R = Resampling(n_resamples=2000)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evaltools.coverage import BAND, MEASURED, TITLES, coverage_note, kind
+from evaltools.stats.coverage import BAND, MEASURED, TITLES, coverage_note, kind
 
 
 def test_a_note_exactly_where_coverage_left_the_band() -> None:

@@ -12,9 +12,9 @@ from typing import Any
 import nbformat
 import pytest
 
-from evaltools import execute
-from evaltools.errors import WorkFailed
-from evaltools.execute import HTML, NOTEBOOK, ReportFailed, ReportJob, is_current, run
+from evaltools.app import execute
+from evaltools.app.execute import HTML, NOTEBOOK, ReportFailed, ReportJob, is_current, run
+from evaltools.core.errors import WorkFailed
 
 PARAMETERS = "text = None\nitems = None\n"
 HOSTILE = (

@@ -18,16 +18,16 @@ from openpyxl import Workbook
 
 import evaltools
 from benchmarks import fuzz
-from evaltools import errors
-from evaltools.bootstrap import Resampling, estimate
-from evaltools.cli import main
-from evaltools.errors import InputError, Problem, Problems
-from evaltools.jsonl import read_json
-from evaltools.metric import Metric
-from evaltools.suite import get_suite
+from evaltools.app.cli import main
+from evaltools.app.workers import Workers
+from evaltools.core import errors
+from evaltools.core.errors import InputError, Problem, Problems
+from evaltools.core.jsonl import read_json
+from evaltools.core.metric import Metric
+from evaltools.core.suite import get_suite
+from evaltools.stats.intervals import Resampling, estimate
 from evaltools.summary.rules import load_rules
 from evaltools.summary.score import score_case
-from evaltools.workers import Workers
 
 QUICK = Resampling(n_resamples=100)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from evaltools.cli import main
+from evaltools.app.cli import main
 
 
 @pytest.fixture

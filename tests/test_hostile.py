@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from evaltools.examples import example
+from evaltools.app.examples import example
 from evaltools.report.text import visible
 
 TEXTS = (
@@ -110,7 +110,7 @@ def cases(folder: Path) -> Path:
 
 
 def evaltools(*args: str | Path, cwd: Path) -> None:
-    command = [sys.executable, "-m", "evaltools.cli", *map(str, args)]
+    command = [sys.executable, "-m", "evaltools.app.cli", *map(str, args)]
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     assert "\x1b" not in done.stdout + done.stderr and "\u202e" not in done.stderr

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from evaltools.errors import Problems
-from evaltools.jsonl import atomic, dumps, read_jsonl, shards, write_json, write_jsonl
+from evaltools.core.errors import Problems
+from evaltools.core.jsonl import atomic, dumps, read_jsonl, shards, write_json, write_jsonl
 
 
 class Row(BaseModel):

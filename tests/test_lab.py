@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from evaltools.errors import UsageError
-from evaltools.examples import example
-from evaltools.lab import command, contents, prepare
+from evaltools.app.examples import example
+from evaltools.app.lab import command, contents, prepare
+from evaltools.core.errors import UsageError
 
 
 def test_a_fresh_copy_lists_notebooks_and_examples(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def lab(tmp_path: Path) -> Iterator[str]:
     env |= {"JUPYTERLAB_WORKSPACES_DIR": str(tmp_path / "w")}
     log = (tmp_path / "log").open("wb")
     server = subprocess.Popen(
-        [sys.executable, "-m", "evaltools.cli", "lab", *options],
+        [sys.executable, "-m", "evaltools.app.cli", "lab", *options],
         cwd=tmp_path, env=env, stdout=log, stderr=log, start_new_session=True,
     )  # fmt: skip
     address = f"http://127.0.0.1:{port}"

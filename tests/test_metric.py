@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evaltools.metric import Difference, Metric, column_values, compile_table, linear
+from evaltools.core.metric import Difference, Metric, column_values, compile_table, linear
 
 
 def metric(name: str, num: str, den: str, **more: object) -> Metric:

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from evaltools.bootstrap import Resampling
-from evaltools.errors import InputError, UsageError
-from evaltools.evaluation import evaluate
-from evaltools.examples import example
-from evaltools.rerun import rerun_manifest
-from evaltools.study import save_systems, study_seeds
+from evaltools.app.examples import example
+from evaltools.app.rerun import rerun_manifest
+from evaltools.core.errors import InputError, UsageError
+from evaltools.core.evaluate import evaluate
+from evaltools.stats.intervals import Resampling
+from evaltools.studies.study import save_systems, study_seeds
 
 QUICK = Resampling("bca", 100)
 NAME = "no_memory__seed1_proposed"

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import evaltools
-from evaltools.errors import InputError, UsageError
-from evaltools.names import safe_name
+from evaltools.core.errors import InputError, UsageError
+from evaltools.core.names import safe_name
 from tests.summary.judge_server import JudgeServer, judges
 
 from .conftest import ROOT
@@ -105,7 +105,7 @@ def test_ids_in_the_data_choose_no_path(tmp_path: Path) -> None:
 
 def test_a_parameter_is_a_value_and_no_code(tmp_path: Path) -> None:
     """A path that is a piece of Python arrives in the notebook as that text."""
-    from evaltools.execute import load_papermill
+    from evaltools.app.execute import load_papermill
 
     papermill = load_papermill()
     planted = '"; import os; os.mkdir("planted") #\n"""\\'
@@ -139,7 +139,7 @@ def test_the_key_of_the_judge_is_in_no_artefact(tmp_path: Path) -> None:
     ) as server:
         done = subprocess.run(
             [
-                *(sys.executable, "-m", "evaltools.cli", "report", "summary", "cases.json", "-o", "out"),
+                *(sys.executable, "-m", "evaltools.app.cli", "report", "summary", "cases.json", "-o", "out"),
                 *("--n-resamples", "100", "--judge", "hybrid", "--judge-model", "m", "--judge-base-url", server.url),
             ],
             cwd=tmp_path,

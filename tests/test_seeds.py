@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from evaltools.bootstrap import Resampling, estimate
-from evaltools.crossed import grid, in_order, influence, seed_term
-from evaltools.metric import Difference, Metric, MetricTable, compile_table
-from evaltools.seeds import CLAIM_BOTH, CLAIM_ONE, CONTRACT, aggregate, completeness, seed_values
+from evaltools.core.metric import Difference, Metric, MetricTable, compile_table
+from evaltools.stats.crossed import grid, in_order, influence, seed_term
+from evaltools.stats.intervals import Resampling, estimate
+from evaltools.stats.seeds import CLAIM_BOTH, CLAIM_ONE, CONTRACT, aggregate, completeness, seed_values
 
 MEAN = Metric("mean", "y", "n", "g", "higher", "Mean", "test")
 RATE = Metric("rate", "hit", "n", "g", "higher", "Rate", "test", proportion=True)
@@ -299,7 +299,7 @@ def test_reference_runs_give_the_independent_means(reference: Path) -> None:
     """Means and standard deviations of the six runs against those of their expected per-seed metrics."""
     pytest.importorskip("evaltools.cr.metrics")
     from evaltools import evaluate
-    from evaltools.suite import get_suite
+    from evaltools.core.suite import get_suite
 
     suite = get_suite("cr")
     for run_id in ("cr_n50_m0", "cr_n50_m1"):

@@ -11,12 +11,12 @@ import pandas as pd
 import pytest
 
 import evaltools as et
-from evaltools import study_views
-from evaltools.compare_command import find_runs
+from evaltools.app.compare import find_runs
+from evaltools.app.examples import DEMO
+from evaltools.core.names import condition_of, natural
 from evaltools.cr import study_views as cr_views
-from evaltools.examples import DEMO
-from evaltools.names import condition_of, natural
-from evaltools.study import group_by_seed
+from evaltools.studies import views as study_views
+from evaltools.studies.study import group_by_seed
 
 FAST = et.Resampling(n_resamples=200)
 RUNS = list(DEMO["seeds"])

@@ -14,10 +14,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from evaltools import workers
-from evaltools.errors import InputError, Problem, UsageError, WorkFailed
-from evaltools.evaluation import evaluate
-from evaltools.workers import Workers, beside, cluster_size
+from evaltools.app import workers
+from evaltools.app.workers import Workers, beside, cluster_size
+from evaltools.core.errors import InputError, Problem, UsageError, WorkFailed
+from evaltools.core.evaluate import evaluate
 
 DIE = 3
 
@@ -194,7 +194,7 @@ def _here(x: int) -> str:
 def test_cluster_with_other_versions_is_refused(
     cluster: distributed.LocalCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evaltools.manifest.versions", lambda: {"evaltools": "0.0.1"})
+    monkeypatch.setattr("evaltools.core.manifest.versions", lambda: {"evaltools": "0.0.1"})
     with pytest.raises(UsageError, match=r"other versions: evaltools .* \(wanted 0\.0\.1\), python"):
         Workers(2, cluster.scheduler_address).map(double, [1, 2])
 

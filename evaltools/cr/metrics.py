@@ -14,10 +14,10 @@ from typing import Any
 
 import pandas as pd
 
-from ..errors import InputError, Problems
-from ..jsonl import atomic, write_jsonl, write_text
-from ..metric import Difference, Metric
-from ..suite import Breakdown, Result, Source, Suite
+from ..core.errors import InputError, Problems
+from ..core.jsonl import atomic, write_jsonl, write_text
+from ..core.metric import Difference, Metric
+from ..core.suite import Breakdown, Result, Source, Suite
 from .options import CrOptions
 from .read import locate, read_override
 from .score import score

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
-from ..suite import SuiteOptions
+from ..core.suite import SuiteOptions
 from .scorecard import ALLOWLIST, STOP_TERMS
 from .tuples import POLICIES, Key, MatchPolicy
 

@@ -7,10 +7,10 @@ from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..errors import Problems
-from ..fast_json import decoder
-from ..jsonl import Progress, read_json, read_jsonl, require_file
-from ..suite import Source
+from ..core.errors import Problems
+from ..core.fast_json import decoder
+from ..core.jsonl import Progress, read_json, read_jsonl, require_file
+from ..core.suite import Source
 from .schema import Gold, Output, Scorecard, TupleRow
 from .sources import gold_rows, text_id
 from .tuples import KNOWN, known_polarity, polarity_of

@@ -11,10 +11,10 @@ from typing import Any
 
 import pandas as pd
 
-from ..errors import InputError, Problems
-from ..jsonl import Progress, shards
-from ..suite import Source
-from ..workers import Workers, collector_off
+from ..app.workers import Workers, collector_off
+from ..core.errors import InputError, Problems
+from ..core.jsonl import Progress, shards
+from ..core.suite import Source
 from .options import CrOptions
 from .read import check_tuples, duplicate_id, read_gold, read_override, read_rows, unknown_gold
 from .sample import Sample, make_sample

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import __version__
-from ..errors import Problems
-from ..jsonl import BOM, dumps, require_file, sha256, write_jsonl
+from ..core.errors import Problems
+from ..core.jsonl import BOM, dumps, require_file, sha256, write_jsonl
 from .matching import Bools, Ints, Tuples, match_terms, tabulate
 from .read import duplicate_id, read_gold, read_rows, unknown_gold
 from .schema import Aspect, Ate, AteDebug, Inputs, Output, Runtime, Scorecard, TupleRow, ValidatorStage

@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from ..agreement import flip_flops, review_votes, reviewer_agreement
-from ..study import Study
+from ..stats.agreement import flip_flops, review_votes, reviewer_agreement
+from ..studies.study import Study
 
 
 def seed_dependent(study: Study, condition: str) -> pd.DataFrame:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from ..breakdown import breakdown
-from ..metric import Metric
-from ..suite import Result
+from ..core.metric import Metric
+from ..core.suite import Result
+from ..stats.breakdown import breakdown
 from .matching import match, tabulate
 from .metrics import UNIT_OF_KEY
 from .tuples import KEYS, POLARITIES, EvalTuple, term_key

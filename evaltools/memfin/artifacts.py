@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from ..jsonl import write_json, write_jsonl, write_text
-from ..suite import SCHEMA_VERSION, Result
+from ..core.jsonl import write_json, write_jsonl, write_text
+from ..core.suite import SCHEMA_VERSION, Result
 from .ratios import MEASURES, Measure, dialog_column, dialogs_column, macro_name, micro_name
 from .turns import COLUMNS, TURN_EVAL
 from .views import eligibility

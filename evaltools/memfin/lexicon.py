@@ -13,8 +13,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from ..errors import InputError, Problems
-from ..jsonl import describe, dumps, read_json
+from ..core.errors import InputError, Problems
+from ..core.jsonl import describe, dumps, read_json
 from .schema import Text
 
 BUNDLED = Path(__file__).with_name("lexicon.json")

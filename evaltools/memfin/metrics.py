@@ -13,10 +13,10 @@ from typing import Any
 import pandas as pd
 from pydantic import model_validator
 
-from ..errors import InputError, Problem, Problems
-from ..metric import MetricTable
-from ..suite import Breakdown, Source, Suite, SuiteOptions
-from ..workers import Workers
+from ..app.workers import Workers
+from ..core.errors import InputError, Problem, Problems
+from ..core.metric import MetricTable
+from ..core.suite import Breakdown, Source, Suite, SuiteOptions
 from .artifacts import write_artifacts
 from .lexicon import load_lexicon
 from .ratios import add_dialog_ratios, metric_table

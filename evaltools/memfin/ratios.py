@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from ..metric import Better, Metric
+from ..core.metric import Better, Metric
 
 SECTION_4 = "memfin_metrics 4"
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pandas as pd
 
-from ..errors import Problems, UsageError
-from ..jsonl import dumps, read_jsonl, require_file
-from ..suite import Source
+from ..core.errors import Problems, UsageError
+from ..core.jsonl import dumps, read_jsonl, require_file
+from ..core.suite import Source
 from .keys import align
 from .lexicon import Lexicon
 from .rules import LABELS

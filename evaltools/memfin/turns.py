@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..jsonl import dumps
+from ..core.jsonl import dumps
 from .keys import SOURCES, History, ResolvedKey, align, hit_sources, memories, resolve_key
 from .lexicon import Lexicon
 from .profile import SCORES, score_profile

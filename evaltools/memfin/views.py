@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..suite import Result
+from ..core.suite import Result
 from .keys import SOURCES
 from .ratios import MEASURES
 from .rules import LABELS

@@ -14,10 +14,10 @@ from urllib.parse import quote
 import pandas as pd
 from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
-from ..errors import InputError, UsageError
-from ..jsonl import describe
-from ..names import RUN_NAME
-from ..suite import get_suite
+from ..core.errors import InputError, UsageError
+from ..core.jsonl import describe
+from ..core.names import RUN_NAME
+from ..core.suite import get_suite
 from .text import anchor, visible
 
 LINKS = (

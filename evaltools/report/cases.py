@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import BeforeValidator
 
-from ..jsonl import dumps
+from ..core.jsonl import dumps
 from .cards import Estimate, Metrics, Number, Part, number, read_csv, read_json, shown
 from .text import anchor
 

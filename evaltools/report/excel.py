@@ -17,8 +17,8 @@ from typing import Any
 
 import pandas as pd
 
-from ..errors import UsageError
-from ..jsonl import atomic
+from ..core.errors import UsageError
+from ..core.jsonl import atomic
 
 CELL_LIMIT = 32_767
 ROW_LIMIT = 1_048_576

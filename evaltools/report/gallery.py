@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ..jsonl import dumps, write_text
+from ..core.jsonl import dumps, write_text
 from .cards import NotComplete, read_card, shown, texts
 from .cases import RUNS, SCORES, SIZE, read_cases, read_verdicts
 from .fonts import BLOCKS, webfont_css

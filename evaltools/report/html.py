@@ -13,8 +13,8 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from ..assets import asset_dir
-from ..jsonl import write_text
+from ..core.assets import asset_dir
+from ..core.jsonl import write_text
 from .fonts import webfont_css
 from .text import visible
 

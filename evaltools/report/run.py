@@ -8,10 +8,10 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from .. import study_views
-from ..errors import UsageError
-from ..study import Study
-from ..suite import Result
+from ..core.errors import UsageError
+from ..core.suite import Result
+from ..studies import views as study_views
+from ..studies.study import Study
 from .tables import HtmlTable, notice, problems_text, signature_block, table
 from .text import safe
 

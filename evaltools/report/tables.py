@@ -16,8 +16,8 @@ from typing import Any, Literal
 import pandas as pd
 from markupsafe import Markup
 
-from ..bootstrap import MIN_UNITS, Resampling, monte_carlo_digits
-from ..metric import MetricTable
+from ..core.metric import MetricTable
+from ..stats.intervals import MIN_UNITS, Resampling, monte_carlo_digits
 from .plain import Format, is_null, markdown_table, number, plain, text_column
 from .plain import latex_table as latex_table
 from .text import anchor, marked, safe, visible

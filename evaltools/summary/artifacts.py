@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from ..jsonl import atomic
+from ..core.jsonl import atomic
+from ..core.suite import Result
 from ..report.excel import Sheet, write_workbook
-from ..suite import Result
 from . import views
 from .options import rules_in_force
 from .rules import METRICS, rules_snapshot

@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from ..jsonl import dumps
-from ..suite import Result
+from ..core.jsonl import dumps
+from ..core.suite import Result
 from .options import rules_in_force
 from .rules import METRICS, rules_snapshot
 from .views import cases_table

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from ..errors import Problems
-from ..jsonl import dumps
-from ..progress import bar
+from ..core.errors import Problems
+from ..core.jsonl import dumps
+from ..core.progress import bar
 from .options import SummaryOptions
 from .rules import METRICS
 from .schema import Case

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from ..assets import asset_dir
-from ..errors import Problems, UsageError
-from ..jsonl import dumps
-from ..manifest import policy_hash
+from ..core.assets import asset_dir
+from ..core.errors import Problems, UsageError
+from ..core.jsonl import dumps
+from ..core.manifest import policy_hash
 from .judge_cache import cache_key, load_reply, store_reply
 from .judge_client import Client, Failure, Reply, RiskReply, request_body
 

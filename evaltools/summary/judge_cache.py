@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from ..errors import Problems, UsageError
-from ..jsonl import dumps, write_json
+from ..core.errors import Problems, UsageError
+from ..core.jsonl import dumps, write_json
 
 T = TypeVar("T", bound=BaseModel)
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from ..errors import Problems
-from ..jsonl import require_file
-from ..metric import Metric, MetricTable
-from ..suite import Breakdown, Source, Suite
-from ..workers import Workers
+from ..app.workers import Workers
+from ..core.errors import Problems
+from ..core.jsonl import require_file
+from ..core.metric import Metric, MetricTable
+from ..core.suite import Breakdown, Source, Suite
 from .artifacts import write_artifacts
 from .hybrid import judge_units
 from .options import SummaryOptions, rules_in_force

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from pydantic import model_validator
 
-from ..errors import InputError, Problem, UsageError
-from ..suite import SuiteOptions
+from ..core.errors import InputError, Problem, UsageError
+from ..core.suite import SuiteOptions
 from .rules import Rules, load_rules
 
 

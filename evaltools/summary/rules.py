@@ -13,9 +13,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from ..errors import InputError, Problem, Problems, UsageError
-from ..jsonl import describe, read_json
-from ..manifest import policy_hash
+from ..core.errors import InputError, Problem, Problems, UsageError
+from ..core.jsonl import describe, read_json
+from ..core.manifest import policy_hash
 from .phrases import Phrases, compile_phrases, near_end
 
 FOLDER = Path(__file__).parent / "rules"

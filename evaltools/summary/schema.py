@@ -18,8 +18,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import from_json
 
-from ..errors import Problems
-from ..jsonl import describe, read_json, read_jsonl, read_utf8, require_file
+from ..core.errors import Problems
+from ..core.jsonl import describe, read_json, read_jsonl, read_utf8, require_file
 from .rules import normal_tag
 
 CELL_LIMIT = 32_767

@@ -16,9 +16,9 @@ from typing import Any
 
 import pandas as pd
 
-from ..errors import Problems
-from ..jsonl import dumps
-from ..workers import Workers
+from ..app.workers import Workers
+from ..core.errors import Problems
+from ..core.jsonl import dumps
 from .entities import Entity, by_key, extractor
 from .rules import FOLLOWUP_TAG, METRICS, Compiled, Rules, compile_rules
 from .schema import Case

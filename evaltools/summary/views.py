@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..suite import Result
+from ..core.suite import Result
 from .options import rules_in_force
 from .rules import METRICS
 

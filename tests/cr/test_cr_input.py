@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from evaltools import InputError, UsageError, evaluate
+from evaltools.core.errors import Problems
 from evaltools.cr.scorecard import write_scorecards
-from evaltools.errors import Problems
 from tests.cr.cards import gold, output, run, tup, write
 
 A = tup("본품#품질", "향")

@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 from evaltools import evaluate
+from evaltools.core.metric import Difference
 from evaltools.cr.metrics import ALIASES, TABLE, metrics
 from evaltools.cr.options import CrOptions
-from evaltools.metric import Difference
 from tests.cr.cards import gold, output, run, tup, write
 
 A, B, C = tup("본품#품질", "향"), tup("본품#일반", "색"), tup("브랜드#품질", "이름", "negative")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from evaltools import evaluate
+from evaltools.core.errors import Problems
 from evaltools.cr.scorecard import write_scorecards
-from evaltools.errors import Problems
 from tests.conftest import reference_folder
 
 RUNS = sorted(p.name for p in (reference_folder() / "cr").glob("*")) or ["(absent)"]

@@ -12,17 +12,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaltools import evaluate, evaluation
-from evaltools.bootstrap import Resampling
+from evaltools import evaluate
+from evaltools.app.workers import Workers
+from evaltools.core import evaluate as evaluation
+from evaltools.core.errors import InputError, Problem, Problems
+from evaltools.core.fast_json import decoder
+from evaltools.core.jsonl import shards
 from evaltools.cr import read
 from evaltools.cr import score as scoring
 from evaltools.cr.read import read_rows
 from evaltools.cr.schema import Row, Scorecard
 from evaltools.cr.scorecard import make_scorecard
-from evaltools.errors import InputError, Problem, Problems
-from evaltools.fast_json import decoder
-from evaltools.jsonl import shards
-from evaltools.workers import Workers
+from evaltools.stats.intervals import Resampling
 from tests.cr.cards import gold, output, run, tup, write
 
 QUICK = Resampling(n_resamples=100)

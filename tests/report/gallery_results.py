@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import evaltools
-from evaltools.bootstrap import Resampling
-from evaltools.study import study_seeds
+from evaltools.stats.intervals import Resampling
+from evaltools.studies.study import study_seeds
 
 from .synthetic import HOSTILE
 

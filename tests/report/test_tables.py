@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from evaltools.bootstrap import Resampling
-from evaltools.metric import Metric
+from evaltools.core.metric import Metric
 from evaltools.report import plain, tables, text
 from evaltools.report.samples import samples
+from evaltools.stats.intervals import Resampling
 from tests.report.synthetic import HOSTILE, estimates, sample_frame
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from evaltools import evaluate
-from evaltools.errors import UsageError
+from evaltools.core.errors import UsageError
 from evaltools.report import excel
 from evaltools.report.excel import CELL_LIMIT, Sheet, write_workbook
 from evaltools.summary.artifacts import COLUMNS

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evaltools import evaluate
-from evaltools.errors import Problems, UsageError
+from evaltools.core.errors import Problems, UsageError
 from evaltools.summary import judge
 from evaltools.summary.judge import Decision, JudgeInput, JudgeSettings
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaltools.errors import Problems, UsageError
+from evaltools.core.errors import Problems, UsageError
 from evaltools.summary import judge
 from evaltools.summary.judge_cache import cache_key, load_reply, store_reply
 from evaltools.summary.judge_client import (

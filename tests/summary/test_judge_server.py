@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from evaltools.errors import Problems, UsageError
+from evaltools.core.errors import Problems, UsageError
 from evaltools.summary import judge_client
 from evaltools.summary.judge import BUDGET_USED_UP, Decision, JudgeInput, JudgeSettings, judge_cases
 from tests.summary.judge_server import Answer, JudgeServer, Seen, judges, refuses, says

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evaltools.errors import InputError, Problems, UsageError
+from evaltools.core.errors import InputError, Problems, UsageError
 from evaltools.summary.phrases import compile_phrases, find_all
 from evaltools.summary.rules import bundled, check_rules, load_rules, normal_tag, rules_snapshot
 from evaltools.summary.score import score_case

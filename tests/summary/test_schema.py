@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from evaltools import evaluate
-from evaltools.errors import InputError, Problems
-from evaltools.examples import example
+from evaltools.app.examples import example
+from evaltools.core.errors import InputError, Problems
 from evaltools.summary.schema import CELL_LIMIT, Case, read_cases, split_tags
 
 CASES: list[dict[str, Any]] = [

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaltools import evaluate
-from evaltools.errors import InputError, Problems
+from evaltools.app.workers import Workers
+from evaltools.core.errors import InputError, Problems
 from evaltools.summary import score as scoring
 from evaltools.summary import views
 from evaltools.summary.rules import METRICS, load_rules
 from evaltools.summary.schema import Case
 from evaltools.summary.score import Verdict, score_case, score_cases
-from evaltools.workers import Workers
 
 RULES = load_rules("ko-insurance")
 

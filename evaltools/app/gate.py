@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from .errors import Problems, UsageError
-from .jsonl import read_json
+from ..core.errors import Problems, UsageError
+from ..core.jsonl import read_json
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from .bootstrap import MIN_UNITS, Resampling, estimate, score_interval, wilson
+from ..core.metric import Compiled, Difference, Metric, MetricTable, compile_table
 from .cells import LARGE
 from .crossed import (
     Alike,
@@ -30,7 +30,7 @@ from .crossed import (
     seed_term,
     spread,
 )
-from .metric import Compiled, Difference, Metric, MetricTable, compile_table
+from .intervals import MIN_UNITS, Resampling, estimate, score_interval, wilson
 
 CLAIM_ONE = "new samples, this system"
 CLAIM_BOTH = "new seeds and new samples"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..errors import UsageError
+from ...core.errors import UsageError
 
 ROOT = Path(__file__).parent
 

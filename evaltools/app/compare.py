@@ -10,15 +10,15 @@ from typing import Any
 
 import pandas as pd
 
-from .bootstrap import Resampling
-from .compare import power_statement
-from .errors import OnError, UsageError
-from .evaluation import evaluate, resolve
-from .jsonl import write_text
-from .names import RUN_NAME, natural
-from .results import load, read_manifest
-from .study import Study, comparison_csv, group_by_seed, make_study
-from .suite import Result, get_suite
+from ..core.errors import OnError, UsageError
+from ..core.evaluate import evaluate, resolve
+from ..core.jsonl import write_text
+from ..core.names import RUN_NAME, natural
+from ..core.results import load, read_manifest
+from ..core.suite import Result, get_suite
+from ..stats.compare import power_statement
+from ..stats.intervals import Resampling
+from ..studies.study import Study, comparison_csv, group_by_seed, make_study
 from .workers import Workers
 
 

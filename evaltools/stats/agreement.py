@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .bootstrap import Resampling, estimate
+from ..core.errors import UsageError
+from ..core.metric import Metric
 from .crossed import Runs, in_order
-from .errors import UsageError
-from .metric import Metric
+from .intervals import Resampling, estimate
 
 TUPLE_KEYS: Mapping[str, tuple[int, ...]] = {"": (0, 1, 2), "_refpol": (0, 2), "_otepol": (1, 2)}
 """Suffix of a pairwise F1 -> places of [ref, term, polarity] that are compared."""

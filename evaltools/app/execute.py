@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .assets import asset_dir
-from .errors import WorkFailed
-from .jsonl import sha256, write_text
+from ..core.assets import asset_dir
+from ..core.errors import WorkFailed
+from ..core.jsonl import sha256, write_text
 
 NOTEBOOK = "metric_report.ipynb"
 HTML = "metric_report.html"
@@ -91,7 +91,7 @@ def run(job: ReportJob) -> Path:
     load_papermill()
     import nbformat
 
-    from .report.html import prepare, render
+    from ..report.html import prepare, render
 
     # the kernel works in a process of its own: what renders its notebook can be loaded meanwhile
     with ThreadPoolExecutor(1) as meanwhile:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
-from .compare import POWER, power_statement, unit_changes
-from .coverage import coverage_note, grouped_notes, kind
-from .metric import Metric
+from ..core.metric import Metric
+from ..stats.compare import POWER, power_statement, unit_changes
+from ..stats.coverage import coverage_note, grouped_notes, kind
 from .study import Study, seed_table
 
 

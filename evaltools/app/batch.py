@@ -15,13 +15,13 @@ from typing import Any
 
 import pandas as pd
 
-from .bootstrap import Resampling
-from .errors import InputError, OnError, Problems, UsageError, WorkFailed
-from .evaluation import evaluate, make_options, resolve
+from ..core.errors import InputError, OnError, Problems, UsageError, WorkFailed
+from ..core.evaluate import evaluate, make_options, resolve
+from ..core.names import condition_of, natural, safe_name
+from ..core.progress import bar
+from ..core.suite import Result, get_suite
+from ..stats.intervals import Resampling
 from .execute import ReportJob, is_current, load_papermill, run
-from .names import condition_of, natural, safe_name
-from .progress import bar
-from .suite import Result, get_suite
 from .workers import Workers, cluster_size
 
 HEADLINE_DIGITS = 4
@@ -252,7 +252,7 @@ def plan_reports(
     outcome, scored = _score(suite, runs, replace(settings, name=None) if together else settings, options)
     if not scored:
         return outcome, [], {}
-    from .study import save_systems
+    from ..studies.study import save_systems
 
     s = get_suite(suite)
     shared = {**_plain(options), **settings.parameters()}
@@ -290,7 +290,7 @@ def make_reports(jobs: dict[str, ReportJob], settings: Settings, outcome: Outcom
     if not local and settings.scheduler is None:
         load_papermill()  # once, before the processes fork
     run_all(run, tasks, None if local else settings.workers(), outcome, "" if settings.quiet else "reports")
-    from .report.gallery import build
+    from ..report.gallery import build
 
     try:
         build(settings.out)
@@ -300,7 +300,7 @@ def make_reports(jobs: dict[str, ReportJob], settings: Settings, outcome: Outcom
 
 def study_job(runs: Sequence[str], baseline: str | None, settings: Any, options: dict[str, Any]) -> ReportJob:
     """Score and aggregate the runs, and the report that is to be made of them."""
-    from .study import study_seeds
+    from ..studies.study import study_seeds
 
     study = study_seeds(
         runs,
@@ -392,7 +392,7 @@ def check_files(suite: str, files: Iterable[Path], options: dict[str, Any]) -> P
     """Every problem of the inputs, found by the same readers that score them; nothing is written."""
     problems = Problems("skip")
     if suite == "rules":
-        from .summary.rules import check_rules
+        from ..summary.rules import check_rules
 
         for path in files:
             check_rules(path, problems)

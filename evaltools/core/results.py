@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from .bootstrap import Resampling
+from ..stats.intervals import Resampling
 from .errors import UsageError
 from .jsonl import atomic, write_json
 from .manifest import versions

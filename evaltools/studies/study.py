@@ -12,21 +12,21 @@ from typing import Any
 
 import pandas as pd
 
-from .agreement import seed_agreement
-from .bootstrap import Resampling
-from .compare import CONTRACT as COMPARISON_COLUMNS
-from .compare import Comparison, compare
-from .crossed import Runs
-from .errors import OnError, UsageError
-from .evaluation import evaluate
-from .jsonl import write_json, write_text
-from .metric import MetricTable
-from .names import condition_of, natural, safe_name
-from .results import load
-from .seeds import CONTRACT as AGGREGATE_COLUMNS
-from .seeds import aggregate, completeness, seed_values
-from .suite import SCHEMA_VERSION, Result, Suite
-from .workers import Workers
+from ..app.workers import Workers
+from ..core.errors import OnError, UsageError
+from ..core.evaluate import evaluate
+from ..core.jsonl import write_json, write_text
+from ..core.metric import MetricTable
+from ..core.names import condition_of, natural, safe_name
+from ..core.results import load
+from ..core.suite import SCHEMA_VERSION, Result, Suite
+from ..stats.agreement import seed_agreement
+from ..stats.compare import CONTRACT as COMPARISON_COLUMNS
+from ..stats.compare import Comparison, compare
+from ..stats.crossed import Runs
+from ..stats.intervals import Resampling
+from ..stats.seeds import CONTRACT as AGGREGATE_COLUMNS
+from ..stats.seeds import aggregate, completeness, seed_values
 
 
 @dataclass(frozen=True)
@@ -238,7 +238,7 @@ def comparison_csv(study: Study) -> str:
 
 def save_study(study: Study, out: Path, started: str, seconds: float) -> None:
     """Write results/<run_id>_aggregated/ for every condition; the manifest comes last."""
-    from .report.plain import markdown_table
+    from ..report.plain import markdown_table
 
     compared = comparison_csv(study) if study.comparisons else None
     for condition, runs in study.conditions.items():

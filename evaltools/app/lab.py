@@ -9,10 +9,10 @@ from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 
-from .assets import asset_dir
-from .errors import UsageError
+from ..core.assets import asset_dir
+from ..core.errors import UsageError
+from ..core.jsonl import write_text
 from .examples import ROOT as EXAMPLES
-from .jsonl import write_text
 
 README = """# Notebooks of evaltools
 

@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 
 import click
 
-from . import __version__
-from .errors import InputError, UsageError, WorkFailed
+from .. import __version__
+from ..core.errors import InputError, UsageError, WorkFailed
 
 # work is spread by --jobs: threads of the linear algebra library would only get in each other's way
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -83,7 +83,7 @@ def _with(*options: Callable[[F], F]) -> Callable[[F], F]:
 
 def _split_options(suite: str, given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """(suite options, the rest) of a command's parameters."""
-    from .suite import get_suite
+    from ..core.suite import get_suite
 
     names = set(get_suite(suite).options.model_fields)
     if given.get("judge") == "hybrid" and given.get("judge_cache") is None:
@@ -183,8 +183,8 @@ def report_seeds(runs: tuple[str, ...], baseline: str | None, **given: Any) -> N
 @click.option("-q", "--quiet", is_flag=True)
 def scorecards(outputs: Path, gold: Path, target: Path, on_error: Any, quiet: bool) -> None:
     """Write the scorecards of a file of runner outputs (or of a run folder)."""
-    from .cr.scorecard import write_scorecards
-    from .errors import Problems
+    from ..core.errors import Problems
+    from ..cr.scorecard import write_scorecards
 
     problems = Problems(on_error)
     n = write_scorecards(outputs, gold, target, problems)
@@ -235,7 +235,7 @@ def compare(baseline: str, candidate: str, **given: Any) -> None:
     A and B are a run, a results folder, a run_id (the common prefix of the folders <run_id>__seed<N>_<mode>),
     or several runs joined by commas.
     """
-    from .compare_command import compare_command
+    from .compare import compare_command
 
     click.echo(compare_command(baseline, candidate, **given))
 
@@ -279,7 +279,7 @@ def rerun(manifest: Path, out: Path | None, jobs: int) -> None:
 @click.argument("outputs", default="outputs", type=click.Path(path_type=Path))
 def gallery(outputs: Path) -> None:
     """(Re)build index.html, the page that finds, filters and compares all results under OUTPUTS."""
-    from .report.gallery import build
+    from ..report.gallery import build
 
     click.echo(str(build(outputs)))
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from .coverage import coverage_note, grouped_notes, kind
-from .metric import Metric, MetricTable
-from .suite import Result
+from ..core.metric import Metric, MetricTable
+from ..core.suite import Result
+from ..stats.coverage import coverage_note, grouped_notes, kind
 
 
 def metric_table(result: Result) -> MetricTable:

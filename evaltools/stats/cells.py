@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from .metric import column_values
+from ..core.metric import column_values
 
 LARGE = 2_000
 """More resampling units than this are drawn in cells; up to it the bounds equal scipy's for the same generator."""

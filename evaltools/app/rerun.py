@@ -14,13 +14,13 @@ from typing import Any, TypeVar
 import pandas as pd
 from pydantic import BaseModel, Field, ValidationError
 
-from .bootstrap import Method, Resampling
-from .errors import InputError, Problem, UsageError
-from .evaluation import evaluate
-from .jsonl import describe, sha256
-from .manifest import versions
-from .study import make_study, save_study
-from .suite import Result, get_suite
+from ..core.errors import InputError, Problem, UsageError
+from ..core.evaluate import evaluate
+from ..core.jsonl import describe, sha256
+from ..core.manifest import versions
+from ..core.suite import Result, get_suite
+from ..stats.intervals import Method, Resampling
+from ..studies.study import make_study, save_study
 from .workers import Workers
 
 T = TypeVar("T", bound=BaseModel)

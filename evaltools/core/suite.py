@@ -16,11 +16,11 @@ from typing import Any
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
-from . import __version__
-from .bootstrap import Resampling
+from .. import __version__
+from ..app.workers import Workers
+from ..stats.intervals import Resampling
 from .errors import Problems, UsageError
 from .metric import MetricTable
-from .workers import Workers
 
 SCHEMA_VERSION = 1
 
@@ -140,7 +140,7 @@ class Result:
         return self.estimates.set_index("name").loc[list(names)].reset_index()
 
     def _repr_html_(self) -> str:
-        from .report.tables import result_html
+        from ..report.tables import result_html
 
         return result_html(self)
 

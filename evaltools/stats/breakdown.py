@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from .bootstrap import Resampling, estimate
-from .metric import Difference, MetricTable
+from ..core.metric import Difference, MetricTable
+from .intervals import Resampling, estimate
 
 
 def with_parts(table: MetricTable, names: Sequence[str]) -> MetricTable:

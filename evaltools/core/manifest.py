@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from . import __version__
+from .. import __version__
 from .jsonl import dumps, sha256
 
 LIBRARIES = ("numpy", "scipy", "pandas", "pydantic", "pyarrow")

@@ -20,8 +20,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr, ndtri
 
+from ..core.metric import Compiled, Difference, Metric, MetricTable, column_values, compile_table
 from .cells import LARGE, Cells, UnitColumns, resample_cells
-from .metric import Compiled, Difference, Metric, MetricTable, column_values, compile_table
 
 Method = Literal["bca", "percentile"]
 

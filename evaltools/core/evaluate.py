@@ -14,15 +14,15 @@ from typing import Any
 import pandas as pd
 from pydantic import ValidationError
 
-from . import __version__
-from .bootstrap import Resampling, estimate
+from .. import __version__
+from ..app.workers import Workers, beside
+from ..stats.intervals import Resampling, estimate
 from .errors import OnError, Problems, UsageError
 from .jsonl import describe
 from .manifest import describe_inputs, git_commit, policy_hash, versions
 from .names import safe_name
 from .results import load_if_current, save
 from .suite import SCHEMA_VERSION, Result, Suite, get_suite
-from .workers import Workers, beside
 
 BESIDE_BYTES = 64 << 20
 """Input files of fewer bytes than these together are hashed at once."""
@@ -115,7 +115,7 @@ def _describing(files: Mapping[str, Path], workers: Workers) -> Callable[[], lis
 def resolve(run: str | Path) -> Path:
     """A path, with "example:NAME" standing for a bundled example."""
     if isinstance(run, str) and run.startswith("example:"):
-        from .examples import example
+        from ..app.examples import example
 
         return example(run.removeprefix("example:"))
     return Path(run)

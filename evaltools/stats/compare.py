@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from .bootstrap import MIN_UNITS, Resampling, bounds, resample_weights
+from ..core.metric import Compiled, MetricTable, compile_table
 from .cells import LARGE, Cells, flip_cells, resample_cells
 from .crossed import (
     Alike,
@@ -34,7 +34,7 @@ from .crossed import (
     spread,
     spread_of_samples,
 )
-from .metric import Compiled, MetricTable, compile_table
+from .intervals import MIN_UNITS, Resampling, bounds, resample_weights
 from .seeds import CLAIM_BOTH, TWO_SEEDS
 
 CLAIM_SYSTEMS = "new samples, these systems"

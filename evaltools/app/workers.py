@@ -19,8 +19,8 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import Any, TypeVar
 
-from .errors import UsageError, WorkFailed
-from .progress import bar
+from ..core.errors import UsageError, WorkFailed
+from ..core.progress import bar
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -219,7 +219,7 @@ def cluster_size(address: str) -> int:
 def _on_cluster(
     address: str, call: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]
 ) -> Generator[tuple[int, Future[Any]]]:
-    from .manifest import versions
+    from ..core.manifest import versions
 
     with _client(address) as client:
         from distributed import KilledWorker
@@ -239,7 +239,7 @@ _FOLDER = Lock()
 
 def _like_here(folder: Path, wanted: dict[str, str], call: Callable[..., R], *task: Any) -> R:
     """call(*task) as the process that asks for it would do it: in its folder, with its versions."""
-    from .manifest import versions
+    from ..core.manifest import versions
 
     differs = [f"{k} {v} (wanted {wanted.get(k)})" for k, v in versions().items() if v != wanted.get(k)]
     if differs:

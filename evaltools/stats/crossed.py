@@ -21,8 +21,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtr, stdtrit
 
+from ..core.metric import Compiled, column_values
 from .cells import LARGE, encode, join
-from .metric import Compiled, column_values
 
 Seed = Hashable
 Runs = Mapping[Seed, pd.DataFrame]

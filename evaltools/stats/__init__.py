@@ -1,0 +1,1 @@
+"""Intervals, comparisons and agreement: functions of units frames and metric tables."""
