@@ -30,7 +30,8 @@ from intervals import TABLE, units
 from scipy import stats
 
 from evaltools.core.metric import Metric, MetricTable, column_values, compile_table
-from evaltools.stats.intervals import Resampling, estimate
+from evaltools.core.resampling import Resampling
+from evaltools.stats.intervals import estimate
 
 Bounds = tuple[float, float]
 Sums = Sequence[np.ndarray]
@@ -42,7 +43,10 @@ def own_columns(ratios: int, n: int) -> tuple[pd.DataFrame, MetricTable]:
     gold = rng.integers(1, 5, (n, ratios))
     tp, fp = rng.binomial(gold, rng.uniform(0.3, 0.9, ratios)), rng.poisson(0.7, gold.shape)
     columns = {f"tp{j}": tp[:, j] for j in range(ratios)} | {f"fp{j}": fp[:, j] for j in range(ratios)}
-    table = [Metric(f"m{j}", f"2*tp{j}", f"2*tp{j} + fp{j}", "", "higher", "", "") for j in range(ratios)]
+    table = [
+        Metric(name=f"m{j}", numerator=f"2*tp{j}", denominator=f"2*tp{j} + fp{j}", better="higher")
+        for j in range(ratios)
+    ]
     return pd.DataFrame({"text_id": np.arange(n), **columns}), table
 
 
@@ -115,8 +119,8 @@ def main() -> None:
     with_interval = known.index[known["ci_method"] == "bca"].to_numpy()
     num, den = values @ compiled.numerator, values @ compiled.denominator
     sums = {
-        name: [x for r in (first, second) if r >= 0 for x in (num[:, r], den[:, r])]
-        for name, first, second in zip(compiled.names, compiled.first, compiled.second)
+        name: [x for r, _ in parts for x in (num[:, r], den[:, r])]
+        for name, parts in zip(compiled.names, compiled.parts)
     }
     contenders: list[tuple[str, Callable[[Sums], Bounds]]] = [
         (f"scipy {version('scipy')}, one call a metric", lambda x: with_scipy(x, args.resamples)),

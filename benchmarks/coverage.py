@@ -2,13 +2,13 @@
 
     python benchmarks/coverage.py --datasets 10000 --jobs 2 > coverage.md
 
-Every cell runs the package's own functions (`estimate`, `aggregate`, `compare`). Independent data sets
+Every setting runs the package's own functions (`estimate`, `aggregate`, `compare`). Independent data sets
 are the metrics of one table, so that one call serves a block of them; blocks differ in the seed of
 their weights and signs. Bootstraps use 2,000 resamples and permutation tests 2,000 sign patterns here
 (the package's default is 10,000): the Monte-Carlo error averages out over blocks.
 
-The simulated quantity of a cell is normal on a latent scale, z = sample + seed + residual with variances
-0.5, as the cell says (none 0, small 0.02, large 0.1), and 0.5, and is turned into
+The simulated quantity of a setting is normal on a latent scale, z = sample + seed + residual with variances
+0.5, as the setting says (none 0, small 0.02, large 0.1), and 0.5, and is turned into
   mean    F1-like: 0, .4, .5, 2/3, .8, 1 with probabilities .20, .10, .15, .20, .10, .25
   rate    an event of probability .05, .5 or .95
   micro   2 tp / (2 tp + fp + fn), with 1 + Poisson(1) gold items a sample
@@ -30,8 +30,9 @@ import pandas as pd
 from scipy.special import ndtr, ndtri
 
 from evaltools.core.metric import Metric
+from evaltools.core.resampling import Resampling
 from evaltools.stats.compare import compare
-from evaltools.stats.intervals import Resampling, estimate
+from evaltools.stats.intervals import estimate
 from evaltools.stats.seeds import aggregate
 
 SIZES = (20, 50, 200, 600)
@@ -90,7 +91,7 @@ KINDS = {
 
 
 @dataclass(frozen=True)
-class Cell:
+class Setting:
     """One line of a table: `task` is single, clusters, seeds, compare or power."""
 
     task: str
@@ -101,12 +102,12 @@ class Cell:
     complete: str = "complete"
 
 
-def latent(rng: np.random.Generator, cell: Cell, sides: int) -> tuple[np.ndarray, float, np.ndarray]:
+def latent(rng: np.random.Generator, setting: Setting, sides: int) -> tuple[np.ndarray, float, np.ndarray]:
     """(sides, seeds, units, BLOCK) scores, their variance, and the gold counts that the sides share."""
-    v = SEED_VARIANCES[cell.seed_variance]
-    shape = (sides, cell.seeds, cell.n, BLOCK)
+    v = SEED_VARIANCES[setting.seed_variance]
+    shape = (sides, setting.seeds, setting.n, BLOCK)
     seed = rng.normal(0, np.sqrt(v), (*shape[:2], 1, BLOCK))
-    if cell.complete == "no sample shared":
+    if setting.complete == "no sample shared":
         sample = rng.normal(0, np.sqrt(SAMPLE), shape)
     elif sides == 2:
         own = rng.normal(0, np.sqrt(OWN), (2, 1, *shape[2:]))
@@ -123,15 +124,18 @@ def frame(num: np.ndarray, den: np.ndarray) -> pd.DataFrame:
 
 
 def table(proportion: bool) -> list[Metric]:
-    return [Metric(f"m{j}", f"a{j}", f"b{j}", "", "higher", "", "", proportion) for j in range(BLOCK)]
+    return [
+        Metric(name=f"m{j}", numerator=f"a{j}", denominator=f"b{j}", better="higher", proportion=proportion)
+        for j in range(BLOCK)
+    ]
 
 
-def keep(cell: Cell, k: int, data: pd.DataFrame) -> pd.DataFrame:
+def keep(setting: Setting, k: int, data: pd.DataFrame) -> pd.DataFrame:
     """The part of the samples that seed k has: a third is missing from the last seed, or each seed has its own."""
-    if cell.complete == "a third of one seed missing" and k == cell.seeds - 1:
-        return data.iloc[: -(cell.n // 3)]
-    if cell.complete == "no sample shared":
-        return data.assign(unit=data["unit"] + k * cell.n)
+    if setting.complete == "a third of one seed missing" and k == setting.seeds - 1:
+        return data.iloc[: -(setting.n // 3)]
+    if setting.complete == "no sample shared":
+        return data.assign(unit=data["unit"] + k * setting.n)
     return data
 
 
@@ -140,30 +144,30 @@ def clusters(rng: np.random.Generator, n: int) -> Columns:
     return rng.binomial(turns, rng.beta(0.7 * 4, 0.3 * 4, (n, BLOCK))).astype(float), turns.astype(float)
 
 
-def run(cell: Cell, block: int, key: int) -> tuple[np.ndarray, np.ndarray]:
-    """For BLOCK data sets of a cell: whether the interval (or p) is right, and the interval's width (or mde).
+def run(setting: Setting, block: int, key: int) -> tuple[np.ndarray, np.ndarray]:
+    """For BLOCK data sets of a setting: whether the interval (or p) is right, and the interval's width (or mde).
 
     right: the truth lies inside (for compare: p > 0.05; for power: a difference was found). nan: no interval.
     """
     rng = np.random.default_rng([key, block])
     resampling = Resampling(n_resamples=RESAMPLES, seed=block)
-    if cell.task == "clusters":
-        e = estimate(frame(*clusters(rng, cell.n)), table(True), "unit", resampling)
+    if setting.task == "clusters":
+        e = estimate(frame(*clusters(rng, setting.n)), table(True), "unit", resampling)
         return inside(e, 0.7)
-    kind = KINDS[cell.kind]
-    sides = 2 if cell.task in {"compare", "power"} else 1
-    z, total, gold = latent(rng, cell, sides)
+    kind = KINDS[setting.kind]
+    sides = 2 if setting.task in {"compare", "power"} else 1
+    z, total, gold = latent(rng, setting, sides)
     num, den = kind.make(z, total, gold, rng)
-    if cell.task == "power":
-        num[1] += POWER_DIFFERENCE[cell]
-    runs = [{k: keep(cell, k, frame(num[s, k], den[s, k])) for k in range(cell.seeds)} for s in range(sides)]
-    if cell.task in {"compare", "power"}:
+    if setting.task == "power":
+        num[1] += POWER_DIFFERENCE[setting]
+    runs = [{k: keep(setting, k, frame(num[s, k], den[s, k])) for k in range(setting.seeds)} for s in range(sides)]
+    if setting.task in {"compare", "power"}:
         c = compare(runs[0], runs[1], table(kind.proportion), "unit", resampling, n_permutations=RESAMPLES).table
-        right = c["p_value"] > 0.05 if cell.task == "compare" else c["verdict"] == "better"
+        right = c["p_value"] > 0.05 if setting.task == "compare" else c["verdict"] == "better"
         return right.to_numpy(float), c["mde"].to_numpy(float)
-    if cell.task == "single":
+    if setting.task == "single":
         return inside(estimate(runs[0][0], table(kind.proportion), "unit", resampling), kind.truth(0.0))
-    truth = kind.truth(SEED_VARIANCES[cell.seed_variance])
+    truth = kind.truth(SEED_VARIANCES[setting.seed_variance])
     return inside(aggregate(runs[0], table(kind.proportion), "unit", resampling), truth)
 
 
@@ -172,14 +176,14 @@ def inside(e: pd.DataFrame, truth: float) -> tuple[np.ndarray, np.ndarray]:
     return np.where(np.isnan(low), np.nan, (low <= truth) & (truth <= high)), high - low
 
 
-POWER_DIFFERENCE: dict[Cell, float] = {}
+POWER_DIFFERENCE: dict[Setting, float] = {}
 
 
-def job(cell: Cell, key: int, datasets: int, difference: float | None) -> tuple[float, float, float, int]:
+def job(setting: Setting, key: int, datasets: int, difference: float | None) -> tuple[float, float, float, int]:
     """(share right, its binomial standard error, mean width, data sets without an interval)."""
     if difference is not None:
-        POWER_DIFFERENCE[cell] = difference
-    parts = [run(cell, block, key) for block in range(-(-datasets // BLOCK))]
+        POWER_DIFFERENCE[setting] = difference
+    parts = [run(setting, block, key) for block in range(-(-datasets // BLOCK))]
     right = np.concatenate([p[0] for p in parts])[:datasets]
     width = np.concatenate([p[1] for p in parts])[:datasets]
     known = right[~np.isnan(right)]
@@ -187,21 +191,25 @@ def job(cell: Cell, key: int, datasets: int, difference: float | None) -> tuple[
     return share, float(np.sqrt(share * (1 - share) / len(known))), float(np.nanmean(width)), len(right) - len(known)
 
 
-def all_cells() -> list[Cell]:
-    cells = [Cell("single", kind, n) for kind in KINDS for n in SIZES]
-    cells += [Cell("clusters", "cluster", n) for n in SIZES]
+def all_settings() -> list[Setting]:
+    settings = [Setting("single", kind, n) for kind in KINDS for n in SIZES]
+    settings += [Setting("clusters", "cluster", n) for n in SIZES]
     for kind in ("mean", "rate .05", "rate .95", "micro"):
         for k in (2, 3, 5, 10):
-            cells += [Cell("seeds", kind, n, k, v) for v in SEED_VARIANCES for n in SIZES]
+            settings += [Setting("seeds", kind, n, k, v) for v in SEED_VARIANCES for n in SIZES]
     for how in ("a third of one seed missing", "no sample shared"):
-        cells += [Cell("seeds", "mean", n, k, v, how) for k in (3, 5) for v in SEED_VARIANCES for n in (50, 200)]
-    cells += [Cell("compare", kind, n) for kind in ("mean", "rate .05", "micro") for n in SIZES]
+        settings += [
+            Setting("seeds", "mean", n, k, v, how) for k in (3, 5) for v in SEED_VARIANCES for n in (50, 200)
+        ]
+    settings += [Setting("compare", kind, n) for kind in ("mean", "rate .05", "micro") for n in SIZES]
     for k in (3, 5, 10):
-        cells += [Cell("compare", kind, n, k, v) for kind in ("mean", "micro") for v in SEED_VARIANCES for n in SIZES]
-    return cells
+        settings += [
+            Setting("compare", kind, n, k, v) for kind in ("mean", "micro") for v in SEED_VARIANCES for n in SIZES
+        ]
+    return settings
 
 
-def markdown(cells: list[Cell], results: list[tuple[float, float, float, int]]) -> str:
+def markdown(settings: list[Setting], results: list[tuple[float, float, float, int]]) -> str:
     """A table a task: a row a setting, a column a size; outside the band in bold."""
     titles = {
         "single": "One run: coverage (%) of BCa (Wilson where it stands in)",
@@ -212,7 +220,7 @@ def markdown(cells: list[Cell], results: list[tuple[float, float, float, int]]) 
     }
     out = []
     for task, title in titles.items():
-        mine = [(c, r) for c, r in zip(cells, results) if c.task == task]
+        mine = [(c, r) for c, r in zip(settings, results) if c.task == task]
         if not mine:
             continue
         sizes = sorted({c.n for c, _ in mine})
@@ -239,30 +247,30 @@ def markdown(cells: list[Cell], results: list[tuple[float, float, float, int]]) 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--datasets", type=int, default=10_000, help="simulated data sets a cell (at least 2,000)")
+    parser.add_argument("--datasets", type=int, default=10_000, help="simulated data sets a setting (at least 2,000)")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--only", default="", help="tasks to run, comma separated")
     args = parser.parse_args()
-    cells = [c for c in all_cells() if not args.only or c.task in args.only.split(",")]
+    settings = [c for c in all_settings() if not args.only or c.task in args.only.split(",")]
     with ProcessPoolExecutor(args.jobs) as pool:
-        futures = [pool.submit(job, c, i, args.datasets, None) for i, c in enumerate(cells)]
+        futures = [pool.submit(job, c, i, args.datasets, None) for i, c in enumerate(settings)]
         results = []
-        for c, f in zip(cells, futures):
+        for c, f in zip(settings, futures):
             results.append(f.result())
             print(c, *results[-1], file=sys.stderr, flush=True)
         # power: shift one side by the smallest difference that the comparison says it can show
         aims = [
-            (Cell("power", c.kind, c.n, c.seeds, c.seed_variance), r[2])
-            for c, r in zip(cells, results)
+            (Setting("power", c.kind, c.n, c.seeds, c.seed_variance), r[2])
+            for c, r in zip(settings, results)
             if c.task == "compare" and c.kind == "mean"
         ]
         futures = [pool.submit(job, c, 10_000 + i, min(args.datasets, 4_000), aim) for i, (c, aim) in enumerate(aims)]
         for (c, _), f in zip(aims, futures):
-            cells.append(c)
+            settings.append(c)
             results.append(f.result())
             print(c, *results[-1], file=sys.stderr, flush=True)
-    print(f"{args.datasets} data sets a cell, {RESAMPLES} resamples and sign patterns.\n")
-    print(markdown(cells, results))
+    print(f"{args.datasets} data sets a setting, {RESAMPLES} resamples and sign patterns.\n")
+    print(markdown(settings, results))
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ from evaltools.app.workers import Workers
 from evaltools.core import errors
 from evaltools.core.errors import InputError, Problem, Problems, UsageError
 from evaltools.core.evaluate import evaluate
-from evaltools.core.jsonl import dumps
+from evaltools.core.files import dumps
 from evaltools.core.results import metrics_json
 from evaltools.core.suite import get_suite
 from evaltools.cr.metrics import override_metrics
@@ -416,7 +416,7 @@ def _rules(path: Path, rng: random.Random) -> Counter[str]:
         for row in rng.sample(seeds("cases.jsonl"), 2):
             case = json.loads(row)
             scored = score_case(case.get("answer"), ["보험금 100만원, 면책기간 90일"], ["exclusion"], rules)
-            if not all(math.isfinite(v.score) for v in scored.verdicts.values()):
+            if not all(math.isfinite(v.score) for v in scored.scores.values()):
                 raise Failure("not a number: a score of mutated rules")
 
     return _rejected(use)
@@ -450,7 +450,7 @@ def _card(path: Path, rng: random.Random) -> Counter[str]:
     path.replace(folder / mine)
     (folder / other).write_bytes((_result_folder() / other).read_bytes())
     try:
-        dumps(read_card(folder.parents[1], folder)[0]).encode()
+        dumps(read_card(folder.parents[1], folder)).encode()
     except NotComplete:
         return Counter({"named as not complete": 1})
     return Counter({"row accepted": 1})

@@ -1,15 +1,14 @@
-"""Many units: time and memory of all Conflict Review intervals, and agreement of cells with the plain bootstrap.
+"""Many units: agreement of the closed forms with the bootstrap, and time and memory of all Conflict Review intervals.
 
-    python benchmarks/intervals.py                        agreement and time at n = 1e3, 1e4, 1e5, 1e6
+    python benchmarks/intervals.py                        agreement, and time at n = 1e3, 1e4, 1e5, 1e6
     python benchmarks/intervals.py --sizes 1e6 --only time
-    python benchmarks/intervals.py --compare              the same of a paired comparison
+    python benchmarks/intervals.py --sizes 1e6 --only time --compare
 
-Units are drawn for every column of the metric table, so that each metric varies: shares, F1 scores of random
-tuple counts, and latencies of which nearly every one is different. Agreement: bounds from cells against
-bounds from the plain bootstrap of the same units, as parts of the interval's width; beside it, what two
-seeds of the plain bootstrap differ by (Monte-Carlo error). Each is the median and the largest over metrics,
-bounds and `--seeds` pairs of seeds. Of a comparison, also by how much p differs. The candidate of a comparison
-has another unit's row in three of ten places. Prints Markdown tables.
+Agreement: bounds in closed form against those of the bootstrap of the same units, in percent of the interval's width,
+by kind of metric; beside it, what two seeds of the bootstrap differ by (Monte-Carlo error). Each is the largest
+over metrics, bounds and `--rounds` data sets. Of comparisons, also by how much p differs. Time: units are drawn for
+every column of the metric table, so that each metric varies. The candidate of a comparison has another unit's row in
+three of ten places. Prints Markdown tables.
 """
 
 from __future__ import annotations
@@ -19,24 +18,85 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from evaltools.core.metric import MetricTable, compile_table
-from evaltools.cr.metrics import metrics
-from evaltools.cr.options import CrOptions
+from evaltools.core.metric import Difference, Mean, Metric, MetricTable, compile_table
+from evaltools.core.resampling import Method, Resampling
+from evaltools.core.suite import get_suite
 from evaltools.cr.tuples import KEYS
-from evaltools.stats import compare
-from evaltools.stats import intervals as bootstrap
-from evaltools.stats.intervals import Resampling, estimate
+from evaltools.stats import compare as compare_module
+from evaltools.stats import intervals, many
+from evaltools.stats.compare import compare
+from evaltools.stats.intervals import estimate
 
-TABLE: MetricTable = metrics(CrOptions())
-GROUPED = "latency_ms_mean"
-"""The metric with about as many cells as units."""
+TABLE: MetricTable = get_suite("cr").metrics(get_suite("cr").options())
+
+CLASSES = ("a", "b", "c", "d")
+KINDS: dict[str, MetricTable] = {
+    "rates .5 and .3": [
+        Metric(name="half", numerator="half", denominator="n", better="higher", proportion=True),
+        Metric(name="of a tenth", numerator="hit", denominator="some", better="higher", proportion=True),
+    ],
+    "rates .03 and .005": [
+        Metric(name=name, numerator=name, denominator="n", better="higher", proportion=True)
+        for name in ("rare", "very")
+    ],
+    "micro and mean F1": [
+        Metric(name="micro", numerator="2*tp", denominator="2*tp + fp + fn", better="higher"),
+        Metric(name="mean", numerator="f1", denominator="n", better="higher"),
+        Difference(name="difference", minuend="micro", subtrahend="mean", better="higher"),
+    ],
+    "mean of milliseconds": [Metric(name="ms", numerator="ms", denominator="n", better="lower")],
+    "macro F1 and its classes": [
+        *(
+            Metric(
+                name=k, numerator=f"2*tp_{k}", denominator=f"2*tp_{k} + fp_{k} + fn_{k}", better="higher", empty=0.0
+            )
+            for k in CLASSES
+        ),
+        Mean(name="macro", of=CLASSES, better="higher"),
+    ],
+}
+MIXED: MetricTable = [m for table in KINDS.values() for m in table]
+
+
+def mixed_units(n: int, seed: int, key: int = 0) -> pd.DataFrame:
+    """Random units with every column of KINDS; those of one `seed` are alike under every `key`."""
+    shared, rng = np.random.default_rng([n, seed]), np.random.default_rng([n, seed, key + 1])
+    truth, score, some = shared.choice(4, n, p=[0.6, 0.25, 0.1, 0.05]), shared.beta(2, 1, n), shared.random(n) < 0.1
+    said = np.where(rng.random(n) < 0.7, truth, rng.integers(0, 4, n))
+    frame = pd.DataFrame(
+        {
+            "id": np.arange(n),
+            "n": 1,
+            "half": rng.random(n) < score * 0.75,
+            "some": some,
+            "hit": some & (rng.random(n) < 0.3),
+            "rare": rng.random(n) < 0.03,
+            "very": rng.random(n) < 0.005,
+            "tp": rng.binomial(3, score),
+            "fp": rng.poisson(0.8, n),
+            "fn": rng.poisson(0.5, n),
+            "f1": rng.binomial(6, score) / 6,
+            "ms": shared.lognormal(9, 1, n) * rng.lognormal(0, 0.2, n),
+        }
+    )
+    for k, name in enumerate(CLASSES):
+        frame[f"tp_{name}"] = (truth == k) & (said == k)
+        frame[f"fp_{name}"] = (truth != k) & (said == k)
+        frame[f"fn_{name}"] = (truth == k) & (said != k)
+    return frame
+
+
+def clustered(frame: pd.DataFrame) -> pd.DataFrame:
+    """The same rows in units of one to five rows."""
+    rng = np.random.default_rng(len(frame))
+    return frame.assign(id=np.repeat(np.arange(len(frame)), rng.integers(1, 6, len(frame)))[: len(frame)])
 
 
 def units(n: int, seed: int = 0) -> pd.DataFrame:
@@ -71,63 +131,54 @@ def candidate(frame: pd.DataFrame, seed: int = 1) -> pd.DataFrame:
 
 @contextmanager
 def limit(n: int) -> Iterator[None]:
-    """More units than n are drawn in cells."""
-    modules = bootstrap, compare
-    kept = [m.LARGE for m in modules]
-    for m in modules:
-        m.LARGE = n  # type: ignore[attr-defined]
+    """More units than n have closed forms."""
+    modules = intervals, compare_module, many
+    for module in modules:
+        module.LARGE = n
     try:
         yield
     finally:
-        for m, was in zip(modules, kept):
-            m.LARGE = was  # type: ignore[attr-defined]
+        for module in modules:
+            module.LARGE = 2_000
 
 
-Found = tuple[pd.DataFrame, pd.Series]
-"""Bounds and p by metric; no p for a single run."""
-What = Callable[[list[pd.DataFrame], Resampling], Found]
+def found(what: str, n: int, seed: int, resampling: Resampling) -> pd.DataFrame:
+    """Bounds (and p, of comparisons) of MIXED by metric."""
+    if what in ("one run", "clusters"):
+        frame = mixed_units(n, seed)
+        return estimate(clustered(frame) if what == "clusters" else frame, MIXED, "id", resampling).set_index("name")
+    baseline = {0: mixed_units(n, seed, 0)}
+    seeds = (1,) if what == "paired" else (1, 2, 3)
+    candidate = {(0 if what == "paired" else s): mixed_units(n, seed, s) for s in seeds}
+    sides = compare(baseline, candidate, MIXED, "id", resampling, n_permutations=resampling.n_resamples)
+    return sides.table.set_index("metric")
 
 
-def single(frames: list[pd.DataFrame], resampling: Resampling) -> Found:
-    found = estimate(frames[0], TABLE, "text_id", resampling).set_index("name")
-    return found[["ci_low", "ci_high"]].dropna(), pd.Series(dtype=float)
+def agreement(what: str, n: int, method: Method, resamples: int, rounds: int) -> str:
+    apart, noise, p = [], [], []
+    for seed in range(rounds):
+        with limit(10**9):
+            one, other = (found(what, n, seed, Resampling(method, resamples, seed=s)) for s in (0, 1))
+        with limit(0):
+            closed = found(what, n, seed, Resampling(method))
+        width = one["ci_high"] - one["ci_low"]
+        for bound in ("ci_low", "ci_high"):
+            apart.append(((closed[bound] - (one[bound] + other[bound]) / 2).abs() / width * 100).rename(seed))
+            noise.append(((one[bound] - other[bound]).abs() / width * 100).rename(seed))
+        if "p_samples" in one:
+            p.append(float((closed["p_samples"] - (one["p_samples"] + other["p_samples"]) / 2).abs().max()))
+    shown = [f"| {what} | {n:,} | {method} "]
+    for table in KINDS.values():
+        names = [m.name for m in table]
+        largest = (max(float(f[names].max()) for f in some) for some in (apart, noise))
+        shown.append("| {:.1f} ({:.1f}) ".format(*largest))
+    return "".join(shown) + (f"| {max(p):.3f} |" if p else "| |")
 
 
-def paired(frames: list[pd.DataFrame], resampling: Resampling) -> Found:
-    sides = ({0: frame} for frame in frames)
-    both = compare.compare(*sides, TABLE, "text_id", resampling, n_permutations=resampling.n_resamples)
-    found = pd.concat([both.table, both.descriptive]).set_index("metric")
-    return found[["ci_low", "ci_high"]].dropna(), found["p_value"].dropna()
-
-
-def runs(n: int, what: What) -> list[pd.DataFrame]:
+def runs(n: int, compared: bool) -> list[pd.DataFrame]:
     """One run, or two that pair."""
     one = units(n)
-    return [one, candidate(one)] if what is paired else [one]
-
-
-def agreement(n: int, resamples: int, seeds: int, what: What) -> str:
-    frames = runs(n, what)
-    apart, noise, p_apart, p_noise = [], [], [], []
-    with limit(n):
-        plain = [what(frames, Resampling(n_resamples=resamples, seed=s)) for s in range(seeds + 1)]
-    for seed in range(seeds):
-        with limit(0):
-            cells, p = what(frames, Resampling(n_resamples=resamples, seed=seed))
-        (one, p_one), (other, p_other) = plain[seed : seed + 2]
-        width = plain[0][0]["ci_high"] - plain[0][0]["ci_low"]
-        apart.append((cells - other).abs().div(width, axis=0))
-        noise.append((one - other).abs().div(width, axis=0))
-        p_apart.append((p - p_other).abs().max())
-        p_noise.append((p_one - p_other).abs().max())
-    shown = [f"| {n:,} | {len(width)} "]
-    for found, p_found in ((apart, p_apart), (noise, p_noise)):
-        every, latency = (
-            np.array([f.to_numpy() for f in some]) for some in (found, [f.loc[[GROUPED]] for f in found])
-        )
-        shown.append(f"| {np.median(every):.4f} | {every.max():.4f} | {np.median(latency):.4f} ")
-        shown.append(f"| {np.max(p_found):.4f} " if np.isfinite(p_found).all() else "")
-    return "".join(shown) + "|"
+    return [one, candidate(one)] if compared else [one]
 
 
 def peak_mb() -> float:
@@ -136,50 +187,52 @@ def peak_mb() -> float:
     return int(re.findall(r"VmHWM:\s*(\d+) kB", status)[0]) / 1024
 
 
-def measure(n: int, resamples: int, what: What) -> None:
+def measure(n: int, compared: bool) -> None:
     """Print seconds, CPU seconds and peak MB of all metrics in this process."""
-    frames = runs(n, what)
+    frames = runs(n, compared)
     before = peak_mb()
     start, cpu = time.perf_counter(), time.process_time()
-    found = what(frames, Resampling(n_resamples=resamples))
+    if compared:
+        both = compare({0: frames[0]}, {0: frames[1]}, TABLE, "text_id", Resampling())
+        bounds = pd.concat([both.table, both.descriptive])["ci_low"]
+    else:
+        bounds = estimate(frames[0], TABLE, "text_id", Resampling())["ci_low"]
     seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
     own = f"| {sum(f.memory_usage().sum() for f in frames) / 2**20:.0f} | {before:.0f} | {peak_mb():.0f} |"
-    print(f"| {n:,} | {len(TABLE)} | {len(found[0])} | {seconds:.2f} | {cpu:.2f} {own}")
+    print(f"| {n:,} | {len(TABLE)} | {bounds.notna().sum()} | {seconds:.2f} | {cpu:.2f} {own}")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sizes", default="1e3,1e4,1e5,1e6")
-    parser.add_argument("--resamples", type=int, default=10_000)
-    parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--compare", action="store_true", help="a paired comparison instead of one run")
-    parser.add_argument("--plain-to", type=float, default=1e5, help="largest n that the plain bootstrap is run at")
+    parser.add_argument("--sizes", default="1e3,1e4,1e5,1e6", help="units, for time")
+    parser.add_argument("--agree", default="2e3,5e3,2e4", help="units, for agreement")
+    parser.add_argument("--resamples", type=int, default=40_000, help="of the bootstrap that is agreed with")
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--compare", action="store_true", help="time of a paired comparison instead of one run")
     parser.add_argument("--only", choices=["agreement", "time"])
     parser.add_argument("--measure", type=int, help=argparse.SUPPRESS)
     args = parser.parse_args(arguments)
-    what = paired if args.compare else single
     if args.measure:
-        measure(args.measure, args.resamples, what)
+        measure(args.measure, args.compare)
         return
-    sizes = [int(float(s)) for s in args.sizes.split(",")]
     if args.only != "time":
         print(
-            f"Bounds from cells against the plain bootstrap, BCa, {args.resamples:,} resamples, {args.seeds} seeds;"
+            f"Closed form against the mean of two bootstraps, {args.resamples:,} resamples, {args.rounds} data sets;"
         )
-        print("differences as parts of the interval's width" + ", and of p (largest).\n" * args.compare)
-        p = ["p"] * args.compare
-        header = ["units", "intervals", "median", "largest", GROUPED, *p, "two seeds: median", "largest", GROUPED, *p]
+        print("largest difference of a bound in percent of the interval's width (of the two bootstraps).\n")
+        header = ["intervals", "units", "method", *KINDS, "p"]
         print("| " + " | ".join(header) + " |")
-        print("| " + " | ".join(["---:"] * len(header)) + " |", flush=True)
-        for n in sizes:
-            if n <= args.plain_to:
-                print(agreement(n, args.resamples, args.seeds, what), flush=True)
+        print("| --- | ---: | --- " + "| ---: " * (len(KINDS) + 1) + "|", flush=True)
+        for what in ("one run", "clusters", "paired", "one seed against three"):
+            for n in (int(float(x)) for x in args.agree.split(",")):
+                for method in ("bca", "percentile") if n < 10_000 else ("bca",):
+                    print(agreement(what, n, method, args.resamples, args.rounds), flush=True)
     if args.only != "agreement":
-        print(f"\nAll metrics, BCa, {args.resamples:,} resamples, each size in a process of its own.\n")
+        print("\nAll metrics, BCa, each size in a process of its own.\n")
         print("| units | metrics | with interval | s | CPU s | frames, MB | before, MB | peak, MB |")
         print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |", flush=True)
-        for n in sizes:
-            own = [sys.executable, __file__, "--measure", str(n), "--resamples", str(args.resamples)]
+        for n in (int(float(x)) for x in args.sizes.split(",")):
+            own = [sys.executable, __file__, "--measure", str(n)]
             subprocess.run(own + ["--compare"] * args.compare, check=True)
 
 

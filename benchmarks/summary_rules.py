@@ -17,6 +17,7 @@ from typing import Any
 
 import pandas as pd
 
+from evaltools.core.files import example
 from evaltools.summary.rules import METRICS, load_rules
 from evaltools.summary.schema import Case
 from evaltools.summary.score import score_case
@@ -43,7 +44,7 @@ def judged(path: Path) -> pd.DataFrame:
         case, metric = Case.model_validate(record), NAMES.get(record["metric"], record["metric"])
         scores = {EARLIER: record["reference_score"]}
         for name, rules in sets.items():
-            scores[name] = score_case(case.answer, case.texts, case.tags, rules).verdicts[metric].score
+            scores[name] = score_case(case.answer, case.texts, case.tags, rules).scores[metric].score
         for name, score in scores.items():
             ok = within(score, record["expected"])
             rows.append((metric, record["judgement"], name, ok, case.id, score, record["expected"]))
@@ -64,8 +65,8 @@ def table(found: pd.DataFrame, judgement: str) -> str:
 
 
 def speed() -> str:
-    example = Path(__file__).resolve().parents[1] / "evaltools" / "examples" / "summary" / "cases.jsonl"
-    cases = [Case.model_validate_json(line) for line in example.read_text(encoding="utf-8").splitlines()]
+    lines = example("summary/cases.jsonl").read_text(encoding="utf-8").splitlines()
+    cases = [Case.model_validate_json(line) for line in lines]
     rules = load_rules("ko-insurance")
     out = []
     for n in (SPEED_CASES // 4, SPEED_CASES):

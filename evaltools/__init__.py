@@ -1,8 +1,8 @@
 """evaltools: evaluation metrics with confidence intervals and reproducible reports.
 
-The public API, as the notebooks use it: `evaluate` scores a run and estimates every metric of its
-suite; `study_seeds` and `study_systems` see several runs together; `load` reads a result back; `example`
-names a bundled example.
+`evaluate` scores a run and estimates every metric of its suite; `study` sees several runs together, `compare` two
+sides; `load` reads a result back. What they return shows itself in a notebook. `Metric`, `Difference` and `Mean` make
+metrics of one's own, `jsonl_suite` a suite; `example` names a bundled example.
 """
 
 from __future__ import annotations
@@ -12,22 +12,28 @@ from typing import Any
 
 __version__ = "0.1.0"
 
+BUILT_IN = {"cr": "evaltools.cr", "memfin": "evaltools.memfin", "summary": "evaltools.summary"}
+"""Suites that come with the package: name -> its package, whose `table.py` holds SUITE."""
+
 _LAZY = {
-    "evaluate": "core.evaluate",
-    "Result": "core.suite",
-    "get_suite": "core.suite",
-    "load": "core.results",
-    "Study": "studies.study",
-    "study_seeds": "studies.study",
-    "study_systems": "studies.study",
-    "Resampling": "stats.intervals",
+    "evaluate": "report.run",
+    "load": "report.run",
+    "Run": "report.run",
+    "study": "report.study",
+    "compare": "report.study",
+    "StudyView": "report.study",
     "estimate": "stats.intervals",
+    "Resampling": "core.resampling",
     "Metric": "core.metric",
     "Difference": "core.metric",
+    "Mean": "core.metric",
+    "jsonl_suite": "core.suite",
+    "get_suite": "core.suite",
+    "options": "core.suite",
+    "example": "core.files",
     "InputError": "core.errors",
     "Problems": "core.errors",
     "UsageError": "core.errors",
-    "example": "app.examples",
 }
 
 __all__ = ["__version__", *_LAZY]

@@ -11,12 +11,17 @@ from pathlib import Path
 
 import pandas as pd
 
-from evaltools import Difference, evaluate
-from evaltools.app.examples import DEMO
-from evaltools.core.jsonl import write_text
-from evaltools.core.suite import REGISTRY, Result
+from evaltools import BUILT_IN, Difference, Mean, Run, evaluate
+from evaltools.core.files import write_text
+from evaltools.core.metric import AnyMetric
 
 DOC = Path(__file__).resolve().parents[1] / "docs" / "metrics.md"
+
+EXAMPLES = {
+    "cr": "example:cr/with_memory__seed1_proposed",
+    "memfin": "example:memfin/memory_agent",
+    "summary": "example:summary/cases.jsonl",
+}
 
 SOURCES = {
     "cr": (
@@ -31,10 +36,10 @@ SOURCES = {
 
 HEAD = """# Metrics
 
-Every metric is a ratio of sums over units, or the difference of two such ratios. The columns of a formula are
-columns of `units.parquet`; "sum" is over its rows, a null adds nothing, and a denominator of 0 means *not
+Every metric is a ratio of sums over units, or a weighted sum of such ratios (a difference, a mean). The columns of a
+formula are columns of `units.parquet`; "sum" is over its rows, a null adds nothing, and a denominator of 0 means *not
 measured* (N/A) unless said otherwise. This page is written by `scripts/make_docs.py` from the metric tables
-`evaltools/<suite>/metrics.py`; the worked examples are the bundled ones (`evaltools demo`).
+`evaltools/<suite>/table.toml`; the worked examples are the bundled ones (`evaltools demo`).
 """
 
 
@@ -44,7 +49,7 @@ def number(x: float) -> str:
     return f"{x:,.0f}" if abs(x - round(x)) < 1e-9 else f"{x:.4f}"
 
 
-def worked(result: Result, name: str) -> str:
+def worked(result: Run, name: str) -> str:
     e = result[name]
     if pd.isna(e["value"]):
         return "not measured" + ("" if pd.isna(e["denominator"]) else f" ({number(e['numerator'])} / 0)")
@@ -53,34 +58,48 @@ def worked(result: Result, name: str) -> str:
     return f"{number(e['numerator'])} / {number(e['denominator'])} = {number(e['value'])}"
 
 
+def definition(result: Run, m: AnyMetric) -> tuple[str, str]:
+    """(formula, worked example)"""
+    value = number(result.value(m.name))
+    if isinstance(m, Difference):
+        a, b = (number(result.value(n)) for n in (m.minuend, m.subtrahend))
+        return f"`{m.minuend}` − `{m.subtrahend}`", f"{a} − {b} = {value}"
+    if isinstance(m, Mean):
+        parts = ", ".join(number(result.value(n)) for n in m.of)
+        return f"mean of {', '.join(f'`{n}`' for n in m.of)}", f"mean of {parts} = {value}"
+    formula = f"sum(`{m.numerator}`)" + (f" / sum(`{m.denominator}`)" if m.denominator else "")
+    if m.empty is not None:
+        formula += f"; {m.empty:g} where the denominator is 0"
+    return formula, worked(result, m.name)
+
+
 def section(suite: str) -> str:
-    result = evaluate(suite, DEMO[suite][0])
-    lines = [f"## {result.suite.title}", "", SOURCES[suite], "", f"Worked example: `{DEMO[suite][0]}`.", ""]
-    group = None
-    for m in result.suite.metrics(result.options):
+    result = evaluate(suite, EXAMPLES[suite])
+    lines = [f"## {result.suite.title}", "", SOURCES[suite], "", f"Worked example: `{EXAMPLES[suite]}`.", ""]
+    group, there = None, list(dict.fromkeys(m.group for m in result.metrics))
+    own = [m for m in result.metrics if not m.alias_of]
+    for m in sorted(own, key=lambda m: there.index(m.group)):
         if m.group != group:
             group = m.group
             lines += [f"### {group}", ""]
-        if isinstance(m, Difference):
-            formula = f"`{m.minuend}` − `{m.subtrahend}`"
-            a, b = result.value(m.minuend), result.value(m.subtrahend)
-            example = f"{number(a)} − {number(b)} = {number(result.value(m.name))}"
-        else:
-            formula = f"sum(`{m.numerator}`)" + (f" / sum(`{m.denominator}`)" if m.denominator else "")
-            if m.empty is not None:
-                formula += f"; {m.empty:g} where the denominator is 0"
-            example = worked(result, m.name)
+        formula, example = definition(result, m)
         direction = {"higher": "higher is better", "lower": "lower is better", "none": "describes"}[m.better]
         lines += [
-            f'- <a id="{m.name}"></a>**`{m.name}`** {m.title} ({direction}).',
+            f'- <a id="{m.name}"></a>**{m.title}** `{m.name}` ({direction}). {m.description}'.rstrip(),
             f"  {formula}. Source: {m.source}.",
+            f"  Example: {example}.",
+            "",
         ]
-        lines += [f"  Example: {example}.", ""]
+    aliases = [m for m in result.metrics if m.alias_of]
+    if aliases:
+        lines += ["### Other names", "", "Under the options of the example:", ""]
+        lines += [f'- <a id="{m.name}"></a>`{m.name}` = `{m.alias_of}`' for m in aliases]
+        lines.append("")
     return "\n".join(lines)
 
 
 def text() -> str:
-    return "\n".join([HEAD, *(section(suite) for suite in REGISTRY)])
+    return "\n".join([HEAD, *(section(suite) for suite in BUILT_IN)])
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1] / "evaltools" / "examples" / "cr"
+ROOT = Path(__file__).resolve().parents[1] / "evaltools" / "app" / "examples" / "cr"
 
 P, N, U = "positive", "negative", "neutral"
 WHOLE, QUALITY, PRICE, DESIGN = "제품 전체#일반", "제품 전체#품질", "제품 전체#가격", "제품 전체#디자인"

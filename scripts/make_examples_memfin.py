@@ -10,12 +10,11 @@ contradictions, forbidden promises, and one reply with markup in it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from evaltools.core.jsonl import write_jsonl
+from evaltools.core.files import EXAMPLES, write_jsonl
 
-OUT = Path(__file__).resolve().parents[1] / "evaltools" / "examples" / "memfin"
+OUT = EXAMPLES / "memfin"
 
 RISK, HORIZON, LIQUIDITY = (f"profile_gt.{name}_gt" for name in ("risk_level", "horizon", "liquidity_need"))
 FORBIDDEN = ["保本保收益", "明确买入指令", "稳赚不赔", "代客操作"]

@@ -1,4 +1,4 @@
-"""Writes the bundled example of insurance summaries: evaltools/examples/summary/cases.jsonl.
+"""Writes the bundled example of insurance summaries: evaltools/app/examples/summary/cases.jsonl.
 
 24 invented cases in Korean and English: good ones, every way to fail, cases in which nothing can be measured,
 and texts that would do harm if a report or a workbook trusted them. Run it again after a change; the file
@@ -7,12 +7,11 @@ is the same for the same script.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-from evaltools.core.jsonl import write_jsonl
+from evaltools.core.files import EXAMPLES, write_jsonl
 
-TARGET = Path(__file__).resolve().parents[1] / "evaltools" / "examples" / "summary" / "cases.jsonl"
+TARGET = EXAMPLES / "summary" / "cases.jsonl"
 
 
 def case(

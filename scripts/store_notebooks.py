@@ -12,7 +12,7 @@ import nbformat
 from nbclient import NotebookClient
 
 from evaltools.app.execute import kernel_config, scratch, tidy
-from evaltools.core.jsonl import write_text
+from evaltools.core.files import write_text
 
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 

@@ -31,6 +31,12 @@ def reference() -> Path:
     return folder
 
 
+@pytest.fixture(autouse=True)
+def _no_suites_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A suite that a test reads from a file is known to that test only."""
+    monkeypatch.setattr("evaltools.core.suite._FROM_FILES", {})
+
+
 @pytest.fixture(scope="session")
 def chromium() -> str:
     """The path of a Chromium; the test is skipped where there is none."""

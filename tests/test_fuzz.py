@@ -236,7 +236,7 @@ def test_an_interval_whose_correction_overflows_falls_back() -> None:
     ],
 )
 def test_unit_words_joined_by_other_signs(text: str, value: str) -> None:
-    found = score_case(text, [text], [], load_rules("ko-insurance")).verdicts["summary_accuracy"]
+    found = score_case(text, [text], [], load_rules("ko-insurance")).scores["summary_accuracy"]
     assert [e["value"] for e in found.evidence["supported"]] == [value]
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from evaltools.app.examples import example
+from evaltools.core.files import example
 from evaltools.report.text import visible
 
 TEXTS = (

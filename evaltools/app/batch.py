@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
 import sys
 import time
 import traceback
@@ -16,15 +18,17 @@ from typing import Any
 import pandas as pd
 
 from ..core.errors import InputError, OnError, Problems, UsageError, WorkFailed
-from ..core.evaluate import evaluate, make_options, resolve
+from ..core.evaluate import make_options
+from ..core.files import EXAMPLES, resolve
+from ..core.manifest import Found
 from ..core.names import condition_of, natural, safe_name
 from ..core.progress import bar
-from ..core.suite import Result, get_suite
-from ..stats.intervals import Resampling
-from .execute import ReportJob, is_current, load_papermill, run
+from ..core.resampling import Resampling
+from ..core.suite import Here, Suite, get_suite, load_suite_file, require_input
+from ..report.run import Run, evaluate
+from ..report.study import StudyView, study
+from .execute import ReportJob, is_current, load_papermill, parameters_of, run
 from .workers import Workers, cluster_size
-
-HEADLINE_DIGITS = 4
 
 LEFTOVER_SECONDS = 24 * 3600
 """A half-written file of this age belongs to a process that was killed."""
@@ -45,6 +49,7 @@ class Settings:
     resume: bool = True
     quiet: bool = False
     scheduler: str | None = None
+    metrics: Path | None = None
 
     def workers(self) -> Workers:
         """Where the work is done."""
@@ -64,6 +69,7 @@ class Settings:
             "ci": self.ci,
             "seed": self.seed,
             "on_error": self.on_error,
+            **({"metrics": str(self.metrics)} if self.metrics else {}),
         }
 
 
@@ -93,24 +99,21 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Scored:
-    """What a worker sends back of one run: its name, the headline numbers, what the input held."""
+    """What a worker sends back of one run: its name, the headline numbers, what the input held.
+
+    `current` is what a report on it depends on, for `--resume`.
+    """
 
     name: str
     path: str
     headline: pd.DataFrame
-    problems: list[dict[str, Any]]
+    problems: list[Found]
     current: dict[str, Any]
     signature: str
 
 
-def run_name(suite: str, path: str, name: str | None, options: dict[str, Any]) -> str:
-    """The name that a run will have; InputError where there is no such input."""
-    s = get_suite(suite)
-    return safe_name(s.locate(resolve(path), name, make_options(s, options), Problems()).name)
-
-
 def plan(
-    suite: str, runs: Sequence[str], settings: Settings, options: dict[str, Any]
+    suite: Suite, runs: Sequence[str], settings: Settings, options: dict[str, Any]
 ) -> tuple[dict[str, str], list[InputError]]:
     """Run name -> path for the inputs that are there, and the errors of the others.
 
@@ -120,11 +123,14 @@ def plan(
         raise UsageError("--name goes with one run only")
     named: dict[str, str] = {}
     errors: list[InputError] = []
+    opts = make_options(suite, options)
     for path in runs:
         if re.search(r"[\x00-\x1f\x7f\ud800-\udfff]", path):
             raise UsageError(f"{path!a}: the path of an input must be text without control characters")
+        place = resolve(path)
+        require_input(suite, place)
         try:
-            name = run_name(suite, path, settings.name, options)
+            name = safe_name(suite.locate(place, settings.name, opts, Problems()).name)
         except InputError as e:
             errors.append(e)
             continue
@@ -134,7 +140,12 @@ def plan(
     return named, errors
 
 
-def score_one(suite: str, path: str, settings: Settings, options: dict[str, Any], workers: Workers) -> Scored:
+def score_one(
+    suite: str, file: Path | None, path: str, settings: Settings, options: dict[str, Any], workers: Workers
+) -> Scored:
+    """Score one run, perhaps in another process: the suite goes there by its name and file."""
+    if file is not None:
+        load_suite_file(file)
     result = evaluate(
         suite,
         path,
@@ -144,20 +155,22 @@ def score_one(suite: str, path: str, settings: Settings, options: dict[str, Any]
         on_error=settings.on_error,
         workers=workers,
         fresh=not settings.resume,
+        metrics=settings.metrics,
         **options,
     )
-    return Scored(result.name, path, result.headline, result.manifest["problems"], current(result), result.signature)
+    lead = result.rows(*result.headline)
+    return Scored(result.name, path, lead, result.manifest.problems, current(result), result.signature)
 
 
-def current(result: Result) -> dict[str, Any]:
+def current(result: Run) -> dict[str, Any]:
     """What a report on this result depends on, for `--resume`."""
+    m = result.manifest
     return {
         "run": result.name,
         "signature": result.signature,
-        "policy": result.policy,
-        "inputs": [[i["role"], i["sha256"]] for i in result.manifest["inputs"]],
-        "on_error": result.manifest["options"]["on_error"],
-        "versions": result.manifest["versions"],
+        "files": m.files,
+        "inputs": [[i.role, i.sha256] for i in m.inputs],
+        "versions": m.versions,
     }
 
 
@@ -194,7 +207,7 @@ def run_all(
     return found
 
 
-def score_runs(suite: str, runs: Sequence[str], settings: Settings, options: dict[str, Any]) -> Outcome:
+def score_runs(suite: Suite, runs: Sequence[str], settings: Settings, options: dict[str, Any]) -> Outcome:
     """Score every run; print a headline a run. Bad input of one run does not stop the others."""
     outcome, scored = _score(suite, runs, settings, options)
     if not settings.quiet:
@@ -205,8 +218,9 @@ def score_runs(suite: str, runs: Sequence[str], settings: Settings, options: dic
 
 
 def _score(
-    suite: str, runs: Sequence[str], settings: Settings, options: dict[str, Any]
+    suite: Suite, runs: Sequence[str], settings: Settings, options: dict[str, Any]
 ) -> tuple[Outcome, list[Scored]]:
+    options = _under_out(suite, settings.out, options)
     named, errors = plan(suite, runs, settings, options)
     outcome = Outcome()
     for error in errors:
@@ -214,7 +228,7 @@ def _score(
     # one run: its shards are spread; several: the runs are, each in a process of its own
     single = len(named) == 1
     inner = settings.workers() if single else Workers(label="")
-    tasks = {name: (suite, path, settings, options, inner) for name, path in named.items()}
+    tasks = {name: (suite.name, suite.file, path, settings, options, inner) for name, path in named.items()}
     remove_leftovers(settings.out)
     if single:
         scored = run_all(score_one, tasks, None, outcome)
@@ -225,16 +239,23 @@ def _score(
     return outcome, ordered
 
 
+def _under_out(suite: Suite, out: Path, options: dict[str, Any]) -> dict[str, Any]:
+    """The options, with the folders that stand under `out` where none is given."""
+    marks: dict[str, Any] = {n: f.json_schema_extra or {} for n, f in suite.options.model_fields.items()}
+    folders = {n: str(out / mark["under_out"]) for n, mark in marks.items() if "under_out" in mark}
+    return {**options, **{n: folder for n, folder in folders.items() if options.get(n) is None}}
+
+
 def remove_leftovers(out: Path) -> None:
-    """Remove files that killed processes left half-written, once they are old enough to be nobody's."""
+    """Remove what killed processes left half-written, once it is old enough to be nobody's."""
     for path in chain(out.glob(".*.part"), *((out / f).rglob(".*.part") for f in ("results", "reports"))):
         with suppress(FileNotFoundError):
             if time.time() - path.stat().st_mtime > LEFTOVER_SECONDS:
-                path.unlink()
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-def report_runs(suite: str, runs: Sequence[str], settings: Settings, options: dict[str, Any]) -> Outcome:
-    """Score every run, then make its report (memfin: one report, which compares several traces as systems)."""
+def report_runs(suite: Suite, runs: Sequence[str], settings: Settings, options: dict[str, Any]) -> Outcome:
+    """Score every run, then make its report, or one report of all where the suite sees its runs together."""
     outcome, scored, jobs = plan_reports(suite, runs, settings, options)
     make_reports(jobs, settings, outcome)
     if not settings.quiet:
@@ -245,36 +266,56 @@ def report_runs(suite: str, runs: Sequence[str], settings: Settings, options: di
 
 
 def plan_reports(
-    suite: str, runs: Sequence[str], settings: Settings, options: dict[str, Any]
+    suite: Suite, runs: Sequence[str], settings: Settings, options: dict[str, Any]
 ) -> tuple[Outcome, list[Scored], dict[str, ReportJob]]:
     """Score the runs; what came of it, and the reports that are to be made of those that could be scored."""
-    together = suite == "memfin" and len(runs) > 1
-    outcome, scored = _score(suite, runs, replace(settings, name=None) if together else settings, options)
-    if not scored:
-        return outcome, [], {}
-    from ..studies.study import save_systems
-
-    s = get_suite(suite)
-    shared = {**_plain(options), **settings.parameters()}
-    if suite == "memfin":
-        names = [one.name for one in scored]
-        name = save_systems(names, settings.out, settings.name).name if together else settings.name or names[0]
-        parameters = {"traces": [one.path for one in scored], "name": settings.name, **shared}
-        current = {"runs": [one.current for one in scored]}
-        jobs = [ReportJob(safe_name(name), s.notebook, f"{s.title}: {name}", Path(), parameters, current)]
+    several = suite.together and len(runs) > 1
+    outcome, scored = _score(suite, runs, replace(settings, name=None) if several else settings, options)
+    if suite.together and scored:
+        name = settings.name or scored[0].name
+        if len(scored) > 1:
+            name = _put_together([one.name for one in scored], settings, scored[0].name).name
+        found = [_job(suite, suite.notebook, name, scored, settings, options, name=settings.name)]
     else:
-        jobs = [
-            ReportJob(
-                one.name,
-                s.notebook,
-                f"{s.title}: {one.name}",
-                Path(),
-                {"run": one.path, "name": settings.name, **shared},
-                one.current,
-            )
-            for one in scored
-        ]
-    return outcome, scored, {j.name: replace(j, folder=settings.out / "reports" / j.name) for j in jobs}
+        found = [_job(suite, suite.notebook, s.name, s, settings, options, name=settings.name) for s in scored]
+    return outcome, scored, {job.name: job for job in found}
+
+
+def _job(
+    suite: Suite,
+    notebook: str,
+    called: str,
+    scored: Scored | Sequence[Scored],
+    settings: Settings,
+    options: dict[str, Any],
+    **more: Any,
+) -> ReportJob:
+    """The report on one scored run, or on several."""
+    results = settings.out / "results"
+    what: dict[str, Any]
+    if isinstance(scored, Scored):
+        what, made_from = {"run": scored.path, "scored": str(results / scored.name)}, scored.current
+    else:
+        what = {"runs": [s.path for s in scored], "scored": [str(results / s.name) for s in scored]}
+        made_from = {"runs": [s.current for s in scored]}
+    if notebook in (Suite.notebook, Suite.study_notebook):
+        what |= {"suite": suite.name, "options": _plain(options)}
+    parameters = {**what, **_plain(options), **settings.parameters(), **more}
+    declared = parameters_of(notebook)
+    return ReportJob(
+        name=safe_name(called),
+        notebook=notebook,
+        title=f"{suite.title}: {called}",
+        folder=settings.out / "reports" / called,
+        parameters={k: v for k, v in parameters.items() if k in declared},
+        current={**made_from, **more},
+    )
+
+
+def _put_together(names: Sequence[str], settings: Settings, baseline: str | None) -> StudyView:
+    """The study of runs that are scored, its files written."""
+    folders = [settings.out / "results" / name for name in names]
+    return study(folders, baseline=baseline, name=settings.name, out=settings.out)
 
 
 def _plain(options: dict[str, Any]) -> dict[str, Any]:
@@ -290,6 +331,8 @@ def make_reports(jobs: dict[str, ReportJob], settings: Settings, outcome: Outcom
     if not local and settings.scheduler is None:
         load_papermill()  # once, before the processes fork
     run_all(run, tasks, None if local else settings.workers(), outcome, "" if settings.quiet else "reports")
+    if not settings.out.is_dir():
+        return
     from ..report.gallery import build
 
     try:
@@ -298,77 +341,51 @@ def make_reports(jobs: dict[str, ReportJob], settings: Settings, outcome: Outcom
         outcome.add_failure("index.html", e)
 
 
-def study_job(runs: Sequence[str], baseline: str | None, settings: Any, options: dict[str, Any]) -> ReportJob:
-    """Score and aggregate the runs, and the report that is to be made of them."""
-    from ..studies.study import study_seeds
-
-    study = study_seeds(
-        runs,
-        baseline=baseline,
-        name=settings.name,
-        out=settings.out,
-        resampling=settings.resampling,
-        on_error=settings.on_error,
-        workers=settings.workers(),
-        fresh=not settings.resume,
-        **options,
-    )
-    ordered = sorted(map(str, runs), key=natural)
-    return ReportJob(
-        name=study.name,
-        notebook="cr_seeds.ipynb",
-        title=f"{study.suite.title}: {study.name}",
-        folder=settings.out / "reports" / study.name,
-        parameters={
-            "runs": ordered,
-            "baseline": baseline,
-            "name": settings.name,
-            **_plain(options),
-            **settings.parameters(),
-        },
-        current={"baseline": study.baseline, "runs": [current(r) for r in study.results]},
-    )
-
-
-def report_seeds(runs: Sequence[str], baseline: str | None, settings: Settings, options: dict[str, Any]) -> Outcome:
+def report_seeds(
+    suite: Suite, runs: Sequence[str], baseline: str | None, settings: Settings, options: dict[str, Any]
+) -> Outcome:
     """Score the runs, aggregate them over seeds, compare the conditions, and make the cross-seed report."""
-
-    settings_of_run = replace(settings, name=None)
-    for name in plan("cr", runs, settings_of_run, options)[0]:
+    of_run = replace(settings, name=None)
+    for name in plan(suite, runs, of_run, options)[0]:
         condition_of(name)
-    outcome, scored = _score("cr", runs, settings_of_run, options)
+    outcome, scored = _score(suite, runs, of_run, options)
     if len(scored) == len(runs):
-        job = _study(runs, baseline, settings, options, outcome)
+        job = _study_job(suite, scored, baseline, settings, options, outcome)
         make_reports({job.name: job} if job else {}, settings, outcome)
     _print_summary(outcome, settings)
     return outcome
 
 
-def _study(
-    runs: Sequence[str], baseline: str | None, settings: Settings, options: dict[str, Any], outcome: Outcome
+def _study_job(
+    suite: Suite,
+    scored: Sequence[Scored],
+    baseline: str | None,
+    settings: Settings,
+    options: dict[str, Any],
+    outcome: Outcome,
 ) -> ReportJob | None:
-    """The cross-seed report of runs that have been scored; None where it cannot be."""
-
+    """Put scored runs together, and the report on them; None where it cannot be."""
+    ordered = sorted(scored, key=lambda s: natural(s.path))
     try:
-        job = study_job(runs, baseline, replace(settings, resume=True), options)
+        made = _put_together([s.name for s in ordered], settings, baseline)
     except (InputError, OSError) as e:
         outcome.add_failure(settings.name or "study", e)
         return None
-    outcome.done.append(job.name)
-    return job
+    outcome.done.append(made.name)
+    more = {"baseline": baseline, "name": settings.name}
+    return _job(suite, suite.study_notebook, made.name, ordered, settings, options, **more)
 
 
 def run_demo(out: Path, jobs: int, quiet: bool) -> Outcome:
-    """The four reports on the bundled examples: one run, seeds and conditions, dialogue systems, summaries."""
-    from .examples import DEMO
-
+    """The reports on the bundled examples that app/examples/demo.json lists."""
     settings = Settings(out=out, jobs=jobs, quiet=quiet)
     outcome = Outcome()
     todo: dict[str, ReportJob] = {}
-    for suite, runs in DEMO.items():
-        if suite == "seeds":
-            found, _ = _score("cr", runs, settings, {})
-            job = _study(runs, None, settings, {}, found)
+    for entry in json.loads((EXAMPLES / "demo.json").read_text(encoding="utf-8")):
+        suite, runs = get_suite(entry["suite"]), entry["runs"]
+        if entry["seeds"]:
+            found, scored = _score(suite, runs, settings, {})
+            job = _study_job(suite, scored, None, settings, {}, found)
             planned = {job.name: job} if job else {}
         else:
             found, scored, planned = plan_reports(suite, runs, settings, {})
@@ -388,21 +405,16 @@ def run_demo(out: Path, jobs: int, quiet: bool) -> Outcome:
     return outcome
 
 
-def check_files(suite: str, files: Iterable[Path], options: dict[str, Any]) -> Problems:
+def check_files(suite: Suite, files: Iterable[Path], options: dict[str, Any]) -> Problems:
     """Every problem of the inputs, found by the same readers that score them; nothing is written."""
     problems = Problems("skip")
-    if suite == "rules":
-        from ..summary.rules import check_rules
-
-        for path in files:
-            check_rules(path, problems)
-        return problems
-    s = get_suite(suite)
-    opts = make_options(s, {k: v for k, v in options.items() if k in s.options.model_fields})
+    opts = make_options(suite, options)
     for path in files:
         found = Problems("skip")
+        place = resolve(str(path))
+        require_input(suite, place)
         with suppress(InputError):  # a fatal problem is in `found` like every other
-            s.score(s.locate(resolve(str(path)), None, opts, found), opts, found, Workers())
+            suite.score(suite.locate(place, None, opts, found), opts, found, Here(), None)
         problems.merge(found)
     return problems
 
@@ -411,11 +423,11 @@ def print_headline(scored: Scored, out: Path) -> None:
     """The headline numbers of one run, on standard output."""
     print(f"\n{scored.name}")
     for row in scored.headline.to_dict("records"):
-        value = "N/A" if pd.isna(row["value"]) else f"{row['value']:.{HEADLINE_DIGITS}f}"
+        value = "N/A" if pd.isna(row["value"]) else f"{row['value']:.4f}"
         interval = "" if pd.isna(row["ci_low"]) else f" [{row['ci_low']:.3f}, {row['ci_high']:.3f}]"
         print(f"  {row['name']:<32} {value}{interval}  n={row['n_units']}")
     for p in scored.problems:
-        print(f"  {p['severity']}: {p['count']} x {p['code']}")
+        print(f"  {p.severity}: {p.count} x {p.code}")
     print(f"  {scored.signature}")
     print(f"  -> {out / 'results' / scored.name}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -13,9 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..core.assets import asset_dir
 from ..core.errors import WorkFailed
-from ..core.jsonl import sha256, write_text
+from ..core.files import asset_dir, sha256, write_text
 
 NOTEBOOK = "metric_report.ipynb"
 HTML = "metric_report.html"
@@ -67,6 +67,13 @@ def load_papermill() -> Any:
         import papermill
 
     return papermill
+
+
+def parameters_of(notebook: str) -> set[str]:
+    """The names that the parameters cell of a notebook sets."""
+    cells = json.loads((asset_dir("notebooks") / notebook).read_text(encoding="utf-8"))["cells"]
+    source = "".join(s for c in cells if "parameters" in c["metadata"].get("tags", []) for s in c["source"])
+    return set(re.findall(r"^(\w+)\s*=", source, flags=re.MULTILINE))
 
 
 def is_current(job: ReportJob) -> bool:

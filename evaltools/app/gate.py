@@ -20,7 +20,7 @@ class Bound:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Checked:
     """One bound and what the file says; `number` is None where the metric or its interval is not there."""
 
     bound: Bound
@@ -51,18 +51,19 @@ def parse_bound(text: str, kind: Literal["min", "max"]) -> Bound:
     return Bound(name.strip(), kind, limit)
 
 
-def check_gate(path: Path, bounds: Sequence[Bound], use: str) -> list[Verdict]:
-    """A verdict a bound. UsageError for a metric that the file does not have, InputError for another file."""
+def check_gate(path: Path, bounds: Sequence[Bound], use: str) -> list[Checked]:
+    """What each bound says. UsageError for a metric that the file does not have, InputError for another file."""
     numbers = read_numbers(path, use)
     unknown = [b.name for b in bounds if b.name not in numbers]
     if unknown:
         raise UsageError(f"{path} has no metric {', '.join(map(repr, unknown))}; it has {', '.join(sorted(numbers))}")
-    return [Verdict(b, use, numbers[b.name]) for b in bounds]
+    return [Checked(b, use, numbers[b.name]) for b in bounds]
 
 
 def read_numbers(path: Path, use: str) -> dict[str, float | None]:
     """`use` (value, ci_low, ci_high) of every metric of a metrics.json; null is not measured."""
     problems = Problems()
+    path = path / "metrics.json" if path.is_dir() else path
     where = {"file": str(path)}
     content = read_json(path, problems)
     rows = content.get("metrics") if isinstance(content, dict) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -9,10 +10,8 @@ from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 
-from ..core.assets import asset_dir
 from ..core.errors import UsageError
-from ..core.jsonl import write_text
-from .examples import ROOT as EXAMPLES
+from ..core.files import asset_dir, examples, write_text
 
 README = """# Notebooks of evaltools
 
@@ -29,13 +28,6 @@ Examples that come with the package:
 
 {examples}
 """
-
-PURPOSE = {
-    "cr_run.ipynb": "one Conflict Review run: before and after review, with the samples behind every number",
-    "cr_seeds.ipynb": "Conflict Review over seeds and conditions, paired comparison",
-    "memfin.ipynb": "MemFin dialogues; several traces are compared as systems",
-    "summary.ipynb": "insurance summaries: thresholds, evidence, failing cases",
-}
 
 
 def prepare(folder: Path) -> Path:
@@ -65,10 +57,15 @@ def _same(path: Path, content: str) -> bool:
 def contents() -> dict[str, str]:
     """File name -> text of everything in a fresh copy."""
     notebooks = {p.name: p.read_text(encoding="utf-8") for p in sorted(asset_dir("notebooks").glob("*.ipynb"))}
-    table = "\n".join(f"| [{name}]({name}) | {PURPOSE.get(name, '')} |" for name in notebooks)
-    found = [p.relative_to(EXAMPLES).as_posix() for p in sorted(EXAMPLES.glob("*/*")) if p.name[0] not in "._"]
-    examples = "\n".join(f"- `example:{name}`" for name in found)
-    return {"README.md": README.format(notebooks=table, examples=examples), **notebooks}
+    table = "\n".join(f"| [{name}]({name}) | {_heading(text)} |" for name, text in notebooks.items())
+    bundled = "\n".join(f"- `example:{name}`" for name in examples())
+    return {"README.md": README.format(notebooks=table, examples=bundled), **notebooks}
+
+
+def _heading(notebook: str) -> str:
+    """The heading that a notebook begins with."""
+    first = "".join(json.loads(notebook)["cells"][0]["source"])
+    return first.partition("\n")[0].lstrip("# ")
 
 
 def command(folder: Path, port: int | None, browser: bool, more: Sequence[str] = ()) -> list[str]:

@@ -7,20 +7,21 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pandas as pd
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from ..core.errors import InputError, Problem, UsageError
-from ..core.evaluate import evaluate
-from ..core.jsonl import describe, sha256
-from ..core.manifest import versions
-from ..core.suite import Result, get_suite
-from ..stats.intervals import Method, Resampling
-from ..studies.study import make_study, save_study
+from ..core.files import sha256
+from ..core.jsonl import describe
+from ..core.manifest import Input, Manifest, Member, versions
+from ..core.resampling import Resampling
+from ..core.results import Result
+from ..core.suite import get_suite
+from ..report.run import Run, evaluate
+from ..report.study import study
 from .workers import Workers
 
 T = TypeVar("T", bound=BaseModel)
@@ -33,51 +34,6 @@ SHOWN = 20
 
 NUMBERS = ("value", "ci_low", "ci_high", "ci_method", "numerator", "denominator", "n_units")
 TABLES = ("aggregated_mean_std.csv", "comparison.csv", "agreement.csv")
-
-
-DERIVED = ("rules_identity", "rules_version", "lexicon_identity")
-"""Options that follow from the content of a file: what it holds now decides, and the policy shows the difference."""
-
-
-class Input(BaseModel):
-    role: str
-    path: str
-    sha256: str
-    bytes: int
-
-
-class Member(BaseModel):
-    """One run in a manifest: of its own, or of the runs that were aggregated."""
-
-    suite: str
-    run: str
-    inputs: list[Input] = Field(min_length=1)
-    options: dict[str, Any]
-    condition: str = ""
-    seed: str = ""
-
-
-class Bootstrap(BaseModel):
-    method: Method
-    n_resamples: int
-    confidence: float
-    seed: int
-
-
-class Manifest(Member):
-    """What a rerun needs of a manifest.json; `members` are the runs of an aggregate."""
-
-    kind: str = "run"
-    policy: dict[str, Any]
-    versions: dict[str, str]
-    bootstrap: Bootstrap
-    members: list[Member] = []
-    report: str = ""
-    baseline: str = ""
-
-    @property
-    def runs(self) -> list[Member]:
-        return self.members if self.kind == "aggregate" else [self]
 
 
 @dataclass(frozen=True)
@@ -110,27 +66,31 @@ class Rerun:
         return "\n".join([*lines, f"{self.run}: {self.compared} numbers compared, {verdict}"])
 
 
-def rerun_manifest(manifest: Path, out: Path | None = None, workers: Workers | None = None) -> Rerun:
+def rerun_manifest(
+    manifest: Path, out: Path | None = None, workers: Workers | None = None, metrics: Path | None = None
+) -> Rerun:
     """Make the results that `manifest` (a manifest.json, or its folder) describes again, and compare.
 
     Relative paths of inputs are looked for from the working folder and from every folder above the manifest; a
     file with the recorded content wins. With `out` the new results are kept there, never in the place of the old.
+    `metrics`: the file of the user's own metrics, where the results have such: no code is run because a manifest
+    names it.
 
     Raises InputError for a manifest, a results file or an input that is not there or cannot be read, and where the
     changed inputs cannot be scored; UsageError where `out` would overwrite what is compared.
     """
     path = manifest / "manifest.json" if manifest.is_dir() else manifest
     recorded = _read(path, Manifest)
-    if not recorded.runs:
-        raise _bad(path, "names no runs (members) to aggregate; it was written by a version that recorded none")
-    found = [{i.role: _find(path, i) for i in m.inputs} for m in recorded.runs]
-    _require(recorded.runs, found)
-    b = recorded.bootstrap
-    resampling = Resampling(b.method, b.n_resamples, b.confidence, b.seed)
+    members = recorded.members if recorded.kind == "aggregate" else [recorded]
+    if not members or not all(m.inputs for m in members):
+        raise _bad(path, "names no runs, or no inputs of them: there is nothing to make again")
+    found = [{i.role: _find(path, i) for i in m.inputs} for m in members]
+    _require(members, found)
+    resampling = recorded.bootstrap.resampling
     with _folder(out) as target:
         if (target / "results" / recorded.run).resolve() == path.parent.resolve():
             raise UsageError(f"{target} holds the results that are to be compared; give another folder")
-        results = [_make(m, files, resampling, target, workers) for m, files in zip(recorded.runs, found)]
+        results = [_make(m, files, resampling, target, workers, metrics) for m, files in zip(members, found)]
         if recorded.kind == "aggregate":
             compared = _compare_study(path.parent, recorded, results, target)
         else:
@@ -139,7 +99,7 @@ def rerun_manifest(manifest: Path, out: Path | None = None, workers: Workers | N
         raise _bad(path, "no numbers beside it to compare with")
     return Rerun(
         recorded.run,
-        tuple(line for m, r in zip(recorded.runs, results) for line in _inputs(m, r)),
+        tuple(line for m, r in zip(members, results) for line in _inputs(m, r)),
         tuple(_mappings(recorded.policy, results[0].policy)),
         tuple(_mappings(recorded.versions, versions())),
         *compared,
@@ -188,16 +148,23 @@ def _require(runs: Sequence[Member], found: Sequence[Mapping[str, Path | None]])
 
 
 def _make(
-    run: Member, files: Mapping[str, Path | None], resampling: Resampling, out: Path, workers: Workers | None
-) -> Result:
+    run: Member,
+    files: Mapping[str, Path | None],
+    resampling: Resampling,
+    out: Path,
+    workers: Workers | None,
+    metrics: Path | None,
+) -> Run:
     """One run made again from its main input, which is the first of the manifest."""
     suite = get_suite(run.suite)
+    if metrics is None and (file := run.options.get("metrics")):
+        raise UsageError(f"{run.run} was made with metrics of your own ({file}): give their file with --metrics")
     # an option that names an input names it where that is now
     moved = {i.path: str(files[i.role]) for i in run.inputs}
     options = {
         k: moved.get(str(Path(v)), v) if isinstance(v, str) else v
         for k, v in run.options.items()
-        if k in suite.options.model_fields and k not in DERIVED
+        if k in suite.options.given()
     }
     return evaluate(
         suite,
@@ -208,13 +175,14 @@ def _make(
         on_error=run.options.get("on_error", "fail"),
         workers=workers,
         fresh=True,
+        metrics=metrics,
         **options,
     )
 
 
 def _inputs(run: Member, result: Result) -> Iterator[str]:
     then = {i.role: i for i in run.inputs}
-    now = {i["role"]: Input.model_validate(i) for i in result.manifest["inputs"]}
+    now = {i.role: i for i in result.manifest.inputs}
     for role in dict.fromkeys([*then, *now]):
         was, is_ = then.get(role), now.get(role)
         if is_ is None or was is None:
@@ -243,7 +211,7 @@ class _Metrics(BaseModel):
 
 def _compare_run(folder: Path, result: Result) -> Compared:
     rows = _read(folder / "metrics.json", _Metrics).metrics
-    made = result.estimates.to_dict("records")
+    made = result.frame.to_dict("records")
     then, now = (
         {(str(row.get("name")), field): row.get(field) for row in some for field in NUMBERS} for some in (rows, made)
     )
@@ -251,12 +219,7 @@ def _compare_run(folder: Path, result: Result) -> Compared:
 
 
 def _compare_study(folder: Path, recorded: Manifest, results: Sequence[Result], out: Path) -> Compared:
-    conditions: dict[str, dict[str, Result]] = {}
-    for run, result in zip(recorded.runs, results):
-        conditions.setdefault(run.condition, {})[run.seed] = result
-    started = datetime.now(UTC).isoformat(timespec="seconds")
-    study = make_study(conditions, name=recorded.report, baseline=recorded.baseline)
-    save_study(study, out, started, 0.0)
+    study(results, name=recorded.report, baseline=recorded.baseline, out=out)
     then, now = (
         {key: value for table in TABLES if (place / table).is_file() for key, value in _cells(place / table).items()}
         for place in (folder, out / "results" / recorded.run)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import sys
@@ -12,7 +11,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, as_
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import chdir, closing, contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from multiprocessing import Pipe, Process, active_children, parent_process
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -66,6 +65,10 @@ class Workers:
                         found[place] = future.result()
                         step()
             return [found[place] for place in range(len(tasks))]
+
+    def beside(self, call: Callable[..., R], *arguments: Any) -> Callable[[], R]:
+        """Begin call(*arguments), in a process of its own where there may be several."""
+        return _beside(call, *arguments) if self.jobs > 1 else cache(partial(call, *arguments))
 
     def ended(self, call: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> Generator[tuple[int, Future[Any]]]:
         """(place of the task, its future) as the calls end, each outside this process.
@@ -139,7 +142,7 @@ def _begin() -> None:
     Thread(target=_end_with_parent, daemon=True).start()
 
 
-def beside(call: Callable[..., R], *arguments: Any) -> Callable[[], R]:
+def _beside(call: Callable[..., R], *arguments: Any) -> Callable[[], R]:
     """Begin call(*arguments) in a process of its own; what is returned waits for its result.
 
     Where that process ends without one, the call is made here: it succeeds, or the reason shows.
@@ -196,18 +199,6 @@ def _client(address: str) -> Iterator[Any]:
         except TimeoutError as e:
             raise UsageError(f"the dask scheduler at {address!r} has no workers") from e
         yield client
-
-
-@contextmanager
-def collector_off() -> Iterator[None]:
-    """Pause the collector of cycles, for work that makes many objects and no cycles: a tenth of its time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def cluster_size(address: str) -> int:

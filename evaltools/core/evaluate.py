@@ -7,25 +7,40 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 from pydantic import ValidationError
 
 from .. import __version__
-from ..app.workers import Workers, beside
-from ..stats.intervals import Resampling, estimate
 from .errors import OnError, Problems, UsageError
+from .files import resolve, whole_folder
 from .jsonl import describe
-from .manifest import describe_inputs, git_commit, policy_hash, versions
+from .manifest import (
+    SCHEMA_VERSION,
+    Bootstrap,
+    Found,
+    Input,
+    Manifest,
+    describe_inputs,
+    git_commit,
+    policy_hash,
+    versions,
+)
+from .metric import MetricTable
 from .names import safe_name
-from .results import load_if_current, save
-from .suite import SCHEMA_VERSION, Result, Suite, get_suite
+from .resampling import Resampling
+from .results import Result, load_if_current, read_manifest, save, stored_metrics
+from .suite import BUILT_IN, Here, Suite, Workers, get_suite, require_input, with_metrics
 
 BESIDE_BYTES = 64 << 20
 """Input files of fewer bytes than these together are hashed at once."""
+
+R = TypeVar("R", bound=Result)
+Estimate = Callable[[pd.DataFrame, MetricTable, str, Resampling], pd.DataFrame]
 
 
 def make_options(suite: Suite, given: Mapping[str, Any]) -> Any:
@@ -38,7 +53,7 @@ def make_options(suite: Suite, given: Mapping[str, Any]) -> Any:
 
 
 def make_policy(suite: Suite, options: Any) -> dict[str, Any]:
-    policy = options.policy()
+    policy = {**options.policy(), **({"metrics": suite.metrics_hash} if suite.metrics_file else {})}
     return {
         "eval_semver": __version__,
         "eval_policy_hash": policy_hash({"suite": suite.name, **policy}),
@@ -50,83 +65,110 @@ def evaluate(
     suite: str | Suite,
     run: str | Path,
     *,
+    estimate: Estimate,
+    kind: type[R],
     name: str | None = None,
     out: str | Path | None = None,
     resampling: Resampling | None = None,
     on_error: OnError = "fail",
     workers: Workers | None = None,
     fresh: bool = False,
+    metrics: str | Path | None = None,
     **options: Any,
-) -> Result:
-    """Score one run and estimate every metric of its suite.
-
-    `run` is a run folder, a file, or "example:NAME" for a bundled one. With `out`, the files of
-    `results/<run>/` are written there, and read instead of made again when they are complete and
-    current (same inputs by hash, same policy, same resampling, same version) unless `fresh`.
-
-    Raises InputError for input that cannot be used, UsageError for options that make no sense.
-    """
+) -> R:
+    """Score one run and estimate every metric of its suite (`report.run.evaluate` says more)."""
     suite = get_suite(suite) if isinstance(suite, str) else suite
+    suite = with_metrics(suite, Path(metrics)) if metrics is not None else suite
     opts = make_options(suite, options)
-    resampling = resampling or Resampling()
+    resampling, at = resampling or Resampling(), workers or Here()
     problems = Problems(on_error)
     started, clock = datetime.now(UTC), time.perf_counter()
-    source = suite.locate(resolve(run), name, opts, problems)
+    path = resolve(run)
+    require_input(suite, path)
+    source = suite.locate(path, name, opts, problems)
     safe_name(source.name)
     policy = make_policy(suite, opts)
-    workers = workers or Workers()
-    inputs = _describing(source.files, workers)
+    large = sum(p.stat().st_size for p in source.files.values()) >= BESIDE_BYTES
+    inputs = (at if large else Here()).beside(describe_inputs, source.files)
     folder = Path(out) / "results" / source.name if out is not None else None
-    if folder is not None and not fresh:
-        found = load_if_current(folder, suite, opts, policy, inputs, resampling, on_error)
-        if found is not None:
-            return found
-    units = suite.score(source, opts, problems, workers)
-    problems.raise_if_failed()
-    estimates = estimate(units, suite.metrics(opts), suite.unit, resampling)
-    manifest = {
-        "schema_version": SCHEMA_VERSION,
-        "suite": suite.name,
-        "run": source.name,
-        "inputs": [{**i, "rows": units.attrs.get("rows", {}).get(i["role"])} for i in inputs()],
-        "policy": policy,
-        "options": {**opts.model_dump(mode="json"), "on_error": on_error, "name": name},
-        "bootstrap": bootstrap_block(resampling, suite, units),
-        "problems": problems.summary(),
-        "versions": versions(),
-        "git_commit": git_commit(),
-        "started": started.isoformat(timespec="seconds"),
-        "seconds": round(time.perf_counter() - clock, 3),
-    }
-    result = Result(suite, source.name, opts, resampling, units, estimates, manifest)
     if folder is not None:
-        save(result, folder)
+        refuse_own_input(folder, source.files)
+        if not fresh:
+            found = load_if_current(folder, suite, opts, policy, inputs, resampling, on_error, kind)
+            if found is not None:
+                return found
+            refuse_foreign(folder, suite, inputs)
+    with whole_folder(folder) if folder is not None else nullcontext(None) as aside:
+        units = suite.score(source, opts, problems, at, aside)
+        problems.raise_if_failed()
+        frame = _estimated(units, suite, opts, resampling, estimate)
+        rows = units.attrs.get("rows", {})
+        manifest = Manifest(
+            schema_version=SCHEMA_VERSION,
+            suite=suite.name,
+            suite_title=suite.title,
+            run=source.name,
+            inputs=[i.model_copy(update={"rows": rows.get(i.role)}) for i in inputs()],
+            policy=policy,
+            options={
+                **opts.model_dump(mode="json"),
+                **({"metrics": str(metrics)} if metrics is not None else {}),
+                "on_error": on_error,
+                "name": name,
+            },
+            headline=list(suite.headline(opts)),
+            metrics=stored_metrics(suite, opts) if suite.metrics_file or suite.name not in BUILT_IN else [],
+            bootstrap=Bootstrap(
+                **vars(resampling), unit=suite.unit, n_units=int(units[suite.unit].nunique(dropna=False))
+            ),
+            problems=[Found.model_validate(p) for p in problems.summary()],
+            versions=versions(),
+            git_commit=git_commit(),
+            started=started.isoformat(timespec="seconds"),
+            seconds=round(time.perf_counter() - clock, 3),
+        )
+        result = kind(suite, source.name, opts, resampling, units, frame, manifest)
+        if aside is not None:
+            result = save(result, aside)
     return result
 
 
-def _describing(files: Mapping[str, Path], workers: Workers) -> Callable[[], list[dict[str, Any]]]:
-    """`describe_inputs`, beside other work where the files are large and there may be several processes."""
-    if workers.jobs > 1 and sum(path.stat().st_size for path in files.values()) >= BESIDE_BYTES:
-        return beside(describe_inputs, files)
-    found = describe_inputs(files)
-    return lambda: found
+def _estimated(
+    units: pd.DataFrame, suite: Suite, options: Any, resampling: Resampling, estimate: Estimate
+) -> pd.DataFrame:
+    try:
+        return estimate(units, suite.metrics(options), suite.unit, resampling)
+    except (KeyError, ValueError) as e:
+        if suite.name in BUILT_IN and suite.metrics_file is None:
+            raise
+        where = suite.metrics_file or f"the suite {suite.name!r}"
+        there = ", ".join(map(str, units.columns))
+        raise UsageError(f"{where}: the metrics do not fit the units: {e.args[0]}; their columns are {there}") from e
 
 
-def resolve(run: str | Path) -> Path:
-    """A path, with "example:NAME" standing for a bundled example."""
-    if isinstance(run, str) and run.startswith("example:"):
-        from ..app.examples import example
+def refuse_own_input(folder: Path, files: Mapping[str, Path]) -> None:
+    """UsageError where the folder to be written holds one of the inputs."""
+    target = folder.resolve()
+    for path in files.values():
+        if path.resolve().is_relative_to(target):
+            raise UsageError(f"{path} is an input and lies in {folder}, which would be replaced; give another --out")
 
-        return example(run.removeprefix("example:"))
-    return Path(run)
 
+def refuse_foreign(folder: Path, suite: Suite, inputs: Callable[[], list[Input]]) -> None:
+    """UsageError where the folder holds the result of another suite or of another input.
 
-def bootstrap_block(resampling: Resampling, suite: Suite, units: pd.DataFrame) -> dict[str, Any]:
-    return {
-        "method": resampling.method,
-        "n_resamples": resampling.n_resamples,
-        "confidence": resampling.confidence,
-        "seed": resampling.seed,
-        "unit": suite.unit,
-        "n_units": int(units[suite.unit].nunique(dropna=False)),
-    }
+    The same path with new contents is simply made again, and so is another policy.
+    """
+    there = read_manifest(folder)
+    if there is None:
+        return
+    if there.suite != suite.name or there.kind != "run":
+        what = f"a result of {there.suite}" if there.kind == "run" else "an aggregate over seeds"
+        raise UsageError(f"{folder} holds {what}; --fresh replaces it, --name or --out put the new one elsewhere")
+    main = inputs()[0]
+    was = next((i for i in there.inputs if i.role == main.role), None)
+    if was and Path(was.path).resolve() != Path(main.path).resolve() and was.sha256 != main.sha256:
+        raise UsageError(
+            f"{folder} holds the result of another input, {was.path}; --fresh replaces it, --name or --out put the "
+            f"new one elsewhere"
+        )

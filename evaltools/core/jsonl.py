@@ -1,17 +1,14 @@
-"""Typed, streaming JSON Lines in; atomic files out."""
+"""Typed, streaming JSON Lines."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
-import tempfile
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
@@ -24,10 +21,6 @@ READ_BYTES = 1 << 18
 """Read at a time: lines of tens of kilobytes are put together from few pieces."""
 
 T = TypeVar("T", bound=BaseModel)
-
-# the umask can only be read by setting it, which must not happen while other threads make files
-_UMASK = os.umask(0o022)
-os.umask(_UMASK)
 
 
 def describe(error: ValidationError) -> list[tuple[str, str, str]]:
@@ -55,6 +48,12 @@ def require_file(path: Path, problems: Problems) -> None:
         raise problems.fatal("unreadable-file", "cannot be read: permission denied", file=str(path))
     if path.stat().st_size == 0:
         raise problems.fatal("empty-file", "the file is empty; expected one JSON object a line", file=str(path))
+
+
+def first_line(path: Path) -> bytes:
+    """The first line of a file that is not blank, without its byte-order mark; b"" where there is none."""
+    with path.open("rb") as f:
+        return next((line.removeprefix(BOM) for line in f if line.strip()), b"")
 
 
 @dataclass
@@ -186,53 +185,3 @@ def shards(path: Path, n: int) -> list[tuple[int, int]]:
                 break
             cuts.append(f.tell())
     return list(zip(cuts, [*cuts[1:], size]))
-
-
-def sha256(path: Path) -> str:
-    with path.open("rb") as f:
-        return hashlib.file_digest(f, "sha256").hexdigest()
-
-
-@contextmanager
-def atomic(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
-    """A file to write that appears under `path` whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    text = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
-    fd, name = tempfile.mkstemp(prefix=f".{path.name[:60]}.", suffix=".part", dir=path.parent)
-    try:
-        with os.fdopen(fd, mode, **text) as f:  # type: ignore[call-overload]
-            yield f
-            f.flush()
-            os.fsync(f.fileno())
-        Path(name).chmod(0o666 & ~_UMASK)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def write_text(path: Path, text: str) -> None:
-    with atomic(path) as f:
-        f.write(text)
-
-
-def dumps(value: Any, *, indent: int | None = None) -> str:
-    """JSON with the text as it is, keys in their order, and no NaN: a number that is none is an error."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent) if indent else _encode(value)
-
-
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
-
-
-def write_json(path: Path, value: Any) -> None:
-    write_text(path, dumps(value, indent=1) + "\n")
-
-
-def write_jsonl(path: Path, rows: Iterable[Any]) -> int:
-    """Write one JSON value a line; returns how many."""
-    n = 0
-    with atomic(path) as f:
-        for row in rows:
-            f.write(dumps(row) + "\n")
-            n += 1
-    return n

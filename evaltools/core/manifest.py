@@ -1,4 +1,4 @@
-"""Provenance: what went in, under which policy and versions, and how long it took."""
+"""Provenance: what went in, under which policy and versions, how long it took, and which files came out."""
 
 from __future__ import annotations
 
@@ -7,14 +7,113 @@ import os
 import platform
 import subprocess
 from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from .. import __version__
-from .jsonl import dumps, sha256
+from .files import dumps, sha256, write_json
+from .resampling import Method, Resampling
 
+NAME = "manifest.json"
+SCHEMA_VERSION = 1
 LIBRARIES = ("numpy", "scipy", "pandas", "pydantic", "pyarrow")
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+
+
+class Input(_Part):
+    """One input file; `rows` is null where nobody counted them."""
+
+    role: str
+    path: str
+    sha256: str
+    bytes: int
+    rows: int | None = None
+
+
+class Found(_Part):
+    """How often one kind of problem was found in the input, and the first places."""
+
+    severity: Literal["error", "warning"]
+    code: str
+    count: int
+    examples: list[str] = []
+
+
+class Bootstrap(_Part):
+    """How the intervals were made, over how many resampling units."""
+
+    method: Method
+    n_resamples: int
+    confidence: float
+    seed: int
+    unit: str = ""
+    n_units: int = 0
+
+    @property
+    def resampling(self) -> Resampling:
+        return Resampling(self.method, self.n_resamples, self.confidence, self.seed)
+
+
+class Member(_Part):
+    """One run: of a manifest of its own, or among those that a study put together."""
+
+    suite: str
+    run: str
+    inputs: list[Input]
+    options: dict[str, Any]
+    condition: str = ""
+    seed: str = ""
+
+
+class Manifest(Member):
+    """manifest.json of results/<run>/, or (`kind` "aggregate") of the folder of one condition of a study.
+
+    `files`: sha256 of every other file of the folder; a result whose files do not match is not current. `suite_title`
+    and `headline` say what leads a page, so that a gallery needs no suite. Of a study: `report` its name,
+    `conditions` and `baseline`, `runs` those of this condition, `members` those of all conditions. `metrics`: those
+    that come from no suite of this package, as data, so that a result can be read without the file they came from.
+    """
+
+    schema_version: int = SCHEMA_VERSION
+    kind: Literal["run", "aggregate"] = "run"
+    suite_title: str = ""
+    headline: list[str] = []
+    metrics: list[dict[str, Any]] = []
+    policy: dict[str, Any]
+    bootstrap: Bootstrap
+    problems: list[Found] = []
+    versions: dict[str, str]
+    git_commit: str | None = None
+    started: str = ""
+    seconds: float = 0.0
+    report: str = ""
+    conditions: list[str] = []
+    baseline: str = ""
+    runs: list[str] = []
+    members: list[Member] = []
+    signature: str = ""
+    notes: list[str] = []
+    # the first edition listed names without hashes
+    files: Annotated[dict[str, str], BeforeValidator(lambda v: {} if isinstance(v, list) else v)] = Field({})
+
+    def path_of(self, role: str) -> Path | None:
+        """Where the input of a role was; None where there was none."""
+        return next((Path(i.path) for i in self.inputs if i.role == role), None)
+
+    @property
+    def incomplete(self) -> bool:
+        """Samples that the gold names are missing, or records were left out."""
+        return any(p.severity == "error" or p.code == "unknown-gold" for p in self.problems)
+
+    def write(self, folder: Path) -> None:
+        write_json(folder / NAME, self.model_dump(mode="json", exclude_unset=True))
 
 
 def policy_hash(policy: Mapping[str, Any]) -> str:
@@ -22,20 +121,15 @@ def policy_hash(policy: Mapping[str, Any]) -> str:
     return hashlib.sha256(dumps({k: policy[k] for k in sorted(policy)}).encode()).hexdigest()[:12]
 
 
-def describe_inputs(files: Mapping[str, Path], rows: Mapping[str, int] | None = None) -> list[dict[str, Any]]:
-    """Role, path, sha256, bytes and (where known) rows of every input file."""
+def describe_inputs(files: Mapping[str, Path]) -> list[Input]:
+    """Role, path, sha256 and bytes of every input file."""
     return [
-        {
-            "role": role,
-            "path": str(path),
-            "sha256": sha256(path),
-            "bytes": path.stat().st_size,
-            "rows": (rows or {}).get(role),
-        }
+        Input(role=role, path=str(path), sha256=sha256(path), bytes=path.stat().st_size)
         for role, path in files.items()
     ]
 
 
+@cache
 def versions() -> dict[str, str]:
     return {
         "evaltools": __version__,

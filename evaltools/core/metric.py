@@ -1,15 +1,18 @@
-"""The metric table: every metric is a ratio of sums over the columns of a units frame, or the difference of two.
+"""The metric table: every metric is a ratio of sums over the columns of a units frame, or a weighted sum of ratios.
 
-A suite's table is plain data. A metric exists if and only if it stands in its suite's table; files,
-reports, docs and tests are all driven by it.
+A suite's table is data. A metric exists if and only if it stands in its suite's table; files, reports, docs
+and tests are all driven by it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -17,51 +20,85 @@ import pandas as pd
 Better = Literal["higher", "lower", "none"]
 
 
-@dataclass(frozen=True)
-class Metric:
+@dataclass(frozen=True, kw_only=True)
+class _Entry:
+    """What every metric has.
+
+    `better` tells in which direction it improves ("none": it only describes). `title` is the field's own
+    term, `description` one plain sentence, `source` the section or paper that defines it. `alias_of` names the
+    metric that this one is another name of.
+    """
+
+    name: str
+    group: str = ""
+    better: Better
+    title: str = ""
+    description: str = ""
+    source: str = ""
+    alias_of: str = ""
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The least and greatest value that the metric can take."""
+        return -np.inf, np.inf
+
+    def weights(self) -> dict[str, float]:
+        """The metrics of the same table that this one is a weighted sum of; {} for a ratio of its own."""
+        return {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric(_Entry):
     """sum(numerator) / sum(denominator) over the units.
 
     `numerator` and `denominator` are a column of the units frame or a sum of columns with whole
     factors, as in "fix_refpol - break_refpol" or "2*tp + fp + fn". An empty denominator makes a plain
-    count. `better` tells in which direction the metric improves ("none": it only describes).
-    `proportion`: each unit of the denominator is one trial and the numerator its success, so that a
+    count. `proportion`: each unit of the denominator is one trial and the numerator its success, so that a
     Wilson interval is valid. `empty` is the value where the denominator sums to 0: None (not
     measured) unless the source document names a number. `bounds`: the least and greatest value that the
-    metric can take, at which intervals end (a proportion has 0 and 1). `source` is the section or paper that
-    defines the metric; `title` what a reader calls it.
+    metric can take, at which intervals end (a proportion has 0 and 1).
+
+    >>> Metric(name="accuracy", numerator="right", denominator="n", better="higher", proportion=True).limits
+    (0.0, 1.0)
     """
 
-    name: str
     numerator: str
     denominator: str
-    group: str
-    better: Better
-    title: str
-    source: str
     proportion: bool = False
     empty: float | None = None
     bounds: tuple[float, float] | None = None
 
     @property
     def limits(self) -> tuple[float, float]:
-        """The bounds, (0, 1) for a proportion, or no bounds at all."""
         return self.bounds or ((0.0, 1.0) if self.proportion else (-np.inf, np.inf))
 
 
-@dataclass(frozen=True)
-class Difference:
+@dataclass(frozen=True, kw_only=True)
+class Difference(_Entry):
     """`minuend` - `subtrahend`, two metrics of the same table over the same units."""
 
-    name: str
     minuend: str
     subtrahend: str
-    group: str
-    better: Better
-    title: str
-    source: str
+
+    def weights(self) -> dict[str, float]:
+        return {self.minuend: 1.0, self.subtrahend: -1.0}
 
 
-MetricTable = Sequence[Metric | Difference]
+@dataclass(frozen=True, kw_only=True)
+class Mean(_Entry):
+    """The plain mean of other metrics of the same table, as macro F1 is that of the classes' F1.
+
+    Not measured where one of them is not: give these `empty=0.0` where an absent class counts as 0.
+    """
+
+    of: tuple[str, ...]
+
+    def weights(self) -> dict[str, float]:
+        return dict.fromkeys(self.of, 1 / len(self.of))
+
+
+AnyMetric = Metric | Difference | Mean
+MetricTable = Sequence[AnyMetric]
 
 _TERM = re.compile(r"\s*([+-]?)\s*(?:(\d+)\s*\*\s*)?([^\W\d]\w*)\s*")
 
@@ -83,43 +120,118 @@ def linear(expression: str) -> dict[str, float]:
     return out
 
 
+def read_table(path: Path, **given: str) -> tuple[AnyMetric, ...]:
+    """A metric table from a TOML file.
+
+    [each.NAME]  what {NAME} stands for in a row, each with the words that {NAME.words} stands for, or with several
+                 texts by name, as {NAME.title}; {NAME.given} is the one of `given` with the name of the value
+    [[metric]]   a row with the fields of Metric, Difference (minuend, subtrahend) or Mean (of); a row with
+                 {NAME} in its name stands for one metric each; `only` lists some of them; a row takes what it
+                 leaves out from [defaults.GROUP]
+    [[metric.block]]  rows with the same {NAME} that follow one another for each of its values
+    [aliases]    another name -> the metric that it stands for
+
+    `given` are further texts by name, for {name} anywhere. ValueError for a row that makes no metric.
+    """
+    content = tomllib.loads(path.read_text(encoding="utf-8"))
+    rows = [m for row in content["metric"] for m in _expanded(row, content.get("each", {}), given)]
+    table = [make_metric({**content.get("defaults", {}).get(row.get("group", ""), {}), **row}) for row in rows]
+    by_name = {m.name: m for m in table}
+    for alias, name in content.get("aliases", {}).items():
+        target = by_name[name.format_map(given)]
+        table.append(replace(target, name=alias, alias_of=target.name))
+    return tuple(table)
+
+
+class _Words(str):
+    """A text with further ones as attributes."""
+
+
+def _expanded(
+    row: Mapping[str, Any], each: Mapping[str, Mapping[str, str | Mapping[str, str]]], given: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
+    """The row, or the rows of its block, once for every value of the {NAME} in its name."""
+    block = row.get("block", [row])
+    name = next((n for n in each if f"{{{n}}}" in block[0]["name"]), None)
+    for value, words in each[name].items() if name else [("", "")]:
+        text = _Words(value)
+        vars(text).update({"words": words} if isinstance(words, str) else words, given=given.get(value, ""))
+        at = {**given, name: text} if name else given
+        for r in block:
+            if value in r.get("only", [value]):
+                yield {k: _filled(v, at) for k, v in r.items() if k != "only"}
+
+
+def _filled(value: Any, at: Mapping[str, str]) -> Any:
+    if isinstance(value, list):
+        return tuple(_filled(v, at) for v in value)
+    return value.format_map(at) if isinstance(value, str) else value
+
+
+def make_metric(row: Mapping[str, Any]) -> AnyMetric:
+    """The metric that these fields make: of Metric, Difference (minuend) or Mean (of). ValueError for others."""
+    kind: Any = Difference if "minuend" in row else Mean if "of" in row else Metric
+    unknown = set(row) - {f.name for f in fields(kind)}
+    if unknown:
+        raise ValueError(f"metric {row.get('name')!r}: unknown fields {sorted(unknown)}")
+    try:
+        return kind(**{k: tuple(v) if isinstance(v, list) else v for k, v in row.items()})
+    except TypeError as e:
+        raise ValueError(f"metric {row.get('name')!r}: {e}") from e
+
+
 @dataclass(frozen=True)
 class Compiled:
     """A metric table as matrices over `columns`.
 
     Ratio r is (sums @ numerator)[r] / (sums @ denominator)[r], with `numerator` and `denominator` of
-    shape (columns, ratios). Metric m is ratio `first[m]`, less ratio `second[m]` where that is not -1.
+    shape (columns, ratios). Metric m is the sum of the ratios of `parts[m]`, each (ratio, weight).
     A count has a denominator of zeros and `is_count` set. `empty[r]` stands in for 0/0 (nan: not measured).
     """
 
-    metrics: tuple[Metric | Difference, ...]
+    metrics: tuple[AnyMetric, ...]
     columns: tuple[str, ...]
     numerator: np.ndarray
     denominator: np.ndarray
     empty: np.ndarray
     is_count: np.ndarray
-    first: np.ndarray
-    second: np.ndarray
+    parts: tuple[tuple[tuple[int, float], ...], ...]
 
     @property
     def names(self) -> list[str]:
         return [m.name for m in self.metrics]
 
-    def only(self, m: int) -> Compiled:
-        """Metric m alone, over the columns that it needs."""
-        metric = self.metrics[m]
-        by_name = {other.name: other for other in self.metrics}
-        parts = [by_name[metric.minuend], by_name[metric.subtrahend]] if isinstance(metric, Difference) else []
-        own = compile_table([*parts, metric])
-        return replace(own, metrics=(metric,), first=own.first[-1:], second=own.second[-1:])
+    @cached_property
+    def uses(self) -> np.ndarray:
+        """(metrics, ratios): whether a ratio is part of a metric."""
+        out = np.zeros((len(self.parts), len(self.is_count)), dtype=bool)
+        for m, parts in enumerate(self.parts):
+            out[m, [ratio for ratio, _ in parts]] = True
+        return out
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """(metrics,): whether a metric is made of plain counts."""
+        return (self.uses & self.is_count).any(axis=1)
+
+    @cached_property
+    def _rounds(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """The first, second, ... part of every metric that has so many: (metrics, ratios, weights)."""
+        longest = max(map(len, self.parts), default=0)
+        found = [[(m, *parts[k]) for m, parts in enumerate(self.parts) if len(parts) > k] for k in range(longest)]
+        return [tuple(map(np.array, zip(*rows))) for rows in found]  # type: ignore[misc]
+
+    def combined(self, per_ratio: np.ndarray) -> np.ndarray:
+        """Weighted sums: (..., ratios) -> (..., metrics)."""
+        out = np.empty((*per_ratio.shape[:-1], len(self.metrics)))
+        for k, (metrics, ratios, weights) in enumerate(self._rounds):
+            part = per_ratio[..., ratios] * weights
+            out[..., metrics] = part if k == 0 else out[..., metrics] + part
+        return out
 
     def values(self, sums: np.ndarray) -> np.ndarray:
         """Metrics from column sums: (..., columns) -> (..., metrics); nan is not measured."""
-        ratios = self.ratios(sums)
-        out = ratios[..., self.first]
-        pairs = np.flatnonzero(self.second >= 0)
-        out[..., pairs] -= ratios[..., self.second[pairs]]
-        return out
+        return self.combined(self.ratios(sums))
 
     def ratios(self, sums: np.ndarray) -> np.ndarray:
         num, den = sums @ self.numerator, sums @ self.denominator
@@ -129,22 +241,47 @@ class Compiled:
         return out
 
 
+def subset(table: MetricTable, names: Sequence[str]) -> tuple[AnyMetric, ...]:
+    """The named metrics of a table, followed by those that they are made of; KeyError for an unknown name."""
+    by_name = {m.name: m for m in table}
+    wanted = list(dict.fromkeys(names))
+    for name in wanted:
+        wanted += [part for part in by_name[name].weights() if part not in wanted]
+    return tuple(by_name[n] for n in wanted)
+
+
+Ratio = tuple[str, str, float | None]
+"""Numerator, denominator, and what stands for 0/0."""
+
+
+def _flat(
+    metric: AnyMetric, by_name: Mapping[str, AnyMetric], above: tuple[str, ...] = ()
+) -> list[tuple[Metric, float]]:
+    """The ratios that a metric is a weighted sum of."""
+    if isinstance(metric, Metric):
+        return [(metric, 1.0)]
+    found = []
+    for name, weight in metric.weights().items():
+        if name not in by_name or name in (*above, metric.name):
+            raise ValueError(f"{metric.name!r} is made of {name!r}, which is no other metric of this table")
+        parts = _flat(by_name[name], by_name, (*above, metric.name))
+        found += [(ratio, weight * w) for ratio, w in parts]
+    return found
+
+
 def compile_table(table: MetricTable) -> Compiled:
     """Matrices of a metric table; ValueError for a name that is doubled or unknown."""
     by_name = {m.name: m for m in table}
     if len(by_name) != len(table):
         names = [m.name for m in table]
         raise ValueError(f"doubled metric: {sorted({n for n in names if names.count(n) > 1})}")
-    ratios: dict[tuple[str, str, float | None], int] = {}
-
-    def ratio(name: str) -> int:
-        m = by_name.get(name)
-        if not isinstance(m, Metric):
-            raise ValueError(f"{name!r} is no metric of this table with a numerator of its own")
-        return ratios.setdefault((m.numerator, m.denominator, m.empty), len(ratios))
-
-    first = np.array([ratio(m.minuend if isinstance(m, Difference) else m.name) for m in table], dtype=int)
-    second = np.array([ratio(m.subtrahend) if isinstance(m, Difference) else -1 for m in table], dtype=int)
+    ratios: dict[Ratio, int] = {}
+    parts = tuple(
+        tuple(
+            (ratios.setdefault((r.numerator, r.denominator, r.empty), len(ratios)), w) for r, w in _flat(m, by_name)
+        )
+        for m in table
+    )
     columns = tuple(dict.fromkeys(c for n, d, _ in ratios for c in (*linear(n), *linear(d))))
     at = {c: i for i, c in enumerate(columns)}
     numerator, denominator = np.zeros((2, len(columns), len(ratios)))
@@ -159,8 +296,7 @@ def compile_table(table: MetricTable) -> Compiled:
         denominator=denominator,
         empty=np.array([np.nan if e is None else e for _, _, e in ratios]),
         is_count=np.array([d == "" for _, d, _ in ratios]),
-        first=first,
-        second=second,
+        parts=parts,
     )
 
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
+from glob import escape
+from pathlib import Path
 from typing import Any
 
 from .errors import UsageError
+from .files import EXAMPLES, example
 
 RUN_NAME = re.compile(r"^(?P<run_id>.+)__seed(?P<seed>[^_]+)_(?P<mode>.+)$")
-NATURAL = re.compile(r"(\d+)")
+NATURAL = re.compile(r"([0-9]+)")
 
 
 def natural(text: str) -> list[Any]:
     """Sort key under which seed 9 comes before seed 10."""
-    return [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in NATURAL.split(text)]
+    return [(1, int(part), "") if i % 2 else (0, 0, part) for i, part in enumerate(NATURAL.split(text))]
 
 
 def condition_of(name: str) -> tuple[str, str, str]:
@@ -27,6 +31,33 @@ def condition_of(name: str) -> tuple[str, str, str]:
 def safe_name(name: str) -> str:
     """A run's name as a folder name: it cannot leave the folder it is put in. UsageError where it would."""
     bad = re.search(r'[/\\:*?"<>|\x00-\x1f\ud800-\udfff]', name)
-    if not name or name in {".", ".."} or bad or len(name.encode()) > 200:
-        raise UsageError(f"{name!r} cannot be the name of a run: it must be usable as a folder name")
+    if not name or name.startswith(".") or bad or len(name.encode()) > 200:
+        raise UsageError(f"{name!r} cannot be the name of a run: it must be usable as a folder name, not hidden")
     return name
+
+
+def find_runs(text: str) -> list[Path]:
+    """The runs that a text stands for, in natural order.
+
+    Runs joined by commas; a run folder or file; a results folder; or the common prefix of folders, or of
+    files, named <run_id>__seed<N>_<mode>. UsageError where nothing is found.
+    """
+    found = [run for part in filter(None, (p.strip() for p in text.split(","))) for run in _runs_at(part)]
+    if not found:
+        raise UsageError("no run given")
+    return sorted(found, key=lambda p: natural(str(p)))
+
+
+def _runs_at(part: str) -> list[Path]:
+    bundled = part.startswith("example:")
+    name = part.removeprefix("example:")
+    prefix = EXAMPLES / name if bundled else Path(part)
+    if prefix.exists():
+        return [prefix]
+    seeds = list(prefix.parent.glob(f"{escape(prefix.name)}__seed*"))
+    if found := [p for p in seeds if p.is_dir()] or seeds:
+        return found
+    if bundled:
+        with suppress(UsageError):
+            return [example(name)]
+    raise UsageError(f"{part}: no such run, and nothing named {prefix.name}__seed<N>_<mode> beside it")

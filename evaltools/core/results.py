@@ -1,54 +1,150 @@
-"""The files of results/<run>/: writing them, and reading them back."""
+"""The result of one run, and the files of results/<run>/: writing them, and reading them back."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 
-from ..stats.intervals import Resampling
+from .. import __version__
 from .errors import UsageError
-from .jsonl import atomic, write_json
-from .manifest import versions
-from .suite import SCHEMA_VERSION, Result, Suite, get_suite
+from .files import atomic, file_hashes, write_json
+from .manifest import NAME, SCHEMA_VERSION, Input, Manifest, versions
+from .metric import MetricTable
+from .resampling import Resampling
+from .suite import BUILT_IN, Suite, decoded, get_suite, stored_suite
+
+CLAIM_ONE = "new samples, this system"
+"""What the intervals of one run speak for."""
 
 _NUMBERS = ("value", "ci_low", "ci_high", "numerator", "denominator")
 
 
-def read_manifest(folder: Path) -> dict[str, Any] | None:
+@dataclass(frozen=True)
+class Result:
+    """The numbers of one run.
+
+    `data`: the units as stored, one row a unit, lists as text; `units` the same with lists as lists.
+    `frame`: the estimates, one row a metric (name, title, value, ci_low, ci_high, ci_method, numerator, denominator,
+    n_units, group, better; null is not measured, or no interval). `manifest`: where they came from.
+    """
+
+    suite: Suite
+    name: str
+    options: Any
+    resampling: Resampling
+    data: pd.DataFrame = field(repr=False)
+    frame: pd.DataFrame = field(repr=False)
+    manifest: Manifest = field(repr=False)
+
+    @cached_property
+    def units(self) -> pd.DataFrame:
+        """One row a unit: what the metrics sum, and what people filter by; lists hold named tuples."""
+        return decoded(self.data, self.suite)
+
+    @cached_property
+    def metrics(self) -> MetricTable:
+        """The metric table."""
+        return self.suite.metrics(self.options)
+
+    @property
+    def headline(self) -> tuple[str, ...]:
+        """The names of the metrics that lead the page."""
+        return self.suite.headline(self.options)
+
+    @property
+    def policy(self) -> dict[str, Any]:
+        return self.manifest.policy
+
+    @property
+    def n_units(self) -> int:
+        """Number of resampling units."""
+        return self.manifest.bootstrap.n_units
+
+    @property
+    def signature(self) -> str:
+        """One line that says how a number was made, to be pasted into a paper (after sacreBLEU)."""
+        parts = {
+            "suite": self.suite.name,
+            **self.options.signature(),
+            **({"metrics": self.policy["metrics"]} if "metrics" in self.policy else {}),
+            "policy": self.policy["eval_policy_hash"],
+            "n": str(self.n_units),
+            "unit": self.suite.unit,
+            "ci": f"{self.resampling.method}{100 * self.resampling.confidence:g}",
+            "resamples": str(self.resampling.n_resamples),
+            "seed": str(self.resampling.seed),
+            "version": __version__,
+        }
+        return "|".join(f"{k}:{v}" for k, v in parts.items())
+
+    def __getitem__(self, metric: str) -> pd.Series:
+        """The estimate of one metric, with its claim; KeyError that names the nearest for an unknown name."""
+        found = self.frame[self.frame["name"] == metric]
+        if found.empty:
+            try:
+                self.suite.metric(metric, self.options)
+            except UsageError as e:
+                raise KeyError(str(e)) from None
+        return pd.concat([found.iloc[0], pd.Series({"claim": CLAIM_ONE})]).rename(metric)
+
+    def value(self, metric: str) -> float:
+        """The value of one metric; nan is not measured."""
+        return float(self[metric]["value"])
+
+
+R = TypeVar("R", bound=Result)
+
+
+def read_manifest(folder: Path) -> Manifest | None:
     """The manifest of a results folder, or None where there is none or it cannot be read."""
     try:
-        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        return Manifest.model_validate_json((folder / NAME).read_bytes())
     except (OSError, ValueError):
         return None
-    return manifest if isinstance(manifest, dict) else None
 
 
-def load(folder: str | Path) -> Result:
-    """The result that stands in a results folder. UsageError where it is not complete."""
+def load(folder: str | Path, kind: type[R]) -> R:
+    """The result that stands in a results folder. UsageError where it is not complete.
+
+    A suite that is not known here, and metrics of the user's own, are read from the manifest: no code is run.
+    """
     folder = Path(folder)
     manifest = read_manifest(folder)
-    if manifest is None:
-        raise UsageError(f"{folder} holds no complete result (no readable manifest.json)")
-    suite = get_suite(manifest["suite"])
-    fields = suite.options.model_fields
-    options = suite.options(**{k: v for k, v in manifest["options"].items() if k in fields})
-    return _read(folder, suite, options, manifest)
+    if manifest is None or manifest.kind != "run":
+        raise UsageError(f"{folder} holds no complete result of a run (no readable {NAME})")
+    suite = suite_of(manifest)
+    return _read(folder, suite, suite.options(**_given(suite, manifest)), manifest, kind)
 
 
-def _read(folder: Path, suite: Suite, options: Any, manifest: dict[str, Any]) -> Result:
-    metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
-    estimates = pd.DataFrame(metrics["metrics"])
+def _given(suite: Suite, manifest: Manifest) -> dict[str, Any]:
+    return {k: v for k, v in manifest.options.items() if k in suite.options.model_fields}
+
+
+def suite_of(manifest: Manifest) -> Suite:
+    """The suite of a result; what only the manifest knows of its metrics is read from there."""
+    own = manifest.metrics
+    if manifest.suite in BUILT_IN:
+        suite = get_suite(manifest.suite)
+        return suite if not own else suite.plus(own)
+    return stored_suite(manifest.suite, manifest.suite_title, manifest.bootstrap.unit, manifest.headline, own)
+
+
+def _read(folder: Path, suite: Suite, options: Any, manifest: Manifest, kind: type[R]) -> R:
+    frame = pd.DataFrame(json.loads((folder / "metrics.json").read_text(encoding="utf-8"))["metrics"])
     for column in _NUMBERS:
-        estimates[column] = estimates[column].astype(float).fillna(np.nan)
-    b = metrics["bootstrap"]
-    resampling = Resampling(b["method"], b["n_resamples"], b["confidence"], b["seed"])
-    units = pd.read_parquet(folder / "units.parquet")
-    return Result(suite, metrics["run"], options, resampling, units, estimates, manifest)
+        frame[column] = frame[column].astype(float).fillna(np.nan)
+    if "title" not in frame:  # written by the first edition
+        titles = {m.name: m.title for m in suite.metrics(options)}
+        frame.insert(1, "title", frame["name"].map(titles))
+    data = pd.read_parquet(folder / "units.parquet")
+    return kind(suite, manifest.run, options, manifest.bootstrap.resampling, data, frame, manifest)
 
 
 def load_if_current(
@@ -56,54 +152,39 @@ def load_if_current(
     suite: Suite,
     options: Any,
     policy: Mapping[str, Any],
-    inputs: Callable[[], Sequence[Mapping[str, Any]]],
+    inputs: Callable[[], Sequence[Input]],
     resampling: Resampling,
     on_error: str,
-) -> Result | None:
-    """The result in `folder` if it is complete and would come out the same again; otherwise None."""
+    kind: type[R],
+) -> R | None:
+    """The result in a folder if it is whole, as it was written, and was made from the same; None otherwise."""
     manifest = read_manifest(folder)
     if manifest is None:
         return None
-    try:
-        same = _is_current(folder, manifest, suite, policy, inputs, resampling, on_error)
-        return _read(folder, suite, options, manifest) if same else None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None  # a file that was spoilt is a file that is not there
-
-
-def _is_current(
-    folder: Path,
-    manifest: dict[str, Any],
-    suite: Suite,
-    policy: Mapping[str, Any],
-    inputs: Callable[[], Sequence[Mapping[str, Any]]],
-    resampling: Resampling,
-    on_error: str,
-) -> bool:
-    b = manifest.get("bootstrap", {})
-    return bool(
-        manifest.get("suite") == suite.name
-        and manifest.get("policy") == dict(policy)
-        and manifest.get("options", {}).get("on_error") == on_error
-        and (b.get("method"), b.get("n_resamples"), b.get("confidence"), b.get("seed"))
-        == (resampling.method, resampling.n_resamples, resampling.confidence, resampling.seed)
-        and manifest.get("versions") == versions()
-        and [(i["role"], i["sha256"]) for i in manifest.get("inputs", [])]
-        == [(i["role"], i["sha256"]) for i in inputs()]
-        and all((folder / name).is_file() for name in manifest.get("files", []))
+    b = manifest.bootstrap
+    same = (
+        manifest.suite == suite.name
+        and manifest.policy == dict(policy)
+        and manifest.options.get("on_error") == on_error
+        and b.resampling == resampling
+        and manifest.versions == versions()
+        and [(i.role, i.sha256) for i in manifest.inputs] == [(i.role, i.sha256) for i in inputs()]
+        and bool(manifest.files)
+        and manifest.files == file_hashes(folder)
     )
+    return _read(folder, suite, options, manifest, kind) if same else None
 
 
-def metrics_json(result: Result) -> dict[str, Any]:
-    """The content of metrics.json (schema_version 1): null is "not measured" or "no interval"."""
+def metrics_json(manifest: Manifest, signature: str, frame: pd.DataFrame) -> dict[str, Any]:
+    """The content of metrics.json, of a run or of a study's condition: null is "not measured" or "no interval"."""
     return {
         "schema_version": SCHEMA_VERSION,
-        "suite": result.suite.name,
-        "run": result.name,
-        "signature": result.signature,
-        "policy": result.policy,
-        "bootstrap": result.manifest["bootstrap"],
-        "metrics": [{k: _plain(v) for k, v in row.items()} for row in result.estimates.to_dict("records")],
+        "suite": manifest.suite,
+        "run": manifest.run,
+        "signature": signature,
+        "policy": manifest.policy,
+        "bootstrap": manifest.bootstrap.model_dump(),
+        "metrics": [{k: _plain(v) for k, v in row.items()} for row in frame.to_dict("records")],
     }
 
 
@@ -113,13 +194,21 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def save(result: Result, folder: Path) -> None:
-    """Write results/<run>/. The manifest comes last and names the files: a folder without them is not complete."""
-    (folder / "manifest.json").unlink(missing_ok=True)
-    folder.mkdir(parents=True, exist_ok=True)
+def save(result: R, folder: Path) -> R:
+    """Write the files of a result into a folder; returns it with the manifest that holds their hashes."""
     with atomic(folder / "units.parquet", "wb") as f:
-        result.units.to_parquet(f, index=False)
-    write_json(folder / "metrics.json", metrics_json(result))
-    result.suite.artifacts(result, folder)
-    files = [p.relative_to(folder).as_posix() for p in folder.rglob("[!.]*") if p.is_file()]
-    write_json(folder / "manifest.json", {**result.manifest, "files": sorted(files)})
+        result.data.to_parquet(f, index=False)
+    write_json(folder / "metrics.json", metrics_json(result.manifest, result.signature, result.frame))
+    if result.suite.artifacts is not None:
+        result.suite.artifacts(result, folder)
+    manifest = result.manifest.model_copy(update={"files": file_hashes(folder)})
+    manifest.write(folder)
+    return replace(result, manifest=manifest)
+
+
+def stored_metrics(suite: Suite, options: Any) -> list[dict[str, Any]]:
+    """The metrics that only this result's manifest can know of later, as data."""
+    known = {m.name for m in get_suite(suite.name).metrics(options)} if suite.name in BUILT_IN else set()
+    return [
+        {k: v for k, v in asdict(m).items() if v is not None} for m in suite.metrics(options) if m.name not in known
+    ]

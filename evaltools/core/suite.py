@@ -1,38 +1,77 @@
-"""What a suite is, the registry of the three, and the result of one run.
+"""What a suite is, and where suites come from: built in, installed (entry points), or in a file of the user's.
 
-A suite brings a record model, a `score` function, a metric table and a notebook; nothing else in the
-package knows which suites there are.
+A suite brings a record model, a `score` function and a metric table; nothing outside of the suites' own
+packages knows which suites there are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cache
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from functools import cache, partial
 from importlib import import_module
+from importlib.metadata import entry_points
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any
+from traceback import extract_tb
+from types import ModuleType
+from typing import Any, Protocol, TypeVar
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
-from .. import __version__
-from ..app.workers import Workers
-from ..stats.intervals import Resampling
+from .. import BUILT_IN
 from .errors import Problems, UsageError
-from .metric import MetricTable
+from .files import sha256
+from .jsonl import first_line, read_jsonl, require_file
+from .metric import AnyMetric, Difference, Mean, Metric, MetricTable, make_metric
 
-SCHEMA_VERSION = 1
+ENTRY_POINTS = "evaltools.suites"
 
-REGISTRY = {
-    "cr": "evaltools.cr.metrics:SUITE",
-    "memfin": "evaltools.memfin.metrics:SUITE",
-    "summary": "evaltools.summary.metrics:SUITE",
-}
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Workers(Protocol):
+    """Where work is done. Results never depend on it. `label` names it in a progress bar; "" shows none."""
+
+    @property
+    def label(self) -> str: ...
+
+    def map(self, call: Callable[[T], R], tasks: Sequence[T]) -> list[R]:
+        """call(task) for every task, in the order of the tasks."""
+        ...
+
+    def beside(self, call: Callable[..., R], *arguments: Any) -> Callable[[], R]:
+        """Begin call(*arguments); what is returned waits for its result."""
+        ...
+
+
+@dataclass(frozen=True)
+class Here:
+    """Work is done in this process."""
+
+    label: str = ""
+
+    def map(self, call: Callable[[T], R], tasks: Sequence[T]) -> list[R]:
+        return [call(task) for task in tasks]
+
+    def beside(self, call: Callable[..., R], *arguments: Any) -> Callable[[], R]:
+        return cache(partial(call, *arguments))
+
+
+Derived = Field("", json_schema_extra={"derived": True})
+"""An option that follows from the content of a file: not to be given, and no option of the command line."""
 
 
 class SuiteOptions(BaseModel):
-    """Options of a suite that change its numbers. Every field goes into the policy and its hash."""
+    """Options of a suite that change its numbers. Every field goes into the policy and its hash.
+
+    The fields become options of the command line: their descriptions are the help texts.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -43,6 +82,12 @@ class SuiteOptions(BaseModel):
     def signature(self) -> dict[str, str]:
         """The suite's own parts of the signature line, in order."""
         return {}
+
+    @classmethod
+    def given(cls) -> list[str]:
+        """The names of the options that a user gives."""
+        derived = {n for n, f in cls.model_fields.items() if (f.json_schema_extra or {}).get("derived")}  # type: ignore[union-attr]
+        return [n for n in cls.model_fields if n not in derived]
 
 
 @dataclass(frozen=True)
@@ -62,100 +107,329 @@ class Breakdown:
     metrics: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+Columns = Callable[[pd.DataFrame], pd.DataFrame]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Suite:
     """What the package needs to know of a suite.
 
     `unit`: the column that names the resampling unit; `row`: the columns that identify a row of the
-    units frame. `locate(path, name, options, problems)` finds the files of a run.
-    `score(source, options, problems, workers)` makes the units frame. `metrics(options)` and
-    `headline(options)` are the metric table and the names that lead every page. `artifacts(result, folder)`
-    writes the suite's own files under results/<run>/. `agreement` names the columns of predicted tuples
-    and label in which seeds can agree, where the suite has such.
+    units frame. `input` is what a run is called on the command line. `locate(path, name, options, problems)`
+    finds the files of a run; `sniff(path)` says whether a path looks like one. `score(source, options, problems,
+    workers, aside)` makes the units frame; into `aside` (None: nowhere) it may write files that belong to the
+    result. `metrics(options)` and `headline(options)` are the metric table and the names that lead every page.
+    `artifacts(result, folder)` writes the suite's own files under results/<run>/.
+    `notebook` reports on one run, `study_notebook` on several; with `together`, the runs of one `report` command
+    are systems of one report. `views` names the module with the suite's TABLES, FIGURES and SAMPLES.
+    `decode`: columns that stand as text in the files -> what they are in `units`.
+    `agreement` names the columns of predicted tuples and label in which seeds can agree, where there are such.
+    `commands` names the module with the suite's own commands. `file` is the file that the suite came from, and
+    `metrics_file` one with further metrics, both of the user's.
     """
 
     name: str
     title: str
     unit: str
     row: tuple[str, ...]
-    options: type[SuiteOptions]
     locate: Callable[[Path, str | None, Any, Problems], Source]
-    score: Callable[[Source, Any, Problems, Workers], pd.DataFrame]
+    sniff: Callable[[Path], bool]
+    score: Callable[[Source, Any, Problems, Workers, Path | None], pd.DataFrame]
     metrics: Callable[[Any], MetricTable]
     headline: Callable[[Any], tuple[str, ...]]
-    artifacts: Callable[[Result, Path], None]
-    notebook: str
+    options: type[SuiteOptions] = SuiteOptions
+    input: str = "INPUT"
+    artifacts: Callable[[Any, Path], None] | None = None
+    notebook: str = "run.ipynb"
+    study_notebook: str = "seeds.ipynb"
+    together: bool = False
+    views: str = ""
+    decode: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
     breakdowns: tuple[Breakdown, ...] = ()
     agreement: tuple[str, str] | None = None
+    commands: str = ""
+    file: Path | None = None
+    metrics_file: Path | None = None
+
+    @property
+    def metrics_hash(self) -> str:
+        """What identifies the metrics of the user's own; "" without any."""
+        return sha256(self.metrics_file)[:12] if self.metrics_file else ""
+
+    def plus(self, own: Sequence[Mapping[str, Any]]) -> Suite:
+        """The suite with further metrics, given by their fields."""
+        more = tuple(make_metric(m) for m in own)
+        return replace(self, metrics=lambda options: (*self.metrics(options), *more))
+
+    def metric(self, name: str, options: Any) -> AnyMetric:
+        """The metric of that name; UsageError names those that come closest."""
+        table = {m.name: m for m in self.metrics(options)}
+        if name not in table:
+            near = get_close_matches(name, table, 3, 0.5)
+            hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(table)}"
+            raise UsageError(f"no metric {name!r} in {self.name}; {hint}")
+        return table[name]
 
 
-@cache
+_FROM_FILES: dict[str, Suite] = {}
+
+
+def suite_names() -> list[str]:
+    """The names of all suites that there are, built in first."""
+    return list(dict.fromkeys([*BUILT_IN, *_FROM_FILES, *(e.name for e in entry_points(group=ENTRY_POINTS))]))
+
+
 def get_suite(name: str) -> Suite:
-    """The suite of that name; UsageError for another."""
-    if name not in REGISTRY:
-        raise UsageError(f"no suite {name!r}; there are {', '.join(REGISTRY)}")
-    module, attribute = REGISTRY[name].split(":")
-    return getattr(import_module(module), attribute)
+    """The suite of that name: built in, of a file that was read, or installed.
+
+    UsageError for an unknown name, and for one that is installed but cannot be loaded.
+
+    >>> get_suite("cr").title
+    'Conflict Review'
+    """
+    if name in BUILT_IN:
+        return import_module(f"{BUILT_IN[name]}.table").SUITE
+    if name in _FROM_FILES:
+        return _FROM_FILES[name]
+    for entry in entry_points(group=ENTRY_POINTS):
+        if entry.name == name:
+            try:
+                return _checked(entry.load(), f"{entry.value} of the installed suite {name!r}")
+            except UsageError:
+                raise
+            except Exception as e:  # whatever a stranger's module raises concerns its own commands only
+                raise UsageError(
+                    f"the suite {name!r} is installed but {entry.value} cannot be loaded: {type(e).__name__}: {e}"
+                ) from e
+    raise UsageError(
+        f"no suite {name!r}; there are {', '.join(suite_names())}, and those of a file: --suite-file FILE"
+    )
 
 
-@dataclass(frozen=True)
-class Result:
-    """The numbers of one run: `units` (a row a unit), `estimates` (a row a metric), and where they came from."""
+def options(name: str) -> type[SuiteOptions]:
+    """The options of a suite as a model: its fields are the named parameters that `evaluate` takes for it.
 
-    suite: Suite
-    name: str
-    options: Any
-    resampling: Resampling
-    units: pd.DataFrame = field(repr=False)
-    estimates: pd.DataFrame = field(repr=False)
-    manifest: dict[str, Any] = field(repr=False)
-
-    @property
-    def policy(self) -> dict[str, Any]:
-        return self.manifest["policy"]
-
-    @property
-    def n_units(self) -> int:
-        """Number of resampling units."""
-        return int(self.units[self.suite.unit].nunique(dropna=False))
-
-    @property
-    def signature(self) -> str:
-        return signature(self.suite, self.options, self.policy, self.n_units, self.resampling)
-
-    def __getitem__(self, metric: str) -> pd.Series:
-        """The estimate of one metric; KeyError for an unknown name."""
-        found = self.estimates[self.estimates["name"] == metric]
-        if found.empty:
-            raise KeyError(f"{metric!r} is no metric of {self.suite.name}")
-        return found.iloc[0]
-
-    def value(self, metric: str) -> float:
-        """The value of one metric; nan is not measured."""
-        return float(self[metric]["value"])
-
-    @property
-    def headline(self) -> pd.DataFrame:
-        names = self.suite.headline(self.options)
-        return self.estimates.set_index("name").loc[list(names)].reset_index()
-
-    def _repr_html_(self) -> str:
-        from ..report.tables import result_html
-
-        return result_html(self)
+    >>> options("cr")(protocol="cr_v1").protocol
+    'cr_v1'
+    """
+    return get_suite(name).options
 
 
-def signature(suite: Suite, options: Any, policy: Mapping[str, Any], n: int, resampling: Resampling) -> str:
-    """One line that says how a number was made, to be pasted into a paper (after sacreBLEU)."""
-    parts = {
-        "suite": suite.name,
-        **options.signature(),
-        "policy": policy["eval_policy_hash"],
-        "n": str(n),
-        "unit": suite.unit,
-        "ci": f"{resampling.method}{100 * resampling.confidence:g}",
-        "resamples": str(resampling.n_resamples),
-        "seed": str(resampling.seed),
-        "version": __version__,
-    }
-    return "|".join(f"{k}:{v}" for k, v in parts.items())
+def _checked(suite: Any, what: str) -> Suite:
+    if not isinstance(suite, Suite):
+        raise UsageError(f"{what} is {type(suite).__name__}; expected a suite (et.jsonl_suite)")
+    return suite
+
+
+def load_file(path: Path) -> ModuleType:
+    """A Python file of the user's as a module. UsageError with file and line where it cannot be run."""
+    if not path.is_file():
+        raise UsageError(f"{path}: no such file")
+    name = f"_evaltools_{path.stem}_{sha256(path)[:12]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise UsageError(f"{path}: expected a Python file (.py)")
+    sys.modules[name] = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(sys.modules[name])
+    except Exception as e:  # the user's own code may raise anything
+        del sys.modules[name]
+        at = e.lineno if isinstance(e, SyntaxError) else _line_in(path, e)
+        raise UsageError(f"{path}:{at}: {type(e).__name__}: {e}") from e
+    return sys.modules[name]
+
+
+def _line_in(path: Path, error: BaseException) -> int | str:
+    """The line of a file in which an exception arose."""
+    lines = [f.lineno for f in extract_tb(error.__traceback__) if Path(f.filename).resolve() == path.resolve()]
+    return lines[-1] if lines and lines[-1] is not None else "?"
+
+
+def load_suite_file(path: Path) -> Suite:
+    """The SUITE of a Python file, from then on known by its name. UsageError for a file without one."""
+    module = load_file(path)
+    if not hasattr(module, "SUITE"):
+        raise UsageError(f"{path}: expected SUITE = et.jsonl_suite(...)")
+    suite = _checked(module.SUITE, f"SUITE of {path}")
+    if suite.name in BUILT_IN:
+        raise UsageError(f"{path}: {suite.name!r} is the name of a built-in suite; give it another")
+    _FROM_FILES[suite.name] = replace(suite, file=path)
+    return _FROM_FILES[suite.name]
+
+
+def with_metrics(suite: Suite, path: Path) -> Suite:
+    """The suite with the metrics of a file: METRICS, and columns(units) -> DataFrame where these need columns.
+
+    UsageError for a file that is no such thing, and for a name or a column that exists.
+    """
+    module = load_file(path)
+    own = getattr(module, "METRICS", None)
+    if (
+        not isinstance(own, list | tuple)
+        or not own
+        or not all(isinstance(m, Metric | Difference | Mean) for m in own)
+    ):
+        raise UsageError(f"{path}: expected METRICS = [et.Metric(...), ...]")
+    make = getattr(module, "columns", None)
+
+    def metrics(options: Any) -> MetricTable:
+        table = suite.metrics(options)
+        if taken := {m.name for m in table} & {m.name for m in own}:
+            raise UsageError(f"{path}: {', '.join(sorted(taken))} is a metric of {suite.name} already")
+        return (*table, *own)
+
+    def score(source: Source, options: Any, problems: Problems, workers: Workers, aside: Path | None) -> pd.DataFrame:
+        units = suite.score(source, options, problems, workers, aside)
+        return units if make is None else _with_columns(units, make, suite, path)
+
+    return replace(suite, metrics=metrics, score=score, metrics_file=path)
+
+
+def _with_columns(units: pd.DataFrame, make: Columns, suite: Suite, path: Path) -> pd.DataFrame:
+    try:
+        added = make(decoded(units, suite))
+    except Exception as e:  # the user's own code may raise anything
+        raise UsageError(f"{path}:{_line_in(path, e)}: columns(units): {type(e).__name__}: {e}") from e
+    if not isinstance(added, pd.DataFrame) or not added.index.equals(units.index):
+        raise UsageError(f"{path}: columns(units) must return a DataFrame with the index of the units")
+    if taken := [str(c) for c in added.columns if c in units]:
+        raise UsageError(f"{path}: the units have the columns {', '.join(taken)} already")
+    out = pd.concat([units, added], axis=1)
+    out.attrs = units.attrs
+    return out
+
+
+def decoded(units: pd.DataFrame, suite: Suite) -> pd.DataFrame:
+    """The units as people read them: lists instead of the text that they stand as in the files."""
+    there = {c: f for c, f in suite.decode.items() if c in units}
+    return units.assign(
+        **{c: [f(v) if isinstance(v, str) else v for v in units[c].astype(object)] for c, f in there.items()}
+    )
+
+
+def stored_suite(
+    name: str, title: str, unit: str, headline: Sequence[str], metrics: Sequence[Mapping[str, Any]]
+) -> Suite:
+    """A suite that only its results are known of: its numbers can be read, compared and shown, nothing scored."""
+
+    def unknown(*_: Any) -> Any:
+        raise UsageError(f"the suite {name!r} is not known here; give its file with --suite-file, or install it")
+
+    table = tuple(make_metric(m) for m in metrics)
+    return Suite(
+        name=name,
+        title=title or name,
+        unit=unit,
+        row=(unit,),
+        locate=unknown,
+        sniff=lambda path: False,
+        score=unknown,
+        metrics=lambda options: table,
+        headline=lambda options: tuple(headline),
+    )
+
+
+def looks_like(path: Path) -> list[str]:
+    """The suites whose input a path looks like."""
+    found = []
+    for name in suite_names():
+        with suppress(UsageError, OSError):
+            if get_suite(name).sniff(path):
+                found.append(name)
+    return found
+
+
+def require_input(suite: Suite, path: Path) -> None:
+    """UsageError that says what a path looks like, where that is no input of the suite but something else."""
+    if not path.exists() or suite.sniff(path):
+        return
+    if others := looks_like(path):
+        raise UsageError(f"{path} looks like an input of {' or '.join(others)}, not of {suite.name}")
+    inside = [p for p in sorted(path.iterdir()) if suite.sniff(p)] if path.is_dir() else []
+    if inside:
+        raise UsageError(f"{path} holds {len(inside)} runs, it is none; name them: {inside[0]} ... (or {path}/*)")
+
+
+def jsonl_suite(
+    name: str,
+    *,
+    title: str,
+    record: type[BaseModel],
+    unit: str,
+    columns: Callable[[Any], Mapping[str, Any]],
+    metrics: Sequence[AnyMetric],
+    headline: Sequence[str],
+    input: str = "FILE",
+) -> Suite:
+    """A suite of one's own for JSON Lines files: `record` reads a line, `columns(record)` gives what metrics sum.
+
+    `unit` is the field of the record that names it; records are the resampling units. `headline` names the metrics
+    that lead every page. Numbers, booleans and texts of the record stand in the units beside the columns. A line that
+    does not fit the record, an id that comes twice and an error in `columns` are problems of the input, with
+    their line. UsageError for a headline that is no metric. docs/extending.md shows one whole.
+
+    >>> class Record(BaseModel):
+    ...     id: str
+    ...     gold: str
+    ...     pred: str
+    >>> labels = jsonl_suite("labels", title="Labels", record=Record, unit="id", headline=("accuracy",),
+    ...     columns=lambda r: {"n": 1, "right": r.gold == r.pred},
+    ...     metrics=[Metric(name="accuracy", numerator="right", denominator="n", better="higher", proportion=True)])
+    >>> labels.name
+    'labels'
+    """
+    table, lead = tuple(metrics), tuple(headline)
+    if unknown := sorted(set(lead) - {m.name for m in table}):
+        raise UsageError(f"suite {name!r}: the headline names {', '.join(unknown)}, which is no metric of it")
+
+    def locate(path: Path, given: str | None, options: Any, problems: Problems) -> Source:
+        require_file(path, problems)
+        return Source(given or path.stem, {"records": path})
+
+    def sniff(path: Path) -> bool:
+        try:
+            record.model_validate_json(first_line(path))
+        except (OSError, ValueError):
+            return False
+        return True
+
+    def score(source: Source, options: Any, problems: Problems, workers: Workers, aside: Path | None) -> pd.DataFrame:
+        path, seen = source.files["records"], dict[str, int]()
+        rows = []
+        for line, one in read_jsonl(path, record, problems, id_field=unit):
+            uid = str(getattr(one, unit))
+            where = {"file": str(path), "line": line, "id": uid}
+            if uid in seen:
+                problems.error(
+                    "duplicate-id", f"a second record of this {unit}; the first is on line {seen[uid]}", **where
+                )
+                continue
+            seen[uid] = line
+            try:
+                made = dict(columns(one))
+            except Exception as e:  # noqa: BLE001 - the user's own code may raise anything
+                problems.error("bad-columns", f"columns(record): {type(e).__name__}: {e}", **where)
+                continue
+            plain = {k: v for k, v in one.model_dump().items() if isinstance(v, str | int | float)}
+            rows.append({unit: uid, **{k: v for k, v in plain.items() if k != unit}, **made, "line": line})
+        problems.raise_if_failed()
+        if not rows:
+            raise problems.fatal("no-rows", "no line of the file can be used", file=str(path))
+        units = pd.DataFrame(rows)
+        units.attrs["rows"] = {"records": len(seen)}
+        return units
+
+    return Suite(
+        name=name,
+        title=title,
+        unit=unit,
+        row=(unit,),
+        input=input,
+        locate=locate,
+        sniff=sniff,
+        score=score,
+        metrics=lambda options: table,
+        headline=lambda options: lead,
+    )

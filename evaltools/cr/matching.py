@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -196,3 +196,43 @@ def _torn(n: int, group: Ints, polarity: Ints) -> Bools:
     torn = np.zeros(n, dtype=bool)
     torn[of_pairs[1:][np.diff(of_pairs) == 0] >> _TEXT_BITS] = True
     return torn
+
+
+Pair = tuple[str, str]
+Mark = Literal["matched", "missing", "spurious", ""]
+
+
+def marks(
+    key: Key, gold: Sequence[EvalTuple], pred: Sequence[EvalTuple], policy: MatchPolicy
+) -> tuple[list[Mark], list[Mark]]:
+    """How each gold and each predicted tuple of one sample fares in `match`; "" takes no part.
+
+    Tuples that are one pair under the key share the mark. Of the predicted pairs that can stand for an implicit gold
+    tuple, those without a term do so first.
+    """
+    wanted, found = ([_pair(key, t, policy) for t in side] for side in (gold, pred))
+    matched = {pair for pair in wanted if pair and pair[0]}.intersection(found)
+    free: dict[str, list[Pair]] = {}
+    for spare in sorted({p: None for p in found if p and p not in matched}, key=lambda p: p[0] > ""):
+        free.setdefault(spare[1], []).append(spare)
+    of_gold: list[Mark] = []
+    of_implicit: dict[Pair, Mark] = {}
+    for pair in wanted:
+        if pair is None or pair[0]:
+            of_gold.append("" if pair is None else "matched" if pair in matched else "missing")
+            continue
+        if pair not in of_implicit or policy.implicit == "multiset":
+            stand_ins = free.get(pair[1])
+            of_implicit[pair] = "matched" if stand_ins else "missing"
+            if stand_ins:
+                matched.add(stand_ins.pop(0))
+        of_gold.append(of_implicit[pair])
+    return of_gold, ["" if pair is None else "matched" if pair in matched else "spurious" for pair in found]
+
+
+def _pair(key: Key, t: EvalTuple, policy: MatchPolicy) -> Pair | None:
+    """What is compared of a tuple: text and polarity; None where it takes no part."""
+    if key == "otepol":
+        return term_key(t.term, policy), t.polarity
+    text = t.ref if key == "refpol" else t.ref.partition("#")[2]
+    return (text, t.polarity) if text else None

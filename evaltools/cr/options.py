@@ -6,23 +6,27 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import Field
+
 from ..core.suite import SuiteOptions
 from .scorecard import ALLOWLIST, STOP_TERMS
 from .tuples import POLICIES, Key, MatchPolicy
 
 
 class CrOptions(SuiteOptions):
-    """`protocol` decides what the short metric names mean: refpol for cr_v2, otepol for cr_v1.
+    """What decides the numbers of a Conflict Review run; the gold file's content counts as an input."""
 
-    `match` names a MatchPolicy. `gold` is a gold file that replaces the run's own gold.
-    `stop_terms` and `allowlist` decide which aspects are valid targets.
-    """
-
-    protocol: Literal["cr_v2", "cr_v1"] = "cr_v2"
-    match: Literal["spec", "reference"] = "spec"
-    stop_terms: tuple[str, ...] = STOP_TERMS
-    allowlist: tuple[str, ...] = ALLOWLIST
-    gold: Path | None = None
+    protocol: Literal["cr_v2", "cr_v1"] = Field(
+        "cr_v2", description="What the short metric names mean: cr_v2 (ref, polarity) or cr_v1 (term, polarity)."
+    )
+    match: Literal["spec", "reference"] = Field(
+        "spec", description="How terms and implicit gold are matched: spec, or reference (docs/decisions.md, D5, D6)."
+    )
+    stop_terms: tuple[str, ...] = Field(STOP_TERMS, description="Terms that are no valid aspect.")
+    allowlist: tuple[str, ...] = Field(ALLOWLIST, description="Valid aspects even if of one character or stop terms.")
+    gold: Path | None = Field(
+        None, description="Gold file that replaces the run's own gold; without it the run's own counts."
+    )
 
     @property
     def key(self) -> Key:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from ..core.errors import Problems
-from ..core.fast_json import decoder
-from ..core.jsonl import Progress, read_json, read_jsonl, require_file
+from ..core.jsonl import first_line, read_json, read_jsonl, require_file
 from ..core.suite import Source
-from .schema import Gold, Output, Scorecard, TupleRow
+from .options import CrOptions
+from .schema import Gold, Output, TupleRow
 from .sources import gold_rows, text_id
 from .tuples import KNOWN, known_polarity, polarity_of
 
@@ -25,15 +25,19 @@ FILES = {
 }
 
 
-def locate(path: Path, name: str | None, gold: Path | None, problems: Problems) -> Source:
+MAIN = ("scorecards", "outputs")
+"""The roles of a run's main file, the preferred one first."""
+
+
+def locate(path: Path, name: str | None, options: CrOptions, problems: Problems) -> Source:
     """The files of a run folder, or of one scorecards or outputs file.
 
-    A folder's scorecards.jsonl is used if it is there, else its outputs.jsonl with `gold` or its own
-    gold.jsonl. A file counts as outputs if its name holds "output", else as scorecards.
+    A folder's scorecards.jsonl is used if it is there, else its outputs.jsonl with the gold of the options or its
+    own gold.jsonl. A file counts as outputs if its name holds "output", else as scorecards.
     """
     if path.is_dir():
         folder = path
-        role = next((r for r in ("scorecards", "outputs") if (folder / FILES[r]).is_file()), None)
+        role = next((r for r in MAIN if (folder / FILES[r]).is_file()), None)
         if role is None:
             raise problems.fatal(
                 "missing-file", f"holds neither {FILES['scorecards']} nor {FILES['outputs']}", file=str(path)
@@ -44,8 +48,8 @@ def locate(path: Path, name: str | None, gold: Path | None, problems: Problems) 
         folder, main = path.parent, path
         role = "outputs" if "output" in path.name.lower() else "scorecards"
     files = {role: main}
-    if gold is not None:
-        files["gold"] = gold
+    if options.gold is not None:
+        files["gold"] = options.gold
     elif role == "outputs" and (folder / FILES["gold"]).is_file():
         files["gold"] = folder / FILES["gold"]
     if (folder / FILES["override_gate"]).is_file():
@@ -55,9 +59,18 @@ def locate(path: Path, name: str | None, gold: Path | None, problems: Problems) 
     return Source(name or folder.resolve().name, files)
 
 
+def sniff(path: Path) -> bool:
+    """Whether a path looks like a run: a folder with a main file, or a file whose first line has an id in `meta`."""
+    try:
+        if path.is_dir():
+            return any((path / FILES[role]).is_file() for role in MAIN)
+        return path.is_file() and bool(text_id(Output.model_validate_json(first_line(path))))
+    except (OSError, ValueError):
+        return False
+
+
 def read_gold(path: Path, problems: Problems) -> dict[str, list[TupleRow]]:
     """Gold tuples by sample id. A line without an id or with a doubled one is an error."""
-    require_file(path, problems)
     out: dict[str, list[TupleRow]] = {}
     for number, row in read_jsonl(path, Gold, problems):
         where: dict[str, Any] = {"file": str(path), "line": number, "id": row.key}
@@ -87,40 +100,6 @@ def read_override(path: Path, problems: Problems) -> dict[str, float]:
             continue
         found[name if name.startswith("override_") else f"override_{name}"] = value
     return found
-
-
-def unknown_gold(problems: Problems, path: Path | None, gold: Iterable[str], there: Container[str]) -> None:
-    """Warn of gold for samples that the run does not hold (an incomplete run, or another data set)."""
-    for uid in gold:
-        if uid not in there:
-            problems.warn("unknown-gold", "gold for a sample that the run does not hold", file=str(path), id=uid)
-
-
-def duplicate_id(problems: Problems, *, first: int, **where: Any) -> None:
-    problems.error("duplicate-id", f"a second row with this text_id; the first is on line {first}", **where)
-
-
-R = TypeVar("R", bound=Output | Scorecard)
-
-
-def read_rows(
-    path: Path,
-    model: type[R],
-    problems: Problems,
-    *,
-    start: int = 0,
-    stop: int | None = None,
-    progress: Progress | None = None,
-) -> Iterator[tuple[int, str, R]]:
-    """(line number, text_id, row) of the rows that have an id; the others are errors."""
-    # scorecards are large and only read; outputs are wrapped into new models
-    decode = decoder(model) if model is Scorecard else None
-    for number, row in read_jsonl(path, model, problems, start=start, stop=stop, progress=progress, decode=decode):
-        uid = text_id(row)
-        if not uid:
-            problems.error("missing-id", "expected a text_id", file=str(path), line=number, field="meta.text_id")
-            continue
-        yield number, uid, row
 
 
 def check_tuples(rows: Iterable[TupleRow], text: str | None, problems: Problems, **where: Any) -> None:

@@ -15,8 +15,15 @@ from .sources import Final, labels, output_of, stage1_rows
 from .tuples import POLARITIES, EvalTuple, collapse, eval_tuple, given_polarity, polarity_of, term_key
 
 Rank = tuple[bool, float, bool]
-Action = tuple[str | None, str | None, tuple[str, ...], str | None]
-"""Who did what to which tuples, and why."""
+
+
+class Action(NamedTuple):
+    """Who did what to which tuples, and why."""
+
+    actor: str | None
+    action_type: str | None
+    target_tuple_ids: tuple[str, ...]
+    reason_code: str | None
 
 
 class Sample(NamedTuple):
@@ -202,4 +209,4 @@ def _out_of_text(text: str, predicted: Iterable[EvalTuple], options: CrOptions) 
 
 
 def _actions(actions: Iterable[ReviewAction]) -> list[Action]:
-    return [(a.actor, a.action_type, tuple(a.target_tuple_ids or ()), a.reason_code) for a in actions]
+    return [Action(a.actor, a.action_type, tuple(a.target_tuple_ids or ()), a.reason_code) for a in actions]

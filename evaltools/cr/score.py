@@ -1,26 +1,31 @@
-"""The files of a run -> its units, in shards of bounded size."""
+"""The files of a run -> its units, in shards of bounded size, and in the same pass the scorecards of its outputs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import suppress
+import gc
+import json
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
 
 import pandas as pd
 
-from ..app.workers import Workers, collector_off
-from ..core.errors import InputError, Problems
-from ..core.jsonl import Progress, shards
-from ..core.suite import Source
+from ..core.errors import InputError, Problem, Problems, Severity, UsageError
+from ..core.fast_json import decoder
+from ..core.files import dumps, sha256
+from ..core.jsonl import Progress, read_jsonl, require_file, shards
+from ..core.suite import Here, Source, Workers
 from .options import CrOptions
-from .read import check_tuples, duplicate_id, read_gold, read_override, read_rows, unknown_gold
+from .read import FILES, check_tuples, read_gold, read_override
 from .sample import Sample, make_sample
 from .schema import Output, Scorecard, TupleRow
-from .scorecard import wrap
-from .sources import final_rows, gold_rows
+from .scorecard import StageDelta, as_json, wrap
+from .sources import final_rows, gold_rows, text_id
 from .units import units_frame
 
 SHARD_BYTES = 32 << 20
@@ -28,91 +33,213 @@ SHARD_BYTES = 32 << 20
 
 
 @dataclass(frozen=True)
-class _Shard:
-    """A byte range of the main file, and all that a worker needs to score it."""
+class _Run:
+    """What the shards of a run share. `gold_time`: when the gold file was changed; `severity`: that of an output that
+    JSON cannot hold again; `provenance`: what the scorecards say of the files that they come from.
+    """
 
-    role: str
     path: Path
+    model: type[Output] | type[Scorecard]
+    gold: Path | None
+    gold_time: int
+    options: CrOptions
+    severity: Severity
+    provenance: Mapping[str, str | None]
+
+
+@dataclass(frozen=True)
+class _Shard:
+    """A byte range of the main file; into `part` (None: nowhere) go the scorecards, a line a row of the units."""
+
+    run: _Run
     start: int
     stop: int
-    gold: Path | None
-    options: CrOptions
+    part: Path | None
+
+
+class _Draft(NamedTuple):
+    """What the scorecard of an output takes from reading it: `gold` of the gold file, None where that has none."""
+
+    raw: bytes
+    card: Scorecard
+    gold: list[TupleRow] | None
+
+
+@contextmanager
+def _collector_off() -> Iterator[None]:
+    """Pause the collector of cycles, for work that makes many objects and no cycles: a tenth of its time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 @lru_cache(maxsize=1)
-def _gold_of(path: Path, _changed_ns: int) -> dict[str, list[TupleRow]]:
-    """The gold file, read once by each process for all its shards; its problems were found before."""
-    return read_gold(path, Problems("skip"))
+def _gold_of(path: Path | None, _changed: int) -> tuple[dict[str, list[TupleRow]], Problems]:
+    """The gold file and its problems; each process reads it once, and a forked one has what its parent read."""
+    problems = Problems("skip")
+    return read_gold(path, problems) if path is not None else {}, problems
 
 
 def _score_shard(shard: _Shard) -> tuple[pd.DataFrame | None, Problems, int]:
     """(units, problems, lines read) of one byte range."""
     problems, progress = Problems("skip"), Progress()
-    with collector_off():
-        samples = list(_samples(shard, problems, progress))
-        units = units_frame(samples, shard.options) if samples else None
+    drafts: list[_Draft] = []
+    with _collector_off():
+        samples = list(_samples(shard, problems, progress, drafts))
+        units = units_frame(samples, shard.run.options) if samples else None
         del samples  # before the collector would look through them
+    if shard.part is not None and units is not None:
+        _write_part(shard.part, shard.run, units, drafts, problems)
     return units, problems, progress.lines
 
 
-def _samples(shard: _Shard, problems: Problems, progress: Progress) -> Iterator[Sample]:
-    """The gold file's tuples stand in for a row's own where it names the sample."""
-    by_id = _gold_of(shard.gold, shard.gold.stat().st_mtime_ns) if shard.gold is not None else {}
-    options = shard.options
-    model: type[Output] | type[Scorecard] = Output if shard.role == "outputs" else Scorecard
+def _samples(shard: _Shard, problems: Problems, progress: Progress, drafts: list[_Draft]) -> Iterator[Sample]:
+    """The samples of the rows that have an id. The gold file's tuples stand in for a row's own where it names it."""
+    run, options = shard.run, shard.run.options
+    by_id, _ = _gold_of(run.gold, run.gold_time)
+    line_read = deque[bytes](maxlen=1)
+    # scorecards are large and only read: a fast decoder makes them; outputs are left to pydantic, their lines kept
+    decode: Any = decoder(Scorecard) if run.model is Scorecard else line_read.append
     row: Any
-    rows = read_rows(shard.path, model, problems, start=shard.start, stop=shard.stop, progress=progress)
-    for line, uid, row in rows:
-        gold = by_id.get(uid)
-        if gold is None:
-            gold = gold_rows(row)
-        card: Scorecard = row if model is Scorecard else wrap(row, gold, options.stop_terms, options.allowlist)
+    for number, row in read_jsonl(
+        run.path, run.model, problems, start=shard.start, stop=shard.stop, progress=progress, decode=decode
+    ):
+        uid = text_id(row)
+        where = {"file": str(run.path), "line": number, "id": uid}
+        if not uid:
+            problems.error("missing-id", "expected a text_id", field="meta.text_id", **where)
+            continue
+        given = by_id.get(uid)
+        gold = gold_rows(row) if given is None else given
+        card: Scorecard = row if run.model is Scorecard else wrap(row, gold, options.stop_terms, options.allowlist)
         used = final_rows(card)
-        where = {"file": str(shard.path), "line": line, "id": uid}
         check_tuples(gold, card.meta.input_text, problems, field="gold_tuples", **where)
         check_tuples(used.rows, None, problems, field="final_tuples", **where)
-        yield make_sample(line, uid, card, gold, used, options)
+        if shard.part is not None:
+            drafts.append(_Draft(line_read[-1], card, given))
+        yield make_sample(number, uid, card, gold, used, options)
 
 
-def score(source: Source, options: CrOptions, problems: Problems, workers: Workers) -> pd.DataFrame:
+def _write_part(part: Path, run: _Run, units: pd.DataFrame, drafts: Iterable[_Draft], problems: Problems) -> None:
+    """A line for each row of the units: its scorecard, or nothing where JSON cannot hold it (as NaN)."""
+    places = units[["line", "text_id"]].itertuples(index=False)
+    deltas = units[list(StageDelta._fields)].to_dict("records")
+    with part.open("wb") as f:
+        for (line, uid), delta, draft in zip(places, deltas, drafts):
+            try:
+                card = as_json(json.loads(draft.raw), draft.card, draft.gold, delta, run.provenance)
+                f.write(dumps(card).encode())
+            except ValueError as e:
+                message = f"no scorecard: the line cannot be written as JSON again: {e}"
+                problems.add(Problem(run.severity, "not-writable", message, str(run.path), line, id=uid))
+            f.write(b"\n")
+
+
+def score(
+    source: Source, options: CrOptions, problems: Problems, workers: Workers, aside: Path | None
+) -> pd.DataFrame:
     """The units frame of a run, in file order; the same for any workers.
 
-    Reports broken lines, doubled ids (the first counts) and gold for unknown samples to `problems`.
-    Raises InputError where no row can be used.
+    Where it is scored from outputs, their scorecards.jsonl goes into `aside`. Reports broken lines, doubled ids (the
+    first counts) and gold for unknown samples to `problems`. Raises InputError where no row can be used.
     """
+    return _score(source, options, problems, workers, aside, "warning")[0]
+
+
+def write_scorecards(outputs: Path, gold: Path, target: Path, problems: Problems) -> int:
+    """Write the scorecards of a file of outputs, or of a run folder's outputs.jsonl; returns how many.
+
+    With nothing written it raises InputError for input that cannot be used, UsageError for a target that is an input.
+    """
+    files = {"outputs": outputs / FILES["outputs"] if outputs.is_dir() else outputs, "gold": gold}
+    for path in files.values():
+        require_file(path, problems)
+        if path.resolve() == target.resolve():
+            raise UsageError(f"{target} is an input, which would be replaced; give another --out")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=".", suffix=".part", dir=target.parent) as folder:
+        _, written = _score(Source(target.name, files), CrOptions(), problems, Here(), Path(folder), "error")
+        (Path(folder) / FILES["scorecards"]).replace(target)
+    return written
+
+
+def _score(
+    source: Source,
+    options: CrOptions,
+    problems: Problems,
+    workers: Workers,
+    aside: Path | None,
+    unwritable: Severity,
+) -> tuple[pd.DataFrame, int]:
+    """(units, scorecards written)."""
     role = "scorecards" if "scorecards" in source.files else "outputs"
     path, gold = source.files[role], source.files.get("gold")
-    known_gold = read_gold(gold, problems) if gold is not None else {}
+    gold_time = gold.stat().st_mtime_ns if gold is not None else 0
+    known_gold, found = _gold_of(gold, gold_time)
+    problems.merge(found)
     if "override_gate" in source.files:
         with suppress(InputError):  # the scores do not need it: under on_error="skip" it is left out
             read_override(source.files["override_gate"], problems)
-    cuts = shards(path, -(-path.stat().st_size // SHARD_BYTES))
-    done = workers.map(_score_shard, [_Shard(role, path, start, stop, gold, options) for start, stop in cuts])
-    frames, offset = [], 0
-    for frame, found, lines in done:
+    aside = aside if role == "outputs" else None
+    provenance = {f"{r}_sha256": sha256(p) if p else None for r, p in (("outputs", path), ("gold", gold)) if aside}
+    run = _Run(path, _MODELS[role], gold, gold_time, options, unwritable, provenance)
+    tasks = [
+        _Shard(run, start, stop, aside and aside / f".{start:015}.part")
+        for start, stop in shards(path, -(-path.stat().st_size // SHARD_BYTES))
+    ]
+    frames, parts, offset = [], [], 0
+    for task, (frame, found, lines) in zip(tasks, workers.map(_score_shard, tasks)):
         problems.merge(found, offset)
         if frame is not None:
             frame["line"] += offset
             frames.append(frame)
+            parts.append(task.part)
         offset += lines
     problems.raise_if_failed()
     if not frames:
         raise problems.fatal("no-rows", "no line of the file can be used", file=str(path))
-    units = _without_doubled(pd.concat(frames, ignore_index=True), path, problems)
-    unknown_gold(problems, gold, known_gold, set(units["text_id"]) if known_gold else ())
+    units = pd.concat(frames, ignore_index=True)
+    first = _first_of_each(units, path, problems)
+    written = _join(parts, first, aside / FILES["scorecards"]) if aside is not None else 0
+    if not first.all():
+        units = units[first].reset_index(drop=True)
+    there = set(units["text_id"]) if known_gold else set()
+    for uid in known_gold:
+        if uid not in there:
+            problems.warn("unknown-gold", "gold for a sample that the run does not hold", file=str(gold), id=uid)
     if not units["has_gold"].any():
         problems.warn("no-gold", "no sample has gold: every metric that needs it is not measured", file=str(path))
     units.attrs["rows"] = {role: offset, **({"gold": len(known_gold)} if gold is not None else {})}
-    return units
+    return units, written
 
 
-def _without_doubled(units: pd.DataFrame, path: Path, problems: Problems) -> pd.DataFrame:
-    """The first row of each text_id; the others are errors."""
+_MODELS: Mapping[str, type[Output] | type[Scorecard]] = {"outputs": Output, "scorecards": Scorecard}
+
+
+def _first_of_each(units: pd.DataFrame, path: Path, problems: Problems) -> pd.Series:
+    """Whether a row is the first of its text_id; the others are errors."""
     doubled = units["text_id"].duplicated()
-    if not doubled.any():
-        return units
-    first = units[~doubled].set_index("text_id")["line"]
-    for uid, line in zip(units.loc[doubled, "text_id"], units.loc[doubled, "line"]):
-        duplicate_id(problems, first=int(first[uid]), file=str(path), line=int(line), id=uid)
-    problems.raise_if_failed()
-    return units[~doubled].reset_index(drop=True)
+    if doubled.any():
+        first = units[~doubled].set_index("text_id")["line"]
+        for uid, line in zip(units.loc[doubled, "text_id"], units.loc[doubled, "line"]):
+            message = f"a second row with this text_id; the first is on line {first[uid]}"
+            problems.error("duplicate-id", message, file=str(path), line=int(line), id=uid)
+        problems.raise_if_failed()
+    return ~doubled
+
+
+def _join(parts: Iterable[Path | None], wanted: Iterable[bool], target: Path) -> int:
+    """Put the wanted lines of the parts together, without the empty ones, and remove the parts; how many lines."""
+    is_wanted, written = iter(wanted), 0
+    with target.open("wb") as out:
+        for part in filter(None, parts):
+            with part.open("rb") as lines:
+                kept = [line for line in lines if next(is_wanted) and line != b"\n"]
+            out.writelines(kept)
+            written += len(kept)
+            part.unlink()
+    return written

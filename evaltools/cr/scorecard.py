@@ -1,26 +1,19 @@
-"""Runner outputs and gold -> scorecards: aspect filtering, stage delta, provenance.
+"""Runner outputs and gold -> scorecards: aspect filtering, stage delta, and how they stand in the file.
 
 Sources: seed cr_hallucination_rate sections 2-3, seed cr_metrics_spec sections 4.1-4.3; decision D10.
 """
 
 from __future__ import annotations
 
-import json
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import __version__
-from ..core.errors import Problems
-from ..core.jsonl import BOM, dumps, require_file, sha256, write_jsonl
-from .matching import Bools, Ints, Tuples, match_terms, tabulate
-from .read import duplicate_id, read_gold, read_rows, unknown_gold
-from .schema import Aspect, Ate, AteDebug, Inputs, Output, Runtime, Scorecard, TupleRow, ValidatorStage
-from .sources import final_rows, gold_rows, labels, stage1_rows
-from .tuples import MatchPolicy, eval_tuples
+from .matching import Bools, Ints, Tuples, match_terms
+from .schema import Aspect, Ate, AteDebug, Inputs, Output, Runtime, Scorecard, TupleRow
 
 STOP_TERMS = ("ㅋㅋ", "ㅎㅎ", "ㅠㅠ", "아", "야", "언제", "하지만", "그러나")
 ALLOWLIST = ("뷰", "AS", "as", "ui", "UI", "앱", "app")
@@ -56,30 +49,15 @@ def build_filtered_aspects(
     aspects: Iterable[Aspect],
     stop_terms: Sequence[str] = STOP_TERMS,
     allowlist: Sequence[str] = ALLOWLIST,
-) -> dict[str, list[Any]]:
-    """`raw`, `filtered` (term, span, action keep|drop, drop_reason), `kept_terms`, `dropped_terms`.
-
-    Source: seed cr_hallucination_rate section 3.
-    """
-    aspects = list(aspects)
-    raw = [a.model_dump(include={"term", "span"}) for a in aspects]
-    reasons = [drop_reason(text, a, stop_terms, allowlist) for a in aspects]
-    filtered = [{**r, "action": "drop" if why else "keep", "drop_reason": why} for r, why in zip(raw, reasons)]
-    return {
-        "raw": raw,
-        "filtered": filtered,
-        "kept_terms": [a.term for a, why in zip(aspects, reasons) if not why],
-        "dropped_terms": [a.term for a, why in zip(aspects, reasons) if why],
-    }
+) -> list[Aspect]:
+    """The aspects with `action` (keep or drop) and `drop_reason` (null where kept). Seed cr_hallucination_rate 3."""
+    reasons = [(a, drop_reason(text, a, stop_terms, allowlist)) for a in aspects]
+    return [a.model_copy(update={"action": "drop" if why else "keep", "drop_reason": why}) for a, why in reasons]
 
 
-def ate_score(filtered: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """`hallucination_flag` (some item was dropped) and `valid_aspect_rate` (kept / all, null for none)."""
-    drops = sum(f["action"] == "drop" for f in filtered)
-    return {
-        "hallucination_flag": drops > 0,
-        "valid_aspect_rate": (len(filtered) - drops) / len(filtered) if filtered else None,
-    }
+def hallucinated(filtered: Iterable[Aspect]) -> bool:
+    """Some aspect was dropped."""
+    return any(a.action == "drop" for a in filtered)
 
 
 class StageDelta(NamedTuple):
@@ -114,95 +92,75 @@ def stage_delta(
     return StageDelta(changed, pairs_changed, label_changed, pairs.tp + pairs.fn, pairs.tp + pairs.fp, kind)
 
 
-def validator_stages(output: Output) -> list[ValidatorStage]:
-    """The validator verdicts of both stages, named by stage; empty where no validator ran."""
-    found = (("stage1", output.stage1_validator), ("stage2", output.stage2_validator))
-    return [v.model_copy(update={"stage": stage}) for stage, v in found if v is not None]
-
-
-def raw_aspects(output: Output) -> list[Aspect]:
-    """What the extraction stage gave before filtering; empty where no such stage ran."""
-    return (output.stage1_ate.aspects if output.stage1_ate else None) or []
-
-
 def wrap(
     output: Output,
-    gold: Sequence[TupleRow] | None,
+    gold: Sequence[TupleRow],
     stop_terms: Sequence[str] = STOP_TERMS,
     allowlist: Sequence[str] = ALLOWLIST,
 ) -> Scorecard:
-    """The typed scorecard of an output, with `gold` in place of the output's own where it is given."""
-    aspects = build_filtered_aspects(output.meta.input_text or "", raw_aspects(output), stop_terms, allowlist)
+    """The typed scorecard of an output with these gold tuples; a validator verdict for each stage that has one."""
+    aspects = (output.stage1_ate.aspects if output.stage1_ate else None) or []
+    filtered = build_filtered_aspects(output.meta.input_text or "", aspects, stop_terms, allowlist)
+    verdicts = {"stage1": output.stage1_validator, "stage2": output.stage2_validator}
     return Scorecard(
         run_id=output.meta.run_id,
         profile=output.meta.profile,
         meta=output.meta,
         inputs=Inputs(
-            gold_tuples=list(gold if gold is not None else gold_rows(output)),
-            ate_debug=AteDebug.model_validate({"filtered": aspects["filtered"]}),
+            gold_tuples=list(gold),
+            ate_debug=AteDebug(filtered=filtered),
             aspect_sentiments=output.inputs.aspect_sentiments if output.inputs else None,
         ),
-        ate=Ate(hallucination_flag=ate_score(aspects["filtered"])["hallucination_flag"]),
-        validator=validator_stages(output),
+        ate=Ate(hallucination_flag=hallucinated(filtered)),
+        validator=[v.model_copy(update={"stage": stage}) for stage, v in verdicts.items() if v is not None],
         flags=output.flags,
         runtime=Runtime(parsed_output=output, error=output.error),
     )
 
 
-def make_scorecard(
-    raw: dict[str, Any],
-    gold: Sequence[dict[str, Any]] | None = None,
-    *,
-    policy: MatchPolicy | None = None,
-    provenance: dict[str, Any] | None = None,
+def as_json(
+    raw: Mapping[str, Any],
+    card: Scorecard,
+    gold: Sequence[TupleRow] | None,
+    delta: Mapping[str, Any],
+    provenance: Mapping[str, str | None],
 ) -> dict[str, Any]:
-    """One scorecard, as JSON, of one runner output (a parsed line of outputs.jsonl).
+    """One line of scorecards.jsonl.
 
-    `gold` (gold tuples as JSON) replaces the output's own. `provenance` is added to `meta`.
-    `runtime.parsed_output` holds the output whole. Raises pydantic.ValidationError where a field that
-    is used does not fit.
+    `card` wraps the output of which `raw` is the line, kept whole under `runtime.parsed_output`. `gold` are the
+    tuples of the gold file where it names the sample (None: the output's own count), `delta` the values of its
+    StageDelta; `provenance` is added to `meta`.
     """
-    output = Output.model_validate(raw)
-    gold_in = gold if gold is not None else _raw_gold(raw)
-    card = wrap(output, [TupleRow.model_validate(g) for g in gold_in])
-    final = final_rows(card)
-    stage1 = stage1_rows(card, final)
-    actions = output.analysis_flags
-    reviewed = bool(actions and (actions.review_actions or actions.arb_actions))
-    stages = ([eval_tuples(rows)] for rows in (stage1, final.rows))
-    before, after = tabulate(policy or MatchPolicy(), *stages)
-    label1, label2 = labels(card)
-    delta = stage_delta(before, after, [label1], [label2], np.array([reviewed]))
-    aspects = build_filtered_aspects(output.meta.input_text or "", raw_aspects(output))
-    latency = output.meta.latency_ms
-    flags = raw.get("flags") or {}
+    inputs, flags = raw.get("inputs") or {}, raw.get("flags") or {}
+    filtered = (card.inputs and card.inputs.ate_debug and card.inputs.ate_debug.filtered) or []
+    latency = card.meta.latency_ms
     return {
-        "run_id": output.meta.run_id,
-        "profile": output.meta.profile,
+        "run_id": card.run_id,
+        "profile": card.profile,
         "meta": {
             **raw["meta"],
             "scorecard_source": f"evaltools {__version__}",
             "gold_injected": gold is not None,
-            **(provenance or {}),
+            **provenance,
         },
         "inputs": {
-            **(raw.get("inputs") or {}),
-            "gold_tuples": list(gold_in),
-            "ate_debug": {"raw": aspects["raw"], "filtered": aspects["filtered"]},
-            "aspect_sentiments": (raw.get("inputs") or {}).get("aspect_sentiments") or [],
+            **inputs,
+            "gold_tuples": _raw_gold(raw) if gold is None else [t.model_dump(exclude_unset=True) for t in gold],
+            "ate_debug": {
+                "raw": [a.model_dump(include={"term", "span"}) for a in filtered],
+                "filtered": [a.model_dump() for a in filtered],
+            },
+            "aspect_sentiments": inputs.get("aspect_sentiments") or [],
         },
-        "ate": ate_score(aspects["filtered"]),
+        "ate": {
+            "hallucination_flag": hallucinated(filtered),
+            "valid_aspect_rate": sum(a.action == "keep" for a in filtered) / len(filtered) if filtered else None,
+        },
         "atsa": {"sentiment_judgements": []},
-        "validator": [
-            {**(raw.get(f"{v.stage}_validator") or {}), "stage": v.stage} for v in validator_stages(output)
-        ],
+        "validator": [{**(raw.get(f"{v.stage}_validator") or {}), "stage": v.stage} for v in card.validator or []],
         "moderator": raw.get("moderator") or {},
-        "stage_delta": {name: values[0].item() for name, values in delta._asdict().items()},
-        "flags": {
-            "parse_failed": bool(flags.get("parse_failed")),
-            "generate_failed": bool(flags.get("generate_failed")),
-            "fallback_used": bool(flags.get("fallback_used")),
-        },
+        "stage_delta": dict(delta),
+        "flags": {name: bool(flags.get(name)) for name in ("parse_failed", "generate_failed", "fallback_used")},
         "latency": {
             "total_ms": latency,
             "gate_threshold_ms": LATENCY_GATE_MS,
@@ -216,55 +174,6 @@ def make_scorecard(
     }
 
 
-def _raw_gold(raw: dict[str, Any]) -> list[dict[str, Any]]:
-    for holder in (raw, raw.get("inputs") or {}):
-        found = holder.get("gold_tuples") or holder.get("gold_triplets")
-        if found:
-            return list(found)
-    return []
-
-
-def scorecards(outputs: Path, gold: Path | None, problems: Problems) -> Iterator[dict[str, Any]]:
-    """The scorecards of a file of outputs, in its order; lines that do not fit are reported and left out."""
-    by_id = read_gold(gold, problems) if gold is not None else {}
-    provenance = {
-        "outputs_sha256": sha256(outputs),
-        "gold_sha256": sha256(gold) if gold is not None else None,
-    }
-    seen: dict[str, int] = {}
-    with outputs.open("rb") as f:
-        lines = enumerate(f, 1)
-        for number, uid, _ in read_rows(outputs, Output, problems):
-            line = next(text for n, text in lines if n == number)
-            where = {"file": str(outputs), "line": number, "id": uid}
-            if uid in seen:
-                duplicate_id(problems, first=seen[uid], **where)
-                continue
-            seen[uid] = number
-            found = by_id.get(uid)
-            own = None if found is None else [t.model_dump(exclude_unset=True) for t in found]
-            try:
-                card = make_scorecard(json.loads(line.removeprefix(BOM)), own, provenance=provenance)
-                dumps(card).encode()
-            except ValueError as e:
-                problems.error("not-writable", f"the line cannot be written as JSON again: {e}", **where)
-                continue
-            yield card
-    if by_id:
-        unknown_gold(problems, gold, by_id, seen)
-
-
-def write_scorecards(outputs: Path, gold: Path, target: Path, problems: Problems) -> int:
-    """Write the scorecards of a file of outputs, or of a run folder's outputs.jsonl; returns how many.
-
-    Raises InputError, with nothing written, for input that cannot be used.
-    """
-    path = outputs / "outputs.jsonl" if outputs.is_dir() else outputs
-    require_file(path, problems)
-    require_file(gold, problems)
-
-    def cards() -> Iterator[dict[str, Any]]:
-        yield from scorecards(path, gold, problems)
-        problems.raise_if_failed()
-
-    return write_jsonl(target, cards())
+def _raw_gold(raw: Mapping[str, Any]) -> list[Any]:
+    holders = (raw, raw.get("inputs") or {})
+    return next((list(g) for h in holders if (g := h.get("gold_tuples") or h.get("gold_triplets"))), [])

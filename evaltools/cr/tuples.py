@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple
@@ -137,11 +136,6 @@ def eval_tuple(row: TupleRow, *, gold: bool = False) -> EvalTuple:
 def _normal(ref: str, term: str | None, polarity: str | None) -> EvalTuple:
     # a tuple comes back in stage 1, in the final result and often in the gold of its sample
     return EvalTuple(normalize_ref(ref), normalize_term(ref if term is None else term), normalize_polarity(polarity))
-
-
-def eval_tuples(rows: Iterable[TupleRow], *, gold: bool = False) -> list[EvalTuple]:
-    """Normal forms in order of appearance, duplicates removed."""
-    return list(dict.fromkeys([eval_tuple(r, gold=gold) for r in rows]))
 
 
 def term_key(term: str, policy: MatchPolicy) -> str:

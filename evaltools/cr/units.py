@@ -1,10 +1,11 @@
 """Samples -> the units frame: one row a sample, with the columns that metrics sum and people filter by.
 
-Source: spec and seeds as named at each metric in `metrics.py`.
+Source: spec and seeds as named at each metric in `table.toml`.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from json.encoder import encode_basestring
 from typing import Any, TypeVar
@@ -17,7 +18,7 @@ from .options import CrOptions
 from .sample import Action, Rank, Sample
 from .scorecard import DROP_REASONS, stage_delta
 from .sources import FINAL_SOURCES
-from .tuples import KEYS, Key
+from .tuples import KEYS, EvalTuple, Key
 
 T = TypeVar("T")
 
@@ -78,7 +79,7 @@ def units_frame(samples: Sequence[Sample], options: CrOptions) -> pd.DataFrame:
             "conflict": conflict,
             "conflict_raw_refpol": torn_ref,
             "conflict_refpol": conflict_ref,
-            "changed": delta.changed,
+            **delta._asdict(),
             "change_type": _texts(delta.change_type),
             "guided": delta.change_type == "guided_by_review",
             "stage_delta_mismatch": stored != delta.changed,
@@ -119,6 +120,16 @@ def _list_text(texts: Iterable[str | None]) -> str:
 def _action_text(action: Action) -> str:
     actor, kind, targets, reason = action
     return f"[{_quoted(actor)}, {_quoted(kind)}, {_list_text(targets)}, {_quoted(reason)}]"
+
+
+def read_tuples(text: str) -> list[EvalTuple]:
+    """The tuples of a `gold`, `stage1` or `final` cell of the units as stored."""
+    return [EvalTuple(*t) for t in json.loads(text)]
+
+
+def read_actions(text: str) -> list[Action]:
+    """The actions of a `reviews` or `arbiter` cell of the units as stored."""
+    return [Action(actor, kind, tuple(targets), reason) for actor, kind, targets, reason in json.loads(text)]
 
 
 def _any(tuples: Tuples) -> Bools:

@@ -1,186 +1,284 @@
-"""Tables of a Conflict Review result for its report. Each function takes a Result and returns a frame."""
+"""What the pages of Conflict Review show beside the metrics: tables, figures, and the samples behind the numbers."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 
 import pandas as pd
 
 from ..core.metric import Metric
-from ..core.suite import Result
+from ..core.results import Result
+from ..report import figures
+from ..report.view import SampleView, TableView
+from ..stats.agreement import flip_flops, review_votes, reviewer_agreement
 from ..stats.breakdown import breakdown
-from .matching import match, tabulate
-from .metrics import UNIT_OF_KEY
-from .tuples import KEYS, POLARITIES, EvalTuple, term_key
+from ..studies.study import Study
+from .matching import Mark, marks, match, tabulate
+from .sample import Action
+from .tuples import KEYS, POLARITIES, EvalTuple, Key, term_key
 
-OUTCOMES = ("fix", "break", "keep", "still")
+NOT_FOUND = "(not found)"
 
 
-def tuples(cell: str) -> list[EvalTuple]:
-    """The tuples of a `gold`, `stage1` or `final` cell of the units frame."""
-    return [EvalTuple(*t) for t in json.loads(cell)]
+KNOWN_BEFORE: Mapping[str, tuple[str, str]] = {
+    "not has_gold": ("samples without gold", "left out of every metric that needs gold"),
+    "parse_failed": ("replies that could not be read", "scored with what the runner kept"),
+    "not from_final_tuples": (
+        "samples without final_tuples",
+        "read from final_aspects or aspect_sentiments, or empty",
+    ),
+    "stage_delta_mismatch": ("stored stage_delta that disagrees", "the recomputed value counts"),
+}
+"""Query on the units -> what the samples are that it finds, and what became of them."""
 
 
 def completeness(result: Result) -> pd.DataFrame:
     """One row a thing that a reader must know before the numbers: what, count, detail."""
-    units, rows = result.units, result.manifest["inputs"]
-    out: list[tuple[str, int, str]] = [("samples", len(units), "rows scored")]
-    gold = next((i["rows"] for i in rows if i["role"] == "gold"), None)
-    missing = next((p["count"] for p in result.manifest["problems"] if p["code"] == "unknown-gold"), 0)
-    if gold is not None and missing:
-        out.append(("missing samples", missing, f"the gold file names {gold} samples: the run is incomplete"))
-    without = int((~units["has_gold"]).sum())
-    if without:
-        out.append(("samples without gold", without, "left out of every metric that needs gold"))
-    failed = int(units["parse_failed"].sum())
-    if failed:
-        out.append(("replies that could not be read", failed, "scored with what the runner kept"))
-    fallback = int((~units["from_final_tuples"]).sum())
-    if fallback:
-        out.append(
-            ("samples without final_tuples", fallback, "read from final_aspects or aspect_sentiments, or empty")
-        )
-    stale = int(units["stage_delta_mismatch"].sum())
-    if stale:
-        out.append(("stored stage_delta that disagrees", stale, "the recomputed value counts"))
-    for p in result.manifest["problems"]:
-        if p["code"] != "unknown-gold":
-            out.append((f"{p['severity']}: {p['code']}", p["count"], p["examples"][0] if p["examples"] else ""))
-    return pd.DataFrame(out, columns=["what", "count", "detail"])
+    gold = next((i.rows for i in result.manifest.inputs if i.role == "gold"), None)
+    rows = [("samples", len(result.data), "rows scored")]
+    for p in result.manifest.problems:
+        if p.code == "unknown-gold":
+            rows.append(("missing samples", p.count, f"the gold file names {gold} samples: the run is incomplete"))
+    rows += [(what, len(result.data.query(query)), detail) for query, (what, detail) in KNOWN_BEFORE.items()]
+    for p in result.manifest.problems:
+        if p.code != "unknown-gold":
+            rows.append((f"{p.severity}: {p.code}", p.count, next(iter(p.examples), "")))
+    return pd.DataFrame([row for row in rows if row[1]], columns=["what", "count", "detail"])
 
 
-def is_incomplete(result: Result) -> bool:
-    """The gold names samples that the run does not hold, or rows were skipped."""
-    return any(p["code"] == "unknown-gold" or p["severity"] == "error" for p in result.manifest["problems"])
+def _title(result: Result, metric: str) -> str:
+    return result.suite.metric(metric, result.options).title
 
 
 def transitions(result: Result) -> pd.DataFrame:
-    """Samples by what review did to them, for each key: key, fix, break, keep, still."""
-    rows = [{"key": key, **{o: int((result.units[f"outcome_{key}"] == o).sum()) for o in OUTCOMES}} for key in KEYS]
-    return pd.DataFrame(rows)
+    """Samples by what review did to them, for each key: key, fix, keep, still, break."""
+    found = {key: result.data[f"outcome_{key}"].value_counts() for key in KEYS}
+    return pd.DataFrame([{"key": key, **{o: int(n.get(o, 0)) for o in figures.OUTCOMES}} for key, n in found.items()])
 
 
-def _micro(name: str, key: str) -> list[Metric]:
-    def metric(m: str, den: str, title: str) -> Metric:
-        return Metric(
-            f"{name}_{m}", "2*tp" if m == "f1" else "tp", den, "", "higher", f"{title}, {UNIT_OF_KEY[key]}", ""
-        )
-
-    return [
-        metric("f1", "2*tp + fp + fn", "Micro F1"),
-        metric("precision", "tp + fp", "Precision"),
-        metric("recall", "tp + fn", "Recall"),
-    ]
-
-
-def _split(
-    result: Result, key: Any, value_of: Callable[[EvalTuple], str], values: Iterable[str] | None
-) -> pd.DataFrame:
-    """Counts a sample and value: text_id, part, tp, fp, fn; matching is within the value."""
-    parts: list[tuple[str, str]] = []
-    gold_parts, final_parts = [], []
-    units = result.units[result.units["has_gold"]]
-    for text_id, gold_cell, final_cell in zip(units["text_id"], units["gold"], units["final"]):
-        gold, final = tuples(gold_cell), tuples(final_cell)
-        there = {value_of(t) for t in (*gold, *final)} - {""}
-        for value in sorted(there if values is None else there & set(values)):
-            parts.append((text_id, value))
-            gold_parts.append([t for t in gold if value_of(t) == value])
-            final_parts.append([t for t in final if value_of(t) == value])
-    policy = result.options.match_policy
-    of_gold, of_final = tabulate(policy, gold_parts, final_parts)
-    counts = match(key, of_gold, of_final, policy)
-    return pd.DataFrame(parts, columns=["text_id", "part"]).assign(**counts._asdict(), gold=counts.tp + counts.fn)
-
-
-def by_polarity(result: Result, key: str) -> pd.DataFrame:
-    """Micro F1, precision and recall after review within each polarity, with intervals."""
-    parts = _split(result, key, lambda t: t.polarity, (*POLARITIES, "mixed"))
-    table = _micro("polarity", key)
-    return breakdown(parts, table, "text_id", "part", [m.name for m in table], result.resampling)
-
-
-def by_aspect(result: Result, most: int = 15) -> pd.DataFrame:
-    """Micro F1 after review within each aspect_ref, most frequent first, with intervals."""
-    parts = _split(result, "refpol", lambda t: t.ref, None)
-    parts = parts[parts["part"].isin(set(parts.loc[parts["gold"] > 0, "part"]))]
-    table = _micro("aspect", "refpol")
-    return breakdown(parts, table, "text_id", "part", ["aspect_f1"], result.resampling, most)
-
-
-def confusion(result: Result) -> pd.DataFrame:
-    """Counts of gold terms: polarity in gold (rows) by polarity given to the same term after review (columns)."""
-    policy = result.options.match_policy
-    counts: dict[tuple[str, str], int] = {}
-    for gold_cell, final_cell in zip(result.units["gold"], result.units["final"]):
-        predicted: dict[str, set[str]] = {}
-        for t in tuples(final_cell):
-            predicted.setdefault(term_key(t.term, policy), set()).add(t.polarity)
-        for t in tuples(gold_cell):
-            if t.term:
-                for p in sorted(predicted.get(term_key(t.term, policy), {"(not found)"})):
-                    counts[t.polarity, p] = counts.get((t.polarity, p), 0) + 1
-    columns = [p for p in (*POLARITIES, "mixed", "(not found)") if any(c == p for _, c in counts)]
-    index = [p for p in (*POLARITIES, "mixed") if any(g == p for g, _ in counts)]
-    return pd.DataFrame([[counts.get((g, c), 0) for c in columns] for g in index], index=index, columns=columns)
-
-
-def sample_groups(result: Result) -> dict[str, str]:
-    """Group -> the query on the units frame that makes it."""
-    key = result.options.key
-    return {
-        "broken": f"outcome_{key} == 'break'",
-        "fixed": f"outcome_{key} == 'fix'",
-        "degraded": f"degraded_{key}",
-        "conflict": "conflict_raw | conflict_raw_refpol",
-        "implicit-invalid": "implicit_invalid",
-        "out-of-text": "final_out_of_text | drop_out_of_text",
-    }
-
-
-BROWSER: dict[str, Any] = {
-    "gold": "gold",
-    "sides": {"stage1": "before review", "final": "after review"},
-    "chips": ("change",),
-    "fields": {"reviewers": "reviewers", "arbiter": "arbiter"},
-}
-"""How the sample browser shows the frames of `samples`."""
-
-
-def _actions(cell: str) -> str:
-    """Review actions in words: "A: FLIP t0 (POLARITY_MISMATCH)"."""
-    return "; ".join(
-        f"{actor or '?'}: {' '.join([kind or '?', *targets])}" + (f" ({reason})" if reason else "")
-        for actor, kind, targets, reason in json.loads(cell)
+def outcomes(result: Result) -> figures.Chart:
+    """How many samples review fixed, broke, kept right and left wrong, by key."""
+    return figures.stacked(
+        transitions(result).replace({"key": {key: _shown(key) for key in KEYS}}),
+        title="Samples by what review did to them",
+        xlabel="share of samples, %",
+        kinds=figures.OUTCOMES,
+        label="key",
+        share=True,
     )
 
 
-def samples(result: Result, group: str) -> pd.DataFrame:
-    """The samples of one group, worst change first: id, text, gold, stage1, final, change, reviewers, arbiter."""
+def _shown(key: str) -> str:
+    return key.replace("pol", "-pol")
+
+
+def _before_after(result: Result, key: Key) -> pd.DataFrame:
+    """F1 of each sample with gold before and after review: before, after."""
+    units = result.data[result.data["has_gold"]]
+    return pd.DataFrame({"before": units[f"f1_s1_{key}"], "after": units[f"f1_s2_{key}"]})
+
+
+def paired(result: Result, *, key: Key | None = None) -> figures.Chart:
+    """F1 of each sample before against after review, under a key (None: the protocol's)."""
+    key = key or result.options.key
+    return figures.paired(
+        _before_after(result, key),
+        title="F1 of each sample before and after review",
+        xlabel=_title(result, f"tuple_f1_s1_{key}"),
+        ylabel=_title(result, f"tuple_f1_s2_{key}"),
+    )
+
+
+def spread(result: Result, *, key: Key | None = None) -> figures.Chart:
+    """How the F1 of the samples is spread before and after review, under a key (None: the protocol's)."""
+    key = key or result.options.key
+    return figures.distribution(
+        _before_after(result, key),
+        title="How the F1 of the samples is spread",
+        xlabel=f"F1 of a sample ({_shown(key)})",
+    )
+
+
+def _micro(name: str, title: str, numerator: str, denominator: str) -> Metric:
+    return Metric(name=name, title=title, numerator=numerator, denominator=denominator, better="higher")
+
+
+MICRO = (
+    _micro("f1", "Micro F1", "2*tp", "2*tp + fp + fn"),
+    _micro("precision", "Precision", "tp", "tp + fp"),
+    _micro("recall", "Recall", "tp", "tp + fn"),
+)
+
+
+def _within(result: Result, key: Key, part_of: Callable[[EvalTuple], str]) -> pd.DataFrame:
+    """Counts a sample and part of its tuples: text_id, part, tp, fp, fn; matched within the part."""
+    found: list[tuple[str, str]] = []
+    gold_in, final_in = [], []
+    units = result.units[result.units["has_gold"]]
+    for text_id, gold, final in zip(units["text_id"], units["gold"], units["final"]):
+        for part in sorted({part_of(t) for t in (*gold, *final)} - {""}):
+            found.append((text_id, part))
+            gold_in.append([t for t in gold if part_of(t) == part])
+            final_in.append([t for t in final if part_of(t) == part])
+    policy = result.options.match_policy
+    of_gold, of_final = tabulate(policy, gold_in, final_in)
+    counts = match(key, of_gold, of_final, policy)
+    return pd.DataFrame(found, columns=["text_id", "part"]).assign(**counts._asdict())
+
+
+def polarities(result: Result, *, key: Key = "otepol") -> figures.Chart:
+    """Micro F1, precision and recall after review within each polarity, under a key, with intervals."""
+    parts = _within(result, key, lambda t: t.polarity)
+    found = breakdown(parts, MICRO, "text_id", "part", [m.name for m in MICRO], result.resampling)
+    title = "Micro F1, precision and recall by polarity"
+    return figures.dots(found, label="part", title=title, xlabel=f"value after review ({_shown(key)})")
+
+
+def aspects(result: Result, *, most: int = 15) -> figures.Chart:
+    """Micro F1 after review within each aspect_ref of the gold, most frequent first; the rest stands as one."""
+    parts = _within(result, "refpol", lambda t: t.ref)
+    in_gold = parts[parts["part"].isin(parts.loc[parts["tp"] + parts["fn"] > 0, "part"])]
+    found = breakdown(in_gold, MICRO, "text_id", "part", ["f1"], result.resampling, most)
+    xlabel = _title(result, "tuple_f1_s2_refpol_micro")
+    return figures.dots(found, label="part", title="Micro F1 by aspect_ref", xlabel=xlabel)
+
+
+def confusion_counts(result: Result) -> pd.DataFrame:
+    """Counts of gold terms: polarity in gold (rows) by polarity given to the same term after review (columns)."""
+    policy = result.options.match_policy
+    counts: Counter[tuple[str, str]] = Counter()
+    for gold, final in zip(result.units["gold"], result.units["final"]):
+        predicted: dict[str, set[str]] = {}
+        for t in final:
+            predicted.setdefault(term_key(t.term, policy), set()).add(t.polarity)
+        counts.update(
+            (t.polarity, p) for t in gold if t.term for p in predicted.get(term_key(t.term, policy), {NOT_FOUND})
+        )
+    index = [p for p in (*POLARITIES, "mixed") if any(g == p for g, _ in counts)]
+    columns = [p for p in (*POLARITIES, "mixed", NOT_FOUND) if any(c == p for _, c in counts)]
+    return pd.DataFrame([[counts[g, c] for c in columns] for g in index], index=index, columns=columns)
+
+
+def confusion(result: Result) -> figures.Chart:
+    """Which polarity the terms of the gold were given after review."""
+    return figures.confusion(
+        confusion_counts(result), title="Polarity given to the terms of the gold", xlabel="after review"
+    )
+
+
+def splits(result: Result) -> figures.Chart:
+    """Tuple F1 by split of the data set."""
+    b = result.suite.breakdowns[0]
+    found = breakdown(result.data, result.metrics, result.suite.unit, b.column, b.metrics, result.resampling)
+    return figures.dots(found, label="part", title="Tuple F1 by split", xlabel="mean F1")
+
+
+def sample_groups(result: Result) -> Mapping[str, tuple[str, str]]:
+    """Group -> the query on the units that makes it, and its caption."""
     key = result.options.key
-    units = result.units.query(sample_groups(result)[group])
+    return {
+        "broken": (f"outcome_{key} == 'break'", "Broken: right before review, wrong after"),
+        "fixed": (f"outcome_{key} == 'fix'", "Fixed: wrong before review, right after"),
+        "still": (f"outcome_{key} == 'still'", "Still wrong: before review and after"),
+        "degraded": (f"degraded_{key}", "Degraded: changed, and F1 fell"),
+        "conflict": ("conflict_raw | conflict_raw_refpol", "Conflict: one aspect carries two polarities"),
+        "implicit-invalid": ("implicit_invalid", "Implicit gold without a valid prediction"),
+        "out-of-text": ("final_out_of_text | drop_out_of_text", "A term that is not in the text"),
+    }
+
+
+def cards(result: Result, units: pd.DataFrame) -> pd.DataFrame:
+    """Samples, the worst change first: text_id, text, gold, stage1, final, change, reviewers, arbiter.
+
+    The tuples carry their marks under the protocol's key and policy, those of the gold against `final`.
+    """
+    key, policy = result.options.key, result.options.match_policy
     before, after = units[f"f1_s1_{key}"], units[f"f1_s2_{key}"]
-    out = units[["text_id", "text", "gold", "stage1", "final"]].assign(
+    rows = []
+    for gold, stage1, final in zip(units["gold"], units["stage1"], units["final"]):
+        of_gold, of_final = marks(key, gold, final, policy)
+        _, of_stage1 = marks(key, gold, stage1, policy)
+        sides = ((gold, of_gold), (stage1, of_stage1), (final, of_final))
+        rows.append([_marked(side, found if gold else []) for side, found in sides])
+    marked = pd.DataFrame(rows, columns=["gold", "stage1", "final"], index=units.index)
+    out = units[["text_id", "text"]].assign(
+        **marked,
         change=[f"F1 {b:.2f} → {a:.2f}" if b == b else "no gold" for b, a in zip(before, after)],
-        reviewers=units["reviews"].map(_actions),
-        arbiter=units["arbiter"].map(_actions),
+        reviewers=units["reviews"].map(_in_words),
+        arbiter=units["arbiter"].map(_in_words),
         gain=after - before,
     )
     return out.sort_values(["gain", "text_id"], kind="stable", na_position="last").drop(columns="gain")
 
 
-def paired(result: Result, key: str) -> pd.DataFrame:
-    """F1 of each sample with gold before and after review: text_id, before, after."""
-    units = result.units[result.units["has_gold"]]
-    return pd.DataFrame(
-        {"text_id": units["text_id"], "before": units[f"f1_s1_{key}"], "after": units[f"f1_s2_{key}"]}
+def _marked(tuples: Iterable[EvalTuple], found: list[Mark]) -> list[list[str]]:
+    """[ref, term, polarity, mark] of each tuple; without gold there is nothing to mark."""
+    return [[*t, found[i] if found else ""] for i, t in enumerate(tuples)]
+
+
+def _in_words(actions: Iterable[Action]) -> str:
+    """Review actions in words: "A: FLIP t0 (POLARITY_MISMATCH)"."""
+    return "; ".join(
+        f"{a.actor or '?'}: {' '.join([a.action_type or '?', *a.target_tuple_ids])}"
+        + (f" ({a.reason_code})" if a.reason_code else "")
+        for a in actions
     )
 
 
-def by_split(result: Result) -> pd.DataFrame:
-    """The first breakdown of the suite (split of the data set), with intervals."""
-    b = result.suite.breakdowns[0]
-    table = result.suite.metrics(result.options)
-    return breakdown(result.units, table, result.suite.unit, b.column, b.metrics, result.resampling)
+def seed_dependent(study: Study) -> pd.DataFrame:
+    """Samples whose outcome under the protocol's key differs between seeds: condition, text_id, text, a seed each."""
+    outcome = f"outcome_{study.options.key}"
+    found = [
+        flip_flops(study.frames(c), study.suite.unit, [outcome], keep=["text"]).assign(condition=c)
+        for c in study.conditions
+    ]
+    table = pd.concat(found, ignore_index=True).drop(columns="outcome")
+    return table[["condition", *(c for c in table.columns if c != "condition")]]
+
+
+def reviewers(study: Study) -> pd.DataFrame:
+    """Agreement of the reviewers inside each run: condition, seed, and the columns of `reviewer_agreement`.
+
+    Raises UsageError where the extra "agreement" is not installed.
+    """
+    frames = [pd.DataFrame(columns=["condition", "seed", "measure", "raters", "value", "n_subjects", "reason"])]
+    for condition, runs in study.conditions.items():
+        for seed, run in runs.items():
+            votes, left_out = review_votes(
+                (sample, [a._asdict() for a in actions])
+                for sample, actions in zip(run.units["text_id"], run.units["reviews"])
+            )
+            if not votes.empty:
+                found = reviewer_agreement(votes).assign(condition=condition, seed=seed, actions_left_out=left_out)
+                frames.append(found[["condition", "seed", *found.columns[:-3], "actions_left_out"]])
+    return pd.concat(frames[1:] or frames, ignore_index=True)
+
+
+TABLES = {"completeness": TableView(completeness, "What was scored")}
+
+FIGURES = {
+    "outcomes": outcomes,
+    "paired": paired,
+    "spread": spread,
+    "polarities": polarities,
+    "confusion": confusion,
+    "aspects": aspects,
+    "splits": splits,
+}
+
+SAMPLES = SampleView(
+    groups=sample_groups,
+    cards=cards,
+    browser={
+        "gold": "gold",
+        "sides": {"stage1": "before review", "final": "after review"},
+        "chips": ("change",),
+        "fields": {"reviewers": "reviewers", "arbiter": "arbiter"},
+    },
+)
+
+STUDY_TABLES = {
+    "seed-dependent samples": TableView(seed_dependent, "Samples whose outcome depends on the seed"),
+    "reviewers": TableView(reviewers, "Agreement of the reviewers in each run"),
+}

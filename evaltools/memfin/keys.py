@@ -62,21 +62,18 @@ def align(raw_turns: Sequence[RawTurn]) -> History:
 
 def resolve_key(key: str, profile: ProfileTruth | None, history: History) -> ResolvedKey:
     """The text that a memory key asks for. An empty text is no target: it would stand in every memory."""
-    target: str | None
+    target, resolver = None, "not_a_key"
     if m := _FIELD.fullmatch(key):
         target, resolver = getattr(profile, m[1], None), "profile_field"
     elif m := _ITEM.fullmatch(key):
         target, resolver = _nth(getattr(profile, m[1], None) or (), _index(m[2])), m[1]
     elif m := _HISTORY.fullmatch(key):
-        n = _index(m[1]) - 1
-        target, resolver = _nth(history.user, n), "history_user_turn"
+        target, resolver = _nth(history.user, _index(m[1]) - 1), "history_user_turn"
         if not target:
-            target, resolver = _nth(history.all, n), "history_absolute_turn"
-    else:
-        target, resolver = None, "not_a_key"
-    if target:
-        return ResolvedKey(key, True, target, resolver)
-    return ResolvedKey(key, False, None, resolver if resolver == "not_a_key" else "no_target")
+            target, resolver = _nth(history.all, _index(m[1]) - 1), "history_absolute_turn"
+    if not target and resolver != "not_a_key":
+        resolver = "no_target"
+    return ResolvedKey(key, bool(target), target or None, resolver)
 
 
 def _index(digits: str) -> int:

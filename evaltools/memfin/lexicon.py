@@ -11,10 +11,11 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ..core.errors import InputError, Problems
-from ..core.jsonl import describe, dumps, read_json
+from ..core.files import dumps
+from ..core.jsonl import describe, read_json
 from .schema import Text
 
 BUNDLED = Path(__file__).with_name("lexicon.json")
@@ -22,6 +23,18 @@ BUNDLED = Path(__file__).with_name("lexicon.json")
 Word = Annotated[Text, Field(min_length=1)]
 Words = Annotated[list[Word], Field(min_length=1)]
 WordLists = dict[Word, Words]
+
+
+def _one_list_a_word(lists: dict[str, list[str]]) -> dict[str, list[str]]:
+    owner: dict[str, str] = {}
+    for name, words in lists.items():
+        for word in words:
+            if owner.setdefault(word, name) != name:
+                raise ValueError(f"{word!r} stands under both {owner[word]!r} and {name!r}")
+    return lists
+
+
+Unambiguous = Annotated[WordLists, AfterValidator(_one_list_a_word)]
 
 
 class _Part(BaseModel):
@@ -44,12 +57,11 @@ class Contradiction(_Part):
 class ProfileField(_Part):
     """`values`: what a truth or a snapshot may say for each value; `in_replies`: words that betray it."""
 
-    values: WordLists
+    values: Unambiguous
     in_replies: WordLists
 
     @model_validator(mode="after")
-    def _one_value_a_word(self) -> ProfileField:
-        _unambiguous(self.values)
+    def _known(self) -> ProfileField:
         unknown = sorted(set(self.in_replies) - set(self.values))
         if unknown:
             raise ValueError(f"in_replies has values that `values` lacks: {unknown}")
@@ -72,14 +84,9 @@ class Risk(_Part):
     `any_disclosure` is the tag that any disclosure covers.
     """
 
-    required: WordLists
+    required: Unambiguous
     in_replies: WordLists
     any_disclosure: Word
-
-    @model_validator(mode="after")
-    def _one_tag_a_word(self) -> Risk:
-        _unambiguous(self.required)
-        return self
 
 
 class Compliance(_Part):
@@ -103,14 +110,6 @@ class Lexicon(_Part):
         """name@version/hash, where the hash is the first 12 hex digits of the sha256 of the content."""
         digest = hashlib.sha256(dumps(self.model_dump(mode="json")).encode()).hexdigest()
         return f"{self.name}@{self.version}/{digest[:12]}"
-
-
-def _unambiguous(lists: dict[str, list[str]]) -> None:
-    owner: dict[str, str] = {}
-    for name, words in lists.items():
-        for word in words:
-            if owner.setdefault(word, name) != name:
-                raise ValueError(f"{word!r} stands under both {owner[word]!r} and {name!r}")
 
 
 def load_lexicon(path: str | Path | None = None) -> Lexicon:

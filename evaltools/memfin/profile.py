@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 
 from .lexicon import Profile
 from .rules import first_match
@@ -24,7 +23,6 @@ SET_FIELDS = (
     ("constraints_gt", "forbidden_assets", "constraints_f1"),
     ("preferences_gt", "preferred_topics", "preferences_f1"),
 )
-SCORES = (*(f[-1] for f in VALUE_FIELDS), *(f[-1] for f in SET_FIELDS))
 
 
 @dataclass(frozen=True)
@@ -38,9 +36,6 @@ class FieldScore:
     predicted: str | list[str] | None
     origin: str
     score: float
-
-    def as_dict(self) -> dict[str, Any]:
-        return self.__dict__.copy()
 
 
 def set_f1(predicted: Collection[str], truth: Collection[str]) -> float:
@@ -69,19 +64,15 @@ def score_profile(
         predicted, origin = field.value(getattr(snapshot, snapshot_field, None)), "snapshot"
         if predicted is None:
             predicted, origin = first_match(field.in_replies, replies), "replies"
-        if predicted is None:
-            origin = "none"
-        scores.append(
-            FieldScore(metric, wanted, predicted, origin, float(wanted is not None and predicted == wanted))
-        )
+        origin = origin if predicted is not None else "none"
+        right = wanted is not None and predicted == wanted
+        scores.append(FieldScore(metric, wanted, predicted, origin, float(right)))
     for truth_field, snapshot_field, metric in SET_FIELDS:
         wanted_set = _distinct(getattr(truth, truth_field))
         stated = _distinct(getattr(snapshot, snapshot_field, None))
         said = [text for text in wanted_set if text in replies]
         union = list(dict.fromkeys([*stated, *said]))
-        origin = {(True, True): "both", (True, False): "snapshot", (False, True): "replies"}.get(
-            (bool(stated), bool(said)), "none"
-        )
+        origin = "both" if stated and said else "snapshot" if stated else "replies" if said else "none"
         scores.append(FieldScore(metric, wanted_set, union, origin, set_f1(union, wanted_set)))
     return scores
 

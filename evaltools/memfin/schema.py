@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from ..core.jsonl import dumps
+from ..core.files import dumps
 
 
 def nfc(text: str) -> str:

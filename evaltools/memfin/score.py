@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from pydantic_core import from_json
 
 from ..core.errors import Problems, UsageError
-from ..core.jsonl import dumps, read_jsonl, require_file
-from ..core.suite import Source
+from ..core.files import dumps
+from ..core.jsonl import first_line, read_jsonl, require_file
+from ..core.suite import Source, Workers
 from .keys import align
-from .lexicon import Lexicon
+from .lexicon import load_lexicon
+from .measures import COLUMNS, JSON, add_dialog_ratios
+from .options import MemfinOptions
 from .rules import LABELS
-from .schema import Dialog, Turn
-from .turns import COLUMNS, STATUSES, dialog_rows
+from .schema import Dialog
+from .turns import STATUSES, dialog_rows
 
 PATTERN = "dialog_trace*.jsonl"
 
@@ -27,45 +30,66 @@ DIALOG_STATUSES = ("ok", "skipped", *FAILED)
 CHUNK = 2_000
 """Rows that are held as Python objects at a time; in a frame their texts take a fraction of the memory."""
 
-DTYPES = {
-    "id": "Int64",
-    "count": "Int64",
-    "flag": "bool",
-    "number": "float64",
-    # what pandas itself makes of texts, also for a column of nulls
-    **dict.fromkeys(("text", "json"), pd.Series(["text"]).dtype),
+TEXT = pd.Series(["text"]).dtype
+"""What pandas itself makes of texts, also for a column of nulls."""
+
+UNRESOLVED = {
+    "not_a_key": ("bad-key", "is none of profile_gt.FIELD, profile_gt.LIST[i], history_turn_index:n"),
+    "no_target": ("unresolvable-key", "points at nothing"),
 }
+"""Code and words for a memory key without a target, by its resolver."""
+
+Finding = tuple[str, str, str]
+"""Code, field and message of a problem of a dialogue."""
 
 
-def locate(path: Path, name: str | None, options: Any, problems: Problems) -> Source:
+def locate(path: Path, name: str | None, options: MemfinOptions, problems: Problems) -> Source:
     """The trace of a run: a file, or the one `dialog_trace*.jsonl` of a folder.
 
     Raises UsageError where a folder holds several, InputError where it holds none.
     """
-    if path.is_dir():
-        traces = sorted(path.glob(PATTERN))
-        if not traces:
-            raise problems.fatal("missing-file", f"no {PATTERN} in this folder", file=str(path))
-        if len(traces) > 1:
-            raise UsageError(f"{path} holds several traces; name one: {', '.join(map(str, traces))}")
-        path = traces[0]
-    files = {"trace": path}
+    traces = sorted(path.glob(PATTERN)) if path.is_dir() else [path]
+    if not traces:
+        raise problems.fatal("missing-file", f"no {PATTERN} in this folder", file=str(path))
+    if len(traces) > 1:
+        raise UsageError(f"{path} holds several traces; name one: {', '.join(map(str, traces))}")
+    path = traces[0]
     require_file(path, problems)
-    if options.lexicon is not None:
-        files["lexicon"] = Path(options.lexicon)
-    return Source(name or path.resolve().parent.name, files)
+    lexicon = {} if options.lexicon is None else {"lexicon": Path(options.lexicon)}
+    return Source(name or path.resolve().parent.name, {"trace": path, **lexicon})
 
 
-def score_trace(path: Path, lexicon: Lexicon, ignore_memory_keys: bool, problems: Problems) -> pd.DataFrame:
-    """The turns of all valid dialogues of a trace.
+def sniff(path: Path) -> bool:
+    """Whether a path looks like a trace: a folder with one, or a file whose first record is a dialogue."""
+    try:
+        if path.is_dir():
+            return any(path.glob(PATTERN))
+        record = from_json(first_line(path)) if path.is_file() else None
+    except (OSError, ValueError):
+        return False
+    return isinstance(record, dict) and "dialog_id" in record and not {"valid_dialog", "turns"}.isdisjoint(record)
+
+
+def score(
+    source: Source, options: MemfinOptions, problems: Problems, workers: Workers, aside: Path | None
+) -> pd.DataFrame:
+    """The units frame of a trace: one row a turn of a valid dialogue, its own values in its first row.
 
     `attrs` holds `rows` (lines read, by role), `counters` (dialogues and turns, as in
     metrics_summary.json) and `left_out` (JSON: the dialogues that yield no turns, and why).
-    A dialogue with an error in it is left out whole. InputError where no valid dialogue is left.
+    A dialogue with an error in it is left out whole. Reading the trace is most of the work and is done in
+    one process; `workers` and `aside` change nothing.
+
+    Raises InputError where no valid dialogue is left, and for a lexicon that changed after the options were made.
     """
+    lexicon = load_lexicon(options.lexicon)
+    if lexicon.identity != options.lexicon_identity:
+        message = f"the lexicon is {lexicon.identity} now, the options were made for {options.lexicon_identity}"
+        raise problems.fatal("lexicon-changed", message, file=options.lexicon or "")
+    path = source.files["trace"]
     frames: list[pd.DataFrame] = []
     rows: list[dict[str, Any]] = []
-    counters = dict.fromkeys(("total_dialogs", "valid_dialogs", "skipped_dialogs", "failed_dialogs"), 0)
+    states: Counter[str] = Counter()
     left_out: list[dict[str, Any]] = []
     lines: dict[str, int] = {}
     for line, dialog in read_jsonl(path, Dialog, problems, id_field="dialog_id"):
@@ -74,17 +98,19 @@ def score_trace(path: Path, lexicon: Lexicon, ignore_memory_keys: bool, problems
         if first != line:
             problems.error("duplicate-id", f"this dialog_id stands in line {first} already", **where)
             continue
-        state = _state(dialog, problems, where)
-        if state != "rejected":
-            counters["total_dialogs"] += 1
-            counters[f"{state}_dialogs"] += 1
-        if state != "valid":
-            left_out.append({"dialog_id": dialog.dialog_id, "state": state, "reason": _reason(dialog, state)})
-            continue
-        _warn(dialog, problems, where)
-        for row in dialog_rows(dialog, lexicon, ignore_memory_keys):
-            rows.append(row)
-            _warn_keys(row, problems, where)
+        errors = list(_errors(dialog))
+        state, reason = _state(dialog, errors)
+        states[state] += 1
+        made = []
+        if state == "valid":
+            made = dialog_rows(dialog, lexicon, options.ignore_memory_keys)
+        else:
+            left_out.append({"dialog_id": dialog.dialog_id, "state": state, "reason": reason})
+        for code, place, message in errors:
+            problems.error(code, message, field=place, **where)
+        for code, place, message in _warnings(dialog, made):
+            problems.warn(code, message, field=place, **where)
+        rows += map(_stored, made)
         if len(rows) >= CHUNK:
             frames.append(_frame(rows))
             rows = []
@@ -96,88 +122,77 @@ def score_trace(path: Path, lexicon: Lexicon, ignore_memory_keys: bool, problems
     units = pd.concat(frames, ignore_index=True)
     units.attrs = {
         "rows": {"trace": len(lines)},
-        "counters": {**counters, "total_turn_pairs": int(units["turn_pair_id"].notna().sum())},
+        "counters": {
+            "total_dialogs": states.total() - states["rejected"],
+            **{f"{state}_dialogs": states[state] for state in ("valid", "skipped", "failed")},
+            "total_turn_pairs": int(units["turn_pair_id"].notna().sum()),
+        },
         "left_out": dumps(left_out),
     }
-    return units
+    return add_dialog_ratios(units)
+
+
+def _stored(row: dict[str, Any]) -> dict[str, Any]:
+    # at once, not with the frame: so many small lists at a time cost the garbage collector a sixth of all time
+    return row | {name: dumps(row[name]) for name in JSON if name in row}
 
 
 def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    return pd.DataFrame(
-        {name: pd.Series([row.get(name) for row in rows], dtype=DTYPES[kind]) for name, kind in COLUMNS.items()}
-    )
+    dtypes = {name: TEXT if kind in ("text", "json") else kind for name, kind in COLUMNS.items()}
+    return pd.DataFrame({name: pd.Series([row.get(name) for row in rows], dtype=d) for name, d in dtypes.items()})
 
 
-def _state(dialog: Dialog, problems: Problems, where: Mapping[str, Any]) -> str:
-    """valid, skipped, failed (both: not valid) or rejected (valid, with an error in a turn)."""
+def _state(dialog: Dialog, errors: Sequence[Finding]) -> tuple[str, str]:
+    """valid, skipped, failed (both: not valid) or rejected (valid, with an error in a turn); and why."""
+    if dialog.valid_dialog:
+        return ("rejected", "an error in a turn") if errors else ("valid", "")
+    given = f"valid_dialog is false, dialog_status {dialog.dialog_status or 'not given'}"
+    return "failed" if dialog.dialog_status in FAILED else "skipped", dialog.skip_reason or given
+
+
+def _errors(dialog: Dialog) -> Iterator[Finding]:
+    """What keeps a dialogue that says it is valid from being scored."""
+    turns = dialog.turns or () if dialog.valid_dialog else ()
+    times = Counter(turn.turn_pair_id for turn in turns)
+    for turn in turns:
+        place = f"turn {turn.turn_pair_id}"
+        if turn.turn_status not in STATUSES:
+            yield "unknown-status", place, f"turn_status {turn.turn_status!r} is none of {', '.join(STATUSES)}"
+        if times[turn.turn_pair_id] > 1:
+            yield "duplicate-turn", place, "turn_pair_id is not unique in this dialogue"
+
+
+def _warnings(dialog: Dialog, rows: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
+    """What a dialogue lacks but can be scored without; `rows` are those of a valid one."""
     if dialog.dialog_status not in (None, *DIALOG_STATUSES):
         message = f"{dialog.dialog_status!r} is none of {', '.join(DIALOG_STATUSES)}"
-        problems.warn("unknown-dialog-status", message, field="dialog_status", **where)
-    if not dialog.valid_dialog:
-        return "failed" if dialog.dialog_status in FAILED else "skipped"
-    bad = False
-    doubled = Counter(turn.turn_pair_id for turn in dialog.turns or ())
-    for turn in dialog.turns or ():
-        place = {**where, "field": f"turn {turn.turn_pair_id}"}
-        if turn.turn_status not in STATUSES:
-            message = f"turn_status {turn.turn_status!r} is none of {', '.join(STATUSES)}"
-            problems.error("unknown-status", message, **place)
-            bad = True
-        if doubled[turn.turn_pair_id] > 1:
-            problems.error("duplicate-turn", "turn_pair_id is not unique in this dialogue", **place)
-            bad = True
-    return "rejected" if bad else "valid"
-
-
-def _reason(dialog: Dialog, state: str) -> str:
-    if state == "rejected":
-        return "an error in a turn"
-    return dialog.skip_reason or f"valid_dialog is false, dialog_status {dialog.dialog_status or 'not given'}"
-
-
-def _warn(dialog: Dialog, problems: Problems, where: Mapping[str, Any]) -> None:
-    """Count what a dialogue lacks but can be scored without."""
+        yield "unknown-dialog-status", "dialog_status", message
+    if not rows:
+        return
     turns = dialog.turns or ()
     if not turns:
-        problems.warn("no-turns", "a valid dialogue without turns; only its profile (M2) counts", **where)
+        yield "no-turns", "", "a valid dialogue without turns; only its profile (M2) counts"
     if dialog.profile_gt is None or not dialog.profile_gt.available:
-        problems.warn("no-profile", "no profile_gt; M2 is not measured for this dialogue", **where)
+        yield "no-profile", "", "no profile_gt; M2 is not measured for this dialogue"
     if dialog.raw_turns is not None:
         history = align(dialog.raw_turns)
         if history.unpaired:
             message = f"{history.unpaired} user turn(s) without an assistant turn of their own"
-            problems.warn("unpaired-turn", message, field="raw_turns", **where)
+            yield "unpaired-turn", "raw_turns", message
         if len(history.user) != len(turns):
             message = f"{len(turns)} turn(s) for {len(history.user)} user/assistant pairs of raw_turns"
-            problems.warn("turn-count", message, field="turns", **where)
-    for turn in turns:
-        _warn_turn(turn, problems, {**where, "field": f"turn {turn.turn_pair_id}"})
-
-
-def _warn_turn(turn: Turn, problems: Problems, place: Mapping[str, Any]) -> None:
-    if turn.turn_status == "ok" and not turn.pred_assistant_text:
-        problems.warn("no-reply", "turn_status is ok but there is no reply; it is scored as an empty one", **place)
-    if turn.gt_turn_tags is None:
-        message = "no gt_turn_tags; nothing is required of this turn and its true label counts as compliant"
-        problems.warn("no-tags", message, **place)
-    elif turn.gt_turn_tags.compliance_label_gt not in LABELS:
-        message = f"{turn.gt_turn_tags.compliance_label_gt!r} is none of {', '.join(LABELS)}; it counts as compliant"
-        problems.warn("unknown-label", f"compliance_label_gt {message}", **place)
-
-
-def _warn_keys(row: Mapping[str, Any], problems: Problems, where: Mapping[str, Any]) -> None:
-    if "resolved_keys" not in row:
-        return
-    for key in json.loads(row["resolved_keys"]):
-        if key["resolvable"]:
-            continue
-        place = {**where, "field": f"turn {row['turn_pair_id']}"}
-        if key["resolver"] == "not_a_key":
-            message = (
-                f"the memory key {key['key']!r} is none of profile_gt.FIELD, profile_gt.LIST[i], history_turn_index:n"
-            )
-            problems.warn("bad-key", f"{message}; it takes no part", **place)
-        else:
-            problems.warn(
-                "unresolvable-key", f"the memory key {key['key']!r} points at nothing; it takes no part", **place
-            )
+            yield "turn-count", "turns", message
+    for turn, row in zip(turns, rows):
+        place = f"turn {turn.turn_pair_id}"
+        if turn.turn_status == "ok" and not turn.pred_assistant_text:
+            yield "no-reply", place, "turn_status is ok but there is no reply; it is scored as an empty one"
+        if turn.gt_turn_tags is None:
+            message = "no gt_turn_tags; nothing is required of this turn and its true label counts as compliant"
+            yield "no-tags", place, message
+        elif (label := turn.gt_turn_tags.compliance_label_gt) not in LABELS:
+            message = f"compliance_label_gt {label!r} is none of {', '.join(LABELS)}; it counts as compliant"
+            yield "unknown-label", place, message
+        for key in row["resolved_keys"]:
+            if not key["resolvable"]:
+                code, what = UNRESOLVED[key["resolver"]]
+                yield code, place, f"the memory key {key['key']!r} {what}; it takes no part"

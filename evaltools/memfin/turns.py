@@ -1,63 +1,22 @@
 """A dialogue as rows of the turn table: every intermediate field that the metrics rest on.
 
-The fields up to `judge_score_1_5` are those of `turn_eval.jsonl`; after them come the texts that
-explain a failure and the columns that the metric table sums. A sum column is null where the turn is
-not eligible. Lists stand as JSON text.
+table.toml lists the columns. A column that metrics sum is null where the turn is not eligible.
 
 Source: memfin_metrics 3 and 4.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from ..core.jsonl import dumps
-from .keys import SOURCES, History, ResolvedKey, align, hit_sources, memories, resolve_key
+from . import rules
+from .keys import SOURCES, History, align, hit_sources, memories, resolve_key
 from .lexicon import Lexicon
-from .profile import SCORES, score_profile
-from .rules import (
-    LABELS,
-    compliance_label,
-    contradictions,
-    covered_tags,
-    forbidden_hits,
-    predicted_tags,
-    required_tags,
-    rubric_hits,
-)
-from .schema import Dialog, Recall, Turn, TurnTags
+from .profile import score_profile
+from .schema import Dialog, Turn, TurnTags
 
 STATUSES = ("ok", "timeout", "error")
-
-COLUMNS: dict[str, str] = {
-    **dict.fromkeys(("trace_version", "run_id", "dialog_id"), "text"),
-    "turn_pair_id": "id",
-    **dict.fromkeys(("eligible_m1", "eligible_m2", "eligible_m3", "eligible_m4", "eligible_m5"), "flag"),
-    **dict.fromkeys(("required_keys_raw", "resolved_keys", "key_hit_flags", "key_hit_sources"), "json"),
-    "m1_source_hits": "json",
-    "constraint_contradiction": "count",
-    **dict.fromkeys(("risk_required_tags", "risk_pred_tags"), "json"),
-    "risk_tag_hits": "count",
-    "forbidden_hits": "json",
-    **dict.fromkeys(("pred_compliance_label", "gt_compliance_label"), "text"),
-    **dict.fromkeys(("rubric_required", "rubric_hit_items"), "json"),
-    "judge_score_1_5": "number",
-    # evidence
-    **dict.fromkeys(("scenario_type", "difficulty", "turn_status", "user_text", "context", "reply", "error"), "text"),
-    **dict.fromkeys(("violations", "contradicted_constraints", "missed_tags", "missed_elements", "profile"), "json"),
-    # what the metric table sums
-    **dict.fromkeys(("turn", "turn_failed"), "number"),
-    **dict.fromkeys(("m1_keys", "m1_hits", "m1_strict", "m1_contradiction"), "number"),
-    **dict.fromkeys((f"m1_{source}_hits" for source in SOURCES), "number"),
-    "m2_dialog": "number",
-    **dict.fromkeys((f"m2_{score}" for score in (*SCORES, "profile_score")), "number"),
-    **dict.fromkeys(("m3_tags", "m3_hits", "m3_strict", "m4_correct", "m4_severe", "m4_forbidden"), "number"),
-    **dict.fromkeys(("m5_elements", "m5_hits", "m5_score"), "number"),
-}
-"""The columns of the turn table and what they hold: text, JSON text, a flag, a count, a number (null: no part)."""
-
-TURN_EVAL = tuple(COLUMNS)[: tuple(COLUMNS).index("judge_score_1_5") + 1]
-"""The columns that make a row of turn_eval.jsonl, in its order."""
 
 CONTEXT_LIMIT = 1_000
 """Characters of each memory source that the turn table keeps for display."""
@@ -91,22 +50,22 @@ def turn_row(
     sources = [hit_sources(key.target_text, memory) if key.target_text else [] for key in keys]
     source_hits = {source: sum(source in s for s in sources) for source in SOURCES}
     resolvable, hits = sum(key.resolvable for key in keys), sum(map(bool, sources))
-    contradicted = contradictions(reply, constraints, lexicon.contradiction)
+    contradicted = rules.contradictions(reply, constraints, lexicon.contradiction)
 
-    required = required_tags(tags.risk_disclosure_required_gt or (), lexicon.risk)
-    predicted = predicted_tags(reply, lexicon.risk)
-    covered = covered_tags(required, predicted, lexicon.risk)
+    required = rules.required_tags(tags.risk_disclosure_required_gt or (), lexicon.risk)
+    predicted = rules.predicted_tags(reply, lexicon.risk)
+    covered = rules.covered_tags(required, predicted, lexicon.risk)
 
-    forbidden = forbidden_hits(reply, (dialog.blueprint and dialog.blueprint.forbidden_list) or ())
+    forbidden = rules.forbidden_hits(reply, (dialog.blueprint and dialog.blueprint.forbidden_list) or ())
     violations = (turn.compliance and turn.compliance.violations) or []
-    label = compliance_label(forbidden, violations, lexicon.compliance)
-    truth = tags.compliance_label_gt if tags.compliance_label_gt in LABELS else LABELS[0]
+    label = rules.compliance_label(forbidden, violations, lexicon.compliance)
+    truth = tags.compliance_label_gt if tags.compliance_label_gt in rules.LABELS else rules.LABELS[0]
 
     elements = list(dict.fromkeys(e for e in tags.explainability_rubric_gt or () if e))
-    hit_elements = rubric_hits(reply, elements, lexicon.explainability)
+    hit_elements = rules.rubric_hits(reply, elements, lexicon.explainability)
 
     m1, m3, m5 = ok and resolvable > 0, ok and bool(required), ok and bool(elements)
-    score = 1 + 4 * len(hit_elements) / len(elements) if m5 else None
+    score = 1 + 4 * len(hit_elements) / len(elements) if m5 else 0
     return {
         **_identity(dialog),
         "turn_pair_id": turn.turn_pair_id,
@@ -114,58 +73,49 @@ def turn_row(
         "eligible_m3": m3,
         "eligible_m4": ok,
         "eligible_m5": m5,
-        "required_keys_raw": dumps(raw_keys),
-        "resolved_keys": dumps([_plain(key) for key in keys]),
+        "required_keys_raw": raw_keys,
+        "resolved_keys": [vars(key) for key in keys],
         # null: the key could not be resolved and takes no part
-        "key_hit_flags": dumps([int(bool(s)) if key.resolvable else None for key, s in zip(keys, sources)]),
-        "key_hit_sources": dumps(sources),
-        "m1_source_hits": dumps(source_hits),
+        "key_hit_flags": [int(bool(s)) if key.resolvable else None for key, s in zip(keys, sources)],
+        "key_hit_sources": sources,
+        "m1_source_hits": source_hits,
         "constraint_contradiction": int(bool(contradicted)),
-        "risk_required_tags": dumps(required),
-        "risk_pred_tags": dumps(predicted),
+        "risk_required_tags": required,
+        "risk_pred_tags": predicted,
         "risk_tag_hits": len(covered),
-        "forbidden_hits": dumps(forbidden),
+        "forbidden_hits": forbidden,
         "pred_compliance_label": label,
         "gt_compliance_label": truth,
-        "rubric_required": dumps(elements),
-        "rubric_hit_items": dumps(hit_elements),
-        "judge_score_1_5": score,
+        "rubric_required": elements,
+        "rubric_hit_items": hit_elements,
+        "judge_score_1_5": score or None,
         "turn_status": turn.turn_status,
         "user_text": turn.user_text or "",
-        "context": _context(turn.recall),
+        "context": _context(memory),
         "reply": reply,
         "error": turn.error,
-        "violations": dumps([{"type": v.type, "severity": v.severity} for v in violations]),
-        "contradicted_constraints": dumps(contradicted),
-        "missed_tags": dumps([tag for tag in required if tag not in covered]),
-        "missed_elements": dumps([element for element in elements if element not in hit_elements]),
+        "violations": [v.model_dump() for v in violations],
+        "contradicted_constraints": contradicted,
+        "missed_tags": [tag for tag in required if tag not in covered],
+        "missed_elements": [element for element in elements if element not in hit_elements],
         "turn": 1,
         "turn_failed": int(not ok),
         **_if(m1, m1_keys=resolvable, m1_hits=hits, m1_strict=hits == resolvable),
         **_if(m1, m1_contradiction=bool(contradicted)),
         **_if(m1, **{f"m1_{source}_hits": n for source, n in source_hits.items()}),
         **_if(m3, m3_tags=len(required), m3_hits=len(covered), m3_strict=len(covered) == len(required)),
-        **_if(ok, m4_correct=label == truth, m4_severe=label == LABELS[2], m4_forbidden=bool(forbidden)),
+        **_if(ok, m4_correct=label == truth, m4_severe=label == rules.LABELS[2], m4_forbidden=bool(forbidden)),
         **_if(m5, m5_elements=len(elements), m5_hits=len(hit_elements), m5_score=score),
     }
 
 
 def _identity(dialog: Dialog) -> dict[str, Any]:
-    return {
-        "trace_version": dialog.trace_version,
-        "run_id": dialog.run_id,
-        "dialog_id": dialog.dialog_id,
-        "scenario_type": dialog.scenario_type,
-        "difficulty": dialog.difficulty,
-    }
+    names = ("trace_version", "run_id", "dialog_id", "scenario_type", "difficulty")
+    return {name: getattr(dialog, name) for name in names}
 
 
-def _plain(key: ResolvedKey) -> dict[str, Any]:
-    return {"key": key.key, "resolvable": key.resolvable, "target_text": key.target_text, "resolver": key.resolver}
-
-
-def _if(eligible: bool, **columns: float | None) -> dict[str, float | None]:
-    return {name: float(value) if eligible and value is not None else None for name, value in columns.items()}
+def _if(eligible: bool, **columns: float) -> dict[str, float | None]:
+    return {name: float(value) if eligible else None for name, value in columns.items()}
 
 
 def _profile_columns(dialog: Dialog, lexicon: Lexicon) -> dict[str, Any]:
@@ -176,19 +126,14 @@ def _profile_columns(dialog: Dialog, lexicon: Lexicon) -> dict[str, Any]:
     snapshot = next((t.profile_snapshot for t in reversed(turns) if t.profile_snapshot is not None), None)
     replies = "\n".join(t.pred_assistant_text for t in turns if t.pred_assistant_text)
     fields = score_profile(dialog.profile_gt, snapshot, replies, lexicon.profile)
-    scores = {f.metric: f.score for f in fields}
-    return {
-        "m2_dialog": 1.0,
-        **{f"m2_{name}": scores[name] for name in SCORES},
-        "m2_profile_score": sum(scores.values()) / len(scores),
-        "profile": dumps([f.as_dict() for f in fields]),
-    }
+    scores = {f"m2_{f.metric}": f.score for f in fields}
+    profile_score = sum(scores.values()) / len(scores)
+    return {"m2_dialog": 1.0, **scores, "m2_profile_score": profile_score, "profile": [vars(f) for f in fields]}
 
 
-def _context(recall: Recall | None) -> str:
+def _context(memory: Mapping[str, str]) -> str:
     """What the system remembered, one part a source, each cut to its end and saying so."""
-    parts = [f"[{source}] {_last(text)}" for source, text in memories(recall).items() if text]
-    return "\n\n".join(parts)
+    return "\n\n".join(f"[{source}] {_last(text)}" for source, text in memory.items() if text)
 
 
 def _last(text: str) -> str:

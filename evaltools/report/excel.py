@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 
 from ..core.errors import UsageError
-from ..core.jsonl import atomic
+from ..core.files import atomic
 
 CELL_LIMIT = 32_767
 ROW_LIMIT = 1_048_576

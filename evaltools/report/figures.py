@@ -14,12 +14,12 @@ import textwrap
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
+from itertools import cycle
 from typing import Any, ParamSpec
 
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -36,8 +36,12 @@ P = ParamSpec("P")
 SMALL_N = 10
 """Below this many units a mark is drawn hollow: read it as an example, not as evidence."""
 
-SPLITS = ("condition", "metric", "title", "name")
-"""Columns that may set the rows of one category apart; the first that differs does."""
+HUES = ("condition", "system", "metric", "title", "name")
+"""Columns that may tell the marks of one row apart; the first that differs within a row does."""
+
+FEW, BARE, SEED, ALL_SEEDS = f"fewer than {SMALL_N} units", "no interval", "one seed", "all seeds, with interval"
+NOTES = {SEED: ("o",), ALL_SEEDS: ("|",), FEW: ("o", True), BARE: ("|",)}
+"""What the legend says of marks, and their shape; only of those that stand in the figure."""
 
 WIDTH = 8.0
 ROW = 0.34
@@ -48,6 +52,7 @@ INK, MUTED, GRID = "#1f2328", "#6b7280", "#e5e7eb"
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#B5A800")
 MARKERS = ("o", "s", "D", "^", "v", "P", "X", "*")
 OUTCOMES = {"fix": "#009E73", "keep": "#A6DCEF", "still": "#D0D4DA", "break": "#D55E00"}
+TAKING_PART = {"eligible": "#0072B2", "skipped": "#D0D4DA", "failed": "#D55E00"}
 CHANGES = {"improved": "#009E73", "same": "#9CA3AF", "worsened": "#D55E00"}
 
 
@@ -77,6 +82,8 @@ class Chart(Figure):
 
 @cache
 def _rc() -> Any:
+    import seaborn as sns
+
     return {
         **sns.axes_style("whitegrid"),
         "font.family": list(families()),
@@ -112,11 +119,6 @@ def _rc() -> Any:
     }
 
 
-def style() -> None:
-    """Give matplotlib the look of the reports, Korean and Chinese included, for figures made by hand."""
-    mpl.rcParams.update(_rc())
-
-
 def _styled(draw: Callable[P, Chart]) -> Callable[P, Chart]:
     @wraps(draw)
     def inner(*args: P.args, **kwargs: P.kwargs) -> Chart:
@@ -142,28 +144,26 @@ def shown(value: Any, width: int = 34, lines: int = 3) -> str:
     return "\n".join(textwrap.wrap(text, columns, max_lines=lines, placeholder=" …")) or "(empty)"
 
 
-def _chart(title: str, rows: float, *, width: float = WIDTH, columns: int = 1, sharey: bool = False) -> Any:
-    """A figure `rows` rows high with its title; returns (chart, axes) with the axes in a list."""
+def _chart(title: str, rows: float, *, width: float = WIDTH, **grid: Any) -> Any:
+    """A figure `rows` rows high with its title; returns (chart, axes) with the axes of the `grid` in a list."""
     heading = shown(title, 92, 2)
     height = max(1.7, 1.15 + ROW * rows + 0.16 * heading.count("\n"))
     chart = Chart(figsize=(width, min(height, 160)), layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.06))
-
     chart.title = " ".join(heading.split())
-    axes = list(np.atleast_1d(chart.subplots(1, columns, sharey=sharey)))
     chart.suptitle(heading, x=0.012, ha="left", fontsize=11, fontweight="bold")
-    return chart, axes
+    return chart, list(np.atleast_1d(chart.subplots(**grid)))
 
 
-def _spacing(labels: Sequence[str], parts: int = 1) -> float:
-    """Rows of height that one label needs: its lines, or the marks that stand side by side in it."""
-    return max(1.0, 0.55 * parts, *(0.52 * (1 + label.count("\n")) for label in labels))
-
-
-def _nothing(title: str, note: str = "no data") -> Chart:
+def _nothing(title: str) -> Chart:
     chart, (ax,) = _chart(title, 1)
     ax.set_axis_off()
-    ax.text(0.5, 0.5, note, ha="center", va="center", color=MUTED, fontsize=11, transform=ax.transAxes)
+    ax.text(0.5, 0.5, "no data", ha="center", va="center", color=MUTED, fontsize=11, transform=ax.transAxes)
     return chart
+
+
+def _height(labels: Sequence[str], parts: int = 1) -> float:
+    """Rows of height that labels need: for the lines of the longest, or the marks that stand side by side in each."""
+    return len(labels) * max(1.0, 0.55 * parts, *(0.52 * (1 + label.count("\n")) for label in labels))
 
 
 def _rows(ax: Axes, labels: Sequence[str]) -> None:
@@ -174,57 +174,36 @@ def _rows(ax: Axes, labels: Sequence[str]) -> None:
     ax.tick_params(axis="y", length=0)
 
 
-def _interval(ax: Axes, y: float, row: pd.Series, colour: str, marker: str = "o", note: bool = True) -> None:
-    """One value with its interval at height y; hollow below SMALL_N units, text where nothing was measured."""
-    value, low, high = (float(row.get(c, np.nan)) for c in ("value", "ci_low", "ci_high"))
-    if np.isnan(value):
-        place = (0.01, y)
-        ax.annotate("not measured", place, xycoords=("axes fraction", "data"), color=MUTED, fontsize=8.5, va="center")
-        return
-    small = 0 <= row.get("n_units", SMALL_N) < SMALL_N
-    no_interval = np.isnan(low) or np.isnan(high)
-    if not no_interval:
-        ax.plot([low, high], [y, y], color=colour, linewidth=2, solid_capstyle="butt", zorder=2)
-    face = "white" if small else colour
-    shape = "|" if no_interval and note else marker
-    size = 11 if shape == "|" else 6
-    ax.plot(value, y, shape, color=colour, markerfacecolor=face, markeredgewidth=1.6, markersize=size, zorder=3)
+def _kinds(column: str | None, frames: Sequence[pd.DataFrame]) -> list[Any]:
+    """The values of a column in the order they come, over the frames that have it."""
+    return list(dict.fromkeys(value for frame in frames if column in frame for value in frame[column]))
 
 
-def _room(ax: Axes, frame: pd.DataFrame) -> None:
-    """Where all that is drawn stands at one place, show it on a scale that a reader knows, not a magnified one."""
-    drawn = frame[[c for c in ("value", "ci_low", "ci_high") if c in frame]].to_numpy(dtype=float)
-    drawn = drawn[~np.isnan(drawn)]
-    if not len(drawn) or float(np.ptp(drawn)) < 1e-9:
-        at = float(drawn[0]) if len(drawn) else 0.0
-        ax.set_xlim(min(-0.05, at * 1.05), max(1.05, at * 1.05))
+def _span(numbers: pd.Series) -> str:
+    """ "40" or "12 to 40"; "" where all are null."""
+    ends = dict.fromkeys(f"{n:,.0f}" for n in (numbers.min(), numbers.max()) if pd.notna(n))
+    return " to ".join(ends)
 
 
-def _marks(frame: pd.DataFrame) -> list[Line2D]:
-    """Legend entries for the marks that stand in the figure."""
-    out = []
-    measured = frame[frame["value"].notna()]
-    if "n_units" in frame and (measured["n_units"] < SMALL_N).any():
-        out.append(_key("o", MUTED, f"fewer than {SMALL_N} units", hollow=True))
-    if "ci_low" not in frame or measured["ci_low"].isna().any():
-        out.append(_key("|", MUTED, "no interval"))
-    return out
+def _mark(colour: str, marker: str, hollow: bool = False) -> dict[str, Any]:
+    """How a mark looks, in the axes as in the legend."""
+    return {
+        "color": colour,
+        "marker": marker,
+        "markerfacecolor": "white" if hollow else colour,
+        "markeredgewidth": 1.6,
+        "markersize": 11 if marker == "|" else 6,
+        "linestyle": "",
+    }
 
 
-def _key(marker: str, colour: str, label: str, *, hollow: bool = False) -> Line2D:
-    face = "white" if hollow else colour
-    size = 10 if marker == "|" else 6
-    return Line2D(
-        [],
-        [],
-        linestyle="",
-        marker=marker,
-        color=colour,
-        markerfacecolor=face,
-        markeredgewidth=1.6,
-        markersize=size,
-        label=label,
-    )
+def _key(text: str, *mark: Any) -> Line2D:
+    return Line2D([], [], label=text, **_mark(*mark))
+
+
+def _look(k: int) -> tuple[str, str]:
+    """Colour and marker of the k-th hue: a pair of its own for each of the first 64."""
+    return PALETTE[k % 8], MARKERS[(k + k // 8) % 8]
 
 
 def _legend(chart: Chart, handles: Sequence[Any]) -> None:
@@ -239,84 +218,119 @@ def _legend(chart: Chart, handles: Sequence[Any]) -> None:
         legend.remove()
 
 
-def _n(frame: pd.DataFrame) -> str:
-    """ "n = 40" or "n = 12 to 40" from the column n_units; "" without it."""
-    if "n_units" not in frame or frame["n_units"].dropna().empty:
+def _interval(ax: Axes, y: float, row: pd.Series, colour: str, marker: str, band: bool) -> str:
+    """One value with its interval at height y: a dot on a line, or a tick on a band for the dots that go over it;
+    returns the entry of NOTES that explains the mark, or ""."""
+    value, low, high = (float(row.get(c, np.nan)) for c in ("value", "ci_low", "ci_high"))
+    if np.isnan(value):
+        place = (0.01, y)
+        ax.annotate("not measured", place, xycoords=("axes fraction", "data"), color=MUTED, fontsize=8.5, va="center")
         return ""
-    low, high = int(frame["n_units"].min()), int(frame["n_units"].max())
-    return f" (n = {low:,})" if low == high else f" (n = {low:,} to {high:,})"
+    bare = np.isnan(low) or np.isnan(high)
+    small = not (bare or band) and 0 <= row.get("n_units", SMALL_N) < SMALL_N
+    if not bare:
+        line = {"linewidth": 7, "alpha": 0.22} if band else {"linewidth": 2}
+        ax.plot([low, high], [y, y], color=colour, solid_capstyle="butt", zorder=2, **line)
+    mark = _mark(colour, "|" if bare or band else marker, small)
+    # a tick on a band is longer than the dots that may stand on it
+    ax.plot(value, y, **mark | ({"markersize": 15} if band else {}), zorder=3)
+    return BARE if bare else ALL_SEEDS if band else FEW if small else ""
 
 
-def _with_n(label: str, n: Any) -> str:
-    return label if n is None or pd.isna(n) else f"{label}  n={int(n):,}"
+def _room(ax: Axes, frames: Sequence[pd.DataFrame], limits: tuple[float, float] | None) -> None:
+    """`limits` on the axis, with a margin for the marks that stand on them. Without, where all that is drawn
+    stands at one place, a scale that a reader knows, not a magnified one."""
+    drawn = [f.filter(["value", "ci_low", "ci_high"]).to_numpy(dtype=float).ravel() for f in frames]
+    ends = {round(float(x), 9) for x in np.concatenate(drawn) if not np.isnan(x)}
+    if limits or len(ends) < 2:
+        low, high = limits or (min(0.0, *ends, 0.0), max(1.0, *ends, 1.0))
+        pad = 0.05 * (high - low)
+        ax.set_xlim(low - pad, high + pad)
+
+
+def _named(frames: Sequence[pd.DataFrame], label: str, hue: str | None, most: int) -> tuple[dict[Any, str], str]:
+    """The first `most` labels as they are shown, with n where it differs between them, and what goes under the axis:
+    the n that they share, the number of seeds, and how many labels are left out."""
+    frame, *points = frames
+    order = _kinds(label, frames)
+    n = {k: _span(v) for k, v in frame.groupby(label)["n_units"]} if "n_units" in frame else {}
+    shared = set(n.values()) if len(set(n.values())) == 1 else set()
+    names = {o: shown(o) + ("" if shared or not n.get(o) else f"  n={n[o]}") for o in order[:most]}
+    notes = [f"n = {span}" for span in shared if span]
+    for seeds in points:
+        by = [c for c in (label, hue) if c]
+        span = _span(seeds.dropna(subset=["value"]).groupby(by)["seed"].nunique())
+        notes.append("1 seed" if span == "1" else f"{span or 'no'} seeds")
+    under = f" ({', '.join(notes)})" if notes else ""
+    rest = len(order) - len(names)
+    return names, under + (f"\n{rest:,} more not drawn; the table has them all" if rest else "")
 
 
 @_styled
-def forest(
-    estimates: pd.DataFrame,
+def dots(
+    frame: pd.DataFrame,
     *,
     title: str,
     xlabel: str = "value",
     label: str = "title",
+    hue: str | None = None,
     zero: bool = False,
     claim: str = "",
+    limits: tuple[float, float] | None = None,
+    points: pd.DataFrame | None = None,
+    panel: str | None = None,
+    max_rows: int = 60,
 ) -> Chart:
-    """Value and interval of each row of an estimates frame, from the top down.
+    """A dot with its interval for each row of the frame: a line of the figure a `label`, from the top down.
 
-    Columns used: value, ci_low, ci_high, n_units, and `label` for the row's name (else `name`). With a column
-    `condition`, rows of the same label stand together, told apart by colour and marker. Null value: "not
-    measured"; null interval: a bare tick. `zero` draws a line at 0, for differences; `claim` goes under the axis.
+    Columns: `label` (else `name`), value, ci_low, ci_high and n_units. Marks of one label are told apart by colour
+    and marker of `hue`: by default the first column of HUES that differs within a label, else `condition`. A mark
+    is hollow below SMALL_N units; null value: "not measured"; null interval: a bare tick. n stands beside the
+    labels where it differs between them, else under the axis.
+
+    `points` has the value of every seed (columns `label`, `hue`, value and seed): dots over the frame's intervals,
+    then drawn as bands. `panel` is a column of both whose values have axes of their own, and name them in place of
+    `xlabel`. `zero` draws a line at 0, for differences; `claim` goes under the axis, as does the number of labels
+    beyond `max_rows` a panel; `limits` is the range of the values to show.
     """
-    if estimates.empty:
+    frames = [frame] if points is None else [frame, points]
+    if all(f.empty for f in frames):
         return _nothing(title)
-    names = estimates[label] if label in estimates else estimates["name"]
-    order = list(dict.fromkeys(names))
-    conditions = list(dict.fromkeys(estimates["condition"])) if "condition" in estimates else [None]
-    step = 0.7 / len(conditions)
-    labels = [shown(o) for o in order]
-    chart, (ax,) = _chart(title, len(order) * _spacing(labels, len(conditions)))
-    for (_, row), name in zip(estimates.iterrows(), names):
-        k = conditions.index(row["condition"]) if conditions[0] is not None else 0
-        y = order.index(name) + (k - (len(conditions) - 1) / 2) * step
-        _interval(ax, y, row, PALETTE[k % 8], MARKERS[k % 8])
-    _rows(ax, labels)
-    _room(ax, estimates)
-    if zero:
-        ax.axvline(0, color=INK, linewidth=1, zorder=1)
-    ax.set_xlabel(xlabel + _n(estimates) + (f"\n{claim}" if claim else ""))
-    keys = [_key(MARKERS[k % 8], PALETTE[k % 8], shown(c)) for k, c in enumerate(conditions) if c is not None]
-    _legend(chart, keys + _marks(estimates))
-    return chart
-
-
-@_styled
-def outcomes(
-    counts: pd.DataFrame,
-    title: str = "What the second stage did",
-    *,
-    kinds: Mapping[str, str] = OUTCOMES,
-    xlabel: str = "share of samples, %",
-) -> Chart:
-    """Stacked bars of counts: a row an index value (or `key`), a part a column named in `kinds` (name -> colour)."""
-    frame = counts.set_index("key") if "key" in counts else counts
-    parts = [k for k in kinds if k in frame]
-    if frame.empty or not parts or not np.nansum(frame[parts].to_numpy(dtype=float)):
-        return _nothing(title)
-    chart, (ax,) = _chart(title, 1.45 * len(frame))
-    for y, (_, row) in enumerate(frame.iterrows()):
-        total, left = float(row[parts].sum()), 0.0
-        for part in parts:
-            share = 100 * float(row[part]) / total if total else 0.0
-            ax.barh(y, share, left=left, height=0.62, color=kinds[part], edgecolor="white", linewidth=1.2)
-            text = f"{int(row[part]):,}" + (f" ({share:.0f}%)" if share >= 12 else "")
-            if share >= 3:
-                ink = _on(kinds[part])
-                ax.text(left + share / 2, y, text, ha="center", va="center", fontsize=8.5, color=ink)
-            left += share
-    _rows(ax, [f"{shown(k)}\nn={int(frame.loc[k, parts].sum()):,}" for k in frame.index])
-    ax.set_xlim(0, 100)
-    ax.set_xlabel(xlabel)
-    _legend(chart, [mpl.patches.Patch(color=kinds[p], label=shown(p)) for p in parts])
+    label = label if label in frame else "name"
+    if hue is None:
+        lines = frame.groupby([label, panel] if panel else label)
+        differ = (c for c in HUES if c not in (label, panel) and c in frame and (lines[c].nunique() > 1).any())
+        hue = next(differ, "condition" if "condition" in frame else None)
+    hues = _kinds(hue, frames) or [None]
+    panels = [(xlabel, frames)]
+    if panel:
+        panels = [(shown(p, 60), [f[f[panel] == p] for f in frames]) for p in _kinds(panel, frames)]
+    named = [_named(part, label, hue, max_rows) for _, part in panels]
+    heights = [_height(list(names.values()), len(hues)) * (1 if points is None else 1.15) for names, _ in named]
+    total = sum(heights) + 2.2 * (len(panels) - 1)
+    chart, axes = _chart(title, total, nrows=len(panels), height_ratios=heights)
+    noted = {SEED} if points is not None else set()
+    for ax, (axis, part), (names, under) in zip(axes, panels, named):
+        places = {name: y for y, name in enumerate(names)}
+        part = [f[f[label].isin(names)] for f in part]
+        for f in part:
+            for _, row in f.iterrows():
+                k = hues.index(row[hue]) if hue else 0
+                y = places[row[label]] + (k - (len(hues) - 1) / 2) * 0.72 / len(hues)
+                if f is part[0]:
+                    noted.add(_interval(ax, y, row, *_look(k), band=points is not None))
+                else:
+                    edge = {"markersize": 5.5, "markeredgecolor": "white", "markeredgewidth": 0.7}
+                    ax.plot(row["value"], y, **_mark(*_look(k)) | edge, zorder=4)
+        _rows(ax, list(names.values()))
+        _room(ax, part, limits)
+        if zero:
+            ax.axvline(0, color=INK, linewidth=1, zorder=1)
+        ax.set_xlabel(axis + under)
+    if claim:
+        axes[-1].set_xlabel(f"{axes[-1].get_xlabel()}\n{claim}")
+    keys = [_key(shown(h), *_look(k)) for k, h in enumerate(hues) if hue]
+    _legend(chart, keys + [_key(note, MUTED, *mark) for note, mark in NOTES.items() if note in noted])
     return chart
 
 
@@ -324,6 +338,87 @@ def _on(colour: str) -> str:
     """Ink that is read on that colour."""
     r, g, b = mpl.colors.to_rgb(colour)
     return INK if 0.299 * r + 0.587 * g + 0.114 * b > 0.5 else "white"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.3g}"
+
+
+@_styled
+def stacked(
+    frame: pd.DataFrame | pd.Series,
+    *,
+    title: str,
+    xlabel: str,
+    kinds: Mapping[str, str] | Sequence[str] | None = None,
+    label: str | None = None,
+    share: bool = False,
+    total: str | None = None,
+    max_rows: int = 40,
+    sort: bool = False,
+) -> Chart:
+    """Bars from the left, a line of the figure a row, made of a part for each column of counts.
+
+    Columns: those of `kinds` (column -> colour, or just names; by default all with numbers) that the frame has,
+    `label` for the names (else the index), and `total` where the parts do not add up to it; or a series of counts.
+    A null part is 0; a row with null parts only is left out. With `share` the parts are % of their total, and n
+    stands beside the names. Otherwise the total is an outline with "of N" at its end; a single part has its number
+    there instead, and the sum over the rows under the axis. `sort` puts the largest on top; rows beyond `max_rows`
+    are counted.
+    """
+    frame = pd.DataFrame(frame)
+    frame = frame.set_index(label) if label else frame
+    columns = [c for c in (frame.select_dtypes("number") if kinds is None else kinds) if c in frame and c != total]
+    colours = kinds if isinstance(kinds, Mapping) else dict(zip(columns, cycle(PALETTE)))
+    frame = frame[frame[columns].notna().any(axis=1)]
+    if sort:
+        frame = frame.iloc[np.argsort(-frame[columns].sum(axis=1).to_numpy(dtype=float), kind="stable")]
+    counts = frame[columns].astype(float).fillna(0)
+    sums = counts.sum(axis=1)
+    wholes = frame[total].astype(float).fillna(sums) if total else sums
+    if counts.empty or (share and not wholes.sum()):
+        return _nothing(title)
+    single = len(columns) == 1
+    under = f" (n = {_number(sums.sum())})" if single and not share else ""
+    if len(counts) > max_rows:
+        under += f"\n{len(counts) - max_rows:,} more not drawn; the table has them all"
+    counts, sums, wholes = (x.head(max_rows) for x in (counts, sums, wholes))
+    widths = 100 * counts.div(wholes.where(wholes > 0), axis=0).fillna(0) if share else counts
+    reach = 100.0 if share else float(max(wholes.max(), sums.max(), 1e-9))
+    labels = [shown(k) + (f"  n={_number(n)}" if share else "") for k, n in zip(counts.index, wholes)]
+    chart, (ax,) = _chart(title, 1.1 * _height(labels))
+    places, left = range(len(counts)), np.zeros(len(counts))
+    if not share:
+        outline = ax.barh(places, np.maximum(wholes, sums), height=0.62, color="none", edgecolor="#c4c9d0")
+        own = [_number(v) if single else "" for v in sums]
+        of = ["" if single and not total else f"of {_number(v)}" for v in wholes]
+        ax.bar_label(
+            outline,
+            [f"{a} {b}".strip() for a, b in zip(own, of)],
+            padding=4,
+            fontsize=8.5,
+            color=INK if single else MUTED,
+        )
+    bars = []
+    for column in columns:
+        part = widths[column].to_numpy()
+        # no edge: it would cover a part of few among many
+        look = {"height": 0.62, "color": colours[column], "linewidth": 0}
+        bars.append(ax.barh(places, part, left=left, label=shown(column), **look))
+        left = left + part
+        texts = [(f"{_number(n)} ({w:.0f}%)" if share else "", _number(n)) for n, w in zip(counts[column], part)]
+        # a digit takes about a seventieth of the axis
+        fit = [next((t for t in text if t and len(t) <= 70 * w / reach), "") for text, w in zip(texts, part)]
+        if not single or share:
+            ax.bar_label(bars[-1], fit, label_type="center", fontsize=8.5, color=_on(colours[column]))
+    _rows(ax, labels)
+    ax.set_xlim(0, reach if share else 1.1 * reach)
+    if not share and (counts == counts.round()).all(axis=None):
+        ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+        ax.xaxis.set_major_formatter("{x:,.0f}")
+    ax.set_xlabel(xlabel + under)
+    _legend(chart, [] if single else bars)
+    return chart
 
 
 @_styled
@@ -341,50 +436,31 @@ def distribution(
     """How per-unit values are spread, with a line at each mean: `kind` is "hist" or "ecdf".
 
     `values` is one series (split by `by` if given), or a mapping or frame of several series to lay over one
-    another, as in {"before": ..., "after": ...}. Nulls are left out and n counts what is drawn.
+    another, as in {"before": ..., "after": ...}. Nulls are left out and n counts what is drawn. `limits` is
+    widened to the values where they go beyond it.
     """
-    if isinstance(values, pd.DataFrame | Mapping):
-        groups = {str(k): pd.Series(v, dtype=float).dropna() for k, v in values.items()}
-    elif by is not None:
-        groups = {str(k): v.astype(float).dropna() for k, v in values.groupby(by.to_numpy(), sort=False)}
-    else:
-        groups = {"": pd.Series(values, dtype=float).dropna()}
+    if by is not None:
+        values = dict(list(pd.Series(values).groupby(by.to_numpy(), sort=False)))
+    several = values if isinstance(values, pd.DataFrame | Mapping) else {"": values}
+    groups = {str(k): pd.Series(v, dtype=float).dropna().to_numpy() for k, v in several.items()}
     groups = {k: v for k, v in groups.items() if len(v)}
     if not groups:
         return _nothing(title)
-    every = np.concatenate([v.to_numpy() for v in groups.values()])
-    low, high = limits or (float(every.min()), float(every.max()))
-    low, high = min(low, float(every.min())), max(high, float(every.max()))
+    ends = np.concatenate([*groups.values(), limits or ()])
+    low, high = float(ends.min()), float(ends.max())
     edges = np.linspace(low, high if high > low else low + 1, bins + 1)
     chart, (ax,) = _chart(title, 6.5)
     keys = []
-    for k, (name, series) in enumerate(groups.items()):
-        colour = PALETTE[k % 8]
+    for k, (name, numbers) in enumerate(groups.items()):
+        colour, _ = _look(k)
         if kind == "ecdf":
-            sns.ecdfplot(x=series.to_numpy(), ax=ax, color=colour, linewidth=2)
+            ax.ecdf(numbers, color=colour, linewidth=2)
         else:
-            element = "bars" if len(groups) == 1 else "step"
-            sns.histplot(
-                x=series.to_numpy(),
-                bins=edges.tolist(),
-                ax=ax,
-                color=colour,
-                element=element,
-                alpha=0.85 if len(groups) == 1 else 0.25,
-                linewidth=1.6 if len(groups) > 1 else 0.6,
-            )
-        dash = (0, (5, 1.5 + 2 * k))
-        ax.axvline(series.mean(), color=colour, linewidth=1.6, linestyle=dash)
+            ax.hist(numbers, edges, histtype="stepfilled", facecolor=(colour, 0.25), edgecolor=colour, linewidth=1.6)
         text = f"{shown(name, 40, 1)}: " if name else ""
+        text += f"mean {numbers.mean():.3f}, n={len(numbers):,}"
         keys.append(
-            Line2D(
-                [],
-                [],
-                color=colour,
-                linewidth=2,
-                linestyle=dash,
-                label=f"{text}mean {series.mean():.3f}, n={len(series):,}",
-            )
+            ax.axvline(numbers.mean(), color=colour, linewidth=1.8, linestyle=(0, (5, 1.5 + 2 * k)), label=text)
         )
     ax.set_xlabel(xlabel)
     ax.set_ylabel(f"share of {unit} at or below" if kind == "ecdf" else unit)
@@ -395,59 +471,23 @@ def distribution(
 
 
 @_styled
-def breakdown(
-    frame: pd.DataFrame,
-    *,
-    title: str,
-    xlabel: str,
-    category: str = "category",
-    limits: tuple[float, float] | None = None,
-    max_rows: int = 60,
-) -> Chart:
-    """One dot with its interval a category, n beside its name; hollow below SMALL_N units.
-
-    Columns: `category`, value, ci_low, ci_high, n_units; where a column of SPLITS differs the rows of one
-    category stand together, told apart by it. Rows come in the order given; beyond `max_rows`
-    categories the rest is counted.
-    """
-    if frame.empty:
-        return _nothing(title)
-    split = next((c for c in SPLITS if c in frame and frame[c].nunique() > 1), None)
-    order = list(dict.fromkeys(frame[category]))
-    rest, order = max(0, len(order) - max_rows), order[:max_rows]
-    frame = frame[frame[category].isin(order)]
-    parts = list(dict.fromkeys(frame[split])) if split else [None]
-    step = 0.7 / len(parts)
-    n = frame.groupby(category, sort=False)["n_units"].max() if "n_units" in frame else None
-    labels = [_with_n(shown(c), None if n is None else n[c]) for c in order]
-    chart, (ax,) = _chart(title, len(order) * _spacing(labels, len(parts)))
-    for _, row in frame.iterrows():
-        k = parts.index(row[split]) if split else 0
-        y = order.index(row[category]) + (k - (len(parts) - 1) / 2) * step
-        _interval(ax, y, row, PALETTE[k % 8], MARKERS[k % 8])
-    _rows(ax, labels)
-    _room(ax, frame)
-    if limits:
-        ax.set_xlim(*limits)
-    ax.set_xlabel(xlabel + (f"\n{rest:,} more not drawn; the table has them all" if rest else ""))
-    keys = [_key(MARKERS[k % 8], PALETTE[k % 8], shown(p)) for k, p in enumerate(parts) if p is not None]
-    _legend(chart, keys + _marks(frame))
-    return chart
-
-
-@_styled
 def confusion(frame: pd.DataFrame, *, title: str, xlabel: str = "predicted", ylabel: str = "gold") -> Chart:
     """Counts of a square or oblong table (index: truth, columns: prediction) with the percentage of each row."""
+    import seaborn as sns
+
     counts = frame.to_numpy(dtype=float)
-    if not counts.size or not np.nansum(counts):
+    totals = np.nansum(counts, axis=1, keepdims=True)
+    if not totals.sum():
         return _nothing(title)
-    totals = counts.sum(axis=1, keepdims=True)
+    counts = np.nan_to_num(counts)
     share = np.divide(100 * counts, totals, out=np.zeros_like(counts), where=totals > 0)
-    text = np.array([[f"{int(c):,}\n{s:.0f}%" for c, s in zip(*pair)] for pair in zip(counts, share)])
+    text = [
+        [f"{c:,.0f}" + (f"\n{s:.0f}%" if n else "") for c, s in zip(*row)] for *row, n in zip(counts, share, totals)
+    ]
     chart, (ax,) = _chart(title, 1.7 * len(frame), width=min(14.0, max(5.0, 2.6 + 1.25 * frame.shape[1])))
     sns.heatmap(
         share,
-        annot=text,
+        annot=np.array(text),
         fmt="",
         cmap="Blues",
         vmin=0,
@@ -459,15 +499,14 @@ def confusion(frame: pd.DataFrame, *, title: str, xlabel: str = "predicted", yla
         xticklabels=[shown(c, 17) for c in frame.columns],
         yticklabels=[f"{shown(i, 20)}\nn={int(t):,}" for i, t in zip(frame.index, totals[:, 0])],
     )
-    ax.tick_params(axis="y", rotation=0, length=0)
-    ax.tick_params(axis="x", rotation=0, length=0)
+    ax.tick_params(rotation=0, length=0)
     ax.set_xlabel(xlabel)
     ax.set_ylabel(ylabel)
     return chart
 
 
 @_styled
-def paired_change(
+def paired(
     frame: pd.DataFrame,
     *,
     title: str,
@@ -486,214 +525,30 @@ def paired_change(
     pairs = frame[[before, after]].astype(float).dropna()
     if pairs.empty:
         return _nothing(title)
-    sign = -1 if better == "lower" else 1
-    gain = sign * (pairs[after] - pairs[before])
+    change = (pairs[after] - pairs[before]).to_numpy()
+    gain = -change if better == "lower" else change
     kind = np.where(gain > 1e-12, "improved", np.where(gain < -1e-12, "worsened", "same"))
-    chart, (ax, side) = _chart(title, 9.5, columns=2)
+    chart, (ax, side) = _chart(title, 9.5, ncols=2)
     chart.get_layout_engine().set(wspace=0.06)
-    places = pairs.round(6).assign(kind=kind).value_counts(sort=False).rename("n").reset_index()
     low, high = float(pairs.min().min()), float(pairs.max().max())
     if high - low < 1e-9:
         low, high = min(0.0, low), max(1.0, high)
     pad = 0.06 * (high - low)
-    ax.plot([low - pad, high + pad], [low - pad, high + pad], color=MUTED, linewidth=1, zorder=1)
-    keys = []
-    for marker, (name, colour) in zip(("^", "o", "v"), CHANGES.items()):
-        part = places[places["kind"] == name]
-        size = 26 * np.sqrt(part["n"].to_numpy(dtype=float))
-        ax.scatter(part[before], part[after], s=size, color=colour, marker=marker, alpha=0.75, linewidth=0, zorder=3)
-        count = int((kind == name).sum())
-        keys.append(_key(marker, colour, f"{name}: {count:,} ({100 * count / len(pairs):.0f}%)"))
-    ax.set_xlim(low - pad, high + pad)
-    ax.set_ylim(low - pad, high + pad)
-    ax.set_xlabel(xlabel or f"{before} (n = {len(pairs):,})")
-    ax.set_ylabel(ylabel or after)
-    change = (pairs[after] - pairs[before]).to_numpy()
+    limits = low - pad, high + pad
     reach = float(np.abs(change).max()) or 1.0
     edges = np.linspace(-reach, reach, 22)
-    for name, colour in CHANGES.items():
-        side.hist(change[kind == name], bins=edges.tolist(), color=colour, edgecolor="white", linewidth=0.6)
+    ax.plot(limits, limits, color=MUTED, linewidth=1, zorder=1)
+    keys = []
+    for marker, (name, colour) in zip(("^", "o", "v"), CHANGES.items()):
+        mine = kind == name
+        places = pairs[mine].round(6).value_counts(sort=False).rename("n").reset_index()
+        size = 26 * np.sqrt(places["n"].to_numpy(dtype=float))
+        ax.scatter(places[before], places[after], s=size, c=colour, marker=marker, alpha=0.75, linewidth=0, zorder=3)
+        side.hist(change[mine], edges, color=colour, edgecolor="white", linewidth=0.6)
+        keys.append(_key(f"{name}: {mine.sum():,} ({100 * mine.mean():.0f}%)", colour, marker))
     side.axvline(change.mean(), color=INK, linewidth=1.4, linestyle="--")
-    side.set_xlabel(f"change, {after} less {before} (mean {change.mean():+.3f})")
-    side.set_ylabel(unit)
     side.yaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set(xlim=limits, ylim=limits, xlabel=f"{xlabel or before} (n = {len(pairs):,})", ylabel=ylabel or after)
+    side.set(xlabel=f"change, {after} less {before} (mean {change.mean():+.3f})", ylabel=unit)
     _legend(chart, keys)
-    return chart
-
-
-@_styled
-def seed_dots(
-    frame: pd.DataFrame,
-    *,
-    title: str,
-    xlabel: str,
-    estimates: pd.DataFrame | None = None,
-    label: str = "metric",
-    claim: str = "",
-) -> Chart:
-    """The value of every seed as a dot, by metric and condition, over the interval of their aggregate.
-
-    `frame` columns: `label`, seed, value and optionally condition; `estimates`: `label`, value, ci_low, ci_high
-    and optionally condition (the aggregate, drawn as a line in a band). `claim` names what the interval says.
-    """
-    if frame.empty or frame["value"].isna().all():
-        return _nothing(title)
-    order = list(dict.fromkeys(frame[label]))
-    conditions = list(dict.fromkeys(frame["condition"])) if "condition" in frame else [None]
-    step = 0.74 / len(conditions)
-    labels = [shown(o) for o in order]
-    chart, (ax,) = _chart(title, 1.15 * len(order) * _spacing(labels, len(conditions)))
-
-    def place(row: pd.Series) -> tuple[float, int]:
-        k = conditions.index(row["condition"]) if conditions[0] is not None else 0
-        return order.index(row[label]) + (k - (len(conditions) - 1) / 2) * step, k
-
-    if estimates is not None:
-        for _, row in estimates[estimates[label].isin(order)].iterrows():
-            y, k = place(row)
-            if pd.notna(row["ci_low"]) and pd.notna(row["ci_high"]):
-                ax.plot(
-                    [row["ci_low"], row["ci_high"]],
-                    [y, y],
-                    color=PALETTE[k % 8],
-                    linewidth=7,
-                    alpha=0.22,
-                    solid_capstyle="butt",
-                    zorder=1,
-                )
-            ax.plot(row["value"], y, "|", color=PALETTE[k % 8], markersize=15, markeredgewidth=2, zorder=2)
-    for _, row in frame.iterrows():
-        y, k = place(row)
-        ax.plot(
-            row["value"],
-            y,
-            MARKERS[k % 8],
-            color=PALETTE[k % 8],
-            markersize=5.5,
-            alpha=0.9,
-            markeredgecolor="white",
-            markeredgewidth=0.7,
-            zorder=3,
-        )
-    seeds = frame.dropna(subset=["value"]).groupby(label, sort=False)["seed"].nunique()
-    _rows(ax, labels)
-    low, high = int(seeds.min()), int(seeds.max())
-    ax.set_xlabel(f"{xlabel} ({low} seeds)" if low == high else f"{xlabel} ({low} to {high} seeds)")
-    if claim:
-        ax.set_xlabel(f"{ax.get_xlabel()}\n{claim}")
-    keys = [_key(MARKERS[k % 8], PALETTE[k % 8], shown(c)) for k, c in enumerate(conditions) if c is not None]
-    keys.append(_key("o", MUTED, "one seed"))
-    if estimates is not None:
-        keys.append(_key("|", MUTED, "all seeds, with interval"))
-    _legend(chart, keys)
-    return chart
-
-
-@_styled
-def funnel(frame: pd.DataFrame, *, title: str, unit: str = "turns", label: str = "metric") -> Chart:
-    """Who takes part in each metric: bars of eligible, skipped and failed units beside the total.
-
-    Columns: `label`, and any of eligible, skipped, failed (counts); `total` where they do not add up to it.
-    """
-    parts = {"eligible": PALETTE[0], "skipped": "#D0D4DA", "failed": "#D55E00"}
-    present = [p for p in parts if p in frame]
-    if frame.empty or not present:
-        return _nothing(title)
-    chart, (ax,) = _chart(title, 1.15 * len(frame))
-    counts = frame[present].fillna(0).astype(float)
-    total = frame["total"].astype(float) if "total" in frame else counts.sum(axis=1)
-    widest = float(max(total.max(), counts.sum(axis=1).max(), 1))
-    for y, (_, row) in enumerate(counts.iterrows()):
-        left, whole = 0.0, float(total.iloc[y])
-        ax.barh(y, whole, height=0.62, color="none", edgecolor="#c4c9d0", linewidth=1)
-        for part in present:
-            ax.barh(y, row[part], left=left, height=0.62, color=parts[part])
-            if row[part] > 0.06 * widest:
-                ax.text(
-                    left + row[part] / 2,
-                    y,
-                    f"{int(row[part]):,}",
-                    ha="center",
-                    va="center",
-                    fontsize=8.5,
-                    color=_on(parts[part]),
-                )
-            left += row[part]
-        ax.text(max(whole, left) + 0.012 * widest, y, f"of {int(whole):,}", va="center", fontsize=8.5, color=MUTED)
-    _rows(ax, [shown(v) for v in frame[label]])
-    ax.set_xlim(0, 1.1 * widest)
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set_xlabel(unit)
-    _legend(chart, [mpl.patches.Patch(color=parts[p], label=p) for p in present])
-    return chart
-
-
-@_styled
-def bars(
-    frame: pd.DataFrame | pd.Series,
-    *,
-    title: str,
-    xlabel: str,
-    label: str = "label",
-    value: str = "count",
-    max_rows: int = 40,
-) -> Chart:
-    """Counts as bars, the largest on top; `frame` is a series (index: labels) or has `label` and `value`."""
-    counts = frame if isinstance(frame, pd.Series) else frame.set_index(label)[value]
-    counts = counts.dropna().sort_values(ascending=False, kind="stable")
-    if counts.empty:
-        return _nothing(title)
-    rest = max(0, len(counts) - max_rows)
-    total = counts.sum()
-    counts = counts.iloc[:max_rows]
-    labels = [shown(i) for i in counts.index]
-    chart, (ax,) = _chart(title, len(counts) * _spacing(labels))
-    ax.barh(range(len(counts)), counts.to_numpy(dtype=float), height=0.66, color=PALETTE[0])
-    whole = bool((counts == counts.round()).all())
-    for y, v in enumerate(counts):
-        ax.text(v, y, f" {v:,.0f}" if whole else f" {v:,.3g}", va="center", fontsize=8.5)
-    _rows(ax, labels)
-    ax.set_xlim(0, 1.09 * float(max(counts.max(), 1e-9)))
-    if whole:
-        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set_xlabel(f"{xlabel} (n = {total:,.0f})" + (f"\n{rest:,} more not drawn" if rest else ""))
-    return chart
-
-
-@_styled
-def system_comparison(
-    frame: pd.DataFrame,
-    *,
-    title: str,
-    label: str = "title",
-    system: str = "system",
-    scale: str = "scale",
-    xlabel: str = "value",
-) -> Chart:
-    """Metrics by systems, each a dot with its interval; a panel of its own for each scale.
-
-    Columns: `label`, `system`, value, ci_low, ci_high, n_units; with a column `scale` (as in "share, 0 to 1" and
-    "score, 1 to 5") its text labels the panel's axis.
-    """
-    if frame.empty:
-        return _nothing(title)
-    systems = list(dict.fromkeys(frame[system]))
-    scales = list(dict.fromkeys(frame[scale])) if scale in frame else [xlabel]
-    panels = [frame[frame[scale] == s] if scale in frame else frame for s in scales]
-    heights = [p[label].nunique() for p in panels]
-    step = 0.74 / len(systems)
-    rows = sum(heights) * _spacing([shown(v) for v in frame[label]], len(systems)) + 2.2 * (len(panels) - 1)
-    chart, _ = _chart(title, rows)
-    chart.delaxes(chart.axes[0])
-    axes = np.atleast_1d(chart.subplots(len(panels), 1, gridspec_kw={"height_ratios": heights}))
-    for ax, panel, name in zip(axes, panels, scales):
-        order = list(dict.fromkeys(panel[label]))
-        for _, row in panel.iterrows():
-            k = systems.index(row[system])
-            y = order.index(row[label]) + (k - (len(systems) - 1) / 2) * step
-            _interval(ax, y, row, PALETTE[k % 8], MARKERS[k % 8])
-        _rows(ax, [shown(o) for o in order])
-        ax.set_xlabel(f"{shown(name, 60)}{_n(panel)}")
-    keys = [_key(MARKERS[k % 8], PALETTE[k % 8], shown(s)) for k, s in enumerate(systems)]
-    _legend(chart, keys + _marks(frame))
     return chart

@@ -37,13 +37,6 @@ def families() -> tuple[str, ...]:
     return "DejaVu Sans", FAMILY
 
 
-def use_fonts() -> None:
-    """Let later matplotlib figures draw Korean and Chinese. Call it after a theme is set: themes reset the font."""
-    import matplotlib as mpl
-
-    mpl.rcParams["font.family"] = list(families())
-
-
 @cache
 def covered() -> frozenset[int]:
     """Code points that the figures can draw: DejaVu Sans and the shipped face together."""

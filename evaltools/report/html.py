@@ -7,24 +7,18 @@ import hashlib
 import re
 from collections import Counter
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from ..core.assets import asset_dir
-from ..core.jsonl import write_text
+from ..core.files import asset_dir
+from . import templates
 from .fonts import webfont_css
+from .templates import asset, environment
 from .text import visible
 
 SCRIPTS = ("vendor/sortable.min.js", "vendor/sortable.a11y.min.js", "report/page.js")
 STYLES = ("report/fragments.css", "report/page.css")
-
-
-def template_dir() -> Path:
-    """The folder of the templates, in the installed package or in the source checkout."""
-    return asset_dir("templates")
 
 
 def render(nb: Any, *, title: str, lang: str = "en") -> str:
@@ -34,36 +28,20 @@ def render(nb: Any, *, title: str, lang: str = "en") -> str:
     a content security policy forbids any request and any script but the page's own. Code is folded, stderr is
     left out, a cell's error is shown. The same notebook and title always give the same bytes.
     """
-    cells = _cells(nb)
-    cells, contents = _contents(_unique_ids(cells.replace(look().html, "")))
-    scripts = [_asset(name) for name in SCRIPTS]
-    body = Markup(cells)
-    css = "\n".join([webfont_css(title + cells), *(_asset(name) for name in STYLES)])
-    template = _environment().get_template("report/page.html.j2")
-    return template.render(
+    cells, contents = _contents(_unique_ids(templates.STYLES.sub("", _cells(nb))))
+    scripts = [asset(name) for name in SCRIPTS]
+    css = "\n".join([webfont_css(title + cells), *(asset(name) for name in STYLES)])
+    page = environment().get_template("report/page.html.j2")
+    return page.render(
         title=visible(title),
         lang=lang,
-        policy=_policy(scripts),
+        policy=policy(scripts),
         css=Markup(css),
         scripts=[Markup(s) for s in scripts],
         contents=contents,
         has_h1="<h1" in cells,
-        body=body,
+        body=Markup(cells),
     )
-
-
-def write(nb_path: str | Path, html_path: str | Path, *, title: str, lang: str = "en") -> None:
-    """Render the executed notebook at `nb_path` to `html_path` (written whole or not at all)."""
-    import nbformat
-
-    write_text(Path(html_path), render(nbformat.read(nb_path, as_version=4), title=title, lang=lang))
-
-
-def look() -> Any:
-    """Display this once in a notebook to give tables, cards and notices the look of the report in JupyterLab."""
-    from .tables import HtmlTable
-
-    return HtmlTable(f"<style>{_asset('report/fragments.css')}</style>", "the look of the report")
 
 
 @cache
@@ -89,7 +67,7 @@ def _exporter() -> Any:
 
     return HTMLExporter(
         template_name="report",
-        extra_template_basedirs=[str(template_dir())],
+        extra_template_basedirs=[str(asset_dir("templates"))],
         exclude_anchor_links=True,
         embed_images=True,
         mathjax_url="",
@@ -99,23 +77,8 @@ def _exporter() -> Any:
     )
 
 
-@cache
-def _asset(name: str) -> str:
-    return (template_dir() / name).read_text(encoding="utf-8").strip()
-
-
-@cache
-def _environment() -> Environment:
-    return Environment(
-        loader=FileSystemLoader(template_dir()),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
-def _policy(scripts: list[str]) -> str:
+def policy(scripts: list[str]) -> str:
+    """The content security policy of a page with these scripts, which allows them by their hashes and no others."""
     hashes = " ".join(
         f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode('ascii')}'" for s in scripts
     )

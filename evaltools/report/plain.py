@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from numbers import Integral, Number
+from numbers import Integral, Number, Real
 from typing import Any
 
 import pandas as pd
@@ -16,16 +16,28 @@ Format = str | Callable[[Any], str]
 
 
 def is_null(value: Any) -> bool:
+    """Whether a cell of a frame holds nothing."""
     return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and value != value)
 
 
-def number(value: Any, decimals: int = 3) -> str:
+def text_of(value: Any) -> str:
+    """A text cell, empty where it is null."""
+    return "" if is_null(value) else str(value)
+
+
+def sort_key(value: Any) -> float | str:
+    """What a cell sorts by: its number, or "" (last) where it has none."""
+    return float(value) if isinstance(value, Real) and not is_null(value) else ""
+
+
+def number(value: Any, decimals: int = 3, *, signed: bool = False) -> str:
     """A number as printed: "N/A" where nothing was measured, whole where it counts, else with `decimals`."""
     if is_null(value):
         return "N/A"
+    sign = "+" if signed else ""
     if isinstance(value, Integral):
-        return f"{int(value):,}"
-    text = f"{float(value):,.{decimals}f}"
+        return f"{int(value):{sign},}"
+    text = f"{float(value):{sign},.{decimals}f}"
     return text.removeprefix("-") if not text.strip("-0.,") else text
 
 

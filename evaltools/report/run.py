@@ -1,89 +1,248 @@
-"""The first and the last thing on the page of a run: what it is, and where its numbers come from."""
+"""One run as a reader sees it: `Run`, a result that shows itself, and the public `evaluate` and `load`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from markupsafe import Markup
 
-from ..core.errors import UsageError
-from ..core.suite import Result
-from ..studies import views as study_views
-from ..studies.study import Study
-from .tables import HtmlTable, notice, problems_text, signature_block, table
-from .text import safe
+from ..core import evaluate as core
+from ..core import results
+from ..core.errors import OnError, UsageError
+from ..core.metric import AnyMetric
+from ..core.resampling import Resampling
+from ..core.results import Result
+from ..core.suite import Suite, Workers
+from ..stats.breakdown import breakdown
+from ..stats.compare import unit_changes
+from ..stats.coverage import coverage_note, grouped_notes, kind
+from ..stats.intervals import estimate
+from .samples import samples
+from .tables import (
+    HtmlTable,
+    estimates_table,
+    kpis,
+    notice,
+    problems_text,
+    run_line,
+    signature_block,
+    stack,
+    table,
+)
+from .view import SampleView, TableView
 
 
-def header(result: Result, *, incomplete: bool = False) -> HtmlTable:
-    """Name, suite, size and signature of a run, and a warning where it is incomplete or its input had problems."""
-    parts = [
-        Markup('<p class="et-run"><strong>{}</strong> · {} · n = {:,} ({})</p>').format(
-            safe(result.name), result.suite.title, result.n_units, result.suite.unit
+def views(suite: Suite, name: str) -> Any:
+    """What the suite's views module holds under that name; {} where there is none."""
+    return getattr(import_module(suite.views), name, {}) if suite.views else {}
+
+
+class Plots:
+    """The figures of a run or study, each a function that returns a matplotlib figure; `dir()` lists them."""
+
+    def __init__(self, owner: Any, own: Mapping[str, Callable[..., Any]]):
+        self._owner, self._own = owner, own
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("_") or name not in self._own:
+            raise AttributeError(f"no figure {name!r}; there are {', '.join(self._own)}")
+        return lambda **how: self._own[name](self._owner, **how)
+
+    def __dir__(self) -> list[str]:
+        return list(self._own)
+
+
+class Run(Result):
+    """The numbers of one run, which show themselves in a notebook.
+
+    `run["fix_rate_refpol"]` is one estimate, `run.frame` all of them, `run.table()` the same as the report has it;
+    `run.units` are the units, `run.samples(...)` a browser of some, `run.plot` the figures.
+
+    >>> import evaltools as et
+    >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
+    >>> round(float(run["tuple_f1_s2_refpol"]["value"]), 4)
+    0.8783
+    """
+
+    @property
+    def plot(self) -> Plots:
+        """The figures: forest(*names), breakdown(column), spread(metric), and those of the suite."""
+        return Plots(self, {**FIGURES, **views(self.suite, "FIGURES")})
+
+    @property
+    def tables(self) -> list[str]:
+        """What `table` takes: the groups of the metrics, and the tables of the suite."""
+        groups = dict.fromkeys(m.group for m in self.metrics)
+        return [*groups, *views(self.suite, "TABLES")]
+
+    def rows(self, *names: str, aliases: bool = True) -> pd.DataFrame:
+        """The estimates of some groups or metrics, in this order; all without any. UsageError for an unknown name."""
+        if not names:
+            return self.frame
+        groups = {m.group for m in self.metrics}
+        by_name = self.frame.set_index("name", drop=False)
+        found = []
+        for name in names:
+            if name in groups:
+                found.append(by_name[by_name["group"] == name])
+            else:
+                found.append(by_name.loc[[self.suite.metric(name, self.options).name]])
+        return pd.concat(found).reset_index(drop=True)
+
+    def table(self, *names: str, aliases: bool = False) -> HtmlTable:
+        """Estimates of groups or metrics as the report has them, or a table of the suite; all metrics without a name.
+
+        `run.tables` lists the groups and tables; UsageError for another name. `aliases` keeps the metrics that are
+        other names of one that is shown.
+
+        >>> import evaltools as et
+        >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
+        >>> "Fix rate" in run.table("Correction by review").html
+        True
+        """
+        own = views(self.suite, "TABLES")
+        if len(names) == 1 and names[0] in own:
+            view: TableView = own[names[0]]
+            return table(view.make(self), caption=view.caption, columns=view.columns, formats=view.formats)
+        rows = self.rows(*names)
+        one_group = rows["group"].nunique() == 1
+        return estimates_table(
+            rows, metrics=self.metrics, resampling=self.resampling, group=not one_group, aliases=aliases
         )
-    ]
-    found = result.manifest["problems"]
-    if incomplete:
-        parts.append(Markup(notice(f"This run is not complete: {problems_text(found)}.", "warning").html))
-    elif found:
-        parts.append(Markup(notice(problems_text(found), "warning").html))
-    parts.append(Markup(signature_block(result.signature).html))
-    text = f"{result.name} · {result.suite.title} · n = {result.n_units:,}\n\n{result.signature}"
-    return HtmlTable(str(Markup("").join(parts)), text)
+
+    def samples(self, which: str, *, most: int = 100) -> HtmlTable:
+        """A browser of units: a group of the suite's ("broken"), or a query on `units` ("outcome_refpol == 'still'").
+
+        UsageError for a query that the units cannot answer.
+
+        >>> import evaltools as et
+        >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
+        >>> "et-sample" in run.samples("has_gold and n_gold_tuples > 1").html
+        True
+        """
+        view: SampleView | None = views(self.suite, "SAMPLES") or None
+        groups = view.groups(self) if view else {}
+        query, caption = groups.get(which, (which, which or "All units"))
+        try:
+            found = self.units.query(query) if query else self.units
+        except Exception as e:  # pandas raises many kinds, and each means that the query is wrong
+            known = f"groups: {', '.join(groups)}; " if groups else ""
+            raise UsageError(
+                f"{which!r} is no query on the units ({type(e).__name__}: {e}); {known}columns: "
+                f"{', '.join(map(str, self.units.columns))}"
+            ) from e
+        return self.browser(found, caption, most=most)
+
+    def browser(self, units: pd.DataFrame, caption: str, *, most: int = 100) -> HtmlTable:
+        """Some rows of `units` as cards of the suite's, in its order; as a table where the suite has none."""
+        view: SampleView | None = views(self.suite, "SAMPLES") or None
+        if view is None:
+            return table(units, caption=f"{caption} ({len(units):,})", max_rows=most)
+        how = {"id": self.suite.unit, **view.browser}
+        return samples(view.cards(self, units), caption=caption, max_rows=most, **how)
+
+    def breakdown(self, column: str, *names: str) -> pd.DataFrame:
+        """The metrics (by default the headline) within each value of a column of the units: `stats.breakdown`.
+
+        >>> import evaltools as et
+        >>> run = et.evaluate("summary", "example:summary/cases.jsonl")
+        >>> list(run.breakdown("intent", "summary_accuracy").columns[:4])
+        ['part', 'n', 'name', 'title']
+        """
+        if column not in self.data:
+            raise UsageError(
+                f"the units have no column {column!r}; there are {', '.join(map(str, self.data.columns))}"
+            )
+        wanted = names or self.headline
+        return breakdown(self.data, self.metrics, self.suite.unit, column, wanted, self.resampling)
+
+    def estimate(self, *metrics: AnyMetric) -> Any:
+        """A metric of one's own over the units, with its interval: a Series; a frame for several.
+
+        >>> import evaltools as et
+        >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
+        >>> both = et.Metric(name="both", numerator="reviewed", denominator="n", better="none", proportion=True)
+        >>> run.estimate(both)["n_units"]
+        40
+        """
+        found = estimate(self.data, metrics, self.suite.unit, self.resampling)
+        return found.iloc[0].rename(metrics[0].name) if len(metrics) == 1 else found
+
+    def diff(self, other: Result, metric: str | None = None) -> pd.DataFrame:
+        """The units whose value of a metric (default: the second of the headline) differs between two runs.
+
+        Columns: the unit, baseline (this run), candidate (the other), change, and the columns of text of both sides
+        that differ, as NAME and NAME (other). The largest change first.
+        """
+        name = self.suite.metric(metric or self.headline[min(1, len(self.headline) - 1)], self.options).name
+        unit = self.suite.unit
+        changes = unit_changes({"": self.data}, {"": other.data}, self.metrics, unit, name)
+        changes = changes[changes["change"] != 0]
+        changes = changes.loc[changes["change"].abs().sort_values(ascending=False, kind="stable").index]
+        here, there = (side.units.drop_duplicates(unit).set_index(unit) for side in (self, other))
+        out = changes.reset_index(drop=True)
+        for column in here.columns:
+            if column in there and not pd.api.types.is_numeric_dtype(here[column]):
+                mine, theirs = (side[column].reindex(out[unit]).tolist() for side in (here, there))
+                out[column] = mine
+                if any(a is not b and not _same(a, b) for a, b in zip(mine, theirs)):
+                    out[f"{column} (other)"] = theirs
+        return out
+
+    def header(self) -> HtmlTable:
+        """What the run is: name, suite, size, problems of its input, signature."""
+        found = [p.model_dump() for p in self.manifest.problems]
+        parts = [run_line(self.name, self.suite.title, self.n_units, self.suite.unit)]
+        if found:
+            lead = "This run is not complete: " if self.manifest.incomplete else ""
+            parts.append(notice(f"{lead}{problems_text(found)}.", "warning"))
+        return stack([*parts, signature_block(self.signature)])
+
+    def cards(self) -> HtmlTable:
+        """The headline metrics as cards."""
+        return kpis(self.rows(*self.headline))
+
+    def coverage(self) -> HtmlTable:
+        """What simulation says of the headline intervals where they cover more or less than they claim."""
+        proportions = {m.name: getattr(m, "proportion", False) for m in self.metrics}
+        clustered = len(self.data) > self.n_units
+        found = grouped_notes(
+            (coverage_note(kind(proportions[e["name"]], e["value"], 1, clustered), e["n_units"]), e["title"])
+            for e in self.rows(*self.headline).to_dict("records")
+            if e["ci_method"] in ("bca", "percentile")
+        )
+        return coverage_notice(found)
+
+    def provenance(self) -> HtmlTable:
+        """Inputs with their hashes, policy, intervals, signature; times stand in the manifest only."""
+        rows = [
+            *(
+                (f"input: {i.role}", f"{i.path.rsplit('/', 1)[-1]} · {i.bytes:,} bytes · sha256 {i.sha256}")
+                for i in self.manifest.inputs
+            ),
+            *((f"policy: {k}", v if isinstance(v, str) else str(v)) for k, v in self.policy.items()),
+            ("intervals", f"{self.resampling}"),
+            ("signature", self.signature),
+        ]
+        return table(pd.DataFrame(rows, columns=["what", "value"]), caption="Provenance", sortable=False)
+
+    def _repr_html_(self) -> str:
+        return stack([self.header(), self.cards()])._repr_html_()
+
+    def __repr__(self) -> str:
+        return stack([self.header(), self.cards()]).text
 
 
-def headers(results: Sequence[Result]) -> HtmlTable:
-    """The headers of several runs, one below the other."""
-    found = [header(r) for r in results]
-    return HtmlTable("".join(h.html for h in found), "\n\n".join(h.text for h in found))
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, list | dict) or isinstance(b, list | dict):
+        return bool(a == b)
+    return (pd.isna(a) and pd.isna(b)) or a == b
 
 
-def words(text: str) -> HtmlTable:
-    """Paragraphs of plain text, split at empty lines."""
-    paragraphs = [Markup("<p>{}</p>").format(safe(p)) for p in text.split("\n\n")]
-    return HtmlTable(str(Markup('<div class="et-words">{}</div>').format(Markup("").join(paragraphs))), text)
-
-
-def notes(study: Study) -> HtmlTable:
-    """What a reader must know before the comparison: incomplete seeds, leftovers, too few units."""
-    found = [notice(n, "warning") for n in study.notes]
-    return HtmlTable("".join(n.html for n in found), "\n".join(n.text for n in found))
-
-
-def comparison(study: Study, *, headline: bool = True) -> HtmlTable:
-    """Every candidate against the baseline, metric by metric; says so where there is nothing to compare."""
-    found = study_views.comparison(study, headline=headline)
-    if found.empty:
-        return notice("One condition only: nothing to compare.", "info")
-    columns = {
-        "title": "metric",
-        **({"candidate": "candidate"} if len(study.comparisons) > 1 else {}),
-        "value_baseline": study.baseline,
-        "value_candidate": "candidate" if len(study.comparisons) > 1 else next(iter(study.comparisons)),
-        "difference": "difference",
-        "p_value": "p",
-        "p_adjusted": "p adj.",
-        "n_units": "n",
-        "verdict": "verdict",
-    }
-    difference = [_signed(*row) for row in found[["delta", "ci_low", "ci_high"]].itertuples(index=False)]
-    claims = ", ".join(sorted({c for c in found["claim"] if c})) or "none"
-    return table(
-        found.assign(difference=difference),
-        columns=columns,
-        formats={"p_value": ".4f", "p_adjusted": ".4f"},
-        caption=f"Against {study.baseline}, paired. Intervals: {claims}. p: sign flips, adjusted by Holm's method.",
-    )
-
-
-def _signed(value: float, low: float, high: float) -> str:
-    if pd.isna(value):
-        return "N/A"
-    return f"{value:+.3f}" + ("" if pd.isna(low) else f" [{low:+.3f}, {high:+.3f}]")
-
-
-def coverage(found: pd.DataFrame) -> HtmlTable:
+def coverage_notice(found: pd.DataFrame) -> HtmlTable:
     """Where the intervals of a page are known to cover more or less than they claim, at about this n."""
     if found.empty:
         return notice("Headline intervals of this size covered 93.5 to 96.5% in simulation (docs/statistics.md).")
@@ -91,24 +250,78 @@ def coverage(found: pd.DataFrame) -> HtmlTable:
     return notice("\n".join(lines))
 
 
-def if_installed(make: Callable[[], pd.DataFrame], **how: Any) -> HtmlTable:
-    """The table of a frame that needs an extra, or a line that says which to install."""
-    try:
-        return table(make(), **how)
-    except UsageError as e:
-        return notice(str(e), "info")
+def _forest(run: Run, *, names: tuple[str, ...] = (), title: str = "Headline metrics") -> Any:
+    from .figures import dots
+
+    level = f"{run.resampling.confidence:.0%}"
+    return dots(run.rows(*(names or run.headline)), title=title, xlabel=f"value with {level} interval")
 
 
-def provenance(result: Result) -> HtmlTable:
-    """Inputs with their hashes, policy, versions; times stand in the manifest only."""
-    m = result.manifest
-    rows = [
-        *(
-            (f"input: {i['role']}", f"{i['path'].rsplit('/', 1)[-1]} · {i['bytes']:,} bytes · sha256 {i['sha256']}")
-            for i in m["inputs"]
-        ),
-        *((f"policy: {k}", v if isinstance(v, str) else str(v)) for k, v in m["policy"].items()),
-        ("intervals", f"{result.resampling}"),
-        ("signature", result.signature),
-    ]
-    return table(pd.DataFrame(rows, columns=["what", "value"]), caption="Provenance", sortable=False)
+def _breakdown(run: Run, *, column: str | None = None, names: tuple[str, ...] = ()) -> Any:
+    """The metrics by a column; by default the first breakdown of the suite."""
+    from .figures import dots
+
+    first = next(iter(run.suite.breakdowns), None)
+    if column is None and first is None:
+        raise UsageError("give the column of the units to break down by: run.plot.breakdown(column=...)")
+    by = next((b for b in run.suite.breakdowns if b.column == (column or b.column)), None)
+    names = names or (by.metrics if by else run.headline)
+    found = run.breakdown(column or by.column, *names)  # type: ignore[union-attr]
+    return dots(found, label="part", title=f"By {by.title.lower() if by else column}", xlabel="value")
+
+
+FIGURES: Mapping[str, Callable[..., Any]] = {"forest": _forest, "breakdown": _breakdown}
+
+
+def evaluate(
+    suite: str | Suite,
+    run: str | Path,
+    *,
+    name: str | None = None,
+    out: str | Path | None = None,
+    resampling: Resampling | None = None,
+    on_error: OnError = "fail",
+    workers: Workers | None = None,
+    fresh: bool = False,
+    metrics: str | Path | None = None,
+    **options: Any,
+) -> Run:
+    """Score one run and estimate every metric of its suite.
+
+    `suite`: the name of a suite, or one (`et.jsonl_suite`). `run`: a run folder, a file, or "example:NAME" for a
+    bundled one. `name`: instead of the folder's or file's. `resampling`: the intervals. `on_error`: "fail" on records
+    that cannot be used, or "skip" (left out, counted, reported). `metrics`: a Python file with METRICS of one's own.
+    `options`: those of the suite, `help(et.options("cr"))` lists them.
+
+    With `out`, the files of `results/<run>/` are written there, and read instead of made again when they are complete
+    and current (same inputs by hash, same policy, same resampling, same versions) unless `fresh`.
+
+    Raises InputError for input that cannot be used, UsageError for options that make no sense.
+
+    >>> import evaltools as et
+    >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed", protocol="cr_v1")
+    >>> run["fix_rate"]["claim"]
+    'new samples, this system'
+    """
+    return core.evaluate(
+        suite,
+        run,
+        estimate=estimate,
+        kind=Run,
+        name=name,
+        out=out,
+        resampling=resampling,
+        on_error=on_error,
+        workers=workers,
+        fresh=fresh,
+        metrics=metrics,
+        **options,
+    )
+
+
+def load(folder: str | Path) -> Run:
+    """The result that stands in a results folder. UsageError where it is not complete.
+
+    No code is run: the metrics of a suite that is not known here are read from the manifest.
+    """
+    return results.load(folder, Run)

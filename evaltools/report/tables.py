@@ -7,10 +7,8 @@ invisible and bidirectional characters spelled out and long fields folded. Nothi
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, Literal
 
 import pandas as pd
@@ -18,9 +16,10 @@ from markupsafe import Markup
 
 from ..core.metric import MetricTable
 from ..stats.intervals import MIN_UNITS, Resampling, monte_carlo_digits
-from .plain import Format, is_null, markdown_table, number, plain, text_column
+from .plain import Format, is_null, markdown_table, number, plain, sort_key, text_column, text_of
 from .plain import latex_table as latex_table
-from .text import anchor, marked, safe, visible
+from .templates import macros, style
+from .text import anchor, safe, visible
 
 WIDE = 60
 """Texts longer than this many characters get a wide column."""
@@ -30,9 +29,6 @@ WORD = 36
 
 FIGURES = re.compile(r"[-+]?\d[-+\d.,±%\[\] ]{0,40}|N/A")
 """Texts of numbers only ("0.52 ± 0.01", "+0.03 [-0.01, +0.07]"), which are not broken over lines."""
-
-TALL = 25
-"""Tables of more rows than this scroll in a box of their own."""
 
 ARROWS = {"higher": ("↑", "higher is better"), "lower": ("↓", "lower is better")}
 
@@ -47,7 +43,8 @@ class HtmlTable:
     text: str
 
     def _repr_html_(self) -> str:
-        return self.html
+        # a cell of JupyterLab has no other stylesheet; a page leaves these out
+        return style() + self.html
 
     def __repr__(self) -> str:
         return self.text
@@ -79,61 +76,32 @@ def table(
         raise KeyError(f"the table lacks the columns {missing}")
     forms = formats or {}
     shown = df.head(max_rows)
-    cells_of = {c: text_column(shown[c]) for c in heads}
     numeric = {c: pd.api.types.is_numeric_dtype(df[c]) and not pd.api.types.is_bool_dtype(df[c]) for c in heads}
-    head = Markup("").join(
-        Markup("<th{}>{}</th>").format(Markup(' class="et-num"') if numeric[c] else "", marked(h))
-        for c, h in heads.items()
-    )
-    body = []
-    for row in zip(*cells_of.values()):
-        tag = Markup(' id="{}"').format(anchor(anchors, row[0])) if anchors else ""
-        cells = Markup("").join(_cell(v, forms.get(c), numeric[c]) for v, c in zip(row, heads))
-        body.append(Markup("<tr{}>{}</tr>").format(tag, cells))
-    html = _table_html(head, body, caption, len(df), sortable)
-    return HtmlTable(html, markdown_table(shown[list(heads)].head(20), columns=heads, formats=forms, caption=caption))
+    rows = [
+        (anchors and anchor(anchors, row[0]), [_cell(v, forms.get(c), numeric[c]) for v, c in zip(row, heads)])
+        for row in zip(*(text_column(shown[c]) for c in heads))
+    ]
+    html = macros().table([(h, numeric[c]) for c, h in heads.items()], rows, len(df), caption, sortable)
+    text = markdown_table(shown[list(heads)].head(20), columns=heads, formats=forms, caption=caption)
+    return HtmlTable(str(html), text)
 
 
-def _cell(value: Any, form: Format | None, numeric: bool) -> Markup:
+def _cell(value: Any, form: Format | None, numeric: bool) -> tuple[str, float | str | None, str]:
+    """Class, sort key (None: its text) and content of a cell."""
     text = plain(value, form)
     if isinstance(text, Markup):
-        return Markup("<td>{}</td>").format(text)
-    if not numeric and FIGURES.fullmatch(text):
-        return Markup('<td class="et-num">{}</td>').format(text)
-    if not numeric:
-        return Markup("<td{}>{}</td>").format(_text_class(text), safe(text))
-    return Markup('<td class="et-num" data-sort="{}">{}</td>').format("" if is_null(value) else float(value), text)
+        return "", None, text
+    if numeric:
+        return "et-num", sort_key(value), text
+    return ("et-num", None, text) if FIGURES.fullmatch(text) else (_text_class(text), None, safe(text))
 
 
-def _text_class(text: str) -> Markup:
+def _text_class(text: str) -> str:
     """How a text cell may be broken: an identifier not at all, words between words, a longer run anywhere."""
     longest = max(map(len, text.split()), default=0)
     if longest == len(text) <= WORD and text.isascii():
-        return Markup(' class="et-id"')
-    kinds = [*(["et-wide"] if len(text) > WIDE else []), *(["et-words"] if longest <= WORD else [])]
-    return Markup(' class="{}"').format(" ".join(kinds)) if kinds else Markup("")
-
-
-def _table_html(head: Markup, body: Sequence[Markup], caption: str | None, total: int, sortable: bool) -> str:
-    if not body:
-        body = [Markup('<tr><td colspan="99" class="et-muted">no rows</td></tr>')]
-        sortable = False
-    elif total > len(body):
-        rest = Markup('<p class="et-muted">{:,} of {:,} rows shown; the files beside this report hold them all.</p>')
-        return _table_html(head, body, caption, len(body), sortable) + str(rest.format(len(body), total))
-    return str(
-        Markup(
-            '<div class="et-box{}" tabindex="0" role="group"{}><table class="et-table{}">{}'
-            "<thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>"
-        ).format(
-            " et-tall" if len(body) > TALL else "",
-            Markup(' aria-label="{}"').format(visible(caption)) if caption else Markup(' aria-label="table"'),
-            " sortable n-last" if sortable else "",
-            Markup("<caption>{}</caption>").format(marked(caption)) if caption else "",
-            head,
-            Markup("").join(body),
-        )
-    )
+        return "et-id"
+    return " ".join([*(["et-wide"] if len(text) > WIDE else []), *(["et-words"] if longest <= WORD else [])])
 
 
 def estimates_table(
@@ -144,71 +112,71 @@ def estimates_table(
     resampling: Resampling | None = None,
     caption: str | None = None,
     group: bool = True,
+    aliases: bool = False,
 ) -> HtmlTable:
     """Every metric with its value, interval, numerator and denominator, n, method and direction.
 
-    `estimates` has the columns of `bootstrap.estimate`, and may have title, condition, std, n_seeds. `metrics`
-    (the suite's table) gives titles and sources. Without `decimals` a value has three and an interval as many as
+    `estimates` has the columns of `bootstrap.estimate`, and may have condition, std, n_seeds, and title,
+    description, source and alias_of; what it lacks of these four, `metrics` (the suite's table) gives. A metric that
+    is another's alias is left out unless `aliases`. Without `decimals` a value has three and an interval as many as
     the Monte-Carlo error of its bounds supports. Null is N/A; fewer than MIN_UNITS units are marked "small n".
     """
     entries = {m.name: m for m in metrics or ()}
-    rows = []
+    rows, taken = [], set[str]()
     for e in estimates.to_dict("records"):
         entry = entries.get(e["name"])
-        title = e.get("title") or (entry.title if entry else "")
-        digits = row_decimals(e, decimals, resampling)
-        small = not is_null(e.get("value")) and 0 < e.get("n_units", MIN_UNITS) < MIN_UNITS
-        row = {
-            "Metric": _metric_cell(e, title, entry.source if entry else "", small),
-            **({"Group": _td(e.get("group") or "")} if group and "group" in estimates else {}),
-            **({"Condition": _td(e["condition"])} if "condition" in estimates else {}),
-            "": _arrow(e.get("better")),
-            "Value": _sorted(e.get("value"), _value(e, decimals)),
-            "Interval": _sorted(e.get("ci_low"), interval(e, digits)),
-            **({"Std over seeds": _sorted(e["std"], number(e["std"], digits))} if "std" in estimates else {}),
-            **({"Seeds": _sorted(e["n_seeds"], number(e["n_seeds"], 0))} if "n_seeds" in estimates else {}),
-            "From": _ratio(e),
-            "n": _sorted(e.get("n_units"), number(e.get("n_units"), 0)),
-            "Method": _td(e.get("ci_method", "")),
-        }
-        rows.append((anchor("metric", e["name"]), row))
-    heads = list(rows[0][1]) if rows else ["Metric", "Value", "Interval"]
-    right = {"Value", "Interval", "From", "n", "Seeds", "Std over seeds"}
-    head = Markup("").join(
-        Markup("<th{}>{}</th>").format(Markup(' class="et-num"') if h in right else "", h or Markup(_DIRECTION))
-        for h in heads
-    )
-    body, taken = [], Counter[str]()
-    for name, row in rows:
-        taken[name] += 1
-        tag = Markup(' id="{}"').format(name) if taken[name] == 1 else ""
-        cells = Markup("").join(row.values())
-        body.append(Markup("<tr{}>{}</tr>").format(tag, cells))
-    html = _table_html(head, body, caption, len(body), True)
-    return HtmlTable(html, markdown_table(plain_estimates(estimates, decimals, resampling), caption=caption))
+        about = {k: text_of(e.get(k)) or getattr(entry, k, None) or "" for k in ABOUT}
+        if about["alias_of"]:
+            about["title"] = f"= {about['alias_of']}"
+        if aliases or not about["alias_of"]:
+            id = anchor("metric", e["name"])
+            rows.append({**_shown(e, decimals, resampling), **about, "id": "" if id in taken else id})
+            taken.add(id)
+    columns = [c for c in estimates.columns if group or c != "group"]
+    html = macros().estimates(rows, columns, caption)
+    return HtmlTable(str(html), markdown_table(_plain(rows, columns), caption=caption))
 
 
-_DIRECTION = '<span class="et-hidden">better</span>'
+ABOUT = ("title", "description", "source", "alias_of")
 
 
 def plain_estimates(
     estimates: pd.DataFrame, decimals: int | None = None, resampling: Resampling | None = None
 ) -> pd.DataFrame:
     """The estimates as text, a row a metric: metric, (condition,) value, interval, n, method."""
-    rows = []
-    for e in estimates.to_dict("records"):
-        digits = row_decimals(e, decimals, resampling)
-        rows.append(
-            {
-                "metric": e["name"],
-                **({"condition": e["condition"]} if "condition" in estimates else {}),
-                "value": _value(e, decimals),
-                "interval": interval(e, digits),
-                "n": number(e.get("n_units"), 0),
-                "method": e.get("ci_method", ""),
-            }
-        )
-    return pd.DataFrame(rows, dtype=object)
+    rows = [_shown(e, decimals, resampling) for e in estimates.to_dict("records")]
+    return _plain(rows, estimates.columns)
+
+
+def _plain(rows: Sequence[Mapping[str, Any]], columns: Iterable[str]) -> pd.DataFrame:
+    condition = ["condition"] if "condition" in columns else []
+    return pd.DataFrame(rows, columns=["metric", *condition, "value", "interval", "n", "method"], dtype=object)
+
+
+def _shown(e: Mapping[Any, Any], decimals: int | None, resampling: Resampling | None = None) -> dict[str, Any]:
+    """What a reader sees of an estimate, as text; `raw` is the estimate itself, None for what it lacks."""
+    digits = row_decimals(e, decimals, resampling)
+    arrow, direction = ARROWS.get(str(e.get("better")), ("", ""))
+    raw: dict[str, Any] = {
+        k: e.get(k) for k in ("value", "ci_low", "std", "n_seeds", "numerator", "denominator", "n_units")
+    }
+    parts = [raw["numerator"], raw["denominator"]]
+    return {
+        "raw": raw,
+        "metric": str(e["name"]),
+        "group": text_of(e.get("group")),
+        "condition": text_of(e.get("condition")),
+        "arrow": arrow,
+        "direction": direction,
+        "value": _value(e, decimals),
+        "interval": interval(e, digits),
+        "std": number(raw["std"], digits),
+        "n_seeds": number(raw["n_seeds"], 0),
+        "ratio": "" if any(map(is_null, parts)) else " / ".join(map(_short, parts)),
+        "n": number(raw["n_units"], 0),
+        "small": not is_null(raw["value"]) and not is_null(raw["n_units"]) and 0 < raw["n_units"] < MIN_UNITS,
+        "method": text_of(e.get("ci_method")),
+    }
 
 
 def row_decimals(e: Any, decimals: int | None = None, resampling: Resampling | None = None) -> int:
@@ -224,11 +192,12 @@ def row_decimals(e: Any, decimals: int | None = None, resampling: Resampling | N
     return min(3, monte_carlo_digits(bounds, resampling or Resampling()))
 
 
-def interval(e: Any, decimals: int) -> str:
-    """ "[0.42, 0.65]", or "" where there is no interval."""
-    if is_null(e.get("ci_low")) or is_null(e.get("ci_high")):
+def interval(e: Any, decimals: int = 3, *, signed: bool = False) -> str:
+    """ "[0.42, 0.65]" of ci_low and ci_high, "[+0.01, +0.07]" where `signed`, or "" where there is no interval."""
+    bounds = e.get("ci_low"), e.get("ci_high")
+    if any(map(is_null, bounds)):
         return ""
-    return f"[{number(float(e['ci_low']), decimals)}, {number(float(e['ci_high']), decimals)}]"
+    return f"[{', '.join(number(float(b), decimals, signed=signed) for b in bounds)}]"
 
 
 def _value(e: Any, decimals: int | None) -> str:
@@ -237,44 +206,6 @@ def _value(e: Any, decimals: int | None) -> str:
         decimals = 0 if not is_null(value) and abs(value) >= 1000 else 3
     counted = not is_null(value) and is_null(e.get("denominator")) and value == e.get("numerator")
     return number(int(value), 0) if counted and value == int(value) else number(value, decimals)
-
-
-def _metric_cell(e: Any, title: str, source: str, small: bool) -> Markup:
-    name = Markup("<code>{}</code>").format(marked(str(e["name"])))
-    return Markup('<td data-sort="{}"><span class="et-name">{}</span>{}{}</td>').format(
-        visible(str(e["name"])),
-        safe(title) if title else name,
-        Markup(" {}").format(_SMALL) if small else "",
-        Markup('<span class="et-sub">{}{}</span>').format(name if title else "", f" {source}" if source else "")
-        if title or source
-        else "",
-    )
-
-
-_SMALL = Markup('<span class="et-chip et-warning">small n</span>')
-
-
-def _td(value: Any) -> Markup:
-    return Markup("<td>{}</td>").format(safe(value))
-
-
-def _arrow(better: Any) -> Markup:
-    sign, words = ARROWS.get(str(better), ("", ""))
-    return Markup('<td class="et-arrow" data-sort="{}"><span title="{}">{}</span>{}</td>').format(
-        words, words, sign, Markup('<span class="et-hidden">{}</span>').format(words) if words else ""
-    )
-
-
-def _sorted(value: Any, text: str) -> Markup:
-    key = "" if is_null(value) or not isinstance(value, Real) else float(value)
-    return Markup('<td class="et-num" data-sort="{}">{}</td>').format(key, text)
-
-
-def _ratio(e: Any) -> Markup:
-    numerator, denominator = e.get("numerator"), e.get("denominator")
-    if is_null(numerator) or is_null(denominator):
-        return _sorted(None, "")
-    return _sorted(denominator, f"{_short(numerator)} / {_short(denominator)}")
 
 
 def _short(value: float) -> str:
@@ -289,33 +220,15 @@ def kpis(rows: pd.DataFrame | Iterable[Mapping[str, Any]], *, decimals: int | No
     frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(list(rows))
     cards = []
     for e in frame.to_dict("records"):
-        digits = row_decimals(e, decimals)
-        sign, words = ARROWS.get(str(e.get("better")), ("", ""))
-        verdict, note = e.get("verdict"), e.get("note")
-        n: Any = e.get("n_units")
-        cards.append(
-            Markup(
-                '<a class="et-kpi" href="#{}"><span class="et-kpi-title">{} <span title="{}">{}</span></span>'
-                '<span class="et-kpi-value">{}</span><span class="et-kpi-ci">{}</span>{}{}</a>'
-            ).format(
-                anchor("metric", e["name"]),
-                marked(str(e.get("title") or e["name"])[:120]),
-                words,
-                sign,
-                _value(e, decimals),
-                interval(e, digits) or ("" if is_null(e.get("value")) else "no interval"),
-                "" if is_null(n) else Markup('<span class="et-sub">n = {}</span>').format(f"{int(n):,}"),
-                Markup("").join(
-                    Markup('<span class="et-chip et-{}">{}</span>').format(
-                        VERDICTS.get(str(v), "info"), visible(str(v))
-                    )
-                    for v in (verdict, note)
-                    if not is_null(v) and v != ""
-                ),
-            )
-        )
-    html = Markup('<div class="et-kpis">{}</div>').format(Markup("").join(cards) or "no headline metrics")
-    return HtmlTable(str(html), markdown_table(plain_estimates(frame, decimals)))
+        card = _shown(e, decimals)
+        said = [text_of(e.get(c)) for c in ("verdict", "note")]
+        card |= {
+            "id": anchor("metric", e["name"]),
+            "title": (text_of(e.get("title")) or card["metric"])[:120],
+            "chips": [(text, VERDICTS.get(text, "info")) for text in said if text],
+        }
+        cards.append(card)
+    return HtmlTable(str(macros().kpis(cards)), markdown_table(_plain(cards, frame.columns)))
 
 
 VERDICTS = {
@@ -328,36 +241,32 @@ VERDICTS = {
 }
 
 
-def result_html(result: Any) -> str:
-    """A `Result` at a glance: run, suite, n, problems of the input, headline metrics, signature."""
-    table_of = result.suite.metrics(result.options)
-    found = result.manifest.get("problems", [])
-    head = Markup('<p class="et-run"><strong>{}</strong> · {} · n = {:,} ({})</p>').format(
-        safe(result.name), result.suite.title, result.n_units, result.suite.unit
-    )
-    notes = Markup("")
-    if found:
-        notes = Markup(notice(problems_text(found), "warning").html)
-    headline = estimates_table(result.headline, metrics=table_of, resampling=result.resampling, group=False)
-    return str(
-        Markup('<div class="et-result">{}{}{}{}</div>').format(
-            head, notes, Markup(headline.html), Markup(signature_block(result.signature).html)
-        )
-    )
-
-
 def problems_text(problems: Sequence[Mapping[str, Any]]) -> str:
     """One line of the manifest's problem counts: "3 x bad-json (error), 1 x unknown-uid (warning)"."""
     return ", ".join(f"{p['count']} x {p['code']} ({p['severity']})" for p in problems) + " in the input"
 
 
+def run_line(name: str, suite: str, n: int, unit: str) -> HtmlTable:
+    """The line that names a run: its name, the title of its suite, and how many units it has."""
+    return HtmlTable(str(macros().run_line(name, suite, n, unit)), visible(f"{name} · {suite} · n = {n:,} ({unit})"))
+
+
 def signature_block(text: str) -> HtmlTable:
     """The signature line, ready to be copied."""
-    html = Markup('<div class="et-signature"><span class="et-muted">signature</span> <code>{}</code></div>')
-    return HtmlTable(str(html.format(visible(text))), f"signature: {text}")
+    return HtmlTable(str(macros().signature_block(text)), f"signature: {visible(text)}")
 
 
 def notice(text: str, kind: Kind = "info") -> HtmlTable:
     """A line that must not be overlooked: an incomplete run, what an interval claims, warnings of the input."""
-    html = Markup('<div class="et-notice et-{}" role="note">{}</div>').format(kind, safe(text))
-    return HtmlTable(str(html), f"{kind}: {visible(text)}")
+    return HtmlTable(str(macros().notice(text, kind)), f"{kind}: {visible(text)}")
+
+
+def words(text: str) -> HtmlTable:
+    """Paragraphs of plain text, split at empty lines."""
+    return HtmlTable(str(macros().words(text.split("\n\n"))), text)
+
+
+def stack(items: Iterable[HtmlTable], gap: str = "") -> HtmlTable:
+    """Several pieces as one, one below the other; `gap` is HTML that stands between them."""
+    found = list(items)
+    return HtmlTable(gap.join(i.html for i in found), "\n\n".join(i.text for i in found))

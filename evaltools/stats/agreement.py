@@ -6,7 +6,6 @@ References: Cohen, Educational and Psychological Measurement 20 (1960); Fleiss, 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import combinations
@@ -17,8 +16,9 @@ import pandas as pd
 
 from ..core.errors import UsageError
 from ..core.metric import Metric
+from ..core.resampling import Resampling
 from .crossed import Runs, in_order
-from .intervals import Resampling, estimate
+from .intervals import estimate
 
 TUPLE_KEYS: Mapping[str, tuple[int, ...]] = {"": (0, 1, 2), "_refpol": (0, 2), "_otepol": (1, 2)}
 """Suffix of a pairwise F1 -> places of [ref, term, polarity] that are compared."""
@@ -33,7 +33,7 @@ def sample_agreement(
 ) -> pd.DataFrame:
     """One row a sample: how far the seeds that have it agree.
 
-    `tuples` is a column of JSON lists of [ref, term, polarity], `label` a column of text; a null is "this
+    `tuples` is a column of lists of (ref, term, polarity), `label` a column of text; a null is "this
     seed says nothing of this sample". Columns: `unit`, n_seeds (seeds that have the sample), tuples_agree
     and labels_agree (0/1: the same set, the same label in all seeds that say one; nan for fewer than two
     such seeds), pairwise_f1 with each suffix of `keys` (mean over the pairs of seeds, in 0..1; two empty
@@ -81,7 +81,15 @@ def seed_agreement(
     }
     counted = frame.assign(**{f"{c}_n": frame[c].notna() for c, _ in titles.values()})
     table = [
-        Metric(name, column, f"{column}_n", "agreement", "higher", title, "", proportion=column.endswith("agree"))
+        Metric(
+            name=name,
+            numerator=column,
+            denominator=f"{column}_n",
+            group="agreement",
+            better="higher",
+            title=title,
+            proportion=column.endswith("agree"),
+        )
         for name, (column, title) in titles.items()
     ]
     found = estimate(counted, table, unit, resampling)
@@ -95,7 +103,7 @@ def seed_agreement(
             "ci_method": found["ci_method"],
             "n_samples": [int(counted[f"{c}_n"].sum()) for c, _ in titles.values()],
             "n_incomplete": [int((counted[f"{c}_n"] & incomplete).sum()) for c, _ in titles.values()],
-            "title": [m.title for m in table],
+            "title": found["title"],
         }
     )
 
@@ -217,8 +225,8 @@ def _is_null(value: Any) -> bool:
     return value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value))
 
 
-def _tuple_set(text: str, at: tuple[int, ...] | None) -> frozenset[tuple[Any, ...]]:
-    return frozenset(tuple(t) if at is None else tuple(t[i] for i in at) for t in json.loads(text))
+def _tuple_set(tuples: Iterable[Sequence[Any]], at: tuple[int, ...] | None) -> frozenset[tuple[Any, ...]]:
+    return frozenset(tuple(t) if at is None else tuple(t[i] for i in at) for t in tuples)
 
 
 def _all_equal(values: Sequence[Any]) -> float:

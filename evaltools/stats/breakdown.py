@@ -6,19 +6,9 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from ..core.metric import Difference, MetricTable
-from .intervals import Resampling, estimate
-
-
-def with_parts(table: MetricTable, names: Sequence[str]) -> MetricTable:
-    """The named metrics of a table, with those that their differences need."""
-    by_name = {m.name: m for m in table}
-    wanted = dict.fromkeys(names)
-    for name in names:
-        m = by_name[name]
-        if isinstance(m, Difference):
-            wanted |= dict.fromkeys((m.minuend, m.subtrahend))
-    return [by_name[n] for n in wanted]
+from ..core.metric import MetricTable, subset
+from ..core.resampling import Resampling
+from .intervals import estimate
 
 
 def breakdown(
@@ -33,11 +23,18 @@ def breakdown(
     """The named metrics within each value of `column`, largest part first.
 
     One row a part and metric: `part`, `n` (resampling units in the part), then the columns of
-    `estimate` and `title`. Null values make a part of their own, "(none)". At most `most` parts; the rest
-    are summed up as "(N others)", so that no unit is lost.
+    `estimate`. Null values make a part of their own, "(none)". At most `most` parts; the rest
+    are summed up as "(N others)", so that no unit is lost. KeyError for a name that the table lacks.
+
+    >>> from evaltools.core.metric import Metric
+    >>> units = pd.DataFrame({"id": range(30), "right": [1, 1, 0] * 10, "n": 1, "kind": ["a"] * 20 + ["b"] * 10})
+    >>> table = [Metric(name="accuracy", numerator="right", denominator="n", better="higher", proportion=True)]
+    >>> breakdown(units, table, "id", "kind", ["accuracy"], Resampling())[["part", "n", "name", "value"]]
+      part   n      name  value
+    0    a  20  accuracy    0.7
+    1    b  10  accuracy    0.6
     """
-    chosen = with_parts(table, names)
-    titles = {m.name: m.title for m in chosen}
+    chosen = subset(table, names)
     part = units[column].astype("string").fillna("(none)")
     sizes = (
         units.groupby(part)[unit].nunique().reset_index(name="n").sort_values(["n", column], ascending=[False, True])
@@ -49,14 +46,12 @@ def breakdown(
         keep = [*keep[: most - 1], f"({len(others)} others)"]
     frames = []
     for value in keep:
-        subset = units[part == value]
-        found = estimate(subset, chosen, unit, resampling)
+        of_part = units[part == value]
+        found = estimate(of_part, chosen, unit, resampling)
         found = found[found["name"].isin(list(names))]
         found.insert(0, "part", value)
-        found.insert(1, "n", subset[unit].nunique())
+        found.insert(1, "n", of_part[unit].nunique())
         frames.append(found)
     if not frames:
-        return pd.DataFrame(columns=["part", "n", "name", "value", "ci_low", "ci_high", "ci_method", "title"])
-    out = pd.concat(frames, ignore_index=True)
-    out["title"] = out["name"].map(titles)
-    return out
+        return pd.DataFrame(columns=["part", "n", "name", "title", "value", "ci_low", "ci_high", "ci_method"])
+    return pd.concat(frames, ignore_index=True)

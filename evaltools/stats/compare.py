@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from ..core.metric import Compiled, MetricTable, compile_table
-from .cells import LARGE, Cells, flip_cells, resample_cells
+from ..core.metric import Compiled, MetricTable, compile_table, subset
+from ..core.resampling import Resampling
 from .crossed import (
-    Alike,
     Crossed,
     Grid,
     Influence,
@@ -26,7 +26,6 @@ from .crossed import (
     grid,
     in_order,
     influence,
-    linear_error,
     negligible,
     sample_term,
     seed_mean,
@@ -34,7 +33,8 @@ from .crossed import (
     spread,
     spread_of_samples,
 )
-from .intervals import MIN_UNITS, Resampling, bounds, resample_weights
+from .intervals import MIN_UNITS, Interval, bounds, resample_weights
+from .many import CLOSED, LARGE, closed_bounds, in_blocks, normal_flips
 from .seeds import CLAIM_BOTH, TWO_SEEDS
 
 CLAIM_SYSTEMS = "new samples, these systems"
@@ -84,11 +84,69 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Paired:
-    """The cells of both sides that pair. `by_seed`: seed k of one side goes with seed k of the other."""
+    """The cells of both sides that pair. `by_seed`: seed k of one side goes with seed k of the other.
+
+    Values, delta, errors and counts are over metrics; means over seeds are over those of `in_a` and `in_b`
+    (seeds, metrics), in which the metric is measured (where seeds pair, on both sides).
+    """
 
     baseline: Crossed
     candidate: Crossed
     by_seed: bool
+
+    @cached_property
+    def a(self) -> Influence:
+        return influence(self.baseline)
+
+    @cached_property
+    def b(self) -> Influence:
+        return influence(self.candidate)
+
+    @cached_property
+    def in_a(self) -> np.ndarray:
+        return ~np.isnan(self.a.values) & (~np.isnan(self.b.values) if self.by_seed else True)
+
+    @cached_property
+    def in_b(self) -> np.ndarray:
+        return self.in_a if self.by_seed else ~np.isnan(self.b.values)
+
+    @cached_property
+    def value_a(self) -> np.ndarray:
+        return seed_mean(self.a.values, self.in_a)
+
+    @cached_property
+    def value_b(self) -> np.ndarray:
+        return seed_mean(self.b.values, self.in_b)
+
+    @property
+    def delta(self) -> np.ndarray:
+        return self.value_b - self.value_a
+
+    @cached_property
+    def errors(self) -> np.ndarray:
+        """(units, metrics): what each unit brings into delta."""
+        return seed_mean(self.b.errors, self.in_b) - seed_mean(self.a.errors, self.in_a)
+
+    @property
+    def n_units(self) -> np.ndarray:
+        """Units in a denominator of either side, and on both sides in a seed that counts."""
+        seen_a = (self.baseline.present[:, :, None] & self.in_a[:, None, :]).any(axis=0)
+        seen_b = (self.candidate.present[:, :, None] & self.in_b[:, None, :]).any(axis=0)
+        return ((self.a.part | self.b.part) & seen_a & seen_b).sum(axis=0)
+
+    @property
+    def n_seeds(self) -> np.ndarray:
+        return np.minimum(self.in_a.sum(axis=0), self.in_b.sum(axis=0))
+
+    @property
+    def claim(self) -> np.ndarray:
+        one_each = (self.in_a.sum(axis=0) == 1) & (self.in_b.sum(axis=0) == 1)
+        return np.where(self.n_seeds > 1, CLAIM_BOTH, np.where(one_each, CLAIM_SYSTEMS, CLAIM_THESE_SEEDS))
+
+    def delta_of(self, sums_a: np.ndarray, sums_b: np.ndarray) -> np.ndarray:
+        """Delta at other sums, (seeds, ..., columns) of each side: (..., metrics)."""
+        values = self.baseline.compiled.values
+        return seed_mean(values(sums_b), self.in_b) - seed_mean(values(sums_a), self.in_a)
 
 
 def pair(baseline: Grid, candidate: Grid) -> tuple[Grid, Grid, bool, dict[str, int]]:
@@ -132,26 +190,34 @@ def compare(
     seeds: variance components of the difference, for new seeds and new samples. `p_value`: two-sided
     paired sign-flip permutation test over resampling units; with several seeds the larger of it and the
     p of the variance components, so that a difference must stand out from the seeds too. `p_adjusted`:
-    Holm over the headline metrics, null for the others. More than LARGE paired units are resampled, and
-    their signs flipped, in cells of units that are alike (`cells.py`), a metric at a time.
+    Holm over the headline metrics, null for the others. For more than LARGE paired units bootstrap and sign flips
+    have closed forms (`many.py`).
 
     Verdict: "not measured" where a side has no value; better or worse where p (adjusted, for a headline
     metric) is at most 1 - confidence, the interval leaves out 0 and at least MIN_UNITS units are paired;
     "tied" otherwise, which says that no difference was shown, not that there is none.
 
     Raises ValueError for a headline name that the table lacks, for no run, and for a null unit.
+
+    >>> from evaltools.core.metric import Metric
+    >>> table = [Metric(name="accuracy", numerator="right", denominator="n", better="higher", proportion=True)]
+    >>> old = pd.DataFrame({"id": range(40), "right": [1, 0] * 20, "n": 1})
+    >>> new = old.assign(right=[1, 0, 1, 1] * 10)
+    >>> found = compare({None: old}, {None: new}, table, "id", Resampling()).table
+    >>> found[["metric", "delta", "ci_low", "ci_high", "verdict"]]
+         metric  delta  ci_low  ci_high verdict
+    0  accuracy   0.25   0.125      0.4  better
     """
     compiled = compile_table(table)
     if unknown := sorted(set(headline) - set(compiled.names)):
         raise ValueError(f"headline metrics that the table lacks: {unknown}")
     sides = [grid(runs, unit) for runs in (baseline, candidate)]
     a, b, by_seed, unpaired = pair(*sides)
-    if len(a.units) > LARGE:
-        found = _measure_many(compiled, a, b, by_seed, resampling, n_permutations)
-    else:
-        one, other = (side.cross(compiled.columns).unit_by_unit() for side in (a, b))
-        found = _measure(compiled, Paired(one, other, by_seed), resampling, n_permutations)
-    frame = _judged(compiled, found, resampling, headline, names)
+    found = []
+    for block in in_blocks(table, len(a.units), len(a.units) * (len(a.seeds) + len(b.seeds))):
+        one, other = (side.cross(block).unit_by_unit() for side in (a, b))
+        found.append(_measure(Paired(one, other, by_seed), resampling, n_permutations))
+    frame = _judged(compiled, pd.concat(found, ignore_index=True), resampling, headline, names)
     directed = _directed(compiled)
     return Comparison(
         table=frame[directed].reset_index(drop=True),
@@ -164,7 +230,7 @@ def compare(
 
 def _directed(compiled: Compiled) -> np.ndarray:
     """Whether each metric can be better or worse."""
-    return np.array([m.better != "none" for m in compiled.metrics], dtype=bool) & ~compiled.is_count[compiled.first]
+    return np.array([m.better != "none" for m in compiled.metrics], dtype=bool) & ~compiled.counts
 
 
 def _judged(
@@ -208,94 +274,51 @@ def _judged(
             "p_samples": found["p_samples"],
             "headline": lead,
             "better": [m.better for m in compiled.metrics],
-            "title": [m.title for m in compiled.metrics],
+            "title": [m.title or m.name for m in compiled.metrics],
             "group": [m.group for m in compiled.metrics],
         }
     )
 
 
-def _measure(compiled: Compiled, paired: Paired, resampling: Resampling, n_permutations: int) -> pd.DataFrame:
+def _measure(paired: Paired, resampling: Resampling, n_permutations: int) -> pd.DataFrame:
     """Every metric on its own: values, interval, p, `mde`, units and seeds that take part, and the claim."""
-    a, b = (influence(compiled, side) for side in (paired.baseline, paired.candidate))
-    measured_a, measured_b = ~np.isnan(a.values), ~np.isnan(b.values)
-    if paired.by_seed:
-        measured_a = measured_b = measured_a & measured_b
-    value_a, value_b = seed_mean(a.values, measured_a), seed_mean(b.values, measured_b)
-    delta = value_b - value_a
-    counts = paired.baseline.counts
-    n_units = (counts @ _taking_part(paired, a, b, measured_a, measured_b)).astype(int)
-    n_seeds = np.minimum(measured_a.sum(axis=0), measured_b.sum(axis=0))
-
-    errors = seed_mean(b.errors, measured_b) - seed_mean(a.errors, measured_a)
-    sample = sample_term(errors, counts, n_units)
-    several = n_seeds > 1
-    crossed = _spread(paired, a, b, sample, measured_a)
-    accounts = crossed.widest(resampling.confidence), spread_of_samples(sample).widest(resampling.confidence)
+    counts, delta, n_units = paired.baseline.compiled.counts, paired.delta, paired.n_units
+    several = paired.n_seeds > 1
+    sample = sample_term(paired.errors, n_units)
+    of_samples = spread_of_samples(sample)
+    crossed = _spread(paired, sample) if several.any() else of_samples
+    accounts = crossed.widest(resampling.confidence), of_samples.widest(resampling.confidence)
     error, critical, df = (np.where(several, c, s) for c, s in zip(*accounts))
-    error = np.where(negligible(error**2, np.concatenate([a.values, b.values])), 0.0, error)
+    error = np.where(negligible(error**2, np.concatenate([paired.a.values, paired.b.values])), 0.0, error)
     half = error * critical
 
-    p_samples = sign_flip(
-        _null_errors(compiled, paired, measured_a, measured_b), n_permutations, resampling.seed, counts
-    )
-    p_samples = np.where(np.isnan(delta), np.nan, p_samples)
+    p_samples = sign_flip(_null_errors(paired), n_permutations, resampling.seed)
+    p_samples = np.where(np.isnan(delta) | counts, np.nan, p_samples)
     p_value = np.where(several & (error > 0), np.fmax(p_samples, crossed.p_value(delta)), p_samples)
 
-    is_count = compiled.is_count[compiled.first]
-    wanted = ~np.isnan(delta) & ~is_count & (n_units >= MIN_UNITS) & (error > 0)
+    wanted = ~np.isnan(delta) & ~counts & (n_units >= MIN_UNITS) & (error > 0)
     low, high = np.where(wanted, delta - half, np.nan), np.where(wanted, delta + half, np.nan)
     method = np.where(wanted, "variance components", "none").astype(object)
-    for m, interval in _bootstrap(compiled, paired, measured_a, measured_b, wanted & ~several, resampling):
-        low[m], high[m], method[m] = interval
-    one_each = (measured_a.sum(axis=0) == 1) & (measured_b.sum(axis=0) == 1)
-    claim = np.where(several, CLAIM_BOTH, np.where(one_each, CLAIM_SYSTEMS, CLAIM_THESE_SEEDS))
+    if (one_seed := wanted & ~several).any():
+        intervals = _closed if len(paired.errors) > LARGE else _bootstrap
+        for m, interval in intervals(paired, one_seed, resampling):
+            low[m], high[m], method[m] = interval
     with np.errstate(invalid="ignore"):
         power = half + stdtrit(df, POWER) * error
     return pd.DataFrame(
         {
-            "value_baseline": value_a,
-            "value_candidate": value_b,
+            "value_baseline": paired.value_a,
+            "value_candidate": paired.value_b,
             "ci_low": low,
             "ci_high": high,
-            "p_value": np.where(is_count, np.nan, p_value),
+            "p_value": np.where(counts, np.nan, p_value),
             "n_units": n_units,
-            "n_seeds": n_seeds,
+            "n_seeds": paired.n_seeds,
             "ci_method": method,
-            "claim": np.where(np.isnan(delta) | is_count, "", claim),
+            "claim": np.where(np.isnan(delta) | counts, "", paired.claim),
             "mde": np.where(wanted, power, np.nan),
-            "p_samples": np.where(is_count, np.nan, p_samples),
+            "p_samples": p_samples,
         }
-    )
-
-
-def _measure_many(
-    compiled: Compiled, a: Grid, b: Grid, by_seed: bool, resampling: Resampling, n_permutations: int
-) -> pd.DataFrame:
-    """`_measure`, each metric from the cells of units that are alike in it; metrics of the same sums are one.
-
-    The sides stand in one order whichever of them is called the baseline, so that swapping them mirrors all draws.
-    """
-    alike = Alike([a, b])
-    known: dict[tuple[int, int], pd.DataFrame] = {}
-    keys = list(zip(compiled.first.tolist(), compiled.second.tolist()))
-    for m, key in enumerate(keys):
-        if key in known:
-            continue
-        own = compiled.only(m)
-        turned = not alike.leads(own.columns)
-        one, other = alike.cross(own.columns, (1, 0) if turned else (0, 1))
-        found = _measure(own, Paired(one, other, by_seed), resampling, n_permutations)
-        known[key] = _mirrored(found) if turned else found
-    return pd.concat([known[key] for key in keys], ignore_index=True)
-
-
-def _mirrored(found: pd.DataFrame) -> pd.DataFrame:
-    """What `_measure` would find with its sides swapped."""
-    return found.assign(
-        value_baseline=found["value_candidate"],
-        value_candidate=found["value_baseline"],
-        ci_low=-found["ci_high"],
-        ci_high=-found["ci_low"],
     )
 
 
@@ -303,18 +326,16 @@ def unit_changes(baseline: Runs, candidate: Runs, table: MetricTable, unit: str,
     """The paired values of one metric unit by unit: `unit`, baseline, candidate, change.
 
     A unit's value is the metric of that unit alone (its own ratio of sums), averaged over the paired
-    seeds in which both sides have it; units without a value on either side are left out.
+    seeds in which both sides have it; units without a value on either side are left out. ValueError for a
+    metric that the table lacks.
     """
-    found = next((m for m in table if m.name == metric), None)
-    if found is None:
+    if metric not in {m.name for m in table}:
         raise ValueError(f"no metric {metric!r} in the table")
-    needed = {metric, getattr(found, "minuend", metric), getattr(found, "subtrahend", metric)}
-    compiled = compile_table([m for m in table if m.name in needed])
-    at = compiled.names.index(metric)
+    compiled = compile_table(subset(table, [metric]))
     a, b, by_seed, _ = pair(*(grid(runs, unit) for runs in (baseline, candidate)))
     units = a.units.astype(object)
     one, other = (
-        np.where(side.present, compiled.values(side.sums(compiled.columns))[:, :, at], np.nan) for side in (a, b)
+        np.where(side.present, compiled.values(side.sums(compiled.columns))[:, :, 0], np.nan) for side in (a, b)
     )
     if by_seed:
         one, other = np.where(np.isnan(other), np.nan, one), np.where(np.isnan(one), np.nan, other)
@@ -335,7 +356,11 @@ def power_statement(row: pd.Series) -> str:
 
 
 def holm(p: np.ndarray) -> np.ndarray:
-    """Holm's step-down adjustment; nan stays nan and is not counted in the family."""
+    """Holm's step-down adjustment; nan stays nan and is not counted in the family.
+
+    >>> holm(np.array([0.01, 0.04, np.nan, 0.02])).tolist()
+    [0.03, 0.04, nan, 0.04]
+    """
     out = np.full(len(p), np.nan)
     known = np.flatnonzero(~np.isnan(p))
     order = known[np.argsort(p[known], kind="stable")]
@@ -344,47 +369,34 @@ def holm(p: np.ndarray) -> np.ndarray:
     return out
 
 
-def sign_flip(
-    differences: np.ndarray, n_permutations: int, seed: int, counts: np.ndarray | None = None
-) -> np.ndarray:
+def sign_flip(differences: np.ndarray, n_permutations: int, seed: int) -> np.ndarray:
     """Two-sided p of sum(differences) = 0 for every column of (units, metrics), by flipping signs.
 
-    `counts` (units): how many units differ as this one does (None: one each). Exact, over all sign patterns,
-    where those of the non-zero units are no more than `n_permutations`; otherwise (c + 1) /
-    (n_permutations + 1) over random patterns: shared by all columns, or, for more than LARGE units, drawn in
-    cells for each column (`cells.flip_cells`).
+    Exact, over all sign patterns, where those of the non-zero units are no more than `n_permutations`;
+    otherwise (c + 1) / (n_permutations + 1) over random patterns, which all columns share, or, for more than
+    LARGE units, their normal limit (`many.normal_flips`).
     """
-    counts = np.ones(len(differences)) if counts is None else counts
-    size = (np.abs(differences) * counts[:, None]).sum(axis=0)
+    size = np.abs(differences).sum(axis=0)
     differences = np.where(np.abs(differences) <= ROUNDING * size, 0.0, differences)
-    reach = np.abs((differences * counts[:, None]).sum(axis=0)) - ROUNDING * size
+    reach = np.abs(differences.sum(axis=0)) - ROUNDING * size
     p = np.ones(differences.shape[1])
     width = int(np.log2(max(n_permutations, 1)))
-    few = counts @ (differences != 0) <= width
+    few = (differences != 0).sum(axis=0) <= width
     if few.any():
         there = (differences[:, few] != 0).any(axis=1)
-        units = np.repeat(np.abs(differences[there][:, few]), counts[there].astype(int), axis=0)
-        largest = -np.sort(-units, axis=0)[:width]
+        largest = -np.sort(-np.abs(differences[there][:, few]), axis=0)[:width]
         patterns = 1.0 - 2.0 * (np.arange(2 ** len(largest))[:, None] >> np.arange(len(largest)) & 1)
         p[few] = np.mean(np.abs(patterns @ largest) >= reach[few], axis=0)
-    if not few.all():
-        values, bar = differences[:, ~few], reach[~few]
-        count = np.zeros(values.shape[1])
-        for sums in _flipped(values, counts, n_permutations, seed):
-            count += np.count_nonzero(np.abs(sums) >= bar, axis=0)
+    if few.all():
+        return p
+    values = differences[:, ~few]
+    if len(values) > LARGE:
+        p[~few] = normal_flips(values)
+    else:
+        signs = _signs(len(values), n_permutations, np.random.default_rng(seed))
+        count = sum(np.count_nonzero(np.abs(s @ values) >= reach[~few], axis=0) for s in signs)
         p[~few] = (count + 1) / (n_permutations + 1)
     return p
-
-
-def _flipped(values: np.ndarray, counts: np.ndarray, n_permutations: int, seed: int) -> Iterator[np.ndarray]:
-    """Sums of `values` (units, metrics) under random signs: blocks (permutations, metrics)."""
-    if counts.sum() > LARGE:
-        there = [(v[v != 0], counts[v != 0]) for v in values.T]
-        yield np.column_stack([flip_cells(v, c, n_permutations, np.random.default_rng(seed)) for v, c in there])
-    else:
-        units = np.repeat(values, counts.astype(int), axis=0)
-        for signs in _signs(len(units), n_permutations, np.random.default_rng(seed)):
-            yield signs @ units
 
 
 def _signs(n: int, n_permutations: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
@@ -394,78 +406,63 @@ def _signs(n: int, n_permutations: int, rng: np.random.Generator) -> Iterator[np
         yield 1.0 - 2.0 * bits
 
 
-def _taking_part(paired: Paired, a: Influence, b: Influence, in_a: np.ndarray, in_b: np.ndarray) -> np.ndarray:
-    """(units, metrics): present in a seed in which the metric is measured, and in a denominator of either side."""
-    seen_a = (paired.baseline.present[:, :, None] & in_a[:, None, :]).any(axis=0)
-    seen_b = (paired.candidate.present[:, :, None] & in_b[:, None, :]).any(axis=0)
-    return (a.part | b.part) & seen_a & seen_b
-
-
-def _spread(
-    paired: Paired, a: Influence, b: Influence, sample: tuple[np.ndarray, np.ndarray], both: np.ndarray
-) -> Spread:
+def _spread(paired: Paired, sample: tuple[np.ndarray, np.ndarray]) -> Spread:
     """Variance components of the difference: of the paired differences, or of each side's own seeds."""
+    a, b = paired.a, paired.b
     if not paired.by_seed:
         return spread(sample, seed_term(a, paired.baseline), seed_term(b, paired.candidate))
-    values = np.where(both, b.values - a.values, np.nan)
+    values = np.where(paired.in_a, b.values - a.values, np.nan)
     return spread(sample, seed_term(Influence(values, b.errors - a.errors, a.part | b.part), paired.baseline))
 
 
-def _null_errors(compiled: Compiled, paired: Paired, in_a: np.ndarray, in_b: np.ndarray) -> np.ndarray:
+def _null_errors(paired: Paired) -> np.ndarray:
     """(units, metrics) differences that sum to delta, linearised where both sides have the mean ratio.
 
     At a common ratio a unit that stands in no denominator differs by exactly 0, and so does a unit whose
     sums are the same on both sides where the sides' denominators are.
     """
-    sides = (paired.baseline, in_a), (paired.candidate, in_b)
-    a, b = (_ratios(compiled, side, measured) for side, measured in sides)
+    sides = (paired.baseline, paired.in_a), (paired.candidate, paired.in_b)
+    a, b = (_ratios(side, measured) for side, measured in sides)
     middle = ((a + b) / 2)[None]
-    a, b = (seed_mean(linear_error(compiled, side, middle), measured) for side, measured in sides)
+    a, b = (seed_mean(side.errors(middle), measured) for side, measured in sides)
     return np.nan_to_num(b - a)
 
 
-def _ratios(compiled: Compiled, side: Crossed, measured: np.ndarray) -> np.ndarray:
+def _ratios(side: Crossed, measured: np.ndarray) -> np.ndarray:
     """Each ratio, averaged over the seeds in which a metric made of it is measured; 0 where there is none."""
-    ratios = compiled.ratios(side.totals)
-    used = np.zeros(ratios.shape, dtype=bool)
-    for m, (first, second) in enumerate(zip(compiled.first, compiled.second)):
-        used[:, first] |= measured[:, m]
-        if second >= 0:
-            used[:, second] |= measured[:, m]
+    ratios = side.compiled.ratios(side.totals)
+    used = measured.astype(float) @ side.compiled.uses > 0
     return np.nan_to_num(seed_mean(ratios, used & ~np.isnan(ratios)))
 
 
-def _bootstrap(
-    compiled: Compiled, paired: Paired, in_a: np.ndarray, in_b: np.ndarray, wanted: np.ndarray, resampling: Resampling
-) -> Iterator[tuple[int, tuple[float, float, str]]]:
-    """(metric, (low, high, method)) from the same draws for both sides and all seeds, for the wanted metrics."""
-    if not wanted.any():
-        return
+def _bootstrap(paired: Paired, wanted: np.ndarray, resampling: Resampling) -> Iterator[tuple[int, Interval]]:
+    """(metric, interval) of the wanted metrics from the same draws for both sides and all seeds."""
     a, b = paired.baseline, paired.candidate
-
-    def delta(sums_a: np.ndarray, sums_b: np.ndarray) -> np.ndarray:
-        """(seeds, ..., columns) of each side -> (..., metrics), means over the seeds in which they are measured."""
-        return seed_mean(compiled.values(sums_b), in_b) - seed_mean(compiled.values(sums_a), in_a)
-
-    value, loo = delta(a.totals, b.totals), delta(*(side.totals[:, None] - side.sums for side in (a, b)))
-    rng = np.random.default_rng(resampling.seed)
-    if a.counts.sum() > LARGE:
-        rows = np.concatenate([a.sums, b.sums]).transpose(1, 0, 2)
-        alike = Cells(rows.reshape(len(rows), -1), a.counts)
-        drawn = resample_cells(alike, np.nan_to_num(value - loo)[:, wanted].sum(axis=1), resampling.n_resamples, rng)
-        drawn = drawn.reshape(-1, *rows.shape[1:]).transpose(1, 0, 2)
-        replicates = delta(drawn[: len(a.sums)], drawn[len(a.sums) :])[:, wanted]
-    else:
-        weights = resample_weights(len(a.counts), resampling.n_resamples, rng)
-        replicates = np.concatenate([delta(w @ a.sums, w @ b.sums)[:, wanted] for w in weights])
+    value = paired.delta_of(a.totals, b.totals)
+    loo = paired.delta_of(*(side.totals[:, None] - side.sums for side in (a, b)))
+    weights = resample_weights(a.sums.shape[1], resampling.n_resamples, np.random.default_rng(resampling.seed))
+    replicates = np.concatenate([paired.delta_of(w @ a.sums, w @ b.sums)[:, wanted] for w in weights])
     for column, m in enumerate(np.flatnonzero(wanted)):
         # one orientation for both orders of the sides, so that swapping them mirrors the interval exactly
         moved = np.flatnonzero(loo[:, m] != value[m])
         turn = -1.0 if len(moved) and loo[moved[0], m] < value[m] else 1.0
-        low, high, method = bounds(
-            turn * replicates[:, column], float(turn * value[m]), turn * loo[:, m], resampling, a.counts
-        )
+        low, high, method = bounds(turn * replicates[:, column], float(turn * value[m]), turn * loo[:, m], resampling)
         yield int(m), (low, high, method) if turn > 0 else (-high, -low, method)
+
+
+def _closed(paired: Paired, wanted: np.ndarray, resampling: Resampling) -> Iterator[tuple[int, Interval]]:
+    """(metric, interval) of the wanted metrics in closed form."""
+    sides = paired.baseline, paired.candidate
+    moved = [paired.errors.T @ side.sums for side in sides]
+
+    def curve(step: np.ndarray) -> np.ndarray:
+        sums = (side.totals[:, None] + step[:, None] * by for side, by in zip(sides, moved))
+        return np.diagonal(paired.delta_of(*sums))
+
+    bias = seed_mean(paired.candidate.bias, paired.in_b) - seed_mean(paired.baseline.bias, paired.in_a)
+    low, high = closed_bounds(paired.errors, bias, curve, resampling)
+    for m in np.flatnonzero(wanted):
+        yield int(m), (low[m], high[m], CLOSED[resampling.method])
 
 
 def _notes(

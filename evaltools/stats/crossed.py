@@ -14,7 +14,7 @@ Bulletin 2 (1946).
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -22,7 +22,7 @@ import pandas as pd
 from scipy.special import stdtr, stdtrit
 
 from ..core.metric import Compiled, column_values
-from .cells import LARGE, encode, join
+from .many import LARGE
 
 Seed = Hashable
 Runs = Mapping[Seed, pd.DataFrame]
@@ -48,28 +48,75 @@ def in_order(labels: set[Seed]) -> list[Seed]:
 
 @dataclass(frozen=True)
 class Crossed:
-    """Column sums of every (seed, unit): `sums` (seeds, units, columns), 0 where not `present` (seeds, units).
+    """Column sums of every cell: `sums` (seeds, units, columns), 0 where not `present` (seeds, units).
 
-    `counts` (units): how many units are like this one; 1 where each stands for itself.
+    `num` and `den` (seeds, units, ratios) are what each cell brings into the ratios of `compiled`.
     """
 
+    compiled: Compiled
     sums: np.ndarray
     present: np.ndarray
-    counts: np.ndarray
 
-    @property
+    @cached_property
     def totals(self) -> np.ndarray:
         """(seeds, columns)"""
-        return self.over_units(self.sums)
+        return self.sums.sum(axis=1)
 
-    def over_units(self, values: np.ndarray) -> np.ndarray:
-        """Sum of (seeds, units, ...) over all units."""
-        return (values * self.counts[:, None]).sum(axis=1)
+    @cached_property
+    def num(self) -> np.ndarray:
+        return self.sums @ self.compiled.numerator
+
+    @cached_property
+    def den(self) -> np.ndarray:
+        return self.sums @ self.compiled.denominator
+
+    @cached_property
+    def part(self) -> np.ndarray:
+        """(units, metrics): whether one of the metric's ratios has a denominator in any seed; True in a count."""
+        compiled = self.compiled
+        # terms of opposite sign can cancel
+        size = self.sums @ np.abs(compiled.denominator) if (compiled.denominator < 0).any() else self.den
+        active = ((self.den != 0) | (size != 0)).any(axis=0)
+        return np.array([active.T[uses].any(axis=0) for uses in compiled.uses]).T | compiled.counts
+
+    def ratio_errors(self, at: np.ndarray) -> np.ndarray:
+        """(num - at * den) / D of every cell and ratio, (seeds, units, ratios); 0 where D, the seed's den, is 0.
+
+        `at` (seeds or 1, ratios) is the ratio at which it is linearised.
+        """
+        errors = at[:, None, :] * self.den
+        np.subtract(self.num, errors, out=errors)
+        errors /= np.where(self._total == 0, np.inf, self._total)[:, None, :]
+        return errors
+
+    def errors(self, at: np.ndarray) -> np.ndarray:
+        """`ratio_errors` of every metric: (seeds, units, metrics)."""
+        return by_metric(self.compiled.combined(self.ratio_errors(at)))
+
+    @property
+    def bias(self) -> np.ndarray:
+        """Bias of every metric, (seeds, metrics), from the curvature of its ratios: -sum(error * den) / D."""
+        errors = self.ratio_errors(np.nan_to_num(self.compiled.ratios(self.totals)))
+        product = np.einsum("kur,kur->kr", errors, self.den)
+        return self.compiled.combined(
+            np.divide(-product, self._total, out=np.zeros_like(product), where=self._total != 0)
+        )
+
+    @cached_property
+    def _total(self) -> np.ndarray:
+        return self.den.sum(axis=1)
 
     def unit_by_unit(self) -> Crossed:
         """The same with a unit's seeds side by side in memory: the order of floats decides the last bit of a sum."""
+        if len(self.sums) == 1:
+            return self
         sums, present = (np.swapaxes(np.swapaxes(x, 0, 1).copy(), 0, 1) for x in (self.sums, self.present))
-        return Crossed(sums, present, self.counts)
+        return Crossed(self.compiled, sums, present)
+
+
+def by_metric(values: np.ndarray) -> np.ndarray:
+    """The same with a metric's values side by side in memory: the order of floats decides the last bit of a sum."""
+    return np.moveaxis(np.ascontiguousarray(np.moveaxis(values, -1, 0)), 0, -1)
 
 
 @dataclass(frozen=True)
@@ -114,9 +161,9 @@ class Grid:
             if np.bincount(at, minlength=1).max() > 1:
                 # sums of floats depend on their order: rows of one unit are added in the order of their values
                 order = np.lexsort((*values.T, at))
-                np.add.at(into, at[order], values[order])
+                into[:] = add_rows(values[order], at[order], len(self.units))
             else:
-                into[at] += values
+                into[at] = values
         return out
 
     def totals(self, columns: Sequence[str]) -> np.ndarray:
@@ -124,9 +171,17 @@ class Grid:
         parts = np.array_split(np.array(columns), -(-len(columns) // 8) if len(self.units) > LARGE else 1)
         return np.concatenate([self.sums(part.tolist()).sum(axis=1) for part in parts], axis=1)
 
-    def cross(self, columns: Sequence[str]) -> Crossed:
-        """Column sums of every cell, each unit for itself."""
-        return Crossed(self.sums(columns), self.present, np.ones(len(self.units)))
+    def cross(self, compiled: Compiled) -> Crossed:
+        """Column sums of every cell, as far as a table needs them."""
+        return Crossed(compiled, self.sums(compiled.columns), self.present)
+
+
+def add_rows(values: np.ndarray, at: np.ndarray, n: int) -> np.ndarray:
+    """Sums of the rows of each of n units, added in the order of the rows: (rows, columns) -> (n, columns)."""
+    out = np.empty((n, values.shape[1]))
+    for column, sums in zip(values.T, out.T):
+        sums[:] = np.bincount(at, weights=column, minlength=n)
+    return out
 
 
 def grid(runs: Runs, unit: str) -> Grid:
@@ -154,62 +209,6 @@ def _labels(columns: Sequence[pd.Series]) -> pd.Index:
     return pd.Index(in_order({label for column in columns for label in column.unique()}), dtype=object)
 
 
-@dataclass
-class Alike:
-    """Grids over the same units, whose units are put together where they are alike in all that is asked for."""
-
-    grids: Sequence[Grid]
-    _encoded: dict[str, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
-
-    def cross(self, columns: Sequence[str], order: Sequence[int] = (0,)) -> list[Crossed]:
-        """These columns of the grids of `order`, a row for all the units that have the same sums and presence there.
-
-        Rows stand in the order of their values, those of the first grid in `order` first.
-        """
-        ends = np.cumsum([len(g.seeds) for g in self.grids])
-        spans = [np.arange(end - len(g.seeds), end) for g, end in zip(self.grids, ends)]
-        taken = np.concatenate([spans[g] for g in order])
-        found, present = [self._column(c) for c in columns], self._present[taken]
-        series = [(codes[k], values) for k in taken for codes, values in found]
-        alone = [] if present.all() else [(p.astype(np.uint8), np.array([0.0, 1.0])) for p in present]
-        cells = join([*series, *alone])
-        n, k = len(cells.counts), len(taken)
-        sums = cells.rows[:, : len(series)].reshape(n, k, len(columns)).transpose(1, 0, 2)
-        present = cells.rows[:, len(series) :].T > 0 if alone else np.ones((k, n), dtype=bool)
-        parts = np.split(np.arange(k), np.cumsum([len(spans[g]) for g in order])[:-1])
-        return [Crossed(sums[part], present[part], cells.counts) for part in parts]
-
-    def leads(self, columns: Sequence[str]) -> bool:
-        """Whether the first of two grids comes before the second, by a rule that turns when they change places.
-
-        Fewer seeds come first, then the smaller value in the first unit and cell that differ. True where
-        nothing differs.
-        """
-        k, j = (len(g.seeds) for g in self.grids)
-        if k != j:
-            return k < j
-        pairs = [(codes[:k], codes[k:]) for codes, _ in map(self._column, columns)]
-        pairs.append((self._present[:k], self._present[k:]))
-        differ = np.logical_or.reduce([(a != b).any(axis=0) for a, b in pairs])
-        if not differ.any():
-            return True
-        unit = int(differ.argmax())
-        a, b = ([int(code) for side in sides for code in side[:, unit]] for sides in zip(*pairs))
-        return a < b
-
-    @cached_property
-    def _present(self) -> np.ndarray:
-        return np.concatenate([g.present for g in self.grids])
-
-    def _column(self, column: str) -> tuple[np.ndarray, np.ndarray]:
-        """((seeds of all grids, units) places among the distinct sums, the distinct sums)."""
-        if column not in self._encoded:
-            sums = np.concatenate([g.sums((column,))[:, :, 0] for g in self.grids])
-            codes, values = encode(sums.ravel())
-            self._encoded[column] = codes.reshape(sums.shape), values
-        return self._encoded[column]
-
-
 @dataclass(frozen=True)
 class Influence:
     """Per-seed metrics and what every unit brings into them.
@@ -224,33 +223,16 @@ class Influence:
     part: np.ndarray
 
 
-def influence(compiled: Compiled, c: Crossed) -> Influence:
+def influence(c: Crossed) -> Influence:
     """Influence of every cell on every metric of its seed."""
-    totals = c.totals
-    ratios = compiled.ratios(totals)
-    errors = linear_error(compiled, c, np.nan_to_num(ratios))
-    active = (c.sums @ np.abs(compiled.denominator) != 0).any(axis=0)
-    part = active[:, compiled.first] | (active[:, compiled.second] & (compiled.second >= 0))
-    part |= compiled.is_count[compiled.first]
-    return Influence(compiled.values(totals), errors, part)
-
-
-def linear_error(compiled: Compiled, c: Crossed, at: np.ndarray) -> np.ndarray:
-    """(num - at * den) / D of every cell and metric: (seeds, units, metrics); 0 where the seed's D is 0.
-
-    `at` (seeds or 1, ratios) is the ratio at which it is linearised.
-    """
-    num, den = c.sums @ compiled.numerator, c.sums @ compiled.denominator
-    total = c.over_units(den)[:, None, :]
-    errors = np.divide(num - at[:, None, :] * den, total, out=np.zeros_like(num), where=total != 0)
-    pairs = compiled.second >= 0
-    out = errors[:, :, compiled.first]
-    out[:, :, pairs] -= errors[:, :, compiled.second[pairs]]
-    return out
+    ratios = c.compiled.ratios(c.totals)
+    return Influence(by_metric(c.compiled.combined(ratios)), c.errors(np.nan_to_num(ratios)), c.part)
 
 
 def seed_mean(values: np.ndarray, measured: np.ndarray) -> np.ndarray:
     """Mean over the seeds (first axis) in which a metric is measured; nan where it is measured in none."""
+    if len(values) == 1 and measured.all():
+        return values[0]
     n = measured.sum(axis=0)
     weight = np.divide(1.0, n, out=np.full(n.shape, np.nan), where=n > 0)
     shape = (len(values),) + (1,) * (values.ndim - measured.ndim) + measured.shape[1:]
@@ -299,13 +281,13 @@ class Spread:
         return np.where(np.isnan(self.variance), np.nan, np.where(size == 0, 1.0, np.fmax.reduce(p)))
 
 
-def sample_term(errors: np.ndarray, counts: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def sample_term(errors: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(variance, degrees of freedom) that units bring: `errors` (units, metrics) averaged over seeds.
 
-    `counts` (units) are those of `Crossed`; `n` is the number of units that take part; nan for fewer than two.
+    `n` (metrics) is the number of units that take part; nan for fewer than two.
     """
     df = np.where(n > 1, n - 1.0, np.nan)
-    return np.sum(errors**2 * counts[:, None], axis=0) * n / df, df
+    return np.sum(errors**2, axis=0) * n / df, df
 
 
 @dataclass(frozen=True)
@@ -337,17 +319,17 @@ def seed_term(i: Influence, c: Crossed) -> SeedTerm:
     """
     measured = ~np.isnan(i.values)
     taken = c.present[:, :, None] & i.part[None] & measured[:, None, :]
-    per_seed, per_unit = c.over_units(taken), taken.sum(axis=0).astype(float)
-    n_seeds, n_units, n_cells = measured.sum(axis=0), c.counts @ (per_unit > 0), per_seed.sum(axis=0)
+    per_seed, per_unit = taken.sum(axis=1, dtype=float), taken.sum(axis=0, dtype=float)
+    n_seeds, n_units, n_cells = measured.sum(axis=0), (per_unit > 0).sum(axis=0), per_seed.sum(axis=0)
     y = np.where(taken, np.nan_to_num(i.values)[:, None, :] + per_seed[:, None, :] * i.errors, 0.0)
     share = np.divide(1.0, per_unit, out=np.zeros_like(per_unit), where=per_unit > 0)
     inner = np.where(taken, y - (y.sum(axis=0) * share)[None], 0.0)
-    q = c.over_units(inner)
+    q = inner.sum(axis=1)
     metrics = len(n_seeds)
     information = np.zeros((metrics, len(measured), len(measured)))
     for a in range(len(measured)):
         for b in range(len(measured)):
-            information[:, a, b] = -np.sum(taken[a] * taken[b] * share * c.counts[:, None], axis=0)
+            information[:, a, b] = -np.sum(taken[a] * taken[b] * share, axis=0)
         information[:, a, a] += per_seed[a]
     eigenvalues, vectors = np.linalg.eigh(information)
     real = eigenvalues > 1e-9 * np.maximum(eigenvalues[:, -1:], 1.0)
@@ -355,7 +337,7 @@ def seed_term(i: Influence, c: Crossed) -> SeedTerm:
     projected = np.einsum("mkr,km->mr", vectors, q) ** 2
     ss_seed = np.divide(projected, eigenvalues, out=np.zeros_like(projected), where=real).sum(axis=1)
     df_residual = n_cells - n_units - rank
-    ss_residual = np.maximum(np.sum(inner**2 * c.counts[:, None], axis=(0, 1)) - ss_seed, 0.0)
+    ss_residual = np.maximum(np.sum(inner**2, axis=(0, 1)) - ss_seed, 0.0)
 
     with np.errstate(divide="ignore", invalid="ignore"):
         ms_seed, ms_residual = ss_seed / rank, ss_residual / df_residual

@@ -11,19 +11,16 @@ References: Efron, "Better bootstrap confidence intervals", JASA 82 (1987); Wils
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Literal
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 from scipy.special import ndtr, ndtri
 
-from ..core.metric import Compiled, Difference, Metric, MetricTable, column_values, compile_table
-from .cells import LARGE, Cells, UnitColumns, resample_cells
-
-Method = Literal["bca", "percentile"]
+from ..core.metric import Compiled, Metric, MetricTable, column_values
+from ..core.resampling import Resampling
+from .crossed import Crossed, add_rows, influence
+from .many import CLOSED, LARGE, closed_bounds, in_blocks
 
 MIN_UNITS = 10
 """Fewer resampling units than this carry no bootstrap (coverage: docs/statistics.md)."""
@@ -34,34 +31,16 @@ TIE = 1e-12
 """Relative width within which a resampled value counts as equal to the observed one (rounding of sums)."""
 
 
-@dataclass(frozen=True)
-class Resampling:
-    """How intervals are made: `method`, number of resamples, confidence level, and the generator's seed."""
+def unit_sums(units: pd.DataFrame, columns: Sequence[str], at: np.ndarray) -> np.ndarray:
+    """Sums of the columns over each resampling unit: (units, columns).
 
-    method: Method = "bca"
-    n_resamples: int = 10_000
-    confidence: float = 0.95
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if not 0 < self.confidence < 1:
-            raise ValueError(f"confidence must lie between 0 and 1, got {self.confidence}")
-        if self.n_resamples < 100:
-            raise ValueError(f"n_resamples must be at least 100, got {self.n_resamples}")
-
-
-def unit_sums(units: pd.DataFrame, columns: tuple[str, ...], unit: str) -> np.ndarray:
-    """Sums of the columns over each resampling unit, in order of first appearance: (units, columns).
-
-    `unit` is the column that names the resampling unit; rows that share it are resampled together.
+    `at` (rows) counts the units from 0 in order of first appearance; rows of one unit are resampled together.
     """
     values = column_values(units, columns)
-    codes, names = pd.factorize(units[unit], use_na_sentinel=False)
-    if len(names) == len(units):
+    n = int(at.max(initial=-1)) + 1
+    if n == len(values):
         return values
-    out = np.zeros((len(names), values.shape[1]))
-    np.add.at(out, codes, values)
-    return out
+    return add_rows(values, at, n)
 
 
 def resample_weights(m: int, n_resamples: int, rng: np.random.Generator, chunk: int = CHUNK) -> Iterator[np.ndarray]:
@@ -96,17 +75,12 @@ def score_interval(p: float, trials: float, critical: float) -> tuple[float, flo
 
 
 def bounds(
-    replicates: np.ndarray,
-    value: float,
-    jackknife: np.ndarray,
-    resampling: Resampling,
-    counts: np.ndarray | None = None,
+    replicates: np.ndarray, value: float, jackknife: np.ndarray, resampling: Resampling
 ) -> tuple[float, float, str]:
     """(low, high, method) of one metric from its resampled values (not sorted; nan where undefined).
 
-    `jackknife` holds the leave-one-out values, each for `counts` units (None: for one). Resamples in which
-    the metric is undefined are left out. Where the bias correction is not finite the percentile interval
-    stands in, and says so.
+    `jackknife` holds the leave-one-out values. Resamples in which the metric is undefined are left out. Where
+    the bias correction is not finite the percentile interval stands in, and says so.
     """
     replicates = replicates[~np.isnan(replicates)]
     alpha = (1 - resampling.confidence) / 2
@@ -117,12 +91,11 @@ def bounds(
         below = np.count_nonzero(replicates < value - tolerance)
         upto = np.count_nonzero(replicates <= value + tolerance)
         z0 = ndtri((below + upto) / (2 * len(replicates)))
-        known = ~np.isnan(jackknife)
-        jackknife, n = jackknife[known], np.ones(known.sum()) if counts is None else counts[known]
-        deviation = np.sum(n * jackknife) / np.sum(n) - jackknife
-        spread = np.sum(n * deviation**2)
+        known = jackknife[~np.isnan(jackknife)]
+        deviation = known.mean() - known
+        spread = np.sum(deviation**2)
         with np.errstate(all="ignore"):
-            a = np.sum(n * deviation**3) / (6 * spread**1.5)
+            a = np.sum(deviation**3) / (6 * spread**1.5)
             z = z0 + ndtri(levels)
             corrected = ndtr(z0 + z / (1 - a * z))
         if np.isfinite(z0) and spread > 0 and np.isfinite(corrected).all():
@@ -133,87 +106,97 @@ def bounds(
     return float(low), float(high), method
 
 
+Interval = tuple[float, float, str]
+"""Low, high and method."""
+
+
 def estimate(units: pd.DataFrame, table: MetricTable, unit: str, resampling: Resampling) -> pd.DataFrame:
-    """One row a metric: name, value, ci_low, ci_high, ci_method, numerator, denominator, n_units, group, better.
+    """One row a metric: name, title, value, ci_low, ci_high, ci_method, numerator, denominator, n_units, group, and
+    better.
 
-    Null is "not measured" (value) or "no interval" (bounds). `n_units` counts the resampling units
-    that take part in the metric. `ci_method` is bca, percentile, wilson (a proportion that is 0, 1, or
-    rests on fewer than MIN_UNITS units; for clustered units at the number of clusters, which is
-    conservative) or none (a count, nothing measured, all units equal, or too few units). More than LARGE
-    resampling units are drawn in cells (`cells.py`), a metric at a time.
+    Null is "not measured" (value) or "no interval" (bounds). `title` is the name where the table has none.
+    `numerator` and `denominator` are null for weighted sums of metrics. `n_units` counts the resampling units
+    that take part in the metric. `ci_method` is bca or percentile, abc (the closed form of bca for more than
+    LARGE resampling units; percentile has one too: `many.closed_bounds`), wilson (a proportion that is 0, 1, or
+    rests on fewer than MIN_UNITS units; for clustered units at the number of clusters, which is conservative)
+    or none (a count, nothing measured, all units equal, or too few units).
+
+    Raises KeyError for columns that the frame lacks, ValueError for infinite values and for a table that
+    does not compile.
+
+    >>> units = pd.DataFrame({"id": range(40), "right": [1, 1, 0, 1] * 10, "n": 1})
+    >>> table = [Metric(name="accuracy", numerator="right", denominator="n", better="higher", proportion=True)]
+    >>> estimate(units, table, "id", Resampling())[["name", "value", "ci_low", "ci_high", "ci_method"]]
+           name  value  ci_low  ci_high ci_method
+    0  accuracy   0.75     0.6    0.875       bca
     """
-    compiled = compile_table(table)
-    if units[unit].nunique(dropna=False) > LARGE:
-        return pd.DataFrame(_large(UnitColumns(units, unit), compiled, resampling))
-    sums = unit_sums(units, compiled.columns, unit)
-    sample = _Sample(compiled, Cells(sums, np.ones(len(sums))), lambda: resample_sums(sums, resampling))
-    return pd.DataFrame([_row(metric, sample, i, resampling) for i, metric in enumerate(compiled.metrics)])
+    at, names = pd.factorize(units[unit], use_na_sentinel=False)
+    blocks = in_blocks(table, len(names), len(names))
+    found = [_estimated(compiled, unit_sums(units, compiled.columns, at), resampling) for compiled in blocks]
+    return pd.concat(found, ignore_index=True)
 
 
-class _Sample:
-    """What the units say of each metric of a table: totals, leave-one-out values, and resampled values on demand."""
+def _estimated(compiled: Compiled, sums: np.ndarray, resampling: Resampling) -> pd.DataFrame:
+    """The rows of `estimate` from the sums of every resampling unit: (units, columns)."""
+    total = sums.sum(axis=0)
+    values = compiled.values(total)
+    c = Crossed(compiled, sums[None], np.ones((1, len(sums)), dtype=bool))
+    n_units = c.part.sum(axis=0)
+    measured = ~np.isnan(values) & ~compiled.counts & (n_units > 0)
+    intervals = _closed if len(sums) > LARGE else _resampled
+    found = dict(intervals(c, values, measured & (n_units >= MIN_UNITS), resampling))
+    for m in np.flatnonzero(measured).tolist():
+        metric, n = compiled.metrics[m], int(n_units[m])
+        if m not in found and isinstance(metric, Metric) and metric.proportion:
+            found[m] = *wilson(_whole(values[m] * n), n, resampling.confidence), "wilson"
+    low, high, method = zip(*(found.get(m, (np.nan, np.nan, "none")) for m in range(len(values))))
+    ratio = np.array([parts[0][0] for parts in compiled.parts])
+    single = np.array([isinstance(m, Metric) for m in compiled.metrics])
+    return pd.DataFrame(
+        {
+            "name": compiled.names,
+            "title": [m.title or m.name for m in compiled.metrics],
+            "value": values,
+            "ci_low": low,
+            "ci_high": high,
+            "ci_method": method,
+            "numerator": np.where(single, (total @ compiled.numerator)[ratio], np.nan),
+            "denominator": np.where(single & ~compiled.counts, (total @ compiled.denominator)[ratio], np.nan),
+            "n_units": n_units,
+            "group": [m.group for m in compiled.metrics],
+            "better": [m.better for m in compiled.metrics],
+        }
+    )
 
-    def __init__(self, compiled: Compiled, cells: Cells, draw: Callable[[], np.ndarray]):
-        self.compiled, self.cells, self._draw = compiled, cells, draw
-        sums = cells.rows
-        self.total = (sums * cells.counts[:, None]).sum(axis=0)
-        self.values = compiled.values(self.total)
-        self.takes_part = (sums @ compiled.denominator != 0) | (sums @ np.abs(compiled.denominator) != 0)
-        self.loo = compiled.values(self.total - sums)
-        self.varies = _varies(self.loo, self.values)
 
-    @cached_property
-    def replicates(self) -> np.ndarray:
+def _resampled(
+    c: Crossed, values: np.ndarray, wanted: np.ndarray, resampling: Resampling
+) -> Iterator[tuple[int, Interval]]:
+    """(metric, interval) of the wanted metrics that vary, by the bootstrap."""
+    compiled, sums = c.compiled, c.sums[0]
+    loo = compiled.values(sums.sum(axis=0) - sums)
+    wanted = wanted & _varies(loo, values)
+    if wanted.any():
         # each metric is read by itself: its values lie side by side
-        return np.asfortranarray(self.compiled.values(self._draw()))
+        replicates = np.asfortranarray(compiled.values(resample_sums(sums, resampling)))
+        for m in np.flatnonzero(wanted).tolist():
+            yield m, bounds(replicates[:, m], values[m], loo[:, m], resampling)
 
 
-def _large(columns: UnitColumns, compiled: Compiled, resampling: Resampling) -> Iterator[dict[str, Any]]:
-    """The rows of `estimate`, each metric from its own cells; metrics of the same sums have the same draws."""
-    known: dict[tuple[int, int], _Sample] = {}
-    for i, metric in enumerate(compiled.metrics):
-        key = int(compiled.first[i]), int(compiled.second[i])
-        if key not in known:
-            own = compiled.only(i)
-            known[key] = _large_sample(own, columns.cells(own.columns), resampling)
-        yield _row(metric, known[key], 0, resampling)
+def _closed(
+    c: Crossed, values: np.ndarray, wanted: np.ndarray, resampling: Resampling
+) -> Iterator[tuple[int, Interval]]:
+    """(metric, interval) of the wanted metrics that vary, in closed form."""
+    errors = influence(c).errors[0]
+    moved = errors.T @ c.sums[0]
 
+    def curve(step: np.ndarray) -> np.ndarray:
+        return np.diagonal(c.compiled.values(c.totals + step[:, None] * moved))
 
-def _large_sample(compiled: Compiled, cells: Cells, resampling: Resampling) -> _Sample:
-    def draw() -> np.ndarray:
-        influence = np.nan_to_num(sample.values[0] - sample.loo[:, 0])
-        return resample_cells(cells, influence, resampling.n_resamples, np.random.default_rng(resampling.seed))
-
-    sample = _Sample(compiled, cells, draw)
-    return sample
-
-
-def _row(metric: Metric | Difference, sample: _Sample, i: int, resampling: Resampling) -> dict[str, Any]:
-    compiled, counts = sample.compiled, sample.cells.counts
-    r, s = compiled.first[i], compiled.second[i]
-    part = sample.takes_part[:, r] | sample.takes_part[:, s] if s >= 0 else sample.takes_part[:, r]
-    n = int(counts.sum() if compiled.is_count[r] else counts[part].sum())
-    value, single = sample.values[i], isinstance(metric, Metric)
-    low = high = np.nan
-    method = "none"
-    if not np.isnan(value) and not compiled.is_count[r] and n > 0:
-        if n >= MIN_UNITS and sample.varies[i]:
-            low, high, method = bounds(sample.replicates[:, i], value, sample.loo[:, i], resampling, counts)
-        elif isinstance(metric, Metric) and metric.proportion:
-            low, high = wilson(_whole(value * n), n, resampling.confidence)
-            method = "wilson"
-    return {
-        "name": metric.name,
-        "value": value,
-        "ci_low": low,
-        "ci_high": high,
-        "ci_method": method,
-        "numerator": sample.total @ compiled.numerator[:, r] if single else np.nan,
-        "denominator": sample.total @ compiled.denominator[:, r] if single and not compiled.is_count[r] else np.nan,
-        "n_units": n,
-        "group": metric.group,
-        "better": metric.better,
-    }
+    low, high = closed_bounds(errors, c.bias[0], curve, resampling)
+    for m in np.flatnonzero(wanted & _varies(errors, values)).tolist():
+        least, most = c.compiled.metrics[m].limits
+        yield m, (max(low[m], least), min(high[m], most), CLOSED[resampling.method])
 
 
 def _varies(loo: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from ..core.metric import Compiled, Difference, Metric, MetricTable, compile_table
-from .cells import LARGE
+from ..core.metric import Compiled, Metric, MetricTable, compile_table
+from ..core.resampling import Resampling
 from .crossed import (
-    Alike,
     Crossed,
     Grid,
     Runs,
@@ -30,17 +28,20 @@ from .crossed import (
     seed_term,
     spread,
 )
-from .intervals import MIN_UNITS, Resampling, estimate, score_interval, wilson
+from .intervals import MIN_UNITS, Interval, estimate, score_interval, wilson
+from .many import in_blocks
 
 CLAIM_ONE = "new samples, this system"
 CLAIM_BOTH = "new seeds and new samples"
+
+BY_COMPONENTS = ("variance components", "wilson, effective n")
 
 TWO_SEEDS = "Two seeds only: intervals that speak for new seeds are very wide."
 
 CONTRACT = ("metric", "mean", "std", "n_seeds", "ci_low", "ci_high", "min", "max")
 """The columns of aggregated_mean_std.csv, in order."""
 
-SingleRuns = dict[tuple[str, int], tuple[float, float, str]]
+SingleRuns = dict[tuple[str, int], Interval]
 """(metric, seed's position) -> interval of that one run."""
 
 
@@ -74,87 +75,75 @@ def aggregate(runs: Runs, table: MetricTable, unit: str, resampling: Resampling)
     "wilson" (a proportion without variation); "none" (a count, too few units, no variation); or, for one
     seed, what `bootstrap.estimate` says of that run. No interval is null.
     """
-    compiled = compile_table(table)
     seeds = grid(runs, unit)
     single = cache(partial(_single_runs, runs, seeds, table, unit, resampling))
-    if len(seeds.units) <= LARGE:
-        return pd.DataFrame(_aggregated(compiled, seeds.cross(compiled.columns), resampling, single))
-    alike = Alike([seeds])
-    rows = []
-    for m in range(len(compiled.metrics)):
-        own = compiled.only(m)
-        (c,) = alike.cross(own.columns)
-        rows += _aggregated(own, c, resampling, single)
-    return pd.DataFrame(rows)
+    found = [
+        _aggregated(seeds.cross(compiled), resampling, single)
+        for compiled in in_blocks(table, len(seeds.units), len(seeds.units) * len(seeds.seeds))
+    ]
+    return pd.concat(found, ignore_index=True)
 
 
-def _aggregated(
-    compiled: Compiled, c: Crossed, resampling: Resampling, single: Callable[[], SingleRuns]
-) -> list[dict[str, Any]]:
+def _aggregated(c: Crossed, resampling: Resampling, single: Callable[[], SingleRuns]) -> pd.DataFrame:
     """The rows of `aggregate`."""
-    i = influence(compiled, c)
+    compiled, i = c.compiled, influence(c)
     measured = ~np.isnan(i.values)
     n_seeds = measured.sum(axis=0)
     lowest, highest = np.fmin.reduce(i.values), np.fmax.reduce(i.values)
     # the mean of equal values is that value, without the rounding of a sum
     mean = np.where(lowest == highest, lowest, seed_mean(i.values, measured))
     std = np.sqrt(_ratio(seed_mean((i.values - mean) ** 2, measured) * n_seeds, n_seeds - 1.0))
-    n = (c.counts @ ((c.present[:, :, None] & measured[:, None, :]).any(axis=0) & i.part)).astype(int)
+    n = ((c.present[:, :, None] & measured[:, None, :]).any(axis=0) & i.part).sum(axis=0)
     term = seed_term(i, c)
-    s = spread(sample_term(seed_mean(i.errors, measured), c.counts, n), term)
-    error, critical, _ = s.widest(resampling.confidence)
-    half, seeds_half = error * critical, stdtrit(term.plain_df, 0.5 + resampling.confidence / 2) * np.sqrt(term.plain)
+    s = spread(sample_term(seed_mean(i.errors, measured), n), term)
     variance = np.where(negligible(s.variance, i.values), 0.0, s.variance)
-    shares = [_ratio(v, variance) for v in (s.from_seeds, s.from_samples, s.from_residual)]
-    trials = _trials(compiled, c)
-    rows = []
+    error, critical, _ = s.widest(resampling.confidence)
+    error = np.where(variance == 0, 0.0, error)
+
+    half = stdtrit(term.plain_df, 0.5 + resampling.confidence / 2) * np.sqrt(term.plain)
+    # equal seeds say nothing about the next one's distance
+    several = (n_seeds > 1) & ~compiled.counts & (std != 0)
+    seeds_low, seeds_high = (np.where(several, bound, np.nan) for bound in _clipped(compiled, mean, half))
+
+    one, many = n_seeds == 1, (n_seeds > 1) & ~compiled.counts
+    low, high = _clipped(compiled, mean, error * critical)
+    components = many & (n >= MIN_UNITS) & (variance > 0)
+    low, high = np.where(components, low, np.nan), np.where(components, high, np.nan)
+    method = np.where(components, "variance components", "none").astype(object)
+    trials = _trials(c)
     for m, metric in enumerate(compiled.metrics):
-        low, high, seeds_low, seeds_high = (np.nan,) * 4
-        method, claim = "none", CLAIM_BOTH
-        is_count = bool(compiled.is_count[compiled.first[m]])
-        proportion = isinstance(metric, Metric) and metric.proportion
-        if n_seeds[m] == 1:
-            low, high, method = single()[metric.name, int(np.flatnonzero(measured[:, m])[0])]
-            claim = CLAIM_ONE
-        elif n_seeds[m] > 1 and not is_count:
-            seeds_low, seeds_high = _clip(metric, mean[m] - seeds_half[m], mean[m] + seeds_half[m])
-            if proportion and n[m] > 0:
-                low, high, method = _proportion(
-                    mean[m], variance[m] and error[m], critical[m], n[m], trials[m], resampling
-                )
-            elif n[m] >= MIN_UNITS and variance[m] > 0:
-                low, high = _clip(metric, mean[m] - half[m], mean[m] + half[m])
-                method = "variance components"
-        if method == "none":
-            claim = ""
-        if std[m] == 0:
-            # equal seeds say nothing about the next one's distance
-            seeds_low = seeds_high = np.nan
-        rows.append(
-            {
-                "metric": metric.name,
-                "mean": mean[m],
-                "std": std[m],
-                "n_seeds": int(n_seeds[m]),
-                "ci_low": low,
-                "ci_high": high,
-                "min": lowest[m],
-                "max": highest[m],
-                "ci_method": method,
-                "claim": claim,
-                "seeds_ci_low": seeds_low,
-                "seeds_ci_high": seeds_high,
-                "df": s.df[m] if method.startswith(("variance", "wilson,")) else np.nan,
-                "var_share_seed": np.nan if is_count else shares[0][m],
-                "var_share_sample": np.nan if is_count else shares[1][m],
-                "var_share_residual": np.nan if is_count else shares[2][m],
-                "n_samples": int(n[m]),
-                "title": metric.title,
-                "group": metric.group,
-                "better": metric.better,
-            }
-        )
-    return rows
+        if one[m]:
+            low[m], high[m], method[m] = single()[metric.name, int(np.flatnonzero(measured[:, m])[0])]
+        elif many[m] and n[m] > 0 and isinstance(metric, Metric) and metric.proportion:
+            low[m], high[m], method[m] = _proportion(mean[m], error[m], critical[m], n[m], trials[m], resampling)
+
+    by_components = np.isin(method.astype(str), BY_COMPONENTS)
+    parts = s.from_seeds, s.from_samples, s.from_residual
+    shares = [np.where(compiled.counts, np.nan, _ratio(v, variance)) for v in parts]
+    return pd.DataFrame(
+        {
+            "metric": compiled.names,
+            "mean": mean,
+            "std": std,
+            "n_seeds": n_seeds,
+            "ci_low": low,
+            "ci_high": high,
+            "min": lowest,
+            "max": highest,
+            "ci_method": method,
+            "claim": np.where(method == "none", "", np.where(one, CLAIM_ONE, CLAIM_BOTH)),
+            "seeds_ci_low": seeds_low,
+            "seeds_ci_high": seeds_high,
+            "df": np.where(by_components, s.df, np.nan),
+            "var_share_seed": shares[0],
+            "var_share_sample": shares[1],
+            "var_share_residual": shares[2],
+            "n_samples": n,
+            "title": [m.title or m.name for m in compiled.metrics],
+            "group": [m.group for m in compiled.metrics],
+            "better": [m.better for m in compiled.metrics],
+        }
+    )
 
 
 def completeness(runs: Runs, table: MetricTable, unit: str) -> list[str]:
@@ -208,9 +197,9 @@ def _proportion(
     return low, high, "wilson, effective n"
 
 
-def _trials(compiled: Compiled, c: Crossed) -> np.ndarray:
+def _trials(c: Crossed) -> np.ndarray:
     """Sum of the (first) denominator of every metric over all cells."""
-    return (c.totals.sum(axis=0) @ compiled.denominator)[compiled.first]
+    return (c.totals.sum(axis=0) @ c.compiled.denominator)[[parts[0][0] for parts in c.compiled.parts]]
 
 
 def _ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -218,6 +207,7 @@ def _ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.divide(a, b, out=np.full(np.shape(a), np.nan), where=b > 0)
 
 
-def _clip(metric: Metric | Difference, low: float, high: float) -> tuple[float, float]:
-    least, most = metric.limits if isinstance(metric, Metric) else (-np.inf, np.inf)
-    return max(low, least), min(high, most)
+def _clipped(compiled: Compiled, centre: np.ndarray, half: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """centre -+ half within the limits of every metric."""
+    least, most = np.array([m.limits for m in compiled.metrics]).T
+    return np.maximum(centre - half, least), np.minimum(centre + half, most)

@@ -13,7 +13,7 @@ from .study import Study, seed_table
 
 
 def names_or_headline(study: Study, names: Sequence[str] | None) -> list[str]:
-    return list(names) if names is not None else list(study.suite.headline(study.options))
+    return list(names) if names is not None else list(study.headline)
 
 
 def _aggregates(study: Study, names: Sequence[str] | None) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -30,7 +30,7 @@ def runs(study: Study) -> pd.DataFrame:
             "seed": seed,
             "run": r.name,
             "samples": r.n_units,
-            "problems": "; ".join(f"{p['count']} x {p['code']}" for p in r.manifest["problems"]),
+            "problems": "; ".join(f"{p.count} x {p.code}" for p in r.manifest.problems),
         }
         for condition, found in study.conditions.items()
         for seed, r in found.items()
@@ -82,7 +82,7 @@ def mean_std(study: Study, names: Sequence[str] | None = None, decimals: int = 3
 def per_seed(study: Study, names: Sequence[str] | None = None) -> pd.DataFrame:
     """The value of every run: condition, metric, seed, value, title."""
     wanted = names_or_headline(study, names)
-    titles = {m.name: m.title for m in study.table}
+    titles = {m.name: m.title for m in study.metrics}
     found = seed_table(study)
     found = found[found["metric"].isin(wanted)]
     return found.assign(title=found["metric"].map(titles))
@@ -113,7 +113,7 @@ def variance_shares(study: Study, names: Sequence[str] | None = None) -> pd.Data
 
 def coverage(study: Study) -> pd.DataFrame:
     """What simulation says of the headline intervals over seeds where it is not 95%: note, metrics (joined)."""
-    proportion = {m.name: isinstance(m, Metric) and m.proportion for m in study.table}
+    proportion = {m.name: isinstance(m, Metric) and m.proportion for m in study.metrics}
     return grouped_notes(
         (coverage_note(kind(proportion[e["name"]], e["value"], int(e["n_seeds"])), int(e["n_units"])), e["title"])
         for e in estimates(study).to_dict("records")
@@ -124,7 +124,7 @@ def coverage(study: Study) -> pd.DataFrame:
 def changes(study: Study, candidate: str, metric: str) -> pd.DataFrame:
     """The metric of every paired sample under both conditions, averaged over paired seeds."""
     a, b = study.frames(study.baseline), study.frames(candidate)
-    return unit_changes(a, b, study.table, study.suite.unit, metric)
+    return unit_changes(a, b, study.metrics, study.suite.unit, metric)
 
 
 def narrative(study: Study) -> str:

@@ -6,13 +6,12 @@ the workbook is the file for a spreadsheet program, and holds no formula.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pandas as pd
 
-from ..core.jsonl import atomic
-from ..core.suite import Result
+from ..core.files import atomic, dumps
+from ..core.results import Result
 from ..report.excel import Sheet, write_workbook
 from . import views
 from .options import rules_in_force
@@ -24,52 +23,63 @@ COLUMNS = (
 )  # fmt: skip
 
 
+COPIED = {
+    "score": "", "measured": "_measured", "rule_score": "_rule", "llm_score": "_llm", "decided_by": "_decided_by",
+    "passed": "_passed", "evidence": "_evidence",
+}  # fmt: skip
+"""Columns of summary_scores.csv -> what follows the metric's name in the units."""
+
+
 def scores_frame(units: pd.DataFrame, thresholds: dict[str, float]) -> pd.DataFrame:
     """One row a case and metric. `passed` is empty without a threshold; `tags` and `evidence` are JSON."""
     parts = []
     for metric in METRICS:
-        part = pd.DataFrame(
-            {
-                "case_id": units["case_id"],
-                "metric": metric,
-                "score": units[metric],
-                "measured": units[f"{metric}_measured"],
-                "rule_score": units[f"{metric}_rule"],
-                "llm_score": units[f"{metric}_llm"],
-                "decided_by": units[f"{metric}_decided_by"],
-                "threshold": thresholds.get(metric),
-                "passed": units[f"{metric}_passed"].astype(object) if metric in thresholds else None,
-                "evidence": units[f"{metric}_evidence"],
-                "tags": units["tags"],
-            }
-        )
+        copied = {c: units.get(metric + suffix) for c, suffix in COPIED.items()}
+        part = units[["case_id", "tags"]].assign(metric=metric, threshold=thresholds.get(metric), **copied)
         parts.append(part.astype({"threshold": float, "passed": object}))
-    out = pd.concat(parts, keys=range(len(parts)), names=["order", "row"])
-    return out.sort_index(level=["row", "order"], kind="stable")[list(COLUMNS)].reset_index(drop=True)
+    return pd.concat(parts).sort_index(kind="stable")[list(COLUMNS)].reset_index(drop=True)
+
+
+def cases_frame(result: Result) -> pd.DataFrame:
+    """All cases, those that fail most metrics first, then in the file's order.
+
+    case_id, failed (names of the metrics), not_measured, answer, contexts, tags, the five scores, and the
+    evidence of each as JSON.
+    """
+    units, failing = result.units, views.fails(result.units)
+    unmeasured = pd.DataFrame({m: ~units[f"{m}_measured"] for m in METRICS})
+    out = pd.DataFrame(
+        {
+            "case_id": units["case_id"],
+            "failed": views.names(failing),
+            "not_measured": views.names(unmeasured),
+            "answer": units["answer"],
+            "contexts": ["\n".join(texts) for texts in units["contexts"]],
+            "tags": [", ".join(tags) for tags in units["tags"]],
+            **{m: units[m] for m in METRICS},
+            **{f"{m} evidence": result.data[f"{m}_evidence"] for m in METRICS},
+        }
+    )
+    return out.loc[views.worst_first(failing)].reset_index(drop=True)
 
 
 def write_artifacts(result: Result, folder: Path) -> None:
     rules = rules_in_force(result.options)
     with atomic(folder / "summary_scores.csv") as f:
-        scores_frame(result.units, rules.thresholds).to_csv(f, index=False, lineterminator="\n")
-    shown = [*METRICS]
-    cases = views.cases_table(result)
-    in_force = pd.DataFrame(
-        [
-            (key, name, json.dumps(value, ensure_ascii=False))
-            for key, section in rules_snapshot(rules).items()
-            for name, value in (section.items() if isinstance(section, dict) else [("", section)])
-        ],
-        columns=["section", "name", "content"],
-    )
+        scores_frame(result.data, rules.thresholds).to_csv(f, index=False, lineterminator="\n")
+    in_force = [
+        (key, name, dumps(value))
+        for key, section in rules_snapshot(rules).items()
+        for name, value in (section.items() if isinstance(section, dict) else [("", section)])
+    ]
     sheets = [
         Sheet(
             "Overview",
-            views.overview(result),
+            views.verdicts(result),
             head=[("Run", result.name), ("Signature", result.signature), ("Rules", rules.identity)],
             verdicts="verdict",
         ),
-        Sheet("Cases", cases, scores={m: rules.thresholds[m] for m in shown if m in rules.thresholds}, freeze=(1, 1)),
-        Sheet("Rules in force", in_force),
+        Sheet("Cases", cases_frame(result), scores=rules.thresholds, freeze=(1, 1)),
+        Sheet("Rules in force", pd.DataFrame(in_force, columns=["section", "name", "content"])),
     ]
     write_workbook(folder / "summary_scores.xlsx", sheets, notes_on="Overview")

@@ -31,8 +31,8 @@ from .numerals import (
     written,
 )
 from .phrases import Phrases, find_all, find_labelled
-from .rules import Compiled, Unit
-from .text import normalise
+from .rules import CompiledRules, Unit
+from .text import Text, normalise
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def _quantity(unit: Unit, value: Value, start: int, end: int, support_only: bool
 class Extractor:
     """Finds the entities of a text under the units, words and concepts of a rule set."""
 
-    def __init__(self, rules: Compiled):
+    def __init__(self, rules: CompiledRules):
         self.rules = rules
         units = rules.units
         self.unit_of: dict[str, Unit] = {_unit_name(w): u for u in units for w in u.words}
@@ -118,9 +118,12 @@ class Extractor:
         self.labelled += [(anchor, regex, len(self.words)) for anchor, regex in phrases]
         self.words.append((entity, not_within))
 
-    def entities(self, raw: str) -> list[Entity]:
-        """The entities of a text in order; equal ones each with their place."""
-        text = normalise(raw, self.rules.fold)
+    def entities(self, raw: str, text: Text | None = None) -> list[Entity]:
+        """The entities of a text, given its normal form where that is made already, in order.
+
+        Equal ones stand each with their place.
+        """
+        text = text or normalise(raw, self.rules.fold)
         found = [*self._figures(text.norm), *self._words(text.norm)]
         out = []
         for f in found:
@@ -204,7 +207,7 @@ class Extractor:
         if not _SCALES.search(t, start, stop):
             stop = start + 1
         for end in range(stop, start, -1):
-            run = t[start:end].removeprefix("만 ") if t[start:end].startswith("만 ") else t[start:end]
+            run = t[start:end].removeprefix("만 ")
             unit = self.unit.match(t, end)
             if unit is None or run[-1:] == " " or not self.after_numeral.match(t, unit.end()):
                 continue
@@ -345,11 +348,11 @@ def _unit_pattern(units: Iterable[Unit], hangul_only: bool = False) -> str:
                 guard += "(?!" + "|".join(map(re.escape, not_before)) + ")"
             out[w] = spaced + guard
     longest_first = [out[w] for w in sorted(out, key=lambda w: (-len(w), w))]
-    return f"(?{'' if hangul_only else 'P<unit>'}{':' if hangul_only else ''}{'|'.join(longest_first)})"
+    return f"({'?:' if hangul_only else '?P<unit>'}{'|'.join(longest_first)})"
 
 
 @lru_cache(maxsize=8)
-def extractor(rules: Compiled) -> Extractor:
+def extractor(rules: CompiledRules) -> Extractor:
     return Extractor(rules)
 
 

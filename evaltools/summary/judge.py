@@ -1,6 +1,6 @@
 """The hybrid judge: a language model's opinion where the rules are unsure, and only there.
 
-    inputs in the uncertain zones --prompt--> requests --cache or server--> replies --combine--> decisions
+    units --trigger zones--> inputs --prompt--> requests --cache or server--> replies --combine--> decisions --> units
 
 The rule score stands wherever there is no usable reply, and the decision says why.
 Source: seed insurance_summary_prd section 10; specification D17.
@@ -8,28 +8,32 @@ Source: seed insurance_summary_prd section 10; specification D17.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from ..core.assets import asset_dir
+import pandas as pd
+
 from ..core.errors import Problems, UsageError
-from ..core.jsonl import dumps
+from ..core.files import asset_dir, dumps
 from ..core.manifest import policy_hash
+from ..core.progress import bar
 from .judge_cache import cache_key, load_reply, store_reply
 from .judge_client import Client, Failure, Reply, RiskReply, request_body
+from .options import SummaryOptions
+from .rules import FOLLOWUP_TAG, METRICS
 
 Mode = Literal["override", "blend"]
 DecidedBy = Literal["rule", "llm", "blend"]
 
 RULE_WEIGHT, LLM_WEIGHT = 0.7, 0.3
 BUDGET_USED_UP = "call budget used up"
-FOLLOWUP_TAG = "needs_followup"
 
 
 @dataclass(frozen=True)
@@ -130,7 +134,7 @@ def _is_plain_url(url: str) -> bool:
         return False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Decision:
     """The score of one case and metric, and who decided it.
 
@@ -143,15 +147,15 @@ class Decision:
     case_id: str
     metric: str
     rule_score: float
-    llm_score: float | None
-    confidence: float | None
     final_score: float
     trigger: str
-    decided_by: DecidedBy
-    error: str | None
-    virtual_tags: tuple[str, ...]
-    cached: bool
+    decided_by: DecidedBy = "rule"
+    llm_score: float | None = None
+    confidence: float | None = None
     reason: str | None = None
+    error: str | None = None
+    virtual_tags: tuple[str, ...] = ()
+    cached: bool = False
 
 
 def trigger(
@@ -197,11 +201,6 @@ def _read_prompt(name: str) -> tuple[str, str]:
     if not head.startswith("version: "):
         raise UsageError(f"the judge prompt {name}.md must begin with a line `version: N`")
     return head.removeprefix("version: ").strip(), text.strip()
-
-
-def prompt_versions() -> dict[str, str]:
-    """The version of each prompt file, by name, for the manifest and the report."""
-    return {name: _read_prompt(name)[0] for name in ("common", *QUESTIONS)}
 
 
 def prompts_hash() -> str:
@@ -303,36 +302,69 @@ def _ask(
 
 
 def _decide(item: JudgeInput, outcome: Reply | Failure, cached: bool, settings: JudgeSettings) -> Decision:
+    by_rule = Decision(
+        case_id=item.case_id,
+        metric=item.metric,
+        rule_score=item.rule_score,
+        final_score=item.rule_score,
+        trigger=item.trigger,
+    )
     if isinstance(outcome, Failure):
-        return Decision(
-            case_id=item.case_id,
-            metric=item.metric,
-            rule_score=item.rule_score,
-            llm_score=None,
-            confidence=None,
-            final_score=item.rule_score,
-            trigger=item.trigger,
-            decided_by="rule",
-            error=outcome.reason,
-            virtual_tags=(),
-            cached=False,
-        )
+        return replace(by_rule, error=outcome.reason)
     good = QUESTIONS[item.metric].good
     if good == "by tag":
         good = "yes" if FOLLOWUP_TAG in item.tags else "no"
     llm = outcome.score if good == "yes" else 1 - outcome.score
     final, decided_by = combine(item.rule_score, llm, outcome.confidence, settings.mode, settings.confidence)
-    return Decision(
-        case_id=item.case_id,
-        metric=item.metric,
-        rule_score=item.rule_score,
+    return replace(
+        by_rule,
+        final_score=final,
+        decided_by=decided_by,
         llm_score=llm,
         confidence=outcome.confidence,
-        final_score=final,
-        trigger=item.trigger,
-        decided_by=decided_by,
-        error=None,
+        reason=outcome.reason,
         virtual_tags=tuple(dict.fromkeys(outcome.tags)) if isinstance(outcome, RiskReply) else (),
         cached=cached,
-        reason=outcome.reason,
     )
+
+
+def unsure(units: pd.DataFrame) -> list[JudgeInput]:
+    """The cases and metrics of a units frame that lie in a trigger zone; a blank summary leaves nothing unsure."""
+    inputs = []
+    for case in units.to_dict("records"):
+        answer = case["answer"]
+        if not isinstance(answer, str) or not answer.strip():
+            continue
+        contexts, tags, unknown = (json.loads(case[c]) for c in ("contexts", "tags", "unknown_tags"))
+        known = tuple(t for t in tags if t not in unknown)
+        for metric in QUESTIONS:
+            rule, measured = case[metric], case[f"{metric}_measured"]
+            zone = trigger(metric, rule, measured, case["n_entities"], known, case["ambiguous_followup"])
+            if zone is not None:
+                inputs.append(JudgeInput(case["case_id"], metric, answer, tuple(contexts), known, rule, zone))
+    return inputs
+
+
+def judge_units(units: pd.DataFrame, options: SummaryOptions, problems: Problems, quiet: bool = True) -> pd.DataFrame:
+    """The frame with the final scores of the cases that lie in a trigger zone; the others keep the rule's.
+
+    A score that the judge decided, alone or in the blend, counts as measured. Unless `quiet`, a bar shows the
+    progress of the calls in a terminal.
+    """
+    given = {k.removeprefix("judge_"): v for k, v in options.model_dump().items() if k.startswith("judge_")}
+    settings = JudgeSettings(**{**given, "cache": Path(options.judge_cache) if options.judge_cache else None})
+    inputs = unsure(units)
+    row = {case_id: i for i, case_id in enumerate(units["case_id"])}
+    columns = {c: units[c].tolist() for c in units.columns if c.startswith(METRICS)}
+    with bar(len(inputs), "judge", quiet) as step:
+        decided = judge_cases(inputs, settings, problems=problems, progress=lambda n: step(n=n))
+    for d in decided:
+        evidence = json.loads(columns[f"{d.metric}_evidence"][row[d.case_id]])
+        evidence["judge"] = {"reason": d.reason, "error": d.error, "virtual_tags": list(d.virtual_tags)}
+        new: dict[str, Any] = {"_trigger": d.trigger, "_evidence": dumps(evidence)}
+        if d.llm_score is not None:
+            new |= {"": d.final_score, "_measured": True, "_llm": d.llm_score}
+            new |= {"_confidence": d.confidence, "_decided_by": d.decided_by}
+        for suffix, value in new.items():
+            columns[d.metric + suffix][row[d.case_id]] = value
+    return units.assign(**columns)

@@ -12,16 +12,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
+from pydantic_core import from_json
 
 from ..core.errors import Problems, UsageError
-from ..core.jsonl import dumps, write_json
+from ..core.files import dumps, write_json
 
 T = TypeVar("T", bound=BaseModel)
-
-
-class _Entry(BaseModel):
-    key: str
-    reply: dict[str, Any]
 
 
 def cache_key(body: Mapping[str, Any]) -> str:
@@ -40,16 +36,15 @@ def load_reply(folder: Path, key: str, model: type[T], problems: Problems) -> T 
     """The stored reply, or None; an entry that cannot be used counts as missing and as a warning."""
     file = _entry_file(folder, key)
     try:
-        entry = _Entry.model_validate_json(file.read_bytes())
-        reply = model.model_validate_json(dumps(entry.reply))
+        entry = from_json(file.read_bytes())
+        if entry["key"] == key:
+            return model.model_validate_json(dumps(entry["reply"]))
     except FileNotFoundError:
         return None
-    except (OSError, ValueError):  # ValidationError is a ValueError, and so is dumps' refusal of NaN
-        reply = None
-    if reply is None or entry.key != key:
-        problems.warn("judge-cache", "this cache entry cannot be used; the judge is asked again", file=str(file))
-        return None
-    return reply
+    except (OSError, ValueError, LookupError, TypeError):  # what it says is no entry, or no reply
+        pass
+    problems.warn("judge-cache", "this cache entry cannot be used; the judge is asked again", file=str(file))
+    return None
 
 
 def store_reply(folder: Path, key: str, reply: BaseModel) -> None:

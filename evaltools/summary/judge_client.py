@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import from_json
 
 from ..core.errors import UsageError
 
@@ -96,23 +97,11 @@ def _forms(body: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
     )
 
 
-class _Message(BaseModel):
-    content: str
-
-
-class _Choice(BaseModel):
-    message: _Message
-
-
-class _Completion(BaseModel):
-    choices: Annotated[list[_Choice], Field(min_length=1)]
-
-
 def parse_completion(raw: bytes, model: type[Reply]) -> Reply | Failure:
     """The checked reply in the body of a chat completion. Code fences are taken off; nothing else is mended."""
     try:
-        content = _Completion.model_validate_json(raw).choices[0].message.content.strip()
-    except ValidationError:
+        content = from_json(raw)["choices"][0]["message"]["content"].strip()
+    except (ValueError, LookupError, TypeError, AttributeError):
         return Failure("the judge's answer is not a chat completion with a text")
     if content.startswith("```") and content.endswith("```"):
         content = content[3:-3].removeprefix("json")
@@ -145,7 +134,7 @@ class Client:
         except ImportError as e:
             raise UsageError("the judge needs the openai package: pip install 'evaltools[judge]'") from e
         self._api = openai
-        self._key = read_key(base_url)
+        self._key = read_key(base_url) or ""
         self._openai = openai.OpenAI(
             api_key=self._key or "none", base_url=base_url, timeout=timeout, max_retries=retries
         )
@@ -157,28 +146,22 @@ class Client:
     def ask(self, body: Mapping[str, Any], model: type[Reply]) -> Reply | Failure:
         """Send one request, in a plainer form where the server refuses (400, 422) the one before."""
         refused = (self._api.BadRequestError, self._api.UnprocessableEntityError)
-        forms = _forms(body)
-        for number in range(self._form, len(forms)):
+        failure = Failure("")
+        for number, form in list(enumerate(_forms(body)))[self._form :]:
             try:
-                response = self._openai.chat.completions.with_raw_response.create(**forms[number])
+                response = self._openai.chat.completions.with_raw_response.create(**form)
             except refused as e:
-                if number + 1 < len(forms):
-                    continue
-                return self._failure(e)
+                failure = self._failure(e)
+                continue
             except self._api.OpenAIError as e:
                 return self._failure(e)
             # The form is learnt from success only: a request refused in every form says nothing about the next.
             self._form = max(self._form, number)
             reply = parse_completion(response.content, model)
-            if (
-                isinstance(reply, Reply)
-                and self._key
-                and len(self._key) >= SECRET_LENGTH
-                and self._key in reply.reason
-            ):
+            if isinstance(reply, Reply) and len(self._key) >= SECRET_LENGTH and self._key in reply.reason:
                 return Failure("the judge's reply repeats the API key")
             return reply
-        raise AssertionError("unreachable: the last form returns")
+        return failure
 
     def _failure(self, error: Exception) -> Failure:
         if isinstance(error, self._api.APITimeoutError):

@@ -4,29 +4,46 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from ..core.errors import InputError, Problem, UsageError
-from ..core.suite import SuiteOptions
+from ..core.suite import Derived, SuiteOptions
 from .rules import Rules, load_rules
+
+DEFAULT_RULES = "ko-insurance"
 
 
 class SummaryOptions(SuiteOptions):
-    """`rules`: a bundled name or the path of a rule file. `judge`: "hybrid" asks a language model where the rules
-    are unsure; `judge_*` say which and how (see `judge.JudgeSettings`). `rules_identity` (name@hash) and
-    `rules_version` follow from the rules' content and are not to be given.
-    """
+    """`rules_identity` (name@hash) and `rules_version` follow from the rules' content."""
 
-    rules: str = "ko-insurance"
-    rules_identity: str = ""
-    rules_version: str = ""
-    judge: Literal["off", "hybrid"] = "off"
-    judge_model: str = ""
-    judge_base_url: str | None = None
-    judge_mode: Literal["override", "blend"] = "override"
-    judge_confidence: float = 0.8
-    judge_max_calls: int | None = None
-    judge_cache: str | None = None
+    rules: str = Field(DEFAULT_RULES, description="Rules: ko-insurance, seed, or the path of a rule file.")
+    rules_identity: str = Derived
+    rules_version: str = Derived
+    judge: Literal["off", "hybrid"] = Field(
+        "off",
+        description="off: rules alone; hybrid: a language model decides the cases of which the rules are unsure.",
+    )
+    judge_model: str = Field("", description="Name of the judge's model; needed with the judge hybrid.")
+    judge_base_url: str | None = Field(
+        None, description="Address of an OpenAI-compatible server, up to and with /v1; by default the client's own."
+    )
+    judge_mode: Literal["override", "blend"] = Field(
+        "override",
+        description="override: a confident judge's score stands alone, one less so is blended; "
+        "blend: always 0.7 x rule + 0.3 x judge.",
+    )
+    judge_confidence: float = Field(
+        0.8, ge=0, le=1, description="Confidence of the judge, from 0 to 1, from which on it overrides."
+    )
+    judge_max_calls: int | None = Field(
+        None, ge=0, description="Questions sent to the judge at the most; by default no limit."
+    )
+    judge_cache: str | None = Field(
+        None,
+        description="Folder of the judge's replies, so that a rerun costs nothing; by default OUT/judge-cache on the "
+        "command line, and none elsewhere.",
+        json_schema_extra={"below_out": "judge-cache"},
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -34,7 +51,7 @@ class SummaryOptions(SuiteOptions):
         # kept with the options, so that a result can be read back when the file has gone or changed
         if not isinstance(data, dict) or data.get("rules_identity"):
             return data
-        name = str(data.get("rules") or "ko-insurance")
+        name = str(data.get("rules") or DEFAULT_RULES)
         rules = load_rules(name)
         return {**data, "rules": name, "rules_identity": rules.identity, "rules_version": rules.version}
 
@@ -51,21 +68,12 @@ class SummaryOptions(SuiteOptions):
             return rules
         from .judge import prompts_hash
 
-        return {
-            **rules,
-            "judge_model": self.judge_model,
-            "judge_prompts": prompts_hash(),
-            "judge_base_url": self.judge_base_url,
-            "judge_mode": self.judge_mode,
-            "judge_confidence": self.judge_confidence,
-            "judge_max_calls": self.judge_max_calls,
-        }
+        asked = ("judge_model", "judge_base_url", "judge_mode", "judge_confidence", "judge_max_calls")
+        return {**rules, **{name: getattr(self, name) for name in asked}, "judge_prompts": prompts_hash()}
 
     def signature(self) -> dict[str, str]:
-        judge = (
-            {} if self.judge == "off" else {"judge": f"{self.judge_model}/{self.judge_mode}{self.judge_confidence:g}"}
-        )
-        return {"rules": self.rules_identity, **judge}
+        judge = f"{self.judge_model}/{self.judge_mode}{self.judge_confidence:g}"
+        return {"rules": self.rules_identity, **({} if self.judge == "off" else {"judge": judge})}
 
 
 def rules_in_force(options: SummaryOptions) -> Rules:

@@ -6,14 +6,17 @@ Source: seed insurance_summary_prd sections 5 to 7; specification D15 and D16.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from contextlib import suppress
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from ..core.errors import InputError, Problem, Problems, UsageError
+from ..core.errors import InputError, Problems, UsageError
+from ..core.files import sha256
 from ..core.jsonl import describe, read_json
 from ..core.manifest import policy_hash
 from .phrases import Phrases, compile_phrases, near_end
@@ -75,9 +78,6 @@ class Unit(_Strict):
     words: tuple[Phrase, ...] = Field(min_length=1)
     before: tuple[Phrase, ...] = ()
     not_before: dict[str, tuple[Phrase, ...]] = {}
-
-    def __hash__(self) -> int:
-        return hash((self.kind, self.base, self.factor, self.words))
 
 
 class Expression(_Strict):
@@ -162,17 +162,31 @@ class Rules(_Strict):
         doubled = sorted({w for w in words if words.count(w) > 1})
         if doubled:
             raise ValueError(f"a word of two units: {', '.join(doubled)}")
-        Compiled(self)
+        _ = self.compiled  # raises for a phrase that is not well formed
         return self
 
     @property
     def known_tags(self) -> tuple[str, ...]:
         return (*self.tags, FOLLOWUP_TAG)
 
-    @property
+    @cached_property
     def identity(self) -> str:
         """name@hash: the hash covers all that can change a number, with inherited sections written out."""
         return f"{self.name}@{policy_hash(rules_snapshot(self))}"
+
+    @cached_property
+    def compiled(self) -> CompiledRules:
+        """The rules ready to search with."""
+        return CompiledRules(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # to another process they go as text, and are compiled there once
+        return _from_text, (self.model_dump_json(),)
+
+
+@lru_cache(maxsize=8)
+def _from_text(text: str) -> Rules:
+    return Rules.model_validate_json(text)
 
 
 def normal_tag(tag: str) -> str:
@@ -180,14 +194,13 @@ def normal_tag(tag: str) -> str:
     return "_".join(tag.strip().lower().replace("-", " ").replace("_", " ").split())
 
 
-class Compiled:
-    """A rule set ready to search with. Equal to and hashed as its rules' identity in memory (one per rule set)."""
+class CompiledRules:
+    """A rule set ready to search with. Equal only to itself: there is one to a `Rules`."""
 
     def __init__(self, rules: Rules):
-        def patterns(sources: tuple[str, ...], mode: str = rules.match) -> Phrases:
-            return compile_phrases(sources, mode, rules.particles)
+        def patterns(sources: tuple[str, ...]) -> Phrases:
+            return compile_phrases(sources, rules.match, rules.particles)
 
-        self.rules = rules
         self.fold = rules.fold
         self.units = rules.units
         self.particle_words = "|".join(sorted(rules.particles or ("의",), key=len, reverse=True))
@@ -200,21 +213,24 @@ class Compiled:
         self.concepts = tuple(CompiledConcept(c, patterns) for c in rules.concepts)
 
 
+Patterns = Callable[[tuple[str, ...]], Phrases]
+
+
 class CompiledSet:
-    def __init__(self, source: PhraseSet, patterns: Any):
+    def __init__(self, source: PhraseSet, patterns: Patterns):
         self.phrases, self.not_within = patterns(source.phrases), patterns(source.not_within)
         self.let_off = source.let_off
 
 
 class CompiledConcept:
-    def __init__(self, source: Concept, patterns: Any):
+    def __init__(self, source: Concept, patterns: Patterns):
         self.name, self.kind = source.name, source.kind
         self.words, self.support = patterns(source.words), patterns(source.support)
         self.not_within = patterns(source.not_within)
 
 
 class CompiledLetOff:
-    def __init__(self, source: LetOff, patterns: Any):
+    def __init__(self, source: LetOff, patterns: Patterns):
         self.reason, self.near = source.reason, source.near
         self.after, self.unless = patterns(source.after), patterns(source.unless)
         self.before = near_end(patterns(source.before), source.near)
@@ -231,49 +247,34 @@ def bundled() -> list[str]:
 
 
 def load_rules(name_or_path: str | Path) -> Rules:
-    """The rules of a bundled name or of a file.
+    """The rules of a bundled name or of a file; read once as long as its content stays.
 
     UsageError for a name that is neither; InputError, naming file, place and reason, for a file that is no
     rule file.
     """
     name = str(name_or_path)
-    if name in bundled():
-        return _read(FOLDER / f"{name}.json", Problems())
-    path = Path(name)
-    try:
+    path = FOLDER / f"{name}.json" if name in bundled() else Path(name)
+    there, content_hash = False, ""
+    with suppress(OSError):  # longer than a file name can be; or not readable, as its reader will say
         there = path.is_file()
-    except OSError:  # longer than a file name can be
-        there = False
+        content_hash = sha256(path) if there else ""
     if not there:
         guess = get_close_matches(name, bundled(), 1)
         hint = f" (did you mean {guess[0]}?)" if guess else ""
         raise UsageError(f"no rules {name!r}{hint}: give a file, or one of {', '.join(bundled())}")
-    return _read(path, Problems())
-
-
-def check_rules(path: str | Path, problems: Problems) -> Rules | None:
-    """The rules of a file, or None with the reasons added to `problems`."""
-    try:
-        return _read(Path(path), problems)
-    except InputError:
-        return None  # what was wrong is in `problems`
-
-
-def _read(path: Path, problems: Problems) -> Rules:
-    where = {"file": str(path)}
-    if not path.is_file():
-        raise problems.fatal("missing-file", "no such file", **where)
-    stat = path.stat()
-    return _cached(path, stat.st_mtime_ns, stat.st_size) if path.parent == FOLDER else _parse(path, problems)
+    return _read_once(path, content_hash)
 
 
 @lru_cache(maxsize=8)
-def _cached(path: Path, mtime: int, size: int) -> Rules:
-    return _parse(path, Problems())
+def _read_once(path: Path, content_hash: str) -> Rules:
+    return read_rules(path, Problems())
 
 
-def _parse(path: Path, problems: Problems) -> Rules:
+def read_rules(path: Path, problems: Problems) -> Rules:
+    """The rules of a file. InputError, with the reasons in `problems` as well, for one that is no rule file."""
     where = {"file": str(path)}
+    if not path.is_file():
+        raise problems.fatal("missing-file", "no such file", **where)
     content = read_json(path, problems, unique_keys=True)
     if not isinstance(content, dict):
         raise problems.fatal("not-an-object", "a rule file is one JSON object", **where)
@@ -283,34 +284,11 @@ def _parse(path: Path, problems: Problems) -> Rules:
             raise problems.fatal(
                 "bad-field", f"expected one of {', '.join(bundled())}, got {base!r}", field="base", **where
             )
-        inherited = _read(FOLDER / f"{base}.json", problems).model_dump(mode="json", exclude_unset=False)
-        content = {**{k: v for k, v in inherited.items() if k not in ("name", "version", "description")}, **content}
+        inherited = load_rules(base).model_dump(mode="json", exclude={"name", "version", "description"})
+        content = {**inherited, **content}
     try:
         return Rules.model_validate_json(json.dumps(content))
     except ValidationError as e:
         for code, field, message in describe(e):
             problems.error(code, message, field=field, **where)
         raise InputError(problems.errors) from None
-
-
-@lru_cache(maxsize=8)
-def _compile(snapshot: str) -> Compiled:
-    return Compiled(Rules.model_validate_json(snapshot))
-
-
-def compile_rules(rules: Rules) -> Compiled:
-    """The rule set ready to search with; made once for equal rules."""
-    return _compile(rules.model_dump_json())
-
-
-__all__ = [
-    "METRICS",
-    "Problem",
-    "Rules",
-    "bundled",
-    "check_rules",
-    "compile_rules",
-    "load_rules",
-    "normal_tag",
-    "rules_snapshot",
-]

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import csv
 import io
-import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import date, datetime
@@ -19,27 +17,11 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from pydantic_core import from_json
 
 from ..core.errors import Problems
-from ..core.jsonl import describe, read_json, read_jsonl, read_utf8, require_file
+from ..core.jsonl import BOM, describe, first_line, read_json, read_jsonl, read_utf8, require_file
 from .rules import normal_tag
 
 CELL_LIMIT = 32_767
 """Characters that an Excel cell can hold: a text of just this length may have been cut off."""
-
-
-BROKEN_WORKBOOK = (
-    OSError,
-    ValueError,
-    TypeError,
-    LookupError,
-    AttributeError,
-    ArithmeticError,
-    RuntimeError,
-    SyntaxError,
-    EOFError,
-    zlib.error,
-    zipfile.BadZipFile,
-)
-"""What openpyxl raises, by the place of the damage, for a file that is no whole workbook."""
 
 
 def _identifier(value: Any) -> Any:
@@ -149,6 +131,33 @@ def read_cases(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
         yield place, case
 
 
+SNIFFED = 1 << 16
+"""Bytes of a JSON file in which its first case begins."""
+
+
+def looks_like_cases(path: Path) -> bool:
+    """Whether a path looks like a file of cases, by its name and the keys of its first record; never raises."""
+    suffix = path.suffix.lower()
+    try:
+        if suffix not in READERS or not path.is_file():
+            return False
+        if suffix == ".jsonl":
+            first = from_json(first_line(path))
+        elif suffix == ".json":
+            with path.open("rb") as f:
+                start = f.read(SNIFFED).removeprefix(BOM).decode("utf-8", "ignore")
+            content = from_json(start, allow_partial=True)
+            first = (content["test_cases"] if isinstance(content, dict) else content)[0]
+        elif suffix == ".csv":
+            header = next(csv.reader([first_line(path).decode("utf-8")]))
+            first = {name.strip().lower(): "" for name in header}
+        else:
+            return True
+    except (OSError, ValueError, TypeError, LookupError, StopIteration, csv.Error):
+        return False
+    return isinstance(first, dict) and "id" in first and not first.keys().isdisjoint(_TEXT[2:])
+
+
 def _read_jsonl(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
     return read_jsonl(path, Case, problems)
 
@@ -183,8 +192,8 @@ def _read_csv(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
 def _read_xlsx(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
     try:
         rows = _sheet_rows(path, problems)
-    except BROKEN_WORKBOOK as e:
-        raise problems.fatal("bad-xlsx", f"no Excel workbook that can be read: {e}", file=str(path)) from None
+    except Exception as e:  # openpyxl raises many kinds, by the place of the damage
+        raise problems.fatal("bad-xlsx", f"no Excel workbook that can be read: {e}", file=str(path)) from e
     if not rows:
         raise problems.fatal("empty-file", "the first sheet is empty", file=str(path))
     return _read_table(rows[0][1], rows[1:], path, problems)

@@ -1,36 +1,38 @@
 """The five scores of a summary by rule, with their evidence, and the units frame of a file of cases.
 
-    cases --rules--> five verdicts a case --judge, where asked--> final scores --> units frame
+    cases --rules--> five scores a case --> units frame --judge, where asked--> final scores
 
-A verdict that could measure nothing keeps the number that the source document gives it, with `measured`
+A score that could measure nothing keeps the number that the source document gives it, with `measured`
 False and the reason in its evidence. Source: seed insurance_summary_prd section 5; specification D2, D14.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache, lru_cache, partial
+from itertools import chain
 from typing import Any
 
 import pandas as pd
 
-from ..app.workers import Workers
 from ..core.errors import Problems
-from ..core.jsonl import dumps
+from ..core.files import dumps
+from ..core.suite import Workers
 from .entities import Entity, by_key, extractor
-from .rules import FOLLOWUP_TAG, METRICS, Compiled, Rules, compile_rules
+from .rules import FOLLOWUP_TAG, METRICS, CompiledRules, CompiledSet, Rules
 from .schema import Case
 from .text import normalise
-from .wording import Match, matches
+from .wording import matches
 
 CHUNK = 500
 """Cases that one process scores at a time."""
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Score:
     """One metric of one case. score: 0..1, the source document's number where not `measured`.
 
     numerator, denominator: what the score is a ratio of (0, 0 where not measured). evidence: JSON values.
@@ -44,53 +46,60 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
-    """The verdicts of a case by metric; `n_entities` of the summary; `ambiguous`: a follow-up wording was let off."""
+class CaseScores:
+    """The scores of a case by metric; `n_entities` of the summary; `ambiguous`: a follow-up wording was let off."""
 
-    verdicts: Mapping[str, Verdict]
+    scores: Mapping[str, Score]
     n_entities: int
     ambiguous: bool
     unknown_tags: tuple[str, ...]
 
 
-def _unmeasured(score: float, reason: str, **evidence: Any) -> Verdict:
-    return Verdict(score, False, 0, 0, {"reason": reason, **evidence})
+def _unmeasured(score: float, reason: str, **evidence: Any) -> Score:
+    return Score(score, False, 0, 0, {"reason": reason, **evidence})
 
 
-def score_case(answer: str | None, contexts: Sequence[str], tags: Sequence[str], rules: Rules | Compiled) -> Scored:
+def score_case(answer: str | None, contexts: Sequence[str], tags: Sequence[str], rules: Rules) -> CaseScores:
     """Score one summary against its contexts and tags (in normal form).
 
     The order of the contexts does not matter to any score.
     """
-    compiled = compile_rules(rules) if isinstance(rules, Rules) else rules
+    compiled = rules.compiled
     answer = answer or ""
-    summary = extractor(compiled).entities(answer)
-    sources = [_entities(compiled, c) for c in contexts]
-    known = [t for t in tags if t in compiled.tags or t == FOLLOWUP_TAG]
-    unknown = tuple(t for t in tags if t not in known)
-    text = normalise(answer, compiled.fold)
+    text = normalise(answer, rules.fold)
     blank = not text.norm.strip()
-    followups = matches(compiled.followup, text, answer, compiled)
-    verdicts = {
+    summary = extractor(compiled).entities(answer, text)
+    sources = [_entities(compiled, c) for c in contexts]
+    known = [t for t in tags if t in rules.known_tags]
+    unknown = tuple(t for t in tags if t not in known)
+
+    def found(phrases: CompiledSet) -> Found:
+        both = matches(phrases, text, answer, compiled)
+        return [m.as_json() for m in both if not m.let_off], [m.as_json() for m in both if m.let_off]
+
+    followup = found(compiled.followup)
+    scores = {
         "summary_accuracy": _accuracy(blank, summary, sources),
-        "summary_risk_coverage": _risk_coverage(known, unknown, followups, text, answer, compiled),
-        "summary_non_definitive": _non_definitive(blank, text, answer, compiled),
-        "summary_needs_followup": _needs_followup(blank, known, unknown, followups),
+        "summary_risk_coverage": _risk_coverage(
+            {t: followup if t == FOLLOWUP_TAG else found(compiled.tags[t]) for t in known}, unknown
+        ),
+        "summary_non_definitive": _non_definitive(blank, [found(group) for group in compiled.definitive]),
+        "summary_needs_followup": _needs_followup(blank, known, unknown, followup),
         "entity_recall": _recall(summary, sources),
     }
     n_entities = len({e.key for e in summary if not e.support_only})
-    return Scored(verdicts, n_entities, bool(followups) and all(m.let_off for m in followups), unknown)
+    return CaseScores(scores, n_entities, bool(followup[1]) and not followup[0], unknown)
 
 
 @lru_cache(maxsize=4096)
-def _entities(compiled: Compiled, context: str) -> tuple[Entity, ...]:
+def _entities(compiled: CompiledRules, context: str) -> tuple[Entity, ...]:
     return tuple(extractor(compiled).entities(context))
 
 
-def _accuracy(blank: bool, summary: Iterable[Entity], sources: Sequence[Sequence[Entity]]) -> Verdict:
+def _accuracy(blank: bool, summary: Iterable[Entity], sources: Sequence[Sequence[Entity]]) -> Score:
     """Supported entities of the summary over its entities, each value once (seed 5.1, D14)."""
     if blank:
-        return Verdict(0.0, True, 0, 0, {"reason": "empty summary"})
+        return Score(0.0, True, 0, 0, {"reason": "empty summary"})
     stated = {k: e for k, e in by_key(summary).items() if not e.support_only}
     places = _places(sources)
     supported = [_found(e, places[k]) for k, e in stated.items() if k in places]
@@ -100,10 +109,10 @@ def _accuracy(blank: bool, summary: Iterable[Entity], sources: Sequence[Sequence
         return _unmeasured(0.5, "no summary entities")
     unsupported = [_shown(e) for k, e in stated.items() if k not in places]
     n = len(stated)
-    return Verdict(len(supported) / n, True, len(supported), n, {"supported": supported, "unsupported": unsupported})
+    return Score(len(supported) / n, True, len(supported), n, {"supported": supported, "unsupported": unsupported})
 
 
-def _recall(summary: Iterable[Entity], sources: Sequence[Sequence[Entity]]) -> Verdict:
+def _recall(summary: Iterable[Entity], sources: Sequence[Sequence[Entity]]) -> Score:
     """Context entities that the summary keeps over context entities, each value once."""
     there = by_key(e for source in sources for e in source)
     asked = {k: e for k, e in there.items() if not e.support_only}
@@ -116,7 +125,7 @@ def _recall(summary: Iterable[Entity], sources: Sequence[Sequence[Entity]]) -> V
         for k in asked
         if k not in stated
     ]
-    return Verdict(len(kept) / len(asked), True, len(kept), len(asked), {"kept": kept, "lost": lost})
+    return Score(len(kept) / len(asked), True, len(kept), len(asked), {"kept": kept, "lost": lost})
 
 
 def _places(sources: Sequence[Sequence[Entity]]) -> dict[str, tuple[int, list[int]]]:
@@ -136,76 +145,59 @@ def _found(e: Entity, place: tuple[int, list[int]]) -> dict[str, Any]:
     return {**_shown(e), "context": place[0], "context_at": place[1]}
 
 
-def _risk_coverage(
-    known: Sequence[str],
-    unknown: Sequence[str],
-    followups: Sequence[Match],
-    text: Any,
-    answer: str,
-    compiled: Compiled,
-) -> Verdict:
+Found = tuple[list[dict[str, Any]], list[dict[str, Any]]]
+"""Matches as JSON values: those that count, and those that are let off."""
+
+
+def _risk_coverage(found: Mapping[str, Found], unknown: Sequence[str]) -> Score:
     """Expected tags that the summary covers over expected tags (seed 5.2). Unknown tags are expected of nobody."""
     more = {"unknown_tags": list(unknown)} if unknown else {}
-    if not known:
+    if not found:
         return _unmeasured(1.0, "no known tags" if unknown else "no tags", **more)
-    covered, missing = {}, {}
-    for tag in known:
-        found = followups if tag == FOLLOWUP_TAG else matches(compiled.tags[tag], text, answer, compiled)
-        holds = [m.as_json() for m in found if not m.let_off]
-        if holds:
-            covered[tag] = holds
-        else:
-            missing[tag] = [m.as_json() for m in found]
-    score = len(covered) / len(known)
-    return Verdict(score, True, len(covered), len(known), {"covered": covered, "missing": missing, **more})
+    covered = {tag: holds for tag, (holds, _) in found.items() if holds}
+    missing = {tag: let_off for tag, (holds, let_off) in found.items() if not holds}
+    n = len(found)
+    return Score(len(covered) / n, True, len(covered), n, {"covered": covered, "missing": missing, **more})
 
 
-def _non_definitive(blank: bool, text: Any, answer: str, compiled: Compiled) -> Verdict:
+def _non_definitive(blank: bool, found: Sequence[Found]) -> Score:
     """1 unless a definitive phrase stands that nothing takes back (seed 5.3)."""
     if blank:
         return _unmeasured(1.0, "empty summary")
-    found = sorted(
-        (m for group in compiled.definitive for m in matches(group, text, answer, compiled)), key=lambda m: m.start
-    )
-    definitive = [m.as_json() for m in found if not m.let_off]
-    let_off = [m.as_json() for m in found if m.let_off]
+    definitive, let_off = (sorted(chain(*kind), key=lambda m: m["at"][0]) for kind in zip(*found))
     good = not definitive
-    return Verdict(float(good), True, int(good), 1, {"definitive": definitive, "let_off": let_off})
+    return Score(float(good), True, int(good), 1, {"definitive": definitive, "let_off": let_off})
 
 
-def _needs_followup(blank: bool, known: Sequence[str], unknown: Sequence[str], followups: Sequence[Match]) -> Verdict:
+def _needs_followup(blank: bool, known: Sequence[str], unknown: Sequence[str], followup: Found) -> Score:
     """1 where a follow-up is named exactly if the tag asks for one (seed 5.4).
 
     Without any known tag nobody said whether a follow-up was due: the number is the seed's, and not measured.
     """
-    phrases = [m.as_json() for m in followups if not m.let_off]
-    evidence = {"phrases": phrases, "let_off": [m.as_json() for m in followups if m.let_off]}
+    phrases, let_off = followup
+    evidence = {"phrases": phrases, "let_off": let_off}
     expected = FOLLOWUP_TAG in known
     good = bool(phrases) == expected
     if blank and not expected:
         return _unmeasured(1.0, "empty summary", **evidence)
     if not known:
         return _unmeasured(float(good), "no known tags" if unknown else "no tags", **evidence)
-    return Verdict(float(good), True, int(good), 1, {"expected": expected, **evidence})
+    return Score(float(good), True, int(good), 1, {"expected": expected, **evidence})
 
 
 def score_cases(
     cases: Sequence[tuple[int, Case]], rules: Rules, problems: Problems, workers: Workers, file: str = ""
-) -> tuple[pd.DataFrame, list[Scored]]:
-    """The units frame by rule alone, a row a case in the order given, and the verdicts behind it.
-
-    The verdicts come without their evidence, which stands in the frame as JSON.
-    """
-    chunks = [cases[i : i + CHUNK] for i in range(0, len(cases), CHUNK)] or [[]]
-    parts = workers.map(partial(_score_chunk, rules=rules.model_dump_json()), chunks)
-    scored = [s for _, part in parts for s in part]
+) -> pd.DataFrame:
+    """The units frame by rule alone, a row a case in the order given; evidence and lists are JSON text."""
+    chunks = [[case for _, case in cases[i : i + CHUNK]] for i in range(0, len(cases), CHUNK)]
+    rows = [row for part in workers.map(partial(_score_chunk, rules=rules), chunks) for row in part]
     hint = cache(partial(_hint, rules.known_tags))
-    for (place, case), s in zip(cases, scored):
-        for tag in s.unknown_tags:
+    for (place, case), row in zip(cases, rows):
+        for tag in json.loads(row["unknown_tags"]):
             message = f"unknown tag {tag!r}, left out of what is expected; {hint(tag)}"
             problems.warn("unknown-tag", message, file=file, line=place, field="summary_tags", id=case.id)
-    columns = {name: [v for part, _ in parts for v in part[name]] for name in parts[0][0]}
-    return pd.DataFrame(columns), scored
+    # a file without any usable case has the same columns
+    return pd.DataFrame(rows or _score_chunk([Case(id="0")], rules)).head(len(rows))
 
 
 def _hint(known: Sequence[str], tag: str) -> str:
@@ -213,28 +205,11 @@ def _hint(known: Sequence[str], tag: str) -> str:
     return f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
 
 
-def _score_chunk(chunk: Sequence[tuple[int, Case]], rules: str) -> tuple[dict[str, list[Any]], list[Scored]]:
-    """Columns of the frame, and the verdicts without evidence."""
-    compiled = compile_rules(_rules(rules))
-    columns: dict[str, list[Any]] = {name: [] for name in _row(_EMPTY, score_case(None, [], [], compiled))}
-    out = []
-    for _, case in chunk:
-        scored = score_case(case.answer, case.texts, case.tags, compiled)
-        for name, value in _row(case, scored).items():
-            columns[name].append(value)
-        out.append(replace(scored, verdicts={m: replace(v, evidence={}) for m, v in scored.verdicts.items()}))
-    return columns, out
+def _score_chunk(chunk: Sequence[Case], rules: Rules) -> list[dict[str, Any]]:
+    return [_row(case, score_case(case.answer, case.texts, case.tags, rules)) for case in chunk]
 
 
-_EMPTY = Case(id="0")
-
-
-@lru_cache(maxsize=4)
-def _rules(source: str) -> Rules:
-    return Rules.model_validate_json(source)
-
-
-def _row(case: Case, scored: Scored) -> dict[str, Any]:
+def _row(case: Case, found: CaseScores) -> dict[str, Any]:
     row: dict[str, Any] = {
         "case_id": case.id,
         "question": case.question,
@@ -242,25 +217,24 @@ def _row(case: Case, scored: Scored) -> dict[str, Any]:
         "contexts": dumps(case.texts),
         "ground_truth": case.ground_truth,
         "tags": dumps(case.tags),
-        "unknown_tags": dumps(list(scored.unknown_tags)),
+        "unknown_tags": dumps(found.unknown_tags),
         "intent": case.intent,
         "cases": 1,
     }
-    for metric in METRICS:
-        v = scored.verdicts[metric]
+    for metric, s in found.scores.items():
         row |= {
-            metric: v.score,
-            f"{metric}_measured": v.measured,
-            f"{metric}_rule": v.score,
+            metric: s.score,
+            f"{metric}_measured": s.measured,
+            f"{metric}_rule": s.score,
             f"{metric}_llm": float("nan"),
             f"{metric}_confidence": float("nan"),
             f"{metric}_decided_by": "rule",
             f"{metric}_trigger": None,
-            f"{metric}_num": v.numerator,
-            f"{metric}_den": v.denominator,
-            f"{metric}_evidence": dumps(v.evidence),
+            f"{metric}_num": s.numerator,
+            f"{metric}_den": s.denominator,
+            f"{metric}_evidence": dumps(s.evidence),
         }
-    return row
+    return {**row, "n_entities": found.n_entities, "ambiguous_followup": found.ambiguous}
 
 
 def finish(units: pd.DataFrame, rules: Rules) -> pd.DataFrame:

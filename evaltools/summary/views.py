@@ -1,154 +1,256 @@
-"""Tables of a summary result for its report and workbook. Each function takes a Result and returns a frame."""
+"""What a report shows of summaries beside the numbers: tables, a figure and the browser of cases.
+
+The tables are functions of a Result that return a frame.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
 
-from ..core.suite import Result
+from ..core.files import dumps
+from ..core.results import Result
+from ..report.view import SampleView, TableView
 from .options import rules_in_force
-from .rules import METRICS
+from .rules import METRICS, rules_snapshot
+
+Evidence = Mapping[str, Any]
 
 
-def overview(result: Result) -> pd.DataFrame:
+def verdicts(result: Result) -> pd.DataFrame:
     """One row a metric: the two means, how many cases stand behind them, and the verdict.
 
     verdict: "fail" where a measured case lies below the threshold, "pass" where none does, "not measured"
     where no case was measured, "no threshold" where the metric has none.
     """
-    thresholds, units = rules_in_force(result.options).thresholds, result.units
+    thresholds, units, failing = rules_in_force(result.options).thresholds, result.units, fails(result.units)
     rows = []
     for m in METRICS:
-        measured = units[f"{m}_measured"]
-        threshold = thresholds.get(m)
-        failing = int((units[f"{m}_measured"] & ~units[f"{m}_passed"]).sum()) if threshold is not None else None
-        if not measured.any():
-            verdict = "not measured"
-        elif failing is None:
-            verdict = "no threshold"
-        else:
-            verdict = "fail" if failing else "pass"
+        measured = int(units[f"{m}_measured"].sum())
+        n = int(failing[m].sum()) if m in failing else None
+        verdict = "not measured" if not measured else "no threshold" if n is None else "fail" if n else "pass"
         rows.append(
             {
                 "metric": m,
                 "mean": result.value(m),
                 "mean_measured": result.value(f"{m}_measured"),
                 "cases": len(units),
-                "measured": int(measured.sum()),
-                "not_measured": int((~measured).sum()),
-                "threshold": threshold,
-                "failing": failing,
+                "measured": measured,
+                "not_measured": len(units) - measured,
+                "threshold": thresholds.get(m),
+                "failing": n,
                 "verdict": verdict,
             }
         )
     return pd.DataFrame(rows)
 
 
-def failing(result: Result, metric: str) -> pd.Series:
-    """Whether each case was measured and lies below the metric's threshold; False for a metric without one."""
-    if f"{metric}_passed" not in result.units:
-        return pd.Series(False, index=result.units.index)
-    return result.units[f"{metric}_measured"] & ~result.units[f"{metric}_passed"]
+def fails(units: pd.DataFrame) -> pd.DataFrame:
+    """Whether each case was measured and lies below the threshold: a column a metric that has one."""
+    limited = [m for m in METRICS if f"{m}_passed" in units]
+    return pd.DataFrame({m: units[f"{m}_measured"] & ~units[f"{m}_passed"] for m in limited}, index=units.index)
 
 
-def cases_table(result: Result) -> pd.DataFrame:
-    """All cases, those that fail most metrics first, then in the file's order.
-
-    case_id, failed (names of the metrics), not_measured, answer, contexts, tags, the five scores, and the
-    evidence of each.
-    """
-    units = result.units
-    fails = pd.DataFrame({m: failing(result, m) for m in METRICS})
-    unmeasured = pd.DataFrame({m: ~units[f"{m}_measured"] for m in METRICS})
-    out = pd.DataFrame(
-        {
-            "case_id": units["case_id"],
-            "failed": _names(fails),
-            "not_measured": _names(unmeasured),
-            "answer": units["answer"],
-            "contexts": ["\n".join(json.loads(c)) for c in units["contexts"]],
-            "tags": [", ".join(json.loads(t)) for t in units["tags"]],
-            **{m: units[m] for m in METRICS},
-            **{f"{m} evidence": units[f"{m}_evidence"] for m in METRICS},
-        }
-    )
-    order = fails.sum(axis=1).sort_values(ascending=False, kind="stable").index
-    return out.loc[order].reset_index(drop=True)
+def names(flags: pd.DataFrame) -> list[str]:
+    """For each row, the names of the columns that are true."""
+    return [", ".join(flags.columns[row]) for row in flags.to_numpy(dtype=bool)]
 
 
-def _names(flags: pd.DataFrame) -> list[str]:
-    return [", ".join(c for c, f in zip(flags.columns, row) if f) for row in flags.itertuples(index=False)]
-
-
-def failing_cases(result: Result) -> pd.DataFrame:
-    """The cases that fail any metric, worst first: the columns of `cases_table`."""
-    table = cases_table(result)
-    return table[table["failed"] != ""].reset_index(drop=True)
+def worst_first(failing: pd.DataFrame) -> pd.Index:
+    """The cases that fail most metrics first, then in the file's order."""
+    return failing.sum(axis=1).sort_values(ascending=False, kind="stable").index
 
 
 def not_measured(result: Result) -> pd.DataFrame:
     """Why cases were not measured: metric, reason, score (the source document's number), cases."""
     rows = [
-        (m, json.loads(e)["reason"], s)
+        (m, e["reason"], s)
         for m in METRICS
-        for e, s in result.units.loc[~result.units[f"{m}_measured"], [f"{m}_evidence", m]].itertuples(index=False)
+        for measured, e, s in zip(*(result.units[c] for c in (f"{m}_measured", f"{m}_evidence", m)))
+        if not measured
     ]
     frame = pd.DataFrame(rows, columns=["metric", "reason", "score"])
     return frame.groupby(["metric", "reason", "score"], sort=False).size().rename("cases").reset_index()
 
 
-def unsupported_entities(result: Result) -> pd.DataFrame:
-    """Entities of summaries that no context supports: case_id, kind, text, value, start, end, answer."""
-    return _from_evidence(
-        result,
-        "summary_accuracy",
-        lambda e: [(u["kind"], u["text"], u["value"], *u["at"]) for u in e.get("unsupported", [])],
-        ["kind", "text", "value", "start", "end"],
-    )
-
-
-def missing_tags(result: Result) -> pd.DataFrame:
-    """Expected tags that no phrase covers: case_id, tag, let_off (wording that was found but taken back), answer."""
-    return _from_evidence(
-        result,
-        "summary_risk_coverage",
-        lambda e: [(tag, "; ".join(m["text"] for m in found)) for tag, found in e.get("missing", {}).items()],
-        ["tag", "let_off"],
-    )
-
-
-def tag_coverage(result: Result) -> pd.DataFrame:
+def tags(result: Result) -> pd.DataFrame:
     """By tag: cases that expect it, cases that cover it, share covered."""
-    rows = []
-    for e in map(json.loads, result.units["summary_risk_coverage_evidence"]):
-        rows += [(t, 1) for t in e.get("covered", {})] + [(t, 0) for t in e.get("missing", {})]
-    frame = pd.DataFrame(rows, columns=["tag", "covered"]).groupby("tag")["covered"].agg(["size", "sum"])
-    frame = frame.rename(columns={"size": "expected", "sum": "covered"}).reset_index()
+    found = [
+        (tag, kind == "covered")
+        for e in result.units["summary_risk_coverage_evidence"]
+        for kind in ("covered", "missing")
+        for tag in e.get(kind, {})
+    ]
+    frame = pd.DataFrame(found, columns=["tag", "covered"]).astype({"covered": int})
+    frame = frame.groupby("tag")["covered"].agg(expected="size", covered="sum").reset_index()
     return frame.assign(share=frame["covered"] / frame["expected"])
 
 
-def definitive_phrases(result: Result, let_off: bool = False) -> pd.DataFrame:
-    """Definitive phrases found: case_id, text, start, end, reason, by, answer. With `let_off`, those taken back."""
-    key = "let_off" if let_off else "definitive"
-    return _from_evidence(
-        result,
-        "summary_non_definitive",
-        lambda e: [(m["text"], *m["at"], m.get("let_off"), m.get("by")) for m in e.get(key, [])],
-        ["text", "start", "end", "reason", "by"],
-    )
+def _phrases(kind: str, evidence: Evidence) -> list[tuple[Any, ...]]:
+    return [(m["text"], *m["at"], m.get("let_off"), m.get("by")) for m in evidence.get(kind, [])]
 
 
-def _from_evidence(
-    result: Result, metric: str, rows: Callable[[dict[str, Any]], list[tuple[Any, ...]]], columns: list[str]
+def _unsupported(evidence: Evidence) -> list[tuple[Any, ...]]:
+    return [(u["kind"], u["text"], u["value"], *u["at"]) for u in evidence.get("unsupported", [])]
+
+
+def _missing(evidence: Evidence) -> list[tuple[Any, ...]]:
+    return [(tag, "; ".join(m["text"] for m in found)) for tag, found in evidence.get("missing", {}).items()]
+
+
+def _listed(
+    metric: str, columns: Sequence[str], rows: Callable[[Evidence], list[tuple[Any, ...]]], result: Result
 ) -> pd.DataFrame:
-    out = [
-        (case_id, *row, answer)
-        for case_id, evidence, answer in result.units[["case_id", f"{metric}_evidence", "answer"]].itertuples(
-            index=False
-        )
-        for row in rows(json.loads(evidence))
-    ]
+    """What a metric's evidence lists, over all cases: case_id, `columns`, answer."""
+    cases = zip(*(result.units[c] for c in ("case_id", f"{metric}_evidence", "answer")))
+    out = [(case_id, *row, answer) for case_id, evidence, answer in cases for row in rows(evidence)]
     return pd.DataFrame(out, columns=["case_id", *columns, "answer"])
+
+
+def judged(result: Result) -> pd.DataFrame:
+    """What the judge was asked: case_id, metric, trigger, scores, who decided, what it said, and why not."""
+    parts = []
+    for m in METRICS:
+        asked = result.units[result.units[f"{m}_trigger"].notna()].rename(columns={m: f"{m}_score"})
+        said = [e.get("judge", {}) for e in asked[f"{m}_evidence"]]
+        copied = {c: asked[f"{m}_{c}"] for c in ("trigger", "rule", "llm", "confidence", "score", "decided_by")}
+        tags = [", ".join(s.get("virtual_tags") or []) for s in said]
+        words = {"said": [s.get("reason") for s in said], "error": [s.get("error") for s in said]}
+        parts.append(asked[["case_id"]].assign(metric=m, **copied, virtual_tags=tags, **words))
+    return pd.concat(parts, ignore_index=True)
+
+
+def rules_table(result: Result) -> pd.DataFrame:
+    """The rules in force, a row a setting: setting, value."""
+    snapshot = rules_snapshot(rules_in_force(result.options))
+    return pd.DataFrame([(k, dumps(v)) for k, v in snapshot.items()], columns=["setting", "value"])
+
+
+SHOWN = ("metric", "verdict", "failing", "threshold", "mean", "mean_measured", "measured", "not_measured")
+PHRASE = ("text", "start", "end", "reason", "by")
+
+TABLES: Mapping[str, TableView] = {
+    "verdicts": TableView(
+        verdicts,
+        "Verdicts",
+        {c: c.replace("_", " ").replace("mean measured", "of measured") for c in SHOWN},
+        {"mean": ".3f", "mean_measured": ".3f", "threshold": ".2f", "failing": ".0f"},
+    ),
+    "unsupported entities": TableView(
+        partial(_listed, "summary_accuracy", ("kind", "text", "value", "start", "end"), _unsupported),
+        "Entities of summaries that no context supports",
+    ),
+    "tags": TableView(tags, "Expected tags", formats={"share": ".2f"}),
+    "missing tags": TableView(
+        partial(_listed, "summary_risk_coverage", ("tag", "let_off"), _missing), "Tags that no phrase covers"
+    ),
+    "definitive phrases": TableView(
+        partial(_listed, "summary_non_definitive", PHRASE, partial(_phrases, "definitive")), "Definitive phrases"
+    ),
+    "let off": TableView(
+        partial(_listed, "summary_non_definitive", PHRASE, partial(_phrases, "let_off")),
+        "Definitive phrases that were taken back",
+    ),
+    "not measured": TableView(
+        not_measured,
+        "Why cases were not measured, and the number that stands for them",
+        formats={"score": ".1f"},
+    ),
+    "judged": TableView(judged, "Cases that the judge was asked about"),
+    "rules": TableView(rules_table, "Rules"),
+}
+
+
+def spread(result: Result, **how: Any) -> Any:
+    """How the scores of the cases are spread, for the metrics that are shares; options as of `distribution`."""
+    from ..report import figures
+
+    scores = result.units[["summary_accuracy", "summary_risk_coverage", "entity_recall"]]
+    how = {"title": "Scores of the cases", "xlabel": "score of a case", "unit": "cases", **how}
+    return figures.distribution(scores, **how)
+
+
+FIGURES = {"spread": spread}
+
+
+def groups(result: Result) -> dict[str, tuple[str, str]]:
+    """The cases that fail any threshold, those that fail none, and those that fail each metric."""
+    found = fails(result.units)
+    queries = {m: f"{m}_measured and not {m}_passed" for m in found.columns}
+    any_of = " or ".join(f"({query})" for query in queries.values())
+    return {
+        "failing": (any_of, "Cases that fail a threshold"),
+        "passing": (f"not ({any_of})", "Cases that pass"),
+        **{m: (query, f"Cases that fail {_short(m)}") for m, query in queries.items() if found[m].any()},
+    }
+
+
+def cards(result: Result, units: pd.DataFrame) -> pd.DataFrame:
+    """Cases, those that fail most metrics first: case_id, answer, contexts, failing, tags, a column a metric."""
+    failing = fails(units)
+    out = pd.DataFrame(
+        {
+            "case_id": units["case_id"],
+            "answer": units["answer"],
+            "contexts": ["\n".join(texts) for texts in units["contexts"]],
+            "failing": [f"fails {_short(found)}" if found else "" for found in names(failing)],
+            "tags": [", ".join(t) for t in units["tags"]],
+            **{m: [in_words(m, s, e) for s, e in zip(units[m], units[f"{m}_evidence"])] for m in METRICS},
+        },
+        index=units.index,
+    )
+    return out.loc[worst_first(failing)].reset_index(drop=True)
+
+
+def _short(metrics: str) -> str:
+    return metrics.replace("summary_", "")
+
+
+def in_words(metric: str, score: float, evidence: Evidence) -> str:
+    """The score of one case and what it rests on."""
+    why = [f"not measured: {evidence['reason']}"] if "reason" in evidence else list(_WORDING[metric](evidence))
+    return "; ".join([f"{score:.2f}", *why])
+
+
+def _texts(items: Sequence[Evidence]) -> str:
+    return ", ".join(f"“{i['text']}” at {(i['at'] or i['context_at'])[0]}" for i in items)
+
+
+def _entities(*kinds: str) -> Callable[[Evidence], list[str]]:
+    return lambda e: [f"{kind}: {_texts(e[kind])}" for kind in kinds if e.get(kind)]
+
+
+def _covered(e: Evidence) -> list[str]:
+    missing = [tag + (f" (taken back: {_texts(found)})" if found else "") for tag, found in e["missing"].items()]
+    covered = [f"{tag} by {_texts(found)}" for tag, found in e["covered"].items()]
+    return [f"{word}: {'; '.join(found)}" for word, found in (("missing", missing), ("covered", covered)) if found]
+
+
+def _wording(e: Evidence) -> list[str]:
+    let_off = [f"“{m['text']}” let off: {m.get('let_off')} (“{m.get('by')}”)" for m in e.get("let_off", [])]
+    found = e.get("definitive") or e.get("phrases") or []
+    return [*([f"found: {_texts(found)}"] if found else []), *let_off]
+
+
+_WORDING: Mapping[str, Callable[[Evidence], list[str]]] = {
+    "summary_accuracy": _entities("unsupported", "supported"),
+    "summary_risk_coverage": _covered,
+    "summary_non_definitive": _wording,
+    "summary_needs_followup": _wording,
+    "entity_recall": _entities("lost", "kept"),
+}
+
+SAMPLES = SampleView(
+    groups,
+    cards,
+    {
+        "id": "case_id",
+        "text": {"answer": "summary", "contexts": "context"},
+        "gold": None,
+        "chips": ("failing", "tags"),
+        "fields": {m: _short(m).replace("_", " ") for m in METRICS},
+    },
+)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from .entities import outside
 from .phrases import Phrases, find_all, search
-from .rules import Compiled, CompiledLetOff, CompiledSet
+from .rules import CompiledLetOff, CompiledRules, CompiledSet
 from .text import Text
 
 _SENTENCE_END = re.compile(r"[!?\n;]|\.(?![0-9])")
@@ -33,7 +33,7 @@ class Match:
         return out if self.let_off is None else {**out, "let_off": self.let_off, "by": self.by}
 
 
-def matches(found: CompiledSet, text: Text, raw: str, rules: Compiled) -> list[Match]:
+def matches(found: CompiledSet, text: Text, raw: str, rules: CompiledRules) -> list[Match]:
     """The matches of a phrase set in order, those that are let off among them."""
     out = []
     for start, end in outside(find_all(found.phrases, text.norm), found.not_within, text.norm):
@@ -43,7 +43,7 @@ def matches(found: CompiledSet, text: Text, raw: str, rules: Compiled) -> list[M
     return out
 
 
-def _let_off(names: tuple[str, ...], t: str, start: int, end: int, rules: Compiled) -> tuple[str, str] | None:
+def _let_off(names: tuple[str, ...], t: str, start: int, end: int, rules: CompiledRules) -> tuple[str, str] | None:
     if not names:
         return None
     before, after, limit = _clause(t, start, end, rules)
@@ -55,7 +55,7 @@ def _let_off(names: tuple[str, ...], t: str, start: int, end: int, rules: Compil
     return None
 
 
-def _clause(t: str, start: int, end: int, rules: Compiled) -> tuple[str, str, int]:
+def _clause(t: str, start: int, end: int, rules: CompiledRules) -> tuple[str, str, int]:
     """The clause before and after a match, and where in the latter a let-off must begin at the latest."""
     after = t[end : end + _REACH]
     if stop := _SENTENCE_END.search(after):

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from evaltools.core.errors import Problems
 from evaltools.cr.schema import TupleRow
+from evaltools.cr.score import write_scorecards
 from evaltools.cr.tuples import EvalTuple, eval_tuple
 
 
@@ -50,3 +53,11 @@ def run(folder: Path, outputs: list[dict], golds: list[dict] | None = None) -> P
     if golds is not None:
         write(folder / "gold.jsonl", golds)
     return folder
+
+
+def scorecard(made: dict, *tuples: dict[str, Any]) -> dict[str, Any]:
+    """The scorecard of an output, as JSON, with these gold tuples."""
+    with TemporaryDirectory() as folder:
+        inside = run(Path(folder), [made], [gold(made["meta"]["text_id"], *tuples)])
+        write_scorecards(inside, inside / "gold.jsonl", inside / "cards.jsonl", Problems())
+        return json.loads((inside / "cards.jsonl").read_text(encoding="utf-8"))

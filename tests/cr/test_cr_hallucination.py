@@ -8,8 +8,8 @@ import pytest
 
 from evaltools import evaluate
 from evaltools.cr.schema import Aspect
-from evaltools.cr.scorecard import ate_score, build_filtered_aspects, drop_reason, make_scorecard
-from tests.cr.cards import output, run
+from evaltools.cr.scorecard import build_filtered_aspects, drop_reason
+from tests.cr.cards import output, run, scorecard
 
 TEXT = "배송은 빠른데 앱이 자꾸 꺼져요 ㅋㅋ 뷰는 좋아요"
 
@@ -37,11 +37,13 @@ def test_why_an_aspect_is_dropped(found: Aspect, reason: str | None) -> None:
 
 def test_filtered_aspects_and_their_score() -> None:
     built = build_filtered_aspects(TEXT, [aspect("배송", 0, 2), aspect("포장", 0, 2)])
-    assert built["kept_terms"] == ["배송"]
-    assert built["dropped_terms"] == ["포장"]
-    assert [f["action"] for f in built["filtered"]] == ["keep", "drop"]
-    assert ate_score(built["filtered"]) == {"hallucination_flag": True, "valid_aspect_rate": 0.5}
-    assert ate_score([]) == {"hallucination_flag": False, "valid_aspect_rate": None}
+    assert [(a.term, a.action, a.drop_reason) for a in built] == [
+        ("배송", "keep", None),
+        ("포장", "drop", "out_of_text"),
+    ]
+    made = output("a", TEXT, stage1_ate={"aspects": [a.model_dump(include={"term", "span"}) for a in built]})
+    assert scorecard(made)["ate"] == {"hallucination_flag": True, "valid_aspect_rate": 0.5}
+    assert scorecard(output("a", TEXT))["ate"] == {"hallucination_flag": False, "valid_aspect_rate": None}
 
 
 def test_lists_can_be_set() -> None:
@@ -80,9 +82,9 @@ def test_either_source_of_section_2_counts(tmp_path: Path) -> None:
     assert result.value("hallucination_out_of_text_rate") == 1 / 4
 
 
-def test_scorecard_carries_the_same_filtered_list_twice() -> None:
-    card = make_scorecard(
-        output("a", TEXT, stage1_ate={"aspects": [{"term": "포장", "span": {"start": 0, "end": 2}}]})
-    )
+def test_scorecard_carries_what_was_filtered_and_what_it_was_before() -> None:
+    found = {"term": "포장", "span": {"start": 0, "end": 2}}
+    card = scorecard(output("a", TEXT, stage1_ate={"aspects": [found]}))
     assert card["ate"]["hallucination_flag"] is True
-    assert card["inputs"]["ate_debug"]["filtered"][0]["drop_reason"] == "out_of_text"
+    assert card["inputs"]["ate_debug"]["raw"] == [found]
+    assert card["inputs"]["ate_debug"]["filtered"] == [{**found, "action": "drop", "drop_reason": "out_of_text"}]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 
 from evaltools import InputError, UsageError, evaluate
 from evaltools.core.errors import Problems
-from evaltools.cr.scorecard import write_scorecards
+from evaltools.cr.score import write_scorecards
+from evaltools.cr.table import SUITE
 from tests.cr.cards import gold, output, run, tup, write
 
 A = tup("본품#품질", "향")
@@ -72,7 +74,7 @@ def test_broken_lines_name_line_and_field(tmp_path: Path, raw: str | bytes, code
     assert (p.code, p.line, p.field) == (code, 2, field)
     kept = evaluate("cr", folder, on_error="skip")
     assert kept.units["text_id"].tolist() == ["a1", "a2"]
-    assert kept.manifest["problems"][0]["count"] >= 1
+    assert kept.manifest.problems[0].count >= 1
 
 
 def test_a_line_cut_off_at_the_end(tmp_path: Path) -> None:
@@ -100,8 +102,8 @@ def test_no_usable_line(tmp_path: Path) -> None:
 
 def test_gold_of_unknown_and_doubled_samples(tmp_path: Path) -> None:
     folder = run(tmp_path / "r", [GOOD], [gold("good", A), gold("other", A)])
-    warned = evaluate("cr", folder).manifest["problems"]
-    assert [(p["severity"], p["code"], p["count"]) for p in warned] == [("warning", "unknown-gold", 1)]
+    warned = evaluate("cr", folder).manifest.problems
+    assert [(p.severity, p.code, p.count) for p in warned] == [("warning", "unknown-gold", 1)]
     write(folder / "gold.jsonl", [gold("good", A), gold("good")])
     (p,) = problems_of(folder)
     assert (p.code, p.line, p.id) == ("duplicate-gold", 2, "good")
@@ -118,15 +120,15 @@ def test_span_outside_the_text_and_unknown_polarity_are_counted(tmp_path: Path) 
     far = tup("본품#품질", "향", span={"start": 5, "end": 99})
     odd = tup("본품#품질", "색", "great")
     folder = run(tmp_path / "r", [output("good", final=[odd])], [gold("good", far, odd)])
-    found = evaluate("cr", folder).manifest["problems"]
-    assert {p["code"]: p["count"] for p in found} == {"span-outside-text": 1, "unknown-polarity": 2}
-    assert "[5, 99]" in found[0]["examples"][0]
-    assert "outputs.jsonl:1" in found[0]["examples"][0]
+    found = evaluate("cr", folder).manifest.problems
+    assert {p.code: p.count for p in found} == {"span-outside-text": 1, "unknown-polarity": 2}
+    assert "[5, 99]" in found[0].examples[0]
+    assert "outputs.jsonl:1" in found[0].examples[0]
 
 
 def test_a_run_without_gold_still_gives_the_other_metrics(tmp_path: Path) -> None:
     result = evaluate("cr", run(tmp_path / "r", [GOOD]))
-    assert [p["code"] for p in result.manifest["problems"]] == ["no-gold"]
+    assert [p.code for p in result.manifest.problems] == ["no-gold"]
     assert result["tuple_f1_s2"]["value"] != result["tuple_f1_s2"]["value"]
     assert result.value("final_aspect_out_of_text_rate") == 0
 
@@ -164,3 +166,35 @@ def test_scorecards_refuse_what_json_cannot_hold(tmp_path: Path) -> None:
         write_scorecards(folder, write(tmp_path / "gold.jsonl", [gold("a", A)]), tmp_path / "s.jsonl", problems) == 1
     )
     assert [p.code for p in problems.errors] == ["not-writable"]
+    assert [json.loads(line)["meta"]["text_id"] for line in (tmp_path / "s.jsonl").open(encoding="utf-8")] == ["b"]
+    with pytest.raises(InputError, match="not-writable"):
+        write_scorecards(folder, tmp_path / "gold.jsonl", tmp_path / "t.jsonl", Problems())
+    assert not (tmp_path / "t.jsonl").exists()
+    result = evaluate("cr", folder, out=tmp_path / "o")
+    assert [(p.severity, p.code, p.count) for p in result.manifest.problems if p.code != "no-gold"] == [
+        ("warning", "not-writable", 1)
+    ]
+    assert len(result.data) == 2
+
+
+def test_scorecards_never_replace_an_input(tmp_path: Path) -> None:
+    folder = run(tmp_path / "r", [GOOD], [gold("good", A)])
+    for name in ("outputs.jsonl", "gold.jsonl"):
+        before = (folder / name).read_bytes()
+        with pytest.raises(UsageError, match="is an input"):
+            write_scorecards(folder, folder / "gold.jsonl", folder / name, Problems())
+        assert (folder / name).read_bytes() == before
+
+
+def test_what_looks_like_a_run(tmp_path: Path) -> None:
+    folder = run(tmp_path / "r", [GOOD], [gold("good", A)])
+    assert SUITE.sniff(folder)
+    assert SUITE.sniff(folder / "outputs.jsonl")
+    assert SUITE.sniff(lines(tmp_path / "s", b"\xef\xbb\xbf", "\n", good()))
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "binary").write_bytes(bytes(range(256)))
+    (tmp_path / "empty").write_bytes(b"")
+    (tmp_path / "list.jsonl").write_text("[1]\n")
+    (tmp_path / "no-id.jsonl").write_text('{"meta": {}}\n')
+    for name in ("", "r/gold.jsonl", "fifo", "binary", "empty", "list.jsonl", "no-id.jsonl", "nothing", "a\0b"):
+        assert not SUITE.sniff(tmp_path / name), name

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaltools.cr.matching import Counts, conflicts, match, match_terms, representatives, tabulate
+from evaltools.cr.matching import Counts, conflicts, marks, match, match_terms, representatives, tabulate
 from evaltools.cr.tuples import KEYS, POLICIES, MatchPolicy, term_key
 
 from .cards import t
@@ -123,6 +123,47 @@ def plain_counts(key, gold, pred, policy) -> tuple[int, int, int]:
 def test_many_samples_at_once_count_as_each_alone(samples, policy, key) -> None:
     found = match(key, *tabulate(policy, *([s[side] for s in samples] for side in (0, 1))), policy)
     assert list(zip(*(n.tolist() for n in found))) == [plain_counts(key, *s, policy) for s in samples]
+
+
+def pair_of(key, policy, x) -> tuple[str, str] | None:
+    text = {"refpol": x.ref, "attrpol": x.ref.partition("#")[2], "otepol": term_key(x.term, policy)}[key]
+    return (text, x.polarity) if text or key == "otepol" else None
+
+
+@given(sample, st.lists(tuples, max_size=8), policies, keys)
+def test_marks_are_the_counts_tuple_by_tuple(gold, pred, policy, key) -> None:
+    of_gold, of_pred = marks(key, gold, pred, policy)
+    tp, fp, fn = counts(key, gold, pred, policy)
+    wanted, found = ([pair_of(key, policy, x) for x in side] for side in (gold, pred))
+    # a predicted pair has one mark, however many tuples it stands for; tuples without one take no part
+    by_pair = dict(zip(found, of_pred))
+    assert of_pred == [by_pair[p] for p in found]
+    assert Counter(m for p, m in by_pair.items() if p) == Counter(matched=tp, spurious=fp)
+    assert all((m == "") == (p is None) for p, m in zip((*wanted, *found), (*of_gold, *of_pred)))
+    # of the gold an explicit pair counts once; an implicit tuple by itself, or once a polarity
+    each = {
+        (p, i if p[0] == "" and policy.implicit == "multiset" else 0): m
+        for i, (p, m) in enumerate(zip(wanted, of_gold))
+        if p
+    }
+    assert Counter(each.values()) == Counter(matched=tp, missing=fn)
+    shared = {p: m for p, m in zip(wanted, of_gold) if p and (p[0] or policy.implicit == "set")}
+    assert all(shared.get(p, m) == m for p, m in zip(wanted, of_gold))
+
+
+def test_marks_of_implicit_gold_by_hand() -> None:
+    # two implicit + of the gold, one + free beside the exact 향+: the tuple without a term stands for the first
+    gold = [t("a#b", "향"), t("c#d", ""), t("e#f", "")]
+    pred = [t("a#b", "향"), t("x#y", "색", "negative"), t("c#d", "")]
+    assert marks("otepol", gold, pred, SPEC) == (
+        ["matched", "matched", "missing"],
+        ["matched", "spurious", "matched"],
+    )
+    # as a set both are one pair, which is found
+    assert marks("otepol", gold, pred, REFERENCE)[0] == ["matched", "matched", "matched"]
+    # a tuple without a term is preferred to one with a term, whatever their order
+    assert marks("otepol", [t("c#d", "")], [t("", "색"), t("", "")], SPEC)[1] == ["spurious", "matched"]
+    assert marks("refpol", [t("a#b", "향")], [t("", "향"), t("a#b", "색")], SPEC) == (["matched"], ["", "matched"])
 
 
 @given(sample, sample, policies, keys)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import csv
 import math
 from pathlib import Path
 from typing import Any
@@ -12,8 +12,8 @@ import pytest
 
 from evaltools import evaluate
 from evaltools.core.metric import Difference
-from evaltools.cr.metrics import ALIASES, TABLE, metrics
 from evaltools.cr.options import CrOptions
+from evaltools.cr.table import metrics
 from tests.cr.cards import gold, output, run, tup, write
 
 A, B, C = tup("본품#품질", "향"), tup("본품#일반", "색"), tup("브랜드#품질", "이름", "negative")
@@ -205,15 +205,17 @@ def test_sources_of_the_final_tuples(tmp_path: Path) -> None:
     assert r.value("N_pred_inputs_aspect_sentiments") == 2
     assert r.value("N_agg_fallback_used") == 3
     assert r.value("N_pred_used") == 3  # 향; 향; 향
-    stage1 = [json.loads(x) for x in r.units["stage1"]]
-    assert [len(s) for s in stage1] == [1, 1, 2, 0]  # the final tuples, twice; the trace's two; none
+    assert [len(s) for s in r.units["stage1"]] == [1, 1, 2, 0]  # the final tuples, twice; the trace's two; none
 
 
 def test_aliases_follow_the_protocol(four: Path) -> None:
     v1, v2 = (evaluate("cr", four, protocol=p) for p in ("cr_v1", "cr_v2"))
     for result, key in ((v1, "otepol"), (v2, "refpol")):
-        for alias, name in ALIASES.items():
-            a, b = result.value(alias), result.value(name.format(key=key))
+        aliases = {m.name: m.alias_of for m in metrics(result.options) if m.alias_of}
+        assert len(aliases) == 16
+        assert aliases["fix_rate"] == f"fix_rate_{key}"
+        for alias, name in aliases.items():
+            a, b = result.value(alias), result.value(name)
             assert a == b or (math.isnan(a) and math.isnan(b)), alias
 
 
@@ -222,7 +224,12 @@ def test_every_metric_names_a_source_and_a_direction() -> None:
         assert m.source
         assert m.title
         assert m.better in ("higher", "lower", "none")
-    assert sum(isinstance(m, Difference) for m in TABLE) == 3
+        assert m.description.endswith(".")
+    table = [m for m in metrics(CrOptions()) if not m.alias_of]
+    assert len(table) == 71
+    assert sum(isinstance(m, Difference) for m in table) == 3
+    shown = [(m.group, m.title) for m in table]
+    assert len(set(shown)) == len(shown)
 
 
 def test_incomplete_units_give_the_same_numbers_in_any_order(tmp_path: Path, four: Path) -> None:
@@ -231,7 +238,7 @@ def test_incomplete_units_give_the_same_numbers_in_any_order(tmp_path: Path, fou
     turned.mkdir()
     (turned / "outputs.jsonl").write_text("\n".join(lines[::-1]), encoding="utf-8")
     (turned / "gold.jsonl").write_bytes((four / "gold.jsonl").read_bytes())
-    a, b = evaluate("cr", four).estimates, evaluate("cr", turned).estimates
+    a, b = evaluate("cr", four).frame, evaluate("cr", turned).frame
     pd.testing.assert_series_equal(a["value"], b["value"], rtol=1e-12)
 
 
@@ -243,3 +250,15 @@ def test_override_gate(tmp_path: Path, four: Path) -> None:
     evaluate("cr", four, out=tmp_path / "o")
     row = pd.read_csv(tmp_path / "o" / csv).iloc[0]
     assert (row["override_applied_rate"], row["override_extra"]) == (0.25, 3)
+
+
+def test_counts_are_whole_in_the_csv_and_what_is_not_measured_is_empty(tmp_path: Path, four: Path) -> None:
+    evaluate("cr", four, out=tmp_path / "o")
+    with (tmp_path / "o/results/four/derived/metrics/structural_metrics.csv").open(encoding="utf-8", newline="") as f:
+        (row,) = csv.DictReader(f)
+    counts = [m.name for m in metrics(CrOptions()) if not getattr(m, "denominator", "x")]
+    assert len(counts) == 22
+    assert all(row[name].isdigit() for name in counts)
+    assert (row["n"], row["N_gold_total_pairs"], row["tuple_f1_s2_refpol_tp"]) == ("4", "5", "3")
+    assert row["fix_rate"] == "0.5"
+    assert row["latency_ms_mean"] == row["tuple_f1_s2_implicit_only"] == ""

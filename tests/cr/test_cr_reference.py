@@ -10,7 +10,7 @@ import pytest
 
 from evaltools import evaluate
 from evaltools.core.errors import Problems
-from evaltools.cr.scorecard import write_scorecards
+from evaltools.cr.score import write_scorecards
 from tests.conftest import reference_folder
 
 RUNS = sorted(p.name for p in (reference_folder() / "cr").glob("*")) or ["(absent)"]
@@ -32,7 +32,7 @@ def assert_equal(got: dict[str, float], expected: dict[str, float | None]) -> No
 def test_expected_metrics(reference: Path, run: str, block: str, match: str) -> None:
     expected = json.loads((reference / "cr" / run / "expected_metrics.json").read_text())[block]
     assert len(expected) > 50
-    estimates = evaluate("cr", reference / "cr" / run, match=match).estimates
+    estimates = evaluate("cr", reference / "cr" / run, match=match).frame
     assert_equal(dict(zip(estimates["name"], estimates["value"])), expected)
 
 
@@ -47,8 +47,8 @@ def test_scorecards_made_here_give_the_metrics_of_the_runs_own(reference: Path, 
             f.write(json.dumps(row, ensure_ascii=False) + "\n")
     made = tmp_path / "made" / "scorecards.jsonl"
     n = write_scorecards(folder / "outputs.jsonl", gold, made, Problems())
-    own = evaluate("cr", folder).estimates
-    again = evaluate("cr", made).estimates
+    own = evaluate("cr", folder).frame
+    again = evaluate("cr", made).frame
     assert n == int(own.loc[own["name"] == "n", "value"].iloc[0])
     stored = {"latency_ms_mean"}
     assert_equal(
@@ -62,5 +62,5 @@ def test_outputs_and_their_scorecards_agree(reference: Path, run: str, tmp_path:
     folder = reference / "cr" / run
     made = tmp_path / "made" / "scorecards.jsonl"
     write_scorecards(folder, folder / "gold.jsonl", made, Problems())
-    own, again = (evaluate("cr", p).estimates["value"] for p in (folder, made))
+    own, again = (evaluate("cr", p).frame["value"] for p in (folder, made))
     assert ((own == again) | (own.isna() & again.isna())).all()

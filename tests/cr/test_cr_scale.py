@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,28 +17,27 @@ from hypothesis import strategies as st
 from evaltools import evaluate
 from evaltools.app.workers import Workers
 from evaltools.core import evaluate as evaluation
-from evaltools.core.errors import InputError, Problem, Problems
+from evaltools.core.errors import InputError, Problem
 from evaltools.core.fast_json import decoder
 from evaltools.core.jsonl import shards
-from evaltools.cr import read
+from evaltools.core.resampling import Resampling
 from evaltools.cr import score as scoring
-from evaltools.cr.read import read_rows
+from evaltools.cr import scorecard as scorecard_module
 from evaltools.cr.schema import Row, Scorecard
-from evaltools.cr.scorecard import make_scorecard
-from evaltools.stats.intervals import Resampling
-from tests.cr.cards import gold, output, run, tup, write
+from tests.cr.cards import gold, output, run, scorecard, tup, write
 
 QUICK = Resampling(n_resamples=100)
 
 
+@cache
+def _card(uid: str) -> dict[str, Any]:
+    polarity = random.Random(uid).choice(["positive", "negative"])
+    made = output(uid, stage1=[tup("본품#품질", "향")], final=[tup("본품#품질", "향", polarity)])
+    return scorecard(made, tup("본품#품질", "향"), tup("본품#일반", "색"))
+
+
 def card(uid: str, **more: Any) -> dict[str, Any]:
-    rng = random.Random(uid)
-    polarity = rng.choice(["positive", "negative"])
-    made = make_scorecard(
-        output(uid, stage1=[tup("본품#품질", "향")], final=[tup("본품#품질", "향", polarity)]),
-        [tup("본품#품질", "향"), tup("본품#일반", "색")],
-    )
-    return {**made, **more}
+    return {**deepcopy(_card(uid)), **more}
 
 
 def problem(path: Path) -> Problem:
@@ -60,15 +61,15 @@ def test_jobs_and_the_size_of_shards_do_not_show(tmp_path: Path, monkeypatch: py
         found.append((result, (out / "results" / "r" / "units.parquet").read_bytes()))
     (one, one_file), (two, two_file) = found
     assert one_file == two_file
-    assert one.manifest["inputs"] == two.manifest["inputs"]
-    assert one.manifest["problems"] == two.manifest["problems"]
-    assert {p["code"]: p["count"] for p in one.manifest["problems"]} == {"duplicate-id": 1, "not-an-object": 1}
-    assert f"{path}:61" in one.manifest["problems"][1]["examples"][0]
-    assert one.manifest["inputs"][0]["rows"] == 63
+    assert one.manifest.inputs == two.manifest.inputs
+    assert one.manifest.problems == two.manifest.problems
+    assert {p.code: p.count for p in one.manifest.problems} == {"duplicate-id": 1, "not-an-object": 1}
+    assert f"{path}:61" in one.manifest.problems[1].examples[0]
+    assert one.manifest.inputs[0].rows == 63
     monkeypatch.undo()
     whole = evaluate("cr", path, resampling=QUICK, on_error="skip")
-    pd.testing.assert_frame_equal(one.units, whole.units)
-    pd.testing.assert_frame_equal(one.estimates, whole.estimates)
+    pd.testing.assert_frame_equal(one.data, whole.data)
+    pd.testing.assert_frame_equal(one.frame, whole.frame)
 
 
 def test_a_gold_file_reaches_every_shard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,6 +82,47 @@ def test_a_gold_file_reaches_every_shard(tmp_path: Path, monkeypatch: pytest.Mon
     assert result.value("tuple_f1_s2") == 1
     write(folder / "gold.jsonl", [gold(i, tup("a#b", "색")) for i in ids])
     assert evaluate("cr", folder, resampling=QUICK).value("tuple_f1_s2_otepol") == 0
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_scorecards_of_outputs_come_in_one_pass_whatever_the_shards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
+) -> None:
+    ids = [f"s{i}" for i in range(20)]
+    rows = [output(i, final=[tup("a#b", "향")], gold_tuples=[tup("a#b", "색")]) for i in ids]
+    folder = run(tmp_path / "r", [*rows, output("s3"), {**output("odd"), "unused": float("nan")}])
+    write(folder / "gold.jsonl", [gold(i, tup("a#b", "향", label=None)) for i in ids[::2]])
+    passes = [(scoring, "wrap"), (scoring, "read_gold"), (scorecard_module, "build_filtered_aspects")]
+    counts = {name: 0 for _, name in passes}
+    for module, name in passes if jobs == 1 else ():
+        monkeypatch.setattr(module, name, counting(counts, name, getattr(module, name)))
+    monkeypatch.setattr(scoring, "SHARD_BYTES", 1500)
+    result = evaluate("cr", folder, out=tmp_path / "o", resampling=QUICK, on_error="skip", workers=Workers(jobs))
+    written = tmp_path / "o" / "results" / "r"
+    lines = (written / "scorecards.jsonl").read_text(encoding="utf-8").splitlines()
+    cards = [json.loads(line) for line in lines]
+    assert [c["meta"]["text_id"] for c in cards] == ids  # neither the second s3 nor what JSON cannot hold
+    assert [c["meta"]["gold_injected"] for c in cards] == [i % 2 == 0 for i in range(20)]
+    assert cards[0]["inputs"]["gold_tuples"] == [tup("a#b", "향", label=None)]
+    assert cards[1]["inputs"]["gold_tuples"] == [tup("a#b", "색")]
+    assert cards[0]["runtime"]["parsed_output"] == rows[0]
+    assert not [p for p in written.iterdir() if p.suffix == ".part"]
+    assert result.data["text_id"].tolist() == [*ids, "odd"]
+    if jobs == 1:
+        assert counts == {"wrap": 22, "read_gold": 1, "build_filtered_aspects": 22}
+    again = evaluate("cr", written / "scorecards.jsonl", resampling=QUICK)
+    kept = result.data[result.data["text_id"] != "odd"]
+    stage_delta = ["changed", "pairs_changed", "label_changed", "n_s1_pairs", "n_final_pairs", "change_type"]
+    columns = ["text_id", "gold", "final", "f1_s2_refpol", *stage_delta, "stage_delta_mismatch"]
+    pd.testing.assert_frame_equal(again.data[columns], kept[columns])
+
+
+def counting(counts: dict[str, int], name: str, call: Any) -> Any:
+    def counted(*given: Any, **named: Any) -> Any:
+        counts[name] += 1
+        return call(*given, **named)
+
+    return counted
 
 
 def test_shards_of_one_endless_line_take_one_pass(tmp_path: Path) -> None:
@@ -114,7 +156,7 @@ def test_very_many_bad_tuples_in_a_row_are_one_line(tmp_path: Path) -> None:
     path = write(tmp_path / "r" / "scorecards.jsonl", [card("a", gold_tuples=bad), card("b")])
     result = evaluate("cr", path, resampling=QUICK, on_error="skip")
     assert result.units["text_id"].tolist() == ["b"]
-    assert result.manifest["problems"][0]["count"] == 1
+    assert result.manifest.problems[0].count == 1
     assert problem(path).field == "gold_tuples.0.polarity"
 
 
@@ -199,13 +241,23 @@ def test_most_lines_take_the_fast_path_and_nothing_depends_on_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write(tmp_path / "r" / "scorecards.jsonl", [card(f"s{i}") for i in range(12)])
-    assert all(not isinstance(row, Scorecard) for *_, row in read_rows(path, Scorecard, Problems()))
+    assert all(decoder(Scorecard)(line) is not None for line in path.read_bytes().splitlines())
+    kinds = set()
+    make = scoring.make_sample
+
+    def noting(line: int, uid: str, row: Any, *rest: Any) -> Any:
+        kinds.add(isinstance(row, Scorecard))
+        return make(line, uid, row, *rest)
+
+    monkeypatch.setattr(scoring, "make_sample", noting)
     fast = evaluate("cr", path, resampling=QUICK)
-    monkeypatch.setattr(read, "decoder", lambda model: lambda line: None)
-    assert all(isinstance(row, Scorecard) for *_, row in read_rows(path, Scorecard, Problems()))
+    assert kinds == {False}
+    kinds.clear()
+    monkeypatch.setattr(scoring, "decoder", lambda model: lambda line: None)
     slow = evaluate("cr", path, resampling=QUICK)
-    pd.testing.assert_frame_equal(fast.units, slow.units)
-    pd.testing.assert_frame_equal(fast.estimates, slow.estimates)
+    assert kinds == {True}
+    pd.testing.assert_frame_equal(fast.data, slow.data)
+    pd.testing.assert_frame_equal(fast.frame, slow.frame)
 
 
 def test_a_kind_of_field_that_is_not_translated_is_refused() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from evaltools import Resampling, Result, evaluate, example, load
+from evaltools import Resampling, Run, evaluate, example, load
 from evaltools.memfin import views
 from tests.memfin.memfin_traces import dialog, turn, write
 
@@ -25,12 +25,12 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def agent(out: Path) -> Result:
+def agent(out: Path) -> Run:
     return evaluate("memfin", "example:memfin/memory_agent", out=out, resampling=QUICK)
 
 
 @pytest.fixture(scope="module")
-def plain(out: Path) -> Result:
+def plain(out: Path) -> Run:
     return evaluate("memfin", "example:memfin/plain_llm", out=out, resampling=QUICK)
 
 
@@ -42,18 +42,18 @@ def test_the_script_makes_what_is_bundled() -> None:
         assert made["trace"](system) == [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def test_what_it_shows(agent: Result, plain: Result) -> None:
+def test_what_it_shows(agent: Run, plain: Run) -> None:
     assert set(agent.units["turn_status"]) == {"ok", "timeout", "error"}
-    assert agent.estimates["value"].notna().all() and plain.estimates["value"].notna().all()
+    assert agent.frame["value"].notna().all() and plain.frame["value"].notna().all()
     for name in ("m1_contradiction_rate", "m3_risk_coverage", "m5_rubric_hit_rate", "turn_failure_rate"):
         assert 0 < agent.value(name) < 1 and 0 < plain.value(name) < 1
     assert plain.value("m4_forbidden_hit_rate") > 0
     assert plain.units.attrs["counters"]["failed_dialogs"] == 1
-    assert {p["code"] for p in agent.manifest["problems"]} == {"bad-key", "unresolvable-key"}
+    assert {p.code for p in agent.manifest.problems} == {"bad-key", "unresolvable-key"}
     assert plain.units["reply"].str.contains("<script>alert(1)</script>", regex=False).sum() == 1
 
 
-def test_files(out: Path, agent: Result, plain: Result) -> None:
+def test_files(out: Path, agent: Run, plain: Run) -> None:
     for result in (agent, plain):
         folder = out / "results" / result.name
         rows = (folder / "turn_eval.jsonl").read_text(encoding="utf-8").splitlines()
@@ -71,6 +71,15 @@ def test_report_says_when_memory_keys_are_ignored(tmp_path: Path) -> None:
     assert funnel.loc["M1", ["eligible", "skipped", "failed"]].tolist() == [0, 24, 1]
 
 
+def failing(result: Run) -> pd.DataFrame:
+    return cards(result, "failing")
+
+
+def cards(result: Run, group: str) -> pd.DataFrame:
+    query, _ = views.SAMPLES.groups(result)[group]
+    return views.SAMPLES.cards(result, result.units.query(query))
+
+
 VIEWS = (
     views.eligibility,
     views.left_out_dialogs,
@@ -82,19 +91,17 @@ VIEWS = (
     views.compliance_confusion,
     views.profile_fields,
     views.failed_turns,
-    views.failing_turns,
+    failing,
 )
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_a_view_is_the_same_after_reading_back(
-    view: Callable[[Result], pd.DataFrame], out: Path, plain: Result
-) -> None:
+def test_a_view_is_the_same_after_reading_back(view: Callable[[Run], pd.DataFrame], out: Path, plain: Run) -> None:
     first, second = view(plain), view(load(out / "results" / "plain_llm"))
     pd.testing.assert_frame_equal(first, second, check_dtype=False)
 
 
-def test_views_agree_with_the_metrics(agent: Result, plain: Result) -> None:
+def test_views_agree_with_the_metrics(agent: Run, plain: Run) -> None:
     for result in (agent, plain):
         for _, row in views.eligibility(result).iterrows():
             assert row["total"] == row["eligible"] + row["skipped"] + row["failed"]
@@ -114,8 +121,8 @@ def test_views_agree_with_the_metrics(agent: Result, plain: Result) -> None:
         assert fields.groupby("dialog_id")["score"].mean().mean() == pytest.approx(result.value("m2_profile_score"))
 
 
-def test_failing_turns(plain: Result) -> None:
-    turns = views.failing_turns(plain)
+def test_failing_turns(plain: Run) -> None:
+    turns = cards(plain, "failing")
     assert turns["n"].is_monotonic_decreasing
     promise = turns[turns["reply"].str.startswith("放心")].iloc[0]
     assert promise["measures"] == "M1 M3 M4 M5"
@@ -123,8 +130,34 @@ def test_failing_turns(plain: Result) -> None:
     assert "M3: credit_risk is not disclosed" in promise["reason"]
     assert promise["user_text"].startswith("短债基金会不会亏钱")
     assert "risk: credit_risk、interest_rate_risk、no_guaranteed_return" in promise["truth"]
-    only = views.failing_turns(plain, measure="M4", limit=2)
-    assert len(only) == 2 and set(only["measures"]) == {"M4"}
+    assert set(turns["turn"]) == {t for m in ("m1", "m3", "m4", "m5") for t in cards(plain, m)["turn"]}
+    only = cards(plain, "m4")
+    assert 0 < len(only) < len(turns) and only["measures"].str.endswith(("M4", "M4 M5")).all()
+    in_m4 = turns["measures"].str.contains("M4")
+    assert turns[in_m4]["turn"].tolist() == only["turn"].tolist()
+
+
+def test_any_turn_can_be_shown(plain: Run) -> None:
+    """Also one that falls short of nothing, one without a reply, and a dialogue without turns."""
+    rest = views.SAMPLES.cards(plain, plain.units[plain.units["turn_status"] != "ok"])
+    assert rest[["measures", "n"]].to_numpy().tolist() == [["", 0]]
+    assert len(views.SAMPLES.cards(plain, plain.units)) == len(plain.units)
+
+
+@pytest.mark.parametrize("name", views.TABLES)
+def test_tables(name: str, plain: Run) -> None:
+    shown = plain.table(name)
+    assert views.TABLES[name].caption in shown.text
+
+
+@pytest.mark.parametrize("name", views.FIGURES)
+def test_figures(name: str, plain: Run) -> None:
+    assert getattr(plain.plot, name)(title="Another title").title == "Another title"
+
+
+def test_samples(plain: Run) -> None:
+    for group, (_, caption) in views.SAMPLES.groups(plain).items():
+        assert caption in plain.samples(group).html
 
 
 def test_context_is_shown_from_its_end(tmp_path: Path) -> None:
@@ -134,11 +167,11 @@ def test_context_is_shown_from_its_end(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_views_of_a_run_without_anything_to_show(view: Callable[[Result], pd.DataFrame], tmp_path: Path) -> None:
+def test_views_of_a_run_without_anything_to_show(view: Callable[[Run], pd.DataFrame], tmp_path: Path) -> None:
     """A valid dialogue without turns."""
     view(evaluate("memfin", write(tmp_path, dialog("d", [])), resampling=QUICK, out=tmp_path))
 
 
-def test_comparing_systems_needs_the_same_rows(agent: Result, plain: Result) -> None:
+def test_comparing_systems_needs_the_same_rows(agent: Run, plain: Run) -> None:
     """Dialogues pair by id; the one that failed in one system is the leftover."""
     assert set(agent.units["dialog_id"]) - set(plain.units["dialog_id"]) == {"memfin-ex-06"}

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
-from evaltools import InputError, Problems, Resampling, Result, UsageError, evaluate
-from evaltools.memfin.metrics import SUITE, MemfinOptions
+from evaltools import InputError, Problems, Resampling, Run, UsageError, evaluate
+from evaltools.core.suite import Here
+from evaltools.memfin.options import MemfinOptions
+from evaltools.memfin.table import SUITE
 from tests.memfin.memfin_traces import dialog, turn, write
 
 QUICK = Resampling(n_resamples=100)
 
 
-def run(path: Path, **options: Any) -> Result:
+def run(path: Path, **options: Any) -> Run:
     return evaluate("memfin", path, resampling=QUICK, **options)
 
 
 def warnings(path: Path) -> dict[str, tuple[int, str]]:
     """code -> (count, first message)"""
-    problems = run(path).manifest["problems"]
-    assert all(p["severity"] == "warning" for p in problems)
-    return {p["code"]: (p["count"], p["examples"][0]) for p in problems}
+    problems = run(path).manifest.problems
+    assert all(p.severity == "warning" for p in problems)
+    return {p.code: (p.count, p.examples[0]) for p in problems}
 
 
 # --- which trace
@@ -68,6 +71,36 @@ def test_nothing_valid(tmp_path: Path) -> None:
         run(write(tmp_path, dialog(valid_dialog=False)))
 
 
+def test_sniff(tmp_path: Path) -> None:
+    """A folder with a trace, or a file of dialogues; whatever else there is, False and no error."""
+    trace = write(tmp_path / "agent", dialog())
+    assert SUITE.sniff(trace) and SUITE.sniff(tmp_path / "agent")
+    assert SUITE.sniff(trace.rename(trace.with_name("mine.jsonl")))
+    bom = tmp_path / "bom.jsonl"
+    bom.write_bytes(b"\xef\xbb\xbf" + trace.with_name("mine.jsonl").read_bytes())
+    assert SUITE.sniff(bom)
+    others = {
+        "turn_eval.jsonl": b'{"dialog_id": "d", "turn_pair_id": 1}\n',
+        "list.jsonl": b'[{"dialog_id": "d", "turns": []}]\n',
+        "empty.jsonl": b"",
+        "binary": bytes(range(256)),
+        "deep.jsonl": b"[" * 100_000,
+        "broken.jsonl": b'{"dialog_id": "d", "turns": [',
+    }
+    for name, content in others.items():
+        (tmp_path / name).write_bytes(content)
+        assert not SUITE.sniff(tmp_path / name), name
+    os.mkfifo(tmp_path / "fifo")
+    for path in (
+        tmp_path,
+        tmp_path / "fifo",
+        tmp_path / "nowhere",
+        tmp_path / "empty.jsonl" / "x",
+        Path("/dev/null"),
+    ):
+        assert not SUITE.sniff(path), path
+
+
 # --- errors: they stop the run, or leave the dialogue out under on_error="skip"
 
 NO_VALIDITY = {k: v for k, v in dialog("bad").items() if k != "valid_dialog"}
@@ -101,7 +134,7 @@ def test_errors(tmp_path: Path, case: str) -> None:
         run(path)
     result = run(path, on_error="skip")
     assert result.units[["dialog_id", "turn_pair_id"]].to_numpy().tolist() == [["good", 1], ["good", 2]]
-    assert [(p["severity"], p["code"], p["count"]) for p in result.manifest["problems"]] in (
+    assert [(p.severity, p.code, p.count) for p in result.manifest.problems] in (
         [("error", code, 1)],
         [("error", code, 2)],  # both turns of one number
     )
@@ -118,7 +151,7 @@ def test_cut_off_in_the_last_line(tmp_path: Path, back: int) -> None:
         run(path)
     result = run(path, on_error="skip")
     assert result.units["dialog_id"].tolist() == ["whole"]
-    assert result.manifest["problems"][0]["code"] == "cut-off-line"
+    assert result.manifest.problems[0].code == "cut-off-line"
 
 
 def test_not_json_and_not_an_object(tmp_path: Path) -> None:
@@ -156,7 +189,7 @@ def test_keys(tmp_path: Path) -> None:
         and "d: turn 2: the memory key 'history_turn_index:9'" in found["unresolvable-key"][1]
     )
     assert run(path)["m1_key_coverage"]["denominator"] == 1  # out of the denominator
-    assert run(path, ignore_memory_keys=True).manifest["problems"] == []
+    assert run(path, ignore_memory_keys=True).manifest.problems == []
 
 
 def test_labels_and_statuses(tmp_path: Path) -> None:
@@ -232,7 +265,7 @@ def test_score_reads_a_dialogue_at_a_time(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(score, "read_jsonl", reading)
     monkeypatch.setattr(score, "dialog_rows", scoring)
     options, problems = MemfinOptions(), Problems()
-    SUITE.score(SUITE.locate(path, None, options, problems), options, problems, 1)
+    SUITE.score(SUITE.locate(path, None, options, problems), options, problems, Here(), None)
     assert events == ["read", "score"] * 5
 
 

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from evaltools import InputError, Resampling, evaluate, load
+from evaltools.core.suite import Here
 from evaltools.memfin.lexicon import BUNDLED, load_lexicon
-from evaltools.memfin.metrics import SUITE, MemfinOptions
+from evaltools.memfin.options import MemfinOptions
+from evaltools.memfin.table import SUITE
 from tests.memfin.memfin_traces import dialog, turn, write
 
 QUICK = Resampling(n_resamples=100)
@@ -35,7 +37,7 @@ def test_another_lexicon_changes_numbers_and_policy(tmp_path: Path) -> None:
     assert (default.value("m3_risk_coverage"), changed.value("m3_risk_coverage")) == (0, 1)
     assert default.policy["eval_policy_hash"] != changed.policy["eval_policy_hash"]
     assert default.signature != changed.signature
-    assert [i["role"] for i in changed.manifest["inputs"]] == ["trace", "lexicon"]
+    assert [i.role for i in changed.manifest.inputs] == ["trace", "lexicon"]
     # a result stays readable, with its own signature, when the file has gone
     other.unlink()
     assert load(tmp_path / "results" / "run").signature == changed.signature
@@ -77,7 +79,11 @@ def _with(value: Any, *path: str) -> dict[str, Any]:
         (_with("波动", "risk", "required", "volatility_risk"), r"risk\.required\.volatility_risk"),
         (
             _with(["波动"], "risk", "required", "credit_risk"),
-            "risk: .*'波动' stands under both 'volatility_risk' and 'credit_risk'",
+            r"risk\.required: .*'波动' stands under both 'volatility_risk' and 'credit_risk'",
+        ),
+        (
+            _with(["medium"], "profile", "risk_level", "values", "low"),
+            r"profile\.risk_level\.values: .*'medium' stands under both",
         ),
         (_with({"huge": ["激进"]}, "profile", "risk_level", "in_replies"), r"risk_level: .*values .*'huge'"),
         (_with(1, "extra"), "extra: Extra inputs"),
@@ -111,4 +117,4 @@ def test_a_lexicon_that_changes_between_options_and_scoring(tmp_path: Path) -> N
     save(path, _with("2", "version"))
     source = SUITE.locate(write(tmp_path / "run", dialog()), None, options, Problems())
     with pytest.raises(InputError, match="lexicon-changed"):
-        SUITE.score(source, options, Problems(), 1)
+        SUITE.score(source, options, Problems(), Here(), None)

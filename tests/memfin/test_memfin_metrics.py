@@ -12,22 +12,24 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from evaltools import Resampling, Result, estimate, evaluate, get_suite, load
-from evaltools.memfin.metrics import MemfinOptions
+from evaltools import Resampling, Run, estimate, evaluate, get_suite, load
+from evaltools.memfin.measures import MEASURES
+from evaltools.memfin.options import MemfinOptions
+from evaltools.memfin.table import HEADLINE
 from tests.memfin.memfin_traces import dialog, turn, write
 
 QUICK = Resampling(n_resamples=200)
 
 
-def run(folder: Path, *dialogs: dict[str, Any], **options: Any) -> Result:
+def run(folder: Path, *dialogs: dict[str, Any], **options: Any) -> Run:
     return evaluate("memfin", write(folder / "run", *dialogs), resampling=QUICK, **options)
 
 
-def values(result: Result, *names: str) -> list[float]:
+def values(result: Run, *names: str) -> list[float]:
     return [pytest.approx(result.value(n)) for n in names]
 
 
-def summary(result: Result, folder: Path) -> dict[str, Any]:
+def summary(result: Run, folder: Path) -> dict[str, Any]:
     result.suite.artifacts(result, folder)
     return json.loads((folder / "metrics_summary.json").read_text(encoding="utf-8"))["metrics"]
 
@@ -276,10 +278,10 @@ def test_memory_free_baseline(tmp_path: Path) -> None:
     assert ignored["m1_key_coverage"]["denominator"] == 0
     assert np.isnan(ignored.value("m1_key_coverage")) and np.isnan(ignored.value("m1_contradiction_rate"))
     assert scored.value("m1_key_coverage") == 0
-    other = ~scored.estimates["name"].str.startswith("m1_")
-    pd.testing.assert_frame_equal(scored.estimates[other], ignored.estimates[other])
+    other = ~scored.frame["name"].str.startswith("m1_")
+    pd.testing.assert_frame_equal(scored.frame[other], ignored.frame[other])
     assert "memory:ignored" in ignored.signature and "memory:scored" in scored.signature
-    assert ignored.manifest["policy"]["ignore_memory_keys"] is True
+    assert ignored.manifest.policy["ignore_memory_keys"] is True
     assert ignored.policy["eval_policy_hash"] != scored.policy["eval_policy_hash"]
     stored = summary(ignored, tmp_path)["m1_context_continuity"]
     assert stored["micro"]["key_coverage"] is None and stored["by_dialog"] == {}
@@ -335,8 +337,8 @@ def some_dialogs(n: int) -> list[dict[str, Any]]:
 @given(order=st.permutations(range(6)))
 def test_order_of_dialogues_changes_no_value(order: list[int], tmp_path_factory: pytest.TempPathFactory) -> None:
     dialogs = some_dialogs(6)
-    straight = run(tmp_path_factory.mktemp("a"), *dialogs).estimates
-    mixed = run(tmp_path_factory.mktemp("b"), *(dialogs[i] for i in order)).estimates
+    straight = run(tmp_path_factory.mktemp("a"), *dialogs).frame
+    mixed = run(tmp_path_factory.mktemp("b"), *(dialogs[i] for i in order)).frame
     pd.testing.assert_series_equal(straight["value"], mixed["value"], rtol=1e-12)
 
 
@@ -373,3 +375,50 @@ def test_the_same_turns_in_fewer_dialogues_give_wider_intervals(hits: list[list[
 def test_every_metric_is_documented() -> None:
     for metric in get_suite("memfin").metrics(MemfinOptions()):
         assert metric.title and metric.source.startswith("memfin_metrics") and metric.group
+        assert metric.description.endswith(".") and metric.description != metric.title
+
+
+def test_which_metrics_are_proportions() -> None:
+    """Those of which every unit of the denominator is one trial: neither F1, nor a score, nor a mean of dialogues."""
+    assert [m.name for m in get_suite("memfin").metrics(MemfinOptions()) if m.proportion] == [
+        "m1_key_coverage",
+        "m1_strict_key_hit_rate",
+        "m1_contradiction_rate",
+        "m1_short_term_hit_rate",
+        "m1_long_term_hit_rate",
+        "m1_profile_hit_rate",
+        "m2_risk_level_acc",
+        "m2_horizon_acc",
+        "m2_liquidity_acc",
+        "m3_risk_coverage",
+        "m3_strict_risk_coverage_rate",
+        "m4_compliance_label_acc",
+        "m4_severe_violation_rate",
+        "m4_forbidden_hit_rate",
+        "m5_rubric_hit_rate",
+        "turn_failure_rate",
+    ]
+
+
+def test_which_metrics_are_counts_and_which_way_is_better() -> None:
+    table = get_suite("memfin").metrics(MemfinOptions())
+    assert [m.name for m in table if not m.denominator] == ["turn_n", *(f"m{i}_eligible_n" for i in range(1, 6))]
+    directions = {m.name.removesuffix("_macro"): m.better for m in table}
+    lower = ["m1_contradiction_rate", "m4_severe_violation_rate", "m4_forbidden_hit_rate", "turn_failure_rate"]
+    assert [name for name, better in directions.items() if better == "lower"] == lower
+    only_described = ["m1_short_term_hit_rate", "m1_long_term_hit_rate", "m1_profile_hit_rate"]
+    assert [n for n, better in directions.items() if better == "none" and n[-2:] != "_n"] == only_described
+
+
+def test_every_macro_ratio_has_a_micro_one_that_points_the_same_way() -> None:
+    """The data file names both; a dialogue's column is made of the numerator and denominator of the micro ratio."""
+    assert [m.key for m in MEASURES] == ["M1", "M2", "M3", "M4", "M5"]
+    for measure in MEASURES:
+        assert set(measure.macro) <= set(measure.micro)
+        for name, macro in measure.macro.items():
+            assert macro.better == measure.micro[name].better
+            if measure.unit == "turn":
+                key = measure.key.lower()
+                assert macro.name == f"{key}_{name}_macro"
+                assert (macro.numerator, macro.denominator) == (f"{key}_{name}_dialog", f"{key}_dialogs")
+    assert set(HEADLINE) <= {m.name for m in get_suite("memfin").metrics(MemfinOptions())}

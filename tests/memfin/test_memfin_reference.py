@@ -69,7 +69,7 @@ def test_turn_eval(run: dict[str, Any]) -> None:
 
 
 def test_nothing_wrong_with_them(run: dict[str, Any]) -> None:
-    assert run["result"].manifest["problems"] == []
+    assert run["result"].manifest.problems == []
 
 
 def test_memory_keys_of_the_memory_free_run_when_scored(reference: Path) -> None:

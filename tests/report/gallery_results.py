@@ -1,4 +1,4 @@
-"""Results folders for the gallery: real ones from the bundled examples, and cheap copies of them."""
+"""Results folders for the gallery, as `evaluate` and `study_seeds` write them, without anything being scored."""
 
 from __future__ import annotations
 
@@ -8,13 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import evaltools
-from evaltools.stats.intervals import Resampling
-from evaltools.studies.study import study_seeds
+from evaltools.core.files import write_json
+from evaltools.core.manifest import Manifest
 
 from .synthetic import HOSTILE
-
-QUICK = Resampling(n_resamples=200)
 
 HOSTILE_NAMES = (
     "<script>window.hacked = 1<",
@@ -22,35 +19,122 @@ HOSTILE_NAMES = (
     "javascript:alert(1)",
     "{{ 7 * 7 }} $x^2$",
     "abc\u202egnp.exe",
-    "..%2f..%2fetc",
+    "a..%2f..%2fetc",
     "a#b?c%20&amp;d 제품 전체#일반 风险提示",
     '" onmouseover="alert(1)',
 )
 
+# names under which every JavaScript object has something
+JS_NAMES = ("constructor", "__proto__", "toString")
+
+# name -> title, direction
+REVIEW = {
+    "tuple_f1_s1_refpol": ("Tuple F1 before review (ref-pol)", "higher"),
+    "tuple_f1_s2_refpol": ("Tuple F1 after review (ref-pol)", "higher"),
+    "delta_f1_refpol": ("ΔF1 (ref-pol)", "higher"),
+    "fix_rate_refpol": ("Fix rate (ref-pol)", "higher"),
+    "break_rate_refpol": ("Break rate (ref-pol)", "lower"),
+    "polarity_conflict_rate": ("Polarity conflict rate", "lower"),
+    "residual_risk_rate": ("Residual risk rate", "lower"),
+    "change_rate": ("Change rate", "none"),
+}
+SUMMARY = {
+    "summary_accuracy": ("Summary accuracy (entity precision)", "higher"),
+    "summary_risk_coverage": ("Risk coverage", "higher"),
+    "entity_recall": ("Entity recall", "higher"),
+}
+
+
+def rows(metrics: dict[str, tuple[str, str]], base: float, n: int) -> list[dict[str, Any]]:
+    """Rows of metrics.json: values fall from `base` on, the last metric is measured on half of the units."""
+    return [
+        {
+            "name": name, "title": title, "value": base - i / 20, "ci_low": base - i / 20 - 0.1,
+            "ci_high": base - i / 20 + 0.0712345, "ci_method": "bca", "numerator": None, "denominator": None,
+            "n_units": n // 2 if i == len(metrics) - 1 else n, "group": "", "better": better,
+        }
+        for i, (name, (title, better)) in enumerate(metrics.items())
+    ]  # fmt: skip
+
+
+def result(out: Path, name: str, estimates: list[dict[str, Any]], unit: str, n: int, **manifest: Any) -> Path:
+    """A results folder: manifest.json and metrics.json, every metric in the headline unless `manifest` has one."""
+    given = {
+        "schema_version": 1, "run": name, "inputs": [], "options": {}, "policy": {}, "versions": {},
+        "started": "2026-03-01T10:00:00+00:00", "headline": [r["name"] for r in estimates],
+        "bootstrap": {
+            "method": "bca", "n_resamples": 200, "confidence": 0.95, "seed": 0, "unit": unit, "n_units": n,
+        },
+    }  # fmt: skip
+    folder = out / "results" / name
+    folder.mkdir(parents=True)
+    Manifest(**given | manifest).write(folder)
+    write_json(folder / "metrics.json", {"schema_version": 1, "metrics": estimates})
+    return folder
+
 
 def conflict_review(out: Path, conditions: Sequence[str] = ("no_memory", "with_memory")) -> None:
     """Three seeds of each condition and their aggregates; seed 3 of with_memory is not complete."""
-    runs = [f"example:cr/{c}__seed{s}_proposed" for c in conditions for s in (1, 2, 3)]
-    study_seeds(runs, out=out, resampling=QUICK)
+    suite = {"suite": "cr", "suite_title": "Conflict Review"}
+    missing = [{"severity": "warning", "code": "unknown-gold", "count": 6, "examples": []}]
+    for c, condition in enumerate(conditions):
+        short = missing if condition == "with_memory" else []
+        names = [f"{condition}__seed{s}_proposed" for s in (1, 2, 3)]
+        for s, name in enumerate(names, 1):
+            found = rows(REVIEW, 0.8 + c / 20 - s / 50, 40)
+            result(out, name, found, "text_id", 40, **suite, problems=short if s == 3 else [])
+        folder = result(
+            out, f"{condition}_aggregated", rows(REVIEW, 0.76 + c / 20, 40), "text_id", 40, **suite, problems=short,
+            kind="aggregate", condition=condition, runs=names, baseline=conditions[0], report="study",
+        )  # fmt: skip
+        (folder / "aggregated_mean_std.csv").write_text("metric,mean,std\n", encoding="utf-8")
+        comparison(folder, conditions[0], conditions[1:])
 
 
-def summaries(out: Path, cases: Sequence[dict[str, Any]], name: str = "cases") -> None:
-    path = out / f"{name}.jsonl"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join(json.dumps(c) for c in cases) + "\n", encoding="utf-8")
-    evaltools.evaluate("summary", path, out=out, resampling=QUICK)
+def comparison(folder: Path, baseline: str, candidates: Sequence[str]) -> None:
+    verdicts = ["better", "tied", "worse", "not measured"]
+    lines = [
+        f"{metric},{baseline},{candidate},0.1,{verdicts[i % 4]}"
+        for candidate in candidates
+        for i, metric in enumerate([*REVIEW, "no_headline_metric"])
+    ]
+    text = "\n".join(["metric,baseline,candidate,delta,verdict", *lines])
+    (folder / "comparison.csv").write_text(text, encoding="utf-8")
 
 
-def case(
-    name: str, answer: str, tags: Sequence[str] = (), context: str = "보험금은 100만원이며 면책기간은 90일"
-) -> dict[str, Any]:
-    return {"id": name, "answer": answer, "contexts": [context], "metadata": {"summary_tags": list(tags)}}
+def summary(out: Path, name: str = "cases") -> Path:
+    found = rows(SUMMARY, 0.9, 24)
+    folder = result(out, name, found, "case_id", 24, suite="summary", suite_title="Summaries")
+    for file in ("summary_scores.csv", "summary_scores.xlsx"):
+        (folder / file).write_text("case_id,metric,score\n", encoding="utf-8")
+    return folder
 
 
-GOOD = case("good", "보험금 100만원, 면책기간 90일", ["exclusion"])
-FALSE = case("false-figure", "보험금 300만원, 면책기간 90일", ["exclusion"])
-PROMISE = case("promise", "무조건 100만원을 지급합니다. 면책기간 90일", ["exclusion", "deductible"])
-HOSTILE_CASES = [case(f"case {text[:60]}", f"100만원 {text}", [text[:40]], f"100만원 {text}") for text in HOSTILE]
+def hostile(out: Path) -> None:
+    """A run for each hostile text, with the text in every place of its files that the gallery shows."""
+    for i, text in enumerate([*HOSTILE, *HOSTILE_NAMES, *JS_NAMES]):
+        # neither a file nor a model that writes JSON can hold half of a pair
+        text = text.encode("utf-8", "replace").decode()
+        found = rows({text: (text, "higher"), f"{text}!": ("", "lower")}, 0.5, 9)
+        result(
+            out, f"hostile {i}", found, text, 9, suite=text, suite_title=text if i % 2 else "", condition=text,
+            started=text, notes=[text], problems=[{"severity": "warning", "code": text, "count": 1}],
+        )  # fmt: skip
+
+
+def first_edition(out: Path, name: str) -> None:
+    """The files of a result as the first edition wrote them: no headline, titles, suite title or hashes."""
+    folder = out / "results" / name
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    old = {k: v for k, v in manifest.items() if k not in {"headline", "suite_title"}} | {"files": ["metrics.json"]}
+    write_json(folder / "manifest.json", old)
+    if old.get("kind") == "aggregate":
+        (folder / "metrics.json").unlink()
+        return
+    metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
+    for row in metrics["metrics"]:
+        del row["title"]
+    write_json(folder / "metrics.json", metrics)
 
 
 def report(out: Path, name: str) -> None:
@@ -61,10 +145,10 @@ def report(out: Path, name: str) -> None:
 
 
 def copies(out: Path, source: str, names: Sequence[str]) -> None:
-    """The JSON and CSV files of a run under other names, started an hour after each other."""
+    """The files of a run under other names, started an hour after each other."""
     for i, name in enumerate(names):
         folder = out / "results" / name
-        shutil.copytree(out / "results" / source, folder, ignore=shutil.ignore_patterns("scorecards.jsonl"))
+        shutil.copytree(out / "results" / source, folder)
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         manifest["started"] = f"2026-{1 + i // 672 % 12:02d}-{1 + i // 24 % 28:02d}T{i % 24:02d}:00:00+00:00"
         (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from evaltools.report import figures, html, tables
+from evaltools.report import figures, tables
 from evaltools.report.samples import samples
 
 HOSTILE = (
@@ -57,12 +57,16 @@ def estimates(n: int = 12, **columns: Any) -> pd.DataFrame:
 
 def sample_frame() -> pd.DataFrame:
     gold = [
-        ["제품 전체#일반", "향", "positive"],
-        ["본품#품질", "", "negative"],
-        ["패키지/구성품#디자인", "상자", "positive"],
+        ["제품 전체#일반", "향", "positive", "matched"],
+        ["본품#품질", "", "negative", "matched"],
+        ["패키지/구성품#디자인", "상자", "positive", "missing"],
     ]
-    before = [["제품 전체#일반", "향", "positive"], ["본품#품질", "거품", "neutral"]]
-    after = [["제품 전체#일반", "향", "positive"], ["본품#품질", "거품", "negative"], ["본품#가격", "값", "negative"]]
+    before = [["제품 전체#일반", "향", "positive", "matched"], ["본품#품질", "거품", "neutral", "spurious"]]
+    after = [
+        ["제품 전체#일반", "향", "positive", "matched"],
+        ["본품#품질", "거품", "negative", "matched"],
+        ["본품#가격", "값", "negative", "spurious"],
+    ]
     actions = [{"action": "flip", "target": "거품", "from": "neutral", "to": "negative", "why": HOSTILE[2]}]
     return pd.DataFrame(
         {
@@ -98,18 +102,17 @@ def notebook() -> Any:
     cells = [
         new_markdown_cell("# A report"),
         new_code_cell('RUN = "example:cr"  # <script>alert(1)</script>', metadata={"tags": ["parameters"]}),
-        shown(html.look(), "look()"),
         shown(tables.notice("Incomplete: 33 of 50 samples", "warning"), "notice(...)"),
         shown(tables.kpis(e.head(5).assign(verdict=["better", "worse", "tied", "not measured", None])), "kpis(...)"),
         new_markdown_cell("## Headline 결과\n\nWith $5 and **bold**, `code`, and [a link](#samples)."),
-        shown(figures.forest(e, title="Headline metrics 제품 전체#일반"), "forest(estimates)"),
+        shown(figures.dots(e, title="Headline metrics 제품 전체#일반"), "dots(estimates)"),
         shown(tables.estimates_table(e, caption="All metrics"), "estimates_table(estimates)"),
         new_markdown_cell("### By category"),
-        shown(figures.breakdown(by_text, title="By category", xlabel="F1"), "breakdown(...)"),
+        shown(figures.dots(by_text, label="category", title="By category", xlabel="F1"), "dots(...)"),
         new_markdown_cell("## Change"),
         shown(
-            figures.paired_change(pd.DataFrame({"before": before, "after": before}), title="Change"),
-            "paired_change()",
+            figures.paired(pd.DataFrame({"before": before, "after": before}), title="Change"),
+            "paired()",
         ),
         shown(tables.table(wide, caption="A wide table"), "table(wide)"),
         shown(tables.table(frame[["text_id", "text", "fixed"]], caption="Hostile"), "table(hostile)"),

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -27,59 +28,80 @@ SEEDS = pd.DataFrame(
     ]
 )
 
+MEANS = SEEDS.groupby(["metric", "condition"], as_index=False)["value"].mean().assign(ci_low=0.4, ci_high=0.6)
+COUNTS = pd.DataFrame({"metric": ["M1", "M2"], "eligible": [90, 20], "skipped": [9, 80], "failed": [1, 0]})
+
 DRAWN: dict[str, Callable[[], figures.Chart]] = {
-    "forest": lambda: figures.forest(estimates(), title="t"),
-    "forest by condition": lambda: figures.forest(
+    "dots": lambda: figures.dots(estimates(), title="t"),
+    "dots by condition": lambda: figures.dots(
         pd.concat([estimates(condition="m0"), estimates(condition="조건")]), title="t", zero=True, claim="new samples"
     ),
-    "outcomes": lambda: figures.outcomes(
-        pd.DataFrame({"fix": [3], "break": [1], "keep": [5], "still": [2]}, index=["k"])
+    "dots by category": lambda: figures.dots(estimates().assign(category=HOSTILE), label="category", title="t"),
+    "dots of seeds": lambda: figures.dots(MEANS, points=SEEDS, label="metric", title="t", xlabel="value"),
+    "dots in panels": lambda: figures.dots(
+        pd.concat([estimates(4, condition=s, scale=c) for s in ("a", "b") for c in ("share", "score, 1 to 5")]),
+        panel="scale",
+        title="t",
+    ),
+    "stacked shares": lambda: figures.stacked(
+        pd.DataFrame({"fix": [3], "break": [1], "keep": [5], "still": [2]}, index=["k"]),
+        title="t",
+        xlabel="share of samples, %",
+        kinds=figures.OUTCOMES,
+        share=True,
+    ),
+    "stacked counts": lambda: figures.stacked(
+        COUNTS, label="metric", kinds=figures.TAKING_PART, title="t", xlabel="turns"
+    ),
+    "stacked series": lambda: figures.stacked(
+        pd.Series({"波动风险": 3, "x": 9}), sort=True, title="t", xlabel="missed"
     ),
     "distribution": lambda: figures.distribution({"before": VALUES, "after": VALUES}, title="t", xlabel="F1"),
     "distribution by": lambda: figures.distribution(
         VALUES, by=pd.Series(["a", "b"] * 30), title="t", xlabel="F1", kind="ecdf"
     ),
-    "breakdown": lambda: figures.breakdown(estimates().assign(category=HOSTILE), title="t", xlabel="F1"),
     "confusion": lambda: figures.confusion(
         pd.DataFrame([[3, 1], [0, 0]], index=["긍정", "부정"], columns=["a", "b"]), title="t"
     ),
-    "paired_change": lambda: figures.paired_change(
-        pd.DataFrame({"before": VALUES, "after": VALUES[::-1].to_numpy()}), title="t"
-    ),
-    "seed_dots": lambda: figures.seed_dots(
-        SEEDS,
-        title="t",
-        xlabel="value",
-        estimates=SEEDS.groupby(["metric", "condition"], as_index=False)["value"]
-        .mean()
-        .assign(ci_low=0.4, ci_high=0.6),
-    ),
-    "funnel": lambda: figures.funnel(
-        pd.DataFrame({"metric": ["M1", "M2"], "eligible": [9, 2], "skipped": [1, 8], "failed": [0, 0]}), title="t"
-    ),
-    "bars": lambda: figures.bars(pd.Series({"波动风险": 3, "x": 9}), title="t", xlabel="missed"),
-    "system_comparison": lambda: figures.system_comparison(
-        pd.concat([estimates(4, system=s, scale=c) for s in ("a", "b") for c in ("share", "score, 1 to 5")]),
-        title="t",
-    ),
+    "paired": lambda: figures.paired(pd.DataFrame({"before": VALUES, "after": VALUES[::-1].to_numpy()}), title="t"),
 }
 
 EMPTY: dict[str, Callable[[], figures.Chart]] = {
-    "forest": lambda: figures.forest(estimates().head(0), title="t"),
-    "outcomes": lambda: figures.outcomes(pd.DataFrame({"fix": [0], "break": [0]}, index=["k"])),
+    "dots": lambda: figures.dots(estimates().head(0), title="t"),
+    "dots by category": lambda: figures.dots(estimates().head(0).assign(category=""), label="category", title="t"),
+    "dots of seeds": lambda: figures.dots(MEANS.head(0), points=SEEDS.head(0), label="metric", title="t"),
+    "dots in panels": lambda: figures.dots(estimates().head(0).assign(scale=""), panel="scale", title="t"),
+    "stacked shares": lambda: figures.stacked(
+        pd.DataFrame({"fix": [0], "break": [0]}, index=["k"]), share=True, title="t", xlabel="x"
+    ),
+    "stacked counts": lambda: figures.stacked(
+        COUNTS.head(0), label="metric", kinds=figures.TAKING_PART, title="t", xlabel="x"
+    ),
+    "stacked without a kind": lambda: figures.stacked(COUNTS, label="metric", kinds=["other"], title="t", xlabel="x"),
+    "stacked series": lambda: figures.stacked(pd.Series(dtype=float), title="t", xlabel="x"),
     "distribution": lambda: figures.distribution(pd.Series([np.nan]), title="t", xlabel="x"),
-    "breakdown": lambda: figures.breakdown(estimates().head(0).assign(category=""), title="t", xlabel="x"),
     "confusion": lambda: figures.confusion(pd.DataFrame(), title="t"),
-    "paired_change": lambda: figures.paired_change(pd.DataFrame({"before": [np.nan], "after": [1.0]}), title="t"),
-    "seed_dots": lambda: figures.seed_dots(SEEDS.head(0), title="t", xlabel="x"),
-    "funnel": lambda: figures.funnel(pd.DataFrame(columns=["metric", "eligible"]), title="t"),
-    "bars": lambda: figures.bars(pd.Series(dtype=float), title="t", xlabel="x"),
-    "system_comparison": lambda: figures.system_comparison(estimates().head(0).assign(system=""), title="t"),
+    "confusion of nothing": lambda: figures.confusion(pd.DataFrame([[0, 0]], index=["a"]), title="t"),
+    "paired": lambda: figures.paired(pd.DataFrame({"before": [np.nan], "after": [1.0]}), title="t"),
 }
 
 
 def texts(chart: figures.Chart) -> list[str]:
     return [t.get_text() for t in chart.findobj(plt.Text) if t.get_text()]
+
+
+def entries(chart: figures.Chart) -> list[str]:
+    return [t.get_text() for legend in chart.legends for t in legend.get_texts()]
+
+
+def rows(chart: figures.Chart, axes: int = 0) -> list[str]:
+    return [t.get_text() for t in chart.axes[axes].get_yticklabels()]
+
+
+def marks(chart: figures.Chart, axes: int = 0) -> list[tuple[float, str]]:
+    """Place and marker of every mark."""
+    lines = [line for line in chart.axes[axes].lines if line.get_marker() not in ("None", "")]
+    return [(round(float(line.get_xdata()[0]), 6), line.get_marker()) for line in lines]
 
 
 @pytest.mark.parametrize("name", DRAWN)
@@ -93,36 +115,233 @@ def test_same_data_same_bytes_without_a_warning(name: str) -> None:
 
 @pytest.mark.parametrize("name", EMPTY)
 def test_no_data_is_a_note(name: str) -> None:
-    assert "no data" in texts(EMPTY[name]())
+    chart = EMPTY[name]()
+    assert texts(chart.axes[0])[-1:] == ["no data"]
+    assert not chart.axes[0].axison
+    assert chart.title == "t"
+    assert entries(chart) == []
 
 
 def test_display_is_one_sharp_png_with_its_width_and_title() -> None:
-    data, metadata = figures.forest(estimates(), title="Headline 제품")._repr_mimebundle_()
+    data, metadata = figures.dots(estimates(), title="Headline 제품")._repr_mimebundle_()
     assert set(data) == {"image/png", "text/plain"}
     assert metadata["image/png"] == {"width": 800, "alt": "Headline 제품"}
-    image = Image.open(io.BytesIO(figures.forest(estimates(), title="t").png()))
+    image = Image.open(io.BytesIO(figures.dots(estimates(), title="t").png()))
     assert image.width == 2 * 800
     assert not {"Software", "Date", "Creation Time"} & set(image.info)
 
 
 def test_intervals_are_those_given() -> None:
     frame = estimates().head(1).assign(value=0.5, ci_low=0.25, ci_high=0.875)
-    lines = [line.get_xdata() for line in figures.forest(frame, title="t").axes[0].lines]
+    lines = [line.get_xdata() for line in figures.dots(frame, title="t").axes[0].lines]
     assert [list(x) for x in lines] == [[0.25, 0.875], [0.5]]
 
 
 def test_what_is_not_measured_and_small_says_so() -> None:
-    chart = figures.forest(estimates(), title="t")
-    assert "not measured" in texts(chart)
-    legend = [t.get_text() for t in chart.legends[0].get_texts()]
-    assert legend == ["fewer than 10 units", "no interval"]
+    chart = figures.dots(estimates(), title="t")
+    assert texts(chart).count("not measured") == 1
+    assert entries(chart) == ["fewer than 10 units", "no interval"]
     hollow = [line for line in chart.axes[0].lines if line.get_markerfacecolor() == "white"]
     assert len(hollow) == 1
+    assert [marker for _, marker in marks(chart)] == ["o", "|"] + ["o"] * 9
 
 
-def test_axis_names_unit_and_n() -> None:
-    chart = figures.forest(estimates(), title="t", xlabel="F1, 0 to 1", claim="new samples, this system")
-    assert chart.axes[0].get_xlabel() == "F1, 0 to 1 (n = 6 to 40)\nnew samples, this system"
+def test_the_legend_has_no_entry_for_a_mark_that_is_not_drawn() -> None:
+    whole = estimates(4).drop(index=[1, 2, 3])
+    assert entries(figures.dots(whole, title="t")) == []
+    # a tick cannot be hollow
+    few = whole.assign(n_units=[figures.SMALL_N - 1], ci_low=np.nan)
+    assert entries(figures.dots(few, title="t")) == ["no interval"]
+    assert entries(figures.dots(whole.assign(n_units=figures.SMALL_N - 1), title="t")) == ["fewer than 10 units"]
+    assert entries(figures.dots(whole.assign(n_units=figures.SMALL_N), title="t")) == []
+
+
+def test_n_stands_under_the_axis_where_it_is_one_and_by_the_rows_where_not() -> None:
+    same = figures.dots(estimates(4).head(3), title="t", xlabel="F1, 0 to 1", claim="new samples, this system")
+    assert same.axes[0].get_xlabel() == "F1, 0 to 1 (n = 40)\nnew samples, this system"
+    chart = figures.dots(estimates(4), label="name", title="t", xlabel="F1, 0 to 1", claim="new samples")
+    assert chart.axes[0].get_xlabel() == "F1, 0 to 1\nnew samples"
+    assert rows(chart) == ["metric_0  n=40", "metric_1  n=40", "metric_2  n=40", "metric_3  n=6"]
+    both = pd.concat([estimates(4, condition=c).assign(n_units=n) for c, n in (("a", 12), ("b", 1200))])
+    assert figures.dots(both, title="t").axes[0].get_xlabel() == "value (n = 12 to 1,200)"
+    assert figures.dots(both.drop(columns="n_units"), title="t").axes[0].get_xlabel() == "value"
+    both.iloc[0, both.columns.get_loc("n_units")] = 13
+    assert rows(figures.dots(both, label="name", title="t"))[:2] == [
+        "metric_0  n=13 to 1,200",
+        "metric_1  n=12 to 1,200",
+    ]
+
+
+def test_rows_come_in_the_order_given_from_the_top() -> None:
+    chart = figures.dots(estimates(12).iloc[::-1].assign(n_units=40), label="name", title="t")
+    assert rows(chart) == [f"metric_{i}" for i in range(11, -1, -1)]
+    assert chart.axes[0].get_ylim() == (11.5, -0.5)
+    assert [y for y, _ in marks(chart)] == sorted((y for y, _ in marks(chart)), reverse=True)
+
+
+def test_the_axis_holds_all_that_is_drawn() -> None:
+    low, high = figures.dots(estimates(), title="t").axes[0].get_xlim()
+    assert -0.1 < low < 0.02 and 0.97 < high < 1.1
+    low, high = figures.dots(estimates(), title="t", limits=(-2, 3)).axes[0].get_xlim()
+    assert (low, high) == (-2.25, 3.25)
+
+
+def test_zero_is_a_line() -> None:
+    frame = estimates(4).head(1)
+    lines = [figures.dots(frame, title="t", zero=zero).axes[0].lines for zero in (True, False)]
+    assert [len(drawn) for drawn in lines] == [3, 2]
+    assert list(lines[0][-1].get_xdata()) == [0, 0]
+
+
+def test_seeds_stand_over_the_band_of_their_mean() -> None:
+    chart = figures.dots(MEANS, points=SEEDS, label="metric", title="t", xlabel="F1", claim="new seeds")
+    assert chart.axes[0].get_xlabel() == "F1 (3 seeds)\nnew seeds"
+    assert entries(chart) == ["m0", "조건", "one seed", "all seeds, with interval"]
+    assert rows(chart) == ["A", "B"]
+    assert sorted(marks(chart)) == sorted(
+        [(0.51, "|")] * 4 + [(v, m) for v in (0.5, 0.51, 0.52) for m in ("o", "s")] * 2
+    )
+    bands = [line for line in chart.axes[0].lines if len(line.get_xdata()) == 2]
+    assert [list(line.get_xdata()) for line in bands] == [[0.4, 0.6]] * 4
+    heights = {round(float(line.get_ydata()[0]), 6) for line in chart.axes[0].lines}
+    assert heights == {-0.18, 0.18, 0.82, 1.18}
+
+
+def test_seeds_are_counted_where_a_value_was_measured() -> None:
+    points = SEEDS.assign(value=SEEDS["value"].where((SEEDS["seed"] > 0) | (SEEDS["metric"] == "A")))
+    chart = figures.dots(MEANS.assign(n_units=8), points=points, label="metric", title="t")
+    assert chart.axes[0].get_xlabel() == "value (n = 8, 2 to 3 seeds)"
+    single = figures.dots(MEANS, points=SEEDS[SEEDS["seed"] == 0], label="metric", title="t")
+    assert single.axes[0].get_xlabel() == "value (1 seed)"
+
+
+def test_points_without_an_aggregate_are_drawn_too() -> None:
+    chart = figures.dots(MEANS[MEANS["metric"] == "A"], points=SEEDS, label="metric", title="t")
+    assert rows(chart) == ["A", "B"]
+    assert len(marks(chart)) == 2 + 12
+
+
+def test_panels_have_axes_of_their_own() -> None:
+    shares, scores = (
+        estimates(4 + k, scale=c).assign(value=v) for k, (c, v) in enumerate((("share", 0.5), ("score", 3)))
+    )
+    frame = pd.concat([f.assign(condition=c, n_units=40) for f in (shares, scores) for c in ("a", "b")])
+    chart = figures.dots(frame, panel="scale", label="name", title="t", claim="new samples")
+    assert [ax.get_xlabel() for ax in chart.axes] == ["share (n = 40)", "score (n = 40)\nnew samples"]
+    assert [rows(chart, k) for k in (0, 1)] == [[f"metric_{i}" for i in range(n)] for n in (4, 5)]
+    assert {x for x, _ in marks(chart)} == {0.5}
+    assert {x for x, _ in marks(chart, 1)} == {3.0}
+    assert entries(chart)[:2] == ["a", "b"]
+
+
+def test_marks_of_a_row_are_told_apart_by_what_differs_within_it() -> None:
+    part = pd.concat([estimates(4).assign(part="p", title=t, name=t, n_units=40) for t in ("Precision", "Recall")])
+    assert entries(figures.dots(part, label="part", title="t")) == ["Precision", "Recall", "no interval"]
+    # a condition that is one and the same tells nothing apart, but says what the figure is of
+    assert entries(figures.dots(part.assign(condition="m0"), label="part", title="t"))[:2] == ["Precision", "Recall"]
+    assert entries(figures.dots(estimates(4, condition="m0"), title="t"))[:1] == ["m0"]
+    # what differs between panels only does not differ within a row
+    assert entries(figures.dots(part, label="part", panel="title", title="t")) == ["no interval"]
+    assert entries(figures.dots(part.assign(kind=["a", "b"] * 4), label="part", hue="kind", title="t"))[:2] == [
+        "a",
+        "b",
+    ]
+
+
+def test_every_hue_has_a_look_of_its_own() -> None:
+    frame = pd.DataFrame({"title": "a", "condition": range(20), "value": 0.5, "ci_low": 0.4, "ci_high": 0.6})
+    lines = [line for line in figures.dots(frame, title="t").axes[0].lines if line.get_marker() != "None"]
+    assert len({(line.get_color(), line.get_marker()) for line in lines}) == 20
+
+
+def bars(chart: figures.Chart) -> list[list[float]]:
+    """The widths of each kind's bars."""
+    return [[round(float(b.get_width()), 6) for b in part] for part in chart.axes[0].containers]
+
+
+def test_shares_fill_the_axis_and_n_stands_by_the_rows() -> None:
+    frame = pd.DataFrame({"fix": [3, 0], "break": [1, 0], "keep": [5, 1200], "still": [1, 0]}, index=["k", "l"])
+    chart = figures.stacked(frame, kinds=figures.OUTCOMES, share=True, title="t", xlabel="share of samples, %")
+    assert bars(chart) == [[30, 0], [50, 100], [10, 0], [10, 0]]
+    assert entries(chart) == ["fix", "keep", "still", "break"]
+    assert rows(chart) == ["k  n=10", "l  n=1,200"]
+    assert chart.axes[0].get_xlim() == (0, 100)
+    assert chart.axes[0].get_xlabel() == "share of samples, %"
+    inside = [t.get_text() for t in chart.axes[0].texts if t.get_text()]
+    assert inside == ["3 (30%)", "5 (50%)", "1,200 (100%)", "1 (10%)", "1 (10%)"]
+    colours = [part[0].get_facecolor() for part in chart.axes[0].containers]
+    assert colours == [mpl.colors.to_rgba(c) for c in figures.OUTCOMES.values()]
+
+
+def test_counts_stand_in_the_outline_of_their_total() -> None:
+    chart = figures.stacked(
+        COUNTS.assign(total=[100, 110], of="x"),
+        label="metric",
+        kinds=figures.TAKING_PART,
+        total="total",
+        title="t",
+        xlabel="turns",
+    )
+    assert bars(chart) == [[100, 110], [90, 20], [9, 80], [1, 0]]
+    assert entries(chart) == ["eligible", "skipped", "failed"]
+    # a number that does not fit in its part is left out
+    written = [t.get_text() for t in chart.axes[0].texts if t.get_text()]
+    assert written == ["of 100", "of 110", "90", "20", "9", "80"]
+    assert chart.axes[0].get_xlim() == (0, pytest.approx(121))
+    assert rows(chart) == ["M1", "M2"]
+    assert chart.axes[0].get_xlabel() == "turns"
+    parts = figures.stacked(COUNTS, label="metric", title="t", xlabel="turns")
+    assert [t.get_text() for t in parts.axes[0].texts][:2] == ["of 100", "of 100"]
+
+
+def test_one_part_has_its_number_at_the_end() -> None:
+    frame = pd.DataFrame({"tag": list("abcd"), "missed": [3, 9, np.nan, 0], "required": [6, 9, 4, 5]})
+    chart = figures.stacked(frame, label="tag", kinds=["missed"], sort=True, title="t", xlabel="turns")
+    assert rows(chart) == ["b", "a", "d"]  # c has no number
+    assert bars(chart)[1] == [9, 3, 0]
+    assert [t.get_text() for t in chart.axes[0].texts] == ["9", "3", "0"]
+    assert chart.axes[0].get_xlabel() == "turns (n = 12)"
+    assert chart.axes[0].get_xlim() == (0, pytest.approx(9.9))
+    assert entries(chart) == []
+    of = figures.stacked(frame, label="tag", kinds=["missed"], total="required", title="t", xlabel="turns")
+    assert [t.get_text() for t in of.axes[0].texts] == ["3 of 6", "9 of 9", "0 of 5"]
+    assert [t.get_text() for t in figures.stacked(pd.Series([0.25, 1.5]), title="t", xlabel="x").axes[0].texts] == [
+        "0.25",
+        "1.5",
+    ]
+
+
+def test_bars_beyond_the_rows_are_counted() -> None:
+    chart = figures.stacked(pd.Series(range(1, 51)), sort=True, title="t", xlabel="turns")
+    assert len(rows(chart)) == 40
+    assert rows(chart)[0] == "49"
+    assert chart.axes[0].get_xlabel() == "turns (n = 1,275)\n10 more not drawn; the table has them all"
+
+
+def test_a_distribution_leaves_out_nulls_and_holds_every_value() -> None:
+    chart = figures.distribution(
+        {"before": [0.2, 0.4, np.nan], "after": [0.1, 1.4]}, title="t", xlabel="F1", unit="cases"
+    )
+    assert entries(chart) == ["before: mean 0.300, n=2", "after: mean 0.750, n=2"]
+    assert (chart.axes[0].get_xlabel(), chart.axes[0].get_ylabel()) == ("F1", "cases")
+    low, high = chart.axes[0].get_xlim()
+    assert -0.1 < low < 0 and 1.4 < high < 1.5
+    means = [line.get_xdata()[0] for line in chart.axes[0].lines]
+    assert means == pytest.approx([0.3, 0.75])
+    ecdf = figures.distribution(VALUES, title="t", xlabel="F1", kind="ecdf")
+    assert ecdf.axes[0].get_ylabel() == "share of samples at or below"
+    assert entries(ecdf) == [f"mean {VALUES.mean():.3f}, n=60"]
+    split = figures.distribution(VALUES, by=pd.Series(["b", "a"] * 30), title="t", xlabel="F1")
+    assert entries(split) == [f"{k}: mean {VALUES[i::2].mean():.3f}, n=30" for i, k in enumerate("ba")]
+
+
+def test_a_confusion_has_the_share_of_each_row() -> None:
+    frame = pd.DataFrame([[3, 1], [np.nan, 0]], index=["긍정", "부정"], columns=["a", "b"])
+    chart = figures.confusion(frame, title="t")
+    assert [t.get_text() for t in chart.axes[0].texts] == ["3\n75%", "1\n25%", "0", "0"]
+    assert rows(chart) == ["긍정\nn=4", "부정\nn=0"]
+    assert [t.get_text() for t in chart.axes[0].get_xticklabels()] == ["a", "b"]
+    assert (chart.axes[0].get_xlabel(), chart.axes[0].get_ylabel()) == ("predicted", "gold")
 
 
 def test_change_counts_follow_the_direction() -> None:
@@ -130,10 +349,14 @@ def test_change_counts_follow_the_direction() -> None:
     frame = pd.DataFrame({"before": [0.2, 0.1, 0.9, 0.3, np.nan], "after": [0.5, 0.4, 0.1, 0.3, 1.0]})
 
     def counts(**kwargs: Any) -> list[str]:
-        return [t.get_text() for t in figures.paired_change(frame, title="t", **kwargs).legends[0].get_texts()]
+        return entries(figures.paired(frame, title="t", **kwargs))
 
     assert counts() == ["improved: 2 (50%)", "same: 1 (25%)", "worsened: 1 (25%)"]
     assert counts(better="lower") == ["improved: 1 (25%)", "same: 1 (25%)", "worsened: 2 (50%)"]
+    ax, side = figures.paired(frame, title="t", xlabel="F1 before").axes
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("F1 before (n = 4)", "after")
+    assert side.get_xlabel() == "change, after less before (mean -0.050)"
+    assert ax.get_xlim() == ax.get_ylim() == pytest.approx((0.1 - 0.048, 0.9 + 0.048))
 
 
 def test_labels_are_text() -> None:
@@ -146,36 +369,39 @@ def test_labels_are_text() -> None:
 
 
 def test_tall_figures_grow_with_their_rows() -> None:
-    heights = [figures.forest(estimates(n), title="t").get_figheight() for n in (4, 40)]
+    heights = [figures.dots(estimates(n), title="t").get_figheight() for n in (4, 40)]
     assert heights[1] > heights[0] + 36 * 0.3
 
 
 def test_more_categories_than_fit_are_counted() -> None:
     frame = estimates(90).assign(category=[f"c{i}" for i in range(90)])
-    assert "30 more not drawn" in figures.breakdown(frame, title="t", xlabel="F1").axes[0].get_xlabel()
+    chart = figures.dots(frame, label="category", title="t", xlabel="F1")
+    assert chart.axes[0].get_xlabel() == "F1\n30 more not drawn; the table has them all"
+    assert rows(chart) == [f"c{i}  n={6 if i == 3 else 40}" for i in range(60)]
+    assert len(rows(figures.dots(frame, label="category", title="t", max_rows=7))) == 7
 
 
 def test_metrics_of_one_category_are_told_apart() -> None:
-    frame = pd.concat([estimates(3).assign(category="긍정", title=t) for t in ("Precision", "Recall")])
-    legend = figures.breakdown(frame, title="t", xlabel="x").legends[0]
-    assert [t.get_text() for t in legend.get_texts()][:2] == ["Precision", "Recall"]
+    frame = pd.concat([estimates(4).assign(category="긍정", title=t) for t in ("Precision", "Recall")])
+    assert entries(figures.dots(frame, label="category", title="t"))[:2] == ["Precision", "Recall"]
 
 
 def test_equal_values_are_not_magnified() -> None:
     frame = estimates(4).assign(value=0.0, ci_low=np.nan, ci_high=np.nan)
-    assert figures.forest(frame, title="t").axes[0].get_xlim() == (-0.05, 1.05)
+    assert figures.dots(frame, title="t").axes[0].get_xlim() == (-0.05, 1.05)
+    assert figures.dots(frame.assign(value=np.nan), title="t").axes[0].get_xlim() == (-0.05, 1.05)
+    assert figures.dots(frame.assign(value=4.0), title="t").axes[0].get_xlim() == (-0.2, 4.2)
 
 
 def test_a_legend_is_no_wider_than_its_figure() -> None:
     titles = [f"F1 after review, (ref, polar {i})" for i in range(5)]
-    chart = figures.breakdown(
-        pd.concat([estimates(3).assign(category="긍정", title=t) for t in titles]), title="t", xlabel="x"
-    )
+    frame = pd.concat([estimates(4).assign(category="긍정", title=t) for t in titles])
+    chart = figures.dots(frame, label="category", title="t")
     assert chart.legends[0].get_window_extent().width <= chart.bbox.width
 
 
 def test_pairs_that_are_all_equal_are_not_magnified() -> None:
-    chart = figures.paired_change(pd.DataFrame({"before": [0.0] * 5, "after": [0.0] * 5}), title="t")
+    chart = figures.paired(pd.DataFrame({"before": [0.0] * 5, "after": [0.0] * 5}), title="t")
     low, high = chart.axes[0].get_xlim()
     assert low < 0
     assert high > 1

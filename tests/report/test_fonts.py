@@ -11,14 +11,16 @@ from collections.abc import Iterator
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 import seaborn as sns
 from fontTools.ttLib import TTFont
 from matplotlib import font_manager
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from PIL import Image
 
-from evaltools.report import fonts
+from evaltools.report import figures, fonts
 
 TEXTS = ("제품 전체#일반", "风险提示", "패키지ㆍ구성품", "（全角）１２％", "뷁쀍힣", "−1.5")
 
@@ -63,11 +65,12 @@ def test_without_the_font_the_check_above_would_fail(bare: None) -> None:
         draw("제품", ["DejaVu Sans"])
 
 
-def test_use_fonts_holds_after_a_theme() -> None:
+def test_figures_hold_the_font_after_a_theme() -> None:
     with mpl.rc_context():
-        sns.set_theme()
-        fonts.use_fonts()
-        assert mpl.rcParams["font.family"] == ["DejaVu Sans", fonts.FAMILY]
+        sns.set_theme(font="Comic Sans MS")
+        chart = figures.dots(pd.DataFrame({"title": ["제품"], "value": [0.5]}), title="t")
+    families = {tuple(text.get_fontfamily()) for text in chart.findobj(Text) if text.get_text()}
+    assert families == {("DejaVu Sans", fonts.FAMILY)}
 
 
 def test_coverage_size_and_license() -> None:

@@ -10,22 +10,12 @@ import pytest
 
 from evaltools.report.gallery import build
 
-from .gallery_results import (
-    FALSE,
-    GOOD,
-    HOSTILE_CASES,
-    HOSTILE_NAMES,
-    PROMISE,
-    conflict_review,
-    copies,
-    report,
-    summaries,
-)
+from .gallery_results import HOSTILE_NAMES, JS_NAMES, conflict_review, copies, first_edition, hostile, report, summary
+from .synthetic import HOSTILE
 
 pytestmark = pytest.mark.browser
 
 CARDS = '[data-place="runs"] .g-card'
-CASES = '[data-place="cases"] .g-card'
 AGGREGATES = "#compare=run-no_memory_aggregated&compare=run-with_memory_aggregated"
 
 
@@ -34,7 +24,7 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Six runs, two aggregates, a summary run, and a folder that is not complete."""
     out = tmp_path_factory.mktemp("gallery")
     conflict_review(out)
-    summaries(out, [GOOD, FALSE, PROMISE])
+    summary(out)
     report(out, "with_memory__seed1_proposed")
     (out / "results" / "being written").mkdir()
     return build(out)
@@ -45,7 +35,7 @@ def hostile_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("hostile")
     conflict_review(out, ["with_memory"])
     copies(out, "with_memory__seed1_proposed", HOSTILE_NAMES)
-    summaries(out, HOSTILE_CASES)
+    hostile(out)
     for name in HOSTILE_NAMES:
         (out / "results" / f"{name} unfinished").mkdir()
     return build(out)
@@ -75,7 +65,7 @@ def test_nothing_overflows_and_the_scheme_is_followed(
         page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
         assert overflow(page) == 0
         outside = page.evaluate(
-            "Array.from(document.querySelectorAll('.g-card, .g-plots figure, .g-shares, .g-filters'))"
+            "Array.from(document.querySelectorAll('.g-card, .g-plots figure, .g-filters'))"
             ".filter(e => e.scrollWidth > e.clientWidth + 1 || e.getBoundingClientRect().right > innerWidth)"
             ".map(e => e.className + ': ' + e.textContent.slice(0, 80))"
         )
@@ -99,8 +89,8 @@ def test_filters_narrow_the_cards_and_stand_in_the_address(open_page: Any, page_
     page.select_option("#f-suite", "summary")
     assert names(page) == ["cases"]
     page.select_option("#f-suite", "")
-    page.select_option("#f-verdict", "missed")
-    assert names(page) == ["cases"]
+    page.select_option("#f-verdict", "worse")
+    assert names(page) == ["with_memory_aggregated"]
     page.select_option("#f-verdict", "")
     page.select_option("#f-status", "incomplete")
     assert sorted(names(page)) == ["with_memory__seed3_proposed", "with_memory_aggregated"]
@@ -119,7 +109,7 @@ def test_sort_by_name_date_and_metric(open_page: Any, page_file: Path) -> None:
     page.select_option("#f-suite", "cr")
     page.select_option("#f-sort", "cr.tuple_f1_s2_refpol")
     values = [
-        page.locator(CARDS).nth(i).locator("tr", has_text="F1 after review").first.locator(".g-value").inner_text()
+        page.locator(CARDS).nth(i).locator("tr", has_text="F1 after review").locator(".g-value").inner_text()
         for i in range(6)
     ]
     assert [float(v) for v in values] == sorted(map(float, values), reverse=True)
@@ -128,7 +118,16 @@ def test_sort_by_name_date_and_metric(open_page: Any, page_file: Path) -> None:
 def test_a_card_holds_numbers_links_and_what_is_missing(open_page: Any, page_file: Path) -> None:
     page = open_page(page_file)
     card = page.locator("#run-with_memory__seed1_proposed")
-    assert card.locator(".g-interval").first.inner_text().startswith("[0.")
+    assert card.locator(".g-value").first.inner_text() == "0.830"
+    assert card.locator(".g-interval").first.inner_text() == "[0.730, 0.901]"
+    assert card.locator("tr", has_text="Break rate").inner_text().startswith("Break rate (ref-pol)\xa0↓")
+    # a metric of half of the units says so
+    card.locator(".g-more summary").click()
+    assert "n\xa0=\xa020" in card.locator("tr", has_text="Change rate").inner_text()
+    assert "1 × unknown" not in card.inner_text()
+    aggregate = page.locator("#run-with_memory_aggregated")
+    assert "against no_memory 2 better 2 tied 2 worse 2 not measured" in aggregate.inner_text().replace("\n", " ")
+    assert "mean of 3 runs, n = 40 (text_id)" in aggregate.inner_text()
     with page.expect_navigation():
         card.get_by_role("link", name="Report").click()
     assert page.title() == "a report"
@@ -147,12 +146,12 @@ def test_comparison_of_ticked_cards_and_its_link(open_page: Any, page_file: Path
     first = section.locator(".g-compare").first
     assert first.locator("thead th").count() == 3
     row = first.locator("tbody tr", has_text="tuple_f1_s2_refpol")
-    card = page.locator("#run-no_memory_aggregated tr", has_text="F1 after review, (ref, polarity)")
+    card = page.locator("#run-no_memory_aggregated tr", has_text="Tuple F1 after review")
     assert row.locator("td").nth(1).locator("strong").inner_text() == card.locator(".g-value").inner_text()
     plots = section.locator(".g-plots svg")
-    assert plots.count() == first.locator("tbody tr").count() + 5
+    assert plots.count() == first.locator("tbody tr").count() + 3
     assert "A 0." in plots.first.get_attribute("aria-label")
-    assert "against A" in row.locator("td").nth(2).inner_text()
+    assert "tied against A" in row.locator("td").nth(2).inner_text()
     address = page.evaluate("location.hash")
     assert address.count("compare=") == 3
     again = open_page(page_file, address)
@@ -178,42 +177,24 @@ def test_comparison_sorts_by_a_result(open_page: Any, page_file: Path) -> None:
         page.keyboard.press("Enter")
 
 
-def test_links_to_a_card_and_to_a_case(open_page: Any, page_file: Path) -> None:
+def test_link_to_a_card(open_page: Any, page_file: Path) -> None:
     page = open_page(page_file, "#card=run-no_memory__seed2_proposed")
     assert page.evaluate("document.activeElement.id") == "run-no_memory__seed2_proposed"
-    page.goto(page_file.as_uri() + "#case=case-cases-false-figure")
-    target = page.locator("#case-cases-false-figure")
-    target.wait_for()
-    assert "et-target" in (target.get_attribute("class") or "")
+    assert "et-target" in page.locator("#run-no_memory__seed2_proposed").get_attribute("class")
     page.goto(page_file.as_uri() + "#card=run-of-nobody&compare=nothing&suite=unknown&%E0%A4%A=%")
     assert page.get_by_text("No results fit these filters.").is_visible()
 
 
-def test_cases_fail_first_and_filter_by_metric_tag_and_verdict(open_page: Any, page_file: Path) -> None:
-    page = open_page(page_file)
-    heads = page.locator(f"{CASES} h3")
-    assert heads.all_inner_texts() == ["promise", "false-figure", "good"]
-    page.select_option("#f-cverdict", "failing")
-    page.select_option("#f-cmetric", "summary_accuracy")
-    assert heads.all_inner_texts() == ["false-figure"]
-    assert "unsupported: 300만원" in page.locator(CASES).inner_text()
-    page.select_option("#f-cmetric", "")
-    page.select_option("#f-cverdict", "")
-    page.select_option("#f-ctag", "deductible")
-    assert heads.all_inner_texts() == ["promise"]
-    page.select_option("#f-ctag", "")
-    page.fill("#f-cq", "300만원")
-    assert heads.all_inner_texts() == ["false-figure"]
-    page.fill("#f-cq", "")
-    page.select_option("#f-csort", "case")
-    assert heads.all_inner_texts() == ["false-figure", "good", "promise"]
-    # a metric card shows the cases that fail in it, and once more all
-    button = page.locator("button.et-kpi").first
-    button.click()
-    assert heads.all_inner_texts() == ["false-figure"]
-    assert page.locator("button.et-kpi").first.get_attribute("aria-pressed") == "true"
-    page.locator("button.et-kpi").first.click()
-    assert len(heads.all_inner_texts()) == 3
+def test_an_older_run_stands_beside_a_new_one(open_page: Any, tmp_path: Path) -> None:
+    summary(tmp_path)
+    summary(tmp_path, "old")
+    first_edition(tmp_path, "old")
+    page = open_page(build(tmp_path), "#compare=run-old&compare=run-cases")
+    assert page.locator("#run-old .et-chip").first.inner_text() == "Summaries"
+    assert "summary_accuracy" in page.locator("#run-old .g-numbers").inner_text()
+    assert "Risk coverage" in page.locator("#run-cases .g-numbers").inner_text()
+    assert "Risk coverage" in page.locator(".g-compare").inner_text()
+    assert "Summaries: Risk coverage, best first" in page.locator("#f-sort").inner_text()
 
 
 def test_all_of_it_by_keyboard(open_page: Any, page_file: Path) -> None:
@@ -238,20 +219,37 @@ def test_all_of_it_by_keyboard(open_page: Any, page_file: Path) -> None:
 def test_hostile_names_and_texts_are_read_as_written(open_page: Any, hostile_file: Path) -> None:
     page = open_page(hostile_file)
     shown = names(page)
+    page.get_by_role("link", name="Next").or_(page.get_by_role("button", name="Next")).click()
+    shown += names(page)
     for name in HOSTILE_NAMES:
         assert name.replace("\u202e", "[U+202E]") in shown
+    page.fill("#f-q", "hostile")
     for box in page.locator(f"{CARDS} input").all():
         box.check()
     assert page.get_by_text("The first 8 of").is_visible()
-    page.locator(".g-compare thead th").nth(1).get_by_role("button").click()
+    assert page.locator(".g-compare").count() == 8
+    page.locator(".g-compare thead th").nth(1).get_by_role("button").first.click()
     for search in ("&lt;img", "&amp;", "<img", "{{", "$x^2$"):
         page.fill("#f-q", search)
-        page.fill("#f-cq", search)
-    assert page.locator(CASES).count() > 0
-    page.fill("#f-cq", "onerror")
-    assert '<img src=x onerror="window.hacked = 1; alert(1)">' in page.locator(CASES).first.inner_text()
+    page.fill("#f-q", "hostile onerror alert(1)")
+    text = '<img src=x onerror="window.hacked = 1; alert(1)">'
+    card = page.locator(CARDS).first
+    assert text in card.locator(".g-chips").inner_text() and text in card.locator(".g-numbers").inner_text()
     page.locator('[data-place="incomplete"] summary').click()
     assert page.locator("img, iframe, object, form[action]").count() == 0
+
+
+def test_names_that_every_object_has_are_names(open_page: Any, hostile_file: Path) -> None:
+    first = len(HOSTILE) + len(HOSTILE_NAMES)
+    page = open_page(hostile_file)
+    for i, name in enumerate(JS_NAMES, first):
+        page.fill("#f-q", f"{name} {i}")
+        card = page.locator(CARDS)
+        assert card.count() == 1
+        assert card.locator(".et-chip").first.inner_text() == name
+        assert card.locator("tbody tr").first.inner_text().startswith(f"{name}\xa0↑")
+        card.locator("input").check()
+    assert page.locator(".g-compare").count() == len(JS_NAMES)
 
 
 def test_a_thousand_runs(open_page: Any, page_file: Path, tmp_path: Path) -> None:

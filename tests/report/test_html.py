@@ -8,12 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from evaltools.report import html
-from tests.report.synthetic import HOSTILE, notebook
+from evaltools.report import html, tables
+from tests.report.synthetic import HOSTILE, notebook, shown
 
 
 @pytest.fixture(scope="module")
@@ -71,10 +70,26 @@ def test_cells_tagged_for_removal_are_left_out() -> None:
     assert "secret" not in html.render(new_notebook(cells=[cell]), title="t")
 
 
-def test_write(tmp_path: Path) -> None:
-    nbformat.write(new_notebook(cells=[new_markdown_cell("## Hello")]), tmp_path / "a.ipynb")
-    html.write(tmp_path / "a.ipynb", tmp_path / "a.html", title="t")
-    assert "Hello" in (tmp_path / "a.html").read_text(encoding="utf-8")
+def test_a_page_has_each_style_once(page_text: str) -> None:
+    pieces = [c for c in notebook().cells for o in c.get("outputs", []) if "et-style" in str(o.get("data"))]
+    assert len(pieces) > 5 and "et-style" not in page_text
+    assert page_text.count("<style") == 1
+    # rules of the pieces, of the page, and of the sorting that only a page has
+    for rule in (".et-kpis { display", ".contents { font-size", ".et-table.sortable thead th {", ".et-filter {"):
+        assert page_text.count(rule) == 1, rule
+
+
+def test_a_stylesheet_of_an_earlier_version_is_left_out_too() -> None:
+    old = '<style class="et-style">.et-old { color: red }</style><p class="et-run">kept</p><style>.mine { }</style>'
+    cell = new_code_cell("a", outputs=[new_output("display_data", data={"text/html": old})])
+    text = html.render(new_notebook(cells=[cell]), title="t")
+    assert '<p class="et-run">kept</p><style>.mine { }</style>' in text and "et-old" not in text
+
+
+def test_data_cannot_take_the_rest_of_a_page_away_with_a_stylesheet() -> None:
+    open_style, end_style = (tables.notice(t) for t in ('<style class="et-style">', "</style>"))
+    text = html.render(new_notebook(cells=[shown(open_style, "a"), shown(end_style, "b")]), title="t")
+    assert "&lt;style class=&#34;et-style&#34;&gt;" in text and "&lt;/style&gt;" in text
 
 
 @pytest.fixture

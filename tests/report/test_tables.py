@@ -6,6 +6,7 @@ import json
 import re
 from html.parser import HTMLParser
 from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from evaltools.core.metric import Metric
 from evaltools.report import plain, tables, text
 from evaltools.report.samples import samples
 from evaltools.stats.intervals import Resampling
@@ -69,6 +69,9 @@ OURS = {
 OURS |= {"section", "article", "header", "a", "ul", "li", "i", "strong", "h3"}
 
 
+ATTRIBUTES = {"class", "id", "href", "title", "tabindex", "role", "aria-label", "data-sort", "colspan"}
+
+
 def check_inert(html: str) -> Parsed:
     parsed = Parsed(html)
     assert {tag for tag, _ in parsed.tags} <= OURS
@@ -99,6 +102,38 @@ def test_any_text_stays_text(value: str) -> None:
     )
     check_inert(tables.notice(value).html)
     check_inert(tables.signature_block(value).html)
+    check_inert(tables.run_line(value, value, 1, value).html)
+    check_inert(tables.stack([tables.words(value), tables.notice(value)]).html)
+
+
+@pytest.mark.parametrize("value", [*HOSTILE, "\" onclick='x' <script>\u202e\u2066 & {{ 1 }}"])
+def test_every_place_of_every_piece_shows_text_as_text(value: str) -> None:
+    seen = text.visible(value, "{}".format)[:120]
+    entry = SimpleNamespace(name=value, title=value, description=value, source=value, alias_of=value)
+    plain_entry = SimpleNamespace(name=value, title="", description=value, source=value)
+    row = estimates().head(1).drop(columns="title").assign(name=value, group=value, condition=value, ci_method=value)
+    entries = [[value, value, value, "matched"], (value, value, value, value), [value], value]
+    sample = {"text_id": value, "text": value, "gold": entries, "after": entries, "chip": value}
+    frame = pd.DataFrame([sample | {"words": value, "list": [value, 1], "objects": [{value: value}, {"k": [value]}]}])
+    fields = {"words": value, "list": value, "objects": value}
+    # the least number of places in which the text must stand
+    pieces = {
+        tables.table(pd.DataFrame({value: [value]}), caption=value).html: 3,
+        tables.estimates_table(row, metrics=[entry], aliases=True, caption=value).html: 8,
+        tables.estimates_table(row, metrics=[plain_entry]).html: 6,
+        tables.kpis(row.assign(title=value, verdict=value, note=value)).html: 3,
+        tables.notice(value).html: 1,
+        tables.signature_block(value).html: 1,
+        tables.run_line(value, value, 3, value).html: 3,
+        tables.words(value).html: 1,
+        samples(
+            frame, text={"text": value}, sides={"after": value}, chips=["chip"], fields=fields, caption=value
+        ).html: 27,
+    }
+    for html, least in pieces.items():
+        parsed = check_inert(html)
+        assert re.sub(r"\[(U\+\w+)\]", r"\1", parsed.text).count(seen) >= least
+        assert {a for _, attributes in parsed.tags for a in attributes} <= ATTRIBUTES
 
 
 def test_text_is_shown_as_written() -> None:
@@ -157,7 +192,21 @@ def test_text_fallback_is_markdown() -> None:
     )
 
 
-METRIC = Metric("metric_0", "a", "b", "quality", "higher", "Share <right>", "spec 1.4")
+METRIC = SimpleNamespace(name="metric_0", title="Share <right>", source="spec 1.4")
+
+
+def words_of(html: str) -> str:
+    """The text of a piece of HTML, each element apart."""
+    return str(Markup(html.replace("<", " <")).striptags())
+
+
+def cells_of(html: str) -> list[dict[str, str]]:
+    """The rows of a table as header -> text of the cell."""
+    heads, *rows = (
+        [words_of(c) for c in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, flags=re.DOTALL)]
+        for row in re.findall(r"<tr[^>]*>(.*?)</tr>", html, flags=re.DOTALL)
+    )
+    return [dict(zip(heads, row, strict=True)) for row in rows]
 
 
 def test_estimates_table() -> None:
@@ -171,6 +220,96 @@ def test_estimates_table() -> None:
     ids = [a["id"] for _, a in parsed.tags if "id" in a]
     assert ids == [f"metric-metric_{i}" for i in range(12)]
     assert "higher is better" in parsed.text and "lower is better" in parsed.text
+
+
+EVERYTHING: dict[str, Any] = {"condition": "with memory", "std": 0.0123, "n_seeds": 5}
+
+
+def test_estimates_table_has_every_column() -> None:
+    frame = estimates().assign(**EVERYTHING)
+    rows = cells_of(tables.estimates_table(frame).html)
+    assert len(rows) == 12
+    assert rows[0] == {
+        "Metric": "Metric 0, as a reader calls it metric_0",
+        "Group": "quality",
+        "Condition": "with memory",
+        "better": "↑ higher is better",
+        "Value": "0.100",
+        "Interval": "[0.02, 0.17]",
+        "Std over seeds": "0.01",
+        "Seeds": "5",
+        "From": "4 / 40",
+        "n": "40",
+        "Method": "bca",
+    }
+    assert [rows[2][c] for c in ("better", "Value", "Interval", "From")] == ["", "0.245", "", "9.82 / 40"]
+    assert rows[1]["Value"] == "N/A" and rows[1]["From"] == "" and rows[3]["n"] == "6"
+    assert rows[3]["Metric"] == "Metric 3, as a reader calls it small n metric_3"
+
+
+@pytest.mark.parametrize(
+    ("column", "head"),
+    [("group", "Group"), ("condition", "Condition"), ("std", "Std over seeds"), ("n_seeds", "Seeds")],
+)
+def test_estimates_table_leaves_out_the_columns_that_are_not_given(column: str, head: str) -> None:
+    frame = estimates().assign(**EVERYTHING)
+    whole, less = (cells_of(tables.estimates_table(f).html) for f in (frame, frame.drop(columns=column)))
+    assert [{k: v for k, v in row.items() if k != head} for row in whole] == less
+
+
+def test_estimates_table_without_groups() -> None:
+    assert "Group" in cells_of(tables.estimates_table(estimates()).html)[0]
+    assert "Group" not in cells_of(tables.estimates_table(estimates(), group=False).html)[0]
+    assert "no rows" in tables.estimates_table(estimates().head(0)).html
+
+
+def test_estimates_sort_by_the_numbers_behind_the_texts() -> None:
+    html = tables.estimates_table(estimates().head(2).assign(std=0.02, n_seeds=3, value=[1234.5, np.nan])).html
+    keys = [re.findall(r'data-sort="([^"]*)"', row) for row in html.split("<tr")[2:]]
+    assert keys[0][:4] == ["metric_0", "higher is better", "1234.5", "0.020000000000000004"]
+    assert keys[0][4:] == ["0.02", "3.0", "40.0", "40.0"]
+    assert keys[1] == ["metric_1", "lower is better", "", "", "0.02", "3.0", "", "40.0"]
+
+
+def test_title_comes_first_then_the_description_then_id_and_source() -> None:
+    entry = SimpleNamespace(
+        name="metric_0", title="ignored", description="One sentence.", source="spec 1", alias_of=""
+    )
+    html = tables.estimates_table(estimates().head(1), metrics=[entry]).html
+    cell = re.search(r'<td data-sort="metric_0">(.*?)</td>', html, flags=re.DOTALL)
+    assert cell and re.sub(r">\s+<", "><", cell[1]) == (
+        '<span class="et-name"><bdi>Metric 0, as a reader calls it</bdi></span>'
+        '<span class="et-sub"><bdi>One sentence.</bdi></span>'
+        '<span class="et-sub"><code>metric_0</code> spec 1</span>'
+    )
+
+
+def test_aliases_are_left_out_unless_asked_for() -> None:
+    target = SimpleNamespace(name="metric_0", title="F1", description="", source="", alias_of="")
+    alias = SimpleNamespace(name="metric_1", title="Other F1", description="", source="", alias_of="metric_0")
+    frame = estimates().head(2).drop(columns="title")
+    found = tables.estimates_table(frame, metrics=[target, alias])
+    assert [r["Metric"] for r in cells_of(found.html)] == ["F1 metric_0"] and "metric_1" not in found.text
+    found = tables.estimates_table(frame, metrics=[target, alias], aliases=True)
+    assert [r["Metric"] for r in cells_of(found.html)] == ["F1 metric_0", "= metric_0 metric_1"]
+    assert "metric_1" in found.text
+    named = tables.estimates_table(frame.assign(title=["F1", None], alias_of=["", "metric_0"])).html
+    assert [r["Metric"] for r in cells_of(named)] == ["F1 metric_0"]
+
+
+def test_a_metric_of_several_conditions_has_one_anchor() -> None:
+    frame = pd.concat([estimates().head(2).assign(condition=c) for c in "ab"])
+    html = tables.estimates_table(frame).html
+    assert re.findall(r'<tr id="([^"]+)"', html) == ["metric-metric_0", "metric-metric_1"]
+    assert len(cells_of(html)) == 4
+
+
+def test_intervals_as_text() -> None:
+    row = {"ci_low": -0.0101, "ci_high": 0.0749}
+    assert tables.interval(row) == "[-0.010, 0.075]" and tables.interval(row, 2) == "[-0.01, 0.07]"
+    assert tables.interval(row, 2, signed=True) == "[-0.01, +0.07]"
+    assert tables.interval({"ci_low": 1100, "ci_high": 2e6}, 0) == "[1,100, 2,000,000]"
+    assert tables.interval({"ci_low": 0.1, "ci_high": None}) == tables.interval({}) == ""
 
 
 def test_digits_follow_the_number_of_resamples() -> None:
@@ -209,50 +348,245 @@ def test_kpis_link_to_their_metric() -> None:
     assert "no headline metrics" in tables.kpis([]).html
 
 
-def test_result_html() -> None:
-    result = SimpleNamespace(
-        name="run <1>",
-        suite=SimpleNamespace(title="Conflict Review", unit="text_id", metrics=lambda options: [METRIC]),
-        options=None,
-        n_units=40,
-        resampling=Resampling(),
-        signature="suite:cr|n:40",
-        headline=estimates().head(2),
-        manifest={"problems": [{"severity": "warning", "code": "unknown-uid", "count": 3}]},
+def test_kpis_show_value_interval_n_direction_and_what_was_said() -> None:
+    rows = (
+        estimates()
+        .head(3)
+        .assign(verdict=["better", "odd", None], note=["a note", "", np.nan], n_units=[1234, 40, np.nan])
     )
-    parsed = check_inert(tables.result_html(result))
-    for expected in ("run <1>", "Conflict Review", "n = 40", "3 x unknown-uid (warning)", "suite:cr|n:40"):
-        assert expected in parsed.text
+    cards = re.findall(r'<a class="et-kpi".*?</a>', tables.kpis(rows).html, flags=re.DOTALL)
+    assert [words_of(c) for c in cards] == [
+        "Metric 0, as a reader calls it ↑ 0.100 [0.02, 0.17] n = 1,234 better a note",
+        "Metric 1, as a reader calls it ↓ N/A n = 40 odd",
+        "Metric 2, as a reader calls it 0.245 no interval",
+    ]
+    assert "et-chip et-good" in cards[0] and "et-chip et-info" in cards[0] and 'title="higher is better"' in cards[0]
 
 
-GOLD = [["p#q", "향", "positive"], ["p#r", "", "negative"], ["p#s", "값", "neutral"]]
+def skeleton(html: str) -> str:
+    """The elements with their attributes, a line each."""
+    return "\n".join(re.findall(r"<(\w[^>]*)>", html))
 
 
-def marks(html: str) -> list[str]:
-    return re.findall(r'<li class="et-tuple et-(\w+)">', html)
+BOX = """
+div class="et-box" tabindex="0" role="group" aria-label="C"
+table class="et-table sortable n-last"
+caption
+thead
+tr
+"""
+SKELETONS = {
+    "table": BOX
+    + """th
+th class="et-num"
+tbody
+tr id="row-a"
+td class="et-id"
+bdi
+td class="et-num" data-sort="1.0"
+""",
+    "estimates": BOX
+    + """th
+th
+th
+th
+span class="et-hidden"
+th class="et-num"
+th class="et-num"
+th class="et-num"
+th class="et-num"
+th class="et-num"
+th class="et-num"
+th
+tbody
+tr id="metric-metric_3"
+td data-sort="metric_3"
+span class="et-name"
+bdi
+span class="et-chip et-warning"
+span class="et-sub"
+code
+td
+bdi
+td
+bdi
+td class="et-arrow" data-sort="higher is better"
+span title="higher is better"
+span class="et-hidden"
+td class="et-num" data-sort="0.25"
+td class="et-num" data-sort="0.125"
+td class="et-num" data-sort="0.0123"
+td class="et-num" data-sort="5.0"
+td class="et-num" data-sort="40.0"
+td class="et-num" data-sort="6.0"
+td
+bdi
+""",
+    "kpis": """
+div class="et-kpis"
+a class="et-kpi" href="#metric-metric_3"
+span class="et-kpi-title"
+span title="higher is better"
+span class="et-kpi-value"
+span class="et-kpi-ci"
+span class="et-sub"
+span class="et-chip et-good"
+""",
+    "notice": """
+div class="et-notice et-error" role="note"
+bdi
+""",
+    "run_line": """
+p class="et-run"
+strong
+bdi
+""",
+    "signature_block": """
+div class="et-signature"
+span class="et-muted"
+code
+""",
+    "samples": """
+section class="et-samples"
+h3 class="et-caption"
+article class="et-sample" id="sample-1"
+header
+a href="#sample-1"
+span class="et-chip"
+div class="et-text"
+span class="et-sub"
+bdi
+div class="et-sides"
+div class="et-side"
+span class="et-sub"
+ul class="et-tuples"
+li class="et-tuple et-missing"
+span class="et-mark" title="missing"
+span class="et-hidden"
+bdi
+i class="et-muted"
+span class="et-chip et-pol"
+div class="et-field"
+span class="et-sub"
+bdi
+div class="et-field"
+span class="et-sub"
+ul class="et-lines"
+li
+bdi
+""",
+}
 
 
-def test_samples_mark_tuples_by_the_key() -> None:
-    final = [["p#q", "다른", "positive"], ["p#r", "거품", "negative"], ["x#y", "z", "positive"]]
-    frame = pd.DataFrame({"text_id": ["1"], "text": ["t"], "gold": [json.dumps(GOLD)], "after": [json.dumps(final)]})
-    by_ref = marks(samples(frame, sides={"after": "Final"}, on=(0, 2)).html)
-    # refs and polarities: the first two agree; gold p#s is missing, x#y is spurious
-    assert by_ref == ["matched", "matched", "missing", "matched", "matched", "spurious"]
-    # terms and polarities: 향 differs from 다른; the implicit gold is matched by polarity alone
-    by_term = marks(samples(frame, sides={"after": "Final"}, on=(1, 2)).html)
-    assert by_term == ["missing", "matched", "missing", "spurious", "matched", "spurious"]
+@pytest.mark.parametrize("piece", SKELETONS)
+def test_pieces_have_the_classes_ids_and_sort_keys_that_pages_and_scripts_use(piece: str) -> None:
+    row = estimates().iloc[[3]].assign(**EVERYTHING, verdict="better", value=0.25, ci_low=0.125)
+    sample = {"text_id": "1", "text": "t", "gold": [["p", "", "positive", "missing"]], "fixed": True}
+    frame = pd.DataFrame([sample | {"word": "x", "lines": [{"k": 1}]}])
+    made = {
+        "table": lambda: tables.table(pd.DataFrame({"name": ["a"], "n": [1]}), caption="C", anchors="row"),
+        "estimates": lambda: tables.estimates_table(row, caption="C"),
+        "kpis": lambda: tables.kpis(row),
+        "notice": lambda: tables.notice("n", "error"),
+        "run_line": lambda: tables.run_line("r", "s", 1, "u"),
+        "signature_block": lambda: tables.signature_block("s"),
+        "samples": lambda: samples(
+            frame, text={"text": "T"}, chips=["fixed"], fields={"word": "W", "lines": "L"}, caption="C"
+        ),
+    }[piece]()
+    assert skeleton(made.html) == SKELETONS[piece].strip()
+    if piece == "samples":
+        assert words_of(made.html) == "C (1) 1 fixed T t Gold − missing: p · implicit positive W x L k: 1"
 
 
-def test_samples_keep_marks_that_are_given() -> None:
-    frame = pd.DataFrame(
-        {
-            "text_id": ["1"],
-            "text": ["t"],
-            "gold": [json.dumps(GOLD[:1])],
-            "after": [json.dumps([[*GOLD[0], "spurious"]])],
-        }
+def test_samples_without_chips_or_fields_have_none() -> None:
+    frame = pd.DataFrame([{"text_id": "1", "text": "t", "gold": None, "a": False, "b": np.nan, "c": "", "d": "[]"}])
+    html = samples(frame, chips="abc", fields={"b": "B", "c": "C", "d": "D", "not there": "E"}, gold=None).html
+    assert "et-chip" not in html and "et-field" not in html
+
+
+@pytest.mark.parametrize(("rows", "tall"), [(25, False), (26, True)])
+def test_long_tables_scroll_in_a_box_of_their_own(rows: int, tall: bool) -> None:
+    html = tables.table(pd.DataFrame({"a": range(rows)}), sortable=False).html
+    assert ("et-tall" in html) == tall and 'aria-label="table"' in html and "sortable" not in html
+
+
+def test_pieces_stack_and_bring_their_style_in_a_notebook() -> None:
+    problems = [{"severity": "warning", "code": "unknown-uid", "count": 3}]
+    found = tables.stack(
+        [
+            tables.run_line("run <1>", "Conflict Review", 1040, "text_id"),
+            tables.notice(tables.problems_text(problems), "warning"),
+            tables.signature_block("suite:cr|n:40"),
+        ],
+        gap="<p></p>",
     )
-    assert marks(samples(frame, sides={"after": "Final"}).html) == ["matched", "spurious"]
+    parsed = check_inert(found.html)
+    for expected in (
+        "run <1>",
+        "Conflict Review",
+        "n = 1,040 (text_id)",
+        "3 x unknown-uid (warning)",
+        "suite:cr|n:40",
+    ):
+        assert expected in parsed.text and expected in found.text
+    assert len(found.text.split("\n\n")) == 3 and found.html.count("<p></p>") == 2
+    shown = found._repr_html_()
+    assert shown.startswith('<style class="et-style">') and shown.endswith("</style>" + found.html)
+    assert shown.count("<style") == 1 and ".et-run" in shown and len(shown) < len(found.html) + 6_000
+
+
+def test_words_are_paragraphs() -> None:
+    found = tables.words("one\nline\n\ntwo <b>")
+    assert found.html == '<div class="et-words"><p><bdi>one\nline</bdi></p><p><bdi>two &lt;b&gt;</bdi></p></div>'
+    assert str(found) == "one\nline\n\ntwo <b>"
+
+
+class Entry(NamedTuple):
+    ref: str
+    term: str | None
+    polarity: str
+    mark: str = ""
+
+
+def entries_of(html: str) -> list[tuple[str, str]]:
+    """Class and text of every tuple shown."""
+    found = re.findall(r'<li class="([^"]*)">(.*?)</li>', html, flags=re.DOTALL)
+    return [(css.removeprefix("et-tuple").strip(), str(Markup(inner).striptags())) for css, inner in found]
+
+
+@pytest.mark.parametrize("make", [list, tuple, json.dumps])
+def test_samples_show_the_marks_that_are_given_and_make_none(make: Any) -> None:
+    gold = [["p#q", "향", "positive", "matched"], ["p#r", "", "negative", "missing"], ["p#s", "값", "neutral"]]
+    final = [
+        Entry("p#q", "향", "positive"),
+        Entry("x#y", None, "positive", "spurious"),
+        ["p#t", "z", "", "odd"],
+        ["p"],
+    ]
+    frame = pd.DataFrame([{"text_id": "1", "text": "t", "gold": make(gold), "after": make(final)}])
+    html = samples(frame, sides={"after": "Final"}).html
+    assert entries_of(html) == [
+        ("et-matched", "✓matched: p#q · 향 positive"),
+        ("et-missing", "−missing: p#r · implicit negative"),
+        ("", "p#s · 값 neutral"),
+        # the same as a gold tuple, but nobody marked it
+        ("", "p#q · 향 positive"),
+        ("et-spurious", "+spurious: x#y · implicit positive"),
+        ("", "p#t · z"),
+        ("", "p"),
+    ]
+    assert [str(Markup(h).striptags()) for h in re.findall(r'<div class="et-side">(.*?)</span>', html)] == [
+        "Gold",
+        "Final",
+    ]
+
+
+@pytest.mark.parametrize("nothing", [None, np.nan, "", "[]", [], "no JSON", "{}", 3.5])
+def test_samples_without_tuples_say_so(nothing: Any) -> None:
+    frame = pd.DataFrame([{"text_id": "1", "text": "t", "gold": nothing}])
+    assert samples(frame).html.count('<p class="et-muted">none</p>') == 1
+    assert "et-side" not in samples(frame, gold=None).html
 
 
 def test_samples_show_text_chips_fields_and_how_many() -> None:

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaltools.summary.entities import Entity, extractor
-from evaltools.summary.numerals import HANGUL, hangul_value
-from evaltools.summary.rules import compile_rules, load_rules
+from evaltools.summary.numerals import HANGUL, Number, hangul_value, read_number
+from evaltools.summary.rules import load_rules
 from evaltools.summary.score import score_case
 from evaltools.summary.text import normalise
 
 RULES = load_rules("ko-insurance")
-EXTRACTOR = extractor(compile_rules(RULES))
+EXTRACTOR = extractor(RULES.compiled)
 
 
 def stated(text: str) -> list[Entity]:
@@ -131,6 +131,38 @@ def test_one_month_is_neither_january_nor_thirty_days() -> None:
     assert keys("1개월") == {"duration:month:1"}
     assert keys("1월") == {"date::--01"}
     assert keys("30일") == {"duration:day:30"}
+
+
+def test_a_part_of_a_date_that_is_not_named_is_left_out() -> None:
+    assert keys("2026년에 개정") == {"date::2026"}
+    assert keys("2026년 3월") == {"date::2026-03"}
+    assert keys("3월 5일") == {"date::--03-05"}
+    assert {e.key for e in EXTRACTOR.entities("2026년에 개정")} == {"date::2026"}  # and is none by support either
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "end"),
+    [
+        ("1억 2천", 120_000_000, 5),  # in speech the thousands after 억 are of ten thousands
+        ("1억2천,", 120_000_000, 4),
+        ("1억 2천원", 100_002_000, 5),  # but not before a currency
+        ("1억 2천 5백", 100_002_500, 8),
+        ("1억 2천만", 120_000_000, 6),
+        ("3만 2천", 32_000, 5),
+        ("1조 2천", 1_000_000_002_000, 5),
+        ("1억5000", 150_000_000, 6),
+        ("1억 5000", 100_000_000, 2),
+    ],
+)
+def test_thousands_after_a_hundred_million(text: str, value: int, end: int) -> None:
+    number = read_number(text, 0)
+    assert number is not None
+    assert (number.value, number.end) == (value, end)
+
+
+def test_a_figure_before_a_compound_number_does_not_take_its_scale() -> None:
+    assert read_number("1억 2천", 0) == Number(120_000_000, 5, 0, 1000, 10**8)
+    assert keys("3~1억 2천만원") == {"amount:KRW:3", "amount:KRW:120000000"}
 
 
 @pytest.mark.parametrize(

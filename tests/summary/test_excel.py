@@ -14,7 +14,7 @@ from evaltools import evaluate
 from evaltools.core.errors import UsageError
 from evaltools.report import excel
 from evaltools.report.excel import CELL_LIMIT, Sheet, write_workbook
-from evaltools.summary.artifacts import COLUMNS
+from evaltools.summary.artifacts import COLUMNS, cases_frame
 from evaltools.summary.rules import METRICS
 
 
@@ -50,6 +50,13 @@ def test_the_files_of_the_example(tmp_path: Path) -> None:
     overview = cells(folder / "summary_scores.xlsx", "Overview")
     assert [r.signature] == [row[1] for row in overview if row[0] == "Signature"]
     assert [row[0] for row in overview[-1:]] == ["none"]
+
+
+def test_the_cases_that_fail_most_metrics_come_first() -> None:
+    table = cases_frame(evaluate("summary", "example:summary/cases.jsonl"))
+    n_failed = table["failed"].str.split(", ").map(lambda names: len([n for n in names if n]))
+    assert n_failed.is_monotonic_decreasing and len(table) == 24
+    json.loads(table.loc[0, "summary_accuracy evidence"])
 
 
 def test_the_same_result_gives_the_same_bytes(tmp_path: Path) -> None:

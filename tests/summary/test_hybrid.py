@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,8 +27,11 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[JudgeInput]:
             lost = i.case_id == "promise-en"
             llm = None if lost else 1.0
             out.append(
-                Decision(i.case_id, i.metric, i.rule_score, llm, None if lost else 0.9, i.rule_score if lost else 1.0,
-                         i.trigger, "rule" if lost else "llm", "no reply" if lost else None, (), False, "because")
+                Decision(
+                    case_id=i.case_id, metric=i.metric, rule_score=i.rule_score, llm_score=llm,
+                    confidence=None if lost else 0.9, final_score=i.rule_score if lost else 1.0, trigger=i.trigger,
+                    decided_by="rule" if lost else "llm", error="no reply" if lost else None, reason="because",
+                )
             )  # fmt: skip
         return out
 
@@ -54,7 +56,7 @@ def test_decisions_replace_scores_only_where_the_judge_was_asked(asked: list[Jud
             assert units.loc[case_id, metric] == 1.0
             assert units.loc[case_id, f"{metric}_decided_by"] == "llm"
             assert units.loc[case_id, f"{metric}_measured"] and units.loc[case_id, f"{metric}_passed"]
-    evidence = json.loads(units.loc["promise-en", "summary_non_definitive_evidence"])
+    evidence = units.loc["promise-en", "summary_non_definitive_evidence"]
     assert evidence["judge"] == {"reason": "because", "error": "no reply", "virtual_tags": []}
 
 

@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from evaltools.core.errors import InputError, Problems, UsageError
+from evaltools.summary.commands import COMMANDS
+from evaltools.summary.options import SummaryOptions
 from evaltools.summary.phrases import compile_phrases, find_all
-from evaltools.summary.rules import bundled, check_rules, load_rules, normal_tag, rules_snapshot
+from evaltools.summary.rules import bundled, load_rules, normal_tag, read_rules, rules_snapshot
 from evaltools.summary.score import score_case
 
 
@@ -64,7 +67,7 @@ def test_seed_holds_the_literal_lists_of_section_7() -> None:
     ],
 )
 def test_seed_finds_plain_text(metric: str, answer: str, tags: list[str], expected: float) -> None:
-    assert score_case(answer, [], tags, load_rules("seed")).verdicts[metric].score == expected
+    assert score_case(answer, [], tags, load_rules("seed")).scores[metric].score == expected
 
 
 def test_a_file_inherits_the_sections_that_it_leaves_out(tmp_path: Path) -> None:
@@ -111,7 +114,8 @@ def test_a_wrong_file_is_refused_with_place_and_reason(
 ) -> None:
     path = write(tmp_path, **changes)
     problems = Problems()
-    assert check_rules(path, problems) is None
+    with pytest.raises(InputError):
+        read_rules(path, problems)
     assert problems.errors[0].file == str(path)
     assert any(p.field == field and message in p.message for p in problems.errors), problems.errors
     with pytest.raises(InputError, match=r"own\.json"):
@@ -126,7 +130,8 @@ def test_a_file_that_is_no_json_object_is_refused(tmp_path: Path, raw: bytes, co
     path = tmp_path / "own.json"
     path.write_bytes(raw)
     problems = Problems()
-    assert check_rules(path, problems) is None
+    with pytest.raises(InputError):
+        read_rules(path, problems)
     assert [p.code for p in problems.errors] == [code]
 
 
@@ -162,3 +167,21 @@ def test_normal_tag() -> None:
         "waiting_period",
         "needs_followup",
     ]
+
+
+def test_the_command_that_checks_rule_files_lists_every_problem(tmp_path: Path) -> None:
+    bad = write(tmp_path, fold="yes", colour=1)
+    absent = tmp_path / "absent.json"
+    good = Path(__file__).parents[2] / "evaltools" / "summary" / "rules" / "seed.json"
+    found = CliRunner().invoke(COMMANDS["check rules"], [str(bad), str(absent), str(good)])
+    assert found.exit_code == 3
+    assert found.stdout == "3 errors, 0 warnings in 3 input(s)\n"
+    codes = [line.rpartition(" ")[2] for line in found.stderr.splitlines()]
+    assert codes == ["[bad-field]", "[bad-field]", "[missing-file]"]
+    assert CliRunner().invoke(COMMANDS["check rules"], [str(good)]).exit_code == 0
+
+
+def test_every_option_that_is_given_says_what_it_is() -> None:
+    given = SummaryOptions.given()
+    assert "rules" in given and not {"rules_identity", "rules_version"} & set(given)
+    assert all(SummaryOptions.model_fields[name].description for name in given)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,9 @@ import pandas as pd
 import pytest
 
 from evaltools import evaluate
-from evaltools.app.examples import example
 from evaltools.core.errors import InputError, Problems
-from evaltools.summary.schema import CELL_LIMIT, Case, read_cases, split_tags
+from evaltools.core.files import example
+from evaltools.summary.schema import CELL_LIMIT, Case, looks_like_cases, read_cases, split_tags
 
 CASES: list[dict[str, Any]] = [
     json.loads(line) for line in example("summary/cases.jsonl").read_text(encoding="utf-8").splitlines()
@@ -162,3 +163,56 @@ def test_a_workbook_reports_formulas_and_full_cells(tmp_path: Path) -> None:
     assert [(place, c.id, c.answer) for place, c in cases] == [(2, "1", "=1+1"), (4, "b", "90")]
     assert {p.code for p in problems.warnings} == {"formula", "full-cell"}
     assert {p.line for p in problems.warnings} == {2}
+
+
+@pytest.mark.parametrize("name", ["cases.json", "cases.csv", "cases.xlsx", "list.json", "cases.jsonl"])
+def test_a_case_file_is_known_by_its_first_record(tmp_path: Path, name: str) -> None:
+    if name.endswith(".jsonl"):
+        assert looks_like_cases(example("summary/cases.jsonl"))
+    else:
+        assert looks_like_cases(write(tmp_path / name, "comma" if name.startswith("list") else "json"))
+
+
+def test_a_first_case_longer_than_what_is_looked_at_is_known(tmp_path: Path) -> None:
+    path = tmp_path / "cases.json"
+    long = {"id": "a", "contexts": ["가나다라"], "answer": "보험금 " * 40_000}
+    path.write_text(json.dumps({"test_cases": [long, *CASES]}, ensure_ascii=False), encoding="utf-8")
+    assert looks_like_cases(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.jsonl", b""),
+        ("a.jsonl", b"\n\n"),
+        ("a.jsonl", b"\xff\xfe\x00"),
+        ("a.jsonl", b"[1]"),
+        ("a.jsonl", b'{"id": "a", "metric": "m", "value": 1}'),
+        ("a.jsonl", b'{"meta": {"text_id": "a"}, "final_result": {}}'),
+        ("a.jsonl", b'{"id": "a", "answer": '),
+        ("a.json", b"[]"),
+        ("a.json", b"3"),
+        ("a.json", b'{"test_cases": {"id": 1, "answer": 2}, "x": '),
+        ("a.csv", b""),
+        ("a.csv", b"id,metric,value\n1,m,2\n"),
+        ("a.csv", b"\xff\xfei\x00d\x00"),
+        ("a.txt", b'{"id": "a", "answer": "x"}'),
+    ],
+)
+def test_what_is_no_case_file(tmp_path: Path, name: str, content: bytes) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    assert not looks_like_cases(path)
+
+
+def test_what_is_no_file_at_all(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    (tmp_path / "folder.json").mkdir()
+    for name in ("pipe.jsonl", "folder.json", "absent.csv", "x" * 5000 + ".json", "."):
+        assert not looks_like_cases(tmp_path / name)
+
+
+@pytest.mark.parametrize("run", ["cr/no_memory__seed1_proposed", "memfin/memory_agent"])
+def test_inputs_of_other_suites_are_no_case_files(run: str) -> None:
+    for path in [example(run), *example(run).rglob("*")]:
+        assert not looks_like_cases(path), path

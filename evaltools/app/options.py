@@ -1,0 +1,210 @@
+"""Options of the command line: those that commands share, and those made from a suite's model."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin
+
+import click
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+PATH = click.Path(path_type=Path)
+
+NAME = click.option("--name", help="Name of the run instead of its folder's or file's (one run only).")
+OUT = click.option("-o", "--out", default="outputs", show_default=True, type=PATH, help="Folder of all results.")
+JOBS = click.option("-j", "--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes at once.")
+QUIET = click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
+ON_ERROR = click.option(
+    "--on-error",
+    default="fail",
+    show_default=True,
+    type=click.Choice(["fail", "skip"]),
+    help="A record that cannot be used: fail, or leave it out, count it and report it.",
+)
+METRICS = click.option(
+    "--metrics", type=PATH, help="Python file with METRICS = [...] of your own, and columns(units) if they need any."
+)
+SUITE_FILE = click.option(
+    "--suite-file",
+    type=PATH,
+    expose_value=False,
+    is_eager=True,
+    callback=lambda ctx, param, path: _read_suite(path),
+    help="Python file with a SUITE of your own (docs/extending.md).",
+)
+RESAMPLING = (
+    click.option(
+        "--n-resamples", default=10_000, show_default=True, type=click.IntRange(100), help="Bootstrap resamples."
+    ),
+    click.option(
+        "--confidence",
+        default=0.95,
+        show_default=True,
+        type=click.FloatRange(0, 1, True, True),
+        help="Level of the intervals, between 0 and 1.",
+    ),
+    click.option(
+        "--ci",
+        default="bca",
+        show_default=True,
+        type=click.Choice(["bca", "percentile"]),
+        help="Kind of bootstrap interval.",
+    ),
+    click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of the resampling."),
+)
+COMMON = (
+    OUT,
+    JOBS,
+    NAME,
+    *RESAMPLING,
+    METRICS,
+    ON_ERROR,
+    click.option("--resume/--fresh", default=True, show_default=True, help="Keep what is complete and current."),
+    click.option("--scheduler", metavar="ADDRESS", help="Work on the dask cluster at tcp://HOST:PORT (extra dask)."),
+    QUIET,
+)
+
+
+def _read_suite(path: Path | None) -> None:
+    if path is not None:
+        from ..core.suite import load_suite_file
+
+        load_suite_file(path)
+
+
+def using(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """All these options, in this order."""
+
+    def add(f: F) -> F:
+        for option in reversed(options):
+            f = option(f)
+        return f
+
+    return add
+
+
+def params(*options: Callable[[Any], Any]) -> list[click.Parameter]:
+    """Options given as decorators, as click's parameters."""
+
+    @using(*options)
+    def command() -> None: ...
+
+    return list(reversed(command.__click_params__))
+
+
+def of_model(model: Any) -> list[click.Parameter]:
+    """An option for every field of a suite's options that is given, with its description, type and default."""
+    return [_option(name, model.model_fields[name]) for name in model.given()]
+
+
+def _option(name: str, field: FieldInfo) -> click.Option:
+    flag = f"--{name.replace('_', '-')}"
+    kind, many = _without_none(field.annotation)
+    default = field.default
+    how: dict[str, Any] = {"help": field.description or "", "default": default}
+    if kind is bool:
+        return click.Option([flag], is_flag=True, **how)
+    how["show_default"] = default not in (None, "", ())
+    if many:
+        return click.Option([flag], multiple=True, type=_type(kind, field), **{**how, "show_default": False})
+    return click.Option([flag], type=_type(kind, field), **how)
+
+
+def _without_none(annotation: Any) -> tuple[Any, bool]:
+    """(the type that is given, whether it may be given several times)."""
+    if get_origin(annotation) in (Union, types.UnionType):
+        annotation = next(a for a in get_args(annotation) if a is not type(None))
+    if get_origin(annotation) in (tuple, list):
+        return get_args(annotation)[0], True
+    return annotation, False
+
+
+def _type(kind: Any, field: FieldInfo) -> Any:
+    if get_origin(kind) is Literal:
+        return click.Choice(list(get_args(kind)))
+    if kind in (int, float):
+        marks = [(k, getattr(m, k, None)) for m in field.metadata for k in ("ge", "le", "gt", "lt")]
+        limits = {k: v for k, v in marks if v is not None}
+        low, high = limits.get("ge", limits.get("gt")), limits.get("le", limits.get("lt"))
+        range_type = click.IntRange if kind is int else click.FloatRange
+        return range_type(low, high, "gt" in limits, "lt" in limits)
+    return PATH if kind is Path else str
+
+
+class SuiteGroup(click.Group):
+    """A group with a command for every suite, made when it is asked for by `make(suite)`, besides its own."""
+
+    make: Callable[[Any], click.Command]
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        from ..core.suite import suite_names
+
+        return [*suite_names(), *super().list_commands(ctx)]
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        from ..core.suite import get_suite, suite_names
+
+        own = super().get_command(ctx, name)
+        return own or (self.make(get_suite(name)) if name in suite_names() else None)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        # the suites are named without being loaded
+        with formatter.section("Commands"):
+            names = self.list_commands(ctx)
+            formatter.write_dl(
+                [(n, self.commands[n].get_short_help_str() if n in self.commands else "") for n in names]
+            )
+
+
+class OfSomeSuite(click.Command):
+    """A command that takes the options of the suite that its arguments belong to; `ctx.obj` is that suite or None."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.obj = suite_among(args)
+        own = list(self.params)
+        try:
+            self.params = [*own, *(of_model(ctx.obj.options) if ctx.obj is not None else [])]
+            return super().parse_args(ctx, args)
+        finally:
+            self.params = own
+
+
+def suite_among(args: Sequence[str]) -> Any:
+    """The suite that a command line names (--suite), or that the first of its arguments which is a run belongs to."""
+    from ..core.errors import UsageError
+    from ..core.suite import get_suite
+
+    named = [a.partition("=")[2] for a in args if a.startswith("--suite=")]
+    named += [b for a, b in pairwise(args) if a == "--suite"]
+    files = [b for a, b in pairwise(args) if a == "--suite-file"]
+    for file in files:
+        _read_suite(Path(file))
+    if named:
+        return get_suite(named[0])
+    for one in _runs(args):
+        from ..report.study import suite_of_run
+
+        try:
+            return suite_of_run(one)
+        except UsageError:
+            continue
+    return None
+
+
+def _runs(args: Sequence[str]) -> Iterator[Path]:
+    from ..core.errors import UsageError
+    from ..core.names import find_runs
+
+    for arg in args:
+        if not arg.startswith("-"):
+            try:
+                yield from find_runs(arg)[:1]
+            except (UsageError, OSError, ValueError):
+                continue

@@ -1,0 +1,150 @@
+"""Files and folders that appear whole or not at all, and where the package keeps its own."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+from .errors import UsageError
+
+PACKAGE = Path(__file__).parents[1]
+
+# the umask can only be read by setting it, which must not happen while other threads make files
+_UMASK = os.umask(0o022)
+os.umask(_UMASK)
+
+
+def asset_dir(name: str) -> Path:
+    """The folder of that name ("notebooks", "templates"), inside the package or beside it in a source checkout.
+
+    FileNotFoundError where neither place has it.
+    """
+    for folder in (PACKAGE / name, PACKAGE.parent / name):
+        if folder.is_dir():
+            return folder
+    raise FileNotFoundError(f"the folder {name!r} is neither in {PACKAGE} nor beside it; reinstall evaltools")
+
+
+EXAMPLES = PACKAGE / "app" / "examples"
+"""The bundled examples: small, synthetic, made by scripts/make_examples_*.py."""
+
+
+def example(name: str) -> Path:
+    """The path of a bundled example ("cr/no_memory__seed1_proposed"); UsageError lists them for another name."""
+    path = EXAMPLES / name
+    if not path.resolve().is_relative_to(EXAMPLES.resolve()) or not path.exists():
+        raise UsageError(f"no example {name!r}; there are: {', '.join(examples())}")
+    return path
+
+
+def examples() -> list[str]:
+    """The names of the bundled examples."""
+    return sorted(p.relative_to(EXAMPLES).as_posix() for p in EXAMPLES.glob("*/*") if p.name[0] not in "._")
+
+
+def resolve(run: str | Path) -> Path:
+    """A path, with "example:NAME" standing for a bundled example."""
+    return example(run.removeprefix("example:")) if str(run).startswith("example:") else Path(run)  # type: ignore[union-attr]
+
+
+def sha256(path: Path) -> str:
+    with path.open("rb") as f:
+        return hashlib.file_digest(f, "sha256").hexdigest()
+
+
+def file_hashes(folder: Path) -> dict[str, str]:
+    """The sha256 of every file below a folder but its manifest and hidden ones, by relative path."""
+    found = {p.relative_to(folder).as_posix(): p for p in folder.rglob("[!.]*") if p.is_file()}
+    return {name: sha256(found[name]) for name in sorted(found) if name != "manifest.json"}
+
+
+@contextmanager
+def whole_folder(target: Path) -> Iterator[Path]:
+    """A folder to fill that takes the place of `target` whole when the block ends well, and goes when it does not.
+
+    One process at a time does so: the others wait for the file `.lock` beside it. What was there before stays until
+    then. Where a UsageError ends the block, the folders above are gone too if they were made for it.
+    """
+    from filelock import FileLock
+
+    made = [p for p in target.parents if not p.exists()]
+    made = [p for p in target.parents if not p.exists()]
+    target.parent.mkdir(parents=True, exist_ok=True)
+    aside = Path(tempfile.mkdtemp(prefix=f".{target.name[:60]}.", suffix=".part", dir=target.parent))
+    try:
+        aside.chmod(0o777 & ~_UMASK)
+        yield aside
+        with FileLock(target.parent / ".lock"):
+            _swap(aside, target)
+    except BaseException as e:
+        shutil.rmtree(aside, ignore_errors=True)
+        if isinstance(e, UsageError):
+            for folder in made:
+                with suppress(OSError):
+                    folder.rmdir()
+        raise
+
+
+def _swap(new: Path, target: Path) -> None:
+    old = new.with_suffix(".old.part")  # what a killed process leaves of it is removed like any other part
+    if target.exists():
+        target.rename(old)
+    try:
+        new.rename(target)
+    except BaseException:
+        if old.exists():
+            old.rename(target)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+@contextmanager
+def atomic(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
+    """A file to write that appears under `path` whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
+    fd, name = tempfile.mkstemp(prefix=f".{path.name[:60]}.", suffix=".part", dir=path.parent)
+    try:
+        with os.fdopen(fd, mode, **text) as f:  # type: ignore[call-overload]
+            yield f
+            f.flush()
+            os.fsync(f.fileno())
+        Path(name).chmod(0o666 & ~_UMASK)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def write_text(path: Path, text: str) -> None:
+    with atomic(path) as f:
+        f.write(text)
+
+
+def dumps(value: Any, *, indent: int | None = None) -> str:
+    """JSON with the text as it is, keys in their order, and no NaN: a number that is none is an error."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent) if indent else _encode(value)
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
+
+def write_json(path: Path, value: Any) -> None:
+    write_text(path, dumps(value, indent=1) + "\n")
+
+
+def write_jsonl(path: Path, rows: Iterable[Any]) -> int:
+    """Write one JSON value a line; returns how many."""
+    n = 0
+    with atomic(path) as f:
+        for row in rows:
+            f.write(dumps(row) + "\n")
+            n += 1
+    return n

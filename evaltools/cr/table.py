@@ -1,0 +1,68 @@
+"""The metric table of Conflict Review, and the suite."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from ..core.metric import MetricTable, read_table
+from ..core.suite import Breakdown, Suite
+from .artifacts import artifacts
+from .options import CrOptions
+from .read import locate, sniff
+from .score import score
+from .tuples import Key
+from .units import read_actions, read_tuples
+
+
+@cache
+def _table(protocol: Key) -> MetricTable:
+    return read_table(Path(__file__).with_name("table.toml"), protocol=protocol)
+
+
+def metrics(options: CrOptions) -> MetricTable:
+    """The table under a protocol: every metric, and other names for some of them, the short ones under its key."""
+    return _table(options.key)
+
+
+def headline(options: CrOptions) -> tuple[str, ...]:
+    key = options.key
+    other = "otepol" if key == "refpol" else "refpol"
+    return (
+        f"tuple_f1_s1_{key}",
+        f"tuple_f1_s2_{key}",
+        f"delta_f1_{key}",
+        f"fix_rate_{key}",
+        f"break_rate_{key}",
+        f"net_gain_{key}",
+        f"tuple_f1_s2_{other}",
+        "polarity_conflict_rate",
+        "implicit_invalid_pred_rate",
+        "final_aspect_out_of_text_rate",
+    )
+
+
+SUITE = Suite(
+    name="cr",
+    title="Conflict Review",
+    unit="text_id",
+    row=("text_id",),
+    input="RUN",
+    options=CrOptions,
+    locate=locate,
+    sniff=sniff,
+    score=score,
+    metrics=metrics,
+    headline=headline,
+    artifacts=artifacts,
+    notebook="cr_run.ipynb",
+    study_notebook="cr_seeds.ipynb",
+    views="evaltools.cr.views",
+    commands="evaltools.cr.commands",
+    decode={
+        **dict.fromkeys(("gold", "stage1", "final"), read_tuples),
+        **dict.fromkeys(("reviews", "arbiter"), read_actions),
+    },
+    agreement=("final", "label_final"),
+    breakdowns=(Breakdown("Split", "split", ("tuple_f1_s1_refpol", "tuple_f1_s2_refpol", "tuple_f1_s2_otepol")),),
+)

@@ -1,0 +1,416 @@
+"""Several runs as a reader sees them: `StudyView`, a study that shows itself, and `study` and `compare`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ..core.errors import OnError, UsageError
+from ..core.files import resolve
+from ..core.names import RUN_NAME, find_runs
+from ..core.resampling import Resampling
+from ..core.results import Result, read_manifest, suite_of
+from ..core.suite import Suite, Workers, get_suite, looks_like
+from ..stats.seeds import CONTRACT as AGGREGATE_COLUMNS
+from ..studies import views
+from ..studies.files import save_study
+from ..studies.study import Study, group_by_name, group_by_seed, make_study
+from .plain import latex_table, markdown_table
+from .run import Plots, Run, coverage_notice, evaluate, load
+from .run import views as of_suite
+from .tables import HtmlTable, estimates_table, interval, notice, run_line, signature_block, stack, table, words
+from .view import TableView
+
+
+class Stack(list[Any]):
+    """Several things, each shown below the other in a notebook."""
+
+    def _ipython_display_(self) -> None:
+        from IPython.display import display
+
+        for item in self:
+            display(item)
+
+
+class StudyView(Study):
+    """Conditions by seeds, or systems of one run each, which show themselves in a notebook.
+
+    `study.table()` is the comparison with the baseline as the report has it and `study.frame` its frame (of one
+    condition: the scores); `study.plot` the figures; `study.table("scores")` the means over seeds.
+
+    >>> import evaltools as et
+    >>> study = et.study([f"example:cr/with_memory__seed{s}_proposed" for s in (1, 2, 3)])
+    >>> study.frame[["name", "n_seeds"]].head(1).to_dict("records")
+    [{'name': 'tuple_f1_s1_refpol', 'n_seeds': 3}]
+    """
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """Every metric of every candidate against the baseline (`stats.compare`); of one condition, its scores."""
+        names = [m.name for m in self.metrics]
+        return views.comparison(self, headline=False) if self.comparisons else views.estimates(self, names)
+
+    @property
+    def plot(self) -> Plots:
+        """The figures: forest (differences), scores, seeds, paired(metric=...)."""
+        return Plots(self, FIGURES)
+
+    @property
+    def tables(self) -> list[str]:
+        """What `table` takes."""
+        return list(self._tables())
+
+    def _tables(self) -> dict[str, Callable[[], HtmlTable]]:
+        own: Mapping[str, TableView] = {**TABLES, **of_suite(self.suite, "STUDY_TABLES")}
+        everything = [m.name for m in self.metrics if not m.alias_of]
+        return {
+            "comparison": partial(self._comparison, headline=True),
+            "all metrics": partial(self._comparison, headline=False),
+            "scores": lambda: estimates_table(views.estimates(self), metrics=self.metrics, group=False),
+            "all scores": lambda: table(views.mean_std(self, everything), caption=MEAN_STD),
+            "agreement": lambda: estimates_table(views.agreement_estimates(self), group=False),
+            **{name: partial(self._view, view) for name, view in own.items()},
+        }
+
+    def table(self, which: str = "comparison") -> HtmlTable:
+        """The comparison with the baseline, or another of `study.tables`; UsageError for another name."""
+        found = self._tables()
+        if which not in found:
+            raise UsageError(f"no table {which!r}; there are {', '.join(found)}")
+        return found[which]()
+
+    def _view(self, view: TableView) -> HtmlTable:
+        try:
+            return table(view.make(self), caption=view.caption, columns=view.columns, formats=view.formats)
+        except UsageError as e:  # needs an extra that is not installed
+            return notice(str(e))
+
+    def _comparison(self, *, headline: bool) -> HtmlTable:
+        found = views.comparison(self, headline=headline)
+        if found.empty:
+            return notice("One condition only: nothing to compare.")
+        several = len(self.comparisons) > 1
+        columns = {
+            "title": "metric",
+            **({"candidate": "candidate"} if several else {}),
+            "value_baseline": self.baseline,
+            "value_candidate": "candidate" if several else next(iter(self.comparisons)),
+            "difference": "difference",
+            "p_value": "p",
+            "p_adjusted": "p adj.",
+            "n_units": "n",
+            "verdict": "verdict",
+        }
+        claims = ", ".join(sorted({c for c in found["claim"] if c})) or "none"
+        lead = f"Against {self.baseline}, paired. Intervals: {claims}."
+        return table(
+            found.assign(difference=[_difference(r) for r in found.to_dict("records")]),
+            columns=columns,
+            formats={"p_value": ".4f", "p_adjusted": ".4f"},
+            caption=f"{lead} p: sign flips, adjusted by Holm's method.",
+        )
+
+    def samples(self, metric: str, candidate: str | None = None, *, most: int = 100) -> HtmlTable:
+        """The units whose value of a metric differs between baseline and candidate, largest change first.
+
+        They are shown as the first run of the candidate (by default the first candidate) has them.
+        """
+        found = self.changes(metric, candidate)
+        found = found[found["change"] != 0]
+        unit, name = self.suite.unit, candidate or next(iter(self.comparisons))
+        run = next(iter(self.conditions[name].values()))
+        order = found.loc[found["change"].abs().sort_values(ascending=False, kind="stable").index, unit].tolist()
+        place = {u: i for i, u in enumerate(order)}
+        units = run.units[run.units[unit].isin(order)]
+        units = units.loc[units[unit].map(place).sort_values(kind="stable").index]
+        caption = f"{metric}: differs between {self.baseline} and {name}; shown as {name} has it"
+        return run.browser(units, caption, most=most)
+
+    def changes(self, metric: str, candidate: str | None = None) -> pd.DataFrame:
+        """The metric of every paired unit under both conditions: the unit, baseline, candidate, change."""
+        if not self.comparisons:
+            raise UsageError("one condition only: nothing to compare")
+        return views.changes(
+            self, candidate or next(iter(self.comparisons)), self.suite.metric(metric, self.options).name
+        )
+
+    def each(self, show: Callable[[Any], Any]) -> Stack:
+        """What `show` makes of every run, below the run's name where there are several."""
+        named = len(self.results) > 1
+        pairs = [(words(f"{r.name}:"), show(r)) for r in self.results]
+        return Stack(x for pair in pairs for x in (pair if named else pair[1:]))
+
+    def scores_latex(self) -> str:
+        """The scores as a LaTeX table."""
+        return latex_table(views.mean_std(self), caption="Mean and standard deviation over seeds", label="tab:seeds")
+
+    def scores_markdown(self) -> str:
+        """The scores as a Markdown table."""
+        return markdown_table(views.mean_std(self))
+
+    def coverage(self) -> HtmlTable:
+        """What simulation says of the headline intervals where they cover more or less than they claim."""
+        if not self.seeded:
+            return stack(r.coverage() for r in self.results if isinstance(r, Run))
+        return coverage_notice(views.coverage(self))
+
+    def header(self) -> HtmlTable:
+        """What was compared, the verdicts in words, what a reader must know, and the signature."""
+        first = self.results[0]
+        seeds = f" · {len(self.results)} runs" if len(self.results) > 1 else ""
+        parts = [run_line(self.name, f"{self.suite.title}{seeds}", first.n_units, self.suite.unit)]
+        if not self.seeded and len(self.results) == 1 and isinstance(first, Run):
+            return first.header()
+        parts.append(words(views.narrative(self)))
+        parts += [notice(n, "warning") for n in self.notes]
+        return stack([*parts, signature_block(self.signature)])
+
+    def _repr_html_(self) -> str:
+        return self.header()._repr_html_()
+
+    def __repr__(self) -> str:
+        return self.header().text
+
+
+MEAN_STD = "Mean ± std over seeds"
+
+TABLES: Mapping[str, TableView] = {
+    "runs": TableView(views.runs, "Runs"),
+    "mean and std": TableView(views.mean_std, MEAN_STD),
+    "power": TableView(
+        views.power_statements,
+        "Tied is not equal: what these data could have shown",
+        columns={"candidate": "candidate", "statement": "statement"},
+    ),
+    "variance": TableView(
+        views.variance_shares,
+        "Shares of the variance",
+        formats={"var_share_seed": ".2f", "var_share_sample": ".2f", "var_share_residual": ".2f", "df": ".1f"},
+    ),
+}
+
+
+def _difference(row: Mapping[Any, Any]) -> str:
+    if pd.isna(row["delta"]):
+        return "N/A"
+    return f"{row['delta']:+.3f} {interval(row, signed=True)}".rstrip()
+
+
+def _claim(study: Study) -> str:
+    return "claim: new seeds and new samples" if study.seeded else "claim: new samples, these systems"
+
+
+def _forest(study: StudyView) -> Any:
+    from .figures import dots
+
+    level = f"{study.resampling.confidence:.0%}"
+    return dots(
+        views.deltas(study),
+        title="Differences to the baseline",
+        xlabel=f"candidate less baseline, {level} interval",
+        zero=True,
+        claim=_claim(study),
+    )
+
+
+def _scores(study: StudyView) -> Any:
+    from .figures import dots
+
+    what = "mean over seeds" if study.seeded else "value"
+    level = f"{study.resampling.confidence:.0%}"
+    title = "Headline metrics by condition" if len(study.conditions) > 1 else "Headline metrics"
+    claim = _claim(study) if study.seeded else "claim: new samples, this system"
+    return dots(views.estimates(study), title=title, xlabel=f"{what}, {level} interval", claim=claim)
+
+
+def _seeds(study: StudyView) -> Any:
+    from .figures import dots
+
+    return dots(
+        views.estimates(study),
+        points=views.per_seed(study),
+        title="Every seed",
+        xlabel="value of a run (dot), mean (line) and interval (band)",
+        claim=_claim(study),
+    )
+
+
+def _paired(study: StudyView, *, metric: str, candidate: str | None = None) -> Any:
+    """One figure; where there are several candidates and none is named, one of each."""
+    if candidate is None and len(study.candidates) != 1:
+        return Stack(_paired(study, metric=metric, candidate=c) for c in study.candidates)
+    from .figures import paired
+
+    name = candidate or study.candidates[0]
+    found = study.suite.metric(metric, study.options)
+    over = ", mean over seeds" if study.seeded else ""
+    return paired(
+        study.changes(metric, name),
+        before="baseline",
+        after="candidate",
+        title=f"{found.title or metric} of each sample: {name} against {study.baseline}",
+        xlabel=f"under {study.baseline}{over}",
+        ylabel=f"under {name}{over}",
+        better=found.better,
+    )
+
+
+FIGURES: Mapping[str, Callable[..., Any]] = {
+    "forest": _forest,
+    "scores": _scores,
+    "seeds": _seeds,
+    "paired": _paired,
+}
+
+
+def read_runs(
+    runs: Iterable[str | Path | Result],
+    suite: str | Suite | None = None,
+    *,
+    resampling: Resampling | None = None,
+    **how: Any,
+) -> list[Result]:
+    """The results that runs stand for: results as they are, results folders read, all else scored by `evaluate`.
+
+    Without `suite` it is the one that the input looks like. UsageError where that is none or several.
+    """  # fmt: skip
+    found: list[Result] = []
+    for run in runs:
+        if isinstance(run, Result):
+            found.append(run)
+            continue
+        path = resolve(run)
+        manifest = read_manifest(path) if path.is_dir() else None
+        if manifest is not None and manifest.kind == "run" and (path / "metrics.json").is_file():
+            found.append(load(path))
+            continue
+        s = suite if suite is not None else suite_for(path)
+        fields = (get_suite(s) if isinstance(s, str) else s).options.model_fields
+        own = {k: v for k, v in how.items() if k in fields or k in _HOW}
+        found.append(evaluate(s, run, resampling=resampling, **own))
+    return found
+
+
+_HOW = ("out", "on_error", "workers", "fresh", "metrics")
+
+
+def suite_of_run(path: Path) -> Suite:
+    """The suite of a results folder, or of a run to score. UsageError where that is none or several."""
+    manifest = read_manifest(path) if path.is_dir() else None
+    return suite_of(manifest) if manifest is not None else get_suite(suite_for(path))
+
+
+def suite_for(path: Path) -> str:
+    """The suite that a path looks like an input of. UsageError where that is none or several."""
+    names = looks_like(path)
+    if len(names) == 1:
+        return names[0]
+    if not path.exists():
+        raise UsageError(f"{path}: no such run")
+    what = f"looks like an input of {', '.join(names)}" if names else "looks like an input of no suite"
+    raise UsageError(f"{path} {what}: name it with suite (--suite)")
+
+
+def study(
+    runs: Iterable[str | Path | Result],
+    *,
+    suite: str | Suite | None = None,
+    baseline: str | None = None,
+    name: str | None = None,
+    out: str | Path | None = None,
+    resampling: Resampling | None = None,
+    on_error: OnError = "fail",
+    workers: Workers | None = None,
+    fresh: bool = False,
+    metrics: str | Path | None = None,
+    **options: Any,
+) -> StudyView:
+    """Several runs together: means over seeds, and every condition compared with the baseline.
+
+    `runs`: results, results folders, or what `evaluate` takes. Runs named <run_id>__seed<N>_<mode> are seeds of the
+    condition run_id; others are systems of one run each, the first given being the baseline unless `baseline` says
+    otherwise. The other parameters are those of `evaluate`. With `out`, writes results/<run>/ for every run that is
+    scored and results/<condition>_aggregated/ for every condition.
+
+    Raises InputError and UsageError as `evaluate` does, and UsageError for runs that cannot be put together.
+
+    >>> import evaltools as et
+    >>> study = et.study(["example:memfin/memory_agent", "example:memfin/plain_llm"])
+    >>> study.baseline, study.candidates
+    ('memory_agent', ['plain_llm'])
+    """
+    started, clock = datetime.now(UTC), time.perf_counter()
+    how = {"out": out, "on_error": on_error, "workers": workers, "fresh": fresh, "metrics": metrics}
+    runs = list(runs)
+    if name is not None and len(runs) == 1:
+        how["name"] = name
+    results = read_runs(runs, suite, resampling=resampling, **how, **options)
+    seeded = bool(results) and all(RUN_NAME.match(r.name) for r in results)
+    conditions = group_by_seed(results) if seeded else group_by_name(results)
+    alone = results[0].name if len(results) == 1 and not seeded else None
+    made = make_study(conditions, kind=StudyView, name=name or alone, baseline=baseline)
+    if out is not None and (seeded or len(results) > 1):
+        seconds = round(time.perf_counter() - clock, 3)
+        save_study(made, Path(out), started.isoformat(timespec="seconds"), seconds, partial(_markdown, made))
+    return made
+
+
+def _markdown(study: Study, condition: str) -> dict[str, str]:
+    found = markdown_table(study.aggregates[condition][list(AGGREGATE_COLUMNS)])
+    n = len(study.conditions[condition])
+    return {"aggregated_mean_std.md": f"# {condition} over {n} seed(s)\n\n{found}\n`{study.signature}`\n"}
+
+
+def compare(
+    baseline: Any,
+    candidate: Any,
+    *,
+    suite: str | Suite | None = None,
+    resampling: Resampling | None = None,
+    on_error: OnError = "fail",
+    workers: Workers | None = None,
+    metrics: str | Path | None = None,
+    **options: Any,
+) -> StudyView:
+    """Paired comparison of two runs, or of two sets of seeds.
+
+    Each side is a result, several results (seeds of one condition), or a text as on the command line: a run, a
+    results folder, a run_id (the common prefix of the folders <run_id>__seed<N>_<mode>), or several joined by commas.
+    The other parameters are those of `evaluate`.
+
+    Raises UsageError where a side holds several conditions or nothing is found.
+
+    >>> import evaltools as et
+    >>> cmp = et.compare("example:cr/no_memory", "example:cr/with_memory")
+    >>> cmp.frame.set_index("metric").loc["tuple_f1_s2_refpol", "n_seeds"]
+    3
+    """
+    how = {"resampling": resampling, "on_error": on_error, "workers": workers, "metrics": metrics, **options}
+    sides = [_side(x, suite, how) for x in (baseline, candidate)]
+    (a, runs_a), (b, runs_b) = sides
+    if a == b:
+        a, b = f"{a} (A)", f"{b} (B)"
+    if len(runs_a) == len(runs_b) == 1:
+        # one run each: they pair by sample, whatever their seeds are called
+        runs_a, runs_b = {"": next(iter(runs_a.values()))}, {"": next(iter(runs_b.values()))}
+    return make_study({a: runs_a, b: runs_b}, kind=StudyView, baseline=a, name="comparison")
+
+
+def _side(given: Any, suite: str | Suite | None, how: Mapping[str, Any]) -> tuple[str, dict[str, Result]]:
+    """(name of the condition, seed -> result) of one side of a comparison."""
+    if isinstance(given, Result):
+        given = [given]
+    runs = find_runs(str(given)) if isinstance(given, str | Path) else list(given)
+    results = read_runs(runs, suite, **how)
+    if len(results) == 1 and not RUN_NAME.match(results[0].name):
+        return results[0].name, {"": results[0]}
+    grouped = group_by_seed(results)
+    if len(grouped) > 1:
+        raise UsageError(f"{given} holds several conditions: {', '.join(grouped)}")
+    return next(iter(grouped.items()))

@@ -1,0 +1,51 @@
+"""The files of the folder `templates`: pages, and macros that make the pieces of a page."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from ..core.files import asset_dir
+from .plain import sort_key
+from .text import marked, safe, visible
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+STYLES = re.compile(r'<style class="et-style">.*?</style>', re.DOTALL)
+"""Every stylesheet that `style` put before a piece, in this version or an earlier one."""
+
+
+@cache
+def asset(name: str) -> str:
+    return (asset_dir("templates") / name).read_text(encoding="utf-8").strip()
+
+
+@cache
+def style() -> str:
+    """The stylesheet of the pieces as an element, for where they stand outside a page, as in JupyterLab."""
+    css = re.sub(r"/\*.*?\*/|\n", "", asset("report/fragments.css"), flags=re.DOTALL)
+    return f'<style class="et-style">{css}</style>'
+
+
+@cache
+def environment() -> Environment:
+    # scoring makes no HTML and starts faster without Jinja
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    found = Environment(
+        loader=FileSystemLoader(asset_dir("templates")),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters |= {"bdi": safe, "marked": marked, "visible": visible, "sort_key": sort_key}
+    return found
+
+
+@cache
+def macros() -> Any:
+    """The macros of the pieces, as functions that give Markup."""
+    return environment().get_template("report/macros.html.j2").module

@@ -1,0 +1,36 @@
+"""What a suite shows of its results: the kinds of entries in its views module.
+
+`evaltools.<suite>.views` holds TABLES and STUDY_TABLES (name -> TableView), FIGURES (name -> function of a Run, with
+keyword options, that returns a chart) and SAMPLES (a SampleView); each is optional.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+
+@dataclass(frozen=True)
+class TableView:
+    """A table of a result or study: `make` gives its frame; `columns` and `formats` are those of `tables.table`."""
+
+    make: Callable[[Any], pd.DataFrame]
+    caption: str
+    columns: Mapping[str, str] | None = None
+    formats: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SampleView:
+    """How units are browsed.
+
+    `groups(result)`: name -> (query on the units, caption). `cards(result, units)`: some rows of the units -> the
+    frame that `samples.samples` shows, in the order to be read; `browser`: the keywords of that function.
+    """
+
+    groups: Callable[[Any], Mapping[str, tuple[str, str]]]
+    cards: Callable[[Any, pd.DataFrame], pd.DataFrame]
+    browser: Mapping[str, Any]

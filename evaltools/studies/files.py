@@ -1,0 +1,100 @@
+"""The files of results/<condition>_aggregated/: a study as CSV, JSON and Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from ..core.files import file_hashes, whole_folder, write_json, write_text
+from ..core.manifest import SCHEMA_VERSION, Manifest, Member
+from ..core.names import safe_name
+from ..core.results import metrics_json
+from ..stats.compare import CONTRACT as COMPARISON_COLUMNS
+from ..stats.seeds import CONTRACT as AGGREGATE_COLUMNS
+from .study import Study
+
+
+def aggregated_csv(study: Study, condition: str) -> str:
+    """The content of aggregated_mean_std.csv; with several conditions the column `condition` comes first."""
+    frame = study.aggregates[condition][list(AGGREGATE_COLUMNS)]
+    if study.comparisons:
+        frame = frame.assign(condition=condition)[["condition", *AGGREGATE_COLUMNS]]
+    return csv(frame)
+
+
+def comparison_csv(study: Study) -> str:
+    """The content of comparison.csv: every candidate against the baseline."""
+    return csv(pd.concat([c.table[list(COMPARISON_COLUMNS)] for c in study.comparisons.values()], ignore_index=True))
+
+
+def csv(frame: pd.DataFrame) -> str:
+    return frame.to_csv(index=False, lineterminator="\n")
+
+
+def as_estimates(aggregated: pd.DataFrame) -> pd.DataFrame:
+    """Aggregates in the shape of a run's estimates: value is the mean over seeds, without a numerator of its own."""
+    renamed = {"metric": "name", "mean": "value", "n_samples": "n_units"}
+    columns = ["name", "title", "value", "ci_low", "ci_high", "ci_method", "numerator", "denominator"]
+    return aggregated.rename(columns=renamed).assign(numerator=None, denominator=None)[
+        [*columns, "n_units", "n_seeds", "group", "better"]
+    ]
+
+
+def aggregate_folder(out: Path, condition: str) -> Path:
+    return out / "results" / f"{safe_name(condition)}_aggregated"
+
+
+def save_study(
+    study: Study, out: Path, started: str, seconds: float, more: Callable[[str], Mapping[str, str]]
+) -> None:
+    """Write results/<condition>_aggregated/ for every condition, each whole; `more(condition)`: texts by file."""
+    compared = comparison_csv(study) if study.comparisons else None
+    for condition in study.conditions:
+        aggregated = study.aggregates[condition]
+        agreed = study.agreement[study.agreement["condition"] == condition]
+        manifest = study_manifest(study, condition, started, seconds)
+        with whole_folder(aggregate_folder(out, condition)) as folder:
+            write_text(folder / "aggregated_mean_std.csv", aggregated_csv(study, condition))
+            for file, text in more(condition).items():
+                write_text(folder / file, text)
+            write_text(folder / "agreement.csv", csv(agreed))
+            if compared is not None:
+                write_text(folder / "comparison.csv", compared)
+            estimates = as_estimates(aggregated)
+            write_json(folder / "metrics.json", metrics_json(manifest, study.signature, estimates))
+            manifest.model_copy(update={"files": file_hashes(folder)}).write(folder)
+
+
+SHARED = ("suite", "suite_title", "headline", "metrics", "policy", "options", "versions", "git_commit")
+"""What the manifest of a study takes from that of its first run: it is the same for all of them."""
+
+
+def study_manifest(study: Study, condition: str, started: str, seconds: float) -> Manifest:
+    first, mine = study.results[0].manifest, [r.manifest for r in study.conditions[condition].values()]
+    members = [
+        Member(**{k: getattr(r.manifest, k) for k in ("suite", "run", "inputs", "options")}, condition=c, seed=seed)
+        for c, runs in study.conditions.items()
+        for seed, r in runs.items()
+    ]
+    n_units = len({u for r in study.conditions[condition].values() for u in r.data[study.suite.unit]})
+    return Manifest(
+        schema_version=SCHEMA_VERSION,
+        kind="aggregate",
+        **{k: getattr(first, k) for k in SHARED},
+        bootstrap=first.bootstrap.model_copy(update={"n_units": n_units}),
+        run=f"{condition}_aggregated",
+        report=study.name,
+        condition=condition,
+        conditions=list(study.conditions),
+        baseline=study.baseline,
+        runs=[m.run for m in mine],
+        inputs=[i for m in mine for i in m.inputs],
+        members=members,
+        signature=study.signature,
+        notes=study.notes,
+        problems=[p for m in mine for p in m.problems],
+        started=started,
+        seconds=seconds,
+    )

@@ -1,0 +1,101 @@
+"""The summary suite; its metrics stand in table.toml.
+
+Source: seed insurance_summary_prd 5 and 6; specification section 3.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+import pandas as pd
+
+from ..core.errors import Problems
+from ..core.jsonl import require_file
+from ..core.metric import Metric, MetricTable, read_table
+from ..core.suite import Breakdown, Source, Suite, Workers
+from .artifacts import write_artifacts
+from .options import SummaryOptions, rules_in_force
+from .rules import METRICS
+from .schema import looks_like_cases, read_cases
+from .score import finish, score_cases
+
+ZERO_ONE = ("summary_non_definitive", "summary_needs_followup")
+"""Metrics whose rule score is 0 or 1: what matters of them is the failing cases, not the mean."""
+
+
+@lru_cache(maxsize=8)
+def metric_table(thresholds: tuple[tuple[str, float], ...], judged: bool) -> MetricTable:
+    """The metrics under these thresholds; one without a threshold has no pass rate.
+
+    `judged`: a judge's score may lie between 0 and 1, so that a mean of 0/1 scores is no proportion any more.
+    """
+    given = {name: f"{threshold:g}" for name, threshold in thresholds}
+    proportions = () if judged else (*ZERO_ONE, *(f"{name}_measured" for name in ZERO_ONE))
+    return tuple(
+        replace(m, proportion=True) if isinstance(m, Metric) and m.name in proportions else m
+        for m in read_table(Path(__file__).with_name("table.toml"), **given)
+        if m.group != "pass" or m.name.partition("_pass_rate")[0] in given
+    )
+
+
+def metrics(options: SummaryOptions) -> MetricTable:
+    return metric_table(tuple(rules_in_force(options).thresholds.items()), options.judge != "off")
+
+
+def headline(options: SummaryOptions) -> tuple[str, ...]:
+    """For scores that are shares, the means; for 0/1 scores the share of cases that pass; then the recall."""
+    means = ("summary_accuracy", "summary_risk_coverage")
+    return (*means, *(f"{name}_pass_rate" for name in ZERO_ONE), "entity_recall")
+
+
+def locate(path: Path, name: str | None, options: SummaryOptions, problems: Problems) -> Source:
+    """A file of cases; the run is named after it. A rule file of the user's is an input too."""
+    require_file(path, problems)
+    rules = Path(options.rules)
+    return Source(name or path.stem, {"cases": path, **({"rules": rules} if rules.is_file() else {})})
+
+
+def score(
+    source: Source, options: SummaryOptions, problems: Problems, workers: Workers, aside: Path | None
+) -> pd.DataFrame:
+    """The units frame of a file of cases: a row a case, in the file's order; the same for any `workers`.
+
+    Raises InputError for a file that cannot be used or rules that changed since the options were made.
+    """
+    rules, path = rules_in_force(options), source.files["cases"]
+    cases = list(read_cases(path, problems))
+    if not cases and not problems.count("error"):
+        raise problems.fatal("no-cases", "the file holds no case", file=str(path))
+    units = score_cases(cases, rules, problems, workers, str(path))
+    if options.judge == "hybrid":
+        from .judge import judge_units
+
+        problems.raise_if_failed()  # no call is paid for input that fails
+        units = judge_units(units, options, problems, quiet=not workers.label)
+    units = finish(units, rules)
+    units.attrs["rows"] = {"cases": len(cases)}
+    return units
+
+
+SUITE = Suite(
+    name="summary",
+    title="Insurance summaries",
+    unit="case_id",
+    row=("case_id",),
+    input="CASES",
+    options=SummaryOptions,
+    locate=locate,
+    sniff=looks_like_cases,
+    score=score,
+    metrics=metrics,
+    headline=headline,
+    artifacts=write_artifacts,
+    notebook="summary.ipynb",
+    views="evaltools.summary.views",
+    decode=dict.fromkeys(("contexts", "tags", "unknown_tags", *(f"{m}_evidence" for m in METRICS)), json.loads),
+    breakdowns=(Breakdown("Intent", "intent", METRICS),),
+    commands="evaltools.summary.commands",
+)

@@ -1,0 +1,199 @@
+"""Reruns from a manifest: the same numbers, or what differs by name."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaltools.app.rerun import rerun_manifest
+from evaltools.core.errors import InputError, UsageError
+from evaltools.core.files import example
+from evaltools.core.resampling import Resampling
+from evaltools.report.run import evaluate
+from evaltools.report.study import study
+
+QUICK = Resampling("bca", 100)
+NAME = "no_memory__seed1_proposed"
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run folder in the working folder, scored into `out` under a relative path."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(example(f"cr/{NAME}"), tmp_path / NAME)
+    evaluate("cr", NAME, out="out", resampling=QUICK)
+    return tmp_path / "out" / "results" / NAME
+
+
+def test_the_same_again(run: Path, tmp_path: Path) -> None:
+    before = {p: p.stat().st_mtime_ns for p in run.rglob("*")}
+    found = rerun_manifest(run / "manifest.json")
+    assert found.same and found.largest == 0
+    # value, two bounds, method, numerator, denominator and n of every metric
+    metrics = json.loads((run / "metrics.json").read_text())["metrics"]
+    assert found.compared == 7 * len(metrics)
+    assert str(found) == f"{NAME}: {found.compared} numbers compared, the same to the last digit"
+    assert {p: p.stat().st_mtime_ns for p in run.rglob("*")} == before
+    assert sorted(p.name for p in tmp_path.iterdir()) == [NAME, "out"], "nothing is written"
+    assert rerun_manifest(run) == found, "the folder stands for its manifest"
+
+
+def test_inputs_are_found_from_elsewhere(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "elsewhere" / NAME).mkdir(parents=True)
+    # a file of that name, but not of that content, is no match for the one above the manifest
+    (tmp_path / "elsewhere" / NAME / "outputs.jsonl").write_text("{}\n")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert rerun_manifest(run).same
+
+
+def test_out_keeps_the_new_results(run: Path, tmp_path: Path) -> None:
+    rerun_manifest(run, tmp_path / "new")
+    again = tmp_path / "new" / "results" / NAME
+    for name in ("units.parquet", "metrics.json", "derived/metrics/structural_metrics.csv"):
+        assert (again / name).read_bytes() == (run / name).read_bytes()
+    with pytest.raises(UsageError, match="holds the results that are to be compared"):
+        rerun_manifest(run, tmp_path / "out")
+
+
+def test_a_changed_input_is_named_with_both_hashes(run: Path, tmp_path: Path) -> None:
+    path = tmp_path / NAME / "outputs.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_text("".join(lines[:-1]), encoding="utf-8")
+    was = json.loads((run / "manifest.json").read_text())["inputs"][0]
+    found = rerun_manifest(run)
+    assert not found.same
+    (line,) = found.inputs
+    assert line.startswith(f"{NAME}: outputs {path}: sha256 ")
+    assert line.endswith(f"was {was['sha256']} ({was['bytes']} bytes)")
+    assert "n value: 39.0, was 40.0" in found.numbers
+    assert f"input   {line}\n" in str(found)
+    assert str(found).endswith(f"{len(found.numbers)} differ")
+
+
+def test_an_input_that_is_gone_or_new(run: Path, tmp_path: Path) -> None:
+    gold = tmp_path / NAME / "gold.jsonl"
+    kept = gold.read_bytes()
+    gold.unlink()
+    with pytest.raises(
+        InputError, match=rf"{NAME}/gold\.jsonl: gold of {NAME} \(sha256 [0-9a-f]{{64}}\) is not there"
+    ):
+        rerun_manifest(run)
+    gold.write_bytes(kept)
+    _edit(run, lambda m: m["inputs"].pop())
+    assert rerun_manifest(run).inputs == (f"{NAME}: gold {gold}: used only now",)
+
+
+def _edit(folder: Path, change: Any, name: str = "manifest.json") -> None:
+    content = json.loads((folder / name).read_text(encoding="utf-8"))
+    change(content)
+    (folder / name).write_text(json.dumps(content), encoding="utf-8")
+
+
+def test_other_versions_alone_are_named_and_count_as_the_same(run: Path) -> None:
+    _edit(run, lambda m: m["versions"].update(numpy="1.0"))
+    found = rerun_manifest(run)
+    (line,) = found.versions
+    assert line.startswith("numpy: ") and line.endswith(", was 1.0")
+    assert found.same
+
+
+def test_another_policy_is_named(run: Path) -> None:
+    _edit(run, lambda m: m["policy"].update(protocol="cr_v1"))
+    found = rerun_manifest(run)
+    assert found.policy == ("protocol: cr_v2, was cr_v1",)
+    assert not found.same
+
+
+def test_numbers_differ_or_round_differently(run: Path) -> None:
+    def change(content: dict[str, Any]) -> None:
+        rows = {row["name"]: row for row in content["metrics"]}
+        rows["tuple_f1_s2_refpol"]["value"] *= 1 + 1e-12
+        rows["fix_rate_refpol"]["ci_low"] = None
+        rows["n"]["n_units"] += 1
+
+    _edit(run, change, "metrics.json")
+    found = rerun_manifest(run)
+    assert [line.split(":")[0] for line in found.numbers] == ["n n_units", "fix_rate_refpol ci_low"]
+    assert 0 < found.largest < 1e-11
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "not what was expected: Invalid JSON"),
+        ("[]", "not what was expected"),
+        ('{"suite": "cr"}', "run: Field required"),
+        (None, "cannot be read"),
+    ],
+)
+def test_what_is_no_manifest(tmp_path: Path, content: str | None, message: str) -> None:
+    path = tmp_path / "manifest.json"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(InputError, match=message):
+        rerun_manifest(path)
+
+
+def test_results_without_numbers(run: Path) -> None:
+    (run / "metrics.json").write_text('{"metrics": []}')
+    with pytest.raises(InputError, match="no numbers beside it"):
+        rerun_manifest(run)
+    (run / "metrics.json").unlink()
+    with pytest.raises(InputError, match=r"metrics\.json: cannot be read"):
+        rerun_manifest(run)
+
+
+def test_options_and_rule_files_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rules = json.loads((Path(__import__("evaltools").__file__).parent / "summary/rules/seed.json").read_text())
+    Path("mine.json").write_text(json.dumps(rules | {"name": "mine"}), encoding="utf-8")
+    shutil.copy(example("summary/cases.jsonl"), "cases.jsonl")
+    evaluate("summary", "cases.jsonl", out="out", resampling=QUICK, rules="./mine.json")
+    folder = tmp_path / "out/results/cases"
+    assert rerun_manifest(folder).same
+    # in another folder, and the rules changed there
+    Path("else").mkdir()
+    monkeypatch.chdir("else")
+    assert rerun_manifest(folder).same
+    (tmp_path / "mine.json").write_text(json.dumps(rules | {"name": "other"}), encoding="utf-8")
+    found = rerun_manifest(folder)
+    assert not found.same
+    assert found.inputs[0].startswith(f"cases: rules {tmp_path}/mine.json: sha256 ")
+    assert any(line.startswith("rules: other@") and "was mine@" in line for line in found.policy)
+
+
+def test_protocol_and_on_error_come_back(tmp_path: Path) -> None:
+    shutil.copytree(example(f"cr/{NAME}"), tmp_path / NAME)
+    with (tmp_path / NAME / "outputs.jsonl").open("a") as f:
+        f.write("{broken\n")
+    evaluate("cr", tmp_path / NAME, out=tmp_path, name="other", on_error="skip", protocol="cr_v1", resampling=QUICK)
+    found = rerun_manifest(tmp_path / "results" / "other")
+    assert found.same and found.run == "other"
+
+
+def test_aggregates_over_seeds(tmp_path: Path) -> None:
+    runs = [f"example:cr/{c}__seed{s}_proposed" for c in ("no_memory", "with_memory") for s in (1, 2)]
+    study(runs, out=tmp_path, resampling=QUICK)
+    folder = tmp_path / "results" / "with_memory_aggregated"
+    found = rerun_manifest(folder)
+    assert found.same and found.largest == 0
+    before = (folder / "comparison.csv").read_text()
+    (folder / "comparison.csv").write_text(before.replace("tied", "better", 1))
+    changed = rerun_manifest(folder)
+    assert len(changed.numbers) == 1 and changed.numbers[0].endswith("verdict: tied, was better")
+    again = tmp_path / "again"
+    rerun_manifest(folder, again)
+    assert (again / "results" / "with_memory_aggregated" / "comparison.csv").read_text() == before
+    _edit(folder, lambda m: m.pop("members"))
+    with pytest.raises(InputError, match="names no runs"):
+        rerun_manifest(folder)
+
+
+def test_aggregates_of_systems(tmp_path: Path) -> None:
+    study([f"example:memfin/{name}" for name in ("memory_agent", "plain_llm")], out=tmp_path, resampling=QUICK)
+    found = rerun_manifest(tmp_path / "results" / "plain_llm_aggregated" / "manifest.json")
+    assert found.same and found.compared > 0

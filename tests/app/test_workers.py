@@ -1,0 +1,249 @@
+"""Work in processes and on a cluster: order, isolation of failures, killed processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import psutil
+import pytest
+
+from evaltools.app import workers
+from evaltools.app.workers import Workers, cluster_size
+from evaltools.core.errors import InputError, Problem, UsageError, WorkFailed
+from evaltools.report.run import evaluate
+
+DIE = 3
+
+
+def double(x: int) -> int:
+    if x == DIE:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return 2 * x
+
+
+def refuse(x: int) -> int:
+    if x == 1:
+        raise InputError([Problem("error", "bad", "no", file="f", line=x)])
+    return x
+
+
+def sleep(folder: Path, x: int) -> int:
+    (folder / f"{x}.pid").write_text(str(os.getpid()))
+    try:
+        time.sleep(60)
+    finally:
+        (folder / f"{x}.cleaned").touch()
+    return x
+
+
+def interrupted(parent: int) -> str:
+    if os.getpid() == parent:
+        return "made again"
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(0.1)
+    return "beside"
+
+
+def killed(parent: int) -> str:
+    if os.getpid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return "made again"
+
+
+def test_a_call_beside_is_not_the_one_to_notice_an_interrupt() -> None:
+    assert Workers(2).beside(interrupted, os.getpid())() == "beside"
+
+
+def test_a_call_beside_whose_process_is_killed_is_made_here() -> None:
+    assert Workers(2).beside(killed, os.getpid())() == "made again"
+
+
+def test_a_call_beside_raises_its_reason(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="nothing"):
+        Workers(2).beside(Path.read_bytes, tmp_path / "nothing")()
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 5])
+def test_map_keeps_the_order_of_the_tasks(jobs: int) -> None:
+    assert Workers(jobs).map(double, [4, 0, 2, 1, 9]) == [8, 0, 4, 2, 18]
+    assert Workers(jobs).map(double, []) == []
+
+
+def test_map_raises_what_a_call_raises() -> None:
+    with pytest.raises(InputError, match="f:1: no"):
+        Workers(2).map(refuse, [0, 1, 2])
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 4])
+def test_only_the_task_whose_process_dies_is_lost(jobs: int) -> None:
+    tasks = [(x,) for x in (1, DIE, 2, 5, DIE, 6)]
+    ended = dict(Workers(jobs).ended(double, tasks))
+    assert sorted(ended) == list(range(6))
+    for place, (x,) in enumerate(tasks):
+        if x == DIE:
+            assert isinstance(ended[place].exception(), WorkFailed)
+            assert "killed" in str(ended[place].exception())
+        else:
+            assert ended[place].result() == 2 * x
+
+
+def test_closing_stops_what_runs_and_lets_it_clean_up(tmp_path: Path) -> None:
+    # task 0 ends at once; by then task 1 has begun
+    with closing(Workers(2).ended(_first_or_sleep, [(tmp_path, 0), (tmp_path, 1)])) as ended:
+        place, future = next(ended)
+        assert (place, future.result()) == (0, 0)
+    assert (tmp_path / "1.cleaned").is_file()
+    assert not psutil.pid_exists(int((tmp_path / "1.pid").read_text()))
+
+
+def _first_or_sleep(folder: Path, x: int) -> int:
+    if x:
+        return sleep(folder, x)
+    while not (folder / "1.pid").is_file():
+        time.sleep(0.01)
+    return x
+
+
+def test_a_process_does_not_outlive_its_parent(tmp_path: Path) -> None:
+    pid = os.fork()
+    if pid == 0:
+        try:
+            Workers(2).map(partial(sleep, tmp_path), [1, 2])
+        finally:
+            os._exit(1)
+    _until(lambda: all((tmp_path / f"{x}.pid").is_file() and (tmp_path / f"{x}.pid").read_text() for x in (1, 2)))
+    children = [int((tmp_path / f"{x}.pid").read_text()) for x in (1, 2)]
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    _until(lambda: not any(_alive(p) for p in children))
+
+
+def _alive(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _until(true: object, seconds: float = 60) -> None:
+    assert callable(true)
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)
+
+
+def test_a_scheduler_needs_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "distributed", None)
+    with pytest.raises(UsageError, match=r"extra `dask`: pip install 'evaltools\[dask\]'"):
+        Workers(scheduler="tcp://127.0.0.1:1").map(double, [1, 2])
+
+
+distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[distributed.LocalCluster]:
+    """Two processes of one thread on this machine; one that is killed comes back."""
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+    ) as cluster:
+        yield cluster
+
+
+def test_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "CONNECT_SECONDS", 0.5)
+    with pytest.raises(UsageError, match=r"no dask scheduler answers at 'tcp://127\.0\.0\.1:9'"):
+        cluster_size("tcp://127.0.0.1:9")
+    with pytest.raises(UsageError, match="no dask scheduler answers at"):
+        cluster_size("what is this")
+
+
+def test_a_cluster_without_workers(cluster: distributed.LocalCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    def wait(*_: object, **how: object) -> None:
+        raise TimeoutError
+
+    monkeypatch.setattr(distributed.Client, "wait_for_workers", wait)
+    with pytest.raises(UsageError, match=r"the dask scheduler at 'tcp://.*' has no workers"):
+        cluster_size(cluster.scheduler_address)
+
+
+def test_cluster_maps_in_order_in_the_folder_of_the_caller(
+    cluster: distributed.LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = cluster.scheduler_address
+    assert cluster_size(address) == 2
+    assert Workers(2, address).map(double, [4, 0, 2, 1, 9]) == [8, 0, 4, 2, 18]
+    monkeypatch.chdir(tmp_path)
+    assert Workers(2, address).map(_here, [1, 2, 3]) == [str(tmp_path)] * 3
+    with pytest.raises(InputError, match="f:1: no"):
+        Workers(2, address).map(refuse, [0, 1, 2])
+
+
+def _here(x: int) -> str:
+    return str(Path.cwd())
+
+
+def test_cluster_with_other_versions_is_refused(
+    cluster: distributed.LocalCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evaltools.core.manifest.versions", lambda: {"evaltools": "0.0.1"})
+    with pytest.raises(UsageError, match=r"other versions: evaltools .* \(wanted 0\.0\.1\), python"):
+        Workers(2, cluster.scheduler_address).map(double, [1, 2])
+
+
+def test_task_that_kills_its_workers_fails_alone(cluster: distributed.LocalCluster) -> None:
+    ended = dict(Workers(2, cluster.scheduler_address).ended(double, [(1,), (DIE,), (2,)]))
+    assert isinstance(ended[1].exception(), WorkFailed)
+    # a neighbour of the killer may have been lost with it too often; whatever ended is right
+    assert [ended[p].result() for p in (0, 2) if ended[p].exception() is None] in ([2, 4], [2], [4], [])
+
+
+def test_what_a_killed_worker_had_begun_is_done_by_another(cluster: distributed.LocalCluster, tmp_path: Path) -> None:
+    found = Workers(2, cluster.scheduler_address).map(partial(die_once, tmp_path), [0, 1, 2, 3])
+    assert found == [0, 1, 2, 3]
+    assert (tmp_path / "died").is_file()
+
+
+def die_once(folder: Path, x: int) -> int:
+    if x == 1 and not (folder / "died").is_file():
+        (folder / "died").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return x
+
+
+def test_shards_of_a_file_are_scored_on_the_cluster_although_a_worker_is_killed(
+    cluster: distributed.LocalCluster, tmp_path: Path
+) -> None:
+    """The files are the same to the byte as those of one process, but for the times in the manifest."""
+    case = {"question": "보험금?", "answer": "진단비 1,000만원을 지급합니다.", "contexts": ["진단비 1,000만원 지급"]}
+    lines = (
+        json.dumps({"id": str(i), **case, "metadata": {"summary_tags": ["limit"]}}, ensure_ascii=False) + "\n"
+        for i in range(3_000)
+    )
+    path = tmp_path / "cases.jsonl"
+    path.write_text("".join(lines), encoding="utf-8")
+    evaluate("summary", path, out=tmp_path / "local")
+
+    with distributed.Client(cluster.scheduler_address, set_as_default=False) as client:
+        before = set(client.run(os.getpid).values())
+        pid = os.fork()
+        if pid == 0:  # kills one worker while they are at work
+            try:
+                time.sleep(0.2)
+                os.kill(min(before), signal.SIGKILL)
+            finally:
+                os._exit(0)
+        evaluate("summary", path, out=tmp_path / "cluster", workers=Workers(2, cluster.scheduler_address))
+        os.waitpid(pid, 0)
+    assert not _alive(min(before))
+    for name in ("units.parquet", "metrics.json", "summary_scores.csv"):
+        local, remote = (tmp_path / where / "results" / "cases" / name for where in ("local", "cluster"))
+        assert local.read_bytes() == remote.read_bytes(), name

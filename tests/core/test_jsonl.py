@@ -1,0 +1,78 @@
+"""Reading typed lines, byte ranges, and files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from evaltools.core.errors import Problems
+from evaltools.core.files import atomic, dumps, write_json, write_jsonl
+from evaltools.core.jsonl import read_jsonl, shards
+
+
+class Row(BaseModel):
+    x: int
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_scrap(tmp_path: Path) -> None:
+    path = tmp_path / "f.txt"
+    path.write_text("old")
+    with pytest.raises(RuntimeError), atomic(path) as f:
+        f.write("half")
+        raise RuntimeError
+    assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["f.txt"]
+
+
+def test_no_nan_is_written(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="JSON compliant"):
+        write_json(tmp_path / "f.json", {"x": float("nan")})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_text_is_kept_as_it_is() -> None:
+    assert dumps({"a": "향 风险"}) == '{"a": "향 风险"}'
+
+
+@given(
+    st.lists(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=40), max_size=30), st.integers(1, 6)
+)
+def test_shards_cover_every_line_once(tmp_path_factory: pytest.TempPathFactory, texts: list[str], n: int) -> None:
+    path = tmp_path_factory.mktemp("s") / "f.jsonl"
+    write_jsonl(path, [{"x": i, "t": t} for i, t in enumerate(texts)])
+    found = []
+    for start, stop in shards(path, n):
+        problems = Problems()
+        found += [row.x for _, row in read_jsonl(path, Row, problems, start=start, stop=stop)]
+        assert not problems.kept
+    assert found == list(range(len(texts)))
+
+
+def test_line_numbers_of_a_shard_move_down_when_merged() -> None:
+    shard, whole = Problems(), Problems()
+    shard.error("bad-json", "x", file="f", line=3)
+    whole.merge(shard, 10)
+    assert whole.kept[0].line == 13
+    assert whole.count("error") == 1
+
+
+def test_deep_nesting_is_an_error_not_a_crash(tmp_path: Path) -> None:
+    path = tmp_path / "f.jsonl"
+    path.write_text('{"x": 1, "deep": ' + "[" * 100_000 + "]" * 100_000 + "}\n" + '{"x": 2}\n')
+    problems = Problems("skip")
+    assert [r.x for _, r in read_jsonl(path, Row, problems)] in ([1, 2], [2])
+
+
+def test_only_the_first_problems_of_a_kind_are_kept_all_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "f.jsonl"
+    path.write_text("[]\n" * 500)
+    problems = Problems("skip")
+    assert list(read_jsonl(path, Row, problems)) == []
+    assert problems.count("error") == 500
+    assert len(problems.kept) == 20
+    assert json.loads(dumps(problems.summary()))[0]["count"] == 500

@@ -1,0 +1,63 @@
+"""The metric table: expressions, compilation, values, and what null and infinity mean."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evaltools.core.metric import Difference, Metric, column_values, compile_table, linear
+
+
+def metric(name: str, num: str, den: str, **more: object) -> Metric:
+    return Metric(name=name, numerator=num, denominator=den, group="g", better="higher", **more)  # type: ignore[arg-type]
+
+
+def test_linear_reads_factors_and_signs() -> None:
+    assert linear("2*tp + fp - fn") == {"tp": 2.0, "fp": 1.0, "fn": -1.0}
+    assert linear("a - a") == {"a": 0.0}
+    assert linear("") == {}
+    assert linear("-x+3*y") == {"x": -1.0, "y": 3.0}
+
+
+@pytest.mark.parametrize("bad", ["a b", "a +", "2*", "a*2", "1.5*a", "a//b", "__import__('os')"])
+def test_linear_rejects_what_is_no_sum_of_columns(bad: str) -> None:
+    with pytest.raises(ValueError, match="not a sum of columns"):
+        linear(bad)
+
+
+def test_doubled_and_unknown_names_are_named() -> None:
+    with pytest.raises(ValueError, match=r"doubled metric: \['a'\]"):
+        compile_table([metric("a", "x", "n"), metric("a", "y", "n")])
+    with pytest.raises(ValueError, match="'zzz', which is no other metric"):
+        compile_table(
+            [metric("a", "x", "n"), Difference(name="d", minuend="a", subtrahend="zzz", group="g", better="higher")]
+        )
+
+
+def test_values_by_hand() -> None:
+    table = [
+        metric("micro", "2*tp", "2*tp + fp + fn"),
+        metric("count", "tp", ""),
+        metric("void", "tp", "nothing"),
+        metric("void0", "tp", "nothing", empty=0.0),
+        metric("rate", "tp", "n"),
+        Difference(name="d", minuend="micro", subtrahend="rate", group="g", better="higher"),
+    ]
+    units = pd.DataFrame({"tp": [1, 2], "fp": [1, 0], "fn": [0, 3], "nothing": [0, 0], "n": [2, 2]})
+    compiled = compile_table(table)
+    values = dict(zip(compiled.names, compiled.values(column_values(units, compiled.columns).sum(axis=0))))
+    assert values["micro"] == 6 / 10  # tp 3, fp 1, fn 3: 2*3 / (2*3 + 1 + 3)
+    assert values["count"] == 3
+    assert np.isnan(values["void"])
+    assert values["void0"] == 0
+    assert values["d"] == 6 / 10 - 3 / 4
+
+
+def test_null_takes_no_part_and_infinity_is_an_error() -> None:
+    units = pd.DataFrame({"a": [1.0, None, 3.0], "b": [True, False, None], "i": [1.0, np.inf, 0.0]})
+    assert column_values(units, ["a", "b"]).tolist() == [[1, 1], [0, 0], [3, 0]]
+    with pytest.raises(ValueError, match=r"infinite values in \['i'\]"):
+        column_values(units, ["a", "i"])
+    with pytest.raises(KeyError, match="lacks"):
+        column_values(units, ["a", "zzz"])

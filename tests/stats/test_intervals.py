@@ -1,0 +1,281 @@
+"""Intervals of one run: equality with scipy, and what is said where the data carry no bootstrap."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from evaltools.core.metric import Difference, Mean, Metric, MetricTable
+from evaltools.core.resampling import Method, Resampling
+from evaltools.stats.breakdown import breakdown
+from evaltools.stats.intervals import (
+    MIN_UNITS,
+    estimate,
+    monte_carlo_digits,
+    resample_sums,
+    unit_sums,
+    wilson,
+)
+
+RATIO = Metric(name="ratio", numerator="2*tp", denominator="2*tp + fp", group="g", better="higher")
+MEAN = Metric(name="mean", numerator="f1", denominator="n", group="g", better="higher")
+TABLE: MetricTable = [
+    RATIO,
+    MEAN,
+    Difference(name="difference", minuend="ratio", subtrahend="mean", group="g", better="higher"),
+]
+RATE: MetricTable = [Metric(name="rate", numerator="x", denominator="n", group="g", better="higher", proportion=True)]
+
+
+QUICK = Resampling(n_resamples=2000)
+
+
+def units(n: int, seed: int = 1) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    tp = rng.integers(0, 4, n)
+    return pd.DataFrame(
+        {"id": [f"s{i}" for i in range(n)], "tp": tp, "fp": rng.integers(0, 3, n), "f1": rng.random(n), "n": 1}
+    )
+
+
+def of(frame: pd.DataFrame, table: MetricTable, resampling: Resampling = QUICK) -> pd.DataFrame:
+    return estimate(frame, table, "id", resampling).set_index("name")
+
+
+@pytest.mark.parametrize("method", ["bca", "percentile"])
+@pytest.mark.parametrize(("n", "confidence"), [(25, 0.95), (120, 0.9)])
+def test_bounds_equal_scipy(method: Method, n: int, confidence: float) -> None:
+    frame = units(n)
+    tp, fp, f1 = (frame[c].to_numpy(float) for c in ("tp", "fp", "f1"))
+
+    def ratio(tp: np.ndarray, fp: np.ndarray, f1: np.ndarray, axis: int = -1) -> np.ndarray:
+        return 2 * tp.sum(axis) / (2 * tp.sum(axis) + fp.sum(axis))
+
+    def mean(tp: np.ndarray, fp: np.ndarray, f1: np.ndarray, axis: int = -1) -> np.ndarray:
+        return f1.mean(axis)
+
+    def difference(tp: np.ndarray, fp: np.ndarray, f1: np.ndarray, axis: int = -1) -> np.ndarray:
+        return ratio(tp, fp, f1, axis) - mean(tp, fp, f1, axis)
+
+    got = of(frame, TABLE, Resampling(method, 1500, confidence, seed=7))
+    for name, statistic in (("ratio", ratio), ("mean", mean), ("difference", difference)):
+        expected = stats.bootstrap(
+            (tp, fp, f1),
+            statistic,
+            paired=True,
+            vectorized=True,
+            n_resamples=1500,
+            confidence_level=confidence,
+            method="BCa" if method == "bca" else "percentile",
+            rng=np.random.default_rng(7),
+            batch=128,  # the package draws in blocks of this size from the same stream
+        ).confidence_interval
+        assert got.loc[name, "ci_method"] == method
+        assert got.loc[name, "ci_low"] == pytest.approx(expected.low, abs=1e-12)
+        assert got.loc[name, "ci_high"] == pytest.approx(expected.high, abs=1e-12)
+
+
+@pytest.mark.parametrize(("k", "n"), [(0, 9), (9, 9), (0, 50), (3, 9), (50, 50)])
+def test_proportions_without_a_bootstrap_get_wilson(k: int, n: int) -> None:
+    frame = pd.DataFrame({"id": range(n), "x": [1] * k + [0] * (n - k), "n": 1})
+    row = of(frame, RATE).loc["rate"]
+    expected = stats.binomtest(k, n).proportion_ci(0.95, method="wilson")
+    assert row["ci_method"] == "wilson"
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx((expected.low, expected.high), abs=1e-12)
+    assert row["ci_high"] > row["ci_low"]
+
+
+def test_wilson_ends_exactly_at_the_limits() -> None:
+    assert wilson(0, 9, 0.95)[0] == 0.0
+    assert wilson(9, 9, 0.95)[1] == 1.0
+    # 0 of 9: z^2 = 3.8415, upper bound z^2 / (n + z^2) = 3.8415 / 12.8415 = 0.29914
+    assert wilson(0, 9, 0.95)[1] == pytest.approx(0.29914, abs=1e-5)
+
+
+@given(st.integers(1, 400), st.data(), st.sampled_from([0.8, 0.95, 0.99]))
+def test_wilson_equals_scipy(n: int, data: st.DataObject, confidence: float) -> None:
+    k = data.draw(st.integers(0, n))
+    expected = stats.binomtest(k, n).proportion_ci(confidence, method="wilson")
+    assert wilson(k, n, confidence) == pytest.approx((expected.low, expected.high), abs=1e-12)
+
+
+def test_constants_and_few_units_have_no_interval_but_a_value() -> None:
+    constant = of(units(40).assign(f1=0.7), TABLE).loc["mean"]
+    assert constant["value"] == pytest.approx(0.7)
+    assert constant["ci_method"] == "none"
+    assert np.isnan(constant["ci_low"])
+    assert (of(units(MIN_UNITS - 1), TABLE)["ci_method"] == "none").all()
+    assert of(units(MIN_UNITS), TABLE).loc["mean", "ci_method"] == "bca"
+
+
+def test_one_unit_and_no_unit() -> None:
+    one = of(units(1), TABLE)
+    assert one.loc["mean", "value"] == units(1)["f1"][0]
+    assert one["ci_low"].isna().all()
+    none = of(
+        units(0),
+        [
+            *TABLE,
+            *RATE[:0],
+            Metric(name="count", numerator="tp", denominator="", group="g", better="none", title="c"),
+        ],
+    )
+    assert none.loc[["ratio", "mean", "difference"], "value"].isna().all()
+    assert none.loc["count", "value"] == 0
+    assert (none["n_units"] == 0).all()
+
+
+def test_rows_of_a_cluster_are_resampled_together() -> None:
+    """Turn rows and their sums a dialogue are the same data; resampling turns would be narrower."""
+    rng = np.random.default_rng(5)
+    size = rng.integers(1, 9, 30)
+    q = np.repeat(rng.beta(1, 1, 30), size)
+    turns = pd.DataFrame({"id": np.repeat(np.arange(30), size), "x": (rng.random(len(q)) < q).astype(int), "n": 1})
+    summed = turns.groupby("id", as_index=False).sum()
+    a, b = of(turns, RATE).loc["rate"], of(summed, RATE).loc["rate"]
+    assert a["n_units"] == b["n_units"] == 30
+    assert (a["ci_low"], a["ci_high"]) == (b["ci_low"], b["ci_high"])
+    alone = of(turns.assign(id=np.arange(len(turns))), RATE).loc["rate"]
+    assert alone["ci_high"] - alone["ci_low"] < a["ci_high"] - a["ci_low"]
+
+
+def test_null_cells_take_no_part() -> None:
+    frame = units(40)
+    frame.loc[:9, ["f1", "n"]] = np.nan
+    row = of(frame, [MEAN]).loc["mean"]
+    assert row["n_units"] == 30
+    assert row["value"] == pytest.approx(units(40)["f1"][10:].mean())
+
+
+def test_clusters_add_in_order_of_appearance() -> None:
+    frame = pd.DataFrame({"id": ["b", "a", "b"], "x": [1, 2, 4]})
+    assert unit_sums(frame, ("x",), pd.factorize(frame["id"])[0]).ravel().tolist() == [5, 2]
+
+
+def test_deterministic_and_seeded() -> None:
+    a, b = of(units(50), TABLE), of(units(50), TABLE)
+    pd.testing.assert_frame_equal(a, b, check_exact=True)
+    other = of(units(50), TABLE, Resampling(n_resamples=2000, seed=1))
+    assert (a["ci_low"] != other["ci_low"]).all()
+    assert (a["value"] == other["value"]).all()
+
+
+def test_chunks_do_not_show() -> None:
+    sums = unit_sums(units(37), ("tp", "fp"), np.arange(37))
+    rng = np.random.default_rng(0)
+    plain = np.stack([sums[rng.integers(0, 37, 37)].sum(axis=0) for _ in range(300)])
+    assert np.array_equal(resample_sums(sums, Resampling(n_resamples=300)), plain)
+
+
+@settings(max_examples=40)
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=40))
+def test_every_interval_is_ordered_and_finite_or_null(rows: list[tuple[int, int]]) -> None:
+    frame = pd.DataFrame(rows, columns=["tp", "fp"]).assign(f1=0.5, n=1, id=range(len(rows)))
+    got = of(frame, TABLE, Resampling(n_resamples=100))
+    known = got[got["ci_low"].notna()]
+    assert (known["ci_low"] <= known["ci_high"]).all()
+    assert np.isfinite(known[["ci_low", "ci_high"]].to_numpy(float)).all()
+    assert got["ci_low"].isna().equals(got["ci_high"].isna())
+    assert ((got["ci_method"] == "none") == got["ci_low"].isna()).all()
+
+
+@pytest.mark.parametrize("bad", [{"confidence": 1.0}, {"confidence": 0.0}, {"n_resamples": 99}])
+def test_options_that_make_no_sense(bad: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match=next(iter(bad))):
+        Resampling(**bad)  # type: ignore[arg-type]
+
+
+def test_digits_follow_the_monte_carlo_error() -> None:
+    wide = pd.DataFrame({"ci_low": [0.2], "ci_high": [0.6]})
+    assert monte_carlo_digits(wide, Resampling()) == 2
+    assert monte_carlo_digits(wide, Resampling(n_resamples=100)) == 1
+    assert monte_carlo_digits(wide * 0.01, Resampling()) == 4
+
+
+CLASSES = ("a", "b", "c")
+MACRO: MetricTable = [
+    *(
+        Metric(name=f"f1_{k}", numerator=f"2*tp_{k}", denominator=f"2*tp_{k} + miss_{k}", better="higher", empty=0.0)
+        for k in CLASSES
+    ),
+    Mean(name="macro_f1", title="Macro F1", of=tuple(f"f1_{k}" for k in CLASSES), better="higher"),
+    Difference(name="lead", minuend="macro_f1", subtrahend="f1_a", better="higher"),
+]
+
+
+def classified(truth: str, said: str) -> pd.DataFrame:
+    """One row a unit; miss_k counts false positives and false negatives of class k."""
+    rows = [
+        {f"tp_{k}": t == s == k for k in CLASSES} | {f"miss_{k}": (t == k) != (s == k) for k in CLASSES}
+        for t, s in zip(truth, said)
+    ]
+    return pd.DataFrame(rows).assign(id=range(len(rows)), part=list(truth))
+
+
+def test_macro_f1_by_hand() -> None:
+    """a: tp 2, fn 1: 4/5. b: tp 1, fp 1, fn 1: 1/2. c: tp 0, fp 1: 0. Mean 13/30; lead over a: 13/30 - 24/30."""
+    got = of(classified("aaabb", "aabbc"), MACRO)
+    assert got["value"].to_dict() == pytest.approx(
+        {"f1_a": 4 / 5, "f1_b": 1 / 2, "f1_c": 0.0, "macro_f1": 13 / 30, "lead": -11 / 30}
+    )
+    assert got["title"].tolist() == ["f1_a", "f1_b", "f1_c", "Macro F1", "lead"]
+    assert got.loc["macro_f1", "n_units"] == 5
+    assert got.loc[["macro_f1", "lead"], ["numerator", "denominator"]].isna().all(axis=None)
+    assert got.loc["f1_a", ["numerator", "denominator"]].tolist() == [4, 5]
+
+
+def test_macro_f1_equals_scikit_learn_and_its_interval_scipy() -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    rng = np.random.default_rng(2)
+    truth = rng.choice(list(CLASSES), 90, p=[0.6, 0.3, 0.1])
+    said = np.where(rng.random(90) < 0.6, truth, rng.choice(list(CLASSES), 90))
+    frame = classified("".join(truth), "".join(said))
+    row = of(frame, MACRO, Resampling(n_resamples=800, seed=7)).loc["macro_f1"]
+    assert row["value"] == pytest.approx(metrics.f1_score(truth, said, average="macro"))
+
+    def macro(*columns: np.ndarray, axis: int = -1) -> np.ndarray:
+        tp, miss = columns[:3], columns[3:]
+        return np.mean(
+            [2 * t.sum(axis) / np.maximum(2 * t.sum(axis) + m.sum(axis), 1e-300) for t, m in zip(tp, miss)], 0
+        )
+
+    expected = stats.bootstrap(
+        [frame[f"{c}_{k}"].to_numpy(float) for c in ("tp", "miss") for k in CLASSES],
+        macro,
+        paired=True,
+        vectorized=True,
+        n_resamples=800,
+        rng=np.random.default_rng(7),
+        batch=128,
+    ).confidence_interval
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx((expected.low, expected.high), abs=1e-12)
+
+
+def test_a_mean_is_not_measured_where_one_of_its_metrics_is_not() -> None:
+    table = [RATIO, MEAN, Mean(name="both", of=("ratio", "mean"), better="higher")]
+    got = of(units(40).assign(n=0, f1=0.0), table)
+    assert np.isnan(got.loc["both", "value"])
+    assert got.loc["both", "ci_method"] == "none"
+
+
+def test_breakdown_by_part() -> None:
+    frame = classified("aaaaaabbbbc" * 3, "aabbccbbbac" * 3)
+    got = breakdown(frame, MACRO, "id", "part", ["macro_f1", "lead"], QUICK, most=2)
+    assert got[["part", "n", "name"]].to_numpy().tolist() == [
+        ["a", 18, "macro_f1"],
+        ["a", 18, "lead"],
+        ["(2 others)", 15, "macro_f1"],
+        ["(2 others)", 15, "lead"],
+    ]
+    of_a = of(frame[frame["part"] == "a"], MACRO)
+    pd.testing.assert_series_equal(got["value"][:2], of_a.loc[["macro_f1", "lead"], "value"].reset_index(drop=True))
+    assert got["title"].tolist() == ["Macro F1", "lead"] * 2
+    with pytest.raises(KeyError, match="zzz"):
+        breakdown(frame, MACRO, "id", "part", ["zzz"], QUICK)
+    nothing = breakdown(frame.iloc[:0], MACRO, "id", "part", ["macro_f1"], QUICK)
+    assert nothing.empty
+    assert "title" in nothing

@@ -1,0 +1,360 @@
+"""One condition under several seeds: hand-worked variance components, equivalences, and every incomplete case."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from evaltools.core.metric import Difference, Mean, Metric, MetricTable, compile_table
+from evaltools.core.resampling import Resampling
+from evaltools.stats.crossed import grid, in_order, influence, seed_term
+from evaltools.stats.intervals import estimate
+from evaltools.stats.seeds import CLAIM_BOTH, CLAIM_ONE, CONTRACT, aggregate, completeness, seed_values
+
+MEAN = Metric(name="mean", numerator="y", denominator="n", group="g", better="higher", title="Mean")
+RATE = Metric(
+    name="rate", numerator="hit", denominator="n", group="g", better="higher", title="Rate", proportion=True
+)
+MICRO = Metric(name="micro", numerator="2*tp", denominator="2*tp + fp", group="g", better="higher", title="Micro")
+COUNT = Metric(name="count", numerator="tp", denominator="", group="g", better="none", title="Count")
+TABLE: MetricTable = [
+    MEAN,
+    RATE,
+    MICRO,
+    COUNT,
+    Difference(name="d", minuend="mean", subtrahend="micro", group="g", better="higher", title="D"),
+]
+R = Resampling(n_resamples=500)
+
+
+def run(y: np.ndarray, rng: np.random.Generator) -> pd.DataFrame:
+    n = len(y)
+    return pd.DataFrame(
+        {
+            "id": [f"s{i:03d}" for i in range(n)],
+            "y": y,
+            "hit": y > 0.5,
+            "n": 1,
+            "tp": rng.integers(0, 4, n),
+            "fp": rng.integers(0, 3, n),
+        }
+    )
+
+
+def condition(n: int = 40, seeds: tuple[int, ...] = (42, 123, 456), spread: float = 0.05) -> dict[int, pd.DataFrame]:
+    rng = np.random.default_rng(3)
+    sample = rng.normal(0.5, 0.2, n)
+    return {s: run(sample + rng.normal(0, spread) + rng.normal(0, 0.1, n), rng) for s in seeds}
+
+
+def of(runs: dict[int, pd.DataFrame], table: MetricTable = TABLE) -> pd.DataFrame:
+    return aggregate(runs, table, "id", R).set_index("metric")
+
+
+def test_columns_of_the_contract_come_first() -> None:
+    assert tuple(aggregate(condition(), TABLE, "id", R).columns[:8]) == CONTRACT
+    assert CONTRACT == ("metric", "mean", "std", "n_seeds", "ci_low", "ci_high", "min", "max")
+
+
+def test_means_are_over_seeds() -> None:
+    runs = condition()
+    got = of(runs)
+    for name in got.index:
+        values = [estimate(f, TABLE, "id", R).set_index("name").loc[name, "value"] for f in runs.values()]
+        assert got.loc[name, "mean"] == pytest.approx(np.mean(values), abs=1e-12)
+        assert got.loc[name, "std"] == pytest.approx(np.std(values, ddof=1), abs=1e-12)
+        assert (got.loc[name, "min"], got.loc[name, "max"]) == pytest.approx((min(values), max(values)))
+
+
+def test_variance_components_by_hand() -> None:
+    """y = [[0, 2, 4], [3, 3, 6]] (2 seeds, 3 samples).
+
+    Seed means 2 and 4, sample means 1.5, 2.5, 5, grand mean 3.
+    SS_seed = 3 * ((2-3)^2 + (4-3)^2) = 6, df 1
+    SS_sample = 2 * (1.5^2 + 0.5^2 + 2^2) = 13, df 2, MS 6.5
+    SS_total = 9 + 1 + 1 + 0 + 0 + 9 = 20, so SS_residual = 1, df 2, MS 0.5
+    seed part of Var(mean) = (6 - 0.5) / 6 = 11/12; residual part 0.5 / 6 = 1/12
+    """
+    runs = {
+        1: pd.DataFrame({"id": list("abc"), "y": [0.0, 2, 4], "n": 1}),
+        2: pd.DataFrame({"id": list("abc"), "y": [3.0, 3, 6], "n": 1}),
+    }
+    compiled = compile_table([MEAN])
+    c = grid(runs, "id").cross(compiled)
+    term = seed_term(influence(c), c)
+    assert term.variance == pytest.approx([11 / 12])
+    assert term.residual == pytest.approx([1 / 12])
+    assert term.df.tolist() == [1]
+    # the seeds' values 2 and 4 alone: variance of their mean 2 / 2 = 1
+    assert term.plain == pytest.approx([1.0])
+    row = of(runs, [MEAN]).loc["mean"]
+    # sample term: 6.5 / 6 = 13/12, of which 1/12 is residual; total 24/12
+    shares = [row[f"var_share_{k}"] for k in ("seed", "sample", "residual")]
+    assert shares == pytest.approx([11 / 24, 12 / 24, 1 / 24])
+    assert np.isnan(row["ci_low"])  # three samples carry no interval
+
+
+def test_complete_interval_equals_the_textbook_formula() -> None:
+    runs = condition(n=30, spread=0.02)
+    y = np.stack([f["y"].to_numpy() for f in runs.values()])
+    k, n = y.shape
+    ms_seed = n * y.mean(axis=1).var(ddof=1)
+    ms_sample = k * y.mean(axis=0).var(ddof=1)
+    rest = y - y.mean(axis=1, keepdims=True) - y.mean(axis=0) + y.mean()
+    ms_rest = (rest**2).sum() / ((k - 1) * (n - 1))
+    assert ms_seed > ms_rest
+    variance = (ms_sample + ms_seed - ms_rest) / (n * k)
+    weights = [ms_sample**2 / (n - 1), ms_seed**2 / (k - 1), ms_rest**2 / ((k - 1) * (n - 1))]
+    df = max((ms_sample + ms_seed - ms_rest) ** 2 / sum(weights), k - 1)
+    half = max(
+        stats.t.ppf(0.975, df) * np.sqrt(variance),
+        stats.t.ppf(0.975, k - 1) * y.mean(axis=1).std(ddof=1) / np.sqrt(k),
+    )
+    row = of(runs).loc["mean"]
+    assert row["df"] == pytest.approx(df)
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx((y.mean() - half, y.mean() + half))
+    assert row["claim"] == CLAIM_BOTH
+    assert row["ci_method"] == "variance components"
+
+
+def test_incomplete_components_equal_a_fit_by_least_squares() -> None:
+    """Henderson III: the seed sum of squares is the drop in residuals when seeds join a fit of samples."""
+    runs = condition(n=20)
+    runs[456] = runs[456].iloc[:13]
+    compiled = compile_table([MEAN])
+    c = grid(runs, "id").cross(compiled)
+    term = seed_term(influence(c), c)
+    k, i = np.nonzero(c.present)
+    y = c.sums[k, i, 0]
+    samples, seeds = np.eye(20)[i], np.eye(3)[k]
+
+    def residual(design: np.ndarray) -> float:
+        return float(((y - design @ np.linalg.lstsq(design, y, rcond=None)[0]) ** 2).sum())
+
+    full = residual(np.hstack([samples, seeds]))
+    ms_seed, ms_rest = (residual(samples) - full) / 2, full / (53 - 20 - 2)
+    # E[SS_seed] = 2 s_e + (53 - 20) s_seed; the mean over 3 seeds carries s_seed / 3
+    assert term.variance == pytest.approx([max(0.0, (ms_seed - ms_rest) * 2 / 33 / 3)])
+    assert term.residual == pytest.approx([ms_rest * (1 / 20 + 1 / 20 + 1 / 13) / 9])
+
+
+def test_equal_seeds_say_nothing_of_seeds_and_all_of_samples() -> None:
+    one = condition()[42]
+    row = of({1: one, 2: one, 3: one}).loc["mean"]
+    assert row["std"] == 0
+    assert row["var_share_seed"] == pytest.approx(0, abs=1e-12)
+    assert row["var_share_sample"] == pytest.approx(1)
+    assert np.isnan(row["seeds_ci_low"])
+    half = stats.t.ppf(0.975, 39) * one["y"].std() / np.sqrt(40)
+    assert row["ci_high"] - row["ci_low"] == pytest.approx(2 * half)
+
+
+def test_no_sample_shared_falls_back_to_the_seeds() -> None:
+    runs = {s: f.assign(id=f["id"] + str(s)) for s, f in condition().items()}
+    row = of(runs).loc["mean"]
+    half = stats.t.ppf(0.975, 2) * row["std"] / np.sqrt(3)
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx((row["mean"] - half, row["mean"] + half))
+    assert row["var_share_seed"] == pytest.approx(1)
+    assert any("No sample occurs in two seeds" in note for note in completeness(runs, TABLE, "id"))
+
+
+def test_one_seed_is_that_run() -> None:
+    runs = {None: condition()[42]}
+    got, alone = of(runs), estimate(runs[None], TABLE, "id", R).set_index("name")  # type: ignore[arg-type]
+    for column, of_run in (("mean", "value"), ("ci_low", "ci_low"), ("ci_high", "ci_high"), ("ci_method",) * 2):
+        assert got[column].tolist() == pytest.approx(alone[of_run].tolist(), nan_ok=True)
+    assert got["std"].isna().all()
+    assert got["seeds_ci_low"].isna().all()
+    assert got.loc["mean", "claim"] == CLAIM_ONE
+    assert any(note.startswith("One seed only") for note in completeness(runs, TABLE, "id"))
+
+
+def test_a_count_has_no_interval() -> None:
+    row = of(condition()).loc["count"]
+    assert row["ci_method"] == "none"
+    assert np.isnan(row["ci_low"])
+    assert np.isnan(row["seeds_ci_low"])
+    assert row["std"] > 0
+
+
+def test_a_rate_of_zero_in_every_seed_gets_wilson_at_the_number_of_samples() -> None:
+    runs = {s: f.assign(hit=0) for s, f in condition().items()}
+    row = of(runs).loc["rate"]
+    expected = stats.binomtest(0, 40).proportion_ci(0.95, method="wilson").high
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx((0, expected))
+    assert row["ci_method"] == "wilson"
+
+
+def test_a_rate_stays_inside_its_limits() -> None:
+    runs = {s: f.assign(hit=[1] * 39 + [0]) if s == 42 else f.assign(hit=1) for s, f in condition().items()}
+    row = of(runs).loc["rate"]
+    assert 0 < row["ci_low"] < row["mean"] < row["ci_high"] <= 1
+    assert row["seeds_ci_high"] <= 1
+    assert row["ci_method"] == "wilson, effective n"
+
+
+def test_one_sample() -> None:
+    runs = {s: f.iloc[:1] for s, f in condition().items()}
+    got = of(runs)
+    assert got.loc["mean", "mean"] == pytest.approx(np.mean([f["y"].iloc[0] for f in runs.values()]))
+    assert got.loc["mean", "ci_method"] == "none"
+    assert got.loc["mean", "seeds_ci_low"] < got.loc["mean", "mean"]
+    assert any("One sample only" in note for note in completeness(runs, TABLE, "id"))
+
+
+def test_a_metric_not_measured_in_some_seeds_rests_on_the_others() -> None:
+    runs = condition()
+    runs[42] = runs[42].assign(n=0, y=0.0, hit=0)
+    row = of(runs).loc["mean"]
+    two = of({s: runs[s] for s in (123, 456)}).loc["mean"]
+    assert row["n_seeds"] == 2
+    for column in ("mean", "std", "ci_low", "ci_high", "df"):
+        assert row[column] == pytest.approx(two[column])
+    assert "mean is not measured in seed 42; it rests on the other seeds." in completeness(runs, TABLE, "id")
+    runs[123] = runs[123].assign(n=0, y=0.0, hit=0)
+    row, alone = of(runs).loc["mean"], estimate(runs[456], TABLE, "id", R).set_index("name").loc["mean"]
+    assert (row["n_seeds"], row["claim"]) == (1, CLAIM_ONE)
+    assert (row["ci_low"], row["ci_high"]) == (alone["ci_low"], alone["ci_high"])
+
+
+def test_measured_in_no_seed_and_no_rows() -> None:
+    runs = {s: f.assign(n=0) for s, f in condition().items()}
+    row = of(runs).loc["mean"]
+    assert (row["n_seeds"], row["ci_method"]) == (0, "none")
+    assert np.isnan(row["mean"])
+    empty = of({1: condition()[42].iloc[:0], 2: condition()[42].iloc[:0]})
+    assert empty.loc["mean", "n_seeds"] == 0
+    assert empty.loc["count", "mean"] == 0
+
+
+def test_missing_samples_are_said() -> None:
+    runs = condition(n=50)
+    runs[456] = runs[456].iloc[:33]
+    notes = completeness(runs, TABLE, "id")
+    assert "Seed 456 has 33 of the 50 samples that any seed has." in notes
+    assert any("33 of 50 samples occur in every seed" in note for note in notes)
+    assert completeness(condition(), TABLE, "id") == []
+
+
+def test_dialogue_turns_are_summed_first() -> None:
+    rng = np.random.default_rng(2)
+    turns = {
+        s: pd.DataFrame({"id": np.repeat(np.arange(15), 4), "y": rng.random(60), "n": 1, "turn": range(60)})
+        for s in (1, 2, 3)
+    }
+    summed = {s: f.groupby("id", as_index=False)[["y", "n"]].sum() for s, f in turns.items()}
+    a, b = of(turns, [MEAN]).loc["mean"], of(summed, [MEAN]).loc["mean"]
+    assert a["n_samples"] == 15
+    assert (a["mean"], a["ci_low"], a["ci_high"]) == pytest.approx((b["mean"], b["ci_low"], b["ci_high"]))
+
+
+def test_order_of_rows_and_seeds_changes_no_bit() -> None:
+    runs = condition()
+    turns = {s: pd.concat([f, f.assign(y=f["y"] / 3)]) for s, f in runs.items()}
+    shuffled = {s: turns[s].sample(frac=1, random_state=s) for s in (456, 42, 123)}
+    pd.testing.assert_frame_equal(of(turns), of(shuffled), check_exact=True)
+
+
+@settings(max_examples=25)
+@given(st.integers(2, 4), st.integers(1, 14), st.integers(0, 10_000))
+def test_anything_incomplete_is_defined(k: int, n: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    runs = {}
+    for s in range(k):
+        frame = run(rng.integers(0, 3, n) / 2, rng).assign(n=rng.integers(0, 2, n))
+        runs[s] = frame.assign(y=frame["y"] * frame["n"], hit=frame["hit"] * frame["n"])[rng.random(n) < 0.7]
+    got = of(runs)
+    known = got[got["ci_low"].notna()]
+    assert (known["ci_low"] <= known["mean"] + 1e-9).all()
+    assert (known["mean"] <= known["ci_high"] + 1e-9).all()
+    assert got["ci_low"].isna().equals(got["ci_high"].isna())
+    assert ((got["ci_method"] == "none") == got["ci_low"].isna()).all()
+    shares = got[["var_share_seed", "var_share_sample", "var_share_residual"]].dropna()
+    assert np.allclose(shares.sum(axis=1), 1)
+    assert isinstance(completeness(runs, TABLE, "id"), list)
+
+
+def test_seed_values_are_long() -> None:
+    runs = condition()
+    got = seed_values(runs, TABLE, "id")
+    row = got[(got["metric"] == "mean") & (got["seed"] == 123)].iloc[0]
+    assert row["value"] == pytest.approx(runs[123]["y"].mean())
+    assert row["n_units"] == 40
+    assert len(got) == len(TABLE) * 3
+
+
+def test_labels_sort_by_value_whatever_their_type() -> None:
+    assert in_order({10, 9, None, "b", "a"}) == [None, 9, 10, "a", "b"]
+
+
+def test_errors_name_what_is_wrong() -> None:
+    with pytest.raises(ValueError, match="at least one run"):
+        aggregate({}, TABLE, "id", R)
+    with pytest.raises(ValueError, match=r"null in the unit column 'id' \(seed 7\)"):
+        aggregate({7: condition()[42].assign(id=None)}, TABLE, "id", R)
+    with pytest.raises(KeyError, match="lacks"):
+        aggregate({1: condition()[42].drop(columns="y")}, TABLE, "id", R)
+
+
+@pytest.mark.reference
+def test_reference_runs_give_the_independent_means(reference: Path) -> None:
+    """Means and standard deviations of the six runs against those of their expected per-seed metrics."""
+    pytest.importorskip("evaltools.cr.metrics")
+    from evaltools import evaluate
+    from evaltools.core.suite import get_suite
+
+    suite = get_suite("cr")
+    for run_id in ("cr_n50_m0", "cr_n50_m1"):
+        runs, expected = {}, []
+        for seed in (42, 123, 456):
+            folder = reference / "cr" / f"{run_id}__seed{seed}_proposed"
+            runs[seed] = evaluate("cr", folder, resampling=Resampling(n_resamples=100)).units
+            expected.append(json.loads((folder / "expected_metrics.json").read_text(encoding="utf-8"))["spec"])
+        got = aggregate(runs, suite.metrics(suite.options()), suite.unit, R).set_index("metric")
+        checked = 0
+        for name in set(expected[0]) & set(got.index):
+            values = [e[name] for e in expected if e[name] is not None]
+            if values:
+                assert got.loc[name, "mean"] == pytest.approx(np.mean(values), abs=1e-9), name
+            if len(values) > 1:
+                assert got.loc[name, "std"] == pytest.approx(np.std(values, ddof=1), abs=1e-9), name
+            checked += 1
+        assert checked > 30
+
+
+def test_two_seeds_that_share_one_sample_have_the_degrees_of_freedom_of_their_own_spread() -> None:
+    """The residual cannot be told apart: V of 23 samples with df 22, and the seeds' values, P with df 1."""
+    runs = condition(n=12, seeds=(1, 2))
+    runs[2] = runs[2].assign(id=[runs[1]["id"][0], *(f"t{i}" for i in range(11))])
+    y = [f["y"].to_numpy() for f in runs.values()]
+    e = [(v - v.mean()) / 12 for v in y]
+    u = np.concatenate([[e[0][0] + e[1][0]], e[0][1:], e[1][1:]]) / 2
+    v = 23 / 22 * np.sum(u**2)
+    p = (y[0].mean() - y[1].mean()) ** 2 / 4
+    row = of(runs).loc["mean"]
+    assert row["n_samples"] == 23
+    assert row["df"] == pytest.approx((v + p) ** 2 / (v**2 / 22 + p**2))
+    assert row["df"] > 5
+    half = max(stats.t.ppf(0.975, row["df"]) * np.sqrt(v + p), stats.t.ppf(0.975, 1) * np.sqrt(p))
+    assert row["ci_high"] - row["ci_low"] == pytest.approx(2 * half)
+
+
+def test_a_mean_of_metrics_has_the_components_of_the_mean_of_its_units() -> None:
+    """Over the same denominator, the mean of two means is the mean of (y + hit) / 2."""
+    table = [MEAN, RATE, Mean(name="both", of=("mean", "rate"), better="higher")]
+    runs = condition()
+    got = of(runs, table).loc["both"]
+    whole = {s: f.assign(y=(f["y"] + f["hit"]) / 2) for s, f in runs.items()}
+    expected = of(whole, [MEAN]).loc["mean"]
+    columns = ["mean", "std", "ci_low", "ci_high", "df", "var_share_seed", "seeds_ci_low", "n_samples"]
+    assert got[columns].tolist() == pytest.approx(expected[columns].tolist())
+    assert got["ci_method"] == "variance components"
+    alone = of({1: runs[42]}, table).loc["both"]
+    assert (alone["ci_method"], alone["n_seeds"]) == ("bca", 1)

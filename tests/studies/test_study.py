@@ -1,0 +1,183 @@
+"""Several runs together: grouping, files, the numbers of the reference runs, and what the report says."""
+
+from __future__ import annotations
+
+import json
+import random
+import statistics
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import evaltools as et
+from evaltools.core.names import condition_of, find_runs, natural
+from evaltools.cr import views as cr_views
+from evaltools.studies import views as study_views
+from evaltools.studies.study import group_by_seed
+
+FAST = et.Resampling(n_resamples=200)
+RUNS = [f"example:cr/{c}_memory__seed{s}_proposed" for c in ("no", "with") for s in (1, 2, 3)]
+
+
+@pytest.fixture(scope="module")
+def study() -> et.StudyView:
+    return et.study(RUNS, resampling=FAST)
+
+
+def test_names_of_runs() -> None:
+    assert condition_of("cr_n50_m0__seed42_proposed") == ("cr_n50_m0", "42", "proposed")
+    assert condition_of("a__b__seed7_x_y") == ("a__b", "7", "x_y")
+    with pytest.raises(et.UsageError, match="is not named"):
+        condition_of("plain")
+    assert sorted(["s10", "s9", "s1"], key=natural) == ["s1", "s9", "s10"]
+
+
+def test_modes_and_doubled_seeds(study: et.StudyView) -> None:
+    first = study.results[0]
+    renamed = [replace(first, name=n) for n in ("a__seed1_x", "a__seed1_y", "b__seed1_x")]
+    assert list(group_by_seed(renamed)) == ["a_x", "a_y", "b"]
+    with pytest.raises(et.UsageError, match="two runs of a under seed 1"):
+        group_by_seed([renamed[0], renamed[0]])
+
+
+def test_the_first_condition_by_name_is_the_baseline_whatever_the_order(tmp_path: Path) -> None:
+    shuffled = list(RUNS)
+    random.Random(1).shuffle(shuffled)
+    et.study(RUNS, out=tmp_path / "a", resampling=FAST)
+    et.study(shuffled, out=tmp_path / "b", resampling=FAST)
+    files = sorted(p.relative_to(tmp_path / "a") for p in (tmp_path / "a").rglob("*.csv"))
+    assert len([f for f in files if "_aggregated" in str(f)]) == 6
+    for f in files:
+        assert (tmp_path / "a" / f).read_bytes() == (tmp_path / "b" / f).read_bytes(), f
+
+
+def test_files_and_columns(tmp_path: Path) -> None:
+    et.study(RUNS, out=tmp_path, resampling=FAST, baseline="with_memory")
+    folder = tmp_path / "results" / "no_memory_aggregated"
+    aggregated = pd.read_csv(folder / "aggregated_mean_std.csv")
+    assert list(aggregated) == ["condition", "metric", "mean", "std", "n_seeds", "ci_low", "ci_high", "min", "max"]
+    comparison = pd.read_csv(folder / "comparison.csv")
+    assert set(comparison["baseline"]) == {"with_memory"}
+    assert set(comparison["verdict"]) <= {"better", "worse", "tied", "not measured"}
+    assert json.loads((folder / "manifest.json").read_text())["runs"] == [
+        f"no_memory__seed{s}_proposed" for s in (1, 2, 3)
+    ]
+    one = tmp_path / "one"
+    et.study(RUNS[:3], out=one, resampling=FAST)
+    alone = pd.read_csv(one / "results" / "no_memory_aggregated" / "aggregated_mean_std.csv")
+    assert next(iter(alone)) == "metric"
+    assert not (one / "results" / "no_memory_aggregated" / "comparison.csv").exists()
+
+
+def test_one_seed_has_no_standard_deviation(tmp_path: Path) -> None:
+    study = et.study(RUNS[:1], resampling=FAST)
+    row = study.aggregates["no_memory"].set_index("metric").loc["tuple_f1_s2_refpol"]
+    assert pd.isna(row["std"])
+    assert row["n_seeds"] == 1
+    assert row["claim"] == "new samples, this system"
+    assert any("One seed only" in n for n in study.notes)
+
+
+def test_incomplete_seeds_are_named(study: et.StudyView) -> None:
+    assert any("Seed 3 has 34 of the 40 samples" in n for n in study.notes)
+
+
+def test_unknown_baseline_and_differing_policies() -> None:
+    with pytest.raises(et.UsageError, match="no condition 'x'"):
+        et.study(RUNS, baseline="x", resampling=FAST)
+    a = et.evaluate("cr", RUNS[0], resampling=FAST)
+    b = et.evaluate("cr", RUNS[1], resampling=FAST, match="reference")
+    with pytest.raises(et.UsageError, match="different policies"):
+        et.study([a, b])
+
+
+def test_identical_runs_are_tied_with_delta_zero() -> None:
+    runs = [et.evaluate("cr", RUNS[0], resampling=FAST, name=n) for n in ("a", "b")]
+    table = et.study(runs).comparisons["b"].table
+    assert (table["delta"].dropna() == 0).all()
+    assert set(table["verdict"]) <= {"tied", "not measured"}
+
+
+def test_a_planted_improvement_is_found() -> None:
+    base = et.evaluate("cr", RUNS[0], resampling=FAST, name="base")
+    better = base.data.copy()
+    wrong = better["f1_s2_refpol"] < 1
+    assert wrong.sum() >= 8
+    better.loc[wrong, "f1_s2_refpol"] = 1.0
+    planted = replace(base, name="planted", data=better)
+    table = et.study([planted, base], baseline="base").comparisons["planted"].table
+    row = table.set_index("metric").loc["tuple_f1_s2_refpol"]
+    assert row["verdict"] == "better"
+    assert row["delta"] > 0
+
+
+def test_words_name_claim_and_verdicts(study: et.StudyView) -> None:
+    text = study_views.narrative(study)
+    assert "new seeds and new samples" in text
+    assert "Holm" in text
+    assert "with_memory" in text
+    assert "tied does not mean equal" in text
+
+
+def test_views_have_a_row_a_metric_and_condition(study: et.StudyView) -> None:
+    lead = study.suite.headline(study.options)
+    assert len(study_views.estimates(study)) == 2 * len(lead)
+    assert list(study_views.mean_std(study)["metric"]) == list(lead)
+    assert list(study_views.comparison(study)["metric"]) == list(lead)
+    shares = study_views.variance_shares(study).dropna()
+    total = shares[["var_share_seed", "var_share_sample", "var_share_residual"]].sum(axis=1)
+    assert total.round(9).eq(1).all()
+
+
+def test_seed_dependent_samples_and_reviewers(study: et.StudyView) -> None:
+    found = cr_views.seed_dependent(study)
+    assert set(found["condition"]) == {"no_memory", "with_memory"}
+    for row in found[["1", "2", "3"]].itertuples(index=False):
+        assert len({v for v in row if isinstance(v, str)}) > 1
+    reviewers = cr_views.reviewers(study)
+    assert {"fleiss_kappa", "cohen_kappa", "perfect_agreement", "majority_agreement"} <= set(reviewers["measure"])
+
+
+def test_compare_finds_runs_by_prefix_list_and_example(tmp_path: Path) -> None:
+    for seed in (2, 10, 1):
+        (tmp_path / f"m0__seed{seed}_p").mkdir()
+    assert [p.name for p in find_runs(str(tmp_path / "m0"))] == ["m0__seed1_p", "m0__seed2_p", "m0__seed10_p"]
+    assert len(find_runs("example:cr/no_memory")) == 3
+    assert len(find_runs(f"{tmp_path}/m0__seed1_p,{tmp_path}/m0__seed2_p")) == 2
+    with pytest.raises(et.UsageError, match="no such run"):
+        find_runs(str(tmp_path / "other"))
+
+
+@pytest.mark.reference
+def test_reference_means_and_deltas(reference: Path) -> None:
+    folders = sorted((reference / "cr").glob("cr_n50_*"))
+    expected = {f.name: json.loads((f / "expected_metrics.json").read_text())["spec"] for f in folders}
+    study = et.study(folders, resampling=FAST)
+    for condition in ("cr_n50_m0", "cr_n50_m1"):
+        rows = study.aggregates[condition].set_index("metric")
+        values = [v for name, v in sorted(expected.items()) if name.startswith(condition)]
+        for metric in values[0]:
+            found = [v[metric] for v in values if v[metric] is not None]
+            row = rows.loc[metric]
+            assert row["n_seeds"] == len(found), metric
+            if found:
+                assert row["mean"] == pytest.approx(sum(found) / len(found), abs=1e-9)
+            if len(found) > 1:
+                assert row["std"] == pytest.approx(statistics.stdev(found), abs=1e-9)
+
+
+@pytest.mark.reference
+def test_reference_deltas_are_paired_by_sample_and_seed(reference: Path) -> None:
+    study = et.study(sorted((reference / "cr").glob("cr_n50_*")), resampling=FAST)
+    per_seed = []
+    for seed in ("42", "123", "456"):
+        a, b = (
+            study.conditions[c][seed].units.set_index("text_id")["f1_s2_otepol"] for c in ("cr_n50_m0", "cr_n50_m1")
+        )
+        both = a.index.intersection(b.index)
+        per_seed.append(b[both].mean() - a[both].mean())
+    row = study.comparisons["cr_n50_m1"].table.set_index("metric").loc["tuple_f1_s2_otepol"]
+    assert row["delta"] == pytest.approx(sum(per_seed) / 3, abs=1e-9)
+    assert row["n_units"] == 50

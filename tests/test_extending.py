@@ -1,0 +1,104 @@
+"""docs/extending.md, done as a stranger would: from an empty folder, from a file and as an installed package."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from evaltools.core.metric import Metric
+from evaltools.core.results import read_manifest
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "extending.md"
+BLOCKS = re.findall(r"```(\w+)\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
+FILES = {m[1]: text for _, text in BLOCKS if (m := re.match(r"# (\S+\.(?:py|toml))\n", text))}
+COMMANDS = [line for kind, text in BLOCKS if kind == "sh" for line in text.splitlines()]
+
+
+def write_records(folder: Path) -> None:
+    """Two conditions by three seeds of 80 records; the tuned ones are right more often."""
+    draw = random.Random(5)
+    for condition, right in (("base", 0.7), ("tuned", 0.95)):
+        for seed in (1, 2, 3):
+            lines = []
+            for i in range(80):
+                gold, other = draw.sample(["pos", "neg"], 2)
+                pred = gold if draw.random() < right else other
+                lines.append(json.dumps({"id": f"s{i}", "gold": gold, "pred": pred}))
+            (folder / f"{condition}__seed{seed}_x.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def run(folder: Path, line: str, path: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """A command line of the page; PATH stands for what was installed."""
+    words = shlex.split(line)
+    if words[0] == "evaltools":
+        words = [sys.executable, "-m", "evaltools.app.cli", *words[1:]]
+    found = [w for word in words for w in (sorted(map(str, folder.glob(word))) if "*" in word else [word])]
+    env = {**os.environ, **({"PYTHONPATH": str(path)} if path else {})}
+    return subprocess.run(found, cwd=folder, env=env, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def stranger(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("stranger")
+    for name, text in FILES.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    write_records(folder)
+    return folder
+
+
+def test_the_suite_takes_no_more_than_forty_lines() -> None:
+    code = [line for line in FILES["my_labels.py"].splitlines() if line.strip() and not line.startswith("#")]
+    assert len(code) <= 40
+
+
+def test_the_notebook_example_runs() -> None:
+    kind, text = BLOCKS[0]
+    scope: dict[str, object] = {}
+    exec(text, scope)
+    assert kind == "python" and isinstance(scope["et"].Metric, type) and scope["et"].Metric is Metric  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("line", [c for c in COMMANDS if "--suite-file" in c or "--metrics" in c or " gate " in c])
+def test_every_command_with_a_file_does_what_the_page_says(stranger: Path, line: str) -> None:
+    done = run(stranger, line)
+    assert done.returncode == 0, done.stderr
+    if "--metrics" in line:
+        assert read_manifest(stranger / "outputs/results/with_memory__seed1_proposed").metrics[0]["name"] == "mixed_rate"  # type: ignore[union-attr]
+    if " report labels" in line:
+        page = (stranger / "outputs/reports/base__seed1_x/metric_report.html").read_text(encoding="utf-8")
+        assert "Macro F1" in page
+    if " report seeds" in line:
+        assert (stranger / "outputs/results/base_aggregated/comparison.csv").is_file()
+    if " compare " in line:
+        assert re.search(r"accuracy .* better", done.stdout)
+
+
+def test_the_package_is_installed_and_used(stranger: Path, tmp_path: Path) -> None:
+    """score, report, compare, gate and gallery with the suite as an installed package, and no file given."""
+    target = tmp_path / "installed"
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--target", str(target)]
+    installed = subprocess.run([*pip, str(stranger)], capture_output=True, text=True, check=False)
+    assert installed.returncode == 0, installed.stderr
+    out = tmp_path / "out"
+    for line in (
+        f"evaltools score labels base__seed*.jsonl -o {out}",
+        f"evaltools report labels base__seed1_x.jsonl -o {out}",
+        f"evaltools report seeds base__seed*.jsonl tuned__seed*.jsonl -o {out}",
+        "evaltools compare base tuned",
+        f"evaltools gate {out}/results/base_aggregated --min macro_f1=0.3",
+        f"evaltools gallery {out}",
+        f"evaltools rerun {out}/results/base__seed1_x/manifest.json",
+    ):
+        done = run(stranger, line, target)
+        assert done.returncode == 0, f"{line}: {done.stderr}"
+    assert "Labels" in (out / "index.html").read_text(encoding="utf-8")
+    without = run(stranger, f"evaltools score labels base__seed1_x.jsonl -o {out}")
+    assert without.returncode == 2 and "labels" in without.stderr
