@@ -32,6 +32,7 @@ from evaltools.cr.tuples import KEYS
 from evaltools.stats import compare as compare_module
 from evaltools.stats import intervals, many
 from evaltools.stats.compare import compare
+from evaltools.stats.crossed import Runs
 from evaltools.stats.intervals import estimate
 
 TABLE: MetricTable = get_suite("cr").metrics(get_suite("cr").options())
@@ -134,12 +135,12 @@ def limit(n: int) -> Iterator[None]:
     """More units than n have closed forms."""
     modules = intervals, compare_module, many
     for module in modules:
-        module.LARGE = n
+        module.LARGE = n  # type: ignore[attr-defined]
     try:
         yield
     finally:
         for module in modules:
-            module.LARGE = 2_000
+            module.LARGE = 2_000  # type: ignore[attr-defined]
 
 
 def found(what: str, n: int, seed: int, resampling: Resampling) -> pd.DataFrame:
@@ -147,10 +148,10 @@ def found(what: str, n: int, seed: int, resampling: Resampling) -> pd.DataFrame:
     if what in ("one run", "clusters"):
         frame = mixed_units(n, seed)
         return estimate(clustered(frame) if what == "clusters" else frame, MIXED, "id", resampling).set_index("name")
-    baseline = {0: mixed_units(n, seed, 0)}
+    baseline: Runs = {0: mixed_units(n, seed, 0)}
     seeds = (1,) if what == "paired" else (1, 2, 3)
-    candidate = {(0 if what == "paired" else s): mixed_units(n, seed, s) for s in seeds}
-    sides = compare(baseline, candidate, MIXED, "id", resampling, n_permutations=resampling.n_resamples)
+    others: Runs = {(0 if what == "paired" else s): mixed_units(n, seed, s) for s in seeds}
+    sides = compare(baseline, others, MIXED, "id", resampling, n_permutations=resampling.n_resamples)
     return sides.table.set_index("metric")
 
 

@@ -8,7 +8,7 @@ import shutil
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -242,7 +242,7 @@ def _score(
 def _under_out(suite: Suite, out: Path, options: dict[str, Any]) -> dict[str, Any]:
     """The options, with the folders that stand under `out` where none is given."""
     marks: dict[str, Any] = {n: f.json_schema_extra or {} for n, f in suite.options.model_fields.items()}
-    folders = {n: str(out / mark["under_out"]) for n, mark in marks.items() if "under_out" in mark}
+    folders = {n: str(out / mark["below_out"]) for n, mark in marks.items() if "below_out" in mark}
     return {**options, **{n: folder for n, folder in folders.items() if options.get(n) is None}}
 
 
@@ -405,18 +405,12 @@ def run_demo(out: Path, jobs: int, quiet: bool) -> Outcome:
     return outcome
 
 
-def check_files(suite: Suite, files: Iterable[Path], options: dict[str, Any]) -> Problems:
-    """Every problem of the inputs, found by the same readers that score them; nothing is written."""
-    problems = Problems("skip")
+def check_input(suite: Suite, path: Path, options: dict[str, Any], problems: Problems) -> None:
+    """Every problem of an input, found by the same readers that score it; nothing is written."""
     opts = make_options(suite, options)
-    for path in files:
-        found = Problems("skip")
-        place = resolve(str(path))
-        require_input(suite, place)
-        with suppress(InputError):  # a fatal problem is in `found` like every other
-            suite.score(suite.locate(place, None, opts, found), opts, found, Here(), None)
-        problems.merge(found)
-    return problems
+    place = resolve(str(path))
+    require_input(suite, place)
+    suite.score(suite.locate(place, None, opts, problems), opts, problems, Here(), None)
 
 
 def print_headline(scored: Scored, out: Path) -> None:

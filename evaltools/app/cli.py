@@ -10,6 +10,7 @@ import errno
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import Any
 import click
 
 from .. import BUILT_IN, __version__
-from ..core.errors import InputError, UsageError, WorkFailed
+from ..core.errors import InputError, Problems, UsageError, WorkFailed
 from .options import (
     COMMON,
     JOBS,
@@ -67,21 +68,18 @@ class _Main(click.Group):
             ctx.exit(INTERRUPTED)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted([*super().list_commands(ctx), *suite_commands("")])
+        return sorted([*super().list_commands(ctx), *suite_commands()])
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        return super().get_command(ctx, name) or suite_commands("").get(name)
+        return super().get_command(ctx, name) or suite_commands().get(name)
 
 
-def suite_commands(group: str) -> dict[str, click.Command]:
-    """The commands that built-in suites add to the command line, or to one of its groups: name -> command."""
-    found: dict[str, click.Command] = {}
+def suite_commands(kind: str = "COMMANDS") -> dict[str, Any]:
+    """What the built-in suites add to the command line: their COMMANDS, or the CHECKS of files of their own."""
+    found: dict[str, Any] = {}
     for package in BUILT_IN.values():
         if find_spec(f"{package}.commands"):
-            for path, command in import_module(f"{package}.commands").COMMANDS.items():
-                above, _, name = path.rpartition(" ")
-                if above == group:
-                    found[name] = command
+            found |= getattr(import_module(f"{package}.commands"), kind, {})
     return found
 
 
@@ -99,7 +97,7 @@ class _Runs(SuiteGroup):
         return click.Command(
             suite.name,
             callback=command,
-            help=f"{str(self.name).capitalize()} each {suite.input} ({suite.title}).",
+            help=f"{str(self.name).capitalize()} runs of {suite.title}.",
             params=[
                 click.Argument(["runs"], metavar=f"{suite.input}...", nargs=-1, required=True),
                 *of_model(suite.options),
@@ -109,35 +107,39 @@ class _Runs(SuiteGroup):
 
 
 class _Check(SuiteGroup):
-    """`check SUITE FILE...`."""
+    """`check SUITE FILE...`, and checks of other files of suites."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*super().list_commands(ctx), *suite_commands("check")]
+        return [*super().list_commands(ctx), *suite_commands("CHECKS")]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        return super().get_command(ctx, name) or suite_commands("check").get(name)
+        check = suite_commands("CHECKS").get(name)
+        return self._command(name, str(check.__doc__), check, []) if check else super().get_command(ctx, name)
 
     def make(self, suite: Any) -> click.Command:
-        def command(files: Sequence[Path], **given: Any) -> None:
-            from .batch import check_files
+        def check(path: Path, problems: Any, **given: Any) -> None:
+            from .batch import check_input
 
-            sys.exit(say_problems(check_files(suite, files, given), len(files)))
+            check_input(suite, path, given, problems)
+
+        free = suite.options.given(costly=False)
+        text = f"List every problem of inputs of {suite.title}, write nothing."
+        return self._command(suite.name, text, check, of_model(suite.options, free))
+
+    def _command(self, name: str, text: str, check: Any, options: list[click.Parameter]) -> click.Command:
+        def command(files: Sequence[Path], **given: Any) -> None:
+            problems = Problems("skip")
+            for path in files:
+                found = Problems("skip")
+                with suppress(InputError):  # a fatal problem is in `found` like every other
+                    check(path, found, **given)
+                problems.merge(found)
+            for line, bad in problems.lines(len(files)):
+                click.echo(line, err=bad)
+            sys.exit(BAD_INPUT if problems.count("error") else 0)
 
         files = click.Argument(["files"], metavar="FILE...", nargs=-1, required=True, type=PATH)
-        text = f"List every problem of files of {suite.title}, write nothing."
-        return click.Command(suite.name, callback=command, help=text, params=[files, *of_model(suite.options)])
-
-
-def say_problems(problems: Any, inputs: int) -> int:
-    """Print all that `check` found; the exit status."""
-    for problem in problems.kept:
-        click.echo(str(problem), err=problem.severity == "error")
-    for (severity, code), count in sorted(problems.counts.items()):
-        shown = sum((p.severity, p.code) == (severity, code) for p in problems.kept)
-        if count > shown:
-            click.echo(f"{severity}: {count - shown} more [{code}]")
-    click.echo(f"{problems.count('error')} errors, {problems.count('warning')} warnings in {inputs} input(s)")
-    return BAD_INPUT if problems.count("error") else 0
+        return click.Command(name, callback=command, help=text, params=[files, *options])
 
 
 def _split_options(suite: Any, given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

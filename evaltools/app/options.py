@@ -99,9 +99,9 @@ def params(*options: Callable[[Any], Any]) -> list[click.Parameter]:
     return list(reversed(command.__click_params__))
 
 
-def of_model(model: Any) -> list[click.Parameter]:
+def of_model(model: Any, names: Sequence[str] | None = None) -> list[click.Parameter]:
     """An option for every field of a suite's options that is given, with its description, type and default."""
-    return [_option(name, model.model_fields[name]) for name in model.given()]
+    return [_option(name, model.model_fields[name]) for name in (model.given() if names is None else names)]
 
 
 def _option(name: str, field: FieldInfo) -> click.Option:

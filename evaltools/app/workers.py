@@ -15,7 +15,7 @@ from functools import cache, partial
 from multiprocessing import Pipe, Process, active_children, parent_process
 from multiprocessing.connection import Connection
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Lock, Thread, Timer
 from typing import Any, TypeVar
 
 from ..core.errors import UsageError, WorkFailed
@@ -139,7 +139,16 @@ def _begin() -> None:
     # a handler, not SIG_IGN, which the kernels started from here would inherit
     signal.signal(signal.SIGINT, lambda *_: None)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    sys.unraisablehook = _end_soon
     Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_soon(lost: Any) -> None:
+    """Ask to end once more where the first time came inside a callback, which exceptions cannot leave."""
+    if isinstance(lost.exc_value, SystemExit):
+        Timer(0.01, signal.raise_signal, [signal.SIGTERM]).start()
+    else:
+        sys.__unraisablehook__(lost)
 
 
 def _beside(call: Callable[..., R], *arguments: Any) -> Callable[[], R]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -111,6 +111,16 @@ class Problems:
     def raise_if_failed(self) -> None:
         if self.on_error == "fail" and self.count("error"):
             raise InputError(self.errors)
+
+    def lines(self, inputs: int) -> Iterator[tuple[str, bool]]:
+        """All that was found in so many inputs, a line each, and whether the line is an error."""
+        for problem in self.kept:
+            yield str(problem), problem.severity == "error"
+        for (severity, code), count in sorted(self.counts.items()):
+            shown = sum((p.severity, p.code) == (severity, code) for p in self.kept)
+            if count > shown:
+                yield f"{severity}: {count - shown} more [{code}]", False
+        yield f"{self.count('error')} errors, {self.count('warning')} warnings in {inputs} input(s)", False
 
     def summary(self) -> list[dict[str, Any]]:
         """For the manifest and the report: a row a code with its count and the places kept."""

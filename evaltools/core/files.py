@@ -75,7 +75,6 @@ def whole_folder(target: Path) -> Iterator[Path]:
     from filelock import FileLock
 
     made = [p for p in target.parents if not p.exists()]
-    made = [p for p in target.parents if not p.exists()]
     target.parent.mkdir(parents=True, exist_ok=True)
     aside = Path(tempfile.mkdtemp(prefix=f".{target.name[:60]}.", suffix=".part", dir=target.parent))
     try:

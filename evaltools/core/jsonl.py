@@ -51,9 +51,11 @@ def require_file(path: Path, problems: Problems) -> None:
 
 
 def first_line(path: Path) -> bytes:
-    """The first line of a file that is not blank, without its byte-order mark; b"" where there is none."""
+    """The first line of a file that is not blank, without its byte-order mark; b"" without a line or a file."""
+    if not path.is_file():
+        return b""
     with path.open("rb") as f:
-        return next((line.removeprefix(BOM) for line in f if line.strip()), b"")
+        return next((text for line in f if (text := line.removeprefix(BOM)).strip()), b"")
 
 
 @dataclass

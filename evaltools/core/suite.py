@@ -67,6 +67,10 @@ Derived = Field("", json_schema_extra={"derived": True})
 """An option that follows from the content of a file: not to be given, and no option of the command line."""
 
 
+COSTLY: dict[str, Any] = {"costly": True}
+"""The mark (json_schema_extra) of options that stay out where nothing may be spent, as in `check`."""
+
+
 class SuiteOptions(BaseModel):
     """Options of a suite that change its numbers. Every field goes into the policy and its hash.
 
@@ -84,10 +88,10 @@ class SuiteOptions(BaseModel):
         return {}
 
     @classmethod
-    def given(cls) -> list[str]:
-        """The names of the options that a user gives."""
-        derived = {n for n, f in cls.model_fields.items() if (f.json_schema_extra or {}).get("derived")}  # type: ignore[union-attr]
-        return [n for n in cls.model_fields if n not in derived]
+    def given(cls, *, costly: bool = True) -> list[str]:
+        """The names of the options that a user gives; without those marked as costly, where nothing may be spent."""
+        marks: dict[str, Any] = {n: f.json_schema_extra or {} for n, f in cls.model_fields.items()}
+        return [n for n, mark in marks.items() if "derived" not in mark and (costly or "costly" not in mark)]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import pandas as pd
 from ..core import evaluate as core
 from ..core import results
 from ..core.errors import OnError, UsageError
-from ..core.metric import AnyMetric
+from ..core.metric import AnyMetric, subset
 from ..core.resampling import Resampling
 from ..core.results import Result
 from ..core.suite import Suite, Workers
@@ -162,13 +162,16 @@ class Run(Result):
     def estimate(self, *metrics: AnyMetric) -> Any:
         """A metric of one's own over the units, with its interval: a Series; a frame for several.
 
+        A difference or mean may be made of the metrics of the run.
+
         >>> import evaltools as et
         >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
         >>> both = et.Metric(name="both", numerator="reviewed", denominator="n", better="none", proportion=True)
         >>> run.estimate(both)["n_units"]
         40
         """
-        found = estimate(self.data, metrics, self.suite.unit, self.resampling)
+        wanted = subset((*self.metrics, *metrics), [m.name for m in metrics])
+        found = estimate(self.data, wanted, self.suite.unit, self.resampling).head(len(metrics))
         return found.iloc[0].rename(metrics[0].name) if len(metrics) == 1 else found
 
     def diff(self, other: Result, metric: str | None = None) -> pd.DataFrame:

@@ -124,7 +124,7 @@ class StudyView(Study):
         found = self.changes(metric, candidate)
         found = found[found["change"] != 0]
         unit, name = self.suite.unit, candidate or next(iter(self.comparisons))
-        run = next(iter(self.conditions[name].values()))
+        run = next(r for r in self.conditions[name].values() if isinstance(r, Run))
         order = found.loc[found["change"].abs().sort_values(ascending=False, kind="stable").index, unit].tolist()
         place = {u: i for i, u in enumerate(order)}
         units = run.units[run.units[unit].isin(order)]
@@ -162,11 +162,12 @@ class StudyView(Study):
 
     def header(self) -> HtmlTable:
         """What was compared, the verdicts in words, what a reader must know, and the signature."""
-        first = self.results[0]
-        seeds = f" · {len(self.results)} runs" if len(self.results) > 1 else ""
-        parts = [run_line(self.name, f"{self.suite.title}{seeds}", first.n_units, self.suite.unit)]
-        if not self.seeded and len(self.results) == 1 and isinstance(first, Run):
-            return first.header()
+        runs = [r.header() for r in self.results if isinstance(r, Run)]
+        if not self.seeded and len(self.results) == 1:
+            return stack(runs)
+        what = f"{self.suite.title} · {len(self.results)} runs"
+        parts = [run_line(self.name, what, self.results[0].n_units, self.suite.unit)]
+        parts += [] if self.seeded else runs
         parts.append(words(views.narrative(self)))
         parts += [notice(n, "warning") for n in self.notes]
         return stack([*parts, signature_block(self.signature)])
@@ -290,14 +291,8 @@ def read_runs(
         if manifest is not None and manifest.kind == "run" and (path / "metrics.json").is_file():
             found.append(load(path))
             continue
-        s = suite if suite is not None else suite_for(path)
-        fields = (get_suite(s) if isinstance(s, str) else s).options.model_fields
-        own = {k: v for k, v in how.items() if k in fields or k in _HOW}
-        found.append(evaluate(s, run, resampling=resampling, **own))
+        found.append(evaluate(suite if suite is not None else suite_for(path), run, resampling=resampling, **how))
     return found
-
-
-_HOW = ("out", "on_error", "workers", "fresh", "metrics")
 
 
 def suite_of_run(path: Path) -> Suite:

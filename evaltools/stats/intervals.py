@@ -2,7 +2,7 @@
 
 Weights (resamples x units) times the numerator and denominator columns is one matrix product for
 every metric together; the jackknife for BCa is closed-form for ratios of sums. For one ratio and the
-same generator the bounds equal `scipy.stats.bootstrap(..., paired=True)`.
+same generator the bounds equal `scipy.stats.bootstrap(..., paired=True)`. Many units have closed forms (`many.py`).
 
 Claim of these intervals: new samples, this system.
 
@@ -111,10 +111,9 @@ Interval = tuple[float, float, str]
 
 
 def estimate(units: pd.DataFrame, table: MetricTable, unit: str, resampling: Resampling) -> pd.DataFrame:
-    """One row a metric: name, title, value, ci_low, ci_high, ci_method, numerator, denominator, n_units, group, and
-    better.
+    """Value and interval of every metric, one row each.
 
-    Null is "not measured" (value) or "no interval" (bounds). `title` is the name where the table has none.
+    Columns: name, title, value, ci_low, ci_high, ci_method, numerator, denominator, n_units, group, better. Null is "not measured" (value) or "no interval" (bounds). `title` is the name where the table has none.
     `numerator` and `denominator` are null for weighted sums of metrics. `n_units` counts the resampling units
     that take part in the metric. `ci_method` is bca or percentile, abc (the closed form of bca for more than
     LARGE resampling units; percentile has one too: `many.closed_bounds`), wilson (a proportion that is 0, 1, or
@@ -149,9 +148,12 @@ def _estimated(compiled: Compiled, sums: np.ndarray, resampling: Resampling) -> 
         metric, n = compiled.metrics[m], int(n_units[m])
         if m not in found and isinstance(metric, Metric) and metric.proportion:
             found[m] = *wilson(_whole(values[m] * n), n, resampling.confidence), "wilson"
-    low, high, method = zip(*(found.get(m, (np.nan, np.nan, "none")) for m in range(len(values))))
-    ratio = np.array([parts[0][0] for parts in compiled.parts])
-    single = np.array([isinstance(m, Metric) for m in compiled.metrics])
+    low, high = np.full((2, len(values)), np.nan)
+    method = np.full(len(values), "none", dtype=object)
+    for m, interval in found.items():
+        low[m], high[m], method[m] = interval
+    ratio = np.array([parts[0][0] for parts in compiled.parts], dtype=int)
+    single = np.array([isinstance(m, Metric) for m in compiled.metrics], dtype=bool)
     return pd.DataFrame(
         {
             "name": compiled.names,

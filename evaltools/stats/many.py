@@ -30,14 +30,14 @@ STEP = 0.01
 CLOSED = {"bca": "abc", "percentile": "percentile"}
 """Method of `Resampling` -> what `ci_method` calls its closed form."""
 
-ALIKE = 1e-9
-"""Relative difference within which paired differences have the same size."""
+WHOLE = 1e-6
+"""How far a paired difference may be from a whole multiple of the smallest one."""
 
 
 def in_blocks(table: MetricTable, units: int, cells: int) -> Iterator[Compiled]:
     """The table compiled: whole for up to LARGE units, else so many metrics at a time as `cells` cells allow."""
     whole = compile_table(table)
-    if units <= LARGE:
+    if units <= LARGE or not table:
         yield whole
         return
     size = max(1, AT_ONCE // cells)
@@ -79,13 +79,13 @@ def closed_bounds(
 def normal_flips(differences: np.ndarray) -> np.ndarray:
     """Two-sided p of sum(differences) = 0 under random signs by the normal limit, for columns of (units, metrics).
 
-    Where all units that differ do so by one size, sums are two sizes apart, and half of that is taken off the
-    distance (continuity), as a binomial test needs. 1 where nothing differs.
+    Where all units differ by a whole multiple of the smallest difference, sums are two of these apart, and half
+    of that is taken off the distance (continuity), as a binomial test needs. 1 where nothing differs.
     """
     size = np.abs(differences)
-    largest = size.max(axis=0, initial=0.0)
     smallest = np.where(size > 0, size, np.inf).min(axis=0, initial=np.inf)
-    apart = np.where(smallest >= largest * (1 - ALIKE), largest, 0.0)
+    size /= smallest
+    whole = (np.abs(size - np.round(size)) <= WHOLE).all(axis=0) & np.isfinite(smallest)
     scale = np.sqrt(np.einsum("um,um->m", differences, differences))
-    distance = np.maximum(np.abs(differences.sum(axis=0)) - apart, 0.0)
+    distance = np.maximum(np.abs(differences.sum(axis=0)) - np.where(whole, smallest, 0.0), 0.0)
     return 2 * ndtr(-np.divide(distance, scale, out=np.zeros_like(scale), where=scale > 0))

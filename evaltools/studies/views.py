@@ -39,7 +39,17 @@ def runs(study: Study) -> pd.DataFrame:
 
 
 def estimates(study: Study, names: Sequence[str] | None = None) -> pd.DataFrame:
-    """Aggregates as estimates: name, title, condition, value (mean over seeds), std, n_seeds, ci, n_units."""
+    """Aggregates as estimates: name, title, condition, value (mean over seeds), std, n_seeds, ci, n_units.
+
+    Of systems without seeds the estimates of their runs, with the condition.
+    """
+    if not study.seeded:
+        runs = [
+            (c, next(iter(found.values())).frame.set_index("name", drop=False))
+            for c, found in study.conditions.items()
+        ]
+        wanted = names_or_headline(study, names)
+        return pd.concat([f.loc[wanted].assign(condition=c) for c, f in runs], ignore_index=True)
     frames = []
     for condition, rows in _aggregates(study, names):
         frames.append(

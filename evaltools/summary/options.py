@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from ..core.errors import InputError, Problem, UsageError
-from ..core.suite import Derived, SuiteOptions
+from ..core.suite import COSTLY, Derived, SuiteOptions
 from .rules import Rules, load_rules
 
 DEFAULT_RULES = "ko-insurance"
@@ -22,27 +22,40 @@ class SummaryOptions(SuiteOptions):
     judge: Literal["off", "hybrid"] = Field(
         "off",
         description="off: rules alone; hybrid: a language model decides the cases of which the rules are unsure.",
+        json_schema_extra=COSTLY,
     )
-    judge_model: str = Field("", description="Name of the judge's model; needed with the judge hybrid.")
+    judge_model: str = Field(
+        "", description="Name of the judge's model; needed with the judge hybrid.", json_schema_extra=COSTLY
+    )
     judge_base_url: str | None = Field(
-        None, description="Address of an OpenAI-compatible server, up to and with /v1; by default the client's own."
+        None,
+        description="Address of an OpenAI-compatible server, up to and with /v1; by default the client's own.",
+        json_schema_extra=COSTLY,
     )
     judge_mode: Literal["override", "blend"] = Field(
         "override",
         description="override: a confident judge's score stands alone, one less so is blended; "
         "blend: always 0.7 x rule + 0.3 x judge.",
+        json_schema_extra=COSTLY,
     )
     judge_confidence: float = Field(
-        0.8, ge=0, le=1, description="Confidence of the judge, from 0 to 1, from which on it overrides."
+        0.8,
+        ge=0,
+        le=1,
+        description="Confidence of the judge, from 0 to 1, from which on it overrides.",
+        json_schema_extra=COSTLY,
     )
     judge_max_calls: int | None = Field(
-        None, ge=0, description="Questions sent to the judge at the most; by default no limit."
+        None,
+        ge=0,
+        description="Questions sent to the judge at the most; by default no limit.",
+        json_schema_extra=COSTLY,
     )
     judge_cache: str | None = Field(
         None,
         description="Folder of the judge's replies, so that a rerun costs nothing; by default OUT/judge-cache on the "
         "command line, and none elsewhere.",
-        json_schema_extra={"below_out": "judge-cache"},
+        json_schema_extra={**COSTLY, "below_out": "judge-cache"},
     )
 
     @model_validator(mode="before")

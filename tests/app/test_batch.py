@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import shutil
@@ -313,15 +312,21 @@ def test_a_name_cannot_leave_the_output_folder(settings: Settings, tmp_path: Pat
 
 
 def test_old_leftovers_are_removed_and_new_ones_are_not(settings: Settings) -> None:
-    old, new = (settings.out / "results" / NAMES[0] / "derived" / f".{x}.part" for x in ("old", "new"))
-    old.parent.mkdir(parents=True)
-    for path in (old, new, settings.out / ".index.html.abc.part"):
-        path.touch()
-        if path is not new:
-            os.utime(path, (0, time.time() - batch.LEFTOVER_SECONDS - 60))
+    """Files and folders of killed processes, beside the results, in reports and in the folder of all."""
+    results, reports = settings.out / "results", settings.out / "reports" / NAMES[0]
+    reports.mkdir(parents=True)
+    old = [results / ".run.old.part", results / ".run.abc.old.part", reports / ".old.part", settings.out / ".x.part"]
+    new = [results / ".run.new.part", reports / ".new.part"]
+    for path in (*old, *new):
+        if path.parent == results:
+            path.mkdir(parents=True)
+            (path / "units.parquet").touch()
+        else:
+            path.touch()
+    for path in old:
+        os.utime(path, (0, time.time() - batch.LEFTOVER_SECONDS - 60))
     score_runs(CR, RUNS[:1], settings, {})
-    assert [p.name for p in settings.out.rglob(".*.part")] == [".new.part"]
-    assert ".new.part" not in json.loads((old.parents[1] / "manifest.json").read_text())["files"]
+    assert sorted(settings.out.rglob(".*.part")) == sorted(new)
 
 
 def test_jobs_and_order_change_nothing(settings: Settings, tmp_path: Path) -> None:

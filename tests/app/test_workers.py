@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
@@ -101,6 +102,32 @@ def test_closing_stops_what_runs_and_lets_it_clean_up(tmp_path: Path) -> None:
         assert (place, future.result()) == (0, 0)
     assert (tmp_path / "1.cleaned").is_file()
     assert not psutil.pid_exists(int((tmp_path / "1.pid").read_text()))
+
+
+def test_a_process_is_stopped_in_a_callback_too(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Python drops what is raised in the callback of a weak reference, the order to end as well."""
+    with closing(Workers(2).ended(_first_or_callback, [(tmp_path, 0), (tmp_path, 1)])) as ended:
+        next(ended)
+    assert (tmp_path / "1.cleaned").is_file()
+    assert capfd.readouterr().err == ""
+
+
+class Referred:
+    """A thing that can be referred to weakly."""
+
+
+def _first_or_callback(folder: Path, x: int) -> int:
+    if not x:
+        return _first_or_sleep(folder, x)
+    thing = Referred()
+    held = weakref.ref(thing, lambda _: time.sleep(60))
+    (folder / "1.pid").write_text(str(os.getpid()))
+    try:
+        del thing
+        time.sleep(60)
+    finally:
+        (folder / "1.cleaned").touch()
+    return int(held() is None)
 
 
 def _first_or_sleep(folder: Path, x: int) -> int:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evaltools.core.metric import Difference, Metric, column_values, compile_table, linear
+from evaltools.core.metric import Difference, Mean, Metric, column_values, compile_table, linear, subset
 
 
 def metric(name: str, num: str, den: str, **more: object) -> Metric:
@@ -61,3 +61,24 @@ def test_null_takes_no_part_and_infinity_is_an_error() -> None:
         column_values(units, ["a", "i"])
     with pytest.raises(KeyError, match="lacks"):
         column_values(units, ["a", "zzz"])
+
+
+def test_weighted_sums_of_metrics_by_hand() -> None:
+    table = [
+        metric("a", "x", "n"),
+        metric("b", "y", "n"),
+        Mean(name="m", of=("a", "b"), better="higher"),
+        Difference(name="d", minuend="m", subtrahend="b", better="higher"),
+    ]
+    compiled = compile_table(table)
+    units = pd.DataFrame({"x": [1, 2], "y": [0, 1], "n": [2, 2]})
+    values = compiled.values(column_values(units, compiled.columns).sum(axis=0))
+    # 3/4, 1/4, their mean 1/2, and 1/2 - 1/4
+    assert values.tolist() == [0.75, 0.25, 0.5, 0.25]
+    assert compiled.uses.tolist() == [[True, False], [False, True], [True, True], [True, True]]
+    assert [m.name for m in subset(table, ["d"])] == ["d", "m", "b", "a"]
+
+
+def test_a_metric_made_of_itself_is_an_error() -> None:
+    with pytest.raises(ValueError, match="which is no other metric"):
+        compile_table([Mean(name="m", of=("m",), better="higher")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -443,11 +444,12 @@ def test_each_gap_has_its_own_note_only() -> None:
         "baseline: 3 of 120 (sample, seed) cells have no counterpart and take no part "
         "(0 whole samples, 0 whole seeds)."
     ]
-    one, other = ({None: side[42]} for side in (a, b))
+    one: Runs = {None: a[42]}
+    other: Runs = {None: b[42]}
     assert of(one, {None: other[None].iloc[3:]}).notes == [
         "baseline: 3 of 40 units have no counterpart and take no part."
     ]
-    few = of(*({None: side[None].iloc[:9]} for side in (one, other)))
+    few = of({None: a[42].iloc[:9]}, {None: b[42].iloc[:9]})
     assert few.notes == ["Fewer than 10 paired units, no verdict: mean, errors, micro, d."]
     lacking = of(a, {s: f.assign(n=f["n"] * (s != 42), y=f["y"] * (s != 42), bad=0) for s, f in b.items()})
     assert lacking.notes == ["Measured on both sides in some of the seeds only: mean, errors, d."]
@@ -486,13 +488,14 @@ def test_a_paired_macro_mean_is_a_bootstrap_of_scipy() -> None:
     a, b = two(seeds=(1,))
     columns = [side[1][c].to_numpy(float) for side in (a, b) for c in ("tp", "fp", "y", "bad")]
 
-    def macro(tp: np.ndarray, fp: np.ndarray, y: np.ndarray, bad: np.ndarray, axis: int) -> np.ndarray:
+    def macro(columns: Sequence[np.ndarray], axis: int) -> np.ndarray:
+        tp, fp, y, bad = columns
         f1 = 2 * tp.sum(axis) / (2 * tp.sum(axis) + fp.sum(axis))
         return (f1 + y.mean(axis) + bad.mean(axis)) / 3
 
     expected = stats.bootstrap(
         columns,
-        lambda *c, axis=-1: macro(*c[4:], axis) - macro(*c[:4], axis),
+        lambda *c, axis=-1: macro(c[4:], axis) - macro(c[:4], axis),
         paired=True,
         vectorized=True,
         n_resamples=500,

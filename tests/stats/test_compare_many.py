@@ -152,6 +152,18 @@ def test_normal_flips_are_the_limit_of_random_ones() -> None:
     assert normal_flips(-d).tolist() == normal_flips(d).tolist()
 
 
+def test_normal_flips_of_multiples_of_one_size_are_exact_but_for_the_limit() -> None:
+    """Thirds: 24 units by 1, 30 by 1/3; the distribution of the sum by convolution."""
+    m = np.repeat([3, 1], [24, 30])
+    pmf = np.ones(1)
+    for step in m:
+        pmf = np.convolve(pmf, [0.5, *np.zeros(2 * step - 1), 0.5])
+    sums = np.arange(len(pmf)) - m.sum()
+    signs = np.where(np.arange(54) % 3 > 0, 1, -1)
+    expected = pmf[np.abs(sums) >= abs((m * signs).sum())].sum()
+    assert normal_flips((m * signs / 3)[:, None]) == pytest.approx([expected], abs=0.003)
+
+
 def test_few_units_that_differ_are_enumerated_however_many_do_not() -> None:
     few = np.array([[1.0], [1.0], [2.0], [1.5]])
     whole = np.vstack([few, np.zeros((LARGE, 1))])

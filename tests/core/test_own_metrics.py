@@ -1,0 +1,202 @@
+"""Metrics in a file of the user's: what they may be, what is said of a wrong one, and that results outlive the file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import chdir
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import evaltools as et
+from evaltools.report.gallery import collect
+from tests.app.calling import QUICK, call
+
+RUN = "example:cr/with_memory__seed1_proposed"
+OTHER = "example:cr/no_memory__seed1_proposed"
+FAST = et.Resampling(n_resamples=100)
+
+METRICS = """
+import pandas as pd
+import evaltools as et
+
+def columns(units):
+    texts = units["final"].map(lambda found: sum(len(t.term) for t in found))
+    return pd.DataFrame({"letters": texts, "tuples": units["final"].map(len)})
+
+METRICS = [
+    et.Metric(name="letters_each", numerator="letters", denominator="tuples", better="none", title="Letters of a term"),
+    et.Difference(name="gap", minuend="tuple_f1_s2_refpol", subtrahend="tuple_f1_s2_otepol", better="none", title="Gap"),
+    et.Mean(name="both", of=("tuple_f1_s2_refpol", "tuple_f1_s2_otepol"), better="higher", title="Both keys"),
+]
+"""
+OWN = ("letters_each", "gap", "both")
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[Path]:
+    (tmp_path / "own.py").write_text(METRICS, encoding="utf-8")
+    with chdir(tmp_path):
+        yield tmp_path
+
+
+def test_ratio_difference_mean_and_columns_of_decoded_lists(here: Path) -> None:
+    run = et.evaluate("cr", RUN, metrics="own.py", resampling=FAST)
+    plain = et.evaluate("cr", RUN, resampling=FAST)
+    terms = [t.term for found in plain.units["final"] for t in found]
+    assert run.value("letters_each") == pytest.approx(sum(map(len, terms)) / len(terms))
+    by_ref, by_term = (plain.value(f"tuple_f1_s2_{key}") for key in ("refpol", "otepol"))
+    assert run.value("gap") == pytest.approx(by_ref - by_term)
+    assert run.value("both") == pytest.approx((by_ref + by_term) / 2)
+    assert run["both"]["ci_low"] < run.value("both") < run["both"]["ci_high"]
+    assert list(run.frame["name"])[-3:] == list(OWN)
+    assert run.frame.iloc[:-3].equals(plain.frame), "those of the suite stay what they are"
+    assert {"letters", "tuples"} <= set(run.units.columns)
+
+
+def test_the_content_of_the_file_goes_into_policy_and_signature(here: Path) -> None:
+    one = et.evaluate("cr", RUN, metrics="own.py", resampling=FAST, out="out")
+    plain = et.evaluate("cr", RUN, resampling=FAST)
+    assert f"|metrics:{one.policy['metrics']}|" in one.signature
+    assert one.policy["eval_policy_hash"] != plain.policy["eval_policy_hash"]
+    assert "metrics" not in plain.policy and "metrics:" not in plain.signature
+    Path("same.py").write_text(METRICS, encoding="utf-8")
+    assert et.evaluate("cr", RUN, metrics="same.py", resampling=FAST).signature == one.signature
+    Path("own.py").write_text(METRICS.replace("len(t.term)", "2 * len(t.term)"), encoding="utf-8")
+    again = et.evaluate("cr", RUN, metrics="own.py", resampling=FAST, out="out")
+    assert again.signature != one.signature
+    assert again.value("letters_each") == 2 * one.value("letters_each"), "a result of the old file is not current"
+
+
+@pytest.fixture(scope="module")
+def scored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the results of two runs under metrics whose file is gone."""
+    folder = tmp_path_factory.mktemp("own")
+    (folder / "own.py").write_text(METRICS, encoding="utf-8")
+    with chdir(folder):
+        call("score", "cr", RUN, OTHER, "--metrics", "own.py", "-q", *QUICK)
+    (folder / "own.py").unlink()
+    return folder
+
+
+NAMES = [r.rpartition("/")[2] for r in (OTHER, RUN)]
+
+
+def test_a_result_is_read_back_without_the_file(scored: Path) -> None:
+    for name in NAMES:
+        run = et.load(scored / "outputs/results" / name)
+        assert set(OWN) <= set(run.frame["name"])
+        assert "Letters of a term" in run.table("letters_each").html
+        found = run.estimate(*[m for m in run.metrics if m.name in OWN])
+        assert list(found["value"]) == pytest.approx([run.value(n) for n in OWN])
+
+
+def test_results_are_compared_without_the_file(scored: Path) -> None:
+    a, b = (scored / "outputs/results" / name for name in NAMES)
+    row = et.compare(a, b).frame.set_index("metric").loc["both"]
+    assert row["value_baseline"] == pytest.approx(et.load(a).value("both"), abs=0.05)
+    assert row["delta"] == pytest.approx(row["value_candidate"] - row["value_baseline"])
+    assert "both" in call("compare", a, b, "--all", *QUICK).stdout
+
+
+def test_a_gallery_needs_no_file(scored: Path) -> None:
+    found = collect(scored / "outputs")
+    assert [card["name"] for card in found["cards"]] == NAMES and found["incomplete"] == []
+
+
+def test_a_rerun_asks_for_the_file_and_runs_none_that_a_manifest_names(scored: Path) -> None:
+    folder = scored / "outputs/results" / NAMES[0]
+    done = call("rerun", folder, status=2)
+    assert "made with metrics of your own (own.py): give their file with --metrics" in done.stderr
+    file = scored / "given.py"
+    file.write_text(METRICS, encoding="utf-8")
+    with chdir(scored):
+        assert "the same to the last digit" in call("rerun", folder, "--metrics", file).stdout
+    file.write_text(METRICS.replace("len(t.term)", "2 * len(t.term)"), encoding="utf-8")
+    said = call("rerun", folder, "--metrics", file, status=4).stdout
+    assert "policy  metrics: " in said and "number  letters_each value: " in said
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("METRICS = (\n", "own.py:1: SyntaxError: '(' was never closed"),
+        ("\nraise ValueError('no')\n", "own.py:2: ValueError: no"),
+        ("x = 1\n", "own.py: expected METRICS = [et.Metric(...), ...]"),
+        ("METRICS = []\n", "own.py: expected METRICS"),
+        ("METRICS = [{'name': 'a'}]\n", "own.py: expected METRICS"),
+        (
+            "import evaltools as et\nMETRICS = [et.Metric(name='n', numerator='n', denominator='', better='none')]\n",
+            "own.py: n is a metric of cr already",
+        ),
+        (
+            "import evaltools as et\nMETRICS = [et.Metric(name='m', numerator='nosuch', denominator='n', better='none')]",
+            "own.py: the metrics do not fit the units: the units frame lacks ['nosuch']; their columns are line, ",
+        ),
+        (
+            "import evaltools as et\nMETRICS = [et.Mean(name='m', of=('nosuch',), better='none')]\n",
+            "own.py: the metrics do not fit the units: 'm' is made of 'nosuch', which is no other metric of this table",
+        ),
+        (
+            "import evaltools as et\nMETRICS = [et.Metric(name='m', numerator='n +', denominator='n', better='none')]\n",
+            "own.py: the metrics do not fit the units: not a sum of columns: 'n +'",
+        ),
+        (
+            METRICS.replace("return pd", "units['nosuch']\n    return pd"),
+            "own.py:7: columns(units): KeyError: 'nosuch'",
+        ),
+        (
+            METRICS.replace("return pd.DataFrame(", "return ("),
+            "own.py: columns(units) must return a DataFrame with the index of the units",
+        ),
+        (
+            METRICS.replace("len)})", "len)}).head(3)"),
+            "own.py: columns(units) must return a DataFrame with the index of the units",
+        ),
+        (METRICS.replace('"tuples"', '"n"'), "own.py: the units have the columns n already"),
+    ],
+)
+def test_a_wrong_file_is_named_and_nothing_is_written(here: Path, content: str, message: str) -> None:
+    Path("own.py").write_text(content, encoding="utf-8")
+    done = call("score", "cr", RUN, "--metrics", "own.py", *QUICK, status=2)
+    assert message in done.stderr and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
+    assert sorted(p.name for p in here.glob("[!_]*")) == ["own.py"]
+
+
+def test_a_file_that_is_not_there(here: Path) -> None:
+    assert "absent.py: no such file" in call("score", "cr", RUN, "--metrics", "absent.py", status=2).stderr
+
+
+def test_a_text_column_is_no_number(here: Path) -> None:
+    text = "import evaltools as et\nMETRICS = [et.Metric(name='m', numerator='text', denominator='n', better='none')]\n"
+    Path("own.py").write_text(text, encoding="utf-8")
+    assert "the metrics do not fit the units" in call("score", "cr", RUN, "--metrics", "own.py", status=2).stderr
+
+
+def test_columns_cannot_change_the_units(here: Path) -> None:
+    Path("own.py").write_text(METRICS.replace("return pd", "units['n'] = 0\n    return pd"), encoding="utf-8")
+    found = et.evaluate("cr", RUN, metrics="own.py", resampling=FAST)
+    assert found.value("n") == et.evaluate("cr", RUN, resampling=FAST).value("n")
+
+
+def test_over_a_suite_of_one_s_own(tmp_path: Path) -> None:
+    data = Path(__file__).parents[1] / "data"
+    rows = [{"id": f"s{i}", "gold": "pos", "pred": "pos" if i % 3 else "neg"} for i in range(30)]
+    path = tmp_path / "run.jsonl"
+    path.write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
+    call("score", "--suite-file", data / "labels.py", "labels", path, "-o", tmp_path / "out", "-q",
+         "--metrics", data / "labels_own_metrics.py", *QUICK)  # fmt: skip
+    run = et.load(tmp_path / "out/results/run")
+    assert run.value("share_pos") == pytest.approx(2 / 3)
+    assert run.value("gap") == pytest.approx(run.value("f1_pos") - run.value("f1_neg"))
+    assert run["share_pos"]["ci_low"] < run.value("share_pos") < run["share_pos"]["ci_high"]
+
+
+def test_reports_of_seeds_and_of_systems_take_the_file(here: Path) -> None:
+    runs = [f"example:cr/{c}_memory__seed{s}_proposed" for c in ("no", "with") for s in (1, 2)]
+    study = et.study(runs, metrics="own.py", resampling=FAST, out="out")
+    for condition in study.conditions:
+        aggregated = pd.read_csv(f"out/results/{condition}_aggregated/aggregated_mean_std.csv")
+        assert set(OWN) <= set(aggregated["metric"])

@@ -1,0 +1,125 @@
+"""What inputs look like, and what is said of one that is another suite's, none, or several."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import evaltools as et
+from evaltools.core.files import example
+from evaltools.core.suite import get_suite, load_suite_file, looks_like, suite_names
+
+DATA = Path(__file__).parents[1] / "data"
+INPUTS = {"cr": "cr/with_memory__seed1_proposed", "memfin": "memfin/plain_llm", "summary": "summary/cases.jsonl"}
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_an_example_looks_like_an_input_of_its_suite_alone(name: str) -> None:
+    assert looks_like(example(INPUTS[name])) == [name]
+
+
+@pytest.mark.parametrize(("suite", "given"), [(s, g) for s in INPUTS for g in INPUTS if s != g])
+def test_an_input_of_another_suite_is_said_to_be_that(suite: str, given: str) -> None:
+    with pytest.raises(et.UsageError, match=f"looks like an input of {given}, not of {suite}"):
+        et.evaluate(suite, f"example:{INPUTS[given]}")
+
+
+@pytest.mark.parametrize(("suite", "folder", "n"), [("cr", "cr", 6), ("memfin", "memfin", 2)])
+def test_a_folder_of_runs_says_so(suite: str, folder: str, n: int) -> None:
+    with pytest.raises(et.UsageError, match=rf"holds {n} runs, it is none; name them: .*{folder}/.* \(or .*{folder}/\*\)"):
+        et.evaluate(suite, example(INPUTS["cr"]).parents[1] / folder)
+
+
+def test_a_missing_path_is_bad_input_and_an_empty_folder_too(tmp_path: Path) -> None:
+    for path in (tmp_path / "absent", tmp_path):
+        for suite in INPUTS:
+            with pytest.raises(et.InputError):
+                et.evaluate(suite, path)
+
+
+def test_an_unknown_suite_lists_those_there_are() -> None:
+    with pytest.raises(et.UsageError, match=r"no suite 'nosuch'; there are cr, memfin, summary.*--suite-file FILE"):
+        get_suite("nosuch")
+
+
+def test_a_suite_of_a_file_is_known_by_its_name() -> None:
+    made = load_suite_file(DATA / "labels.py")
+    assert get_suite("labels") is made and "labels" in suite_names()
+    assert made.file == DATA / "labels.py"
+    assert made.options() == et.options("labels")()
+
+
+def test_suites_that_both_read_a_path_are_not_chosen_between(tmp_path: Path) -> None:
+    """Two suites of one's own with the same records: --suite decides."""
+    load_suite_file(DATA / "labels.py")
+    other = tmp_path / "second.py"
+    other.write_text((DATA / "labels.py").read_text(encoding="utf-8").replace('"labels",', '"second",', 1))
+    load_suite_file(other)
+    run = tmp_path / "a__seed1_x.jsonl"
+    run.write_text('{"id": "1", "gold": "pos", "pred": "pos"}\n')
+    shutil.copy(run, tmp_path / "a__seed2_x.jsonl")
+    assert looks_like(run) == ["labels", "second"]
+    with pytest.raises(et.UsageError, match=r"looks like an input of labels, second: name it with suite \(--suite\)"):
+        et.study([run])
+    assert et.study([run], suite="second", resampling=et.Resampling(n_resamples=100)).suite.name == "second"
+
+
+def test_a_suite_object_needs_no_name(tmp_path: Path) -> None:
+    suite = load_suite_file(DATA / "labels.py")
+    run = tmp_path / "run.jsonl"
+    run.write_text('{"id": "1", "gold": "pos", "pred": "pos"}\n{"id": "2", "gold": "pos", "pred": "neg"}\n')
+    assert et.evaluate(suite, run, resampling=et.Resampling(n_resamples=100)).value("accuracy") == 0.5
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("tuple_f1_s2_refpl", "tuple_f1_s2_refpol"),
+        ("fixrate_refpol", "fix_rate_refpol"),
+        ("implicit_invalid_rate", "implicit_invalid_pred_rate"),
+    ],
+)
+def test_a_misspelt_metric_gets_the_nearest_names(name: str, near: str) -> None:
+    suite = get_suite("cr")
+    with pytest.raises(et.UsageError, match=rf"no metric '{name}' in cr; did you mean .*{near}"):
+        suite.metric(name, suite.options())
+
+
+def test_a_name_that_is_like_none_lists_them_all() -> None:
+    suite = get_suite("memfin")
+    with pytest.raises(et.UsageError, match=r"there are .*m1_key_coverage.*m5_rubric_hit_rate"):
+        suite.metric("zzz", suite.options())
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_headline_and_breakdowns_are_metrics_of_the_table(name: str) -> None:
+    suite = get_suite(name)
+    options = suite.options()
+    table = {m.name for m in suite.metrics(options)}
+    assert set(suite.headline(options)) <= table
+    assert {metric for b in suite.breakdowns for metric in b.metrics} <= table
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_every_metric_has_a_title_a_description_and_a_direction(name: str) -> None:
+    suite = get_suite(name)
+    for metric in suite.metrics(suite.options()):
+        assert metric.title and metric.description and metric.group and metric.source, metric.name
+
+
+def test_options_that_a_suite_has_not_or_does_not_take() -> None:
+    run = f"example:{INPUTS['cr']}"
+    with pytest.raises(et.UsageError, match="options of cr: nosuch: Extra inputs are not permitted"):
+        et.evaluate("cr", run, nosuch=1)
+    with pytest.raises(et.UsageError, match="options of cr: protocol: Input should be 'cr_v2' or 'cr_v1'"):
+        et.evaluate("cr", run, protocol="cr_v3")
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_every_option_of_a_suite_is_described(name: str) -> None:
+    """The descriptions are the help of the command line, of `help(et.options(name))` and of completion."""
+    model = et.options(name)
+    for field in model.given():
+        assert model.model_fields[field].description, field
