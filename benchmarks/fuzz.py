@@ -35,23 +35,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-from evaltools.app.examples import ROOT as EXAMPLES
 from evaltools.app.gate import read_numbers
-from evaltools.app.workers import Workers
 from evaltools.core import errors
 from evaltools.core.errors import InputError, Problem, Problems, UsageError
-from evaltools.core.evaluate import evaluate
-from evaltools.core.files import dumps
+from evaltools.core.files import EXAMPLES, dumps
 from evaltools.core.results import metrics_json
-from evaltools.core.suite import get_suite
-from evaltools.cr.metrics import override_metrics
+from evaltools.core.suite import Here, get_suite
+from evaltools.cr.read import read_override
 from evaltools.memfin.lexicon import BUNDLED as LEXICON
-from evaltools.memfin.lexicon import load_lexicon
-from evaltools.memfin.score import score_trace
+from evaltools.memfin.options import MemfinOptions
 from evaltools.report.cards import NotComplete, read_card
+from evaltools.report.run import evaluate
 from evaltools.stats.intervals import Resampling, estimate
 from evaltools.summary.rules import FOLDER as RULES
 from evaltools.summary.rules import load_rules
@@ -363,7 +359,7 @@ def _suite(name: str, path: Path, options: dict[str, Any], rng: random.Random, b
     outcomes: Counter[str] = Counter()
     try:
         source = suite.locate(path, "run", opts, problems)
-        units = suite.score(source, opts, problems, Workers())
+        units = suite.score(source, opts, problems, Here(), None)
     except InputError as e:
         check_places(e.problems, by_line)
         outcomes["file rejected"] += 1
@@ -387,7 +383,7 @@ def _suite(name: str, path: Path, options: dict[str, Any], rng: random.Random, b
                     on_error="fail" if strict else "skip",
                     **options,
                 )
-                dumps(metrics_json(result))
+                dumps(metrics_json(result.manifest, result.signature, result.frame))
                 outcomes["whole file evaluated"] += 1
                 if strict and problems.count("error"):
                     raise Failure("accepted with --on-error fail, though it has errors")
@@ -423,8 +419,14 @@ def _rules(path: Path, rng: random.Random) -> Counter[str]:
 
 
 def _lexicon(path: Path, rng: random.Random) -> Counter[str]:
-    trace = EXAMPLES / "memfin" / "plain_llm" / "dialog_trace.jsonl"
-    return _rejected(lambda: score_trace(trace, load_lexicon(path), False, Problems("skip")))
+    suite, problems = get_suite("memfin"), Problems("skip")
+
+    def use() -> None:
+        options = MemfinOptions(lexicon=str(path))
+        source = suite.locate(EXAMPLES / "memfin" / "plain_llm", "run", options, problems)
+        suite.score(source, options, problems, Here(), None)
+
+    return _rejected(use)
 
 
 def _gate(path: Path, rng: random.Random) -> Counter[str]:
@@ -437,10 +439,7 @@ def _gate(path: Path, rng: random.Random) -> Counter[str]:
 
 
 def _override(path: Path, rng: random.Random) -> Counter[str]:
-    def use() -> None:
-        dumps(override_metrics(SimpleNamespace(manifest={"inputs": [{"role": "override_gate", "path": str(path)}]})))  # type: ignore[arg-type]
-
-    return _rejected(use)
+    return _rejected(lambda: dumps(read_override(path, Problems("skip"))))
 
 
 def _card(path: Path, rng: random.Random) -> Counter[str]:

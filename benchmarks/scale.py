@@ -40,8 +40,8 @@ def rows() -> list[bytes]:
     if files:
         return [line for f in files for line in f.read_bytes().removeprefix(b"\xef\xbb\xbf").splitlines()]
     # a large parent would show in the peak memory of the commands
-    from evaltools.app.examples import ROOT as EXAMPLES
     from evaltools.core.errors import Problems
+    from evaltools.core.files import EXAMPLES
     from evaltools.cr.scorecard import scorecards
 
     found = []

@@ -24,8 +24,9 @@ from evaltools.core import errors
 from evaltools.core.errors import InputError, Problem, Problems
 from evaltools.core.jsonl import read_json
 from evaltools.core.metric import Metric
+from evaltools.core.resampling import Resampling
 from evaltools.core.suite import get_suite
-from evaltools.stats.intervals import Resampling, estimate
+from evaltools.stats.intervals import estimate
 from evaltools.summary.rules import load_rules
 from evaltools.summary.score import score_case
 
@@ -111,7 +112,7 @@ def test_any_json_is_scored_or_rejected(
         path.write_text("[" + ",".join(lines) + "]" if path.suffix == ".json" else "\n".join(lines) + "\n")
         problems = Problems("skip")
         try:
-            units = s.score(s.locate(path, "run", options, problems), options, problems, Workers())
+            units = s.score(s.locate(path, "run", options, problems), options, problems, Workers(), None)
         except InputError as e:
             assert e.problems and all(p.file for p in e.problems)
             return
@@ -181,7 +182,7 @@ def test_an_override_summary_that_cannot_be_used(tmp_path: Path, raw: str, field
         evaltools.evaluate("cr", run, resampling=QUICK)
     assert e.value.problems[0].file.endswith("summary.json") and e.value.problems[0].field == field
     result = evaltools.evaluate("cr", run, resampling=QUICK, on_error="skip", out=tmp_path / "out")
-    assert result.manifest["problems"]
+    assert result.manifest.problems
 
 
 def test_numbers_of_thousands_of_digits_in_a_dialogue(tmp_path: Path) -> None:
@@ -193,8 +194,8 @@ def test_numbers_of_thousands_of_digits_in_a_dialogue(tmp_path: Path) -> None:
     path = tmp_path / "dialog_trace.jsonl"
     path.write_text(json.dumps({"dialog_id": "d", "valid_dialog": True, "profile_gt": profile, "turns": [turn]}))
     units = evaltools.evaluate("memfin", path, resampling=QUICK).units
-    assert json.loads(units["contradicted_constraints"][0]) == ["最大回撤<10%"]
-    assert [k["resolver"] for k in json.loads(units["resolved_keys"][0])] == ["no_target"] * 2
+    assert units["contradicted_constraints"][0] == ["最大回撤<10%"]
+    assert [k["resolver"] for k in units["resolved_keys"][0]] == ["no_target"] * 2
 
 
 @pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 10**30])
@@ -218,7 +219,7 @@ def test_an_interval_whose_correction_overflows_falls_back() -> None:
     import pandas as pd
 
     units = pd.DataFrame({"id": range(20), "x": [10.0 ** (12 * (i % 17)) for i in range(20)], "n": 1.0})
-    table = (Metric("x", "x", "n", "g", "none", "t", "s"),)
+    table = (Metric(name="x", numerator="x", denominator="n", better="none"),)
     row = estimate(units, table, "id", QUICK).iloc[0]
     assert (
         row["ci_method"] in {"bca", "percentile"} and math.isfinite(row["ci_low"]) and math.isfinite(row["ci_high"])

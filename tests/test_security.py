@@ -98,7 +98,7 @@ def test_ids_in_the_data_choose_no_path(tmp_path: Path) -> None:
     quick = evaltools.Resampling(n_resamples=100)
     for suite, path in (("cr", run), ("memfin", trace), ("summary", cases)):
         result = evaltools.evaluate(suite, path, out=out, resampling=quick)
-        assert set(HOSTILE_IDS) <= set(result.units.iloc[:, :4].to_numpy().ravel())
+        assert set(HOSTILE_IDS) <= set(result.data.iloc[:, :4].to_numpy().ravel())
     assert not [p for p in _files(tmp_path) if "escaped" in p.name]
     assert {p.parts[:3] for p in _files(tmp_path) if len(p.parts) > 2 and p.parts[0] == "a"} == {("a", "b", "out")}
 
@@ -178,7 +178,7 @@ def tracked() -> list[Path]:
 MACHINE = re.compile(r"(?:/home/|/Users/|/root/|/tmp/|/work/|/var/folders/|[A-Z]:\\\\Users)[\w.-]+")
 
 
-@pytest.mark.parametrize("name", ["cr_run", "cr_seeds", "memfin", "summary"])
+@pytest.mark.parametrize("name", sorted(p.stem for p in (ROOT / "notebooks").glob("*.ipynb")))
 def test_stored_notebooks_name_no_machine(name: str) -> None:
     text = (ROOT / "notebooks" / f"{name}.ipynb").read_text(encoding="utf-8")
     cells = json.loads(text)["cells"]
@@ -214,7 +214,7 @@ def test_no_secret_is_stored() -> None:
         "tests/summary/test_judge.py",
         "tests/test_security.py",
         "tests/summary/test_judge_server.py",
-        "tests/test_lab.py",
+        "tests/app/test_lab.py",
     }
     said = sorted(f"{Path(name).relative_to(ROOT)}:{s.line_number} {s.type}" for name, s in found)
     assert [s for s in said if s.split(":")[0] not in allowed] == []

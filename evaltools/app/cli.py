@@ -88,11 +88,12 @@ class _Runs(SuiteGroup):
 
     def make(self, suite: Any) -> click.Command:
         def command(runs: tuple[str, ...], **given: Any) -> None:
-            from .batch import Settings, report_runs, score_runs
+            from .batch import Batch, Settings
 
             options, rest = _split_options(suite, given)
-            work = score_runs if self.name == "score" else report_runs
-            sys.exit(_status(work(suite, runs, Settings(**rest), options)))
+            batch = Batch(Settings(**rest))
+            (batch.score if self.name == "score" else batch.report)(suite, runs, options)
+            sys.exit(batch.end())
 
         return click.Command(
             suite.name,
@@ -148,11 +149,6 @@ def _split_options(suite: Any, given: dict[str, Any]) -> tuple[dict[str, Any], d
     return {k: v for k, v in given.items() if k in names}, {k: v for k, v in given.items() if k not in names}
 
 
-def _status(outcome: Any) -> int:
-    """Exit status of a batch: bad input before failed reports."""
-    return BAD_INPUT if outcome.bad_input else FAILED if outcome.failed else 0
-
-
 @click.group(cls=_Main, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="evaltools")
 @SUITE_FILE
@@ -192,12 +188,17 @@ def report_seeds(
 
     Takes the options of the suite besides (evaltools report SUITE --help).
     """
-    from .batch import Settings, report_seeds
+    from .batch import Batch, Settings
 
     if suite_found is None:
-        raise UsageError(f"cannot tell the suite of {runs[0]}: name it with --suite")
+        from ..core.names import find_runs
+        from ..report.study import suite_of_run
+
+        suite_found = suite_of_run(find_runs(runs[0])[0])  # says why it cannot be told
     options, rest = _split_options(suite_found, given)
-    sys.exit(_status(report_seeds(suite_found, runs, baseline, Settings(**rest), options)))
+    batch = Batch(Settings(**rest))
+    batch.report_seeds(suite_found, runs, options, baseline)
+    sys.exit(batch.end())
 
 
 @main.command(cls=OfSomeSuite)
@@ -292,9 +293,9 @@ def lab(folder: Path, port: int | None, browser: bool, more: tuple[str, ...]) ->
 @click.option("-j", "--jobs", default=2, show_default=True, type=click.IntRange(1), help="Processes at once.")
 def demo(out: Path, jobs: int, quiet: bool) -> None:
     """All reports and the gallery on the bundled examples."""
-    from .batch import run_demo
+    from .batch import Settings, run_demo
 
-    sys.exit(_status(run_demo(out, jobs, quiet)))
+    sys.exit(run_demo(Settings(out=out, jobs=jobs, quiet=quiet)))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from ..core.errors import Problems, UsageError
 from ..core.jsonl import read_json
+from ..core.names import nearest
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def check_gate(path: Path, bounds: Sequence[Bound], use: str) -> list[Checked]:
     numbers = read_numbers(path, use)
     unknown = [b.name for b in bounds if b.name not in numbers]
     if unknown:
-        raise UsageError(f"{path} has no metric {', '.join(map(repr, unknown))}; it has {', '.join(sorted(numbers))}")
+        raise UsageError(f"{path} has no metric {unknown[0]!r}; {nearest(unknown[0], sorted(numbers))}")
     return [Checked(b, use, numbers[b.name]) for b in bounds]
 
 

@@ -44,9 +44,13 @@ Estimate = Callable[[pd.DataFrame, MetricTable, str, Resampling], pd.DataFrame]
 
 
 def make_options(suite: Suite, given: Mapping[str, Any]) -> Any:
-    """The suite's options by name. UsageError for a name that it has not, or a value that it does not take."""
+    """The suite's options by name; None stands for the default.
+
+    UsageError for a name that it has not, or a value that it does not take.
+    """
+    fields = suite.options.model_fields
     try:
-        return suite.options(**given)
+        return suite.options(**{k: v for k, v in given.items() if v is not None or k not in fields})
     except ValidationError as e:
         wrong = "; ".join(f"{name}: {message}" for _, name, message in describe(e))
         raise UsageError(f"options of {suite.name}: {wrong}") from e

@@ -9,6 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
 
@@ -57,6 +58,17 @@ def resolve(run: str | Path) -> Path:
 def sha256(path: Path) -> str:
     with path.open("rb") as f:
         return hashlib.file_digest(f, "sha256").hexdigest()
+
+
+def content_hash(path: Path) -> str:
+    """The sha256 of an input, computed once for as long as the file stays as it is."""
+    stat = path.stat()
+    return _hashed(path, stat.st_mtime_ns, stat.st_size, stat.st_ino)
+
+
+@lru_cache(maxsize=1024)
+def _hashed(path: Path, *_as_it_was: int) -> str:
+    return sha256(path)
 
 
 def file_hashes(folder: Path) -> dict[str, str]:

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from .. import __version__
-from .files import dumps, sha256, write_json
+from .files import content_hash, dumps, write_json
 from .resampling import Method, Resampling
 
 NAME = "manifest.json"
@@ -124,7 +124,7 @@ def policy_hash(policy: Mapping[str, Any]) -> str:
 def describe_inputs(files: Mapping[str, Path]) -> list[Input]:
     """Role, path, sha256 and bytes of every input file."""
     return [
-        Input(role=role, path=str(path), sha256=sha256(path), bytes=path.stat().st_size)
+        Input(role=role, path=str(path), sha256=content_hash(path), bytes=path.stat().st_size)
         for role, path in files.items()
     ]
 

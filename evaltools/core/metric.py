@@ -295,7 +295,7 @@ def compile_table(table: MetricTable) -> Compiled:
         numerator=numerator,
         denominator=denominator,
         empty=np.array([np.nan if e is None else e for _, _, e in ratios]),
-        is_count=np.array([d == "" for _, d, _ in ratios]),
+        is_count=np.array([d == "" for _, d, _ in ratios], dtype=bool),
         parts=parts,
     )
 
@@ -311,7 +311,7 @@ def column_values(units: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
     values = np.empty((len(units), len(columns)))
     for i, c in enumerate(columns):
         values[:, i] = units[c].to_numpy(dtype=float, na_value=np.nan)
-    infinite = np.array(columns)[np.isinf(values).any(axis=0)].tolist()
-    if infinite:
-        raise ValueError(f"infinite values in {infinite}")
-    return np.nan_to_num(values, nan=0.0)
+    if np.isinf(values).any():
+        raise ValueError(f"infinite values in {np.array(columns)[np.isinf(values).any(axis=0)].tolist()}")
+    np.copyto(values, 0.0, where=np.isnan(values))
+    return values

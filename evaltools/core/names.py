@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from contextlib import suppress
+from difflib import get_close_matches
 from glob import escape
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,12 @@ def safe_name(name: str) -> str:
     if not name or name.startswith(".") or bad or len(name.encode()) > 200:
         raise UsageError(f"{name!r} cannot be the name of a run: it must be usable as a folder name, not hidden")
     return name
+
+
+def nearest(name: str, known: Sequence[str]) -> str:
+    """What to say of a name that is not known: those that come closest, or all."""
+    near = get_close_matches(name, known, 3, 0.5)
+    return f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
 
 
 def find_runs(text: str) -> list[Path]:

@@ -120,7 +120,10 @@ def load(folder: str | Path, kind: type[R]) -> R:
     if manifest is None or manifest.kind != "run":
         raise UsageError(f"{folder} holds no complete result of a run (no readable {NAME})")
     suite = suite_of(manifest)
-    return _read(folder, suite, suite.options(**_given(suite, manifest)), manifest, kind)
+    try:
+        return _read(folder, suite, suite.options(**_given(suite, manifest)), manifest, kind)
+    except (OSError, ValueError, KeyError) as e:
+        raise UsageError(f"{folder} holds no complete result of a run: {e}") from e
 
 
 def _given(suite: Suite, manifest: Manifest) -> dict[str, Any]:

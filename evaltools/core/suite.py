@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -28,6 +27,7 @@ from .errors import Problems, UsageError
 from .files import sha256
 from .jsonl import first_line, read_jsonl, require_file
 from .metric import AnyMetric, Difference, Mean, Metric, MetricTable, make_metric
+from .names import nearest
 
 ENTRY_POINTS = "evaltools.suites"
 
@@ -169,9 +169,7 @@ class Suite:
         """The metric of that name; UsageError names those that come closest."""
         table = {m.name: m for m in self.metrics(options)}
         if name not in table:
-            near = get_close_matches(name, table, 3, 0.5)
-            hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(table)}"
-            raise UsageError(f"no metric {name!r} in {self.name}; {hint}")
+            raise UsageError(f"no metric {name!r} in {self.name}; {nearest(name, list(table))}")
         return table[name]
 
 
@@ -351,9 +349,15 @@ def require_input(suite: Suite, path: Path) -> None:
         return
     if others := looks_like(path):
         raise UsageError(f"{path} looks like an input of {' or '.join(others)}, not of {suite.name}")
-    inside = [p for p in sorted(path.iterdir()) if suite.sniff(p)] if path.is_dir() else []
+    refuse_parent(path, suite.sniff)
+
+
+def refuse_parent(path: Path, is_run: Callable[[Path], Any]) -> None:
+    """UsageError that says what to type where a folder holds runs and is none itself."""
+    inside = [p for p in sorted(path.iterdir()) if is_run(p)] if path.is_dir() else []
     if inside:
-        raise UsageError(f"{path} holds {len(inside)} runs, it is none; name them: {inside[0]} ... (or {path}/*)")
+        runs = "1 run" if len(inside) == 1 else f"{len(inside)} runs"
+        raise UsageError(f"{path} holds {runs}, it is none; name them: {inside[0]} ... (or {path}/*)")
 
 
 def jsonl_suite(
@@ -387,53 +391,65 @@ def jsonl_suite(
     table, lead = tuple(metrics), tuple(headline)
     if unknown := sorted(set(lead) - {m.name for m in table}):
         raise UsageError(f"suite {name!r}: the headline names {', '.join(unknown)}, which is no metric of it")
-
-    def locate(path: Path, given: str | None, options: Any, problems: Problems) -> Source:
-        require_file(path, problems)
-        return Source(given or path.stem, {"records": path})
-
-    def sniff(path: Path) -> bool:
-        try:
-            record.model_validate_json(first_line(path))
-        except (OSError, ValueError):
-            return False
-        return True
-
-    def score(source: Source, options: Any, problems: Problems, workers: Workers, aside: Path | None) -> pd.DataFrame:
-        path, seen = source.files["records"], dict[str, int]()
-        rows = []
-        for line, one in read_jsonl(path, record, problems, id_field=unit):
-            uid = str(getattr(one, unit))
-            where = {"file": str(path), "line": line, "id": uid}
-            if uid in seen:
-                problems.error(
-                    "duplicate-id", f"a second record of this {unit}; the first is on line {seen[uid]}", **where
-                )
-                continue
-            seen[uid] = line
-            try:
-                made = dict(columns(one))
-            except Exception as e:  # noqa: BLE001 - the user's own code may raise anything
-                problems.error("bad-columns", f"columns(record): {type(e).__name__}: {e}", **where)
-                continue
-            plain = {k: v for k, v in one.model_dump().items() if isinstance(v, str | int | float)}
-            rows.append({unit: uid, **{k: v for k, v in plain.items() if k != unit}, **made, "line": line})
-        problems.raise_if_failed()
-        if not rows:
-            raise problems.fatal("no-rows", "no line of the file can be used", file=str(path))
-        units = pd.DataFrame(rows)
-        units.attrs["rows"] = {"records": len(seen)}
-        return units
-
     return Suite(
         name=name,
         title=title,
         unit=unit,
         row=(unit,),
         input=input,
-        locate=locate,
-        sniff=sniff,
-        score=score,
+        locate=_one_file,
+        sniff=partial(_fits, record),
+        score=partial(_score_records, record, unit, columns),
         metrics=lambda options: table,
         headline=lambda options: lead,
     )
+
+
+def _one_file(path: Path, name: str | None, options: Any, problems: Problems) -> Source:
+    require_file(path, problems)
+    return Source(name or path.stem, {"records": path})
+
+
+def _fits(record: type[BaseModel], path: Path) -> bool:
+    """Whether the first record of a file is one."""
+    try:
+        record.model_validate_json(first_line(path))
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _score_records(
+    record: type[BaseModel],
+    unit: str,
+    columns: Callable[[Any], Mapping[str, Any]],
+    source: Source,
+    options: Any,
+    problems: Problems,
+    workers: Workers,
+    aside: Path | None,
+) -> pd.DataFrame:
+    """The units of a file of records."""
+    path, seen = source.files["records"], dict[str, int]()
+    rows = []
+    for line, one in read_jsonl(path, record, problems, id_field=unit):
+        uid = str(getattr(one, unit))
+        where = {"file": str(path), "line": line, "id": uid}
+        if uid in seen:
+            message = f"a second record of this {unit}; the first is on line {seen[uid]}"
+            problems.error("duplicate-id", message, **where)
+            continue
+        seen[uid] = line
+        try:
+            made = dict(columns(one))
+        except Exception as e:  # noqa: BLE001 - the user's own code may raise anything
+            problems.error("bad-columns", f"columns(record): {type(e).__name__}: {e}", **where)
+            continue
+        shown = {k: v for k, v in one.model_dump().items() if isinstance(v, str | int | float)}
+        rows.append({unit: uid, **{k: v for k, v in shown.items() if k != unit}, **made, "line": line})
+    problems.raise_if_failed()
+    if not rows:
+        raise problems.fatal("no-rows", "no line of the file can be used", file=str(path))
+    units = pd.DataFrame(rows)
+    units.attrs["rows"] = {"records": len(seen)}
+    return units

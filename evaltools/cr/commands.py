@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
+PATH = click.Path(path_type=Path)
+
 
 @click.command()
-@click.argument("outputs", type=click.Path(path_type=Path))
-@click.option("--gold", required=True, type=click.Path(path_type=Path), help="The gold file.")
-@click.option(
-    "-o", "--out", "target", required=True, type=click.Path(path_type=Path), help="The scorecards file to write."
-)
+@click.argument("outputs", type=PATH)
+@click.option("--gold", required=True, type=PATH, help="The gold file.")
+@click.option("-o", "--out", "target", required=True, type=PATH, help="The scorecards file to write.")
 @click.option(
     "--on-error",
     default="fail",

@@ -156,10 +156,9 @@ def match(key: Key, gold: Tuples, pred: Tuples, policy: MatchPolicy) -> Counts:
 
 def _by_polarity(n: int, pairs: Ints) -> Ints:
     """How many pairs of each sample (rows) have each polarity (columns)."""
-    sample, polarity = _sample_of(pairs), pairs & (1 << _POLARITY_BITS) - 1
-    return np.bincount(sample << _POLARITY_BITS | polarity, minlength=n << _POLARITY_BITS).reshape(
-        n, 1 << _POLARITY_BITS
-    )
+    polarities = 1 << _POLARITY_BITS
+    place = _sample_of(pairs) * polarities + (pairs & polarities - 1)
+    return np.bincount(place, minlength=n * polarities).reshape(n, polarities)
 
 
 def _best_first(tuples: Tuples, aspect: Ints, rank: Ints) -> tuple[Ints, Ints, Ints]:
@@ -212,21 +211,15 @@ def marks(
     """
     wanted, found = ([_pair(key, t, policy) for t in side] for side in (gold, pred))
     matched = {pair for pair in wanted if pair and pair[0]}.intersection(found)
-    free: dict[str, list[Pair]] = {}
-    for spare in sorted({p: None for p in found if p and p not in matched}, key=lambda p: p[0] > ""):
-        free.setdefault(spare[1], []).append(spare)
+    free = sorted({p: None for p in found if p and p not in matched}, key=lambda p: p[0] > "")
     of_gold: list[Mark] = []
     of_implicit: dict[Pair, Mark] = {}
     for pair in wanted:
-        if pair is None or pair[0]:
-            of_gold.append("" if pair is None else "matched" if pair in matched else "missing")
-            continue
-        if pair not in of_implicit or policy.implicit == "multiset":
-            stand_ins = free.get(pair[1])
+        if pair and not pair[0] and (pair not in of_implicit or policy.implicit == "multiset"):
+            stand_ins = [p for p in free if p[1] == pair[1] and p not in matched]
+            matched.update(stand_ins[:1])
             of_implicit[pair] = "matched" if stand_ins else "missing"
-            if stand_ins:
-                matched.add(stand_ins.pop(0))
-        of_gold.append(of_implicit[pair])
+        of_gold.append("" if pair is None else of_implicit.get(pair, "matched" if pair in matched else "missing"))
     return of_gold, ["" if pair is None else "matched" if pair in matched else "spurious" for pair in found]
 
 

@@ -9,8 +9,10 @@ from typing import Any, Literal
 from pydantic import Field
 
 from ..core.suite import SuiteOptions
-from .scorecard import ALLOWLIST, STOP_TERMS
 from .tuples import POLICIES, Key, MatchPolicy
+
+STOP_TERMS = ("ㅋㅋ", "ㅎㅎ", "ㅠㅠ", "아", "야", "언제", "하지만", "그러나")
+ALLOWLIST = ("뷰", "AS", "as", "ui", "UI", "앱", "app")
 
 
 class CrOptions(SuiteOptions):

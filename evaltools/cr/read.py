@@ -13,7 +13,7 @@ from ..core.suite import Source
 from .options import CrOptions
 from .schema import Gold, Output, TupleRow
 from .sources import gold_rows, text_id
-from .tuples import KNOWN, known_polarity, polarity_of
+from .tuples import KNOWN, given_polarity, polarity_of
 
 FLOAT_LIMIT = sys.float_info.max
 
@@ -39,9 +39,8 @@ def locate(path: Path, name: str | None, options: CrOptions, problems: Problems)
         folder = path
         role = next((r for r in MAIN if (folder / FILES[r]).is_file()), None)
         if role is None:
-            raise problems.fatal(
-                "missing-file", f"holds neither {FILES['scorecards']} nor {FILES['outputs']}", file=str(path)
-            )
+            message = f"holds neither {FILES['scorecards']} nor {FILES['outputs']}"
+            raise problems.fatal("missing-file", message, file=str(path))
         main = folder / FILES[role]
     else:
         require_file(path, problems)
@@ -105,17 +104,10 @@ def read_override(path: Path, problems: Problems) -> dict[str, float]:
 def check_tuples(rows: Iterable[TupleRow], text: str | None, problems: Problems, **where: Any) -> None:
     """Warn of polarities outside the list and of spans outside the text."""
     for i, row in enumerate(rows):
-        polarity = polarity_of(row)
-        if polarity and not known_polarity(polarity):
-            problems.warn(
-                "unknown-polarity",
-                f"polarity {polarity!r} of tuple {i} counts as neutral; expected one of {', '.join(sorted(KNOWN))}",
-                **where,
-            )
-        span = row.span
+        polarity, span = polarity_of(row), row.span
+        if polarity and given_polarity(polarity) not in KNOWN:
+            message = f"polarity {polarity!r} of tuple {i} counts as neutral; expected one of "
+            problems.warn("unknown-polarity", message + ", ".join(sorted(KNOWN)), **where)
         if span is not None and text is not None and not 0 <= span.start <= span.end <= len(text):
-            problems.warn(
-                "span-outside-text",
-                f"span [{span.start}, {span.end}] of tuple {i} is not within the text's {len(text)} characters",
-                **where,
-            )
+            message = f"span [{span.start}, {span.end}] of tuple {i} is not within the text's {len(text)} characters"
+            problems.warn("span-outside-text", message, **where)

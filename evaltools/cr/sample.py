@@ -6,12 +6,12 @@ Sources: seed cr_metrics_spec sections 1-4, seed cr_hallucination_rate; decision
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .options import CrOptions
 from .schema import Aspect, ReviewAction, Scorecard, TupleRow
 from .scorecard import DROP_REASONS, drop_reason
-from .sources import Final, labels, output_of, stage1_rows
+from .sources import Final, labels, output_of, process_trace, result_of, stage1_rows
 from .tuples import POLARITIES, EvalTuple, collapse, eval_tuple, given_polarity, polarity_of, term_key
 
 Rank = tuple[bool, float, bool]
@@ -26,41 +26,13 @@ class Action(NamedTuple):
     reason_code: str | None
 
 
-class Sample(NamedTuple):
-    """The facts of one record. `gold`, `stage1` and `final` are without duplicates, in order of appearance.
+Sample = dict[str, Any]
+"""The facts of one record by name: many are columns of the units as they stand.
 
-    `final_read` are the tuples of the final result with duplicates, `ranks` how well each represents its
-    aspect. `implicit` are the true positives, false positives and false negatives of the predicted
-    polarities against those of implicit gold (zeros where there are none).
-    """
-
-    line: int
-    text_id: str
-    run_id: str | None
-    split: str | None
-    text: str
-    label_stage1: str | None
-    label_final: str | None
-    gold: tuple[EvalTuple, ...]
-    stage1: tuple[EvalTuple, ...]
-    final: tuple[EvalTuple, ...]
-    final_read: Sequence[EvalTuple]
-    ranks: Sequence[Rank]
-    source: str
-    reviews: Sequence[Action]
-    arbiter: Sequence[Action]
-    implicit: tuple[int, int, int]
-    parse_failed: bool
-    implicit_invalid: bool
-    risk_s1: bool
-    risk_s2: bool
-    negation_contrast: bool
-    unsupported: bool
-    hallucinated: bool
-    drop_reasons: set[str]
-    final_out_of_text: bool
-    stored_changed: bool | None
-    latency_ms: float | None
+`gold`, `stage1` and `final` are without duplicates, in order of appearance. `final_read` are the tuples of the final
+result with duplicates, `ranks` how well each represents its aspect. `implicit` are the true positives, false
+positives and false negatives of the predicted polarities against those of implicit gold (zeros where there are none).
+"""
 
 
 def make_sample(
@@ -74,7 +46,6 @@ def make_sample(
     stage1_in = stage1_rows(card, used)
     stage1_read = final_read if stage1_in is used.rows else [eval_tuple(row) for row in stage1_in]
     final = _distinct(final_read)
-    label_stage1, label_final = labels(card)
     flags = output.analysis_flags
     text = card.meta.input_text or meta.input_text or ""
     failed = parse_failed(card)
@@ -82,38 +53,32 @@ def make_sample(
     if not all(t.term for t in gold_read):
         implicit, invalid = _implicit(gold_in, gold_read, used.rows)
         invalid = invalid or failed or _lacks_polarity(card, used.rows)
-    risk_s1, risk_s2, negation_contrast = risks(card)
     judgements = (card.atsa.sentiment_judgements if card.atsa else None) or []
-    hallucinated, drop_reasons = dropped(card, options)
-    return Sample(
-        line=line,
-        text_id=text_id,
-        run_id=card.run_id or card.meta.run_id,
-        split=card.meta.split,
-        text=text,
-        label_stage1=label_stage1,
-        label_final=label_final,
-        gold=_distinct(gold_read),
-        stage1=_distinct(stage1_read),
-        final=final,
-        final_read=final_read,
-        ranks=[rank(row, t.term) for row, t in zip(used.rows, final_read)],
-        source=used.source,
-        reviews=_actions((flags.review_actions if flags else None) or ()),
-        arbiter=_actions((flags.arb_actions if flags else None) or ()),
-        implicit=implicit,
-        parse_failed=failed,
-        implicit_invalid=invalid,
-        risk_s1=risk_s1,
-        risk_s2=risk_s2,
-        negation_contrast=negation_contrast,
-        unsupported=any(j.opinion_grounded is False for j in judgements),
-        hallucinated=hallucinated,
-        drop_reasons=drop_reasons,
-        final_out_of_text=_out_of_text(text, final, options),
-        stored_changed=card.stage_delta.changed if card.stage_delta else None,
-        latency_ms=card.meta.latency_ms if card.meta.latency_ms is not None else meta.latency_ms,
-    )
+    return {
+        "line": line,
+        "text_id": text_id,
+        "run_id": card.run_id or card.meta.run_id,
+        "split": card.meta.split,
+        "text": text,
+        **labels(card),
+        "gold": _distinct(gold_read),
+        "stage1": _distinct(stage1_read),
+        "final": final,
+        "final_read": final_read,
+        "ranks": [rank(row, t.term) for row, t in zip(used.rows, final_read)],
+        "source": used.source,
+        "reviews": _actions((flags.review_actions if flags else None) or ()),
+        "arbiter": _actions((flags.arb_actions if flags else None) or ()),
+        "implicit": implicit,
+        "parse_failed": failed,
+        "implicit_invalid": invalid,
+        **risks(card),
+        "unsupported": any(j.opinion_grounded is False for j in judgements),
+        **dropped(card, options),
+        "final_out_of_text": _out_of_text(text, final, options),
+        "stored_changed": card.stage_delta.changed if card.stage_delta else None,
+        "latency_ms": card.meta.latency_ms if card.meta.latency_ms is not None else meta.latency_ms,
+    }
 
 
 def _distinct(tuples: Sequence[EvalTuple]) -> tuple[EvalTuple, ...]:
@@ -134,9 +99,7 @@ def _implicit(
 
 def _lacks_polarity(card: Scorecard, used: Iterable[TupleRow]) -> bool:
     """Some tuple of the final result carries no polarity."""
-    result = output_of(card).final_result
-    rows = [*used, *((result.final_aspects if result else None) or [])]
-    return any(not given_polarity(polarity_of(r)) for r in rows)
+    return any(not given_polarity(polarity_of(r)) for r in (*used, *(result_of(card).final_aspects or ())))
 
 
 def rank(row: TupleRow, term: str) -> Rank:
@@ -152,60 +115,42 @@ def rank(row: TupleRow, term: str) -> Rank:
 def parse_failed(card: Scorecard) -> bool:
     """The runner could not read the model's reply, by any of the signs that it leaves."""
     output = output_of(card)
-    for flags in (card.flags, output.flags):
-        if flags is not None and (flags.parse_failed or flags.generate_failed):
-            return True
-    if (card.runtime is not None and card.runtime.error) or output.error:
-        return True
-    for entry in output.process_trace or (card.runtime.process_trace if card.runtime else None) or []:
-        notes = entry.notes
-        if notes:
-            text = notes if isinstance(notes, str) else str(notes)
-            if "_parse" in text and ("atsa_parse" in text or "json_parse" in text):
-                return True
-    return False
+    flagged = any(f.parse_failed or f.generate_failed for f in (card.flags, output.flags) if f is not None)
+    notes = (e.notes if isinstance(e.notes, str) else str(e.notes) for e in process_trace(card) if e.notes)
+    error = output.error or (card.runtime.error if card.runtime else None)
+    return bool(flagged or error or any("atsa_parse" in text or "json_parse" in text for text in notes))
 
 
-def risks(card: Scorecard) -> tuple[bool, bool, bool]:
-    """(a stage-1 risk, a stage-2 risk, a NEGATION or CONTRAST risk of either) by the validator."""
-    stage1 = stage2 = negation = False
-    for verdict in card.validator or []:
-        found = verdict.structural_risks or []
-        if not found:
-            continue
-        if "2" in (verdict.stage or ""):
-            stage2 = True
-        else:
-            stage1 = True
-        ids = " ".join((r.risk_id or "").upper() for r in found)
-        negation |= "NEGATION" in ids or "CONTRAST" in ids
-    return stage1, stage2, negation
+def risks(card: Scorecard) -> dict[str, bool]:
+    """Whether the validator found a stage-1 risk, a stage-2 risk, a NEGATION or CONTRAST risk of either."""
+    found = [(v.stage or "", v.structural_risks) for v in card.validator or [] if v.structural_risks]
+    late = ["2" in stage for stage, _ in found]
+    ids = " ".join((r.risk_id or "").upper() for _, of_stage in found for r in of_stage)
+    negation = "NEGATION" in ids or "CONTRAST" in ids
+    return {"risk_s1": not all(late), "risk_s2": any(late), "negation_contrast": negation}
 
 
-def dropped(card: Scorecard, options: CrOptions) -> tuple[bool, set[str]]:
-    """(the sample counts as hallucinated, the reasons of its dropped aspects). Seed cr_hallucination_rate."""
+def dropped(card: Scorecard, options: CrOptions) -> dict[str, bool | set[str]]:
+    """Whether the sample counts as hallucinated, why its aspects were dropped. Seed cr_hallucination_rate."""
     flagged = any(a is not None and a.hallucination_flag for a in (card.ate, card.ate_score))
     debug = card.inputs.ate_debug if card.inputs else None
     drops = [a for a in (debug.filtered if debug else None) or [] if a.action == "drop"]
     text = card.meta.input_text or ""
-    return flagged or bool(drops), {_reason(text, a, options) for a in drops}
+    return {"hallucinated": flagged or bool(drops), "drop_reasons": {_reason(text, a, options) for a in drops}}
 
 
 def _reason(text: str, aspect: Aspect, options: CrOptions) -> str:
     """The stored reason where it is a fine one, else the one that the term and its span give."""
     if aspect.drop_reason in DROP_REASONS:
         return aspect.drop_reason
-    return drop_reason(text, aspect, options.stop_terms, options.allowlist) or "invalid_target"
+    return drop_reason(text, aspect, options) or "invalid_target"
 
 
 def _out_of_text(text: str, predicted: Iterable[EvalTuple], options: CrOptions) -> bool:
     """Some explicit term is nowhere in the text."""
     policy = options.match_policy
-    keys = [term_key(t.term, policy) for t in predicted if t.term]
-    if not keys:
-        return False
     place = term_key(collapse(text), policy)
-    return not all(key in place for key in keys)
+    return not all(term_key(t.term, policy) in place for t in predicted if t.term)
 
 
 def _actions(actions: Iterable[ReviewAction]) -> list[Action]:

@@ -125,14 +125,17 @@ class AteDebug(Row):
     filtered: list[Aspect] | None = None
 
 
-class Inputs(Row):
+class WithGold(Row):
     gold_tuples: Tuples | None = None
     gold_triplets: Tuples | None = None
+
+
+class Inputs(WithGold):
     ate_debug: AteDebug | None = None
     aspect_sentiments: Tuples | None = None
 
 
-class ParsedOutput(Row):
+class ParsedOutput(WithGold):
     """A runner output as it stands inside a scorecard; its `meta` may stand at the scorecard's top instead."""
 
     meta: Meta | None = None
@@ -145,8 +148,6 @@ class ParsedOutput(Row):
     stage2_validator: ValidatorStage | None = None
     flags: Flags | None = None
     inputs: Inputs | None = None
-    gold_tuples: Tuples | None = None
-    gold_triplets: Tuples | None = None
     error: str | None = None
 
 
@@ -178,7 +179,7 @@ class Runtime(Row):
     error: str | None = None
 
 
-class Scorecard(Row):
+class Scorecard(WithGold):
     """One line of scorecards.jsonl."""
 
     run_id: str | None = None
@@ -194,18 +195,14 @@ class Scorecard(Row):
     stage1_ate: StageAte | None = None
     stage2_ate: StageAte | None = None
     runtime: Runtime | None = None
-    gold_tuples: Tuples | None = None
-    gold_triplets: Tuples | None = None
 
 
-class Gold(Row):
+class Gold(WithGold):
     """One line of gold.jsonl."""
 
     uid: str | int | None = None
     text_id: str | int | None = None
     id: str | int | None = None
-    gold_tuples: Tuples | None = None
-    gold_triplets: Tuples | None = None
 
     @property
     def key(self) -> str:

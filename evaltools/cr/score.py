@@ -33,9 +33,11 @@ SHARD_BYTES = 32 << 20
 
 
 @dataclass(frozen=True)
-class _Run:
-    """What the shards of a run share. `gold_time`: when the gold file was changed; `severity`: that of an output that
-    JSON cannot hold again; `provenance`: what the scorecards say of the files that they come from.
+class _Shard:
+    """A byte range of the main file; into `part` (None: nowhere) go the scorecards, a line a row of the units.
+
+    `gold_time`: when the gold file was changed; `severity`: that of an output that JSON cannot hold again;
+    `provenance`: what the scorecards say of the files that they come from.
     """
 
     path: Path
@@ -45,13 +47,6 @@ class _Run:
     options: CrOptions
     severity: Severity
     provenance: Mapping[str, str | None]
-
-
-@dataclass(frozen=True)
-class _Shard:
-    """A byte range of the main file; into `part` (None: nowhere) go the scorecards, a line a row of the units."""
-
-    run: _Run
     start: int
     stop: int
     part: Path | None
@@ -90,92 +85,67 @@ def _score_shard(shard: _Shard) -> tuple[pd.DataFrame | None, Problems, int]:
     drafts: list[_Draft] = []
     with _collector_off():
         samples = list(_samples(shard, problems, progress, drafts))
-        units = units_frame(samples, shard.run.options) if samples else None
+        units = units_frame(samples, shard.options) if samples else None
         del samples  # before the collector would look through them
     if shard.part is not None and units is not None:
-        _write_part(shard.part, shard.run, units, drafts, problems)
+        _write_part(shard, shard.part, units, drafts, problems)
     return units, problems, progress.lines
 
 
 def _samples(shard: _Shard, problems: Problems, progress: Progress, drafts: list[_Draft]) -> Iterator[Sample]:
     """The samples of the rows that have an id. The gold file's tuples stand in for a row's own where it names it."""
-    run, options = shard.run, shard.run.options
-    by_id, _ = _gold_of(run.gold, run.gold_time)
+    by_id, _ = _gold_of(shard.gold, shard.gold_time)
     line_read = deque[bytes](maxlen=1)
     # scorecards are large and only read: a fast decoder makes them; outputs are left to pydantic, their lines kept
-    decode: Any = decoder(Scorecard) if run.model is Scorecard else line_read.append
+    decode: Any = decoder(Scorecard) if shard.model is Scorecard else line_read.append
+    how: dict[str, Any] = {"start": shard.start, "stop": shard.stop, "progress": progress, "decode": decode}
     row: Any
-    for number, row in read_jsonl(
-        run.path, run.model, problems, start=shard.start, stop=shard.stop, progress=progress, decode=decode
-    ):
+    for number, row in read_jsonl(shard.path, shard.model, problems, **how):
         uid = text_id(row)
-        where = {"file": str(run.path), "line": number, "id": uid}
+        where = {"file": str(shard.path), "line": number, "id": uid}
         if not uid:
             problems.error("missing-id", "expected a text_id", field="meta.text_id", **where)
             continue
         given = by_id.get(uid)
         gold = gold_rows(row) if given is None else given
-        card: Scorecard = row if run.model is Scorecard else wrap(row, gold, options.stop_terms, options.allowlist)
+        card: Scorecard = row if shard.model is Scorecard else wrap(row, gold, shard.options)
         used = final_rows(card)
         check_tuples(gold, card.meta.input_text, problems, field="gold_tuples", **where)
         check_tuples(used.rows, None, problems, field="final_tuples", **where)
         if shard.part is not None:
             drafts.append(_Draft(line_read[-1], card, given))
-        yield make_sample(number, uid, card, gold, used, options)
+        yield make_sample(number, uid, card, gold, used, shard.options)
 
 
-def _write_part(part: Path, run: _Run, units: pd.DataFrame, drafts: Iterable[_Draft], problems: Problems) -> None:
+def _write_part(shard: _Shard, part: Path, units: pd.DataFrame, drafts: Iterable[_Draft], problems: Problems) -> None:
     """A line for each row of the units: its scorecard, or nothing where JSON cannot hold it (as NaN)."""
     places = units[["line", "text_id"]].itertuples(index=False)
     deltas = units[list(StageDelta._fields)].to_dict("records")
     with part.open("wb") as f:
         for (line, uid), delta, draft in zip(places, deltas, drafts):
             try:
-                card = as_json(json.loads(draft.raw), draft.card, draft.gold, delta, run.provenance)
+                card = as_json(json.loads(draft.raw), draft.card, draft.gold, delta, shard.provenance)
                 f.write(dumps(card).encode())
             except ValueError as e:
                 message = f"no scorecard: the line cannot be written as JSON again: {e}"
-                problems.add(Problem(run.severity, "not-writable", message, str(run.path), line, id=uid))
+                problems.add(Problem(shard.severity, "not-writable", message, str(shard.path), line, id=uid))
             f.write(b"\n")
 
 
 def score(
-    source: Source, options: CrOptions, problems: Problems, workers: Workers, aside: Path | None
-) -> pd.DataFrame:
-    """The units frame of a run, in file order; the same for any workers.
-
-    Where it is scored from outputs, their scorecards.jsonl goes into `aside`. Reports broken lines, doubled ids (the
-    first counts) and gold for unknown samples to `problems`. Raises InputError where no row can be used.
-    """
-    return _score(source, options, problems, workers, aside, "warning")[0]
-
-
-def write_scorecards(outputs: Path, gold: Path, target: Path, problems: Problems) -> int:
-    """Write the scorecards of a file of outputs, or of a run folder's outputs.jsonl; returns how many.
-
-    With nothing written it raises InputError for input that cannot be used, UsageError for a target that is an input.
-    """
-    files = {"outputs": outputs / FILES["outputs"] if outputs.is_dir() else outputs, "gold": gold}
-    for path in files.values():
-        require_file(path, problems)
-        if path.resolve() == target.resolve():
-            raise UsageError(f"{target} is an input, which would be replaced; give another --out")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix=".", suffix=".part", dir=target.parent) as folder:
-        _, written = _score(Source(target.name, files), CrOptions(), problems, Here(), Path(folder), "error")
-        (Path(folder) / FILES["scorecards"]).replace(target)
-    return written
-
-
-def _score(
     source: Source,
     options: CrOptions,
     problems: Problems,
     workers: Workers,
     aside: Path | None,
-    unwritable: Severity,
-) -> tuple[pd.DataFrame, int]:
-    """(units, scorecards written)."""
+    unwritable: Severity = "warning",
+) -> pd.DataFrame:
+    """The units frame of a run, in file order; the same for any workers.
+
+    Where it is scored from outputs, their scorecards.jsonl goes into `aside`. Reports broken lines, doubled ids (the
+    first counts), gold for unknown samples and (as `unwritable`) outputs without a scorecard to `problems`. Raises
+    InputError where no row can be used.
+    """
     role = "scorecards" if "scorecards" in source.files else "outputs"
     path, gold = source.files[role], source.files.get("gold")
     gold_time = gold.stat().st_mtime_ns if gold is not None else 0
@@ -186,9 +156,9 @@ def _score(
             read_override(source.files["override_gate"], problems)
     aside = aside if role == "outputs" else None
     provenance = {f"{r}_sha256": sha256(p) if p else None for r, p in (("outputs", path), ("gold", gold)) if aside}
-    run = _Run(path, _MODELS[role], gold, gold_time, options, unwritable, provenance)
+    shared = (path, _MODELS[role], gold, gold_time, options, unwritable, provenance)
     tasks = [
-        _Shard(run, start, stop, aside and aside / f".{start:015}.part")
+        _Shard(*shared, start, stop, aside and aside / f".{start:015}.part")
         for start, stop in shards(path, -(-path.stat().st_size // SHARD_BYTES))
     ]
     frames, parts, offset = [], [], 0
@@ -204,17 +174,34 @@ def _score(
         raise problems.fatal("no-rows", "no line of the file can be used", file=str(path))
     units = pd.concat(frames, ignore_index=True)
     first = _first_of_each(units, path, problems)
-    written = _join(parts, first, aside / FILES["scorecards"]) if aside is not None else 0
+    if aside is not None:
+        _join(parts, first, aside / FILES["scorecards"])
     if not first.all():
         units = units[first].reset_index(drop=True)
-    there = set(units["text_id"]) if known_gold else set()
-    for uid in known_gold:
-        if uid not in there:
-            problems.warn("unknown-gold", "gold for a sample that the run does not hold", file=str(gold), id=uid)
+    for uid in pd.Index(list(known_gold)).difference(units["text_id"], sort=False):
+        problems.warn("unknown-gold", "gold for a sample that the run does not hold", file=str(gold), id=uid)
     if not units["has_gold"].any():
         problems.warn("no-gold", "no sample has gold: every metric that needs it is not measured", file=str(path))
     units.attrs["rows"] = {role: offset, **({"gold": len(known_gold)} if gold is not None else {})}
-    return units, written
+    return units
+
+
+def write_scorecards(outputs: Path, gold: Path, target: Path, problems: Problems) -> int:
+    """Write the scorecards of a file of outputs, or of a run folder's outputs.jsonl; returns how many.
+
+    With nothing written it raises InputError for input that cannot be used, UsageError for a target that is an input.
+    """
+    files = {"outputs": outputs / FILES["outputs"] if outputs.is_dir() else outputs, "gold": gold}
+    for path in files.values():
+        require_file(path, problems)
+        if path.resolve() == target.resolve():
+            raise UsageError(f"{target} is an input, which would be replaced; give another --out")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=".", suffix=".part", dir=target.parent) as folder:
+        score(Source(target.name, files), CrOptions(), problems, Here(), Path(folder), "error")
+        (Path(folder) / FILES["scorecards"]).replace(target)
+    with target.open("rb") as lines:
+        return sum(1 for _ in lines)
 
 
 _MODELS: Mapping[str, type[Output] | type[Scorecard]] = {"outputs": Output, "scorecards": Scorecard}
@@ -223,23 +210,19 @@ _MODELS: Mapping[str, type[Output] | type[Scorecard]] = {"outputs": Output, "sco
 def _first_of_each(units: pd.DataFrame, path: Path, problems: Problems) -> pd.Series:
     """Whether a row is the first of its text_id; the others are errors."""
     doubled = units["text_id"].duplicated()
-    if doubled.any():
-        first = units[~doubled].set_index("text_id")["line"]
-        for uid, line in zip(units.loc[doubled, "text_id"], units.loc[doubled, "line"]):
-            message = f"a second row with this text_id; the first is on line {first[uid]}"
-            problems.error("duplicate-id", message, file=str(path), line=int(line), id=uid)
-        problems.raise_if_failed()
+    line_of = units[~doubled].set_index("text_id")["line"]
+    for uid, line in units.loc[doubled, ["text_id", "line"]].itertuples(index=False):
+        message = f"a second row with this text_id; the first is on line {line_of[uid]}"
+        problems.error("duplicate-id", message, file=str(path), line=line, id=uid)
+    problems.raise_if_failed()
     return ~doubled
 
 
-def _join(parts: Iterable[Path | None], wanted: Iterable[bool], target: Path) -> int:
-    """Put the wanted lines of the parts together, without the empty ones, and remove the parts; how many lines."""
-    is_wanted, written = iter(wanted), 0
+def _join(parts: Iterable[Path | None], wanted: Iterable[bool], target: Path) -> None:
+    """Put the wanted lines of the parts together, without the empty ones, and remove the parts."""
+    is_wanted = iter(wanted)
     with target.open("wb") as out:
         for part in filter(None, parts):
             with part.open("rb") as lines:
-                kept = [line for line in lines if next(is_wanted) and line != b"\n"]
-            out.writelines(kept)
-            written += len(kept)
+                out.writelines(line for line in lines if next(is_wanted) and line != b"\n")
             part.unlink()
-    return written

@@ -13,22 +13,15 @@ import numpy as np
 
 from .. import __version__
 from .matching import Bools, Ints, Tuples, match_terms
+from .options import CrOptions
 from .schema import Aspect, Ate, AteDebug, Inputs, Output, Runtime, Scorecard, TupleRow
-
-STOP_TERMS = ("ㅋㅋ", "ㅎㅎ", "ㅠㅠ", "아", "야", "언제", "하지만", "그러나")
-ALLOWLIST = ("뷰", "AS", "as", "ui", "UI", "앱", "app")
 
 LATENCY_GATE_MS = 15_000
 
 DROP_REASONS = ("out_of_text", "span_mismatch", "invalid_target")
 
 
-def drop_reason(
-    text: str,
-    aspect: Aspect,
-    stop_terms: Sequence[str] = STOP_TERMS,
-    allowlist: Sequence[str] = ALLOWLIST,
-) -> str | None:
+def drop_reason(text: str, aspect: Aspect, options: CrOptions) -> str | None:
     """Why an aspect is dropped, or None where it is kept.
 
     Kept iff the text under its span is the term and the term is on the allowlist, or is at least two
@@ -39,19 +32,14 @@ def drop_reason(
     span = aspect.span
     if span is None or not 0 <= span.start <= span.end or text[span.start : span.end] != term:
         return "span_mismatch" if term and term in text else "out_of_text"
-    if term in allowlist or (len(term) >= 2 and term not in stop_terms):
+    if term in options.allowlist or (len(term) >= 2 and term not in options.stop_terms):
         return None
     return "invalid_target"
 
 
-def build_filtered_aspects(
-    text: str,
-    aspects: Iterable[Aspect],
-    stop_terms: Sequence[str] = STOP_TERMS,
-    allowlist: Sequence[str] = ALLOWLIST,
-) -> list[Aspect]:
+def build_filtered_aspects(text: str, aspects: Iterable[Aspect], options: CrOptions) -> list[Aspect]:
     """The aspects with `action` (keep or drop) and `drop_reason` (null where kept). Seed cr_hallucination_rate 3."""
-    reasons = [(a, drop_reason(text, a, stop_terms, allowlist)) for a in aspects]
+    reasons = [(a, drop_reason(text, a, options)) for a in aspects]
     return [a.model_copy(update={"action": "drop" if why else "keep", "drop_reason": why}) for a, why in reasons]
 
 
@@ -92,15 +80,10 @@ def stage_delta(
     return StageDelta(changed, pairs_changed, label_changed, pairs.tp + pairs.fn, pairs.tp + pairs.fp, kind)
 
 
-def wrap(
-    output: Output,
-    gold: Sequence[TupleRow],
-    stop_terms: Sequence[str] = STOP_TERMS,
-    allowlist: Sequence[str] = ALLOWLIST,
-) -> Scorecard:
+def wrap(output: Output, gold: Sequence[TupleRow], options: CrOptions) -> Scorecard:
     """The typed scorecard of an output with these gold tuples; a validator verdict for each stage that has one."""
     aspects = (output.stage1_ate.aspects if output.stage1_ate else None) or []
-    filtered = build_filtered_aspects(output.meta.input_text or "", aspects, stop_terms, allowlist)
+    filtered = build_filtered_aspects(output.meta.input_text or "", aspects, options)
     verdicts = {"stage1": output.stage1_validator, "stage2": output.stage2_validator}
     return Scorecard(
         run_id=output.meta.run_id,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from functools import cache
 from pathlib import Path
 
@@ -14,10 +15,13 @@ from .score import score
 from .tuples import Key
 from .units import read_actions, read_tuples
 
+TABLE = Path(__file__).with_name("table.toml")
+HEADLINE: list[str] = tomllib.loads(TABLE.read_text(encoding="utf-8"))["headline"]
+
 
 @cache
 def _table(protocol: Key) -> MetricTable:
-    return read_table(Path(__file__).with_name("table.toml"), protocol=protocol)
+    return read_table(TABLE, protocol=protocol)
 
 
 def metrics(options: CrOptions) -> MetricTable:
@@ -26,20 +30,8 @@ def metrics(options: CrOptions) -> MetricTable:
 
 
 def headline(options: CrOptions) -> tuple[str, ...]:
-    key = options.key
-    other = "otepol" if key == "refpol" else "refpol"
-    return (
-        f"tuple_f1_s1_{key}",
-        f"tuple_f1_s2_{key}",
-        f"delta_f1_{key}",
-        f"fix_rate_{key}",
-        f"break_rate_{key}",
-        f"net_gain_{key}",
-        f"tuple_f1_s2_{other}",
-        "polarity_conflict_rate",
-        "implicit_invalid_pred_rate",
-        "final_aspect_out_of_text_rate",
-    )
+    other = "otepol" if options.key == "refpol" else "refpol"
+    return tuple(name.format(protocol=options.key, other=other) for name in HEADLINE)
 
 
 SUITE = Suite(

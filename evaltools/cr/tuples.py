@@ -63,12 +63,7 @@ def normalize_term(text: str) -> str:
     'ewg 1등급 보습제'
     """
     text = collapse(text)
-    start, end = 0, len(text)
-    while start < end and (text[start] == " " or _is_punctuation(text[start])):
-        start += 1
-    while end > start and (text[end - 1] == " " or _is_punctuation(text[end - 1])):
-        end -= 1
-    return text[start:end]
+    return text.strip("".join({c for c in text if c == " " or _is_punctuation(c)}))
 
 
 _AROUND_HASH = re.compile(r" *# *")
@@ -99,10 +94,6 @@ def given_polarity(text: str | None) -> str:
     return _SHORT.get(p, p)
 
 
-def known_polarity(text: str | None) -> bool:
-    return given_polarity(text) in KNOWN
-
-
 def polarity_of(row: TupleRow) -> str | None:
     return row.polarity if row.polarity is not None else row.label
 
@@ -115,21 +106,14 @@ def term_of(row: TupleRow) -> str | None:
     """The term as written: "" is implicit, None is missing."""
     if row.is_implicit:
         return ""
-    term = row.aspect_term
-    if isinstance(term, str):
-        return term
-    found = _text_of(term)
-    return found if found is not None else _text_of(row.opinion_term)
-
-
-def ref_of(row: TupleRow) -> str:
-    return (row.aspect_ref if row.aspect_ref is not None else row.term) or ""
+    term = _text_of(row.aspect_term)
+    return term if term is not None else _text_of(row.opinion_term)
 
 
 def eval_tuple(row: TupleRow, *, gold: bool = False) -> EvalTuple:
     """The normal form of one tuple. A missing term of a gold tuple falls back to its ref."""
-    term = term_of(row)
-    return _normal(ref_of(row), term if term is not None else None if gold else "", polarity_of(row))
+    ref, term = row.aspect_ref if row.aspect_ref is not None else row.term, term_of(row)
+    return _normal(ref or "", term if term is not None else None if gold else "", polarity_of(row))
 
 
 @lru_cache(maxsize=1 << 14)

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
+from ..core.files import dumps
 from .matching import Bools, Counts, Floats, Ints, Tuples, conflicts, match, representatives, tabulate
 from .options import CrOptions
 from .sample import Action, Rank, Sample
@@ -28,10 +29,11 @@ OUTCOMES = {(False, True): "fix", (True, False): "break", (True, True): "keep", 
 def units_frame(samples: Sequence[Sample], options: CrOptions) -> pd.DataFrame:
     """One row a sample, in order. A null score: no gold of that kind, the sample takes no part."""
     policy = options.match_policy
-    of = dict(zip(Sample._fields, zip(*samples)))
+    of = {name: [s[name] for s in samples] for name in samples[0]}
     stages = (of[name] for name in ("gold", "stage1", "final", "final_read"))
     gold, stage1, final, read = tabulate(policy, *stages)
-    has_gold, has_explicit = _any(gold), _any(explicit := gold[gold.term > 0])
+    explicit = gold[gold.term > 0]
+    has_gold, has_explicit = _any(gold), _any(explicit)
     before, after = ({key: match(key, gold, t, policy) for key in KEYS} for t in (stage1, final))
     of_explicit = {key: match(key, explicit, final, policy) for key in ("refpol", "otepol")}
     of_both = match("otepol", explicit, final[final.term > 0], policy)
@@ -46,6 +48,9 @@ def units_frame(samples: Sequence[Sample], options: CrOptions) -> pd.DataFrame:
     reviewed, arbitrated = (np.array([bool(actions) for actions in of[name]]) for name in ("reviews", "arbiter"))
     delta = stage_delta(stage1, final, of["label_stage1"], of["label_final"], reviewed | arbitrated)
     stored = np.array([changed if s is None else s for s, changed in zip(of["stored_changed"], delta.changed)])
+    correction: dict[str, Any] = {}
+    for key in KEYS:
+        correction |= _correction(key, before[key], after[key], has_gold, delta.changed)
     flags = {name: np.array(of[name]) for name in ("risk_s1", "risk_s2", "negation_contrast")}
     source = np.array(of["source"])
     latency = np.array(of["latency_ms"], dtype=float)  # None becomes NaN
@@ -54,26 +59,20 @@ def units_frame(samples: Sequence[Sample], options: CrOptions) -> pd.DataFrame:
             "line": np.array(of["line"]),
             **{c: _texts(of[c]) for c in ("text_id", "run_id", "split", "text", "label_stage1", "label_final")},
             **{c: _texts(_cells(of[c], _list_text)) for c in ("gold", "stage1", "final")},
-            **{c: _texts(_cells(of[c], _action_text)) for c in ("reviews", "arbiter")},
+            **{c: _texts(_cells(of[c], dumps)) for c in ("reviews", "arbiter")},
             "n": np.ones(len(samples), dtype=bool),
             "has_gold": has_gold,
             "n_gold_tuples": gold.per_sample(),
             "n_pred_used": final.per_sample(),
             **{f"from_{s}": source == s for s in FINAL_SOURCES},
-            **{
-                column: values
-                for key in KEYS
-                for column, values in _correction(key, before[key], after[key], has_gold, delta.changed).items()
-            },
+            **correction,
             "has_explicit_gold": has_explicit,
-            "f1_explicit_gold_refpol": _score(of_explicit["refpol"], has_explicit),
-            "f1_explicit_gold_otepol": _score(of_explicit["otepol"], has_explicit),
+            **{f"f1_explicit_gold_{key}": _score(counts, has_explicit) for key, counts in of_explicit.items()},
             "f1_explicit_both_otepol": _score(of_both, has_explicit),
             "has_implicit_gold": _any(gold[gold.term == 0]),
             "has_valid_implicit_gold": has_implicit,
             "f1_implicit": _score(implicit, has_implicit),
-            "parse_failed": np.array(of["parse_failed"]),
-            "implicit_invalid": np.array(of["implicit_invalid"]),
+            **{c: np.array(of[c]) for c in ("parse_failed", "implicit_invalid")},
             "f1_after_rep": _score(of_represented, has_gold),
             "conflict_raw": torn,
             "conflict": conflict,
@@ -109,17 +108,9 @@ def _cells(values: Iterable[Iterable[T]], text: Callable[[T], str]) -> Iterator[
         yield f"[{', '.join([known.get(i) or known.setdefault(i, text(i)) for i in items])}]"
 
 
-def _quoted(text: str | None) -> str:
-    return "null" if text is None else encode_basestring(text)
-
-
-def _list_text(texts: Iterable[str | None]) -> str:
-    return f"[{', '.join(map(_quoted, texts))}]"
-
-
-def _action_text(action: Action) -> str:
-    actor, kind, targets, reason = action
-    return f"[{_quoted(actor)}, {_quoted(kind)}, {_list_text(targets)}, {_quoted(reason)}]"
+def _list_text(texts: Iterable[str]) -> str:
+    # as `dumps` writes it, in a quarter of the time
+    return f"[{', '.join(map(encode_basestring, texts))}]"
 
 
 def read_tuples(text: str) -> list[EvalTuple]:

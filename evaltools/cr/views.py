@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import tomllib
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -20,30 +22,19 @@ from .tuples import KEYS, POLARITIES, EvalTuple, Key, term_key
 
 NOT_FOUND = "(not found)"
 
-
-KNOWN_BEFORE: Mapping[str, tuple[str, str]] = {
-    "not has_gold": ("samples without gold", "left out of every metric that needs gold"),
-    "parse_failed": ("replies that could not be read", "scored with what the runner kept"),
-    "not from_final_tuples": (
-        "samples without final_tuples",
-        "read from final_aspects or aspect_sentiments, or empty",
-    ),
-    "stage_delta_mismatch": ("stored stage_delta that disagrees", "the recomputed value counts"),
-}
-"""Query on the units -> what the samples are that it finds, and what became of them."""
+WORDS = tomllib.loads(Path(__file__).with_name("views.toml").read_text(encoding="utf-8"))
+LOOK: Mapping[str, Mapping[str, Any]] = WORDS["figure"]
 
 
 def completeness(result: Result) -> pd.DataFrame:
     """One row a thing that a reader must know before the numbers: what, count, detail."""
     gold = next((i.rows for i in result.manifest.inputs if i.role == "gold"), None)
     rows = [("samples", len(result.data), "rows scored")]
-    for p in result.manifest.problems:
-        if p.code == "unknown-gold":
-            rows.append(("missing samples", p.count, f"the gold file names {gold} samples: the run is incomplete"))
-    rows += [(what, len(result.data.query(query)), detail) for query, (what, detail) in KNOWN_BEFORE.items()]
-    for p in result.manifest.problems:
-        if p.code != "unknown-gold":
-            rows.append((f"{p.severity}: {p.code}", p.count, next(iter(p.examples), "")))
+    incomplete = f"the gold file names {gold} samples: the run is incomplete"
+    rows += [("missing samples", p.count, incomplete) for p in result.manifest.problems if p.code == "unknown-gold"]
+    rows += [(k["what"], len(result.data.query(k["query"])), k["detail"]) for k in WORDS["known_before"]]
+    others = [p for p in result.manifest.problems if p.code != "unknown-gold"]
+    rows += [(f"{p.severity}: {p.code}", p.count, next(iter(p.examples), "")) for p in others]
     return pd.DataFrame([row for row in rows if row[1]], columns=["what", "count", "detail"])
 
 
@@ -59,14 +50,8 @@ def transitions(result: Result) -> pd.DataFrame:
 
 def outcomes(result: Result) -> figures.Chart:
     """How many samples review fixed, broke, kept right and left wrong, by key."""
-    return figures.stacked(
-        transitions(result).replace({"key": {key: _shown(key) for key in KEYS}}),
-        title="Samples by what review did to them",
-        xlabel="share of samples, %",
-        kinds=figures.OUTCOMES,
-        label="key",
-        share=True,
-    )
+    found = transitions(result)
+    return figures.stacked(found.assign(key=found["key"].map(_shown)), kinds=figures.OUTCOMES, **LOOK["outcomes"])
 
 
 def _shown(key: str) -> str:
@@ -82,22 +67,15 @@ def _before_after(result: Result, key: Key) -> pd.DataFrame:
 def paired(result: Result, *, key: Key | None = None) -> figures.Chart:
     """F1 of each sample before against after review, under a key (None: the protocol's)."""
     key = key or result.options.key
-    return figures.paired(
-        _before_after(result, key),
-        title="F1 of each sample before and after review",
-        xlabel=_title(result, f"tuple_f1_s1_{key}"),
-        ylabel=_title(result, f"tuple_f1_s2_{key}"),
-    )
+    x, y = (_title(result, f"tuple_f1_{stage}_{key}") for stage in ("s1", "s2"))
+    return figures.paired(_before_after(result, key), xlabel=x, ylabel=y, **LOOK["paired"])
 
 
 def spread(result: Result, *, key: Key | None = None) -> figures.Chart:
     """How the F1 of the samples is spread before and after review, under a key (None: the protocol's)."""
     key = key or result.options.key
-    return figures.distribution(
-        _before_after(result, key),
-        title="How the F1 of the samples is spread",
-        xlabel=f"F1 of a sample ({_shown(key)})",
-    )
+    xlabel = f"F1 of a sample ({_shown(key)})"
+    return figures.distribution(_before_after(result, key), xlabel=xlabel, **LOOK["spread"])
 
 
 def _micro(name: str, title: str, numerator: str, denominator: str) -> Metric:
@@ -131,8 +109,7 @@ def polarities(result: Result, *, key: Key = "otepol") -> figures.Chart:
     """Micro F1, precision and recall after review within each polarity, under a key, with intervals."""
     parts = _within(result, key, lambda t: t.polarity)
     found = breakdown(parts, MICRO, "text_id", "part", [m.name for m in MICRO], result.resampling)
-    title = "Micro F1, precision and recall by polarity"
-    return figures.dots(found, label="part", title=title, xlabel=f"value after review ({_shown(key)})")
+    return figures.dots(found, xlabel=f"value after review ({_shown(key)})", **LOOK["polarities"])
 
 
 def aspects(result: Result, *, most: int = 15) -> figures.Chart:
@@ -140,52 +117,40 @@ def aspects(result: Result, *, most: int = 15) -> figures.Chart:
     parts = _within(result, "refpol", lambda t: t.ref)
     in_gold = parts[parts["part"].isin(parts.loc[parts["tp"] + parts["fn"] > 0, "part"])]
     found = breakdown(in_gold, MICRO, "text_id", "part", ["f1"], result.resampling, most)
-    xlabel = _title(result, "tuple_f1_s2_refpol_micro")
-    return figures.dots(found, label="part", title="Micro F1 by aspect_ref", xlabel=xlabel)
+    return figures.dots(found, xlabel=_title(result, "tuple_f1_s2_refpol_micro"), **LOOK["aspects"])
 
 
 def confusion_counts(result: Result) -> pd.DataFrame:
     """Counts of gold terms: polarity in gold (rows) by polarity given to the same term after review (columns)."""
     policy = result.options.match_policy
-    counts: Counter[tuple[str, str]] = Counter()
+    pairs = []
     for gold, final in zip(result.units["gold"], result.units["final"]):
         predicted: dict[str, set[str]] = {}
         for t in final:
             predicted.setdefault(term_key(t.term, policy), set()).add(t.polarity)
-        counts.update(
-            (t.polarity, p) for t in gold if t.term for p in predicted.get(term_key(t.term, policy), {NOT_FOUND})
-        )
-    index = [p for p in (*POLARITIES, "mixed") if any(g == p for g, _ in counts)]
-    columns = [p for p in (*POLARITIES, "mixed", NOT_FOUND) if any(c == p for _, c in counts)]
-    return pd.DataFrame([[counts[g, c] for c in columns] for g in index], index=index, columns=columns)
+        terms = [(term_key(t.term, policy), t.polarity) for t in gold if t.term]
+        pairs += [(wanted, given) for term, wanted in terms for given in predicted.get(term, {NOT_FOUND})]
+    polarity = pd.CategoricalDtype([*POLARITIES, "mixed", NOT_FOUND])
+    found = pd.DataFrame(pairs, columns=["gold", "given"], dtype=polarity)
+    return pd.crosstab(found["gold"], found["given"])
 
 
 def confusion(result: Result) -> figures.Chart:
     """Which polarity the terms of the gold were given after review."""
-    return figures.confusion(
-        confusion_counts(result), title="Polarity given to the terms of the gold", xlabel="after review"
-    )
+    return figures.confusion(confusion_counts(result), **LOOK["confusion"])
 
 
 def splits(result: Result) -> figures.Chart:
     """Tuple F1 by split of the data set."""
     b = result.suite.breakdowns[0]
     found = breakdown(result.data, result.metrics, result.suite.unit, b.column, b.metrics, result.resampling)
-    return figures.dots(found, label="part", title="Tuple F1 by split", xlabel="mean F1")
+    return figures.dots(found, **LOOK["splits"])
 
 
 def sample_groups(result: Result) -> Mapping[str, tuple[str, str]]:
     """Group -> the query on the units that makes it, and its caption."""
     key = result.options.key
-    return {
-        "broken": (f"outcome_{key} == 'break'", "Broken: right before review, wrong after"),
-        "fixed": (f"outcome_{key} == 'fix'", "Fixed: wrong before review, right after"),
-        "still": (f"outcome_{key} == 'still'", "Still wrong: before review and after"),
-        "degraded": (f"degraded_{key}", "Degraded: changed, and F1 fell"),
-        "conflict": ("conflict_raw | conflict_raw_refpol", "Conflict: one aspect carries two polarities"),
-        "implicit-invalid": ("implicit_invalid", "Implicit gold without a valid prediction"),
-        "out-of-text": ("final_out_of_text | drop_out_of_text", "A term that is not in the text"),
-    }
+    return {name: (query.format(key=key), caption) for name, (query, caption) in WORDS["samples"].items()}
 
 
 def cards(result: Result, units: pd.DataFrame) -> pd.DataFrame:
@@ -229,12 +194,8 @@ def _in_words(actions: Iterable[Action]) -> str:
 def seed_dependent(study: Study) -> pd.DataFrame:
     """Samples whose outcome under the protocol's key differs between seeds: condition, text_id, text, a seed each."""
     outcome = f"outcome_{study.options.key}"
-    found = [
-        flip_flops(study.frames(c), study.suite.unit, [outcome], keep=["text"]).assign(condition=c)
-        for c in study.conditions
-    ]
-    table = pd.concat(found, ignore_index=True).drop(columns="outcome")
-    return table[["condition", *(c for c in table.columns if c != "condition")]]
+    found = {c: flip_flops(study.frames(c), study.suite.unit, [outcome], keep=["text"]) for c in study.conditions}
+    return pd.concat(found, names=["condition"]).drop(columns="outcome").reset_index(0).reset_index(drop=True)
 
 
 def reviewers(study: Study) -> pd.DataFrame:
@@ -242,41 +203,26 @@ def reviewers(study: Study) -> pd.DataFrame:
 
     Raises UsageError where the extra "agreement" is not installed.
     """
-    frames = [pd.DataFrame(columns=["condition", "seed", "measure", "raters", "value", "n_subjects", "reason"])]
+    frames = []
     for condition, runs in study.conditions.items():
         for seed, run in runs.items():
-            votes, left_out = review_votes(
-                (sample, [a._asdict() for a in actions])
-                for sample, actions in zip(run.units["text_id"], run.units["reviews"])
-            )
+            actions = ([a._asdict() for a in actions] for actions in run.units["reviews"])
+            votes, left_out = review_votes(zip(run.units["text_id"], actions))
             if not votes.empty:
-                found = reviewer_agreement(votes).assign(condition=condition, seed=seed, actions_left_out=left_out)
-                frames.append(found[["condition", "seed", *found.columns[:-3], "actions_left_out"]])
-    return pd.concat(frames[1:] or frames, ignore_index=True)
+                found = reviewer_agreement(votes)
+                frames.append(found.assign(condition=condition, seed=seed, actions_left_out=left_out))
+    columns = ["measure", "raters", "value", "n_subjects", "reason", "actions_left_out"]
+    whole = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+    return whole.reindex(columns=["condition", "seed", *columns])
 
 
 TABLES = {"completeness": TableView(completeness, "What was scored")}
 
-FIGURES = {
-    "outcomes": outcomes,
-    "paired": paired,
-    "spread": spread,
-    "polarities": polarities,
-    "confusion": confusion,
-    "aspects": aspects,
-    "splits": splits,
+FIGURES: dict[str, Callable[..., figures.Chart]] = {
+    draw.__name__: draw for draw in (outcomes, paired, spread, polarities, confusion, aspects, splits)
 }
 
-SAMPLES = SampleView(
-    groups=sample_groups,
-    cards=cards,
-    browser={
-        "gold": "gold",
-        "sides": {"stage1": "before review", "final": "after review"},
-        "chips": ("change",),
-        "fields": {"reviewers": "reviewers", "arbiter": "arbiter"},
-    },
-)
+SAMPLES = SampleView(sample_groups, cards, WORDS["browser"])
 
 STUDY_TABLES = {
     "seed-dependent samples": TableView(seed_dependent, "Samples whose outcome depends on the seed"),

@@ -85,11 +85,11 @@ def report_md(result: Result) -> str:
     )
     heads = {"name": "metric", "interval": f"{level} interval", "ci_method": "method", "n_units": "dialogues"}
     shown = ["name", "value", "interval", "ci_method", "numerator", "denominator", "n_units"]
+    columns = {column: heads.get(column, column) for column in shown}
     formats = dict.fromkeys(("value", "numerator", "denominator"), _text)
     frame = result.frame.assign(interval=[_interval(e) for e in result.frame.to_dict("records")])
     for group, rows in frame.groupby("group", sort=False):
-        rows = rows[shown].rename(columns=heads)
-        parts.append(markdown_table(rows, formats=formats, caption=f"## {group}"))
+        parts.append(markdown_table(rows, columns=columns, formats=formats, caption=f"## {group}"))
     parts.append(markdown_table(eligibility(result), caption="## Eligibility"))
     if result.manifest.problems:
         found = pd.DataFrame([{**p.model_dump(), "first": p.examples[0]} for p in result.manifest.problems])

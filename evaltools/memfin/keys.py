@@ -66,29 +66,26 @@ def resolve_key(key: str, profile: ProfileTruth | None, history: History) -> Res
     if m := _FIELD.fullmatch(key):
         target, resolver = getattr(profile, m[1], None), "profile_field"
     elif m := _ITEM.fullmatch(key):
-        target, resolver = _nth(getattr(profile, m[1], None) or (), _index(m[2])), m[1]
+        target, resolver = _nth(getattr(profile, m[1], None), m[2], 0), m[1]
     elif m := _HISTORY.fullmatch(key):
-        target, resolver = _nth(history.user, _index(m[1]) - 1), "history_user_turn"
+        target, resolver = _nth(history.user, m[1], 1), "history_user_turn"
         if not target:
-            target, resolver = _nth(history.all, _index(m[1]) - 1), "history_absolute_turn"
+            target, resolver = _nth(history.all, m[1], 1), "history_absolute_turn"
     if not target and resolver != "not_a_key":
         resolver = "no_target"
     return ResolvedKey(key, bool(target), target or None, resolver)
 
 
-def _index(digits: str) -> int:
-    """The number, or one beyond every list where it has more digits than int() reads."""
-    return int(digits.lstrip("0")[:18] or 0)
-
-
-def _nth(texts: Sequence[str], index: int) -> str | None:
-    return texts[index] if 0 <= index < len(texts) else None
+def _nth(texts: Sequence[str] | None, digits: str, first: int) -> str | None:
+    """The text of that number, the texts being numbered from `first`; None where there is none."""
+    # cut, as int() does not read thousands of digits: the number is beyond every list all the same
+    place = int(digits.lstrip("0")[:18] or 0) - first
+    return texts[place] if texts and 0 <= place < len(texts) else None
 
 
 def memories(recall: Recall | None) -> dict[str, str]:
     """The text of each memory source, in the order of SOURCES."""
-    if recall is None:
-        return dict.fromkeys(SOURCES, "")
+    recall = recall or Recall()
     return {
         "short_term": recall.short_term_context or "",
         "long_term": "\n".join(item.content or "" for item in recall.items or ()),

@@ -127,10 +127,9 @@ def _turns(result: Result, measure: Measure) -> list[tuple[str, str]]:
     failed = turns["turn_status"] != "ok"
     skipped = turns[~failed & ~turns[measure.eligible]]
     reasons = [measure.nothing] * len(skipped)
-    if measure.key == "M1" and result.options.ignore_memory_keys:
-        reasons = ["memory keys ignored"] * len(skipped)
-    elif measure.key == "M1":
-        reasons = ["no required key resolves" if keys else measure.nothing for keys in skipped["required_keys_raw"]]
+    if measure.key == "M1":
+        nothing = "memory keys ignored" if result.options.ignore_memory_keys else measure.nothing
+        reasons = ["no required key resolves" if keys else nothing for keys in skipped["required_keys_raw"]]
     return [
         *[("eligible", "")] * int(turns[measure.eligible].sum()),
         *(("failed", status) for status in turns.loc[failed, "turn_status"]),

@@ -7,18 +7,14 @@ reading, so that every later comparison is one of normalised text.
 from __future__ import annotations
 
 import unicodedata
+from functools import partial
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from ..core.files import dumps
 
-
-def nfc(text: str) -> str:
-    return unicodedata.normalize("NFC", text)
-
-
-Text = Annotated[str, AfterValidator(nfc)]
+Text = Annotated[str, AfterValidator(partial(unicodedata.normalize, "NFC"))]
 OptionalText = Text | None
 Texts = list[Text] | None
 

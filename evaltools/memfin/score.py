@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -33,14 +34,11 @@ CHUNK = 2_000
 TEXT = pd.Series(["text"]).dtype
 """What pandas itself makes of texts, also for a column of nulls."""
 
-UNRESOLVED = {
-    "not_a_key": ("bad-key", "is none of profile_gt.FIELD, profile_gt.LIST[i], history_turn_index:n"),
-    "no_target": ("unresolvable-key", "points at nothing"),
-}
-"""Code and words for a memory key without a target, by its resolver."""
+MESSAGES: dict[str, str] = tomllib.loads(Path(__file__).with_name("findings.toml").read_text(encoding="utf-8"))
+"""What can be found in a dialogue: code -> message."""
 
-Finding = tuple[str, str, str]
-"""Code, field and message of a problem of a dialogue."""
+Finding = tuple[str, str, tuple[Any, ...]]
+"""Code and field of a problem of a dialogue, and the values that its message names."""
 
 
 def locate(path: Path, name: str | None, options: MemfinOptions, problems: Problems) -> Source:
@@ -101,25 +99,21 @@ def score(
         errors = list(_errors(dialog))
         state, reason = _state(dialog, errors)
         states[state] += 1
-        made = []
-        if state == "valid":
-            made = dialog_rows(dialog, lexicon, options.ignore_memory_keys)
-        else:
+        made = dialog_rows(dialog, lexicon, options.ignore_memory_keys) if state == "valid" else []
+        if not made:
             left_out.append({"dialog_id": dialog.dialog_id, "state": state, "reason": reason})
-        for code, place, message in errors:
-            problems.error(code, message, field=place, **where)
-        for code, place, message in _warnings(dialog, made):
-            problems.warn(code, message, field=place, **where)
+        for code, place, values in errors:
+            problems.error(code, MESSAGES[code].format(*values), field=place, **where)
+        for code, place, values in _warnings(dialog, made):
+            problems.warn(code, MESSAGES[code].format(*values), field=place, **where)
         rows += map(_stored, made)
         if len(rows) >= CHUNK:
             frames.append(_frame(rows))
             rows = []
     problems.raise_if_failed()
-    if rows:
-        frames.append(_frame(rows))
-    if not frames:
+    units = pd.concat([*frames, _frame(rows)], ignore_index=True)
+    if units.empty:
         raise problems.fatal("no-valid-dialogue", "no valid dialogue in this trace: nothing to score", file=str(path))
-    units = pd.concat(frames, ignore_index=True)
     units.attrs = {
         "rows": {"trace": len(lines)},
         "counters": {
@@ -157,42 +151,37 @@ def _errors(dialog: Dialog) -> Iterator[Finding]:
     for turn in turns:
         place = f"turn {turn.turn_pair_id}"
         if turn.turn_status not in STATUSES:
-            yield "unknown-status", place, f"turn_status {turn.turn_status!r} is none of {', '.join(STATUSES)}"
+            yield "unknown-status", place, (turn.turn_status, ", ".join(STATUSES))
         if times[turn.turn_pair_id] > 1:
-            yield "duplicate-turn", place, "turn_pair_id is not unique in this dialogue"
+            yield "duplicate-turn", place, ()
 
 
 def _warnings(dialog: Dialog, rows: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
     """What a dialogue lacks but can be scored without; `rows` are those of a valid one."""
     if dialog.dialog_status not in (None, *DIALOG_STATUSES):
-        message = f"{dialog.dialog_status!r} is none of {', '.join(DIALOG_STATUSES)}"
-        yield "unknown-dialog-status", "dialog_status", message
+        yield "unknown-dialog-status", "dialog_status", (dialog.dialog_status, ", ".join(DIALOG_STATUSES))
     if not rows:
         return
     turns = dialog.turns or ()
     if not turns:
-        yield "no-turns", "", "a valid dialogue without turns; only its profile (M2) counts"
+        yield "no-turns", "", ()
     if dialog.profile_gt is None or not dialog.profile_gt.available:
-        yield "no-profile", "", "no profile_gt; M2 is not measured for this dialogue"
+        yield "no-profile", "", ()
     if dialog.raw_turns is not None:
         history = align(dialog.raw_turns)
         if history.unpaired:
-            message = f"{history.unpaired} user turn(s) without an assistant turn of their own"
-            yield "unpaired-turn", "raw_turns", message
+            yield "unpaired-turn", "raw_turns", (history.unpaired,)
         if len(history.user) != len(turns):
-            message = f"{len(turns)} turn(s) for {len(history.user)} user/assistant pairs of raw_turns"
-            yield "turn-count", "turns", message
+            yield "turn-count", "turns", (len(turns), len(history.user))
     for turn, row in zip(turns, rows):
         place = f"turn {turn.turn_pair_id}"
         if turn.turn_status == "ok" and not turn.pred_assistant_text:
-            yield "no-reply", place, "turn_status is ok but there is no reply; it is scored as an empty one"
+            yield "no-reply", place, ()
         if turn.gt_turn_tags is None:
-            message = "no gt_turn_tags; nothing is required of this turn and its true label counts as compliant"
-            yield "no-tags", place, message
+            yield "no-tags", place, ()
         elif (label := turn.gt_turn_tags.compliance_label_gt) not in LABELS:
-            message = f"compliance_label_gt {label!r} is none of {', '.join(LABELS)}; it counts as compliant"
-            yield "unknown-label", place, message
+            yield "unknown-label", place, (label, ", ".join(LABELS))
         for key in row["resolved_keys"]:
             if not key["resolvable"]:
-                code, what = UNRESOLVED[key["resolver"]]
-                yield code, place, f"the memory key {key['key']!r} {what}; it takes no part"
+                code = "bad-key" if key["resolver"] == "not_a_key" else "unresolvable-key"
+                yield code, place, (key["key"],)

@@ -6,7 +6,10 @@ answered. Turns without a reply (timeout, error) are in `failed_turns`.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -102,8 +105,6 @@ def failed_turns(result: Result) -> pd.DataFrame:
     return turns.loc[turns["turn_status"] != "ok", columns].reset_index(drop=True)
 
 
-Figure = Callable[..., figures.Chart]
-
 CARD = ("dialog_id", "turn_pair_id", "scenario_type", "difficulty", "user_text", "context", "reply")
 
 
@@ -175,27 +176,21 @@ def scenarios(run: Any) -> pd.DataFrame:
     return pd.concat([run.breakdown(b.column, *names).assign(by=b.title) for b in run.suite.breakdowns])
 
 
-def _figure(
-    draw: Callable[..., figures.Chart], make: Callable[[Any], pd.DataFrame], title: str, **look: Any
-) -> Figure:
-    return lambda run, **how: draw(make(run), **{"title": title, **look, **how})
+WORDS = tomllib.loads(Path(__file__).with_name("views.toml").read_text(encoding="utf-8"))
 
 
-FUNNEL = {"label": "measure", "kinds": figures.TAKING_PART, "total": "total", "xlabel": "turns"}
-KEYS = {"label": "source", "kinds": ["keys"], "xlabel": "required keys", "sort": True}
-MISSED = {"kinds": ["missed"], "xlabel": "turns", "sort": True}
-LABEL = {"xlabel": "predicted", "ylabel": "truth"}
-PARTS = {"label": "part", "panel": "by"}
+def _figure(name: str, draw: Callable[..., figures.Chart], make: Callable[[Any], pd.DataFrame]) -> Any:
+    """The figure of that name, a function of a run; its keywords (views.toml) can be given otherwise."""
+    return lambda run, **how: draw(make(run), **{**WORDS["figure"][name], **how})
+
 
 FIGURES = {
-    "eligibility": _figure(figures.stacked, eligibility, "Turns by measure (M2: dialogues)", **FUNNEL),
-    "memory": _figure(figures.stacked, memory_hits, "Where required keys were found", **KEYS),
-    "risk_tags": _figure(figures.stacked, risk_tags, "Required risk tags that were missed", label="tag", **MISSED),
-    "compliance": _figure(figures.confusion, compliance_confusion, "Compliance label", **LABEL),
-    "rubric": _figure(
-        figures.stacked, rubric_elements, "Rubric elements that were missed", label="element", **MISSED
-    ),
-    "scenarios": _figure(figures.dots, scenarios, "By scenario and difficulty", **PARTS),
+    "eligibility": _figure("eligibility", partial(figures.stacked, kinds=figures.TAKING_PART), eligibility),
+    "memory": _figure("memory", figures.stacked, memory_hits),
+    "risk_tags": _figure("risk_tags", figures.stacked, risk_tags),
+    "compliance": _figure("compliance", figures.confusion, compliance_confusion),
+    "rubric": _figure("rubric", figures.stacked, rubric_elements),
+    "scenarios": _figure("scenarios", figures.dots, scenarios),
 }
 
 TABLES = {
@@ -209,14 +204,4 @@ TABLES = {
     "failed turns": TableView(failed_turns, "Turns without a reply"),
 }
 
-SAMPLES = SampleView(
-    groups=groups,
-    cards=cards,
-    browser={
-        "id": "turn",
-        "text": {"user_text": "user", "reply": "reply"},
-        "gold": None,
-        "chips": ("measures", "scenario_type", "difficulty"),
-        "fields": {"reason": "why", "truth": "required", "context": "memory"},
-    },
-)
+SAMPLES = SampleView(groups, cards, {"gold": None, **WORDS["browser"]})

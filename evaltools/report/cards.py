@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 from urllib.parse import quote
@@ -116,44 +118,41 @@ def _rows(folder: Path, manifest: Manifest) -> list[list[Any]]:
 
 def _verdicts(path: Path, manifest: Manifest) -> list[list[str]]:
     """What the comparison with the baseline, if there was one, said of the headline metrics."""
-    columns = ["metric", "verdict", "baseline"]
-    try:
-        frame = pd.read_csv(path, dtype=str, keep_default_na=False, usecols=[*columns, "candidate"])
-    except FileNotFoundError:
+    if not path.exists():
         return []
-    except OSError as e:
-        raise _unreadable(path, e) from e
-    except ValueError as e:  # what pandas raises for other columns, for a file that is no CSV or no UTF-8
-        raise NotComplete(f"{path.name} is not as expected: {e}") from e
+    columns = ["metric", "verdict", "baseline"]
+    with _whole(path):
+        frame = pd.read_csv(path, dtype=str, keep_default_na=False, usecols=[*columns, "candidate"])
     mine = frame[(frame["candidate"] == manifest.condition) & frame["metric"].isin(manifest.headline)]
     return [[shown(cell) for cell in row] for row in mine[columns].to_numpy().tolist()]
 
 
 def links(out: Path, name: str, report: str) -> list[list[str]]:
     """(label, URL relative to `out`) of every file of LINKS that is there."""
-    return [
-        [label, quote(os.fsencode(f"{place}/{folder}/{file}"))]
-        for label, place, file in LINKS
-        for folder in (report if place == "reports" else name,)
-        if "/" not in folder and not folder.startswith(".") and (out / place / folder / file).is_file()
-    ]
+    folders = {"results": name, "reports": report}
+    inside = [place for place, folder in folders.items() if "/" not in folder and not folder.startswith(".")]
+    paths = [(label, f"{place}/{folders[place]}/{file}") for label, place, file in LINKS if place in inside]
+    return [[label, quote(os.fsencode(path))] for label, path in paths if (out / path).is_file()]
 
 
 def read_json(path: Path, model: type[T]) -> T:
     """The file as `model`; NotComplete where there is none or it is something else."""
-    try:
+    with _whole(path):
         return model.model_validate_json(path.read_bytes())
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[None]:
+    """NotComplete for what goes wrong while a file is read."""
+    try:
+        yield
+    except FileNotFoundError as e:
+        raise NotComplete(f"no {path.name}: the run is being written, or was stopped") from e
     except OSError as e:
-        raise _unreadable(path, e) from e
-    except ValidationError as e:
-        _, field, message = describe(e)[0]
-        raise NotComplete(f"{path.name} is not as expected: {', '.join(filter(None, (field, message)))}") from e
-
-
-def _unreadable(path: Path, error: OSError) -> NotComplete:
-    if isinstance(error, FileNotFoundError):
-        return NotComplete(f"no {path.name}: the run is being written, or was stopped")
-    return NotComplete(f"{path.name} cannot be read: {error.strerror}")
+        raise NotComplete(f"{path.name} cannot be read: {e.strerror}") from e
+    except ValueError as e:  # of pydantic, or of pandas for other columns, for a file that is no CSV or no UTF-8
+        what = ", ".join(filter(None, describe(e)[0][1:])) if isinstance(e, ValidationError) else e
+        raise NotComplete(f"{path.name} is not as expected: {what}") from e
 
 
 def shown(text: str, limit: int = NAME) -> str:

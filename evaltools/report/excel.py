@@ -7,7 +7,6 @@ the same bytes.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ import pandas as pd
 
 from ..core.errors import UsageError
 from ..core.files import atomic
+from .plain import is_null
 
 CELL_LIMIT = 32_767
 ROW_LIMIT = 1_048_576
@@ -35,8 +35,8 @@ class Sheet:
     """A frame on a sheet of its own, with frozen panes and a filter.
 
     head: (name, value) lines above the table. scores: column -> threshold, for the colours of its cells.
-    verdicts: a column with pass, fail and other words to be coloured. freeze: rows and columns that stay in
-    place, counted from the table's head.
+    verdicts: a column with pass, fail and other words to be coloured. Its head and first column stay in
+    place.
     """
 
     name: str
@@ -44,7 +44,6 @@ class Sheet:
     head: Sequence[tuple[str, Any]] = ()
     scores: Mapping[str, float] = field(default_factory=dict)
     verdicts: str | None = None
-    freeze: tuple[int, int] = (1, 1)
 
 
 def write_workbook(path: Path, sheets: Sequence[Sheet], *, notes_on: str) -> list[str]:
@@ -58,27 +57,15 @@ def write_workbook(path: Path, sheets: Sequence[Sheet], *, notes_on: str) -> lis
         if len(sheet.frame) + len(sheet.head) + 2 > ROW_LIMIT:
             raise UsageError(f"{len(sheet.frame)} rows are too many for a sheet of a workbook ({ROW_LIMIT})")
     with atomic(path, "wb") as f:
-        options = {
-            "strings_to_formulas": False,
-            "strings_to_urls": False,
-            "strings_to_numbers": False,
-            "in_memory": True,
-        }
-        book = xlsxwriter.Workbook(f, options)
+        # every cell is written by its type, so that no text is taken for a formula or a link
+        book = xlsxwriter.Workbook(f, {"in_memory": True})
         book.set_properties({"created": datetime(2000, 1, 1, tzinfo=UTC)})
         notes: list[str] = []
-        pages = {sheet.name: book.add_worksheet(sheet.name) for sheet in sheets}
-        below = 0
-        for sheet in sheets:
-            last = _write_sheet(book, pages[sheet.name], sheet, notes)
-            below = last + 2 if sheet.name == notes_on else below
-        page = pages[notes_on]
-        bold = book.add_format({"bold": True})
-        page.write_string(below, 0, "Changed cells", bold)
-        shown = notes[:_KEPT_NOTES] or ["none"]
-        if len(notes) > _KEPT_NOTES:
-            shown.append(f"and {len(notes) - _KEPT_NOTES} more")
-        for i, note in enumerate(shown, 1):
+        last = {sheet.name: _write_sheet(book, book.add_worksheet(sheet.name), sheet, notes) for sheet in sheets}
+        page, below = book.get_worksheet_by_name(notes_on), last[notes_on] + 2
+        page.write_string(below, 0, "Changed cells", book.add_format({"bold": True}))
+        rest = [f"and {len(notes) - _KEPT_NOTES} more"] if len(notes) > _KEPT_NOTES else []
+        for i, note in enumerate([*notes[:_KEPT_NOTES], *rest] or ["none"], 1):
             page.write_string(below + i, 0, note)
         book.close()
     return notes
@@ -103,31 +90,27 @@ def _write_sheet(book: Any, page: Any, sheet: Sheet, notes: list[str]) -> int:
     for r, cells in enumerate(sheet.frame.itertuples(index=False), head + 1):
         page.set_row(r, 15)  # one line high: long texts would hide the table
         for c, value in enumerate(cells):
-            if value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value)):
+            if is_null(value):
                 page.write_blank(r, c, None, top)
             elif isinstance(value, bool):
                 page.write_boolean(r, c, value, top)
-            elif isinstance(value, int):
-                page.write_number(r, c, value, top)
-            elif isinstance(value, float):
-                page.write_number(r, c, value, decimal)
+            elif isinstance(value, int | float):
+                page.write_number(r, c, value, decimal if isinstance(value, float) else top)
             else:
                 page.write_string(r, c, _text(str(value), sheet.name, r, c, notes), wrap)
     last = head + len(sheet.frame)
-    page.freeze_panes(head + sheet.freeze[0], sheet.freeze[1])
+    page.freeze_panes(head + 1, 1)
     if columns:
         page.autofilter(head, 0, max(last, head + 1), len(columns) - 1)
-    for column, threshold in sheet.scores.items():
+    cells = [(c, op, limit, f) for c, limit in sheet.scores.items() for op, f in (("<", bad), (">=", good))]
+    rules = [(c, {"type": "cell", "criteria": op, "value": limit, "format": f}) for c, op, limit, f in cells]
+    if v := sheet.verdicts:
+        words = {'"pass"': good, '"fail"': bad}
+        rules += [(v, {"type": "cell", "criteria": "==", "value": w, "format": f}) for w, f in words.items()]
+        rules.append((v, {"type": "no_blanks", "format": grey}))
+    for column, rule in rules:
         c = columns.index(column)
-        rule = {"type": "cell", "criteria": "<", "value": threshold, "format": bad}
         page.conditional_format(head + 1, c, max(last, head + 1), c, rule)
-        page.conditional_format(head + 1, c, max(last, head + 1), c, {**rule, "criteria": ">=", "format": good})
-    if sheet.verdicts:
-        c = columns.index(sheet.verdicts)
-        for word, colour in (("pass", good), ("fail", bad)):
-            rule = {"type": "cell", "criteria": "==", "value": f'"{word}"', "format": colour}
-            page.conditional_format(head + 1, c, max(last, head + 1), c, rule)
-        page.conditional_format(head + 1, c, max(last, head + 1), c, {"type": "no_blanks", "format": grey})
     return last
 
 
@@ -138,8 +121,10 @@ def _width(column: pd.Series, name: str) -> int:
 
 def _text(value: str, sheet: str, row: int, column: int, notes: list[str]) -> str:
     """The text as a cell can hold it; what had to be changed is noted with its place."""
+    from xlsxwriter.utility import xl_rowcol_to_cell
+
     clean, n = _FORBIDDEN.subn(REPLACEMENT, value)
-    place = f"{sheet}!{_cell_name(row, column)}"
+    place = f"{sheet}!{xl_rowcol_to_cell(row, column)}"
     if n:
         notes.append(f"{place}: {n} control characters replaced by {REPLACEMENT}")
     # a workbook counts characters beyond the basic plane twice
@@ -150,9 +135,3 @@ def _text(value: str, sheet: str, row: int, column: int, notes: list[str]) -> st
         clean = clean.encode("utf-16-le")[:room].decode("utf-16-le", "ignore") + mark
         notes.append(f"{place}: cut from {len(value)} characters to what a cell can hold; the CSV has it whole")
     return clean
-
-
-def _cell_name(row: int, column: int) -> str:
-    from xlsxwriter.utility import xl_rowcol_to_cell
-
-    return xl_rowcol_to_cell(row, column)

@@ -20,7 +20,6 @@ from typing import Any, ParamSpec
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
-from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -28,6 +27,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
+from ..core.files import asset_dir
 from .fonts import covered, families
 from .text import visible
 
@@ -46,7 +46,7 @@ NOTES = {SEED: ("o",), ALL_SEEDS: ("|",), FEW: ("o", True), BARE: ("|",)}
 WIDTH = 8.0
 ROW = 0.34
 SCALE = 2
-INK, MUTED, GRID = "#1f2328", "#6b7280", "#e5e7eb"
+INK, MUTED = "#1f2328", "#6b7280"
 
 # Okabe and Ito (2008): told apart under every common colour blindness
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#B5A800")
@@ -82,41 +82,9 @@ class Chart(Figure):
 
 @cache
 def _rc() -> Any:
-    import seaborn as sns
-
-    return {
-        **sns.axes_style("whitegrid"),
-        "font.family": list(families()),
-        "font.size": 9.5,
-        "axes.titlesize": 11,
-        "axes.titleweight": "bold",
-        "axes.titlelocation": "left",
-        "axes.titlepad": 10,
-        "axes.labelsize": 9.5,
-        "axes.labelcolor": INK,
-        "axes.edgecolor": "#c4c9d0",
-        "axes.grid": True,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.unicode_minus": True,
-        "axes.prop_cycle": cycler(color=PALETTE),
-        "grid.color": GRID,
-        "grid.linewidth": 0.8,
-        "text.color": INK,
-        # a "$" in data is a dollar, not a formula
-        "text.parse_math": False,
-        "xtick.color": INK,
-        "ytick.color": INK,
-        "xtick.labelsize": 9,
-        "ytick.labelsize": 9,
-        "legend.frameon": False,
-        "legend.fontsize": 9,
-        "figure.facecolor": "white",
-        "figure.dpi": 100,
-        "savefig.facecolor": "white",
-        "savefig.bbox": None,
-        "svg.hashsalt": "evaltools",
-    }
+    """The style of the figures, for any user's own; the fonts that it names are registered."""
+    families()
+    return mpl.rc_params_from_file(asset_dir("templates") / "report" / "figures.mplstyle", use_default_template=False)
 
 
 def _styled(draw: Callable[P, Chart]) -> Callable[P, Chart]:
@@ -392,13 +360,8 @@ def stacked(
         outline = ax.barh(places, np.maximum(wholes, sums), height=0.62, color="none", edgecolor="#c4c9d0")
         own = [_number(v) if single else "" for v in sums]
         of = ["" if single and not total else f"of {_number(v)}" for v in wholes]
-        ax.bar_label(
-            outline,
-            [f"{a} {b}".strip() for a, b in zip(own, of)],
-            padding=4,
-            fontsize=8.5,
-            color=INK if single else MUTED,
-        )
+        ends = [f"{a} {b}".strip() for a, b in zip(own, of)]
+        ax.bar_label(outline, ends, padding=4, fontsize=8.5, color=INK if single else MUTED)
     bars = []
     for column in columns:
         part = widths[column].to_numpy()
@@ -457,11 +420,9 @@ def distribution(
             ax.ecdf(numbers, color=colour, linewidth=2)
         else:
             ax.hist(numbers, edges, histtype="stepfilled", facecolor=(colour, 0.25), edgecolor=colour, linewidth=1.6)
-        text = f"{shown(name, 40, 1)}: " if name else ""
-        text += f"mean {numbers.mean():.3f}, n={len(numbers):,}"
-        keys.append(
-            ax.axvline(numbers.mean(), color=colour, linewidth=1.8, linestyle=(0, (5, 1.5 + 2 * k)), label=text)
-        )
+        text = (f"{shown(name, 40, 1)}: " if name else "") + f"mean {numbers.mean():.3f}, n={len(numbers):,}"
+        dashes = (0, (5, 1.5 + 2 * k))
+        keys.append(ax.axvline(numbers.mean(), color=colour, linewidth=1.8, linestyle=dashes, label=text))
     ax.set_xlabel(xlabel)
     ax.set_ylabel(f"share of {unit} at or below" if kind == "ecdf" else unit)
     if kind != "ecdf":
@@ -484,24 +445,14 @@ def confusion(frame: pd.DataFrame, *, title: str, xlabel: str = "predicted", yla
     text = [
         [f"{c:,.0f}" + (f"\n{s:.0f}%" if n else "") for c, s in zip(*row)] for *row, n in zip(counts, share, totals)
     ]
+    rows = [f"{shown(i, 20)}\nn={int(t):,}" for i, t in zip(frame.index, totals[:, 0])]
+    cells = pd.DataFrame(share, index=rows, columns=[shown(c, 17) for c in frame.columns])
     chart, (ax,) = _chart(title, 1.7 * len(frame), width=min(14.0, max(5.0, 2.6 + 1.25 * frame.shape[1])))
-    sns.heatmap(
-        share,
-        annot=np.array(text),
-        fmt="",
-        cmap="Blues",
-        vmin=0,
-        vmax=100,
-        linewidths=1.5,
-        ax=ax,
-        annot_kws={"fontsize": 9},
-        cbar_kws={"label": "% of the row"},
-        xticklabels=[shown(c, 17) for c in frame.columns],
-        yticklabels=[f"{shown(i, 20)}\nn={int(t):,}" for i, t in zip(frame.index, totals[:, 0])],
-    )
+    numbers = {"annot": np.array(text), "fmt": "", "annot_kws": {"fontsize": 9}}
+    scale = {"cmap": "Blues", "vmin": 0, "vmax": 100, "cbar_kws": {"label": "% of the row"}}
+    sns.heatmap(cells, ax=ax, linewidths=1.5, xticklabels=True, yticklabels=True, **numbers, **scale)
     ax.tick_params(rotation=0, length=0)
-    ax.set_xlabel(xlabel)
-    ax.set_ylabel(ylabel)
+    ax.set(xlabel=xlabel, ylabel=ylabel)
     return chart
 
 

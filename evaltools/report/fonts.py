@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -11,18 +12,10 @@ from pathlib import Path
 FAMILY = "Evaltools Sans CJK"
 FILE = Path(__file__).parent / "fonts" / "EvaltoolsSansCJK-Regular.otf"
 
-# blocks that the web font answers for; Latin, Greek, arrows and quotation marks stay with the reader's own fonts
-BLOCKS = (
-    (0x1100, 0x11FF),
-    (0x2460, 0x24FF),
-    (0x3000, 0x303F),
-    (0x3040, 0x30FF),
-    (0x3130, 0x318F),
-    (0x3200, 0x33FF),
-    (0x4E00, 0x9FFF),
-    (0xAC00, 0xD7A3),
-    (0xFF00, 0xFFEF),
-)
+BLOCKS = "1100-11FF 2460-24FF 3000-303F 3040-30FF 3130-318F 3200-33FF 4E00-9FFF AC00-D7A3 FF00-FFEF"
+"""What the web font answers for; Latin, Greek, arrows and quotation marks stay with the reader's own fonts."""
+
+ANSWERED = re.compile("[" + re.sub(r"\w{4}", r"\\u\g<0>", BLOCKS.replace(" ", "")) + "]")
 
 
 @cache
@@ -55,30 +48,21 @@ def webfont_css(text: str) -> str:
     from fontTools import subset
     from fontTools.ttLib import TTFont
 
-    points = sorted(p for p in map(ord, set(text)) if _answers(p))
+    points = set(map(ord, ANSWERED.findall(text)))
     out = io.BytesIO()
     # the bounding boxes of the whole font stand for those of its part: nothing lays out by them
     with TTFont(FILE, lazy=True, recalcTimestamp=False, recalcBBoxes=False) as font:
-        known = font.getBestCmap()
-        points = [p for p in points if p in known]
+        points &= font.getBestCmap().keys()
         if not points:
             return ""
-        options = subset.Options()
-        options.layout_features = []
-        options.hinting = False
-        options.notdef_outline = True
-        subsetter = subset.Subsetter(options)
+        subsetter = subset.Subsetter(subset.Options(layout_features=[], hinting=False, notdef_outline=True))
         subsetter.populate(unicodes=points)
         subsetter.subset(font)
         font.flavor = "woff"
         font.save(out)
     data = base64.b64encode(out.getvalue()).decode("ascii")
-    ranges = ",".join(f"U+{first:X}-{last:X}" for first, last in BLOCKS)
+    ranges = ",".join(f"U+{block}" for block in BLOCKS.split())
     return (
         f'@font-face{{font-family:"{FAMILY}";font-display:block;'
         f'src:url(data:font/woff;base64,{data}) format("woff");unicode-range:{ranges}}}'
     )
-
-
-def _answers(point: int) -> bool:
-    return any(first <= point <= last for first, last in BLOCKS)

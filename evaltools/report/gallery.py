@@ -12,9 +12,8 @@ from markupsafe import Markup
 from ..core.errors import UsageError
 from ..core.files import dumps, write_text
 from .cards import NotComplete, read_card, shown
-from .fonts import BLOCKS, webfont_css
-from .html import policy
-from .templates import asset, environment
+from .fonts import ANSWERED
+from .html import page
 
 STYLES = ("report/page.css", "report/fragments.css", "gallery/gallery.css")
 SCRIPTS = (
@@ -52,7 +51,7 @@ def collect(out: Path) -> dict[str, Any]:
 
     `metrics` holds every (name, title, better) once; the rows of `cards` begin with their place in it.
     """
-    folders = sorted((p for p in (out / "results").glob("[!.]*") if p.is_dir()), key=lambda p: p.name)
+    folders = sorted(p for p in (out / "results").glob("[!.]*") if p.is_dir())
     cards: list[dict[str, Any]] = []
     metrics: dict[tuple[str, ...], int] = {}
     incomplete: list[list[str]] = []
@@ -64,36 +63,17 @@ def collect(out: Path) -> dict[str, Any]:
             continue
         rows = [[metrics.setdefault(tuple(row[:3]), len(metrics)), *row[3:]] for row in card["rows"]]
         cards.append({**card, "rows": rows})
-    return {
-        "cards": cards,
-        "metrics": list(metrics),
-        "incomplete": incomplete[:LISTED],
-        "incompleteTotal": len(incomplete),
-    }
+    listed = {"incomplete": incomplete[:LISTED], "incompleteTotal": len(incomplete)}
+    return {"cards": cards, "metrics": list(metrics), **listed}
 
 
 def render(data: dict[str, Any]) -> str:
     """The page around the data of `collect`."""
-    scripts, content = [asset(name) for name in SCRIPTS], script_json(data)
-    css = "\n".join([webfont_css(_glyphs(content)), *(asset(name) for name in STYLES)])
-    return (
-        environment()
-        .get_template("gallery/gallery.html.j2")
-        .render(
-            policy=policy(scripts),
-            css=Markup(css),
-            data=Markup(content),
-            scripts=[Markup(s) for s in scripts],
-        )
-    )
+    content = script_json(data)
+    glyphs = "".join(islice(dict.fromkeys(ANSWERED.findall(content)), GLYPHS))
+    return page("gallery/gallery.html.j2", STYLES, SCRIPTS, glyphs=glyphs, data=Markup(content))
 
 
 def script_json(value: Any) -> str:
     """JSON that no text in it can end or escape from inside a <script type="application/json">."""
     return re.sub("[<>&\u2028\u2029]", lambda m: f"\\u{ord(m[0]):04x}", dumps(value))
-
-
-def _glyphs(text: str) -> str:
-    """The first GLYPHS different Korean and Chinese characters of a text."""
-    found = (c for c in dict.fromkeys(text) if any(first <= ord(c) <= last for first, last in BLOCKS))
-    return "".join(islice(found, GLYPHS))

@@ -6,15 +6,15 @@ import base64
 import hashlib
 import re
 from collections import Counter
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
 from markupsafe import Markup
 
 from ..core.files import asset_dir
-from . import templates
 from .fonts import webfont_css
-from .templates import asset, environment
+from .templates import OWN_STYLES, asset, environment
 from .text import visible
 
 SCRIPTS = ("vendor/sortable.min.js", "vendor/sortable.a11y.min.js", "report/page.js")
@@ -28,20 +28,16 @@ def render(nb: Any, *, title: str, lang: str = "en") -> str:
     a content security policy forbids any request and any script but the page's own. Code is folded, stderr is
     left out, a cell's error is shown. The same notebook and title always give the same bytes.
     """
-    cells, contents = _contents(_unique_ids(templates.STYLES.sub("", _cells(nb))))
-    scripts = [asset(name) for name in SCRIPTS]
-    css = "\n".join([webfont_css(title + cells), *(asset(name) for name in STYLES)])
-    page = environment().get_template("report/page.html.j2")
-    return page.render(
-        title=visible(title),
-        lang=lang,
-        policy=policy(scripts),
-        css=Markup(css),
-        scripts=[Markup(s) for s in scripts],
-        contents=contents,
-        has_h1="<h1" in cells,
-        body=Markup(cells),
-    )
+    cells, contents = _contents(_unique_ids(OWN_STYLES.sub("", _cells(nb))))
+    content = {"title": visible(title), "lang": lang, "contents": contents, "body": Markup(cells)}
+    return page("report/page.html.j2", STYLES, SCRIPTS, glyphs=title + cells, **content, has_h1="<h1" in cells)
+
+
+def page(template: str, styles: Iterable[str], scripts: Iterable[str], *, glyphs: str, **content: Any) -> str:
+    """A page that loads nothing: its styles, its scripts and the Korean and Chinese `glyphs` it uses stand in it."""
+    sources = [Markup(asset(name)) for name in scripts]
+    css = Markup("\n".join([webfont_css(glyphs), *map(asset, styles)]))
+    return environment().get_template(template).render(policy=policy(sources), css=css, scripts=sources, **content)
 
 
 @cache
@@ -65,23 +61,16 @@ def _cells(nb: Any) -> str:
 def _exporter() -> Any:
     from nbconvert import HTMLExporter
 
+    folder = str(asset_dir("templates"))
     return HTMLExporter(
-        template_name="report",
-        extra_template_basedirs=[str(asset_dir("templates"))],
-        exclude_anchor_links=True,
-        embed_images=True,
-        mathjax_url="",
-        require_js_url="",
-        jquery_url="",
-        mermaid_js_url="",
+        template_name="report", extra_template_basedirs=[folder], exclude_anchor_links=True, embed_images=True
     )
 
 
-def policy(scripts: list[str]) -> str:
+def policy(scripts: Iterable[str]) -> str:
     """The content security policy of a page with these scripts, which allows them by their hashes and no others."""
-    hashes = " ".join(
-        f"'sha256-{base64.b64encode(hashlib.sha256(s.encode()).digest()).decode('ascii')}'" for s in scripts
-    )
+    digests = [base64.b64encode(hashlib.sha256(s.encode()).digest()).decode("ascii") for s in scripts]
+    hashes = " ".join(f"'sha256-{d}'" for d in digests)
     return (
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; font-src data:; "
         "base-uri 'none'; form-action 'none'"

@@ -71,11 +71,8 @@ def markdown_table(
 ) -> str:
     """A frame as a GitHub Markdown table; text from data cannot leave its cell or become markup."""
     heads, rows, numeric = _text_rows(df, columns, formats)
-    lines = [
-        _md_row(heads),
-        _md_row(["---:" if n else "---" for n in numeric], raw=True),
-        *(_md_row(r) for r in rows),
-    ]
+    rule = " | ".join("---:" if n else "---" for n in numeric)
+    lines = [_md_row(heads), f"| {rule} |", *map(_md_row, rows)]
     return (f"{_md(caption)}\n\n" if caption else "") + "\n".join(lines) + "\n"
 
 
@@ -94,8 +91,8 @@ def _md(text: str) -> str:
     return re.sub(r"([\\`*\[\]|$~]|(?<!\w)_|_(?!\w))", r"\\\1", text)
 
 
-def _md_row(cells: Sequence[str], raw: bool = False) -> str:
-    return "| " + " | ".join(cells if raw else [_md(c) for c in cells]) + " |"
+def _md_row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(map(_md, cells)) + " |"
 
 
 def latex_table(
@@ -112,7 +109,7 @@ def latex_table(
     lines += [rf"\caption{{{_tex(caption)}}}"] if caption else []
     lines += [rf"\label{{{re.sub(r'[^A-Za-z0-9:-]', '-', label)}}}"] if label else []
     lines += [rf"\begin{{tabular}}{{{''.join('r' if n else 'l' for n in numeric)}}}", r"\toprule"]
-    lines += [_tex_row(heads), r"\midrule", *(_tex_row(r) for r in rows), r"\bottomrule", r"\end{tabular}"]
+    lines += [_tex_row(heads), r"\midrule", *map(_tex_row, rows), r"\bottomrule", r"\end{tabular}"]
     return "\n".join([*lines, r"\end{table}"]) + "\n"
 
 
@@ -135,4 +132,4 @@ def _tex(text: str) -> str:
 
 
 def _tex_row(cells: Sequence[str]) -> str:
-    return " & ".join(_tex(c) for c in cells) + r" \\"
+    return " & ".join(map(_tex, cells)) + r" \\"

@@ -21,17 +21,7 @@ from ..stats.compare import unit_changes
 from ..stats.coverage import coverage_note, grouped_notes, kind
 from ..stats.intervals import estimate
 from .samples import samples
-from .tables import (
-    HtmlTable,
-    estimates_table,
-    kpis,
-    notice,
-    problems_text,
-    run_line,
-    signature_block,
-    stack,
-    table,
-)
+from .tables import HtmlTable, estimates_table, kpis, notice, problems_text, run_line, signature_block, stack, table
 from .view import SampleView, TableView
 
 
@@ -78,19 +68,16 @@ class Run(Result):
         groups = dict.fromkeys(m.group for m in self.metrics)
         return [*groups, *views(self.suite, "TABLES")]
 
-    def rows(self, *names: str, aliases: bool = True) -> pd.DataFrame:
+    def rows(self, *names: str) -> pd.DataFrame:
         """The estimates of some groups or metrics, in this order; all without any. UsageError for an unknown name."""
         if not names:
             return self.frame
-        groups = {m.group for m in self.metrics}
-        by_name = self.frame.set_index("name", drop=False)
         found = []
         for name in names:
-            if name in groups:
-                found.append(by_name[by_name["group"] == name])
-            else:
-                found.append(by_name.loc[[self.suite.metric(name, self.options).name]])
-        return pd.concat(found).reset_index(drop=True)
+            group = self.frame["group"] == name
+            mine = group if group.any() else self.frame["name"] == self.suite.metric(name, self.options).name
+            found.append(self.frame[mine])
+        return pd.concat(found, ignore_index=True)
 
     def table(self, *names: str, aliases: bool = False) -> HtmlTable:
         """Estimates of groups or metrics as the report has them, or a table of the suite; all metrics without a name.
@@ -108,10 +95,8 @@ class Run(Result):
             view: TableView = own[names[0]]
             return table(view.make(self), caption=view.caption, columns=view.columns, formats=view.formats)
         rows = self.rows(*names)
-        one_group = rows["group"].nunique() == 1
-        return estimates_table(
-            rows, metrics=self.metrics, resampling=self.resampling, group=not one_group, aliases=aliases
-        )
+        group = rows["group"].nunique() != 1
+        return estimates_table(rows, metrics=self.metrics, resampling=self.resampling, group=group, aliases=aliases)
 
     def samples(self, which: str, *, most: int = 100) -> HtmlTable:
         """A browser of units: a group of the suite's ("broken"), or a query on `units` ("outcome_refpol == 'still'").
@@ -153,11 +138,9 @@ class Run(Result):
         ['part', 'n', 'name', 'title']
         """
         if column not in self.data:
-            raise UsageError(
-                f"the units have no column {column!r}; there are {', '.join(map(str, self.data.columns))}"
-            )
-        wanted = names or self.headline
-        return breakdown(self.data, self.metrics, self.suite.unit, column, wanted, self.resampling)
+            there = ", ".join(map(str, self.data.columns))
+            raise UsageError(f"the units have no column {column!r}; there are {there}")
+        return breakdown(self.data, self.metrics, self.suite.unit, column, names or self.headline, self.resampling)
 
     def estimate(self, *metrics: AnyMetric) -> Any:
         """A metric of one's own over the units, with its interval: a Series; a frame for several.
@@ -167,7 +150,7 @@ class Run(Result):
         >>> import evaltools as et
         >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
         >>> both = et.Metric(name="both", numerator="reviewed", denominator="n", better="none", proportion=True)
-        >>> run.estimate(both)["n_units"]
+        >>> int(run.estimate(both)["n_units"])
         40
         """
         wanted = subset((*self.metrics, *metrics), [m.name for m in metrics])
@@ -180,13 +163,10 @@ class Run(Result):
         Columns: the unit, baseline (this run), candidate (the other), change, and the columns of text of both sides
         that differ, as NAME and NAME (other). The largest change first.
         """
-        name = self.suite.metric(metric or self.headline[min(1, len(self.headline) - 1)], self.options).name
+        name = self.suite.metric(metric or self.headline[:2][-1], self.options).name
         unit = self.suite.unit
-        changes = unit_changes({"": self.data}, {"": other.data}, self.metrics, unit, name)
-        changes = changes[changes["change"] != 0]
-        changes = changes.loc[changes["change"].abs().sort_values(ascending=False, kind="stable").index]
+        out = differing(unit_changes({"": self.data}, {"": other.data}, self.metrics, unit, name))
         here, there = (side.units.drop_duplicates(unit).set_index(unit) for side in (self, other))
-        out = changes.reset_index(drop=True)
         for column in here.columns:
             if column in there and not pd.api.types.is_numeric_dtype(here[column]):
                 mine, theirs = (side[column].reindex(out[unit]).tolist() for side in (here, there))
@@ -215,21 +195,18 @@ class Run(Result):
         found = grouped_notes(
             (coverage_note(kind(proportions[e["name"]], e["value"], 1, clustered), e["n_units"]), e["title"])
             for e in self.rows(*self.headline).to_dict("records")
-            if e["ci_method"] in ("bca", "percentile")
+            if e["ci_method"] in ("abc", "bca", "percentile")
         )
         return coverage_notice(found)
 
     def provenance(self) -> HtmlTable:
         """Inputs with their hashes, policy, intervals, signature; times stand in the manifest only."""
-        rows = [
-            *(
-                (f"input: {i.role}", f"{i.path.rsplit('/', 1)[-1]} · {i.bytes:,} bytes · sha256 {i.sha256}")
-                for i in self.manifest.inputs
-            ),
-            *((f"policy: {k}", v if isinstance(v, str) else str(v)) for k, v in self.policy.items()),
-            ("intervals", f"{self.resampling}"),
-            ("signature", self.signature),
-        ]
+        rows = []
+        for i in self.manifest.inputs:
+            file = i.path.rsplit("/", 1)[-1]
+            rows.append((f"input: {i.role}", f"{file} · {i.bytes:,} bytes · sha256 {i.sha256}"))
+        rows += [(f"policy: {k}", str(v)) for k, v in self.policy.items()]
+        rows += [("intervals", str(self.resampling)), ("signature", self.signature)]
         return table(pd.DataFrame(rows, columns=["what", "value"]), caption="Provenance", sortable=False)
 
     def _repr_html_(self) -> str:
@@ -237,6 +214,12 @@ class Run(Result):
 
     def __repr__(self) -> str:
         return stack([self.header(), self.cards()]).text
+
+
+def differing(changes: pd.DataFrame) -> pd.DataFrame:
+    """The changes that are any (`stats.compare.unit_changes`), the largest first."""
+    found = changes[changes["change"] != 0]
+    return found.sort_values("change", key=abs, ascending=False, kind="stable", ignore_index=True)
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -264,13 +247,13 @@ def _breakdown(run: Run, *, column: str | None = None, names: tuple[str, ...] = 
     """The metrics by a column; by default the first breakdown of the suite."""
     from .figures import dots
 
-    first = next(iter(run.suite.breakdowns), None)
-    if column is None and first is None:
+    by = next((b for b in run.suite.breakdowns if column in (None, b.column)), None)
+    column = by.column if by else column
+    if column is None:
         raise UsageError("give the column of the units to break down by: run.plot.breakdown(column=...)")
-    by = next((b for b in run.suite.breakdowns if b.column == (column or b.column)), None)
-    names = names or (by.metrics if by else run.headline)
-    found = run.breakdown(column or by.column, *names)  # type: ignore[union-attr]
-    return dots(found, label="part", title=f"By {by.title.lower() if by else column}", xlabel="value")
+    found = run.breakdown(column, *(names or (by.metrics if by else run.headline)))
+    title = by.title.lower() if by else column
+    return dots(found, label="part", title=f"By {title}", xlabel="value")
 
 
 FIGURES: Mapping[str, Callable[..., Any]] = {"forest": _forest, "breakdown": _breakdown}

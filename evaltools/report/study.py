@@ -16,13 +16,14 @@ from ..core.files import resolve
 from ..core.names import RUN_NAME, find_runs
 from ..core.resampling import Resampling
 from ..core.results import Result, read_manifest, suite_of
-from ..core.suite import Suite, Workers, get_suite, looks_like
+from ..core.suite import Suite, Workers, get_suite, looks_like, refuse_parent
+from ..stats.compare import unit_changes
 from ..stats.seeds import CONTRACT as AGGREGATE_COLUMNS
 from ..studies import views
 from ..studies.files import save_study
 from ..studies.study import Study, group_by_name, group_by_seed, make_study
 from .plain import latex_table, markdown_table
-from .run import Plots, Run, coverage_notice, evaluate, load
+from .run import Plots, Run, coverage_notice, differing, evaluate, load
 from .run import views as of_suite
 from .tables import HtmlTable, estimates_table, interval, notice, run_line, signature_block, stack, table, words
 from .view import TableView
@@ -46,8 +47,9 @@ class StudyView(Study):
 
     >>> import evaltools as et
     >>> study = et.study([f"example:cr/with_memory__seed{s}_proposed" for s in (1, 2, 3)])
-    >>> study.frame[["name", "n_seeds"]].head(1).to_dict("records")
-    [{'name': 'tuple_f1_s1_refpol', 'n_seeds': 3}]
+    >>> row = study.frame.set_index("name").loc["tuple_f1_s2_refpol"]
+    >>> row["title"], int(row["n_seeds"])
+    ('Tuple F1 after review (ref-pol)', 3)
     """
 
     @property
@@ -96,17 +98,11 @@ class StudyView(Study):
         if found.empty:
             return notice("One condition only: nothing to compare.")
         several = len(self.comparisons) > 1
-        columns = {
-            "title": "metric",
-            **({"candidate": "candidate"} if several else {}),
-            "value_baseline": self.baseline,
-            "value_candidate": "candidate" if several else next(iter(self.comparisons)),
-            "difference": "difference",
-            "p_value": "p",
-            "p_adjusted": "p adj.",
-            "n_units": "n",
-            "verdict": "verdict",
-        }
+        columns = {"title": "metric", "candidate": "candidate", "value_baseline": self.baseline}
+        columns |= {"value_candidate": "candidate" if several else self.candidates[0], "difference": "difference"}
+        columns |= {"p_value": "p", "p_adjusted": "p adj.", "n_units": "n", "verdict": "verdict"}
+        if not several:
+            del columns["candidate"]
         claims = ", ".join(sorted({c for c in found["claim"] if c})) or "none"
         lead = f"Against {self.baseline}, paired. Intervals: {claims}."
         return table(
@@ -121,24 +117,25 @@ class StudyView(Study):
 
         They are shown as the first run of the candidate (by default the first candidate) has them.
         """
-        found = self.changes(metric, candidate)
-        found = found[found["change"] != 0]
-        unit, name = self.suite.unit, candidate or next(iter(self.comparisons))
+        unit, name = self.suite.unit, self._candidate(candidate)
         run = next(r for r in self.conditions[name].values() if isinstance(r, Run))
-        order = found.loc[found["change"].abs().sort_values(ascending=False, kind="stable").index, unit].tolist()
-        place = {u: i for i, u in enumerate(order)}
-        units = run.units[run.units[unit].isin(order)]
-        units = units.loc[units[unit].map(place).sort_values(kind="stable").index]
+        place = {u: i for i, u in enumerate(differing(self.changes(metric, name))[unit])}
+        units = run.units[run.units[unit].isin(place)].sort_values(unit, key=lambda u: u.map(place), kind="stable")
         caption = f"{metric}: differs between {self.baseline} and {name}; shown as {name} has it"
         return run.browser(units, caption, most=most)
 
     def changes(self, metric: str, candidate: str | None = None) -> pd.DataFrame:
         """The metric of every paired unit under both conditions: the unit, baseline, candidate, change."""
+        a, b = (self.frames(c) for c in (self.baseline, self._candidate(candidate)))
+        return unit_changes(a, b, self.metrics, self.suite.unit, self.suite.metric(metric, self.options).name)
+
+    def _candidate(self, name: str | None) -> str:
+        """The candidate of that name, by default the first."""
         if not self.comparisons:
             raise UsageError("one condition only: nothing to compare")
-        return views.changes(
-            self, candidate or next(iter(self.comparisons)), self.suite.metric(metric, self.options).name
-        )
+        if name is not None and name not in self.comparisons:
+            raise UsageError(f"no candidate {name!r}; there is {', '.join(self.comparisons)}")
+        return name or next(iter(self.comparisons))
 
     def each(self, show: Callable[[Any], Any]) -> Stack:
         """What `show` makes of every run, below the run's name where there are several."""
@@ -248,7 +245,7 @@ def _paired(study: StudyView, *, metric: str, candidate: str | None = None) -> A
         return Stack(_paired(study, metric=metric, candidate=c) for c in study.candidates)
     from .figures import paired
 
-    name = candidate or study.candidates[0]
+    name = study._candidate(candidate)
     found = study.suite.metric(metric, study.options)
     over = ", mean over seeds" if study.seeded else ""
     return paired(
@@ -262,42 +259,28 @@ def _paired(study: StudyView, *, metric: str, candidate: str | None = None) -> A
     )
 
 
-FIGURES: Mapping[str, Callable[..., Any]] = {
-    "forest": _forest,
-    "scores": _scores,
-    "seeds": _seeds,
-    "paired": _paired,
-}
+FIGURES: Mapping[str, Callable[..., Any]] = {"forest": _forest, "scores": _scores, "seeds": _seeds, "paired": _paired}
 
 
-def read_runs(
-    runs: Iterable[str | Path | Result],
-    suite: str | Suite | None = None,
-    *,
-    resampling: Resampling | None = None,
-    **how: Any,
-) -> list[Result]:
-    """The results that runs stand for: results as they are, results folders read, all else scored by `evaluate`.
+def read_run(run: str | Path | Result, suite: str | Suite | None = None, **how: Any) -> Result:
+    """The result that a run stands for: a result as it is, a results folder read, all else scored by `evaluate`.
 
     Without `suite` it is the one that the input looks like. UsageError where that is none or several.
-    """  # fmt: skip
-    found: list[Result] = []
-    for run in runs:
-        if isinstance(run, Result):
-            found.append(run)
-            continue
-        path = resolve(run)
-        manifest = read_manifest(path) if path.is_dir() else None
-        if manifest is not None and manifest.kind == "run" and (path / "metrics.json").is_file():
-            found.append(load(path))
-            continue
-        found.append(evaluate(suite if suite is not None else suite_for(path), run, resampling=resampling, **how))
-    return found
+    """
+    if isinstance(run, Result):
+        return run
+    path = resolve(run)
+    manifest = read_manifest(path)
+    if manifest is not None and manifest.kind == "run" and (path / "metrics.json").is_file():
+        return load(path)
+    if manifest is not None and manifest.kind == "aggregate":
+        raise UsageError(f"{path} is an aggregate over seeds; name its runs: {', '.join(manifest.runs)}")
+    return evaluate(suite if suite is not None else suite_for(path), run, **how)
 
 
 def suite_of_run(path: Path) -> Suite:
     """The suite of a results folder, or of a run to score. UsageError where that is none or several."""
-    manifest = read_manifest(path) if path.is_dir() else None
+    manifest = read_manifest(path)
     return suite_of(manifest) if manifest is not None else get_suite(suite_for(path))
 
 
@@ -308,6 +291,8 @@ def suite_for(path: Path) -> str:
         return names[0]
     if not path.exists():
         raise UsageError(f"{path}: no such run")
+    if not names:
+        refuse_parent(path, looks_like)
     what = f"looks like an input of {', '.join(names)}" if names else "looks like an input of no suite"
     raise UsageError(f"{path} {what}: name it with suite (--suite)")
 
@@ -341,11 +326,11 @@ def study(
     ('memory_agent', ['plain_llm'])
     """
     started, clock = datetime.now(UTC), time.perf_counter()
-    how = {"out": out, "on_error": on_error, "workers": workers, "fresh": fresh, "metrics": metrics}
+    how = {"resampling": resampling, "on_error": on_error, "workers": workers, "metrics": metrics, **options}
     runs = list(runs)
     if name is not None and len(runs) == 1:
         how["name"] = name
-    results = read_runs(runs, suite, resampling=resampling, **how, **options)
+    results = [read_run(run, suite, out=out, fresh=fresh, **how) for run in runs]
     seeded = bool(results) and all(RUN_NAME.match(r.name) for r in results)
     conditions = group_by_seed(results) if seeded else group_by_name(results)
     alone = results[0].name if len(results) == 1 and not seeded else None
@@ -383,7 +368,7 @@ def compare(
 
     >>> import evaltools as et
     >>> cmp = et.compare("example:cr/no_memory", "example:cr/with_memory")
-    >>> cmp.frame.set_index("metric").loc["tuple_f1_s2_refpol", "n_seeds"]
+    >>> int(cmp.frame.set_index("metric").loc["tuple_f1_s2_refpol", "n_seeds"])
     3
     """
     how = {"resampling": resampling, "on_error": on_error, "workers": workers, "metrics": metrics, **options}
@@ -402,7 +387,7 @@ def _side(given: Any, suite: str | Suite | None, how: Mapping[str, Any]) -> tupl
     if isinstance(given, Result):
         given = [given]
     runs = find_runs(str(given)) if isinstance(given, str | Path) else list(given)
-    results = read_runs(runs, suite, **how)
+    results = [read_run(run, suite, **how) for run in runs]
     if len(results) == 1 and not RUN_NAME.match(results[0].name):
         return results[0].name, {"": results[0]}
     grouped = group_by_seed(results)

@@ -49,9 +49,6 @@ class HtmlTable:
     def __repr__(self) -> str:
         return self.text
 
-    def __str__(self) -> str:
-        return self.text
-
 
 def table(
     df: pd.DataFrame,
@@ -138,6 +135,7 @@ def estimates_table(
 
 
 ABOUT = ("title", "description", "source", "alias_of")
+RAW = ("value", "ci_low", "std", "n_seeds", "numerator", "denominator", "n_units")
 
 
 def plain_estimates(
@@ -157,9 +155,7 @@ def _shown(e: Mapping[Any, Any], decimals: int | None, resampling: Resampling | 
     """What a reader sees of an estimate, as text; `raw` is the estimate itself, None for what it lacks."""
     digits = row_decimals(e, decimals, resampling)
     arrow, direction = ARROWS.get(str(e.get("better")), ("", ""))
-    raw: dict[str, Any] = {
-        k: e.get(k) for k in ("value", "ci_low", "std", "n_seeds", "numerator", "denominator", "n_units")
-    }
+    raw: dict[str, Any] = {k: e.get(k) for k in RAW}
     parts = [raw["numerator"], raw["denominator"]]
     return {
         "raw": raw,
@@ -220,25 +216,15 @@ def kpis(rows: pd.DataFrame | Iterable[Mapping[str, Any]], *, decimals: int | No
     frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(list(rows))
     cards = []
     for e in frame.to_dict("records"):
-        card = _shown(e, decimals)
-        said = [text_of(e.get(c)) for c in ("verdict", "note")]
-        card |= {
-            "id": anchor("metric", e["name"]),
-            "title": (text_of(e.get("title")) or card["metric"])[:120],
-            "chips": [(text, VERDICTS.get(text, "info")) for text in said if text],
-        }
-        cards.append(card)
+        said = [text for c in ("verdict", "note") if (text := text_of(e.get(c)))]
+        chips = [(text, VERDICTS.get(text, "info")) for text in said]
+        title = (text_of(e.get("title")) or str(e["name"]))[:120]
+        cards.append({**_shown(e, decimals), "id": anchor("metric", e["name"]), "title": title, "chips": chips})
     return HtmlTable(str(macros().kpis(cards)), markdown_table(_plain(cards, frame.columns)))
 
 
-VERDICTS = {
-    "better": "good",
-    "worse": "error",
-    "tied": "info",
-    "not measured": "warning",
-    "pass": "good",
-    "fail": "error",
-}
+VERDICTS = {"better": "good", "worse": "error", "not measured": "warning", "pass": "good", "fail": "error"}
+"""The colours of words; all others are of the kind "info"."""
 
 
 def problems_text(problems: Sequence[Mapping[str, Any]]) -> str:

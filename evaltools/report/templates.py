@@ -13,7 +13,7 @@ from .text import marked, safe, visible
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-STYLES = re.compile(r'<style class="et-style">.*?</style>', re.DOTALL)
+OWN_STYLES = re.compile(r'<style class="et-style">.*?</style>', re.DOTALL)
 """Every stylesheet that `style` put before a piece, in this version or an earlier one."""
 
 
@@ -34,12 +34,9 @@ def environment() -> Environment:
     # scoring makes no HTML and starts faster without Jinja
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+    files = FileSystemLoader(asset_dir("templates"))
     found = Environment(
-        loader=FileSystemLoader(asset_dir("templates")),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        loader=files, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     found.filters |= {"bdi": safe, "marked": marked, "visible": visible, "sort_key": sort_key}
     return found

@@ -19,7 +19,7 @@ from scipy.special import ndtr, ndtri
 
 from ..core.metric import Compiled, Metric, MetricTable, column_values
 from ..core.resampling import Resampling
-from .crossed import Crossed, add_rows, influence
+from .crossed import Crossed, add_rows, influence, over_units
 from .many import CLOSED, LARGE, closed_bounds, in_blocks
 
 MIN_UNITS = 10
@@ -113,7 +113,8 @@ Interval = tuple[float, float, str]
 def estimate(units: pd.DataFrame, table: MetricTable, unit: str, resampling: Resampling) -> pd.DataFrame:
     """Value and interval of every metric, one row each.
 
-    Columns: name, title, value, ci_low, ci_high, ci_method, numerator, denominator, n_units, group, better. Null is "not measured" (value) or "no interval" (bounds). `title` is the name where the table has none.
+    Columns: name, title, value, ci_low, ci_high, ci_method, numerator, denominator, n_units, group, better.
+    Null is "not measured" (value) or "no interval" (bounds). `title` is the name where the table has none.
     `numerator` and `denominator` are null for weighted sums of metrics. `n_units` counts the resampling units
     that take part in the metric. `ci_method` is bca or percentile, abc (the closed form of bca for more than
     LARGE resampling units; percentile has one too: `many.closed_bounds`), wilson (a proportion that is 0, 1, or
@@ -137,7 +138,7 @@ def estimate(units: pd.DataFrame, table: MetricTable, unit: str, resampling: Res
 
 def _estimated(compiled: Compiled, sums: np.ndarray, resampling: Resampling) -> pd.DataFrame:
     """The rows of `estimate` from the sums of every resampling unit: (units, columns)."""
-    total = sums.sum(axis=0)
+    total = over_units(sums)
     values = compiled.values(total)
     c = Crossed(compiled, sums[None], np.ones((1, len(sums)), dtype=bool))
     n_units = c.part.sum(axis=0)

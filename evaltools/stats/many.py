@@ -24,7 +24,7 @@ LARGE = 2_000
 AT_ONCE = 2_000_000
 """Values (metrics times cells) that are held at a time where there are many units."""
 
-STEP = 0.01
+STEP = 0.1
 """Standard errors over which a curve's second derivative is taken."""
 
 CLOSED = {"bca": "abc", "percentile": "percentile"}
@@ -37,7 +37,7 @@ WHOLE = 1e-6
 def in_blocks(table: MetricTable, units: int, cells: int) -> Iterator[Compiled]:
     """The table compiled: whole for up to LARGE units, else so many metrics at a time as `cells` cells allow."""
     whole = compile_table(table)
-    if units <= LARGE or not table:
+    if units <= LARGE:
         yield whole
         return
     size = max(1, AT_ONCE // cells)

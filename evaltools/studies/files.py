@@ -14,6 +14,7 @@ from ..core.results import metrics_json
 from ..stats.compare import CONTRACT as COMPARISON_COLUMNS
 from ..stats.seeds import CONTRACT as AGGREGATE_COLUMNS
 from .study import Study
+from .views import ESTIMATED
 
 
 def aggregated_csv(study: Study, condition: str) -> str:
@@ -35,34 +36,24 @@ def csv(frame: pd.DataFrame) -> str:
 
 def as_estimates(aggregated: pd.DataFrame) -> pd.DataFrame:
     """Aggregates in the shape of a run's estimates: value is the mean over seeds, without a numerator of its own."""
-    renamed = {"metric": "name", "mean": "value", "n_samples": "n_units"}
     columns = ["name", "title", "value", "ci_low", "ci_high", "ci_method", "numerator", "denominator"]
-    return aggregated.rename(columns=renamed).assign(numerator=None, denominator=None)[
-        [*columns, "n_units", "n_seeds", "group", "better"]
-    ]
-
-
-def aggregate_folder(out: Path, condition: str) -> Path:
-    return out / "results" / f"{safe_name(condition)}_aggregated"
+    found = aggregated.rename(columns=ESTIMATED).assign(numerator=None, denominator=None)
+    return found[[*columns, "n_units", "n_seeds", "group", "better"]]
 
 
 def save_study(
     study: Study, out: Path, started: str, seconds: float, more: Callable[[str], Mapping[str, str]]
 ) -> None:
     """Write results/<condition>_aggregated/ for every condition, each whole; `more(condition)`: texts by file."""
-    compared = comparison_csv(study) if study.comparisons else None
+    compared = {"comparison.csv": comparison_csv(study)} if study.comparisons else {}
     for condition in study.conditions:
-        aggregated = study.aggregates[condition]
-        agreed = study.agreement[study.agreement["condition"] == condition]
+        agreed = csv(study.agreement[study.agreement["condition"] == condition])
+        texts = {"aggregated_mean_std.csv": aggregated_csv(study, condition), "agreement.csv": agreed}
         manifest = study_manifest(study, condition, started, seconds)
-        with whole_folder(aggregate_folder(out, condition)) as folder:
-            write_text(folder / "aggregated_mean_std.csv", aggregated_csv(study, condition))
-            for file, text in more(condition).items():
+        with whole_folder(out / "results" / f"{safe_name(condition)}_aggregated") as folder:
+            for file, text in {**texts, **compared, **more(condition)}.items():
                 write_text(folder / file, text)
-            write_text(folder / "agreement.csv", csv(agreed))
-            if compared is not None:
-                write_text(folder / "comparison.csv", compared)
-            estimates = as_estimates(aggregated)
+            estimates = as_estimates(study.aggregates[condition])
             write_json(folder / "metrics.json", metrics_json(manifest, study.signature, estimates))
             manifest.model_copy(update={"files": file_hashes(folder)}).write(folder)
 

@@ -18,7 +18,7 @@ from ..core.suite import Suite
 from ..stats.agreement import seed_agreement
 from ..stats.compare import Comparison, compare
 from ..stats.crossed import Runs
-from ..stats.seeds import aggregate, completeness, seed_values
+from ..stats.seeds import aggregate, completeness
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,9 @@ class Study:
     def candidates(self) -> list[str]:
         return list(self.comparisons)
 
-    def frames(self, condition: str, *, decoded: bool = False) -> Runs:
-        """Seed -> units of one condition, as stored or with their lists as lists."""
-        return {seed: r.units if decoded else r.data for seed, r in self.conditions[condition].items()}
+    def frames(self, condition: str) -> Runs:
+        """Seed -> units of one condition, as stored."""
+        return {seed: r.data for seed, r in self.conditions[condition].items()}
 
     @cached_property
     def signature(self) -> str:
@@ -81,17 +81,14 @@ class Study:
 
         Empty for suites without tuples and labels, and for conditions of one seed.
         """
-        columns = self.suite.agreement
-        frames = [
-            seed_agreement(self.frames(c, decoded=True), self.suite.unit, self.resampling, *columns).assign(
-                condition=c
-            )
-            for c, runs in self.conditions.items()
-            if columns is not None and len(runs) > 1
-        ]
         names = ["condition", "metric", "value", "ci_low", "ci_high", "n_samples", "n_incomplete"]
-        found = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=names)
-        return found[["condition", *(c for c in found.columns if c != "condition")]]
+        found = [pd.DataFrame(columns=names)]
+        for condition, runs in self.conditions.items():
+            if self.suite.agreement is not None and len(runs) > 1:
+                units: Runs = {seed: r.units for seed, r in runs.items()}
+                found.append(seed_agreement(units, self.suite.unit, self.resampling, *self.suite.agreement))
+                found[-1].insert(0, "condition", condition)
+        return pd.concat(found[1:] or found, ignore_index=True)
 
 
 S = TypeVar("S", bound=Study)
@@ -179,11 +176,3 @@ def default_name(baseline: str, candidates: Sequence[str]) -> str:
     if not candidates:
         return f"{baseline}_aggregated"
     return f"{baseline}_vs_{candidates[0]}" + (f"_and_{len(candidates) - 1}_more" if len(candidates) > 1 else "")
-
-
-def seed_table(study: Study) -> pd.DataFrame:
-    """Every metric of every run: condition, metric, seed, value, n_units."""
-    frames = [
-        seed_values(study.frames(c), study.metrics, study.suite.unit).assign(condition=c) for c in study.conditions
-    ]
-    return pd.concat(frames, ignore_index=True)[["condition", "metric", "seed", "value", "n_units"]]

@@ -41,26 +41,10 @@ def scores_frame(units: pd.DataFrame, thresholds: dict[str, float]) -> pd.DataFr
 
 
 def cases_frame(result: Result) -> pd.DataFrame:
-    """All cases, those that fail most metrics first, then in the file's order.
-
-    case_id, failed (names of the metrics), not_measured, answer, contexts, tags, the five scores, and the
-    evidence of each as JSON.
-    """
-    units, failing = result.units, views.fails(result.units)
-    unmeasured = pd.DataFrame({m: ~units[f"{m}_measured"] for m in METRICS})
-    out = pd.DataFrame(
-        {
-            "case_id": units["case_id"],
-            "failed": views.names(failing),
-            "not_measured": views.names(unmeasured),
-            "answer": units["answer"],
-            "contexts": ["\n".join(texts) for texts in units["contexts"]],
-            "tags": [", ".join(tags) for tags in units["tags"]],
-            **{m: units[m] for m in METRICS},
-            **{f"{m} evidence": result.data[f"{m}_evidence"] for m in METRICS},
-        }
-    )
-    return out.loc[views.worst_first(failing)].reset_index(drop=True)
+    """All cases as `views.worst_first` has them, with the five scores, and the evidence of each as JSON."""
+    scores = {m: result.units[m] for m in METRICS}
+    evidence = {f"{m} evidence": result.data[f"{m}_evidence"] for m in METRICS}
+    return views.worst_first(result.units, **scores, **evidence)
 
 
 def write_artifacts(result: Result, folder: Path) -> None:
@@ -79,7 +63,7 @@ def write_artifacts(result: Result, folder: Path) -> None:
             head=[("Run", result.name), ("Signature", result.signature), ("Rules", rules.identity)],
             verdicts="verdict",
         ),
-        Sheet("Cases", cases_frame(result), scores=rules.thresholds, freeze=(1, 1)),
+        Sheet("Cases", cases_frame(result), scores=rules.thresholds),
         Sheet("Rules in force", pd.DataFrame(in_force, columns=["section", "name", "content"])),
     ]
     write_workbook(folder / "summary_scores.xlsx", sheets, notes_on="Overview")

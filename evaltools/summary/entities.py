@@ -15,24 +15,12 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
 
+from . import numerals
 from .dates import DATE, date_value, less_specific
-from .numerals import (
-    ENGLISH_NUMBER,
-    ENGLISH_SCALE,
-    HANGUL,
-    NATIVE,
-    ONES,
-    Number,
-    Value,
-    english_value,
-    hangul_value,
-    read_number,
-    tidy,
-    written,
-)
-from .phrases import Phrases, find_all, find_labelled
+from .numerals import Number, Value, tidy, written
+from .phrases import Phrases, Spans, find_all, find_labelled
 from .rules import CompiledRules, Unit
-from .text import Text, normalise
+from .text import NOTATION, Text, any_of, normalise
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,25 +81,24 @@ class Extractor:
         self.labelled: list[tuple[str, re.Pattern[str], int]] = []
         for e, phrases in rules.expressions:
             self._add(Entity(e.kind, e.base, written(Decimal(str(e.value))), "", 0, 0, e.support_only), phrases, ())
-        for c in rules.concepts:
-            self._add(Entity(c.kind, "", c.name, "", 0, 0), c.words, c.not_within)
-            self._add(Entity(c.kind, "", c.name, "", 0, 0, support_only=True), c.support, c.not_within)
-        unit = _unit_pattern(units)
-        hangul_unit = _unit_pattern(units, hangul_only=True)
+        for c, words, support, not_within in rules.concepts:
+            self._add(Entity(c.kind, "", c.name, "", 0, 0), words, not_within)
+            self._add(Entity(c.kind, "", c.name, "", 0, 0, support_only=True), support, not_within)
+        unit, hangul_unit = _unit_pattern(units), _unit_pattern(units, hangul_only=True)
         self.unit = re.compile(rf"여?(?:\s{{0,2}}|\s?\)\s?){unit}")
         self.latin_unit = re.compile(rf"[\s-]?(?:\([0-9]{{1,4}}\)\s?)?{unit}")
         self.hangul_unit = re.compile(rf"\s?{hangul_unit}")
-        self.after_numeral = re.compile(rf"(?![가-힣])|(?:{rules.particle_words}|{_AFTER_UNIT})")
-        prefix = "|".join(re.escape(p) for p in sorted(self.prefix_of, key=len, reverse=True)) or "(?!)"
+        self.after_numeral = re.compile(rf"(?![가-힣])|(?:{rules.particle_words}|{_AROUND['after']})")
+        prefix = any_of(map(re.escape, self.prefix_of)) or "(?!)"
         self.start = re.compile(
             rf"(?P<date>{DATE})"
             rf"|(?P<prefix>(?<![a-z])(?:{prefix})\s?(?=[0-9]))"
             r"|(?P<fraction>(?<![0-9])(?P<parts>[0-9]{1,3})\s?분의\s?(?P<of>[0-9]{1,3})"
             r"|(?<=의\s)(?P<of2>[0-9])/(?P<parts2>[1-9][0-9]?)(?![0-9/]))"
             r"|(?P<digit>[0-9])"
-            rf"|(?<![가-힣0-9])(?:일금|금|약|총|최대|최고|각)?(?P<hangul>[{HANGUL}]{{1,24}}(?:\s[{HANGUL}]{{1,16}})?)"
-            rf"|(?<![가-힣])(?P<native>{'|'.join(sorted(NATIVE, key=len, reverse=True))})\s?(?={hangul_unit})"
-            rf"|(?<![a-z])(?P<english>{ENGLISH_NUMBER})(?![a-z])"
+            rf"|(?<![가-힣0-9])(?:일금|금|약|총|최대|최고|각)?(?P<hangul>[{numerals.HANGUL}]{{1,24}}(?:\s[{numerals.HANGUL}]{{1,16}})?)"
+            rf"|(?<![가-힣])(?P<native>{any_of(numerals.NATIVE)})\s?(?={hangul_unit})"
+            rf"|(?<![a-z])(?P<english>{numerals.ENGLISH_NUMBER})(?![a-z])"
         )
 
     def _add(self, entity: Entity, phrases: Phrases, not_within: Phrases) -> None:
@@ -124,11 +111,10 @@ class Extractor:
         Equal ones stand each with their place.
         """
         text = text or normalise(raw, self.rules.fold)
-        found = [*self._figures(text.norm), *self._words(text.norm)]
         out = []
-        for f in found:
-            start, end = text.span(f.start, f.end)
-            out.append(replace(f, text=raw[start:end], start=start, end=end))
+        for e in (*self._figures(text.norm), *self._words(text.norm)):
+            start, end = text.span(e.start, e.end)
+            out.append(replace(e, text=raw[start:end], start=start, end=end))
         return sorted(out, key=lambda e: (e.start, e.end))
 
     def _figures(self, t: str) -> Iterable[Entity]:
@@ -155,8 +141,8 @@ class Extractor:
                 case "hangul":
                     at = self._hangul(t, m, found)
                 case "native":
-                    at = self._named(t, m.start(), m.end("native"), NATIVE[m["native"]], self.unit, found)
-                case "english" if (number := english_value(m["english"])) is not None:
+                    at = self._named(t, m.start(), m.end("native"), numerals.NATIVE[m["native"]], self.unit, found)
+                case "english" if (number := numerals.english_value(m["english"])) is not None:
                     at = self._named(t, m.start(), m.end(), number, self.latin_unit, found)
         for q in _merge([self._and_a_half(q, t) for q in found], t):
             yield Entity(q.unit.kind, q.unit.base, written(q.value), "", q.start, q.end, q.support_only)
@@ -169,22 +155,18 @@ class Extractor:
         return replace(q, value=q.value + Decimal(str(q.unit.factor)) / 2, end=m.end())
 
     def _digit(
-        self,
-        t: str,
-        at: int,
-        prefix: re.Match[str] | None,
-        found: list[_Quantity],
-        bare: list[tuple[Number, int]],
+        self, t: str, at: int, prefix: re.Match[str] | None, found: list[_Quantity], bare: list[tuple[Number, int]]
     ) -> int:
         """Read the figure at `at` with its unit; returns where to go on."""
-        number = read_number(t, at)
+        number = numerals.read_number(t, at)
         if number is None:
-            return _past_digits(t, at)
+            m = _DIGIT_RUN.match(t, at)
+            return m.end() if m else at + 1
         start, end = (prefix.start() if prefix else at), number.end
         scale = 1
         # a bare k or m is a scale behind a currency sign only ($100k, but 100 m)
         if (m := _ENGLISH_SCALE.match(t, end)) and (prefix or len(m[1]) > 2):
-            scale, end = ENGLISH_SCALE[m[1]], m.end()
+            scale, end = numerals.ENGLISH_SCALE[m[1]], m.end()
         unit = self.prefix_of[prefix[0].strip()] if prefix else None
         if m := self.unit.match(t, end) or self.latin_unit.match(t, end):
             named = self.unit_of[_unit_name(m["unit"])]
@@ -211,7 +193,7 @@ class Extractor:
             unit = self.unit.match(t, end)
             if unit is None or run[-1:] == " " or not self.after_numeral.match(t, unit.end()):
                 continue
-            if _believable(run, unit["unit"]) and (value := hangul_value(run)) is not None:
+            if _believable(run, unit["unit"]) and (value := numerals.hangul_value(run)) is not None:
                 found.append(_quantity(self.unit_of[_unit_name(unit["unit"])], value, end - len(run), unit.end()))
                 return unit.end()
         space = t.find(" ", start, stop)
@@ -236,7 +218,7 @@ class Extractor:
                 yield replace(entity, start=start, end=end)
 
 
-def outside(spans: list[tuple[int, int]], not_within: Phrases, text: str) -> list[tuple[int, int]]:
+def outside(spans: Spans, not_within: Phrases, text: str) -> Spans:
     """The spans that do not touch a word of `not_within` (단서 in 진단서)."""
     inside = find_all(not_within, text) if spans and not_within else []
     if not inside:
@@ -247,30 +229,19 @@ def outside(spans: list[tuple[int, int]], not_within: Phrases, text: str) -> lis
 
 
 _GROUPS = ("date", "prefix", "fraction", "digit", "hangul", "native", "english")
-_ENGLISH_SCALE = re.compile(rf"\s?({'|'.join(sorted(ENGLISH_SCALE, key=len, reverse=True))})(?![a-z0-9])")
-_ENDS = re.compile(
-    r"(?![0-9a-z가-힣])|(?:이|가|은|는|을|를|의|에|으로|까지|부터|씩|도|만|과|와|인|정도|한도|대)(?![a-z])"
-    r"|입니|이며|이고|이상|이하|이내|미만|초과"
-)
-_AFTER_UNIT = (
-    "이내|이하|이상|미만|초과|이후|이전|동안|마다|만기|경과|지나|입니|이며|이고|이다|임|정도|한도|간|째|납|형|짜리|씩"
-    "|당|후|전|중|내"
-)
-_LIST = re.compile(r"\s?(?:~|-|/|·|,|내지|또는|혹은|에서|부터|및|to|and|or)\s?(?:최대|최고)?\s?")
+_ENGLISH_SCALE = re.compile(rf"\s?({any_of(numerals.ENGLISH_SCALE)})(?![a-z0-9])")
+_AROUND = {name: "|".join(words.split()) for name, words in NOTATION["unit"].items()}
+_ENDS = re.compile(rf"(?![0-9a-z가-힣])|(?:{_AROUND['particles']})(?![a-z])|{_AROUND['words']}")
+_LIST = re.compile(rf"\s?(?:{_AROUND['joints']})\s?(?:최대|최고)?\s?")
 _HALF = re.compile(r"\s?반")
 _SCALES = re.compile("[십백천만억조]")
 _DIGIT_RUN = re.compile(r"[0-9][0-9,.]*")
 
 
-def _past_digits(t: str, at: int) -> int:
-    m = _DIGIT_RUN.match(t, at)
-    return m.end() if m else at + 1
-
-
 def _another_follows(t: str, end: int) -> bool:
     """Whether a list goes on with a figure of the same sort (20만~50만 명): the unit then comes at its end."""
     m = _LIST.match(t, end)
-    following = read_number(t, m.end()) if m and t[m.end() : m.end() + 1].isdigit() else None
+    following = numerals.read_number(t, m.end()) if m and t[m.end() : m.end() + 1].isdigit() else None
     return following is not None and following.big > 1
 
 
@@ -297,15 +268,10 @@ def _merge(found: list[_Quantity], t: str) -> list[_Quantity]:
     """Years and months that follow each other are one duration: 1년 6개월 is 18개월."""
     out: list[_Quantity] = []
     for q in found:
-        last = out[-1] if out else None
-        if (
-            last is not None
-            and last.unit.kind == q.unit.kind == "duration"
-            and last.unit.base == q.unit.base
-            and last.unit.factor > q.unit.factor
-            and last.end <= q.start
-            and not t[last.end : q.start].strip()
-        ):
+        last = out[-1] if out else q
+        durations = last.unit.kind == q.unit.kind == "duration" and last.unit.base == q.unit.base
+        apart = last.end > q.start or t[last.end : q.start].strip()
+        if durations and last.unit.factor > q.unit.factor and not apart:
             out[-1] = replace(last, value=last.value + q.value, end=q.end)
         else:
             out.append(q)
@@ -315,7 +281,7 @@ def _merge(found: list[_Quantity], t: str) -> list[_Quantity]:
 def _believable(run: str, unit: str) -> bool:
     """Whether Hangul syllables before a unit are a numeral: 삼천만원 is, 조건 (조 + 건) and 만일 are not."""
     digits = run.replace(" ", "")
-    scales = [c for c in digits if c not in ONES]
+    scales = [c for c in digits if c not in numerals.ONES]
     if not scales:
         return len(digits) == 1 and unit in _UNITS_OF_ONE_SYLLABLE
     if len(digits) == 1:
@@ -339,14 +305,13 @@ def _unit_pattern(units: Iterable[Unit], hangul_only: bool = False) -> str:
     for u in units:
         for word in u.words:
             w = word.lower()
-            latin = w[-1].isascii() and w[-1].isalpha()
             if hangul_only and not "가" <= w[0] <= "힣":
                 continue
-            spaced = r"[\s-]".join(map(re.escape, w.split()))
-            guard = "(?![a-z])" if latin else ""
+            out[w] = r"[\s-]".join(map(re.escape, w.split()))
+            if w[-1].isascii() and w[-1].isalpha():
+                out[w] += "(?![a-z])"
             if not_before := u.not_before.get(word):
-                guard += "(?!" + "|".join(map(re.escape, not_before)) + ")"
-            out[w] = spaced + guard
+                out[w] += f"(?!{'|'.join(map(re.escape, not_before))})"
     longest_first = [out[w] for w in sorted(out, key=lambda w: (-len(w), w))]
     return f"({'?:' if hangul_only else '?P<unit>'}{'|'.join(longest_first)})"
 

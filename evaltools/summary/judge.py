@@ -16,7 +16,6 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 import pandas as pd
 
@@ -26,13 +25,15 @@ from ..core.manifest import policy_hash
 from ..core.progress import bar
 from .judge_cache import cache_key, load_reply, store_reply
 from .judge_client import Client, Failure, Reply, RiskReply, request_body
-from .options import SummaryOptions
+from .options import Mode, SummaryOptions
 from .rules import FOLLOWUP_TAG, METRICS
 
-Mode = Literal["override", "blend"]
 DecidedBy = Literal["rule", "llm", "blend"]
 
 RULE_WEIGHT, LLM_WEIGHT = 0.7, 0.3
+CONCURRENCY = 4
+"""Requests in flight at once."""
+
 BUDGET_USED_UP = "call budget used up"
 
 
@@ -73,68 +74,6 @@ class JudgeInput:
 
 
 @dataclass(frozen=True)
-class JudgeSettings:
-    """Which judge is asked, and how. UsageError for values that make no sense.
-
-    The API key is no setting: it is read from EVALTOOLS_JUDGE_API_KEY or OPENAI_API_KEY when the first
-    request is sent, and kept nowhere. A server at a given `base_url` may do without one.
-
-    base_url: an OpenAI-compatible server, up to and with /v1; None is the client's own default.
-    mode, confidence: see `combine`.
-    max_calls: only the first `max_calls` distinct questions, in the order of the inputs, may be sent to the
-        server; None is no limit. A reply in the cache is used wherever it stands and costs nothing. A question
-        already in the cache still takes up its place, so that a rerun under the same budget sends nothing and
-        gives the same scores. Repeats that the client makes on 429, 5xx and the like are not counted apart:
-        `retries` bounds them.
-    concurrency: requests in flight at once. timeout: seconds that the server may stay silent.
-    retries: repeats of one request, with back-off. cache: folder of replies; None keeps none.
-    """
-
-    model: str
-    base_url: str | None = None
-    mode: Mode = "override"
-    confidence: float = 0.8
-    max_calls: int | None = None
-    concurrency: int = 4
-    timeout: float = 30.0
-    retries: int = 4
-    cache: Path | None = None
-
-    def __post_init__(self) -> None:
-        if not self.model.strip():
-            raise UsageError("the judge needs the name of a model")
-        if self.base_url is not None and not _is_plain_url(self.base_url):
-            # The value is left out on purpose: it may hold a password.
-            raise UsageError("the judge's base URL must be http(s)://HOST[:PORT][/PATH], without password or query")
-        if self.mode not in ("override", "blend"):
-            raise UsageError(f"judge mode is override or blend, not {self.mode!r}")
-        limits: tuple[tuple[str, float, float, float], ...] = (
-            ("confidence", self.confidence, 0, 1),
-            ("max_calls", 0 if self.max_calls is None else self.max_calls, 0, float("inf")),
-            ("concurrency", self.concurrency, 1, 256),
-            ("timeout", self.timeout, 0.001, 3600),
-            ("retries", self.retries, 0, 100),
-        )
-        for name, value, low, high in limits:
-            if not low <= value <= high:
-                raise UsageError(f"judge {name} must be from {low:g} to {high:g}, not {value!r}")
-
-
-def _is_plain_url(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        return (
-            parts.scheme in ("http", "https")
-            and bool(parts.hostname)
-            and (parts.port is None or parts.port > 0)
-            and "@" not in parts.netloc
-            and not (parts.query or parts.fragment)
-        )
-    except ValueError:
-        return False
-
-
-@dataclass(frozen=True, kw_only=True)
 class Decision:
     """The score of one case and metric, and who decided it.
 
@@ -220,11 +159,11 @@ def _request(item: JudgeInput, system: str, model: str) -> dict[str, Any]:
 
 def judge_cases(
     inputs: Sequence[JudgeInput],
-    settings: JudgeSettings,
-    progress: Callable[[int], None] | None = None,
+    options: SummaryOptions,
+    progress: Callable[[int], object] = lambda n: None,
     problems: Problems | None = None,
 ) -> list[Decision]:
-    """Judge each input; decisions come in the order of the inputs and do not depend on `concurrency`.
+    """Judge each input; decisions come in the order of the inputs and do not depend on CONCURRENCY.
 
     Equal questions (same metric and texts) are asked once. A blank summary is not sent. The first request
     goes alone: where it shows that the server cannot be reached or refuses the key or the model (401, 404),
@@ -240,38 +179,32 @@ def judge_cases(
         raise UsageError(f"no judge for {', '.join(sorted(unknown))}; there is one for {', '.join(QUESTIONS)}")
     systems = {m: "\n\n".join(_read_prompt(name)[1] for name in ("common", m)) for m in metrics}
 
-    keys: list[str | None] = []
-    questions: dict[str, tuple[dict[str, Any], type[Reply]]] = {}
-    for item in inputs:
-        if not item.answer.strip():
-            keys.append(None)
-            continue
-        body = _request(item, systems[item.metric], settings.model)
-        key = cache_key(body)
-        keys.append(key)
-        questions.setdefault(key, (body, QUESTIONS[item.metric].reply))
+    bodies = [_request(i, systems[i.metric], options.judge_model) if i.answer.strip() else None for i in inputs]
+    keys = [cache_key(body) if body else None for body in bodies]
+    asked = zip(keys, bodies, inputs)
+    questions = {key: (body, QUESTIONS[i.metric].reply) for key, body, i in asked if key and body}
+    cache = Path(options.judge_cache) if options.judge_cache else None
 
     outcomes: dict[str | None, Reply | Failure] = {None: Failure("the summary is empty, there is nothing to judge")}
     for number, (key, (_, model)) in enumerate(questions.items()):
-        found = load_reply(settings.cache, key, model, problems) if settings.cache else None
+        found = load_reply(cache, key, model, problems) if cache else None
         if found is not None:
             outcomes[key] = found
-        elif settings.max_calls is not None and number >= settings.max_calls:
+        elif options.judge_max_calls is not None and number >= options.judge_max_calls:
             outcomes[key] = Failure(BUDGET_USED_UP)
     cached = {key for key, outcome in outcomes.items() if isinstance(outcome, Reply)}
 
     waiting = Counter(keys)
-    report = progress or (lambda n: None)
-    report(sum(waiting[key] for key in outcomes))
+    progress(sum(waiting[key] for key in outcomes))
     open_questions = {key: question for key, question in questions.items() if key not in outcomes}
-    with closing(_ask(open_questions, settings)) as replies:
+    with closing(_ask(open_questions, options.judge_base_url)) as replies:
         for key, outcome in replies:
-            if settings.cache and isinstance(outcome, Reply):
-                store_reply(settings.cache, key, outcome)
+            if cache and isinstance(outcome, Reply):
+                store_reply(cache, key, outcome)
             outcomes[key] = outcome
-            report(waiting[key])
+            progress(waiting[key])
 
-    decisions = [_decide(item, outcomes[key], key in cached, settings) for item, key in zip(inputs, keys)]
+    decisions = [_decide(item, outcomes[key], key in cached, options) for item, key in zip(inputs, keys)]
     for d in decisions:
         if d.error:
             problems.warn("not-judged", f"{d.error}; the rule score stands", id=d.case_id, field=d.metric)
@@ -279,13 +212,13 @@ def judge_cases(
 
 
 def _ask(
-    questions: Mapping[str, tuple[dict[str, Any], type[Reply]]], settings: JudgeSettings
+    questions: Mapping[str, tuple[dict[str, Any], type[Reply]]], base_url: str | None
 ) -> Generator[tuple[str, Reply | Failure], None, None]:
     """Yield (key, outcome) as the replies come in, in this thread, which alone writes the cache."""
     if not questions:
         return
-    client = Client(settings.base_url, settings.timeout, settings.retries)
-    pool = ThreadPoolExecutor(settings.concurrency)
+    client = Client(base_url)
+    pool = ThreadPoolExecutor(CONCURRENCY)
     try:
         first, *rest = questions
         outcome = client.ask(*questions[first])
@@ -301,31 +234,18 @@ def _ask(
         client.close()
 
 
-def _decide(item: JudgeInput, outcome: Reply | Failure, cached: bool, settings: JudgeSettings) -> Decision:
-    by_rule = Decision(
-        case_id=item.case_id,
-        metric=item.metric,
-        rule_score=item.rule_score,
-        final_score=item.rule_score,
-        trigger=item.trigger,
-    )
+def _decide(item: JudgeInput, outcome: Reply | Failure, cached: bool, options: SummaryOptions) -> Decision:
+    by_rule = Decision(item.case_id, item.metric, item.rule_score, item.rule_score, item.trigger)
     if isinstance(outcome, Failure):
         return replace(by_rule, error=outcome.reason)
     good = QUESTIONS[item.metric].good
-    if good == "by tag":
-        good = "yes" if FOLLOWUP_TAG in item.tags else "no"
-    llm = outcome.score if good == "yes" else 1 - outcome.score
-    final, decided_by = combine(item.rule_score, llm, outcome.confidence, settings.mode, settings.confidence)
-    return replace(
-        by_rule,
-        final_score=final,
-        decided_by=decided_by,
-        llm_score=llm,
-        confidence=outcome.confidence,
-        reason=outcome.reason,
-        virtual_tags=tuple(dict.fromkeys(outcome.tags)) if isinstance(outcome, RiskReply) else (),
-        cached=cached,
-    )
+    yes = FOLLOWUP_TAG in item.tags if good == "by tag" else good == "yes"
+    llm = outcome.score if yes else 1 - outcome.score
+    mode, threshold = options.judge_mode, options.judge_confidence
+    final, decided_by = combine(item.rule_score, llm, outcome.confidence, mode, threshold)
+    tags = tuple(dict.fromkeys(outcome.tags)) if isinstance(outcome, RiskReply) else ()
+    said: dict[str, Any] = {"confidence": outcome.confidence, "reason": outcome.reason, "virtual_tags": tags}
+    return replace(by_rule, final_score=final, decided_by=decided_by, llm_score=llm, cached=cached, **said)
 
 
 def unsure(units: pd.DataFrame) -> list[JudgeInput]:
@@ -351,13 +271,11 @@ def judge_units(units: pd.DataFrame, options: SummaryOptions, problems: Problems
     A score that the judge decided, alone or in the blend, counts as measured. Unless `quiet`, a bar shows the
     progress of the calls in a terminal.
     """
-    given = {k.removeprefix("judge_"): v for k, v in options.model_dump().items() if k.startswith("judge_")}
-    settings = JudgeSettings(**{**given, "cache": Path(options.judge_cache) if options.judge_cache else None})
     inputs = unsure(units)
     row = {case_id: i for i, case_id in enumerate(units["case_id"])}
     columns = {c: units[c].tolist() for c in units.columns if c.startswith(METRICS)}
     with bar(len(inputs), "judge", quiet) as step:
-        decided = judge_cases(inputs, settings, problems=problems, progress=lambda n: step(n=n))
+        decided = judge_cases(inputs, options, problems=problems, progress=lambda n: step(n=n))
     for d in decided:
         evidence = json.loads(columns[f"{d.metric}_evidence"][row[d.case_id]])
         evidence["judge"] = {"reason": d.reason, "error": d.error, "virtual_tags": list(d.virtual_tags)}

@@ -9,15 +9,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from pydantic import BaseModel
 from pydantic_core import from_json
 
 from ..core.errors import Problems, UsageError
 from ..core.files import dumps, write_json
-
-T = TypeVar("T", bound=BaseModel)
+from .judge_client import Reply
 
 
 def cache_key(body: Mapping[str, Any]) -> str:
@@ -32,7 +30,7 @@ def _entry_file(folder: Path, key: str) -> Path:
     return folder / key[:2] / f"{key}.json"
 
 
-def load_reply(folder: Path, key: str, model: type[T], problems: Problems) -> T | None:
+def load_reply(folder: Path, key: str, model: type[Reply], problems: Problems) -> Reply | None:
     """The stored reply, or None; an entry that cannot be used counts as missing and as a warning."""
     file = _entry_file(folder, key)
     try:
@@ -47,7 +45,7 @@ def load_reply(folder: Path, key: str, model: type[T], problems: Problems) -> T 
     return None
 
 
-def store_reply(folder: Path, key: str, reply: BaseModel) -> None:
+def store_reply(folder: Path, key: str, reply: Reply) -> None:
     """Write one entry. UsageError where the folder cannot be written: paying twice is worse than stopping."""
     try:
         write_json(_entry_file(folder, key), {"key": key, "reply": reply.model_dump(mode="json")})

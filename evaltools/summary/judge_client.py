@@ -20,6 +20,9 @@ from ..core.errors import UsageError
 KEY_VARIABLES = ("EVALTOOLS_JUDGE_API_KEY", "OPENAI_API_KEY")
 """Environment variables that may hold the key; the first one set wins. The key is never kept elsewhere."""
 
+TIMEOUT, RETRIES = 30.0, 4
+"""Seconds that the server may stay silent; repeats of one request, with back-off."""
+
 SECRET_LENGTH = 16
 """A shorter key is a placeholder for a local server ("x", "EMPTY"), and may well be a word of a reply."""
 
@@ -70,12 +73,7 @@ _SCHEMA: dict[str, Any] = {
 def request_body(model: str, system: str, user: str, reply: type[Reply]) -> dict[str, Any]:
     """The request for one question, in the form that is tried first."""
     properties = {k: v for k, v in _SCHEMA.items() if k in reply.model_fields}
-    schema = {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    schema = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
     return {
         "model": model,
         "messages": [{"role": "system", "content": system}, {"role": "user", "content": user}],
@@ -128,7 +126,7 @@ def read_key(base_url: str | None) -> str | None:
 class Client:
     """A connection to one judge. `ask` may be called from several threads."""
 
-    def __init__(self, base_url: str | None, timeout: float, retries: int) -> None:
+    def __init__(self, base_url: str | None) -> None:
         try:
             import openai
         except ImportError as e:
@@ -136,7 +134,7 @@ class Client:
         self._api = openai
         self._key = read_key(base_url) or ""
         self._openai = openai.OpenAI(
-            api_key=self._key or "none", base_url=base_url, timeout=timeout, max_retries=retries
+            api_key=self._key or "none", base_url=base_url, timeout=TIMEOUT, max_retries=RETRIES
         )
         self._form = 0
 

@@ -10,33 +10,23 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 
+from .text import NOTATION, any_of
+
 Value = int | Decimal
 """Exact: 2221.3005억 is 222130050000."""
 
 DIGITS = r"[0-9]++(?:,[0-9]{3}(?![0-9]))*+(?:\.[0-9]++)?+"
-SMALL = {"십": 10, "백": 100, "천": 1000}
-BIG = {"만": 10**4, "억": 10**8, "조": 10**12}
-ONES = {c: i for i, c in enumerate("영일이삼사오육칠팔구")} | {"공": 0, "륙": 6}
+
+
+def _words(table: str) -> dict[str, int]:
+    return {word: int(number) for number, words in NOTATION[table].items() for word in words.split()}
+
+
+ONES, SMALL, BIG = _words("hangul"), _words("small"), _words("big")
 HANGUL = "".join([*ONES, *SMALL, *BIG])
-
-NATIVE = {
-    "한": 1, "두": 2, "세": 3, "석": 3, "네": 4, "넉": 4, "다섯": 5, "여섯": 6, "일곱": 7, "여덟": 8, "아홉": 9,
-    "열": 10, "열한": 11, "열두": 12, "열세": 13, "열네": 14, "열다섯": 15, "스무": 20, "서른": 30, "마흔": 40,
-    "쉰": 50, "예순": 60, "일흔": 70, "여든": 80, "아흔": 90,
-}  # fmt: skip
-
-ENGLISH = {
-    "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
-    "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16,
-    "seventeen": 17, "eighteen": 18, "nineteen": 19, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50,
-    "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90,
-}  # fmt: skip
-_EN_WORD = "|".join(sorted([*ENGLISH, "hundred"], key=len, reverse=True))
+NATIVE, ENGLISH, ENGLISH_SCALE = _words("native"), _words("english"), _words("english_scale")
+_EN_WORD = any_of([*ENGLISH, "hundred"])
 ENGLISH_NUMBER = rf"(?:{_EN_WORD})(?:(?:\s|-)(?:and\s)?(?:{_EN_WORD})){{0,4}}"
-ENGLISH_SCALE = {
-    "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12,
-    "k": 10**3, "m": 10**6, "mn": 10**6, "bn": 10**9,
-}  # fmt: skip
 
 _MAX_DIGITS = 15
 """Longer runs of digits are no quantity, and would cost time as an integer."""
@@ -66,8 +56,6 @@ class Number:
 
 def plain(digits: str) -> Value | None:
     """The value of digits with commas and a point; None where they are too many to be a quantity."""
-    if len(digits) > 30:
-        return None
     digits = digits.replace(",", "")
     if len(digits) > _MAX_DIGITS + 1:
         return None
@@ -105,9 +93,8 @@ def read_number(t: str, start: int) -> Number | None:
     last_small, last_big = 10**4, 10**16
     best = Number(value, first.end(), value)
     at = first.end()
-    compound = waiting = (
-        False  # waiting: a further figure has been read, but not yet what makes it part of the number
-    )
+    # waiting: a further figure has been read, but not yet what makes it part of the number
+    compound = waiting = False
     for _ in range(_MAX_TOKENS):
         m = _TOKEN.match(t, at)
         if m is None:

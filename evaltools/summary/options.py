@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
 
@@ -11,51 +12,51 @@ from ..core.suite import COSTLY, Derived, SuiteOptions
 from .rules import Rules, load_rules
 
 DEFAULT_RULES = "ko-insurance"
+Mode = Literal["override", "blend"]
+
+
+def _of_judge(default: Any, description: str, below_out: str | None = None, **limits: Any) -> Any:
+    mark = COSTLY if below_out is None else {**COSTLY, "below_out": below_out}
+    return Field(default, description=description, json_schema_extra=mark, **limits)
 
 
 class SummaryOptions(SuiteOptions):
-    """`rules_identity` (name@hash) and `rules_version` follow from the rules' content."""
+    """`rules_identity` (name@hash) and `rules_version` follow from the rules' content.
+
+    The judge's API key is no option: it is read from EVALTOOLS_JUDGE_API_KEY or OPENAI_API_KEY when the first
+    request is sent, and kept nowhere. A server at a given `judge_base_url` may do without one.
+    judge_max_calls: only the first so many distinct questions, in the order of the cases, may be sent to the
+    server. A reply in the cache is used wherever it stands and costs nothing. A question already in the cache
+    still takes up its place, so that a rerun under the same budget sends nothing and gives the same scores.
+    Repeats that the client makes on 429, 5xx and the like are not counted apart.
+    """
 
     rules: str = Field(DEFAULT_RULES, description="Rules: ko-insurance, seed, or the path of a rule file.")
     rules_identity: str = Derived
     rules_version: str = Derived
-    judge: Literal["off", "hybrid"] = Field(
-        "off",
-        description="off: rules alone; hybrid: a language model decides the cases of which the rules are unsure.",
-        json_schema_extra=COSTLY,
+    judge: Literal["off", "hybrid"] = _of_judge(
+        "off", "off: rules alone; hybrid: a language model decides the cases of which the rules are unsure."
     )
-    judge_model: str = Field(
-        "", description="Name of the judge's model; needed with the judge hybrid.", json_schema_extra=COSTLY
+    judge_model: str = _of_judge("", "Name of the judge's model; needed with the judge hybrid.")
+    judge_base_url: str | None = _of_judge(
+        None, "Address of an OpenAI-compatible server, up to and with /v1; by default the client's own."
     )
-    judge_base_url: str | None = Field(
-        None,
-        description="Address of an OpenAI-compatible server, up to and with /v1; by default the client's own.",
-        json_schema_extra=COSTLY,
-    )
-    judge_mode: Literal["override", "blend"] = Field(
+    judge_mode: Mode = _of_judge(
         "override",
-        description="override: a confident judge's score stands alone, one less so is blended; "
+        "override: a confident judge's score stands alone, one less so is blended; "
         "blend: always 0.7 x rule + 0.3 x judge.",
-        json_schema_extra=COSTLY,
     )
-    judge_confidence: float = Field(
-        0.8,
-        ge=0,
-        le=1,
-        description="Confidence of the judge, from 0 to 1, from which on it overrides.",
-        json_schema_extra=COSTLY,
+    judge_confidence: float = _of_judge(
+        0.8, "Confidence of the judge, from 0 to 1, from which on it overrides.", ge=0, le=1
     )
-    judge_max_calls: int | None = Field(
+    judge_max_calls: int | None = _of_judge(
+        None, "Questions sent to the judge at the most; by default no limit.", ge=0
+    )
+    judge_cache: str | None = _of_judge(
         None,
-        ge=0,
-        description="Questions sent to the judge at the most; by default no limit.",
-        json_schema_extra=COSTLY,
-    )
-    judge_cache: str | None = Field(
-        None,
-        description="Folder of the judge's replies, so that a rerun costs nothing; by default OUT/judge-cache on the "
+        "Folder of the judge's replies, so that a rerun costs nothing; by default OUT/judge-cache on the "
         "command line, and none elsewhere.",
-        json_schema_extra={**COSTLY, "below_out": "judge-cache"},
+        below_out="judge-cache",
     )
 
     @model_validator(mode="before")
@@ -69,9 +70,12 @@ class SummaryOptions(SuiteOptions):
         return {**data, "rules": name, "rules_identity": rules.identity, "rules_version": rules.version}
 
     @model_validator(mode="after")
-    def _needs_a_model(self) -> SummaryOptions:
+    def _can_be_asked(self) -> SummaryOptions:
         if self.judge == "hybrid" and not self.judge_model.strip():
             raise UsageError("the hybrid judge needs the name of a model (judge_model)")
+        if self.judge == "hybrid" and self.judge_base_url is not None and not _is_plain_url(self.judge_base_url):
+            # The value is left out on purpose: it may hold a password.
+            raise UsageError("the judge's base URL must be http(s)://HOST[:PORT][/PATH], without password or query")
         return self
 
     def policy(self) -> dict[str, Any]:
@@ -87,6 +91,20 @@ class SummaryOptions(SuiteOptions):
     def signature(self) -> dict[str, str]:
         judge = f"{self.judge_model}/{self.judge_mode}{self.judge_confidence:g}"
         return {"rules": self.rules_identity, **({} if self.judge == "off" else {"judge": judge})}
+
+
+def _is_plain_url(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return (
+            parts.scheme in ("http", "https")
+            and bool(parts.hostname)
+            and (parts.port is None or parts.port > 0)
+            and "@" not in parts.netloc
+            and not (parts.query or parts.fragment)
+        )
+    except ValueError:
+        return False
 
 
 def rules_in_force(options: SummaryOptions) -> Rules:

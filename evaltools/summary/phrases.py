@@ -22,9 +22,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import TypeVar
 
-T = TypeVar("T")
+from .text import any_of
 
 _LATIN = re.compile(r"[a-z0-9]")
 _SIGN = re.compile(r"[ _(|)…#*<>]")
@@ -34,32 +33,30 @@ _SIGNS = {
     "*": "[a-z]{0,20}",
     "_": r"\s{0,2}",
     "<": "(?<![0-9a-z가-힣])",
-    ">": "",
+    ">": "",  # see _sequence: the particles in force may stand before the end
 }
 
-
+Spans = list[tuple[int, int]]
 Phrases = tuple[tuple[str, re.Pattern[str]], ...]
 """Compiled phrases: pairs (anchor, regex). A regex needs to be tried only on a text that its anchor occurs in;
 one with several anchors, of which a text must have any, stands there several times."""
 
 
-def find_all(phrases: Phrases, text: str) -> list[tuple[int, int]]:
+def find_all(phrases: Phrases, text: str) -> Spans:
     """Where any of the phrases matches: spans in order, those inside another one left out."""
     return _spans({regex for anchor, regex in phrases if anchor in text}, text)
 
 
-def find_labelled(
-    labelled: Iterable[tuple[str, re.Pattern[str], T]], text: str
-) -> list[tuple[T, list[tuple[int, int]]]]:
-    """`find_all` for many sets of phrases at once: (label of the set, spans) for each set that matches."""
-    tried: dict[T, set[re.Pattern[str]]] = {}
+def find_labelled(labelled: Iterable[tuple[str, re.Pattern[str], int]], text: str) -> list[tuple[int, Spans]]:
+    """`find_all` for many sets of phrases at once: (number of the set, spans) for each set that matches."""
+    tried: dict[int, set[re.Pattern[str]]] = {}
     for regex, label in [(regex, label) for anchor, regex, label in labelled if anchor in text]:
         tried.setdefault(label, set()).add(regex)
     return [(label, spans) for label, regexes in tried.items() if (spans := _spans(regexes, text))]
 
 
-def _spans(regexes: set[re.Pattern[str]], text: str) -> list[tuple[int, int]]:
-    out: list[tuple[int, int]] = []
+def _spans(regexes: set[re.Pattern[str]], text: str) -> Spans:
+    out: Spans = []
     for span in sorted({m.span() for r in regexes for m in r.finditer(text)}, key=lambda s: (s[0], -s[1])):
         if not out or span[1] > out[-1][1]:
             out.append(span)
@@ -90,7 +87,7 @@ def _compile(source: str, mode: str, particles: tuple[str, ...]) -> Phrases:
         raise ValueError("an empty phrase")
     if mode == "substring":
         return ((source, re.compile(re.escape(source))),)
-    regex, anchors, rest, _ = _sequence(source, 0, "|".join(sorted(particles, key=len, reverse=True)))
+    regex, anchors, rest, _ = _sequence(source, 0, any_of(particles))
     if rest != len(source):
         raise ValueError(f"{source!r}: a ')' or '|' outside of a group")
     if not anchors:
@@ -128,7 +125,7 @@ def _sequence(s: str, at: int, particles: str) -> tuple[str, tuple[str, ...], in
             )
             at += 1
         elif c in _SIGNS:
-            out.append(_SIGNS[c] or _word_end(particles))
+            out.append(_SIGNS[c] or rf"(?=(?:{particles})?(?![0-9a-z가-힣]))")
             at += 1
         else:
             m = _SIGN.search(s, at)
@@ -149,7 +146,3 @@ def _sequence(s: str, at: int, particles: str) -> tuple[str, tuple[str, ...], in
 
 def _is_latin(c: str) -> bool:
     return bool(_LATIN.match(c))
-
-
-def _word_end(particles: str) -> str:
-    return rf"(?=(?:{particles})?(?![0-9a-z가-힣]))"

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import suppress
-from difflib import get_close_matches
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -19,7 +18,9 @@ from ..core.errors import InputError, Problems, UsageError
 from ..core.files import sha256
 from ..core.jsonl import describe, read_json
 from ..core.manifest import policy_hash
+from ..core.names import nearest
 from .phrases import Phrases, compile_phrases, near_end
+from .text import any_of
 
 FOLDER = Path(__file__).parent / "rules"
 SCHEMA_VERSION = 1
@@ -133,18 +134,15 @@ class Rules(_Strict):
     @field_validator("thresholds")
     @classmethod
     def _known_metrics(cls, value: dict[str, float]) -> dict[str, float]:
-        needed, given = set(METRICS[:4]), set(value)
-        if given - set(METRICS) or needed - given:
-            raise ValueError(
-                f"expected a threshold for each of {', '.join(METRICS[:4])}, and for entity_recall if wanted"
-            )
+        *needed, optional = METRICS
+        if set(value) - {optional} != set(needed):
+            raise ValueError(f"expected a threshold for each of {', '.join(needed)}, and for {optional} if wanted")
         return value
 
     @field_validator("tags")
     @classmethod
     def _normal_tags(cls, value: dict[str, PhraseSet]) -> dict[str, PhraseSet]:
-        wrong = [t for t in value if t != normal_tag(t) or not t]
-        if wrong:
+        if wrong := [t for t in value if t != normal_tag(t) or not t]:
             raise ValueError(f"tag names are lower case with _ for blanks and -: {', '.join(map(repr, wrong))}")
         if FOLLOWUP_TAG in value:
             raise ValueError(f"the phrases of {FOLLOWUP_TAG} stand under `followup`, not under `tags`")
@@ -153,14 +151,10 @@ class Rules(_Strict):
     @model_validator(mode="after")
     def _consistent(self) -> Rules:
         for where in (*self.tags.values(), self.followup, *self.definitive):
-            unknown = [n for n in where.let_off if n not in self.let_offs]
-            if unknown:
-                raise ValueError(
-                    f"no let-off named {', '.join(unknown)}; there are: {', '.join(self.let_offs) or 'none'}"
-                )
+            if unknown := ", ".join(n for n in where.let_off if n not in self.let_offs):
+                raise ValueError(f"no let-off named {unknown}; there are: {', '.join(self.let_offs) or 'none'}")
         words = [w.lower() for u in self.units for w in u.words]
-        doubled = sorted({w for w in words if words.count(w) > 1})
-        if doubled:
+        if doubled := sorted({w for w in words if words.count(w) > 1}):
             raise ValueError(f"a word of two units: {', '.join(doubled)}")
         _ = self.compiled  # raises for a phrase that is not well formed
         return self
@@ -203,14 +197,16 @@ class CompiledRules:
 
         self.fold = rules.fold
         self.units = rules.units
-        self.particle_words = "|".join(sorted(rules.particles or ("의",), key=len, reverse=True))
+        self.particle_words = any_of(rules.particles or ("의",))
         self.clause_ends = patterns(rules.clause_ends)
         self.let_offs = {n: CompiledLetOff(o, patterns) for n, o in rules.let_offs.items()}
         self.tags = {n: CompiledSet(s, patterns) for n, s in rules.tags.items()}
         self.followup = CompiledSet(rules.followup, patterns)
         self.definitive = tuple(CompiledSet(s, patterns) for s in rules.definitive)
         self.expressions = tuple((e, patterns(e.phrases)) for e in rules.expressions)
-        self.concepts = tuple(CompiledConcept(c, patterns) for c in rules.concepts)
+        self.concepts = tuple(
+            (c, patterns(c.words), patterns(c.support), patterns(c.not_within)) for c in rules.concepts
+        )
 
 
 Patterns = Callable[[tuple[str, ...]], Phrases]
@@ -220,13 +216,6 @@ class CompiledSet:
     def __init__(self, source: PhraseSet, patterns: Patterns):
         self.phrases, self.not_within = patterns(source.phrases), patterns(source.not_within)
         self.let_off = source.let_off
-
-
-class CompiledConcept:
-    def __init__(self, source: Concept, patterns: Patterns):
-        self.name, self.kind = source.name, source.kind
-        self.words, self.support = patterns(source.words), patterns(source.support)
-        self.not_within = patterns(source.not_within)
 
 
 class CompiledLetOff:
@@ -259,9 +248,7 @@ def load_rules(name_or_path: str | Path) -> Rules:
         there = path.is_file()
         content_hash = sha256(path) if there else ""
     if not there:
-        guess = get_close_matches(name, bundled(), 1)
-        hint = f" (did you mean {guess[0]}?)" if guess else ""
-        raise UsageError(f"no rules {name!r}{hint}: give a file, or one of {', '.join(bundled())}")
+        raise UsageError(f"no rules {name!r}, and no file of that name; {nearest(name, bundled())}")
     return _read_once(path, content_hash)
 
 
@@ -281,9 +268,8 @@ def read_rules(path: Path, problems: Problems) -> Rules:
     base = content.get("base")
     if base is not None:
         if base not in bundled() or path == FOLDER / f"{base}.json":
-            raise problems.fatal(
-                "bad-field", f"expected one of {', '.join(bundled())}, got {base!r}", field="base", **where
-            )
+            message = f"expected one of {', '.join(bundled())}, got {base!r}"
+            raise problems.fatal("bad-field", message, field="base", **where)
         inherited = load_rules(base).model_dump(mode="json", exclude={"name", "version", "description"})
         content = {**inherited, **content}
     try:

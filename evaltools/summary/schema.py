@@ -9,7 +9,6 @@ import csv
 import io
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from datetime import date, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -34,12 +33,17 @@ def _texts(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
+Tags = list[str | int | float | None] | str | None
+Rows = list[tuple[int, list[str | None]]]
+"""Of a table, its header first: where each row begins, and its cells."""
+
+
 class Metadata(BaseModel):
     """`summary_tags` as given: a list, or one string holding one tag, a comma or pipe list, or a JSON array."""
 
     model_config = ConfigDict(extra="ignore", strict=True)
 
-    summary_tags: list[str | int | float | None] | str | None = None
+    summary_tags: Tags = None
     summary_intent: str | None = None
 
 
@@ -57,33 +61,33 @@ class Case(BaseModel):
     answer: str | None = None
     contexts: Annotated[list[str | None], BeforeValidator(_texts)] = []
     ground_truth: str | None = None
-    metadata: Metadata | None = None
-    summary_tags: list[str | int | float | None] | str | None = None
+    metadata: Annotated[Metadata, BeforeValidator(lambda value: {} if value is None else value)] = Metadata()
+    summary_tags: Tags = None
     summary_intent: str | None = None
 
     @model_validator(mode="after")
     def _one_place_for_tags(self) -> Case:
-        given = self.metadata.summary_tags if self.metadata else None
-        if given is not None and self.summary_tags is not None and split_tags(given) != split_tags(self.summary_tags):
+        both = (self.summary_tags, self.metadata.summary_tags)
+        if None not in both and split_tags(both[0]) != split_tags(both[1]):
             raise ValueError("summary_tags and metadata.summary_tags differ; give one of them")
         return self
 
     @property
     def tags(self) -> list[str]:
         """Normal form, blank ones dropped, each once, in order."""
-        given = self.metadata.summary_tags if self.metadata else None
+        given = self.metadata.summary_tags
         return split_tags(self.summary_tags if given is None else given)
 
     @property
     def intent(self) -> str | None:
-        return (self.metadata.summary_intent if self.metadata else None) or self.summary_intent
+        return self.metadata.summary_intent or self.summary_intent
 
     @property
     def texts(self) -> list[str]:
         return [c for c in self.contexts if c is not None]
 
 
-def split_tags(given: list[str | int | float | None] | str | None) -> list[str]:
+def split_tags(given: Tags) -> list[str]:
     """Tags in normal form; a number among them is kept as its text, and so is reported as unknown.
 
     >>> split_tags(" Waiting-Period | limit,limit, "), split_tags('["exclusion", null]')
@@ -104,8 +108,7 @@ def _json_list(text: str) -> list[str | None] | None:
         value = from_json(text)
     except ValueError:
         return None
-    ok = isinstance(value, list) and all(v is None or isinstance(v, str) for v in value)
-    return value if ok else None
+    return value if all(v is None or isinstance(v, str) for v in value) else None
 
 
 def read_cases(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
@@ -117,9 +120,8 @@ def read_cases(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
     """
     reader = READERS.get(path.suffix.lower())
     if reader is None:
-        raise problems.fatal(
-            "unknown-format", f"expected a file named {', '.join(f'*{s}' for s in READERS)}", file=str(path)
-        )
+        names = ", ".join(f"*{s}" for s in READERS)
+        raise problems.fatal("unknown-format", f"expected a file named {names}", file=str(path))
     require_file(path, problems)
     first: dict[str, int] = {}
     for place, case in reader(path, problems):
@@ -158,35 +160,28 @@ def looks_like_cases(path: Path) -> bool:
     return isinstance(first, dict) and "id" in first and not first.keys().isdisjoint(_TEXT[2:])
 
 
-def _read_jsonl(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
-    return read_jsonl(path, Case, problems)
-
-
 def _read_json(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
-    where = {"file": str(path)}
     content = read_json(path, problems)
     cases = content.get("test_cases") if isinstance(content, dict) else content
     if not isinstance(cases, list):
-        raise problems.fatal(
-            "bad-structure", 'expected a list of cases or {"test_cases": [...]}', field="test_cases", **where
-        )
+        message = 'expected a list of cases or {"test_cases": [...]}'
+        raise problems.fatal("bad-structure", message, field="test_cases", file=str(path))
     return _validate(enumerate(cases, 1), path, problems)
 
 
 def _read_csv(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
     csv.field_size_limit(2**31 - 1)  # a long text is no error
     reader = csv.reader(io.StringIO(read_utf8(path, problems), newline=""), strict=True)
-    rows: list[tuple[int, list[str | None]]] = []
+    rows: Rows = []
+    end = 0
     try:
-        header = next(reader, [])
-        end = reader.line_num
         for cells in reader:
             start, end = end + 1, reader.line_num
-            if cells:
+            if cells or not rows:
                 rows.append((start, [*cells]))
     except csv.Error as e:
         raise problems.fatal("bad-csv", str(e), file=str(path), line=reader.line_num) from None
-    return _read_table(header, rows, path, problems)
+    return _read_table(rows or [(1, [])], path, problems)
 
 
 def _read_xlsx(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
@@ -196,16 +191,16 @@ def _read_xlsx(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
         raise problems.fatal("bad-xlsx", f"no Excel workbook that can be read: {e}", file=str(path)) from e
     if not rows:
         raise problems.fatal("empty-file", "the first sheet is empty", file=str(path))
-    return _read_table(rows[0][1], rows[1:], path, problems)
+    return _read_table(rows, path, problems)
 
 
-def _sheet_rows(path: Path, problems: Problems) -> list[tuple[int, list[str | None]]]:
+def _sheet_rows(path: Path, problems: Problems) -> Rows:
     """(row number, texts of the cells) of the first sheet; rows without any text are left out but for the first."""
     from openpyxl import load_workbook
 
     book = load_workbook(path, read_only=True, data_only=False)
     sheet = book.worksheets[0]
-    rows: list[tuple[int, list[str | None]]] = []
+    rows: Rows = []
     for number, row in enumerate(sheet.iter_rows(), 1):
         cells = [_cell(c.value) for c in row]
         for c, text in zip(row, cells):
@@ -223,30 +218,23 @@ def _sheet_rows(path: Path, problems: Problems) -> list[tuple[int, list[str | No
 def _cell(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    if isinstance(value, datetime | date):
-        return value.isoformat(sep=" ") if isinstance(value, datetime) else value.isoformat()
-    return str(value)
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
 _TEXT = ("id", "question", "answer", "contexts", "ground_truth", "summary_tags", "summary_intent", "metadata")
 
 
-def _read_table(
-    header: Iterable[str | None], rows: Iterable[tuple[int, list[str | None]]], path: Path, problems: Problems
-) -> Iterator[tuple[int, Case]]:
+def _read_table(rows: Rows, path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
     """Cases of a table. An empty cell is null; contexts are a JSON array or one text; metadata is a JSON object."""
-    names = [(h or "").strip().lower() for h in header]
-    where = {"file": str(path), "line": 1}
+    names = [(h or "").strip().lower() for h in rows[0][1]]
     doubled = sorted({n for n in names if n in _TEXT and names.count(n) > 1})
     if doubled or "id" not in names:
         message = f"doubled columns {', '.join(doubled)}" if doubled else f"no column id among {', '.join(names)}"
-        raise problems.fatal("bad-header", message, **where)
+        raise problems.fatal("bad-header", message, file=str(path), line=1)
 
     def records() -> Iterator[tuple[int, Any]]:
-        for line, cells in rows:
-            if len([c for c in cells[len(names) :] if c]):
+        for line, cells in rows[1:]:
+            if any(cells[len(names) :]):
                 message = f"{len(cells)} cells, the header has {len(names)}"
                 problems.error("too-many-cells", message, file=str(path), line=line, id=cells[0] or "")
                 continue
@@ -275,7 +263,7 @@ def _validate(records: Iterable[tuple[int, Any]], path: Path, problems: Problems
 
 
 READERS: dict[str, Callable[[Path, Problems], Iterator[tuple[int, Case]]]] = {
-    ".jsonl": _read_jsonl,
+    ".jsonl": lambda path, problems: read_jsonl(path, Case, problems),
     ".json": _read_json,
     ".csv": _read_csv,
     ".xlsx": _read_xlsx,

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache, lru_cache, partial
 from itertools import chain
 from typing import Any
@@ -20,12 +19,13 @@ import pandas as pd
 
 from ..core.errors import Problems
 from ..core.files import dumps
+from ..core.names import nearest
 from ..core.suite import Workers
 from .entities import Entity, by_key, extractor
-from .rules import FOLLOWUP_TAG, METRICS, CompiledRules, CompiledSet, Rules
+from .rules import FOLLOWUP_TAG, METRICS, CompiledRules, Rules
 from .schema import Case
 from .text import normalise
-from .wording import matches
+from .wording import Found, matches
 
 CHUNK = 500
 """Cases that one process scores at a time."""
@@ -55,6 +55,10 @@ class CaseScores:
     unknown_tags: tuple[str, ...]
 
 
+def _share(numerator: int, denominator: int, **evidence: Any) -> Score:
+    return Score(numerator / denominator, True, numerator, denominator, evidence)
+
+
 def _unmeasured(score: float, reason: str, **evidence: Any) -> Score:
     return Score(score, False, 0, 0, {"reason": reason, **evidence})
 
@@ -72,11 +76,7 @@ def score_case(answer: str | None, contexts: Sequence[str], tags: Sequence[str],
     sources = [_entities(compiled, c) for c in contexts]
     known = [t for t in tags if t in rules.known_tags]
     unknown = tuple(t for t in tags if t not in known)
-
-    def found(phrases: CompiledSet) -> Found:
-        both = matches(phrases, text, answer, compiled)
-        return [m.as_json() for m in both if not m.let_off], [m.as_json() for m in both if m.let_off]
-
+    found = partial(matches, text=text, raw=answer, rules=compiled)
     followup = found(compiled.followup)
     scores = {
         "summary_accuracy": _accuracy(blank, summary, sources),
@@ -102,14 +102,13 @@ def _accuracy(blank: bool, summary: Iterable[Entity], sources: Sequence[Sequence
         return Score(0.0, True, 0, 0, {"reason": "empty summary"})
     stated = {k: e for k, e in by_key(summary).items() if not e.support_only}
     places = _places(sources)
-    supported = [_found(e, places[k]) for k, e in stated.items() if k in places]
+    supported = [{**_shown(e), **places[k]} for k, e in stated.items() if k in places]
     if not any(not e.support_only for source in sources for e in source) and not supported:
         return _unmeasured(0.0, "no context entities", unsupported=[_shown(e) for e in stated.values()])
     if not stated:
         return _unmeasured(0.5, "no summary entities")
     unsupported = [_shown(e) for k, e in stated.items() if k not in places]
-    n = len(stated)
-    return Score(len(supported) / n, True, len(supported), n, {"supported": supported, "unsupported": unsupported})
+    return _share(len(supported), len(stated), supported=supported, unsupported=unsupported)
 
 
 def _recall(summary: Iterable[Entity], sources: Sequence[Sequence[Entity]]) -> Score:
@@ -119,34 +118,22 @@ def _recall(summary: Iterable[Entity], sources: Sequence[Sequence[Entity]]) -> S
     if not asked:
         return _unmeasured(0.0, "no context entities")
     stated, places = by_key(summary), _places(sources)
-    kept = [_found(stated[k], places[k]) for k in asked if k in stated]
-    lost = [
-        {**_shown(asked[k]), "at": None, "context": places[k][0], "context_at": places[k][1]}
-        for k in asked
-        if k not in stated
-    ]
-    return Score(len(kept) / len(asked), True, len(kept), len(asked), {"kept": kept, "lost": lost})
+    kept = [{**_shown(stated[k]), **places[k]} for k in asked if k in stated]
+    lost = [{**_shown(e), "at": None, **places[k]} for k, e in asked.items() if k not in stated]
+    return _share(len(kept), len(asked), kept=kept, lost=lost)
 
 
-def _places(sources: Sequence[Sequence[Entity]]) -> dict[str, tuple[int, list[int]]]:
-    """Key of each context entity -> (number of the context from 0, [start, end)) of its first occurrence."""
-    out: dict[str, tuple[int, list[int]]] = {}
+def _places(sources: Sequence[Sequence[Entity]]) -> dict[str, dict[str, Any]]:
+    """Key of each context entity -> the number of the context, from 0, and [start, end) of its first occurrence."""
+    out: dict[str, dict[str, Any]] = {}
     for i, source in enumerate(sources):
         for e in source:
-            out.setdefault(e.key, (i, [e.start, e.end]))
+            out.setdefault(e.key, {"context": i, "context_at": [e.start, e.end]})
     return out
 
 
 def _shown(e: Entity) -> dict[str, Any]:
     return {"kind": e.kind, "text": e.text, "value": e.shown, "at": [e.start, e.end]}
-
-
-def _found(e: Entity, place: tuple[int, list[int]]) -> dict[str, Any]:
-    return {**_shown(e), "context": place[0], "context_at": place[1]}
-
-
-Found = tuple[list[dict[str, Any]], list[dict[str, Any]]]
-"""Matches as JSON values: those that count, and those that are let off."""
 
 
 def _risk_coverage(found: Mapping[str, Found], unknown: Sequence[str]) -> Score:
@@ -156,8 +143,7 @@ def _risk_coverage(found: Mapping[str, Found], unknown: Sequence[str]) -> Score:
         return _unmeasured(1.0, "no known tags" if unknown else "no tags", **more)
     covered = {tag: holds for tag, (holds, _) in found.items() if holds}
     missing = {tag: let_off for tag, (holds, let_off) in found.items() if not holds}
-    n = len(found)
-    return Score(len(covered) / n, True, len(covered), n, {"covered": covered, "missing": missing, **more})
+    return _share(len(covered), len(found), covered=covered, missing=missing, **more)
 
 
 def _non_definitive(blank: bool, found: Sequence[Found]) -> Score:
@@ -165,8 +151,7 @@ def _non_definitive(blank: bool, found: Sequence[Found]) -> Score:
     if blank:
         return _unmeasured(1.0, "empty summary")
     definitive, let_off = (sorted(chain(*kind), key=lambda m: m["at"][0]) for kind in zip(*found))
-    good = not definitive
-    return Score(float(good), True, int(good), 1, {"definitive": definitive, "let_off": let_off})
+    return _share(int(not definitive), 1, definitive=definitive, let_off=let_off)
 
 
 def _needs_followup(blank: bool, known: Sequence[str], unknown: Sequence[str], followup: Found) -> Score:
@@ -182,7 +167,7 @@ def _needs_followup(blank: bool, known: Sequence[str], unknown: Sequence[str], f
         return _unmeasured(1.0, "empty summary", **evidence)
     if not known:
         return _unmeasured(float(good), "no known tags" if unknown else "no tags", **evidence)
-    return Score(float(good), True, int(good), 1, {"expected": expected, **evidence})
+    return _share(int(good), 1, expected=expected, **evidence)
 
 
 def score_cases(
@@ -191,18 +176,13 @@ def score_cases(
     """The units frame by rule alone, a row a case in the order given; evidence and lists are JSON text."""
     chunks = [[case for _, case in cases[i : i + CHUNK]] for i in range(0, len(cases), CHUNK)]
     rows = [row for part in workers.map(partial(_score_chunk, rules=rules), chunks) for row in part]
-    hint = cache(partial(_hint, rules.known_tags))
+    hint = cache(partial(nearest, known=rules.known_tags))
     for (place, case), row in zip(cases, rows):
         for tag in json.loads(row["unknown_tags"]):
             message = f"unknown tag {tag!r}, left out of what is expected; {hint(tag)}"
             problems.warn("unknown-tag", message, file=file, line=place, field="summary_tags", id=case.id)
     # a file without any usable case has the same columns
     return pd.DataFrame(rows or _score_chunk([Case(id="0")], rules)).head(len(rows))
-
-
-def _hint(known: Sequence[str], tag: str) -> str:
-    near = get_close_matches(tag, known, 1)
-    return f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
 
 
 def _score_chunk(chunk: Sequence[Case], rules: Rules) -> list[dict[str, Any]]:

@@ -6,21 +6,17 @@ Source: specification D1 (Unicode NFC), D15 and D16 (full-width forms).
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-_WIDE = {0xFF01 + i: chr(0x21 + i) for i in range(94)}
-_SPACES = dict.fromkeys(
-    [0xA0, 0x1680, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000, 0x0B, 0x0C, 0x85, 0x2028, 0x2029], " "
-)
-_DASHES = dict.fromkeys([*range(0x2010, 0x2016), 0x2212, 0xFE58, 0xFE63], "-")
-_OTHER = {
-    0xFFE6: "₩", 0xFFE5: "¥", 0xFFE1: "£", 0xFFE0: "¢", 0xFE6A: "%", 0x066A: "%", 0xFE69: "$",
-    0x301C: "~", 0x223C: "~", 0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"',
-    0x3001: ",", 0x3002: ".", 0x30FB: "·", 0x318D: "·", 0x2027: "·",
-}  # fmt: skip
-FOLD = {**_WIDE, **_SPACES, **_DASHES, **_OTHER}
+NOTATION: dict[str, Any] = tomllib.loads(Path(__file__).with_name("notation.toml").read_text(encoding="utf-8"))
+
+FOLD = {0xFF01 + i: chr(0x21 + i) for i in range(94)}
+FOLD |= {ord(c): plain for plain, alike in NOTATION["fold"].items() for c in alike}
 """One character for one: full-width forms, and the many blanks, dashes and quotes, to their plain form."""
 
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
@@ -51,6 +47,11 @@ def normalise(raw: str, fold: bool = True) -> Text:
     if len(lower) != len(text):
         lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
     return Text(lower, at)
+
+
+def any_of(words: Iterable[str]) -> str:
+    """A regular expression of words, the longest first."""
+    return "|".join(sorted(words, key=len, reverse=True))
 
 
 def _compose(raw: str, fold: bool) -> tuple[str, list[int]]:

@@ -59,9 +59,25 @@ def names(flags: pd.DataFrame) -> list[str]:
     return [", ".join(flags.columns[row]) for row in flags.to_numpy(dtype=bool)]
 
 
-def worst_first(failing: pd.DataFrame) -> pd.Index:
-    """The cases that fail most metrics first, then in the file's order."""
-    return failing.sum(axis=1).sort_values(ascending=False, kind="stable").index
+def worst_first(units: pd.DataFrame, **more: Any) -> pd.DataFrame:
+    """The cases, those that fail most metrics first, then in the file's order.
+
+    case_id, failed and not_measured (names of the metrics), answer, contexts, tags, and the columns `more`.
+    """
+    failing = fails(units)
+    out = pd.DataFrame(
+        {
+            "case_id": units["case_id"],
+            "failed": names(failing),
+            "not_measured": names(pd.DataFrame({m: ~units[f"{m}_measured"] for m in METRICS})),
+            "answer": units["answer"],
+            "contexts": units["contexts"].map("\n".join),
+            "tags": units["tags"].map(", ".join),
+            **more,
+        }
+    )
+    order = failing.sum(axis=1).sort_values(ascending=False, kind="stable").index
+    return out.loc[order].reset_index(drop=True)
 
 
 def not_measured(result: Result) -> pd.DataFrame:
@@ -155,9 +171,7 @@ TABLES: Mapping[str, TableView] = {
         "Definitive phrases that were taken back",
     ),
     "not measured": TableView(
-        not_measured,
-        "Why cases were not measured, and the number that stands for them",
-        formats={"score": ".1f"},
+        not_measured, "Why cases were not measured, and the number that stands for them", formats={"score": ".1f"}
     ),
     "judged": TableView(judged, "Cases that the judge was asked about"),
     "rules": TableView(rules_table, "Rules"),
@@ -189,20 +203,10 @@ def groups(result: Result) -> dict[str, tuple[str, str]]:
 
 
 def cards(result: Result, units: pd.DataFrame) -> pd.DataFrame:
-    """Cases, those that fail most metrics first: case_id, answer, contexts, failing, tags, a column a metric."""
-    failing = fails(units)
-    out = pd.DataFrame(
-        {
-            "case_id": units["case_id"],
-            "answer": units["answer"],
-            "contexts": ["\n".join(texts) for texts in units["contexts"]],
-            "failing": [f"fails {_short(found)}" if found else "" for found in names(failing)],
-            "tags": [", ".join(t) for t in units["tags"]],
-            **{m: [in_words(m, s, e) for s, e in zip(units[m], units[f"{m}_evidence"])] for m in METRICS},
-        },
-        index=units.index,
-    )
-    return out.loc[worst_first(failing)].reset_index(drop=True)
+    """Cases as `worst_first` has them, with what they fail as a chip (`failing`), and a column in words a metric."""
+    words = {m: [in_words(m, s, e) for s, e in zip(units[m], units[f"{m}_evidence"])] for m in METRICS}
+    out = worst_first(units, **words)
+    return out.assign(failing=[f"fails {_short(found)}" if found else "" for found in out["failed"]])
 
 
 def _short(metrics: str) -> str:

@@ -6,10 +6,10 @@ text --phrases--> matches --not_within--> matches --let-offs in the clause aroun
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import Any
 
 from .entities import outside
-from .phrases import Phrases, find_all, search
+from .phrases import find_all, search
 from .rules import CompiledLetOff, CompiledRules, CompiledSet
 from .text import Text
 
@@ -18,41 +18,30 @@ _REACH = 160
 """No let-off is looked for further away than this many characters."""
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
-    """A phrase found: its text and [start, end) in the original, and why it does not count (None: it counts)."""
-
-    text: str
-    start: int
-    end: int
-    let_off: str | None = None
-    by: str | None = None
-
-    def as_json(self) -> dict[str, object]:
-        out: dict[str, object] = {"text": self.text, "at": [self.start, self.end]}
-        return out if self.let_off is None else {**out, "let_off": self.let_off, "by": self.by}
+Found = tuple[list[dict[str, Any]], list[dict[str, Any]]]
+"""Matches as JSON values, text and [start, end) in the original: those that count, and those that are let off."""
 
 
-def matches(found: CompiledSet, text: Text, raw: str, rules: CompiledRules) -> list[Match]:
-    """The matches of a phrase set in order, those that are let off among them."""
-    out = []
+def matches(found: CompiledSet, text: Text, raw: str, rules: CompiledRules) -> Found:
+    """The matches of a phrase set, each in order; one that is let off says why (`let_off`) and by what words."""
+    out: Found = [], []
     for start, end in outside(find_all(found.phrases, text.norm), found.not_within, text.norm):
-        a, b = text.span(start, end)
-        reason, by = _let_off(found.let_off, text.norm, start, end, rules) or (None, None)
-        out.append(Match(raw[a:b], a, b, reason, by))
+        span = text.span(start, end)
+        let_off = _let_off(found.let_off, text.norm, start, end, rules)
+        out[bool(let_off)].append({"text": raw[slice(*span)], "at": span, **let_off})
     return out
 
 
-def _let_off(names: tuple[str, ...], t: str, start: int, end: int, rules: CompiledRules) -> tuple[str, str] | None:
+def _let_off(names: tuple[str, ...], t: str, start: int, end: int, rules: CompiledRules) -> dict[str, str]:
     if not names:
-        return None
+        return {}
     before, after, limit = _clause(t, start, end, rules)
     for name in names:
         rule = rules.let_offs[name]
         by = _after(rule, after, limit) or _before(rule, before)
         if by is not None:
-            return rule.reason, by.strip()
-    return None
+            return {"let_off": rule.reason, "by": by.strip()}
+    return {}
 
 
 def _clause(t: str, start: int, end: int, rules: CompiledRules) -> tuple[str, str, int]:
@@ -61,8 +50,7 @@ def _clause(t: str, start: int, end: int, rules: CompiledRules) -> tuple[str, st
     if stop := _SENTENCE_END.search(after):
         after = after[: stop.end()]
     before = t[max(0, start - _REACH) : start]
-    begins = max((m.end() for m in _SENTENCE_END.finditer(before)), default=0)
-    before = before[begins:]
+    before = before[max((m.end() for m in _SENTENCE_END.finditer(before)), default=0) :]
     ends = find_all(rules.clause_ends, before)
     before = before[ends[-1][1] :] if ends else before
     limit = search(rules.clause_ends, after)
@@ -71,15 +59,11 @@ def _clause(t: str, start: int, end: int, rules: CompiledRules) -> tuple[str, st
 
 def _after(rule: CompiledLetOff, clause: str, limit: int) -> str | None:
     m = search(rule.after, clause)
-    if m is None or m.start() > min(rule.near, limit) or _any(rule.unless, clause[: m.end()]):
+    if m is None or m.start() > min(rule.near, limit) or search(rule.unless, clause[: m.end()]):
         return None
     return m[0]
 
 
 def _before(rule: CompiledLetOff, clause: str) -> str | None:
     m = search(rule.before, clause)
-    return None if m is None or _any(rule.unless, clause[m.start() :]) else m[0]
-
-
-def _any(patterns: Phrases, text: str) -> bool:
-    return search(patterns, text) is not None
+    return None if m is None or search(rule.unless, clause[m.start() :]) else m[0]

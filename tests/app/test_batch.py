@@ -19,7 +19,7 @@ import psutil
 import pytest
 
 from evaltools.app import batch
-from evaltools.app.batch import Outcome, Settings, report_runs, run_all, score_runs
+from evaltools.app.batch import Batch, Settings
 from evaltools.app.workers import Workers
 from evaltools.core.errors import InputError, Problem, UsageError, WorkFailed
 from evaltools.core.files import example
@@ -29,6 +29,21 @@ CR = get_suite("cr")
 CONDITIONS = ("no_memory__seed1", "no_memory__seed2", "with_memory__seed1")
 RUNS = [f"example:cr/{condition}_proposed" for condition in CONDITIONS]
 NAMES = [r.removeprefix("example:cr/") for r in RUNS]
+
+
+def _scored(runs: list[str], settings: Settings, options: dict[str, Any]) -> Batch:
+    batch = Batch(settings)
+    batch.score(CR, runs, options)
+    batch.end()
+    return batch
+
+
+def _reported(runs: list[str], settings: Settings, options: dict[str, Any]) -> Batch:
+    batch = Batch(settings)
+    batch.report(CR, runs, options)
+    batch.end()
+    return batch
+
 
 # the command line with the notebooks of another folder
 MAIN = """
@@ -232,8 +247,8 @@ def test_one_bad_run_does_not_stop_the_others(
     bad = tmp_path / "bad"
     bad.mkdir()
     (bad / "scorecards.jsonl").write_text("{}\nnot json\n", encoding="utf-8")
-    outcome = score_runs(CR, [str(bad), RUNS[0], str(tmp_path / "absent"), RUNS[1]], _jobs(settings, jobs), {})
-    assert outcome == Outcome(done=NAMES[:2], bad_input=[str(tmp_path / "absent"), "bad"])
+    outcome = _scored([str(bad), RUNS[0], str(tmp_path / "absent"), RUNS[1]], _jobs(settings, jobs), {})
+    assert (outcome.done, outcome.bad_input, outcome.failed) == (NAMES[:2], [str(tmp_path / "absent"), "bad"], [])
     assert sorted(p.name for p in (settings.out / "results").glob("[!.]*")) == NAMES[:2]
     errors = capsys.readouterr().err
     assert f"error: {bad}/scorecards.jsonl:2:" in errors
@@ -260,9 +275,9 @@ def _misbehave(how: str) -> str:
 
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_every_kind_of_failure_is_one_of_one_run(jobs: int, capsys: pytest.CaptureFixture[str]) -> None:
-    outcome = Outcome()
+    outcome = Batch(Settings())
     tasks = {how: (how,) for how in ("a", "killed", "full", "b", "defect", "input", "c")}
-    assert run_all(_misbehave, tasks, Workers(jobs), outcome) == {"a": "a", "b": "b", "c": "c"}
+    assert outcome.run_all(_misbehave, tasks, Workers(jobs)) == {"a": "a", "b": "b", "c": "c"}
     assert (sorted(outcome.failed), outcome.bad_input) == (["defect", "full", "killed"], ["input"])
     errors = capsys.readouterr().err
     assert "error: killed: the process that worked on it was killed (out of memory?)\n" in errors
@@ -274,15 +289,15 @@ def test_every_kind_of_failure_is_one_of_one_run(jobs: int, capsys: pytest.Captu
 
 def test_an_option_that_makes_no_sense_ends_the_batch() -> None:
     with pytest.raises(UsageError, match="no such model"):
-        run_all(_misbehave, {how: (how,) for how in ("a", "usage", "b")}, Workers(2), Outcome())
+        Batch(Settings()).run_all(_misbehave, {how: (how,) for how in ("a", "usage", "b")}, Workers(2))
 
 
 def test_in_this_process_known_failures_are_noted_and_defects_are_raised() -> None:
-    outcome = Outcome()
-    assert run_all(_misbehave, {"full": ("full",), "a": ("a",)}, None, outcome) == {"a": "a"}
+    outcome = Batch(Settings())
+    assert outcome.run_all(_misbehave, {"full": ("full",), "a": ("a",)}, None) == {"a": "a"}
     assert outcome.failed == ["full"]
     with pytest.raises(ZeroDivisionError):
-        run_all(_misbehave, {"defect": ("defect",)}, None, outcome)
+        outcome.run_all(_misbehave, {"defect": ("defect",)}, None)
     with pytest.raises(WorkFailed):
         raise WorkFailed
 
@@ -291,13 +306,13 @@ def test_names_that_clash_write_nothing(settings: Settings, tmp_path: Path) -> N
     for part in ("x", "y"):
         shutil.copytree(example("cr/no_memory__seed1_proposed"), tmp_path / part / "run")
     with pytest.raises(UsageError, match=r"x/run and .*y/run would both be named 'run'"):
-        score_runs(CR, [str(tmp_path / "x/run"), RUNS[0], str(tmp_path / "y/run")], settings, {})
+        _scored([str(tmp_path / "x/run"), RUNS[0], str(tmp_path / "y/run")], settings, {})
     with pytest.raises(UsageError, match="--name goes with one run only"):
-        score_runs(CR, RUNS[:2], Settings(**{**vars(settings), "name": "n"}), {})
+        _scored(RUNS[:2], Settings(**{**vars(settings), "name": "n"}), {})
     with pytest.raises(UsageError, match="control characters"):
-        score_runs(CR, [RUNS[0], "a\nb"], settings, {})
+        _scored([RUNS[0], "a\nb"], settings, {})
     with pytest.raises(UsageError, match="options of cr: protocol: Input should be 'cr_v2' or 'cr_v1', got 'cr_v3'"):
-        score_runs(CR, RUNS[:2], settings, {"protocol": "cr_v3"})
+        _scored(RUNS[:2], settings, {"protocol": "cr_v3"})
     assert not settings.out.exists()
 
 
@@ -307,7 +322,7 @@ def test_a_name_cannot_leave_the_output_folder(settings: Settings, tmp_path: Pat
     if name == "":  # no name was given: the run's own is taken
         return
     with pytest.raises(UsageError, match="cannot be the name of a run"):
-        score_runs(CR, RUNS[:1], Settings(**{**vars(settings), "name": name}), {})
+        _scored(RUNS[:1], Settings(**{**vars(settings), "name": name}), {})
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -325,7 +340,7 @@ def test_old_leftovers_are_removed_and_new_ones_are_not(settings: Settings) -> N
             path.touch()
     for path in old:
         os.utime(path, (0, time.time() - batch.LEFTOVER_SECONDS - 60))
-    score_runs(CR, RUNS[:1], settings, {})
+    _scored(RUNS[:1], settings, {})
     assert sorted(settings.out.rglob(".*.part")) == sorted(new)
 
 
@@ -333,7 +348,7 @@ def test_jobs_and_order_change_nothing(settings: Settings, tmp_path: Path) -> No
     found = []
     for i, (jobs, runs) in enumerate([(1, RUNS), (2, RUNS), (2, RUNS[::-1]), (1, [RUNS[2], RUNS[0], RUNS[1]])]):
         out = tmp_path / str(i)
-        assert score_runs(CR, runs, Settings(**{**vars(settings), "out": out, "jobs": jobs}), {}).failed == []
+        assert _scored(runs, Settings(**{**vars(settings), "out": out, "jobs": jobs}), {}).failed == []
         found.append(files(out, "manifest.json"))
     assert all(f == found[0] for f in found)
     assert len(found[0]) == 3 * 5
@@ -386,6 +401,6 @@ evaltools.app.execute.asset_dir = lambda name: Path({folder!r})
 
 
 def test_report_runs_makes_no_report_of_a_bad_run(settings: Settings, tmp_path: Path) -> None:
-    outcome = report_runs(CR, [str(tmp_path / "absent")], settings, {})
-    assert outcome == Outcome(bad_input=[str(tmp_path / "absent")])
+    outcome = _reported([str(tmp_path / "absent")], settings, {})
+    assert (outcome.done, outcome.bad_input, outcome.failed) == ([], [str(tmp_path / "absent")], [])
     assert not settings.out.exists() or not (settings.out / "reports").exists()

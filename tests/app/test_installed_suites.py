@@ -75,7 +75,10 @@ def test_the_suite_of_a_run_is_found_out(evaltools, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("broken", "the suite 'broken' is installed but own_broken:SUITE cannot be loaded: RuntimeError: needs a library"),
+        (
+            "broken",
+            "the suite 'broken' is installed but own_broken:SUITE cannot be loaded: RuntimeError: needs a library",
+        ),
         ("nothing", "own_nothing:SUITE of the installed suite 'nothing' is str; expected a suite"),
     ],
 )

@@ -121,6 +121,15 @@ def test_compare_by_prefix_by_file_and_by_results_folder(made: Path) -> None:
         assert by_file == by_folder
 
 
+def test_an_aggregate_is_no_run_to_compare(made: Path) -> None:
+    with chdir(made):
+        done = call("compare", "outputs/results/a_aggregated", "outputs/results/b_aggregated", status=2)
+    assert (
+        f"outputs/results/a_aggregated is an aggregate over seeds; name its runs: {', '.join(RUNS[:2])}"
+        in done.stderr
+    )
+
+
 def test_rerun_needs_the_suite_and_finds_the_same(made: Path) -> None:
     with chdir(made):
         for name in (RUNS[0], "a_aggregated"):
@@ -162,7 +171,10 @@ def test_the_option_stands_before_the_group_too(here: Path) -> None:
         (lambda text: text + "\nSUITE = 3\n", "SUITE of labels.py is int; expected a suite"),
         (lambda text: text.replace('"labels",', '"cr",', 1), "'cr' is the name of a built-in suite"),
         (lambda text: text.replace('"macro_f1")', '"macro_g1")'), "the headline names macro_g1, which is no metric"),
-        (lambda text: text.replace('"n",', '"nn",', 1), "the metrics do not fit the units: the units frame lacks ['nn']"),
+        (
+            lambda text: text.replace('"n",', '"nn",', 1),
+            "the metrics do not fit the units: the units frame lacks ['nn']",
+        ),
     ],
 )
 def test_a_file_that_makes_no_suite_is_named_and_nothing_is_written(here: Path, change: object, message: str) -> None:
@@ -221,7 +233,8 @@ def test_a_bad_record_fails_the_run_or_is_left_out(here: Path, what: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("content", "message"), [("", "the file is empty"), ("\n\n", "no line of the file can be used"), ("{}\n", "id: Field")]
+    ("content", "message"),
+    [("", "the file is empty"), ("\n\n", "no line of the file can be used"), ("{}\n", "id: Field")],
 )
 def test_a_file_with_no_usable_line(here: Path, content: str, message: str) -> None:
     Path("none.jsonl").write_text(content)

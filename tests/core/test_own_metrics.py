@@ -1,4 +1,4 @@
-"""Metrics in a file of the user's: what they may be, what is said of a wrong one, and that results outlive the file."""
+"""Metrics in a file of the user's: what they may be, what is said of a wrong one; results outlive the file."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ def columns(units):
     return pd.DataFrame({"letters": texts, "tuples": units["final"].map(len)})
 
 METRICS = [
-    et.Metric(name="letters_each", numerator="letters", denominator="tuples", better="none", title="Letters of a term"),
-    et.Difference(name="gap", minuend="tuple_f1_s2_refpol", subtrahend="tuple_f1_s2_otepol", better="none", title="Gap"),
+    et.Metric(name="letters_each", numerator="letters", denominator="tuples", better="none", title="Letters a term"),
+    et.Difference(name="gap", minuend="tuple_f1_s2_refpol", subtrahend="tuple_f1_s2_otepol", better="none"),
     et.Mean(name="both", of=("tuple_f1_s2_refpol", "tuple_f1_s2_otepol"), better="higher", title="Both keys"),
 ]
 """
 OWN = ("letters_each", "gap", "both")
+ONE = "import evaltools as et\nMETRICS = [et.{}]\n"
 
 
 @pytest.fixture
@@ -88,7 +89,7 @@ def test_a_result_is_read_back_without_the_file(scored: Path) -> None:
     for name in NAMES:
         run = et.load(scored / "outputs/results" / name)
         assert set(OWN) <= set(run.frame["name"])
-        assert "Letters of a term" in run.table("letters_each").html
+        assert "Letters a term" in run.table("letters_each").html
         found = run.estimate(*[m for m in run.metrics if m.name in OWN])
         assert list(found["value"]) == pytest.approx([run.value(n) for n in OWN])
 
@@ -128,19 +129,19 @@ def test_a_rerun_asks_for_the_file_and_runs_none_that_a_manifest_names(scored: P
         ("METRICS = []\n", "own.py: expected METRICS"),
         ("METRICS = [{'name': 'a'}]\n", "own.py: expected METRICS"),
         (
-            "import evaltools as et\nMETRICS = [et.Metric(name='n', numerator='n', denominator='', better='none')]\n",
+            ONE.format("Metric(name='n', numerator='n', denominator='', better='none')"),
             "own.py: n is a metric of cr already",
         ),
         (
-            "import evaltools as et\nMETRICS = [et.Metric(name='m', numerator='nosuch', denominator='n', better='none')]",
+            ONE.format("Metric(name='m', numerator='nosuch', denominator='n', better='none')"),
             "own.py: the metrics do not fit the units: the units frame lacks ['nosuch']; their columns are line, ",
         ),
         (
-            "import evaltools as et\nMETRICS = [et.Mean(name='m', of=('nosuch',), better='none')]\n",
-            "own.py: the metrics do not fit the units: 'm' is made of 'nosuch', which is no other metric of this table",
+            ONE.format("Mean(name='m', of=('nosuch',), better='none')"),
+            "own.py: the metrics do not fit the units: 'm' is made of 'nosuch', which is no other metric of this",
         ),
         (
-            "import evaltools as et\nMETRICS = [et.Metric(name='m', numerator='n +', denominator='n', better='none')]\n",
+            ONE.format("Metric(name='m', numerator='n +', denominator='n', better='none')"),
             "own.py: the metrics do not fit the units: not a sum of columns: 'n +'",
         ),
         (
@@ -170,8 +171,8 @@ def test_a_file_that_is_not_there(here: Path) -> None:
 
 
 def test_a_text_column_is_no_number(here: Path) -> None:
-    text = "import evaltools as et\nMETRICS = [et.Metric(name='m', numerator='text', denominator='n', better='none')]\n"
-    Path("own.py").write_text(text, encoding="utf-8")
+    text = "Metric(name='m', numerator='text', denominator='n', better='none')"
+    Path("own.py").write_text(ONE.format(text), encoding="utf-8")
     assert "the metrics do not fit the units" in call("score", "cr", RUN, "--metrics", "own.py", status=2).stderr
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from evaltools import evaluate
+from evaltools.cr.options import CrOptions
 from evaltools.cr.schema import Aspect
 from evaltools.cr.scorecard import build_filtered_aspects, drop_reason
 from tests.cr.cards import output, run, scorecard
@@ -32,11 +33,11 @@ def aspect(term: str, start: int, end: int) -> Aspect:
     ],
 )
 def test_why_an_aspect_is_dropped(found: Aspect, reason: str | None) -> None:
-    assert drop_reason(TEXT, found) == reason
+    assert drop_reason(TEXT, found, CrOptions()) == reason
 
 
 def test_filtered_aspects_and_their_score() -> None:
-    built = build_filtered_aspects(TEXT, [aspect("배송", 0, 2), aspect("포장", 0, 2)])
+    built = build_filtered_aspects(TEXT, [aspect("배송", 0, 2), aspect("포장", 0, 2)], CrOptions())
     assert [(a.term, a.action, a.drop_reason) for a in built] == [
         ("배송", "keep", None),
         ("포장", "drop", "out_of_text"),
@@ -47,8 +48,8 @@ def test_filtered_aspects_and_their_score() -> None:
 
 
 def test_lists_can_be_set() -> None:
-    assert drop_reason(TEXT, aspect("배송", 0, 2), stop_terms=("배송",)) == "invalid_target"
-    assert drop_reason(TEXT, aspect("ㅋㅋ", 18, 20), allowlist=("ㅋㅋ",)) is None
+    assert drop_reason(TEXT, aspect("배송", 0, 2), CrOptions(stop_terms=("배송",))) == "invalid_target"
+    assert drop_reason(TEXT, aspect("ㅋㅋ", 18, 20), CrOptions(allowlist=("ㅋㅋ",))) is None
 
 
 def test_rates_count_samples_and_split_by_reason(tmp_path: Path) -> None:

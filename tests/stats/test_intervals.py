@@ -279,8 +279,3 @@ def test_breakdown_by_part() -> None:
     nothing = breakdown(frame.iloc[:0], MACRO, "id", "part", ["macro_f1"], QUICK)
     assert nothing.empty
     assert "title" in nothing
-
-
-def test_an_empty_table_has_no_rows() -> None:
-    for n in (0, 20, 2_500):
-        assert estimate(units(n), [], "id", QUICK).empty

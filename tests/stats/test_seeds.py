@@ -306,7 +306,6 @@ def test_errors_name_what_is_wrong() -> None:
 @pytest.mark.reference
 def test_reference_runs_give_the_independent_means(reference: Path) -> None:
     """Means and standard deviations of the six runs against those of their expected per-seed metrics."""
-    pytest.importorskip("evaltools.cr.metrics")
     from evaltools import evaluate
     from evaltools.core.suite import get_suite
 
@@ -348,7 +347,7 @@ def test_two_seeds_that_share_one_sample_have_the_degrees_of_freedom_of_their_ow
 
 def test_a_mean_of_metrics_has_the_components_of_the_mean_of_its_units() -> None:
     """Over the same denominator, the mean of two means is the mean of (y + hit) / 2."""
-    table = [MEAN, RATE, Mean(name="both", of=("mean", "rate"), better="higher")]
+    table: MetricTable = [MEAN, RATE, Mean(name="both", of=("mean", "rate"), better="higher")]
     runs = condition()
     got = of(runs, table).loc["both"]
     whole = {s: f.assign(y=(f["y"] + f["hit"]) / 2) for s, f in runs.items()}

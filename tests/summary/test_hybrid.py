@@ -10,7 +10,8 @@ import pytest
 from evaltools import evaluate
 from evaltools.core.errors import Problems, UsageError
 from evaltools.summary import judge
-from evaltools.summary.judge import Decision, JudgeInput, JudgeSettings
+from evaltools.summary.judge import Decision, JudgeInput
+from evaltools.summary.options import SummaryOptions
 
 
 @pytest.fixture
@@ -19,7 +20,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[JudgeInput]:
     seen: list[JudgeInput] = []
 
     def judge_cases(
-        inputs: Sequence[JudgeInput], settings: JudgeSettings, progress: Any = None, problems: Problems | None = None
+        inputs: Sequence[JudgeInput], options: SummaryOptions, progress: Any = None, problems: Problems | None = None
     ) -> list[Decision]:
         seen.extend(inputs)
         out = []

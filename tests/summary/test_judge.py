@@ -1,4 +1,4 @@
-"""The judge's own arithmetic: uncertain zones, mixing, prompts, settings, checking of replies, cache entries."""
+"""The judge's own arithmetic: uncertain zones, mixing, prompts, options, checking of replies, cache entries."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaltools.core.errors import Problems, UsageError
+from evaltools.core.evaluate import make_options
 from evaltools.summary import judge
 from evaltools.summary.judge_cache import cache_key, load_reply, store_reply
 from evaltools.summary.judge_client import (
@@ -24,6 +25,7 @@ from evaltools.summary.judge_client import (
     read_key,
     request_body,
 )
+from evaltools.summary.table import SUITE
 from tests.summary.judge_server import says
 
 UNIT = st.floats(0, 1)
@@ -117,9 +119,6 @@ def test_the_example_reply_in_each_prompt_passes_the_check(metric: str) -> None:
         {"confidence": 1.1},
         {"confidence": float("nan")},
         {"max_calls": -1},
-        {"concurrency": 0},
-        {"timeout": 0},
-        {"retries": -1},
         {"base_url": "localhost:8000"},
         {"base_url": "ftp://host/v1"},
         {"base_url": "http://[bad/v1"},
@@ -128,9 +127,10 @@ def test_the_example_reply_in_each_prompt_passes_the_check(metric: str) -> None:
         {"base_url": "https://host/v1?key=hunter2"},
     ],
 )
-def test_settings_that_make_no_sense(changes: dict[str, object]) -> None:
+def test_options_that_make_no_sense(changes: dict[str, object]) -> None:
+    given = {f"judge_{name}": value for name, value in {"model": "m", **changes}.items()}
     with pytest.raises(UsageError) as e:
-        judge.JudgeSettings(**{"model": "m", **changes})  # type: ignore[arg-type]
+        make_options(SUITE, {"judge": "hybrid", **given})
     assert "hunter2" not in str(e.value)
 
 

@@ -17,8 +17,9 @@ from typing import Any
 import pytest
 
 from evaltools.core.errors import Problems, UsageError
-from evaltools.summary import judge_client
-from evaltools.summary.judge import BUDGET_USED_UP, Decision, JudgeInput, JudgeSettings, judge_cases
+from evaltools.summary import judge, judge_client
+from evaltools.summary.judge import BUDGET_USED_UP, Decision, JudgeInput, judge_cases
+from evaltools.summary.options import SummaryOptions
 from tests.summary.judge_server import Answer, JudgeServer, Seen, judges, refuses, says
 
 pytest.importorskip("openai")
@@ -36,17 +37,22 @@ def case(name: str = "a", metric: str = "summary_accuracy", rule: float = 0.5, *
     return JudgeInput(case_id=name, metric=metric, rule_score=rule, **{**fields, **changes})
 
 
+def options(base_url: str | None = None, model: str = "m", cache: Path | None = None, **judge: Any) -> SummaryOptions:
+    given = {"model": model, "base_url": base_url, "cache": str(cache) if cache else None, **judge}
+    return SummaryOptions(judge="hybrid", **{f"judge_{name}": value for name, value in given.items()})
+
+
 def ask(
-    script: Callable[[Seen], Answer], inputs: Sequence[JudgeInput], **settings: Any
+    script: Callable[[Seen], Answer], inputs: Sequence[JudgeInput], **judge: Any
 ) -> tuple[list[Decision], list[Seen]]:
     with JudgeServer(script) as server:
-        return judge_cases(inputs, JudgeSettings(model="m", base_url=server.url, **settings)), server.seen
+        return judge_cases(inputs, options(server.url, **judge)), server.seen
 
 
 def one(
-    script: Callable[[Seen], Answer], item: JudgeInput | None = None, **settings: Any
+    script: Callable[[Seen], Answer], item: JudgeInput | None = None, **judge: Any
 ) -> tuple[Decision, list[Seen]]:
-    (decision,), seen = ask(script, [item or case()], **settings)
+    (decision,), seen = ask(script, [item or case()], **judge)
     return decision, seen
 
 
@@ -129,14 +135,19 @@ def rule_stands(decision: Decision, why: str) -> None:
 
 
 @pytest.mark.parametrize("status", [500, 503, 429])
-def test_a_lasting_error_is_tried_retries_plus_one_times(status: int, tmp_path: Path) -> None:
-    decision, seen = one(lambda s: refuses(status), retries=2, cache=tmp_path)
+def test_a_lasting_error_is_tried_retries_plus_one_times(
+    status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judge_client, "RETRIES", 2)
+    decision, seen = one(lambda s: refuses(status), cache=tmp_path)
     rule_stands(decision, f"HTTP status {status}")
     assert len(seen) == 3
     assert not list(tmp_path.rglob("*.json"))  # a failure is not cached
 
 
-def test_time_out() -> None:
+def test_time_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judge_client, "TIMEOUT", 0.2)
+    monkeypatch.setattr(judge_client, "RETRIES", 0)
     release = threading.Event()
 
     def script(seen: Seen) -> Answer:
@@ -144,8 +155,7 @@ def test_time_out() -> None:
         return judges()
 
     with JudgeServer(script) as server:
-        settings = JudgeSettings(model="m", base_url=server.url, timeout=0.2, retries=0)
-        (decision,) = judge_cases([case()], settings)
+        (decision,) = judge_cases([case()], options(server.url))
         release.set()
     rule_stands(decision, "in time")
 
@@ -167,8 +177,7 @@ def test_time_out() -> None:
 def test_an_unusable_reply_leaves_the_rule_score(answer: Answer, why: str, tmp_path: Path) -> None:
     problems = Problems()
     with JudgeServer(lambda s: answer) as server:
-        settings = JudgeSettings(model="m", base_url=server.url, cache=tmp_path)
-        (decision,) = judge_cases([case()], settings, problems=problems)
+        (decision,) = judge_cases([case()], options(server.url, cache=tmp_path), problems=problems)
     rule_stands(decision, why)
     assert len(server.seen) == 1
     assert not list(tmp_path.rglob("*.json"))
@@ -238,10 +247,11 @@ def test_a_refused_key_or_model_stops_after_one_request(status: int) -> None:
         rule_stands(decision, f"HTTP status {status}")
 
 
-def test_a_server_that_is_not_there() -> None:
+def test_a_server_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judge_client, "RETRIES", 0)
     with JudgeServer(lambda s: judges()) as server:
         url = server.url
-    decisions = judge_cases([case(c) for c in "abcd"], JudgeSettings(model="m", base_url=url, retries=0))
+    decisions = judge_cases([case(c) for c in "abcd"], options(url))
     for decision in decisions:
         rule_stands(decision, "cannot be reached")
 
@@ -281,12 +291,14 @@ def varied(seen: Seen) -> Answer:
     return judges(n % 11 / 10, (n % 7) / 5)  # a confidence of 6/5 is out of bounds
 
 
-def test_order_and_scores_do_not_depend_on_concurrency() -> None:
+def test_order_and_scores_do_not_depend_on_concurrency(monkeypatch: pytest.MonkeyPatch) -> None:
     inputs = many(40)
     finished: list[int] = []
+    runs = []
     with JudgeServer(varied) as server:
-        base = {"model": "m", "base_url": server.url}
-        runs = [judge_cases(inputs, JudgeSettings(**base, concurrency=c), finished.append) for c in (1, 3, 16)]
+        for concurrency in (1, 3, 16):
+            monkeypatch.setattr(judge, "CONCURRENCY", concurrency)
+            runs.append(judge_cases(inputs, options(server.url), finished.append))
     assert runs[0] == runs[1] == runs[2]
     assert [d.case_id for d in runs[0]] == [i.case_id for i in inputs]
     assert sum(finished) == 3 * 40
@@ -302,12 +314,12 @@ def test_a_rerun_from_the_cache_needs_no_server_no_key_and_no_client(
     assert len(seen) == 13
     monkeypatch.delenv("EVALTOOLS_JUDGE_API_KEY")
     monkeypatch.setitem(sys.modules, "openai", None)
-    again = judge_cases(inputs, JudgeSettings(model="m", cache=tmp_path))
+    again = judge_cases(inputs, options(cache=tmp_path))
     assert all(d.cached for d in again)
     strip = lambda ds: [{**d.__dict__, "cached": None} for d in ds]  # noqa: E731
     assert strip(again) == strip(first)
     with pytest.raises(UsageError, match=r"evaltools\[judge\]"):
-        judge_cases(inputs, JudgeSettings(model="another", cache=tmp_path))
+        judge_cases(inputs, options(model="another", cache=tmp_path))
 
 
 def test_damaged_entries_are_asked_again_and_counted(tmp_path: Path) -> None:
@@ -318,8 +330,7 @@ def test_damaged_entries_are_asked_again_and_counted(tmp_path: Path) -> None:
     files[1].write_text('{"key": "x"', encoding="utf-8")
     problems = Problems()
     with JudgeServer(lambda s: judges()) as server:
-        settings = JudgeSettings(model="m", base_url=server.url, cache=tmp_path)
-        again = judge_cases(inputs, settings, problems=problems)
+        again = judge_cases(inputs, options(server.url, cache=tmp_path), problems=problems)
     assert len(server.seen) == 2
     assert problems.counts == {("warning", "judge-cache"): 2}
     assert [d.final_score for d in again] == [d.final_score for d in first]
@@ -330,18 +341,18 @@ def test_a_blank_summary_is_not_sent_and_an_unknown_metric_is_an_error() -> None
     decision, seen = one(lambda s: judges(), case(answer=" \n", rule=0.0))
     assert not seen
     rule_stands(decision, "empty")
-    assert judge_cases([], JudgeSettings(model="m")) == []
+    assert judge_cases([], options()) == []
     with pytest.raises(UsageError, match="entity_recall"):
-        judge_cases([case(metric="entity_recall")], JudgeSettings(model="m"))
+        judge_cases([case(metric="entity_recall")], options())
 
 
 CHILD = """
 import sys
-from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from test_judge_server import many
-from evaltools.summary.judge import JudgeSettings, judge_cases
-judge_cases(many(24), JudgeSettings(model="m", base_url=sys.argv[2], cache=Path(sys.argv[3]), concurrency=3))
+from test_judge_server import many, options
+from evaltools.summary import judge
+judge.CONCURRENCY = 3
+judge.judge_cases(many(24), options(sys.argv[2], cache=sys.argv[3]))
 """
 
 
@@ -367,7 +378,7 @@ def test_killed_in_the_middle_and_resumed(tmp_path: Path) -> None:
         before = len(server.seen)
         stored = {json.loads(f.read_bytes())["key"] for f in tmp_path.rglob("*.json")}
         assert 0 < len(stored) < 20
-        resumed = judge_cases(inputs, JudgeSettings(model="m", base_url=server.url, cache=tmp_path))
+        resumed = judge_cases(inputs, options(server.url, cache=tmp_path))
         asked_again = Counter(s.summary for s in server.seen[before:])
 
     finished = {d.case_id for d in resumed if d.cached}
@@ -401,12 +412,12 @@ def test_the_key_appears_nowhere(tmp_path: Path, caplog: pytest.LogCaptureFixtur
 
     problems = Problems()
     with JudgeServer(script) as server:
-        settings = JudgeSettings(model="m", base_url=server.url, cache=tmp_path)
-        decisions = judge_cases(many(5), settings, problems=problems)
-        client = judge_client.Client(server.url, 1, 0)
+        asked = options(server.url, cache=tmp_path)
+        decisions = judge_cases(many(5), asked, problems=problems)
+        client = judge_client.Client(server.url)
         client.close()
     assert [d.decided_by for d in decisions[1:]] == ["rule"] * 4
-    shown = [repr(settings), repr(decisions), repr(problems), repr(client), caplog.text]
+    shown = [repr(asked), repr(decisions), repr(problems), repr(client), caplog.text]
     stored = [f.read_text(encoding="utf-8") for f in tmp_path.rglob("*") if f.is_file()]
     assert len(stored) == 1
     for text in [*shown, *stored]:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from evaltools.app.cli import main
 from evaltools.core.errors import InputError, Problems, UsageError
-from evaltools.summary.commands import COMMANDS
 from evaltools.summary.options import SummaryOptions
 from evaltools.summary.phrases import compile_phrases, find_all
 from evaltools.summary.rules import bundled, load_rules, normal_tag, read_rules, rules_snapshot
@@ -173,12 +173,12 @@ def test_the_command_that_checks_rule_files_lists_every_problem(tmp_path: Path) 
     bad = write(tmp_path, fold="yes", colour=1)
     absent = tmp_path / "absent.json"
     good = Path(__file__).parents[2] / "evaltools" / "summary" / "rules" / "seed.json"
-    found = CliRunner().invoke(COMMANDS["check rules"], [str(bad), str(absent), str(good)])
+    found = CliRunner().invoke(main, ["check", "rules", str(bad), str(absent), str(good)])
     assert found.exit_code == 3
     assert found.stdout == "3 errors, 0 warnings in 3 input(s)\n"
     codes = [line.rpartition(" ")[2] for line in found.stderr.splitlines()]
     assert codes == ["[bad-field]", "[bad-field]", "[missing-file]"]
-    assert CliRunner().invoke(COMMANDS["check rules"], [str(good)]).exit_code == 0
+    assert CliRunner().invoke(main, ["check", "rules", str(good)]).exit_code == 0
 
 
 def test_every_option_that_is_given_says_what_it_is() -> None:

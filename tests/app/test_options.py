@@ -1,0 +1,162 @@
+"""The options of every command: help texts, defaults, and what is said of a wrong suite, folder or metric."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import chdir
+from pathlib import Path
+
+import click
+import pytest
+
+from evaltools import BUILT_IN
+from evaltools.app.cli import main
+from evaltools.core.files import asset_dir, example
+from evaltools.core.suite import get_suite
+
+from .calling import QUICK, call
+
+ONE, OTHER = (f"{c}_memory__seed1_proposed" for c in ("no", "with"))
+
+
+def commands(command: click.Command, *path: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Every command below one, with the words that lead to it."""
+    if not isinstance(command, click.Group):
+        yield path, command
+        return
+    context = click.Context(command, info_name=path[-1] if path else "evaltools")
+    for name in command.list_commands(context):
+        below = command.get_command(context, name)
+        assert below is not None, (*path, name)
+        yield from commands(below, *path, name)
+
+
+COMMANDS = dict(commands(main))
+
+
+def test_the_commands_of_the_contract_are_there() -> None:
+    found = set(COMMANDS)
+    assert {(group, suite) for group in ("score", "report", "check") for suite in BUILT_IN} <= found
+    assert {("report", "seeds"), ("check", "rules")} <= found
+    single = {"demo", "compare", "gate", "gallery", "rerun", "lab", "scorecards"}
+    assert single <= {path[0] for path in found if len(path) == 1}
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_every_command_and_option_has_a_help_text(path: tuple[str, ...]) -> None:
+    command = COMMANDS[path]
+    assert command.help and command.help.strip()
+    for option in command.params:
+        if isinstance(option, click.Option):
+            assert option.help and len(option.help) > 8, f"{' '.join(path)} {option.opts[0]}"
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_defaults_are_shown(path: tuple[str, ...]) -> None:
+    """A value that counts when nothing is given stands in the help; for a flag it is off."""
+    for option in COMMANDS[path].params:
+        if isinstance(option, click.Option) and not option.is_flag and not option.multiple:
+            said = option.show_default or "default" in (option.help or "")
+            assert said or not option.to_info_dict()["default"], f"{' '.join(path)} {option.opts[0]}"
+
+
+@pytest.mark.parametrize("suite", BUILT_IN)
+def test_the_options_of_a_suite_are_those_of_its_model(suite: str) -> None:
+    model = get_suite(suite).options
+    for group in ("score", "report", "check"):
+        by_name = {p.name: p for p in COMMANDS[group, suite].params}
+        for field in model.given(costly=group != "check"):
+            assert by_name[field].help == model.model_fields[field].description  # type: ignore[union-attr]
+    derived = set(model.model_fields) - set(model.given())
+    assert not derived & set(by_name)
+
+
+def test_the_arguments_of_a_suite_have_its_own_word() -> None:
+    assert "RUN..." in call("score", "cr", "--help").stdout
+    assert "TRACE..." in call("report", "memfin", "--help").stdout
+    assert "CASES..." in call("score", "summary", "--help").stdout
+
+
+@pytest.mark.parametrize("suite", BUILT_IN)
+def test_a_report_gives_its_notebooks_nothing_that_they_do_not_know(suite: str) -> None:
+    """papermill says so of every parameter that a notebook has not: a mistake of this package, not of the user."""
+    s = get_suite(suite)
+    shared = {"out", "n_resamples", "confidence", "ci", "seed", "on_error", "metrics", "name", "scored"}
+    of_suite = set(s.options.given())
+    expected = {
+        s.notebook: shared | (of_suite if s.notebook != "run.ipynb" else {"suite", "options"}),
+        s.study_notebook: shared
+        | {"runs", "baseline"}
+        | (of_suite if s.study_notebook != "seeds.ipynb" else {"suite", "options"}),
+    }
+    for notebook, names in expected.items():
+        cells = json.loads((asset_dir("notebooks") / notebook).read_text(encoding="utf-8"))["cells"]
+        (cell,) = (c for c in cells if "parameters" in c["metadata"].get("tags", []))
+        known = set(re.findall(r"^(\w+)\s*=", "".join(cell["source"]), re.MULTILINE))
+        assert names <= known, notebook
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[Path]:
+    with chdir(tmp_path):
+        yield tmp_path
+
+
+def test_compare_takes_the_options_of_the_suite(here: Path) -> None:
+    runs = (f"example:cr/{ONE}", f"example:cr/{OTHER}")
+    assert "protocol:cr_v1" in call("compare", *runs, "--protocol", "cr_v1", *QUICK).stdout
+    assert "protocol:cr_v2" in call("compare", *runs, *QUICK).stdout
+    assert "No such option" in call("compare", *runs, "--lexicon", "x", *QUICK, status=2).output
+    assert "is not one of" in call("compare", *runs, "--protocol", "cr_v3", status=2).output
+    memfin = ("example:memfin/memory_agent", "example:memfin/plain_llm")
+    assert "memory:ignored" in call("compare", *memfin, "--ignore-memory-keys", *QUICK).stdout
+
+
+def test_report_seeds_takes_the_options_of_the_suite(here: Path) -> None:
+    runs = [f"example:cr/no_memory__seed{s}_proposed" for s in (1, 2)]
+    call("report", "seeds", *runs, "--protocol", "cr_v1", "-q", *QUICK)
+    manifest = json.loads(Path("outputs/results/no_memory_aggregated/manifest.json").read_text(encoding="utf-8"))
+    assert manifest["policy"]["protocol"] == "cr_v1"
+    assert "No such option" in call("report", "seeds", *runs, "--rules", "seed", status=2).output
+    assert "protocol:cr_v1" in Path("outputs/reports/no_memory_aggregated/metric_report.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("how", [("--suite", "cr"), ("--suite=cr",)])
+def test_a_suite_that_is_named_decides(here: Path, how: tuple[str, ...]) -> None:
+    done = call("compare", "example:memfin/memory_agent", "example:memfin/plain_llm", *how, status=2)
+    assert "looks like an input of memfin, not of cr" in done.stderr
+    assert "no suite 'nosuch'" in call("compare", "a", "b", "--suite", "nosuch", status=2).stderr
+
+
+@pytest.mark.parametrize("command", ["score", "report", "check"])
+def test_a_wrong_suite_is_named(here: Path, command: str) -> None:
+    done = call(command, "memfin", f"example:cr/{ONE}", status=2)
+    assert f"{example('cr')}/{ONE} looks like an input of cr, not of memfin" in done.stderr
+    assert list(here.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "command", [("score", "cr"), ("report", "cr"), ("check", "cr"), ("report", "seeds"), ("compare", "x")]
+)
+def test_a_folder_of_runs_says_what_to_type(here: Path, command: tuple[str, ...]) -> None:
+    for name in (ONE, OTHER):
+        shutil.copytree(example(f"cr/{name}"), here / "runs" / name)
+    if command[0] == "compare":
+        command = ("compare", f"runs/{ONE}")
+    done = call(*command, "runs", status=2)
+    assert f"runs holds 2 runs, it is none; name them: runs/{ONE} ... (or runs/*)" in done.stderr
+    assert [p.name for p in here.iterdir()] == ["runs"]
+
+
+def test_a_run_that_is_not_there(here: Path) -> None:
+    for command in (("report", "seeds", "absent"), ("compare", "absent", f"example:cr/{ONE}")):
+        assert "absent: no such run, and nothing named absent__seed<N>_<mode>" in call(*command, status=2).stderr
+
+
+def test_a_misspelt_metric_of_a_gate_gets_the_nearest(here: Path) -> None:
+    call("score", "cr", f"example:cr/{ONE}", "-q", *QUICK)
+    done = call("gate", f"outputs/results/{ONE}", "--min", "fix_rate_refpl=0", status=2)
+    assert "did you mean" in done.stderr and "fix_rate_refpol" in done.stderr

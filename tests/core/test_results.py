@@ -1,0 +1,255 @@
+"""Folders of results: whole or as they were, current only while nothing was changed, nobody else's replaced."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import chdir
+from pathlib import Path
+
+import pytest
+
+import evaltools as et
+from evaltools.core.files import example, whole_folder
+from tests.app.calling import QUICK, call, written
+
+NAME = "no_memory__seed1_proposed"
+OTHER = "no_memory__seed2_proposed"
+FAST = et.Resampling(n_resamples=100)
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[Path]:
+    """A working folder with a run and its result."""
+    shutil.copytree(example(f"cr/{NAME}"), tmp_path / NAME)
+    with chdir(tmp_path):
+        et.evaluate("cr", NAME, out="out", resampling=FAST)
+        yield tmp_path
+
+
+RESULT = Path("out/results") / NAME
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {name: (folder / name).read_bytes() for name in written(folder)}
+
+
+def untimed(folder: Path) -> dict[str, bytes]:
+    return {name: raw for name, raw in contents(folder).items() if name != "manifest.json"}
+
+
+def hashes_match(folder: Path) -> bool:
+    files = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["files"]
+    there = {n: hashlib.sha256(raw).hexdigest() for n, raw in untimed(folder).items()}
+    return bool(files) and files == there
+
+
+def test_the_manifest_vouches_for_every_file(here: Path) -> None:
+    assert hashes_match(RESULT)
+    assert "units.parquet" in et.load(RESULT).manifest.files
+
+
+def test_a_result_that_is_current_is_read(here: Path) -> None:
+    before = {p: p.stat().st_mtime_ns for p in RESULT.rglob("*")}
+    again = et.evaluate("cr", NAME, out="out", resampling=FAST)
+    assert {p: p.stat().st_mtime_ns for p in RESULT.rglob("*")} == before
+    assert again.frame.equals(et.load(RESULT).frame)
+    et.evaluate("cr", NAME, out="out", resampling=FAST, fresh=True)
+    assert {p: p.stat().st_mtime_ns for p in RESULT.rglob("*")} != before
+
+
+SPOIL = {
+    "a table": lambda: (RESULT / "derived/metrics/structural_metrics.csv").write_text("n\n41\n"),
+    "the numbers": lambda: (RESULT / "metrics.json").write_text("{}"),
+    "the units": lambda: (RESULT / "units.parquet").write_bytes(b"PAR1"),
+    "one is gone": lambda: (RESULT / "scorecards.jsonl").unlink(),
+    "one too many": lambda: (RESULT / "more.csv").write_text("mine"),
+    "one too many below": lambda: (RESULT / "derived/notes.txt").write_text("mine"),
+    "no manifest": lambda: (RESULT / "manifest.json").unlink(),
+    "half a manifest": lambda: (RESULT / "manifest.json").write_text('{"suite": "cr"'),
+}
+
+
+@pytest.mark.parametrize("what", SPOIL)
+def test_a_result_that_is_not_as_it_was_written_is_made_again(here: Path, what: str) -> None:
+    whole = untimed(RESULT)
+    SPOIL[what]()
+    et.evaluate("cr", NAME, out="out", resampling=FAST)
+    assert untimed(RESULT) == whole and hashes_match(RESULT)
+
+
+def test_another_policy_and_new_contents_replace(here: Path) -> None:
+    et.evaluate("cr", NAME, out="out", resampling=FAST, protocol="cr_v1")
+    assert et.load(RESULT).policy["protocol"] == "cr_v1"
+    path = Path(NAME) / "outputs.jsonl"
+    path.write_text("".join(path.read_text(encoding="utf-8").splitlines(keepends=True)[:-1]), encoding="utf-8")
+    et.evaluate("cr", NAME, out="out", resampling=FAST)
+    assert et.load(RESULT).n_units == 39
+
+
+def test_what_another_input_made_is_kept_unless_fresh_says_so(here: Path) -> None:
+    before = contents(RESULT)
+    shutil.copytree(example(f"cr/{OTHER}"), here / "elsewhere" / NAME)
+    command = ("score", "cr", f"elsewhere/{NAME}", "-o", "out", "-q", *QUICK)
+    done = call(*command, status=2)
+    assert f"{RESULT} holds the result of another input, {NAME}/outputs.jsonl; --fresh replaces it" in done.stderr
+    assert contents(RESULT) == before
+    call(*command, "--fresh")
+    assert et.load(RESULT).manifest.inputs[0].path == f"elsewhere/{NAME}/outputs.jsonl"
+
+
+def test_the_same_contents_elsewhere_are_the_same_input(here: Path) -> None:
+    shutil.move(NAME, here / "moved" / NAME)
+    call("score", "cr", f"moved/{NAME}", "-o", "out", "-q", *QUICK)
+
+
+def test_what_another_suite_made_is_kept_unless_fresh_says_so(here: Path) -> None:
+    before = contents(RESULT)
+    command = ("score", "memfin", "example:memfin/plain_llm", "--name", NAME, "-o", "out", "-q", *QUICK)
+    done = call(*command, status=2)
+    assert f"{RESULT} holds a result of cr; --fresh replaces it, --name or --out" in done.stderr
+    assert contents(RESULT) == before
+    call(*command, "--fresh")
+    assert et.load(RESULT).suite.name == "memfin"
+
+
+def test_an_aggregate_is_not_replaced_by_a_run(here: Path) -> None:
+    et.study([f"example:cr/no_memory__seed{s}_proposed" for s in (1, 2)], out="seeds", resampling=FAST)
+    before = contents(Path("seeds/results/no_memory_aggregated"))
+    done = call("score", "cr", NAME, "--name", "no_memory_aggregated", "-o", "seeds", "-q", *QUICK, status=2)
+    assert "holds an aggregate over seeds" in done.stderr
+    assert contents(Path("seeds/results/no_memory_aggregated")) == before
+
+
+@pytest.mark.parametrize("fresh", [(), ("--fresh",)])
+def test_an_input_is_never_inside_of_what_is_replaced(here: Path, fresh: tuple[str, ...]) -> None:
+    """A run that lies where its own result would go, under its own name or through a link."""
+    place = here / "own/results/run"
+    shutil.copytree(example(f"cr/{NAME}"), place)
+    (here / "link").symlink_to(place)
+    before = {p: p.read_bytes() for p in here.rglob("*") if p.is_file()}
+    for run in (place, here / "link"):
+        done = call("score", "cr", run, "--name", "run", "-o", "own", "-q", *QUICK, *fresh, status=2)
+        assert "is an input and lies in own/results/run, which would be replaced; give another --out" in done.stderr
+    assert {p: p.read_bytes() for p in here.rglob("*") if p.is_file()} == before
+
+
+def test_an_input_beside_the_results_is_no_hindrance(here: Path) -> None:
+    shutil.copytree(example(f"cr/{NAME}"), here / "own/results/in")
+    call("score", "cr", "own/results/in", "--name", "run", "-o", "own", "-q", *QUICK)
+
+
+def test_a_folder_is_filled_aside(tmp_path: Path) -> None:
+    target = tmp_path / "results/run"
+    with whole_folder(target) as aside:
+        (aside / "a").write_text("1")
+        assert not target.exists()
+    assert (target / "a").read_text() == "1"
+    with pytest.raises(RuntimeError), whole_folder(target) as aside:
+        (aside / "b").write_text("2")
+        raise RuntimeError
+    assert [p.name for p in target.iterdir()] == ["a"]
+    with whole_folder(target) as aside:
+        (aside / "b").write_text("2")
+    assert [p.name for p in target.iterdir()] == ["b"], "nothing of the old one stays"
+    assert {p.name for p in target.parent.iterdir()} == {"run", ".lock"}
+
+
+def test_wrong_usage_leaves_no_empty_folders(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(et.UsageError), whole_folder(tmp_path / "mine/a/b/run"):
+        raise et.UsageError
+    assert [p.name for p in tmp_path.rglob("*")] == ["mine"]
+
+
+SCORE = """
+import sys
+import evaltools as et
+et.evaluate("cr", sys.argv[1], out="out", resampling=et.Resampling(n_resamples=100), fresh=True, protocol=sys.argv[2])
+"""
+
+
+def process(*arguments: str, code: str = SCORE) -> subprocess.Popen[str]:
+    return subprocess.Popen([sys.executable, "-c", code, *arguments], stderr=subprocess.PIPE, text=True)
+
+
+KILLED = """
+import os, signal, sys
+import evaltools.core.results as results
+def kill(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+if sys.argv[3] == "before the files":
+    results.write_json = kill
+else:
+    hashes = results.file_hashes
+    results.file_hashes = lambda folder: (hashes(folder), kill())
+"""
+
+
+@pytest.mark.parametrize("where", ["before the files", "before the manifest"])
+def test_a_kill_while_writing_leaves_the_old_result(here: Path, where: str) -> None:
+    before = contents(RESULT)
+    killed = process(NAME, "cr_v1", where, code=KILLED + SCORE)
+    assert killed.wait() == -signal.SIGKILL
+    assert contents(RESULT) == before and hashes_match(RESULT)
+    (left,) = (p for p in RESULT.parent.iterdir() if p.name.endswith(".part"))
+    assert left.name.startswith("."), "what is left is hidden, and removed by a later batch"
+    et.evaluate("cr", NAME, out="out", resampling=FAST)
+    assert contents(RESULT) == before, "the old result is current"
+
+
+def test_eight_processes_at_once_end_in_one_whole_result(here: Path) -> None:
+    """Two policies, four processes each: the folder is that of one of them."""
+    expected = {}
+    for protocol in ("cr_v1", "cr_v2"):
+        et.evaluate("cr", NAME, out=protocol, resampling=FAST, protocol=protocol)
+        expected[protocol] = untimed(Path(protocol) / "results" / NAME)
+    running = [process(NAME, protocol) for protocol in expected for _ in range(4)]
+    for one in running:
+        _, errors = one.communicate()
+        assert (one.returncode, errors) == (0, "")
+    assert hashes_match(RESULT)
+    assert untimed(RESULT) == expected[et.load(RESULT).policy["protocol"]]
+    assert {p.name for p in RESULT.parent.iterdir()} == {NAME, ".lock"}
+
+
+def test_modes_of_files_follow_the_umask(here: Path) -> None:
+    mask = os.umask(0)
+    os.umask(mask)
+    assert RESULT.stat().st_mode & 0o777 == 0o777 & ~mask
+    assert (RESULT / "units.parquet").stat().st_mode & 0o777 == 0o666 & ~mask
+
+
+def test_what_is_no_result(here: Path) -> None:
+    with pytest.raises(et.UsageError, match="holds no complete result"):
+        et.load(here / "absent")
+    with pytest.raises(et.UsageError, match="holds no complete result"):
+        et.load(NAME)
+    for name in ("metrics.json", "units.parquet"):
+        shutil.copytree(RESULT, here / "copy")
+        (here / "copy" / name).unlink()
+        with pytest.raises(et.UsageError, match="holds no complete result"):
+            et.load(here / "copy")
+        (here / "copy" / name).write_text("{}")
+        with pytest.raises(et.UsageError, match="holds no complete result"):
+            et.load(here / "copy")
+        shutil.rmtree(here / "copy")
+
+
+def test_a_result_of_an_unknown_suite_is_read_but_not_scored(here: Path) -> None:
+    path = RESULT / "manifest.json"
+    content = json.loads(path.read_text(encoding="utf-8"))
+    own = [{"name": "accuracy", "numerator": "n", "denominator": "n", "better": "higher", "title": "A"}]
+    path.write_text(
+        json.dumps({**content, "suite": "gone", "metrics": own, "headline": ["accuracy"]}), encoding="utf-8"
+    )
+    run = et.load(RESULT)
+    assert run.suite.name == "gone" and run.headline == ("accuracy",)
+    with pytest.raises(et.UsageError, match="the suite 'gone' is not known here; give its file with --suite-file"):
+        et.evaluate(run.suite, path)

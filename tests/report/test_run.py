@@ -1,0 +1,281 @@
+"""What a notebook cell gets: runs and studies that show themselves, their tables, units, samples and figures."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+import evaltools as et
+from evaltools.core.suite import load_suite_file
+
+FAST = et.Resampling(n_resamples=100)
+EXAMPLES = {
+    "cr": "example:cr/with_memory__seed1_proposed",
+    "memfin": "example:memfin/memory_agent",
+    "summary": "example:summary/cases.jsonl",
+}
+SEEDS = [f"example:cr/{c}_memory__seed{s}_proposed" for c in ("no", "with") for s in (1, 2, 3)]
+
+
+@pytest.fixture(scope="module")
+def runs() -> dict[str, et.Run]:
+    return {suite: et.evaluate(suite, run, resampling=FAST) for suite, run in EXAMPLES.items()}
+
+
+@pytest.fixture(scope="module")
+def run(runs: dict[str, et.Run]) -> et.Run:
+    return runs["cr"]
+
+
+@pytest.fixture(scope="module")
+def other() -> et.Run:
+    return et.evaluate("cr", SEEDS[0], resampling=FAST)
+
+
+@pytest.fixture(scope="module")
+def study() -> et.StudyView:
+    return et.study(SEEDS, resampling=FAST)
+
+
+def test_a_run_shows_its_headline_and_signature(runs: dict[str, et.Run]) -> None:
+    for run in runs.values():
+        html, text = run._repr_html_(), repr(run)
+        for name in run.headline:
+            assert name in text or run[name]["title"] in text, name
+        assert run[run.headline[0]]["title"] in re.sub(r"<[^>]*>", "", html)
+        assert run.signature in html and run.signature in text
+        assert not re.search(r"</?(?:div|table|span|td|style|p)\b", text), "text has no HTML in it"
+
+
+def test_one_estimate_is_a_series_with_its_claim(run: et.Run) -> None:
+    row = run["fix_rate_refpol"]
+    assert row.name == "fix_rate_refpol" and row["title"] == "Fix rate (ref-pol)"
+    assert row["ci_low"] <= row["value"] <= row["ci_high"]
+    assert row["claim"] == "new samples, this system"
+    assert run.value("fix_rate_refpol") == row["value"]
+    with pytest.raises(KeyError, match=r"no metric 'fix_rate_refpl' in cr; did you mean .*fix_rate_refpol"):
+        run["fix_rate_refpl"]
+
+
+def test_frame_has_a_row_a_metric(runs: dict[str, et.Run]) -> None:
+    for run in runs.values():
+        assert list(run.frame["name"]) == [m.name for m in run.metrics]
+        assert list(run.frame.columns[:6]) == ["name", "title", "value", "ci_low", "ci_high", "ci_method"]
+
+
+def test_units_hold_lists_and_no_json(runs: dict[str, et.Run]) -> None:
+    units = runs["cr"].units
+    for column in ("gold", "stage1", "final"):
+        assert all(isinstance(found, list) for found in units[column].dropna())
+    first = next(t for found in units["final"] for t in found)
+    assert first._fields == ("ref", "term", "polarity")
+    action = next(a for found in units["reviews"] for a in found)
+    assert {"actor", "action_type"} <= set(action._fields)
+    for run in runs.values():
+        texts = run.units.select_dtypes(exclude=[np.number, bool])
+        for column in texts:
+            json_like = [v for v in texts[column] if isinstance(v, str) and re.match(r"^[\[{].*[\]}]$", v, re.DOTALL)]
+            assert json_like == [], column
+    assert len(units.query("has_gold and n_gold_tuples > 1")) > 0
+
+
+def test_tables_by_group_by_metric_by_view_and_all(runs: dict[str, et.Run]) -> None:
+    for run in runs.values():
+        for name in run.tables:
+            assert "<table" in run.table(name).html, name
+        everything = run.table().html
+        assert all(run[m]["title"] in everything for m in run.headline)
+    run = runs["cr"]
+    assert "Fix rate (ref-pol)" in run.table("fix_rate_refpol", "break_rate_refpol").html
+    assert len(run.rows("Correction by review")) > 3
+    assert run.rows("fix_rate_refpol")["name"].tolist() == ["fix_rate_refpol"]
+    with pytest.raises(et.UsageError, match="no metric 'nosuch'"):
+        run.table("nosuch")
+
+
+def test_a_metric_of_one_s_own(run: et.Run) -> None:
+    both = et.Metric(name="both", numerator="reviewed", denominator="n", better="none", proportion=True)
+    row = run.estimate(both)
+    assert isinstance(row, pd.Series) and row.name == "both"
+    assert row["value"] == pytest.approx(run.units["reviewed"].mean())
+    gap = et.Difference(name="gap", minuend="tuple_f1_s2_refpol", subtrahend="both", better="none")
+    frame = run.estimate(both, gap)
+    assert list(frame["name"]) == ["both", "gap"]
+    assert frame["value"].iloc[1] == pytest.approx(run.value("tuple_f1_s2_refpol") - row["value"])
+    with pytest.raises(KeyError, match="nosuch"):
+        run.estimate(et.Metric(name="x", numerator="nosuch", denominator="n", better="none"))
+
+
+def test_units_that_differ_between_two_runs(run: et.Run, other: et.Run) -> None:
+    found = other.diff(run)
+    assert list(found.columns[:4]) == ["text_id", "baseline", "candidate", "change"]
+    assert (found["change"] != 0).all()
+    assert found["change"].abs().is_monotonic_decreasing
+    mine, theirs = (r.units.set_index("text_id")["f1_s2_refpol"] for r in (other, run))
+    row = found.iloc[0]
+    assert row["change"] == pytest.approx(theirs[row["text_id"]] - mine[row["text_id"]])
+    assert {"final", "final (other)"} <= set(found.columns)
+    assert run.diff(run).empty
+    with pytest.raises(et.UsageError, match="did you mean"):
+        run.diff(other, "fix_rate_refpl")
+
+
+def test_breakdown_by_any_column(runs: dict[str, et.Run]) -> None:
+    found = runs["summary"].breakdown("intent", "summary_accuracy")
+    assert set(found["part"]) == set(runs["summary"].units["intent"].dropna())
+    assert found["n"].sum() == len(runs["summary"].units)
+    assert set(runs["memfin"].breakdown("difficulty")["name"]) == set(runs["memfin"].headline)
+    with pytest.raises(et.UsageError, match="the units have no column 'nosuch'; there are "):
+        runs["cr"].breakdown("nosuch")
+
+
+def test_samples_by_group_and_by_query(runs: dict[str, et.Run]) -> None:
+    run = runs["cr"]
+    ids = run.units.query("outcome_refpol == 'still'")["text_id"]
+    found = run.samples("outcome_refpol == 'still'")
+    assert 0 < len(ids) < 100 and all(i in found.html for i in ids)
+    assert "et-sample" in run.samples("broken").html
+    for name in runs:
+        assert runs[name].samples("").html
+    for wrong in ("nosuch > 1", "outcome_refpol ==", "'still'", "n +"):
+        with pytest.raises(et.UsageError, match=r"is no query on the units .*groups: .*broken.*columns: "):
+            run.samples(wrong)
+
+
+def test_figures_are_listed_and_returned(runs: dict[str, et.Run]) -> None:
+    for run in runs.values():
+        assert {"forest", "breakdown"} <= set(dir(run.plot))
+        for name in dir(run.plot):
+            assert figure_of(getattr(run.plot, name)()), name
+    with pytest.raises(AttributeError, match="no figure 'nosuch'; there are forest"):
+        _ = runs["cr"].plot.nosuch
+
+
+def figure_of(chart: object) -> bool:
+    """A matplotlib figure, or a chart around one, or a few words where there is nothing to be drawn."""
+    return isinstance(chart, Figure) or isinstance(getattr(chart, "figure", None), Figure) or hasattr(chart, "html")
+
+
+def test_a_study_shows_its_verdicts_and_notes(study: et.StudyView) -> None:
+    html, text = study._repr_html_(), repr(study)
+    assert "with_memory" in text and study.signature in text and study.signature in html
+    title = study.frame.set_index("metric")["title"]["tuple_f1_s2_refpol"]
+    assert title in re.sub(r"<[^>]*>", "", html) and title in text
+    assert "Seed 3 has 34 of the 40 samples" in text
+    assert not re.search(r"</?(?:div|table|span|td|style|p)\b", text)
+
+
+def test_tables_of_a_study(study: et.StudyView) -> None:
+    assert {"comparison", "all metrics", "scores", "all scores", "variance", "power", "runs"} <= set(study.tables)
+    for name in study.tables:
+        assert study.table(name).html, name
+    assert "Tuple F1" in study.table().html
+    with pytest.raises(et.UsageError, match="no table 'nosuch'; there are comparison, "):
+        study.table("nosuch")
+
+
+def test_samples_and_changes_of_a_study(study: et.StudyView) -> None:
+    changes = study.changes("fix_rate_refpol")
+    assert list(changes.columns)[-3:] == ["baseline", "candidate", "change"]
+    moved = study.changes("tuple_f1_s2_refpol").query("change != 0")
+    shown = study.samples("tuple_f1_s2_refpol").html
+    there = set(study.conditions["with_memory"]["1"].units["text_id"])
+    assert all(i in shown for i in moved["text_id"] if i in there)
+    first = moved.loc[moved["change"].abs().sort_values(ascending=False, kind="stable").index, "text_id"]
+    order = [shown.index(i) for i in first if i in there]
+    assert order[0] == min(order), "the largest change comes first"
+    with pytest.raises(et.UsageError, match="did you mean"):
+        study.changes("fix_rate_refpl")
+    alone = et.study(SEEDS[:2], resampling=FAST)
+    with pytest.raises(et.UsageError, match="one condition only: nothing to compare"):
+        alone.changes("fix_rate_refpol")
+    assert "One condition only" in alone.table().html
+    assert set(alone.frame["name"]) == {m.name for m in alone.metrics}
+
+
+def test_an_unknown_candidate_is_named(study: et.StudyView) -> None:
+    for call in (study.changes, study.samples):
+        with pytest.raises(et.UsageError, match="no candidate 'nosuch'; there is with_memory"):
+            call("tuple_f1_s2_refpol", "nosuch")
+
+
+def test_each_run_of_a_study(study: et.StudyView) -> None:
+    shown = study.each(lambda r: r.table("fix_rate_refpol"))
+    assert len(shown) == 2 * len(study.results)
+    assert str(shown[0].text).strip().startswith(study.results[0].name)
+    alone = et.study([EXAMPLES["memfin"]], resampling=FAST)
+    assert len(alone.each(lambda r: r.header())) == 1
+
+
+def test_figures_of_a_study(study: et.StudyView) -> None:
+    assert {"forest", "scores", "seeds", "paired"} <= set(dir(study.plot))
+    for name in ("forest", "scores", "seeds"):
+        assert figure_of(getattr(study.plot, name)())
+    assert figure_of(study.plot.paired(metric="tuple_f1_s2_refpol"))
+
+
+def test_scores_for_a_paper(study: et.StudyView) -> None:
+    assert "\\begin{tabular}" in study.scores_latex() and " ± " in study.scores_markdown()
+
+
+def test_results_and_folders_and_inputs_make_the_same_study(tmp_path: Path) -> None:
+    two = SEEDS[0], SEEDS[3]
+    results = [et.evaluate("cr", r, resampling=FAST, out=tmp_path) for r in two]
+    folders = [tmp_path / "results" / r.name for r in results]
+    first, *others = (et.study(x, resampling=FAST).frame for x in (results, folders, two))
+    for frame in others:
+        pd.testing.assert_frame_equal(first, frame)
+
+
+def test_systems_without_seeds_keep_the_order_given() -> None:
+    given = ["example:memfin/plain_llm", "example:memfin/memory_agent"]
+    study = et.study(given, resampling=FAST)
+    assert (study.baseline, study.candidates) == ("plain_llm", ["memory_agent"])
+    assert not study.seeded
+
+
+def test_compare_takes_results_prefixes_and_lists(run: et.Run, other: et.Run) -> None:
+    one = et.compare(other, run)
+    assert one.frame["n_units"].max() == 40
+    by_name = et.compare(SEEDS[0], SEEDS[3], resampling=FAST)
+    pd.testing.assert_frame_equal(one.frame, by_name.frame)
+    three = et.compare("example:cr/no_memory", "example:cr/with_memory", resampling=FAST)
+    listed = et.compare(SEEDS[:3], SEEDS[3:], resampling=FAST)
+    pd.testing.assert_frame_equal(three.frame, listed.frame)
+    same = et.compare(run, run)
+    assert (same.frame["delta"].dropna() == 0).all()
+    assert same.baseline.endswith("(A)") and same.candidates[0].endswith("(B)")
+    with pytest.raises(et.UsageError, match="holds several conditions"):
+        et.compare(SEEDS, run)
+    with pytest.raises(et.UsageError, match="no run given"):
+        et.compare("", run)
+
+
+def test_runs_that_cannot_be_put_together(run: et.Run) -> None:
+    with pytest.raises(et.UsageError, match="no runs given"):
+        et.study([])
+    with pytest.raises(et.UsageError, match="two runs of with_memory under seed 1"):
+        et.study([run, run])
+    with pytest.raises(et.UsageError, match=r"is a run of memfin, .* of cr"):
+        et.study([run, EXAMPLES["memfin"]], resampling=FAST)
+
+
+def test_a_suite_without_views_shows_itself_too(tmp_path: Path) -> None:
+    suite = load_suite_file(Path(__file__).parents[1] / "data/labels.py")
+    path = tmp_path / "run.jsonl"
+    path.write_text(
+        "".join(f'{{"id": "s{i}", "gold": "pos", "pred": "{("pos", "neg")[i % 2]}"}}\n' for i in range(20))
+    )
+    run = et.evaluate(suite, path, resampling=FAST)
+    assert "Macro F1" in run._repr_html_() and run.signature in repr(run)
+    wrong = run.samples("right == False").html
+    assert "s7" in wrong and "s8" not in wrong
+    assert figure_of(run.plot.forest())
+    with pytest.raises(et.UsageError, match="give the column of the units to break down by"):
+        run.plot.breakdown()
+    assert figure_of(run.plot.breakdown(column="gold"))
