@@ -82,7 +82,7 @@ def whole_folder(target: Path) -> Iterator[Path]:
     """A folder to fill that takes the place of `target` whole when the block ends well, and goes when it does not.
 
     One process at a time does so: the others wait for the file `.lock` beside it. What was there before stays until
-    then. Where a UsageError ends the block, the folders above are gone too if they were made for it.
+    then. Where the block fails, folders above that were made for it are gone too.
     """
     from filelock import FileLock
 
@@ -94,12 +94,11 @@ def whole_folder(target: Path) -> Iterator[Path]:
         yield aside
         with FileLock(target.parent / ".lock"):
             _swap(aside, target)
-    except BaseException as e:
+    except BaseException:
         shutil.rmtree(aside, ignore_errors=True)
-        if isinstance(e, UsageError):
+        with suppress(OSError):  # somebody else's by now
             for folder in made:
-                with suppress(OSError):
-                    folder.rmdir()
+                folder.rmdir()
         raise
 
 

@@ -408,7 +408,7 @@ span class="et-sub"
 code
 td
 bdi
-td
+td class="et-id"
 bdi
 td class="et-arrow" data-sort="higher is better"
 span title="higher is better"
