@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,6 +17,7 @@ import pandas as pd
 from pydantic import ValidationError
 
 from .. import __version__
+from .check import LEVELS, constant_metrics, duplicate_texts, few_units
 from .errors import OnError, Problems, UsageError
 from .files import resolve, whole_folder
 from .jsonl import describe
@@ -120,7 +122,6 @@ def evaluate(
                 "on_error": on_error,
                 "name": name,
             },
-            headline=list(suite.headline(opts)),
             metrics=stored_metrics(suite, opts) if suite.metrics_file or suite.name not in BUILT_IN else [],
             bootstrap=Bootstrap(
                 **vars(resampling), unit=suite.unit, n_units=int(units[suite.unit].nunique(dropna=False))
@@ -131,10 +132,23 @@ def evaluate(
             started=started.isoformat(timespec="seconds"),
             seconds=round(time.perf_counter() - clock, 3),
         )
-        result = kind(suite, source.name, opts, resampling, units, frame, manifest)
+        result = checked(kind(suite, source.name, opts, resampling, units, frame, manifest))
         if aside is not None:
             result = save(result, aside)
     return result
+
+
+def checked(result: R) -> R:
+    """The result with its checks: those of every suite, then its suite's own."""
+    suite, n = result.suite, result.n_units
+    found = [
+        *few_units(n, suite.unit),
+        *constant_metrics(result.frame, suite.headline(result.options)),
+        *duplicate_texts(result.data, suite.text, suite.unit),
+        *suite.checks(result),
+    ]
+    result = replace(result, checks=tuple(sorted(found, key=lambda c: LEVELS.index(c.level))))
+    return replace(result, manifest=result.manifest.model_copy(update={"headline": list(result.headline)}))
 
 
 def _estimated(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from .. import __version__
+from .check import Check
 from .errors import UsageError
 from .files import atomic, file_hashes, write_json
 from .manifest import NAME, SCHEMA_VERSION, Input, Manifest, versions
@@ -32,7 +33,8 @@ class Result:
 
     `data`: the units as stored, one row a unit, lists as text; `units` the same with lists as lists.
     `frame`: the estimates, one row a metric (name, title, value, ci_low, ci_high, ci_method, numerator, denominator,
-    n_units, group, better; null is not measured, or no interval). `manifest`: where they came from.
+    n_units, group, better; null is not measured, or no interval). `manifest`: where they came from. `checks`: what a
+    reader must know before believing a number.
     """
 
     suite: Suite
@@ -42,6 +44,7 @@ class Result:
     data: pd.DataFrame = field(repr=False)
     frame: pd.DataFrame = field(repr=False)
     manifest: Manifest = field(repr=False)
+    checks: tuple[Check, ...] = field(default=(), repr=False)
 
     @cached_property
     def units(self) -> pd.DataFrame:
@@ -55,8 +58,14 @@ class Result:
 
     @property
     def headline(self) -> tuple[str, ...]:
-        """The names of the metrics that lead the page."""
-        return self.suite.headline(self.options)
+        """The names of the metrics that lead the page: those that can be measured, where a check blocks some."""
+        usual, instead = self.suite.headline(self.options), self.suite.instead
+        return instead(self.options) if instead is not None and self.blocked & set(usual) else usual
+
+    @property
+    def blocked(self) -> frozenset[str]:
+        """The metrics that mean nothing here, as a check says."""
+        return frozenset(name for check in self.checks for name in check.blocks)
 
     @property
     def policy(self) -> dict[str, Any]:
@@ -140,14 +149,16 @@ def suite_of(manifest: Manifest) -> Suite:
 
 
 def _read(folder: Path, suite: Suite, options: Any, manifest: Manifest, kind: type[R]) -> R:
-    frame = pd.DataFrame(json.loads((folder / "metrics.json").read_text(encoding="utf-8"))["metrics"])
+    content = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
+    frame = pd.DataFrame(content["metrics"])
     for column in _NUMBERS:
         frame[column] = frame[column].astype(float).fillna(np.nan)
     if "title" not in frame:  # written by the first edition
         titles = {m.name: m.title for m in suite.metrics(options)}
         frame.insert(1, "title", frame["name"].map(titles))
     data = pd.read_parquet(folder / "units.parquet")
-    return kind(suite, manifest.run, options, manifest.bootstrap.resampling, data, frame, manifest)
+    checks = tuple(map(Check.from_json, content.get("checks", ())))
+    return kind(suite, manifest.run, options, manifest.bootstrap.resampling, data, frame, manifest, checks)
 
 
 def load_if_current(
@@ -178,7 +189,7 @@ def load_if_current(
     return _read(folder, suite, options, manifest, kind) if same else None
 
 
-def metrics_json(manifest: Manifest, signature: str, frame: pd.DataFrame) -> dict[str, Any]:
+def metrics_json(manifest: Manifest, signature: str, frame: pd.DataFrame, checks: Iterable[Check]) -> dict[str, Any]:
     """The content of metrics.json, of a run or of a study's condition: null is "not measured" or "no interval"."""
     return {
         "schema_version": SCHEMA_VERSION,
@@ -187,6 +198,7 @@ def metrics_json(manifest: Manifest, signature: str, frame: pd.DataFrame) -> dic
         "signature": signature,
         "policy": manifest.policy,
         "bootstrap": manifest.bootstrap.model_dump(),
+        "checks": [c.as_json() for c in checks],
         "metrics": [{k: _plain(v) for k, v in row.items()} for row in frame.to_dict("records")],
     }
 
@@ -201,7 +213,7 @@ def save(result: R, folder: Path) -> R:
     """Write the files of a result into a folder; returns it with the manifest that holds their hashes."""
     with atomic(folder / "units.parquet", "wb") as f:
         result.data.to_parquet(f, index=False)
-    write_json(folder / "metrics.json", metrics_json(result.manifest, result.signature, result.frame))
+    write_json(folder / "metrics.json", metrics_json(result.manifest, result.signature, result.frame, result.checks))
     if result.suite.artifacts is not None:
         result.suite.artifacts(result, folder)
     manifest = result.manifest.model_copy(update={"files": file_hashes(folder)})

@@ -7,7 +7,7 @@ packages knows which suites there are.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -23,6 +23,7 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
 
 from .. import BUILT_IN
+from .check import Check
 from .errors import Problems, UsageError
 from .files import sha256
 from .jsonl import first_line, read_jsonl, require_file
@@ -128,6 +129,8 @@ class Suite:
     are systems of one report. `views` names the module with the suite's TABLES, FIGURES and SAMPLES.
     `decode`: columns that stand as text in the files -> what they are in `units`.
     `agreement` names the columns of predicted tuples and label in which seeds can agree, where there are such.
+    `text` is the column of the text that units have, "" without one. `checks(result)` finds what a reader must know
+    before believing a number; where a blocking check takes away a metric of the headline, `instead(options)` leads.
     `commands` names the module with the suite's own commands. `file` is the file that the suite came from, and
     `metrics_file` one with further metrics, both of the user's.
     """
@@ -151,6 +154,9 @@ class Suite:
     decode: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
     breakdowns: tuple[Breakdown, ...] = ()
     agreement: tuple[str, str] | None = None
+    text: str = ""
+    checks: Callable[[Any], Iterable[Check]] = lambda result: ()
+    instead: Callable[[Any], tuple[str, ...]] | None = None
     commands: str = ""
     file: Path | None = None
     metrics_file: Path | None = None

@@ -54,11 +54,11 @@ def save_study(
             for file, text in {**texts, **compared, **more(condition)}.items():
                 write_text(folder / file, text)
             estimates = as_estimates(study.aggregates[condition])
-            write_json(folder / "metrics.json", metrics_json(manifest, study.signature, estimates))
+            write_json(folder / "metrics.json", metrics_json(manifest, study.signature, estimates, study.checks))
             manifest.model_copy(update={"files": file_hashes(folder)}).write(folder)
 
 
-SHARED = ("suite", "suite_title", "headline", "metrics", "policy", "options", "versions", "git_commit")
+SHARED = ("suite", "suite_title", "metrics", "policy", "options", "versions", "git_commit")
 """What the manifest of a study takes from that of its first run: it is the same for all of them."""
 
 
@@ -73,6 +73,7 @@ def study_manifest(study: Study, condition: str, started: str, seconds: float) -
     return Manifest(
         schema_version=SCHEMA_VERSION,
         kind="aggregate",
+        headline=list(study.headline),
         **{k: getattr(first, k) for k in SHARED},
         bootstrap=first.bootstrap.model_copy(update={"n_units": n_units}),
         run=f"{condition}_aggregated",

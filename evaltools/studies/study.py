@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
+from ..core.check import Check, missing_units, together
 from ..core.errors import UsageError
 from ..core.metric import MetricTable
 from ..core.names import condition_of, natural, safe_name
@@ -49,8 +50,21 @@ class Study:
 
     @property
     def headline(self) -> tuple[str, ...]:
-        """The names of the metrics that lead the page."""
-        return self.suite.headline(self.options)
+        """The names of the metrics that lead the page: those that can be measured in every run."""
+        return headline_of(self.results)
+
+    @property
+    def blocked(self) -> frozenset[str]:
+        """The metrics that mean nothing in some run, as a check says."""
+        return frozenset(name for r in self.results for name in r.blocked)
+
+    @cached_property
+    def checks(self) -> list[Check]:
+        """What a reader must know before believing a number: the checks of the runs, and units that some lack."""
+        names = [set(r.data[self.suite.unit]) for r in self.results]
+        every = len(set().union(*names))
+        sizes = {r.name: len(n) for r, n in zip(self.results, names)}
+        return [*together([r.checks for r in self.results]), *missing_units(sizes, every)]
 
     @property
     def results(self) -> list[Result]:
@@ -92,6 +106,12 @@ class Study:
 
 
 S = TypeVar("S", bound=Study)
+
+
+def headline_of(results: Sequence[Result]) -> tuple[str, ...]:
+    """The headline of runs seen together: where a check blocks a metric of one, what leads there leads for all."""
+    usual = results[0].suite.headline(results[0].options)
+    return next((r.headline for r in results if r.headline != usual), usual)
 
 
 def group_by_seed(results: Iterable[Result]) -> dict[str, dict[str, Result]]:
@@ -151,7 +171,7 @@ def make_study(
     frames: dict[str, Runs] = {c: {s: r.data for s, r in runs.items()} for c, runs in conditions.items()}
     aggregates = {c: aggregate(runs, table, unit, resampling) for c, runs in frames.items()}
     comparisons = {
-        c: compare(frames[baseline], frames[c], table, unit, resampling, first.headline, names=(baseline, c))
+        c: compare(frames[baseline], frames[c], table, unit, resampling, headline_of(results), names=(baseline, c))
         for c in conditions
         if c != baseline
     }

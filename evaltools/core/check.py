@@ -1,0 +1,98 @@
+"""What a reader must know before believing a number: found in the units, shown at the top of every page.
+
+Codes are stable. A blocking check says that some metrics mean nothing here, however they were computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+import pandas as pd
+
+Level = Literal["info", "warning", "blocking"]
+
+LEVELS = ("blocking", "warning", "info")
+
+FEW = 30
+"""Fewer resampling units than this are few."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was found: `n` of `of` units (0 of 0 where it is no count) and what it means, in a sentence.
+
+    `blocks` names the metrics that mean nothing for it; `help` is the command or option that helps, or "".
+    """
+
+    code: str
+    level: Level
+    message: str
+    n: int = 0
+    of: int = 0
+    blocks: tuple[str, ...] = ()
+    help: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        return {**asdict(self), "blocks": list(self.blocks)}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Check:
+        return cls(**{**value, "blocks": tuple(value.get("blocks", ()))})
+
+
+def few_units(n: int, unit: str) -> Iterator[Check]:
+    """Intervals from few units are wide, and their coverage is not that of many."""
+    if n < FEW:
+        message = f"only {n} units ({unit}): intervals are wide, and single units decide"
+        yield Check("few-units", "warning", message, n, n)
+
+
+def constant_metrics(frame: pd.DataFrame, names: tuple[str, ...]) -> Iterator[Check]:
+    """Headline metrics whose value is the same for every unit, so that they tell no two systems apart."""
+    rows = frame[frame["name"].isin(names) & (frame["ci_method"] == "wilson") & frame["value"].isin([0.0, 1.0])]
+    if len(rows):
+        listed = ", ".join(f"{t} = {v:g}" for t, v in zip(rows["title"], rows["value"]))
+        yield Check("constant-metric", "info", f"the same for every unit: {listed}", len(rows), len(names))
+
+
+def duplicate_texts(units: pd.DataFrame, column: str, unit: str) -> Iterator[Check]:
+    """Units with one text count twice: they are no independent samples."""
+    if column not in units:
+        return
+    texts = units.drop_duplicates(unit)[column].dropna()
+    texts = texts[texts.astype(str).str.strip() != ""]
+    n = int(texts.duplicated(keep=False).sum())
+    if n:
+        distinct = texts[texts.duplicated(keep=False)].nunique()
+        message = f"{n} units share {distinct} texts: they are not independent, and intervals are too narrow"
+        yield Check("duplicate-texts", "warning", message, n, len(texts))
+
+
+def together(runs: Sequence[Sequence[Check]]) -> list[Check]:
+    """The checks of several runs, one a code: counts are added, and how many of the runs have it is said."""
+    found: dict[str, list[Check]] = {}
+    for check in (c for checks in runs for c in checks):
+        found.setdefault(check.code, []).append(check)
+    out = []
+    for checks in found.values():
+        first, n, of = checks[0], sum(c.n for c in checks), sum(c.of for c in checks)
+        where = (
+            ""
+            if len(runs) == 1
+            else f" (in {len(checks)} of {len(runs)} runs; of the first: {first.n} of {first.of})"
+        )
+        blocks = tuple(dict.fromkeys(b for c in checks for b in c.blocks))
+        out.append(replace(first, message=first.message + where, n=n, of=of, blocks=blocks))
+    return sorted(out, key=lambda c: LEVELS.index(c.level))
+
+
+def missing_units(units: Mapping[str, int], most: int) -> Iterator[Check]:
+    """Runs of a study that lack units which others have: `units` (run -> how many it has) of `most`."""
+    lacking = {run: most - n for run, n in units.items() if n < most}
+    if lacking:
+        listed = ", ".join(f"{run} lacks {n}" for run, n in lacking.items())
+        total = most * len(units)
+        message = f"not all runs have all of the {most} units: {listed}; values of a run rest on its own units"
+        yield Check("missing-units", "warning", message, sum(lacking.values()), total)
