@@ -23,6 +23,7 @@ _LAZY = {
     "compare": "report.study",
     "StudyView": "report.study",
     "estimate": "stats.intervals",
+    "parameters": "report.notebook",
     "Resampling": "core.resampling",
     "Metric": "core.metric",
     "Difference": "core.metric",

@@ -17,9 +17,10 @@ from typing import Any
 
 import pandas as pd
 
+from ..core.check import Check, in_words
 from ..core.errors import InputError, OnError, Problems, UsageError, WorkFailed
 from ..core.evaluate import make_options
-from ..core.files import EXAMPLES, resolve
+from ..core.files import EXAMPLES, require_writable, resolve
 from ..core.manifest import Found
 from ..core.names import condition_of, natural, safe_name
 from ..core.progress import bar
@@ -76,6 +77,7 @@ class Scored:
     path: str
     headline: pd.DataFrame
     problems: list[Found]
+    checks: tuple[Check, ...]
     current: dict[str, Any]
     signature: str
 
@@ -146,6 +148,7 @@ class Batch:
         named, errors = named_runs(suite, runs, settings.name, options)
         for error in errors:
             self.fail(error.problems[0].file, error)
+        require_writable(settings.out)
         remove_leftovers(settings.out)
         # one run: its shards are spread; several: the runs are, each in a process of its own
         single = len(named) == 1
@@ -311,7 +314,8 @@ def score_one(
         **options,
     )
     lead = result.rows(*result.headline)
-    return Scored(result.name, path, lead, result.manifest.problems, current(result), result.signature)
+    found = result.manifest.problems, result.checks
+    return Scored(result.name, path, lead, *found, current(result), result.signature)
 
 
 def current(result: Run) -> dict[str, Any]:
@@ -344,12 +348,13 @@ def remove_leftovers(out: Path) -> None:
 def headline_lines(scored: Scored) -> Iterator[str]:
     """The headline numbers of one run."""
     yield scored.name
+    yield from (f"  {line}" for line in in_words(scored.checks))
     for row in scored.headline.to_dict("records"):
         value = "N/A" if pd.isna(row["value"]) else f"{row['value']:.4f}"
         interval = "" if pd.isna(row["ci_low"]) else f" [{row['ci_low']:.3f}, {row['ci_high']:.3f}]"
         yield f"  {row['name']:<32} {value}{interval}  n={row['n_units']}"
     for p in scored.problems:
-        yield f"  {p.severity}: {p.count} x {p.code}"
+        yield f"  {p.severity}: {p.count} x {p.code}" + (f", first {p.examples[0]}" if p.examples else "")
     yield f"  {scored.signature}"
 
 

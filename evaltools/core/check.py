@@ -5,7 +5,7 @@ Codes are stable. A blocking check says that some metrics mean nothing here, how
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
@@ -14,6 +14,9 @@ import pandas as pd
 Level = Literal["info", "warning", "blocking"]
 
 LEVELS = ("blocking", "warning", "info")
+
+MANY = 10
+"""From so many units on a metric that does not vary is worth a word."""
 
 FEW = 30
 """Fewer resampling units than this are few."""
@@ -42,6 +45,20 @@ class Check:
         return cls(**{**value, "blocks": tuple(value.get("blocks", ()))})
 
 
+WORDS = {"blocking": "Cannot be measured", "warning": "Mind", "info": "Note"}
+"""What leads a check of each level."""
+
+
+def in_words(checks: Iterable[Check]) -> list[str]:
+    """The checks as lines of text; one that says so where none failed."""
+    found = list(checks)
+    lines = [f"{WORDS[c.level]}: {c.message}" + (f" ({c.help})" if c.help else "") for c in found]
+    return [*lines, FINE] if all(c.level == "info" for c in found) else lines
+
+
+FINE = "No check failed"
+
+
 def few_units(n: int, unit: str) -> Iterator[Check]:
     """Intervals from few units are wide, and their coverage is not that of many."""
     if n < FEW:
@@ -49,9 +66,10 @@ def few_units(n: int, unit: str) -> Iterator[Check]:
         yield Check("few-units", "warning", message, n, n)
 
 
-def constant_metrics(frame: pd.DataFrame, names: tuple[str, ...]) -> Iterator[Check]:
-    """Headline metrics whose value is the same for every unit, so that they tell no two systems apart."""
-    rows = frame[frame["name"].isin(names) & (frame["ci_method"] == "wilson") & frame["value"].isin([0.0, 1.0])]
+def constant_metrics(frame: pd.DataFrame, names: Sequence[str]) -> Iterator[Check]:
+    """Metrics of the headline that no unit moves, so that they tell no two systems apart."""
+    rows = frame[frame["name"].isin(names) & frame["value"].notna() & (frame["n_units"] >= MANY)]
+    rows = rows[rows["ci_method"].eq("none") | (rows["ci_method"].eq("wilson") & rows["value"].isin([0.0, 1.0]))]
     if len(rows):
         listed = ", ".join(f"{t} = {v:g}" for t, v in zip(rows["title"], rows["value"]))
         yield Check("constant-metric", "info", f"the same for every unit: {listed}", len(rows), len(names))

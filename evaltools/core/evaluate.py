@@ -140,13 +140,14 @@ def evaluate(
 
 def checked(result: R) -> R:
     """The result with its checks: those of every suite, then its suite's own."""
-    suite, n = result.suite, result.n_units
+    suite = result.suite
     found = [
-        *few_units(n, suite.unit),
-        *constant_metrics(result.frame, suite.headline(result.options)),
+        *few_units(result.n_units, suite.unit),
         *duplicate_texts(result.data, suite.text, suite.unit),
         *suite.checks(result),
     ]
+    result = replace(result, checks=tuple(found))
+    found += constant_metrics(result.frame, result.headline)
     result = replace(result, checks=tuple(sorted(found, key=lambda c: LEVELS.index(c.level))))
     return replace(result, manifest=result.manifest.model_copy(update={"headline": list(result.headline)}))
 

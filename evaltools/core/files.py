@@ -55,6 +55,15 @@ def resolve(run: str | Path) -> Path:
     return example(run.removeprefix("example:")) if str(run).startswith("example:") else Path(run)  # type: ignore[union-attr]
 
 
+def require_writable(folder: Path) -> None:
+    """UsageError where nothing could be written below a folder: better said before the work than after it."""
+    there = next(p for p in (folder, *folder.absolute().parents) if p.exists())
+    if not there.is_dir():
+        raise UsageError(f"{there} is no folder: nothing can be written to {folder}")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise UsageError(f"{there} cannot be written to; give another folder with --out")
+
+
 def sha256(path: Path) -> str:
     with path.open("rb") as f:
         return hashlib.file_digest(f, "sha256").hexdigest()

@@ -63,6 +63,11 @@ class Result:
         return instead(self.options) if instead is not None and self.blocked & set(usual) else usual
 
     @property
+    def primary(self) -> str:
+        """The metric of the headline that leads it."""
+        return self.headline[min(self.suite.lead, len(self.headline) - 1)]
+
+    @property
     def blocked(self) -> frozenset[str]:
         """The metrics that mean nothing here, as a check says."""
         return frozenset(name for check in self.checks for name in check.blocks)

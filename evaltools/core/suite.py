@@ -131,6 +131,7 @@ class Suite:
     `agreement` names the columns of predicted tuples and label in which seeds can agree, where there are such.
     `text` is the column of the text that units have, "" without one. `checks(result)` finds what a reader must know
     before believing a number; where a blocking check takes away a metric of the headline, `instead(options)` leads.
+    `lead` is the place in the headline of the metric that is shown large and gives the verdict.
     `commands` names the module with the suite's own commands. `file` is the file that the suite came from, and
     `metrics_file` one with further metrics, both of the user's.
     """
@@ -154,6 +155,7 @@ class Suite:
     decode: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
     breakdowns: tuple[Breakdown, ...] = ()
     agreement: tuple[str, str] | None = None
+    lead: int = 0
     text: str = ""
     checks: Callable[[Any], Iterable[Check]] = lambda result: ()
     instead: Callable[[Any], tuple[str, ...]] | None = None

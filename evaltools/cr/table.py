@@ -9,6 +9,7 @@ from pathlib import Path
 from ..core.metric import MetricTable, read_table
 from ..core.suite import Breakdown, Suite
 from .artifacts import artifacts
+from .checks import checks
 from .options import CrOptions
 from .read import locate, sniff
 from .score import score
@@ -34,9 +35,15 @@ def headline(options: CrOptions) -> tuple[str, ...]:
     return tuple(name.format(protocol=options.key, other=other) for name in HEADLINE)
 
 
+def instead(options: CrOptions) -> tuple[str, ...]:
+    """The headline by term, without what rests on refs: only these are ever blocked."""
+    return tuple(name.format(protocol="otepol") for name in HEADLINE if "{other}" not in name)
+
+
 SUITE = Suite(
     name="cr",
     title="Conflict Review",
+    lead=1,
     unit="text_id",
     row=("text_id",),
     input="RUN",
@@ -46,6 +53,9 @@ SUITE = Suite(
     score=score,
     metrics=metrics,
     headline=headline,
+    instead=instead,
+    text="text",
+    checks=checks,
     artifacts=artifacts,
     notebook="cr_run.ipynb",
     study_notebook="cr_seeds.ipynb",

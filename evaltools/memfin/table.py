@@ -12,6 +12,7 @@ import json
 
 from ..core.suite import Breakdown, Suite
 from .artifacts import write_artifacts
+from .checks import FROM_REPLIES, checks
 from .measures import CONTENT, JSON, METRICS
 from .options import MemfinOptions
 from .score import locate, score, sniff
@@ -21,6 +22,7 @@ HEADLINE = tuple(CONTENT["headline"])
 SUITE = Suite(
     name="memfin",
     title="MemFin: financial dialogues",
+    lead=1,
     unit="dialog_id",
     row=("dialog_id", "turn_pair_id"),
     options=MemfinOptions,
@@ -30,6 +32,8 @@ SUITE = Suite(
     score=score,
     metrics=lambda options: METRICS,
     headline=lambda options: HEADLINE,
+    instead=lambda options: tuple(name for name in HEADLINE if not name.startswith(FROM_REPLIES)),
+    checks=checks,
     artifacts=write_artifacts,
     notebook="memfin.ipynb",
     together=True,

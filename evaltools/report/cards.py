@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,9 +14,11 @@ from urllib.parse import quote
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from ..core.check import LEVELS, Check
 from ..core.jsonl import describe
 from ..core.manifest import Manifest
 from ..core.names import RUN_NAME
+from ..core.suite import BUILT_IN, get_suite
 from .text import anchor, visible
 
 LINKS = (
@@ -41,6 +45,12 @@ NAME = 200
 UNNAMED = 10
 """Metrics on the card of a result whose manifest names no headline, as in the first edition."""
 
+STRUCK = 4
+"""Metrics that a check blocks which stand, struck, on a card; the check's message speaks for the rest."""
+
+SAID = ("better", "worse", "equivalent")
+"""Verdicts that are counted outside the headline, where they are exploratory."""
+
 T = TypeVar("T", bound=BaseModel)
 
 
@@ -59,7 +69,14 @@ class Row(BaseModel):
 
 
 class Metrics(BaseModel):
+    """metrics.json; `checks` is null where none were looked for (the first edition)."""
+
     metrics: list[Row]
+    checks: list[Check] | None = None
+
+    @property
+    def blocked(self) -> set[str]:
+        return {name for check in self.checks or () for name in check.blocks}
 
 
 class NotComplete(Exception):
@@ -71,11 +88,17 @@ def read_card(out: Path, folder: Path) -> dict[str, Any]:
 
     Raises NotComplete where the folder's files are not whole. Texts are clipped and hold no unseen
     characters; `links` are (label, relative URL) of files that exist; `rows` are (name, title, better, value,
-    low, high, n) of the headline metrics, null where not measured; `verdicts` are (metric, verdict, baseline).
+    low, high, n) of the headline metrics, null where not measured, then those that a check blocks, with an eighth
+    True; `checks` are (level, code, message, help), the worst first, or null; `verdicts` are (metric, verdict,
+    baseline) of the headline, `explored` how often each verdict was reached outside it. `inputs` are (role, number
+    of files, hash), the run's own file first; `samples` is a hash of the units' names and texts, "" if unknown;
+    `of` are the ids of an aggregate's runs.
     """
     manifest = read_json(folder / "manifest.json", Manifest)
     name, aggregate = folder.name, manifest.kind == "aggregate"
     found = [m for n in (manifest.runs if aggregate else [name]) if (m := RUN_NAME.match(n))]
+    metrics = _metrics(folder, manifest)
+    lead, explored = _verdicts(folder / "comparison.csv", manifest, metrics) if aggregate else ([], [])
     return {
         "id": anchor("run", name),
         "name": shown(name),
@@ -86,11 +109,16 @@ def read_card(out: Path, folder: Path) -> dict[str, Any]:
         "condition": shown(manifest.condition or (found[0]["run_id"] if found else "")),
         "seeds": [shown(m["seed"]) for m in found],
         "runs": len(manifest.runs),
+        "of": [anchor("run", n) for n in manifest.runs],
+        "inputs": _inputs(manifest),
+        "samples": "" if aggregate else _samples(folder, manifest),
         "n": manifest.bootstrap.n_units,
         "unit": shown(manifest.bootstrap.unit),
         "level": manifest.bootstrap.confidence,
-        "rows": _rows(folder, manifest),
-        "verdicts": _verdicts(folder / "comparison.csv", manifest) if aggregate else [],
+        "checks": _checks(metrics),
+        "rows": _rows(metrics, manifest),
+        "verdicts": lead,
+        "explored": explored,
         "status": _status(manifest),
         "problems": [[p.severity, shown(p.code), p.count] for p in manifest.problems],
         "notes": [shown(n, 500) for n in manifest.notes[:20]],
@@ -104,27 +132,66 @@ def _status(manifest: Manifest) -> str:
     return "with warnings" if manifest.problems or manifest.notes else "complete"
 
 
-def _rows(folder: Path, manifest: Manifest) -> list[list[Any]]:
+def _metrics(folder: Path, manifest: Manifest) -> Metrics:
     path = folder / "metrics.json"
     if manifest.kind == "aggregate" and not manifest.headline and not path.exists():
         raise NotComplete("made by an older version: run the report again")
-    rows = {r.name: r for r in read_json(path, Metrics).metrics}
+    return read_json(path, Metrics)
+
+
+def _checks(metrics: Metrics) -> list[list[str]] | None:
+    if metrics.checks is None:
+        return None
+    found = sorted(metrics.checks, key=lambda c: LEVELS.index(c.level))
+    return [[c.level, shown(c.code), shown(c.message, 500), shown(c.help)] for c in found]
+
+
+def _rows(metrics: Metrics, manifest: Manifest) -> list[list[Any]]:
+    rows = {r.name: r for r in metrics.metrics}
     lead = manifest.headline or [r.name for r in rows.values() if r.ci_low is not None][:UNNAMED]
+    blocked = [name for name in dict.fromkeys([*lead, *rows]) if name in metrics.blocked][:STRUCK]
     return [
         [shown(r.name), shown(r.title or r.name), r.better, *map(_number, (r.value, r.ci_low, r.ci_high, r.n_units))]
-        for r in (rows[m] for m in lead if m in rows)
+        + [True] * (r.name in metrics.blocked)
+        for r in (rows[m] for m in [*(m for m in lead if m not in metrics.blocked), *blocked] if m in rows)
     ]
 
 
-def _verdicts(path: Path, manifest: Manifest) -> list[list[str]]:
-    """What the comparison with the baseline, if there was one, said of the headline metrics."""
+def _inputs(manifest: Manifest) -> list[list[Any]]:
+    """(role, number of files, eight digits that tell their contents) of every role, in the manifest's order."""
+    hashes: dict[str, set[str]] = {}
+    for found in manifest.inputs:
+        hashes.setdefault(found.role, set()).add(found.sha256)
+    return [
+        [shown(role), len(of), hashlib.sha256(" ".join(sorted(of)).encode("utf-8", "replace")).hexdigest()[:8]]
+        for role, of in hashes.items()
+    ]
+
+
+def _samples(folder: Path, manifest: Manifest) -> str:
+    """A hash of the names of the units and of their texts, where the suite says which column these are."""
+    text = get_suite(manifest.suite).text if manifest.suite in BUILT_IN else ""
+    columns = [manifest.bootstrap.unit, *([text] if text else [])]
+    try:
+        units = pd.read_parquet(folder / "units.parquet", columns=columns).astype(str).drop_duplicates()
+    except (OSError, ValueError, KeyError, NotImplementedError):  # not there, spoilt, or of other columns
+        return ""
+    total = int(pd.util.hash_pandas_object(units, index=False).to_numpy().sum())  # whatever their order
+    return f"{total % 2**32:08x}"
+
+
+def _verdicts(path: Path, manifest: Manifest, metrics: Metrics) -> tuple[list[list[str]], list[list[Any]]]:
+    """What the comparison with the baseline, if there was one, said of the headline, and how often what beside it."""
     if not path.exists():
-        return []
+        return [], []
     columns = ["metric", "verdict", "baseline"]
     with _whole(path):
         frame = pd.read_csv(path, dtype=str, keep_default_na=False, usecols=[*columns, "candidate"])
-    mine = frame[(frame["candidate"] == manifest.condition) & frame["metric"].isin(manifest.headline)]
-    return [[shown(cell) for cell in row] for row in mine[columns].to_numpy().tolist()]
+    mine = frame[(frame["candidate"] == manifest.condition) & ~frame["metric"].isin(metrics.blocked)]
+    lead = mine["metric"].isin(manifest.headline)
+    counts = Counter(mine.loc[~lead, "verdict"])
+    verdicts = [[shown(cell) for cell in row] for row in mine.loc[lead, columns].to_numpy().tolist()]
+    return verdicts, [[verdict, counts[verdict]] for verdict in SAID if counts[verdict]]
 
 
 def links(out: Path, name: str, report: str) -> list[list[str]]:

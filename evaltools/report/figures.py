@@ -2,7 +2,7 @@
 
 No function computes a statistic of its own: intervals are drawn from the columns given. Every function
 returns a `Chart`, a matplotlib Figure that no pyplot state knows of; it shows itself in a notebook as a
-sharp PNG whose bytes depend on its content only, and it is saved for a paper with `chart.savefig("x.pdf")`.
+sharp PNG, and `chart.export("pdf")` (or "svg") is the figure for a paper: bytes depend on the content only.
 Data without rows give a figure that says so.
 """
 
@@ -15,7 +15,7 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
 from itertools import cycle
-from typing import Any, ParamSpec
+from typing import Any, Literal, ParamSpec
 
 import matplotlib as mpl
 import numpy as np
@@ -25,10 +25,12 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
+from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 
 from ..core.files import asset_dir
-from .fonts import covered, families
+from .fonts import ANSWERED, FAMILY, covered, families, webfont_css
+from .plain import ARROWS
 from .text import visible
 
 P = ParamSpec("P")
@@ -38,6 +40,9 @@ SMALL_N = 10
 
 HUES = ("condition", "system", "metric", "title", "name")
 """Columns that may tell the marks of one row apart; the first that differs within a row does."""
+
+OF_METRICS = ("metric", "title", "name")
+"""Columns whose values name a metric: an arrow after them shows its better direction, where `better` gives one."""
 
 FEW, BARE, SEED, ALL_SEEDS = f"fewer than {SMALL_N} units", "no interval", "one seed", "all seeds, with interval"
 NOTES = {SEED: ("o",), ALL_SEEDS: ("|",), FEW: ("o", True), BARE: ("|",)}
@@ -56,6 +61,10 @@ TAKING_PART = {"eligible": "#0072B2", "skipped": "#D0D4DA", "failed": "#D55E00"}
 CHANGES = {"improved": "#009E73", "same": "#9CA3AF", "worsened": "#D55E00"}
 
 
+MADE_BY = {"svg": ("Creator", "Date"), "pdf": ("Creator", "Producer", "CreationDate")}
+"""What a saved figure would say of when and by what it was made."""
+
+
 class Chart(Figure):
     """A figure that displays itself as PNG at twice the screen's resolution, with its title as alternative text."""
 
@@ -71,6 +80,19 @@ class Chart(Figure):
         finally:
             self.dpi = dpi
         return out.getvalue()
+
+    def export(self, form: Literal["svg", "pdf"]) -> bytes:
+        """The figure for a paper, text as text, with the glyphs of Korean and Chinese inside."""
+        text = "".join(t.get_text() for t in self.findobj(Text))
+        # the glyphs of the shipped face are of PostScript's kind, which a Type 42 font cannot hold
+        fonts = {"svg.fonttype": "none", "pdf.fonttype": 3 if ANSWERED.search(text) else 42}
+        out = io.BytesIO()
+        with mpl.rc_context({**_rc(), **fonts}):
+            self.savefig(out, format=form, metadata={"Title": self.title, **dict.fromkeys(MADE_BY[form])})
+        if form == "pdf":
+            return out.getvalue()
+        page = out.getvalue().decode().replace(f"'{FAMILY}'", f"'{FAMILY}', sans-serif")
+        return page.replace('<style type="text/css">', f'<style type="text/css">{webfont_css(text)}', 1).encode()
 
     def __repr__(self) -> str:
         return f"<figure: {self.title}>"
@@ -145,6 +167,13 @@ def _rows(ax: Axes, labels: Sequence[str]) -> None:
 def _kinds(column: str | None, frames: Sequence[pd.DataFrame]) -> list[Any]:
     """The values of a column in the order they come, over the frames that have it."""
     return list(dict.fromkeys(value for frame in frames if column in frame for value in frame[column]))
+
+
+def _arrows(frame: pd.DataFrame, column: str | None) -> dict[Any, str]:
+    """What goes after the values of a column that name metrics: " ↑" or " ↓"; nothing where no direction is better."""
+    if column not in OF_METRICS or not {column, "better"} <= set(frame):
+        return {}
+    return {v: f" {ARROWS[b][0]}" for v, b in zip(frame[column], frame["better"]) if b in ARROWS}
 
 
 def _span(numbers: pd.Series) -> str:
@@ -223,7 +252,10 @@ def _named(frames: Sequence[pd.DataFrame], label: str, hue: str | None, most: in
     order = _kinds(label, frames)
     n = {k: _span(v) for k, v in frame.groupby(label)["n_units"]} if "n_units" in frame else {}
     shared = set(n.values()) if len(set(n.values())) == 1 else set()
-    names = {o: shown(o) + ("" if shared or not n.get(o) else f"  n={n[o]}") for o in order[:most]}
+    arrows = _arrows(frame, label)
+    names = {
+        o: shown(o) + arrows.get(o, "") + ("" if shared or not n.get(o) else f"  n={n[o]}") for o in order[:most]
+    }
     notes = [f"n = {span}" for span in shared if span]
     for seeds in points:
         by = [c for c in (label, hue) if c]
@@ -251,7 +283,8 @@ def dots(
 ) -> Chart:
     """A dot with its interval for each row of the frame: a line of the figure a `label`, from the top down.
 
-    Columns: `label` (else `name`), value, ci_low, ci_high and n_units. Marks of one label are told apart by colour
+    Columns: `label` (else `name`), value, ci_low, ci_high, n_units, and `better`, which puts ↑ or ↓ after the names
+    of metrics. Marks of one label are told apart by colour
     and marker of `hue`: by default the first column of HUES that differs within a label, else `condition`. A mark
     is hollow below SMALL_N units; null value: "not measured"; null interval: a bare tick. n stands beside the
     labels where it differs between them, else under the axis.
@@ -272,7 +305,8 @@ def dots(
     hues = _kinds(hue, frames) or [None]
     panels = [(xlabel, frames)]
     if panel:
-        panels = [(shown(p, 60), [f[f[panel] == p] for f in frames]) for p in _kinds(panel, frames)]
+        arrows = _arrows(frame, panel)
+        panels = [(shown(p, 60) + arrows.get(p, ""), [f[f[panel] == p] for f in frames]) for p in _kinds(panel, frames)]
     named = [_named(part, label, hue, max_rows) for _, part in panels]
     heights = [_height(list(names.values()), len(hues)) * (1 if points is None else 1.15) for names, _ in named]
     total = sum(heights) + 2.2 * (len(panels) - 1)
@@ -297,7 +331,8 @@ def dots(
         ax.set_xlabel(axis + under)
     if claim:
         axes[-1].set_xlabel(f"{axes[-1].get_xlabel()}\n{claim}")
-    keys = [_key(shown(h), *_look(k)) for k, h in enumerate(hues) if hue]
+    arrows = _arrows(frame, hue)
+    keys = [_key(shown(h) + arrows.get(h, ""), *_look(k)) for k, h in enumerate(hues) if hue]
     _legend(chart, keys + [_key(note, MUTED, *mark) for note, mark in NOTES.items() if note in noted])
     return chart
 

@@ -9,11 +9,13 @@ from typing import Any
 
 from markupsafe import Markup
 
+from ..core.check import FINE, WORDS
 from ..core.errors import UsageError
 from ..core.files import dumps, write_text
 from .cards import NotComplete, read_card, shown
 from .fonts import ANSWERED
 from .html import page
+from .tables import KINDS, VERDICTS
 
 STYLES = ("report/page.css", "report/fragments.css", "gallery/gallery.css")
 SCRIPTS = (
@@ -27,6 +29,17 @@ SCRIPTS = (
 GLYPHS = 1500
 """Korean and Chinese characters that the page brings along; any others are left to the reader's own fonts."""
 
+OURS = (b'<meta name="generator" content="evaltools gallery">', b'<body class="gallery">')
+"""One of these stands in a page that this package made; the second in those of the first edition, too."""
+
+MEANING = {
+    "equivalent": "the difference lies within the declared margin",
+    "tied": "neither better nor worse was shown, and equality was not shown either",
+    "too few": "too few pairs for any verdict",
+    "not measured": "a side has no value",
+}
+"""What verdicts say that a reader might take for another."""
+
 LISTED = 100
 """Folders that are not complete are named up to this many; the rest are counted."""
 
@@ -36,13 +49,21 @@ def build(out: Path) -> Path:
 
     The page loads nothing from anywhere and is written whole or not at all. The same files give the same
     bytes. A results folder that is being written, spoilt or unknown is listed as not complete, with the reason;
-    hidden folders are passed over. UsageError where there is no folder `out`.
+    hidden folders are passed over. UsageError where there is no folder `out`, or somebody else's index.html in it.
     """
     out = Path(out)
     if not out.is_dir():
         raise UsageError(f"{out}: no such folder")
-    path = out / "index.html"
+    path = replaceable(out)
     write_text(path, render(collect(out)))
+    return path
+
+
+def replaceable(out: Path) -> Path:
+    """The path of `<out>/index.html`; UsageError where a page stands there that this package did not make."""
+    path = out / "index.html"
+    if path.exists() and not any(mark in path.read_bytes() for mark in OURS):
+        raise UsageError(f"{path} was not made by evaltools and is left as it is: move it, or choose another folder")
     return path
 
 
@@ -64,7 +85,44 @@ def collect(out: Path) -> dict[str, Any]:
         rows = [[metrics.setdefault(tuple(row[:3]), len(metrics)), *row[3:]] for row in card["rows"]]
         cards.append({**card, "rows": rows})
     listed = {"incomplete": incomplete[:LISTED], "incompleteTotal": len(incomplete)}
-    return {"cards": cards, "metrics": list(metrics), **listed}
+    words = {"levels": {k: [WORDS[k], KINDS[k]] for k in WORDS}, "fine": FINE, "kinds": VERDICTS, "meaning": MEANING}
+    return {"cards": together(cards), "metrics": list(metrics), **listed, "words": words}
+
+
+def together(cards: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The cards, where an aggregate that only repeats its one run is folded into the run's card.
+
+    The run's card then has what only the aggregate had (condition, verdicts, checks, links) and its id in `also`.
+    An aggregate's `samples` are those of its runs; "" where they are not known.
+    """
+    runs = {card["id"]: card for card in cards if card["kind"] == "run"}
+    out = []
+    for card in cards:
+        if card["kind"] == "aggregate":
+            mine = [runs[i] for i in card["of"] if i in runs]
+            found = {run["samples"] for run in mine}
+            card["samples"] = "+".join(sorted(found)) if len(mine) == card["runs"] and "" not in found else ""
+            if len(mine) == card["runs"] == 1 and repeats(card, mine[0]):
+                fold(card, mine[0])
+                continue
+        out.append(card)
+    return out
+
+
+def repeats(card: dict[str, Any], run: dict[str, Any]) -> bool:
+    """Whether every number of an aggregate's card, with its interval, stands on the card of its run."""
+    return card["suite"] == run["suite"] and all(row in run["rows"] for row in card["rows"])
+
+
+def fold(card: dict[str, Any], run: dict[str, Any]) -> None:
+    known = {check[1] for check in run["checks"] or ()}
+    new = [check for check in card["checks"] or () if check[1] not in known]
+    there = {href for _, href in run["links"]}
+    more = [[f"Study {label[:1].lower() + label[1:]}", href] for label, href in card["links"] if href not in there]
+    run |= {k: card[k] for k in ("condition", "verdicts", "explored")} | {"also": card["id"], "alsoName": card["name"]}
+    run |= {"links": [*run["links"], *more], "notes": [*run["notes"], *(n for n in card["notes"] if n not in run["notes"])]}
+    if run["checks"] is not None or card["checks"] is not None:
+        run["checks"] = sorted([*(run["checks"] or ()), *new], key=lambda check: list(WORDS).index(check[0]))
 
 
 def render(data: dict[str, Any]) -> str:

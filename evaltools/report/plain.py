@@ -14,6 +14,17 @@ from .text import visible
 
 Format = str | Callable[[Any], str]
 
+ARROWS = {"higher": ("↑", "higher is better"), "lower": ("↓", "lower is better")}
+"""The better direction of a metric -> its sign, and in words."""
+
+
+NUMBERS = re.compile(r"(\[?[-+]?\d[-+\d.,±%\[\] †]*|N/A)?")
+"""What a cell of a column of numbers holds, as text."""
+
+
+class Strong(str):
+    """A cell in bold, in Markdown and LaTeX."""
+
 
 def is_null(value: Any) -> bool:
     """Whether a cell of a frame holds nothing."""
@@ -45,6 +56,8 @@ def plain(value: Any, form: Format | None = None) -> str:
     """A cell as text: a null number is N/A, a null text empty; `form` is a format spec (".3f") or a function."""
     if is_null(value):
         return "" if value is None else "N/A"
+    if isinstance(value, Strong):
+        return value
     if callable(form):
         text = form(value)
         return text if isinstance(text, str) else str(text)
@@ -73,7 +86,7 @@ def markdown_table(
     heads, rows, numeric = _text_rows(df, columns, formats)
     rule = " | ".join("---:" if n else "---" for n in numeric)
     lines = [_md_row(heads), f"| {rule} |", *map(_md_row, rows)]
-    return (f"{_md(caption)}\n\n" if caption else "") + "\n".join(lines) + "\n"
+    return (f"{markdown(caption)}\n\n" if caption else "") + "\n".join(lines) + "\n"
 
 
 def _text_rows(
@@ -83,16 +96,23 @@ def _text_rows(
     forms = formats or {}
     cells = [[plain(v, forms.get(c)) for v in text_column(df[c])] for c in names]
     rows = [[t.striptags() if isinstance(t, Markup) else t for t in row] for row in zip(*cells)]
-    return list(names.values()), rows, [bool(pd.api.types.is_numeric_dtype(df[c])) for c in names]
+    return list(names.values()), rows, [_numeric(df[c], column) for c, column in zip(names, cells)]
 
 
-def _md(text: str) -> str:
-    text = " ".join(visible(text).split()).replace("&", "&amp;").replace("<", "&lt;")
-    return re.sub(r"([\\`*\[\]|$~]|(?<!\w)_|_(?!\w))", r"\\\1", text)
+def _numeric(column: pd.Series, cells: Sequence[str]) -> bool:
+    """Whether a column holds numbers, as such or as texts."""
+    return bool(pd.api.types.is_numeric_dtype(column)) or (any(cells) and all(map(NUMBERS.fullmatch, cells)))
+
+
+def markdown(text: str) -> str:
+    """Text as Markdown that shows just it, on one line."""
+    flat = " ".join(visible(text).split()).replace("&", "&amp;").replace("<", "&lt;")
+    escaped = re.sub(r"([\\`*\[\]|$~]|(?<!\w)_|_(?!\w))", r"\\\1", flat)
+    return f"**{escaped}**" if isinstance(text, Strong) else escaped
 
 
 def _md_row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(map(_md, cells)) + " |"
+    return "| " + " | ".join(map(markdown, cells)) + " |"
 
 
 def latex_table(
@@ -102,14 +122,16 @@ def latex_table(
     formats: Mapping[str, Format] | None = None,
     caption: str | None = None,
     label: str | None = None,
+    note: str = "",
 ) -> str:
-    """A frame as a LaTeX table (needs the package booktabs), every special character escaped."""
+    """A frame as a LaTeX table (needs the package booktabs), every special character escaped; `note` stands below."""
     heads, rows, numeric = _text_rows(df, columns, formats)
     lines = [r"\begin{table}", r"\centering"]
-    lines += [rf"\caption{{{_tex(caption)}}}"] if caption else []
+    lines += [rf"\caption{{{latex(caption)}}}"] if caption else []
     lines += [rf"\label{{{re.sub(r'[^A-Za-z0-9:-]', '-', label)}}}"] if label else []
     lines += [rf"\begin{{tabular}}{{{''.join('r' if n else 'l' for n in numeric)}}}", r"\toprule"]
     lines += [_tex_row(heads), r"\midrule", *map(_tex_row, rows), r"\bottomrule", r"\end{tabular}"]
+    lines += [rf"\par\smallskip\parbox{{\linewidth}}{{\footnotesize {latex(note)}}}"] if note else []
     return "\n".join([*lines, r"\end{table}"]) + "\n"
 
 
@@ -122,14 +144,19 @@ _TEX = {
     "|": r"\textbar{}",
     '"': r"\textquotedbl{}",
     **{c: "\\" + c for c in "&%$#_{}"},
+    **{c: f"$\\{name}$" for c, name in {"↑": "uparrow", "↓": "downarrow", "≤": "le", "±": "pm"}.items()},
+    "†": r"\textsuperscript{\dag}",
 }
 
 
-def _tex(text: str) -> str:
+def latex(text: str) -> str:
+    """Text as LaTeX that shows just it, on one line."""
     # braces keep a leading "[" from being read as the optional argument of the row before
     escaped = "".join(_TEX.get(c, c) for c in " ".join(visible(text).split()))
+    if isinstance(text, Strong):
+        return rf"\textbf{{{escaped}}}"
     return f"{{{escaped}}}" if escaped.startswith("[") else escaped
 
 
 def _tex_row(cells: Sequence[str]) -> str:
-    return " & ".join(map(_tex, cells)) + r" \\"
+    return " & ".join(map(latex, cells)) + r" \\"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,9 @@ import pandas as pd
 
 from ..core import evaluate as core
 from ..core import results
+from ..core.check import Check
 from ..core.errors import OnError, UsageError
+from ..core.files import EXAMPLES
 from ..core.metric import AnyMetric, subset
 from ..core.resampling import Resampling
 from ..core.results import Result
@@ -21,7 +23,20 @@ from ..stats.compare import unit_changes
 from ..stats.coverage import coverage_note, grouped_notes, kind
 from ..stats.intervals import estimate
 from .samples import samples
-from .tables import HtmlTable, estimates_table, kpis, notice, problems_text, run_line, signature_block, stack, table
+from .tables import (
+    HtmlTable,
+    checks,
+    estimates_table,
+    kpis,
+    notice,
+    problems_text,
+    run_line,
+    signature_block,
+    stack,
+    table,
+    where_to_look,
+)
+from .text import anchor
 from .view import SampleView, TableView
 
 
@@ -158,12 +173,12 @@ class Run(Result):
         return found.iloc[0].rename(metrics[0].name) if len(metrics) == 1 else found
 
     def diff(self, other: Result, metric: str | None = None) -> pd.DataFrame:
-        """The units whose value of a metric (default: the second of the headline) differs between two runs.
+        """The units whose value of a metric (default: the primary one) differs between two runs.
 
         Columns: the unit, baseline (this run), candidate (the other), change, and the columns of text of both sides
         that differ, as NAME and NAME (other). The largest change first.
         """
-        name = self.suite.metric(metric or self.headline[:2][-1], self.options).name
+        name = self.suite.metric(metric or self.primary, self.options).name
         unit = self.suite.unit
         out = differing(unit_changes({"": self.data}, {"": other.data}, self.metrics, unit, name))
         here, there = (side.units.drop_duplicates(unit).set_index(unit) for side in (self, other))
@@ -176,17 +191,25 @@ class Run(Result):
         return out
 
     def header(self) -> HtmlTable:
-        """What the run is: name, suite, size, problems of its input, signature."""
-        found = [p.model_dump() for p in self.manifest.problems]
-        parts = [run_line(self.name, self.suite.title, self.n_units, self.suite.unit)]
-        if found:
-            lead = "This run is not complete: " if self.manifest.incomplete else ""
-            parts.append(notice(f"{lead}{problems_text(found)}.", "warning"))
-        return stack([*parts, signature_block(self.signature)])
+        """What the run is, and whether its numbers can be believed: checks, and problems of its input."""
+        line = run_line(self.name, self.suite.title, self.n_units, self.suite.unit)
+        return stack([line, checks([*bundled([self]), *self.checks], problems_of(self))])
 
     def cards(self) -> HtmlTable:
-        """The headline metrics as cards."""
-        return kpis(self.rows(*self.headline))
+        """The headline metrics as cards, the primary one large; those that a check blocks struck."""
+        usual = [n for n in self.suite.headline(self.options) if n in self.blocked]
+        names = [*self.headline, *(n for n in usual if n not in self.headline)]
+        return kpis(self.rows(*names), primary=self.primary, blocked=self.blocked)
+
+    def page(self) -> HtmlTable:
+        """The first screen: can it be believed, what came out, where to look, and the signature."""
+        view: SampleView | None = views(self.suite, "SAMPLES") or None
+        sizes = {
+            name: len(self.units.query(query)) for name, (query, _) in (view.groups(self) if view else {}).items()
+        }
+        links = [(f"{n:,} {name.replace('-', ' ')}", anchor("group", name)) for name, n in sizes.items() if n]
+        look = [where_to_look(links)] if links else []
+        return stack([self.header(), self.cards(), *look, signature_block(self.signature)])
 
     def coverage(self) -> HtmlTable:
         """What simulation says of the headline intervals where they cover more or less than they claim."""
@@ -210,10 +233,23 @@ class Run(Result):
         return table(pd.DataFrame(rows, columns=["what", "value"]), caption="Provenance", sortable=False)
 
     def _repr_html_(self) -> str:
-        return stack([self.header(), self.cards()])._repr_html_()
+        return self.page()._repr_html_()
 
     def __repr__(self) -> str:
-        return stack([self.header(), self.cards()]).text
+        return self.page().text
+
+
+def bundled(runs: Sequence[Result]) -> list[Check]:
+    """That numbers are of the bundled example, which nobody may take for their own."""
+    inputs = [Path(i.path) for r in runs for i in r.manifest.inputs]
+    own = bool(inputs) and all(path.is_relative_to(EXAMPLES) for path in inputs)
+    return [Check("bundled-example", "info", "these are the numbers of a bundled example")] if own else []
+
+
+def problems_of(run: Result) -> str:
+    """What was wrong with the input of a run, in a line; "" where nothing was."""
+    lead = "this run is not complete: " if run.manifest.incomplete else ""
+    return lead + problems_text([p.model_dump() for p in run.manifest.problems])
 
 
 def differing(changes: pd.DataFrame) -> pd.DataFrame:

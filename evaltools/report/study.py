@@ -23,9 +23,20 @@ from ..studies import views
 from ..studies.files import save_study
 from ..studies.study import Study, group_by_name, group_by_seed, make_study
 from .plain import latex_table, markdown_table
-from .run import Plots, Run, coverage_notice, differing, evaluate, load
+from .run import Plots, Run, bundled, coverage_notice, differing, evaluate, load, problems_of
 from .run import views as of_suite
-from .tables import HtmlTable, estimates_table, interval, notice, run_line, signature_block, stack, table, words
+from .tables import (
+    HtmlTable,
+    checks,
+    estimates_table,
+    interval,
+    notice,
+    run_line,
+    signature_block,
+    stack,
+    table,
+    words,
+)
 from .view import TableView
 
 
@@ -159,13 +170,16 @@ class StudyView(Study):
 
     def header(self) -> HtmlTable:
         """What was compared, the verdicts in words, what a reader must know, and the signature."""
-        runs = [r.header() for r in self.results if isinstance(r, Run)]
         if not self.seeded and len(self.results) == 1:
-            return stack(runs)
+            return stack(r.header() for r in self.results if isinstance(r, Run))
         what = f"{self.suite.title} · {len(self.results)} runs"
-        parts = [run_line(self.name, what, self.results[0].n_units, self.suite.unit)]
-        parts += [] if self.seeded else runs
-        parts.append(words(views.narrative(self)))
+        line = run_line(self.name, what, max(r.n_units for r in self.results), self.suite.unit)
+        problems = [f"{r.name}: {text}" for r in self.results if (text := problems_of(r))]
+        parts = [
+            line,
+            checks([*bundled(self.results), *self.checks], "; ".join(problems)),
+            words(views.narrative(self)),
+        ]
         parts += [notice(n, "warning") for n in self.notes]
         return stack([*parts, signature_block(self.signature)])
 

@@ -14,9 +14,10 @@ from typing import Any, Literal
 import pandas as pd
 from markupsafe import Markup
 
+from ..core.check import FINE, WORDS, Check, in_words
 from ..core.metric import MetricTable
 from ..stats.intervals import MIN_UNITS, Resampling, monte_carlo_digits
-from .plain import Format, is_null, markdown_table, number, plain, sort_key, text_column, text_of
+from .plain import ARROWS, Format, is_null, markdown_table, number, plain, sort_key, text_column, text_of
 from .plain import latex_table as latex_table
 from .templates import macros, style
 from .text import anchor, safe, visible
@@ -29,8 +30,6 @@ WORD = 36
 
 FIGURES = re.compile(r"[-+]?\d[-+\d.,±%\[\] ]{0,40}|N/A")
 """Texts of numbers only ("0.52 ± 0.01", "+0.03 [-0.01, +0.07]"), which are not broken over lines."""
-
-ARROWS = {"higher": ("↑", "higher is better"), "lower": ("↓", "lower is better")}
 
 Kind = Literal["info", "warning", "error", "good"]
 
@@ -208,10 +207,17 @@ def _short(value: float) -> str:
     return f"{value:,.0f}" if abs(value - round(value)) < 1e-9 else f"{value:,.2f}"
 
 
-def kpis(rows: pd.DataFrame | Iterable[Mapping[str, Any]], *, decimals: int | None = None) -> HtmlTable:
+def kpis(
+    rows: pd.DataFrame | Iterable[Mapping[str, Any]],
+    *,
+    primary: str = "",
+    blocked: frozenset[str] = frozenset(),
+    decimals: int | None = None,
+) -> HtmlTable:
     """Cards of the headline metrics: title, value, interval, n, direction, and what a comparison said of it.
 
-    Rows are estimates; title, verdict (better, worse, tied, not measured) and note are shown where given.
+    Rows are estimates; title, verdict (better, worse, tied, not measured) and note are shown where given. The
+    `primary` metric is shown large and first; those that are `blocked` small and struck, after the others.
     """
     frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(list(rows))
     cards = []
@@ -219,8 +225,32 @@ def kpis(rows: pd.DataFrame | Iterable[Mapping[str, Any]], *, decimals: int | No
         said = [text for c in ("verdict", "note") if (text := text_of(e.get(c)))]
         chips = [(text, VERDICTS.get(text, "info")) for text in said]
         title = (text_of(e.get("title")) or str(e["name"]))[:120]
-        cards.append({**_shown(e, decimals), "id": anchor("metric", e["name"]), "title": title, "chips": chips})
-    return HtmlTable(str(macros().kpis(cards)), markdown_table(_plain(cards, frame.columns)))
+        role = " et-blocked" if e["name"] in blocked else " et-primary" if e["name"] == primary else ""
+        shown = {**_shown(e, decimals), "id": anchor("metric", e["name"]), "title": title, "chips": chips}
+        cards.append({**shown, "role": role})
+    cards.sort(key=lambda c: (" et-primary", "", " et-blocked").index(c["role"]))
+    titled = [{**c, "metric": c["title"]} for c in cards]
+    return HtmlTable(str(macros().kpis(cards)), markdown_table(_plain(titled, frame.columns)))
+
+
+def checks(found: Sequence[Check], problems: str = "") -> HtmlTable:
+    """Whether the numbers can be believed: what a reader must know, the worst first, or that no check failed.
+
+    `problems` is what was wrong with the input, "" where nothing was.
+    """
+    shown = [*found, *([Check("input", "warning", f"input: {problems}")] if problems else [])]
+    rows = [{"lead": WORDS[c.level], "text": c.message, "help": c.help, "kind": KINDS[c.level]} for c in shown]
+    lines = in_words(shown)
+    return HtmlTable(str(macros().checks(rows, FINE if FINE in lines else "")), "\n".join(lines))
+
+
+KINDS = {"blocking": "error", "warning": "warning", "info": "info"}
+"""Level of a check -> its colour."""
+
+
+def where_to_look(links: Sequence[tuple[str, str]]) -> HtmlTable:
+    """Links to parts of the page: (text, id of the part)."""
+    return HtmlTable(str(macros().look(links)), "Where to look: " + " · ".join(text for text, _ in links))
 
 
 VERDICTS = {"better": "good", "worse": "error", "not measured": "warning", "pass": "good", "fail": "error"}
@@ -228,8 +258,8 @@ VERDICTS = {"better": "good", "worse": "error", "not measured": "warning", "pass
 
 
 def problems_text(problems: Sequence[Mapping[str, Any]]) -> str:
-    """One line of the manifest's problem counts: "3 x bad-json (error), 1 x unknown-uid (warning)"."""
-    return ", ".join(f"{p['count']} x {p['code']} ({p['severity']})" for p in problems) + " in the input"
+    """One line of the manifest's problem counts: "3 x bad-json (error), 1 x unknown-uid (warning)"; "" for none."""
+    return ", ".join(f"{p['count']} x {p['code']} ({p['severity']})" for p in problems)
 
 
 def run_line(name: str, suite: str, n: int, unit: str) -> HtmlTable:

@@ -7,14 +7,16 @@ interval and keeps every p, bit for bit. Formulas and measured error rates: docs
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
+from ..core.errors import UsageError
 from ..core.metric import Compiled, MetricTable, compile_table, subset
 from ..core.resampling import Resampling
 from .crossed import (
@@ -54,8 +56,16 @@ CONTRACT = (
     "n_units",
     "n_seeds",
     "verdict",
+    "mde",
 )
 """The columns of comparison.csv, in order."""
+
+DETAILS = (
+    "ci_method", "claim", "p_samples", "n_differ", "headline", "family", "better", "title", "group", "alias_of",
+)  # fmt: skip
+
+UNDIRECTED = ["p_adjusted", "verdict", "headline", "family"]
+"""The columns that say nothing of a metric without a direction."""
 
 POWER = 0.8
 SIGN_CHUNK = 512
@@ -63,16 +73,25 @@ ROUNDING = 1e-12
 """Share of the summed sizes of the terms within which two sums of floats count as equal."""
 
 
+NAMED = 5
+"""At most so many metrics are named in a note; of more, only those of the headline."""
+
+
+class NothingPaired(UsageError):
+    """Two sides that share no unit."""
+
+
 @dataclass(frozen=True)
 class Comparison:
     """Candidate against baseline.
 
-    `table`: one row a metric that has a direction: CONTRACT, then `ci_method`, `claim`, `mde` (smallest
-    difference that these data show with 80% power, at the interval's level without Holm), `p_samples`
-    (sign flips alone), `headline`, `better`, `title`, `group`. `descriptive`: the metrics without a
-    direction and the plain counts, which can be neither better nor worse: the same columns but
-    `p_adjusted`, `verdict` and `headline`. `unpaired`: cells, units and seeds of each side that take no
-    part. `notes`: what a reader must know.
+    `table`: one row a metric that has a direction: CONTRACT (`mde`: smallest difference that these data show with
+    80% power, at the interval's level without Holm), then `ci_method`, `claim`, `p_samples` (sign flips alone),
+    `n_differ` (paired units whose difference is not 0), `headline`, `family` (Holm's: the headline and its
+    aliases; what is outside is exploratory), `better`, `title`, `group`, `alias_of`. `descriptive`: the metrics
+    without a direction and the plain counts, which can be neither better nor worse: the same columns but
+    `p_adjusted`, `verdict`, `headline` and `family`. `unpaired`: cells, units and seeds of each side that take no
+    part. `identical`: every paired cell is the same on both sides. `notes`: what a reader must know.
     """
 
     table: pd.DataFrame = field(repr=False)
@@ -80,6 +99,7 @@ class Comparison:
     unpaired: dict[str, int]
     notes: list[str]
     paired_by: str
+    identical: bool = False
 
 
 @dataclass(frozen=True)
@@ -193,11 +213,10 @@ def compare(
     Holm over the headline metrics, null for the others. For more than LARGE paired units bootstrap and sign flips
     have closed forms (`many.py`).
 
-    Verdict: "not measured" where a side has no value; better or worse where p (adjusted, for a headline
-    metric) is at most 1 - confidence, the interval leaves out 0 and at least MIN_UNITS units are paired;
-    "tied" otherwise, which says that no difference was shown, not that there is none.
+    The verdict is `verdicts`'s; an alias has its metric's verdict and p.
 
-    Raises ValueError for a headline name that the table lacks, for no run, and for a null unit.
+    Raises ValueError for a headline name that the table lacks, for no run, and for a null unit; NothingPaired
+    for sides without a unit in common.
 
     >>> from evaltools.core.metric import Metric
     >>> table = [Metric(name="accuracy", numerator="right", denominator="n", better="higher", proportion=True)]
@@ -213,18 +232,23 @@ def compare(
         raise ValueError(f"headline metrics that the table lacks: {unknown}")
     sides = [grid(runs, unit) for runs in (baseline, candidate)]
     a, b, by_seed, unpaired = pair(*sides)
-    found = []
+    if not len(a.units):
+        each = " and ".join(f"{name} ({len(side.units)} units)" for name, side in zip(names, sides))
+        raise NothingPaired(f"{each} share no {unit}{' under a common seed' if by_seed else ''}: nothing to compare")
+    found, identical = [], True
     for block in in_blocks(table, len(a.units), len(a.units) * (len(a.seeds) + len(b.seeds))):
         one, other = (side.cross(block).unit_by_unit() for side in (a, b))
+        identical &= np.array_equal(one.present, other.present) and np.array_equal(one.sums, other.sums)
         found.append(_measure(Paired(one, other, by_seed), resampling, n_permutations))
     frame = _judged(compiled, pd.concat(found, ignore_index=True), resampling, headline, names)
     directed = _directed(compiled)
     return Comparison(
         table=frame[directed].reset_index(drop=True),
-        descriptive=frame[~directed].drop(columns=["p_adjusted", "verdict", "headline"]).reset_index(drop=True),
+        descriptive=frame[~directed].drop(columns=UNDIRECTED).reset_index(drop=True),
         unpaired=unpaired,
-        notes=_notes((a, b), by_seed, sides, unpaired, frame[directed], names),
+        notes=_notes((a, b), by_seed, sides, unpaired, frame[directed], names, identical),
         paired_by="sample and seed" if by_seed else "sample",
+        identical=identical,
     )
 
 
@@ -241,43 +265,61 @@ def _judged(
     names: tuple[str, str],
 ) -> pd.DataFrame:
     """What was measured (`_measure`) with Holm's p, the verdicts and the metrics' own columns: `Comparison.table`."""
-    n_units, p_value, low, high = (found[c].to_numpy() for c in ("n_units", "p_value", "ci_low", "ci_high"))
-    delta = (found["value_candidate"] - found["value_baseline"]).to_numpy()
-    lead = np.isin(compiled.names, list(headline))
-    alpha = 1 - resampling.confidence
-    p_adjusted = np.full(len(delta), np.nan)
-    family = lead & _directed(compiled) & (n_units >= MIN_UNITS)
-    p_adjusted[family] = holm(p_value[family])
-    with np.errstate(invalid="ignore"):
-        shown = (n_units >= MIN_UNITS) & (np.where(family, p_adjusted, p_value) <= alpha)
-        shown &= ~((low <= 0) & (high >= 0))
-        sign = np.where([m.better == "lower" for m in compiled.metrics], -1.0, 1.0)
-        verdict = np.where(shown, np.where(delta * sign > 0, "better", "worse"), "tied")
-    return pd.DataFrame(
-        {
-            "metric": compiled.names,
-            "baseline": names[0],
-            "candidate": names[1],
-            "value_baseline": found["value_baseline"],
-            "value_candidate": found["value_candidate"],
-            "delta": delta,
-            "ci_low": low + 0.0,
-            "ci_high": high + 0.0,
-            "p_value": p_value,
-            "p_adjusted": p_adjusted,
-            "n_units": n_units,
-            "n_seeds": found["n_seeds"],
-            "verdict": np.where(np.isnan(delta), "not measured", verdict),
-            "ci_method": found["ci_method"],
-            "claim": found["claim"],
-            "mde": found["mde"],
-            "p_samples": found["p_samples"],
-            "headline": lead,
-            "better": [m.better for m in compiled.metrics],
-            "title": [m.title or m.name for m in compiled.metrics],
-            "group": [m.group for m in compiled.metrics],
-        }
+    place = {name: m for m, name in enumerate(compiled.names)}
+    own = np.array([place.get(m.alias_of, i) for i, m in enumerate(compiled.metrics)], dtype=int)
+    lead, family = np.isin(compiled.names, list(headline)), np.zeros(len(own), dtype=bool)
+    family[own[lead & _directed(compiled)]] = True
+    tested = family & (found["n_units"] >= MIN_UNITS).to_numpy()
+    judged = found.assign(
+        delta=found["value_candidate"] - found["value_baseline"],
+        p_adjusted=_adjusted(found["p_value"], tested),
+        least_p=_adjusted(2.0 ** (1 - found["n_differ"].clip(lower=1)), tested, otherwise=True),
+        family=family,
+        better=[m.better for m in compiled.metrics],
     )
+    judged["verdict"] = verdicts(judged, 1 - resampling.confidence)
+    of_metric = ["p_value", "p_samples", "p_adjusted", "verdict", "family"]
+    judged[of_metric] = judged.loc[own, of_metric].to_numpy()
+    names_of = {
+        "metric": compiled.names,
+        "baseline": names[0],
+        "candidate": names[1],
+        "ci_low": judged["ci_low"] + 0.0,
+        "ci_high": judged["ci_high"] + 0.0,
+        "headline": lead,
+        "title": [m.title or m.name for m in compiled.metrics],
+        "group": [m.group for m in compiled.metrics],
+        "alias_of": [m.alias_of for m in compiled.metrics],
+    }
+    return judged.assign(**names_of)[[*CONTRACT, *DETAILS]]
+
+
+def _adjusted(p: pd.Series, family: np.ndarray, otherwise: bool = False) -> np.ndarray:
+    """Holm's p of the family; `otherwise` the metrics outside keep theirs, else they are nan."""
+    out = p.to_numpy(dtype=float, copy=True) if otherwise else np.full(len(p), np.nan)
+    out[family] = holm(p.to_numpy(dtype=float)[family])
+    return out
+
+
+def verdicts(found: pd.DataFrame, level: float) -> np.ndarray:
+    """The verdict of every metric (a row of `found`), the first of these that holds; `level` as 0.05.
+
+    not measured: a side has no value. too few: fewer than MIN_UNITS paired units, or so few that differ that no
+    pattern of signs has a p (Holm-adjusted in the family: `least_p`) within the level. better, worse: p (adjusted
+    in the family) is within the level and the interval, where there is one, leaves out 0. tied: all else; no
+    difference was shown, which is not to say that there is none.
+    """
+    with np.errstate(invalid="ignore"):
+        p = found["p_adjusted"].fillna(found["p_value"])
+        shown = (p <= level) & ~((found["ci_low"] <= 0) & (found["ci_high"] >= 0))
+    up = (found["delta"] > 0) == (found["better"] != "lower")
+    cases = [
+        (found["delta"].isna(), "not measured"),
+        ((found["n_units"] < MIN_UNITS) | (found["least_p"] > level), "too few"),
+        (shown & up, "better"),
+        (shown, "worse"),
+    ]
+    return np.select([where for where, _ in cases], [verdict for _, verdict in cases], "tied")
 
 
 def _measure(paired: Paired, resampling: Resampling, n_permutations: int) -> pd.DataFrame:
@@ -292,7 +334,8 @@ def _measure(paired: Paired, resampling: Resampling, n_permutations: int) -> pd.
     error = np.where(negligible(error**2, np.concatenate([paired.a.values, paired.b.values])), 0.0, error)
     half = error * critical
 
-    p_samples = sign_flip(_null_errors(paired), n_permutations, resampling.seed)
+    differences = _rounded(_null_errors(paired))
+    p_samples = sign_flip(differences, n_permutations, resampling.seed)
     p_samples = np.where(np.isnan(delta) | counts, np.nan, p_samples)
     p_value = np.where(several & (error > 0), np.fmax(p_samples, crossed.p_value(delta)), p_samples)
 
@@ -318,6 +361,7 @@ def _measure(paired: Paired, resampling: Resampling, n_permutations: int) -> pd.
             "claim": np.where(np.isnan(delta) | counts, "", paired.claim),
             "mde": np.where(wanted, power, np.nan),
             "p_samples": p_samples,
+            "n_differ": (differences != 0).sum(axis=0),
         }
     )
 
@@ -344,15 +388,59 @@ def unit_changes(baseline: Runs, candidate: Runs, table: MetricTable, unit: str,
     return frame.dropna(subset=["change"]).reset_index(drop=True)
 
 
-def power_statement(row: pd.Series) -> str:
-    """For a tied metric: what these data could have shown. `row` is one of `Comparison.table`."""
-    n = f"{int(row['n_units'])} paired units" + (f" under {int(row['n_seeds'])} seeds" if row["n_seeds"] > 1 else "")
-    if np.isnan(row["mde"]):
-        return f"{row['title']}: {n} with no variation to judge by; no difference could have been shown."
-    return (
-        f"{row['title']}: a true difference smaller than {row['mde']:.3f} could not be relied on to show "
-        f"with {n} (80% power)."
-    )
+def p_text(p: float) -> str:
+    """A p value in three digits; "" for none. A sentence has "p" before it.
+
+    >>> p_text(0.00004), p_text(0.0312)
+    ('< 0.001', '= 0.031')
+    """
+    if pd.isna(p):
+        return ""
+    return "< 0.001" if p < 0.0005 else f"= {p:.3f}"
+
+
+def verdict_text(row: Mapping[Any, Any]) -> str:
+    """The verdict of a row of `Comparison.table` as pages and terminal show it beside the metric's numbers."""
+    verdict = row["verdict"]
+    if verdict == "too few":
+        n, differ = int(row["n_units"]), int(row["n_differ"])
+        return f"too few: {n} pairs" if n < MIN_UNITS else f"too few: {differ or 'none'} of {n} differ"
+    if verdict == "tied":
+        return "not shown to differ"
+    return f"{verdict} (exploratory)" if verdict in ("better", "worse") and not row["family"] else verdict
+
+
+def verdict_sentence(row: Mapping[Any, Any], confidence: float = 0.95) -> str:
+    """What a row of `Comparison.table` says, whole: verdict, metric, both values, difference, interval and p."""
+    a, b, verdict, n = row["baseline"], row["candidate"], row["verdict"], int(row["n_units"])
+    on, units = f"on “{row['title']}”", f"{n} paired unit{'s' if n != 1 else ''}"
+    if verdict == "not measured":
+        return f"{b} cannot be compared with {a} {on}, which is not measured on both sides."
+    known = not pd.isna(row["ci_low"])
+    interval = f", {confidence:.0%} interval [{row['ci_low']:+.3f}, {row['ci_high']:+.3f}]" if known else ""
+    numbers = f"{row['value_candidate']:.3f} against {row['value_baseline']:.3f}"
+    difference = f"a difference of {row['delta']:+.3f}{interval}"
+    if verdict == "too few":
+        if n < MIN_UNITS:
+            why = f"{units}, and a verdict needs {MIN_UNITS}"
+        elif not row["n_differ"]:
+            return f"{b} and {a} have the same value {on} ({row['value_baseline']:.3f}): none of {units} differs."
+        else:
+            why = f"{row['n_differ']} of {units} differ, too few to be told from chance"
+        return f"Too few units to judge {b} against {a} {on}: {numbers}, {difference}; {why}."
+    adjusted = not pd.isna(row["p_adjusted"])
+    p = f"p {p_text(row['p_adjusted'] if adjusted else row['p_value'])}{' (adjusted)' if adjusted else ''}"
+    if verdict == "tied":
+        return f"{b} is not shown to differ from {a} {on}: {numbers}, {difference}, {p}.{power_statement(row)}"
+    exploratory = "" if row["family"] else " Exploratory: this metric is outside the family that was adjusted for."
+    return f"{b} is {verdict} than {a} {on}: {numbers}, {difference}, {p}.{exploratory}"
+
+
+def power_statement(row: Mapping[Any, Any]) -> str:
+    """How small a difference could have gone unseen, a sentence after another one; "" where that is not known."""
+    if pd.isna(row["mde"]):
+        return ""
+    return f" True differences smaller than {row['mde']:.3f} could have gone unseen (power below {POWER:.0%})."
 
 
 def holm(p: np.ndarray) -> np.ndarray:
@@ -377,7 +465,7 @@ def sign_flip(differences: np.ndarray, n_permutations: int, seed: int) -> np.nda
     LARGE units, their normal limit (`many.normal_flips`).
     """
     size = np.abs(differences).sum(axis=0)
-    differences = np.where(np.abs(differences) <= ROUNDING * size, 0.0, differences)
+    differences = _rounded(differences)
     reach = np.abs(differences.sum(axis=0)) - ROUNDING * size
     p = np.ones(differences.shape[1])
     width = int(np.log2(max(n_permutations, 1)))
@@ -397,6 +485,12 @@ def sign_flip(differences: np.ndarray, n_permutations: int, seed: int) -> np.nda
         count = sum(np.count_nonzero(np.abs(s @ values) >= reach[~few], axis=0) for s in signs)
         p[~few] = (count + 1) / (n_permutations + 1)
     return p
+
+
+def _rounded(differences: np.ndarray) -> np.ndarray:
+    """The differences (units, metrics), those that are 0 but for the rounding of sums set to 0."""
+    size = np.abs(differences).sum(axis=0)
+    return np.where(np.abs(differences) <= ROUNDING * size, 0.0, differences)
 
 
 def _signs(n: int, n_permutations: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
@@ -472,18 +566,24 @@ def _notes(
     unpaired: dict[str, int],
     frame: pd.DataFrame,
     names: tuple[str, str],
+    identical: bool,
 ) -> list[str]:
     notes = []
+    n_units = len(paired[0].units)
+    if identical:
+        notes.append(
+            f"{names[0]} and {names[1]} are identical: each of {n_units} paired units has the same counts on both "
+            "sides, so that there is nothing to compare."
+        )
     seeded = any(seed for side in sides for seed in side.seeds)
-    if not len(paired[0].units):
-        notes.append("No sample occurs on both sides: nothing can be compared.")
     for side, name, whole in (("baseline", names[0], sides[0]), ("candidate", names[1], sides[1])):
         if left := unpaired[f"cells_{side}"]:
-            cells_ = "(sample, seed) cells" if seeded else "units"
-            whole_ = f" ({unpaired[f'units_{side}']} whole samples, {unpaired[f'seeds_{side}']} whole seeds)"
+            lost = ((unpaired[f"units_{side}"], "sample"), (unpaired[f"seeds_{side}"], "seed"))
+            parts = [f"{n} whole {word}{'s' if n > 1 else ''}" for n, word in lost if n]
+            what = "results (a sample under a seed)" if seeded else "units"
             notes.append(
-                f"{name}: {left} of {int(whole.present.sum())} {cells_} have no counterpart and take no part"
-                f"{whole_ if seeded else ''}."
+                f"{name}: {left} of {int(whole.present.sum())} {what} have no counterpart on the other side and take "
+                f"no part{', among them ' + ' and '.join(parts) if seeded and parts else ''}."
             )
     if not by_seed:
         labels = ["/".join(map(str, s.seeds)) for s in sides]
@@ -496,13 +596,27 @@ def _notes(
         notes.append("One seed on a side: the comparison speaks for new samples, not for other seeds.")
     if n_seeds == 2:
         notes.append(TWO_SEEDS)
-    few = frame[(frame["n_units"] < MIN_UNITS) & frame["delta"].notna()]
-    if len(few):
-        notes.append(f"Fewer than {MIN_UNITS} paired units, no verdict: {', '.join(few['metric'])}.")
-    lost = frame[frame["delta"].isna()]
-    if len(lost):
-        notes.append(f"Not measured on both sides: {', '.join(lost['metric'])}.")
-    partial = frame[frame["delta"].notna() & (frame["n_seeds"] < n_seeds)]
-    if len(partial):
-        notes.append(f"Measured on both sides in some of the seeds only: {', '.join(partial['metric'])}.")
-    return notes
+    measured, few = frame["delta"].notna(), frame["n_units"] < MIN_UNITS
+    about = (
+        (measured & few, f"fewer than {MIN_UNITS} paired units, too few for a verdict"),
+        (
+            measured & ~few & (frame["verdict"] == "too few") & (not identical),
+            "too few units that differ to be told from chance",
+        ),
+        (~measured, "no value on both sides, and no verdict"),
+        (
+            measured & (frame["n_seeds"] < n_seeds),
+            "values on both sides in some of the seeds only, which count alone",
+        ),
+    )
+    own = frame["alias_of"] == ""
+    return notes + [_listed(frame[own & at], int(own.sum()), what) for at, what in about if (own & at).any()]
+
+
+def _listed(rows: pd.DataFrame, total: int, what: str) -> str:
+    """These metrics of so many "have `what`": how many they are, and the titles of a few."""
+    named = rows if len(rows) <= NAMED else rows[rows["headline"]][:NAMED]
+    subject = f"All {total} metrics" if len(rows) == total > 1 else f"{len(rows)} of {total} metrics"
+    titles = ", ".join(f"“{t}”" for t in named["title"])
+    before = ": " if len(named) == len(rows) else ", among them "
+    return f"{subject} {'has' if len(rows) == 1 else 'have'} {what}{titles and before + titles}."

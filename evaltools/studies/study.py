@@ -54,6 +54,11 @@ class Study:
         return headline_of(self.results)
 
     @property
+    def primary(self) -> str:
+        """The metric of the headline that leads it."""
+        return self.headline[min(self.suite.lead, len(self.headline) - 1)]
+
+    @property
     def blocked(self) -> frozenset[str]:
         """The metrics that mean nothing in some run, as a check says."""
         return frozenset(name for r in self.results for name in r.blocked)

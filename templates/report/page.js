@@ -1,4 +1,4 @@
-// What the page does beyond showing itself: theme, folded code, filters of tables and sample lists, deep links.
+// What the page does beyond showing itself: theme, folded code, filters of tables, sample browsers, deep links.
 (() => {
   "use strict";
   const root = document.documentElement;
@@ -29,7 +29,7 @@
 
   if (matchMedia("(max-width: 70rem)").matches) all(".contents details").forEach((d) => { d.open = false; });
 
-  // a filter above every longer table and sample list: all words must occur
+  // a filter above every longer table: all words must occur
   const MIN_ITEMS = 10;
   const filters = [];
   const addFilter = (place, label, items) => {
@@ -62,25 +62,113 @@
     const name = table.caption ? table.caption.textContent : "table";
     addFilter(table.closest(".et-box") || table, `Filter ${name}`, () => Array.from(table.tBodies[0].rows));
   });
-  all(".et-samples").forEach((list) => {
-    const cards = () => all(":scope > .et-sample", list);
-    if (cards().length >= 4) addFilter(cards()[0], "Filter samples", cards);
+
+  // sample browsers: the cards of macros.html.j2 from the JSON beside them; what comes from data is only ever text
+  const el = (tag, attributes = {}, ...children) => {
+    const element = document.createElement(tag);
+    Object.entries(attributes).forEach(([name, value]) => element.setAttribute(name, value));
+    element.append(...children.flat(Infinity));
+    return element;
+  };
+  const sub = (text) => el("span", { class: "et-sub" }, text);
+  const said = (text) => {
+    if (typeof text === "string") return el("bdi", {}, text);
+    const note = el("span", { class: "et-muted" }, `(${text[1]})`);
+    return el("details", { class: "et-long" }, el("summary", {}, el("bdi", {}, text[0]), "… ", note),
+      el("div", { class: "et-scroll", tabindex: 0 }, el("bdi", {}, text[2])));
+  };
+  const tuple = ([ref, term, polarity, mark, sign]) => el("li", { class: `et-tuple${mark && ` et-${mark}`}` },
+    mark ? [el("span", { class: "et-mark", title: mark }, sign), el("span", { class: "et-hidden" }, `${mark}: `)] : [],
+    said(ref), term === null ? [] : [" · ", term ? said(term) : el("i", { class: "et-muted" }, "implicit")],
+    polarity ? [" ", el("span", { class: "et-chip et-pol" }, polarity)] : []);
+  const side = ([head, entries]) => el("div", { class: "et-side" }, sub(head),
+    entries.length ? el("ul", { class: "et-tuples" }, entries.map(tuple)) : el("p", { class: "et-muted" }, "none"));
+  const field = ([head, asLines, parts]) => el("div", { class: "et-field" }, sub(head), " ",
+    asLines ? el("ul", { class: "et-lines" }, parts.map((text) => el("li", {}, said(text))))
+      : parts.map((text, i) => [i ? ", " : [], said(text)]));
+  const article = (card) => el("article", { class: "et-sample" },
+    el("header", {}, el("a", { href: `#${card.id}` }, card.name),
+      card.tags.map((tag) => [" ", el("span", { class: "et-chip" }, tag)])),
+    card.texts.map(([head, text]) => el("div", { class: "et-text" }, head ? sub(head) : [], said(text))),
+    card.sides.length ? el("div", { class: "et-sides" }, card.sides.map(side)) : [], card.fields.map(field));
+  const words = (value) => (typeof value === "string" ? value : Object.values(value ?? {}).map(words).join("\n"));
+  const plainly = (text) => text.normalize("NFC").toLowerCase();
+
+  // id -> shows the sample in the first browser that has it, and gives its card
+  const openers = new Map();
+  all(".et-samples").forEach((section) => {
+    const { page, groups, cards } = JSON.parse(section.querySelector(".et-data").textContent);
+    const list = section.querySelector(".et-cards");
+    const input = section.querySelector("input");
+    const chips = all("[data-group]", section);
+    const texts = [];
+    let group = "", first = 0, found = [];
+
+    const render = () => {
+      const shown = found.slice(first, first + page);
+      list.replaceChildren(...shown.map((i) => {
+        const card = article(cards[i]);
+        if (openers.get(cards[i].id) === own[i]) card.id = cards[i].id;
+        return card;
+      }));
+      if (!shown.length) list.append(el("p", { class: "et-muted" }, "no samples"));
+      const some = found.length > page ? `${first + 1}–${first + shown.length} of ${found.length}` : `${found.length} of ${cards.length}`;
+      all(".et-pager > span", section).forEach((span) => { span.textContent = some; });
+      all("[data-step]", section).forEach((button) => {
+        button.hidden = found.length <= page;
+        button.setAttribute("aria-disabled", found[first + page * button.dataset.step] === undefined);
+      });
+      chips.forEach((chip) => chip.setAttribute("aria-pressed", chip.dataset.group === group));
+    };
+    const filter = () => {
+      const wanted = plainly(input.value).split(/\s+/).filter(Boolean);
+      found = (group ? groups[group] : cards.map((_, i) => i)).filter((i) => {
+        if (wanted.length) texts[i] ??= plainly(words({ ...cards[i], id: "" }));
+        return wanted.every((word) => texts[i].includes(word));
+      });
+      first = 0;
+      render();
+    };
+    const own = cards.map(({ id }, i) => {
+      const show = () => {
+        if (!found.includes(i)) { group = input.value = ""; filter(); }
+        first = found.indexOf(i) - (found.indexOf(i) % page);
+        render();
+        return list.children[found.indexOf(i) - first];
+      };
+      if (!openers.has(id)) openers.set(id, show);
+      return show;
+    });
+    input.addEventListener("input", filter);
+    chips.forEach((chip) => chip.addEventListener("click", () => { group = chip.dataset.group; filter(); }));
+    all("[data-step]", section).forEach((button) => button.addEventListener("click", () => {
+      if (button.getAttribute("aria-disabled") === "true") return;
+      first += page * button.dataset.step;
+      render();
+      if (section.getBoundingClientRect().top < 0) section.scrollIntoView();
+    }));
+    all(".et-more", section).forEach((line) => line.remove());
+    all(".et-browse", section).forEach((tools, i) => { tools.hidden = i ? cards.length <= page : cards.length < 4 && !groups.length; });
+    filter();
   });
 
   // deep links: open what is folded around the target, show what a filter hides, go there, mark it
   const follow = () => {
     let id = location.hash.slice(1);
     try { id = decodeURIComponent(id); } catch { /* not percent-encoded */ }
-    const target = id && document.getElementById(id);
+    const target = id && (openers.get(id)?.() ?? document.getElementById(id));
     all(".et-target").forEach((element) => element.classList.remove("et-target"));
     if (!target) return;
     for (let element = target; element; element = element.parentElement) {
       if (element.tagName === "DETAILS") element.open = true;
     }
     if (target.hidden) filters.forEach((clear) => clear());
+    if (target.matches("[data-group]")) target.click();
     target.classList.add("et-target");
     target.scrollIntoView({ block: target.matches("tr, .et-sample") ? "center" : "start" });
   };
   addEventListener("hashchange", follow);
+  // a link followed once more changes no address
+  addEventListener("click", ({ target }) => { if (location.hash && target.closest("a")?.hash === location.hash) follow(); });
   follow();
 })();

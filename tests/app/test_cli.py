@@ -20,7 +20,7 @@ from .calling import QUICK, call, written
 RUN = "no_memory__seed1_proposed"
 SEEDS = [f"example:cr/{c}__seed{s}_proposed" for c in ("no_memory", "with_memory") for s in (1, 2)]
 
-METRICS_KEYS = ["schema_version", "suite", "run", "signature", "policy", "bootstrap", "metrics"]
+METRICS_KEYS = ["schema_version", "suite", "run", "signature", "policy", "bootstrap", "checks", "metrics"]
 METRIC_KEYS = [
     "name", "title", "value", "ci_low", "ci_high", "ci_method", "numerator", "denominator", "n_units", "group",
     "better",
@@ -270,8 +270,8 @@ def test_seeds_need_names_of_seeds_before_anything_is_scored(here: Path) -> None
 
 def test_a_folder_that_cannot_be_written_is_one_line(here: Path) -> None:
     Path("file").touch()
-    done = call("score", "cr", f"example:cr/{RUN}", "-o", "file/x", *QUICK, status=4)
-    assert done.stderr.startswith(f"error: {RUN}: ") and "Not a directory" in done.stderr
+    done = call("score", "cr", f"example:cr/{RUN}", "-o", "file/x", *QUICK, status=2)
+    assert done.stderr.startswith("error: ") and "file is no folder" in done.stderr and done.stdout == ""
     Path("locked/index.html").mkdir(parents=True)
     assert call("gallery", "locked", status=4).stderr.startswith("error: ")
 

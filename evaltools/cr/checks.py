@@ -1,0 +1,90 @@
+"""What a reader of Conflict Review must know before believing a number: refs that gold does not know, empty results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+
+import pandas as pd
+
+from ..core.check import Check
+from ..core.metric import AnyMetric
+from ..core.results import Result
+from .tuples import EvalTuple
+from .units import read_tuples
+
+FEW_REFS = 10
+"""A system that names a ref of the gold three times in ten misses ten in a row in 3% of runs; fewer prove nothing."""
+
+EMPTY = 0.05
+"""A sample without a tuple has F1 0, so this share of them takes 0.05 from the best F1: as much as runs often differ."""
+
+WITHOUT_GOLD = "Polarity conflict"
+"""The group of the metrics by ref that compare predicted tuples with each other only."""
+
+
+def checks(result: Result) -> Iterator[Check]:
+    """The checks of a run."""
+    yield from ref_outside_gold(result)
+    yield from empty_predictions(result.data)
+    yield from parse_failures(result.data)
+
+
+def ref_outside_gold(result: Result) -> Iterator[Check]:
+    """No predicted ref stands anywhere in the gold of the run: the two sides name aspects in two ways.
+
+    Blocks the metrics by ref, and those by attribute where no predicted attribute stands in the gold either.
+    """
+    data = result.data
+    if data["tp_refpol"].any():  # spares reading the tuples of nearly every run
+        return
+    judged = data[data["has_gold"].astype(bool)]
+    gold, final = ([*chain.from_iterable(map(read_tuples, judged[c]))] for c in ("gold", "final"))
+    known, refs = {t.ref for t in gold} - {""}, [t.ref for t in final if t.ref]
+    if not final or known.intersection(refs):
+        return
+    enough = (len(refs) or len(final)) >= FEW_REFS
+    keys = ("refpol",) if _attributes(gold) & _attributes(final) else ("refpol", "attrpol")
+    what = f"{len(refs)} predicted refs occurs" if refs else f"{len(final)} predicted tuples has a ref that occurs"
+    how = "by ref" if len(keys) == 1 else "by ref or attribute"
+    yield Check(
+        "ref-outside-gold",
+        "blocking" if enough else "warning",
+        f"none of the {what} among the {len(known)} of the gold: metrics {how} cannot tell right from wrong here",
+        0,
+        len(refs),
+        tuple(m.name for m in result.metrics if _rests_on(m, keys, result.options.key)) if enough else (),
+        "--protocol cr_v1" if result.options.key == "refpol" else "",
+    )
+
+
+def _attributes(tuples: list[EvalTuple]) -> set[str]:
+    return {t.ref.partition("#")[2] for t in tuples} - {""}
+
+
+def _rests_on(metric: AnyMetric, keys: tuple[str, ...], of_protocol: str) -> bool:
+    """Whether a metric compares with gold by one of the keys."""
+    by_protocol = metric.name == "tuple_f1_s2_after_rep" and of_protocol in keys
+    named = any(key in f"{metric.name} {metric.alias_of}" for key in keys)
+    return metric.group != WITHOUT_GOLD and (by_protocol or named)
+
+
+def empty_predictions(data: pd.DataFrame) -> Iterator[Check]:
+    """Samples for which nothing is predicted where gold has something."""
+    judged = data[data["has_gold"].astype(bool)]
+    n, of = int((judged["n_pred_used"] == 0).sum()), len(judged)
+    if n > EMPTY * of:
+        message = f"{n} of {of} samples with gold have no predicted tuple: no mean F1 can exceed {1 - n / of:.3f}"
+        yield Check("empty-predictions", "warning", message, n, of)
+
+
+def parse_failures(data: pd.DataFrame) -> Iterator[Check]:
+    """Samples whose reply the runner could not read."""
+    failed = data[data["parse_failed"].astype(bool)]
+    if n := len(failed):
+        without = int((failed["n_pred_used"] == 0).sum())
+        message = (
+            f"for {n} of {len(data)} samples the runner could not get or read a reply; they are scored with the tuples"
+            f" that are left ({without} have none)"
+        )
+        yield Check("parse-failures", "warning", message, n, len(data))

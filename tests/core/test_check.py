@@ -1,0 +1,83 @@
+"""Checks: each appears where it must, and not where it must not."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from evaltools.core.check import (
+    FINE,
+    Check,
+    constant_metrics,
+    duplicate_texts,
+    few_units,
+    in_words,
+    missing_units,
+    together,
+)
+
+
+def codes(found: object) -> list[str]:
+    return [c.code for c in found]  # type: ignore[attr-defined]
+
+
+def test_few_units_below_thirty_only() -> None:
+    assert codes(few_units(29, "text_id")) == ["few-units"]
+    assert codes(few_units(30, "text_id")) == []
+
+
+def frame(**columns: object) -> pd.DataFrame:
+    row = {"name": "m", "title": "M", "value": 0.0, "ci_method": "none", "n_units": 40}
+    return pd.DataFrame([{**row, **columns}])
+
+
+def test_a_metric_that_no_unit_moves_is_named() -> None:
+    (check,) = constant_metrics(frame(), ["m"])
+    assert check.message == "the same for every unit: M = 0" and (check.n, check.of) == (1, 1)
+    assert codes(constant_metrics(frame(ci_method="wilson", value=1.0), ["m"])) == ["constant-metric"]
+
+
+def test_a_metric_that_varies_or_that_is_not_measured_is_not() -> None:
+    assert codes(constant_metrics(frame(ci_method="bca", value=0.0), ["m"])) == []
+    assert codes(constant_metrics(frame(ci_method="wilson", value=0.4), ["m"])) == []
+    assert codes(constant_metrics(frame(value=float("nan")), ["m"])) == []
+    assert codes(constant_metrics(frame(n_units=9), ["m"])) == []
+    assert codes(constant_metrics(frame(), ["other"])) == []
+
+
+def test_texts_that_come_twice() -> None:
+    units = pd.DataFrame({"id": ["a", "b", "c", "d"], "text": ["x", "x", "y", " "]})
+    (check,) = duplicate_texts(units, "text", "id")
+    assert (check.n, check.of) == (2, 3) and "2 units share 1 texts" in check.message
+    assert codes(duplicate_texts(units.drop_duplicates("text"), "text", "id")) == []
+    assert codes(duplicate_texts(units, "", "id")) == []
+
+
+def test_rows_of_one_unit_are_no_duplicates() -> None:
+    turns = pd.DataFrame({"id": ["a", "a", "b"], "text": ["x", "x", "y"]})
+    assert codes(duplicate_texts(turns, "text", "id")) == []
+
+
+def test_runs_that_lack_units() -> None:
+    (check,) = missing_units({"r1": 50, "r2": 33}, 50)
+    assert (check.n, check.of) == (17, 100) and "r2 lacks 17" in check.message and "r1" not in check.message
+    assert codes(missing_units({"r1": 50, "r2": 50}, 50)) == []
+
+
+def test_checks_of_several_runs_are_one_a_code() -> None:
+    blocking = Check("b", "blocking", "nothing fits", 0, 167, ("m",))
+    note = Check("n", "info", "by the way", 1, 2)
+    found = together([[note, blocking], [Check("b", "blocking", "nothing fits", 0, 176, ("m", "k"))], []])
+    assert [(c.code, c.n, c.of, c.blocks) for c in found] == [("b", 0, 343, ("m", "k")), ("n", 1, 2, ())]
+    assert found[0].message == "nothing fits (in 2 of 3 runs)"
+
+
+def test_it_is_said_that_no_check_failed_only_where_none_did() -> None:
+    assert in_words([]) == [FINE]
+    assert in_words([Check("n", "info", "by the way")]) == ["Note: by the way", FINE]
+    assert FINE not in in_words([Check("w", "warning", "few", help="--more")])
+    assert in_words([Check("w", "warning", "few", help="--more")]) == ["Mind: few (--more)"]
+
+
+def test_a_check_survives_json() -> None:
+    check = Check("b", "blocking", "nothing fits", 0, 167, ("m",), "--protocol cr_v1")
+    assert Check.from_json(check.as_json()) == check
