@@ -6,7 +6,7 @@ Codes are stable. A blocking check says that some metrics mean nothing here, how
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import pandas as pd
@@ -26,23 +26,32 @@ FEW = 30
 class Check:
     """One thing that was found: `n` of `of` units (0 of 0 where it is no count) and what it means, in a sentence.
 
+    In `said`, the sentence, {n} and {of} stand for the counts, so that checks of several runs can be added.
     `blocks` names the metrics that mean nothing for it; `help` is the command or option that helps, or "".
     """
 
     code: str
     level: Level
-    message: str
+    said: str
     n: int = 0
     of: int = 0
     blocks: tuple[str, ...] = ()
     help: str = ""
 
+    @property
+    def message(self) -> str:
+        """The sentence, with its counts."""
+        return self.said.replace("{n}", f"{self.n:,}").replace("{of}", f"{self.of:,}")
+
     def as_json(self) -> dict[str, Any]:
-        return {**asdict(self), "blocks": list(self.blocks)}
+        """As in metrics.json: code, level, message, n, of, and what else there is."""
+        first = {"code": self.code, "level": self.level, "message": self.message, "n": self.n, "of": self.of}
+        return {**first, "said": self.said, "blocks": list(self.blocks), "help": self.help}
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> Check:
-        return cls(**{**value, "blocks": tuple(value.get("blocks", ()))})
+    def from_json(cls, value: Mapping[str, Any]) -> Check:
+        fields = {k: v for k, v in value.items() if k != "message"}
+        return cls(**{"said": value["message"], **fields, "blocks": tuple(value.get("blocks", ()))})
 
 
 WORDS = {"blocking": "Cannot be measured", "warning": "Mind", "info": "Note"}
@@ -62,8 +71,8 @@ FINE = "No check failed"
 def few_units(n: int, unit: str) -> Iterator[Check]:
     """Intervals from few units are wide, and their coverage is not that of many."""
     if n < FEW:
-        message = f"only {n} units ({unit}): intervals are wide, and single units decide"
-        yield Check("few-units", "warning", message, n, n)
+        said = f"only {{n}} units ({unit}): intervals are wide, and single units decide"
+        yield Check("few-units", "warning", said, n, n)
 
 
 def constant_metrics(frame: pd.DataFrame, names: Sequence[str]) -> Iterator[Check]:
@@ -84,8 +93,8 @@ def duplicate_texts(units: pd.DataFrame, column: str, unit: str) -> Iterator[Che
     n = int(texts.duplicated(keep=False).sum())
     if n:
         distinct = texts[texts.duplicated(keep=False)].nunique()
-        message = f"{n} units share {distinct} texts: they are not independent, and intervals are too narrow"
-        yield Check("duplicate-texts", "warning", message, n, len(texts))
+        said = f"{{n}} units share {distinct} texts: they are not independent, and intervals are too narrow"
+        yield Check("duplicate-texts", "warning", said, n, len(texts))
 
 
 def together(runs: Sequence[Sequence[Check]]) -> list[Check]:
@@ -96,13 +105,9 @@ def together(runs: Sequence[Sequence[Check]]) -> list[Check]:
     out = []
     for checks in found.values():
         first, n, of = checks[0], sum(c.n for c in checks), sum(c.of for c in checks)
-        where = (
-            ""
-            if len(runs) == 1
-            else f" (in {len(checks)} of {len(runs)} runs; of the first: {first.n} of {first.of})"
-        )
+        where = "" if len(runs) == 1 else f" (in {len(checks)} of {len(runs)} runs)"
         blocks = tuple(dict.fromkeys(b for c in checks for b in c.blocks))
-        out.append(replace(first, message=first.message + where, n=n, of=of, blocks=blocks))
+        out.append(replace(first, said=first.said + where, n=n, of=of, blocks=blocks))
     return sorted(out, key=lambda c: LEVELS.index(c.level))
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 
 from ..core.check import Check, Level, duplicate_texts
 from ..core.results import Result
+from .rules import LABELS
 
 MANY = 0.05
 """From here on: the interval of a rate over 300 turns is about 0.05 to either side, so fewer turns change no finding."""
@@ -28,9 +29,9 @@ def checks(result: Result) -> Iterator[Check]:
     yield from duplicate_texts(said, "user_text", "dialog_id")
     answered = turns[turns["turn_status"] == "ok"]
     if len(answered):
-        replies = _plain(answered["reply"])
-        yield from echo_replies(result, replies, _plain(answered["user_text"]))
-        yield from empty_replies(replies)
+        replies, compliant = _plain(answered["reply"]), answered["pred_compliance_label"] == LABELS[0]
+        yield from echo_replies(result, replies, _plain(answered["user_text"]), compliant)
+        yield from empty_replies(replies, compliant)
         yield from duplicate_replies(replies)
         yield from one_class_truth(answered)
 
@@ -40,14 +41,18 @@ def _plain(texts: pd.Series) -> pd.Series:
     return texts.fillna("").astype(str).map(lambda text: " ".join(text.split()))
 
 
-def echo_replies(result: Result, replies: pd.Series, asked: pd.Series) -> Iterator[Check]:
-    """Replies that are the user's own text: they break no rule, so that compliance is high for nothing."""
-    n, of = int(((replies == asked) & (replies != "")).sum()), len(replies)
+def echo_replies(result: Result, replies: pd.Series, asked: pd.Series, compliant: pd.Series) -> Iterator[Check]:
+    """Replies that are the user's own text: users break few rules, so that compliance is high for nothing."""
+    echo = (replies == asked) & (replies != "")
+    n, of = int(echo.sum()), len(replies)
     if n <= MANY * of:
         return
     level: Level = "blocking" if n >= MOST * of else "warning"
     blocks = tuple(_of_replies(result)) if level == "blocking" else ()
-    message = f"{n} of {of} replies are the user's own text: what is read from replies is read from the users there"
+    message = (
+        f"{n} of {of} replies are the user's own text ({int(compliant[echo].sum())} of them labelled compliant):"
+        " there, metrics of replies describe the user"
+    )
     yield Check("echo-replies", level, message, n, of, blocks)
 
 
@@ -59,11 +64,13 @@ def _of_replies(result: Result) -> Iterator[str]:
     return (m.name for m in result.metrics if m.name.startswith(begins) and m.group != "Run")
 
 
-def empty_replies(replies: pd.Series) -> Iterator[Check]:
+def empty_replies(replies: pd.Series, compliant: pd.Series) -> Iterator[Check]:
     """Turns that count as answered without a word."""
-    n, of = int((replies == "").sum()), len(replies)
+    empty = replies == ""
+    n, of = int(empty.sum()), len(replies)
     if n > MANY * of:
-        message = f"{n} of {of} turns count as answered but have no reply: an empty one holds no forbidden content"
+        labelled = int(compliant[empty].sum())
+        message = f"{n} of {of} turns count as answered but have an empty reply ({labelled} of them labelled compliant)"
         yield Check("empty-replies", "warning", message, n, of)
 
 
@@ -83,7 +90,7 @@ def one_class_truth(answered: pd.DataFrame) -> Iterator[Check]:
     if n > 1 and len(labels) == 1:
         right = answered["m4_correct"].mean()
         message = (
-            f"the true compliance label is “{labels[0]}” on all {n} answered turns: an answer that never changes"
+            f"the true compliance label counts as “{labels[0]}” on all {n} answered turns: an answer that never changes"
             f" would score 1.000 on compliance accuracy, this run has {right:.3f}"
         )
         yield Check("one-class-truth", "warning", message, n, n)

@@ -278,8 +278,8 @@ def _judged(
         better=[m.better for m in compiled.metrics],
     )
     judged["verdict"] = verdicts(judged, 1 - resampling.confidence)
-    of_metric = ["p_value", "p_samples", "p_adjusted", "verdict", "family"]
-    judged[of_metric] = judged.loc[own, of_metric].to_numpy()
+    of_metric = ("p_value", "p_samples", "p_adjusted", "verdict", "family")
+    judged = judged.assign(**{column: judged[column].to_numpy()[own] for column in of_metric})
     names_of = {
         "metric": compiled.names,
         "baseline": names[0],
@@ -396,7 +396,7 @@ def p_text(p: float) -> str:
     """
     if pd.isna(p):
         return ""
-    return "< 0.001" if p < 0.0005 else f"= {p:.3f}"
+    return "< 0.001" if p < 0.001 else f"= {p:.3f}"
 
 
 def verdict_text(row: Mapping[Any, Any]) -> str:

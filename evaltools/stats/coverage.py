@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
 
+from ..core.metric import Entry, Metric, MetricTable
+
 BAND = (0.935, 0.965)
 RARE = 0.1
 """A rate this close to 0 or 1 counts as rare."""
+
+REACH = 2
+"""What was simulated speaks for numbers within this factor of it."""
 
 _SIMULATED = json.loads(Path(__file__).with_name("coverage.json").read_text(encoding="utf-8"))
 
@@ -26,36 +31,58 @@ MEASURED: Mapping[str, Mapping[int, tuple[float, float]]] = {
 TITLES: Mapping[str, str] = {name: entry["title"] for name, entry in _SIMULATED.items()}
 
 
-def kind(proportion: bool, value: float, n_seeds: int = 1, clustered: bool = False) -> str:
-    """The row of MEASURED that comes closest to a metric; seeds count as the nearest lower number simulated."""
-    rare = ", rare" if proportion and (value < RARE or value > 1 - RARE) else ""
-    if n_seeds > 1:
-        simulated = max(k for k in (2, 3, 5, 10) if k <= n_seeds)
-        return f"{simulated} seeds rate, rare" if rare else f"{simulated} seeds"
-    if clustered:
-        return "clusters"
-    return f"rate{rare}" if proportion else "mean"
+CELLS = 7
+"""Rows of a clustered unit in the simulation, on average."""
 
 
-def coverage_note(kind: str, n: int) -> str | None:
-    """A sentence for intervals of this kind and about this many units where coverage left BAND; else None.
+def kind(metric: Entry, value: float, n_seeds: int = 1, rows: float = 1.0) -> str | None:
+    """The row of MEASURED that a metric of this value belongs to; None where nothing like it was simulated.
 
-    `kind` is a key of MEASURED (KeyError for another). The number simulated that is nearest by ratio stands for n.
+    Seeds count as the nearest lower number simulated. `rows` is how many rows a unit has on average. Differences
+    and means of other metrics were not simulated, nor rare rates in clusters, nor clusters of other sizes.
     """
-    measured = MEASURED[kind]
-    at = min(measured, key=lambda size: abs(math.log(size / max(n, 1))))
-    low, high = measured[at]
-    if BAND[0] <= low and high <= BAND[1]:
+    if not isinstance(metric, Metric) or not metric.denominator or n_seeds > REACH * 10:
         return None
+    rare = metric.proportion and (value < RARE or value > 1 - RARE)
+    if rows > 1:
+        near = CELLS / REACH <= rows <= CELLS * REACH
+        return "clusters" if n_seeds == 1 and metric.proportion and not rare and near else None
+    if n_seeds > 1:
+        return f"{max(k for k in (2, 3, 5, 10) if k <= n_seeds)} seeds{' rate, rare' if rare else ''}"
+    if metric.proportion:
+        return "rate, rare" if rare else "rate"
+    return "micro" if "+" in metric.denominator else "mean"
+
+
+def coverage_note(kind: str | None, n: int) -> str | None:
+    """What intervals of this kind and about this many units covered in simulation, a sentence.
+
+    None where no kind is given, or n is not within a factor of REACH of a number simulated. KeyError for a kind that
+    MEASURED lacks.
+    """
+    if kind is None or not min(MEASURED[kind]) / REACH <= n <= max(MEASURED[kind]) * REACH:
+        return None
+    at = min(MEASURED[kind], key=lambda size: abs(math.log(size / n)))
+    low, high = MEASURED[kind][at]
     shown = f"{100 * low:.1f}%" if low == high else f"{100 * low:.1f} to {100 * high:.1f}%"
     sides = ["narrower than they claim"] * (low < BAND[0]) + ["wider than they need be"] * (high > BAND[1])
+    judged = f" ({' in some settings, '.join(sides)}{' in others' if len(sides) > 1 else ''})" if sides else ""
     return (
-        f"95% intervals of {TITLES[kind]} at about {at} units covered the truth in {shown} of simulated data sets "
-        f"({' in some settings, '.join(sides)}{' in others' if len(sides) > 1 else ''})."
+        f"95% intervals of {TITLES[kind]} at about {at} units covered the truth in {shown} of simulated data "
+        f"sets{judged}."
     )
 
 
-def grouped_notes(notes: Iterable[tuple[str | None, str]]) -> pd.DataFrame:
-    """(note, title of a metric), None for no note -> note, metrics (titles, joined); each pair counts once."""
-    found = pd.DataFrame([n for n in notes if n[0]], columns=["note", "title"]).drop_duplicates()
-    return found.groupby("note", sort=False)["title"].agg("; ".join).rename("metrics").reset_index()
+def coverage_notes(estimates: pd.DataFrame, table: MetricTable, rows: float = 1.0) -> pd.DataFrame:
+    """What simulation says of the intervals of estimates (name, title, value, ci_low, n_units, maybe n_seeds).
+
+    note, metrics (titles, joined), those outside the BAND first; no row where nothing of that kind and size was
+    simulated. `rows` is how many rows a unit has on average.
+    """
+    metrics = {m.name: m for m in table}
+    found = [
+        (coverage_note(kind(metrics[e["name"]], e["value"], int(e.get("n_seeds", 1)), rows), e["n_units"]), e["title"])
+        for e in estimates[estimates["ci_low"].notna()].to_dict("records")
+    ]
+    frame = pd.DataFrame([f for f in found if f[0]], columns=["note", "title"]).drop_duplicates()
+    return frame.groupby("note", sort=False)["title"].agg("; ".join).rename("metrics").reset_index()

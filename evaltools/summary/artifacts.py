@@ -16,8 +16,9 @@ from ..report.excel import Sheet, write_workbook
 from . import views
 from .options import rules_in_force
 from .rules import METRICS, rules_snapshot
+from .verdicts import COLUMNS, verdicts
 
-COLUMNS = (
+SCORES = (
     "case_id", "metric", "score", "measured", "rule_score", "llm_score", "decided_by", "threshold", "passed",
     "evidence", "tags",
 )  # fmt: skip
@@ -37,7 +38,7 @@ def scores_frame(units: pd.DataFrame, thresholds: dict[str, float]) -> pd.DataFr
         copied = {c: units.get(metric + suffix) for c, suffix in COPIED.items()}
         part = units[["case_id", "tags"]].assign(metric=metric, threshold=thresholds.get(metric), **copied)
         parts.append(part.astype({"threshold": float, "passed": object}))
-    return pd.concat(parts).sort_index(kind="stable")[list(COLUMNS)].reset_index(drop=True)
+    return pd.concat(parts).sort_index(kind="stable")[list(SCORES)].reset_index(drop=True)
 
 
 def cases_frame(result: Result) -> pd.DataFrame:
@@ -59,7 +60,7 @@ def write_artifacts(result: Result, folder: Path) -> None:
     sheets = [
         Sheet(
             "Overview",
-            views.verdicts(result),
+            verdicts(result).rename(columns=COLUMNS),
             head=[("Run", result.name), ("Signature", result.signature), ("Rules", rules.identity)],
             verdicts="verdict",
         ),

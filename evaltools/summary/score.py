@@ -9,6 +9,7 @@ False and the reason in its evidence. Source: seed insurance_summary_prd section
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
@@ -47,12 +48,20 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class CaseScores:
-    """The scores of a case by metric; `n_entities` of the summary; `ambiguous`: a follow-up wording was let off."""
+    """The scores of a case by metric; `n_entities` of the summary; `ambiguous`: a follow-up wording was let off.
+
+    `unread_figures`: the figures of the summary that are part of no entity, so that nothing compares them.
+    """
 
     scores: Mapping[str, Score]
     n_entities: int
     ambiguous: bool
     unknown_tags: tuple[str, ...]
+    unread_figures: tuple[str, ...]
+
+
+_FIGURE = re.compile(r"(?P<mark>(?m:^)[\s(\[]*\d{1,2}[.)\]](?!\d))|\d(?:[\d,.:/-]*\d)?[^\W\d_]{0,8}")
+"""A figure with the word at its end; `mark`: the number of an item of a list, which is none."""
 
 
 def _share(numerator: int, denominator: int, **evidence: Any) -> Score:
@@ -88,7 +97,14 @@ def score_case(answer: str | None, contexts: Sequence[str], tags: Sequence[str],
         "entity_recall": _recall(summary, sources),
     }
     n_entities = len({e.key for e in summary if not e.support_only})
-    return CaseScores(scores, n_entities, bool(followup[1]) and not followup[0], unknown)
+    ambiguous = bool(followup[1]) and not followup[0]
+    return CaseScores(scores, n_entities, ambiguous, unknown, _unread(answer, summary))
+
+
+def _unread(answer: str, entities: Sequence[Entity]) -> tuple[str, ...]:
+    """The figures of a text that begin in no entity, in order."""
+    figures = [m for m in _FIGURE.finditer(answer) if not m["mark"]]
+    return tuple(m[0] for m in figures if not any(e.start <= m.start() < e.end for e in entities))
 
 
 @lru_cache(maxsize=4096)
@@ -214,7 +230,7 @@ def _row(case: Case, found: CaseScores) -> dict[str, Any]:
             f"{metric}_den": s.denominator,
             f"{metric}_evidence": dumps(s.evidence),
         }
-    return {**row, "n_entities": found.n_entities, "ambiguous_followup": found.ambiguous}
+    return {**row, "n_entities": found.n_entities, "ambiguous_followup": found.ambiguous, "unread_figures": dumps(found.unread_figures)}
 
 
 def finish(units: pd.DataFrame, rules: Rules) -> pd.DataFrame:

@@ -17,6 +17,7 @@ from ..core.jsonl import require_file
 from ..core.metric import Metric, MetricTable, read_table
 from ..core.suite import Breakdown, Source, Suite, Workers
 from .artifacts import write_artifacts
+from .checks import checks
 from .options import SummaryOptions, rules_in_force
 from .rules import METRICS
 from .schema import looks_like_cases, read_cases
@@ -46,9 +47,9 @@ def metrics(options: SummaryOptions) -> MetricTable:
 
 
 def headline(options: SummaryOptions) -> tuple[str, ...]:
-    """For scores that are shares, the means; for 0/1 scores the share of cases that pass; then the recall."""
-    means = ("summary_accuracy", "summary_risk_coverage")
-    return (*means, *(f"{name}_pass_rate" for name in ZERO_ONE), "entity_recall")
+    """Over the measured cases (D24): the means of shares, the share that passes for 0/1 scores, then the recall."""
+    means = ("summary_accuracy_measured", "summary_risk_coverage_measured")
+    return (*means, *(f"{name}_pass_rate_measured" for name in ZERO_ONE), "entity_recall_measured")
 
 
 def locate(path: Path, name: str | None, options: SummaryOptions, problems: Problems) -> Source:
@@ -92,10 +93,11 @@ SUITE = Suite(
     score=score,
     metrics=metrics,
     headline=headline,
+    checks=checks,
     artifacts=write_artifacts,
     notebook="summary.ipynb",
     views="evaltools.summary.views",
-    decode=dict.fromkeys(("contexts", "tags", "unknown_tags", *(f"{m}_evidence" for m in METRICS)), json.loads),
-    breakdowns=(Breakdown("Intent", "intent", METRICS),),
+    decode=dict.fromkeys(("contexts", "tags", "unknown_tags", "unread_figures", *(f"{m}_evidence" for m in METRICS)), json.loads),
+    breakdowns=(Breakdown("Intent", "intent", tuple(f"{m}_measured" for m in METRICS)),),
     commands="evaltools.summary.commands",
 )

@@ -16,42 +16,9 @@ from ..core.results import Result
 from ..report.view import SampleView, TableView
 from .options import rules_in_force
 from .rules import METRICS, rules_snapshot
+from .verdicts import COLUMNS, fails, verdicts
 
 Evidence = Mapping[str, Any]
-
-
-def verdicts(result: Result) -> pd.DataFrame:
-    """One row a metric: the two means, how many cases stand behind them, and the verdict.
-
-    verdict: "fail" where a measured case lies below the threshold, "pass" where none does, "not measured"
-    where no case was measured, "no threshold" where the metric has none.
-    """
-    thresholds, units, failing = rules_in_force(result.options).thresholds, result.units, fails(result.units)
-    rows = []
-    for m in METRICS:
-        measured = int(units[f"{m}_measured"].sum())
-        n = int(failing[m].sum()) if m in failing else None
-        verdict = "not measured" if not measured else "no threshold" if n is None else "fail" if n else "pass"
-        rows.append(
-            {
-                "metric": m,
-                "mean": result.value(m),
-                "mean_measured": result.value(f"{m}_measured"),
-                "cases": len(units),
-                "measured": measured,
-                "not_measured": len(units) - measured,
-                "threshold": thresholds.get(m),
-                "failing": n,
-                "verdict": verdict,
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def fails(units: pd.DataFrame) -> pd.DataFrame:
-    """Whether each case was measured and lies below the threshold: a column a metric that has one."""
-    limited = [m for m in METRICS if f"{m}_passed" in units]
-    return pd.DataFrame({m: units[f"{m}_measured"] & ~units[f"{m}_passed"] for m in limited}, index=units.index)
 
 
 def names(flags: pd.DataFrame) -> list[str]:
@@ -145,14 +112,13 @@ def rules_table(result: Result) -> pd.DataFrame:
     return pd.DataFrame([(k, dumps(v)) for k, v in snapshot.items()], columns=["setting", "value"])
 
 
-SHOWN = ("metric", "verdict", "failing", "threshold", "mean", "mean_measured", "measured", "not_measured")
 PHRASE = ("text", "start", "end", "reason", "by")
 
 TABLES: Mapping[str, TableView] = {
     "verdicts": TableView(
         verdicts,
         "Verdicts",
-        {c: c.replace("_", " ").replace("mean measured", "of measured") for c in SHOWN},
+        COLUMNS,
         {"mean": ".3f", "mean_measured": ".3f", "threshold": ".2f", "failing": ".0f"},
     ),
     "unsupported entities": TableView(
@@ -179,11 +145,12 @@ TABLES: Mapping[str, TableView] = {
 
 
 def spread(result: Result, **how: Any) -> Any:
-    """How the scores of the cases are spread, for the metrics that are shares; options as of `distribution`."""
+    """How the scores of the measured cases are spread, for the shares among the metrics; options as of `distribution`."""
     from ..report import figures
 
-    scores = result.units[["summary_accuracy", "summary_risk_coverage", "entity_recall"]]
-    how = {"title": "Scores of the cases", "xlabel": "score of a case", "unit": "cases", **how}
+    shares = ("summary_accuracy", "summary_risk_coverage", "entity_recall")
+    scores = pd.DataFrame({m: result.data[f"{m}_if_measured"] for m in shares})
+    how = {"title": "Scores of the measured cases", "xlabel": "score of a case", "unit": "cases", **how}
     return figures.distribution(scores, **how)
 
 

@@ -14,7 +14,7 @@ from evaltools import evaluate
 from evaltools.core.errors import UsageError
 from evaltools.report import excel
 from evaltools.report.excel import CELL_LIMIT, Sheet, write_workbook
-from evaltools.summary.artifacts import COLUMNS, cases_frame
+from evaltools.summary.artifacts import SCORES, cases_frame
 from evaltools.summary.rules import METRICS
 
 
@@ -26,7 +26,7 @@ def test_the_files_of_the_example(tmp_path: Path) -> None:
     r = evaluate("summary", "example:summary/cases.jsonl", out=tmp_path)
     folder = tmp_path / "results" / "cases"
     scores = pd.read_csv(folder / "summary_scores.csv")
-    assert tuple(scores.columns) == COLUMNS
+    assert tuple(scores.columns) == SCORES
     assert len(scores) == 24 * len(METRICS)
     assert scores["metric"].tolist()[:5] == list(METRICS)
     recall = scores[scores["metric"] == "entity_recall"]

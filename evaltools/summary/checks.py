@@ -1,0 +1,91 @@
+"""What a reader of summary scores must know before believing a number: what was not measured, imputed, or not read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pandas as pd
+
+from ..core.check import Check, duplicate_texts
+from ..core.results import Result
+from .rules import METRICS
+
+UNMEASURED = 0.2
+"""With more than a fifth of the cases left out, those left could stand 0.2 away from the whole: a grade, not a shade."""
+
+IMPUTED = 0.05
+"""Imputed numbers move a mean by at most their share of the cases; 0.05 is as much as thresholds are apart."""
+
+UNREAD = 0.05
+"""As many summaries may hold a figure that nothing compares before a mean of supported figures says too much."""
+
+DUPLICATES = 0.05
+"""Stock answers for a few odd cases are common; from one case in twenty on the system answers many alike."""
+
+
+def checks(result: Result) -> Iterator[Check]:
+    """The checks of a file of cases."""
+    data = result.data
+    yield from duplicate_texts(data[data["contexts"] != "[]"], "contexts", "case_id")
+    yield from unmeasured_share(data)
+    yield from imputed_share(result)
+    yield from unread_figures(data)
+    yield from duplicate_answers(data["answer"])
+
+
+def _left_out(data: pd.DataFrame, above: float) -> dict[str, int]:
+    """Metric -> its cases that could not be measured, for those with more than that share of the cases."""
+    counts = {m: int((~data[f"{m}_measured"].astype(bool)).sum()) for m in METRICS}
+    return {m: n for m, n in counts.items() if n > above * len(data)}
+
+
+def unmeasured_share(data: pd.DataFrame) -> Iterator[Check]:
+    """Metrics that many cases give nothing to measure for. n is of the metric that lacks most."""
+    if found := _left_out(data, UNMEASURED):
+        listed = ", ".join(f"{m} {n} ({n / len(data):.0%})" for m, n in found.items())
+        message = f"of {len(data)} cases not measured: {listed}; a mean of the measured speaks for the rest only"
+        yield Check("unmeasured-share", "warning", message, max(found.values()), len(data))
+
+
+def imputed_share(result: Result) -> Iterator[Check]:
+    """Means over all cases that rest on numbers which stand for cases that were not measured (D14)."""
+    data = result.data
+    if found := _left_out(data, IMPUTED):
+        listed = ", ".join(
+            f"{m} {result.value(m):.3f} counts {n} as {_imputed(data, m)} ({_measured(result, m, len(data) - n)})"
+            for m, n in found.items()
+        )
+        message = f"means over all {len(data)} cases that rest on fixed numbers for those not measured: {listed}"
+        yield Check("imputed-share", "info", message, max(found.values()), len(data))
+
+
+def _imputed(data: pd.DataFrame, metric: str) -> str:
+    values = data.loc[~data[f"{metric}_measured"].astype(bool), metric].unique()
+    return " or ".join(f"{v:.1f}" for v in sorted(values))
+
+
+def _measured(result: Result, metric: str, n: int) -> str:
+    return f"{result.value(f'{metric}_measured'):.3f} over the {n} measured" if n else "none measured"
+
+
+def unread_figures(data: pd.DataFrame) -> Iterator[Check]:
+    """Summaries with figures that no rule read: neither supported nor unsupported, they are compared with nothing."""
+    if "unread_figures" not in data:  # written by an earlier version
+        return
+    unread = data["unread_figures"].map(json.loads)
+    figures = [figure for of_case in unread for figure in of_case]
+    if (n := int((unread.str.len() > 0).sum())) > UNREAD * len(data):
+        shown = ", ".join(f"“{f}”" for f in dict.fromkeys(figures).keys() if f)
+        message = f"{len(figures)} figures in {n} of {len(data)} summaries were read as no value, so nothing checks them"
+        yield Check("unread-figures", "warning", f"{message}: {shown}", n, len(data))
+
+
+def duplicate_answers(answers: pd.Series) -> Iterator[Check]:
+    """One summary for several cases."""
+    texts = answers.fillna("").astype(str).map(lambda text: " ".join(text.split()))
+    counts = texts[texts != ""].value_counts()
+    counts = counts[counts > 1]
+    if (n := int(counts.sum())) > DUPLICATES * len(texts):
+        message = f"{n} of {len(texts)} cases have a summary that stands on other cases too ({len(counts)} texts)"
+        yield Check("duplicate-answers", "warning", message, n, len(texts))
