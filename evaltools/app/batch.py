@@ -55,6 +55,7 @@ class Settings:
     quiet: bool = False
     scheduler: str | None = None
     metrics: Path | None = None
+    paper: bool = False
 
     def workers(self) -> Workers:
         """Where the work is done."""
@@ -217,13 +218,15 @@ class Batch:
         plain = {k: str(v) if isinstance(v, Path) else v for k, v in {**options, **vars(s)}.items()}
         parameters = {"suite": suite.name, "options": dict(options), **plain, **what, **more}
         declared = parameters_of(notebook)
+        for_paper = s.paper or len(what.get("runs", [])) > 1
         self.jobs[title] = ReportJob(
             name=safe_name(title),
             notebook=notebook,
             title=f"{suite.title}: {title}",
             folder=s.out / "reports" / title,
             parameters={k: v for k, v in parameters.items() if k in declared},
-            current={**made_from, **more},
+            current={**made_from, **more, **({"paper_files": True} if for_paper else {})},
+            paper=for_paper,
         )
 
     def end(self) -> int:

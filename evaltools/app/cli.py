@@ -26,6 +26,7 @@ from .options import (
     METRICS,
     ON_ERROR,
     OUT,
+    PAPER,
     PATH,
     QUIET,
     RESAMPLING,
@@ -102,7 +103,7 @@ class _Runs(SuiteGroup):
             params=[
                 click.Argument(["runs"], metavar=f"{suite.input}...", nargs=-1, required=True),
                 *of_model(suite.options),
-                *params(*COMMON),
+                *params(*COMMON, *([PAPER] if self.name == "report" else [])),
             ],
         )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,8 @@ from ..core.resampling import Resampling
 from ..core.suite import Suite
 from ..report.study import StudyView
 from ..report.study import compare as compare_runs
-from ..stats.compare import power_statement
+from ..stats.compare import POWER, p_text, verdict_text
+from ..studies import views
 from ..studies.files import comparison_csv
 from .workers import Workers
 
@@ -48,25 +51,64 @@ def compare_command(
     return comparison_text(study, everything=everything)
 
 
+WIDTH = 160
+"""Columns of the terminal that no line of a comparison exceeds."""
+
+TITLE = 36
+
+LINE = "{title:<36} {a:>7} {b:>7} {delta:>8} {interval:>16} {p:>7} {adjusted:>7} {mde:>6}  {verdict:<22}"
+
+HEAD = {"title": "metric", "a": "A", "b": "B", "delta": "B - A", "interval": "interval", "p": "p"} | {
+    "adjusted": "p adj.", "mde": "mde", "verdict": "verdict", "name": "id",
+}  # fmt: skip
+
+MDE = (
+    f"mde: the smallest true difference that data like these show with {POWER:.0%} power; smaller ones may go unseen."
+)
+
+
 def comparison_text(study: StudyView, *, everything: bool) -> str:
-    """The comparison of a study with one candidate, a line a metric."""
-
-    def number(x: float, digits: int = 4) -> str:
-        return "N/A" if pd.isna(x) else f"{x:.{digits}f}"
-
+    """The comparison of a study with one candidate: the verdict, a line a metric, what a reader must know."""
     (b, found) = next(iter(study.comparisons.items()))
     rows = found.table if everything else found.table[found.table["headline"]]
-    lines = [f"A (baseline)  {study.baseline}", f"B (candidate) {b}", ""]
-    lines.append(f"{'metric':<32} {'A':>8} {'B':>8} {'B - A':>9} {'interval':>20} {'p':>7} {'p adj.':>7}  verdict")
-    for r in rows.to_dict("records"):
-        interval = "" if pd.isna(r["ci_low"]) else f"[{r['ci_low']:+.3f}, {r['ci_high']:+.3f}]"
-        delta = "N/A" if pd.isna(r["delta"]) else f"{r['delta']:+.4f}"
-        lines.append(
-            f"{r['metric']:<32} {number(r['value_baseline']):>8} {number(r['value_candidate']):>8} {delta:>9} "
-            f"{interval:>20} {number(r['p_value']):>7} {number(r['p_adjusted']):>7}  {r['verdict']}"
-        )
-    claims = sorted({c for c in rows["claim"] if c})
-    lines += ["", *(f"intervals: {c}" for c in claims)]
-    lines += [f"tied: {power_statement(r)}" for _, r in rows[rows["verdict"] == "tied"].iterrows()]
-    lines += [f"note: {n}" for n in study.notes]
-    return "\n".join([*lines, study.signature])
+    sides = [f"A (baseline)  {study.baseline}", f"B (candidate) {b}", ""]
+    about = ["", views.how(study), *[MDE] * int(rows["mde"].notna().any())]
+    table = [_line(cells) for cells in (HEAD, *map(_cells, rows.to_dict("records")))]
+    about += [f"note: {n}" for n in study.notes]
+    before, after = ([_wrapped(text) for text in part] for part in ([*views.verdicts(study), *sides], about))
+    return "\n".join([*before, *table, *after, *textwrap.wrap(study.signature, WIDTH)])
+
+
+def _wrapped(text: str, indent: str = "") -> str:
+    return textwrap.fill(text, WIDTH, initial_indent=indent, subsequent_indent="  ", break_on_hyphens=False)
+
+
+def _line(cells: Mapping[str, str]) -> str:
+    """A metric's line, its id at the end, or below where that would be too wide."""
+    line, name = LINE.format_map(cells), cells["name"]
+    fits = len(line) + len(name) + 2 <= WIDTH
+    return f"{line}  {name}" if fits else f"{line.rstrip()}\n{_wrapped(name, '    ')}"
+
+
+def _cells(row: Mapping[Any, Any]) -> dict[str, str]:
+    """The texts of a metric's line; "" for a number that there is none of."""
+    title = f"= {row['alias_of']}" if row["alias_of"] else row["title"]
+    differ = row["n_differ"] > 0
+    interval = ", ".join(filter(None, (_number(row[bound], "+.3f") for bound in ("ci_low", "ci_high"))))
+    return {
+        "title": title if len(title) <= TITLE else f"{title[: TITLE - 2]} …",
+        "a": _number(row["value_baseline"], ".4f") or "N/A",
+        "b": _number(row["value_candidate"], ".4f") or "N/A",
+        "delta": _number(row["delta"], "+.4f") or "N/A",
+        "interval": interval and f"[{interval}]",
+        "p": p_text(row["p_value"]).removeprefix("= ") if differ else "",
+        "adjusted": p_text(row["p_adjusted"]).removeprefix("= ") if differ else "",
+        "mde": _number(row["mde"], ".3f"),
+        "verdict": verdict_text(row),
+        "name": row["metric"],
+    }
+
+
+def _number(x: float, spec: str) -> str:
+    """The number as `spec` says, with one decimal from 100 on; "" for null."""
+    return "" if pd.isna(x) else format(x, spec if abs(x) < 100 else "+.1f" if spec[0] == "+" else ".1f")

@@ -16,6 +16,8 @@ from typing import Any
 
 from ..core.errors import WorkFailed
 from ..core.files import asset_dir, sha256, write_text
+from ..report import paper
+from ..report.study import study
 
 NOTEBOOK = "metric_report.ipynb"
 HTML = "metric_report.html"
@@ -35,6 +37,8 @@ class ReportJob:
     folder: Path
     parameters: Mapping[str, Any]
     current: Mapping[str, Any]
+    paper: bool = False
+    """Whether the files for a paper are written as well (`report.paper`)."""
 
 
 class ReportFailed(WorkFailed):
@@ -81,13 +85,28 @@ def is_current(job: ReportJob) -> bool:
     try:
         nb = json.loads((job.folder / NOTEBOOK).read_text(encoding="utf-8"))
         made = nb["metadata"].get("evaltools")
-        return bool(made == {**stamp(job), "html_sha256": sha256(job.folder / HTML)})
+        return bool(made == {**stamp(job), **_hashes(job.folder)})
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return False
 
 
 def stamp(job: ReportJob) -> dict[str, Any]:
     return {**job.current, "notebook": job.notebook, "notebook_sha256": sha256(asset_dir("notebooks") / job.notebook)}
+
+
+def _hashes(folder: Path) -> dict[str, Any]:
+    """The sha256 of what stands beside a report's notebook."""
+    for_paper = {p.relative_to(folder).as_posix(): sha256(p) for p in paper.present(folder)}
+    return {"html_sha256": sha256(folder / HTML), **({"paper": for_paper} if for_paper else {})}
+
+
+def _for_paper(job: ReportJob) -> dict[str, tuple[str, bytes]]:
+    """The files for a paper, from the results that the report is on."""
+    if not job.paper:
+        return {}
+    scored = job.parameters["scored"]
+    runs = [scored] if isinstance(scored, str) else scored
+    return paper.files(study(runs, baseline=job.parameters.get("baseline"), name=job.name))
 
 
 def run(job: ReportJob) -> Path:
@@ -110,10 +129,12 @@ def run(job: ReportJob) -> Path:
         (job.folder / HTML).unlink(missing_ok=True)
         last = str(failure).strip().splitlines()[-1]
         raise ReportFailed(job.name, job.folder / NOTEBOOK, last) from failure
-    html = render(nb, title=job.title)
+    beside = _for_paper(job)
+    paper.write(job.folder, beside)
+    html = render(nb, title=job.title, beside={name: what for name, (what, _) in beside.items()})
     # the notebook comes last: it vouches for the HTML beside it
     write_text(job.folder / HTML, html)
-    nb.metadata["evaltools"] = {**stamp(job), "html_sha256": sha256(job.folder / HTML)}
+    nb.metadata["evaltools"] = {**stamp(job), **_hashes(job.folder)}
     write_text(job.folder / NOTEBOOK, nbformat.writes(nb) + "\n")
     return job.folder / HTML
 

@@ -31,6 +31,9 @@ ON_ERROR = click.option(
 METRICS = click.option(
     "--metrics", type=PATH, help="Python file with METRICS = [...] of your own, and columns(units) if they need any."
 )
+PAPER = click.option(
+    "--paper", is_flag=True, help="Figures as SVG and PDF, and tables and words for a paper, beside the report."
+)
 SUITE_FILE = click.option(
     "--suite-file",
     type=PATH,

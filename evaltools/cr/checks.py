@@ -1,4 +1,4 @@
-"""What a reader of Conflict Review must know before believing a number: refs that gold does not know, empty results."""
+"""What a reader of Conflict Review must know before believing a number: foreign refs, empty predictions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FEW_REFS = 10
 """A system that names a ref of the gold three times in ten misses ten in a row in 3% of runs; fewer prove nothing."""
 
 EMPTY = 0.05
-"""A sample without a tuple has F1 0, so this share of them takes 0.05 from the best F1: as much as runs often differ."""
+"""A sample without a tuple has F1 0: this share of them keeps every mean F1 from its last 0.05, as runs differ by."""
 
 WITHOUT_GOLD = "Polarity conflict"
 """The group of the metrics by ref that compare predicted tuples with each other only."""
@@ -84,7 +84,7 @@ def parse_failures(data: pd.DataFrame) -> Iterator[Check]:
     if n := len(failed):
         without = int((failed["n_pred_used"] == 0).sum())
         message = (
-            f"for {n} of {len(data)} samples the runner could not get or read a reply; they are scored with the tuples"
-            f" that are left ({without} have none)"
+            f"for {n} of {len(data)} samples the runner could not get or read a reply; they are scored with the"
+            f" tuples that are left ({without} without any)"
         )
         yield Check("parse-failures", "warning", message, n, len(data))

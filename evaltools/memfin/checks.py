@@ -1,4 +1,4 @@
-"""What a reader of dialogue measures must know before believing a number: replies that are none, a truth of one class."""
+"""What a reader of dialogue measures must know before believing a number: replies that are none, a constant truth."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ..core.results import Result
 from .rules import LABELS
 
 MANY = 0.05
-"""From here on: the interval of a rate over 300 turns is about 0.05 to either side, so fewer turns change no finding."""
+"""More than this share matters: the interval of a rate over 300 turns is about 0.05 wide to either side."""
 
 MOST = 0.5
-"""From here on a number says more of the echo than of the rest."""
+"""From this share on a number says more of the echo than of the rest."""
 
 FROM_REPLIES = ("m1_contradiction", "m3_", "m4_", "m5_")
 """How the names of the metrics begin that are read from what the system replied."""
@@ -51,16 +51,16 @@ def echo_replies(result: Result, replies: pd.Series, asked: pd.Series, compliant
     blocks = tuple(_of_replies(result)) if level == "blocking" else ()
     message = (
         f"{n} of {of} replies are the user's own text ({int(compliant[echo].sum())} of them labelled compliant):"
-        " there, metrics of replies describe the user"
+        " on these turns, metrics of replies describe the user"
     )
     yield Check("echo-replies", level, message, n, of, blocks)
 
 
 def _of_replies(result: Result) -> Iterator[str]:
-    """The metrics read from replies; those of the profile (M2) where a reply has filled in a field."""
-    profiles = (json.loads(p) for p in result.data["profile"].dropna())
-    filled = any(f["origin"] in ("replies", "both") for fields in profiles for f in fields or ())
-    begins = (*FROM_REPLIES, "m2_") if filled else FROM_REPLIES
+    """The metrics read from replies; those of the profile (M2) where replies have filled in most of its fields."""
+    origins = [f["origin"] for fields in result.data["profile"].dropna() for f in json.loads(fields) or ()]
+    filled = [origin in ("replies", "both") for origin in origins if origin != "none"]
+    begins = (*FROM_REPLIES, "m2_") if filled and sum(filled) >= MOST * len(filled) else FROM_REPLIES
     return (m.name for m in result.metrics if m.name.startswith(begins) and m.group != "Run")
 
 
@@ -70,7 +70,9 @@ def empty_replies(replies: pd.Series, compliant: pd.Series) -> Iterator[Check]:
     n, of = int(empty.sum()), len(replies)
     if n > MANY * of:
         labelled = int(compliant[empty].sum())
-        message = f"{n} of {of} turns count as answered but have an empty reply ({labelled} of them labelled compliant)"
+        message = (
+            f"{n} of {of} turns count as answered but have an empty reply ({labelled} of them labelled compliant)"
+        )
         yield Check("empty-replies", "warning", message, n, of)
 
 
@@ -90,7 +92,7 @@ def one_class_truth(answered: pd.DataFrame) -> Iterator[Check]:
     if n > 1 and len(labels) == 1:
         right = answered["m4_correct"].mean()
         message = (
-            f"the true compliance label counts as “{labels[0]}” on all {n} answered turns: an answer that never changes"
+            f"the true compliance label counts as “{labels[0]}” on all {n} answered turns: giving always that one"
             f" would score 1.000 on compliance accuracy, this run has {right:.3f}"
         )
         yield Check("one-class-truth", "warning", message, n, n)

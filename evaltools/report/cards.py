@@ -14,7 +14,7 @@ from urllib.parse import quote
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from ..core.check import LEVELS, Check
+from ..core.check import LEVELS, Level
 from ..core.jsonl import describe
 from ..core.manifest import Manifest
 from ..core.names import RUN_NAME
@@ -68,11 +68,21 @@ class Row(BaseModel):
     n_units: float | None = None
 
 
+class Found(BaseModel):
+    """A check in metrics.json."""
+
+    code: str
+    level: Level
+    message: str
+    blocks: list[str] = []
+    help: str = ""
+
+
 class Metrics(BaseModel):
     """metrics.json; `checks` is null where none were looked for (the first edition)."""
 
     metrics: list[Row]
-    checks: list[Check] | None = None
+    checks: list[Found] | None = None
 
     @property
     def blocked(self) -> set[str]:

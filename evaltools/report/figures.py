@@ -29,7 +29,7 @@ from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 
 from ..core.files import asset_dir
-from .fonts import ANSWERED, FAMILY, covered, families, webfont_css
+from .fonts import ANSWERED, covered, families, webfont_css
 from .plain import ARROWS
 from .text import visible
 
@@ -69,6 +69,8 @@ class Chart(Figure):
     """A figure that displays itself as PNG at twice the screen's resolution, with its title as alternative text."""
 
     title = ""
+    drawn = True
+    """Whether there was anything to draw."""
 
     def png(self) -> bytes:
         out = io.BytesIO()
@@ -85,13 +87,15 @@ class Chart(Figure):
         """The figure for a paper, text as text, with the glyphs of Korean and Chinese inside."""
         text = "".join(t.get_text() for t in self.findobj(Text))
         # the glyphs of the shipped face are of PostScript's kind, which a Type 42 font cannot hold
-        fonts = {"svg.fonttype": "none", "pdf.fonttype": 3 if ANSWERED.search(text) else 42}
+        fonts: dict[Any, Any] = {"svg.fonttype": "none", "pdf.fonttype": 3 if ANSWERED.search(text) else 42}
         out = io.BytesIO()
         with mpl.rc_context({**_rc(), **fonts}):
             self.savefig(out, format=form, metadata={"Title": self.title, **dict.fromkeys(MADE_BY[form])})
         if form == "pdf":
             return out.getvalue()
-        page = out.getvalue().decode().replace(f"'{FAMILY}'", f"'{FAMILY}', sans-serif")
+        # a browser loads a font that stands behind another too late for some of the text
+        names = [f"'{name}'" for name in families()]
+        page = out.getvalue().decode().replace(", ".join(names), ", ".join([*reversed(names), "sans-serif"]))
         return page.replace('<style type="text/css">', f'<style type="text/css">{webfont_css(text)}', 1).encode()
 
     def __repr__(self) -> str:
@@ -146,6 +150,7 @@ def _chart(title: str, rows: float, *, width: float = WIDTH, **grid: Any) -> Any
 
 def _nothing(title: str) -> Chart:
     chart, (ax,) = _chart(title, 1)
+    chart.drawn = False
     ax.set_axis_off()
     ax.text(0.5, 0.5, "no data", ha="center", va="center", color=MUTED, fontsize=11, transform=ax.transAxes)
     return chart
@@ -170,7 +175,7 @@ def _kinds(column: str | None, frames: Sequence[pd.DataFrame]) -> list[Any]:
 
 
 def _arrows(frame: pd.DataFrame, column: str | None) -> dict[Any, str]:
-    """What goes after the values of a column that name metrics: " ↑" or " ↓"; nothing where no direction is better."""
+    """What goes after the values of a column that names metrics: " ↑" or " ↓", nothing where neither is better."""
     if column not in OF_METRICS or not {column, "better"} <= set(frame):
         return {}
     return {v: f" {ARROWS[b][0]}" for v, b in zip(frame[column], frame["better"]) if b in ARROWS}
@@ -306,7 +311,8 @@ def dots(
     panels = [(xlabel, frames)]
     if panel:
         arrows = _arrows(frame, panel)
-        panels = [(shown(p, 60) + arrows.get(p, ""), [f[f[panel] == p] for f in frames]) for p in _kinds(panel, frames)]
+        kinds = _kinds(panel, frames)
+        panels = [(shown(k, 60) + arrows.get(k, ""), [f[f[panel] == k] for f in frames]) for k in kinds]
     named = [_named(part, label, hue, max_rows) for _, part in panels]
     heights = [_height(list(names.values()), len(hues)) * (1 if points is None else 1.15) for names, _ in named]
     total = sum(heights) + 2.2 * (len(panels) - 1)

@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ..core.check import FINE, WORDS
+from ..core.check import FINE, LEVELS, WORDS
 from ..core.errors import UsageError
 from ..core.files import dumps, write_text
 from .cards import NotComplete, read_card, shown
@@ -32,10 +32,12 @@ GLYPHS = 1500
 OURS = (b'<meta name="generator" content="evaltools gallery">', b'<body class="gallery">')
 """One of these stands in a page that this package made; the second in those of the first edition, too."""
 
+COLOURS = {"equivalent": "good", "too few": "warning", **VERDICTS}
+
 MEANING = {
     "equivalent": "the difference lies within the declared margin",
-    "tied": "neither better nor worse was shown, and equality was not shown either",
-    "too few": "too few pairs for any verdict",
+    "tied": "not shown to differ, and not shown to be equal",
+    "too few": "too few units to judge",
     "not measured": "a side has no value",
 }
 """What verdicts say that a reader might take for another."""
@@ -85,7 +87,7 @@ def collect(out: Path) -> dict[str, Any]:
         rows = [[metrics.setdefault(tuple(row[:3]), len(metrics)), *row[3:]] for row in card["rows"]]
         cards.append({**card, "rows": rows})
     listed = {"incomplete": incomplete[:LISTED], "incompleteTotal": len(incomplete)}
-    words = {"levels": {k: [WORDS[k], KINDS[k]] for k in WORDS}, "fine": FINE, "kinds": VERDICTS, "meaning": MEANING}
+    words = {"levels": {k: [WORDS[k], KINDS[k]] for k in LEVELS}, "fine": FINE, "kinds": COLOURS, "meaning": MEANING}
     return {"cards": together(cards), "metrics": list(metrics), **listed, "words": words}
 
 
@@ -115,14 +117,17 @@ def repeats(card: dict[str, Any], run: dict[str, Any]) -> bool:
 
 
 def fold(card: dict[str, Any], run: dict[str, Any]) -> None:
-    known = {check[1] for check in run["checks"] or ()}
-    new = [check for check in card["checks"] or () if check[1] not in known]
+    """Give a run's card what only the card of its aggregate has."""
     there = {href for _, href in run["links"]}
-    more = [[f"Study {label[:1].lower() + label[1:]}", href] for label, href in card["links"] if href not in there]
-    run |= {k: card[k] for k in ("condition", "verdicts", "explored")} | {"also": card["id"], "alsoName": card["name"]}
-    run |= {"links": [*run["links"], *more], "notes": [*run["notes"], *(n for n in card["notes"] if n not in run["notes"])]}
-    if run["checks"] is not None or card["checks"] is not None:
-        run["checks"] = sorted([*(run["checks"] or ()), *new], key=lambda check: list(WORDS).index(check[0]))
+    run["links"] += [[f"Study: {label}", href] for label, href in card["links"] if href not in there]
+    run["notes"] += [note for note in card["notes"] if note not in run["notes"]]
+    known = {code for _, code, *_ in run["checks"] or ()}
+    checks = [*(run["checks"] or ()), *(c for c in card["checks"] or () if c[1] not in known)]
+    run["checks"] = sorted(checks, key=lambda c: LEVELS.index(c[0])) if checks else run["checks"]
+    run |= {k: card[k] for k in ("condition", "verdicts", "explored")} | {
+        "also": card["id"],
+        "alsoName": card["name"],
+    }
 
 
 def render(data: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
@@ -21,15 +21,21 @@ SCRIPTS = ("vendor/sortable.min.js", "vendor/sortable.a11y.min.js", "report/page
 STYLES = ("report/fragments.css", "report/page.css")
 
 
-def render(nb: Any, *, title: str, lang: str = "en") -> str:
+def render(nb: Any, *, title: str, lang: str = "en", beside: Mapping[str, str] | None = None) -> str:
     """The report page of an executed notebook (a NotebookNode).
 
     One self-contained file: styles, scripts, figures and the glyphs of Korean and Chinese text are inside, and
     a content security policy forbids any request and any script but the page's own. Code is folded, stderr is
-    left out, a cell's error is shown. The same notebook and title always give the same bytes.
+    left out, a cell's error is shown. `beside`: files in the page's folder to be linked, path ->
+    what each is. The same notebook and title always give the same bytes.
     """
     cells, contents = _contents(_unique_ids(OWN_STYLES.sub("", _cells(nb))))
-    content = {"title": visible(title), "lang": lang, "contents": contents, "body": Markup(cells)}
+    links: dict[str, list[str]] = {}
+    for name, what in (beside or {}).items():
+        links.setdefault(what, []).append(name)
+    if links:
+        contents.append({"level": 2, "id": "downloads", "text": "Downloads"})
+    content = {"title": visible(title), "lang": lang, "contents": contents, "body": Markup(cells), "links": links}
     return page("report/page.html.j2", STYLES, SCRIPTS, glyphs=title + cells, **content, has_h1="<h1" in cells)
 
 

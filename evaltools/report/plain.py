@@ -17,7 +17,6 @@ Format = str | Callable[[Any], str]
 ARROWS = {"higher": ("↑", "higher is better"), "lower": ("↓", "lower is better")}
 """The better direction of a metric -> its sign, and in words."""
 
-
 NUMBERS = re.compile(r"(\[?[-+]?\d[-+\d.,±%\[\] †]*|N/A)?")
 """What a cell of a column of numbers holds, as text."""
 
@@ -126,12 +125,14 @@ def latex_table(
 ) -> str:
     """A frame as a LaTeX table (needs the package booktabs), every special character escaped; `note` stands below."""
     heads, rows, numeric = _text_rows(df, columns, formats)
-    lines = [r"\begin{table}", r"\centering"]
+    lines = [r"\begin{table}", r"\centering\small\setlength{\tabcolsep}{4pt}"]
     lines += [rf"\caption{{{latex(caption)}}}"] if caption else []
     lines += [rf"\label{{{re.sub(r'[^A-Za-z0-9:-]', '-', label)}}}"] if label else []
     lines += [rf"\begin{{tabular}}{{{''.join('r' if n else 'l' for n in numeric)}}}", r"\toprule"]
     lines += [_tex_row(heads), r"\midrule", *map(_tex_row, rows), r"\bottomrule", r"\end{tabular}"]
-    lines += [rf"\par\smallskip\parbox{{\linewidth}}{{\footnotesize {latex(note)}}}"] if note else []
+    # a signature has no spaces to break it at
+    below = latex(note).replace(r"\textbar{}", r"\textbar\allowbreak{}")
+    lines += [rf"\par\smallskip\parbox{{\linewidth}}{{\footnotesize\raggedright {below}}}"] if note else []
     return "\n".join([*lines, r"\end{table}"]) + "\n"
 
 
@@ -144,7 +145,7 @@ _TEX = {
     "|": r"\textbar{}",
     '"': r"\textquotedbl{}",
     **{c: "\\" + c for c in "&%$#_{}"},
-    **{c: f"$\\{name}$" for c, name in {"↑": "uparrow", "↓": "downarrow", "≤": "le", "±": "pm"}.items()},
+    **{c: f"$\\{name}$" for c, name in zip("↑↓≤±Δ", ("uparrow", "downarrow", "le", "pm", "Delta"))},
     "†": r"\textsuperscript{\dag}",
 }
 
@@ -153,6 +154,8 @@ def latex(text: str) -> str:
     """Text as LaTeX that shows just it, on one line."""
     # braces keep a leading "[" from being read as the optional argument of the row before
     escaped = "".join(_TEX.get(c, c) for c in " ".join(visible(text).split()))
+    if NUMBERS.fullmatch(text):
+        escaped = escaped.replace("-", "$-$")
     if isinstance(text, Strong):
         return rf"\textbf{{{escaped}}}"
     return f"{{{escaped}}}" if escaped.startswith("[") else escaped

@@ -21,7 +21,7 @@ MARKS = {"matched": "✓", "missing": "−", "spurious": "+"}
 CLIP = 4_000
 """Characters of one text that a card holds."""
 
-CARRIED = 1_200_000
+CARRIED = 1_900_000
 """Bytes of JSON that one browser brings into a page: a page with all else stays below 3 MB."""
 
 Text = str | list[str]
@@ -91,7 +91,7 @@ def _text(text: str) -> Text:
     if len(text) <= LONG:
         return visible(text)
     cut = f", the first {CLIP:,} shown; the files beside the report hold all" if len(text) > CLIP else ""
-    return [visible(text[:160]), f"{len(text):,} characters{cut}", visible(text[:CLIP])]
+    return [visible(" ".join(text[:160].split())), f"{len(text):,} characters{cut}", visible(text[:CLIP])]
 
 
 def _lines(value: Any) -> str:
@@ -137,11 +137,12 @@ def _field(value: Any) -> tuple[bool, list[Text]]:
     """A field below the tuples: a list of objects as lines of "key: value" (true), else texts in one line."""
     found = _json(value)
     if isinstance(found, list) and found and all(isinstance(i, dict) for i in found):
-        lines = (", ".join(f"{k}: {_flat(v)}" for k, v in i.items() if v not in (None, "")) for i in found)
-        return True, [_text(line) for line in lines]
+        pairs = (", ".join(f"{k}: {_flat(v)}" for k, v in i.items() if v not in (None, "")) for i in found)
+        return True, [_text(line) for line in pairs]
     if isinstance(found, list) and all(isinstance(i, str | int | float) for i in found):
         return False, [_text(str(i)) for i in found]
-    return False, [_text(plain(value))]
+    lines = plain(value).split("\n")
+    return len(lines) > 1, [_text(line) for line in lines]
 
 
 def _flat(value: Any) -> str:

@@ -234,7 +234,8 @@ def compare(
     a, b, by_seed, unpaired = pair(*sides)
     if not len(a.units):
         each = " and ".join(f"{name} ({len(side.units)} units)" for name, side in zip(names, sides))
-        raise NothingPaired(f"{each} share no {unit}{' under a common seed' if by_seed else ''}: nothing to compare")
+        under = " under a common seed" if by_seed and any(a.seeds) else ""
+        raise NothingPaired(f"{each} share no {unit}{under}: nothing to compare")
     found, identical = [], True
     for block in in_blocks(table, len(a.units), len(a.units) * (len(a.seeds) + len(b.seeds))):
         one, other = (side.cross(block).unit_by_unit() for side in (a, b))
@@ -426,14 +427,16 @@ def verdict_sentence(row: Mapping[Any, Any], confidence: float = 0.95) -> str:
         elif not row["n_differ"]:
             return f"{b} and {a} have the same value {on} ({row['value_baseline']:.3f}): none of {units} differs."
         else:
-            why = f"{row['n_differ']} of {units} differ, too few to be told from chance"
+            alone = row["family"] and 2.0 ** (1 - row["n_differ"]) <= 1 - confidence
+            adjusted = " once p is adjusted for the headline metrics" if alone else ""
+            why = f"{row['n_differ']} of {units} differ, too few to be told from chance{adjusted}"
         return f"Too few units to judge {b} against {a} {on}: {numbers}, {difference}; {why}."
-    adjusted = not pd.isna(row["p_adjusted"])
-    p = f"p {p_text(row['p_adjusted'] if adjusted else row['p_value'])}{' (adjusted)' if adjusted else ''}"
+    single = pd.isna(row["p_adjusted"])
+    p = f"p {p_text(row['p_value'])}" if single else f"p {p_text(row['p_adjusted'])} (adjusted)"
     if verdict == "tied":
         return f"{b} is not shown to differ from {a} {on}: {numbers}, {difference}, {p}.{power_statement(row)}"
-    exploratory = "" if row["family"] else " Exploratory: this metric is outside the family that was adjusted for."
-    return f"{b} is {verdict} than {a} {on}: {numbers}, {difference}, {p}.{exploratory}"
+    beside = "" if row["family"] else " (exploratory: outside the metrics that p is adjusted for)"
+    return f"{b} is {verdict}{beside} than {a} {on}: {numbers}, {difference}, {p}."
 
 
 def power_statement(row: Mapping[Any, Any]) -> str:
@@ -572,18 +575,18 @@ def _notes(
     n_units = len(paired[0].units)
     if identical:
         notes.append(
-            f"{names[0]} and {names[1]} are identical: each of {n_units} paired units has the same counts on both "
-            "sides, so that there is nothing to compare."
+            f"The sides are identical: each of {n_units} paired units has the same counts on both, so that there is "
+            "nothing to compare."
         )
     seeded = any(seed for side in sides for seed in side.seeds)
     for side, name, whole in (("baseline", names[0], sides[0]), ("candidate", names[1], sides[1])):
         if left := unpaired[f"cells_{side}"]:
             lost = ((unpaired[f"units_{side}"], "sample"), (unpaired[f"seeds_{side}"], "seed"))
             parts = [f"{n} whole {word}{'s' if n > 1 else ''}" for n, word in lost if n]
-            what = "results (a sample under a seed)" if seeded else "units"
+            what = "cells (a sample under a seed)" if seeded else "units"
             notes.append(
-                f"{name}: {left} of {int(whole.present.sum())} {what} have no counterpart on the other side and take "
-                f"no part{', among them ' + ' and '.join(parts) if seeded and parts else ''}."
+                f"{left} of {int(whole.present.sum())} {what} of {name} have no counterpart on the other side and "
+                f"take no part{', among them ' + ' and '.join(parts) if seeded and parts else ''}."
             )
     if not by_seed:
         labels = ["/".join(map(str, s.seeds)) for s in sides]
@@ -597,17 +600,14 @@ def _notes(
     if n_seeds == 2:
         notes.append(TWO_SEEDS)
     measured, few = frame["delta"].notna(), frame["n_units"] < MIN_UNITS
+    alike = (frame["verdict"] == "too few") & ~few & (not identical)
+    differ = frame["n_differ"] > 0
     about = (
         (measured & few, f"fewer than {MIN_UNITS} paired units, too few for a verdict"),
-        (
-            measured & ~few & (frame["verdict"] == "too few") & (not identical),
-            "too few units that differ to be told from chance",
-        ),
+        (alike & differ, "too few units that differ to be told from chance"),
+        (alike & ~differ, "the same value on both sides in every paired unit"),
         (~measured, "no value on both sides, and no verdict"),
-        (
-            measured & (frame["n_seeds"] < n_seeds),
-            "values on both sides in some of the seeds only, which count alone",
-        ),
+        (measured & (frame["n_seeds"] < n_seeds), "a value on both sides in some seeds only, which count alone"),
     )
     own = frame["alias_of"] == ""
     return notes + [_listed(frame[own & at], int(own.sum()), what) for at, what in about if (own & at).any()]

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pandas as pd
 
-from ..core.metric import Entry, Metric, MetricTable
+from ..core.metric import AnyMetric, Metric, MetricTable
 
 BAND = (0.935, 0.965)
 RARE = 0.1
@@ -35,7 +35,7 @@ CELLS = 7
 """Rows of a clustered unit in the simulation, on average."""
 
 
-def kind(metric: Entry, value: float, n_seeds: int = 1, rows: float = 1.0) -> str | None:
+def kind(metric: AnyMetric, value: float, n_seeds: int = 1, rows: float = 1.0) -> str | None:
     """The row of MEASURED that a metric of this value belongs to; None where nothing like it was simulated.
 
     Seeds count as the nearest lower number simulated. `rows` is how many rows a unit has on average. Differences
@@ -76,13 +76,21 @@ def coverage_note(kind: str | None, n: int) -> str | None:
 def coverage_notes(estimates: pd.DataFrame, table: MetricTable, rows: float = 1.0) -> pd.DataFrame:
     """What simulation says of the intervals of estimates (name, title, value, ci_low, n_units, maybe n_seeds).
 
-    note, metrics (titles, joined), those outside the BAND first; no row where nothing of that kind and size was
+    note, metrics (titles, joined); no row where nothing of that kind and size was
     simulated. `rows` is how many rows a unit has on average.
     """
     metrics = {m.name: m for m in table}
     found = [
-        (coverage_note(kind(metrics[e["name"]], e["value"], int(e.get("n_seeds", 1)), rows), e["n_units"]), e["title"])
+        (
+            coverage_note(kind(metrics[e["name"]], e["value"], int(e.get("n_seeds", 1)), rows), e["n_units"]),
+            e["title"],
+        )
         for e in estimates[estimates["ci_low"].notna()].to_dict("records")
     ]
-    frame = pd.DataFrame([f for f in found if f[0]], columns=["note", "title"]).drop_duplicates()
-    return frame.groupby("note", sort=False)["title"].agg("; ".join).rename("metrics").reset_index()
+    return grouped_notes(found)
+
+
+def grouped_notes(notes: Iterable[tuple[str | None, str]]) -> pd.DataFrame:
+    """(note, title of a metric), None for no note -> note, metrics (titles, joined); each pair counts once."""
+    found = pd.DataFrame([n for n in notes if n[0]], columns=["note", "title"]).drop_duplicates()
+    return found.groupby("note", sort=False)["title"].agg("; ".join).rename("metrics").reset_index()

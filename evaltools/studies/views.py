@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from ..core.metric import Metric
-from ..stats.compare import POWER, power_statement
-from ..stats.coverage import coverage_note, grouped_notes, kind
+from ..stats.compare import power_statement, verdict_sentence
+from ..stats.coverage import coverage_notes
 from ..stats.seeds import seed_values
 from .study import Study
 
@@ -50,14 +49,17 @@ def estimates(study: Study, names: Sequence[str] | None = None) -> pd.DataFrame:
 
 
 def mean_std(study: Study, names: Sequence[str] | None = None) -> pd.DataFrame:
-    """Mean ± standard deviation over seeds, a row a metric and a column a condition; "N/A" is not measured."""
+    """Mean ± standard deviation over seeds, a row a metric and a column a condition; "N/A" is not measured.
+
+    Counts are whole; their mean has a decimal where it is not.
+    """
     found = estimates(study, names)
+    counts = {m.name for m in study.metrics if not getattr(m, "denominator", True)}
 
     def cell(row: pd.Series) -> str:
-        if pd.isna(row["value"]):
-            return "N/A"
-        spread = "" if pd.isna(row.get("std")) else f" ± {row['std']:.3f}"
-        return f"{row['value']:.3f}{spread}"
+        numbers = [x for x in (row["value"], row.get("std")) if not pd.isna(x)]
+        digits = 3 if row["name"] not in counts else int(any(x != round(x) for x in numbers))
+        return " ± ".join(f"{x:,.{digits}f}" for x in numbers) or "N/A"
 
     found["cell"] = found.apply(cell, axis=1)
     table = found.pivot(index="name", columns="condition", values="cell")
@@ -95,71 +97,92 @@ def variance_shares(study: Study) -> pd.DataFrame:
 
 
 def coverage(study: Study) -> pd.DataFrame:
-    """What simulation says of the headline intervals over seeds where it is not 95%: note, metrics (joined)."""
-    proportion = {m.name: isinstance(m, Metric) and m.proportion for m in study.metrics}
-    return grouped_notes(
-        (coverage_note(kind(proportion[e["name"]], e["value"], int(e["n_seeds"])), int(e["n_units"])), e["title"])
-        for e in estimates(study).to_dict("records")
-        if e["n_seeds"] > 1 and not pd.isna(e["ci_low"])
-    )
+    """What simulation says of the headline intervals over seeds (`stats.coverage.coverage_notes`): note, metrics."""
+    found = estimates(study)
+    rows = max(len(r.data) / max(r.n_units, 1) for r in study.results)
+    return coverage_notes(found[found["n_seeds"] > 1], study.metrics, rows)
+
+
+def verdicts(study: Study) -> list[str]:
+    """What came out: for every candidate the verdict on the metric that leads, a sentence.
+
+    Of sides that are identical that alone; none for a lead without a direction, which has no verdict.
+    """
+    return [s for candidate in study.candidates for s in _verdict(study, candidate)]
+
+
+def _verdict(study: Study, candidate: str) -> Iterator[str]:
+    found = study.comparisons[candidate]
+    if found.identical:
+        yield f"{candidate} and {study.baseline} are identical: there is nothing to compare."
+        return
+    for row in found.table[found.table["metric"] == study.primary].to_dict("records"):
+        yield verdict_sentence(row, study.resampling.confidence)
+
+
+def how(study: Study) -> str:
+    """By which rules the verdicts of a study were reached, a sentence; "" where nothing differs or is compared."""
+    found = comparison(study)
+    if all(c.identical for c in study.comparisons.values()):
+        return ""
+    by = next(iter(study.comparisons.values())).paired_by if study.seeded else study.suite.unit
+    adjusted = "; p of sign-flip tests, adjusted by Holm's method over the headline metrics; all else is exploratory"
+    claims = sorted(set(found.loc[found["ci_low"].notna(), "claim"]))
+    spoken = f" {study.resampling.confidence:.0%} intervals speak for {' or '.join(claims)}." if claims else ""
+    return f"Paired by {by}{adjusted if found['p_adjusted'].notna().any() else ''}.{spoken}"
 
 
 def narrative(study: Study) -> str:
-    """The verdicts in plain words, ready to be adapted for a paper."""
-    seeds = {c: len(r) for c, r in study.conditions.items()}
-    level = f"{study.resampling.confidence:.0%}"
+    """What came out in plain words, ready to be adapted for a paper: the verdicts, or one condition's lead metric."""
+    if not study.comparisons:
+        return "\n\n".join(_alone(study))
     lines = []
+    for candidate, found in study.comparisons.items():
+        rows = found.table[found.table["headline"] & (found.table["metric"] != study.primary)]
+        others = "; ".join(() if found.identical else _others(rows))
+        lines += [
+            " ".join([*_verdict(study, candidate), *([f"Other headline metrics: {others}."] if others else [])])
+        ]
+    return "\n\n".join(filter(None, [*lines, how(study)]))
+
+
+def _alone(study: Study) -> Iterator[str]:
+    """What the lead metric of each condition is, a sentence; none where it is not measured."""
+    level = f"{study.resampling.confidence:.0%}"
     for condition, found in study.aggregates.items():
-        row = found.set_index("metric").loc[study.headline[:2][-1]]
-        if pd.isna(row["mean"]):
-            continue
-        spread = "" if pd.isna(row.get("std")) else f" (± {row['std']:.3f} over {seeds[condition]} seeds)"
-        interval = "" if pd.isna(row["ci_low"]) else f", {level} interval [{row['ci_low']:.3f}, {row['ci_high']:.3f}]"
-        claim = f" for {row['claim']}" if interval else ""
-        lines.append(f"{condition} reaches {row['mean']:.3f}{spread} on “{row['title']}”{interval}{claim}.")
-    for candidate, c in study.comparisons.items():
-        by = c.paired_by if study.seeded else study.suite.unit
-        said = ", ".join(_verdicts(c.table[c.table["headline"]], level))
-        lines.append(
-            f"Against {study.baseline}, paired by {by}, {candidate} {said}. p values are of paired sign-flip tests, "
-            "Holm-adjusted over these metrics."
-        )
-    return "\n\n".join(lines)
+        for row in found[(found["metric"] == study.primary) & found["mean"].notna()].to_dict("records"):
+            n = int(row["n_seeds"])
+            spread = "" if pd.isna(row["std"]) else f" (± {row['std']:.3f} over {n} seeds)"
+            known = not pd.isna(row["ci_low"])
+            interval = f", {level} interval [{row['ci_low']:.3f}, {row['ci_high']:.3f}] for {row['claim']}"
+            yield f"{condition} reaches {row['mean']:.3f}{spread} on “{row['title']}”{interval if known else ''}."
 
 
-def _verdicts(rows: pd.DataFrame, level: str) -> Iterator[str]:
-    """What a comparison says of the headline metrics, a part of a sentence for each verdict."""
-    by_verdict = dict(list(rows.groupby("verdict")))
-    for verdict in ("better", "worse"):
-        if verdict in by_verdict:
-            listed = "; ".join(
-                f"“{r['title']}” ({r['delta']:+.3f}, {level} interval [{r['ci_low']:+.3f}, {r['ci_high']:+.3f}], "
-                f"{_p(r['p_adjusted'])})"
-                for r in by_verdict[verdict].to_dict("records")
-            )
-            yield f"is {verdict} on {listed}"
-    if (tied := by_verdict.get("tied")) is not None:
-        reach = tied["mde"].dropna()
-        seen = (
-            f" (tied does not mean equal: differences below {reach.min():.3f} to {reach.max():.3f}, by metric, could "
-            f"not have been relied on to show, {POWER:.0%} power)"
-        )
-        yield f"shows no difference on {len(tied)} of {len(rows)} headline metrics{seen if len(reach) else ''}"
-    if (missing := by_verdict.get("not measured")) is not None:
-        yield "is not measured on " + ", ".join(f"“{t}”" for t in missing["title"])
+SAID = {
+    "better": "better on",
+    "worse": "worse on",
+    "tied": "not shown to differ on",
+    "too few": "too few units to judge",
+    "not measured": "not measured on both sides:",
+}
+"""Verdict -> what is said before the metrics that have it."""
 
 
-def _p(p: float) -> str:
-    if pd.isna(p):
-        return "p not adjusted"
-    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+def _others(rows: pd.DataFrame) -> Iterator[str]:
+    """What a comparison says of more metrics, a part of a sentence for each verdict."""
+    for verdict, said in SAID.items():
+        found = rows[rows["verdict"] == verdict].to_dict("records")
+        shown = verdict in ("better", "worse")
+        titles = (f"“{r['title']}”" + (f" ({r['delta']:+.3f})" if shown else "") for r in found)
+        if found:
+            yield f"{said} {', '.join(titles)}"
 
 
 def power_statements(study: Study) -> pd.DataFrame:
-    """For every tied headline metric, the smallest difference that these data could have shown."""
-    found = [r for _, r in comparison(study).iterrows() if r["verdict"] == "tied"]
-    rows = [(r["candidate"], r["metric"], r["mde"], power_statement(r)) for r in found]
-    return pd.DataFrame(rows, columns=["candidate", "metric", "smallest difference", "statement"])
+    """For every headline metric that was not shown to differ, the smallest difference that could have been."""
+    found = [r for r in comparison(study).to_dict("records") if r["verdict"] == "tied"]
+    rows = [(r["candidate"], r["title"], r["mde"], power_statement(r).strip()) for r in found]
+    return pd.DataFrame(rows, columns=["candidate", "metric", "mde", "statement"])
 
 
 def agreement_estimates(study: Study) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""What a reader of summary scores must know before believing a number: what was not measured, imputed, or not read."""
+"""What a reader of summary scores must know before believing a number: what was not measured, or not read."""
 
 from __future__ import annotations
 
@@ -7,18 +7,21 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from ..core.check import Check, duplicate_texts
+from ..core.check import Check, Level, duplicate_texts
 from ..core.results import Result
 from .rules import METRICS
 
 UNMEASURED = 0.2
-"""With more than a fifth of the cases left out, those left could stand 0.2 away from the whole: a grade, not a shade."""
+"""With more than a fifth of the cases left out, the mean of the rest can be 0.2 away from that of all."""
 
 IMPUTED = 0.05
-"""Imputed numbers move a mean by at most their share of the cases; 0.05 is as much as thresholds are apart."""
+"""Imputed numbers move a mean by at most their share of the cases; 0.05 is about half an interval of 300 cases."""
 
 UNREAD = 0.05
-"""As many summaries may hold a figure that nothing compares before a mean of supported figures says too much."""
+"""One summary in twenty with a figure that nothing compares is what the default rules leave of fresh cases."""
+
+SHOWN = 5
+"""How many of the figures the sentence shows."""
 
 DUPLICATES = 0.05
 """Stock answers for a few odd cases are common; from one case in twenty on the system answers many alike."""
@@ -44,7 +47,9 @@ def unmeasured_share(data: pd.DataFrame) -> Iterator[Check]:
     """Metrics that many cases give nothing to measure for. n is of the metric that lacks most."""
     if found := _left_out(data, UNMEASURED):
         listed = ", ".join(f"{m} {n} ({n / len(data):.0%})" for m, n in found.items())
-        message = f"of {len(data)} cases not measured: {listed}; a mean of the measured speaks for the rest only"
+        message = (
+            f"not measured, of {len(data)} cases: {listed}; their means over measured cases speak for those only"
+        )
         yield Check("unmeasured-share", "warning", message, max(found.values()), len(data))
 
 
@@ -53,10 +58,10 @@ def imputed_share(result: Result) -> Iterator[Check]:
     data = result.data
     if found := _left_out(data, IMPUTED):
         listed = ", ".join(
-            f"{m} {result.value(m):.3f} counts {n} as {_imputed(data, m)} ({_measured(result, m, len(data) - n)})"
+            f"{m} {result.value(m):.3f} with {n} as {_imputed(data, m)}, {_measured(result, m, len(data) - n)}"
             for m, n in found.items()
         )
-        message = f"means over all {len(data)} cases that rest on fixed numbers for those not measured: {listed}"
+        message = f"means over all {len(data)} cases hold fixed numbers for those not measured: {listed}"
         yield Check("imputed-share", "info", message, max(found.values()), len(data))
 
 
@@ -75,10 +80,14 @@ def unread_figures(data: pd.DataFrame) -> Iterator[Check]:
         return
     unread = data["unread_figures"].map(json.loads)
     figures = [figure for of_case in unread for figure in of_case]
-    if (n := int((unread.str.len() > 0).sum())) > UNREAD * len(data):
-        shown = ", ".join(f"“{f}”" for f in dict.fromkeys(figures).keys() if f)
-        message = f"{len(figures)} figures in {n} of {len(data)} summaries were read as no value, so nothing checks them"
-        yield Check("unread-figures", "warning", f"{message}: {shown}", n, len(data))
+    if n := int((unread.str.len() > 0).sum()):
+        level: Level = "warning" if n > UNREAD * len(data) else "info"
+        some = list(dict.fromkeys(figures))
+        shown = ", ".join(f"“{f}”" for f in some[:SHOWN]) + (", ..." if len(some) > SHOWN else "")
+        message = (
+            f"{len(figures)} figures in {n} of {len(data)} summaries were not read as values, so nothing checks them"
+        )
+        yield Check("unread-figures", level, f"{message}: {shown}", n, len(data))
 
 
 def duplicate_answers(answers: pd.Series) -> Iterator[Check]:

@@ -230,7 +230,12 @@ def _row(case: Case, found: CaseScores) -> dict[str, Any]:
             f"{metric}_den": s.denominator,
             f"{metric}_evidence": dumps(s.evidence),
         }
-    return {**row, "n_entities": found.n_entities, "ambiguous_followup": found.ambiguous, "unread_figures": dumps(found.unread_figures)}
+    return {
+        **row,
+        "n_entities": found.n_entities,
+        "ambiguous_followup": found.ambiguous,
+        "unread_figures": dumps(found.unread_figures),
+    }
 
 
 def finish(units: pd.DataFrame, rules: Rules) -> pd.DataFrame:

@@ -97,7 +97,9 @@ SUITE = Suite(
     artifacts=write_artifacts,
     notebook="summary.ipynb",
     views="evaltools.summary.views",
-    decode=dict.fromkeys(("contexts", "tags", "unknown_tags", "unread_figures", *(f"{m}_evidence" for m in METRICS)), json.loads),
+    decode=dict.fromkeys(
+        ("contexts", "tags", "unknown_tags", "unread_figures", *(f"{m}_evidence" for m in METRICS)), json.loads
+    ),
     breakdowns=(Breakdown("Intent", "intent", tuple(f"{m}_measured" for m in METRICS)),),
     commands="evaltools.summary.commands",
 )

@@ -19,7 +19,7 @@ COLUMNS = {
     "failing": "failing",
     "threshold": "threshold",
     "not_measured": "not measured",
-    "mean": "mean with imputed values",
+    "mean": "with imputed",
 }
 """What the columns of `verdicts` are called, in the order in which they are read: what was measured leads."""
 

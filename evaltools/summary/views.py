@@ -145,7 +145,7 @@ TABLES: Mapping[str, TableView] = {
 
 
 def spread(result: Result, **how: Any) -> Any:
-    """How the scores of the measured cases are spread, for the shares among the metrics; options as of `distribution`."""
+    """How the scores of measured cases are spread, for metrics that are shares; options as of `distribution`."""
     from ..report import figures
 
     shares = ("summary_accuracy", "summary_risk_coverage", "entity_recall")

@@ -1,4 +1,4 @@
-// The gallery: cards that filter and sort, and a comparison of ticked cards.
+// The gallery: cards or a dense table that filter and sort, and a comparison of ticked results.
 // Text from data only ever becomes text nodes. The table component sees numbers and nodes, never text.
 (() => {
   "use strict";
@@ -6,6 +6,7 @@
   const PAGE = 24;
   const LEAD = 6;
   const COMPARED = 8;
+  const ROWS = 200;
   const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6d3b", "#b5a800"];
   const MARKS = ["circle", "square", "triangle", "diamond", "star", "wye", "cross", "times"];
   const collator = new Intl.Collator("en", { numeric: true });
@@ -18,7 +19,7 @@
       if (value === true) element.setAttribute(key, "");
       else if (value !== false && value !== null && value !== undefined) element.setAttribute(key, value);
     }
-    element.append(...children.flat().filter((c) => c !== null && c !== undefined));
+    element.append(...children.flat(Infinity).filter((c) => c !== null && c !== undefined));
     return element;
   };
   // a name may break after its underscores, dashes and slashes, a number may not
@@ -28,6 +29,7 @@
   const show = (value) =>
     value === null ? "N/A" : Math.abs(value) >= 1000 ? value.toLocaleString("en", { maximumFractionDigits: 0 })
       : Number.isInteger(value) && Math.abs(value) > 1 ? String(value) : value.toFixed(3).replace("-", "−");
+  const count = (n) => n.toLocaleString("en", { maximumFractionDigits: 1 });
   const interval = (low, high) => (low === null || high === null ? "" : `[${show(low)}, ${show(high)}]`);
   const percent = (level) => `${Math.round(level * 1000) / 10}%`;
   const date = (started) =>
@@ -41,9 +43,9 @@
 
   const suites = new Map();
   data.cards.forEach((card) => {
-    card.rows = card.rows.map(([i, value, low, high, n]) => {
+    card.rows = card.rows.map(([i, value, low, high, n, blocked = false]) => {
       const [name, title, better] = data.metrics[i];
-      return { name, title, better, value, low, high, n };
+      return { name, title, better, value, low, high, n, blocked };
     });
     if (!suites.has(card.suite)) suites.set(card.suite, { title: card.suite, metrics: new Map() });
     const suite = suites.get(card.suite);
@@ -52,21 +54,23 @@
     card.rows.forEach((row) => { if (!suite.metrics.has(row.name) || row.title !== row.name) suite.metrics.set(row.name, row); });
   });
   const suiteTitle = (card) => suites.get(card.suite).title;
-  const byId = new Map(data.cards.map((card) => [card.id, card]));
+  const byId = new Map(data.cards.flatMap((card) => [card.id, card.also].filter(Boolean).map((id) => [id, card])));
 
   // --- state: every choice stands in the address, so that a view can be sent to somebody
 
-  const FIELDS = ["q", "kind", "suite", "condition", "seed", "verdict", "status", "sort", "card"];
-  const state = { compare: [] };
+  const FIELDS = ["q", "kind", "suite", "condition", "seed", "verdict", "status", "sort", "reverse", "view", "card"];
+  const KEPT = new Set(["sort", "reverse", "view", "card"]);
+  const LISTS = ["compare", "open"];
+  const state = { compare: [], open: [] };
   const readHash = () => {
     const given = new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : "");
     FIELDS.forEach((f) => { state[f] = given.get(f) || ""; });
-    state.compare = given.getAll("compare").filter((id) => byId.has(id));
+    LISTS.forEach((l) => { state[l] = [...new Set(given.getAll(l).filter((id) => byId.has(id)).map((id) => byId.get(id).id))]; });
   };
   const writeHash = () => {
     const out = new URLSearchParams();
     FIELDS.forEach((f) => { if (state[f]) out.set(f, state[f]); });
-    state.compare.forEach((id) => out.append("compare", id));
+    LISTS.forEach((l) => state[l].forEach((id) => out.append(l, id)));
     const text = out.toString();
     history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
   };
@@ -99,6 +103,14 @@
   // --- cards
 
   const picks = new Map();
+  const ticks = new Map();
+  const pickBox = (card, boxes) => {
+    const box = el("input", { type: "checkbox", "aria-label": `Compare ${card.name}` });
+    box.checked = state.compare.includes(card.id);
+    box.addEventListener("change", () => setPick(card.id, box.checked));
+    boxes.set(card.id, box);
+    return box;
+  };
   const setPick = (id, on) => {
     state.compare = state.compare.filter((other) => other !== id);
     if (on) state.compare.push(id);
@@ -110,26 +122,51 @@
     el("thead", { class: "et-hidden" }, el("tr", {},
       ["Metric", card.kind === "aggregate" ? "Mean" : "Value", `${percent(card.level)} interval`]
         .map((t) => el("th", { scope: "col" }, t)))),
-    el("tbody", {}, rows.map(({ title, better, value, low, high, n }) => el("tr", {},
+    el("tbody", {}, rows.map(({ title, better, value, low, high, n, blocked }) => el("tr", { class: blocked ? "g-blocked" : null },
       el("th", { scope: "row" }, bdi(title), arrow(better),
-        n !== null && n !== card.n ? el("span", { class: "et-sub" }, `n\u00a0=\u00a0${show(n)}`) : null),
-      el("td", { class: "g-value" }, show(value)),
-      el("td", { class: "g-interval" }, interval(low, high) || (value === null ? "" : "no interval"))))));
+        n !== null && n !== card.n ? el("span", { class: "et-sub" }, `n\u00a0=\u00a0${count(n)}`) : null),
+      el("td", { class: "g-value" }, blocked ? struck(value) : show(value)),
+      el("td", { class: "g-interval" }, blocked ? "" : interval(low, high) || (value === null ? "" : "no interval"))))));
   const numbers = (card) => {
+    const rows = card.rows.filter((row) => !row.blocked);
+    const blocked = card.rows.filter((row) => row.blocked);
     if (!card.rows.length) return [el("p", { class: "et-muted" }, "No headline metrics.")];
-    const more = card.rows.length > LEAD + 1 ? card.rows.slice(LEAD) : [];
-    const first = numbersTable(card, more.length ? card.rows.slice(0, LEAD) : card.rows, "Metrics");
+    const more = rows.length > LEAD + 1 ? rows.slice(LEAD) : [];
+    const first = numbersTable(card, [...(more.length ? rows.slice(0, LEAD) : rows), ...blocked], "Metrics");
     return more.length ? [first, el("details", { class: "g-more" }, el("summary", {}, `${more.length} more`),
       numbersTable(card, more, "More metrics"))] : [first];
   };
 
-  const KIND = new Map(Object.entries({ better: "et-good", worse: "et-error", tied: "et-info", "not measured": "et-warning" }));
+  // what was found when the run was scored: the worst in sight, the rest folded; nothing where nobody looked
+  const LEVELS = new Map(Object.entries(data.words.levels));
+  const lead = (level) => LEVELS.get(level)[0];
+  const struck = (value) => [el("s", {}, show(value)), el("span", { class: "et-hidden" }, ` (${lead("blocking").toLowerCase()})`)];
+  const checkLine = ([level, code, message, help]) => el("div", { class: `et-check et-${LEVELS.get(level)[1]}` },
+    el("strong", {}, lead(level)), " ", el("span", {}, bdi(message), help ? [" ", el("code", {}, bdi(help))] : []));
+  const strip = (card) => {
+    if (!card.checks) return null;
+    const fine = card.checks.every(([level]) => level === "info");
+    const rest = fine ? card.checks : card.checks.slice(1);
+    return el("div", { class: "g-checks", role: "group", "aria-label": "checks" },
+      fine ? el("div", { class: "et-check et-good" }, el("strong", {}, data.words.fine)) : checkLine(card.checks[0]),
+      rest.length ? el("details", {}, el("summary", {}, fine ? `${rest.length} to note` : `${rest.length} more`), rest.map(checkLine)) : null);
+  };
+
+  const KIND = new Map(Object.entries(data.words.kinds));
+  const MEANING = new Map(Object.entries(data.words.meaning));
+  const verdictChip = (verdict, text) => {
+    const found = chip(text, `et-${KIND.get(verdict) || "info"}`);
+    if (MEANING.has(verdict)) found.title = MEANING.get(verdict);
+    return found;
+  };
   const verdictLine = (card) => {
-    if (!card.verdicts.length) return null;
+    if (!card.verdicts.length && !card.explored.length) return null;
     const counts = new Map();
     verdictsOf(card).forEach((verdict) => counts.set(verdict, (counts.get(verdict) || 0) + 1));
-    return el("p", { class: "g-verdicts" }, el("span", { class: "et-sub" }, "against ", bdi(card.verdicts[0][2])), " ",
-      [...counts].flatMap(([verdict, n]) => [chip(`${n} ${verdict}`, KIND.get(verdict)), " "]));
+    const chips = (found) => found.flatMap(([verdict, n]) => [verdictChip(verdict, `${n} ${verdict}`), " "]);
+    return el("p", { class: "g-verdicts" },
+      card.verdicts.length ? [el("span", { class: "et-sub" }, "against ", bdi(card.verdicts[0][2])), " ", chips([...counts])] : [],
+      card.explored.length ? [el("span", { class: "et-sub", title: "outside the headline, with no correction for their number" }, "exploratory:"), " ", chips(card.explored)] : []);
   };
 
   const size = (card) =>
@@ -142,17 +179,18 @@
     target.scrollIntoView();
   };
 
+  const titled = (card) => {
+    const report = ["Report", "Study: Report"].map((l) => card.links.find(([label]) => label === l)).find(Boolean);
+    return report ? el("a", { href: report[1] }, bdi(card.name)) : bdi(card.name);
+  };
+  const linkTo = (card, ...children) =>
+    el("a", { href: `#card=${encodeURIComponent(card.id)}`, "aria-label": `Link to ${card.name}` }, ...children);
   const buildCard = (card) => {
-    const box = el("input", { type: "checkbox", "aria-label": `Compare ${card.name}` });
-    box.checked = state.compare.includes(card.id);
-    box.addEventListener("change", () => setPick(card.id, box.checked));
-    picks.set(card.id, box);
-    const report = card.links.find(([label]) => label === "Report");
     const warnings = [...card.problems.map(([severity, code, n]) => `${n} × ${code} (${severity})`), ...card.notes];
     return el("article", { class: `g-card g-${card.kind}`, id: card.id, tabindex: "-1", "aria-label": card.name },
       el("header", {},
-        el("h3", {}, report ? el("a", { href: report[1] }, bdi(card.name)) : bdi(card.name)),
-        el("label", { class: "g-pick" }, box, " Compare")),
+        el("h3", {}, titled(card)),
+        el("label", { class: "g-pick" }, pickBox(card, picks), " Compare")),
       el("p", { class: "g-chips" },
         [chip(suiteTitle(card)), card.kind === "aggregate" ? chip("aggregate", "et-info") : null,
           card.condition ? chip(card.condition) : null,
@@ -160,17 +198,19 @@
           chip(card.status, { complete: "et-good", incomplete: "et-error" }[card.status] || "et-warning")]
           .filter(Boolean).flatMap((c) => [c, " "])),
       el("p", { class: "g-facts et-muted" }, `${size(card)} · ${date(card.started)}`),
+      strip(card),
       numbers(card),
       verdictLine(card),
       warnings.length ? el("details", { class: "g-notes" },
         el("summary", {}, `${warnings.length} ${warnings.length === 1 ? "note" : "notes"}`),
         el("ul", {}, warnings.map((w) => el("li", {}, bdi(w))))) : null,
       el("p", { class: "g-links" }, card.links.flatMap(([label, href]) => [el("a", { href }, label), " "]),
-        el("a", { href: `#card=${encodeURIComponent(card.id)}`, "aria-label": `Link to ${card.name}` }, "Link")));
+        linkTo(card, "Link")));
   };
 
   const texts = new Map(data.cards.map((c) => [c,
-    [c.name, c.suite, suiteTitle(c), c.condition, ...c.seeds.map((s) => `seed ${s}`), date(c.started)]
+    [c.name, c.alsoName || "", c.suite, suiteTitle(c), c.condition, ...c.seeds.map((s) => `seed ${s}`), date(c.started),
+      ...c.rows.flatMap((row) => [row.name, row.title]), ...(c.checks || []).flatMap((check) => check.slice(1))]
       .join("\n").toLowerCase()]));
   const matches = (card) =>
     (!state.suite || card.suite === state.suite)
@@ -193,7 +233,7 @@
       name: `${suite}.${metric.name}`, label: `${title}: ${metric.title}, best first`, order: "desc",
       key: (i) => {
         const row = data.cards[i].suite === suite && rowOf(data.cards[i], metric.name);
-        return !row || row.value === null ? -1e300 : metric.better === "lower" ? -row.value : row.value;
+        return !row || row.blocked || row.value === null ? -1e300 : metric.better === "lower" ? -row.value : row.value;
       },
     }))),
   ];
@@ -208,7 +248,7 @@
   addSelect("status", "Status", distinct(data.cards.map((c) => c.status)));
   const clear = el("button", { type: "button" }, "Clear filters");
   clear.addEventListener("click", () => {
-    FIELDS.filter((f) => f !== "sort" && f !== "card").forEach((f) => { state[f] = ""; });
+    FIELDS.filter((f) => !KEPT.has(f)).forEach((f) => { state[f] = ""; });
     changed();
   });
   form.append(clear);
@@ -247,9 +287,104 @@
   });
   table.removeAttribute("aria-describedby");
   list.search.fixed("filters", (text, row) => matches(data.cards[row.i]));
-  const drawRuns = () => {
+  const order = () => {
     const at = Math.max(0, sorts.findIndex((s) => s.name === state.sort));
-    list.order([[at + 1, sorts[at].order]]).draw();
+    return { at, desc: (sorts[at].order === "desc") !== Boolean(state.reverse) };
+  };
+
+  // the table: a suite's results by its headline metrics; a condition unfolds into its runs
+  const toggle = (field, id) => {
+    state[field] = state[field].includes(id) ? state[field].filter((other) => other !== id) : [...state[field], id];
+  };
+  const sortHeader = (name, label, suite) => {
+    const by = order();
+    const button = el("button", { type: "button", class: "g-sort", "data-sort": `${suite} ${name}` }, label);
+    button.addEventListener("click", () => {
+      const again = sorts[by.at].name === name;
+      Object.assign(state, { sort: name, reverse: again && !state.reverse ? "1" : "" });
+      changed();
+      Array.from(document.querySelectorAll(".g-sort")).find((b) => b.dataset.sort === `${suite} ${name}`).focus();
+    });
+    return { button, sorted: sorts[by.at].name === name };
+  };
+  const numberCell = (row, [, verdict, baseline] = []) => (row.blocked ? el("td", { class: "g-blocked" }, struck(row.value))
+    : el("td", {}, el("strong", {}, show(row.value)), el("span", { class: "et-sub" }, interval(row.low, row.high)),
+      verdict ? el("span", { class: "g-said", title: `against ${baseline}` }, verdictChip(verdict, verdict)) : null));
+  const checkChip = (card) => {
+    if (!card.checks) return null;
+    const [level] = card.checks[0] || ["info"];
+    const found = chip(level === "info" ? data.words.fine : lead(level), level === "info" ? "et-good" : `et-${LEVELS.get(level)[1]}`);
+    if (level !== "info") found.title = card.checks[0][2];
+    return found;
+  };
+  const drawTable = () => {
+    const { at, desc } = order();
+    const sign = desc ? -1 : 1;
+    const placeOf = new Map(data.cards.map((card, i) => [card, i]));
+    const value = (card) => sorts[at].key(placeOf.get(card));
+    // what has no value stands last, whatever the direction; of equals the newest first
+    const sorted = (cards) => [...cards].sort((a, b) =>
+      (value(a) === -1e300) - (value(b) === -1e300) || sign * (value(a) - value(b)) || dateRank[placeOf.get(b)] - dateRank[placeOf.get(a)]);
+    const shown = data.cards.filter(matches);
+    ticks.clear();
+    const tables = [...suites].sort((a, b) => collator.compare(a[1].title, b[1].title)).map(([suite, { title }]) => {
+      const cards = shown.filter((card) => card.suite === suite);
+      if (!cards.length) return null;
+      const ids = new Set(cards.map((card) => card.id));
+      const under = new Map(cards.filter((c) => c.kind === "aggregate").map((c) => [c.id, c.of.filter((id) => ids.has(id))]));
+      const nested = new Set([...under.values()].flat());
+      const leads = new Set(cards.flatMap((c) => c.rows.filter((row) => !row.blocked).map((row) => row.name)));
+      const metrics = [...new Map(cards.flatMap((c) => c.rows).map((row) => [row.name, suites.get(suite).metrics.get(row.name) || row])).values()]
+        .sort((a, b) => leads.has(b.name) - leads.has(a.name));
+      const line = (card, child) => {
+        const inside = under.get(card.id) || [];
+        const open = state.open.includes(card.id);
+        const fold = inside.length ? el("button", { type: "button", class: "g-fold", "data-fold": card.id, "aria-expanded": String(open),
+          "aria-label": `Runs of ${card.name}` }, open ? "▾" : "▸") : null;
+        if (fold) fold.addEventListener("click", () => {
+          toggle("open", card.id);
+          changed();
+          Array.from(document.querySelectorAll(".g-fold")).find((b) => b.dataset.fold === card.id).focus();
+        });
+        const tr = el("tr", { class: child ? "g-child" : null },
+          el("th", { scope: "row" }, el("div", { class: "g-who" }, fold, pickBox(card, ticks), el("span", {}, titled(card),
+            inside.length ? el("span", { class: "et-sub" }, `mean of ${card.runs} runs`) : null))),
+          el("td", {}, linkTo(card, checkChip(card) || "card")),
+          el("td", {}, count(card.n)),
+          metrics.map((metric) => { const row = rowOf(card, metric.name); return row ? numberCell(row, card.verdicts.find((v) => v[0] === metric.name && v[1] !== "tied")) : el("td", {}); }));
+        return [tr, ...(open ? sorted(inside.map((id) => byId.get(id))).flatMap((c) => line(c, true)) : [])];
+      };
+      const top = sorted(cards.filter((card) => !nested.has(card.id)));
+      const body = el("tbody", {}, top.slice(0, ROWS).flatMap((card) => line(card, false)));
+      const th = (name, ...label) => {
+        const { button, sorted: on } = sortHeader(name, el("span", {}, ...label), suite);
+        return el("th", { scope: "col", "aria-sort": on ? (desc ? "descending" : "ascending") : null }, button);
+      };
+      const all = el("button", { type: "button" }, `Show all ${count(top.length)}`);
+      all.addEventListener("click", () => { body.replaceChildren(...top.flatMap((card) => line(card, false))); all.remove(); });
+      return el("section", { class: "g-suite" }, el("h3", {}, bdi(title), el("span", { class: "et-sub" }, `${count(cards.length)} of ${count(data.cards.filter((c) => c.suite === suite).length)} results`)),
+        el("div", { class: "g-dense-box", tabindex: "0", role: "region", "aria-label": `Results: ${title}` },
+          el("table", { class: "g-dense" }, el("caption", { class: "et-hidden" }, title),
+            el("thead", {}, el("tr", {}, th("name", "Run"), el("th", { scope: "col" }, "Checks"), th("n", "n"),
+              metrics.map((metric) => th(`${suite}.${metric.name}`, bdi(metric.title), arrow(metric.better))))), body)),
+        top.length > ROWS ? all : null);
+    }).filter(Boolean);
+    place("table").replaceChildren(...(tables.length ? tables : [el("p", { class: "dt-empty" }, data.cards.length ? "No results fit these filters." : "There are no results yet.")]));
+  };
+  const views = Array.from(document.querySelectorAll("[data-view]"));
+  views.forEach((button) => button.addEventListener("click", () => {
+    state.view = button.dataset.view;
+    state.card = "";
+    changed();
+  }));
+  const drawRuns = () => {
+    const dense = state.view === "table";
+    views.forEach((button) => button.setAttribute("aria-pressed", String(button.dataset.view === (dense ? "table" : ""))));
+    place("runs").hidden = dense;
+    place("table").hidden = !dense;
+    if (dense) return drawTable();
+    const { at, desc } = order();
+    return list.order([[at + 1, desc ? "desc" : "asc"]]).draw();
   };
 
   if (data.incompleteTotal) {
@@ -273,7 +408,7 @@
       marks: [
         Plot.ruleY(points.filter((p) => p.low !== null), { y: "key", x1: "low", x2: "high", stroke: "colour", strokeWidth: 2 }),
         Plot.dot(points.filter((p) => p.value !== null), { x: "value", y: "key", fill: "colour", symbol: "mark", r: 4.5 }),
-        Plot.text(points.filter((p) => p.value === null), { y: "key", frameAnchor: "left", text: () => "not measured", fill: "currentColor" }),
+        Plot.text(points.filter((p) => p.value === null), { y: "key", frameAnchor: "left", text: (p) => (p.blocked ? lead("blocking").toLowerCase() : "not measured"), fill: "currentColor" }),
       ],
     });
     svg.setAttribute("role", "img");
@@ -285,7 +420,23 @@
     return svg;
   };
 
-  const NONE = { value: null, low: null, high: null, n: null };
+  // values of different data differ for that alone: said, with what differs and where
+  const unlike = (cards) => {
+    const by = (key) => {
+      const groups = new Map();
+      cards.filter(key).forEach((card) => groups.set(key(card), [...(groups.get(key(card)) || []), card.letter]));
+      return groups.size > 1 ? [...groups].map(([hash, letters]) => `${letters.join(", ")}: ${hash.includes("+") ? "not the same in every run" : hash}`).join(" · ") : "";
+    };
+    const roles = distinct(cards.flatMap((card) => card.inputs.slice(1).map(([role]) => role)));
+    const found = [["samples", by((card) => card.samples)],
+      ...roles.map((role) => [role, by((card) => (card.inputs.find(([r]) => r === role) || [])[2])])].filter(([, text]) => text);
+    return found.length ? el("div", { class: "et-notice et-warning g-unlike" },
+      el("strong", {}, found.every(([what]) => what === "samples") ? "These runs were not scored on the same samples." : "These runs were scored on different files."),
+      " A difference between them may come from the data.",
+      el("ul", {}, found.map(([what, text]) => el("li", {}, bdi(what), ` differ (${text})`)))) : null;
+  };
+
+  const NONE = { value: null, low: null, high: null, n: null, blocked: false };
   const compareSuite = (suite, cards, target) => {
     const { title } = suites.get(suite);
     const metrics = [...new Map(cards.flatMap((c) => c.rows).map((row) => [row.name, row])).values()];
@@ -293,18 +444,20 @@
     const head = el("tr", {}, el("th", { scope: "col" }, "Metric"), cards.map((card) =>
       el("th", { scope: "col", class: "et-num" }, el("span", { class: "g-letter" }, card.letter), " ", bdi(card.name))));
     const table = el("table", { class: "et-table g-compare" }, el("caption", { class: "et-hidden" }, `Comparison: ${title}`), el("thead", {}, head));
-    target.append(el("h3", {}, title),
+    const warning = unlike(cards);
+    target.append(el("h3", {}, title), ...(warning ? [warning] : []),
       el("div", { class: "et-box", tabindex: "0", role: "region", "aria-label": `Comparison table: ${title}` }, table));
     // the paired verdict of two aggregates stands here if both are on the page and one is the other's baseline
     const paired = (card, metric) => {
       const [, verdict, baseline] = card.verdicts.find((v) => v[0] === metric.name) || [];
-      const other = cards.find((c) => c !== card && c.kind === "aggregate" && c.condition === baseline);
-      return other ? chip(`${verdict} against ${other.letter}`, KIND.get(verdict)) : null;
+      const other = cards.find((c) => c !== card && (c.kind === "aggregate" || c.also) && c.condition === baseline);
+      return other ? verdictChip(verdict, `${verdict} against ${other.letter}`) : null;
     };
     const cell = (card, metric) => {
-      const { value, low, high, n } = row(card, metric);
+      const { value, low, high, n, blocked } = row(card, metric);
+      if (blocked) return el("span", { class: "g-blocked" }, struck(value));
       return el("span", {}, el("strong", {}, show(value)), el("span", { class: "et-sub" }, interval(low, high) || (value === null ? "" : "no interval")),
-        n === null ? null : el("span", { class: "et-sub" }, `n = ${show(n)}`), paired(card, metric));
+        n === null ? null : el("span", { class: "et-sub" }, `n = ${count(n)}`), paired(card, metric));
     };
     const named = (metric) => [bdi(metric.title), arrow(metric.better)].flat();
     new DataTable(table, {
@@ -313,14 +466,14 @@
         { data: "i", type: "num", render: (i, type) => (type === "display"
           ? el("span", {}, named(metrics[i]), metrics[i].title === metrics[i].name ? null : el("span", { class: "et-sub" }, el("code", {}, metrics[i].name))) : i) },
         ...cards.map((card) => ({ data: "i", type: "num", className: "et-num",
-          render: (i, type) => (type === "display" ? cell(card, metrics[i]) : row(card, metrics[i]).value ?? -1e300) })),
+          render: (i, type) => (type === "display" ? cell(card, metrics[i]) : row(card, metrics[i]).blocked ? -1e300 : row(card, metrics[i]).value ?? -1e300) })),
       ],
       order: [[0, "asc"]], paging: false, autoWidth: false, searching: false,
       layout: { topStart: null, topEnd: null, bottomStart: null, bottomEnd: null },
     });
-    target.append(el("div", { class: "g-plots" }, metrics.map((metric) => el("figure", {},
+    target.append(el("div", { class: "g-plots" }, metrics.filter((m) => cards.some((card) => !row(card, m).blocked)).map((metric) => el("figure", {},
       el("figcaption", {}, named(metric)),
-      dots(metric.title, cards.map((card) => ({ key: card.letter, colour: card.colour, mark: card.mark, ...row(card, metric) })))))));
+      dots(metric.title, cards.map((card) => ({ key: card.letter, colour: card.colour, mark: card.mark, ...row(card, metric), ...(row(card, metric).blocked ? { value: null, low: null, high: null } : {}) })))))));
   };
 
   const drawComparison = () => {
@@ -341,7 +494,8 @@
         remove.addEventListener("click", () => setPick(card.id, false));
         const swatch = el("span", { class: "g-letter" }, card.letter);
         swatch.style.borderColor = card.colour;
-        return el("li", {}, swatch, el("span", {}, bdi(card.name), ` · ${size(card)}`), remove);
+        return el("li", {}, swatch, el("span", {}, bdi(card.name), ` · ${size(card)}`, card.inputs.length
+          ? el("span", { class: "et-sub" }, card.inputs.map(([role, n, hash]) => `${role}${n > 1 ? ` (${n} files)` : ""} ${hash}`).join(" · ")) : null), remove);
       })), clear);
     if (all.length > cards.length) target.append(el("p", { class: "et-notice et-warning" }, `The first ${COMPARED} of ${all.length} selected results are shown.`));
     distinct(cards.map((c) => c.suite)).forEach((suite) => compareSuite(suite, cards.filter((c) => c.suite === suite), target));
@@ -354,7 +508,7 @@
 
   const sync = () => {
     controls.forEach(([field, input]) => { if (input.value !== state[field]) input.value = state[field]; });
-    picks.forEach((box, id) => { box.checked = state.compare.includes(id); });
+    [...picks, ...ticks].forEach(([id, box]) => { box.checked = state.compare.includes(id); });
   };
   const changed = (draw = drawRuns) => {
     writeHash();
@@ -363,11 +517,14 @@
   };
   controls.forEach(([field, input]) => input.addEventListener("input", () => {
     state[field] = input.value;
+    if (field === "sort") state.reverse = "";
     state.card = "";
     changed();
   }));
 
-  const reveal = (id) => {
+  const reveal = (given) => {
+    if (state.view || !byId.has(given)) return false;
+    const { id } = byId.get(given);
     const card = data.cards.findIndex((c) => c.id === id);
     const at = list.rows({ search: "applied", order: "applied" }).indexes().toArray().indexOf(card);
     if (at < 0) return false;

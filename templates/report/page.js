@@ -148,7 +148,7 @@
       if (section.getBoundingClientRect().top < 0) section.scrollIntoView();
     }));
     all(".et-more", section).forEach((line) => line.remove());
-    all(".et-browse", section).forEach((tools, i) => { tools.hidden = i ? cards.length <= page : cards.length < 4 && !groups.length; });
+    all(".et-filter", section).forEach((tools, i) => { tools.hidden = i ? cards.length <= page : cards.length < 4 && !groups.length; });
     filter();
   });
 

@@ -138,7 +138,7 @@ def test_files_of_aggregates(reports: list[Path]) -> None:
         ]  # fmt: skip
         assert header(folder / "comparison.csv") == [
             "metric", "baseline", "candidate", "value_baseline", "value_candidate", "delta", "ci_low", "ci_high",
-            "p_value", "p_adjusted", "n_units", "n_seeds", "verdict",
+            "p_value", "p_adjusted", "n_units", "n_seeds", "verdict", "mde",
         ]  # fmt: skip
 
 

@@ -6,15 +6,18 @@ import json
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
 
+import evaltools as et
 from evaltools.app import execute
 from evaltools.app.execute import HTML, NOTEBOOK, ReportFailed, ReportJob, is_current, run
 from evaltools.core.errors import WorkFailed
+from evaltools.report import paper
 
 PARAMETERS = "text = None\nitems = None\n"
 HOSTILE = (
@@ -157,3 +160,20 @@ def test_a_page_that_cannot_be_written_leaves_the_older_report(job: Any, monkeyp
     with pytest.raises(OSError, match="No space left on device"):
         run(job("print(2)"))
     assert {p.name: p.read_bytes() for p in made.folder.iterdir()} == before
+
+
+def test_what_a_paper_needs_stands_beside_the_report_and_is_part_of_it(job: Any, tmp_path: Path) -> None:
+    """The files come from the saved results, the page links them, and a report without them or with others is old."""
+    et.evaluate("summary", "example:summary/cases.jsonl", out=tmp_path, resampling=et.Resampling(n_resamples=100))
+    made = replace(job("1 + 1", scored=str(tmp_path / "results" / "cases")), paper=True)
+    page = run(made).read_text(encoding="utf-8")
+    names = {p.relative_to(made.folder).as_posix() for p in paper.present(made.folder)}
+    assert {"paper.tex", "paper.md", "figures/forest.svg", "figures/forest.pdf"} <= names
+    assert all(f'href="{name}"' in page for name in names) and is_current(made)
+    before = {name: (made.folder / name).read_bytes() for name in names}
+    (made.folder / "paper.tex").write_text("spoilt")
+    assert not is_current(made)
+    run(made)
+    assert {name: (made.folder / name).read_bytes() for name in names} == before and is_current(made)
+    run(replace(made, paper=False))
+    assert not paper.present(made.folder), "files of an older report"

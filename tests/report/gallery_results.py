@@ -57,8 +57,19 @@ def rows(metrics: dict[str, tuple[str, str]], base: float, n: int) -> list[dict[
     ]  # fmt: skip
 
 
-def result(out: Path, name: str, estimates: list[dict[str, Any]], unit: str, n: int, **manifest: Any) -> Path:
-    """A results folder: manifest.json and metrics.json, every metric in the headline unless `manifest` has one."""
+def result(
+    out: Path,
+    name: str,
+    estimates: list[dict[str, Any]],
+    unit: str,
+    n: int,
+    checks: list[dict[str, Any]] | None = None,
+    **manifest: Any,
+) -> Path:
+    """A results folder: manifest.json and metrics.json, every metric in the headline unless `manifest` has one.
+
+    Without `checks` metrics.json has none, as in the first edition.
+    """
     given = {
         "schema_version": 1, "run": name, "inputs": [], "options": {}, "policy": {}, "versions": {},
         "started": "2026-03-01T10:00:00+00:00", "headline": [r["name"] for r in estimates],
@@ -69,13 +80,30 @@ def result(out: Path, name: str, estimates: list[dict[str, Any]], unit: str, n: 
     folder = out / "results" / name
     folder.mkdir(parents=True)
     Manifest(**given | manifest).write(folder)
-    write_json(folder / "metrics.json", {"schema_version": 1, "metrics": estimates})
+    found = {} if checks is None else {"checks": checks}
+    write_json(folder / "metrics.json", {"schema_version": 1, **found, "metrics": estimates})
     return folder
+
+
+def check(code: str, level: str, message: str, *blocks: str, help: str = "") -> dict[str, Any]:
+    return {"code": code, "level": level, "message": message, "n": 3, "of": 40, "blocks": blocks, "help": help}
+
+
+FEW = check("few-units", "warning", "only 24 units (case_id)")
+CONSTANT = check("constant-metric", "info", "the same for every unit: Break rate (ref-pol) = 0")
+OUTSIDE = check(
+    "ref-outside-gold", "blocking", "no predicted ref occurs in the gold", "tuple_f1_s1_refpol", "tuple_f1_s2_refpol",
+    help="--protocol cr_v1",
+)  # fmt: skip
+
+
+def data(role: str, content: str) -> dict[str, Any]:
+    return {"role": role, "path": f"/home/somebody/{role}.jsonl", "sha256": content * 32, "bytes": 9}
 
 
 def conflict_review(out: Path, conditions: Sequence[str] = ("no_memory", "with_memory")) -> None:
     """Three seeds of each condition and their aggregates; seed 3 of with_memory is not complete."""
-    suite = {"suite": "cr", "suite_title": "Conflict Review"}
+    suite: dict[str, Any] = {"suite": "cr", "suite_title": "Conflict Review"}
     missing = [{"severity": "warning", "code": "unknown-gold", "count": 6, "examples": []}]
     for c, condition in enumerate(conditions):
         short = missing if condition == "with_memory" else []
@@ -115,10 +143,12 @@ def hostile(out: Path) -> None:
     for i, text in enumerate([*HOSTILE, *HOSTILE_NAMES, *JS_NAMES]):
         # neither a file nor a model that writes JSON can hold half of a pair
         text = text.encode("utf-8", "replace").decode()
-        found = rows({text: (text, "higher"), f"{text}!": ("", "lower")}, 0.5, 9)
+        found = rows({text: (text, "higher"), f"{text}!": ("", "lower"), f"{text}?": (text, "lower")}, 0.5, 9)
+        checks = [check(text, "blocking", text, f"{text}?", help=text)]
         result(
-            out, f"hostile {i}", found, text, 9, suite=text, suite_title=text if i % 2 else "", condition=text,
-            started=text, notes=[text], problems=[{"severity": "warning", "code": text, "count": 1}],
+            out, f"hostile {i}", found, text, 9, checks, suite=text, suite_title=text if i % 2 else "",
+            condition=text, started=text, notes=[text], problems=[{"severity": "warning", "code": text, "count": 1}],
+            inputs=[data(text, "a"), data(f"{text} of it", f"{i:02d}")],
         )  # fmt: skip
 
 

@@ -161,7 +161,7 @@ def test_n_stands_under_the_axis_where_it_is_one_and_by_the_rows_where_not() -> 
     assert same.axes[0].get_xlabel() == "F1, 0 to 1 (n = 40)\nnew samples, this system"
     chart = figures.dots(estimates(4), label="name", title="t", xlabel="F1, 0 to 1", claim="new samples")
     assert chart.axes[0].get_xlabel() == "F1, 0 to 1\nnew samples"
-    assert rows(chart) == ["metric_0  n=40", "metric_1  n=40", "metric_2  n=40", "metric_3  n=6"]
+    assert rows(chart) == ["metric_0 ↑  n=40", "metric_1 ↓  n=40", "metric_2  n=40", "metric_3 ↑  n=6"]
     both = pd.concat([estimates(4, condition=c).assign(n_units=n) for c, n in (("a", 12), ("b", 1200))])
     assert figures.dots(both, title="t").axes[0].get_xlabel() == "value (n = 12 to 1,200)"
     assert figures.dots(both.drop(columns="n_units"), title="t").axes[0].get_xlabel() == "value"
@@ -174,7 +174,7 @@ def test_n_stands_under_the_axis_where_it_is_one_and_by_the_rows_where_not() -> 
 
 def test_rows_come_in_the_order_given_from_the_top() -> None:
     chart = figures.dots(estimates(12).iloc[::-1].assign(n_units=40), label="name", title="t")
-    assert rows(chart) == [f"metric_{i}" for i in range(11, -1, -1)]
+    assert [row.split()[0] for row in rows(chart)] == [f"metric_{i}" for i in range(11, -1, -1)]
     assert chart.axes[0].get_ylim() == (11.5, -0.5)
     assert [y for y, _ in marks(chart)] == sorted((y for y, _ in marks(chart)), reverse=True)
 
@@ -228,7 +228,9 @@ def test_panels_have_axes_of_their_own() -> None:
     frame = pd.concat([f.assign(condition=c, n_units=40) for f in (shares, scores) for c in ("a", "b")])
     chart = figures.dots(frame, panel="scale", label="name", title="t", claim="new samples")
     assert [ax.get_xlabel() for ax in chart.axes] == ["share (n = 40)", "score (n = 40)\nnew samples"]
-    assert [rows(chart, k) for k in (0, 1)] == [[f"metric_{i}" for i in range(n)] for n in (4, 5)]
+    assert [[row.split()[0] for row in rows(chart, k)] for k in (0, 1)] == [
+        [f"metric_{i}" for i in range(n)] for n in (4, 5)
+    ]
     assert {x for x, _ in marks(chart)} == {0.5}
     assert {x for x, _ in marks(chart, 1)} == {3.0}
     assert entries(chart)[:2] == ["a", "b"]
@@ -236,9 +238,12 @@ def test_panels_have_axes_of_their_own() -> None:
 
 def test_marks_of_a_row_are_told_apart_by_what_differs_within_it() -> None:
     part = pd.concat([estimates(4).assign(part="p", title=t, name=t, n_units=40) for t in ("Precision", "Recall")])
-    assert entries(figures.dots(part, label="part", title="t")) == ["Precision", "Recall", "no interval"]
+    assert entries(figures.dots(part, label="part", title="t")) == ["Precision ↑", "Recall ↑", "no interval"]
     # a condition that is one and the same tells nothing apart, but says what the figure is of
-    assert entries(figures.dots(part.assign(condition="m0"), label="part", title="t"))[:2] == ["Precision", "Recall"]
+    assert entries(figures.dots(part.assign(condition="m0"), label="part", title="t"))[:2] == [
+        "Precision ↑",
+        "Recall ↑",
+    ]
     assert entries(figures.dots(estimates(4, condition="m0"), title="t"))[:1] == ["m0"]
     # what differs between panels only does not differ within a row
     assert entries(figures.dots(part, label="part", panel="title", title="t")) == ["no interval"]
@@ -383,7 +388,7 @@ def test_more_categories_than_fit_are_counted() -> None:
 
 def test_metrics_of_one_category_are_told_apart() -> None:
     frame = pd.concat([estimates(4).assign(category="긍정", title=t) for t in ("Precision", "Recall")])
-    assert entries(figures.dots(frame, label="category", title="t"))[:2] == ["Precision", "Recall"]
+    assert entries(figures.dots(frame, label="category", title="t"))[:2] == ["Precision ↑", "Recall ↑"]
 
 
 def test_equal_values_are_not_magnified() -> None:
@@ -405,3 +410,14 @@ def test_pairs_that_are_all_equal_are_not_magnified() -> None:
     low, high = chart.axes[0].get_xlim()
     assert low < 0
     assert high > 1
+
+
+def test_an_arrow_shows_the_better_direction_of_a_metric_and_of_nothing_else() -> None:
+    frame = estimates(4).head(3).assign(better=["higher", "lower", "none"], part=["a", "a", "b"])
+    assert rows(figures.dots(frame, label="name", title="t")) == ["metric_0 ↑", "metric_1 ↓", "metric_2"]
+    by_part = figures.dots(frame, label="part", hue="name", title="t")
+    assert not any("↑" in row or "↓" in row for row in rows(by_part))
+    assert [t.get_text() for t in by_part.legends[0].get_texts()][:3] == ["metric_0 ↑", "metric_1 ↓", "metric_2"]
+    assert rows(figures.dots(frame.drop(columns="better"), label="name", title="t"))[0] == "metric_0"
+    panels = figures.dots(frame, label="part", panel="name", title="t")
+    assert [ax.get_xlabel().split(" (")[0] for ax in panels.axes] == ["metric_0 ↑", "metric_1 ↓", "metric_2"]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,11 +20,15 @@ from evaltools.core.resampling import Resampling
 from evaltools.report.gallery import build, collect, render, script_json
 
 from .gallery_results import (
+    CONSTANT,
+    FEW,
     HOSTILE_NAMES,
+    OUTSIDE,
     REVIEW,
     SUMMARY,
     conflict_review,
     copies,
+    data,
     first_edition,
     hostile,
     report,
@@ -290,16 +295,109 @@ def test_weight_with_a_hundred_runs(out: Path) -> None:
 
 def test_what_evaluate_and_a_study_write_has_cards_with_titles_and_intervals(tmp_path: Path) -> None:
     evaltools.evaluate("summary", "example:summary/cases.jsonl", out=tmp_path, resampling=QUICK)
-    systems = [f"example:memfin/{name}" for name in ("memory_agent", "plain_llm")]
+    systems = [f"example:memfin/{name}" for name in NAMES]
     evaltools.study(systems, baseline="plain_llm", out=tmp_path, resampling=QUICK)
     found = collect(tmp_path)
     assert found["incomplete"] == []
-    assert sorted(c["kind"] for c in found["cards"]) == ["aggregate"] * 2 + ["run"] * 3
+    assert [(c["name"], c["kind"]) for c in found["cards"]] == [(n, "run") for n in ("cases", *NAMES)]
     for c in found["cards"]:
         assert c["suiteTitle"] and c["n"] > 0 and c["unit"]
-        assert any(low is not None for _, _, low, _, _ in c["rows"])
+        assert any(low is not None for _, _, low, *_ in c["rows"])
+        assert c["samples"] and c["inputs"] and "few-units" in {code for _, code, *_ in c["checks"]}
     assert all(name != title for name, title, _ in found["metrics"])
-    aggregate = card(tmp_path, "memory_agent_aggregated")
-    assert {(metric, baseline) for metric, _, baseline in aggregate["verdicts"]} == {
-        (row[0], "plain_llm") for row in aggregate["rows"]
+    agent, plain = (card(tmp_path, name) for name in NAMES)
+    assert {(metric, baseline) for metric, _, baseline in agent["verdicts"]} == {
+        (row[0], "plain_llm") for row in agent["rows"]
     }
+    assert plain["verdicts"] == [] and agent["also"] == "run-memory_agent_aggregated"
+    assert dict(agent["links"])["Study: Comparison CSV"] == "results/memory_agent_aggregated/comparison.csv"
+
+
+NAMES = ("memory_agent", "plain_llm")
+
+
+def test_checks_stand_with_the_worst_first_and_are_null_where_nobody_looked(tmp_path: Path) -> None:
+    for name, found in {"three": [CONSTANT, FEW, OUTSIDE], "none": [], "old": None}.items():
+        result(tmp_path, name, rows(REVIEW, 0.8, 40), "text_id", 40, found, suite="cr")
+    assert [c[:2] for c in card(tmp_path, "three")["checks"]] == [
+        ["blocking", "ref-outside-gold"],
+        ["warning", "few-units"],
+        ["info", "constant-metric"],
+    ]
+    assert (card(tmp_path, "none")["checks"], card(tmp_path, "old")["checks"]) == ([], None)
+
+
+def test_a_blocked_metric_never_leads(tmp_path: Path) -> None:
+    blocked = set(OUTSIDE["blocks"])
+    for name, headline in {"kept": list(REVIEW), "moved": ["fix_rate_refpol"]}.items():
+        result(tmp_path, name, rows(REVIEW, 0.8, 40), "text_id", 40, [OUTSIDE], suite="cr", headline=headline)
+        names = [row[0] for row in card(tmp_path, name)["rows"]]
+        assert names == [m for m in headline if m not in blocked] + [m for m in REVIEW if m in blocked]
+        assert {row[0] for row in card(tmp_path, name)["rows"] if row[7:] == [True]} == blocked
+
+
+def test_verdicts_outside_the_headline_are_counted_apart_and_blocked_ones_nowhere(out: Path) -> None:
+    assert card(out, "with_memory_aggregated")["explored"] == [["better", 1]]
+    metrics = out / "results" / "with_memory_aggregated" / "metrics.json"
+    edit(metrics, "checks", [{**OUTSIDE, "blocks": ["tuple_f1_s1_refpol", "no_headline_metric"]}])
+    found = card(out, "with_memory_aggregated")
+    assert found["explored"] == [] and "tuple_f1_s1_refpol" not in {v[0] for v in found["verdicts"]}
+
+
+def one_run(out: Path, **other: Any) -> None:
+    """A run, and an aggregate of it alone with the same numbers unless `other` says."""
+    given: dict[str, Any] = {"kind": "aggregate", "condition": "no_memory", "runs": ["a__seed1_x"], "suite": "cr"}
+    result(out, "a__seed1_x", rows(REVIEW, 0.8, 40), "text_id", 40, [FEW], suite="cr")
+    found = rows(REVIEW, other.pop("base", 0.8), 40)
+    result(out, "a_aggregated", found, "text_id", 40, [FEW, CONSTANT], **given | other)
+
+
+def test_an_aggregate_that_repeats_its_one_run_is_folded_into_it(tmp_path: Path) -> None:
+    one_run(tmp_path)
+    [found] = collect(tmp_path)["cards"]
+    assert (found["name"], found["also"]) == ("a__seed1_x", "run-a_aggregated")
+    assert [code for _, code, *_ in found["checks"]] == ["few-units", "constant-metric"]
+    assert found["links"][-1] == ["Study: Metrics JSON", "results/a_aggregated/metrics.json"]
+
+
+@pytest.mark.parametrize(
+    "other", [{"base": 0.7}, {"suite": "memfin"}, {"runs": ["a__seed1_x", "gone"]}, {"runs": []}]
+)
+def test_an_aggregate_with_anything_of_its_own_has_a_card(tmp_path: Path, other: dict[str, Any]) -> None:
+    one_run(tmp_path, **other)
+    assert len(collect(tmp_path)["cards"]) == 2
+
+
+def test_inputs_are_told_apart_by_their_contents_and_no_path_is_shown(tmp_path: Path) -> None:
+    for name, gold in {"a": "0f", "b": "0f", "c": "aa"}.items():
+        files = [data("outputs", name), data("gold", gold)]
+        result(tmp_path, name, rows(REVIEW, 0.8, 40), "text_id", 40, suite="cr", inputs=files)
+    a, b, c = ({role: digits for role, _, digits in card(tmp_path, n)["inputs"]} for n in "abc")
+    assert a["gold"] == b["gold"] != c["gold"] and a["outputs"] != b["outputs"]
+    assert "/home/" not in build(tmp_path).read_text(encoding="utf-8")
+
+
+def test_samples_are_the_same_in_any_order_and_others_with_another_unit(tmp_path: Path) -> None:
+    units = {"a": ["s1", "s2"], "b": ["s2", "s1", "s1"], "c": ["s1", "s3"]}
+    for name, ids in units.items():
+        folder = result(tmp_path, name, rows(REVIEW, 0.8, 40), "text_id", 40, suite="unknown")
+        pd.DataFrame({"text_id": ids}).to_parquet(folder / "units.parquet")
+    folder = result(tmp_path, "spoilt", rows(REVIEW, 0.8, 40), "text_id", 40, suite="unknown")
+    (folder / "units.parquet").write_bytes(b"no parquet")
+    a, b, c, spoilt = (card(tmp_path, n)["samples"] for n in (*units, "spoilt"))
+    assert a == b != c and a and c and spoilt == ""
+
+
+@pytest.mark.parametrize("content", ["", "<html><title>Results</title>my own page", "evaltools gallery"])
+def test_somebody_elses_page_is_left_as_it_is(out: Path, content: str) -> None:
+    (out / "index.html").write_text(content, encoding="utf-8")
+    with pytest.raises(UsageError, match=r"index\.html was not made by evaltools"):
+        build(out)
+    assert (out / "index.html").read_text(encoding="utf-8") == content
+
+
+def test_our_own_page_is_replaced_also_that_of_the_first_edition(out: Path) -> None:
+    build(out)
+    for content in (build(out).read_text(encoding="utf-8"), '<title>Results</title>\n<body class="gallery">'):
+        (out / "index.html").write_text(content, encoding="utf-8")
+        assert embedded(build(out).read_text(encoding="utf-8"))["cards"]

@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from evaltools.report.gallery import build
 
-from .gallery_results import HOSTILE_NAMES, JS_NAMES, conflict_review, copies, first_edition, hostile, report, summary
+from .gallery_results import (
+    CONSTANT,
+    FEW,
+    HOSTILE_NAMES,
+    JS_NAMES,
+    OUTSIDE,
+    REVIEW,
+    conflict_review,
+    copies,
+    data,
+    first_edition,
+    hostile,
+    report,
+    result,
+    rows,
+    summary,
+)
 from .synthetic import HOSTILE
 
 pytestmark = pytest.mark.browser
@@ -60,8 +78,8 @@ def overflow(page: Any) -> int:
 def test_nothing_overflows_and_the_scheme_is_followed(
     open_page: Any, page_file: Path, hostile_file: Path, width: int, scheme: str
 ) -> None:
-    for file in (page_file, hostile_file):
-        page = open_page(file, AGGREGATES, width=width, scheme=scheme)
+    for file, view in itertools.product((page_file, hostile_file), ("", "&view=table")):
+        page = open_page(file, AGGREGATES + view, width=width, scheme=scheme)
         page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
         assert overflow(page) == 0
         outside = page.evaluate(
@@ -126,7 +144,10 @@ def test_a_card_holds_numbers_links_and_what_is_missing(open_page: Any, page_fil
     assert "n\xa0=\xa020" in card.locator("tr", has_text="Change rate").inner_text()
     assert "1 × unknown" not in card.inner_text()
     aggregate = page.locator("#run-with_memory_aggregated")
-    assert "against no_memory 2 better 2 tied 2 worse 2 not measured" in aggregate.inner_text().replace("\n", " ")
+    assert (
+        "against no_memory 2 better 2 tied 2 worse 2 not measured exploratory: 1 better"
+        in aggregate.inner_text().replace("\n", " ")
+    )
     assert "mean of 3 runs, n = 40 (text_id)" in aggregate.inner_text()
     with page.expect_navigation():
         card.get_by_role("link", name="Report").click()
@@ -271,8 +292,8 @@ def test_a_thousand_runs(open_page: Any, page_file: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(open_page: Any, page_file: Path, hostile_file: Path, scheme: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
-    for file in (page_file, hostile_file):
-        page = open_page(file, AGGREGATES, scheme=scheme)
+    for file, view in itertools.product((page_file, hostile_file), ("", "&view=table&open=run-no_memory_aggregated")):
+        page = open_page(file, AGGREGATES + view, scheme=scheme)
         page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
         found = axe.run(page).response["violations"]
         assert [(v["id"], v["impact"], v["nodes"][0]["html"][:300], v["help"]) for v in found] == []
@@ -297,3 +318,168 @@ def test_the_theme_is_one_click_away(open_page: Any, page_file: Path) -> None:
     page = open_page(page_file)
     page.get_by_label("Switch between light and dark").click()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 29)"
+
+
+@pytest.fixture(scope="module")
+def checked_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run a kind of check, on gold files of which one differs."""
+    out = tmp_path_factory.mktemp("checked")
+    found = {"blocked": [OUTSIDE, FEW], "noted": [CONSTANT], "clean": [], "old": None}
+    for name, checks in found.items():
+        files = [data("outputs", name), data("gold", "other" if name == "noted" else "gold")]
+        result(out, name, rows(REVIEW, 0.8, 40), "text_id", 40, checks, suite="cr", inputs=files)
+    return build(out)
+
+
+def test_a_card_says_in_one_strip_whether_to_believe_it(open_page: Any, checked_file: Path) -> None:
+    page = open_page(checked_file)
+    strip = {name: page.locator(f"#run-{name} .g-checks") for name in ("blocked", "noted", "clean", "old")}
+    first = strip["blocked"].locator(".et-check").first
+    said = "Cannot be measured no predicted ref occurs in the gold --protocol cr_v1"
+    assert " ".join(first.inner_text().split()) == said
+    assert "et-error" in first.get_attribute("class")
+    assert strip["blocked"].locator("summary").inner_text() == "1 more"
+    assert not strip["blocked"].get_by_text("only 24 units").is_visible()
+    strip["blocked"].locator("summary").click()
+    assert strip["blocked"].get_by_text("only 24 units").is_visible()
+    assert "No check failed" not in strip["blocked"].inner_text()
+    # a note is no failure, and where nobody looked nothing is said
+    assert strip["noted"].inner_text().split("\n")[0] == strip["clean"].inner_text() == "No check failed"
+    assert strip["noted"].locator("summary").inner_text() == "1 to note"
+    assert strip["old"].count() == 0
+
+
+def test_a_blocked_metric_is_struck_and_last_on_card_table_and_comparison(open_page: Any, checked_file: Path) -> None:
+    page = open_page(checked_file, "#compare=run-blocked&compare=run-clean&sort=cr.tuple_f1_s2_refpol")
+    assert names(page)[-1] == "blocked"
+    card = page.locator("#run-blocked .g-numbers").first
+    assert card.locator("tr").nth(1).inner_text().startswith("ΔF1")
+    assert card.locator("s").all_inner_texts() == ["0.800", "0.750"]
+    assert page.locator("#run-clean s").count() == 0
+    row = page.locator(".g-compare tr", has_text="tuple_f1_s2_refpol")
+    assert (row.locator("td").nth(1).locator("s").count(), row.locator("td").nth(2).locator("s").count()) == (1, 0)
+    figure = page.locator(".g-plots figure", has_text="Tuple F1 after review").locator("svg")
+    assert "A N/A" in figure.get_attribute("aria-label") and "cannot be measured" in figure.inner_html()
+    page.get_by_role("button", name="Table", exact=True).click()
+    assert page.locator(".g-dense tbody tr").last.locator("th").inner_text() == "blocked"
+    assert page.locator(".g-dense tbody s").all_inner_texts() == ["0.800", "0.750"]
+
+
+@pytest.mark.parametrize(
+    "search, expected",
+    [
+        ("ref-outside", ["blocked"]),
+        ("no predicted REF", ["blocked"]),
+        ("constant-metric", ["noted"]),
+        ("delta_f1_refpol", ["blocked", "clean", "noted", "old"]),
+        ("Polarity conflict", ["blocked", "clean", "noted", "old"]),
+    ],
+)
+def test_search_finds_checks_and_metrics(
+    open_page: Any, checked_file: Path, search: str, expected: list[str]
+) -> None:
+    page = open_page(checked_file)
+    page.fill("#f-q", search)
+    assert sorted(names(page)) == expected
+
+
+def test_runs_of_other_data_are_not_compared_without_a_word(open_page: Any, checked_file: Path) -> None:
+    page = open_page(checked_file, "#compare=run-clean&compare=run-noted&compare=run-old")
+    warning = page.locator(".g-unlike")
+    assert "These runs were scored on different files." in warning.inner_text()
+    assert warning.locator("li").inner_text().startswith("gold differ (A, C: ")
+    # every run has an output file of its own: no matter
+    assert "outputs" not in warning.inner_text()
+    page = open_page(checked_file, "#compare=run-clean&compare=run-old")
+    assert page.locator(".g-compare").count() == 1 and page.locator(".g-unlike").count() == 0
+
+
+def test_runs_of_other_samples_are_not_compared_without_a_word(open_page: Any, tmp_path: Path) -> None:
+    for name, ids in {"a": ["s1", "s2"], "b": ["s1", "s2"], "c": ["s1", "s3"]}.items():
+        folder = result(tmp_path, name, rows(REVIEW, 0.8, 40), "text_id", 40, suite="own")
+        pd.DataFrame({"text_id": ids}).to_parquet(folder / "units.parquet")
+    page = open_page(build(tmp_path), "#compare=run-a&compare=run-b")
+    assert page.locator(".g-compare").count() == 1 and page.locator(".g-unlike").count() == 0
+    page.get_by_label("Compare c", exact=True).check()
+    assert "not scored on the same samples" in page.locator(".g-unlike").inner_text()
+
+
+def test_the_table_unfolds_sorts_and_stands_in_the_address(open_page: Any, page_file: Path) -> None:
+    page = open_page(page_file)
+    page.get_by_role("button", name="Table", exact=True).click()
+    assert not page.locator(CARDS).first.is_visible()
+    table = page.locator(".g-dense").first
+
+    def shown() -> list[str]:
+        return table.locator("tbody th bdi").all_inner_texts()
+
+    assert sorted(shown()) == ["no_memory_aggregated", "with_memory_aggregated"]
+    page.get_by_label("Runs of with_memory_aggregated").click()
+    assert page.evaluate("document.activeElement.getAttribute('aria-expanded')") == "true"
+    assert len(shown()) == 5
+    header = table.locator("thead th", has_text="Tuple F1 after review")
+    for direction in ("descending", "ascending"):
+        header.get_by_role("button").click()
+        assert header.get_attribute("aria-sort") == direction
+        values = [float(v) for v in table.locator(".g-child td:nth-child(5) strong").all_inner_texts()]
+        assert values == sorted(values, reverse=direction == "descending")
+    again = open_page(page_file, page.evaluate("location.hash"))
+    table = again.locator(".g-dense").first
+    assert len(shown()) == 5 and shown()[-1] == "with_memory__seed1_proposed"
+    table.get_by_label("Compare with_memory__seed1_proposed", exact=True).check()
+    assert again.locator(".g-legend li").count() == 1
+    # a run whose condition is filtered away stands by itself
+    again.select_option("#f-kind", "run")
+    assert len(shown()) == 6 and table.locator(".g-child").count() == 0
+    again.locator("#f-q").fill("nothing like this")
+    assert again.get_by_text("No results fit these filters.").is_visible()
+    again.get_by_role("button", name="Cards", exact=True).click()
+    again.get_by_role("button", name="Clear filters").click()
+    assert len(names(again)) == 9
+
+
+def test_the_first_column_and_the_head_stay_in_sight(open_page: Any, page_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "many"
+    conflict_review(out, ["with_memory"])
+    copies(out, "with_memory__seed2_proposed", [f"model_{i}__seed{i}_proposed" for i in range(300)])
+    page = open_page(build(out), "#view=table", width=700)
+    assert page.locator(".g-dense tbody tr").count() == 200
+    page.get_by_role("button", name="Show all 301").click()
+    assert page.locator(".g-dense tbody tr").count() == 301
+    box = page.locator(".g-dense-box")
+    box.evaluate("e => { e.scrollLeft = 300; e.scrollTop = 2000; }")
+    edges = box.evaluate(
+        "e => { const [r, h, f] = [e, e.querySelector('th'), e.querySelectorAll('tbody th')[100]]"
+        ".map(x => x.getBoundingClientRect()); return [h.top - r.top, h.left - r.left, f.left - r.left]; }"
+    )
+    assert all(0 <= edge <= 2 for edge in edges)
+    assert overflow(page) == 0
+
+
+def test_verdicts_have_their_words_and_colours(open_page: Any, tmp_path: Path) -> None:
+    conflict_review(tmp_path)
+    file = tmp_path / "results" / "with_memory_aggregated" / "comparison.csv"
+    file.write_text(file.read_text().replace(",tied", ",equivalent").replace(",not measured", ",too few"))
+    page = open_page(build(tmp_path), AGGREGATES)
+    line = page.locator("#run-with_memory_aggregated .g-verdicts")
+    words = "against no_memory 2 better 2 equivalent 2 worse 2 too few exploratory: 1 better"
+    assert line.inner_text().split() == words.split()
+    assert line.get_by_text("2 too few").locator("..").get_attribute("title") == "too few units to judge"
+    kinds = {
+        chip: line.get_by_text(chip).locator("..").get_attribute("class") for chip in ("2 equiv", "2 too", "2 worse")
+    }
+    assert [kind.split()[-1] for kind in kinds.values()] == ["et-good", "et-warning", "et-error"]
+    assert "margin" in line.get_by_text("2 equivalent").locator("..").get_attribute("title")
+    assert page.locator(".g-compare").get_by_text("equivalent against A").count() == 2
+    assert page.locator("#run-no_memory_aggregated").get_by_text("exploratory").count() == 0
+
+
+def test_a_folded_aggregate_is_found_by_its_name_and_its_link(open_page: Any, tmp_path: Path) -> None:
+    result(tmp_path, "agent", rows(REVIEW, 0.8, 40), "text_id", 40, suite="own")
+    result(
+        tmp_path, "agent_aggregated", rows(REVIEW, 0.8, 40), "text_id", 40, suite="own", kind="aggregate",
+        condition="agent", runs=["agent"],
+    )  # fmt: skip
+    page = open_page(build(tmp_path), "#card=run-agent_aggregated&q=agent_aggregated")
+    assert names(page) == ["agent"]
+    assert page.evaluate("document.activeElement.id") == "run-agent"

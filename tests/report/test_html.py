@@ -158,7 +158,7 @@ def test_filter_of_a_table_and_of_samples(open_page: Any) -> None:
     rows = page.locator("table", has_text="Hostile").locator("tbody tr")
     assert [r.is_visible() for r in rows.all()].count(True) == 1
     assert page.get_by_text("1 of 12").is_visible()
-    page.get_by_label("Filter samples").fill("passwd s009")
+    page.get_by_label("Filter Fixed").fill("passwd s009")
     assert page.locator(".et-sample:visible").count() == 1 + 2  # the one found, and the two of the other list
 
 
@@ -168,7 +168,7 @@ def test_deep_links_open_what_hides_their_target(open_page: Any) -> None:
     row = page.locator("#metric-metric_9")
     assert "et-target" in (row.get_attribute("class") or "")
     assert 0 < row.bounding_box()["y"] < 900
-    page.get_by_label("Filter samples").fill("nothing like this")
+    page.get_by_label("Filter Fixed").fill("nothing like this")
     assert not page.locator("#sample-s005").is_visible()
     page.evaluate("location.hash = '#sample-s005'")
     page.wait_for_timeout(100)

@@ -617,14 +617,14 @@ def test_markdown_cells_stay_cells(value: str) -> None:
 
 def test_markdown_keeps_names_and_numbers() -> None:
     frame = pd.DataFrame({"tuple_f1_s2": [0.5], "x": [None]}, dtype=object)
-    assert plain.markdown_table(frame) == "| tuple_f1_s2 | x |\n| --- | --- |\n| 0.500 |  |\n"
+    assert plain.markdown_table(frame) == "| tuple_f1_s2 | x |\n| ---: | --- |\n| 0.500 |  |\n"
     assert "\\[link\\](javascript" in plain.markdown_table(pd.DataFrame({"a": [HOSTILE[3]]}))
 
 
 def test_latex_table() -> None:
     frame = pd.DataFrame({"name": ["a_b & 50% {x} #1 $2 ~^\\", "[1]"], "f1": [0.5, np.nan]})
     assert plain.latex_table(frame, columns={"name": "Metric", "f1": "F1"}, caption="A_1", label="tab:a b") == (
-        "\\begin{table}\n\\centering\n\\caption{A\\_1}\n\\label{tab:a-b}\n\\begin{tabular}{lr}\n\\toprule\n"
+        "\\begin{table}\n\\centering\\small\\setlength{\\tabcolsep}{4pt}\n\\caption{A\\_1}\n\\label{tab:a-b}\n\\begin{tabular}{lr}\n\\toprule\n"
         "Metric & F1 \\\\\n\\midrule\n"
         "a\\_b \\& 50\\% \\{x\\} \\#1 \\$2 \\textasciitilde{}\\textasciicircum{}\\textbackslash{} & 0.500 \\\\\n"
         "{[1]} & N/A \\\\\n\\bottomrule\n\\end{tabular}\n\\end{table}\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from evaltools.core.errors import UsageError
 from evaltools.core.metric import Difference, Mean, Metric, MetricTable
 from evaltools.core.resampling import Resampling
 from evaltools.stats.compare import (
@@ -19,11 +21,15 @@ from evaltools.stats.compare import (
     CLAIM_THESE_SEEDS,
     CONTRACT,
     Comparison,
+    NothingPaired,
     compare,
     holm,
-    power_statement,
+    p_text,
     sign_flip,
     unit_changes,
+    verdict_sentence,
+    verdict_text,
+    verdicts,
 )
 from evaltools.stats.seeds import CLAIM_BOTH, TWO_SEEDS
 
@@ -91,7 +97,8 @@ CASES = {
 
 def test_contract_columns_and_what_has_no_direction() -> None:
     c = of(*two(), names=("m0", "m1"))
-    assert tuple(c.table.columns[:13]) == CONTRACT
+    assert tuple(c.table.columns[:14]) == CONTRACT
+    assert CONTRACT[-2:] == ("verdict", "mde")
     assert set(c.table["metric"]) == {"mean", "errors", "micro", "d"}
     assert set(c.descriptive["metric"]) == {"share", "count"}
     assert "verdict" not in c.descriptive
@@ -102,11 +109,13 @@ def test_contract_columns_and_what_has_no_direction() -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_equal_contents_are_tied_with_a_delta_of_exactly_zero(case: str) -> None:
+def test_equal_contents_are_identical_with_a_delta_of_exactly_zero(case: str) -> None:
     a = CASES[case][0]
     c = of(a, {s: f.copy() for s, f in a.items()})
     assert (c.table["delta"] == 0.0).all()
-    assert (c.table["verdict"] == "tied").all()
+    assert c.identical and c.notes[0].startswith("The sides are identical: ")
+    assert (c.table["verdict"] == "too few").all()  # nothing differs, so that no test can say anything
+    assert (c.table["n_differ"] == 0).all()
     assert (c.table["p_value"] == 1.0).all()
     assert c.table["ci_low"].isna().all()  # [0, 0] would claim certainty
     assert not any(c.unpaired.values())
@@ -118,7 +127,7 @@ def test_swapping_negates_and_keeps_every_bit(case: str) -> None:
     x, y = rows(of(a, b)), rows(of(b, a))
     for one, other in (("delta", "delta"), ("ci_low", "ci_high"), ("ci_high", "ci_low")):
         pd.testing.assert_series_equal(x[one], -y[other], check_exact=True, check_names=False)
-    for same in ("p_value", "p_adjusted", "p_samples", "mde", "n_units", "n_seeds", "ci_method", "claim"):
+    for same in ("p_value", "p_adjusted", "p_samples", "mde", "n_units", "n_seeds", "n_differ", "ci_method", "claim"):
         pd.testing.assert_series_equal(x[same], y[same], check_exact=True)
     turned = y["verdict"].replace({"better": "worse", "worse": "better"})
     assert x["verdict"].tolist() == turned.tolist()
@@ -267,15 +276,88 @@ def test_only_headline_metrics_are_adjusted() -> None:
         of(*two(), headline=("zzz",))
 
 
-def test_fewer_than_ten_pairs_have_no_verdict_but_numbers() -> None:
+def test_fewer_than_ten_pairs_are_too_few_but_have_numbers() -> None:
     a, b = (({s: f.iloc[:9] for s, f in side.items()}) for side in two(seeds=(1,), shift=5.0))
     c = of(a, b)
     row = rows(c).loc["mean"]
     assert row["delta"] > 4
     assert row["p_value"] == 2 / 2**9
     assert np.isnan(row["p_adjusted"])
-    assert row["verdict"] == "tied"
-    assert any("Fewer than 10 paired units" in note for note in c.notes)
+    assert row["verdict"] == "too few"
+    assert verdict_text(row) == "too few: 9 pairs"
+    assert any("fewer than 10 paired units" in note for note in c.notes)
+
+
+def differing(m: int, n: int = 40) -> tuple[Runs, Runs]:
+    """One seed each; the mean rises by 1 in m of n units, the errors in none."""
+    a = run(np.random.default_rng(0), np.zeros(n))
+    return {None: a}, {None: a.assign(y=a["y"] + (np.arange(n) < m))}
+
+
+@pytest.mark.parametrize(("m", "verdict"), [(5, "too few"), (6, "better")])
+def test_too_few_units_that_differ_for_any_p_within_the_level(m: int, verdict: str) -> None:
+    """All one way, m units have p = 2 / 2^m: 0.0625 for 5, which 5% excludes whatever the signs, 0.03125 for 6."""
+    c = of(*differing(m), headline=("mean",))
+    row = rows(c).loc["mean"]
+    assert (row["n_differ"], row["p_value"], row["verdict"]) == (m, 2 / 2**m, verdict)
+    assert ("5 of 40 paired units differ, too few to be told from chance." in verdict_sentence(row)) == (m == 5)
+
+
+@pytest.mark.parametrize(("m", "verdict"), [(6, "too few"), (7, "better")])
+def test_the_family_takes_part_in_what_is_too_few(m: int, verdict: str) -> None:
+    """Of two metrics that m units differ in, Holm's least p is twice 2 / 2^m: 0.0625 for 6, 0.03125 for 7."""
+    a, b = differing(m)
+    twice = [replace(MEAN, name=name) for name in ("one", "other")]
+    c = compare(a, b, twice, "id", R, ("one", "other")).table
+    assert c["verdict"].tolist() == [verdict] * 2
+    said = [verdict_sentence(r) for r in c.to_dict("records")]
+    assert ("once p is adjusted for the headline metrics" in said[0]) == (m == 6)
+    outside = compare(a, b, twice, "id", R, ("one",)).table
+    assert outside["verdict"].tolist() == ["better", "better"]
+    assert outside["family"].tolist() == [True, False]
+
+
+def test_the_verdict_of_each_case() -> None:
+    """What was found -> verdict; the first that holds."""
+    whole: dict[str, object] = {
+        "delta": 1.0,
+        "ci_low": 0.5,
+        "ci_high": 1.5,
+        "p_value": 0.01,
+        "p_adjusted": 0.04,
+        "least_p": 0.01,
+    }
+    whole |= {"n_units": 10, "better": "higher"}
+    cases: list[tuple[dict[str, object], str]] = [
+        ({}, "better"),
+        ({"better": "lower"}, "worse"),
+        ({"delta": -1.0, "better": "lower", "ci_low": -1.5, "ci_high": -0.5}, "better"),
+        ({"delta": -1.0, "ci_low": -1.5, "ci_high": -0.5}, "worse"),
+        ({"ci_low": np.nan, "ci_high": np.nan}, "better"),
+        ({"ci_low": 0.0}, "tied"),
+        ({"p_adjusted": 0.06}, "tied"),
+        ({"p_adjusted": np.nan}, "better"),
+        ({"p_adjusted": 0.06, "least_p": 0.06}, "too few"),
+        ({"n_units": 9}, "too few"),
+        ({"n_units": 9, "delta": np.nan}, "not measured"),
+    ]
+    found = verdicts(pd.DataFrame([whole | case for case, _ in cases]), 0.05)
+    assert found.tolist() == [verdict for _, verdict in cases]
+
+
+def test_an_alias_has_the_verdict_and_p_of_its_metric() -> None:
+    table = [*TABLE, replace(MEAN, name="again", alias_of="mean")]
+    a, b = two(shift=0.15)
+    c = compare(a, b, table, "id", R, ("mean", "errors"), 999).table.set_index("metric")
+    columns = ["p_value", "p_samples", "p_adjusted", "verdict", "family", "delta", "ci_low"]
+    assert c.loc["again", columns].tolist() == c.loc["mean", columns].tolist()
+    assert c.loc["mean", "verdict"] == "better"
+    assert c["headline"].sum() == 2
+    assert c.loc[c["family"], "p_adjusted"].notna().all() and c.loc[~c["family"], "p_adjusted"].isna().all()
+    without = compare(a, b, TABLE, "id", R, ("mean", "errors"), 999).table.set_index("metric")
+    assert c.loc["errors", "p_adjusted"] == without.loc["errors", "p_adjusted"]  # an alias is no further test
+    by_alias = compare(a, b, table, "id", R, ("again", "errors"), 999).table.set_index("metric")
+    assert by_alias.loc[["again", "mean"], "family"].all()
 
 
 def test_what_does_not_pair_is_counted_and_unused() -> None:
@@ -327,13 +409,14 @@ def test_labels_pair_where_they_are_equal_whatever_their_type() -> None:
             pd.testing.assert_frame_equal(of(one, side).table, expected, check_exact=True)
 
 
-def test_nothing_in_common() -> None:
+def test_nothing_in_common_is_an_error_that_names_the_sides() -> None:
     a, b = two()
-    c = of(a, {s: f.assign(id=f["id"] + "x") for s, f in b.items()})
-    assert (c.table["verdict"] == "not measured").all()
-    assert c.table["delta"].isna().all()
-    assert any("nothing can be compared" in note for note in c.notes)
-    assert c.unpaired["cells_baseline"] == 120
+    other: Runs = {s: f.iloc[:7].assign(id=f["id"] + "x") for s, f in b.items()}
+    with pytest.raises(NothingPaired, match=r"m0 \(40 units\) and m1 \(7 units\) share no id"):
+        of(a, other, names=("m0", "m1"))
+    with pytest.raises(NothingPaired, match="share no id: nothing to compare"):
+        of({None: a[42]}, {None: other[42]})
+    assert issubclass(NothingPaired, UsageError)
 
 
 def test_a_metric_that_a_side_lacks_in_some_seeds_or_all() -> None:
@@ -346,21 +429,62 @@ def test_a_metric_that_a_side_lacks_in_some_seeds_or_all() -> None:
     assert row[["delta", "ci_low", "ci_high"]].tolist() == pytest.approx(
         without[["delta", "ci_low", "ci_high"]].tolist()
     )
-    assert any(note.startswith("Measured on both sides in some of the seeds only: mean") for note in c.notes)
+    assert any("a value on both sides in some seeds only, which count alone: “Mean”" in note for note in c.notes)
     nowhere = of(a, {s: f.assign(n=0, y=0.0, bad=0) for s, f in b.items()})
     row = rows(nowhere).loc["mean"]
     assert row["verdict"] == "not measured"
     assert np.isnan(row["p_value"])
     assert rows(nowhere).loc["micro", "verdict"] == "tied"
-    assert any(note.startswith("Not measured on both sides: mean, errors, d") for note in nowhere.notes)
+    assert verdict_sentence(row).endswith(
+        "cannot be compared with baseline on “Mean”, which is not measured on both sides."
+    )
 
 
-def test_power_statement_says_what_could_have_been_seen() -> None:
-    c = of(*two())
-    text = power_statement(rows(c).reset_index().iloc[0])
-    assert "40 paired units under 3 seeds (80% power)" in text
-    same = of(two()[0], two()[0])
-    assert "no variation" in power_statement(same.table.iloc[0])
+def test_sentences_say_what_holds() -> None:
+    tied = rows(of(*two())).loc["mean"]
+    text = verdict_sentence(tied)
+    assert text.startswith("candidate is not shown to differ from baseline on “Mean”: ")
+    assert f"True differences smaller than {tied['mde']:.3f} could have gone unseen (power below 80%)." in text
+    assert "gone unseen" not in verdict_sentence(tied.replace(tied["mde"], np.nan))
+    c = rows(of(*two(shift=0.15), headline=("errors",), names=("m0", "m1")))
+    text = verdict_sentence(c.loc["mean"])
+    assert text.startswith("m1 is better (exploratory: ") and text.endswith(", p = 0.007.")
+    assert verdict_text(c.loc["mean"]) == "better (exploratory)"
+    led = rows(of(*two(shift=0.15))).loc["mean"]
+    assert "xploratory" not in verdict_sentence(led) + verdict_text(led) and "(adjusted)" in verdict_sentence(led)
+    assert verdict_text(c.loc["errors"]) == "not shown to differ"
+    same = rows(of(*differing(6))).loc["errors"]
+    assert verdict_text(same) == "too few: none of 40 differ"
+    assert "have the same value on “Errors”" in verdict_sentence(same)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_no_sentence_claims_what_was_not_found(case: str) -> None:
+    """No difference is never concluded, 0.0000 never shown for a p, and no id stands where a title is."""
+    a, b = CASES[case]
+    for c in (of(a, b), of(a, {s: f.copy() for s, f in a.items()})):
+        said = [*c.notes, *(verdict_sentence(r) + verdict_text(r) for r in c.table.to_dict("records"))]
+        for wrong in ("no difference", "no verdict", "no variation", "0.0000", "nan", "micro,"):
+            assert not any(wrong in text for text in said), (wrong, said)
+
+
+def test_p_values_have_three_digits_and_are_never_zero() -> None:
+    assert [p_text(p) for p in (0.0, 0.00099, 0.001, 0.0496, 1.0)] == ["< 0.001"] * 2 + [
+        "= 0.001",
+        "= 0.050",
+        "= 1.000",
+    ]
+    assert p_text(np.nan) == ""
+
+
+def test_identical_is_said_only_where_every_cell_is_the_same() -> None:
+    a, b = differing(1)
+    assert of(a, {None: a[None].sample(frac=1, random_state=0)}).identical
+    for c in (of(a, b), of(a, {None: a[None].assign(fp=a[None]["fp"] + 1)})):
+        assert not c.identical and not any("identical" in note for note in c.notes)
+    longer = of(a, {None: a[None].iloc[3:]})
+    assert longer.identical  # what pairs is the same, and what does not is counted
+    assert "each of 37 paired units" in longer.notes[0] and "3 of 40 units of baseline" in longer.notes[1]
 
 
 def test_unit_changes_are_the_pairs() -> None:
@@ -387,8 +511,11 @@ def test_anything_incomplete_is_defined(k: int, j: int, n: int, key: int) -> Non
             frame = run(rng, rng.integers(0, 3, n) / 2)
             runs[s + int(rng.integers(0, 2))] = frame[rng.random(n) < 0.7]
         sides.append(runs)
-    x, y = of(*sides), of(*sides[::-1])
-    assert set(x.table["verdict"]) <= {"better", "worse", "tied", "not measured"}
+    try:
+        x, y = of(*sides), of(*sides[::-1])
+    except NothingPaired:
+        return
+    assert set(x.table["verdict"]) <= {"better", "worse", "tied", "too few", "not measured"}
     pd.testing.assert_series_equal(x.table["p_value"], y.table["p_value"], check_exact=True)
     pd.testing.assert_series_equal(x.table["ci_low"], -y.table["ci_high"], check_exact=True, check_names=False)
     assert x.table["p_value"].dropna().between(0, 1).all()
@@ -441,20 +568,46 @@ def test_notes_say_what_holds_and_nothing_else(case: str) -> None:
 def test_each_gap_has_its_own_note_only() -> None:
     a, b = two()
     assert of(a, {s: f.iloc[3:] if s == 42 else f for s, f in b.items()}).notes == [
-        "baseline: 3 of 120 (sample, seed) cells have no counterpart and take no part "
-        "(0 whole samples, 0 whole seeds)."
+        "3 of 120 cells (a sample under a seed) of baseline have no counterpart on the other side and take no part."
+    ]
+    assert of(a, {s: f.iloc[3:] for s, f in b.items() if s != 42}).notes == [
+        "46 of 120 cells (a sample under a seed) of baseline have no counterpart on the other side and take no part, "
+        "among them 3 whole samples and 1 whole seed.",
+        TWO_SEEDS,
     ]
     one: Runs = {None: a[42]}
     other: Runs = {None: b[42]}
     assert of(one, {None: other[None].iloc[3:]}).notes == [
-        "baseline: 3 of 40 units have no counterpart and take no part."
+        "3 of 40 units of baseline have no counterpart on the other side and take no part."
     ]
     few = of({None: a[42].iloc[:9]}, {None: b[42].iloc[:9]})
-    assert few.notes == ["Fewer than 10 paired units, no verdict: mean, errors, micro, d."]
+    assert few.notes == [
+        "All 4 metrics have fewer than 10 paired units, too few for a verdict: “Mean”, “Errors”, “Micro”, “D”."
+    ]
     lacking = of(a, {s: f.assign(n=f["n"] * (s != 42), y=f["y"] * (s != 42), bad=0) for s, f in b.items()})
-    assert lacking.notes == ["Measured on both sides in some of the seeds only: mean, errors, d."]
+    assert lacking.notes == [
+        "3 of 4 metrics have a value on both sides in some seeds only, which count alone: “Mean”, “Errors”, “D”."
+    ]
     nowhere = of(a, {s: f.assign(n=0, y=0.0, bad=0) for s, f in b.items()})
-    assert nowhere.notes == ["Not measured on both sides: mean, errors, d."]
+    assert nowhere.notes == ["3 of 4 metrics have no value on both sides, and no verdict: “Mean”, “Errors”, “D”."]
+    some = of(*differing(5), headline=("mean",))
+    assert some.notes == [
+        "2 of 4 metrics have too few units that differ to be told from chance: “Mean”, “D”.",
+        "2 of 4 metrics have the same value on both sides in every paired unit: “Errors”, “Micro”.",
+    ]
+
+
+def test_a_note_about_many_metrics_names_five_of_the_headline() -> None:
+    many = [replace(MEAN, name=f"m{i}", title=f"M{i}") for i in range(9)]
+    many.append(replace(MEAN, name="alias", alias_of="m0"))
+    a, b = ({s: f.iloc[:9] for s, f in side.items()} for side in two(seeds=(None,)))
+    (note,) = compare(a, b, many, "id", R, [f"m{i}" for i in range(1, 8)], 99).notes
+    assert note == (
+        "All 9 metrics have fewer than 10 paired units, too few for a verdict, "
+        "among them “M1”, “M2”, “M3”, “M4”, “M5”."
+    )
+    (note,) = compare(a, b, many, "id", R, (), 99).notes
+    assert note == "All 9 metrics have fewer than 10 paired units, too few for a verdict."
 
 
 MACRO: MetricTable = [

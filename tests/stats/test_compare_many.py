@@ -110,7 +110,7 @@ def test_order_of_rows_and_seeds_changes_no_bit(name: str) -> None:
     pd.testing.assert_frame_equal(of(a, b), of(shuffled(a), shuffled(b)), check_exact=True)
 
 
-def test_equal_contents_are_tied_with_a_delta_of_exactly_zero() -> None:
+def test_equal_contents_are_identical_with_a_delta_of_exactly_zero() -> None:
     a, _ = case("three seeds")
     found = of(a, {s: f.copy() for s, f in a.items()}).drop(["share", "count"])
     assert (found["delta"] == 0.0).all()

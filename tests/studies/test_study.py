@@ -60,7 +60,8 @@ def test_files_and_columns(tmp_path: Path) -> None:
     assert list(aggregated) == ["condition", "metric", "mean", "std", "n_seeds", "ci_low", "ci_high", "min", "max"]
     comparison = pd.read_csv(folder / "comparison.csv")
     assert set(comparison["baseline"]) == {"with_memory"}
-    assert set(comparison["verdict"]) <= {"better", "worse", "tied", "not measured"}
+    assert set(comparison["verdict"]) <= {"better", "worse", "tied", "too few", "not measured"}
+    assert list(comparison)[-2:] == ["verdict", "mde"]
     assert json.loads((folder / "manifest.json").read_text())["runs"] == [
         f"no_memory__seed{s}_proposed" for s in (1, 2, 3)
     ]
@@ -93,11 +94,22 @@ def test_unknown_baseline_and_differing_policies() -> None:
         et.study([a, b])
 
 
-def test_identical_runs_are_tied_with_delta_zero() -> None:
+def test_identical_runs_are_called_so() -> None:
     runs = [et.evaluate("cr", RUNS[0], resampling=FAST, name=n) for n in ("a", "b")]
-    table = et.study(runs).comparisons["b"].table
+    study = et.study(runs)
+    table = study.comparisons["b"].table
     assert (table["delta"].dropna() == 0).all()
-    assert set(table["verdict"]) <= {"tied", "not measured"}
+    assert set(table["verdict"]) <= {"too few", "not measured"}
+    assert study_views.verdicts(study) == ["b and a are identical: there is nothing to compare."]
+    assert study_views.narrative(study) == "b and a are identical: there is nothing to compare."
+    assert study_views.how(study) == ""
+
+
+def test_runs_that_share_no_sample_cannot_be_compared(study: et.StudyView) -> None:
+    a, b = study.results[0], study.results[3]
+    other = replace(b, data=b.data.assign(text_id="x" + b.data["text_id"].astype(str)))
+    with pytest.raises(et.UsageError, match=r"\(40 units\) share no text_id"):
+        et.compare(a, other)
 
 
 def test_a_planted_improvement_is_found() -> None:
@@ -115,10 +127,25 @@ def test_a_planted_improvement_is_found() -> None:
 
 def test_words_name_claim_and_verdicts(study: et.StudyView) -> None:
     text = study_views.narrative(study)
-    assert "new seeds and new samples" in text
-    assert "Holm" in text
-    assert "with_memory" in text
-    assert "tied does not mean equal" in text
+    assert text.startswith(study_views.verdicts(study)[0])
+    assert "95% intervals speak for new seeds and new samples." in text
+    assert "adjusted by Holm's method over the headline metrics; all else is exploratory" in text
+    assert "Other headline metrics: not shown to differ on “Fix rate (ref-pol)”" in text
+    assert "no difference" not in text
+    alone = et.study(RUNS[:3], resampling=FAST)
+    assert study_views.verdicts(alone) == [] and study_views.how(alone) == ""
+    assert study_views.narrative(alone).startswith("no_memory reaches ")
+
+
+def test_words_of_few_units_speak_of_no_test_and_no_interval() -> None:
+    """Five dialogues pair: there is neither an adjusted p nor an interval."""
+    study = et.study(["example:memfin/memory_agent", "example:memfin/plain_llm"], resampling=FAST)
+    assert study_views.how(study) == "Paired by dialog_id."
+    (said,) = study_views.verdicts(study)
+    assert said.startswith("Too few units to judge plain_llm against memory_agent on “Profile score”")
+    assert "5 paired units, and a verdict needs 10" in said
+    text = study_views.narrative(study)
+    assert "not shown to differ" not in text and " p " not in text and "too few units to judge “Key coverage”" in text
 
 
 def test_views_have_a_row_a_metric_and_condition(study: et.StudyView) -> None:

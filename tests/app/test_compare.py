@@ -1,0 +1,71 @@
+"""The text of `evaltools compare`: verdict first, then a line a metric, notes and signature."""
+
+from __future__ import annotations
+
+from contextlib import chdir
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import evaltools as et
+from evaltools.app.compare import MDE, WIDTH, comparison_text
+from evaltools.studies.views import verdicts
+from tests.app.calling import call
+
+FAST = et.Resampling(n_resamples=200)
+COMPARED = {
+    "seeds": ("example:cr/no_memory", "example:cr/with_memory"),
+    "systems": ("example:memfin/memory_agent", "example:memfin/plain_llm"),
+    "one run twice": ("example:memfin/plain_llm", "example:memfin/plain_llm"),
+}
+
+
+@pytest.fixture(scope="module", params=COMPARED)
+def study(request: pytest.FixtureRequest) -> et.StudyView:
+    return et.compare(*COMPARED[request.param], resampling=FAST)
+
+
+@pytest.mark.parametrize("everything", [False, True])
+def test_verdict_first_then_a_line_with_title_and_id(study: et.StudyView, everything: bool) -> None:
+    text = comparison_text(study, everything=everything)
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= WIDTH
+    assert [" ".join(text.partition("\nA (baseline)  ")[0].split())] == verdicts(study)
+    (found,) = study.comparisons.values()
+    rows = found.table if everything else found.table[found.table["headline"]]
+    for name, title in zip(rows["metric"], rows["title"]):
+        assert sum(line.split()[-1:] == [name] for line in lines) == 1, name
+        assert any(line.startswith(title[:30]) for line in lines)
+    assert text.endswith(study.signature)
+    assert (MDE in text) == rows["mde"].notna().any()
+    for wrong in ("no difference", "no verdict", "no variation", "nan"):
+        assert wrong not in text
+
+
+def test_identical_sides_are_called_so_and_have_no_p() -> None:
+    text = comparison_text(et.compare(*COMPARED["one run twice"], resampling=FAST), everything=False)
+    assert text.startswith("plain_llm (B) and plain_llm (A) are identical")
+    assert " 1.000 " not in text
+
+
+def test_exploratory_stands_beside_a_verdict_outside_the_family() -> None:
+    base = et.evaluate("cr", "example:cr/no_memory__seed1_proposed", resampling=FAST)
+    better = base.data.assign(f1_explicit_both_otepol=1.0, f1_s2_refpol=1.0)
+    study = et.compare(base, replace(base, name="better", data=better))
+    text = comparison_text(study, everything=True)
+    said = {line.split()[-1]: line for line in text.splitlines() if line.strip()}
+    assert "better (exploratory)" in said["tuple_f1_explicit"]
+    for family in ("tuple_f1_s2_refpol", "tuple_f1_s2"):  # the metric and its alias
+        assert " better " in said[family] and "exploratory" not in said[family]
+    assert "exploratory)" not in comparison_text(study, everything=False)
+
+
+def test_runs_that_share_no_sample_are_a_usage_error(tmp_path: Path) -> None:
+    with chdir(tmp_path):
+        for name in ("one", "other"):
+            lines = (f'{{"id": "{name}{i}", "answer": "보장됩니다", "contexts": ["90일"]}}\n' for i in range(12))
+            Path(f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
+        done = call("compare", "one.jsonl", "other.jsonl", "--suite", "summary", "--csv", "c.csv", status=2)
+        assert "one (12 units) and other (12 units) share no" in done.stderr
+        assert not Path("c.csv").exists()

@@ -1,0 +1,125 @@
+"""When the checks of Conflict Review must appear, and when they must not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evaltools as et
+from evaltools.core.check import Check
+
+from . import cards
+
+
+def scored(
+    folder: Path, golds: list[list], finals: list[list], more: dict[int, dict] | None = None, **options: Any
+) -> et.Run:
+    """A run of samples with these gold and final tuples, (ref, term) each; `more` is of some outputs by number."""
+    outputs = [
+        cards.output(str(i), final=[cards.tup(*t) for t in final], **(more or {}).get(i, {}))
+        for i, final in enumerate(finals)
+    ]
+    gold = [cards.gold(str(i), *(cards.tup(*t) for t in tuples)) for i, tuples in enumerate(golds)]
+    return et.evaluate("cr", cards.run(folder, outputs, gold), **options)
+
+
+def found(run: et.Run, code: str) -> Check | None:
+    return next((c for c in run.checks if c.code == code), None)
+
+
+GOLD = [[("본품#품질", "향")]] * 12
+FOREIGN = [[("향#냄새", "향")]] * 12
+
+
+@pytest.mark.parametrize("protocol", ["cr_v2", "cr_v1"])
+def test_refs_that_the_gold_does_not_know_take_the_headline_away(tmp_path: Path, protocol: str) -> None:
+    run = scored(tmp_path / "r", GOLD, FOREIGN, protocol=protocol)
+    check = found(run, "ref-outside-gold")
+    assert check is not None and check.level == "blocking" and (check.n, check.of) == (0, 12)
+    assert "none of the 12 predicted refs occurs among the 1 of the gold" in check.message
+    assert "by ref or attribute" in check.message
+    assert check.help == ("--protocol cr_v1" if protocol == "cr_v2" else "")
+    assert {"tuple_f1_s2_refpol", "fix_rate_refpol", "tuple_f1_s2_attrpol"} <= run.blocked
+    # the protocol's short names and its representatives are by ref under cr_v2 only
+    assert ({"tuple_f1_s2", "fix_rate", "tuple_f1_s2_after_rep"} <= run.blocked) == (protocol == "cr_v2")
+    # what compares predictions with each other, or by term, stands
+    assert not {"tuple_f1_s2_otepol", "polarity_conflict_rate_refpol", "n"} & run.blocked
+    assert run.headline[:2] == ("tuple_f1_s1_otepol", "tuple_f1_s2_otepol")
+    assert not set(run.headline) & run.blocked
+    assert run.primary == "tuple_f1_s2_otepol" and run.value(run.primary) == 1.0
+
+
+def test_attributes_that_match_are_not_blocked(tmp_path: Path) -> None:
+    run = scored(tmp_path / "r", GOLD, [[("제품#품질", "향")]] * 12)
+    check = found(run, "ref-outside-gold")
+    assert check is not None and "by ref cannot" in check.message
+    assert "tuple_f1_s2_attrpol" not in run.blocked and "tuple_f1_s2_refpol" in run.blocked
+
+
+def test_one_ref_of_the_gold_is_enough(tmp_path: Path) -> None:
+    # with another polarity: no pair is right, but the refs are those of the gold
+    finals = [[("본품#품질", "향", "negative")], *FOREIGN[1:]]
+    run = scored(tmp_path / "r", GOLD, finals)
+    assert run.value("tuple_f1_s2_refpol") == 0 and found(run, "ref-outside-gold") is None
+    # in another sample's gold
+    golds = [*GOLD[:11], [("향#냄새", "색")]]
+    assert found(scored(tmp_path / "other", golds, [*FOREIGN[:11], [("x#y", "향")]]), "ref-outside-gold") is None
+    # written in another way
+    alike = [[(" 본품 # 품질", "향")]] * 12
+    assert found(scored(tmp_path / "alike", GOLD, alike), "ref-outside-gold") is None
+
+
+def test_few_refs_prove_nothing(tmp_path: Path) -> None:
+    run = scored(tmp_path / "r", GOLD[:9], FOREIGN[:9])
+    check = found(run, "ref-outside-gold")
+    assert check is not None and check.level == "warning" and not check.blocks
+    assert run.headline[0] == "tuple_f1_s1_refpol"
+
+
+def test_tuples_without_refs_and_without_anything(tmp_path: Path) -> None:
+    check = found(scored(tmp_path / "bare", GOLD, [[("", "향")]] * 12), "ref-outside-gold")
+    assert check is not None and check.of == 0
+    assert "none of the 12 predicted tuples has a ref that occurs" in check.message
+    # a system that predicts nothing is wrong, not measured wrongly
+    run = scored(tmp_path / "nothing", GOLD, [[]] * 12)
+    assert [c.code for c in run.checks if c.level != "info"].count("ref-outside-gold") == 0
+    assert found(run, "empty-predictions") is not None
+    # no gold: nothing to be outside of
+    assert found(scored(tmp_path / "no-gold", [[]] * 12, FOREIGN), "ref-outside-gold") is None
+
+
+def test_empty_predictions_bound_the_f1(tmp_path: Path) -> None:
+    golds = [[("본품#품질", "향")]] * 20
+    check = found(scored(tmp_path / "two", golds, [*golds[:18], [], []]), "empty-predictions")
+    assert check is not None and (check.n, check.of, check.level) == (2, 20, "warning")
+    assert check.message == "2 of 20 samples with gold have no predicted tuple: no mean F1 can exceed 0.900"
+    assert found(scored(tmp_path / "one", golds, [*golds[:19], []]), "empty-predictions") is None
+    # nothing in the gold: nothing to predict
+    none = scored(tmp_path / "no-gold", [*golds[:10], *[[]] * 10], [*golds[:10], *[[]] * 10])
+    assert found(none, "empty-predictions") is None
+
+
+def test_parse_failures(tmp_path: Path) -> None:
+    golds = [[("본품#품질", "향")]] * 3
+    run = scored(tmp_path / "r", golds, [golds[0], golds[1], []], {1: {"error": "timeout"}, 2: {"error": "timeout"}})
+    check = found(run, "parse-failures")
+    assert check is not None and (check.n, check.of, check.level) == (2, 3, "warning")
+    assert check.message.startswith("for 2 of 3 samples") and check.message.endswith("(1 without any)")
+    assert found(scored(tmp_path / "fine", golds, golds), "parse-failures") is None
+
+
+@pytest.mark.parametrize("seed", ["m0__seed42", "m1__seed456"])
+def test_the_reference_runs_name_refs_in_another_way(reference: Path, seed: str) -> None:
+    run = et.evaluate("cr", reference / "cr" / f"cr_n50_{seed}_proposed")
+    check = found(run, "ref-outside-gold")
+    assert check is not None and check.level == "blocking" and check.n == 0 < check.of
+    assert run.value("tuple_f1_s2_refpol") == 0 < run.value(run.primary)
+
+
+def test_the_long_reference_run_does_not(reference: Path) -> None:
+    run = et.evaluate("cr", reference / "cr" / "final_260306_s0__seed42_proposed")
+    assert found(run, "ref-outside-gold") is None and run.headline[0] == "tuple_f1_s1_refpol"
+    empty = found(run, "empty-predictions")
+    assert empty is not None and (empty.n, empty.of) == (52, 280)

@@ -1,0 +1,248 @@
+"""What a paper takes from a study: words that follow from the data, LaTeX that compiles, figures with their text."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from pydantic import BaseModel
+
+import evaltools as et
+from evaltools.report import figures, paper, plain
+from evaltools.report.html import render
+from evaltools.report.study import StudyView
+
+SEEDS = [f"example:cr/{c}__seed{k}_proposed" for c in ("no_memory", "with_memory") for k in (1, 2, 3)]
+
+
+class Record(BaseModel):
+    id: str
+    right: float | None
+    wrong: int
+
+
+SUITE = et.jsonl_suite(
+    "marks",
+    title="Marks",
+    record=Record,
+    unit="id",
+    columns=lambda r: {"n": 1, "right": r.right or 0, "asked": int(r.right is not None), "wrong": r.wrong},
+    headline=("accuracy", "errors"),
+    metrics=[
+        et.Metric(name="accuracy", title="Accuracy", numerator="right", denominator="asked", group="M",
+                  better="higher", bounds=(0, 1)),
+        et.Metric(name="errors", title="Error_rate & more", numerator="wrong", denominator="n", group="M",
+                  better="lower", proportion=True),
+    ],
+)  # fmt: skip
+
+
+def runs_of(folder: Path, sides: Mapping[str, tuple[list[Any], list[int]]]) -> StudyView:
+    """The study of systems with one run each: name -> (values of accuracy, errors) a unit."""
+    paths = []
+    for name, columns in sides.items():
+        path = folder / f"{name}.jsonl"
+        rows = [{"id": f"u{i}", "right": right, "wrong": wrong} for i, (right, wrong) in enumerate(zip(*columns))]
+        path.write_text(pd.DataFrame(rows).to_json(orient="records", lines=True, force_ascii=False))
+        paths.append(path)
+    return et.study(paths, suite=SUITE)
+
+
+@pytest.fixture(scope="module")
+def seeded() -> StudyView:
+    return et.study(SEEDS)
+
+
+@pytest.fixture(scope="module")
+def clear(tmp_path_factory: pytest.TempPathFactory) -> StudyView:
+    """A candidate that is better on one metric and worse on the other, both shown."""
+    up = [0.1 * (i % 3) + 0.05 * (i % 2) for i in range(40)]
+    sides = {
+        "old": (up, [0] * 40),
+        "new_한국": ([u + 0.4 + 0.01 * (i % 5) for i, u in enumerate(up)], [1, 1, 0, 1] * 10),
+    }
+    return runs_of(tmp_path_factory.mktemp("clear"), sides)
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> StudyView:
+    """One run of four units, of which a metric is measured in none."""
+    return runs_of(tmp_path_factory.mktemp("bare"), {"only": ([None] * 4, [0, 1, 0, 0])})
+
+
+def test_bold_is_for_better_and_the_dagger_for_an_adjusted_p(clear: StudyView) -> None:
+    verdicts = clear.frame.set_index("metric")["verdict"]
+    assert verdicts.to_dict() == {"accuracy": "better", "errors": "worse"}
+    rows = paper.table(clear)
+    assert rows["metric"].tolist() == ["Accuracy ↑", "", "Error_rate & more ↓", ""]
+    assert [isinstance(v, plain.Strong) for v in rows["value"]] == [False, True, False, False]
+    assert [d.endswith("†") for d in rows["difference"]] == [False, True, False, True]
+    note = paper.note(clear, rows)
+    for said in ("Bold: better than old.", "† adjusted p ≤ 0.05.", "↓ lower is better.", "n = 40.", clear.signature):
+        assert said in note
+    assert "N/A" not in note and "seed" not in note.partition("Signature")[0] and "rest on" not in note
+
+
+def test_signs_that_are_not_in_the_table_are_not_explained(seeded: StudyView, bare: StudyView) -> None:
+    rows = paper.table(seeded)
+    note = paper.note(seeded, rows)
+    assert not {"better", "worse"} & set(seeded.frame[seeded.frame["headline"]]["verdict"])
+    assert "†" not in "".join(rows["difference"]) and "†" not in note and "Bold" not in note
+    assert "3 seeds." in note and "seeds" not in rows and "Differences rest on what both conditions have" in note
+    alone = paper.table(bare)
+    assert {"condition", "difference", "its_interval", "seeds"}.isdisjoint(alone)
+    assert "N/A: not measured." in paper.note(bare, alone)
+
+
+def test_methods_name_what_was_done_and_nothing_else(seeded: StudyView, clear: StudyView, bare: StudyView) -> None:
+    words = paper.methods(seeded)
+    assert "no_memory and with_memory on 40 samples (text_id) under 3 seeds (1, 2, 3) each." in words
+    assert "paired by sample and seed" in words and "variance components of seeds and samples" in words
+    assert "paired sign-flip" in words and "Holm's method over the 9 headline metrics" in words
+    assert "resamples" not in words and "BCa" not in words
+    words = paper.methods(clear)
+    assert "old and new_한국 on 40 samples (id), one run each." in words
+    assert "BCa) bootstrap" in words and "(10,000 resamples)" in words and "Holm's method over the 2" in words
+    assert "seed" not in words and "variance components" not in words
+    words = paper.methods(bare)
+    assert words.startswith("We scored only on 4 samples (id), one run.")
+    for absent in ("p values", "Differences", "Holm", "seed", "Better or worse"):
+        assert absent not in words
+
+
+def test_no_test_is_named_where_too_few_samples_pair() -> None:
+    few = et.study(["example:memfin/memory_agent", "example:memfin/plain_llm"])
+    assert (few.frame["n_units"] < 10).all()
+    words = paper.methods(few)
+    assert "Differences are to memory_agent" in words
+    assert "p values" not in words and "Holm" not in words and "intervals of the differences" not in words
+
+
+def test_results_are_the_verdicts_and_say_what_is_not_measured(clear: StudyView, bare: StudyView) -> None:
+    said = paper.results(clear)
+    assert "new_한국 is better than old on “Accuracy”" in said and "worse on “Error_rate & more”" in said
+    assert "not measured" not in said and "Holm" not in said
+    assert "“Accuracy” is not measured." in paper.results(bare)
+    assert "“Error_rate & more” is not measured." not in paper.results(bare)
+
+
+def test_checks_stand_beside_the_numbers_they_are_about(clear: StudyView, bare: StudyView) -> None:
+    assert paper.limits(bare).startswith("To bear in mind: only 4 units")
+    assert "To bear in mind" in paper.paragraph(bare)
+    assert paper.limits(clear) == "" and "To bear in mind" not in paper.paragraph(clear)
+
+
+def unescaped(text: str) -> str:
+    """What of LaTeX is left without its escapes and the commands that we write."""
+    text = re.sub(r"^%.*$", "", text, flags=re.MULTILINE)
+    return re.sub(r"\\[&%$#_{}]|\$(\\[A-Za-z]+|-)\$|\\[A-Za-z]+|\\\\", "", text)
+
+
+@pytest.mark.parametrize("which", ["seeded", "clear", "bare"])
+def test_latex_is_escaped_and_every_row_has_its_cells(which: str, request: pytest.FixtureRequest) -> None:
+    study = request.getfixturevalue(which)
+    text = paper.latex(study)
+    left = unescaped(text)
+    assert not set("#$%_^~") & set(left), left
+    assert left.count("{") == left.count("}")
+    columns = len(paper.table(study).columns)
+    body = text.split(r"\toprule")[1].split(r"\bottomrule")[0].replace(r"\midrule", "").replace(r"\&", "")
+    assert {line.count("&") for line in body.strip().splitlines() if line} == {columns - 1}
+    assert ("XeLaTeX" in text) == (which == "clear")
+
+
+@pytest.mark.skipif(not shutil.which("pdflatex"), reason="no LaTeX here")
+def test_latex_compiles(seeded: StudyView, tmp_path: Path) -> None:
+    (tmp_path / "paper.tex").write_text(paper.latex(seeded), encoding="utf-8")
+    page = (
+        r"\documentclass{article}\usepackage[margin=2cm]{geometry}\usepackage{booktabs}\begin{document}\input{paper}"
+    )
+    (tmp_path / "page.tex").write_text(page + r"\end{document}")
+    done = subprocess.run(
+        ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "page.tex"], cwd=tmp_path, capture_output=True
+    )
+    assert done.returncode == 0, done.stdout.decode(errors="replace")[-2000:]
+    assert b"Overfull" not in done.stdout
+
+
+def test_markdown_has_the_same_numbers(clear: StudyView) -> None:
+    text = paper.markdown(clear)
+    bold = paper.table(clear)["value"][1]
+    assert f"| **{bold}** |" in text and "Error_rate &amp; more ↓" in text
+    assert paper.methods(clear).split(".")[0] in text.replace("\\", "")
+
+
+def chart() -> figures.Chart:
+    names = ["정확도 (ref-pol)", "Fix rate", "风险覆盖率 $x$ & <b></style>"]
+    frame = pd.DataFrame({"title": names, "value": [0.5, 0.3, 0.2], "ci_low": 0.1, "ci_high": 0.6, "n_units": 40})
+    return figures.dots(frame.assign(better=["higher", "lower", "none"]), title="지표 of a study")
+
+
+def test_svg_has_its_text_as_text_and_the_glyphs_inside() -> None:
+    svg = chart().export("svg").decode()
+    for text in ("정확도 (ref-pol) ↑", "Fix rate ↓", "风险覆盖率 $x$ &amp; &lt;b&gt;&lt;/style&gt;<"):
+        assert text in svg
+    assert "@font-face" in svg and "font/woff;base64," in svg and "<dc:date>" not in svg
+    assert "font-family: 'Evaltools Sans CJK', 'DejaVu Sans', sans-serif" in svg
+    assert (
+        "@font-face"
+        not in figures.dots(pd.DataFrame({"name": ["a"], "value": [1.0]}), title="t").export("svg").decode()
+    )
+
+
+def test_pdf_holds_text_and_says_no_time() -> None:
+    pdf = chart().export("pdf")
+    assert b"EvaltoolsSansCJK" in pdf and b"/Type3" in pdf and b"/ToUnicode" in pdf
+    assert b"CreationDate" not in pdf and b"Matplotlib" not in pdf
+    latin = figures.dots(pd.DataFrame({"name": ["a"], "value": [1.0]}), title="t").export("pdf")
+    assert b"/CIDFontType2" in latin and b"/Type3" not in latin
+
+
+def test_a_saved_figure_has_the_same_bytes_and_leaves_the_figure_as_it_was() -> None:
+    one, other = chart(), chart()
+    before = one.png()
+    assert one.export("svg") == one.export("svg") == other.export("svg")
+    assert one.export("pdf") == other.export("pdf") and one.png() == before
+
+
+def test_figures_of_a_study_are_those_that_have_something_to_draw(seeded: StudyView, clear: StudyView) -> None:
+    assert set(paper.figures(seeded)) == {"forest", "paired", "scores", "seeds"}
+    assert set(paper.figures(clear)) == {"forest", "paired", "scores"}
+    assert seeded.primary and paper.figures(seeded)["paired"].title.startswith("Tuple F1 after review")
+
+
+def test_files_are_written_whole_and_those_of_an_earlier_report_go(clear: StudyView, tmp_path: Path) -> None:
+    files = paper.files(clear)
+    assert {"paper.tex", "paper.md", "figures/forest.svg", "figures/forest.pdf"} <= set(files)
+    paper.write(tmp_path, {**files, "figures/old.svg": ("old", b"x")})
+    paper.write(tmp_path, files)
+    assert {p.relative_to(tmp_path).as_posix() for p in paper.present(tmp_path)} == set(files)
+    paper.write(tmp_path, {})
+    assert not paper.present(tmp_path)
+
+
+def test_the_page_links_what_stands_beside_it_and_does_not_need_it() -> None:
+    from nbformat import v4
+
+    nb = v4.new_notebook(cells=[v4.new_markdown_cell("# a")])
+    page = render(
+        nb, title="t", beside={"figures/a b.svg": "A <b>", "figures/a b.pdf": "A <b>", "paper.tex": "Table"}
+    )
+    assert '<a href="figures/a%20b.svg" download>SVG</a>, <a href="figures/a%20b.pdf" download>PDF</a>' in page
+    assert page.count("A &lt;b&gt;") == 1 and 'href="#downloads"' in page and 'src="figures' not in page
+    assert "ownloads" not in render(nb, title="t")
+
+
+def test_counts_are_whole_over_seeds_and_their_mean_has_one_decimal_where_it_is_not(seeded: StudyView) -> None:
+    from evaltools.studies import views
+
+    names = ["n", "N_gold_explicit", "tuple_f1_s2_refpol"]
+    rows = views.mean_std(seeded, names).set_index("metric")
+    assert rows.loc["n", "no_memory"] == "40 ± 0" and rows.loc["N_gold_explicit", "with_memory"] == "30.7 ± 2.3"
+    assert re.fullmatch(r"0\.\d{3} ± 0\.\d{3}", rows.loc["tuple_f1_s2_refpol", "no_memory"])

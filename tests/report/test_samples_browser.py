@@ -1,0 +1,206 @@
+"""The sample browser in a real browser: paging, groups, search, links, keyboard, and hostile texts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from nbformat.v4 import new_notebook
+
+from evaltools.report import html
+from evaltools.report.samples import samples
+from tests.report.synthetic import HOSTILE, sample_frame, shown
+
+pytestmark = pytest.mark.browser
+
+SHOWN = ".et-samples >> nth=0 >> .et-sample"
+STATUS = "[role=status] >> nth=0"
+
+
+def frame() -> pd.DataFrame:
+    """The hostile texts twice over and an entry of every kind, 36 samples."""
+    rows = pd.concat([sample_frame()] * 3, ignore_index=True)
+    rows["text_id"] = [f"s{i:03d}" for i in range(len(rows))]
+    rows.loc[1, ["gold", "before", "after", "actions"]] = ["[]", '[["", "", ""]]', '[["only a ref"]]', '["a", 1]']
+    return rows
+
+
+def browser_of(rows: pd.DataFrame, **how: Any) -> Any:
+    sides, fields = {"before": "Stage 1", "after": "Final"}, {"actions": "Review"}
+    return shown(samples(rows, sides=sides, chips=["fixed", "group"], fields=fields, **how), "samples(frame)")
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("samples") / "report.html"
+    groups = {"Broken": [f"s{i:03d}" for i in range(0, 36, 3)], HOSTILE[2]: ["s001", "s035"]}
+    cells = [browser_of(frame(), caption="Samples", groups=groups), browser_of(frame().head(2), caption="Few")]
+    file.write_text(html.render(new_notebook(cells=cells), title="t"), encoding="utf-8")
+    return file
+
+
+def names(page: Any) -> list[str]:
+    found: list[str] = page.locator(f"{SHOWN} >> header > a").all_inner_texts()
+    return found
+
+
+def press(page: Any, button: str, at: int = 0) -> None:
+    page.get_by_role("button", name=button).nth(at).click()
+
+
+def test_scripts_make_the_same_cards(open_page: Callable[..., Any], report: Path) -> None:
+    def cards(page: Any) -> list[str]:
+        found = page.locator(".et-samples >> nth=0 >> .et-cards").evaluate("e => e.innerHTML")
+        return re.sub(r">\s+<", "><", found.strip()).split("<article")
+
+    without, scripted = (cards(open_page(report, java_script_enabled=s)) for s in (False, True))
+    assert len(without) == 11 and scripted == without
+
+
+def test_without_scripts_the_first_page_stands_there(open_page: Callable[..., Any], report: Path) -> None:
+    page = open_page(report, java_script_enabled=False)
+    assert names(page) == [f"s{i:03d}" for i in range(10)]
+    assert page.get_by_text("10 of 36 shown here").is_visible()
+    assert not page.get_by_role("button", name="Next").first.is_visible()
+    assert not page.get_by_label("Filter Samples").is_visible()
+
+
+def test_every_sample_is_reached_page_by_page(open_page: Callable[..., Any], report: Path) -> None:
+    page = open_page(report)
+    assert page.get_by_text("shown here").count() == 0
+    seen = names(page)
+    for status in ("11–20 of 36", "21–30 of 36", "31–36 of 36"):
+        press(page, "Next")
+        assert page.locator(STATUS).inner_text() == status
+        seen += names(page)
+    assert seen == list(frame()["text_id"])
+    assert page.get_by_role("button", name="Next").first.get_attribute("aria-disabled") == "true"
+    page.get_by_role("button", name="Next").first.click(force=True)
+    assert page.locator(STATUS).inner_text() == "31–36 of 36"
+    press(page, "Previous", 1)
+    assert names(page) == [f"s{i:03d}" for i in range(20, 30)]
+    # the buttons below the cards lead back to their beginning
+    assert abs(page.locator(".et-samples").first.bounding_box()["y"]) < 100
+
+
+def test_groups_and_search_work_together(open_page: Callable[..., Any], report: Path) -> None:
+    page = open_page(report)
+    press(page, "Broken 12")
+    assert names(page) == [f"s{i:03d}" for i in range(0, 30, 3)] and page.locator(STATUS).inner_text() == "1–10 of 12"
+    assert page.locator("[data-group][aria-pressed=true]").inner_text() == "Broken 12"
+    search = page.get_by_label("Filter Samples")
+    search.fill("PASSWD s009")
+    assert names(page) == ["s009"] and page.locator(STATUS).inner_text() == "1 of 36"
+    assert not page.get_by_role("button", name="Next").first.is_visible()
+    search.fill("nothing like this")
+    assert names(page) == [] and page.get_by_text("no samples").is_visible()
+    press(page, "All 36")
+    search.fill("제품 전체#일반 s01")
+    assert names(page) == [f"s{i:03d}" for i in range(10, 20)]
+    search.fill("")
+    assert page.locator(STATUS).inner_text() == "1–10 of 36"
+    press(page, HOSTILE[2])
+    assert names(page) == ["s001", "s035"]
+
+
+def test_a_few_samples_need_no_tools(open_page: Callable[..., Any], report: Path) -> None:
+    page = open_page(report)
+    assert page.locator(".et-samples").nth(1).locator(".et-filter:visible").count() == 0
+
+
+def test_each_sample_has_a_link_of_its_own(open_page: Callable[..., Any], report: Path) -> None:
+    page = open_page(report, "#sample-s035")
+    card = page.locator("#sample-s035")
+    assert 0 <= card.bounding_box()["y"] < 900 and "et-target" in card.get_attribute("class")
+    assert page.locator(STATUS).inner_text() == "31–36 of 36"
+    press(page, "Broken 12")
+    page.get_by_label("Filter Samples").fill("s003")
+    page.evaluate("location.hash = '#sample-s014'")
+    card = page.locator("#sample-s014")
+    card.wait_for()
+    assert (
+        page.locator(STATUS).inner_text() == "11–20 of 36" and page.get_by_label("Filter Samples").input_value() == ""
+    )
+    # the same link once more, after the page was turned
+    page.evaluate(
+        "document.querySelector('main').append(Object.assign(document.createElement('a'),"
+        " { href: '#sample-s014', textContent: 'again' }))"
+    )
+    press(page, "Next")
+    assert card.count() == 0
+    page.get_by_text("again").click()
+    assert card.is_visible() and page.locator(".et-target").count() == 1
+
+
+def test_a_sample_of_two_browsers_has_one_id(open_page: Callable[..., Any], report: Path) -> None:
+    page = open_page(report)
+    press(page, "Next")
+    assert page.locator("#sample-s001").count() == 0  # the second browser shows it without the id
+    page.evaluate("location.hash = '#sample-s001'")
+    page.locator("#sample-s001").wait_for()
+    assert page.locator(".et-samples").first.locator("#sample-s001").is_visible()
+
+
+def test_a_link_opens_a_group(open_page: Callable[..., Any], report: Path) -> None:
+    page = open_page(report, "#group-Broken")
+    assert page.locator(STATUS).inner_text() == "1–10 of 12"
+    assert 0 <= page.locator("#group-Broken").bounding_box()["y"] < 900
+
+
+def test_the_keyboard_is_enough(open_page: Callable[..., Any], report: Path) -> None:
+    page = open_page(report)
+    page.get_by_role("button", name="Broken").focus()
+    page.keyboard.press("Enter")
+    assert page.locator(STATUS).inner_text() == "1–10 of 12"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.type("s00")
+    assert page.locator(STATUS).inner_text() == "4 of 36"
+    page.keyboard.press("ControlOrMeta+A")
+    page.keyboard.press("Delete")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    for status in ("11–12 of 12", "11–12 of 12"):  # a button at the end keeps the focus
+        page.keyboard.press("Enter")
+        assert page.locator(STATUS).inner_text() == status
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Space")
+    assert page.locator(STATUS).inner_text() == "1–10 of 12"
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+def test_hostile_texts_are_text_on_every_page(open_page: Callable[..., Any], report: Path, width: int) -> None:
+    page = open_page(report, width=width)
+    seen = ""
+    for i in range(4):
+        if i:
+            press(page, "Next")
+        page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        seen += page.locator("main").inner_text()
+        assert page.locator(":is(main [onerror], main [onload], main img, main a[href^=javascript])").count() == 0
+    for text in HOSTILE:
+        assert text[:100] in seen or not text.isprintable(), text
+    assert "[U+202E]" in seen and "\u202e" not in seen
+
+
+def test_real_samples_fit_the_page(open_page: Callable[..., Any], reference: Path, tmp_path: Path) -> None:
+    import evaltools as et
+    from evaltools.cr.views import SAMPLES
+
+    run = et.evaluate(
+        "cr", reference / "cr" / "final_260306_s0__seed42_proposed", resampling=et.Resampling(n_resamples=100)
+    )
+    groups = {c: run.units.query(q)["text_id"] for q, c in SAMPLES.groups(run).values()}
+    found = samples(SAMPLES.cards(run, run.units), groups=groups, **SAMPLES.browser)
+    file = tmp_path / "report.html"
+    file.write_text(html.render(new_notebook(cells=[shown(found, "samples")]), title="t"), encoding="utf-8")
+    page = open_page(file)
+    assert page.locator(STATUS).inner_text() == "1–10 of 280"
+    assert file.stat().st_size < 1_000_000 and page.locator(".et-samples").bounding_box()["height"] < 4_000
+    press(page, "Still wrong: before review and after 188")
+    assert page.locator(STATUS).inner_text() == "1–10 of 188"
