@@ -26,6 +26,7 @@ from ..core.names import condition_of, natural, safe_name
 from ..core.progress import bar
 from ..core.resampling import Resampling
 from ..core.suite import Here, Suite, get_suite, load_suite_file, require_input
+from ..report.gallery import replaceable
 from ..report.run import Run, evaluate
 from ..report.study import study
 from .execute import HTML, ReportJob, is_current, load_papermill, parameters_of, run
@@ -150,6 +151,7 @@ class Batch:
         for error in errors:
             self.fail(error.problems[0].file, error)
         require_writable(settings.out)
+        replaceable(settings.out)
         remove_leftovers(settings.out)
         # one run: its shards are spread; several: the runs are, each in a process of its own
         single = len(named) == 1

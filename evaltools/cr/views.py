@@ -222,7 +222,7 @@ FIGURES: dict[str, Callable[..., figures.Chart]] = {
     draw.__name__: draw for draw in (outcomes, paired, spread, polarities, confusion, aspects, splits)
 }
 
-SAMPLES = SampleView(sample_groups, cards, WORDS["browser"])
+SAMPLES = SampleView(sample_groups, cards, WORDS["browser"], lambda result: WORDS["legend"][result.options.key])
 
 STUDY_TABLES = {
     "seed-dependent samples": TableView(seed_dependent, "Samples whose outcome depends on the seed"),

@@ -20,7 +20,7 @@ from ..core.results import Result
 from ..core.suite import Suite, Workers
 from ..stats.breakdown import breakdown
 from ..stats.compare import unit_changes
-from ..stats.coverage import coverage_note, grouped_notes, kind
+from ..stats.coverage import coverage_notes
 from ..stats.intervals import estimate
 from .samples import samples
 from .tables import (
@@ -113,36 +113,56 @@ class Run(Result):
         group = rows["group"].nunique() != 1
         return estimates_table(rows, metrics=self.metrics, resampling=self.resampling, group=group, aliases=aliases)
 
-    def samples(self, which: str, *, most: int = 100) -> HtmlTable:
-        """A browser of units: a group of the suite's ("broken"), or a query on `units` ("outcome_refpol == 'still'").
+    def samples(self, which: str | None = None) -> HtmlTable:
+        """A browser of units: all groups of the suite, one of them ("broken"), or a query on `units`.
 
-        UsageError for a query that the units cannot answer.
+        A query is what pandas takes: "outcome_refpol == 'still'". UsageError for one that the units cannot answer.
 
         >>> import evaltools as et
         >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
         >>> "et-sample" in run.samples("has_gold and n_gold_tuples > 1").html
         True
         """
-        view: SampleView | None = views(self.suite, "SAMPLES") or None
-        groups = view.groups(self) if view else {}
-        query, caption = groups.get(which, (which, which or "All units"))
+        view = self.sample_view
+        if which is not None or view is None:
+            query, caption = self.sample_groups.get(which or "", (which or "", which or "All units"))
+            return self.browser(self.queried(query), caption)
+        found = {caption.partition(":")[0]: self.queried(query) for query, caption in self.sample_groups.values()}
+        id = view.browser.get("id", self.suite.unit)
+        members = {label: view.cards(self, units)[id].tolist() for label, units in found.items()}
+        there = pd.concat(found.values()).index
+        return self.browser(self.units[self.units.index.isin(there)], "Samples", members)
+
+    @property
+    def sample_view(self) -> SampleView | None:
+        """How the suite browses its units; None where it says nothing of it."""
+        return views(self.suite, "SAMPLES") or None
+
+    @property
+    def sample_groups(self) -> Mapping[str, tuple[str, str]]:
+        """Group of units -> (query, caption)."""
+        return self.sample_view.groups(self) if self.sample_view else {}
+
+    def queried(self, query: str) -> pd.DataFrame:
+        """The units that a query finds; all for "". UsageError for one that they cannot answer."""
         try:
-            found = self.units.query(query) if query else self.units
+            return self.units.query(query) if query else self.units
         except Exception as e:  # pandas raises many kinds, and each means that the query is wrong
-            known = f"groups: {', '.join(groups)}; " if groups else ""
+            known = f"groups: {', '.join(self.sample_groups)}; " if self.sample_groups else ""
             raise UsageError(
-                f"{which!r} is no query on the units ({type(e).__name__}: {e}); {known}columns: "
+                f"{query!r} is no query on the units ({type(e).__name__}: {e}); {known}columns: "
                 f"{', '.join(map(str, self.units.columns))}"
             ) from e
-        return self.browser(found, caption, most=most)
 
-    def browser(self, units: pd.DataFrame, caption: str, *, most: int = 100) -> HtmlTable:
+    def browser(
+        self, units: pd.DataFrame, caption: str, groups: Mapping[str, Sequence[str]] | None = None
+    ) -> HtmlTable:
         """Some rows of `units` as cards of the suite's, in its order; as a table where the suite has none."""
-        view: SampleView | None = views(self.suite, "SAMPLES") or None
+        view = self.sample_view
         if view is None:
-            return table(units, caption=f"{caption} ({len(units):,})", max_rows=most)
-        how = {"id": self.suite.unit, **view.browser}
-        return samples(view.cards(self, units), caption=caption, max_rows=most, **how)
+            return table(units, caption=f"{caption} ({len(units):,})")
+        how = {"id": self.suite.unit, **view.browser, "legend": view.legend(self)}
+        return samples(view.cards(self, units), caption=caption, groups=groups, **how)
 
     def breakdown(self, column: str, *names: str) -> pd.DataFrame:
         """The metrics (by default the headline) within each value of a column of the units: `stats.breakdown`.
@@ -203,24 +223,16 @@ class Run(Result):
 
     def page(self) -> HtmlTable:
         """The first screen: can it be believed, what came out, where to look, and the signature."""
-        view: SampleView | None = views(self.suite, "SAMPLES") or None
-        sizes = {
-            name: len(self.units.query(query)) for name, (query, _) in (view.groups(self) if view else {}).items()
-        }
-        links = [(f"{n:,} {name.replace('-', ' ')}", anchor("group", name)) for name, n in sizes.items() if n]
+        found = [(c.partition(":")[0], len(self.queried(q))) for q, c in self.sample_groups.values()]
+        links = [(f"{n:,} {label.lower()}", anchor("group", label)) for label, n in found if n]
         look = [where_to_look(links)] if links else []
         return stack([self.header(), self.cards(), *look, signature_block(self.signature)])
 
     def coverage(self) -> HtmlTable:
-        """What simulation says of the headline intervals where they cover more or less than they claim."""
-        proportions = {m.name: getattr(m, "proportion", False) for m in self.metrics}
-        clustered = len(self.data) > self.n_units
-        found = grouped_notes(
-            (coverage_note(kind(proportions[e["name"]], e["value"], 1, clustered), e["n_units"]), e["title"])
-            for e in self.rows(*self.headline).to_dict("records")
-            if e["ci_method"] in ("abc", "bca", "percentile")
-        )
-        return coverage_notice(found)
+        """What simulation says of headline intervals of this kind and size; nothing where none was simulated."""
+        rows = self.rows(*self.headline)
+        drawn = rows[rows["ci_method"].isin(["abc", "bca", "percentile"])]
+        return coverage_notice(coverage_notes(drawn, self.metrics, len(self.data) / max(self.n_units, 1)))
 
     def provenance(self) -> HtmlTable:
         """Inputs with their hashes, policy, intervals, signature; times stand in the manifest only."""
@@ -265,9 +277,9 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def coverage_notice(found: pd.DataFrame) -> HtmlTable:
-    """Where the intervals of a page are known to cover more or less than they claim, at about this n."""
+    """What intervals of this kind and size covered in simulation; empty where nothing like them was simulated."""
     if found.empty:
-        return notice("Headline intervals of this size covered 93.5 to 96.5% in simulation (docs/statistics.md).")
+        return stack([])
     lines = [f"{note} Here: {metrics}." for note, metrics in found[["note", "metrics"]].itertuples(index=False)]
     return notice("\n".join(lines))
 

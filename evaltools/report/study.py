@@ -17,12 +17,12 @@ from ..core.names import RUN_NAME, find_runs
 from ..core.resampling import Resampling
 from ..core.results import Result, read_manifest, suite_of
 from ..core.suite import Suite, Workers, get_suite, looks_like, refuse_parent
-from ..stats.compare import unit_changes
+from ..stats.compare import p_text, unit_changes, verdict_text
 from ..stats.seeds import CONTRACT as AGGREGATE_COLUMNS
 from ..studies import views
 from ..studies.files import save_study
 from ..studies.study import Study, group_by_name, group_by_seed, make_study
-from .plain import latex_table, markdown_table
+from .plain import ARROWS, markdown_table
 from .run import Plots, Run, bundled, coverage_notice, differing, evaluate, load, problems_of
 from .run import views as of_suite
 from .tables import (
@@ -109,21 +109,24 @@ class StudyView(Study):
         if found.empty:
             return notice("One condition only: nothing to compare.")
         several = len(self.comparisons) > 1
-        columns = {"title": "metric", "candidate": "candidate", "value_baseline": self.baseline}
+        columns = {"metric": "metric", "candidate": "candidate", "value_baseline": self.baseline}
         columns |= {"value_candidate": "candidate" if several else self.candidates[0], "difference": "difference"}
-        columns |= {"p_value": "p", "p_adjusted": "p adj.", "n_units": "n", "verdict": "verdict"}
+        columns |= {"p": "p", "n_units": "n", "mde": "could show", "verdict": "verdict"}
         if not several:
             del columns["candidate"]
-        claims = ", ".join(sorted({c for c in found["claim"] if c})) or "none"
-        lead = f"Against {self.baseline}, paired. Intervals: {claims}."
-        return table(
-            found.assign(difference=[_difference(r) for r in found.to_dict("records")]),
-            columns=columns,
-            formats={"p_value": ".4f", "p_adjusted": ".4f"},
-            caption=f"{lead} p: sign flips, adjusted by Holm's method.",
+        rows = found.to_dict("records")
+        shown = found.assign(
+            metric=[f"{r['title']} {ARROWS.get(r['better'], ('', ''))[0]}".rstrip() for r in rows],
+            difference=[_difference(r) for r in rows],
+            p=[_p(r) for r in rows],
+            verdict=[verdict_text(r) for r in rows],
         )
+        caption = (
+            f"Against {self.baseline}. {views.how(self)} Could show: the smallest difference found with 80% power."
+        )
+        return table(shown, columns=columns, formats={"mde": ".3f"}, caption=caption)
 
-    def samples(self, metric: str, candidate: str | None = None, *, most: int = 100) -> HtmlTable:
+    def samples(self, metric: str, candidate: str | None = None) -> HtmlTable:
         """The units whose value of a metric differs between baseline and candidate, largest change first.
 
         They are shown as the first run of the candidate (by default the first candidate) has them.
@@ -133,7 +136,7 @@ class StudyView(Study):
         place = {u: i for i, u in enumerate(differing(self.changes(metric, name))[unit])}
         units = run.units[run.units[unit].isin(place)].sort_values(unit, key=lambda u: u.map(place), kind="stable")
         caption = f"{metric}: differs between {self.baseline} and {name}; shown as {name} has it"
-        return run.browser(units, caption, most=most)
+        return run.browser(units, caption)
 
     def changes(self, metric: str, candidate: str | None = None) -> pd.DataFrame:
         """The metric of every paired unit under both conditions: the unit, baseline, candidate, change."""
@@ -154,13 +157,17 @@ class StudyView(Study):
         pairs = [(words(f"{r.name}:"), show(r)) for r in self.results]
         return Stack(x for pair in pairs for x in (pair if named else pair[1:]))
 
-    def scores_latex(self) -> str:
-        """The scores as a LaTeX table."""
-        return latex_table(views.mean_std(self), caption="Mean and standard deviation over seeds", label="tab:seeds")
+    def to_latex(self) -> str:
+        """The headline as a LaTeX table: intervals, differences, bold for better, and a note (`report.paper`)."""
+        from . import paper
 
-    def scores_markdown(self) -> str:
-        """The scores as a Markdown table."""
-        return markdown_table(views.mean_std(self))
+        return paper.latex(self)
+
+    def paragraph(self) -> str:
+        """Methods and results in words, for a paper."""
+        from . import paper
+
+        return paper.paragraph(self)
 
     def coverage(self) -> HtmlTable:
         """What simulation says of the headline intervals where they cover more or less than they claim."""
@@ -180,7 +187,7 @@ class StudyView(Study):
             checks([*bundled(self.results), *self.checks], "; ".join(problems)),
             words(views.narrative(self)),
         ]
-        parts += [notice(n, "warning") for n in self.notes]
+        parts += [notice(n) for n in self.notes]
         return stack([*parts, signature_block(self.signature)])
 
     def _repr_html_(self) -> str:
@@ -195,17 +202,19 @@ MEAN_STD = "Mean ± std over seeds"
 TABLES: Mapping[str, TableView] = {
     "runs": TableView(views.runs, "Runs"),
     "mean and std": TableView(views.mean_std, MEAN_STD),
-    "power": TableView(
-        views.power_statements,
-        "Tied is not equal: what these data could have shown",
-        columns={"candidate": "candidate", "statement": "statement"},
-    ),
     "variance": TableView(
         views.variance_shares,
         "Shares of the variance",
         formats={"var_share_seed": ".2f", "var_share_sample": ".2f", "var_share_residual": ".2f", "df": ".1f"},
     ),
 }
+
+
+def _p(row: Mapping[Any, Any]) -> str:
+    """p, adjusted where the metric is one of a family."""
+    adjusted = not pd.isna(row["p_adjusted"])
+    p = row["p_adjusted"] if adjusted else row["p_value"]
+    return "" if pd.isna(p) else p_text(p).removeprefix("= ") + (" adj." if adjusted else "")
 
 
 def _difference(row: Mapping[Any, Any]) -> str:

@@ -253,7 +253,15 @@ def where_to_look(links: Sequence[tuple[str, str]]) -> HtmlTable:
     return HtmlTable(str(macros().look(links)), "Where to look: " + " · ".join(text for text, _ in links))
 
 
-VERDICTS = {"better": "good", "worse": "error", "not measured": "warning", "pass": "good", "fail": "error"}
+VERDICTS = {
+    "better": "good",
+    "equivalent": "good",
+    "pass": "good",
+    "worse": "error",
+    "fail": "error",
+    "too few": "warning",
+    "not measured": "warning",
+}
 """The colours of words; all others are of the kind "info"."""
 
 

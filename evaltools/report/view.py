@@ -29,8 +29,11 @@ class SampleView:
 
     `groups(result)`: name -> (query on the units, caption). `cards(result, units)`: some rows of the units -> the
     frame that `samples.samples` shows, in the order to be read; `browser`: the keywords of that function.
+    `legend(result)`: what the marks of the cards mean, "" where there are none. The part of a caption before a colon
+    is the label of its group.
     """
 
     groups: Callable[[Any], Mapping[str, tuple[str, str]]]
     cards: Callable[[Any, pd.DataFrame], pd.DataFrame]
     browser: Mapping[str, Any]
+    legend: Callable[[Any], str] = lambda result: ""

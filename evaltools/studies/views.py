@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from ..stats.compare import power_statement, verdict_sentence
+from ..stats.compare import verdict_sentence
 from ..stats.coverage import coverage_notes
 from ..stats.seeds import seed_values
 from .study import Study
@@ -176,13 +176,6 @@ def _others(rows: pd.DataFrame) -> Iterator[str]:
         titles = (f"“{r['title']}”" + (f" ({r['delta']:+.3f})" if shown else "") for r in found)
         if found:
             yield f"{said} {', '.join(titles)}"
-
-
-def power_statements(study: Study) -> pd.DataFrame:
-    """For every headline metric that was not shown to differ, the smallest difference that could have been."""
-    found = [r for r in comparison(study).to_dict("records") if r["verdict"] == "tied"]
-    rows = [(r["candidate"], r["title"], r["mde"], power_statement(r).strip()) for r in found]
-    return pd.DataFrame(rows, columns=["candidate", "metric", "mde", "statement"])
 
 
 def agreement_estimates(study: Study) -> pd.DataFrame:

@@ -167,8 +167,8 @@ def test_n_stands_under_the_axis_where_it_is_one_and_by_the_rows_where_not() -> 
     assert figures.dots(both.drop(columns="n_units"), title="t").axes[0].get_xlabel() == "value"
     both.iloc[0, both.columns.get_loc("n_units")] = 13
     assert rows(figures.dots(both, label="name", title="t"))[:2] == [
-        "metric_0  n=13 to 1,200",
-        "metric_1  n=12 to 1,200",
+        "metric_0 ↑  n=13 to 1,200",
+        "metric_1 ↓  n=12 to 1,200",
     ]
 
 
