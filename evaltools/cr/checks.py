@@ -45,14 +45,14 @@ def ref_outside_gold(result: Result) -> Iterator[Check]:
         return
     enough = (len(refs) or len(final)) >= FEW_REFS
     keys = ("refpol",) if _attributes(gold) & _attributes(final) else ("refpol", "attrpol")
-    what = f"{len(refs)} predicted refs occurs" if refs else f"{len(final)} predicted tuples has a ref that occurs"
+    what = "{of} predicted refs occurs" if refs else "{of} predicted tuples has a ref that occurs"
     how = "by ref" if len(keys) == 1 else "by ref or attribute"
     yield Check(
         "ref-outside-gold",
         "blocking" if enough else "warning",
         f"none of the {what} among the {len(known)} of the gold: metrics {how} cannot tell right from wrong here",
         0,
-        len(refs),
+        len(refs) or len(final),
         tuple(m.name for m in result.metrics if _rests_on(m, keys, result.options.key)) if enough else (),
         "--protocol cr_v1" if result.options.key == "refpol" else "",
     )
@@ -74,17 +74,16 @@ def empty_predictions(data: pd.DataFrame) -> Iterator[Check]:
     judged = data[data["has_gold"].astype(bool)]
     n, of = int((judged["n_pred_used"] == 0).sum()), len(judged)
     if n > EMPTY * of:
-        message = f"{n} of {of} samples with gold have no predicted tuple: no mean F1 can exceed {1 - n / of:.3f}"
-        yield Check("empty-predictions", "warning", message, n, of)
+        said = "{n} of {of} samples with gold have no predicted tuple, and their F1 is 0"
+        yield Check("empty-predictions", "warning", said, n, of)
 
 
 def parse_failures(data: pd.DataFrame) -> Iterator[Check]:
     """Samples whose reply the runner could not read."""
     failed = data[data["parse_failed"].astype(bool)]
     if n := len(failed):
-        without = int((failed["n_pred_used"] == 0).sum())
         message = (
-            f"for {n} of {len(data)} samples the runner could not get or read a reply; they are scored with the"
-            f" tuples that are left ({without} without any)"
+            "for {n} of {of} samples the runner could not get or read a reply; they are scored with the"
+            " tuples that are left"
         )
         yield Check("parse-failures", "warning", message, n, len(data))

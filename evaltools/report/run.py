@@ -28,6 +28,7 @@ from .tables import (
     checks,
     estimates_table,
     kpis,
+    no_rows,
     notice,
     problems_text,
     run_line,
@@ -108,7 +109,9 @@ class Run(Result):
         own = views(self.suite, "TABLES")
         if len(names) == 1 and names[0] in own:
             view: TableView = own[names[0]]
-            return table(view.make(self), caption=view.caption, columns=view.columns, formats=view.formats)
+            found = view.make(self)
+            how = {"caption": view.caption, "columns": view.columns, "formats": view.formats}
+            return table(found, **how) if len(found) else no_rows(view.caption)  # type: ignore[arg-type]
         rows = self.rows(*names)
         group = rows["group"].nunique() != 1
         return estimates_table(rows, metrics=self.metrics, resampling=self.resampling, group=group, aliases=aliases)

@@ -35,6 +35,7 @@ from .tables import (
     signature_block,
     stack,
     table,
+    verdict,
     words,
 )
 from .view import TableView
@@ -87,6 +88,7 @@ class StudyView(Study):
             "all metrics": partial(self._comparison, headline=False),
             "scores": lambda: estimates_table(views.estimates(self), metrics=self.metrics, group=False),
             "all scores": lambda: table(views.mean_std(self, everything), caption=MEAN_STD),
+            "notes": lambda: stack([words(views.narrative(self)), *map(notice, self.notes)]),
             "agreement": lambda: estimates_table(views.agreement_estimates(self), group=False),
             **{name: partial(self._view, view) for name, view in own.items()},
         }
@@ -178,17 +180,14 @@ class StudyView(Study):
     def header(self) -> HtmlTable:
         """What was compared, the verdicts in words, what a reader must know, and the signature."""
         if not self.seeded and len(self.results) == 1:
-            return stack(r.header() for r in self.results if isinstance(r, Run))
+            return stack(r.page() for r in self.results if isinstance(r, Run))
         what = f"{self.suite.title} · {len(self.results)} runs"
         line = run_line(self.name, what, max(r.n_units for r in self.results), self.suite.unit)
         problems = [f"{r.name}: {text}" for r in self.results if (text := problems_of(r))]
-        parts = [
-            line,
-            checks([*bundled(self.results), *self.checks], "; ".join(problems)),
-            words(views.narrative(self)),
-        ]
-        parts += [notice(n) for n in self.notes]
-        return stack([*parts, signature_block(self.signature)])
+        strip = checks([*bundled(self.results), *self.checks], "; ".join(problems))
+        lead = [verdict(text) for text in views.verdicts(self)]
+        rest = [words(text) for text in (views.how(self) if lead else views.narrative(self),) if text]
+        return stack([line, strip, *lead, *rest, signature_block(self.signature)])
 
     def _repr_html_(self) -> str:
         return self.header()._repr_html_()

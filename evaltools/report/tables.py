@@ -290,6 +290,16 @@ def words(text: str) -> HtmlTable:
     return HtmlTable(str(macros().words(text.split("\n\n"))), text)
 
 
+def verdict(text: str) -> HtmlTable:
+    """The sentence that a page opens on: what came out."""
+    return HtmlTable(str(macros().verdict(text)), text)
+
+
+def no_rows(caption: str) -> HtmlTable:
+    """In place of a table without rows."""
+    return HtmlTable(str(macros().no_rows(caption)), f"{caption}: none")
+
+
 def stack(items: Iterable[HtmlTable], gap: str = "") -> HtmlTable:
     """Several pieces as one, one below the other; `gap` is HTML that stands between them."""
     found = list(items)

@@ -49,7 +49,7 @@ def estimates(study: Study, names: Sequence[str] | None = None) -> pd.DataFrame:
 
 
 def mean_std(study: Study, names: Sequence[str] | None = None) -> pd.DataFrame:
-    """Mean ± standard deviation over seeds, a row a metric and a column a condition; "N/A" is not measured.
+    """Mean ± standard deviation over seeds: metric (its title), a column a condition, id; "N/A" is not measured.
 
     Counts are whole; their mean has a decimal where it is not.
     """
@@ -64,7 +64,10 @@ def mean_std(study: Study, names: Sequence[str] | None = None) -> pd.DataFrame:
     found["cell"] = found.apply(cell, axis=1)
     table = found.pivot(index="name", columns="condition", values="cell")
     order = list(dict.fromkeys(found["name"]))
-    return table.loc[order, list(study.conditions)].rename_axis(index="metric", columns=None).reset_index()
+    table = table.loc[order, list(study.conditions)].rename_axis(columns=None)
+    titles = dict(zip(found["name"], found["title"]))
+    table.insert(0, "metric", [titles[name] for name in order])
+    return table.assign(id=order).reset_index(drop=True)
 
 
 def per_seed(study: Study) -> pd.DataFrame:

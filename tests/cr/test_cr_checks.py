@@ -94,7 +94,7 @@ def test_empty_predictions_bound_the_f1(tmp_path: Path) -> None:
     golds = [[("본품#품질", "향")]] * 20
     check = found(scored(tmp_path / "two", golds, [*golds[:18], [], []]), "empty-predictions")
     assert check is not None and (check.n, check.of, check.level) == (2, 20, "warning")
-    assert check.message == "2 of 20 samples with gold have no predicted tuple: no mean F1 can exceed 0.900"
+    assert check.message == "2 of 20 samples with gold have no predicted tuple, and their F1 is 0"
     assert found(scored(tmp_path / "one", golds, [*golds[:19], []]), "empty-predictions") is None
     # nothing in the gold: nothing to predict
     none = scored(tmp_path / "no-gold", [*golds[:10], *[[]] * 10], [*golds[:10], *[[]] * 10])
@@ -106,7 +106,7 @@ def test_parse_failures(tmp_path: Path) -> None:
     run = scored(tmp_path / "r", golds, [golds[0], golds[1], []], {1: {"error": "timeout"}, 2: {"error": "timeout"}})
     check = found(run, "parse-failures")
     assert check is not None and (check.n, check.of, check.level) == (2, 3, "warning")
-    assert check.message.startswith("for 2 of 3 samples") and check.message.endswith("(1 without any)")
+    assert check.message.startswith("for 2 of 3 samples") and check.message.endswith("scored with the tuples that are left")
     assert found(scored(tmp_path / "fine", golds, golds), "parse-failures") is None
 
 
