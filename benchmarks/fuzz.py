@@ -383,7 +383,7 @@ def _suite(name: str, path: Path, options: dict[str, Any], rng: random.Random, b
                     on_error="fail" if strict else "skip",
                     **options,
                 )
-                dumps(metrics_json(result.manifest, result.signature, result.frame))
+                dumps(metrics_json(result.manifest, result.signature, result.frame, result.checks))
                 outcomes["whole file evaluated"] += 1
                 if strict and problems.count("error"):
                     raise Failure("accepted with --on-error fail, though it has errors")

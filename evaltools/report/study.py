@@ -113,7 +113,7 @@ class StudyView(Study):
         several = len(self.comparisons) > 1
         columns = {"metric": "metric", "candidate": "candidate", "value_baseline": self.baseline}
         columns |= {"value_candidate": "candidate" if several else self.candidates[0], "difference": "difference"}
-        columns |= {"p": "p", "n_units": "n", "mde": "could show", "verdict": "verdict"}
+        columns |= {"p": "p adj.", "n_units": "n", "mde": "could show", "verdict": "verdict"}
         if not several:
             del columns["candidate"]
         rows = found.to_dict("records")
@@ -210,10 +210,10 @@ TABLES: Mapping[str, TableView] = {
 
 
 def _p(row: Mapping[Any, Any]) -> str:
-    """p, adjusted where the metric is one of a family."""
-    adjusted = not pd.isna(row["p_adjusted"])
-    p = row["p_adjusted"] if adjusted else row["p_value"]
-    return "" if pd.isna(p) else p_text(p).removeprefix("= ") + (" adj." if adjusted else "")
+    """p, adjusted where the metric is one of a family, else marked as raw."""
+    raw = pd.isna(row["p_adjusted"])
+    p = row["p_value"] if raw else row["p_adjusted"]
+    return "" if pd.isna(p) else p_text(p).removeprefix("= ") + (" raw" if raw else "")
 
 
 def _difference(row: Mapping[Any, Any]) -> str:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
-from ..core.check import Check, missing_units, together
+from ..core.check import LEVELS, Check, missing_units, together
 from ..core.errors import UsageError
 from ..core.metric import MetricTable
 from ..core.names import condition_of, natural, safe_name
@@ -69,7 +69,8 @@ class Study:
         names = [set(r.data[self.suite.unit]) for r in self.results]
         every = len(set().union(*names))
         sizes = {r.name: len(n) for r, n in zip(self.results, names)}
-        return [*together([r.checks for r in self.results]), *missing_units(sizes, every)]
+        found = [*together([r.checks for r in self.results]), *missing_units(sizes, every)]
+        return sorted(found, key=lambda c: LEVELS.index(c.level))
 
     @property
     def results(self) -> list[Result]:

@@ -106,7 +106,9 @@ def test_parse_failures(tmp_path: Path) -> None:
     run = scored(tmp_path / "r", golds, [golds[0], golds[1], []], {1: {"error": "timeout"}, 2: {"error": "timeout"}})
     check = found(run, "parse-failures")
     assert check is not None and (check.n, check.of, check.level) == (2, 3, "warning")
-    assert check.message.startswith("for 2 of 3 samples") and check.message.endswith("scored with the tuples that are left")
+    assert check.message.startswith("for 2 of 3 samples") and check.message.endswith(
+        "scored with the tuples that are left"
+    )
     assert found(scored(tmp_path / "fine", golds, golds), "parse-failures") is None
 
 
