@@ -188,7 +188,18 @@ def test_stored_notebooks_name_no_machine(name: str) -> None:
     assert sorted(set(MACHINE.findall(json.dumps(cells, ensure_ascii=False)))) == []
 
 
-def test_no_secret_is_stored() -> None:
+def without_pictures(path: Path, folder: Path) -> Path:
+    """A notebook without its pictures, whose base64 may look like a key by chance; any other file as it is."""
+    if path.suffix != ".ipynb":
+        return path
+    text = re.sub(r'("image/png": )"[^"]*"', r'\1""', path.read_text(encoding="utf-8"))
+    copy = folder / path.relative_to(ROOT)
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    copy.write_text(text, encoding="utf-8")
+    return copy
+
+
+def test_no_secret_is_stored(tmp_path: Path) -> None:
     """detect-secrets over every tracked file, without the two detectors that hashes and figures set off."""
     pytest.importorskip("detect_secrets")
     from detect_secrets import SecretsCollection
@@ -209,14 +220,17 @@ def test_no_secret_is_stored() -> None:
     with transient_settings({"plugins_used": [{"name": p} for p in plugins]}):
         for path in tracked():
             if path.suffix not in {".png", ".otf", ".xlsx"} and path.stat().st_size < 3_000_000:
-                found.scan_file(str(path))
+                found.scan_file(str(without_pictures(path, tmp_path)))
     allowed = {
         "tests/summary/test_judge.py",
         "tests/test_security.py",
         "tests/summary/test_judge_server.py",
         "tests/app/test_lab.py",
     }
-    said = sorted(f"{Path(name).relative_to(ROOT)}:{s.line_number} {s.type}" for name, s in found)
+    places = {
+        name: Path(name).relative_to(tmp_path if Path(name).is_relative_to(tmp_path) else ROOT) for name, _ in found
+    }
+    said = sorted(f"{places[name]}:{s.line_number} {s.type}" for name, s in found)
     assert [s for s in said if s.split(":")[0] not in allowed] == []
 
 

@@ -93,7 +93,8 @@ def duplicate_texts(units: pd.DataFrame, column: str, unit: str) -> Iterator[Che
     n = int(texts.duplicated(keep=False).sum())
     if n:
         distinct = texts[texts.duplicated(keep=False)].nunique()
-        said = f"{{n}} units share {distinct} texts: they are not independent, and intervals are too narrow"
+        shared = "a text" if distinct == 1 else f"{distinct} texts"
+        said = f"{{n}} units share {shared}: they are not independent, and intervals are too narrow"
         yield Check("duplicate-texts", "warning", said, n, len(texts))
 
 

@@ -139,4 +139,4 @@ def render(data: dict[str, Any]) -> str:
 
 def script_json(value: Any) -> str:
     """JSON that no text in it can end or escape from inside a <script type="application/json">."""
-    return re.sub("[<>&\u2028\u2029]", lambda m: f"\\u{ord(m[0]):04x}", dumps(value))
+    return re.sub("[<>&\u2028-\u202e\u2066-\u2069\ud800-\udfff]", lambda m: f"\\u{ord(m[0]):04x}", dumps(value))

@@ -163,9 +163,13 @@ def groups(result: Result) -> dict[str, tuple[str, str]]:
     queries = {m: f"{m}_measured and not {m}_passed" for m in found.columns}
     any_of = " or ".join(f"({query})" for query in queries.values())
     return {
-        "failing": (any_of, "Cases that fail a threshold"),
-        "passing": (f"not ({any_of})", "Cases that pass"),
-        **{m: (query, f"Cases that fail {_short(m)}") for m, query in queries.items() if found[m].any()},
+        "failing": (any_of, "Failing: cases that fail a threshold"),
+        "passing": (f"not ({any_of})", "Passing: cases that fail none"),
+        **{
+            m: (query, f"Cases that fail {_short(m).replace('_', ' ')}")
+            for m, query in queries.items()
+            if found[m].any()
+        },
     }
 
 

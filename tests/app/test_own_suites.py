@@ -72,7 +72,14 @@ def test_files_of_a_run_and_of_its_study(made: Path) -> None:
     for name in conditions:
         assert files <= written(results / name)
     reports = {f"{name}/metric_report.{kind}" for name in (RUNS[0], "a_vs_b") for kind in ("html", "ipynb")}
-    assert written(made / "outputs/reports") == reports
+    paper = {
+        "paper.md",
+        "paper.tex",
+        *(f"figures/{f}.{k}" for f in ("forest", "scores", "seeds") for k in ("pdf", "svg")),
+    }
+    there = written(made / "outputs/reports")
+    assert reports <= there and {f"a_vs_b/{file}" for file in paper} <= there
+    assert not {f for f in there - reports if not f.startswith("a_vs_b/")}, "of a single run only with --paper"
 
 
 def test_numbers_of_a_run_are_those_of_its_records(made: Path) -> None:
