@@ -17,7 +17,7 @@ import pandas as pd
 
 from ..core.errors import InputError, Problem, Problems, Severity, UsageError
 from ..core.fast_json import decoder
-from ..core.files import dumps, sha256
+from ..core.files import content_hash, dumps
 from ..core.jsonl import Progress, read_jsonl, require_file, shards
 from ..core.suite import Here, Source, Workers
 from .options import CrOptions
@@ -155,7 +155,8 @@ def score(
         with suppress(InputError):  # the scores do not need it: under on_error="skip" it is left out
             read_override(source.files["override_gate"], problems)
     aside = aside if role == "outputs" else None
-    provenance = {f"{r}_sha256": sha256(p) if p else None for r, p in (("outputs", path), ("gold", gold)) if aside}
+    hashed = {"outputs": path, "gold": gold} if aside else {}
+    provenance = {f"{role}_sha256": content_hash(p) if p else None for role, p in hashed.items()}
     shared = (path, _MODELS[role], gold, gold_time, options, unwritable, provenance)
     tasks = [
         _Shard(*shared, start, stop, aside and aside / f".{start:015}.part")
