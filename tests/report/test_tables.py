@@ -511,7 +511,9 @@ def test_pieces_have_the_classes_ids_and_sort_keys_that_pages_and_scripts_use(pi
     }[piece]()
     assert skeleton(made.html) == SKELETONS[piece].strip()
     if piece == "samples":
-        assert "1 fixed T t Gold − missing: p · implicit positive W x L k: 1" in words_of(made.html)
+        card = "1 fixed T t Gold − missing: p · implicit positive W x L k: 1"
+        pager = "← Previous Next →"
+        assert words_of(made.html).partition(" {")[0] == f"C (1) {pager} {card} {pager}"
 
 
 def test_samples_without_chips_or_fields_have_none() -> None:
@@ -615,7 +617,10 @@ def test_samples_show_text_chips_fields_and_how_many() -> None:
             max_rows=3,
         ).html
     )
-    assert "Fixed (12)" in parsed.text and re.search("3 of (?:the )?12", parsed.text)
+    assert (
+        "Fixed (12)" in parsed.text
+        and "\n3 of 12 samples are in this page; units.parquet holds them all.\n" in parsed.text
+    )
     assert "action: flip, target: 거품" in parsed.text
     assert [a["id"] for t, a in parsed.tags if t == "article"] == ["sample-s000", "sample-s001", "sample-s002"]
     assert "no samples" in samples(sample_frame().head(0)).html
