@@ -25,10 +25,13 @@ from ..core.manifest import Found
 from ..core.names import condition_of, natural, safe_name
 from ..core.progress import bar
 from ..core.resampling import Resampling
+from ..core.results import verdict_line
 from ..core.suite import Here, Suite, get_suite, load_suite_file, require_input
 from ..report.gallery import replaceable
+from ..report.plain import ARROWS
 from ..report.run import Run, evaluate
 from ..report.study import study
+from ..report.tables import plain_estimates
 from .execute import HTML, ReportJob, is_current, load_papermill, parameters_of, run
 from .workers import Workers, cluster_size
 
@@ -80,8 +83,10 @@ class Scored:
     headline: pd.DataFrame
     problems: list[Found]
     checks: tuple[Check, ...]
+    verdicts: list[dict[Any, Any]]
     current: dict[str, Any]
     signature: str
+    resampling: Resampling
 
 
 @dataclass
@@ -319,8 +324,9 @@ def score_one(
         **options,
     )
     lead = result.rows(*result.headline)
-    found = result.manifest.problems, result.checks
-    return Scored(result.name, path, lead, *found, current(result), result.signature)
+    said = [] if result.verdicts is None else result.verdicts.to_dict("records")
+    found = result.manifest.problems, result.checks, said
+    return Scored(result.name, path, lead, *found, current(result), result.signature, result.resampling)
 
 
 def current(result: Run) -> dict[str, Any]:
@@ -354,10 +360,12 @@ def headline_lines(scored: Scored) -> Iterator[str]:
     """The headline numbers of one run."""
     yield scored.name
     yield from (f"  {line}" for line in in_words(scored.checks))
-    for row in scored.headline.to_dict("records"):
-        value = "N/A" if pd.isna(row["value"]) else f"{row['value']:.4f}"
-        interval = "" if pd.isna(row["ci_low"]) else f" [{row['ci_low']:.3f}, {row['ci_high']:.3f}]"
-        yield f"  {row['name']:<32} {value}{interval}  n={row['n_units']}"
+    rows = scored.headline
+    titles = [f"{t} {ARROWS.get(b, ('', ''))[0]}".rstrip() for t, b in zip(rows["title"], rows["better"])]
+    width = max(map(len, titles), default=0)
+    for title, e in zip(titles, plain_estimates(rows, resampling=scored.resampling).to_dict("records")):
+        yield f"  {title:<{width}} {e['value']:>6} {e['interval']:<16} n={e['n']:<5} {e['metric']}"
+    yield from (f"  {verdict_line(row)}" for row in scored.verdicts)
     for p in scored.problems:
         yield f"  {p.severity}: {p.count} x {p.code}" + (f", first {p.examples[0]}" if p.examples else "")
     yield f"  {scored.signature}"

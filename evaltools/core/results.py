@@ -73,6 +73,11 @@ class Result:
         return frozenset(name for check in self.checks for name in check.blocks)
 
     @property
+    def verdicts(self) -> pd.DataFrame | None:
+        """What the suite judges of single metrics (`Suite.verdicts`); None where it judges none."""
+        return None if self.suite.verdicts is None else self.suite.verdicts(self)
+
+    @property
     def policy(self) -> dict[str, Any]:
         return self.manifest.policy
 
@@ -111,6 +116,11 @@ class Result:
     def value(self, metric: str) -> float:
         """The value of one metric; nan is not measured."""
         return float(self[metric]["value"])
+
+
+def verdict_line(row: Mapping[Any, Any]) -> str:
+    """A row of `Suite.verdicts` as terminal and gate say it."""
+    return f"{row['verdict']}: {row['title']}" + (f", {row['said']}" if row.get("said") else "")
 
 
 R = TypeVar("R", bound=Result)
@@ -194,8 +204,17 @@ def load_if_current(
     return _read(folder, suite, options, manifest, kind) if same else None
 
 
-def metrics_json(manifest: Manifest, signature: str, frame: pd.DataFrame, checks: Iterable[Check]) -> dict[str, Any]:
-    """The content of metrics.json, of a run or of a study's condition: null is "not measured" or "no interval"."""
+def metrics_json(
+    manifest: Manifest,
+    signature: str,
+    frame: pd.DataFrame,
+    checks: Iterable[Check],
+    verdicts: pd.DataFrame | None = None,
+) -> dict[str, Any]:
+    """The content of metrics.json, of a run or of a study's condition: null is "not measured" or "no interval".
+
+    `verdicts` stands in it where there are any (`Suite.verdicts`).
+    """
     return {
         "schema_version": SCHEMA_VERSION,
         "suite": manifest.suite,
@@ -204,8 +223,13 @@ def metrics_json(manifest: Manifest, signature: str, frame: pd.DataFrame, checks
         "policy": manifest.policy,
         "bootstrap": manifest.bootstrap.model_dump(),
         "checks": [c.as_json() for c in checks],
-        "metrics": [{k: _plain(v) for k, v in row.items()} for row in frame.to_dict("records")],
+        **({} if verdicts is None else {"verdicts": _rows(verdicts)}),
+        "metrics": _rows(frame),
     }
+
+
+def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{str(k): _plain(v) for k, v in row.items()} for row in frame.to_dict("records")]
 
 
 def _plain(value: Any) -> Any:
@@ -218,7 +242,8 @@ def save(result: R, folder: Path) -> R:
     """Write the files of a result into a folder; returns it with the manifest that holds their hashes."""
     with atomic(folder / "units.parquet", "wb") as f:
         result.data.to_parquet(f, index=False)
-    write_json(folder / "metrics.json", metrics_json(result.manifest, result.signature, result.frame, result.checks))
+    content = metrics_json(result.manifest, result.signature, result.frame, result.checks, result.verdicts)
+    write_json(folder / "metrics.json", content)
     if result.suite.artifacts is not None:
         result.suite.artifacts(result, folder)
     manifest = result.manifest.model_copy(update={"files": file_hashes(folder)})

@@ -131,6 +131,10 @@ class Suite:
     `agreement` names the columns of predicted tuples and label in which seeds can agree, where there are such.
     `text` is the column of the text that units have, "" without one. `checks(result)` finds what a reader must know
     before believing a number; where a blocking check takes away a metric of the headline, `instead(options)` leads.
+    `verdicts(result)`, of a suite that judges single metrics, is a frame with a row a metric: `metric` (its name),
+    `title`, `verdict` ("pass", "fail", "not measured", or "no threshold" where it is not judged), `said` (what the
+    verdict rests on, half a sentence), and what columns it likes besides. It stands in metrics.json, and pages,
+    terminal and `gate` show it.
     `lead` is the place in the headline of the metric that is shown large and gives the verdict.
     `commands` names the module with the suite's own commands. `file` is the file that the suite came from, and
     `metrics_file` one with further metrics, both of the user's.
@@ -158,6 +162,7 @@ class Suite:
     lead: int = 0
     text: str = ""
     checks: Callable[[Any], Iterable[Check]] = lambda result: ()
+    verdicts: Callable[[Any], pd.DataFrame] | None = None
     instead: Callable[[Any], tuple[str, ...]] | None = None
     commands: str = ""
     file: Path | None = None

@@ -222,7 +222,8 @@ class Run(Result):
         """The headline metrics as cards, the primary one large; those that a check blocks struck."""
         usual = [n for n in self.suite.headline(self.options) if n in self.blocked]
         names = [*self.headline, *(n for n in usual if n not in self.headline)]
-        return kpis(self.rows(*names), primary=self.primary, blocked=self.blocked)
+        how = {"primary": self.primary, "blocked": self.blocked, "resampling": self.resampling}
+        return kpis(self.rows(*names), **how)  # type: ignore[arg-type]
 
     def page(self) -> HtmlTable:
         """The first screen: can it be believed, what came out, where to look, and the signature."""

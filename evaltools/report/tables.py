@@ -213,6 +213,7 @@ def kpis(
     primary: str = "",
     blocked: frozenset[str] = frozenset(),
     decimals: int | None = None,
+    resampling: Resampling | None = None,
 ) -> HtmlTable:
     """Cards of the headline metrics: title, value, interval, n, direction, and what a comparison said of it.
 
@@ -226,7 +227,7 @@ def kpis(
         chips = [(text, VERDICTS.get(text, "info")) for text in said]
         title = (text_of(e.get("title")) or str(e["name"]))[:120]
         role = " et-blocked" if e["name"] in blocked else " et-primary" if e["name"] == primary else ""
-        shown = {**_shown(e, decimals), "id": anchor("metric", e["name"]), "title": title, "chips": chips}
+        shown = {**_shown(e, decimals, resampling), "id": anchor("metric", e["name"]), "title": title, "chips": chips}
         cards.append({**shown, "role": role})
     cards.sort(key=lambda c: (" et-primary", "", " et-blocked").index(c["role"]))
     titled = [{**c, "metric": c["title"]} for c in cards]

@@ -60,7 +60,7 @@ def write_artifacts(result: Result, folder: Path) -> None:
     sheets = [
         Sheet(
             "Overview",
-            verdicts(result).rename(columns=COLUMNS),
+            verdicts(result)[list(COLUMNS)].rename(columns=COLUMNS),
             head=[("Run", result.name), ("Signature", result.signature), ("Rules", rules.identity)],
             verdicts="verdict",
         ),

@@ -60,6 +60,9 @@ class CaseScores:
     unread_figures: tuple[str, ...]
 
 
+FIGURES = frozenset({"amount", "percent", "duration", "date"})
+"""Kinds of entities of which a single one without support makes a summary wrong (specification D23)."""
+
 _FIGURE = re.compile(r"(?P<mark>(?m:^)[\s(\[]*\d{1,2}[.)\]](?!\d))|\d(?:[\d,.:/-]*\d)?[^\W\d_]{0,8}")
 """A figure with the word at its end; `mark`: the number of an item of a list, which is none."""
 
@@ -230,8 +233,12 @@ def _row(case: Case, found: CaseScores) -> dict[str, Any]:
             f"{metric}_den": s.denominator,
             f"{metric}_evidence": dumps(s.evidence),
         }
+    accuracy = found.scores["summary_accuracy"]
+    unsupported = {e["kind"] for e in accuracy.evidence.get("unsupported", ())} if accuracy.denominator else set()
     return {
         **row,
+        "any_unsupported": not FIGURES.isdisjoint(unsupported),
+        "any_unsupported_measured": accuracy.denominator > 0,
         "n_entities": found.n_entities,
         "ambiguous_followup": found.ambiguous,
         "unread_figures": dumps(found.unread_figures),

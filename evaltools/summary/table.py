@@ -22,6 +22,7 @@ from .options import SummaryOptions, rules_in_force
 from .rules import METRICS
 from .schema import looks_like_cases, read_cases
 from .score import finish, score_cases
+from .verdicts import verdicts
 
 ZERO_ONE = ("summary_non_definitive", "summary_needs_followup")
 """Metrics whose rule score is 0 or 1: what matters of them is the failing cases, not the mean."""
@@ -47,8 +48,8 @@ def metrics(options: SummaryOptions) -> MetricTable:
 
 
 def headline(options: SummaryOptions) -> tuple[str, ...]:
-    """Over the measured cases (D24): the means of shares, the share that passes for 0/1 scores, then the recall."""
-    means = ("summary_accuracy_measured", "summary_risk_coverage_measured")
+    """Over the measured cases (D23, D24): means of shares, the share that passes for 0/1 scores, then the recall."""
+    means = ("summary_accuracy_measured", "any_unsupported", "summary_risk_coverage_measured")
     return (*means, *(f"{name}_pass_rate_measured" for name in ZERO_ONE), "entity_recall_measured")
 
 
@@ -94,6 +95,7 @@ SUITE = Suite(
     metrics=metrics,
     headline=headline,
     checks=checks,
+    verdicts=verdicts,
     artifacts=write_artifacts,
     notebook="summary.ipynb",
     views="evaltools.summary.views",

@@ -12,7 +12,7 @@ from .options import rules_in_force
 from .rules import METRICS
 
 COLUMNS = {
-    "metric": "metric",
+    "title": "metric",
     "verdict": "verdict",
     "mean_measured": "mean of measured",
     "measured": "measured",
@@ -21,20 +21,20 @@ COLUMNS = {
     "not_measured": "not measured",
     "mean": "with imputed",
 }
-"""What the columns of `verdicts` are called, in the order in which they are read: what was measured leads."""
+"""What the columns of `verdicts` that people read are called, in their order: what was measured leads."""
 
 
 def verdict(units: pd.DataFrame, metric: str) -> str:
     """The verdict of a metric.
 
-    "fail" where a measured case lies below the threshold, "pass" where none does, "not measured" where no case was
-    measured, "no threshold" where the metric has none.
+    "no threshold" where the metric has none, else "fail" where a measured case lies below it, "pass" where none does,
+    and "not measured" where no case was measured.
     """
-    if not units[f"{metric}_measured"].any():
-        return "not measured"
     failing = fails(units)
     if metric not in failing:
         return "no threshold"
+    if not units[f"{metric}_measured"].any():
+        return "not measured"
     return "fail" if failing[metric].any() else "pass"
 
 
@@ -49,15 +49,18 @@ def verdicts(result: Result) -> pd.DataFrame:
 
     `mean` is over all cases, with the source document's number for each that could not be measured.
     """
-    thresholds, units, failing = rules_in_force(result.options).thresholds, result.data, fails(result.data)
+    thresholds, units = rules_in_force(result.options).thresholds, result.data
+    failing, titles = fails(units).sum().to_dict(), result.frame.set_index("name")["title"]
     measured = {m: int(units[f"{m}_measured"].sum()) for m in METRICS}
     rows = [
         {
             "metric": m,
+            "title": titles[m],
             "verdict": verdict(units, m),
+            "said": _said(measured[m], failing[m], thresholds[m]) if m in failing else "",
             "mean_measured": result.value(f"{m}_measured"),
             "measured": measured[m],
-            "failing": int(failing[m].sum()) if m in failing else None,
+            "failing": failing.get(m),
             "threshold": thresholds.get(m),
             "not_measured": len(units) - measured[m],
             "mean": result.value(m),
@@ -65,3 +68,11 @@ def verdicts(result: Result) -> pd.DataFrame:
         for m in METRICS
     ]
     return pd.DataFrame(rows)
+
+
+def _said(measured: int, failing: int, threshold: float) -> str:
+    """What the verdict of a metric with a threshold rests on, half a sentence; "" where nothing was measured."""
+    if not measured:
+        return ""
+    what = "measured case lies" if measured == 1 else "measured cases lie"
+    return f"{failing or 'none'} of {measured} {what} below {threshold:g}"

@@ -16,6 +16,8 @@ from evaltools.summary import views
 from evaltools.summary.rules import METRICS
 from evaltools.summary.verdicts import COLUMNS, fails, verdict, verdicts
 
+from ..app.calling import call
+
 CONTEXT = "보험금은 500만원이며 면책 기간은 90일입니다."
 GOOD = {"answer": "보험금 500만원, 면책 기간 90일로 확인됨.", "contexts": [CONTEXT], "summary_tags": ["exclusion"]}
 
@@ -124,7 +126,7 @@ def units(measured: list[bool], passed: list[bool] | None) -> pd.DataFrame:
         ([True, True], [True, False], "fail"),
         ([True, False], [True, False], "pass"),  # an imputed number below the threshold fails nobody
         ([False, False], [False, False], "not measured"),
-        ([False, False], None, "not measured"),
+        ([False, False], None, "no threshold"),
         ([True, True], None, "no threshold"),
     ],
 )
@@ -135,7 +137,7 @@ def test_one_function_gives_the_verdict(measured: list[bool], passed: list[bool]
 def test_the_page_and_excel_say_the_same_and_what_was_measured_leads(tmp_path: Path) -> None:
     run = et.evaluate("summary", "example:summary/cases.jsonl", out=tmp_path)
     table = verdicts(run)
-    assert views.TABLES["verdicts"].make is verdicts and list(table.columns) == list(COLUMNS)
+    assert views.TABLES["verdicts"].make is verdicts and views.TABLES["verdicts"].columns is COLUMNS
     assert list(table.columns).index("mean_measured") < list(table.columns).index("mean")
     assert [verdict(run.data, m) for m in METRICS] == table["verdict"].tolist()
     assert (table["mean_measured"] == [run.value(f"{m}_measured") for m in METRICS]).all()
@@ -146,6 +148,52 @@ def test_the_page_and_excel_say_the_same_and_what_was_measured_leads(tmp_path: P
     head = next(i for i, row in enumerate(rows) if row[0] == "metric")
     assert rows[head] == list(COLUMNS.values())
     assert [row[1] for row in rows[head + 1 :][: len(METRICS)]] == table["verdict"].tolist()
+
+
+def test_the_verdicts_stand_in_metrics_json_and_the_terminal_with_what_they_rest_on(tmp_path: Path) -> None:
+    scores = {"a": "수술비 30만원", "b": "수술비 30만원, 입원비 9만원"}
+    lines = [{"id": k, "answer": v, "contexts": ["수술비 30만원"], "summary_tags": []} for k, v in scores.items()]
+    cases = tmp_path / "two.jsonl"
+    cases.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    said = call("score", "summary", cases, "-o", tmp_path, "--n-resamples", "100").stdout
+    stored = json.loads((tmp_path / "results/two/metrics.json").read_text(encoding="utf-8"))
+    first, *rest = stored["verdicts"]
+    # one of two: 1/1 and 1/2 of the figures are supported, and the threshold is 0.9
+    assert (first["metric"], first["verdict"], first["mean_measured"]) == ("summary_accuracy", "fail", 0.75)
+    assert "fail: Summary accuracy (entity precision), 1 of 2 measured cases lie below 0.9\n" in said
+    assert [v["verdict"] for v in rest] == ["not measured", "pass", "not measured", "no threshold"]
+    assert "no threshold: Entity recall\n" in said and "not measured: Risk coverage\n" in said
+
+
+@pytest.mark.parametrize(
+    ("answer", "context", "expected"),
+    [
+        ("30만원", "30만원", 0.0),
+        ("30만원, 9만원", "30만원", 1.0),
+        ("80%", "30만원", 1.0),
+        ("5년", "30만원", 1.0),
+        ("2024년 3월 5일", "30만원", 1.0),
+        ("진단서", "30만원", 0.0),  # a document is no figure
+        ("30만원 접수번호 4711", "30만원", 0.0),  # a figure that is not read takes no part
+        ("", "30만원", None),  # states nothing
+        ("9만원", "문의", None),  # nothing to compare with
+    ],
+)
+def test_any_unsupported_is_the_share_of_summaries_with_a_wrong_figure(
+    tmp_path: Path, answer: str, context: str, expected: float | None
+) -> None:
+    cases = tmp_path / "one.jsonl"
+    cases.write_text(json.dumps({"id": "a", "answer": answer, "contexts": [context]}), encoding="utf-8")
+    value = et.evaluate("summary", cases).value("any_unsupported")
+    assert value == expected if expected is not None else pd.isna(value)
+
+
+def test_any_unsupported_counts_summaries_not_figures() -> None:
+    run = et.evaluate("summary", "example:summary/cases.jsonl")
+    row = run["any_unsupported"]
+    assert (row["numerator"], row["denominator"], row["value"]) == (5, 20, 0.25)
+    assert row["ci_low"] < 0.25 < row["ci_high"]
+    assert run.headline.index("any_unsupported") == run.headline.index("summary_accuracy_measured") + 1
 
 
 def test_no_imputed_number_leads(tmp_path: Path) -> None:
