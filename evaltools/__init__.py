@@ -31,6 +31,7 @@ _LAZY = {
     "jsonl_suite": "core.suite",
     "get_suite": "core.suite",
     "options": "core.suite",
+    "speak": "core.words",
     "example": "core.files",
     "InputError": "core.errors",
     "Problems": "core.errors",

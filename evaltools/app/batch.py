@@ -27,6 +27,7 @@ from ..core.progress import bar
 from ..core.resampling import Resampling
 from ..core.results import verdict_line
 from ..core.suite import Here, Suite, get_suite, load_suite_file, require_input
+from ..core.words import speak
 from ..report.gallery import replaceable
 from ..report.plain import ARROWS
 from ..report.run import Run, evaluate
@@ -60,6 +61,7 @@ class Settings:
     scheduler: str | None = None
     metrics: Path | None = None
     paper: bool = False
+    lang: str = "en"
 
     def workers(self) -> Workers:
         """Where the work is done."""
@@ -100,6 +102,9 @@ class Batch:
     bad_input: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     shown: list[Scored] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        speak(self.settings.lang)
 
     @property
     def status(self) -> int:
@@ -232,7 +237,7 @@ class Batch:
             title=f"{suite.title}: {title}",
             folder=s.out / "reports" / title,
             parameters={k: v for k, v in parameters.items() if k in declared},
-            current={**made_from, **more, **({"paper_files": True} if for_paper else {})},
+            current={**made_from, **more, "lang": s.lang, **({"paper_files": True} if for_paper else {})},
             paper=for_paper,
         )
 
@@ -309,6 +314,7 @@ def score_one(
     suite: str, file: Path | None, path: str, settings: Settings, options: Options, workers: Workers
 ) -> Scored:
     """Score one run, perhaps in another process: the suite goes there by its name and file."""
+    speak(settings.lang)
     if file is not None:
         load_suite_file(file)
     result = evaluate(

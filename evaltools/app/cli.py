@@ -20,9 +20,11 @@ import click
 
 from .. import BUILT_IN, __version__
 from ..core.errors import InputError, Problems, UsageError, WorkFailed
+from ..core.words import speak
 from .options import (
     COMMON,
     JOBS,
+    LANG,
     METRICS,
     ON_ERROR,
     OUT,
@@ -209,9 +211,9 @@ def report_seeds(
 @SUITE_FILE
 @click.option("--all", "everything", is_flag=True, help="Every metric, not only the headline.")
 @click.option("--csv", "csv_file", type=PATH, help="Write the whole comparison there as well.")
-@using(JOBS, METRICS, ON_ERROR, *RESAMPLING)
+@using(JOBS, METRICS, ON_ERROR, LANG, *RESAMPLING)
 @click.pass_obj
-def compare(suite_found: Any, baseline: str, candidate: str, suite: str | None, **given: Any) -> None:
+def compare(suite_found: Any, baseline: str, candidate: str, suite: str | None, lang: str, **given: Any) -> None:
     """Paired comparison of two runs, or of two sets of seeds.
 
     A and B are a run, a results folder, a run_id (the common prefix of the folders <run_id>__seed<N>_<mode>),
@@ -219,6 +221,7 @@ def compare(suite_found: Any, baseline: str, candidate: str, suite: str | None, 
     """
     from .compare import compare_command
 
+    speak(lang)
     click.echo(compare_command(baseline, candidate, suite=suite_found, **given))
 
 
@@ -265,10 +268,12 @@ def rerun(manifest: Path, out: Path | None, jobs: int, metrics: Path | None) -> 
 
 @main.command()
 @click.argument("outputs", default="outputs", type=PATH)
-def gallery(outputs: Path) -> None:
+@using(LANG)
+def gallery(outputs: Path, lang: str) -> None:
     """(Re)build index.html, the page that finds, filters and compares all results under OUTPUTS."""
     from ..report.gallery import build
 
+    speak(lang)
     click.echo(str(build(outputs)))
 
 
@@ -290,13 +295,13 @@ def lab(folder: Path, port: int | None, browser: bool, more: tuple[str, ...]) ->
 
 
 @main.command()
-@using(OUT, QUIET)
+@using(OUT, LANG, QUIET)
 @click.option("-j", "--jobs", default=2, show_default=True, type=click.IntRange(1), help="Processes at once.")
-def demo(out: Path, jobs: int, quiet: bool) -> None:
+def demo(out: Path, jobs: int, lang: str, quiet: bool) -> None:
     """All reports and the gallery on the bundled examples."""
     from .batch import Settings, run_demo
 
-    sys.exit(run_demo(Settings(out=out, jobs=jobs, quiet=quiet)))
+    sys.exit(run_demo(Settings(out=out, jobs=jobs, lang=lang, quiet=quiet)))
 
 
 if __name__ == "__main__":

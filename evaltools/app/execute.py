@@ -16,6 +16,7 @@ from typing import Any
 
 from ..core.errors import WorkFailed
 from ..core.files import asset_dir, sha256, write_text
+from ..core.words import say, speak
 from ..report import paper
 from ..report.study import study
 
@@ -117,6 +118,7 @@ def run(job: ReportJob) -> Path:
     load_papermill()
     import nbformat
 
+    speak(job.parameters.get("lang", "en"))
     from ..report.html import prepare, render
 
     # the kernel works in a process of its own: what renders its notebook can be loaded meanwhile
@@ -145,8 +147,10 @@ def execute(job: ReportJob) -> tuple[Any, Exception | None]:
     import nbformat
     from nbclient.exceptions import DeadKernelError
 
-    # papermill takes braces in paths for places to fill in
-    source = str(asset_dir("notebooks") / job.notebook).replace("{", "{{").replace("}", "}}")
+    source = nbformat.read(asset_dir("notebooks") / job.notebook, as_version=4)
+    for cell in source.cells:
+        if cell.cell_type == "markdown":
+            cell.source = say(cell.source)
     with scratch() as folder:
         draft = folder / NOTEBOOK
         how = {"parameters": dict(job.parameters), "kernel_name": "python3", "progress_bar": False}

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_or
 
 import click
 
+from ..core.words import LANGUAGES
+
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
@@ -20,6 +22,13 @@ PATH = click.Path(path_type=Path)
 NAME = click.option("--name", help="Name of the run instead of its folder's or file's (one run only).")
 OUT = click.option("-o", "--out", default="outputs", show_default=True, type=PATH, help="Folder of all results.")
 JOBS = click.option("-j", "--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes at once.")
+LANG = click.option(
+    "--lang",
+    default="en",
+    show_default=True,
+    type=click.Choice(LANGUAGES),
+    help="Language of pages, tables and workbooks; CSV, JSON and ids stay as they are.",
+)
 QUIET = click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
 ON_ERROR = click.option(
     "--on-error",
@@ -71,6 +80,7 @@ COMMON = (
     ON_ERROR,
     click.option("--resume/--fresh", default=True, show_default=True, help="Keep what is complete and current."),
     click.option("--scheduler", metavar="ADDRESS", help="Work on the dask cluster at tcp://HOST:PORT (extra dask)."),
+    LANG,
     QUIET,
 )
 

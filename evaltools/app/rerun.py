@@ -20,6 +20,7 @@ from ..core.manifest import Input, Manifest, Member, versions
 from ..core.resampling import Resampling
 from ..core.results import Result
 from ..core.suite import get_suite
+from ..core.words import speaking
 from ..report.run import Run, evaluate
 from ..report.study import study
 from .workers import Workers
@@ -87,7 +88,7 @@ def rerun_manifest(
     found = [{i.role: _find(path, i) for i in m.inputs} for m in members]
     _require(members, found)
     resampling = recorded.bootstrap.resampling
-    with _folder(out) as target:
+    with _folder(out) as target, speaking(recorded.lang):
         if (target / "results" / recorded.run).resolve() == path.parent.resolve():
             raise UsageError(f"{target} holds the results that are to be compared; give another folder")
         results = [_make(m, files, resampling, target, workers, metrics) for m, files in zip(members, found)]

@@ -11,6 +11,8 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from .words import say
+
 Level = Literal["info", "warning", "blocking"]
 
 LEVELS = ("blocking", "warning", "info")
@@ -61,8 +63,8 @@ WORDS = {"blocking": "Cannot be measured", "warning": "Mind", "info": "Note"}
 def in_words(checks: Iterable[Check]) -> list[str]:
     """The checks as lines of text; one that says so where none failed."""
     found = list(checks)
-    lines = [f"{WORDS[c.level]}: {c.message}" + (f" ({c.help})" if c.help else "") for c in found]
-    return [*lines, FINE] if all(c.level == "info" for c in found) else lines
+    lines = [f"{say(WORDS[c.level])}: {say(c.message)}" + (f" ({c.help})" if c.help else "") for c in found]
+    return [*lines, say(FINE)] if all(c.level == "info" for c in found) else lines
 
 
 FINE = "No check failed"

@@ -37,6 +37,7 @@ from .names import safe_name
 from .resampling import Resampling
 from .results import Result, load_if_current, read_manifest, save, stored_metrics
 from .suite import BUILT_IN, Here, Suite, Workers, get_suite, require_input, with_metrics
+from .words import language
 
 BESIDE_BYTES = 64 << 20
 """Input files of fewer bytes than these together are hashed at once."""
@@ -123,6 +124,7 @@ def evaluate(
                 "name": name,
             },
             metrics=stored_metrics(suite, opts) if suite.metrics_file or suite.name not in BUILT_IN else [],
+            **({"lang": language()} if language() != "en" else {}),
             bootstrap=Bootstrap(
                 **vars(resampling), unit=suite.unit, n_units=int(units[suite.unit].nunique(dropna=False))
             ),

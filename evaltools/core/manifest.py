@@ -79,6 +79,7 @@ class Manifest(Member):
     and `headline` say what leads a page, so that a gallery needs no suite. Of a study: `report` its name,
     `conditions` and `baseline`, `runs` those of this condition, `members` those of all conditions. `metrics`: those
     that come from no suite of this package, as data, so that a result can be read without the file they came from.
+    `lang`: the language of the files for readers (Markdown, workbook), where it is not English.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -86,6 +87,7 @@ class Manifest(Member):
     suite_title: str = ""
     headline: list[str] = []
     metrics: list[dict[str, Any]] = []
+    lang: str = "en"
     policy: dict[str, Any]
     bootstrap: Bootstrap
     problems: list[Found] = []

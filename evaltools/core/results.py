@@ -20,6 +20,7 @@ from .manifest import NAME, SCHEMA_VERSION, Input, Manifest, versions
 from .metric import MetricTable
 from .resampling import Resampling
 from .suite import BUILT_IN, Suite, decoded, get_suite, stored_suite
+from .words import language
 
 CLAIM_ONE = "new samples, this system"
 """What the intervals of one run speak for."""
@@ -196,6 +197,7 @@ def load_if_current(
         and manifest.policy == dict(policy)
         and manifest.options.get("on_error") == on_error
         and b.resampling == resampling
+        and manifest.lang == language()
         and manifest.versions == versions()
         and [(i.role, i.sha256) for i in manifest.inputs] == [(i.role, i.sha256) for i in inputs()]
         and bool(manifest.files)

@@ -29,6 +29,7 @@ from .files import sha256
 from .jsonl import first_line, read_jsonl, require_file
 from .metric import AnyMetric, Difference, Mean, Metric, MetricTable, make_metric
 from .names import nearest
+from .words import bring
 
 ENTRY_POINTS = "evaltools.suites"
 
@@ -209,7 +210,9 @@ def get_suite(name: str) -> Suite:
     for entry in entry_points(group=ENTRY_POINTS):
         if entry.name == name:
             try:
-                return _checked(entry.load(), f"{entry.value} of the installed suite {name!r}")
+                suite = _checked(entry.load(), f"{entry.value} of the installed suite {name!r}")
+                bring(Path(str(sys.modules[entry.module].__file__)).parent)
+                return suite
             except UsageError:
                 raise
             except Exception as e:  # whatever a stranger's module raises concerns its own commands only
@@ -271,6 +274,7 @@ def load_suite_file(path: Path) -> Suite:
     if suite.name in BUILT_IN:
         raise UsageError(f"{path}: {suite.name!r} is the name of a built-in suite; give it another")
     _FROM_FILES[suite.name] = replace(suite, file=path)
+    bring(path.parent)
     return _FROM_FILES[suite.name]
 
 

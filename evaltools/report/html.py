@@ -13,15 +13,19 @@ from typing import Any
 from markupsafe import Markup
 
 from ..core.files import asset_dir
+from ..core.words import language, say
 from .fonts import webfont_css
 from .templates import OWN_STYLES, asset, environment
 from .text import visible
 
 SCRIPTS = ("vendor/sortable.min.js", "vendor/sortable.a11y.min.js", "report/page.js")
+SPOKEN = re.compile(r'\bsay\("((?:[^"\\]|\\.)*)"')
+"""The words of a template or script: `say` is called there with the English text in double quotes."""
+
 STYLES = ("report/fragments.css", "report/page.css")
 
 
-def render(nb: Any, *, title: str, lang: str = "en", beside: Mapping[str, str] | None = None) -> str:
+def render(nb: Any, *, title: str, beside: Mapping[str, str] | None = None) -> str:
     """The report page of an executed notebook (a NotebookNode).
 
     One self-contained file: styles, scripts, figures and the glyphs of Korean and Chinese text are inside, and
@@ -34,16 +38,19 @@ def render(nb: Any, *, title: str, lang: str = "en", beside: Mapping[str, str] |
     for name, what in (beside or {}).items():
         links.setdefault(what, []).append(name)
     if links:
-        contents.append({"level": 2, "id": "downloads", "text": "Downloads"})
-    content = {"title": visible(title), "lang": lang, "contents": contents, "body": Markup(cells), "links": links}
+        contents.append({"level": 2, "id": "downloads", "text": say("Downloads")})
+    content = {"title": visible(title), "contents": contents, "body": Markup(cells), "links": links}
     return page("report/page.html.j2", STYLES, SCRIPTS, glyphs=title + cells, **content, has_h1="<h1" in cells)
 
 
 def page(template: str, styles: Iterable[str], scripts: Iterable[str], *, glyphs: str, **content: Any) -> str:
     """A page that loads nothing: its styles, its scripts and the Korean and Chinese `glyphs` it uses stand in it."""
     sources = [Markup(asset(name)) for name in scripts]
-    css = Markup("\n".join([webfont_css(glyphs), *map(asset, styles)]))
-    return environment().get_template(template).render(policy=policy(sources), css=css, scripts=sources, **content)
+    words = {key: say(key) for key in SPOKEN.findall("".join([asset(template), *sources]))}
+    css = Markup("\n".join([webfont_css(glyphs + "".join(words.values())), *map(asset, styles)]))
+    spoken = {key: text for key, text in words.items() if text != key}
+    content |= {"lang": language(), "words": spoken, "policy": policy(sources), "css": css, "scripts": sources}
+    return environment().get_template(template).render(content)
 
 
 @cache
@@ -68,9 +75,11 @@ def _exporter() -> Any:
     from nbconvert import HTMLExporter
 
     folder = str(asset_dir("templates"))
-    return HTMLExporter(
+    exporter = HTMLExporter(
         template_name="report", extra_template_basedirs=[folder], exclude_anchor_links=True, embed_images=True
     )
+    exporter.environment.globals["say"] = say
+    return exporter
 
 
 def policy(scripts: Iterable[str]) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
+from ..core.words import say
 from .text import visible
 
 Format = str | Callable[[Any], str]
@@ -63,7 +64,7 @@ def plain(value: Any, form: Format | None = None) -> str:
     if form:
         return format(value, form)
     if isinstance(value, bool) or type(value).__name__ == "bool":
-        return "yes" if value else "no"
+        return say("yes") if value else say("no")
     return number(value) if isinstance(value, Number) else str(value)
 
 
@@ -91,7 +92,7 @@ def markdown_table(
 def _text_rows(
     df: pd.DataFrame, columns: Mapping[str, str] | None, formats: Mapping[str, Format] | None
 ) -> tuple[list[str], list[list[str]], list[bool]]:
-    names = dict(columns) if columns is not None else {c: str(c) for c in df.columns}
+    names = dict(columns) if columns is not None else {c: say(str(c)) for c in df.columns}
     forms = formats or {}
     cells = [[plain(v, forms.get(c)) for v in text_column(df[c])] for c in names]
     rows = [[t.striptags() if isinstance(t, Markup) else t for t in row] for row in zip(*cells)]

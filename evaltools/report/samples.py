@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
+from ..core.words import say
 from .gallery import script_json
 from .plain import is_null, markdown_table, plain, text_of
 from .tables import HtmlTable
@@ -58,7 +59,7 @@ def samples(
     too. Beyond `max_rows` samples, or `CARRIED` bytes, a line counts the rest.
     """
     texts = {text: ""} if isinstance(text, str) else dict(text or {})
-    lists = [(c, h) for c, h in [(gold, "Gold"), *(sides or {}).items()] if c in df.columns]
+    lists = [(c, h) for c, h in [(gold, say("Gold")), *(sides or {}).items()] if c in df.columns]
     below = {c: h for c, h in (fields or {}).items() if c in df.columns}
     cards = [
         {
@@ -90,8 +91,8 @@ def samples(
 def _text(text: str) -> Text:
     if len(text) <= LONG:
         return visible(text)
-    cut = f", the first {CLIP:,} shown; the files beside the report hold all" if len(text) > CLIP else ""
-    return [visible(" ".join(text[:160].split())), f"{len(text):,} characters{cut}", visible(text[:CLIP])]
+    cut = say(", the first {n:,} shown; the files beside the report hold all", n=CLIP) if len(text) > CLIP else ""
+    return [visible(" ".join(text[:160].split())), say("{n:,} characters", n=len(text)) + cut, visible(text[:CLIP])]
 
 
 def _lines(value: Any) -> str:
@@ -125,7 +126,7 @@ def _tuples(value: Any) -> list[tuple[Text, Text | None, str, str, str]]:
         ref, term, polarity, mark = [*members, "", "", "", ""][:4]
         shown = _text(term) if len(members) > 1 else None
         mark = mark if mark in MARKS else ""
-        out.append((_text(ref or "(no ref)"), shown, visible(polarity), mark, MARKS.get(mark, "")))
+        out.append((_text(ref or say("(no ref)")), shown, visible(polarity), mark, MARKS.get(mark, "")))
     return out
 
 

@@ -16,6 +16,7 @@ from markupsafe import Markup
 
 from ..core.check import FINE, WORDS, Check, in_words
 from ..core.metric import MetricTable
+from ..core.words import say
 from ..stats.intervals import MIN_UNITS, Resampling, monte_carlo_digits
 from .plain import ARROWS, Format, is_null, markdown_table, number, plain, sort_key, text_column, text_of
 from .plain import latex_table as latex_table
@@ -61,12 +62,14 @@ def table(
 ) -> HtmlTable:
     """A frame as a table that sorts and filters in the report.
 
-    `columns` picks, orders and names the columns (name -> header; all as they are by default); `formats` gives a
+    `columns` picks, orders and names the columns (name -> header; by default all, their names being words of ours
+    as the caption is: `core.words`); `formats` gives a
     format spec or a function a column; what a function returns as Markup is HTML already, all else is text. With
     `anchors` (a prefix, as "metric") each row has an id made from its first column. Beyond `max_rows` rows a line
     counts the rest.
     """
-    heads = dict(columns) if columns is not None else {c: str(c) for c in df.columns}
+    heads = dict(columns) if columns is not None else {c: say(str(c)) for c in df.columns}
+    caption = caption and say(caption)
     missing = [c for c in heads if c not in df.columns]
     if missing:
         raise KeyError(f"the table lacks the columns {missing}")
@@ -122,6 +125,7 @@ def estimates_table(
     for e in estimates.to_dict("records"):
         entry = entries.get(e["name"])
         about = {k: text_of(e.get(k)) or getattr(entry, k, None) or "" for k in ABOUT}
+        about |= {k: say(about[k]) for k in ("title", "description")}
         if about["alias_of"]:
             about["title"] = f"= {about['alias_of']}"
         if aliases or not about["alias_of"]:
@@ -129,6 +133,7 @@ def estimates_table(
             rows.append({**_shown(e, decimals, resampling), **about, "id": "" if id in taken else id})
             taken.add(id)
     columns = [c for c in estimates.columns if group or c != "group"]
+    caption = caption and say(caption)
     html = macros().estimates(rows, columns, caption)
     return HtmlTable(str(html), markdown_table(_plain(rows, columns), caption=caption))
 
@@ -159,10 +164,10 @@ def _shown(e: Mapping[Any, Any], decimals: int | None, resampling: Resampling | 
     return {
         "raw": raw,
         "metric": str(e["name"]),
-        "group": text_of(e.get("group")),
+        "group": say(text_of(e.get("group"))),
         "condition": text_of(e.get("condition")),
         "arrow": arrow,
-        "direction": direction,
+        "direction": direction and say(direction),
         "value": _value(e, decimals),
         "interval": interval(e, digits),
         "std": number(raw["std"], digits),
@@ -224,8 +229,8 @@ def kpis(
     cards = []
     for e in frame.to_dict("records"):
         said = [text for c in ("verdict", "note") if (text := text_of(e.get(c)))]
-        chips = [(text, VERDICTS.get(text, "info")) for text in said]
-        title = (text_of(e.get("title")) or str(e["name"]))[:120]
+        chips = [(say(text), VERDICTS.get(text, "info")) for text in said]
+        title = say(text_of(e.get("title")) or str(e["name"]))[:120]
         role = " et-blocked" if e["name"] in blocked else " et-primary" if e["name"] == primary else ""
         shown = {**_shown(e, decimals, resampling), "id": anchor("metric", e["name"]), "title": title, "chips": chips}
         cards.append({**shown, "role": role})
@@ -240,9 +245,11 @@ def checks(found: Sequence[Check], problems: str = "") -> HtmlTable:
     `problems` is what was wrong with the input, "" where nothing was.
     """
     shown = [*found, *([Check("input", "warning", f"input: {problems}")] if problems else [])]
-    rows = [{"lead": WORDS[c.level], "text": c.message, "help": c.help, "kind": KINDS[c.level]} for c in shown]
-    lines = in_words(shown)
-    return HtmlTable(str(macros().checks(rows, FINE if FINE in lines else "")), "\n".join(lines))
+    rows = [
+        {"lead": say(WORDS[c.level]), "text": say(c.message), "help": c.help, "kind": KINDS[c.level]} for c in shown
+    ]
+    lines, fine = in_words(shown), say(FINE)
+    return HtmlTable(str(macros().checks(rows, fine if fine in lines else "")), "\n".join(lines))
 
 
 KINDS = {"blocking": "error", "warning": "warning", "info": "info"}
@@ -251,7 +258,7 @@ KINDS = {"blocking": "error", "warning": "warning", "info": "info"}
 
 def where_to_look(links: Sequence[tuple[str, str]]) -> HtmlTable:
     """Links to parts of the page: (text, id of the part)."""
-    return HtmlTable(str(macros().look(links)), "Where to look: " + " · ".join(text for text, _ in links))
+    return HtmlTable(str(macros().look(links)), say("Where to look:") + " " + " · ".join(text for text, _ in links))
 
 
 VERDICTS = {
@@ -273,32 +280,35 @@ def problems_text(problems: Sequence[Mapping[str, Any]]) -> str:
 
 def run_line(name: str, suite: str, n: int, unit: str) -> HtmlTable:
     """The line that names a run: its name, the title of its suite, and how many units it has."""
+    suite = say(suite)
     return HtmlTable(str(macros().run_line(name, suite, n, unit)), visible(f"{name} · {suite} · n = {n:,} ({unit})"))
 
 
 def signature_block(text: str) -> HtmlTable:
     """The signature line, ready to be copied."""
-    return HtmlTable(str(macros().signature_block(text)), f"signature: {visible(text)}")
+    return HtmlTable(str(macros().signature_block(text)), f"{say('signature')}: {visible(text)}")
 
 
 def notice(text: str, kind: Kind = "info") -> HtmlTable:
     """A line that must not be overlooked: an incomplete run, what an interval claims, warnings of the input."""
-    return HtmlTable(str(macros().notice(text, kind)), f"{kind}: {visible(text)}")
+    text = say(text)
+    return HtmlTable(str(macros().notice(text, kind)), f"{say(kind)}: {visible(text)}")
 
 
 def words(text: str) -> HtmlTable:
     """Paragraphs of plain text, split at empty lines."""
-    return HtmlTable(str(macros().words(text.split("\n\n"))), text)
+    paragraphs = list(map(say, text.split("\n\n")))
+    return HtmlTable(str(macros().words(paragraphs)), "\n\n".join(paragraphs))
 
 
 def verdict(text: str) -> HtmlTable:
     """The sentence that a page opens on: what came out."""
-    return HtmlTable(str(macros().verdict(text)), text)
+    return HtmlTable(str(macros().verdict(say(text))), say(text))
 
 
 def no_rows(caption: str) -> HtmlTable:
     """In place of a table without rows."""
-    return HtmlTable(str(macros().no_rows(caption)), f"{caption}: none")
+    return HtmlTable(str(macros().no_rows(say(caption))), say("{what}: none", what=say(caption)))
 
 
 def stack(items: Iterable[HtmlTable], gap: str = "") -> HtmlTable:

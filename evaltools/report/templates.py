@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..core.files import asset_dir
+from ..core.words import say
 from .plain import sort_key
 from .text import marked, safe, visible
 
@@ -38,6 +39,7 @@ def environment() -> Environment:
     found = Environment(
         loader=files, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    found.globals["say"] = say
     found.filters |= {"bdi": safe, "marked": marked, "visible": visible, "sort_key": sort_key}
     return found
 

@@ -11,6 +11,7 @@ from ..core.files import file_hashes, whole_folder, write_json, write_text
 from ..core.manifest import SCHEMA_VERSION, Manifest, Member
 from ..core.names import safe_name
 from ..core.results import metrics_json
+from ..core.words import language
 from ..stats.compare import CONTRACT as COMPARISON_COLUMNS
 from ..stats.seeds import CONTRACT as AGGREGATE_COLUMNS
 from .study import Study
@@ -86,6 +87,7 @@ def study_manifest(study: Study, condition: str, started: str, seconds: float) -
         members=members,
         signature=study.signature,
         notes=study.notes,
+        **({"lang": language()} if language() != "en" else {}),
         problems=[p for m in mine for p in m.problems],
         started=started,
         seconds=seconds,

@@ -3,6 +3,9 @@
   "use strict";
   const root = document.documentElement;
   const all = (selector, from = document) => Array.from(from.querySelectorAll(selector));
+  const spoken = JSON.parse(document.getElementById("words")?.textContent ?? "{}");
+  const say = (text, values = {}) => (spoken[text] ?? text).replace(/{(\w+)}/g, (place, name) => values[name] ?? place);
+  const MARKS = { matched: say("matched"), missing: say("missing"), spurious: say("spurious") };
   const store = {
     get() { try { return localStorage.getItem("evaltools-theme"); } catch { return null; } },
     set(value) { try { localStorage.setItem("evaltools-theme", value); } catch { /* a page from a file may not store */ } },
@@ -37,7 +40,7 @@
     box.className = "et-filter";
     const input = document.createElement("input");
     input.type = "search";
-    input.placeholder = "Filter";
+    input.placeholder = say("Filter");
     input.setAttribute("aria-label", label);
     const count = document.createElement("span");
     count.setAttribute("aria-live", "polite");
@@ -52,15 +55,15 @@
         item.hidden = !words.every((word) => text.includes(word));
         shown += item.hidden ? 0 : 1;
       });
-      count.textContent = words.length ? `${shown} of ${list.length}` : "";
+      count.textContent = words.length ? say("{n} of {total}", { n: shown, total: list.length }) : "";
     };
     input.addEventListener("input", run);
     filters.push(() => { input.value = ""; run(); });
   };
   all("table.sortable").forEach((table) => {
     if (table.tBodies[0].rows.length < MIN_ITEMS) return;
-    const name = table.caption ? table.caption.textContent : "table";
-    addFilter(table.closest(".et-box") || table, `Filter ${name}`, () => Array.from(table.tBodies[0].rows));
+    const name = table.caption ? table.caption.textContent : say("table");
+    addFilter(table.closest(".et-box") || table, say("Filter {what}", { what: name }), () => Array.from(table.tBodies[0].rows));
   });
 
   // sample browsers: the cards of macros.html.j2 from the JSON beside them; what comes from data is only ever text
@@ -78,11 +81,11 @@
       el("div", { class: "et-scroll", tabindex: 0 }, el("bdi", {}, text[2])));
   };
   const tuple = ([ref, term, polarity, mark, sign]) => el("li", { class: `et-tuple${mark && ` et-${mark}`}` },
-    mark ? [el("span", { class: "et-mark", title: mark }, sign), el("span", { class: "et-hidden" }, `${mark}: `)] : [],
-    said(ref), term === null ? [] : [" · ", term ? said(term) : el("i", { class: "et-muted" }, "implicit")],
+    mark ? [el("span", { class: "et-mark", title: MARKS[mark] }, sign), el("span", { class: "et-hidden" }, `${MARKS[mark]}: `)] : [],
+    said(ref), term === null ? [] : [" · ", term ? said(term) : el("i", { class: "et-muted" }, say("implicit"))],
     polarity ? [" ", el("span", { class: "et-chip et-pol" }, polarity)] : []);
   const side = ([head, entries]) => el("div", { class: "et-side" }, sub(head),
-    entries.length ? el("ul", { class: "et-tuples" }, entries.map(tuple)) : el("p", { class: "et-muted" }, "none"));
+    entries.length ? el("ul", { class: "et-tuples" }, entries.map(tuple)) : el("p", { class: "et-muted" }, say("none")));
   const field = ([head, asLines, parts]) => el("div", { class: "et-field" }, sub(head), " ",
     asLines ? el("ul", { class: "et-lines" }, parts.map((text) => el("li", {}, said(text))))
       : parts.map((text, i) => [i ? ", " : [], said(text)]));
@@ -111,8 +114,9 @@
         if (openers.get(cards[i].id) === own[i]) card.id = cards[i].id;
         return card;
       }));
-      if (!shown.length) list.append(el("p", { class: "et-muted" }, "no samples"));
-      const some = found.length > page ? `${first + 1}–${first + shown.length} of ${found.length}` : `${found.length} of ${cards.length}`;
+      if (!shown.length) list.append(el("p", { class: "et-muted" }, say("no samples")));
+      const some = found.length > page ? say("{n} of {total}", { n: `${first + 1}–${first + shown.length}`, total: found.length })
+        : say("{n} of {total}", { n: found.length, total: cards.length });
       all(".et-pager > span", section).forEach((span) => { span.textContent = some; });
       all("[data-step]", section).forEach((button) => {
         button.hidden = found.length <= page;

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from evaltools.core.words import speaking
 from evaltools.report import html, tables
 from tests.report.synthetic import HOSTILE, notebook, shown
 
@@ -55,7 +56,8 @@ def test_an_error_is_shown_with_its_traceback_folded() -> None:
 
 def test_contents_list_and_title() -> None:
     cells = [new_markdown_cell("## Same\n\ntext\n\n### Sub <x>"), new_markdown_cell("## Same")]
-    text = html.render(new_notebook(cells=cells), title="T & <t>", lang="ko")
+    with speaking("ko"):
+        text = html.render(new_notebook(cells=cells), title="T & <t>")
     assert re.findall(r'class="level-(\d)"><a href="#([^"]+)"', text) == [
         ("2", "same"),
         ("3", "sub"),

@@ -1,0 +1,127 @@
+"""The words of pages, tables and workbooks in the reader's language.
+
+The English text is the key of its translation. Translations are data: `lang/ko.toml` and `lang/zh.toml` in any
+package of this one, and in the folder of a suite from elsewhere. What has none stays English. Files that programs
+read (CSV, JSON), errors and ids are English whatever the language.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from .errors import UsageError
+from .files import PACKAGE
+
+LANGUAGES = ("en", "ko", "zh")
+
+PLACE = re.compile(r"{([\w.]+)(:[^{}]*)?}")
+"""A place in a text that a value fills: {name}, or {name:spec} with a format spec."""
+
+LITERAL, LONGEST = 4, 2000
+"""A sentence is told by at least so many letters besides its places, in a text of at most so many."""
+
+_language: ContextVar[str] = ContextVar("language", default="en")
+_folders: dict[Path, None] = dict.fromkeys(sorted(PACKAGE.glob("*/lang")))
+
+
+def language() -> str:
+    """The language in force: "en", "ko" or "zh"."""
+    return _language.get()
+
+
+def speak(lang: str) -> None:
+    """Show everything in this language from now on. UsageError for one that there is not.
+
+    >>> speak("en")
+    """
+    if lang not in LANGUAGES:
+        raise UsageError(f"no language {lang!r}; there are {', '.join(LANGUAGES)}")
+    _language.set(lang)
+
+
+@contextmanager
+def speaking(lang: str) -> Iterator[None]:
+    """The block speaks this language."""
+    before = language()
+    speak(lang)
+    try:
+        yield
+    finally:
+        speak(before)
+
+
+def bring(folder: Path) -> None:
+    """Use the language files in `lang` below a folder too."""
+    if (folder / "lang").is_dir():
+        _folders[folder / "lang"] = None
+
+
+def say(text: str, **values: Any) -> str:
+    """The text in the language in force, its {places} filled with the values.
+
+    Without values, a text that was made in English earlier (the title of a metric, the sentence of a check) is told
+    by the sentence that it was made from.
+
+    >>> with speaking("ko"):
+    ...     say("no rows"), say("nothing known of this")
+    ('행 없음', 'nothing known of this')
+    >>> say("{n:,} samples", n=1200)
+    '1,200 samples'
+    """
+    known = translations(language())
+    if values:
+        return filled(known.get(text, text), values)
+    return known.get(text) or (_made(text, language(), tuple(_folders)) if known else text)
+
+
+def filled(text: str, values: Mapping[str, Any]) -> str:
+    """The text with its {places} filled; a place without a value stays."""
+    return PLACE.sub(lambda m: format(values[m[1]], (m[2] or ":")[1:]) if m[1] in values else m[0], text)
+
+
+def translations(lang: str) -> Mapping[str, str]:
+    """English text -> text in that language."""
+    return _read(lang, tuple(_folders))
+
+
+@lru_cache(maxsize=16)
+def _read(lang: str, folders: tuple[Path, ...]) -> dict[str, str]:
+    files = [f for folder in folders if (f := folder / f"{lang}.toml").is_file()]
+    return {k: v for f in files for k, v in tomllib.loads(f.read_text(encoding="utf-8")).items()}
+
+
+@lru_cache(maxsize=16)
+def _sentences(lang: str, folders: tuple[Path, ...]) -> list[tuple[re.Pattern[str], list[str], str]]:
+    """Pattern of what is made from a sentence with places, the names of these, translation; the longest first."""
+    found = []
+    for key, text in _read(lang, folders).items():
+        literal, names = PLACE.split(key)[::3], [m[1] for m in PLACE.finditer(key)]
+        if names and sum(map(str.isalpha, "".join(literal))) >= LITERAL:
+            pattern = re.compile("(.+?)".join(map(re.escape, literal)), re.DOTALL)
+            found.append((sum(map(len, literal)), pattern, names, text))
+    found.sort(key=lambda entry: -entry[0])
+    return [entry[1:] for entry in found]
+
+
+@lru_cache(maxsize=4096)
+def _made(text: str, lang: str, folders: tuple[Path, ...]) -> str:
+    """The translation of a text by its sentence; values are words too, or lists of such. Else the text."""
+    for pattern, names, translation in _sentences(lang, folders) if len(text) <= LONGEST else ():
+        if m := pattern.fullmatch(text):
+            return filled(translation, {n: _value(v, lang, folders) for n, v in zip(names, m.groups())})
+    return text
+
+
+def _value(text: str, lang: str, folders: tuple[Path, ...]) -> str:
+    said = _read(lang, folders).get(text) or _made(text, lang, folders)
+    for mark in ("; ", ", "):
+        if said == text and mark in text:
+            return mark.join(_value(part, lang, folders) for part in text.split(mark))
+    return said
