@@ -226,7 +226,7 @@ def compare(suite_found: Any, baseline: str, candidate: str, suite: str | None, 
 
 
 @main.command()
-@click.argument("metrics", type=PATH)
+@click.argument("result", type=PATH)
 @click.option("--min", "minima", multiple=True, metavar="NAME=X", help="The metric must be at least X.")
 @click.option("--max", "maxima", multiple=True, metavar="NAME=X", help="The metric must be at most X.")
 @click.option(
@@ -236,17 +236,36 @@ def compare(suite_found: Any, baseline: str, candidate: str, suite: str | None, 
     type=click.Choice(["ci_low", "value", "ci_high"]),
     help="What of the metric must keep the bounds.",
 )
-def gate(metrics: Path, minima: tuple[str, ...], maxima: tuple[str, ...], use: str) -> None:
-    """Fail (status 1) unless every bound on METRICS.json (or its folder) holds. Not measured does not pass."""
-    from .gate import check_gate, parse_bound
+@click.option("--baseline", type=PATH, metavar="RESULT", help="No metric of the headline may be worse than there.")
+@click.option(
+    "--margin",
+    "margins",
+    multiple=True,
+    metavar="NAME=X",
+    help="With --baseline: how much worse the metric may be, in its own unit, at the bound of its interval.",
+)
+@click.option("--junit", type=PATH, metavar="FILE", help="Write what was found as JUnit XML, also where it fails.")
+@click.option("--summary", type=PATH, metavar="FILE", help="Write it as Markdown, for the summary of a CI job.")
+def gate(
+    result: Path,
+    minima: tuple[str, ...],
+    maxima: tuple[str, ...],
+    use: str,
+    baseline: Path | None,
+    margins: tuple[str, ...],
+    junit: Path | None,
+    summary: Path | None,
+) -> None:
+    """Fail (status 1) unless RESULT, a metrics.json or the folder of a run or aggregate, holds what is asked.
 
-    bounds = [parse_bound(text, "min") for text in minima] + [parse_bound(text, "max") for text in maxima]
-    if not bounds:
-        raise click.UsageError("give at least one --min NAME=X or --max NAME=X")
-    rows = check_gate(metrics, bounds, use)
+    Without any bound or baseline its suite's verdicts must be passes. What is not measured does not pass.
+    """
+    from .gate import gate as check
+
+    rows = check(result, minima, maxima, use, baseline, margins, junit, summary)
     for row in rows:
         click.echo(str(row))
-    sys.exit(0 if all(row.met for row in rows) else GATE_NOT_MET)
+    sys.exit(GATE_NOT_MET if any(row.met is False for row in rows) else 0)
 
 
 @main.command()

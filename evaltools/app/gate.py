@@ -1,73 +1,239 @@
-"""Release gates: bounds that the numbers of a metrics.json must keep."""
+"""Release gates: bounds that the numbers of a result must keep, its suite's verdicts, a baseline to hold against."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
+from xml.etree import ElementTree
+
+import pandas as pd
 
 from ..core.errors import Problems, UsageError
+from ..core.files import require_writable, write_text
 from ..core.jsonl import read_json
 from ..core.names import nearest
+from ..core.results import read_manifest, verdict_line
+from ..core.suite import refuse_parent
+from ..report.plain import markdown, markdown_table
+from ..report.run import load
+from ..report.study import compare
+from ..report.text import visible
+from ..stats.compare import verdict_text
+from ..stats.intervals import MIN_UNITS
+from ..studies.files import folders_of
+from ..studies.study import Study
 
+SIGNS = {"min": ">=", "max": "<="}
 
-@dataclass(frozen=True)
-class Bound:
-    name: str
-    kind: Literal["min", "max"]
-    limit: float
+Bound = tuple[str, str, float]
+"""Metric, "min" or "max", and the limit."""
 
 
 @dataclass(frozen=True)
 class Checked:
-    """One bound and what the file says; `number` is None where the metric or its interval is not there."""
+    """One thing that was asked of a result: whether it holds (None: there is nothing to judge it by), and why."""
 
-    bound: Bound
-    use: str
-    number: float | None
+    name: str
+    met: bool | None
+    said: str
 
     @property
-    def met(self) -> bool:
-        if self.number is None:
-            return False
-        return self.number >= self.bound.limit if self.bound.kind == "min" else self.number <= self.bound.limit
+    def word(self) -> str:
+        return {True: "PASS", False: "FAIL", None: "SKIP"}[self.met]
 
     def __str__(self) -> str:
-        sign = ">=" if self.bound.kind == "min" else "<="
-        number = "not measured" if self.number is None else f"{self.number:.6g}"
-        return f"{'PASS' if self.met else 'FAIL'} {self.bound.name} {self.use} {number} {sign} {self.bound.limit:g}"
+        return visible(f"{self.word} {self.name} {self.said}")
 
 
-def parse_bound(text: str, kind: Literal["min", "max"]) -> Bound:
-    """A bound from "NAME=X"; UsageError for anything else."""
+def gate(
+    result: Path,
+    minima: Sequence[str],
+    maxima: Sequence[str],
+    use: str,
+    baseline: Path | None = None,
+    margins: Sequence[str] = (),
+    junit_file: Path | None = None,
+    summary_file: Path | None = None,
+) -> list[Checked]:
+    """What a result says to all that is asked of it, bounds and margins given as NAME=X; the files are written.
+
+    UsageError and InputError before anything is written.
+    """
+    bounds = [parse(text, kind) for kind, texts in (("min", minima), ("max", maxima)) for text in texts]
+    allowed = {name: margin for name, _, margin in (parse(text, "margin") for text in margins)}
+    if allowed and baseline is None:
+        raise UsageError("--margin says how much worse than a baseline a metric may be: give --baseline RESULT")
+    if bad := next((name for name, margin in allowed.items() if margin < 0), None):
+        raise UsageError(f"--margin {bad}: expected a number of 0 or more")
+    written = [(file, made) for file, made in ((junit_file, junit), (summary_file, summary)) if file is not None]
+    for file, _ in written:
+        _refuse_results(file, [side for side in (result, baseline) if side is not None])
+    rows = check_bounds(result, bounds, use) if bounds else []
+    rows += check_baseline(result, baseline, allowed) if baseline is not None else []
+    rows = rows or check_verdicts(result)
+    name = str(_content(result)[0].get("run") or result)
+    for file, made in written:
+        write_text(file, made(rows, name))
+    return rows
+
+
+def _refuse_results(file: Path, inputs: Sequence[Path]) -> None:
+    """UsageError where a file cannot be written, or would change what it speaks of."""
+    if file.resolve() in [path.resolve() for path in inputs] or read_manifest(file.parent) is not None:
+        raise UsageError(f"{file} would change a result; write it to another place")
+    require_writable(file.parent)
+
+
+def parse(text: str, option: str) -> Bound:
+    """(name, option, number) from "NAME=X"; UsageError for anything else."""
     name, sign, number = text.partition("=")
     try:
         limit = float(number)
     except ValueError:
         limit = math.nan
     if not name or not sign or not math.isfinite(limit):
-        raise UsageError(f"--{kind} {text!r}: expected NAME=X with a finite number X")
-    return Bound(name.strip(), kind, limit)
+        raise UsageError(f"--{option} {text!r}: expected NAME=X with a finite number X")
+    return name.strip(), option, limit
 
 
-def check_gate(path: Path, bounds: Sequence[Bound], use: str) -> list[Checked]:
+def check_bounds(path: Path, bounds: Sequence[Bound], use: str) -> list[Checked]:
     """What each bound says. UsageError for a metric that the file does not have, InputError for another file."""
     numbers = read_numbers(path, use)
-    unknown = [b.name for b in bounds if b.name not in numbers]
-    if unknown:
+    if unknown := [name for name, *_ in bounds if name not in numbers]:
         raise UsageError(f"{path} has no metric {unknown[0]!r}; {nearest(unknown[0], sorted(numbers))}")
-    return [Checked(b, use, numbers[b.name]) for b in bounds]
+    found = []
+    for name, kind, limit in bounds:
+        number = numbers[name]
+        shown = "not measured" if number is None else f"{number:.6g}"
+        said = f"{use} {shown} {SIGNS[kind]} {limit:g}"
+        found.append(Checked(name, number is not None and _keeps(number, kind, limit), said))
+    return found
+
+
+def _keeps(number: float, kind: str, limit: float) -> bool:
+    return number >= limit if kind == "min" else number <= limit
+
+
+def check_verdicts(path: Path) -> list[Checked]:
+    """The verdicts that a result's suite gave (`Suite.verdicts`), of an aggregate those of all its runs.
+
+    A metric without a threshold is not judged, and one that is not measured does not pass. UsageError where there
+    are no verdicts, InputError for another file.
+    """
+    runs = folders_of(path)
+    found = [_judged(run, row) for one in (runs if len(runs) > 1 else [path]) for run, row in _verdicts(one)]
+    judged = [row for row in found if row.met is not None]
+    if not judged:
+        raise UsageError(f"{path} holds no verdicts: give --min NAME=X, --max NAME=X or --baseline RESULT")
+    return judged
+
+
+def _verdicts(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    content, problems = _content(path)
+    for i, row in enumerate(content.get("verdicts", ())):
+        if not isinstance(row, dict) or not all(isinstance(row.get(k), str) for k in ("metric", "title", "verdict")):
+            message = "expected an object with the texts `metric`, `title` and `verdict`"
+            raise problems.fatal("bad-metrics", message, file=str(_file(path)), field=f"verdicts.{i}")
+        yield str(content.get("run", "")), row
+
+
+def _judged(run: str, row: Mapping[str, Any]) -> Checked:
+    met = None if row["verdict"] == "no threshold" else row["verdict"] == "pass"
+    return Checked(row["metric"], met, f"{verdict_line(row)} ({run})")
+
+
+def check_baseline(path: Path, baseline: Path, margins: Mapping[str, float]) -> list[Checked]:
+    """Whether a result is no worse than a baseline, paired: what its headline and the metrics with a margin say.
+
+    With a margin X the interval's bound on the side of harm must stay within X of no difference (non-inferiority);
+    without one the metric must not be `worse`. A metric with fewer than MIN_UNITS paired units is not judged, which
+    with a margin does not pass, and neither does one that only the baseline has measured. UsageError where nothing
+    can be judged at all: samples that are not shared, other policies, a result compared with itself.
+    """
+    if folders_of(path)[0].resolve() == folders_of(baseline)[0].resolve():
+        raise UsageError(f"{path} would be compared with itself; --baseline names another result")
+    study = compare(*([load(folder) for folder in folders_of(side)] for side in (baseline, path)))
+    table = next(iter(study.comparisons.values())).table.set_index("metric", drop=False)
+    for name in margins:
+        if study.suite.metric(name, study.options).name not in table.index:
+            raise UsageError(f"--margin {name}: the metric has no better direction, so that no difference is harm")
+    wanted = [name for name in dict.fromkeys([*study.headline, *margins]) if name in table.index]
+    if not any(_comparable(table.loc[name]) for name in wanted):
+        raise UsageError(
+            f"{path} and {baseline} have no metric with {MIN_UNITS} paired units among {', '.join(wanted)}: nothing "
+            "can be judged"
+        )
+    return [_against(study, table.loc[name].to_dict(), margins.get(name)) for name in wanted]
+
+
+def _comparable(row: Any) -> bool:
+    return not pd.isna(row["delta"]) and row["n_units"] >= MIN_UNITS
+
+
+def _against(study: Study, row: Mapping[str, Any], margin: float | None) -> Checked:
+    name = row["metric"]
+    if not _comparable(row):
+        own = [any(not pd.isna(r.value(name)) for r in study.conditions[row[side]].values()) for side in SIDES]
+        lost = own == [True, False]
+        said = "not measured, but it is in the baseline" if lost else verdict_text(row)
+        return Checked(name, False if lost or margin is not None else None, f"{said} ({row['title']})")
+    change = f"{row['value_candidate']:.3f} against {row['value_baseline']:.3f}, difference {row['delta']:+.3f}"
+    if margin is None:
+        return Checked(name, row["verdict"] != "worse", f"{change}: {verdict_text(row)} ({row['title']})")
+    harm, kind, limit = ("ci_low", "min", 0 - margin) if row["better"] == "higher" else ("ci_high", "max", margin)
+    if pd.isna(row[harm]):
+        # without spread there is no interval: what stands is whether the units differ at all, and to which side
+        met = not row["n_differ"] or row["verdict"] == "better"
+        return Checked(name, met, f"{change}, no interval: {verdict_text(row)} ({row['title']})")
+    said = f"{change}: {harm} {row[harm]:+.4f} {SIGNS[kind]} {limit:+g} ({row['title']})"
+    return Checked(name, _keeps(row[harm], kind, limit), said)
+
+
+SIDES = ("baseline", "candidate")
+
+
+def junit(rows: Sequence[Checked], result: str) -> str:
+    """The rows as JUnit XML: a testsuite with a testcase each, `failure` where it does not hold."""
+    failed = sum(row.met is False for row in rows)
+    counts = {"tests": len(rows), "failures": failed, "skipped": sum(row.met is None for row in rows)}
+    suite = ElementTree.Element("testsuite", {"name": "evaltools gate", **{k: str(n) for k, n in counts.items()}})
+    for row in rows:
+        case = ElementTree.SubElement(suite, "testcase", classname=visible(result), name=visible(row.name))
+        if not row.met:
+            ElementTree.SubElement(case, "skipped" if row.met is None else "failure", message=visible(row.said))
+    ElementTree.indent(suite)
+    return ElementTree.tostring(suite, "utf-8", xml_declaration=True).decode() + "\n"
+
+
+def summary(rows: Sequence[Checked], result: str) -> str:
+    """The rows as Markdown, for the summary of a job: how it ended, and a table."""
+    failed = sum(row.met is False for row in rows)
+    ended = f"{failed} of {len(rows)} not met" if failed else "met"
+    frame = pd.DataFrame([(row.word, row.name, row.said) for row in rows], columns=["", "metric", "why"])
+    return f"### Gate {ended}: {markdown(result)}\n\n{markdown_table(frame)}"
+
+
+def _file(path: Path) -> Path:
+    """The metrics.json of a result. UsageError that names the results where a folder holds several and is none."""
+    if path.is_dir() and not (path / "metrics.json").is_file():
+        refuse_parent(path, lambda inside: (inside / "metrics.json").is_file())
+    return path / "metrics.json" if path.is_dir() else path
+
+
+def _content(path: Path) -> tuple[dict[str, Any], Problems]:
+    problems = Problems()
+    content = read_json(_file(path), problems)
+    return content if isinstance(content, dict) else {}, problems
 
 
 def read_numbers(path: Path, use: str) -> dict[str, float | None]:
     """`use` (value, ci_low, ci_high) of every metric of a metrics.json; null is not measured."""
-    problems = Problems()
-    path = path / "metrics.json" if path.is_dir() else path
-    where = {"file": str(path)}
-    content = read_json(path, problems)
-    rows = content.get("metrics") if isinstance(content, dict) else None
+    content, problems = _content(path)
+    where = {"file": str(_file(path))}
+    rows = content.get("metrics")
     if not isinstance(rows, list) or not all(isinstance(r, dict) and isinstance(r.get("name"), str) for r in rows):
         message = "expected a metrics.json with a list `metrics` of objects with a `name`"
         raise problems.fatal("bad-metrics", message, field="metrics", **where)

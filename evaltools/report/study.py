@@ -359,8 +359,16 @@ def study(
     made = make_study(conditions, kind=StudyView, name=name or alone, baseline=baseline)
     if out is not None and (seeded or len(results) > 1):
         seconds = round(time.perf_counter() - clock, 3)
-        save_study(made, Path(out), started.isoformat(timespec="seconds"), seconds, partial(_markdown, made))
+        out = Path(out)
+        folders = {r.name: _folder(run, out / "results" / r.name) for run, r in zip(runs, results)}
+        save_study(made, out, started.isoformat(timespec="seconds"), seconds, folders, partial(_markdown, made))
     return made
+
+
+def _folder(run: str | Path | Result, made: Path) -> Path:
+    """Where the result of a run stands: the results folder given, or the one that was made of it."""
+    given = made if isinstance(run, Result) else resolve(run)
+    return given if read_manifest(given) is not None else made
 
 
 def _markdown(study: Study, condition: str) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pandas as pd
 from ..core.files import file_hashes, whole_folder, write_json, write_text
 from ..core.manifest import SCHEMA_VERSION, Manifest, Member
 from ..core.names import safe_name
-from ..core.results import metrics_json
+from ..core.results import metrics_json, read_manifest
 from ..core.words import language
 from ..stats.compare import CONTRACT as COMPARISON_COLUMNS
 from ..stats.seeds import CONTRACT as AGGREGATE_COLUMNS
@@ -42,16 +43,35 @@ def as_estimates(aggregated: pd.DataFrame) -> pd.DataFrame:
     return found[[*columns, "n_units", "n_seeds", "group", "better"]]
 
 
+def folders_of(path: Path) -> list[Path]:
+    """The results folders of a result (a folder, or its metrics.json): its own, or those of an aggregate's runs."""
+    folder = path.parent if path.is_file() else path
+    manifest = read_manifest(folder)
+    if manifest is None or manifest.kind == "run":
+        return [folder]
+    return [folder / there for there in manifest.folders or [f"../{run}" for run in manifest.runs]]
+
+
 def save_study(
-    study: Study, out: Path, started: str, seconds: float, more: Callable[[str], Mapping[str, str]]
+    study: Study,
+    out: Path,
+    started: str,
+    seconds: float,
+    folders: Mapping[str, Path],
+    more: Callable[[str], Mapping[str, str]],
 ) -> None:
-    """Write results/<condition>_aggregated/ for every condition, each whole; `more(condition)`: texts by file."""
+    """Write results/<condition>_aggregated/ for every condition, each whole.
+
+    `folders`: where the result of a run stands; `more(condition)`: texts by file.
+    """
     compared = {"comparison.csv": comparison_csv(study)} if study.comparisons else {}
     for condition in study.conditions:
         agreed = csv(study.agreement[study.agreement["condition"] == condition])
         texts = {"aggregated_mean_std.csv": aggregated_csv(study, condition), "agreement.csv": agreed}
-        manifest = study_manifest(study, condition, started, seconds)
-        with whole_folder(out / "results" / f"{safe_name(condition)}_aggregated") as folder:
+        target = out / "results" / f"{safe_name(condition)}_aggregated"
+        places = {name: os.path.relpath(folder, target) for name, folder in folders.items()}
+        manifest = study_manifest(study, condition, started, seconds, places)
+        with whole_folder(target) as folder:
             for file, text in {**texts, **compared, **more(condition)}.items():
                 write_text(folder / file, text)
             estimates = as_estimates(study.aggregates[condition])
@@ -63,7 +83,9 @@ SHARED = ("suite", "suite_title", "metrics", "policy", "options", "versions", "g
 """What the manifest of a study takes from that of its first run: it is the same for all of them."""
 
 
-def study_manifest(study: Study, condition: str, started: str, seconds: float) -> Manifest:
+def study_manifest(
+    study: Study, condition: str, started: str, seconds: float, folders: Mapping[str, str]
+) -> Manifest:
     first, mine = study.results[0].manifest, [r.manifest for r in study.conditions[condition].values()]
     members = [
         Member(**{k: getattr(r.manifest, k) for k in ("suite", "run", "inputs", "options")}, condition=c, seed=seed)
@@ -83,6 +105,7 @@ def study_manifest(study: Study, condition: str, started: str, seconds: float) -
         conditions=list(study.conditions),
         baseline=study.baseline,
         runs=[m.run for m in mine],
+        folders=[folders[m.run] for m in mine],
         inputs=[i for m in mine for i in m.inputs],
         members=members,
         signature=study.signature,
