@@ -244,8 +244,12 @@ def compare(suite_found: Any, baseline: str, candidate: str, suite: str | None, 
     metavar="NAME=X",
     help="With --baseline: how much worse the metric may be, in its own unit, at the bound of its interval.",
 )
-@click.option("--junit", type=PATH, metavar="FILE", help="Write what was found as JUnit XML, also where it fails.")
-@click.option("--summary", type=PATH, metavar="FILE", help="Write it as Markdown, for the summary of a CI job.")
+@click.option(
+    "--junit", "junit_file", type=PATH, metavar="FILE", help="Write what was found as JUnit XML, also where it fails."
+)
+@click.option(
+    "--summary", "summary_file", type=PATH, metavar="FILE", help="Write it as Markdown, for the summary of a CI job."
+)
 def gate(
     result: Path,
     minima: tuple[str, ...],
@@ -253,8 +257,8 @@ def gate(
     use: str,
     baseline: Path | None,
     margins: tuple[str, ...],
-    junit: Path | None,
-    summary: Path | None,
+    junit_file: Path | None,
+    summary_file: Path | None,
 ) -> None:
     """Fail (status 1) unless RESULT, a metrics.json or the folder of a run or aggregate, holds what is asked.
 
@@ -262,7 +266,7 @@ def gate(
     """
     from .gate import gate as check
 
-    rows = check(result, minima, maxima, use, baseline, margins, junit, summary)
+    rows = check(result, minima, maxima, use, baseline, margins, junit_file, summary_file)
     for row in rows:
         click.echo(str(row))
     sys.exit(GATE_NOT_MET if any(row.met is False for row in rows) else 0)

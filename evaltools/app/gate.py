@@ -68,7 +68,9 @@ def gate(
         raise UsageError("--margin says how much worse than a baseline a metric may be: give --baseline RESULT")
     if bad := next((name for name, margin in allowed.items() if margin < 0), None):
         raise UsageError(f"--margin {bad}: expected a number of 0 or more")
-    written = [(file, made) for file, made in ((junit_file, junit), (summary_file, summary)) if file is not None]
+    written = [
+        (file, made) for file, made in ((junit_file, as_junit), (summary_file, as_markdown)) if file is not None
+    ]
     for file, _ in written:
         _refuse_results(file, [side for side in (result, baseline) if side is not None])
     rows = check_bounds(result, bounds, use) if bounds else []
@@ -195,7 +197,7 @@ def _against(study: Study, row: Mapping[str, Any], margin: float | None) -> Chec
 SIDES = ("baseline", "candidate")
 
 
-def junit(rows: Sequence[Checked], result: str) -> str:
+def as_junit(rows: Sequence[Checked], result: str) -> str:
     """The rows as JUnit XML: a testsuite with a testcase each, `failure` where it does not hold."""
     failed = sum(row.met is False for row in rows)
     counts = {"tests": len(rows), "failures": failed, "skipped": sum(row.met is None for row in rows)}
@@ -208,7 +210,7 @@ def junit(rows: Sequence[Checked], result: str) -> str:
     return ElementTree.tostring(suite, "utf-8", xml_declaration=True).decode() + "\n"
 
 
-def summary(rows: Sequence[Checked], result: str) -> str:
+def as_markdown(rows: Sequence[Checked], result: str) -> str:
     """The rows as Markdown, for the summary of a job: how it ended, and a table."""
     failed = sum(row.met is False for row in rows)
     ended = f"{failed} of {len(rows)} not met" if failed else "met"
