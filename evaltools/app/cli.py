@@ -273,6 +273,42 @@ def gate(
 
 
 @main.command()
+@click.argument("name", metavar="FORMAT")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=PATH)
+@click.option("-o", "--out", "target", required=True, type=PATH, help="The file to write (.jsonl, scores also .csv).")
+@click.option(
+    "--as",
+    "as_",
+    default="gold",
+    show_default=True,
+    type=click.Choice(["gold", "predictions"]),
+    help="Of aspect-based sentiment: gold.jsonl, or outputs.jsonl to score against it.",
+)
+@click.option("--level", type=click.Choice(["term", "category"]), help="semeval14: which of the two kinds of tuple.")
+@click.option("--split", help="helm: the split, where a file holds several.")
+@click.option("--condition", multiple=True, help="Name of the system: once for all files, or once for each.")
+@click.option("--seed", multiple=True, help="Name of the seed: once for all files, or once for each.")
+@using(ON_ERROR, QUIET)
+def convert(
+    name: str, files: tuple[Path, ...], target: Path, as_: str, on_error: Any, quiet: bool, **options: Any
+) -> None:
+    """Write other tools' FILEs as gold or predictions of Conflict Review, or as rows of the suite `table`.
+
+    FORMAT: nikl, semeval14, semeval15, semeval16, aste, asqp, acos (aspect-based sentiment); inspect, lm-eval,
+    promptfoo, deepeval, ragas, helm (scores of any benchmark).
+    """
+    from ..formats.convert import convert as write
+
+    problems = Problems(on_error)
+    n = write(name, files, target, problems, as_=as_, **options)
+    for line, bad in problems.lines(len(files)) if problems.kept else ():
+        if bad or not quiet:
+            click.echo(line, err=True)
+    if not quiet:
+        click.echo(f"{n} rows -> {target}")
+
+
+@main.command()
 @click.argument("manifest", type=PATH)
 @click.option("-o", "--out", type=PATH, help="Keep the new results there (default: nowhere).")
 @using(JOBS, METRICS, SUITE_FILE)

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,6 +20,12 @@ BOM = b"\xef\xbb\xbf"
 
 READ_BYTES = 1 << 18
 """Read at a time: lines of tens of kilobytes are put together from few pieces."""
+
+LINE_BYTES = 256 << 20
+"""A longer line is no record."""
+
+FILE_BYTES = 1 << 30
+"""A JSON value is held in memory whole: a larger file is refused."""
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -88,10 +95,13 @@ def read_jsonl(
     with path.open("rb", buffering=READ_BYTES) as f:
         f.seek(start)
         position = start
-        for number, line in enumerate(f, 1):
+        for number, line in enumerate(iter(partial(f.readline, LINE_BYTES + 1), b""), 1):
             if stop is not None and position >= stop:
                 break
             position += len(line)
+            if len(line) > LINE_BYTES:
+                message = f"a line of more than {LINE_BYTES >> 20} MB; expected one JSON object a line"
+                raise problems.fatal("line-too-long", message, file=str(path), line=number)
             progress.lines = number
             if number == 1 and start == 0:
                 line = line.removeprefix(BOM)
@@ -108,8 +118,14 @@ def read_jsonl(
 
 
 def read_utf8(path: Path, problems: Problems) -> str:
-    """The text of a whole file, without its byte-order mark. InputError where it cannot be read or is not UTF-8."""
+    """The text of a whole file, without its byte-order mark.
+
+    InputError where it cannot be read, is not UTF-8 or larger than FILE_BYTES.
+    """
     try:
+        if path.stat().st_size > FILE_BYTES:
+            message = f"of more than {FILE_BYTES >> 20} MB, which would have to be held in memory whole"
+            raise problems.fatal("file-too-large", message, file=str(path))
         raw = path.read_bytes().removeprefix(BOM)
     except OSError as e:
         raise problems.fatal("unreadable-file", f"cannot be read: {e.strerror or e}", file=str(path)) from e

@@ -1,0 +1,45 @@
+"""The formats that `convert` reads: name, kind, reader and the options that it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Literal
+
+
+@dataclass(frozen=True)
+class Format:
+    """`kind`: aspect-based sentiment (samples with tuples), or scores (one of a metric on a sample, a row).
+
+    `reader`: "module.function" of the reader, which takes a path, problems and the options by name. `options`: what
+    the format does not say; it cannot do without `needs`.
+    """
+
+    kind: Literal["sentiment", "scores"]
+    reader: str
+    options: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+
+    @property
+    def read(self) -> Callable[..., Iterator[Any]]:
+        """The reader; its module is imported with its first use."""
+        module, _, name = self.reader.partition(".")
+        return getattr(import_module(f".{module}", __package__), name)
+
+
+FORMATS = {
+    "nikl": Format("sentiment", "nikl.read"),
+    "semeval14": Format("sentiment", "semeval.read14", ("level",), ("level",)),
+    "semeval15": Format("sentiment", "semeval.read16"),
+    "semeval16": Format("sentiment", "semeval.read16"),
+    "aste": Format("sentiment", "aste.read"),
+    "asqp": Format("sentiment", "asqp.read"),
+    "acos": Format("sentiment", "acos.read"),
+    "inspect": Format("scores", "inspect_logs.read", ("condition",)),
+    "lm-eval": Format("scores", "lm_eval.read", ("condition", "seed")),
+    "promptfoo": Format("scores", "promptfoo.read"),
+    "deepeval": Format("scores", "deepeval.read", ("condition", "seed")),
+    "ragas": Format("scores", "ragas.read", ("condition", "seed")),
+    "helm": Format("scores", "helm.read", ("condition", "split")),
+}

@@ -1,0 +1,161 @@
+"""Logs of Inspect: .eval (a zip of a header and samples) and .json."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pydantic_core import from_json
+
+from ..core.errors import Problems, UsageError
+from ..core.jsonl import read_json, require_file
+from .rows import Place, Row, Score, Unfit, fitting, listed, made, number
+
+VERSIONS = (1, 2)
+
+HEADERS = ("header.json", "_journal/start.json")
+"""Of a log that is finished, of one that is not."""
+
+MEMBER_BYTES = 256 << 20
+"""A member of the zip that unpacks to more is refused."""
+
+STEP_BYTES = 1 << 16
+
+ZSTANDARD = 93
+
+WORDS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+"""What Inspect counts its words for a score as."""
+
+
+class Spec(Row):
+    model: str
+
+
+class Header(Row):
+    version: int
+    status: str = "started"
+    eval: Spec
+
+
+class Given(Row):
+    value: Any
+
+
+class Sample(Row):
+    id: int | str
+    epoch: int = 1
+    input: Any = None
+    error: Any = None
+    scores: dict[str, Given] | None = None
+
+
+def read(path: Path, problems: Problems) -> Iterator[tuple[Place, Score]]:
+    """A metric for every scorer, or for every key of its value; the epoch is the seed, the model the condition."""
+    require_file(path, problems)
+    if path.suffix.lower() != ".eval" and not zipfile.is_zipfile(path):
+        content = read_json(path, problems)
+        header = _header(content, path, problems)
+        yield from _scores(header, listed(content, "samples", path, problems), path, problems)
+        return
+    try:
+        with zipfile.ZipFile(path) as log:
+            names = log.namelist()
+            first = next((n for n in HEADERS if n in names), HEADERS[0])
+            header = _header(_member(log, first), path, problems)
+            samples = [n for n in names if n.startswith("samples/") and n.endswith(".json")]
+            yield from _scores(header, _members(log, samples, path, problems), path, problems)
+    except (zipfile.BadZipFile, Unfit) as e:
+        message = f"expected a log of Inspect (is it whole?): {e}"
+        raise problems.fatal("bad-zip", message, file=str(path)) from None
+
+
+def _members(log: zipfile.ZipFile, names: Iterable[str], path: Path, problems: Problems) -> Iterator[Any]:
+    for name in names:
+        try:
+            yield _member(log, name)
+        except Unfit as e:
+            problems.error("bad-member", e.message, file=str(path), field=name)
+
+
+def _member(log: zipfile.ZipFile, name: str) -> Any:
+    """The JSON value of a member, which is read in small steps and never beyond MEMBER_BYTES."""
+    data = bytearray()
+    try:
+        for step in _steps(log, name):
+            data += step
+            if len(data) > MEMBER_BYTES:
+                raise Unfit(name, f"unpacks to more than {MEMBER_BYTES >> 20} MB: it is not read")
+        return from_json(bytes(data))
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, OSError, RuntimeError) as e:
+        raise Unfit(name, f"cannot be read: {e}") from None
+    except ValueError as e:
+        raise e if isinstance(e, Unfit) else Unfit(name, f"not JSON: {e}") from None
+
+
+def _steps(log: zipfile.ZipFile, name: str) -> Iterator[bytes]:
+    info = log.getinfo(name)
+    if info.compress_type != ZSTANDARD or hasattr(zipfile, "ZIP_ZSTANDARD"):
+        with log.open(info) as f:
+            yield from iter(partial(f.read, STEP_BYTES), b"")
+        return
+    try:
+        import zstandard
+    except ImportError as e:
+        raise UsageError("this log is compressed with zstandard: pip install 'evaltools[inspect]' reads it") from e
+    with Path(str(log.filename)).open("rb") as raw:
+        raw.seek(info.header_offset)
+        head = raw.read(30)  # the fixed part of a local header ends with the lengths of name and extra field
+        raw.seek(int.from_bytes(head[26:28], "little") + int.from_bytes(head[28:30], "little"), 1)
+        packed = raw.read(min(info.compress_size, MEMBER_BYTES))
+    try:
+        with zstandard.ZstdDecompressor(max_window_size=MEMBER_BYTES).stream_reader(packed) as f:
+            yield from iter(partial(f.read, STEP_BYTES), b"")
+    except zstandard.ZstdError as e:
+        raise zipfile.BadZipFile(str(e)) from e
+
+
+def _header(content: Any, path: Path, problems: Problems) -> Header:
+    found = [header for _, header in fitting([content], Header, path, problems)]
+    if not found:
+        raise problems.fatal("wrong-format", "expected a log of Inspect: version, status, eval.model", file=str(path))
+    if found[0].version not in VERSIONS:
+        message = f"version {found[0].version}; expected {' or '.join(map(str, VERSIONS))}"
+        raise problems.fatal("wrong-version", message, file=str(path), field="version")
+    if found[0].status != "success":
+        problems.warn("not-finished", f"the status of the log is {found[0].status[:80]!r}", file=str(path))
+    return found[0]
+
+
+def _scores(header: Header, content: Any, path: Path, problems: Problems) -> Iterator[tuple[Place, Score]]:
+    def rows(_: int, sample: Sample) -> Iterator[Score]:
+        about: dict[str, Any] = {"id": str(sample.id), "seed": str(sample.epoch), "text": _text(sample.input)}
+        for scorer, given in (sample.scores or {}).items():
+            parts = given.value if isinstance(given.value, dict) else {"": given.value}
+            for key, value in parts.items():
+                metric = f"{scorer}/{key}" if key else scorer
+                found = None if sample.error else _value(value, f"scores.{metric}.value")
+                yield Score(metric=metric, value=found, condition=header.eval.model, **about)
+
+    return made(fitting(content, Sample, path, problems, "samples"), rows, path, problems)
+
+
+def _value(value: Any, field: str) -> float | None:
+    if not isinstance(value, str):
+        return number(value, field)
+    if value in WORDS or value.lower() in WORDS:
+        return WORDS[value if value in WORDS else value.lower()]
+    try:
+        return number(float(value), field)
+    except ValueError:
+        raise Unfit(field, f"expected a number or one of {', '.join(WORDS)}, got {value[:80]!r}") from None
+
+
+def _text(given: Any) -> str | None:
+    """The input: a text, or what the user says in a list of messages."""
+    messages = given if isinstance(given, list) else [{"role": "user", "content": given}]
+    said = [m.get("content") for m in messages if isinstance(m, dict) and m.get("role") == "user"]
+    return "\n".join(s for s in said if isinstance(s, str)) or None

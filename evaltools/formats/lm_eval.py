@@ -1,0 +1,68 @@
+"""Samples of lm-eval (lm-evaluation-harness): samples_TASK_DATE.jsonl, with results_DATE.json beside it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import ConfigDict
+
+from ..core.errors import Problems
+from ..core.jsonl import read_json, read_jsonl, require_file
+from .rows import Place, Row, Score, made, number
+
+NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT.+)\.jsonl")
+
+
+class Ids(Row):
+    doc_id: int
+    doc_hash: str | None = None
+    filter: str = "none"
+
+
+class Line(Ids):
+    model_config = ConfigDict(extra="allow")
+    metrics: list[str]
+
+
+def read(path: Path, problems: Problems) -> Iterator[tuple[Place, Score]]:
+    """A metric is `NAME,FILTER` as in lm-eval's own results; its value is a number at the top of the line.
+
+    The id is doc_hash, or doc_id where that is absent or several samples share it. Metrics whose value is no number
+    (those of perplexity are pairs) are left out with a warning. From the results beside the file, where they are
+    there: the direction of each metric and the model's name as the condition.
+    """
+    require_file(path, problems)
+    times = Counter((ids.filter, ids.doc_hash) for _, ids in read_jsonl(path, Ids, Problems("skip")))
+    shared = {doc_hash for (_, doc_hash), n in times.items() if n > 1}
+    higher, model = _results(path, problems)
+
+    def rows(_: int, line: Line) -> Iterator[Score]:
+        own = line.doc_hash if line.doc_hash and line.doc_hash not in shared else str(line.doc_id)
+        for metric in line.metrics:
+            name, value = f"{metric},{line.filter}", (line.model_extra or {}).get(metric)
+            if isinstance(value, int | float | None):
+                found = number(value, metric)
+                yield Score(id=own, metric=name, value=found, condition=model, higher_is_better=higher.get(metric))
+            else:
+                problems.warn("no-number", f"{name} is no number and left out", file=str(path), field=metric, id=own)
+
+    return made(read_jsonl(path, Line, problems), rows, path, problems)
+
+
+def _results(path: Path, problems: Problems) -> tuple[dict[str, bool], str | None]:
+    """(metric -> whether higher is better, the model's name) of the results beside the samples."""
+    name = NAME.fullmatch(path.name)
+    beside = path.with_name(f"results_{name['date']}.json") if name else path
+    if name is None or not beside.is_file():
+        return {}, None
+    content: Any = read_json(beside, problems)
+    content = content if isinstance(content, dict) else {}
+    given = content.get("higher_is_better")
+    higher = given.get(name["task"]) if isinstance(given, dict) else None
+    model = content.get("model_name")
+    known = {k: v for k, v in higher.items() if isinstance(v, bool)} if isinstance(higher, dict) else {}
+    return known, model if isinstance(model, str) and model else None

@@ -1,0 +1,431 @@
+"""Scores of other tools' files: each format read by hand, with the mean that the tool reports, and damaged."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+import zipfile
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaltools.core import jsonl
+from evaltools.formats import inspect_logs
+from evaltools.formats.formats import FORMATS
+
+from ..app.calling import call
+
+NAN = float("nan")
+
+
+def sample(i: int | str, epoch: int, value: Any, error: str | None = None, **scores: Any) -> dict[str, Any]:
+    given = {"match": {"value": value, "answer": "A"}, **{k: {"value": v} for k, v in scores.items()}}
+    return {"id": i, "epoch": epoch, "input": f"question {i}", "target": "A", "error": error, "scores": given}
+
+
+HEADER = {"version": 2, "status": "success", "eval": {"task": "t", "model": "openai/gpt-4o", "run_id": "r"}}
+SAMPLES = [
+    sample(1, 1, "C", judge=NAN),
+    sample(2, 1, "P", judge=0.25),
+    sample("x", 1, "I", judge={"form": True, "tone": 3}),
+    sample(1, 2, "N", judge=None),
+    sample(2, 2, "C", error="timeout", judge=1.0),
+]
+# Inspect's own accuracy is the mean of the values: match, epoch 1: (1 + .5 + 0) / 3
+INSPECT = {**HEADER, "samples": SAMPLES}
+
+STRICT = {"filter": "strict", "metrics": ["exact_match"], "doc": {}}
+LM_EVAL = [
+    {**STRICT, "doc_id": 0, "doc_hash": "aa", "exact_match": 1.0},
+    {**STRICT, "doc_id": 0, "doc_hash": "aa", "exact_match": 1.0, "filter": "flexible"},
+    {**STRICT, "doc_id": 1, "doc_hash": "bb", "exact_match": 0, "metrics": ["exact_match", "ppl"], "ppl": [-3, 4]},
+    {**STRICT, "doc_id": 2, "doc_hash": "bb", "exact_match": 1, "metrics": ["exact_match", "nll"], "nll": NAN},
+    {**STRICT, "doc_id": 3, "exact_match": False, "metrics": ["exact_match", "nll"], "nll": 2.5},
+]
+
+
+def outcome(test: int, provider: str, score: float, *, failure: int = 0, prompt: int = 0) -> dict[str, Any]:
+    return {
+        "promptIdx": prompt,
+        "testIdx": test,
+        "provider": {"id": "openai:" + provider, "label": provider},
+        "vars": {"q": f"question {test}"},
+        "success": score >= 0.5,
+        "score": score,
+        "namedScores": {"tone": score / 2},
+        "failureReason": failure,
+    }
+
+
+PROMPTFOO = {
+    "evalId": "e",
+    "results": {
+        "version": 3,
+        "results": [
+            outcome(0, "a", 1.0),
+            outcome(1, "a", 0.25, failure=1),
+            outcome(0, "a", 0.5),
+            outcome(1, "a", 0.0, failure=2),
+            outcome(0, "b", 0.0, prompt=1),
+            outcome(0, "b", 1.0, prompt=2),
+        ],
+    },
+}
+
+
+def measured(name: str, score: float | None, success: bool | None, error: str | None = None) -> dict[str, Any]:
+    return {"name": name, "threshold": 0.5, "score": score, "success": success, "reason": "", "error": error}
+
+
+DEEPEVAL = {
+    "testCases": [
+        {"name": "case_0", "input": "a", "metricsData": [measured("Faithfulness", 0.9, True)]},
+        {"name": "case_1", "input": "b", "metricsData": [measured("Faithfulness", 0.2, False)]},
+        {"input": "c", "metricsData": [measured("Faithfulness", None, None, "no key")]},
+    ]
+}
+
+RAGAS = [
+    {"user_input": "q1", "response": "42", "retrieved_contexts": ["c"], "faithfulness": 0.5, "note": "x"},
+    {"user_input": "q2", "response": "no", "retrieved_contexts": [], "faithfulness": NAN, "correct": 1},
+    {"user_input": "q3", "response": "no", "retrieved_contexts": [], "faithfulness": 1.0, "correct": 0},
+]
+
+
+def instance(i: str, trial: int, total: float, count: int, split: str = "test", **more: Any) -> dict[str, Any]:
+    stat = {"name": {"name": "bits", "split": split}, "count": count, "sum": total, "mean": total / count}
+    return {"instance_id": i, "train_trial_index": trial, "stats": [stat], **more}
+
+
+HELM = [
+    instance("id1", 0, 3.0, 2),
+    instance("id2", 0, 1.0, 6),
+    instance("id1", 1, 4.0, 2),
+    instance("id1", 0, 5.0, 1, perturbation={"name": "typos"}),
+]
+
+CONTENT: dict[str, Any] = {
+    "inspect": INSPECT,
+    "promptfoo": PROMPTFOO,
+    "deepeval": DEEPEVAL,
+    "helm": HELM,
+    "lm-eval": LM_EVAL,
+    "ragas": RAGAS,
+}
+LINES = ("lm-eval", "ragas")
+
+
+def put(folder: Path, form: str, content: Any = None, name: str = "in.json") -> Path:
+    path, content = folder / name, CONTENT[form] if content is None else content
+    text = "".join(json.dumps(row) + "\n" for row in content) if form in LINES else json.dumps(content)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def converted(folder: Path, form: str, path: Path, *more: str) -> dict[Any, dict[str, Any]]:
+    """(condition, seed, metric) -> id -> value, or (num, den)."""
+    target = folder / "scores.jsonl"
+    call("convert", form, path, "-o", target, *more)
+    found: dict[Any, dict[str, Any]] = defaultdict(dict)
+    for row in rows(target):
+        value = (row["num"], row["den"]) if "den" in row else row["value"]
+        found[row.get("condition"), row.get("seed"), row["metric"]][row["id"]] = value
+    return dict(found)
+
+
+GPT = "openai/gpt-4o"
+
+EXPECTED: dict[str, dict[Any, dict[str, Any]]] = {
+    "inspect": {
+        (GPT, "1", "match"): {"1": 1.0, "2": 0.5, "x": 0.0},
+        (GPT, "1", "judge"): {"1": None, "2": 0.25},
+        (GPT, "1", "judge/form"): {"x": 1.0},
+        (GPT, "1", "judge/tone"): {"x": 3.0},
+        (GPT, "2", "match"): {"1": 0.0, "2": None},
+        (GPT, "2", "judge"): {"1": None, "2": None},
+    },
+    "lm-eval": {
+        (None, None, "exact_match,strict"): {"aa": 1.0, "1": 0.0, "2": 1.0, "3": 0.0},
+        (None, None, "exact_match,flexible"): {"aa": 1.0},
+        (None, None, "nll,strict"): {"2": None, "3": 2.5},
+    },
+    "promptfoo": {
+        ("a", "1", "success"): {"0": 1.0, "1": 0.0},
+        ("a", "1", "score"): {"0": 1.0, "1": 0.25},
+        ("a", "1", "tone"): {"0": 0.5, "1": 0.125},
+        ("a", "2", "success"): {"0": 1.0, "1": None},
+        ("a", "2", "score"): {"0": 0.5, "1": None},
+        ("a", "2", "tone"): {"0": 0.25, "1": None},
+        **{("b prompt 1", "1", m): {"0": 0.0} for m in ("success", "score", "tone")},
+        **{("b prompt 2", "1", m): {"0": v} for m, v in (("success", 1.0), ("score", 1.0), ("tone", 0.5))},
+    },
+    "deepeval": {
+        (None, None, "Faithfulness"): {"case_0": 0.9, "case_1": 0.2, "3": None},
+        (None, None, "Faithfulness passed"): {"case_0": 1.0, "case_1": 0.0, "3": None},
+    },
+    "ragas": {
+        (None, None, "faithfulness"): {"1": 0.5, "2": None, "3": 1.0},
+        (None, None, "correct"): {"2": 1.0, "3": 0.0},
+    },
+    "helm": {
+        (None, "0", "bits"): {"id1": (3.0, 2.0), "id2": (1.0, 6.0)},
+        (None, "1", "bits"): {"id1": (4.0, 2.0)},
+        (None, "0", "bits (typos)"): {"id1": (5.0, 1.0)},
+    },
+}
+
+
+@pytest.mark.parametrize("form", EXPECTED)
+def test_scores_of_each_format(form: str, tmp_path: Path) -> None:
+    assert converted(tmp_path, form, put(tmp_path, form)) == EXPECTED[form]
+
+
+def test_every_format_has_its_case() -> None:
+    assert set(EXPECTED) == {name for name, form in FORMATS.items() if form.kind == "scores"}
+
+
+def test_ragas_from_csv_is_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    names = list(dict.fromkeys(k for row in RAGAS for k in row))
+    with path.open("w", encoding="utf-8", newline="") as f:
+        table = csv.DictWriter(f, ["", *names])
+        table.writeheader()
+        table.writerows({"": i, **row} for i, row in enumerate(RAGAS))
+    assert converted(tmp_path, "ragas", path) == EXPECTED["ragas"]
+
+
+def test_csv_is_written_for_a_target_named_so(tmp_path: Path) -> None:
+    call("convert", "helm", put(tmp_path, "helm"), "-o", tmp_path / "scores.csv", "--condition", "m")
+    found = list(csv.DictReader((tmp_path / "scores.csv").read_text(encoding="utf-8").splitlines()))
+    assert [found[1][k] for k in ("id", "metric", "value", "num", "den", "condition", "seed")] == [
+        "id2", "bits", "", "1.0", "6.0", "m", "0",
+    ]  # fmt: skip
+
+
+def test_lm_eval_takes_direction_and_model_from_the_results_beside(tmp_path: Path) -> None:
+    date = "2026-01-02T03-04-05.6"
+    results = {"model_name": "org/model", "higher_is_better": {"gsm8k": {"exact_match": True, "nll": False}}}
+    (tmp_path / f"results_{date}.json").write_text(json.dumps(results))
+    path = put(tmp_path, "lm-eval", name=f"samples_gsm8k_{date}.jsonl")
+    call("convert", "lm-eval", path, "-o", tmp_path / "scores.jsonl")
+    found = rows(tmp_path / "scores.jsonl")
+    assert {(row["metric"], row["higher_is_better"]) for row in found} == {
+        ("exact_match,strict", True),
+        ("exact_match,flexible", True),
+        ("nll,strict", False),
+    }
+    assert {row["condition"] for row in found} == {"org/model"}
+
+
+def test_lm_eval_says_which_metric_is_no_number(tmp_path: Path) -> None:
+    done = call("convert", "lm-eval", put(tmp_path, "lm-eval"), "-o", tmp_path / "scores.jsonl")
+    assert "ppl,strict is no number and left out" in done.output
+
+
+def test_names_of_several_files(tmp_path: Path) -> None:
+    a, b = (put(tmp_path, "ragas", name=n) for n in ("a.jsonl", "b.jsonl"))
+    more = ("--condition", "A", "--condition", "B", "--seed", "7")
+    found = converted(tmp_path, "ragas", a, str(b), *more)
+    assert set(found) == {(c, "7", m) for c in "AB" for m in ("faithfulness", "correct")}
+    done = call("convert", "ragas", a, b, "-o", tmp_path / "x.jsonl", status=3)
+    assert f"a second faithfulness of this id; the first is {a}:1" in done.output
+
+
+def test_helm_asks_for_one_of_several_splits(tmp_path: Path) -> None:
+    path = put(tmp_path, "helm", [instance("id1", 0, 1.0, 1), instance("id2", 0, 1.0, 2, split="valid")])
+    done = call("convert", "helm", path, "-o", tmp_path / "x.jsonl", status=3)
+    assert "1.stats.0.name.split: several splits (test, valid)" in done.output.replace("valid, test", "test, valid")
+    assert converted(tmp_path, "helm", path, "--split", "valid") == {(None, "0", "bits"): {"id2": (1.0, 2.0)}}
+
+
+def changed(content: Any, *path: Any, value: Any) -> Any:
+    """The content with another value at a path; None takes it away."""
+    out = json.loads(json.dumps(content))
+    at = out
+    for part in path[:-1]:
+        at = at[part]
+    if value is None:
+        del at[path[-1]]
+    else:
+        at[path[-1]] = value
+    return out
+
+
+@pytest.mark.parametrize(
+    ("form", "content", "said"),
+    [
+        ("inspect", changed(INSPECT, "version", value=9), "version: version 9; expected 1 or 2"),
+        ("inspect", changed(INSPECT, "eval", value=None), "expected a log of Inspect: version, status, eval.model"),
+        ("inspect", changed(INSPECT, "samples", value={}), "samples: expected a list samples"),
+        ("inspect", changed(INSPECT, "samples", 1, "id", value=[1]), "samples.1.id.int: Input should be a valid"),
+        (
+            "inspect",
+            changed(INSPECT, "samples", 1, "scores", "match", "value", value="maybe"),
+            "samples.1.scores.match.value: expected a number or one of C, P, I, N",
+        ),
+        ("inspect", changed(INSPECT, "samples", 3, "epoch", value=1), "samples.3: a second match of this id"),
+        ("inspect", HELM, "expected a log of Inspect"),
+        ("lm-eval", changed(LM_EVAL, 1, "metrics", value=None), "in.json:2: metrics: Field required"),
+        ("lm-eval", changed(LM_EVAL, 0, "doc_id", value="0"), "in.json:1: doc_id: Input should be a valid integer"),
+        ("lm-eval", changed(LM_EVAL, 0, "exact_match", value=float("inf")), "in.json:1: exact_match: expected a"),
+        ("lm-eval", RAGAS, "in.json:1: doc_id: Field required"),
+        ("promptfoo", changed(PROMPTFOO, "results", "version", value=2), "version 3, got version 2"),
+        ("promptfoo", [], "version 3, got version None"),
+        ("promptfoo", changed(PROMPTFOO, "results", "results", value=None), "expected a list results.results"),
+        (
+            "promptfoo",
+            changed(PROMPTFOO, "results", "results", 4, "score", value="1"),
+            "results.results.4.score: Input should be a valid number, got '1'",
+        ),
+        ("deepeval", PROMPTFOO, "expected a list testCases"),
+        (
+            "deepeval",
+            changed(DEEPEVAL, "testCases", 1, "metricsData", 0, "name", value=None),
+            "testCases.1.metricsData.0.name: Field required",
+        ),
+        ("deepeval", changed(DEEPEVAL, "testCases", 1, "name", value="case_0"), "a second Faithfulness of this id"),
+        ("ragas", changed(RAGAS, 2, "faithfulness", value="high"), "in.json:3: faithfulness: expected a number"),
+        ("ragas", changed(RAGAS, 2, "note", value=3), "in.json:3: note: expected a text as in the rows before"),
+        ("helm", DEEPEVAL, "expected a list"),
+        ("helm", changed(HELM, 1, "stats", 0, "sum", value="1"), "1.stats.0.sum: Input should be a valid number"),
+        ("helm", changed(HELM, 1, "instance_id", value=None), "1.instance_id: Field required"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named_and_nothing_written(form: str, content: Any, said: str, tmp_path: Path) -> None:
+    done = call("convert", form, put(tmp_path, form, content), "-o", tmp_path / "x.jsonl", status=3)
+    assert said.replace("in.json", str(tmp_path / "in.json")) in done.output
+    assert not (tmp_path / "x.jsonl").exists()
+
+
+@pytest.mark.parametrize("form", EXPECTED)
+def test_a_cut_file_is_an_error(form: str, tmp_path: Path) -> None:
+    path = put(tmp_path, form)
+    path.write_bytes(path.read_bytes()[:-20])
+    done = call("convert", form, path, "-o", tmp_path / "x.jsonl", status=3)
+    assert str(path) in done.output and ("not JSON" in done.output or "cut-off-line" in done.output)
+    assert not (tmp_path / "x.jsonl").exists()
+
+
+def test_a_bad_record_can_be_skipped(tmp_path: Path) -> None:
+    path = put(tmp_path, "deepeval", changed(DEEPEVAL, "testCases", 0, "metricsData", 0, "score", value="x"))
+    found = converted(tmp_path, "deepeval", path, "--on-error", "skip")
+    assert found[None, None, "Faithfulness"] == {"case_1": 0.2, "2": None}
+
+
+@pytest.mark.parametrize(
+    ("header", "cells", "said"),
+    [
+        ("question,faithfulness", "q,1", "in.csv:1: expected a column user_input"),
+        ("user_input,faithfulness", "q,1,2", "in.csv:2: expected 2 cells, as the header has"),
+        ("user_input,faithfulness", 'q,"1', "in.csv:2: not CSV"),
+    ],
+)
+def test_damaged_csv(header: str, cells: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_text(f"{header}\n{cells}\n")
+    done = call("convert", "ragas", path, "-o", tmp_path / "x.jsonl", status=3)
+    assert said.replace("in.csv", str(path)) in done.output
+
+
+def eval_zip(path: Path, members: dict[str, bytes], compression: int = zipfile.ZIP_DEFLATED) -> Path:
+    with zipfile.ZipFile(path, "w", compression) as log:
+        for name, data in members.items():
+            log.writestr(name, data)
+    return path
+
+
+def members() -> dict[str, bytes]:
+    found = {f"samples/{s['id']}_epoch_{s['epoch']}.json": json.dumps(s).encode() for s in SAMPLES}
+    return {
+        "_journal/start.json": b"{}",
+        **found,
+        "summaries.json": b"[]",
+        "header.json": json.dumps(HEADER).encode(),
+    }
+
+
+def zstd_zip(path: Path) -> Path:
+    """The same log, its members compressed with zstandard, as Inspect writes them."""
+    zstandard = pytest.importorskip("zstandard")
+    plain = {n: (d, zstandard.ZstdCompressor().compress(d)) for n, d in members().items()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as log:
+        for name, (_, small) in plain.items():
+            log.writestr(name, small)
+    data = bytearray(path.read_bytes())
+    with zipfile.ZipFile(path) as log:
+        for info in log.infolist():
+            data[info.header_offset + 8 : info.header_offset + 10] = (93).to_bytes(2, "little")
+    at = data.find(b"PK\x01\x02")
+    while at >= 0:
+        name = bytes(data[at + 46 : at + 46 + int.from_bytes(data[at + 28 : at + 30], "little")]).decode()
+        data[at + 10 : at + 12] = (93).to_bytes(2, "little")
+        data[at + 24 : at + 28] = len(plain[name][0]).to_bytes(4, "little")
+        at = data.find(b"PK\x01\x02", at + 1)
+    path.write_bytes(data)
+    return path
+
+
+def test_eval_logs_are_the_same_as_json(tmp_path: Path) -> None:
+    path = eval_zip(tmp_path / "log.eval", members())
+    assert converted(tmp_path, "inspect", path) == EXPECTED["inspect"]
+    assert converted(tmp_path, "inspect", zstd_zip(tmp_path / "zstd.eval")) == EXPECTED["inspect"]
+
+
+def test_without_zstandard_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = zstd_zip(tmp_path / "zstd.eval")
+    if hasattr(zipfile, "ZIP_ZSTANDARD"):
+        pytest.skip("this Python reads zstandard by itself")
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    done = call("convert", "inspect", path, "-o", tmp_path / "x.jsonl", status=2)
+    assert "pip install 'evaltools[inspect]'" in done.output
+
+
+def test_a_log_that_is_not_finished_is_named(tmp_path: Path) -> None:
+    there = members()
+    del there["header.json"]
+    there["_journal/start.json"] = json.dumps({"version": 2, "eval": HEADER["eval"]}).encode()
+    done = call("convert", "inspect", eval_zip(tmp_path / "log.eval", there), "-o", tmp_path / "x.jsonl")
+    assert "the status of the log is 'started'" in done.output
+    path = eval_zip(tmp_path / "log.eval", members())
+    assert "status" not in call("convert", "inspect", path, "-o", tmp_path / "x.jsonl").output
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2])
+def test_a_member_that_unpacks_to_too_much_is_not_read(
+    compression: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inspect_logs, "MEMBER_BYTES", 1 << 20)
+    path = eval_zip(tmp_path / "log.eval", {**members(), "samples/9_epoch_1.json": b" " * (8 << 20)}, compression)
+    done = call("convert", "inspect", path, "-o", tmp_path / "x.jsonl", status=3)
+    assert "samples/9_epoch_1.json: unpacks to more than 1 MB" in done.output
+    assert converted(tmp_path, "inspect", path, "--on-error", "skip") == EXPECTED["inspect"]
+
+
+def test_damaged_zips(tmp_path: Path) -> None:
+    path = eval_zip(tmp_path / "log.eval", members())
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-30])
+    assert "is it whole?" in call("convert", "inspect", path, "-o", tmp_path / "x.jsonl", status=3).output
+    spoilt = bytearray(whole)
+    spoilt[100:120] = bytes(20)
+    path.write_bytes(bytes(spoilt))
+    done = call("convert", "inspect", path, "-o", tmp_path / "x.jsonl", status=3)
+    assert "samples/1_epoch_1.json: cannot be read" in done.output
+    path = eval_zip(tmp_path / "other.eval", {"a.txt": b"x"})
+    assert "header.json" in call("convert", "inspect", path, "-o", tmp_path / "x.jsonl", status=3).output
+
+
+def test_values_larger_than_memory_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jsonl, "FILE_BYTES", 100)
+    done = call("convert", "helm", put(tmp_path, "helm"), "-o", tmp_path / "x.jsonl", status=3)
+    assert "file-too-large" in done.output
+    monkeypatch.setattr(jsonl, "LINE_BYTES", 100)
+    done = call("convert", "ragas", put(tmp_path, "ragas"), "-o", tmp_path / "x.jsonl", status=3)
+    assert "line-too-long" in done.output and f"{tmp_path / 'in.json'}:1" in done.output

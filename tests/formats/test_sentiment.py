@@ -1,0 +1,345 @@
+"""Aspect-based sentiment of other tools' files: each format read by hand, damaged, and given for another."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaltools.core.errors import Problems
+from evaltools.formats import rows as limits
+from evaltools.formats import semeval
+from evaltools.formats.convert import convert
+from evaltools.formats.formats import FORMATS
+from evaltools.formats.rows import tokens
+
+from ..app.calling import call
+
+NIKL = (
+    '{"id": "train-1", "sentence_form": "둘째가 이걸 너무 좋아한다. 기어 변속이 나쁘다", "annotation": '
+    '[["본품#품질", ["기어", 16, 18], "negative"], ["제품 전체#일반", [null, 0, 0], "positive"]]}\n'
+    '{"id": "train-2", "sentence_form": "그냥 그렇다", "annotation": [["제품 전체#일반", "neutral"]]}\n'
+)
+
+SEMEVAL14 = """\
+<?xml version="1.0" encoding="UTF-8" standalone="yes"?>
+<sentences>
+  <sentence id="813">
+    <text>All the appetizers and salads were fabulous &amp; cheap.</text>
+    <aspectTerms>
+      <aspectTerm term="appetizers" polarity="positive" from="8" to="18"/>
+      <aspectTerm term="salads" polarity="conflict" from="23" to="29"/>
+    </aspectTerms>
+    <aspectCategories><aspectCategory category="food" polarity="positive"/></aspectCategories>
+  </sentence>
+  <sentence><text>Nothing here.</text></sentence>
+</sentences>
+"""
+
+SEMEVAL16 = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<Reviews>
+  <Review rid="1">
+    <sentences>
+      <sentence id="1:0">
+        <text>Judging from previous posts this used to be a good place.</text>
+        <Opinions>
+          <Opinion target="place" category="RESTAURANT#GENERAL" polarity="negative" from="51" to="56"/>
+          <Opinion target="NULL" category="SERVICE#GENERAL" polarity="neutral" from="0" to="0"/>
+        </Opinions>
+      </sentence>
+      <sentence id="1:1" OutOfScope="TRUE"><text>Go elsewhere.</text></sentence>
+    </sentences>
+  </Review>
+  <Review rid="2">
+    <sentences>
+      <sentence id="2:0"><text>It is slow.</text>
+        <Opinions><Opinion category="LAPTOP#OPERATION_PERFORMANCE" polarity="negative"/></Opinions>
+      </sentence>
+    </sentences>
+  </Review>
+</Reviews>
+"""
+
+ASTE = """\
+But the  staff was so horrible to us .####[([2], [5], 'NEG')]
+The battery life is good and cheap####[([1, 2], [4], 'POS'), ([1, 2], [6], 'POS'), ([0, 2], [6], 'NEU')]
+"""
+
+ASQP = """\
+The pizza is yummy .####[['pizza', 'food quality', 'positive', 'yummy'], ['NULL', 'food prices', 'neutral', 'NULL']]
+"""
+
+ACOS = (
+    "looks nice , and the  surface is smooth\t-1,-1 LAPTOP#DESIGN_FEATURES 2 1,2\t5,6 LAPTOP#DESIGN_FEATURES 0 7,8\n"
+)
+
+
+def opinion(ref: str, term: str, polarity: str, span: tuple[int, int] | None = None) -> dict[str, Any]:
+    place = {"span": {"start": span[0], "end": span[1]}} if span else {}
+    return {"aspect_ref": ref, "aspect_term": term, "polarity": polarity, **place}
+
+
+def write(folder: Path, text: str, name: str = "in.txt") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def gold(folder: Path, form: str, text: str, *more: str) -> list[dict[str, Any]]:
+    call("convert", form, write(folder, text), "-o", folder / "gold.jsonl", *more)
+    lines = (folder / "gold.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "options", "expected"),
+    [
+        (
+            "nikl",
+            NIKL,
+            (),
+            {
+                "train-1": [
+                    opinion("본품#품질", "기어", "negative", (16, 18)),
+                    opinion("제품 전체#일반", "", "positive"),
+                ],
+                "train-2": [opinion("제품 전체#일반", "", "neutral")],
+            },
+        ),
+        (
+            "semeval14",
+            SEMEVAL14,
+            ("--level", "term"),
+            {
+                "813": [
+                    opinion("", "appetizers", "positive", (8, 18)),
+                    opinion("", "salads", "mixed", (23, 29)),
+                ],
+                "2": [],
+            },
+        ),
+        ("semeval14", SEMEVAL14, ("--level", "category"), {"813": [opinion("food", "", "positive")], "2": []}),
+        (
+            "semeval16",
+            SEMEVAL16,
+            (),
+            {
+                "1:0": [
+                    opinion("RESTAURANT#GENERAL", "place", "negative", (51, 56)),
+                    opinion("SERVICE#GENERAL", "", "neutral"),
+                ],
+                "2:0": [opinion("LAPTOP#OPERATION_PERFORMANCE", "", "negative")],
+            },
+        ),
+        (
+            "aste",
+            ASTE,
+            (),
+            {
+                "1": [opinion("", "staff", "negative", (9, 14))],
+                "2": [
+                    opinion("", "battery life", "positive", (4, 16)),
+                    opinion("", "battery life", "positive", (4, 16)),
+                    opinion("", "The life", "neutral"),  # tokens that do not stand side by side have no span
+                ],
+            },
+        ),
+        (
+            "asqp",
+            ASQP,
+            (),
+            {"1": [opinion("food quality", "pizza", "positive"), opinion("food prices", "", "neutral")]},
+        ),
+        (
+            "acos",
+            ACOS,
+            (),
+            {
+                "1": [
+                    opinion("LAPTOP#DESIGN_FEATURES", "", "positive"),
+                    opinion("LAPTOP#DESIGN_FEATURES", "surface", "negative", (22, 29)),
+                ]
+            },
+        ),
+    ],
+)
+def test_gold_of_each_format(
+    form: str, text: str, options: tuple[str, ...], expected: dict[str, Any], tmp_path: Path
+) -> None:
+    found = gold(tmp_path, form, text, *options)
+    assert {row["uid"]: row["gold_tuples"] for row in found} == expected
+    assert all(row["input_text"] for row in found)
+
+
+def test_spans_are_places_in_the_text(tmp_path: Path) -> None:
+    for form, text, options in (
+        ("nikl", NIKL, ()),
+        ("semeval14", SEMEVAL14, ("--level", "term")),
+        ("semeval16", SEMEVAL16, ()),
+        ("aste", ASTE, ()),
+        ("acos", ACOS, ()),
+    ):
+        for row in gold(tmp_path, form, text, *options):
+            for one in row["gold_tuples"]:
+                if span := one.get("span"):
+                    assert row["input_text"][span["start"] : span["end"]] == one["aspect_term"], form
+
+
+def test_predictions_are_outputs_of_the_same_ids(tmp_path: Path) -> None:
+    call("convert", "asqp", write(tmp_path, ASQP), "-o", tmp_path / "outputs.jsonl", "--as", "predictions")
+    row = json.loads((tmp_path / "outputs.jsonl").read_text(encoding="utf-8"))
+    assert row["meta"] == {"text_id": "1", "input_text": "The pizza is yummy .", "protocol_mode": "predictions"}
+    assert row["final_result"]["final_tuples"][0] == opinion("food quality", "pizza", "positive")
+    assert set(row) == {"meta", "final_result"}
+
+
+def test_a_sample_that_is_skipped_keeps_its_number(tmp_path: Path) -> None:
+    broken = ASTE.replace("[5], 'NEG'", "[5], 'BAD'")
+    found = gold(tmp_path, "aste", "\n" + broken, "--on-error", "skip")
+    assert [row["uid"] for row in found] == ["2"]
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "said"),
+    [
+        ("nikl", NIKL[:-40], "in.txt:2: error"),
+        ("nikl", NIKL.replace('"neutral"', '"so so"'), "in.txt:2: annotation.0: expected one of positive, negative"),
+        (
+            "nikl",
+            NIKL.replace("16, 18", '"16", 18'),
+            "in.txt:1: annotation.0: expected [category, [term",
+        ),
+        ("nikl", NIKL.replace('"sentence_form"', '"form"', 1), "in.txt:1: train-1: sentence_form: Field required"),
+        ("nikl", NIKL.replace("train-2", "train-1"), "in.txt:2: train-1: a second sample of this id"),
+        ("nikl", SEMEVAL14, "in.txt:1: "),
+        ("semeval14", SEMEVAL16, "expected XML with the root sentences, got 'Reviews'"),
+        ("semeval16", SEMEVAL14, "expected XML with the root Reviews, got 'sentences'"),
+        ("semeval14", NIKL, "in.txt:1: not XML"),
+        ("semeval14", SEMEVAL14[:-40], "(after 1 sentences)"),
+        (
+            "semeval14",
+            SEMEVAL14.replace('from="8"', 'from="x"'),
+            "sentence 813.aspectTerm@from: expected whole numbers",
+        ),
+        (
+            "semeval14",
+            SEMEVAL14.replace("<text>Nothing here.</text>", ""),
+            "sentence 2.text: expected an",
+        ),
+        ("semeval14", SEMEVAL14.replace('polarity="conflict"', ""), "aspectTerm@polarity: expected one of positive"),
+        ("semeval16", SEMEVAL16.replace("1:0", "2:0"), "2:0: sentence 2:0: a second sample of this id"),
+        ("semeval16", SEMEVAL16.replace("UTF-8", "shift_jis"), "in.txt: not XML: multi-byte encodings"),
+        ("semeval16", SEMEVAL16.replace("UTF-8", "klingon"), "not XML: unknown encoding"),
+        ("aste", ASQP, "in.txt:1: triplets.0: expected ([aspect], [opinion], 'POS')"),
+        ("aste", ASTE[:-9], "in.txt:2: triplets: expected a Python list"),
+        ("aste", ASTE.replace("([2]", "([22]"), "in.txt:1: triplets.0: expected numbers of the 9 tokens, got [22]"),
+        ("aste", ACOS, "in.txt:1: expected sentence####[...]"),
+        ("aste", "x####__import__('os').getcwd()", "in.txt:1: triplets: expected a Python list"),
+        ("aste", "x####" + "[" * 5000, "in.txt:1: triplets: expected a Python list"),
+        ("asqp", ASTE, "in.txt:1: quadruples.0: expected ['aspect', 'category', 'polarity', 'opinion']"),
+        ("asqp", ASQP.replace("'neutral'", "2"), "in.txt:1: quadruples.1: expected one of positive"),
+        ("acos", ASQP, "in.txt:1: expected text, then a tab"),
+        ("acos", ACOS.replace(" 0 7,8", " 3 7,8"), "in.txt:1: quadruples.1: expected 'a0,a1 CATEGORY s o0,o1'"),
+        ("acos", ACOS.replace("5,6", "5,60"), "in.txt:1: quadruples.1: expected a half open span"),
+        ("acos", "\n\n", "nothing in it can be used"),
+        ("acos", "", "the file is empty"),
+    ],
+)
+def test_what_is_wrong_is_named_and_nothing_written(form: str, text: str, said: str, tmp_path: Path) -> None:
+    options = ("--level", "term") if form == "semeval14" else ()
+    done = call("convert", form, write(tmp_path, text), "-o", tmp_path / "x.jsonl", *options, status=3)
+    assert said.replace("in.txt", str(tmp_path / "in.txt")).removesuffix(": error") in done.output
+    assert not (tmp_path / "x.jsonl").exists()
+
+
+BOMB = """<?xml version="1.0"?>
+<!DOCTYPE sentences [<!ENTITY a "{a}"><!ENTITY b "&a;&a;">]>
+<sentences><sentence id="1"><text>&b;</text></sentence></sentences>"""
+
+EXTERNAL = """<?xml version="1.0"?>
+<!DOCTYPE sentences [<!ENTITY a SYSTEM "file:///etc/passwd">]>
+<sentences><sentence id="1"><text>&a;</text></sentence></sentences>"""
+
+
+@pytest.mark.parametrize("text", [BOMB, EXTERNAL])
+def test_entities_are_refused(text: str, tmp_path: Path) -> None:
+    for error in ("fail", "skip"):
+        more = ("--level", "term", "--on-error", error)
+        done = call("convert", "semeval14", write(tmp_path, text), "-o", tmp_path / "x.jsonl", *more, status=3)
+        assert "entities and references are refused" in done.output
+
+
+def test_lines_and_sentences_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "LITERAL_BYTES", 60)
+    done = call("convert", "aste", write(tmp_path, ASTE), "-o", tmp_path / "x.jsonl", status=3)
+    assert f"{tmp_path / 'in.txt'}:1: a line of more than" in done.output
+    monkeypatch.setattr(semeval, "SENTENCE_BYTES", 20)
+    path = write(tmp_path, SEMEVAL14)
+    done = call("convert", "semeval14", path, "-o", tmp_path / "x.jsonl", "--level", "term", status=3)
+    assert "a sentence of more than" in done.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("asqpp",), "no format 'asqpp'; did you mean asqp?"),
+        (("semeval14",), "semeval14 needs --level"),
+        (("asqp", "--level", "term"), "asqp takes no --level"),
+        (("asqp", "--condition", "a"), "asqp takes no --condition"),
+        (("ragas", "--as", "predictions"), "--as predictions is for aspect-based sentiment"),
+        (("ragas", "--condition", "a", "--condition", "b"), "give --condition once, or once for each of the 1 files"),
+    ],
+)
+def test_wrong_usage(arguments: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    path = write(tmp_path, ASQP)
+    done = call("convert", arguments[0], path, "-o", tmp_path / "new" / "x.jsonl", *arguments[1:], status=2)
+    assert said in done.output
+    assert not (tmp_path / "new").exists()
+
+
+def test_an_input_is_never_the_target(tmp_path: Path) -> None:
+    path = write(tmp_path, ASQP)
+    (tmp_path / "link.jsonl").hardlink_to(path)
+    for target in (path, tmp_path / "." / "in.txt", tmp_path / "link.jsonl"):
+        assert "is an input" in call("convert", "asqp", path, "-o", target, status=2).output
+    assert path.read_text(encoding="utf-8") == ASQP
+
+
+def test_every_format_is_in_the_help() -> None:
+    text = call("convert", "--help").output
+    assert [name for name in FORMATS if name not in text] == []
+
+
+@given(st.text(alphabet="ab \t\u3000", max_size=30), st.data())
+def test_tokens_are_where_they_stand(sentence: str, data: st.DataObject) -> None:
+    words = sentence.split()
+    if not words:
+        return
+    start = data.draw(st.integers(0, len(words) - 1))
+    end = data.draw(st.integers(start + 1, len(words)))
+    term, span = tokens(sentence, range(start, end), "x")
+    assert span is not None and sentence[slice(*span)] == term
+    assert term.split() == words[start:end]
+    assert len(sentence[: span[0]].split()) == start
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_break_a_reader(data: bytes) -> None:
+    import tempfile
+
+    from evaltools.core.errors import InputError
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x"
+        path.write_bytes(data)
+        for name, form in FORMATS.items():
+            options = {"level": "term"} if form.needs else {}
+            try:
+                convert(name, [path], Path(folder) / "out.jsonl", Problems("skip"), **options)
+            except InputError as e:
+                assert e.problems
