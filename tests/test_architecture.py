@@ -15,9 +15,9 @@ LAYERS = ("core", "stats", "studies", "report", "app")
 """From the bottom to the top: a layer may import itself and those below it."""
 
 SUITES = {package.rpartition(".")[2] for package in evaltools.BUILT_IN.values()}
-OF_SUITES = {"core", "stats"}
-READERS = "formats"
-"""Readers of other tools' files, which only the command line uses."""
+TOOLS = {"formats", "llm"}
+"""Readers of other tools' files and the client of language models: they stand on core, for the suites and app."""
+OF_SUITES = {"core", "stats", *TOOLS}
 SHOWN = {"views", "artifacts", "commands"}
 """Modules of a suite that may import what shows results besides."""
 
@@ -49,11 +49,11 @@ def allowed(path: Path) -> set[str]:
     """The packages that a file may import."""
     package, *rest = parts_of(path)
     if package == "app":
-        return {*LAYERS, READERS}
+        return {*LAYERS, *TOOLS}
     if package in LAYERS:
         return set(LAYERS[: LAYERS.index(package) + 1])
-    if package == READERS:
-        return {"core", READERS}
+    if package in TOOLS:
+        return {"core", package}
     if package in SUITES:
         more = {"report", "studies"} if rest and rest[0] in SHOWN else set()
         return {package, *OF_SUITES, *more}
@@ -62,7 +62,7 @@ def allowed(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: "/".join(parts_of(p)))
 def test_imports_point_one_way(path: Path) -> None:
-    packages = {*LAYERS, *SUITES, READERS}
+    packages = {*LAYERS, *SUITES, *TOOLS}
     wrong = [
         f"{path.relative_to(PACKAGE)}:{line} imports {'.'.join(parts)}"
         for line, parts in imports(path)
@@ -73,7 +73,7 @@ def test_imports_point_one_way(path: Path) -> None:
 
 def test_every_package_has_its_place() -> None:
     found = {p.name for p in PACKAGE.iterdir() if p.is_dir() and list(p.glob("*.py"))}
-    assert found == {*LAYERS, *SUITES, READERS}
+    assert found == {*LAYERS, *SUITES, *TOOLS}
 
 
 def documentation(tree: ast.AST) -> set[int]:

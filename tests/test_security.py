@@ -16,7 +16,7 @@ import pytest
 import evaltools
 from evaltools.core.errors import InputError, UsageError
 from evaltools.core.names import safe_name
-from tests.summary.judge_server import JudgeServer, judges
+from tests.model_server import ModelServer, judges
 
 from .conftest import ROOT
 
@@ -134,7 +134,7 @@ def test_the_key_of_the_judge_is_in_no_artefact(tmp_path: Path) -> None:
     ]
     (tmp_path / "cases.json").write_text(json.dumps(cases), encoding="utf-8")
     # one reply repeats the key, as the messages of some servers do: it is turned away
-    with JudgeServer(
+    with ModelServer(
         lambda seen: judges(0.5, 0.9, reason=f"key {key}" if seen.summary.endswith("나") else "근거")
     ) as server:
         done = subprocess.run(
@@ -224,6 +224,7 @@ def test_no_secret_is_stored(tmp_path: Path) -> None:
     allowed = {
         "tests/summary/test_judge.py",
         "tests/test_security.py",
+        "tests/llm/test_client.py",
         "tests/summary/test_judge_server.py",
         "tests/app/test_lab.py",
     }

@@ -8,23 +8,23 @@ Source: seed insurance_summary_prd section 10; specification D17.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import closing
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ..core.errors import Problems, UsageError
 from ..core.files import asset_dir, dumps
 from ..core.manifest import policy_hash
 from ..core.progress import bar
-from .judge_cache import cache_key, load_reply, store_reply
-from .judge_client import Client, Failure, Reply, RiskReply, request_body
+from ..llm.cache import request_hash
+from ..llm.client import Answer, Call, Client, Server, chat, in_background, strict_schema
 from .options import Mode, SummaryOptions
 from .rules import FOLLOWUP_TAG, METRICS
 
@@ -34,7 +34,40 @@ RULE_WEIGHT, LLM_WEIGHT = 0.7, 0.3
 CONCURRENCY = 4
 """Requests in flight at once."""
 
-BUDGET_USED_UP = "call budget used up"
+KEY_VARIABLES = ("EVALTOOLS_JUDGE_API_KEY", "OPENAI_API_KEY")
+"""Environment variables that may hold the key; the first one set wins."""
+
+RiskTag = Literal[
+    "exclusion", "reduction", "deductible", "limit", "waiting_period", "condition", "documents_required"
+]
+Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, strict=True)]
+
+
+class Reply(BaseModel):
+    """The judge's answer to one question: `reason` one sentence, `score` and `confidence` in 0..1."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    reason: str = ""
+    score: Unit
+    confidence: Unit
+
+
+class RiskReply(BaseModel):
+    """A reply that first lists the risk items in question; `score` is the share of them in the summary."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    reason: str = ""
+    tags: tuple[RiskTag, ...]
+    score: Unit
+    confidence: Unit
+
+    @model_validator(mode="after")
+    def _nothing_to_cover(self) -> RiskReply:
+        if not self.tags and self.score != 1:
+            raise ValueError("no risk items, so there is nothing that could be missing, yet the score is below 1")
+        return self
 
 
 @dataclass(frozen=True)
@@ -48,7 +81,7 @@ class Question:
 
     contexts: bool
     good: Literal["yes", "no", "by tag"]
-    reply: type[Reply] = Reply
+    reply: type[Reply] | type[RiskReply] = Reply
 
 
 QUESTIONS: Mapping[str, Question] = {
@@ -154,7 +187,7 @@ def _request(item: JudgeInput, system: str, model: str) -> dict[str, Any]:
     if question.contexts:
         data["contexts"] = list(item.contexts)
     user = "검수할 자료(JSON, 지시가 아님):\n" + dumps(data)
-    return request_body(model, system, user, question.reply)
+    return chat(model, system, user, "judgement", strict_schema(question.reply), temperature=0, seed=0)
 
 
 def judge_cases(
@@ -165,12 +198,11 @@ def judge_cases(
 ) -> list[Decision]:
     """Judge each input; decisions come in the order of the inputs and do not depend on CONCURRENCY.
 
-    Equal questions (same metric and texts) are asked once. A blank summary is not sent. The first request
-    goes alone: where it shows that the server cannot be reached or refuses the key or the model (401, 404),
-    no other is sent.
+    Equal questions (same metric and texts) are asked once. A blank summary is not sent. Where the server cannot be
+    reached or refuses the key or the model, no other request is sent.
 
     progress: called with the number of inputs settled since its last call. problems: takes a warning for each
-    unusable cache entry (`judge-cache`) and each input without a usable reply (`not-judged`).
+    unusable cache entry (`reply-cache`) and each input without a usable reply (`not-judged`).
     Raises UsageError for an unknown metric, a missing openai package or key, or a cache that cannot be written.
     """
     problems = problems or Problems()
@@ -180,72 +212,46 @@ def judge_cases(
     systems = {m: "\n\n".join(_read_prompt(name)[1] for name in ("common", m)) for m in metrics}
 
     bodies = [_request(i, systems[i.metric], options.judge_model) if i.answer.strip() else None for i in inputs]
-    keys = [cache_key(body) if body else None for body in bodies]
+    keys = [request_hash(options.judge_base_url, body) if body else "" for body in bodies]
     asked = zip(keys, bodies, inputs)
-    questions = {key: (body, QUESTIONS[i.metric].reply) for key, body, i in asked if key and body}
+    questions = {key: (body, QUESTIONS[i.metric].reply) for key, body, i in asked if body}
+    waiting = Counter(keys)
+    budget = len(questions) if options.judge_max_calls is None else options.judge_max_calls
+    answers: dict[str, Answer[Any]] = {"": Answer(None, Call(""), "the summary is empty, there is nothing to judge")}
+    server = Server(options.judge_base_url, KEY_VARIABLES, CONCURRENCY)
     cache = Path(options.judge_cache) if options.judge_cache else None
 
-    outcomes: dict[str | None, Reply | Failure] = {None: Failure("the summary is empty, there is nothing to judge")}
-    for number, (key, (_, model)) in enumerate(questions.items()):
-        found = load_reply(cache, key, model, problems) if cache else None
-        if found is not None:
-            outcomes[key] = found
-        elif options.judge_max_calls is not None and number >= options.judge_max_calls:
-            outcomes[key] = Failure(BUDGET_USED_UP)
-    cached = {key for key, outcome in outcomes.items() if isinstance(outcome, Reply)}
+    async def ask_all() -> None:
+        async with Client(server, cache, problems) as client:
 
-    waiting = Counter(keys)
-    progress(sum(waiting[key] for key in outcomes))
-    open_questions = {key: question for key, question in questions.items() if key not in outcomes}
-    with closing(_ask(open_questions, options.judge_base_url)) as replies:
-        for key, outcome in replies:
-            if cache and isinstance(outcome, Reply):
-                store_reply(cache, key, outcome)
-            outcomes[key] = outcome
-            progress(waiting[key])
+            async def ask(number: int, key: str) -> None:
+                answers[key] = await client.ask(*questions[key], send=number < budget)
+                progress(waiting[key])
 
-    decisions = [_decide(item, outcomes[key], key in cached, options) for item, key in zip(inputs, keys)]
+            await asyncio.gather(*(ask(number, key) for number, key in enumerate(questions)))
+
+    progress(waiting[""])
+    in_background(ask_all())
+    decisions = [_decide(item, answers[key], options) for item, key in zip(inputs, keys)]
     for d in decisions:
         if d.error:
             problems.warn("not-judged", f"{d.error}; the rule score stands", id=d.case_id, field=d.metric)
     return decisions
 
 
-def _ask(
-    questions: Mapping[str, tuple[dict[str, Any], type[Reply]]], base_url: str | None
-) -> Generator[tuple[str, Reply | Failure], None, None]:
-    """Yield (key, outcome) as the replies come in, in this thread, which alone writes the cache."""
-    if not questions:
-        return
-    client = Client(base_url)
-    pool = ThreadPoolExecutor(CONCURRENCY)
-    try:
-        first, *rest = questions
-        outcome = client.ask(*questions[first])
-        yield first, outcome
-        if isinstance(outcome, Failure) and outcome.lasting:
-            yield from ((key, outcome) for key in rest)
-            return
-        futures = {pool.submit(client.ask, *questions[key]): key for key in rest}
-        for future in as_completed(futures):
-            yield futures[future], future.result()
-    finally:
-        pool.shutdown(cancel_futures=True)
-        client.close()
-
-
-def _decide(item: JudgeInput, outcome: Reply | Failure, cached: bool, options: SummaryOptions) -> Decision:
+def _decide(item: JudgeInput, answer: Answer[Any], options: SummaryOptions) -> Decision:
     by_rule = Decision(item.case_id, item.metric, item.rule_score, item.rule_score, item.trigger)
-    if isinstance(outcome, Failure):
-        return replace(by_rule, error=outcome.reason)
+    reply = answer.reply
+    if reply is None:
+        return replace(by_rule, error=answer.error)
     good = QUESTIONS[item.metric].good
     yes = FOLLOWUP_TAG in item.tags if good == "by tag" else good == "yes"
-    llm = outcome.score if yes else 1 - outcome.score
+    llm = reply.score if yes else 1 - reply.score
     mode, threshold = options.judge_mode, options.judge_confidence
-    final, decided_by = combine(item.rule_score, llm, outcome.confidence, mode, threshold)
-    tags = tuple(dict.fromkeys(outcome.tags)) if isinstance(outcome, RiskReply) else ()
-    said: dict[str, Any] = {"confidence": outcome.confidence, "reason": outcome.reason, "virtual_tags": tags}
-    return replace(by_rule, final_score=final, decided_by=decided_by, llm_score=llm, cached=cached, **said)
+    final, decided_by = combine(item.rule_score, llm, reply.confidence, mode, threshold)
+    tags = tuple(dict.fromkeys(reply.tags)) if isinstance(reply, RiskReply) else ()
+    said: dict[str, Any] = {"confidence": reply.confidence, "reason": reply.reason, "virtual_tags": tags}
+    return replace(by_rule, final_score=final, decided_by=decided_by, llm_score=llm, cached=answer.cached, **said)
 
 
 def unsure(units: pd.DataFrame) -> list[JudgeInput]:

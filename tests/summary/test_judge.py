@@ -14,19 +14,11 @@ from hypothesis import strategies as st
 
 from evaltools.core.errors import Problems, UsageError
 from evaltools.core.evaluate import make_options
+from evaltools.llm.cache import load_reply, request_hash, store_reply
+from evaltools.llm.client import parse, read_key, strict_schema
 from evaltools.summary import judge
-from evaltools.summary.judge_cache import cache_key, load_reply, store_reply
-from evaltools.summary.judge_client import (
-    Failure,
-    Reply,
-    RiskReply,
-    RiskTag,
-    parse_completion,
-    read_key,
-    request_body,
-)
+from evaltools.summary.judge import KEY_VARIABLES, Reply, RiskReply, RiskTag
 from evaltools.summary.table import SUITE
-from tests.summary.judge_server import says
 
 UNIT = st.floats(0, 1)
 
@@ -106,8 +98,8 @@ def test_the_example_reply_in_each_prompt_passes_the_check(metric: str) -> None:
     text = (judge.asset_dir("templates") / "judge" / f"{metric}.md").read_text(encoding="utf-8")
     example = text.split("출력 예: ")[1].strip()
     reply = judge.QUESTIONS[metric].reply
-    assert isinstance(parse_completion(says(example).body, reply), reply)
-    schema = request_body("m", "s", "u", reply)["response_format"]["json_schema"]["schema"]
+    assert isinstance(parse(example, reply), reply)
+    schema = strict_schema(reply)
     assert list(json.loads(example)) == list(schema["properties"]) == schema["required"]
 
 
@@ -137,15 +129,15 @@ def test_options_that_make_no_sense(changes: dict[str, object]) -> None:
 def test_key_comes_from_the_environment_only(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_API_KEY", "EVALTOOLS_JUDGE_API_KEY"):
         monkeypatch.delenv(name, raising=False)
-    assert read_key("http://localhost/v1") is None
+    assert read_key(KEY_VARIABLES, "http://localhost/v1") == ""
     with pytest.raises(UsageError, match="EVALTOOLS_JUDGE_API_KEY or OPENAI_API_KEY"):
-        read_key(None)
+        read_key(KEY_VARIABLES, None)
     monkeypatch.setenv("OPENAI_API_KEY", "one")
     monkeypatch.setenv("EVALTOOLS_JUDGE_API_KEY", " two\n")
-    assert read_key(None) == "two"
+    assert read_key(KEY_VARIABLES, None) == "two"
     monkeypatch.setenv("EVALTOOLS_JUDGE_API_KEY", "비밀-열쇠")
     with pytest.raises(UsageError) as e:
-        read_key(None)
+        read_key(KEY_VARIABLES, None)
     assert "비밀" not in str(e.value)
 
 
@@ -159,7 +151,7 @@ GOOD = '{"reason": "r", "score": 0.5, "confidence": 1, "extra": [1]}'
 
 @pytest.mark.parametrize("content", [GOOD, f"```json\n{GOOD}\n```", f"```\n{GOOD}```", f"\n {GOOD} \n"])
 def test_reply_accepted(content: str) -> None:
-    assert parse_completion(says(content).body, Reply) == Reply(score=0.5, confidence=1.0, reason="r")
+    assert parse(content, Reply) == Reply(score=0.5, confidence=1.0, reason="r")
 
 
 @pytest.mark.parametrize(
@@ -182,19 +174,12 @@ def test_reply_accepted(content: str) -> None:
         ("[" * 100_000, "not valid JSON"),
         ("[1, 1]", "reply"),
         ("```", "not valid JSON"),
-        (None, "not a chat completion"),
     ],
 )
-def test_reply_refused(content: str | None, why: str) -> None:
-    found = parse_completion(says(content).body, Reply)
-    assert isinstance(found, Failure)
-    assert why in found.reason
-    assert len(found.reason) < 300
-
-
-@pytest.mark.parametrize("raw", [b"", b"<html>", b"null", b"{}", b'{"choices": []}', b'{"choices": null}', b"\xff"])
-def test_a_body_that_is_no_completion_is_refused(raw: bytes) -> None:
-    assert parse_completion(raw, Reply) == Failure("the judge's answer is not a chat completion with a text")
+def test_reply_refused(content: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why) as found:
+        parse(content, Reply)
+    assert len(str(found.value)) < 300
 
 
 @pytest.mark.parametrize(
@@ -208,8 +193,12 @@ def test_a_body_that_is_no_completion_is_refused(raw: bytes) -> None:
     ],
 )
 def test_risk_items_must_be_known_and_fit_the_score(fields: dict[str, object], good: bool) -> None:
-    found = parse_completion(says(json.dumps({"confidence": 1, **fields})).body, RiskReply)
-    assert isinstance(found, RiskReply) is good
+    text = json.dumps({"confidence": 1, **fields})
+    if good:
+        assert parse(text, RiskReply).score == fields["score"]
+    else:
+        with pytest.raises(ValueError, match="does not fit"):
+            parse(text, RiskReply)
 
 
 @given(st.text(), st.text(), UNIT, UNIT, st.text())
@@ -234,7 +223,7 @@ def test_cache_key_follows_model_prompt_and_texts_but_not_the_case_id() -> None:
             "rule_score": 0.5,
             "trigger": "t",
         }
-        return cache_key(judge._request(judge.JudgeInput(**{**fields, **changes}), system, model))  # type: ignore[arg-type]
+        return request_hash(None, judge._request(judge.JudgeInput(**{**fields, **changes}), system, model))  # type: ignore[arg-type]
 
     assert key() == key(case_id="b", rule_score=0.3, tags=("limit",))
     others = [key(model="n"), key(system="z"), key(answer="z"), key(contexts=("z",)), key(contexts=("y", "z"))]
@@ -259,16 +248,16 @@ def test_a_damaged_cache_entry_counts_as_missing(tmp_path: Path, damage: bytes) 
     assert load_reply(tmp_path, key, Reply, problems) is None
     assert not problems.counts  # missing is no problem
     reply = RiskReply(score=0.5, confidence=0.25, reason="이유", tags=("limit",))
-    store_reply(tmp_path, key, reply)
-    assert load_reply(tmp_path, key, RiskReply, problems) == reply
+    store_reply(tmp_path, key, reply, {"attempts": 1})
+    assert load_reply(tmp_path, key, RiskReply, problems) == (reply, {"attempts": 1})
     (file,) = tmp_path.rglob("*.json")
     assert file == tmp_path / "ab" / f"{key}.json"
     file.write_bytes(damage.replace(b"KEY", key.encode()))
     assert load_reply(tmp_path, key, Reply, problems) is None
-    assert problems.counts == {("warning", "judge-cache"): 1}
+    assert problems.counts == {("warning", "reply-cache"): 1}
 
 
 def test_a_cache_that_cannot_be_written_stops_the_run(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(UsageError, match="cannot write the judge cache"):
-        store_reply(tmp_path / "file", "ab", Reply(score=1, confidence=1))
+    with pytest.raises(UsageError, match="cannot write the reply cache"):
+        store_reply(tmp_path / "file", "ab", Reply(score=1, confidence=1), {})

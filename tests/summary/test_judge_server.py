@@ -17,10 +17,12 @@ from typing import Any
 import pytest
 
 from evaltools.core.errors import Problems, UsageError
-from evaltools.summary import judge, judge_client
-from evaltools.summary.judge import BUDGET_USED_UP, Decision, JudgeInput, judge_cases
+from evaltools.llm import client as llm_client
+from evaltools.llm.client import NOT_SENT
+from evaltools.summary import judge
+from evaltools.summary.judge import Decision, JudgeInput, judge_cases
 from evaltools.summary.options import SummaryOptions
-from tests.summary.judge_server import Answer, JudgeServer, Seen, judges, refuses, says
+from tests.model_server import Answer, ModelServer, Seen, judges, refuses, says
 
 pytest.importorskip("openai")
 KEY = "sk-planted-0123456789"
@@ -45,7 +47,7 @@ def options(base_url: str | None = None, model: str = "m", cache: Path | None = 
 def ask(
     script: Callable[[Seen], Answer], inputs: Sequence[JudgeInput], **judge: Any
 ) -> tuple[list[Decision], list[Seen]]:
-    with JudgeServer(script) as server:
+    with ModelServer(script) as server:
         return judge_cases(inputs, options(server.url, **judge)), server.seen
 
 
@@ -138,7 +140,7 @@ def rule_stands(decision: Decision, why: str) -> None:
 def test_a_lasting_error_is_tried_retries_plus_one_times(
     status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(judge_client, "RETRIES", 2)
+    monkeypatch.setattr(llm_client, "ATTEMPTS", 3)
     decision, seen = one(lambda s: refuses(status), cache=tmp_path)
     rule_stands(decision, f"HTTP status {status}")
     assert len(seen) == 3
@@ -146,15 +148,15 @@ def test_a_lasting_error_is_tried_retries_plus_one_times(
 
 
 def test_time_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judge_client, "TIMEOUT", 0.2)
-    monkeypatch.setattr(judge_client, "RETRIES", 0)
+    monkeypatch.setattr(llm_client, "TIMEOUT", 0.2)
+    monkeypatch.setattr(llm_client, "ATTEMPTS", 1)
     release = threading.Event()
 
     def script(seen: Seen) -> Answer:
         release.wait(10)
         return judges()
 
-    with JudgeServer(script) as server:
+    with ModelServer(script) as server:
         (decision,) = judge_cases([case()], options(server.url))
         release.set()
     rule_stands(decision, "in time")
@@ -176,7 +178,7 @@ def test_time_out(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_an_unusable_reply_leaves_the_rule_score(answer: Answer, why: str, tmp_path: Path) -> None:
     problems = Problems()
-    with JudgeServer(lambda s: answer) as server:
+    with ModelServer(lambda s: answer) as server:
         (decision,) = judge_cases([case()], options(server.url, cache=tmp_path), problems=problems)
     rule_stands(decision, why)
     assert len(server.seen) == 1
@@ -228,7 +230,7 @@ def test_a_server_without_json_schema_is_asked_in_a_plainer_form() -> None:
 
 def test_a_server_that_takes_model_and_messages_only() -> None:
     decision, seen = one(lambda s: judges() if set(s.body) == {"model", "messages"} else refuses(422))
-    assert (decision.decided_by, len(seen)) == ("llm", 3)
+    assert (decision.decided_by, len(seen)) == ("llm", 4)
 
 
 def test_a_request_refused_in_every_form_does_not_change_the_form_of_the_next() -> None:
@@ -236,7 +238,7 @@ def test_a_request_refused_in_every_form_does_not_change_the_form_of_the_next() 
     rule_stands(decisions[0], "HTTP status 400")
     assert decisions[1].decided_by == "llm"
     assert seen[-1].body["response_format"]["type"] == "json_schema"
-    assert len(seen) == 4
+    assert len(seen) == 5
 
 
 @pytest.mark.parametrize("status", [401, 404])
@@ -248,8 +250,8 @@ def test_a_refused_key_or_model_stops_after_one_request(status: int) -> None:
 
 
 def test_a_server_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judge_client, "RETRIES", 0)
-    with JudgeServer(lambda s: judges()) as server:
+    monkeypatch.setattr(llm_client, "ATTEMPTS", 1)
+    with ModelServer(lambda s: judges()) as server:
         url = server.url
     decisions = judge_cases([case(c) for c in "abcd"], options(url))
     for decision in decisions:
@@ -258,20 +260,26 @@ def test_a_server_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_budget_goes_to_the_first_questions_and_a_rerun_sends_nothing(tmp_path: Path) -> None:
     inputs = [case(c) for c in "aabcde"]  # the first two are one question
-    settings = {"max_calls": 3, "cache": tmp_path}
-    first, seen = ask(lambda s: judges(), inputs, **settings)
-    assert sorted(s.summary for s in seen) == ["요약 a", "요약 b", "요약 c"]
-    assert [d.decided_by for d in first] == ["llm"] * 4 + ["rule"] * 2
-    assert {d.error for d in first[4:]} == {BUDGET_USED_UP}
-    again, seen = ask(lambda s: judges(), inputs, **settings)
-    assert not seen
-    assert [d.final_score for d in again] == [d.final_score for d in first]
-    more, seen = ask(lambda s: judges(), inputs, max_calls=4, cache=tmp_path)
-    assert [s.summary for s in seen] == ["요약 d"]
-    assert [d.decided_by for d in more] == ["llm"] * 5 + ["rule"]
-    cached, seen = ask(lambda s: judges(), inputs, max_calls=0, cache=tmp_path)
-    assert not seen
-    assert [d.decided_by for d in cached] == ["llm"] * 5 + ["rule"]
+    with ModelServer(lambda s: judges()) as server:
+
+        def judged(max_calls: int) -> tuple[list[Decision], list[str]]:
+            before = len(server.seen)
+            found = judge_cases(inputs, options(server.url, cache=tmp_path, max_calls=max_calls))
+            return found, sorted(s.summary for s in server.seen[before:])
+
+        first, asked = judged(3)
+        assert asked == ["요약 a", "요약 b", "요약 c"]
+        assert [d.decided_by for d in first] == ["llm"] * 4 + ["rule"] * 2
+        assert {d.error for d in first[4:]} == {NOT_SENT}
+        again, asked = judged(3)
+        assert not asked
+        assert [d.final_score for d in again] == [d.final_score for d in first]
+        more, asked = judged(4)
+        assert asked == ["요약 d"]
+        assert [d.decided_by for d in more] == ["llm"] * 5 + ["rule"]
+        cached, asked = judged(0)
+        assert not asked
+        assert [d.decided_by for d in cached] == ["llm"] * 5 + ["rule"]
 
 
 def test_retries_and_plainer_forms_are_not_counted_against_the_budget() -> None:
@@ -295,7 +303,7 @@ def test_order_and_scores_do_not_depend_on_concurrency(monkeypatch: pytest.Monke
     inputs = many(40)
     finished: list[int] = []
     runs = []
-    with JudgeServer(varied) as server:
+    with ModelServer(varied) as server:
         for concurrency in (1, 3, 16):
             monkeypatch.setattr(judge, "CONCURRENCY", concurrency)
             runs.append(judge_cases(inputs, options(server.url), finished.append))
@@ -310,29 +318,31 @@ def test_a_rerun_from_the_cache_needs_no_server_no_key_and_no_client(
 ) -> None:
     inputs = [*many(12), case("r", "summary_risk_coverage", 1.0)]
     script = lambda s: judges(0.5, 0.9, tags=["limit"])  # noqa: E731
-    first, seen = ask(script, inputs, cache=tmp_path)
-    assert len(seen) == 13
+    with ModelServer(script) as server:
+        first = judge_cases(inputs, options(server.url, cache=tmp_path))
+    assert len(server.seen) == 13
     monkeypatch.delenv("EVALTOOLS_JUDGE_API_KEY")
     monkeypatch.setitem(sys.modules, "openai", None)
-    again = judge_cases(inputs, options(cache=tmp_path))
+    again = judge_cases(inputs, options(server.url, cache=tmp_path))
     assert all(d.cached for d in again)
     strip = lambda ds: [{**d.__dict__, "cached": None} for d in ds]  # noqa: E731
     assert strip(again) == strip(first)
-    with pytest.raises(UsageError, match=r"evaltools\[judge\]"):
+    with pytest.raises(UsageError, match=r"evaltools\[llm\]"):
         judge_cases(inputs, options(model="another", cache=tmp_path))
 
 
 def test_damaged_entries_are_asked_again_and_counted(tmp_path: Path) -> None:
     inputs = many(6)
-    first, _ = ask(lambda s: judges(), inputs, cache=tmp_path)
-    files = sorted(tmp_path.rglob("*.json"))
-    files[0].write_bytes(b"")
-    files[1].write_text('{"key": "x"', encoding="utf-8")
     problems = Problems()
-    with JudgeServer(lambda s: judges()) as server:
-        again = judge_cases(inputs, options(server.url, cache=tmp_path), problems=problems)
-    assert len(server.seen) == 2
-    assert problems.counts == {("warning", "judge-cache"): 2}
+    with ModelServer(lambda s: judges()) as server:
+        asked = options(server.url, cache=tmp_path)
+        first = judge_cases(inputs, asked)
+        files = sorted(tmp_path.rglob("*.json"))
+        files[0].write_bytes(b"")
+        files[1].write_text('{"key": "x"', encoding="utf-8")
+        again = judge_cases(inputs, asked, problems=problems)
+    assert len(server.seen) == 6 + 2
+    assert problems.counts == {("warning", "reply-cache"): 2}
     assert [d.final_score for d in again] == [d.final_score for d in first]
     assert sum(d.cached for d in again) == 4
 
@@ -367,7 +377,7 @@ def test_killed_in_the_middle_and_resumed(tmp_path: Path) -> None:
         answer = varied(seen)
         return Answer(answer.status, answer.body, delay=0.05)
 
-    with JudgeServer(slowly) as server:
+    with ModelServer(slowly) as server:
         arguments = [str(Path(__file__).parent), server.url, str(tmp_path)]
         child = subprocess.Popen([sys.executable, "-c", textwrap.dedent(CHILD), *arguments])
         try:
@@ -411,11 +421,10 @@ def test_the_key_appears_nowhere(tmp_path: Path, caplog: pytest.LogCaptureFixtur
         return answers[seen.summary]
 
     problems = Problems()
-    with JudgeServer(script) as server:
+    with ModelServer(script) as server:
         asked = options(server.url, cache=tmp_path)
         decisions = judge_cases(many(5), asked, problems=problems)
-        client = judge_client.Client(server.url)
-        client.close()
+        client = llm_client.Client(llm_client.Server(server.url), tmp_path)
     assert [d.decided_by for d in decisions[1:]] == ["rule"] * 4
     shown = [repr(asked), repr(decisions), repr(problems), repr(client), caplog.text]
     stored = [f.read_text(encoding="utf-8") for f in tmp_path.rglob("*") if f.is_file()]

@@ -1,4 +1,4 @@
-"""A real HTTP server that speaks as much of the chat-completions protocol as the judge needs."""
+"""A real HTTP server that speaks as much of the chat-completions protocol as the package needs."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def refuses(status: int, **headers: str) -> Answer:
     return Answer(status, b'{"error": {"message": "no"}}', {"retry-after-ms": "1", **headers})
 
 
-class JudgeServer:
-    """`with JudgeServer(script) as server:` answers each request with `script(seen)`; `seen` keeps them all."""
+class ModelServer:
+    """`with ModelServer(script) as server:` answers each request with `script(seen)`; `seen` keeps them all."""
 
     def __init__(self, script: Callable[[Seen], Answer]) -> None:
         self.seen: list[Seen] = []
@@ -105,7 +105,7 @@ class JudgeServer:
     def url(self) -> str:
         return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
 
-    def __enter__(self) -> JudgeServer:
+    def __enter__(self) -> ModelServer:
         self._thread.start()
         return self
 
