@@ -26,13 +26,14 @@ from ..core.names import condition_of, natural, safe_name
 from ..core.progress import bar
 from ..core.resampling import Resampling
 from ..core.results import verdict_line
-from ..core.suite import Here, Suite, get_suite, load_suite_file, require_input
+from ..core.suite import Here, Suite, get_suite, load_suite_file, require_input, with_metrics
 from ..core.words import speak
 from ..report.gallery import replaceable
 from ..report.plain import ARROWS
 from ..report.run import Run, evaluate
 from ..report.study import study
 from ..report.tables import plain_estimates
+from ..stats.compare import require_declared
 from .execute import HTML, ReportJob, is_current, load_papermill, parameters_of, run
 from .workers import Workers, cluster_size
 
@@ -181,14 +182,20 @@ class Batch:
         if suite.together and scored:
             title = given or scored[0].name
             if len(scored) > 1:
-                title = self._together(scored, scored[0].name)
+                title = self._together(scored, baseline=scored[0].name)
             self._plan(suite, suite.notebook, title, scored, options, name=given)
         else:
             for one in scored:
                 self._plan(suite, suite.notebook, one.name, one, options, name=given)
 
-    def report_seeds(self, suite: Suite, runs: Sequence[str], options: Options, baseline: str | None) -> None:
-        """Score the runs, aggregate them over seeds, compare the conditions, and plan the cross-seed report."""
+    def report_seeds(self, suite: Suite, runs: Sequence[str], options: Options, **compared: Any) -> None:
+        """Score the runs, aggregate them over seeds, compare the conditions, and plan the cross-seed report.
+
+        `compared`: baseline, primary and margin, as `study` takes them.
+        """
+        whole = suite if self.settings.metrics is None else with_metrics(suite, self.settings.metrics)
+        declared = compared.get("primary"), compared.get("margin") or {}
+        require_declared(whole.metrics(make_options(suite, options)), *declared, self.settings.confidence)
         for name in named_runs(suite, runs, None, options)[0]:
             condition_of(name)
         scored = self.score(suite, runs, options, name=None)
@@ -197,18 +204,18 @@ class Batch:
             return
         scored.sort(key=lambda s: natural(s.path))
         try:
-            name = self._together(scored, baseline)
+            name = self._together(scored, **compared)
         except (InputError, OSError) as e:
             self.fail(self.settings.name or "study", e)
             return
         self.done.append(name)
-        more = {"baseline": baseline, "name": self.settings.name}
+        more = {**compared, "name": self.settings.name}
         self._plan(suite, suite.study_notebook, name, scored, options, **more)
 
-    def _together(self, scored: Sequence[Scored], baseline: str | None) -> str:
+    def _together(self, scored: Sequence[Scored], **compared: Any) -> str:
         """The name of the study of runs that are scored; its files are written."""
         folders = [self.settings.out / "results" / one.name for one in scored]
-        return study(folders, baseline=baseline, name=self.settings.name, out=self.settings.out).name
+        return study(folders, name=self.settings.name, out=self.settings.out, **compared).name
 
     def _plan(
         self,
@@ -383,7 +390,7 @@ def run_demo(settings: Settings) -> int:
     for entry in json.loads((EXAMPLES / "demo.json").read_text(encoding="utf-8")):
         suite = get_suite(entry["suite"])
         if entry["seeds"]:
-            batch.report_seeds(suite, entry["runs"], {}, None)
+            batch.report_seeds(suite, entry["runs"], {}, baseline=None, primary=None, margin={})
         else:
             batch.report(suite, entry["runs"], {})
     return batch.end()

@@ -23,6 +23,7 @@ from ..core.errors import InputError, Problems, UsageError, WorkFailed
 from ..core.words import speak
 from .options import (
     COMMON,
+    DECLARED,
     JOBS,
     LANG,
     METRICS,
@@ -182,17 +183,19 @@ def check() -> None:
 @SUITE
 @SUITE_FILE
 @click.option("--baseline", help="Condition that the others are compared with (default: the first by name).")
-@using(*COMMON)
+@using(*DECLARED, *COMMON)
 @click.pass_obj
 def report_seeds(
-    suite_found: Any, runs: tuple[str, ...], suite: str | None, baseline: str | None, **given: Any
+    suite_found: Any, runs: tuple[str, ...], suite: str | None, margin: tuple[str, ...], **given: Any
 ) -> None:
     """Aggregate runs named <run_id>__seed<N>_<mode> over seeds, and compare the run_ids.
 
     Takes the options of the suite besides (evaltools report SUITE --help).
     """
     from .batch import Batch, Settings
+    from .gate import parse_margins
 
+    declared = {"baseline": given.pop("baseline"), "primary": given.pop("primary"), "margin": parse_margins(margin)}
     if suite_found is None:
         from ..core.names import find_runs
         from ..report.study import suite_of_run
@@ -200,7 +203,7 @@ def report_seeds(
         suite_found = suite_of_run(find_runs(runs[0])[0])  # says why it cannot be told
     options, rest = _split_options(suite_found, given)
     batch = Batch(Settings(**rest))
-    batch.report_seeds(suite_found, runs, options, baseline)
+    batch.report_seeds(suite_found, runs, options, **declared)
     sys.exit(batch.end())
 
 
@@ -211,7 +214,7 @@ def report_seeds(
 @SUITE_FILE
 @click.option("--all", "everything", is_flag=True, help="Every metric, not only the headline.")
 @click.option("--csv", "csv_file", type=PATH, help="Write the whole comparison there as well.")
-@using(JOBS, METRICS, ON_ERROR, LANG, *RESAMPLING)
+@using(*DECLARED, JOBS, METRICS, ON_ERROR, LANG, *RESAMPLING)
 @click.pass_obj
 def compare(suite_found: Any, baseline: str, candidate: str, suite: str | None, lang: str, **given: Any) -> None:
     """Paired comparison of two runs, or of two sets of seeds.

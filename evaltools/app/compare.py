@@ -15,9 +15,11 @@ from ..core.resampling import Resampling
 from ..core.suite import Suite
 from ..report.study import StudyView
 from ..report.study import compare as compare_runs
-from ..stats.compare import POWER, p_text, verdict_text
+from ..stats.compare import mde_text, p_text, verdict_text
+from ..stats.family import POWER
 from ..studies import views
 from ..studies.files import comparison_csv
+from .gate import parse_margins
 from .workers import Workers
 
 
@@ -34,6 +36,7 @@ def compare_command(
     confidence: float,
     ci: Any,
     seed: int,
+    margin: tuple[str, ...],
     **options: Any,
 ) -> str:
     """The text that `evaltools compare A B` prints."""
@@ -44,6 +47,7 @@ def compare_command(
         resampling=Resampling(ci, n_resamples, confidence, seed),
         workers=Workers(jobs),
         on_error=on_error,
+        margin=parse_margins(margin),
         **options,
     )
     if csv_file is not None:
@@ -103,7 +107,7 @@ def _cells(row: Mapping[Any, Any]) -> dict[str, str]:
         "interval": interval and f"[{interval}]",
         "p": p_text(row["p_value"]).removeprefix("= ") if differ else "",
         "adjusted": p_text(row["p_adjusted"]).removeprefix("= ") if differ else "",
-        "mde": _number(row["mde"], ".3f"),
+        "mde": mde_text(row),
         "verdict": verdict_text(row),
         "name": row["metric"],
     }

@@ -63,7 +63,7 @@ def gate(
     UsageError and InputError before anything is written.
     """
     bounds = [parse(text, kind) for kind, texts in (("min", minima), ("max", maxima)) for text in texts]
-    allowed = {name: margin for name, _, margin in (parse(text, "margin") for text in margins)}
+    allowed = parse_margins(margins)
     if allowed and baseline is None:
         raise UsageError("--margin says how much worse than a baseline a metric may be: give --baseline RESULT")
     if bad := next((name for name, margin in allowed.items() if margin < 0), None):
@@ -99,6 +99,14 @@ def parse(text: str, option: str) -> Bound:
     if not name or not sign or not math.isfinite(limit):
         raise UsageError(f"--{option} {text!r}: expected NAME=X with a finite number X")
     return name.strip(), option, limit
+
+
+def parse_margins(texts: Sequence[str]) -> dict[str, float]:
+    """Metric -> margin, from "NAME=X" each; UsageError for anything else, and for a metric that comes twice."""
+    found = {name: margin for name, _, margin in (parse(text, "margin") for text in texts)}
+    if len(found) < len(texts):
+        raise UsageError("--margin: a metric can have one margin only")
+    return found
 
 
 def check_bounds(path: Path, bounds: Sequence[Bound], use: str) -> list[Checked]:

@@ -85,6 +85,17 @@ COMMON = (
 )
 
 
+DECLARED = (
+    click.option("--primary", metavar="METRIC", help="The metric that is tested alone (default: the suite's own)."),
+    click.option(
+        "--margin",
+        multiple=True,
+        metavar="NAME=X",
+        help="Largest difference of a metric, in its own unit, that does not matter: equivalence is tested.",
+    ),
+)
+
+
 def _read_suite(path: Path | None) -> None:
     if path is not None:
         from ..core.suite import load_suite_file

@@ -220,7 +220,8 @@ def _compare_run(folder: Path, result: Result) -> Compared:
 
 
 def _compare_study(folder: Path, recorded: Manifest, results: Sequence[Result], out: Path) -> Compared:
-    study(results, name=recorded.report, baseline=recorded.baseline, out=out)
+    primary = recorded.primary or None
+    study(results, name=recorded.report, baseline=recorded.baseline, out=out, primary=primary, margin=recorded.margin)
     then, now = (
         {key: value for table in TABLES if (place / table).is_file() for key, value in _cells(place / table).items()}
         for place in (folder, out / "results" / recorded.run)

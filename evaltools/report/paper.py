@@ -60,7 +60,7 @@ def table(study: Study) -> pd.DataFrame:
 
     Columns: metric, condition, value (over seeds: mean), interval, difference, its_interval, n and seeds (where they
     differ between rows). A candidate's value is `Strong` where its verdict is better; MARK stands after a difference
-    whose adjusted p is within the level.
+    whose p, adjusted in the family, is within the level.
     """
     found = views.estimates(study)
     texts = plain_estimates(found, resampling=study.resampling).to_dict("records")
@@ -116,7 +116,7 @@ def note(study: Study, rows: pd.DataFrame) -> str:
     texts = "".join(map(str, rows.to_numpy().ravel()))
     signs = {
         **{sign: f"{sign} {words}." for sign, words in ARROWS.values()},
-        MARK: f"{MARK} adjusted p ≤ {alpha(study):g}.",
+        MARK: f"{MARK} p ≤ {alpha(study):g} ({views.family(views.comparison(study))}).",
     }
     said = [words for sign, words in signs.items() if sign in texts]
     if any(isinstance(x, Strong) for x in rows.to_numpy().ravel()):
@@ -193,14 +193,18 @@ def _tests(study: Study, compared: pd.DataFrame) -> Iterator[str]:
     seeds = "; with several seeds, the larger of that p and the p of the variance components"
     several = seeds if (tested["n_seeds"] > 1).any() else ""
     yield f"p values are of two-sided paired sign-flip permutation tests over samples ({signs}){several}."
-    family = tested[tested["p_adjusted"].notna()].groupby("candidate")["metric"].nunique()
-    if len(family) and family.max() > 1:
-        each = ", for each candidate" if len(study.comparisons) > 1 else ""
-        yield f"They are adjusted by Holm's method over the {family.max()} headline metrics that can be tested{each}."
+    if family := views.family(tested):
+        yield f"Of these{', for each candidate' if len(study.comparisons) > 1 else ''}, {family}."
     yield (
-        f"Better or worse is said where the {'adjusted ' if len(family) else ''}p is at most {alpha(study):g}, the "
-        f"interval leaves out 0, and at least {MIN_UNITS} samples are paired."
+        f"Better or worse is said where p is at most {alpha(study):g}, the interval leaves out 0, and at least "
+        f"{MIN_UNITS} samples are paired."
     )
+    if (margins := tested.drop_duplicates("metric").dropna(subset=["margin"])).size:
+        named = listed([f"±{r['margin']:g} for “{r['title']}”" for r in margins.to_dict("records")])
+        yield (
+            f"Equivalent is said where the {1 - 2 * alpha(study):.0%} interval lies within the declared margin "
+            f"({named}; two one-sided tests)."
+        )
 
 
 def results(study: Study) -> str:

@@ -17,7 +17,7 @@ from ..core.names import RUN_NAME, find_runs
 from ..core.resampling import Resampling
 from ..core.results import Result, read_manifest, suite_of
 from ..core.suite import Suite, Workers, get_suite, looks_like, refuse_parent
-from ..stats.compare import p_text, unit_changes, verdict_text
+from ..stats.compare import mde_text, p_text, unit_changes, verdict_text
 from ..stats.seeds import CONTRACT as AGGREGATE_COLUMNS
 from ..studies import views
 from ..studies.files import save_study
@@ -121,12 +121,13 @@ class StudyView(Study):
             metric=[f"{r['title']} {ARROWS.get(r['better'], ('', ''))[0]}".rstrip() for r in rows],
             difference=[_difference(r) for r in rows],
             p=[_p(r) for r in rows],
+            mde=[mde_text(r) for r in rows],
             verdict=[verdict_text(r) for r in rows],
         )
         caption = (
             f"Against {self.baseline}. {views.how(self)} Could show: the smallest difference found with 80% power."
         )
-        return table(shown, columns=columns, formats={"mde": ".3f"}, caption=caption)
+        return table(shown, columns=columns, caption=caption)
 
     def samples(self, metric: str, candidate: str | None = None) -> HtmlTable:
         """The units whose value of a metric differs between baseline and candidate, largest change first.
@@ -331,14 +332,18 @@ def study(
     workers: Workers | None = None,
     fresh: bool = False,
     metrics: str | Path | None = None,
+    primary: str | None = None,
+    margin: Mapping[str, float] | None = None,
     **options: Any,
 ) -> StudyView:
     """Several runs together: means over seeds, and every condition compared with the baseline.
 
     `runs`: results, results folders, or what `evaluate` takes. Runs named <run_id>__seed<N>_<mode> are seeds of the
     condition run_id; others are systems of one run each, the first given being the baseline unless `baseline` says
-    otherwise. The other parameters are those of `evaluate`. With `out`, writes results/<run>/ for every run that is
-    scored and results/<condition>_aggregated/ for every condition.
+    otherwise. `primary` names the metric that is tested alone (default: the suite's), `margin` gives for metrics the
+    largest difference that does not matter: equivalence within it is tested. The other parameters are those of
+    `evaluate`. With `out`, writes results/<run>/ for every run that is scored and results/<condition>_aggregated/ for
+    every condition.
 
     Raises InputError and UsageError as `evaluate` does, and UsageError for runs that cannot be put together.
 
@@ -356,7 +361,9 @@ def study(
     seeded = bool(results) and all(RUN_NAME.match(r.name) for r in results)
     conditions = group_by_seed(results) if seeded else group_by_name(results)
     alone = results[0].name if len(results) == 1 and not seeded else None
-    made = make_study(conditions, kind=StudyView, name=name or alone, baseline=baseline)
+    made = make_study(
+        conditions, kind=StudyView, name=name or alone, baseline=baseline, primary=primary, margin=margin
+    )
     if out is not None and (seeded or len(results) > 1):
         seconds = round(time.perf_counter() - clock, 3)
         out = Path(out)
@@ -386,13 +393,16 @@ def compare(
     on_error: OnError = "fail",
     workers: Workers | None = None,
     metrics: str | Path | None = None,
+    primary: str | None = None,
+    margin: Mapping[str, float] | None = None,
     **options: Any,
 ) -> StudyView:
     """Paired comparison of two runs, or of two sets of seeds.
 
     Each side is a result, several results (seeds of one condition), or a text as on the command line: a run, a
     results folder, a run_id (the common prefix of the folders <run_id>__seed<N>_<mode>), or several joined by commas.
-    The other parameters are those of `evaluate`.
+    `primary` names the metric that is tested alone (default: the suite's), `margin` gives for metrics the largest
+    difference that does not matter: equivalence within it is tested. The other parameters are those of `evaluate`.
 
     Raises UsageError where a side holds several conditions or nothing is found.
 
@@ -409,7 +419,8 @@ def compare(
     if len(runs_a) == len(runs_b) == 1:
         # one run each: they pair by sample, whatever their seeds are called
         runs_a, runs_b = {"": next(iter(runs_a.values()))}, {"": next(iter(runs_b.values()))}
-    return make_study({a: runs_a, b: runs_b}, kind=StudyView, baseline=a, name="comparison")
+    both = {a: runs_a, b: runs_b}
+    return make_study(both, kind=StudyView, baseline=a, name="comparison", primary=primary, margin=margin)
 
 
 def _side(given: Any, suite: str | Suite | None, how: Mapping[str, Any]) -> tuple[str, dict[str, Result]]:

@@ -1,4 +1,4 @@
-"""Paired comparison of two conditions: deltas with intervals, sign-flip p-values, Holm, verdicts.
+"""Paired comparison of two conditions: deltas with intervals, sign-flip p-values, families of metrics, verdicts.
 
 Everything rests on the cells (sample, seed) that both sides have; what is left out is counted. All
 metrics go through one set of weights and one set of signs. Swapping the sides negates every delta and
@@ -8,16 +8,16 @@ interval and keeps every p, bit for bit. Formulas and measured error rates: docs
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtrit
 
 from ..core.errors import UsageError
 from ..core.metric import Compiled, MetricTable, compile_table, subset
+from ..core.names import nearest
 from ..core.resampling import Resampling
 from .crossed import (
     Crossed,
@@ -35,8 +35,9 @@ from .crossed import (
     spread,
     spread_of_samples,
 )
+from .family import flipped_p, needed, rounded, sign_flip, smallest, step_down
 from .intervals import MIN_UNITS, Interval, bounds, resample_weights
-from .many import CLOSED, LARGE, closed_bounds, in_blocks, normal_flips
+from .many import CLOSED, LARGE, closed_bounds, in_blocks
 from .seeds import CLAIM_BOTH, TWO_SEEDS
 
 CLAIM_SYSTEMS = "new samples, these systems"
@@ -56,22 +57,27 @@ CONTRACT = (
     "n_units",
     "n_seeds",
     "verdict",
+    "primary",
     "mde",
+    "margin",
+    "equivalence_low",
+    "equivalence_high",
 )
 """The columns of comparison.csv, in order."""
 
 DETAILS = (
-    "ci_method", "claim", "p_samples", "n_differ", "headline", "family", "better", "title", "group", "alias_of",
+    "ci_method", "claim", "p_samples", "df", "level", "n_differ", "headline", "family", "better", "title", "group",
+    "alias_of",
 )  # fmt: skip
 
-UNDIRECTED = ["p_adjusted", "verdict", "headline", "family"]
+UNDIRECTED = [
+    "p_adjusted", "verdict", "primary", "margin", "equivalence_low", "equivalence_high", "level", "headline",
+    "family",
+]  # fmt: skip
 """The columns that say nothing of a metric without a direction."""
 
-POWER = 0.8
-SIGN_CHUNK = 512
-ROUNDING = 1e-12
-"""Share of the summed sizes of the terms within which two sums of floats count as equal."""
-
+ROUGH = 5
+"""Below so many degrees of freedom a standard error is known to one digit, and so is what rests on it."""
 
 NAMED = 5
 """At most so many metrics are named in a note; of more, only those of the headline."""
@@ -85,13 +91,15 @@ class NothingPaired(UsageError):
 class Comparison:
     """Candidate against baseline.
 
-    `table`: one row a metric that has a direction: CONTRACT (`mde`: smallest difference that these data show with
-    80% power, at the interval's level without Holm), then `ci_method`, `claim`, `p_samples` (sign flips alone),
-    `n_differ` (paired units whose difference is not 0), `headline`, `family` (Holm's: the headline and its
-    aliases; what is outside is exploratory), `better`, `title`, `group`, `alias_of`. `descriptive`: the metrics
-    without a direction and the plain counts, which can be neither better nor worse: the same columns but
-    `p_adjusted`, `verdict`, `headline` and `family`. `unpaired`: cells, units and seeds of each side that take no
-    part. `identical`: every paired cell is the same on both sides. `notes`: what a reader must know.
+    `table`: one row a metric that has a direction: CONTRACT (`primary`: the metric that is tested alone; `mde`: the
+    smallest true difference that these data show with 80% power at `level`, to one digit below ROUGH degrees of
+    freedom and two else; `margin` as declared and the interval of the test of equivalence within it), then
+    `ci_method`, `claim`, `p_samples` (sign flips alone), `df` of the standard error, `level` that `p_value` must keep
+    (in the family that of its step), `n_differ` (paired units whose difference is not 0), `headline`, `family` (the
+    primary metric, the headline and their aliases; what is outside is exploratory), `better`, `title`, `group`,
+    `alias_of`. `descriptive`: the metrics without a direction and the plain counts, which can be neither better nor
+    worse: the same columns but UNDIRECTED. `unpaired`: cells, units and seeds of each side that take no part.
+    `identical`: every paired cell is the same on both sides. `notes`: what a reader must know.
     """
 
     table: pd.DataFrame = field(repr=False)
@@ -199,6 +207,8 @@ def compare(
     unit: str,
     resampling: Resampling,
     headline: Sequence[str] = (),
+    primary: str | None = None,
+    margin: Mapping[str, float] | None = None,
     n_permutations: int = 10_000,
     names: tuple[str, str] = ("baseline", "candidate"),
 ) -> Comparison:
@@ -208,21 +218,24 @@ def compare(
     means over the seeds in which both sides are measured; values of whole runs are `seeds.aggregate`'s.
     Interval: one seed each, or one seed on a side: bootstrap with the same weights for both sides; several
     seeds: variance components of the difference, for new seeds and new samples. `p_value`: two-sided
-    paired sign-flip permutation test over resampling units; with several seeds the larger of it and the
-    p of the variance components, so that a difference must stand out from the seeds too. `p_adjusted`:
-    Holm over the headline metrics, null for the others. For more than LARGE paired units bootstrap and sign flips
-    have closed forms (`many.py`).
+    paired sign-flip permutation test over resampling units, mid-p for proportions; with several seeds the larger
+    of it and the p of the variance components, so that a difference must stand out from the seeds too.
+    `p_adjusted`: that of the primary metric (default: the first headline metric with a direction) is its p; that of
+    the other headline metrics is Westfall and Young's over them (`family.step_down`); null for all else. `margin`
+    (metric -> largest difference that does not matter, in units of the metric): equivalence within it is tested by
+    two one-sided tests, at the interval's level each. For more than LARGE paired units bootstrap and sign flips have
+    closed forms (`many.py`).
 
     The verdict is `verdicts`'s; an alias has its metric's verdict and p.
 
-    Raises ValueError for a headline name that the table lacks, for no run, and for a null unit; NothingPaired
-    for sides without a unit in common.
+    Raises ValueError for a headline name that the table lacks, for no run, and for a null unit; UsageError for a
+    primary metric or margin that cannot be tested; NothingPaired for sides without a unit in common.
 
     >>> from evaltools.core.metric import Metric
     >>> table = [Metric(name="accuracy", numerator="right", denominator="n", better="higher", proportion=True)]
     >>> old = pd.DataFrame({"id": range(40), "right": [1, 0] * 20, "n": 1})
     >>> new = old.assign(right=[1, 0, 1, 1] * 10)
-    >>> found = compare({None: old}, {None: new}, table, "id", Resampling()).table
+    >>> found = compare({None: old}, {None: new}, table, "id", Resampling(), ["accuracy"]).table
     >>> found[["metric", "delta", "ci_low", "ci_high", "verdict"]]
          metric  delta  ci_low  ci_high verdict
     0  accuracy   0.25   0.125      0.4  better
@@ -230,6 +243,15 @@ def compare(
     compiled = compile_table(table)
     if unknown := sorted(set(headline) - set(compiled.names)):
         raise ValueError(f"headline metrics that the table lacks: {unknown}")
+    directed = _directed(compiled)
+    require_declared(table, primary, margin or {}, resampling.confidence)
+    place = {name: m for m, name in enumerate(compiled.names)}
+    own = np.array([place.get(m.alias_of, i) for i, m in enumerate(compiled.metrics)], dtype=int)
+    lead = [own[place[name]] for name in ([primary] if primary else []) + list(headline)]
+    family = [m for m in dict.fromkeys(lead) if directed[m]]
+    margins = np.full(len(own), np.nan)
+    for name, x in (margin or {}).items():
+        margins[own[place[name]]] = x
     sides = [grid(runs, unit) for runs in (baseline, candidate)]
     a, b, by_seed, unpaired = pair(*sides)
     if not len(a.units):
@@ -237,12 +259,31 @@ def compare(
         under = " under a common seed" if by_seed and any(a.seeds) else ""
         raise NothingPaired(f"{each} share no {unit}{under}: nothing to compare")
     found, identical = [], True
+    of_family: dict[int, np.ndarray] = {}
     for block in in_blocks(table, len(a.units), len(a.units) * (len(a.seeds) + len(b.seeds))):
         one, other = (side.cross(block).unit_by_unit() for side in (a, b))
         identical &= np.array_equal(one.present, other.present) and np.array_equal(one.sums, other.sums)
-        found.append(_measure(Paired(one, other, by_seed), resampling, n_permutations))
-    frame = _judged(compiled, pd.concat(found, ignore_index=True), resampling, headline, names)
-    directed = _directed(compiled)
+        at = [place[name] for name in block.names]
+        tested = evidence(Paired(one, other, by_seed), n_permutations, resampling)
+        found.append(_measured(tested, margins[at], resampling))
+        of_family |= {m: tested.differences[:, column].copy() for column, m in enumerate(at) if m in family}
+    frame = pd.concat(found, ignore_index=True).assign(
+        margin=margins,
+        primary=np.isin(np.arange(len(own)), family[:1]),
+        family=np.isin(np.arange(len(own)), family),
+        mid=_mid(compiled),
+    )
+    others = [m for m in family[1:] if frame["p_value"].notna()[m] and frame["n_units"][m] >= MIN_UNITS]
+    level = round(1 - resampling.confidence, 12)
+    frame["level"], frame["p_adjusted"] = level, frame["p_value"].where(frame["primary"])
+    if others:
+        columns, mid = np.stack([of_family[m] for m in others], axis=1), frame["mid"].to_numpy()[others]
+        flipped = flipped_p(columns, n_permutations, resampling.seed, mid)
+        steps = step_down(frame["p_value"].to_numpy()[others], flipped, level)
+        frame.loc[others, "p_adjusted"], frame.loc[others, "level"] = steps.p, steps.level
+    frame = _judged(compiled, frame, own, level).assign(
+        baseline=names[0], candidate=names[1], headline=[n in headline or n == primary for n in compiled.names]
+    )[[*CONTRACT, *DETAILS]]
     return Comparison(
         table=frame[directed].reset_index(drop=True),
         descriptive=frame[~directed].drop(columns=UNDIRECTED).reset_index(drop=True),
@@ -258,57 +299,68 @@ def _directed(compiled: Compiled) -> np.ndarray:
     return np.array([m.better != "none" for m in compiled.metrics], dtype=bool) & ~compiled.counts
 
 
-def _judged(
-    compiled: Compiled,
-    found: pd.DataFrame,
-    resampling: Resampling,
-    headline: Sequence[str],
-    names: tuple[str, str],
-) -> pd.DataFrame:
-    """What was measured (`_measure`) with Holm's p, the verdicts and the metrics' own columns: `Comparison.table`."""
-    place = {name: m for m, name in enumerate(compiled.names)}
-    own = np.array([place.get(m.alias_of, i) for i, m in enumerate(compiled.metrics)], dtype=int)
-    lead, family = np.isin(compiled.names, list(headline)), np.zeros(len(own), dtype=bool)
-    family[own[lead & _directed(compiled)]] = True
-    tested = family & (found["n_units"] >= MIN_UNITS).to_numpy()
+def _mid(compiled: Compiled) -> np.ndarray:
+    """Whether each metric is a proportion, which has mid-p."""
+    return np.array([getattr(m, "proportion", False) for m in compiled.metrics], dtype=bool)
+
+
+def require_declared(
+    table: MetricTable, primary: str | None, margin: Mapping[str, float], confidence: float = 0.95
+) -> None:
+    """UsageError unless a primary metric and margins, as declared, can be tested."""
+    compiled = compile_table(table)
+    directed = dict(zip(compiled.names, _directed(compiled)))
+    for what, name in [("primary", primary)] * bool(primary) + [("margin", name) for name in margin]:
+        if name not in directed:
+            raise UsageError(f"{what}: no metric {name!r}; {nearest(str(name), compiled.names)}")
+        if not directed[name]:
+            raise UsageError(f"{what}: {name} has no direction, so that it can be neither better nor worse")
+    for name, x in margin.items():
+        if not 0 < x < np.inf:
+            raise UsageError(f"margin of {name}: expected a finite number above 0, got {x:g}")
+    if margin and confidence <= 0.5:
+        raise UsageError(f"a margin needs intervals of more than 50%, not {confidence:.0%}")
+
+
+def _judged(compiled: Compiled, found: pd.DataFrame, own: np.ndarray, level: float) -> pd.DataFrame:
+    """What was measured and adjusted, with the verdicts and the metrics' own columns; aliases as their metrics."""
+    units = needed(found["level"].to_numpy(), found["mid"].to_numpy())
+    error, df, at, each = (found[c].to_numpy() for c in ("error", "df", "level", "each"))
+    mde = smallest(error, df, at, each, units)
     judged = found.assign(
         delta=found["value_candidate"] - found["value_baseline"],
-        p_adjusted=_adjusted(found["p_value"], tested),
-        least_p=_adjusted(2.0 ** (1 - found["n_differ"].clip(lower=1)), tested, otherwise=True),
-        family=family,
+        mde=[_digits(x, df) for x, df in zip(np.where(found["ci_low"].notna(), mde, np.nan), found["df"])],
+        few_differ=found["n_differ"] < units,
         better=[m.better for m in compiled.metrics],
     )
-    judged["verdict"] = verdicts(judged, 1 - resampling.confidence)
-    of_metric = ("p_value", "p_samples", "p_adjusted", "verdict", "family")
+    judged["verdict"] = verdicts(judged, level)
+    of_metric = ["p_value", "p_samples", "p_adjusted", "level", "verdict", "primary", "family", "mde"]
+    of_metric += ["margin", "equivalence_low", "equivalence_high"]
     judged = judged.assign(**{column: judged[column].to_numpy()[own] for column in of_metric})
     names_of = {
         "metric": compiled.names,
-        "baseline": names[0],
-        "candidate": names[1],
         "ci_low": judged["ci_low"] + 0.0,
         "ci_high": judged["ci_high"] + 0.0,
-        "headline": lead,
         "title": [m.title or m.name for m in compiled.metrics],
         "group": [m.group for m in compiled.metrics],
         "alias_of": [m.alias_of for m in compiled.metrics],
     }
-    return judged.assign(**names_of)[[*CONTRACT, *DETAILS]]
+    return judged.assign(**names_of)
 
 
-def _adjusted(p: pd.Series, family: np.ndarray, otherwise: bool = False) -> np.ndarray:
-    """Holm's p of the family; `otherwise` the metrics outside keep theirs, else they are nan."""
-    out = p.to_numpy(dtype=float, copy=True) if otherwise else np.full(len(p), np.nan)
-    out[family] = holm(p.to_numpy(dtype=float)[family])
-    return out
+def _digits(x: float, df: float) -> float:
+    """The number as far as it is known."""
+    return float(f"{x:.{0 if df < ROUGH else 1}e}")
 
 
 def verdicts(found: pd.DataFrame, level: float) -> np.ndarray:
     """The verdict of every metric (a row of `found`), the first of these that holds; `level` as 0.05.
 
-    not measured: a side has no value. too few: fewer than MIN_UNITS paired units, or so few that differ that no
-    pattern of signs has a p (Holm-adjusted in the family: `least_p`) within the level. better, worse: p (adjusted
-    in the family) is within the level and the interval, where there is one, leaves out 0. tied: all else; no
-    difference was shown, which is not to say that there is none.
+    not measured: a side has no value. too few: fewer than MIN_UNITS paired units. better, worse: p (adjusted
+    in the family) is within the level and the interval, where there is one, leaves out 0. equivalent: the interval
+    at 1 - 2 * level lies within the declared margin. too few: so few units differ that p, whatever their signs,
+    could not have come within the level (`few_differ`). tied: all else; no difference was shown, which is not to say
+    that there is none.
     """
     with np.errstate(invalid="ignore"):
         p = found["p_adjusted"].fillna(found["p_value"])
@@ -316,55 +368,120 @@ def verdicts(found: pd.DataFrame, level: float) -> np.ndarray:
     up = (found["delta"] > 0) == (found["better"] != "lower")
     cases = [
         (found["delta"].isna(), "not measured"),
-        ((found["n_units"] < MIN_UNITS) | (found["least_p"] > level), "too few"),
+        (found["n_units"] < MIN_UNITS, "too few"),
         (shown & up, "better"),
         (shown, "worse"),
+        (within_margin(found), "equivalent"),
+        (found["few_differ"], "too few"),
     ]
     return np.select([where for where, _ in cases], [verdict for _, verdict in cases], "tied")
 
 
-def _measure(paired: Paired, resampling: Resampling, n_permutations: int) -> pd.DataFrame:
-    """Every metric on its own: values, interval, p, `mde`, units and seeds that take part, and the claim."""
-    counts, delta, n_units = paired.baseline.compiled.counts, paired.delta, paired.n_units
+def within_margin(row: Any) -> Any:
+    """Whether the difference of a row (or of every row of a frame) was shown to lie within its margin."""
+    return (row["equivalence_low"] > -row["margin"]) & (row["equivalence_high"] < row["margin"])
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a pair of conditions shows without an interval; arrays over metrics.
+
+    `differences` (units, metrics) sum to delta where nothing differs (`_null_errors`). `error` and `df` are those of
+    delta, `spread` what they are made of: (several seeds, samples alone).
+    """
+
+    paired: Paired
+    differences: np.ndarray
+    p_samples: np.ndarray
+    p_value: np.ndarray
+    error: np.ndarray
+    df: np.ndarray
+    spread: tuple[Spread, Spread]
+
+    @property
+    def several(self) -> np.ndarray:
+        return self.paired.n_seeds > 1
+
+
+def evidence(paired: Paired, n_permutations: int, resampling: Resampling) -> Evidence:
+    """The p of every metric alone, and the standard error of its delta."""
+    counts, delta = paired.baseline.compiled.counts, paired.delta
     several = paired.n_seeds > 1
-    sample = sample_term(paired.errors, n_units)
+    sample = sample_term(paired.errors, paired.n_units)
     of_samples = spread_of_samples(sample)
     crossed = _spread(paired, sample) if several.any() else of_samples
-    accounts = crossed.widest(resampling.confidence), of_samples.widest(resampling.confidence)
-    error, critical, df = (np.where(several, c, s) for c, s in zip(*accounts))
+    error, _, df = _widest((crossed, of_samples), several, resampling.confidence)
     error = np.where(negligible(error**2, np.concatenate([paired.a.values, paired.b.values])), 0.0, error)
-    half = error * critical
-
-    differences = _rounded(_null_errors(paired))
-    p_samples = sign_flip(differences, n_permutations, resampling.seed)
+    differences = rounded(_null_errors(paired))
+    p_samples = sign_flip(differences, n_permutations, resampling.seed, _mid(paired.baseline.compiled))
     p_samples = np.where(np.isnan(delta) | counts, np.nan, p_samples)
     p_value = np.where(several & (error > 0), np.fmax(p_samples, crossed.p_value(delta)), p_samples)
+    p_value = np.where(counts, np.nan, p_value)
+    return Evidence(paired, differences, p_samples, p_value, error, df, (crossed, of_samples))
 
-    wanted = ~np.isnan(delta) & ~counts & (n_units >= MIN_UNITS) & (error > 0)
-    low, high = np.where(wanted, delta - half, np.nan), np.where(wanted, delta + half, np.nan)
-    method = np.where(wanted, "variance components", "none").astype(object)
-    if (one_seed := wanted & ~several).any():
-        intervals = _closed if len(paired.errors) > LARGE else _bootstrap
-        for m, interval in intervals(paired, one_seed, resampling):
-            low[m], high[m], method[m] = interval
-    with np.errstate(invalid="ignore"):
-        power = half + stdtrit(df, POWER) * error
+
+def _widest(spread: tuple[Spread, Spread], several: np.ndarray, confidence: float) -> Iterator[np.ndarray]:
+    """Standard error, t quantile and degrees of freedom, of several seeds or of samples alone."""
+    crossed, of_samples = (s.widest(confidence) for s in spread)
+    return (np.where(several, c, s) for c, s in zip(crossed, of_samples))
+
+
+def decide(paired: Paired, resampling: Resampling, n_permutations: int = 1_000) -> np.ndarray:
+    """For every metric as if it were the primary one: 1 or -1 where its delta is shown to lie above or below 0, or 0.
+
+    The rule of `verdicts` without the bootstrap of single seeds, whose interval leaves out 0 where p is small: quick
+    enough for simulations.
+    """
+    found = evidence(paired, n_permutations, resampling)
+    shown = (found.p_value <= 1 - resampling.confidence) & (paired.n_units >= MIN_UNITS)
+    return np.where(shown, np.sign(paired.delta), 0.0)
+
+
+def _measured(tested: Evidence, margin: np.ndarray, resampling: Resampling) -> pd.DataFrame:
+    """Every metric on its own: values, interval, p, units and seeds that take part, and the claim."""
+    paired, differences = tested.paired, tested.differences
+    counts, delta, n_units = paired.baseline.compiled.counts, paired.delta, paired.n_units
+    wanted = ~np.isnan(delta) & ~counts & (n_units >= MIN_UNITS) & (tested.error > 0)
+    low, high, method = _intervals(tested, wanted, resampling)
+    inside = replace(resampling, confidence=max(2 * resampling.confidence - 1, 0.01))
+    equivalence_low, equivalence_high, _ = _intervals(tested, wanted & ~np.isnan(margin), inside)
+    n_differ = (differences != 0).sum(axis=0)
     return pd.DataFrame(
         {
             "value_baseline": paired.value_a,
             "value_candidate": paired.value_b,
             "ci_low": low,
             "ci_high": high,
-            "p_value": np.where(counts, np.nan, p_value),
+            "equivalence_low": equivalence_low,
+            "equivalence_high": equivalence_high,
+            "p_value": tested.p_value,
             "n_units": n_units,
             "n_seeds": paired.n_seeds,
             "ci_method": method,
             "claim": np.where(np.isnan(delta) | counts, "", paired.claim),
-            "mde": np.where(wanted, power, np.nan),
-            "p_samples": p_samples,
-            "n_differ": (differences != 0).sum(axis=0),
+            "p_samples": tested.p_samples,
+            "error": tested.error,
+            "df": np.where(wanted, tested.df, np.nan),
+            "each": np.abs(differences).sum(axis=0) / np.maximum(n_differ, 1),
+            "n_differ": n_differ,
         }
     )
+
+
+def _intervals(
+    tested: Evidence, wanted: np.ndarray, resampling: Resampling
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(low, high, method) of the delta of the wanted metrics; null and "none" for the others."""
+    paired, several, delta = tested.paired, tested.several, tested.paired.delta
+    _, critical, _ = _widest(tested.spread, several, resampling.confidence)
+    half = tested.error * critical
+    low, high = np.where(wanted, delta - half, np.nan), np.where(wanted, delta + half, np.nan)
+    method = np.where(wanted, "variance components", "none").astype(object)
+    if (one_seed := wanted & ~several).any():
+        intervals = _closed if len(paired.errors) > LARGE else _bootstrap
+        for m, interval in intervals(paired, one_seed, resampling):
+            low[m], high[m], method[m] = interval
+    return low, high, method
 
 
 def unit_changes(baseline: Runs, candidate: Runs, table: MetricTable, unit: str, metric: str) -> pd.DataFrame:
@@ -400,6 +517,18 @@ def p_text(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"= {p:.3f}"
 
 
+def mde_text(row: Mapping[Any, Any]) -> str:
+    """The smallest difference that could be shown, with the digits that are known; "" for none.
+
+    >>> mde_text({"mde": 0.1, "df": 30}), mde_text({"mde": 0.1, "df": 2})
+    ('0.10', '0.1')
+    """
+    if pd.isna(row["mde"]):
+        return ""
+    digits = 1 if row["df"] < ROUGH else 2
+    return np.format_float_positional(row["mde"], digits, unique=False, fractional=False, trim="k").removesuffix(".")
+
+
 def verdict_text(row: Mapping[Any, Any]) -> str:
     """The verdict of a row of `Comparison.table` as pages and terminal show it beside the metric's numbers."""
     verdict = row["verdict"]
@@ -408,7 +537,10 @@ def verdict_text(row: Mapping[Any, Any]) -> str:
         return f"too few: {n} pairs" if n < MIN_UNITS else f"too few: {differ or 'none'} of {n} differ"
     if verdict == "tied":
         return "not shown to differ"
-    return f"{verdict} (exploratory)" if verdict in ("better", "worse") and not row["family"] else verdict
+    if verdict == "not measured":
+        return verdict
+    also = ", and within the margin" if verdict != "equivalent" and within_margin(row) else ""
+    return f"{verdict}{also}{'' if row['family'] else ' (exploratory)'}"
 
 
 def verdict_sentence(row: Mapping[Any, Any], confidence: float = 0.95) -> str:
@@ -417,90 +549,38 @@ def verdict_sentence(row: Mapping[Any, Any], confidence: float = 0.95) -> str:
     on, units = f"on “{row['title']}”", f"{n} paired unit{'s' if n != 1 else ''}"
     if verdict == "not measured":
         return f"{b} cannot be compared with {a} {on}, which is not measured on both sides."
-    known = not pd.isna(row["ci_low"])
-    interval = f", {confidence:.0%} interval [{row['ci_low']:+.3f}, {row['ci_high']:+.3f}]" if known else ""
     numbers = f"{row['value_candidate']:.3f} against {row['value_baseline']:.3f}"
-    difference = f"a difference of {row['delta']:+.3f}{interval}"
+    difference = f"a difference of {row['delta']:+.3f}{_interval_text(row, 'ci', confidence)}"
+    margin, beside = f"±{row['margin']:g}", "" if row["family"] else " (exploratory: outside the headline)"
     if verdict == "too few":
         if n < MIN_UNITS:
             why = f"{units}, and a verdict needs {MIN_UNITS}"
         elif not row["n_differ"]:
             return f"{b} and {a} have the same value {on} ({row['value_baseline']:.3f}): none of {units} differs."
         else:
-            alone = row["family"] and 2.0 ** (1 - row["n_differ"]) <= 1 - confidence
+            alone = row["level"] < 2.0 ** (1 - row["n_differ"]) <= 1 - confidence
             adjusted = " once p is adjusted for the headline metrics" if alone else ""
             why = f"{row['n_differ']} of {units} differ, too few to be told from chance{adjusted}"
         return f"Too few units to judge {b} against {a} {on}: {numbers}, {difference}; {why}."
-    single = pd.isna(row["p_adjusted"])
+    if verdict == "equivalent":
+        inside = _interval_text(row, "equivalence", 2 * confidence - 1)
+        return (
+            f"{b} is equivalent{beside} to {a} {on} within {margin}: {numbers}, a difference of "
+            f"{row['delta']:+.3f}{inside}."
+        )
+    single = row["primary"] or pd.isna(row["p_adjusted"])
     p = f"p {p_text(row['p_value'])}" if single else f"p {p_text(row['p_adjusted'])} (adjusted)"
     if verdict == "tied":
-        return f"{b} is not shown to differ from {a} {on}: {numbers}, {difference}, {p}.{power_statement(row)}"
-    beside = "" if row["family"] else " (exploratory: outside the metrics that p is adjusted for)"
-    return f"{b} is {verdict}{beside} than {a} {on}: {numbers}, {difference}, {p}."
+        neither = "" if pd.isna(row["equivalence_low"]) else f" Nor is it shown to be equivalent within {margin}."
+        return f"{b} is not shown to differ from {a} {on}: {numbers}, {difference}, {p}.{neither}"
+    also = f" The difference lies within the margin of {margin}." if within_margin(row) else ""
+    return f"{b} is {verdict}{beside} than {a} {on}: {numbers}, {difference}, {p}.{also}"
 
 
-def power_statement(row: Mapping[Any, Any]) -> str:
-    """How small a difference could have gone unseen, a sentence after another one; "" where that is not known."""
-    if pd.isna(row["mde"]):
-        return ""
-    return f" True differences smaller than {row['mde']:.3f} could have gone unseen (power below {POWER:.0%})."
-
-
-def holm(p: np.ndarray) -> np.ndarray:
-    """Holm's step-down adjustment; nan stays nan and is not counted in the family.
-
-    >>> holm(np.array([0.01, 0.04, np.nan, 0.02])).tolist()
-    [0.03, 0.04, nan, 0.04]
-    """
-    out = np.full(len(p), np.nan)
-    known = np.flatnonzero(~np.isnan(p))
-    order = known[np.argsort(p[known], kind="stable")]
-    factors = np.arange(len(order), 0, -1)
-    out[order] = np.minimum(np.maximum.accumulate(p[order] * factors), 1.0)
-    return out
-
-
-def sign_flip(differences: np.ndarray, n_permutations: int, seed: int) -> np.ndarray:
-    """Two-sided p of sum(differences) = 0 for every column of (units, metrics), by flipping signs.
-
-    Exact, over all sign patterns, where those of the non-zero units are no more than `n_permutations`;
-    otherwise (c + 1) / (n_permutations + 1) over random patterns, which all columns share, or, for more than
-    LARGE units, their normal limit (`many.normal_flips`).
-    """
-    size = np.abs(differences).sum(axis=0)
-    differences = _rounded(differences)
-    reach = np.abs(differences.sum(axis=0)) - ROUNDING * size
-    p = np.ones(differences.shape[1])
-    width = int(np.log2(max(n_permutations, 1)))
-    few = (differences != 0).sum(axis=0) <= width
-    if few.any():
-        there = (differences[:, few] != 0).any(axis=1)
-        largest = -np.sort(-np.abs(differences[there][:, few]), axis=0)[:width]
-        patterns = 1.0 - 2.0 * (np.arange(2 ** len(largest))[:, None] >> np.arange(len(largest)) & 1)
-        p[few] = np.mean(np.abs(patterns @ largest) >= reach[few], axis=0)
-    if few.all():
-        return p
-    values = differences[:, ~few]
-    if len(values) > LARGE:
-        p[~few] = normal_flips(values)
-    else:
-        signs = _signs(len(values), n_permutations, np.random.default_rng(seed))
-        count = sum(np.count_nonzero(np.abs(s @ values) >= reach[~few], axis=0) for s in signs)
-        p[~few] = (count + 1) / (n_permutations + 1)
-    return p
-
-
-def _rounded(differences: np.ndarray) -> np.ndarray:
-    """The differences (units, metrics), those that are 0 but for the rounding of sums set to 0."""
-    size = np.abs(differences).sum(axis=0)
-    return np.where(np.abs(differences) <= ROUNDING * size, 0.0, differences)
-
-
-def _signs(n: int, n_permutations: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    for done in range(0, n_permutations, SIGN_CHUNK):
-        rows = min(SIGN_CHUNK, n_permutations - done)
-        bits = np.unpackbits(rng.integers(0, 256, (rows, -(-n // 8)), dtype=np.uint8), axis=1, count=n)
-        yield 1.0 - 2.0 * bits
+def _interval_text(row: Mapping[Any, Any], which: str, confidence: float) -> str:
+    """An interval of a row, after a comma; "" for none."""
+    low, high = row[f"{which}_low"], row[f"{which}_high"]
+    return "" if pd.isna(low) else f", {confidence:.0%} interval [{low:+.3f}, {high:+.3f}]"
 
 
 def _spread(paired: Paired, sample: tuple[np.ndarray, np.ndarray]) -> Spread:

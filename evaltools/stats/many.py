@@ -76,16 +76,17 @@ def closed_bounds(
     return bound(-z), bound(z)
 
 
-def normal_flips(differences: np.ndarray) -> np.ndarray:
+def normal_flips(differences: np.ndarray, mid: np.ndarray | bool = False) -> np.ndarray:
     """Two-sided p of sum(differences) = 0 under random signs by the normal limit, for columns of (units, metrics).
 
     Where all units differ by a whole multiple of the smallest difference, sums are two of these apart, and half
-    of that is taken off the distance (continuity), as a binomial test needs. 1 where nothing differs.
+    of that is taken off the distance (continuity), as a binomial test needs, but not for the metrics with mid-p
+    (`mid`). 1 where nothing differs.
     """
     size = np.abs(differences)
     smallest = np.where(size > 0, size, np.inf).min(axis=0, initial=np.inf)
     size /= smallest
     whole = (np.abs(size - np.round(size)) <= WHOLE).all(axis=0) & np.isfinite(smallest)
     scale = np.sqrt(np.einsum("um,um->m", differences, differences))
-    distance = np.maximum(np.abs(differences.sum(axis=0)) - np.where(whole, smallest, 0.0), 0.0)
+    distance = np.maximum(np.abs(differences.sum(axis=0)) - np.where(whole & np.logical_not(mid), smallest, 0.0), 0.0)
     return 2 * ndtr(-np.divide(distance, scale, out=np.zeros_like(scale), where=scale > 0))

@@ -104,6 +104,8 @@ def study_manifest(
         condition=condition,
         conditions=list(study.conditions),
         baseline=study.baseline,
+        primary=study.declared or "",
+        margin=dict(study.margin),
         runs=[m.run for m in mine],
         folders=[folders[m.run] for m in mine],
         inputs=[i for m in mine for i in m.inputs],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import pandas as pd
@@ -17,7 +17,7 @@ from ..core.resampling import Resampling
 from ..core.results import Result
 from ..core.suite import Suite
 from ..stats.agreement import seed_agreement
-from ..stats.compare import Comparison, compare
+from ..stats.compare import Comparison, compare, require_declared
 from ..stats.crossed import Runs
 from ..stats.seeds import aggregate, completeness
 
@@ -29,7 +29,8 @@ class Study:
     `conditions`: name -> seed -> Result, in natural order. `aggregates`: name -> frame of
     `seeds.aggregate`. `comparisons`: candidate -> its comparison with `baseline`. `seeded`: whether the runs
     are told apart by seeds (False: systems of one run each). `notes`: what a reader must know (incomplete
-    seeds, differing samples), by condition or candidate.
+    seeds, differing samples), by condition or candidate. `declared`: the primary metric that was named, if one was;
+    `margin`: metric -> the largest difference that does not matter.
     """
 
     name: str
@@ -42,6 +43,8 @@ class Study:
     comparisons: dict[str, Comparison] = field(repr=False)
     seeded: bool
     notes: list[str] = field(repr=False)
+    declared: str | None = None
+    margin: Mapping[str, float] = field(default_factory=dict)
 
     @cached_property
     def metrics(self) -> MetricTable:
@@ -50,13 +53,13 @@ class Study:
 
     @property
     def headline(self) -> tuple[str, ...]:
-        """The names of the metrics that lead the page: those that can be measured in every run."""
-        return headline_of(self.results)
+        """The metrics that lead the page: those that can be measured in every run, and the primary one."""
+        return with_primary(headline_of(self.results), self.declared)
 
     @property
     def primary(self) -> str:
-        """The metric of the headline that leads it."""
-        return self.headline[min(self.suite.lead, len(self.headline) - 1)]
+        """The metric that is tested alone: the one declared, or `primary_of`."""
+        return self.declared or primary_of(self.results)
 
     @property
     def blocked(self) -> frozenset[str]:
@@ -120,6 +123,19 @@ def headline_of(results: Sequence[Result]) -> tuple[str, ...]:
     return next((r.headline for r in results if r.headline != usual), usual)
 
 
+def with_primary(headline: tuple[str, ...], declared: str | None) -> tuple[str, ...]:
+    """The headline, led by the declared primary metric if that is not in it."""
+    return headline if declared is None or declared in headline else (declared, *headline)
+
+
+def primary_of(results: Sequence[Result]) -> str:
+    """The metric that leads the headline; the first of it that can be tested where that one cannot."""
+    headline, first = headline_of(results), results[0]
+    lead = headline[min(first.suite.lead, len(headline) - 1)]
+    out = {name for r in results for name in r.blocked} | {m.name for m in first.metrics if m.better == "none"}
+    return next((name for name in (lead, *headline) if name not in out), lead)
+
+
 def group_by_seed(results: Iterable[Result]) -> dict[str, dict[str, Result]]:
     """condition -> seed -> result, in natural order whatever the order given.
 
@@ -156,10 +172,13 @@ def make_study(
     kind: type[S],
     name: str | None = None,
     baseline: str | None = None,
+    primary: str | None = None,
+    margin: Mapping[str, float] | None = None,
 ) -> S:
     """Aggregate every condition and compare the others with `baseline` (default: the first by name).
 
-    UsageError for a baseline that is none of the conditions, or runs scored under different policies.
+    UsageError for a baseline that is none of the conditions, for runs scored under different policies, and for a
+    primary metric or margin that cannot be tested.
     """
     results = [r for runs in conditions.values() for r in runs.values()]
     if not results:
@@ -174,10 +193,17 @@ def make_study(
     if baseline not in conditions:
         raise UsageError(f"no condition {baseline!r} among {', '.join(conditions)}")
     suite, resampling, table, unit = first.suite, first.resampling, first.metrics, first.suite.unit
+    require_declared(table, primary, margin or {}, resampling.confidence)
+    for check in (check for r in results for check in r.checks if primary in check.blocks):
+        raise UsageError(f"primary: {primary} means nothing here: {check.message}")
+    lead = with_primary(headline_of(results), primary)
+    first_metric = primary or primary_of(results)
+    testable = next(m.better != "none" for m in table if m.name == first_metric)
+    tested = partial(compare, primary=first_metric if testable else None, margin=margin)
     frames: dict[str, Runs] = {c: {s: r.data for s, r in runs.items()} for c, runs in conditions.items()}
     aggregates = {c: aggregate(runs, table, unit, resampling) for c, runs in frames.items()}
     comparisons = {
-        c: compare(frames[baseline], frames[c], table, unit, resampling, headline_of(results), names=(baseline, c))
+        c: tested(frames[baseline], frames[c], table, unit, resampling, lead, names=(baseline, c))
         for c in conditions
         if c != baseline
     }
@@ -195,6 +221,8 @@ def make_study(
         comparisons,
         seeded,
         notes,
+        primary,
+        margin or {},
     )
 
 

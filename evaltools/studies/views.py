@@ -8,6 +8,7 @@ import pandas as pd
 
 from ..stats.compare import verdict_sentence
 from ..stats.coverage import coverage_notes
+from ..stats.intervals import MIN_UNITS
 from ..stats.seeds import seed_values
 from .study import Study
 
@@ -129,10 +130,24 @@ def how(study: Study) -> str:
     if all(c.identical for c in study.comparisons.values()):
         return ""
     by = next(iter(study.comparisons.values())).paired_by if study.seeded else study.suite.unit
-    adjusted = "; p of sign-flip tests, adjusted by Holm's method over the headline metrics; all else is exploratory"
+    tests = family(found)
     claims = sorted(set(found.loc[found["ci_low"].notna(), "claim"]))
     spoken = f" {study.resampling.confidence:.0%} intervals speak for {' or '.join(claims)}." if claims else ""
-    return f"Paired by {by}{adjusted if found['p_adjusted'].notna().any() else ''}.{spoken}"
+    return f"Paired by {by}{f'; p of sign-flip tests: {tests}' if tests else ''}.{spoken}"
+
+
+def family(found: pd.DataFrame) -> str:
+    """How the p of the rows of a comparison stand to each other, part of a sentence; "" where none counts."""
+    if found.empty:
+        return ""
+    own = found[found["p_adjusted"].notna() & (found["n_units"] >= MIN_UNITS) & (found["alias_of"] == "")]
+    primary, others = own[own["primary"]]["title"], own[~own["primary"]].groupby("candidate").size()
+    alone = f"“{primary.iloc[0]}” is tested alone" if len(primary) else ""
+    n = int(others.max()) if len(others) else 0
+    what = "1 other headline metric" if n == 1 else f"{n} other headline metrics"
+    rest = f"p of {what} adjusted by Westfall and Young's step-down min-P" if n else ""
+    said = ", ".join(filter(None, (alone, rest)))
+    return f"{said}; all else is exploratory" if said else ""
 
 
 def narrative(study: Study) -> str:
@@ -164,6 +179,7 @@ def _alone(study: Study) -> Iterator[str]:
 SAID = {
     "better": "better on",
     "worse": "worse on",
+    "equivalent": "equivalent within the margin on",
     "tied": "not shown to differ on",
     "too few": "too few units to judge",
     "not measured": "not measured on both sides:",

@@ -84,12 +84,14 @@ def test_bold_is_for_better_and_the_dagger_for_an_adjusted_p(clear: StudyView) -
     assert [isinstance(v, plain.Strong) for v in rows["value"]] == [False, True, False, False]
     assert [d.endswith("†") for d in rows["difference"]] == [False, True, False, True]
     note = paper.note(clear, rows)
-    for said in ("Bold: better than old.", "† adjusted p ≤ 0.05.", "↓ lower is better.", "n = 40.", clear.signature):
+    tested = "“Accuracy” is tested alone, p of 1 other headline metric adjusted"
+    for said in ("Bold: better than old.", f"† p ≤ 0.05 ({tested}", "↓ lower is better.", "n = 40.", clear.signature):
         assert said in note
     assert "N/A" not in note and "seed" not in note.partition("Signature")[0] and "rest on" not in note
 
 
-def test_signs_that_are_not_in_the_table_are_not_explained(seeded: StudyView, bare: StudyView) -> None:
+def test_signs_that_are_not_in_the_table_are_not_explained(bare: StudyView) -> None:
+    seeded = et.study(SEEDS, resampling=et.Resampling(confidence=0.999))
     rows = paper.table(seeded)
     note = paper.note(seeded, rows)
     assert not {"better", "worse"} & set(seeded.frame[seeded.frame["headline"]]["verdict"])
@@ -104,15 +106,19 @@ def test_methods_name_what_was_done_and_nothing_else(seeded: StudyView, clear: S
     words = paper.methods(seeded)
     assert "no_memory and with_memory on 40 samples (text_id) under 3 seeds (1, 2, 3) each." in words
     assert "paired by sample and seed" in words and "variance components of seeds and samples" in words
-    assert "paired sign-flip" in words and "Holm's method over the 9 headline metrics" in words
+    assert "paired sign-flip" in words and "p of 8 other headline metrics adjusted by Westfall and Young's" in words
     assert "resamples" not in words and "BCa" not in words
     words = paper.methods(clear)
     assert "old and new_한국 on 40 samples (id), one run each." in words
-    assert "BCa) bootstrap" in words and "(10,000 resamples)" in words and "Holm's method over the 2" in words
+    assert (
+        "BCa) bootstrap" in words
+        and "(10,000 resamples)" in words
+        and "“Accuracy” is tested alone, p of 1 other" in words
+    )
     assert "seed" not in words and "variance components" not in words
     words = paper.methods(bare)
     assert words.startswith("We scored only on 4 samples (id), one run.")
-    for absent in ("p values", "Differences", "Holm", "seed", "Better or worse"):
+    for absent in ("p values", "Differences", "Westfall", "seed", "Better or worse"):
         assert absent not in words
 
 
@@ -121,13 +127,13 @@ def test_no_test_is_named_where_too_few_samples_pair() -> None:
     assert (few.frame["n_units"] < 10).all()
     words = paper.methods(few)
     assert "Differences are to memory_agent" in words
-    assert "p values" not in words and "Holm" not in words and "intervals of the differences" not in words
+    assert "p values" not in words and "Westfall" not in words and "intervals of the differences" not in words
 
 
 def test_results_are_the_verdicts_and_say_what_is_not_measured(clear: StudyView, bare: StudyView) -> None:
     said = paper.results(clear)
     assert "new_한국 is better than old on “Accuracy”" in said and "worse on “Error_rate & more”" in said
-    assert "not measured" not in said and "Holm" not in said
+    assert "not measured" not in said and "Westfall" not in said
     assert "“Accuracy” is not measured." in paper.results(bare)
     assert "“Error_rate & more” is not measured." not in paper.results(bare)
 

@@ -23,14 +23,13 @@ from evaltools.stats.compare import (
     Comparison,
     NothingPaired,
     compare,
-    holm,
     p_text,
-    sign_flip,
     unit_changes,
     verdict_sentence,
     verdict_text,
     verdicts,
 )
+from evaltools.stats.family import sign_flip
 from evaltools.stats.seeds import CLAIM_BOTH, TWO_SEEDS
 
 MEAN = Metric(name="mean", numerator="y", denominator="n", group="g", better="higher", title="Mean")
@@ -97,8 +96,8 @@ CASES = {
 
 def test_contract_columns_and_what_has_no_direction() -> None:
     c = of(*two(), names=("m0", "m1"))
-    assert tuple(c.table.columns[:14]) == CONTRACT
-    assert CONTRACT[-2:] == ("verdict", "mde")
+    assert tuple(c.table.columns[:18]) == CONTRACT
+    assert CONTRACT[-6:] == ("verdict", "primary", "mde", "margin", "equivalence_low", "equivalence_high")
     assert set(c.table["metric"]) == {"mean", "errors", "micro", "d"}
     assert set(c.descriptive["metric"]) == {"share", "count"}
     assert "verdict" not in c.descriptive
@@ -252,20 +251,7 @@ def test_exact_and_random_sign_flips_agree_with_scipy() -> None:
 
 
 def test_random_sign_flips_never_give_zero() -> None:
-    assert sign_flip(np.ones((50, 1)), 99, 0).tolist() == [1 / 100]
-
-
-def test_holm_by_hand() -> None:
-    """Sorted .01, .02, .04 times 3, 2, 1: .03, .04, .04."""
-    assert holm(np.array([0.04, 0.01, np.nan, 0.02])) == pytest.approx([0.04, 0.03, np.nan, 0.04], nan_ok=True)
-    assert holm(np.array([0.5, 0.9])).tolist() == [1.0, 1.0]
-    assert holm(np.array([])).tolist() == []
-
-
-def test_holm_equals_statsmodels() -> None:
-    multitest = pytest.importorskip("statsmodels.stats.multitest")
-    for p in np.random.default_rng(0).random((20, 6)) ** 3:
-        assert holm(p) == pytest.approx(multitest.multipletests(p, method="holm")[1])
+    assert sign_flip(np.arange(1.0, 51)[:, None], 99, 0) == pytest.approx([1 / 100])
 
 
 def test_only_headline_metrics_are_adjusted() -> None:
@@ -282,8 +268,8 @@ def test_fewer_than_ten_pairs_are_too_few_but_have_numbers() -> None:
     row = rows(c).loc["mean"]
     assert row["delta"] > 4
     assert row["p_value"] == 2 / 2**9
-    assert np.isnan(row["p_adjusted"])
-    assert row["verdict"] == "too few"
+    assert row["p_adjusted"] == row["p_value"]
+    assert row["verdict"] == "too few"  # though every pair differs, and in one direction
     assert verdict_text(row) == "too few: 9 pairs"
     assert any("fewer than 10 paired units" in note for note in c.notes)
 
@@ -305,16 +291,25 @@ def test_too_few_units_that_differ_for_any_p_within_the_level(m: int, verdict: s
 
 @pytest.mark.parametrize(("m", "verdict"), [(6, "too few"), (7, "better")])
 def test_the_family_takes_part_in_what_is_too_few(m: int, verdict: str) -> None:
-    """Of two metrics that m units differ in, Holm's least p is twice 2 / 2^m: 0.0625 for 6, 0.03125 for 7."""
+    """Two metrics, each of which rises in m units of its own, after a primary one.
+
+    Of the sign patterns 2 / 2^m have all signs of a metric alike, and (1 - 2 / 2^m)^2 those of neither: adjusted,
+    both have 1 - (1 - 1/32)^2 = 0.0615 for m = 6, and 1 - (1 - 1/64)^2 = 0.0310 for m = 7.
+    """
     a, b = differing(m)
-    twice = [replace(MEAN, name=name) for name in ("one", "other")]
-    c = compare(a, b, twice, "id", R, ("one", "other")).table
-    assert c["verdict"].tolist() == [verdict] * 2
-    said = [verdict_sentence(r) for r in c.to_dict("records")]
-    assert ("once p is adjusted for the headline metrics" in said[0]) == (m == 6)
-    outside = compare(a, b, twice, "id", R, ("one",)).table
-    assert outside["verdict"].tolist() == ["better", "better"]
-    assert outside["family"].tolist() == [True, False]
+    at = np.arange(40)
+    b = {None: b[None].assign(z=a[None]["y"] + ((at >= m) & (at < 2 * m)))}
+    a = {None: a[None].assign(z=a[None]["y"])}
+    table = [replace(MEAN, name="one"), replace(MEAN, name="other", numerator="z"), ERRORS]
+    c = compare(a, b, table, "id", R, ("errors", "one", "other")).table.set_index("metric")
+    assert c.loc[["one", "other"], "verdict"].tolist() == [verdict] * 2
+    exact = 1 - (1 - 2 / 2**m) ** 2
+    # 10,000 patterns where 12 or 14 units differ
+    assert c.loc[["one", "other"], "p_adjusted"].tolist() == pytest.approx([exact] * 2, abs=0.008)
+    assert ("once p is adjusted for the headline metrics" in verdict_sentence(c.loc["one"])) == (m == 6)
+    outside = compare(a, b, table, "id", R, ("errors",)).table.set_index("metric")
+    assert outside["verdict"].tolist() == ["better", "better", "too few"]
+    assert outside["family"].tolist() == [False, False, True]
 
 
 def test_the_verdict_of_each_case() -> None:
@@ -325,9 +320,13 @@ def test_the_verdict_of_each_case() -> None:
         "ci_high": 1.5,
         "p_value": 0.01,
         "p_adjusted": 0.04,
-        "least_p": 0.01,
+        "few_differ": False,
+        "margin": np.nan,
+        "equivalence_low": np.nan,
+        "equivalence_high": np.nan,
     }
     whole |= {"n_units": 10, "better": "higher"}
+    inside = {"margin": 1.6, "equivalence_low": -1.5, "equivalence_high": 1.5}
     cases: list[tuple[dict[str, object], str]] = [
         ({}, "better"),
         ({"better": "lower"}, "worse"),
@@ -337,7 +336,11 @@ def test_the_verdict_of_each_case() -> None:
         ({"ci_low": 0.0}, "tied"),
         ({"p_adjusted": 0.06}, "tied"),
         ({"p_adjusted": np.nan}, "better"),
-        ({"p_adjusted": 0.06, "least_p": 0.06}, "too few"),
+        ({"p_adjusted": 0.06, "few_differ": True}, "too few"),
+        (inside, "better"),
+        ({"p_adjusted": 0.06, "few_differ": True, **inside}, "equivalent"),
+        ({"p_adjusted": 0.06, **inside, "margin": 1.5}, "tied"),
+        ({"n_units": 9, **inside}, "too few"),
         ({"n_units": 9}, "too few"),
         ({"n_units": 9, "delta": np.nan}, "not measured"),
     ]
@@ -348,15 +351,15 @@ def test_the_verdict_of_each_case() -> None:
 def test_an_alias_has_the_verdict_and_p_of_its_metric() -> None:
     table = [*TABLE, replace(MEAN, name="again", alias_of="mean")]
     a, b = two(shift=0.15)
-    c = compare(a, b, table, "id", R, ("mean", "errors"), 999).table.set_index("metric")
+    c = compare(a, b, table, "id", R, ("mean", "errors"), n_permutations=999).table.set_index("metric")
     columns = ["p_value", "p_samples", "p_adjusted", "verdict", "family", "delta", "ci_low"]
     assert c.loc["again", columns].tolist() == c.loc["mean", columns].tolist()
     assert c.loc["mean", "verdict"] == "better"
     assert c["headline"].sum() == 2
     assert c.loc[c["family"], "p_adjusted"].notna().all() and c.loc[~c["family"], "p_adjusted"].isna().all()
-    without = compare(a, b, TABLE, "id", R, ("mean", "errors"), 999).table.set_index("metric")
+    without = compare(a, b, TABLE, "id", R, ("mean", "errors"), n_permutations=999).table.set_index("metric")
     assert c.loc["errors", "p_adjusted"] == without.loc["errors", "p_adjusted"]  # an alias is no further test
-    by_alias = compare(a, b, table, "id", R, ("again", "errors"), 999).table.set_index("metric")
+    by_alias = compare(a, b, table, "id", R, ("again", "errors"), n_permutations=999).table.set_index("metric")
     assert by_alias.loc[["again", "mean"], "family"].all()
 
 
@@ -444,14 +447,16 @@ def test_sentences_say_what_holds() -> None:
     tied = rows(of(*two())).loc["mean"]
     text = verdict_sentence(tied)
     assert text.startswith("candidate is not shown to differ from baseline on “Mean”: ")
-    assert f"True differences smaller than {tied['mde']:.3f} could have gone unseen (power below 80%)." in text
-    assert "gone unseen" not in verdict_sentence(tied.replace(tied["mde"], np.nan))
     c = rows(of(*two(shift=0.15), headline=("errors",), names=("m0", "m1")))
     text = verdict_sentence(c.loc["mean"])
     assert text.startswith("m1 is better (exploratory: ") and text.endswith(", p = 0.007.")
     assert verdict_text(c.loc["mean"]) == "better (exploratory)"
     led = rows(of(*two(shift=0.15))).loc["mean"]
-    assert "xploratory" not in verdict_sentence(led) + verdict_text(led) and "(adjusted)" in verdict_sentence(led)
+    assert "xploratory" not in verdict_sentence(led) + verdict_text(led) and "adjusted" not in verdict_sentence(led)
+    second = rows(of(*two(shift=0.15), headline=("errors", "mean"))).loc["mean"]
+    assert "xploratory" not in verdict_sentence(second) + verdict_text(second) and "(adjusted)" in verdict_sentence(
+        second
+    )
     assert verdict_text(c.loc["errors"]) == "not shown to differ"
     same = rows(of(*differing(6))).loc["errors"]
     assert verdict_text(same) == "too few: none of 40 differ"
@@ -535,7 +540,9 @@ def test_reference_conditions_pair_by_sample_and_seed(reference: Path) -> None:
         }
         for m in ("m0", "m1")
     )
-    c = compare(m0, m1, suite.metrics(options), suite.unit, R, suite.headline(options), 999, ("m0", "m1"))
+    c = compare(
+        m0, m1, suite.metrics(options), suite.unit, R, suite.headline(options), n_permutations=999, names=("m0", "m1")
+    )
     assert c.unpaired["cells_baseline"] == 17  # seed 456 of m1 has 33 of 50 samples
     assert c.unpaired["cells_candidate"] == 0
     row = c.table.set_index("metric").loc["tuple_f1_s2_otepol"]
@@ -601,12 +608,12 @@ def test_a_note_about_many_metrics_names_five_of_the_headline() -> None:
     many = [replace(MEAN, name=f"m{i}", title=f"M{i}") for i in range(9)]
     many.append(replace(MEAN, name="alias", alias_of="m0"))
     a, b = ({s: f.iloc[:9] for s, f in side.items()} for side in two(seeds=(None,)))
-    (note,) = compare(a, b, many, "id", R, [f"m{i}" for i in range(1, 8)], 99).notes
+    (note,) = compare(a, b, many, "id", R, [f"m{i}" for i in range(1, 8)], n_permutations=99).notes
     assert note == (
         "All 9 metrics have fewer than 10 paired units, too few for a verdict, "
         "among them “M1”, “M2”, “M3”, “M4”, “M5”."
     )
-    (note,) = compare(a, b, many, "id", R, (), 99).notes
+    (note,) = compare(a, b, many, "id", R, (), n_permutations=99).notes
     assert note == "All 9 metrics have fewer than 10 paired units, too few for a verdict."
 
 

@@ -127,13 +127,13 @@ def test_the_same_metric_has_the_same_numbers_whatever_else_is_in_the_table() ->
 
 
 def test_a_difference_of_shares_is_a_sign_test() -> None:
-    """m units differ, k of them one way: p is that of the binomial test, k of m at 1/2."""
+    """m units differ, k of them one way: p is that of the binomial test, k of m at 1/2, mid-p."""
     n, m, k = 50_000, 3_000, 1_560
     a = pd.DataFrame({"id": np.arange(n), "n": 1, "bad": np.arange(n) < k})
     b = a.assign(bad=(np.arange(n) >= k) & (np.arange(n) < m))
     row = compare({1: a}, {1: b}, [ERRORS], "id", Resampling(), n_permutations=100_000).table.iloc[0]
-    expected = stats.binomtest(k, m).pvalue
-    assert row["p_value"] == pytest.approx(expected, rel=0.002)
+    expected = stats.binomtest(k, m).pvalue - stats.binom.pmf(k, m, 0.5)
+    assert row["p_value"] == pytest.approx(expected, rel=1e-9)
     half = stats.norm.ppf(0.975) * np.sqrt(m / n - ((2 * k - m) / n) ** 2) / np.sqrt(n)
     assert row["ci_high"] - row["delta"] == pytest.approx(half, rel=0.05)
 

@@ -61,7 +61,10 @@ def test_files_and_columns(tmp_path: Path) -> None:
     comparison = pd.read_csv(folder / "comparison.csv")
     assert set(comparison["baseline"]) == {"with_memory"}
     assert set(comparison["verdict"]) <= {"better", "worse", "tied", "too few", "not measured"}
-    assert list(comparison)[-2:] == ["verdict", "mde"]
+    last = ["verdict", "primary", "mde", "margin", "equivalence_low", "equivalence_high"]
+    assert list(comparison)[-6:] == last
+    primary = comparison.loc[comparison["primary"], "metric"].tolist()
+    assert primary[:2] == ["tuple_f1_s2_refpol", "tuple_f1_s2"]  # an alias inherits
     assert json.loads((folder / "manifest.json").read_text())["runs"] == [
         f"no_memory__seed{s}_proposed" for s in (1, 2, 3)
     ]
@@ -129,8 +132,9 @@ def test_words_name_claim_and_verdicts(study: et.StudyView) -> None:
     text = study_views.narrative(study)
     assert text.startswith(study_views.verdicts(study)[0])
     assert "95% intervals speak for new seeds and new samples." in text
-    assert "adjusted by Holm's method over the headline metrics; all else is exploratory" in text
-    assert "Other headline metrics: not shown to differ on “Fix rate (ref-pol)”" in text
+    assert "“Tuple F1 after review (ref-pol)” is tested alone, p of 8 other headline metrics adjusted by " in text
+    assert "; all else is exploratory." in text
+    assert "Other headline metrics: better on “Fix rate (ref-pol)” (+0.300); not shown to differ on " in text
     assert "no difference" not in text
     alone = et.study(RUNS[:3], resampling=FAST)
     assert study_views.verdicts(alone) == [] and study_views.how(alone) == ""
