@@ -78,8 +78,8 @@ class Manifest(Member):
     `files`: sha256 of every other file of the folder; a result whose files do not match is not current. `suite_title`
     and `headline` say what leads a page, so that a gallery needs no suite. Of a study: `report` its name,
     `conditions` and `baseline`, `primary` and `margin` as declared, `runs` those of this condition and `folders`
-    where their results stand, from this folder; `members` those of all conditions. `metrics`: those that come from no suite
-    of this package, as data, so that a result can be read without the file they came from.
+    where their results stand, from this folder; `members` those of all conditions. `metrics`: those that come from no
+    suite of this package, as data, so that a result can be read without the file they came from.
     `lang`: the language of the files for readers (Markdown, workbook), where it is not English.
     """
 
