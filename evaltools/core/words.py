@@ -24,8 +24,8 @@ LANGUAGES = ("en", "ko", "zh")
 PLACE = re.compile(r"{([\w.]+)(:[^{}]*)?}")
 """A place in a text that a value fills: {name}, or {name:spec} with a format spec."""
 
-LITERAL, LONGEST = 4, 2000
-"""A sentence is told by at least so many letters besides its places, in a text of at most so many."""
+LITERAL, LONGEST = 3, 2000
+"""A sentence is told by at least so many letters and digits besides its places, in a text of at most so many."""
 
 _language: ContextVar[str] = ContextVar("language", default="en")
 _folders: dict[Path, None] = dict.fromkeys(sorted(PACKAGE.glob("*/lang")))
@@ -103,7 +103,7 @@ def _sentences(lang: str, folders: tuple[Path, ...]) -> list[tuple[re.Pattern[st
     found = []
     for key, text in _read(lang, folders).items():
         literal, names = PLACE.split(key)[::3], [m[1] for m in PLACE.finditer(key)]
-        if names and sum(map(str.isalpha, "".join(literal))) >= LITERAL:
+        if names and sum(map(str.isalnum, "".join(literal))) >= LITERAL:
             pattern = re.compile("(.+?)".join(map(re.escape, literal)), re.DOTALL)
             found.append((sum(map(len, literal)), pattern, names, text))
     found.sort(key=lambda entry: -entry[0])

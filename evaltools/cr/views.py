@@ -11,6 +11,7 @@ import pandas as pd
 
 from ..core.metric import Metric
 from ..core.results import Result
+from ..core.words import say
 from ..report import figures
 from ..report.view import SampleView, TableView
 from ..stats.agreement import flip_flops, review_votes, reviewer_agreement
@@ -29,12 +30,13 @@ LOOK: Mapping[str, Mapping[str, Any]] = WORDS["figure"]
 def completeness(result: Result) -> pd.DataFrame:
     """One row a thing that a reader must know before the numbers: what, count, detail."""
     gold = next((i.rows for i in result.manifest.inputs if i.role == "gold"), None)
-    rows = [("samples", len(result.data), "rows scored")]
-    incomplete = f"the gold file names {gold} samples: the run is incomplete"
-    rows += [("missing samples", p.count, incomplete) for p in result.manifest.problems if p.code == "unknown-gold"]
-    rows += [(k["what"], len(result.data.query(k["query"])), k["detail"]) for k in WORDS["known_before"]]
+    rows = [(say("samples"), len(result.data), say("rows scored"))]
+    incomplete = say("the gold file names {n} samples: the run is incomplete", n=gold)
+    unknown = [p.count for p in result.manifest.problems if p.code == "unknown-gold"]
+    rows += [(say("missing samples"), n, incomplete) for n in unknown]
+    rows += [(say(k["what"]), len(result.data.query(k["query"])), say(k["detail"])) for k in WORDS["known_before"]]
     others = [p for p in result.manifest.problems if p.code != "unknown-gold"]
-    rows += [(f"{p.severity}: {p.code}", p.count, next(iter(p.examples), "")) for p in others]
+    rows += [(f"{say(p.severity)}: {p.code}", p.count, next(iter(p.examples), "")) for p in others]
     return pd.DataFrame([row for row in rows if row[1]], columns=["what", "count", "detail"])
 
 
@@ -74,7 +76,7 @@ def paired(result: Result, *, key: Key | None = None) -> figures.Chart:
 def spread(result: Result, *, key: Key | None = None) -> figures.Chart:
     """How the F1 of the samples is spread before and after review, under a key (None: the protocol's)."""
     key = key or result.options.key
-    xlabel = f"F1 of a sample ({_shown(key)})"
+    xlabel = say("F1 of a sample ({key})", key=_shown(key))
     return figures.distribution(_before_after(result, key), xlabel=xlabel, **LOOK["spread"])
 
 
@@ -109,7 +111,7 @@ def polarities(result: Result, *, key: Key = "otepol") -> figures.Chart:
     """Micro F1, precision and recall after review within each polarity, under a key, with intervals."""
     parts = _within(result, key, lambda t: t.polarity)
     found = breakdown(parts, MICRO, "text_id", "part", [m.name for m in MICRO], result.resampling)
-    return figures.dots(found, xlabel=f"value after review ({_shown(key)})", **LOOK["polarities"])
+    return figures.dots(found, xlabel=say("value after review ({key})", key=_shown(key)), **LOOK["polarities"])
 
 
 def aspects(result: Result, *, most: int = 15) -> figures.Chart:
@@ -137,7 +139,7 @@ def confusion_counts(result: Result) -> pd.DataFrame:
 
 def confusion(result: Result) -> figures.Chart:
     """Which polarity the terms of the gold were given after review."""
-    return figures.confusion(confusion_counts(result), **LOOK["confusion"])
+    return figures.confusion(confusion_counts(result).rename(columns=say), **LOOK["confusion"])
 
 
 def splits(result: Result) -> figures.Chart:
@@ -169,7 +171,7 @@ def cards(result: Result, units: pd.DataFrame) -> pd.DataFrame:
     marked = pd.DataFrame(rows, columns=["gold", "stage1", "final"], index=units.index)
     out = units[["text_id", "text"]].assign(
         **marked,
-        change=[f"F1 {b:.2f} → {a:.2f}" if b == b else "no gold" for b, a in zip(before, after)],
+        change=[f"F1 {b:.2f} → {a:.2f}" if b == b else say("no gold") for b, a in zip(before, after)],
         reviewers=units["reviews"].map(_in_words),
         arbiter=units["arbiter"].map(_in_words),
         gain=after - before,

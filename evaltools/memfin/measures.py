@@ -17,6 +17,7 @@ import pandas as pd
 
 from ..core.metric import Metric, read_table
 from ..core.results import Result
+from ..core.words import say
 
 TABLE = Path(__file__).with_name("table.toml")
 METRICS = read_table(TABLE)
@@ -109,8 +110,12 @@ def eligibility(result: Result) -> pd.DataFrame:
     for measure in MEASURES:
         states = Counter((_dialogs if measure.unit == "dialogue" else _turns)(result, measure))
         counts = [sum(n for (s, _), n in states.items() if s == state) for state in STATES]
-        why = "; ".join(f"{n} {state}: {reason}" for (state, reason), n in states.items() if reason)
-        rows.append((measure.key, measure.title, measure.unit, states.total(), *counts, why))
+        why = "; ".join(
+            say("{n} {state}: {reason}", n=n, state=say(state), reason=say(reason))
+            for (state, reason), n in states.items()
+            if reason
+        )
+        rows.append((measure.key, say(measure.title), say(measure.unit), states.total(), *counts, why))
     return pd.DataFrame(rows, columns=["measure", "title", "unit", "total", *STATES, "why"])
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 
 from ..core.results import Result
+from ..core.words import say
 from ..report import figures
 from ..report.view import SampleView, TableView
 from .keys import SOURCES
@@ -29,7 +30,7 @@ def memory_hits(result: Result) -> pd.DataFrame:
     """
     sums = result.units[["m1_keys", "m1_hits", *(f"m1_{source}_hits" for source in SOURCES)]].sum()
     keys = [*(sums[f"m1_{source}_hits"] for source in SOURCES), sums["m1_keys"] - sums["m1_hits"]]
-    return pd.DataFrame({"source": [*SOURCES, "nowhere"], "keys": map(int, keys)})
+    return pd.DataFrame({"source": [say(s) for s in (*SOURCES, "nowhere")], "keys": map(int, keys)})
 
 
 def _spread(units: pd.DataFrame, named: Sequence[str], column: str, fields: Sequence[str]) -> pd.DataFrame:
@@ -136,20 +137,21 @@ def _reasons(turn: Mapping[Any, Any]) -> Iterator[tuple[str, str]]:
     if turn["eligible_m1"]:
         for key, hit in zip(turn["resolved_keys"], turn["key_hit_flags"]):
             if hit == 0:
-                yield "M1", f"{key['key']} ({key['target_text']}) is in no memory"
+                yield "M1", say("{key} ({target}) is in no memory", key=key["key"], target=key["target_text"])
         for constraint in turn["contradicted_constraints"]:
-            yield "M1", f"the reply goes against {constraint}"
+            yield "M1", say("the reply goes against {constraint}", constraint=constraint)
     if turn["eligible_m3"]:
         for tag in turn["missed_tags"]:
-            yield "M3", f"{tag} is not disclosed"
+            yield "M3", say("{tag} is not disclosed", tag=tag)
     predicted, truth = turn["pred_compliance_label"], turn["gt_compliance_label"]
     if turn["eligible_m4"] and (predicted != truth or predicted == LABELS[2]):
-        causes = [f"forbidden {entry}" for entry in turn["forbidden_hits"]]
+        causes = [say("forbidden {what}", what=entry) for entry in turn["forbidden_hits"]]
         causes += [f"{v['type']} ({v['severity']})" for v in turn["violations"]]
-        yield "M4", f"{predicted}, truth {truth}" + (f": {', '.join(causes)}" if causes else "")
+        said = say("{predicted}, truth {truth}", predicted=predicted, truth=truth)
+        yield "M4", said + (f": {', '.join(causes)}" if causes else "")
     if turn["eligible_m5"]:
         for element in turn["missed_elements"]:
-            yield "M5", f"{element} is missing"
+            yield "M5", say("{element} is missing", element=element)
 
 
 def _truth(turn: Mapping[Any, Any]) -> str:
@@ -159,7 +161,7 @@ def _truth(turn: Mapping[Any, Any]) -> str:
         "label": [turn["gt_compliance_label"]],
         "rubric": turn["rubric_required"],
     }
-    return "\n".join(f"{name}: {'、'.join(values)}" for name, values in parts.items() if values)
+    return "\n".join(f"{say(name)}: {'、'.join(values)}" for name, values in parts.items() if values)
 
 
 def groups(result: Result) -> dict[str, tuple[str, str]]:
@@ -173,7 +175,7 @@ def groups(result: Result) -> dict[str, tuple[str, str]]:
 def scenarios(run: Any) -> pd.DataFrame:
     """Two headline metrics by scenario and by difficulty (`by`): columns as `stats.breakdown` has them."""
     names = ("m3_risk_coverage", "m4_compliance_label_acc")
-    return pd.concat([run.breakdown(b.column, *names).assign(by=b.title) for b in run.suite.breakdowns])
+    return pd.concat([run.breakdown(b.column, *names).assign(by=say(b.title)) for b in run.suite.breakdowns])
 
 
 WORDS = tomllib.loads(Path(__file__).with_name("views.toml").read_text(encoding="utf-8"))

@@ -29,6 +29,7 @@ from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 
 from ..core.files import asset_dir
+from ..core.words import say
 from .fonts import ANSWERED, covered, families, webfont_css
 from .plain import ARROWS
 from .text import visible
@@ -47,6 +48,8 @@ OF_METRICS = ("metric", "title", "name")
 FEW, BARE, SEED, ALL_SEEDS = f"fewer than {SMALL_N} units", "no interval", "one seed", "all seeds, with interval"
 NOTES = {SEED: ("o",), ALL_SEEDS: ("|",), FEW: ("o", True), BARE: ("|",)}
 """What the legend says of marks, and their shape; only of those that stand in the figure."""
+
+UNDRAWN = "{n:,} more not drawn; the table has them all"
 
 WIDTH = 8.0
 ROW = 0.34
@@ -135,12 +138,12 @@ def shown(value: Any, width: int = 34, lines: int = 3) -> str:
     text = "".join(c if ord(c) in covered() else "\ufffd" for c in " ".join(text.split()))
     wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text[:200])
     columns = max(8, round(width / (1 + wide / max(1, len(text[:200])))))
-    return "\n".join(textwrap.wrap(text, columns, max_lines=lines, placeholder=" …")) or "(empty)"
+    return "\n".join(textwrap.wrap(text, columns, max_lines=lines, placeholder=" …")) or say("(empty)")
 
 
 def _chart(title: str, rows: float, *, width: float = WIDTH, **grid: Any) -> Any:
     """A figure `rows` rows high with its title; returns (chart, axes) with the axes of the `grid` in a list."""
-    heading = shown(title, 92, 2)
+    heading = shown(say(title), 92, 2)
     height = max(1.7, 1.15 + ROW * rows + 0.16 * heading.count("\n"))
     chart = Chart(figsize=(width, min(height, 160)), layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.06))
     chart.title = " ".join(heading.split())
@@ -152,7 +155,7 @@ def _nothing(title: str) -> Chart:
     chart, (ax,) = _chart(title, 1)
     chart.drawn = False
     ax.set_axis_off()
-    ax.text(0.5, 0.5, "no data", ha="center", va="center", color=MUTED, fontsize=11, transform=ax.transAxes)
+    ax.text(0.5, 0.5, say("no data"), ha="center", va="center", color=MUTED, fontsize=11, transform=ax.transAxes)
     return chart
 
 
@@ -181,10 +184,15 @@ def _arrows(frame: pd.DataFrame, column: str | None) -> dict[Any, str]:
     return {v: f" {ARROWS[b][0]}" for v, b in zip(frame[column], frame["better"]) if b in ARROWS}
 
 
+def _word(value: Any, column: str | None) -> str:
+    """A label: the name of a metric in the language in force, all else as it is in the data."""
+    return shown(say(str(value)) if column in OF_METRICS else value)
+
+
 def _span(numbers: pd.Series) -> str:
     """ "40" or "12 to 40"; "" where all are null."""
     ends = dict.fromkeys(f"{n:,.0f}" for n in (numbers.min(), numbers.max()) if pd.notna(n))
-    return " to ".join(ends)
+    return say(" to ").join(ends)
 
 
 def _mark(colour: str, marker: str, hollow: bool = False) -> dict[str, Any]:
@@ -226,7 +234,9 @@ def _interval(ax: Axes, y: float, row: pd.Series, colour: str, marker: str, band
     value, low, high = (float(row.get(c, np.nan)) for c in ("value", "ci_low", "ci_high"))
     if np.isnan(value):
         place = (0.01, y)
-        ax.annotate("not measured", place, xycoords=("axes fraction", "data"), color=MUTED, fontsize=8.5, va="center")
+        ax.annotate(
+            say("not measured"), place, xycoords=("axes fraction", "data"), color=MUTED, fontsize=8.5, va="center"
+        )
         return ""
     bare = np.isnan(low) or np.isnan(high)
     small = not (bare or band) and 0 <= row.get("n_units", SMALL_N) < SMALL_N
@@ -259,16 +269,18 @@ def _named(frames: Sequence[pd.DataFrame], label: str, hue: str | None, most: in
     shared = set(n.values()) if len(set(n.values())) == 1 else set()
     arrows = _arrows(frame, label)
     names = {
-        o: shown(o) + arrows.get(o, "") + ("" if shared or not n.get(o) else f"  n={n[o]}") for o in order[:most]
+        o: _word(o, label) + arrows.get(o, "") + ("" if shared or not n.get(o) else f"  n={n[o]}")
+        for o in order[:most]
     }
     notes = [f"n = {span}" for span in shared if span]
     for seeds in points:
         by = [c for c in (label, hue) if c]
         span = _span(seeds.dropna(subset=["value"]).groupby(by)["seed"].nunique())
-        notes.append("1 seed" if span == "1" else f"{span or 'no'} seeds")
+        known = say("1 seed") if span == "1" else say("{n} seeds", n=span)
+        notes.append(known if span else say("no seeds"))
     under = f" ({', '.join(notes)})" if notes else ""
     rest = len(order) - len(names)
-    return names, under + (f"\n{rest:,} more not drawn; the table has them all" if rest else "")
+    return names, under + ("\n" + say(UNDRAWN, n=rest) if rest else "")
 
 
 @_styled
@@ -312,7 +324,7 @@ def dots(
     if panel:
         arrows = _arrows(frame, panel)
         kinds = _kinds(panel, frames)
-        panels = [(shown(k, 60) + arrows.get(k, ""), [f[f[panel] == k] for f in frames]) for k in kinds]
+        panels = [(shown(say(str(k)), 60) + arrows.get(k, ""), [f[f[panel] == k] for f in frames]) for k in kinds]
     named = [_named(part, label, hue, max_rows) for _, part in panels]
     heights = [_height(list(names.values()), len(hues)) * (1 if points is None else 1.15) for names, _ in named]
     total = sum(heights) + 2.2 * (len(panels) - 1)
@@ -334,12 +346,12 @@ def dots(
         _room(ax, part, limits)
         if zero:
             ax.axvline(0, color=INK, linewidth=1, zorder=1)
-        ax.set_xlabel(axis + under)
+        ax.set_xlabel(say(axis) + under)
     if claim:
         axes[-1].set_xlabel(f"{axes[-1].get_xlabel()}\n{claim}")
     arrows = _arrows(frame, hue)
-    keys = [_key(shown(h) + arrows.get(h, ""), *_look(k)) for k, h in enumerate(hues) if hue]
-    _legend(chart, keys + [_key(note, MUTED, *mark) for note, mark in NOTES.items() if note in noted])
+    keys = [_key(_word(h, hue) + arrows.get(h, ""), *_look(k)) for k, h in enumerate(hues) if hue]
+    _legend(chart, keys + [_key(say(note), MUTED, *mark) for note, mark in NOTES.items() if note in noted])
     return chart
 
 
@@ -390,7 +402,7 @@ def stacked(
     single = len(columns) == 1
     under = f" (n = {_number(sums.sum())})" if single and not share else ""
     if len(counts) > max_rows:
-        under += f"\n{len(counts) - max_rows:,} more not drawn; the table has them all"
+        under += "\n" + say(UNDRAWN, n=len(counts) - max_rows)
     counts, sums, wholes = (x.head(max_rows) for x in (counts, sums, wholes))
     widths = 100 * counts.div(wholes.where(wholes > 0), axis=0).fillna(0) if share else counts
     reach = 100.0 if share else float(max(wholes.max(), sums.max(), 1e-9))
@@ -400,7 +412,7 @@ def stacked(
     if not share:
         outline = ax.barh(places, np.maximum(wholes, sums), height=0.62, color="none", edgecolor="#c4c9d0")
         own = [_number(v) if single else "" for v in sums]
-        of = ["" if single and not total else f"of {_number(v)}" for v in wholes]
+        of = ["" if single and not total else say("of {n}", n=_number(v)) for v in wholes]
         ends = [f"{a} {b}".strip() for a, b in zip(own, of)]
         ax.bar_label(outline, ends, padding=4, fontsize=8.5, color=INK if single else MUTED)
     bars = []
@@ -408,7 +420,7 @@ def stacked(
         part = widths[column].to_numpy()
         # no edge: it would cover a part of few among many
         look = {"height": 0.62, "color": colours[column], "linewidth": 0}
-        bars.append(ax.barh(places, part, left=left, label=shown(column), **look))
+        bars.append(ax.barh(places, part, left=left, label=shown(say(str(column))), **look))
         left = left + part
         texts = [(f"{_number(n)} ({w:.0f}%)" if share else "", _number(n)) for n, w in zip(counts[column], part)]
         # a digit takes about a seventieth of the axis
@@ -420,7 +432,7 @@ def stacked(
     if not share and (counts == counts.round()).all(axis=None):
         ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
         ax.xaxis.set_major_formatter("{x:,.0f}")
-    ax.set_xlabel(xlabel + under)
+    ax.set_xlabel(say(xlabel) + under)
     _legend(chart, [] if single else bars)
     return chart
 
@@ -461,11 +473,12 @@ def distribution(
             ax.ecdf(numbers, color=colour, linewidth=2)
         else:
             ax.hist(numbers, edges, histtype="stepfilled", facecolor=(colour, 0.25), edgecolor=colour, linewidth=1.6)
-        text = (f"{shown(name, 40, 1)}: " if name else "") + f"mean {numbers.mean():.3f}, n={len(numbers):,}"
+        mean = say("mean {mean:.3f}, n={n:,}", mean=numbers.mean(), n=len(numbers))
+        text = (f"{shown(say(name), 40, 1)}: " if name else "") + mean
         dashes = (0, (5, 1.5 + 2 * k))
         keys.append(ax.axvline(numbers.mean(), color=colour, linewidth=1.8, linestyle=dashes, label=text))
-    ax.set_xlabel(xlabel)
-    ax.set_ylabel(f"share of {unit} at or below" if kind == "ecdf" else unit)
+    ax.set_xlabel(say(xlabel))
+    ax.set_ylabel(say("share of {unit} at or below", unit=say(unit)) if kind == "ecdf" else say(unit))
     if kind != "ecdf":
         ax.yaxis.set_major_locator(MaxNLocator(integer=True))
     _legend(chart, keys)
@@ -490,10 +503,10 @@ def confusion(frame: pd.DataFrame, *, title: str, xlabel: str = "predicted", yla
     cells = pd.DataFrame(share, index=rows, columns=[shown(c, 17) for c in frame.columns])
     chart, (ax,) = _chart(title, 1.7 * len(frame), width=min(14.0, max(5.0, 2.6 + 1.25 * frame.shape[1])))
     numbers = {"annot": np.array(text), "fmt": "", "annot_kws": {"fontsize": 9}}
-    scale = {"cmap": "Blues", "vmin": 0, "vmax": 100, "cbar_kws": {"label": "% of the row"}}
+    scale = {"cmap": "Blues", "vmin": 0, "vmax": 100, "cbar_kws": {"label": say("% of the row")}}
     sns.heatmap(cells, ax=ax, linewidths=1.5, xticklabels=True, yticklabels=True, **numbers, **scale)
     ax.tick_params(rotation=0, length=0)
-    ax.set(xlabel=xlabel, ylabel=ylabel)
+    ax.set(xlabel=say(xlabel), ylabel=say(ylabel))
     return chart
 
 
@@ -537,10 +550,13 @@ def paired(
         size = 26 * np.sqrt(places["n"].to_numpy(dtype=float))
         ax.scatter(places[before], places[after], s=size, c=colour, marker=marker, alpha=0.75, linewidth=0, zorder=3)
         side.hist(change[mine], edges, color=colour, edgecolor="white", linewidth=0.6)
-        keys.append(_key(f"{name}: {mine.sum():,} ({100 * mine.mean():.0f}%)", colour, marker))
+        keys.append(_key(f"{say(name)}: {mine.sum():,} ({100 * mine.mean():.0f}%)", colour, marker))
     side.axvline(change.mean(), color=INK, linewidth=1.4, linestyle="--")
     side.yaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set(xlim=limits, ylim=limits, xlabel=f"{xlabel or before} (n = {len(pairs):,})", ylabel=ylabel or after)
-    side.set(xlabel=f"change, {after} less {before} (mean {change.mean():+.3f})", ylabel=unit)
+    ax.set(
+        xlim=limits, ylim=limits, xlabel=f"{say(xlabel or before)} (n = {len(pairs):,})", ylabel=say(ylabel or after)
+    )
+    sides = {"after": say(after), "before": say(before), "mean": change.mean()}
+    side.set(xlabel=say("change, {after} less {before} (mean {mean:+.3f})", **sides), ylabel=say(unit))
     _legend(chart, keys)
     return chart

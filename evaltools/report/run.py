@@ -18,6 +18,7 @@ from ..core.metric import AnyMetric, subset
 from ..core.resampling import Resampling
 from ..core.results import Result
 from ..core.suite import Suite, Workers
+from ..core.words import say
 from ..stats.breakdown import breakdown
 from ..stats.compare import unit_changes
 from ..stats.coverage import coverage_notes
@@ -228,7 +229,9 @@ class Run(Result):
     def page(self) -> HtmlTable:
         """The first screen: can it be believed, what came out, where to look, and the signature."""
         found = [(c.partition(":")[0], len(self.queried(q))) for q, c in self.sample_groups.values()]
-        links = [(f"{n:,} {label.lower()}", anchor("group", label)) for label, n in found if n]
+        links = [
+            (say("{n:,} {what}", n=n, what=say(label).lower()), anchor("group", label)) for label, n in found if n
+        ]
         look = [where_to_look(links)] if links else []
         return stack([self.header(), self.cards(), *look, signature_block(self.signature)])
 
@@ -243,9 +246,10 @@ class Run(Result):
         rows = []
         for i in self.manifest.inputs:
             file = i.path.rsplit("/", 1)[-1]
-            rows.append((f"input: {i.role}", f"{file} · {i.bytes:,} bytes · sha256 {i.sha256}"))
-        rows += [(f"policy: {k}", str(v)) for k, v in self.policy.items()]
-        rows += [("intervals", str(self.resampling)), ("signature", self.signature)]
+            size = say("{n:,} bytes", n=i.bytes)
+            rows.append((say("input: {what}", what=i.role), f"{file} · {size} · sha256 {i.sha256}"))
+        rows += [(say("policy: {what}", what=k), str(v)) for k, v in self.policy.items()]
+        rows += [(say("intervals"), str(self.resampling)), (say("signature"), self.signature)]
         return table(pd.DataFrame(rows, columns=["what", "value"]), caption="Provenance", sortable=False)
 
     def _repr_html_(self) -> str:
@@ -284,7 +288,10 @@ def coverage_notice(found: pd.DataFrame) -> HtmlTable:
     """What intervals of this kind and size covered in simulation; empty where nothing like them was simulated."""
     if found.empty:
         return stack([])
-    lines = [f"{note} Here: {metrics}." for note, metrics in found[["note", "metrics"]].itertuples(index=False)]
+    lines = [
+        say("{note} Here: {metrics}.", note=note, metrics="; ".join(map(say, metrics.split("; "))))
+        for note, metrics in found[["note", "metrics"]].itertuples(index=False)
+    ]
     return notice("\n".join(lines))
 
 
@@ -292,7 +299,9 @@ def _forest(run: Run, *, names: tuple[str, ...] = (), title: str = "Headline met
     from .figures import dots
 
     level = f"{run.resampling.confidence:.0%}"
-    return dots(run.rows(*(names or run.headline)), title=title, xlabel=f"value with {level} interval")
+    return dots(
+        run.rows(*(names or run.headline)), title=title, xlabel=say("value with {level} interval", level=level)
+    )
 
 
 def _breakdown(run: Run, *, column: str | None = None, names: tuple[str, ...] = ()) -> Any:
@@ -304,8 +313,8 @@ def _breakdown(run: Run, *, column: str | None = None, names: tuple[str, ...] = 
     if column is None:
         raise UsageError("give the column of the units to break down by: run.plot.breakdown(column=...)")
     found = run.breakdown(column, *(names or (by.metrics if by else run.headline)))
-    title = by.title.lower() if by else column
-    return dots(found, label="part", title=f"By {title}", xlabel="value")
+    title = say(by.title).lower() if by else column
+    return dots(found, label="part", title=say("By {what}", what=title), xlabel="value")
 
 
 FIGURES: Mapping[str, Callable[..., Any]] = {"forest": _forest, "breakdown": _breakdown}

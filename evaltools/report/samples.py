@@ -58,9 +58,10 @@ def samples(
     and searches all of them, and opens on the sample that a link names; the first `page` stand there without scripts
     too. Beyond `max_rows` samples, or `CARRIED` bytes, a line counts the rest.
     """
-    texts = {text: ""} if isinstance(text, str) else dict(text or {})
-    lists = [(c, h) for c, h in [(gold, say("Gold")), *(sides or {}).items()] if c in df.columns]
-    below = {c: h for c, h in (fields or {}).items() if c in df.columns}
+    texts = {text: ""} if isinstance(text, str) else {c: say(h) for c, h in (text or {}).items()}
+    lists = [(c, say(h)) for c, h in [(gold, "Gold"), *(sides or {}).items()] if c in df.columns]
+    below = {c: say(h) for c, h in (fields or {}).items() if c in df.columns}
+    caption, legend = caption and say(caption), say(legend)
     cards = [
         {
             "id": anchor(anchors, row[id]),
@@ -103,7 +104,7 @@ def _lines(value: Any) -> str:
 
 def _tag(column: str, value: Any) -> str:
     if value is True:
-        return column.replace("_", " ")
+        return say(column.replace("_", " "))
     return "" if value is False else text_of(value)
 
 

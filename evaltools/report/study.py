@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -15,8 +15,9 @@ from ..core.errors import OnError, UsageError
 from ..core.files import resolve
 from ..core.names import RUN_NAME, find_runs
 from ..core.resampling import Resampling
-from ..core.results import Result, read_manifest, suite_of
+from ..core.results import CLAIM_ONE, Result, read_manifest, suite_of
 from ..core.suite import Suite, Workers, get_suite, looks_like, refuse_parent
+from ..core.words import say
 from ..stats.compare import mde_text, p_text, unit_changes, verdict_text
 from ..stats.seeds import CONTRACT as AGGREGATE_COLUMNS
 from ..studies import views
@@ -87,7 +88,8 @@ class StudyView(Study):
             "comparison": partial(self._comparison, headline=True),
             "all metrics": partial(self._comparison, headline=False),
             "scores": lambda: estimates_table(views.estimates(self), metrics=self.metrics, group=False),
-            "all scores": lambda: table(views.mean_std(self, everything), caption=MEAN_STD),
+            "mean and std": partial(self._mean_std, self.headline),
+            "all scores": partial(self._mean_std, everything),
             "notes": lambda: stack([words(views.narrative(self)), *map(notice, self.notes)]),
             "agreement": lambda: estimates_table(views.agreement_estimates(self), group=False),
             **{name: partial(self._view, view) for name, view in own.items()},
@@ -106,26 +108,34 @@ class StudyView(Study):
         except UsageError as e:  # needs an extra that is not installed
             return notice(str(e))
 
+    def _mean_std(self, names: Sequence[str]) -> HtmlTable:
+        found = views.mean_std(self, names)
+        columns = {c: c if c in self.conditions else say(c) for c in found}
+        return table(found, caption="Mean ± std over seeds", columns=columns)
+
     def _comparison(self, *, headline: bool) -> HtmlTable:
         found = views.comparison(self, headline=headline)
         if found.empty:
             return notice("One condition only: nothing to compare.")
         several = len(self.comparisons) > 1
-        columns = {"metric": "metric", "candidate": "candidate", "value_baseline": self.baseline}
-        columns |= {"value_candidate": "candidate" if several else self.candidates[0], "difference": "difference"}
-        columns |= {"p": "p adj.", "n_units": "n", "mde": "could show", "verdict": "verdict"}
+        columns = {"metric": say("metric"), "candidate": say("candidate"), "value_baseline": self.baseline}
+        columns["value_candidate"] = say("candidate") if several else self.candidates[0]
+        columns |= {"difference": say("difference"), "p": say("p adj."), "n_units": "n"}
+        columns |= {"mde": say("could show"), "verdict": say("verdict")}
         if not several:
             del columns["candidate"]
         rows = found.to_dict("records")
         shown = found.assign(
-            metric=[f"{r['title']} {ARROWS.get(r['better'], ('', ''))[0]}".rstrip() for r in rows],
+            metric=[f"{say(r['title'])} {ARROWS.get(r['better'], ('', ''))[0]}".rstrip() for r in rows],
             difference=[_difference(r) for r in rows],
             p=[_p(r) for r in rows],
             mde=[mde_text(r) for r in rows],
-            verdict=[verdict_text(r) for r in rows],
+            verdict=[say(verdict_text(r)) for r in rows],
         )
-        caption = (
-            f"Against {self.baseline}. {views.how(self)} Could show: the smallest difference found with 80% power."
+        caption = say(
+            "Against {baseline}. {how} Could show: the smallest difference found with 80% power.",
+            baseline=self.baseline,
+            how=say(views.how(self)),
         )
         return table(shown, columns=columns, caption=caption)
 
@@ -138,7 +148,12 @@ class StudyView(Study):
         run = next(r for r in self.conditions[name].values() if isinstance(r, Run))
         place = {u: i for i, u in enumerate(differing(self.changes(metric, name))[unit])}
         units = run.units[run.units[unit].isin(place)].sort_values(unit, key=lambda u: u.map(place), kind="stable")
-        caption = f"{metric}: differs between {self.baseline} and {name}; shown as {name} has it"
+        caption = say(
+            "{metric}: differs between {baseline} and {name}; shown as {name} has it",
+            metric=metric,
+            baseline=self.baseline,
+            name=name,
+        )
         return run.browser(units, caption)
 
     def changes(self, metric: str, candidate: str | None = None) -> pd.DataFrame:
@@ -182,7 +197,7 @@ class StudyView(Study):
         """What was compared, the verdicts in words, what a reader must know, and the signature."""
         if not self.seeded and len(self.results) == 1:
             return stack(r.page() for r in self.results if isinstance(r, Run))
-        what = f"{self.suite.title} · {len(self.results)} runs"
+        what = say("{suite} · {n} runs", suite=say(self.suite.title), n=len(self.results))
         line = run_line(self.name, what, max(r.n_units for r in self.results), self.suite.unit)
         problems = [f"{r.name}: {text}" for r in self.results if (text := problems_of(r))]
         strip = checks([*bundled(self.results), *self.checks], "; ".join(problems))
@@ -197,11 +212,8 @@ class StudyView(Study):
         return self.header().text
 
 
-MEAN_STD = "Mean ± std over seeds"
-
 TABLES: Mapping[str, TableView] = {
     "runs": TableView(views.runs, "Runs"),
-    "mean and std": TableView(views.mean_std, MEAN_STD),
     "variance": TableView(
         views.variance_shares,
         "Shares of the variance",
@@ -214,7 +226,7 @@ def _p(row: Mapping[Any, Any]) -> str:
     """p, adjusted where the metric is one of a family, else marked as raw."""
     raw = pd.isna(row["p_adjusted"])
     p = row["p_value"] if raw else row["p_adjusted"]
-    return "" if pd.isna(p) else p_text(p).removeprefix("= ") + (" raw" if raw else "")
+    return "" if pd.isna(p) else p_text(p).removeprefix("= ") + (" " + say("raw") if raw else "")
 
 
 def _difference(row: Mapping[Any, Any]) -> str:
@@ -224,7 +236,9 @@ def _difference(row: Mapping[Any, Any]) -> str:
 
 
 def _claim(study: Study) -> str:
-    return "claim: new seeds and new samples" if study.seeded else "claim: new samples, these systems"
+    return say(
+        "claim: {claim}", claim=say("new seeds and new samples" if study.seeded else "new samples, these systems")
+    )
 
 
 def _forest(study: StudyView) -> Any:
@@ -234,7 +248,7 @@ def _forest(study: StudyView) -> Any:
     return dots(
         views.deltas(study),
         title="Differences to the baseline",
-        xlabel=f"candidate less baseline, {level} interval",
+        xlabel=say("candidate less baseline, {level} interval", level=level),
         zero=True,
         claim=_claim(study),
     )
@@ -243,11 +257,16 @@ def _forest(study: StudyView) -> Any:
 def _scores(study: StudyView) -> Any:
     from .figures import dots
 
-    what = "mean over seeds" if study.seeded else "value"
+    what = say("mean over seeds") if study.seeded else say("value")
     level = f"{study.resampling.confidence:.0%}"
     title = "Headline metrics by condition" if len(study.conditions) > 1 else "Headline metrics"
-    claim = _claim(study) if study.seeded else "claim: new samples, this system"
-    return dots(views.estimates(study), title=title, xlabel=f"{what}, {level} interval", claim=claim)
+    alone = say("claim: {claim}", claim=say(CLAIM_ONE))
+    return dots(
+        views.estimates(study),
+        title=title,
+        xlabel=say("{what}, {level} interval", what=what, level=level),
+        claim=_claim(study) if study.seeded else alone,
+    )
 
 
 def _seeds(study: StudyView) -> Any:
@@ -270,14 +289,19 @@ def _paired(study: StudyView, *, metric: str, candidate: str | None = None) -> A
 
     name = study._candidate(candidate)
     found = study.suite.metric(metric, study.options)
-    over = ", mean over seeds" if study.seeded else ""
+    over = say(", mean over seeds") if study.seeded else ""
     return paired(
         study.changes(metric, name),
         before="baseline",
         after="candidate",
-        title=f"{found.title or metric} of each sample: {name} against {study.baseline}",
-        xlabel=f"under {study.baseline}{over}",
-        ylabel=f"under {name}{over}",
+        title=say(
+            "{metric} of each sample: {candidate} against {baseline}",
+            metric=say(found.title or metric),
+            candidate=name,
+            baseline=study.baseline,
+        ),
+        xlabel=say("under {condition}", condition=study.baseline) + over,
+        ylabel=say("under {condition}", condition=name) + over,
         better=found.better,
     )
 
