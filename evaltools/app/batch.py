@@ -25,15 +25,16 @@ from ..core.manifest import Found
 from ..core.names import condition_of, natural, safe_name
 from ..core.progress import bar
 from ..core.resampling import Resampling
-from ..core.results import verdict_line
+from ..core.results import result_at, verdict_line
 from ..core.suite import Here, Suite, get_suite, load_suite_file, require_input, with_metrics
 from ..core.words import speak
 from ..report.gallery import replaceable
 from ..report.plain import ARROWS
 from ..report.run import Run, evaluate
-from ..report.study import study
+from ..report.study import folder_of, read_run, study
 from ..report.tables import plain_estimates
 from ..stats.compare import require_declared
+from ..studies import views
 from .execute import HTML, ReportJob, is_current, load_papermill, parameters_of, run
 from .workers import Workers, cluster_size
 
@@ -78,11 +79,12 @@ class Settings:
 class Scored:
     """What a worker sends back of one run: its name, the headline numbers, what the input held.
 
-    `current` is what a report on it depends on, for `--resume`.
+    `folder` is where its result stands, `current` what a report on it depends on, for `--resume`.
     """
 
     name: str
     path: str
+    folder: Path
     headline: pd.DataFrame
     problems: list[Found]
     checks: tuple[Check, ...]
@@ -94,7 +96,10 @@ class Scored:
 
 @dataclass
 class Batch:
-    """The runs of one command: the reports that are to be made of them, and what became of each."""
+    """The runs of one command: the reports that are to be made of them, and what became of each.
+
+    `made` are the results folders that were not there before, `said` what came out of several runs seen together.
+    """
 
     settings: Settings
     jobs: dict[str, ReportJob] = field(default_factory=dict)
@@ -103,6 +108,8 @@ class Batch:
     bad_input: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     shown: list[Scored] = field(default_factory=list)
+    made: list[Path] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         speak(self.settings.lang)
@@ -154,11 +161,16 @@ class Batch:
                     step(names[place])
         return found
 
-    def score(self, suite: Suite, runs: Sequence[str], options: Options, **other: Any) -> list[Scored]:
-        """Score every run; bad input of one does not stop the others. `other`: settings unlike the command's."""
+    def score(
+        self, suite: Suite, runs: Sequence[str], options: Options, *, stored: bool = False, **other: Any
+    ) -> list[Scored]:
+        """Score every run; bad input of one does not stop the others. `other`: settings unlike the command's.
+
+        With `stored`, a results folder is taken as it is.
+        """
         settings = replace(self.settings, **other)
         options = _below_out(suite, settings.out, options)
-        named, errors = named_runs(suite, runs, settings.name, options)
+        named, errors = named_runs(suite, runs, settings.name, options, stored=stored)
         for error in errors:
             self.fail(error.problems[0].file, error)
         require_writable(settings.out)
@@ -167,9 +179,11 @@ class Batch:
         # one run: its shards are spread; several: the runs are, each in a process of its own
         single = len(named) == 1
         inner = settings.workers() if single else Workers(label="")
-        tasks = {n: (suite.name, suite.file, path, settings, options, inner) for n, path in named.items()}
+        tasks = {n: (suite.name, suite.file, path, settings, options, inner, stored) for n, path in named.items()}
+        there = {name for name in named if (settings.out / "results" / name).exists()}
         found = self.run_all(score_one, tasks, None if single else settings.workers(), "" if single else "scoring")
         scored = [found[n] for n in named if n in found]
+        self.made += [one.folder for one in scored if one.name not in there and one.folder != Path(one.path)]
         self.done += [one.name for one in scored if one.name not in self.done]
         self.shown += scored
         return scored
@@ -178,7 +192,7 @@ class Batch:
         """Score every run, and plan its report, or one report of all where the suite sees its runs together."""
         several = suite.together and len(runs) > 1
         given = self.settings.name
-        scored = self.score(suite, runs, options, **({"name": None} if several else {}))
+        scored = self.score(suite, runs, options, name=None if several else given)
         if suite.together and scored:
             title = given or scored[0].name
             if len(scored) > 1:
@@ -196,9 +210,9 @@ class Batch:
         whole = suite if self.settings.metrics is None else with_metrics(suite, self.settings.metrics)
         declared = compared.get("primary"), compared.get("margin") or {}
         require_declared(whole.metrics(make_options(suite, options)), *declared, self.settings.confidence)
-        for name in named_runs(suite, runs, None, options)[0]:
+        for name in named_runs(suite, runs, None, options, stored=True)[0]:
             condition_of(name)
-        scored = self.score(suite, runs, options, name=None)
+        scored = self.score(suite, runs, options, stored=True, name=None)
         del self.shown[len(self.shown) - len(scored) :]  # the study says more
         if len(scored) < len(runs):
             return
@@ -213,9 +227,24 @@ class Batch:
         self._plan(suite, suite.study_notebook, name, scored, options, **more)
 
     def _together(self, scored: Sequence[Scored], **compared: Any) -> str:
-        """The name of the study of runs that are scored; its files are written."""
-        folders = [self.settings.out / "results" / one.name for one in scored]
-        return study(folders, name=self.settings.name, out=self.settings.out, **compared).name
+        """The name of the study of runs that are scored; its files are written.
+
+        UsageError for runs that cannot be put together: then what was written for them is gone again.
+        """
+        folders, out = [one.folder for one in scored], self.settings.out
+        try:
+            made = study(folders, name=self.settings.name, out=out, **compared)
+        except UsageError:
+            for folder in self.made:
+                shutil.rmtree(folder, ignore_errors=True)
+            with suppress(OSError):  # there is more in them, which stays
+                if [p.name for p in (out / "results").iterdir()] == [".lock"]:
+                    (out / "results" / ".lock").unlink()
+                (out / "results").rmdir()
+                out.rmdir()
+            raise
+        self.said += ["", made.name, *(views.verdicts(made) or views.narrative(made).split("\n\n"))]
+        return made.name
 
     def _plan(
         self,
@@ -227,12 +256,12 @@ class Batch:
         **more: Any,
     ) -> None:
         """Plan the report on one scored run, or on several."""
-        s, results = self.settings, self.settings.out / "results"
+        s = self.settings
         what: dict[str, Any]
         if isinstance(scored, Scored):
-            what, made_from = {"run": scored.path, "scored": str(results / scored.name)}, scored.current
+            what, made_from = {"run": scored.path, "scored": str(scored.folder)}, scored.current
         else:
-            what = {"runs": [one.path for one in scored], "scored": [str(results / one.name) for one in scored]}
+            what = {"runs": [one.path for one in scored], "scored": [str(one.folder) for one in scored]}
             made_from = {"runs": [one.current for one in scored]}
         plain = {k: str(v) if isinstance(v, Path) else v for k, v in {**options, **vars(s)}.items()}
         parameters = {"suite": suite.name, "options": dict(options), **plain, **what, **more}
@@ -273,8 +302,10 @@ class Batch:
     def _say(self) -> None:
         quiet, out = self.settings.quiet, self.settings.out
         for one in [] if quiet else self.shown:
-            print("\n".join(["", *headline_lines(one), f"  -> {out / 'results' / one.name}"]))
+            print("\n".join(["", *headline_lines(one), f"  -> {one.folder}"]))
         if self.jobs and not quiet:
+            for line in self.said:
+                print(line)
             for name, job in self.jobs.items():
                 if name not in self.failed:
                     print(f"  report  {job.folder / HTML}")
@@ -290,9 +321,11 @@ class Batch:
 
 
 def named_runs(
-    suite: Suite, runs: Sequence[str], name: str | None, options: Options
+    suite: Suite, runs: Sequence[str], name: str | None, options: Options, *, stored: bool = False
 ) -> tuple[dict[str, str], list[InputError]]:
     """Run name -> path for the inputs that are there, and the errors of the others.
+
+    With `stored` a results folder is one too.
 
     Raises UsageError where two runs would write to the same place, or an option makes no sense.
     """
@@ -305,9 +338,11 @@ def named_runs(
         if re.search(r"[\x00-\x1f\x7f\ud800-\udfff]", path):
             raise UsageError(f"{path!a}: the path of an input must be text without control characters")
         place = resolve(path)
-        require_input(suite, place)
+        result = result_at(place) if stored else None
+        if result is None:
+            require_input(suite, place)
         try:
-            found = safe_name(suite.locate(place, name, opts, Problems()).name)
+            found = safe_name(result.run if result else suite.locate(place, name, opts, Problems()).name)
         except InputError as e:
             errors.append(e)
             continue
@@ -318,28 +353,31 @@ def named_runs(
 
 
 def score_one(
-    suite: str, file: Path | None, path: str, settings: Settings, options: Options, workers: Workers
+    suite: str, file: Path | None, path: str, settings: Settings, options: Options, workers: Workers, stored: bool
 ) -> Scored:
-    """Score one run, perhaps in another process: the suite goes there by its name and file."""
+    """Score one run, perhaps in another process: the suite goes there by its name and file.
+
+    With `stored`, a results folder is read.
+    """
     speak(settings.lang)
     if file is not None:
         load_suite_file(file)
-    result = evaluate(
-        suite,
-        path,
-        name=settings.name,
-        out=settings.out,
-        resampling=settings.resampling,
-        on_error=settings.on_error,
-        workers=workers,
-        fresh=not settings.resume,
-        metrics=settings.metrics,
+    how: dict[str, Any] = {
+        "name": settings.name,
+        "out": settings.out,
+        "resampling": settings.resampling,
+        "on_error": settings.on_error,
+        "workers": workers,
+        "fresh": not settings.resume,
+        "metrics": settings.metrics,
         **options,
-    )
+    }
+    result: Any = read_run(path, suite, **how) if stored else evaluate(suite, path, **how)
+    folder = folder_of(path if stored else result, settings.out / "results" / result.name)
     lead = result.rows(*result.headline)
     said = [] if result.verdicts is None else result.verdicts.to_dict("records")
     found = result.manifest.problems, result.checks, said
-    return Scored(result.name, path, lead, *found, current(result), result.signature, result.resampling)
+    return Scored(result.name, path, folder, lead, *found, current(result), result.signature, result.resampling)
 
 
 def current(result: Run) -> dict[str, Any]:

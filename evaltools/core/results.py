@@ -135,6 +135,12 @@ def read_manifest(folder: Path) -> Manifest | None:
         return None
 
 
+def result_at(path: Path) -> Manifest | None:
+    """The manifest of the run whose result stands in a folder; None where there is none."""
+    manifest = read_manifest(path)
+    return manifest if manifest is not None and manifest.kind == "run" and (path / "metrics.json").is_file() else None
+
+
 def load(folder: str | Path, kind: type[R]) -> R:
     """The result that stands in a results folder. UsageError where it is not complete.
 

@@ -15,7 +15,7 @@ from ..core.errors import OnError, UsageError
 from ..core.files import resolve
 from ..core.names import RUN_NAME, find_runs
 from ..core.resampling import Resampling
-from ..core.results import CLAIM_ONE, Result, read_manifest, suite_of
+from ..core.results import CLAIM_ONE, Result, read_manifest, result_at, suite_of
 from ..core.suite import Suite, Workers, get_suite, looks_like, refuse_parent
 from ..core.words import say
 from ..stats.compare import mde_text, p_text, unit_changes, verdict_text
@@ -317,9 +317,9 @@ def read_run(run: str | Path | Result, suite: str | Suite | None = None, **how: 
     if isinstance(run, Result):
         return run
     path = resolve(run)
-    manifest = read_manifest(path)
-    if manifest is not None and manifest.kind == "run" and (path / "metrics.json").is_file():
+    if result_at(path) is not None:
         return load(path)
+    manifest = read_manifest(path)
     if manifest is not None and manifest.kind == "aggregate":
         raise UsageError(f"{path} is an aggregate over seeds; name its runs: {', '.join(manifest.runs)}")
     return evaluate(suite if suite is not None else suite_for(path), run, **how)
@@ -391,15 +391,15 @@ def study(
     if out is not None and (seeded or len(results) > 1):
         seconds = round(time.perf_counter() - clock, 3)
         out = Path(out)
-        folders = {r.name: _folder(run, out / "results" / r.name) for run, r in zip(runs, results)}
+        folders = {r.name: folder_of(run, out / "results" / r.name) for run, r in zip(runs, results)}
         save_study(made, out, started.isoformat(timespec="seconds"), seconds, folders, partial(_markdown, made))
     return made
 
 
-def _folder(run: str | Path | Result, made: Path) -> Path:
-    """Where the result of a run stands: the results folder given, or the one that was made of it."""
+def folder_of(run: str | Path | Result, made: Path) -> Path:
+    """Where the result of a run stands: the results folder that was given as the run, or the one made of it."""
     given = made if isinstance(run, Result) else resolve(run)
-    return given if read_manifest(given) is not None else made
+    return given if result_at(given) is not None else made
 
 
 def _markdown(study: Study, condition: str) -> dict[str, str]:

@@ -128,6 +128,40 @@ def test_compare_by_prefix_by_file_and_by_results_folder(made: Path) -> None:
         assert by_file == by_folder
 
 
+def test_results_folders_make_the_report_without_the_suite(made: Path, tmp_path: Path) -> None:
+    results = made / "outputs/results"
+    with chdir(tmp_path):
+        said = call("report", "seeds", *(results / name for name in RUNS)).stdout
+    files = {"aggregated_mean_std.csv", "comparison.csv", "metrics.json"}
+    for file in files:
+        again = (tmp_path / "outputs/results/b_aggregated" / file).read_bytes()
+        assert again == (results / "b_aggregated" / file).read_bytes(), file
+    folders = {p.name for p in (tmp_path / "outputs/results").glob("[!.]*")}
+    assert folders == {"a_aggregated", "b_aggregated"}, "the runs stay where they are"
+    sentence = "b is worse than a on “Accuracy”"
+    page = (tmp_path / "outputs/reports/a_vs_b/metric_report.html").read_text(encoding="utf-8")
+    assert sentence in said and sentence in page and (tmp_path / "outputs/index.html").is_file()
+    out = call("gate", tmp_path / "outputs/results/b_aggregated", "--baseline", results / "a_aggregated", status=1)
+    assert "FAIL accuracy" in out.stdout
+
+
+def test_conditions_that_share_nothing_are_an_error_and_nothing_is_left(here: Path) -> None:
+    kept = write_labels(here / "a__seed1_x.jsonl", 0.9)
+    (here / "b__seed1_x.jsonl").write_text(
+        "".join(json.dumps({**r, "id": f"other {r['id']}"}) + "\n" for r in kept), encoding="utf-8"
+    )
+    before = written(here)
+    for more, said in (([], "share no id"), (["--baseline", "c"], "no condition 'c' among a, b")):
+        args = ("report", "seeds", *SUITE, "a__seed1_x.jsonl", "b__seed1_x.jsonl", *more, *QUICK)
+        assert said in call(*args, status=2).stderr
+        assert written(here) == before and not (here / "outputs").exists()
+    # what stood there before stays
+    call("score", *SUITE, "labels", "a__seed1_x.jsonl", *QUICK)
+    before = written(here)
+    call("report", "seeds", *SUITE, "a__seed1_x.jsonl", "b__seed1_x.jsonl", *QUICK, status=2)
+    assert written(here) == before
+
+
 def test_an_aggregate_is_no_run_to_compare(made: Path) -> None:
     with chdir(made):
         done = call("compare", "outputs/results/a_aggregated", "outputs/results/b_aggregated", status=2)
