@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -399,6 +400,36 @@ def spread(sample: tuple[np.ndarray, np.ndarray], *seeds: SeedTerm) -> Spread:
     plain = np.where(seeds_matter, plain, 0.0)
     accounts = (total, np.where(total == 0, df, joint)), (plain, np.where(plain == 0, 1.0, welch))
     return Spread(accounts, from_seeds, variance - residual, residual)
+
+
+@dataclass(frozen=True)
+class Components:
+    """Variances of one cell of a complete table: of its seed, its sample and the rest. Numbers or equal shapes."""
+
+    seed: Any
+    sample: Any
+    residual: Any
+
+    @classmethod
+    def of(cls, s: Spread, n: Any, seeds: Any) -> Components:
+        """From the spread of the mean over n samples under each of so many seeds."""
+        return cls(s.from_seeds * seeds, s.from_samples * n, s.from_residual * n * seeds)
+
+    def spread(self, n: Any, seeds: Any) -> Spread:
+        """The spread to expect of n samples under each of so many seeds; `spread`, at the expected mean squares."""
+        residual, sample, seed = self.residual / (n * seeds), self.sample / n, self.seed / seeds
+        of_samples, df, df_seeds = sample + residual, n - 1.0, np.maximum(seeds - 1.0, 1.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            between, total = residual + seed, of_samples + seed
+            varies = seed > 0
+            squares = np.where(varies, (between**2 + residual**2 / df) / df_seeds, 0.0)
+            joint = total**2 / (of_samples**2 / df + squares)
+        several = seeds > 1
+        accounts = (
+            (np.where(several, total, of_samples), np.where(several & (total > 0), joint, df)),
+            (np.where(several & (varies | (seeds == 2)), between, 0.0), df_seeds + 0 * total),
+        )
+        return Spread(accounts, seed, sample, residual)
 
 
 def spread_of_samples(sample: tuple[np.ndarray, np.ndarray]) -> Spread:

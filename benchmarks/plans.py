@@ -1,0 +1,134 @@
+"""How often ranks and plans are right, on simulated studies whose truth is known.
+
+    python benchmarks/plans.py --datasets 1000 --jobs 2 > plans.md
+
+A cell is normal on a latent scale, effect + sample + own + seed + residual, with variances 0.35 (sample, shared by
+the conditions), 0.15 (own: sample by condition), the seed variance (a condition's seeds are its own) and 0.5, and is
+turned into an F1-like value (0, .4, .5, 2/3, .8, 1) or into an event of probability .3 where the effect is 0.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtr, ndtri
+
+from evaltools.core.metric import Metric
+from evaltools.core.resampling import Resampling
+from evaltools.stats.ranks import pairs, ranks
+
+SHARED, OWN, RESIDUAL = 0.35, 0.15, 0.5
+LEVELS = np.array([0.0, 0.4, 0.5, 2 / 3, 0.8, 1.0])
+CUTS = np.cumsum([0.20, 0.10, 0.15, 0.20, 0.10])
+RESAMPLING = Resampling(n_resamples=100)
+PERMUTATIONS = 2000
+METRIC = Metric(name="m", numerator="y", denominator="n", better="higher", title="m")
+
+Study = dict[str, dict[str, pd.DataFrame]]
+
+
+def f1_like(z: np.ndarray, variance: float) -> np.ndarray:
+    return LEVELS[np.searchsorted(ndtri(CUTS) * np.sqrt(variance), z)]
+
+
+def event(z: np.ndarray, variance: float) -> np.ndarray:
+    return (z > ndtri(0.7) * np.sqrt(variance)).astype(float)
+
+
+KINDS: dict[str, Callable[[np.ndarray, float], np.ndarray]] = {"mean": f1_like, "rate .3": event}
+
+
+def simulate(
+    rng: np.random.Generator, kind: str, n: int, seeds: int, seed_variance: float, effects: Sequence[float]
+) -> Study:
+    """Conditions c0, c1, ... -> seed -> units; effects are on the latent scale, in standard deviations of a cell."""
+    k, variance = len(effects), SHARED + OWN + RESIDUAL + seed_variance
+    z = np.array(effects)[:, None, None] * np.sqrt(variance) + rng.normal(0, np.sqrt(SHARED), n)
+    z = z + rng.normal(0, np.sqrt(OWN), (k, 1, n)) + rng.normal(0, np.sqrt(RESIDUAL), (k, seeds, n))
+    y = KINDS[kind](z + rng.normal(0, np.sqrt(seed_variance), (k, seeds, 1)), variance)
+    ids = np.arange(n)
+    return {
+        f"c{c}": {str(s): pd.DataFrame({"id": ids, "y": y[c, s], "n": 1}) for s in range(seeds)} for c in range(k)
+    }
+
+
+def truth(kind: str, effect: float) -> float:
+    """The mean of a kind at an effect (in standard deviations)."""
+    if kind == "mean":
+        return float(LEVELS @ np.diff([0, *ndtr(ndtri(CUTS) - effect), 1]))
+    return float(1 - ndtr(ndtri(0.7) - effect))
+
+
+SHAPES = {
+    "all equal": (0.0, 0.0, 0.0, 0.0, 0.0),
+    "one better": (0.4, 0.0, 0.0, 0.0, 0.0),
+    "two and the rest": (0.4, 0.4, 0.0, 0.0, 0.0),
+    "steps": (0.0, 0.2, 0.4, 0.6, 0.8),
+}
+
+
+def rank_once(
+    kind: str, n: int, seeds: int, v: float, effects: Sequence[float], key: int
+) -> tuple[bool, bool, float]:
+    """(a wrong pair, every true rank in its interval, share of the unequal pairs that are shown)."""
+    study = simulate(np.random.default_rng([key, n, seeds, len(effects)]), kind, n, seeds, v, effects)
+    found = pairs(study, [METRIC], "id", "m", RESAMPLING, PERMUTATIONS)
+    true = dict(zip(study, effects))
+    gap = np.array([true[b] - true[a] for a, b in zip(found["baseline"], found["candidate"])])
+    shown = (found["p_adjusted"] <= 0.05).to_numpy()
+    wrong = shown & (np.sign(found["delta"]) != np.sign(gap)).to_numpy()
+    means = [float(np.mean([f["y"].mean() for f in runs.values()])) for runs in study.values()]
+    estimates = pd.DataFrame({"condition": list(study), "value": means, "ci_low": np.nan, "ci_high": np.nan})
+    placed = ranks(estimates, found, METRIC, 0.05).set_index("condition")
+    held = all(
+        placed.rank_low[c] <= 1 + sum(e > true[c] for e in effects)
+        and placed.rank_high[c] >= len(effects) - sum(e < true[c] for e in effects)
+        for c in true
+    )
+    return bool(wrong.any()), held, float(shown[gap != 0].mean()) if (gap != 0).any() else np.nan
+
+
+def rank_setting(setting: tuple[str, int, int, float, str, int], datasets: int) -> str:
+    kind, n, seeds, v, shape, k = setting
+    found = np.array([rank_once(kind, n, seeds, v, SHAPES[shape][:k], key) for key in range(datasets)])
+    error, held, power = found.mean(axis=0)
+    se = 100 * np.sqrt(0.05 * 0.95 / datasets)
+    shown = "" if np.isnan(power) else f"{100 * power:.0f}"
+    what = f"| {kind} | {k} | {shape} | {seeds} | {v:g} | {n} "
+    return what + f"| {100 * error:.1f} | {100 * held:.1f} ±{se:.1f} | {shown} |"
+
+
+def rank_table(datasets: int, jobs: int) -> None:
+    settings = [
+        (kind, n, seeds, v, shape, k)
+        for kind in KINDS
+        for k in (3, 5)
+        for shape in SHAPES
+        for seeds, v in ((1, 0.0), (3, 0.0), (3, 0.02), (3, 0.1), (5, 0.02))
+        for n in (50, 200)
+    ]
+    print(
+        "| data | conditions | truth | seeds | seed variance | n | a wrong pair, % | ranks held, % | pairs shown, % |"
+    )
+    print("| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    with ProcessPoolExecutor(jobs) as pool:
+        for line in pool.map(partial(rank_setting, datasets=datasets), settings):
+            print(line, flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--datasets", type=int, default=1000)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--only", choices=["ranks", "plans"])
+    given = parser.parse_args()
+    rank_table(given.datasets, given.jobs)
+
+
+if __name__ == "__main__":
+    main()

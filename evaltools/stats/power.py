@@ -1,0 +1,342 @@
+"""What a larger study would show: samples by seeds for a wanted difference, from the variance components of a pilot.
+
+A planned study is drawn from the pilot's own units, tilted to the wanted difference, under the pilot's seed variance,
+and judged by the rule that comparisons are judged by (`compare.decide`). Formulas and realised power:
+docs/statistics.md.
+
+References: Efron, "Nonparametric standard errors and confidence intervals", Canadian Journal of Statistics 9 (1981),
+exponential tilting; Weerahandi, "Generalized confidence intervals", JASA 88 (1993).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import brentq
+from scipy.special import nctdtr, ndtr
+
+from ..core.errors import UsageError
+from ..core.metric import Metric, MetricTable, compile_table, subset
+from ..core.resampling import Resampling
+from .compare import Paired, decide, evidence, pair
+from .crossed import Components, Crossed, Runs, grid, influence, sample_term, seed_mean, seed_term, spread
+from .family import ROUNDING
+from .intervals import MIN_UNITS
+from .many import LARGE
+
+CONTRACT = ("seeds", "samples", "power", "samples_low", "samples_high", "calls")
+"""The columns of a plan, in order."""
+
+MOST = 100_000
+"""Samples beyond which no plan looks."""
+
+BLOCKS, BLOCK = 20, 50
+"""Simulated studies for one power: so many blocks of studies that share their sign patterns."""
+
+PILOTS = 400
+"""Sets of variance components, as likely as the pilot's, that its uncertainty is made of."""
+
+ALONE = (
+    "One condition only: another one is assumed to differ from it, sample by sample, as its own seeds do from each "
+    "other. One that differs more needs more."
+)
+
+LIKELY = 0.8
+"""Share of these whose number of samples lies from samples_low to samples_high."""
+
+
+def likely(c: Components, n: int, seeds: int, rng: np.random.Generator) -> Components:
+    """PILOTS others under which these are as likely: every mean square over a chi-square draw (Weerahandi)."""
+    df = n - 1.0, seeds - 1.0, (n - 1.0) * (seeds - 1.0)
+    of_sample, of_seed, rest = (d / rng.chisquare(d, PILOTS) if d > 0 else np.zeros(PILOTS) for d in df)
+    residual = c.residual * rest
+    between, total = (c.residual + n * c.seed) * of_seed, (c.residual + seeds * c.sample) * of_sample
+    return Components(np.maximum(between - residual, 0.0) / n, np.maximum(total - residual, 0.0) / seeds, residual)
+
+
+def approximate(c: Components, difference: float, n: Any, seeds: int, confidence: float) -> np.ndarray:
+    """Probability that a true difference is found with n samples under each of so many seeds, for normal cells.
+
+    Several seeds: noncentral t at the spread to expect. One seed: normal; its seed's own variance moves the
+    difference that is seen, and no standard error knows of it.
+    """
+    error, critical, df = c.spread(n, seeds).widest(confidence)
+    if seeds == 1:
+        return ndtr((difference - critical * error) / np.sqrt(c.seed + error**2))
+    return 1 - nctdtr(df, difference / error, critical)
+
+
+def needed(c: Components, difference: float, seeds: int, power: float, confidence: float) -> np.ndarray:
+    """The least n with that `approximate` power, from MIN_UNITS to MOST; inf where MOST is not enough."""
+    low, high = np.full(np.shape(c.seed), float(MIN_UNITS)), np.full(np.shape(c.seed), float(MOST))
+    never = ~(approximate(c, difference, high, seeds, confidence) >= power)
+    for _ in range(30):
+        middle = np.sqrt(low * high)
+        enough = approximate(c, difference, middle, seeds, confidence) >= power
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    return np.where(never, np.inf, np.ceil(high - 0.01))
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """What runs say of a difference in one metric, better being positive.
+
+    `value` is the baseline's. `cells` (seeds, units): the linearised difference of each cell, without the deviations
+    of the seeds. `assumes`: what a single condition cannot say, a sentence; else "".
+    """
+
+    metric: Any
+    value: float
+    cells: np.ndarray
+    components: Components
+    n: int
+    seeds: int
+    assumes: str = ""
+
+    @cached_property
+    def keep(self) -> float:
+        """Probability that a drawn cell stays with its unit, so that drawn units vary as the sample component says."""
+        c = self.components
+        between = c.sample + c.residual / self.seeds
+        return float(np.sqrt(c.sample / between)) if between > 0 else 0.0
+
+    def require(self, difference: float, unit: str) -> None:
+        """UsageError unless the metric has room for the difference and the units can be tilted to it."""
+        least, most = self.metric.limits
+        room = self.value - least if self.metric.better == "lower" else most - self.value
+        what = f"a difference of {difference:g} in {self.metric.name}"
+        if difference > room:
+            raise UsageError(
+                f"{what} is beyond its bounds: it stands at {self.value:.3f} and has room for {room:.3f}"
+            )
+        if difference >= (largest := float(self.cells.mean(axis=0).max())):
+            raise UsageError(f"{what} is beyond these runs: no {unit} of theirs differs by more than {largest:.3g}")
+
+    def weights(self, difference: float) -> np.ndarray:
+        """(units,): the probabilities, nearest to equal ones, under which units differ by `difference` on average."""
+        off = self.cells.mean(axis=0) - difference
+        off = off / np.abs(off).max()
+
+        def tilted(strength: float) -> np.ndarray:
+            w = np.exp(strength * (off - (1.0 if strength > 0 else -1.0)))
+            return w / w.sum()
+
+        return tilted(brentq(lambda s: float(tilted(s) @ off), -700, 700))
+
+    def simulated(self, difference: float, n: int, seeds: int, resampling: Resampling) -> float:
+        """Share of simulated studies, n samples under each of so many seeds, in which `decide` finds it."""
+        rng = np.random.default_rng([resampling.seed, n, seeds])
+        cumulated = np.cumsum(self.weights(difference))
+        proportion = getattr(self.metric, "proportion", False)
+        table = [
+            Metric(name=f"m{j}", numerator=f"y{j}", denominator="n", better="higher", proportion=proportion)
+            for j in range(BLOCK)
+        ]
+        compiled = compile_table(table)
+        at = [compiled.columns.index(f"y{j}") for j in range(BLOCK)]
+        found = 0
+        for block in range(BLOCKS):
+            shape = seeds, n, BLOCK
+            own = np.broadcast_to(np.searchsorted(cumulated, rng.random(shape[1:])), shape)
+            other = np.searchsorted(cumulated, rng.random(shape))
+            units = np.minimum(np.where(rng.random(shape) < self.keep, own, other), len(cumulated) - 1)
+            cells = self.cells[rng.integers(len(self.cells), size=shape), units]
+            if self.components.seed > 0:
+                moved = rng.normal(0, np.sqrt(self.components.seed), (seeds, 1, BLOCK))
+                cells = _moved(cells, moved)
+            sums = np.ones((seeds, n, len(compiled.columns)))
+            sums[:, :, at] = cells
+            present = np.ones(shape[:2], dtype=bool)
+            nothing = np.where(np.isin(np.arange(len(compiled.columns)), at), 0.0, sums)
+            paired = Paired(Crossed(compiled, nothing, present), Crossed(compiled, sums, present), True)
+            found += int((decide(paired, replace(resampling, seed=resampling.seed + block)) > 0).sum())
+        return found / (BLOCKS * BLOCK)
+
+
+def _moved(cells: np.ndarray, by: np.ndarray) -> np.ndarray:
+    """(seeds, units, ...) cells whose means over units are moved, in proportion to their size: a 0 stays 0."""
+    size = np.abs(cells)
+    mean = size.mean(axis=1, keepdims=True)
+    return cells + by * np.divide(size, mean, out=np.zeros_like(size), where=mean > 0)
+
+
+def pilot(conditions: Sequence[Runs], table: MetricTable, unit: str, metric: str) -> Pilot:
+    """The pilot that one or two conditions make for a metric.
+
+    Two conditions pair by seed and sample; without a seed in common, seeds pair in their order. The seeds of a single
+    condition are taken as pairs: another condition is assumed to differ from it, sample by sample, no more than its
+    own seeds do from each other.
+
+    Raises UsageError for a metric without a direction, fewer than MIN_UNITS units in common, one run only, and runs
+    that do not differ.
+    """
+    compiled = compile_table(subset(table, [metric]))
+    of = compiled.metrics[0]
+    if of.better == "none" or compiled.counts[0]:
+        raise UsageError(f"{metric} can be neither better nor worse: there is no difference in it to plan for")
+    alone = len(conditions) == 1
+    a = grid(conditions[0], unit)
+    if alone:
+        if len(a.seeds) == 1:
+            raise UsageError("one run shows no difference to plan from: give another condition, or another seed")
+        b = replace(a, frames=a.frames[1:] + a.frames[:1], at=a.at[1:] + a.at[:1])
+    else:
+        b = grid(conditions[1], unit)
+        if not set(a.seeds) & set(b.seeds):
+            k = min(len(a.seeds), len(b.seeds))
+            a, b = (replace(s.take(s.seeds[:k], s.units), seeds=tuple(range(k))) for s in (a, b))
+    one, other, _, _ = pair(a, b)
+    n = len(one.units)
+    if n < MIN_UNITS:
+        raise UsageError(f"{n} {unit} in common: a plan needs {MIN_UNITS}")
+    paired = Paired(one.cross(compiled), other.cross(compiled), True)
+    measured = paired.in_a[:, 0]
+    if not (seeds := int(measured.sum())):
+        raise UsageError(f"{metric} is not measured in these runs")
+    ratios = np.concatenate([compiled.ratios(side.totals) for side in (paired.baseline, paired.candidate)])
+    middle = np.nan_to_num(seed_mean(ratios, ~np.isnan(ratios)))[None]
+    present = paired.baseline.present
+    cells = (paired.candidate.errors(middle) - paired.baseline.errors(middle))[:, :, 0]
+    cells = np.where(present, cells * present.sum(axis=1)[:, None], np.nan)[measured]
+    cells = cells[:, ~np.isnan(cells).all(axis=0)]
+    cells = np.where(np.isnan(cells), np.nanmean(cells, axis=0), cells) * (-1.0 if of.better == "lower" else 1.0)
+    if np.ptp(cells) <= ROUNDING * np.abs(cells).max(initial=1.0):
+        raise UsageError(f"{metric} does not differ between these runs in any {unit}: nothing to plan from")
+    cells = _moved(cells, cells.mean() - cells.mean(axis=1, keepdims=True))
+    if not alone:
+        s = evidence(paired, 1, Resampling()).spread[0 if seeds > 1 else 1]
+        return Pilot(of, float(paired.value_a[0]), cells, _first(Components.of(s, n, seeds)), n, seeds)
+    i = influence(c := a.cross(compiled))
+    s = spread(sample_term(seed_mean(i.errors, ~np.isnan(i.values)), np.array([n])), seed_term(i, c))
+    single = _first(Components.of(s, n, seeds))
+    doubled = Components(2 * single.seed, 0.0, 2 * single.residual)
+    return Pilot(
+        of, float(paired.value_a[0]), np.concatenate([cells, -cells]).reshape(1, -1), doubled, n, seeds, ALONE
+    )
+
+
+def _first(c: Components) -> Components:
+    """The components of the first metric, as numbers."""
+    return Components(*(float(part[0]) for part in (c.seed, c.sample, c.residual)))
+
+
+def _row(
+    made: Pilot, others: Components, difference: float, seeds: int, power: float, resampling: Resampling
+) -> tuple[float, ...]:
+    """The row of a plan for one number of seeds."""
+    if made.seeds == 1 < seeds:
+        return (seeds, *[np.nan] * 5)
+    confidence = resampling.confidence
+
+    def found(n: int) -> float:
+        if n > LARGE:
+            return float(approximate(made.components, difference, n, seeds, confidence))
+        return made.simulated(difference, n, seeds, resampling)
+
+    open_to = needed(others, difference, seeds, power, confidence)
+    low, high = np.quantile(open_to, [(1 - LIKELY) / 2, (1 + LIKELY) / 2], method="inverted_cdf")
+    normal = float(needed(made.components, difference, seeds, power, confidence))
+    enough = int(min(normal, LARGE))
+    reached = found(enough)
+    if reached < power and normal > MOST:
+        return (seeds, np.nan, found(MOST), low if np.isfinite(low) else np.nan, np.nan, np.nan)
+    too_few = enough
+    while reached >= power and too_few > MIN_UNITS:
+        too_few = max(MIN_UNITS, int(too_few / 1.4))
+        if (less := found(too_few)) < power:
+            break
+        enough, reached = too_few, less
+    while reached < power and enough < MOST:
+        too_few, enough = enough, min(MOST, int(enough * 1.4) + 1)
+        reached = found(enough)
+    while enough > 1.03 * too_few + 1:
+        middle = int(np.sqrt(too_few * enough))
+        if (at := found(middle)) >= power:
+            enough, reached = middle, at
+        else:
+            too_few = middle
+    scale = enough / min(normal, enough) if normal > MOST else enough / normal
+    low, high = (np.ceil(scale * x) if np.isfinite(x) else np.nan for x in (low, high))
+    return (seeds, enough, reached, low, high, seeds * enough)
+
+
+def plan(
+    conditions: Sequence[Runs],
+    table: MetricTable,
+    unit: str,
+    metric: str,
+    difference: float,
+    *,
+    power: float = 0.8,
+    seeds: Sequence[int] = (1, 3, 5),
+    resampling: Resampling | None = None,
+    done: Callable[..., None] = lambda name="": None,
+) -> pd.DataFrame:
+    """How many samples find a difference for each number of seeds: CONTRACT, a row a number of seeds.
+
+    `conditions`: one or two, each seed -> units frame. `difference`: how much better the candidate truly is, in units
+    of the metric. `samples`: the least number under every seed, the same for both conditions, for which `power` of the
+    simulated studies find it, as the primary metric at the level of `resampling`; null where none up to MOST does or
+    where a pilot of one seed says nothing of more. `power`: that of these samples, or of MOST. `samples_low` and
+    `samples_high`: what the pilot's own uncertainty leaves open, LIKELY of the variance components that are as likely
+    as its; a null `samples_high` is no bound. `calls` = seeds * samples, for one condition. `done(name)` is called
+    after each row. The result depends on `resampling.seed` and on nothing else that is drawn. Studies of more than
+    LARGE samples have the normal approximation (`approximate`).
+
+    Raises UsageError as `pilot` and `Pilot.require` do, and for settings out of range.
+
+    >>> rng = np.random.default_rng(0)
+    >>> old = pd.DataFrame({"id": range(60), "right": rng.random(60) < 0.5, "n": 1})
+    >>> new = old.assign(right=old["right"] ^ (rng.random(60) < 0.2))
+    >>> table = [Metric(name="accuracy", numerator="right", denominator="n", better="higher", proportion=True)]
+    >>> found = plan([{"": old}, {"": new}], table, "id", "accuracy", 0.1, seeds=[1])
+    >>> 120 < found["samples"][0] < 200
+    True
+    """
+    r = resampling or Resampling()
+    if not 0 < difference < np.inf:
+        raise UsageError(f"difference: expected a finite number above 0, got {difference:g}")
+    if not 1 - r.confidence < power < 1:
+        raise UsageError(f"power: expected a number between {1 - r.confidence:.2g} and 1, got {power:g}")
+    if not seeds or min(seeds) < 1:
+        raise UsageError("seeds: expected numbers of seeds, 1 or more")
+    made = pilot(conditions, table, unit, metric)
+    made.require(difference, unit)
+    others = likely(made.components, made.n, made.seeds, np.random.default_rng(r.seed))
+    rows = []
+    for k in dict.fromkeys(seeds):
+        rows.append(_row(made, others, difference, k, power, r))
+        done(f"{k} seeds")
+    frame = pd.DataFrame(rows, columns=list(CONTRACT))
+    whole = ["samples", "samples_low", "samples_high", "calls"]
+    return frame.astype(dict.fromkeys(whole, "Int64"))
+
+
+def cheapest(found: pd.DataFrame) -> str:
+    """Which row of a plan takes the fewest calls, a sentence; "" where no row has samples."""
+    reached = found.dropna(subset=["samples"])
+    if reached.empty:
+        return ""
+    best = reached.sort_values(["calls", "seeds"], kind="stable").iloc[0]
+    return (
+        f"Cheapest: {best['seeds']} seed{'s' if best['seeds'] > 1 else ''} of {best['samples']} samples, "
+        f"{best['calls']} calls for each condition."
+    )
+
+
+def unreached(found: pd.DataFrame) -> list[str]:
+    """Why rows of a plan have no samples: a sentence for each reason, [] where all have."""
+    said, lacking = [], found[found["samples"].isna()]
+    if unknown := [str(k) for k in lacking.loc[lacking["power"].isna(), "seeds"]]:
+        said.append(f"The pilot has one seed, so that it says nothing of {' or '.join(unknown)}.")
+    for row in lacking[lacking["power"].notna()].itertuples():
+        said.append(
+            f"With {row.seeds} seed{'s' if row.seeds > 1 else ''} no number of samples finds it: "
+            f"the differences between seeds keep the power at {row.power:.0%}."
+        )
+    return said

@@ -1,0 +1,128 @@
+"""Every pair of conditions on one metric: tests that hold together, tie groups, and intervals for ranks.
+
+References: Mogstad, Romano, Shaikh and Wilhelm, "Inference for ranks with applications to mobility across
+neighbourhoods and academic achievement across countries", Review of Economic Studies 91 (2024); Piepho, "An
+algorithm for a letter-based representation of all-pairwise comparisons", Journal of Computational and Graphical
+Statistics 13 (2004). Measured error and coverage: docs/statistics.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from string import ascii_lowercase
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..core.metric import AnyMetric, MetricTable, compile_table, subset
+from ..core.resampling import Resampling
+from .compare import Paired, evidence, pair
+from .crossed import Runs, grid, in_order
+from .family import flipped_p, step_down
+from .intervals import MIN_UNITS
+
+CONTRACT = ("condition", "value", "ci_low", "ci_high", "rank_low", "rank_high", "group")
+"""The columns of ranks.csv, in order."""
+
+
+def pairs(
+    conditions: Mapping[str, Runs],
+    table: MetricTable,
+    unit: str,
+    metric: str,
+    resampling: Resampling,
+    n_permutations: int = 10_000,
+) -> pd.DataFrame:
+    """Every pair of conditions on one metric: baseline, candidate, delta, n_units, p_value, p_adjusted.
+
+    `p_value` is `compare`'s. `p_adjusted` holds for all pairs together: Westfall and Young's over the pairs, with
+    sign flips that all of them share. null where a pair has fewer than MIN_UNITS units in common.
+    """
+    compiled = compile_table(subset(table, [metric]))
+    grids = {name: grid(runs, unit) for name, runs in conditions.items()}
+    units = pd.Index(in_order(set().union(*(g.units for g in grids.values()))), dtype=object)
+    found, differences = [], []
+    for one, other in combinations(conditions, 2):
+        a, b, by_seed, _ = pair(grids[one], grids[other])
+        row: dict[str, Any] = {
+            "baseline": one,
+            "candidate": other,
+            "delta": np.nan,
+            "n_units": len(a.units),
+            "p_value": np.nan,
+        }
+        found.append(row)
+        if not len(a.units):
+            continue
+        tested = evidence(Paired(a.cross(compiled), b.cross(compiled), by_seed), n_permutations, resampling)
+        row |= {"delta": tested.paired.delta[0], "n_units": int(tested.paired.n_units[0])}
+        if row["n_units"] >= MIN_UNITS and not np.isnan(tested.p_value[0]):
+            row["p_value"] = tested.p_value[0]
+            differences.append(np.zeros(len(units)))
+            differences[-1][units.get_indexer(a.units)] = tested.differences[:, 0]
+    frame = pd.DataFrame(found).assign(p_adjusted=np.nan)
+    if differences:
+        mid = np.full(len(differences), getattr(compiled.metrics[0], "proportion", False))
+        flipped = flipped_p(np.stack(differences, axis=1), n_permutations, resampling.seed, mid)
+        known = frame["p_value"].notna()
+        steps = step_down(frame.loc[known, "p_value"].to_numpy(), flipped, 1 - resampling.confidence)
+        frame.loc[known, "p_adjusted"] = steps.p
+    return frame
+
+
+def ranks(estimates: pd.DataFrame, found: pd.DataFrame, metric: AnyMetric, level: float) -> pd.DataFrame:
+    """The conditions from the best value on: CONTRACT.
+
+    `estimates` has condition, value, ci_low, ci_high; `found` is `pairs`'s. `rank_low` is 1 + the number of
+    conditions that are better, `rank_high` the number of conditions less those that are worse, each shown with
+    p_adjusted <= `level` (as 0.05): together they hold every true rank with probability 1 - level. Conditions that
+    share a letter in `group` are not shown to differ. A condition that is not measured has no rank and no group.
+
+    >>> from evaltools.core.metric import Metric
+    >>> estimates = pd.DataFrame({"condition": ["x", "y", "z"], "value": [0.5, 0.7, 0.8]})
+    >>> estimates[["ci_low", "ci_high"]] = None
+    >>> found = pd.DataFrame(
+    ...     [("x", "y", 0.2, 0.01), ("x", "z", 0.3, 0.001), ("y", "z", 0.1, 0.2)],
+    ...     columns=["baseline", "candidate", "delta", "p_adjusted"],
+    ... )
+    >>> ranks(estimates, found, Metric(name="f1", numerator="a", denominator="n", better="higher"), 0.05)[
+    ...     ["condition", "rank_low", "rank_high", "group"]
+    ... ]
+      condition  rank_low  rank_high group
+    0         z         1          2     a
+    1         y         1          2     a
+    2         x         3          3     b
+    """
+    measured = estimates[estimates["value"].notna()]
+    best = measured.sort_values("value", ascending=metric.better == "lower", kind="stable")["condition"].tolist()
+    shown = found[found["p_adjusted"] <= level]
+    up = (shown["delta"] > 0) == (metric.better != "lower")
+    better, worse = (shown["candidate"].where(way, shown["baseline"]) for way in (up, ~up))
+    groups = letters(best, list(zip(better, worse)))
+    rows = [
+        (c, 1 + int((worse == c).sum()), len(best) - int((better == c).sum()), groups[c]) if c in groups else (c,)
+        for c in [*best, *estimates.loc[estimates["value"].isna(), "condition"]]
+    ]
+    placed = pd.DataFrame(rows, columns=["condition", "rank_low", "rank_high", "group"])
+    numbers = estimates.set_index("condition")[["value", "ci_low", "ci_high"]]
+    return placed.astype({"rank_low": "Int64", "rank_high": "Int64"}).join(numbers, on="condition")[list(CONTRACT)]
+
+
+def letters(conditions: Sequence[str], differ: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Condition -> its letters: two conditions share one if and only if they are not in `differ` (insert and absorb).
+
+    Letters go by the first condition of each group. From the 27th on they are numbered: a2, b2, ...
+
+    >>> letters("xyz", [("x", "z")])
+    {'x': 'a', 'y': 'ab', 'z': 'b'}
+    """
+    groups = {frozenset(conditions)}
+    for a, b in differ:
+        split = {group - {out} for group in groups for out in ((a, b) if {a, b} <= group else (None,))}
+        groups = {g for g in split if not any(g < other for other in split)}
+    place = {c: i for i, c in enumerate(conditions)}
+    ordered = sorted(groups, key=lambda group: sorted(place[c] for c in group))
+    names = [ascii_lowercase[i % 26] + (str(i // 26 + 1) if i >= 26 else "") for i in range(len(ordered))]
+    return {c: "".join(name for name, group in zip(names, ordered) if c in group) for c in conditions}
