@@ -228,6 +228,49 @@ def compare(suite_found: Any, baseline: str, candidate: str, suite: str | None, 
     click.echo(compare_command(baseline, candidate, suite=suite_found, **given))
 
 
+@main.command(cls=OfSomeSuite)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@click.option("--metric", required=True, metavar="NAME", help="The metric in which the difference is looked for.")
+@click.option(
+    "--difference", required=True, type=float, metavar="X", help="The difference, in the metric's own unit."
+)
+@click.option("--power", default=0.8, show_default=True, type=float, help="Probability of finding it, 0 to 1.")
+@click.option("--seeds", default="1,3,5", show_default=True, metavar="N,...", help="Numbers of seeds to plan for.")
+@click.option("--csv", "csv_file", type=PATH, help="Write the plan there as well.")
+@SUITE
+@SUITE_FILE
+@using(JOBS, METRICS, ON_ERROR, LANG, QUIET, *RESAMPLING)
+@click.pass_obj
+def plan(suite_found: Any, runs: tuple[str, ...], suite: str | None, lang: str, seeds: str, **given: Any) -> None:
+    """How many samples, for each number of seeds, show a difference, the runs given being the pilot.
+
+    The runs of two conditions (named as for `compare`); or of one, whose seeds then stand in for the other.
+    """
+    from .plan import parse_seeds, plan_command
+
+    speak(lang)
+    click.echo(plan_command(runs, seeds=parse_seeds(seeds), suite=suite_found, **given))
+
+
+@main.command(cls=OfSomeSuite)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@click.option("--metric", required=True, metavar="NAME", help="The metric that the conditions are ranked by.")
+@SUITE
+@SUITE_FILE
+@using(OUT, JOBS, METRICS, ON_ERROR, LANG, *RESAMPLING)
+@click.pass_obj
+def rank(suite_found: Any, runs: tuple[str, ...], suite: str | None, lang: str, **given: Any) -> None:
+    """Every pair of conditions on one metric: tie groups, and ranks that hold together.
+
+    Writes results/<condition>_aggregated/ as `report seeds` does, ranks.csv in that of the baseline (the first by
+    name).
+    """
+    from .plan import rank_command
+
+    speak(lang)
+    click.echo(rank_command(runs, suite=suite_found, **given))
+
+
 @main.command()
 @click.argument("result", type=PATH)
 @click.option("--min", "minima", multiple=True, metavar="NAME=X", help="The metric must be at least X.")

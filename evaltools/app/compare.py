@@ -79,11 +79,12 @@ def comparison_text(study: StudyView, *, everything: bool) -> str:
     about = ["", views.how(study), *[MDE] * int(rows["mde"].notna().any())]
     table = [_line(cells) for cells in (HEAD, *map(_cells, rows.to_dict("records")))]
     about += [f"note: {n}" for n in study.notes]
-    before, after = ([_wrapped(text) for text in part] for part in ([*views.verdicts(study), *sides], about))
+    before, after = ([wrapped(text) for text in part] for part in ([*views.verdicts(study), *sides], about))
     return "\n".join([*before, *table, *after, *textwrap.wrap(study.signature, WIDTH)])
 
 
-def _wrapped(text: str, indent: str = "") -> str:
+def wrapped(text: str, indent: str = "") -> str:
+    """The text in lines of at most WIDTH columns."""
     return textwrap.fill(text, WIDTH, initial_indent=indent, subsequent_indent="  ", break_on_hyphens=False)
 
 
@@ -91,7 +92,7 @@ def _line(cells: Mapping[str, str]) -> str:
     """A metric's line, its id at the end, or below where that would be too wide."""
     line, name = LINE.format_map(cells), cells["name"]
     fits = len(line) + len(name) + 2 <= WIDTH
-    return f"{line}  {name}" if fits else f"{line.rstrip()}\n{_wrapped(name, '    ')}"
+    return f"{line}  {name}" if fits else f"{line.rstrip()}\n{wrapped(name, '    ')}"
 
 
 def _cells(row: Mapping[Any, Any]) -> dict[str, str]:

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ..core.errors import OnError, UsageError
@@ -90,6 +91,7 @@ class StudyView(Study):
             "scores": lambda: estimates_table(views.estimates(self), metrics=self.metrics, group=False),
             "mean and std": partial(self._mean_std, self.headline),
             "all scores": partial(self._mean_std, everything),
+            "ranks": self._ranks,
             "notes": lambda: stack([words(views.narrative(self)), *map(notice, self.notes)]),
             "agreement": lambda: estimates_table(views.agreement_estimates(self), group=False),
             **{name: partial(self._view, view) for name, view in own.items()},
@@ -138,6 +140,13 @@ class StudyView(Study):
             how=say(views.how(self)),
         )
         return table(shown, columns=columns, caption=caption)
+
+    def _ranks(self) -> HtmlTable:
+        return stack([words(" ".join(views.ranking(self))), table(self.rank(), formats=RANK_FORMATS)])
+
+    def ranking(self) -> Stack:
+        """The table and the figure of the ranks on the primary metric; nothing below three conditions."""
+        return Stack([self._ranks(), self.plot.ranks()] if views.is_ranked(self) else [])
 
     def samples(self, metric: str, candidate: str | None = None) -> HtmlTable:
         """The units whose value of a metric differs between baseline and candidate, largest change first.
@@ -211,6 +220,8 @@ class StudyView(Study):
     def __repr__(self) -> str:
         return self.header().text
 
+
+RANK_FORMATS = dict.fromkeys(("value", "ci_low", "ci_high"), ".3f")
 
 TABLES: Mapping[str, TableView] = {
     "runs": TableView(views.runs, "Runs"),
@@ -306,7 +317,22 @@ def _paired(study: StudyView, *, metric: str, candidate: str | None = None) -> A
     )
 
 
-FIGURES: Mapping[str, Callable[..., Any]] = {"forest": _forest, "scores": _scores, "seeds": _seeds, "paired": _paired}
+def _ranks(study: StudyView) -> Any:
+    from .figures import dots
+
+    found = study.rank().dropna(subset=["group"]).reset_index(drop=True)
+    title = [f"{condition}  {group}" for condition, group in zip(found["condition"], found["group"])]
+    shown = {"title": title, "value": found.index + 1.0, "ci_low": found["rank_low"], "ci_high": found["rank_high"]}
+    return dots(
+        pd.DataFrame(shown).astype({"ci_low": float, "ci_high": float}).assign(n_units=np.nan),
+        title=f"Ranks on {study.suite.metric(study.primary, study.options).title}",
+        xlabel=f"rank (dot: of the value), {study.resampling.confidence:.0%} interval for all ranks at once",
+    )
+
+
+FIGURES: Mapping[str, Callable[..., Any]] = {
+    "forest": _forest, "scores": _scores, "seeds": _seeds, "paired": _paired, "ranks": _ranks,
+}  # fmt: skip
 
 
 def read_run(run: str | Path | Result, suite: str | Suite | None = None, **how: Any) -> Result:

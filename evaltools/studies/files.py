@@ -16,7 +16,7 @@ from ..core.words import language
 from ..stats.compare import CONTRACT as COMPARISON_COLUMNS
 from ..stats.seeds import CONTRACT as AGGREGATE_COLUMNS
 from .study import Study
-from .views import ESTIMATED
+from .views import ESTIMATED, is_ranked
 
 
 def aggregated_csv(study: Study, condition: str) -> str:
@@ -68,6 +68,8 @@ def save_study(
     for condition in study.conditions:
         agreed = csv(study.agreement[study.agreement["condition"] == condition])
         texts = {"aggregated_mean_std.csv": aggregated_csv(study, condition), "agreement.csv": agreed}
+        if condition == study.baseline and is_ranked(study):
+            texts["ranks.csv"] = csv(study.rank())
         target = out / "results" / f"{safe_name(condition)}_aggregated"
         places = {name: os.path.relpath(folder, target) for name, folder in folders.items()}
         manifest = study_manifest(study, condition, started, seconds, places)

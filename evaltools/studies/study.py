@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, TypeVar
@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..core.check import LEVELS, Check, missing_units, together
 from ..core.errors import UsageError
-from ..core.metric import MetricTable
+from ..core.metric import AnyMetric, MetricTable
 from ..core.names import condition_of, natural, safe_name
 from ..core.resampling import Resampling
 from ..core.results import Result
@@ -19,6 +19,9 @@ from ..core.suite import Suite
 from ..stats.agreement import seed_agreement
 from ..stats.compare import Comparison, compare, require_declared
 from ..stats.crossed import Runs
+from ..stats.power import plan
+from ..stats.ranks import CONTRACT as RANKS
+from ..stats.ranks import pairs, ranks
 from ..stats.seeds import aggregate, completeness
 
 
@@ -87,6 +90,50 @@ class Study:
         """Seed -> units of one condition, as stored."""
         return {seed: r.data for seed, r in self.conditions[condition].items()}
 
+    def rank(self, metric: str | None = None) -> pd.DataFrame:
+        """The conditions from the best on, with rank intervals and tie groups that hold together (`stats.ranks`).
+
+        `metric` is by default the primary one. Columns: condition, value, ci_low, ci_high, rank_low, rank_high, group.
+        UsageError for one condition, an unknown metric, and one that has no direction or that a check blocks.
+        """
+        if len(self.conditions) == 1:
+            raise UsageError(f"one condition only ({self.baseline}): nothing to rank")
+        m = self._directed(self.primary if metric is None else metric)
+        frames = {c: self.frames(c) for c in self.conditions}
+        rows = [(c, *found.set_index("metric").loc[m.name, _MEAN]) for c, found in self.aggregates.items()]
+        estimates = pd.DataFrame(rows, columns=list(RANKS[:4]))
+        found = pairs(frames, self.metrics, self.suite.unit, m.name, self.resampling)
+        return ranks(estimates, found, m, 1 - self.resampling.confidence)
+
+    def plan(
+        self,
+        metric: str,
+        difference: float,
+        *,
+        power: float = 0.8,
+        seeds: Sequence[int] = (1, 3, 5),
+        done: Callable[..., None] = lambda name="": None,
+    ) -> pd.DataFrame:
+        """How many samples under each number of seeds show a difference in a metric, these runs being the pilot.
+
+        Parameters, columns and errors: `stats.power.plan`. UsageError besides for three conditions and more, an
+        unknown metric, and one that has no direction or that a check blocks.
+        """
+        m, names = self._directed(metric), [self.baseline, *self.candidates]
+        if len(names) > 2:
+            raise UsageError(f"a plan takes the runs of one or two conditions; these are of {', '.join(names)}")
+        how: dict[str, Any] = {"power": power, "seeds": seeds, "resampling": self.resampling, "done": done}
+        return plan(list(map(self.frames, names)), self.metrics, self.suite.unit, m.name, difference, **how)
+
+    def _directed(self, metric: str) -> AnyMetric:
+        """The metric of that name; UsageError where it can be neither better nor worse, or means nothing here."""
+        m = self.suite.metric(metric, self.options)
+        if m.better == "none" or not getattr(m, "denominator", True):
+            raise UsageError(f"{m.name} has no direction, so that no condition can be better in it")
+        for check in (check for r in self.results for check in r.checks if m.name in check.blocks):
+            raise UsageError(f"{m.name} means nothing here: {check.message}")
+        return m
+
     @cached_property
     def signature(self) -> str:
         """The signature of the first run, with the samples and seeds of all of them."""
@@ -113,6 +160,8 @@ class Study:
                 found[-1].insert(0, "condition", condition)
         return pd.concat(found[1:] or found, ignore_index=True)
 
+
+_MEAN = ["mean", "ci_low", "ci_high"]
 
 S = TypeVar("S", bound=Study)
 

@@ -9,6 +9,7 @@ import pandas as pd
 from ..stats.compare import verdict_sentence
 from ..stats.coverage import coverage_notes
 from ..stats.intervals import MIN_UNITS
+from ..stats.power import ALONE, LIKELY, cheapest, unreached
 from ..stats.seeds import seed_values
 from .study import Study
 
@@ -200,3 +201,50 @@ def _others(rows: pd.DataFrame) -> Iterator[str]:
 def agreement_estimates(study: Study) -> pd.DataFrame:
     """Agreement of the seeds as estimates for a table or forest plot."""
     return study.agreement.rename(columns=ESTIMATED).assign(group="Agreement", better="none")
+
+
+def is_ranked(study: Study) -> bool:
+    """Whether the conditions are ranked without being asked: three or more, or two and a primary metric declared."""
+    lead = next(m for m in study.metrics if m.name == study.primary)
+    enough = len(study.conditions) > (1 if study.declared else 2)
+    return enough and lead.better != "none" and lead.name not in study.blocked
+
+
+def ranking(study: Study) -> list[str]:
+    """How the conditions stand to each other on the primary metric, in sentences."""
+    found, title = study.rank(), next(m.title or m.name for m in study.metrics if m.name == study.primary)
+    measured = found.dropna(subset=["group"])
+    first = measured[measured["rank_low"] == 1]["condition"].tolist()
+    level = f"{study.resampling.confidence:.0%}"
+    if len(first) == 1:
+        lead = f"{first[0]} is the best of {len(measured)} conditions on “{title}”."
+    elif len(first) == len(measured):
+        lead = f"No condition is shown to be better than another on “{title}”."
+    else:
+        lead = f"The best of {len(measured)} conditions on “{title}” is one of {', '.join(first)}."
+    return [
+        lead,
+        f"Conditions that share a letter are not shown to differ; with {level} confidence all ranks lie within rank_low and rank_high at once.",
+    ]
+
+
+def plan_title(study: Study, metric: str, difference: float, power: float) -> str:
+    """What a plan is for, a sentence."""
+    title = next(m.title or m.name for m in study.metrics if m.name == metric)
+    other = study.candidates[0] if study.comparisons else "another condition"
+    level = f"{1 - study.resampling.confidence:.2g}"
+    return (
+        f"To show {other} better than {study.baseline} by {difference:g} on “{title}” with {power:.0%} power, "
+        f"as the primary metric at level {level}:"
+    )
+
+
+def plan_notes(study: Study, found: pd.DataFrame) -> list[str]:
+    """What a reader must know of a plan, in sentences."""
+    notes = [cheapest(found), *unreached(found), "" if study.comparisons else ALONE]
+    if found["samples"].notna().any():
+        notes.append(
+            f"calls: seeds x samples, for one condition. samples_low to samples_high: what these runs leave open, in "
+            f"{LIKELY:.0%} of the cases; empty at the upper end where they do not rule out that no number is enough."
+        )
+    return list(filter(None, notes))

@@ -1,0 +1,77 @@
+"""`evaltools plan` and `evaltools rank`: what a larger study would show, and how conditions stand to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ..core.errors import UsageError
+from ..core.files import write_text
+from ..core.names import find_runs, safe_name
+from ..core.progress import bar
+from ..core.resampling import Resampling
+from ..report.study import StudyView, study
+from ..report.text import visible
+from ..studies import views
+from ..studies.files import csv
+from .compare import wrapped
+from .workers import Workers
+
+
+def plan_command(
+    runs: Sequence[str],
+    *,
+    metric: str,
+    difference: float,
+    power: float,
+    seeds: Sequence[int],
+    csv_file: Path | None,
+    quiet: bool,
+    **how: Any,
+) -> str:
+    """The text that `evaltools plan` prints."""
+    made = _study(runs, **how)
+    with bar(len(set(seeds)), "planning", quiet, "seeds") as done:
+        found = made.plan(metric, difference, power=power, seeds=seeds, done=done)
+    if csv_file is not None:
+        write_text(csv_file, csv(found))
+    head = wrapped(views.plan_title(made, metric, difference, power))
+    notes = map(wrapped, views.plan_notes(made, found))
+    return "\n".join([head, "", columns(found, power="{:.0%}".format), "", *notes])
+
+
+def rank_command(runs: Sequence[str], *, metric: str, out: Path, **how: Any) -> str:
+    """The text that `evaltools rank` prints; ranks.csv is written."""
+    given = _study(runs, **how)
+    given.rank(metric)  # says what is wrong before anything is written
+    made = study(given.results, primary=metric, out=out, resampling=given.resampling)
+    path = out / "results" / f"{safe_name(made.baseline)}_aggregated" / "ranks.csv"
+    shown = made.rank().assign(condition=lambda f: f["condition"].map(visible))
+    numbers = dict.fromkeys(("value", "ci_low", "ci_high"), "{:.4f}".format)
+    return "\n".join([*map(wrapped, views.ranking(made)), "", columns(shown, **numbers), "", str(path)])
+
+
+def columns(frame: pd.DataFrame, **formats: Callable[[Any], str]) -> str:
+    """A frame as columns of text; nulls are empty."""
+    return frame.to_string(index=False, na_rep="", formatters=formats)
+
+
+def _study(
+    runs: Sequence[str], *, jobs: int, n_resamples: int, confidence: float, ci: Any, seed: int, **how: Any
+) -> StudyView:
+    paths = [path for run in runs for path in find_runs(run)]
+    return study(paths, resampling=Resampling(ci, n_resamples, confidence, seed), workers=Workers(jobs), **how)
+
+
+def parse_seeds(text: str) -> list[int]:
+    """Numbers of seeds from "1,3,5"; UsageError for anything else."""
+    try:
+        found = [int(part) for part in text.split(",")]
+    except ValueError:
+        found = []
+    if not found or min(found) < 1:
+        raise UsageError(f"--seeds {text!r}: expected whole numbers from 1 on, joined by commas")
+    return found
