@@ -56,7 +56,8 @@ def rank_command(runs: Sequence[str], *, metric: str, out: Path, **how: Any) -> 
 
 def columns(frame: pd.DataFrame, **formats: Callable[[Any], str]) -> str:
     """A frame as columns of text; nulls are empty."""
-    return frame.to_string(index=False, na_rep="", formatters=formats)
+    shown = {c: [formats.get(c, str)(x) if pd.notna(x) else "" for x in frame[c]] for c in frame}
+    return pd.DataFrame(shown).to_string(index=False)
 
 
 def _study(

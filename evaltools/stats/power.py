@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
-from scipy.special import nctdtr, ndtr
+from scipy.special import nctdtr, ndtr, ndtri
 
 from ..core.errors import UsageError
 from ..core.metric import Metric, MetricTable, compile_table, subset
@@ -38,6 +38,9 @@ MOST = 100_000
 BLOCKS, BLOCK = 20, 50
 """Simulated studies for one power: so many blocks of studies that share their sign patterns."""
 
+TRIES, NEAR = 12, 0.02
+"""Numbers of samples that are tried, until one has at most so much more than the power wanted."""
+
 PILOTS = 400
 """Sets of variance components, as likely as the pilot's, that its uncertainty is made of."""
 
@@ -50,9 +53,12 @@ LIKELY = 0.8
 """Share of these whose number of samples lies from samples_low to samples_high."""
 
 
-def likely(c: Components, n: int, seeds: int, rng: np.random.Generator) -> Components:
-    """PILOTS others under which these are as likely: every mean square over a chi-square draw (Weerahandi)."""
-    df = n - 1.0, seeds - 1.0, (n - 1.0) * (seeds - 1.0)
+def likely(c: Components, n: int, known: float, seeds: int, rng: np.random.Generator) -> Components:
+    """PILOTS others under which these are as likely: every mean square over a chi-square draw (Weerahandi).
+
+    `known` stands for the n samples in the degrees of freedom: fewer, where a few samples hold most of the variance.
+    """
+    df = known - 1.0, seeds - 1.0, (known - 1.0) * (seeds - 1.0)
     of_sample, of_seed, rest = (d / rng.chisquare(d, PILOTS) if d > 0 else np.zeros(PILOTS) for d in df)
     residual = c.residual * rest
     between, total = (c.residual + n * c.seed) * of_seed, (c.residual + seeds * c.sample) * of_sample
@@ -100,10 +106,17 @@ class Pilot:
 
     @cached_property
     def keep(self) -> float:
-        """Probability that a drawn cell stays with its unit, so that drawn units vary as the sample component says."""
+        """Probability that a drawn cell stays with its unit, so that drawn units vary as `sample` says."""
         c = self.components
         between = c.sample + c.residual / self.seeds
         return float(np.sqrt(c.sample / between)) if between > 0 else 0.0
+
+    @property
+    def known(self) -> float:
+        """Number of normal units whose variance would be known as well as that of these (by their kurtosis)."""
+        means = self.cells.mean(axis=0)
+        z = (means - means.mean()) / (means.std() or 1.0)
+        return 1 + 2 / (2 / (self.n - 1) + max(float(np.mean(z**4)) - 3, 0.0) / self.n)
 
     def require(self, difference: float, unit: str) -> None:
         """UsageError unless the metric has room for the difference and the units can be tilted to it."""
@@ -232,37 +245,28 @@ def _row(
     if made.seeds == 1 < seeds:
         return (seeds, *[np.nan] * 5)
     confidence = resampling.confidence
-
-    def found(n: int) -> float:
-        if n > LARGE:
-            return float(approximate(made.components, difference, n, seeds, confidence))
-        return made.simulated(difference, n, seeds, resampling)
-
     open_to = needed(others, difference, seeds, power, confidence)
     low, high = np.quantile(open_to, [(1 - LIKELY) / 2, (1 + LIKELY) / 2], method="inverted_cdf")
     normal = float(needed(made.components, difference, seeds, power, confidence))
-    enough = int(min(normal, LARGE))
-    reached = found(enough)
-    if reached < power and normal > MOST:
-        return (seeds, np.nan, found(MOST), low if np.isfinite(low) else np.nan, np.nan, np.nan)
-    too_few = enough
-    while reached >= power and too_few > MIN_UNITS:
-        too_few = max(MIN_UNITS, int(too_few / 1.4))
-        if (less := found(too_few)) < power:
-            break
-        enough, reached = too_few, less
-    while reached < power and enough < MOST:
-        too_few, enough = enough, min(MOST, int(enough * 1.4) + 1)
-        reached = found(enough)
-    while enough > 1.03 * too_few + 1:
-        middle = int(np.sqrt(too_few * enough))
-        if (at := found(middle)) >= power:
-            enough, reached = middle, at
+    tried: dict[int, float] = {}
+    n = int(min(normal, LARGE))
+    while n not in tried and len(tried) < TRIES:
+        if n > LARGE:
+            tried[n] = float(approximate(made.components, difference, n, seeds, confidence))
         else:
-            too_few = middle
-    scale = enough / min(normal, enough) if normal > MOST else enough / normal
-    low, high = (np.ceil(scale * x) if np.isfinite(x) else np.nan for x in (low, high))
-    return (seeds, enough, reached, low, high, seeds * enough)
+            tried[n] = made.simulated(difference, n, seeds, resampling)
+        if power <= tried[n] <= power + NEAR:
+            break
+        # a test's distance in standard errors grows with the root of n
+        wanted, seen = ndtri(np.clip([power + NEAR / 2, tried[n]], 0.1, 0.99)) + ndtri(0.5 + confidence / 2)
+        n = int(np.clip(np.ceil(n * (wanted / seen) ** 2), MIN_UNITS, MOST))
+    enough = min((k for k, p in tried.items() if p >= power), default=None)
+    low = low if np.isfinite(low) else np.nan
+    if enough is None:
+        return seeds, np.nan, tried[max(tried)], low, np.nan, np.nan
+    scale = enough / normal if np.isfinite(normal) else 1.0
+    high = max(enough, np.ceil(high * scale)) if np.isfinite(high) else np.nan
+    return seeds, enough, tried[enough], min(enough, np.ceil(low * scale)), high, seeds * enough
 
 
 def plan(
@@ -279,14 +283,14 @@ def plan(
 ) -> pd.DataFrame:
     """How many samples find a difference for each number of seeds: CONTRACT, a row a number of seeds.
 
-    `conditions`: one or two, each seed -> units frame. `difference`: how much better the candidate truly is, in units
-    of the metric. `samples`: the least number under every seed, the same for both conditions, for which `power` of the
-    simulated studies find it, as the primary metric at the level of `resampling`; null where none up to MOST does or
-    where a pilot of one seed says nothing of more. `power`: that of these samples, or of MOST. `samples_low` and
-    `samples_high`: what the pilot's own uncertainty leaves open, LIKELY of the variance components that are as likely
-    as its; a null `samples_high` is no bound. `calls` = seeds * samples, for one condition. `done(name)` is called
-    after each row. The result depends on `resampling.seed` and on nothing else that is drawn. Studies of more than
-    LARGE samples have the normal approximation (`approximate`).
+    `conditions`: one or two, each seed -> units frame. `difference`: how much better the candidate truly is, in
+    units of the metric. `samples`: the least number under every seed, the same for both conditions, for which
+    `power` of the simulated studies find it, as the primary metric at the level of `resampling`; null where none
+    up to MOST does, or where a pilot of one seed says nothing of more. `power`: that of these samples, or of
+    MOST. `samples_low` and `samples_high`: what the pilot's own uncertainty leaves open, LIKELY of the variance
+    components that are as likely as its; a null `samples_high` is no bound. `calls` = seeds * samples, for one
+    condition. `done(name)` is called after each row. The result depends on `resampling.seed` and on nothing else
+    that is drawn. Studies of more than LARGE samples have the normal approximation (`approximate`).
 
     Raises UsageError as `pilot` and `Pilot.require` do, and for settings out of range.
 
@@ -307,7 +311,7 @@ def plan(
         raise UsageError("seeds: expected numbers of seeds, 1 or more")
     made = pilot(conditions, table, unit, metric)
     made.require(difference, unit)
-    others = likely(made.components, made.n, made.seeds, np.random.default_rng(r.seed))
+    others = likely(made.components, made.n, made.known, made.seeds, np.random.default_rng(r.seed))
     rows = []
     for k in dict.fromkeys(seeds):
         rows.append(_row(made, others, difference, k, power, r))
@@ -322,11 +326,10 @@ def cheapest(found: pd.DataFrame) -> str:
     reached = found.dropna(subset=["samples"])
     if reached.empty:
         return ""
-    best = reached.sort_values(["calls", "seeds"], kind="stable").iloc[0]
-    return (
-        f"Cheapest: {best['seeds']} seed{'s' if best['seeds'] > 1 else ''} of {best['samples']} samples, "
-        f"{best['calls']} calls for each condition."
-    )
+    best = next(reached.sort_values(["calls", "seeds"], kind="stable").itertuples())
+    alone = "" if best.seeds > 1 else ", whose verdict speaks for these systems and not for their other seeds"
+    seeds = f"{best.seeds} seed{'s' if best.seeds > 1 else ''}"
+    return f"Cheapest: {seeds} of {best.samples} samples, {best.calls} calls for each condition{alone}."
 
 
 def unreached(found: pd.DataFrame) -> list[str]:

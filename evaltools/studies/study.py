@@ -93,7 +93,7 @@ class Study:
     def rank(self, metric: str | None = None) -> pd.DataFrame:
         """The conditions from the best on, with rank intervals and tie groups that hold together (`stats.ranks`).
 
-        `metric` is by default the primary one. Columns: condition, value, ci_low, ci_high, rank_low, rank_high, group.
+        `metric`: by default the primary one. Columns: condition, value, ci_low, ci_high, rank_low, rank_high, group.
         UsageError for one condition, an unknown metric, and one that has no direction or that a check blocks.
         """
         if len(self.conditions) == 1:

@@ -222,10 +222,8 @@ def ranking(study: Study) -> list[str]:
         lead = f"No condition is shown to be better than another on “{title}”."
     else:
         lead = f"The best of {len(measured)} conditions on “{title}” is one of {', '.join(first)}."
-    return [
-        lead,
-        f"Conditions that share a letter are not shown to differ; with {level} confidence all ranks lie within rank_low and rank_high at once.",
-    ]
+    how = f"With {level} confidence every rank lies from rank_low to rank_high, all of them at once"
+    return [lead, f"{how}; conditions that share a letter are not shown to differ."]
 
 
 def plan_title(study: Study, metric: str, difference: float, power: float) -> str:
@@ -245,6 +243,6 @@ def plan_notes(study: Study, found: pd.DataFrame) -> list[str]:
     if found["samples"].notna().any():
         notes.append(
             f"calls: seeds x samples, for one condition. samples_low to samples_high: what these runs leave open, in "
-            f"{LIKELY:.0%} of the cases; empty at the upper end where they do not rule out that no number is enough."
+            f"{LIKELY:.0%} of the cases; no samples_high: they do not rule out that no number is enough."
         )
     return list(filter(None, notes))
