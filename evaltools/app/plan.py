@@ -45,9 +45,8 @@ def plan_command(
 
 def rank_command(runs: Sequence[str], *, metric: str, out: Path, **how: Any) -> str:
     """The text that `evaltools rank` prints; ranks.csv is written."""
-    given = _study(runs, **how)
-    given.rank(metric)  # says what is wrong before anything is written
-    made = study(given.results, primary=metric, out=out, resampling=given.resampling)
+    _study(runs, **how).rank(metric)  # says what is wrong before anything is written
+    made = _study(runs, primary=metric, out=out, **how)
     path = out / "results" / f"{safe_name(made.baseline)}_aggregated" / "ranks.csv"
     shown = made.rank().assign(condition=lambda f: f["condition"].map(visible))
     numbers = dict.fromkeys(("value", "ci_low", "ci_high"), "{:.4f}".format)

@@ -298,9 +298,9 @@ def plan(
     >>> old = pd.DataFrame({"id": range(60), "right": rng.random(60) < 0.5, "n": 1})
     >>> new = old.assign(right=old["right"] ^ (rng.random(60) < 0.2))
     >>> table = [Metric(name="accuracy", numerator="right", denominator="n", better="higher", proportion=True)]
-    >>> found = plan([{"": old}, {"": new}], table, "id", "accuracy", 0.1, seeds=[1])
-    >>> 120 < found["samples"][0] < 200
-    True
+    >>> plan([{"": old}, {"": new}], table, "id", "accuracy", 0.1, seeds=[1])[["seeds", "samples", "calls"]]
+       seeds  samples  calls
+    0      1      167    167
     """
     r = resampling or Resampling()
     if not 0 < difference < np.inf:

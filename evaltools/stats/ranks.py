@@ -101,13 +101,12 @@ def ranks(estimates: pd.DataFrame, found: pd.DataFrame, metric: AnyMetric, level
     up = (shown["delta"] > 0) == (metric.better != "lower")
     better, worse = (shown["candidate"].where(way, shown["baseline"]) for way in (up, ~up))
     groups = letters(best, list(zip(better, worse)))
-    rows = [
-        (c, 1 + int((worse == c).sum()), len(best) - int((better == c).sum()), groups[c]) if c in groups else (c,)
-        for c in [*best, *estimates.loc[estimates["value"].isna(), "condition"]]
-    ]
-    placed = pd.DataFrame(rows, columns=["condition", "rank_low", "rank_high", "group"])
+    placed = pd.DataFrame({"condition": [*best, *estimates.loc[estimates["value"].isna(), "condition"]]})
+    known, counts = placed["condition"].isin(best), (worse.value_counts(), better.value_counts())
+    above, below = (placed["condition"].map(c).fillna(0).astype("Int64").where(known) for c in counts)
+    placed = placed.assign(rank_low=1 + above, rank_high=len(best) - below, group=placed["condition"].map(groups))
     numbers = estimates.set_index("condition")[["value", "ci_low", "ci_high"]]
-    return placed.astype({"rank_low": "Int64", "rank_high": "Int64"}).join(numbers, on="condition")[list(CONTRACT)]
+    return placed.join(numbers, on="condition")[list(CONTRACT)]
 
 
 def letters(conditions: Sequence[str], differ: Sequence[tuple[str, str]]) -> dict[str, str]:

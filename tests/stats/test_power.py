@@ -1,0 +1,279 @@
+"""Plans: components by hand, what is drawn from a pilot, samples by seeds, and what cannot be planned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from evaltools.core.errors import UsageError
+from evaltools.core.metric import Metric, compile_table
+from evaltools.core.resampling import Resampling
+from evaltools.stats.compare import Paired, evidence, pair
+from evaltools.stats.crossed import Components, Spread, grid
+from evaltools.stats.power import (
+    CONTRACT,
+    MOST,
+    Pilot,
+    approximate,
+    cheapest,
+    likely,
+    needed,
+    pilot,
+    plan,
+    unreached,
+)
+
+F1 = Metric(name="f1", numerator="y", denominator="n", better="higher", title="F1", bounds=(0.0, 1.0))
+LOSS = Metric(name="loss", numerator="y", denominator="n", better="lower", title="Loss")
+HIT = Metric(name="hit", numerator="y", denominator="n", better="higher", proportion=True)
+SHARE = Metric(name="share", numerator="y", denominator="n", better="none")
+COUNT = Metric(name="count", numerator="y", denominator="", better="higher")
+R = Resampling()
+Runs = dict[str, pd.DataFrame]
+
+
+def frame(values: np.ndarray) -> pd.DataFrame:
+    return pd.DataFrame({"id": [f"s{i:03d}" for i in range(len(values))], "y": values, "n": 1})
+
+
+def two(n: int = 50, seeds: int = 3, seed_sd: float = 0.0, shift: float = 0.03, key: int = 0) -> list[Runs]:
+    rng = np.random.default_rng([n, seeds, key])
+    sample = rng.normal(0.5, 0.1, n)
+    return [
+        {
+            str(s): frame(sample + own + by + rng.normal(0, seed_sd) + rng.normal(0, 0.1, n))
+            for s in range(seeds)
+        }
+        for own, by in ((np.zeros(n), 0.0), (rng.normal(0, 0.1, n), shift))
+    ]  # fmt: skip
+
+
+def components(runs: list[Runs]) -> Spread:
+    a, b, by_seed, _ = pair(*(grid(r, "id") for r in runs))
+    compiled = compile_table([F1])
+    return evidence(Paired(a.cross(compiled), b.cross(compiled), by_seed), 100, R).spread[0]
+
+
+# --- components
+
+
+def test_components_of_a_table_by_hand_and_back() -> None:
+    """seed .03/3 + sample .2/50 + residual .6/150 of a mean are .03, .2 and .6 of a cell."""
+    s = Spread(((np.array(0.018), np.array(5.0)),), np.array(0.01), np.array(0.004), np.array(0.004))
+    c = Components.of(s, 50, 3)
+    assert (c.seed, c.sample, c.residual) == pytest.approx((0.03, 0.2, 0.6))
+    assert c.spread(50, 3).variance == pytest.approx(0.018)
+    assert c.spread(100, 3).variance == pytest.approx(0.01 + 0.002 + 0.002)
+    assert c.spread(50, 6).variance == pytest.approx(0.005 + 0.004 + 0.002)
+    assert c.spread(50, 1).variance == pytest.approx(0.004 + 0.012)  # one seed knows nothing of the others
+
+
+@pytest.mark.parametrize("seed_sd", [0.0, 0.1])
+def test_the_expected_spread_of_a_study_of_the_pilots_size_is_the_pilots(seed_sd: float) -> None:
+    s = components(two(seed_sd=seed_sd))
+    again = Components.of(s, 50, 3).spread(50, 3)
+    for mine, theirs in zip(again.widest(0.95), s.widest(0.95)):
+        assert mine == pytest.approx(theirs, rel=1e-6)
+
+
+def test_approximate_power_is_that_of_the_t_test() -> None:
+    """Without a seed component, difference .05, cell variance .04, n = 100: t(99) noncentral at .05 / .02."""
+    c = Components(0.0, 0.04, 0.0)
+    exact = 1 - stats.nct.cdf(stats.t.ppf(0.975, 99), 99, 2.5)
+    assert approximate(c, 0.05, 100, 3, 0.95) == pytest.approx(exact, abs=1e-6)
+    assert approximate(c, 0.05, 100, 1, 0.95) == pytest.approx(exact, abs=0.01)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.floats(0, 0.001), st.floats(0.001, 0.2), st.floats(0, 0.2), st.floats(0.02, 0.2), st.integers(1, 6),
+)  # fmt: skip
+def test_needed_is_the_least_number(seed: float, sample: float, residual: float, difference: float, k: int) -> None:
+    c = Components(seed, sample, residual)
+    n = float(needed(c, difference, k, 0.8, 0.95))
+    if n == np.inf:
+        assert approximate(c, difference, MOST, k, 0.95) < 0.8
+    else:
+        assert approximate(c, difference, n, k, 0.95) >= 0.8 - 1e-6
+        assert n == 10 or approximate(c, difference, n - 1.5, k, 0.95) < 0.8
+
+
+def test_one_seed_is_bounded_by_the_differences_between_seeds() -> None:
+    """A true .05 with seeds that move it by sd .1: at most Phi(.5) = 69% however many samples."""
+    c = Components(0.01, 0.04, 0.04)
+    assert approximate(c, 0.05, 1e9, 1, 0.95) == pytest.approx(stats.norm.cdf(0.5), abs=1e-3)
+    assert needed(c, 0.05, 1, 0.8, 0.95) == np.inf
+
+
+def test_likely_components_have_the_pilots_in_their_middle() -> None:
+    found = likely(Components(0.01, 0.04, 0.06), 200, 200.0, 5, np.random.default_rng(0))
+    assert np.quantile(found.sample, 0.3) < 0.04 < np.quantile(found.sample, 0.7)
+    assert np.quantile(found.seed, 0.2) < 0.01 < np.quantile(found.seed, 0.6)
+    assert found.seed.std() / found.seed.mean() > 5 * found.residual.std() / found.residual.mean()
+    assert (likely(Components(0.01, 0.04, 0.0), 200, 200.0, 1, np.random.default_rng(0)).seed == 0).all()
+
+
+# --- what a pilot is
+
+
+def test_a_pilot_of_two_runs_by_hand() -> None:
+    """Ten units, six alike, +.4 four times: mean .16, baseline .5."""
+    base = np.full(10, 0.5)
+    up = base + np.array([0.4] * 4 + [0.0] * 6)
+    p = pilot([{"": frame(base)}, {"": frame(up)}], [F1], "id", "f1")
+    assert (p.value, p.n, p.seeds, p.keep) == (0.5, 10, 1, 1.0)
+    assert p.cells[0] == pytest.approx([0.4] * 4 + [0.0] * 6)
+    assert p.components.sample == pytest.approx(0.16 * 0.24 * 10 / 9)  # .4^2 times 4/10 times 6/10, ddof 1
+    w = p.weights(0.2)  # .4 times the weight of the four = .2
+    assert w == pytest.approx([0.125] * 4 + [0.5 / 6] * 6)
+
+
+def test_where_lower_is_better_a_pilot_is_turned() -> None:
+    base, up = frame(np.full(10, 0.5)), frame(np.linspace(0.2, 0.6, 10))
+    higher, lower = (pilot([{"": base}, {"": up}], [m], "id", m.name) for m in (F1, LOSS))
+    assert lower.cells == pytest.approx(-higher.cells)
+
+
+def test_seeds_without_a_common_label_pair_in_their_order() -> None:
+    a, b = two(seed_sd=0.05)
+    other = {f"x{s}": f for s, f in b.items()}
+    one, two_ = (pilot([a, side], [F1], "id", "f1") for side in (b, other))
+    assert one.cells == pytest.approx(two_.cells)
+    assert one.components == two_.components
+
+
+def test_the_seeds_of_one_condition_stand_for_pairs() -> None:
+    """Differences of two seeds have twice their variances, and nothing of the samples that they share."""
+    (a, _) = two(n=400, seeds=4, seed_sd=0.05, key=3)
+    p = pilot([a], [F1], "id", "f1")
+    assert p.components.sample == 0 and p.keep == 0
+    assert p.components.residual == pytest.approx(2 * 0.01, rel=0.15)
+    assert p.cells.mean() == pytest.approx(0, abs=1e-12)
+    assert p.cells.var() == pytest.approx(2 * 0.01, rel=0.15)
+
+
+def test_drawn_cells_vary_as_the_components_say() -> None:
+    a, b = two(n=300, seeds=3, key=5)
+    p = pilot([a, b], [F1], "id", "f1")
+    total = p.components.sample + p.components.residual
+    assert p.cells.var() == pytest.approx(total, rel=0.05)
+    assert 0 < p.keep < 1
+    assert p.keep**2 * p.cells.mean(axis=0).var() == pytest.approx(p.components.sample, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("runs", "metric", "difference", "said"),
+    [
+        (two(seeds=1)[:1], F1, 0.05, "one run shows no difference to plan from"),
+        (two(n=9), F1, 0.05, "9 id in common: a plan needs 10"),
+        ([two()[0]] * 2, F1, 0.05, "f1 does not differ between these runs in any id: nothing to plan from"),
+        (two(), SHARE, 0.05, "share can be neither better nor worse"),
+        (two(), COUNT, 0.05, "count can be neither better nor worse"),
+        (two(), F1, 0.9, "a difference of 0.9 in f1 is beyond its bounds: it stands at 0"),
+        (
+            two(),
+            LOSS,
+            0.9,
+            "a difference of 0.9 in loss is beyond these runs: no id of theirs differs by more",
+        ),
+        (two(), F1, -0.05, "difference: expected a finite number above 0, got -0.05"),
+        (two(), F1, float("nan"), "difference: expected a finite number above 0, got nan"),
+    ],
+)
+def test_what_cannot_be_planned(runs: list[Runs], metric: Any, difference: float, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        plan(runs, [metric], "id", metric.name, difference)
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ({"power": 0.04}, "power: expected a number between 0.05 and 1, got 0.04"),
+        ({"power": 1.0}, "power: expected a number between 0.05 and 1, got 1"),
+        ({"seeds": []}, "seeds: expected"),
+        ({"seeds": [0]}, "seeds: expected"),
+    ],
+)
+def test_settings_out_of_range(how: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        plan(two(), [F1], "id", "f1", 0.05, **how)
+
+
+# --- plans
+
+
+@pytest.fixture(scope="module")
+def planned() -> pd.DataFrame:
+    return plan(two(n=60), [F1], "id", "f1", 0.04, seeds=[1, 3, 6, 3])
+
+
+def test_a_plan(planned: pd.DataFrame) -> None:
+    assert tuple(planned) == CONTRACT
+    assert planned["seeds"].tolist() == [1, 3, 6]
+    assert planned["power"].between(0.8, 0.85).all()
+    assert (planned["calls"] == planned["seeds"] * planned["samples"]).all()
+    assert (planned["samples_low"] <= planned["samples"]).all()
+    assert (planned["samples"] <= planned["samples_high"].fillna(MOST)).all()
+    assert planned["samples"].iloc[-1] < planned["samples"].iloc[0]
+
+
+def test_a_plan_is_the_same_again_and_depends_on_the_seed_alone(planned: pd.DataFrame) -> None:
+    again = plan(two(n=60), [F1], "id", "f1", 0.04, seeds=[6, 1, 3])
+    pd.testing.assert_frame_equal(again.sort_values("seeds", ignore_index=True), planned)
+    other = plan(two(n=60), [F1], "id", "f1", 0.04, seeds=[1], resampling=Resampling(seed=1))
+    assert other["samples"][0] == pytest.approx(planned["samples"][0], rel=0.1)
+
+
+def test_a_smaller_difference_and_more_power_need_more() -> None:
+    runs = two(n=60)
+    base, small, sure = (
+        int(plan(runs, [F1], "id", "f1", x, power=p, seeds=[1])["samples"][0])
+        for x, p in ((0.06, 0.8), (0.03, 0.8), (0.06, 0.95))
+    )
+    assert small > 3 * base and sure > 1.4 * base
+
+
+def test_a_proportion_needs_what_mcnemar_needs() -> None:
+    """10% turn right, 2% wrong (difference .08): 145 pairs have 80% power by McNemar's test (Miettinen's formula)."""
+    right = np.arange(100) % 2.0
+    turned = right.copy()
+    turned[:20:2] = 1.0  # ten wrong ones become right
+    turned[1:5:2] = 0.0  # and two right ones wrong
+    runs = [{"": frame(right)}, {"": frame(turned)}]
+    found = plan(runs, [HIT], "id", "hit", 0.08, seeds=[1])
+    assert 120 < found["samples"][0] < 175
+
+
+def test_a_pilot_of_one_seed_says_nothing_of_more() -> None:
+    found = plan(two(seeds=1), [F1], "id", "f1", 0.08, seeds=[1, 3, 5])
+    assert found["samples"].notna().tolist() == [True, False, False]
+    assert unreached(found) == ["The pilot has one seed, so that it says nothing of 3 or 5."]
+
+
+def test_seeds_that_differ_more_than_what_is_looked_for() -> None:
+    found = plan(two(seed_sd=0.2, key=1), [F1], "id", "f1", 0.02, seeds=[1, 3])
+    assert found["samples"].isna().all() and found["samples_high"].isna().all()
+    assert (found["power"] < 0.8).all()
+    said = unreached(found)
+    assert [s.startswith(f"With {k} no number of samples finds it") for s, k in zip(said, ("1 seed", "3 seeds"))]
+    assert cheapest(found) == ""
+
+
+def test_sentences_of_a_plan() -> None:
+    rows = [(1, 900, 0.8, 700, 1200, 900), (3, 200, 0.81, 150, 260, 600), (5, 130, 0.8, 90, pd.NA, 650)]
+    found = pd.DataFrame(rows, columns=list(CONTRACT))
+    assert cheapest(found) == "Cheapest: 3 seeds of 200 samples, 600 calls for each condition."
+    assert unreached(found) == []
+    assert cheapest(found[:1]).endswith(", whose verdict speaks for these systems and not for their other seeds.")
+
+
+def test_simulated_power_of_no_difference_is_the_level() -> None:
+    p = pilot(two(n=60, seeds=1), [F1], "id", "f1")
+    assert isinstance(p, Pilot)
+    assert p.simulated(1e-9, 60, 1, R) == pytest.approx(0.025, abs=0.02)
