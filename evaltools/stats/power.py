@@ -172,10 +172,10 @@ class Pilot:
 
 
 def _moved(cells: np.ndarray, by: np.ndarray) -> np.ndarray:
-    """(seeds, units, ...) cells whose means over units are moved, in proportion to their size: a 0 stays 0."""
-    size = np.abs(cells)
-    mean = size.mean(axis=1, keepdims=True)
-    return cells + by * np.divide(size, mean, out=np.zeros_like(size), where=mean > 0)
+    """(seeds, units, ...) cells whose means over units are moved by those that are not 0, so that a 0 stays 0."""
+    there = cells != 0
+    share = there.mean(axis=1, keepdims=True)
+    return cells + there * np.divide(by, share, out=np.zeros_like(share), where=share > 0)
 
 
 def pilot(conditions: Sequence[Runs], table: MetricTable, unit: str, metric: str) -> Pilot:
