@@ -9,6 +9,8 @@ A flex pattern is text with these signs:
     *        the rest of a Latin word (exclu*: excluded, exclusion)
     _        blanks of any number up to two or none, and no particle
     < >      at the ends: the word begins or ends here. A Latin word always does.
+    ^        behind a Hangul syllable without a final consonant: it may have one (하^: 하, 한, 할, 함, 합)
+    {name}   the words of that name in the rule file
 A pattern that begins with n't finds it at the end of a word. Hangul may stand inside a longer word, as
 Korean compounds do (지급조건), unless < forbids it.
 A pattern of mode "substring" is plain text, found wherever it stands.
@@ -20,13 +22,13 @@ searched at the speed of `in`; and no repetition in it is unbounded, so that the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
 from .text import any_of
 
 _LATIN = re.compile(r"[a-z0-9]")
-_SIGN = re.compile(r"[ _(|)…#*<>]")
+_SIGN = re.compile(r"[ _(|)…#*<>]|.\^")
 _SIGNS = {
     "…": r"[^.!?\n;]{0,12}?",
     "#": "[0-9][0-9,.]{0,15}",
@@ -35,6 +37,9 @@ _SIGNS = {
     "<": "(?<![0-9a-z가-힣])",
     ">": "",  # see _sequence: the particles in force may stand before the end
 }
+
+_FINALS = 28
+"""Syllables that differ only in the final consonant follow each other in Unicode, the one without it first."""
 
 Spans = list[tuple[int, int]]
 Phrases = tuple[tuple[str, re.Pattern[str]], ...]
@@ -78,6 +83,17 @@ def near_end(phrases: Phrases, reach: int) -> Phrases:
 def compile_phrases(sources: Iterable[str], mode: str, particles: Sequence[str]) -> Phrases:
     """ValueError, naming the phrase, for one that is not well formed."""
     return tuple(pair for s in sources for pair in _compile(s, mode, tuple(particles)))
+
+
+def expand(source: str, words: Mapping[str, str]) -> str:
+    """A phrase with the words of each {name} in it. ValueError for an unknown name."""
+
+    def named(m: re.Match[str]) -> str:
+        if m[1] not in words:
+            raise ValueError(f"{source!r}: no words named {m[1]!r}; there are: {', '.join(words) or 'none'}")
+        return words[m[1]]
+
+    return re.sub(r"\{([^{}]*)\}", named, source)
 
 
 @cache
@@ -124,6 +140,12 @@ def _sequence(s: str, at: int, particles: str) -> tuple[str, tuple[str, ...], in
                 r"[\s-]{0,2}" if latin else rf"(?:{particles})?\s{{0,2}}" if "가" <= last <= "힣" else r"\s{0,2}"
             )
             at += 1
+        elif s[at + 1 : at + 2] == "^":
+            if not "가" <= c <= "힣" or (ord(c) - ord("가")) % _FINALS:
+                raise ValueError(f"{s!r}: ^ stands behind a Hangul syllable without a final consonant, not {c!r}")
+            out.append(f"[{c}-{chr(ord(c) + _FINALS - 1)}]")
+            last = c
+            at += 2
         elif c in _SIGNS:
             out.append(_SIGNS[c] or rf"(?=(?:{particles})?(?![0-9a-z가-힣]))")
             at += 1

@@ -19,7 +19,7 @@ from ..core.files import sha256
 from ..core.jsonl import describe, read_json
 from ..core.manifest import policy_hash
 from ..core.names import nearest
-from .phrases import Phrases, compile_phrases, near_end
+from .phrases import Phrases, compile_phrases, expand, near_end
 from .text import any_of
 
 FOLDER = Path(__file__).parent / "rules"
@@ -109,6 +109,7 @@ class Rules(_Strict):
 
     match: "substring" finds phrases as plain text, "flex" with the signs of `phrases.py`. fold: full-width and
     look-alike characters are read as plain ones. particles: what a blank in a phrase may stretch over.
+    words: alternatives by name, which a flex phrase, or a later name, uses as {name}.
     clause_ends: where the scope of a let-off ends, besides the end of the sentence.
     thresholds: a case passes a metric at or above its threshold (seed section 6).
     """
@@ -121,6 +122,7 @@ class Rules(_Strict):
     match: Literal["substring", "flex"]
     fold: bool
     particles: tuple[Phrase, ...] = ()
+    words: dict[str, tuple[Phrase, ...]] = {}
     clause_ends: tuple[Phrase, ...] = ()
     thresholds: dict[str, Share]
     tags: dict[str, PhraseSet] = Field(min_length=1)
@@ -192,8 +194,12 @@ class CompiledRules:
     """A rule set ready to search with. Equal only to itself: there is one to a `Rules`."""
 
     def __init__(self, rules: Rules):
+        words: dict[str, str] = {}
+        for name, alternatives in rules.words.items():
+            words[name] = "(" + "|".join(expand(a, words) for a in alternatives) + ")"
+
         def patterns(sources: tuple[str, ...]) -> Phrases:
-            return compile_phrases(sources, rules.match, rules.particles)
+            return compile_phrases([expand(s, words) for s in sources], rules.match, rules.particles)
 
         self.fold = rules.fold
         self.units = rules.units
