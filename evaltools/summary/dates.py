@@ -1,4 +1,4 @@
-"""Dates in Korean, ISO and English notation, read to one value: 2026-01-01, 2026-01, --01-01, --01, 2026.
+"""Dates in Korean, ISO and English notation, read to one value: 2026-01-01, 2026-01, --01-01; times: 14:30.
 
 Source: specification D16. The value follows ISO 8601 (a part that is not named is left out, as in --01-01).
 """
@@ -8,19 +8,35 @@ from __future__ import annotations
 import re
 from calendar import monthrange
 
-from .text import NOTATION
+from .numerals import NATIVE
+from .text import NOTATION, any_of
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
-DATE = "|".join(NOTATION["date"]["forms"])
-for _name, _part in NOTATION["date"]["parts"].items():
-    DATE = DATE.replace(f"{{{_name}}}", _part)
-"""One pattern for all notations, of bounded length; `date_value` reads its match."""
+
+def _pattern(kind: str, **more: str) -> str:
+    """One pattern for all notations, of bounded length."""
+    out = "|".join(NOTATION[kind]["forms"])
+    for name, part in {**NOTATION[kind]["parts"], **more}.items():
+        out = out.replace(f"{{{name}}}", part)
+    return out
 
 
-def date_value(m: re.Match[str]) -> str | None:
-    """The date of a match of DATE; None where the calendar has no such day (February 30)."""
-    found = {k[0]: v for k, v in m.groupdict().items() if v and k[0] in "ymdnab" and k[1:].isdigit()}
+DATE, CLOCK = _pattern("date"), _pattern("clock", NATIVE=any_of(NATIVE))
+"""`date_values` and `clock_values` read a match of these."""
+
+
+def _found(m: re.Match[str]) -> dict[str, str]:
+    """The groups that matched, without the number of the form."""
+    return {k.rstrip("0123456789"): v for k, v in m.groupdict().items() if v and k[-1].isdigit()}
+
+
+def date_values(m: re.Match[str]) -> list[str]:
+    """The date of a match of DATE, and those that it implies; none where the calendar has no such day (February 30).
+
+    A day implies its month, its year, and both without the year: 2026-01-31, 2026-01, 2026, --01-31, --01.
+    """
+    found = _found(m)
     year = found.get("y", "").lstrip("'")
     if len(year) == 2:
         year = "20" + year
@@ -33,18 +49,29 @@ def date_value(m: re.Match[str]) -> str | None:
     month, day = int(found.get("m", 0)), int(found.get("d", 0))
     last = monthrange(int(year or 2024), month)[1] if 1 <= month <= 12 else 0
     if ("m" in found and not last) or ("d" in found and not 1 <= day <= last):
-        return None
-    return (year or "-") + (f"-{month:02d}" if month else "") + (f"-{day:02d}" if day else "")
+        return []
+    if m["m14"] and month < day and (month == 1 or day <= 5) and not m["when"]:
+        return []  # as well a share: 1/10, 2/3
+    months, days = f"-{month:02d}" if month else "", f"-{day:02d}" if day else ""
+    implied = [year + months, year, f"-{months}{days}", f"-{months}"] if year else [f"-{months}"]
+    return [v for v in dict.fromkeys([(year or "-") + months + days, *implied]) if v.strip("-")]
 
 
-def less_specific(date: str) -> list[str]:
-    """The dates that this one implies: a day implies its month, its year, and both without the year.
+def clock_values(m: re.Match[str]) -> list[str]:
+    """The time of a match of CLOCK, and those that it may be read as; none where there is no such hour.
 
-    >>> less_specific("2026-01-31")
-    ['2026-01', '2026', '--01-31', '--01']
+    A time of 24 hours has two figures for the hour (14:30, 02:30), one of unknown half of the day as few as it can
+    (2:30); each supports the other.
     """
-    if date.startswith("-"):
-        return [date[:4]] if len(date) > 4 else []
-    year, *rest = date.split("-")
-    out = [f"{year}-{rest[0]}", year, "-" + date[4:], f"--{rest[0]}"] if len(rest) == 2 else []
-    return out or ([year, f"--{rest[0]}"] if rest else [])
+    found = _found(m)
+    hour = NATIVE.get(found["h"]) or int(found["h"])
+    minute = 30 if "half" in found else int(found.get("i", 0))
+    named, twelve = "am" in found or "pm" in found, hour % 12 or 12
+    if hour > 24 or minute > 59 or (named and "h" in found and hour > 12 and "am" in found):
+        return []
+    if named and hour <= 12:
+        hour = hour % 12 + 12 * ("pm" in found)
+    whole, either = f"{hour % 24:02d}:{minute:02d}", f"{twelve}:{minute:02d}"
+    if named or not 1 <= hour <= 12 or found["h"].startswith("0"):
+        return [whole, either]
+    return [either, f"{hour % 12:02d}:{minute:02d}", f"{hour % 12 + 12}:{minute:02d}"]

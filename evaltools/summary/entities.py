@@ -16,7 +16,7 @@ from decimal import Decimal
 from functools import lru_cache
 
 from . import numerals
-from .dates import DATE, date_value, less_specific
+from .dates import CLOCK, DATE, clock_values, date_values
 from .numerals import Number, Value, tidy, written
 from .phrases import Phrases, Spans, find_all, find_labelled
 from .rules import CompiledRules, Unit
@@ -88,16 +88,17 @@ class Extractor:
         self.unit = re.compile(rf"여?(?:\s{{0,2}}|\s?\)\s?){unit}")
         self.latin_unit = re.compile(rf"[\s-]?(?:\([0-9]{{1,4}}\)\s?)?{unit}")
         self.hangul_unit = re.compile(rf"\s?{hangul_unit}")
-        self.after_numeral = re.compile(rf"(?![가-힣])|(?:{rules.particle_words}|{_AROUND['after']})")
+        after = rf"(?:{rules.particle_words}|{_AROUND['after']})"
+        self.after_numeral = re.compile(rf"(?![가-힣])|{after}")
         prefix = any_of(map(re.escape, self.prefix_of)) or "(?!)"
         self.start = re.compile(
-            rf"(?P<date>{DATE})"
-            rf"|(?P<prefix>(?<![a-z])(?:{prefix})\s?(?=[0-9]))"
-            r"|(?P<fraction>(?<![0-9])(?P<parts>[0-9]{1,3})\s?분의\s?(?P<of>[0-9]{1,3})"
+            r"(?P<fraction>(?<![0-9])(?P<parts>[0-9]{1,3})\s?분의\s?(?P<of>[0-9]{1,3})"
             r"|(?<=의\s)(?P<of2>[0-9])/(?P<parts2>[1-9][0-9]?)(?![0-9/]))"
+            rf"|(?P<clock>{CLOCK})|(?P<date>{DATE})"
+            rf"|(?P<prefix>(?<![a-z])(?:{prefix})\s?(?=[0-9]))"
             r"|(?P<digit>[0-9])"
-            rf"|(?<![가-힣0-9])(?:일금|금|약|총|최대|최고|각)?(?P<hangul>[{numerals.HANGUL}]{{1,24}}(?:\s[{numerals.HANGUL}]{{1,16}})?)"
-            rf"|(?<![가-힣])(?P<native>{any_of(numerals.NATIVE)})\s?(?={hangul_unit})"
+            rf"|(?<![가-힣0-9])(?:일금|금|약|총|최대|최고|각)?(?P<hangul>[{numerals.HANGUL}]{{1,24}}(?:(?:(?<=[만억조])\s|\s(?=[만억]))[{numerals.HANGUL}]{{1,16}})?)"
+            rf"|(?<![가-힣])(?P<native>{any_of(numerals.NATIVE)})(?:\s(?={hangul_unit})|(?=(?:{_AROUND['joined']})(?:(?![가-힣])|{after})))"
             rf"|(?<![a-z])(?P<english>{numerals.ENGLISH_NUMBER})(?![a-z])"
         )
 
@@ -124,13 +125,10 @@ class Extractor:
         while m := self.start.search(t, at):
             at = m.end()
             match next(g for g in _GROUPS if m[g] is not None):
-                case "date":
-                    dates = [d for d in [date_value(m)] if d]
-                    for i, date in enumerate(dates + [less for d in dates for less in less_specific(d)]):
-                        yield Entity("date", "", date, "", m.start(), m.end(), support_only=i > 0)
-                    if not dates:  # no day of the calendar: its figures stand for themselves
-                        start = m.start()
-                        at = self._digit(t, start, None, found, bare) if t[start].isdigit() else start + 1
+                case "date" | "clock" as kind:
+                    values, name = (date_values(m), "date") if kind == "date" else (clock_values(m), "time of day")
+                    for i, value in enumerate(values):
+                        yield Entity(name, "", value, "", m.start(), m.end(), support_only=i > 0)
                 case "prefix":
                     at = self._digit(t, m.end(), m, found, bare)
                 case "fraction" if self.percent and int(m["parts"] or m["parts2"]):
@@ -193,8 +191,9 @@ class Extractor:
             unit = self.unit.match(t, end)
             if unit is None or run[-1:] == " " or not self.after_numeral.match(t, unit.end()):
                 continue
-            if _believable(run, unit["unit"]) and (value := numerals.hangul_value(run)) is not None:
-                found.append(_quantity(self.unit_of[_unit_name(unit["unit"])], value, end - len(run), unit.end()))
+            named = self.unit_of[_unit_name(unit["unit"])]
+            if _believable(run, named, unit["unit"]) and (value := numerals.hangul_value(run)) is not None:
+                found.append(_quantity(named, value, end - len(run), unit.end()))
                 return unit.end()
         space = t.find(" ", start, stop)
         return space if space > 0 else stop
@@ -228,7 +227,7 @@ def outside(spans: Spans, not_within: Phrases, text: str) -> Spans:
     return [(s, e) for (s, e), i in zip(spans, after) if i == len(inside) or inside[i][0] >= e]
 
 
-_GROUPS = ("date", "prefix", "fraction", "digit", "hangul", "native", "english")
+_GROUPS = ("clock", "date", "prefix", "fraction", "digit", "hangul", "native", "english")
 _ENGLISH_SCALE = re.compile(rf"\s?({any_of(numerals.ENGLISH_SCALE)})(?![a-z0-9])")
 _AROUND = {name: "|".join(words.split()) for name, words in NOTATION["unit"].items()}
 _ENDS = re.compile(rf"(?![0-9a-z가-힣])|(?:{_AROUND['particles']})(?![a-z])|{_AROUND['words']}")
@@ -278,20 +277,18 @@ def _merge(found: list[_Quantity], t: str) -> list[_Quantity]:
     return out
 
 
-def _believable(run: str, unit: str) -> bool:
+def _believable(run: str, unit: Unit, word: str) -> bool:
     """Whether Hangul syllables before a unit are a numeral: 삼천만원 is, 조건 (조 + 건) and 만일 are not."""
     digits = run.replace(" ", "")
-    scales = [c for c in digits if c not in numerals.ONES]
-    if not scales:
-        return len(digits) == 1 and unit in _UNITS_OF_ONE_SYLLABLE
-    if len(digits) == 1:
-        return digits != "조" and (
-            unit in ("원", "명", "달러") or (digits in "십백천" and unit in ("년", "개월", "퍼센트", "%"))
-        )
-    return True
+    if unit.kind == "clause" or digits[0] in "영공" or ("조" in digits and unit.kind != "amount"):
+        return False
+    if all(c in numerals.ONES for c in digits):
+        return len(digits) == 1 and word in _UNITS_OF_ONE_SYLLABLE
+    return len(digits) > 1 or word in ("원", "명", "달러") or (digits in "십백천" and word in _UNITS_OF_ONE_SCALE)
 
 
 _UNITS_OF_ONE_SYLLABLE = ("년", "개월", "주일", "퍼센트")
+_UNITS_OF_ONE_SCALE = ("년", "개월", "퍼센트", "%")
 
 
 def _unit_name(word: str) -> str:

@@ -25,6 +25,7 @@ def _words(table: str) -> dict[str, int]:
 ONES, SMALL, BIG = _words("hangul"), _words("small"), _words("big")
 HANGUL = "".join([*ONES, *SMALL, *BIG])
 NATIVE, ENGLISH, ENGLISH_SCALE = _words("native"), _words("english"), _words("english_scale")
+NATIVE |= {ten + one: a + b for ten, a in NATIVE.items() for one, b in NATIVE.items() if b < 10 <= a}
 _EN_WORD = any_of([*ENGLISH, "hundred"])
 ENGLISH_NUMBER = rf"(?:{_EN_WORD})(?:(?:\s|-)(?:and\s)?(?:{_EN_WORD})){{0,4}}"
 
@@ -141,8 +142,8 @@ def _is_trillion(t: str, start: int, end: int) -> bool:
 def hangul_value(run: str) -> int | None:
     """The value of a numeral in Hangul (삼천만, 일억 이천, 십이); None where it is none.
 
-    >>> hangul_value("일억 이천만"), hangul_value("삼천"), hangul_value("이사")
-    (120000000, 3000, None)
+    >>> hangul_value("일억 이천만"), hangul_value("삼천"), hangul_value("이사"), hangul_value("조사")
+    (120000000, 3000, None, None)
     """
     total = section = 0
     digit: int | None = None
@@ -159,7 +160,7 @@ def hangul_value(run: str) -> int | None:
             section += (1 if digit is None else digit) * last_small
             digit = None
         else:
-            if BIG[c] >= last_big:
+            if BIG[c] >= last_big or (c == "조" and not section and not digit):
                 return None
             last_big, last_small = BIG[c], 10**4
             total += (section + (digit or 0) or 1) * last_big

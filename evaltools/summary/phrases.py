@@ -1,4 +1,4 @@
-"""The patterns of rule files: phrases that stretch over spelling and spacing, but never over the length of a text.
+r"""The patterns of rule files: phrases that stretch over spelling and spacing, but never over the length of a text.
 
 A flex pattern is text with these signs:
     blank    blanks of any number up to two or none; after Hangul also a particle (추가 확인: 추가로 확인, 추가확인);
@@ -10,6 +10,7 @@ A flex pattern is text with these signs:
     _        blanks of any number up to two or none, and no particle
     < >      at the ends: the word begins or ends here. A Latin word always does.
     ^        behind a Hangul syllable without a final consonant: it may have one (하^: 하, 한, 할, 함, 합)
+    \        the next character stands for itself
     {name}   the words of that name in the rule file
 A pattern that begins with n't finds it at the end of a word. Hangul may stand inside a longer word, as
 Korean compounds do (지급조건), unless < forbids it.
@@ -28,7 +29,7 @@ from functools import cache
 from .text import any_of
 
 _LATIN = re.compile(r"[a-z0-9]")
-_SIGN = re.compile(r"[ _(|)…#*<>]|.\^")
+_SIGN = re.compile(r"[ _(|)…#*<>]|.\^|\\")
 _SIGNS = {
     "…": r"[^.!?\n;]{0,12}?",
     "#": "[0-9][0-9,.]{0,15}",
@@ -145,6 +146,10 @@ def _sequence(s: str, at: int, particles: str) -> tuple[str, tuple[str, ...], in
                 raise ValueError(f"{s!r}: ^ stands behind a Hangul syllable without a final consonant, not {c!r}")
             out.append(f"[{c}-{chr(ord(c) + _FINALS - 1)}]")
             last = c
+            at += 2
+        elif c == "\\" and at + 1 < len(s):
+            out.append(re.escape(s[at + 1]))
+            candidates.append((s[at + 1],))
             at += 2
         elif c in _SIGNS:
             out.append(_SIGNS[c] or rf"(?=(?:{particles})?(?![0-9a-z가-힣]))")
