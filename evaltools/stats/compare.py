@@ -326,7 +326,10 @@ def _judged(compiled: Compiled, found: pd.DataFrame, own: np.ndarray, level: flo
     """What was measured and adjusted, with the verdicts and the metrics' own columns; aliases as their metrics."""
     units = needed(found["level"].to_numpy(), found["mid"].to_numpy())
     error, df, at, each = (found[c].to_numpy() for c in ("error", "df", "level", "each"))
-    mde = smallest(error, df, at, each, units)
+    # of a proportion: the share of a difference that comes as more units which differ, not as others that differ less
+    middle = (found["value_baseline"] + found["value_candidate"]) / 2
+    more = (1 - each * found["n_differ"] / np.maximum(middle, 1 - middle)).clip(0, 1).where(found["mid"])
+    mde = smallest(error, df, at, each, units, more.to_numpy())
     judged = found.assign(
         delta=found["value_candidate"] - found["value_baseline"],
         mde=[_digits(x, df) for x, df in zip(np.where(found["ci_low"].notna(), mde, np.nan), found["df"])],
@@ -426,15 +429,23 @@ def _widest(spread: tuple[Spread, Spread], several: np.ndarray, confidence: floa
     return (np.where(several, c, s) for c, s in zip(crossed, of_samples))
 
 
-def decide(paired: Paired, resampling: Resampling, n_permutations: int = 1_000) -> np.ndarray:
-    """For every metric as if it were the primary one: 1 or -1 where its delta is shown to lie above or below 0, or 0.
+def decide(
+    paired: Paired, resampling: Resampling, n_permutations: int = 1_000, family: Sequence[int] = ()
+) -> np.ndarray:
+    """1 or -1 where the delta of a metric is shown to lie above or below 0, else 0.
 
-    The rule of `verdicts` without the bootstrap of single seeds, whose interval leaves out 0 where p is small: quick
-    enough for simulations.
+    Every metric is judged as the primary one, but those at the places in `family` are adjusted together. The rule of
+    `verdicts` without the bootstrap of single seeds, whose interval leaves out 0 where p is small: quick enough for
+    simulations.
     """
-    found = evidence(paired, n_permutations, resampling)
-    shown = (found.p_value <= 1 - resampling.confidence) & (paired.n_units >= MIN_UNITS)
-    return np.where(shown, np.sign(paired.delta), 0.0)
+    found, level = evidence(paired, n_permutations, resampling), round(1 - resampling.confidence, 12)
+    enough = (paired.n_units >= MIN_UNITS) & ~np.isnan(found.p_value)
+    p, at = found.p_value.copy(), [m for m in family if enough[m]]
+    if at:
+        mid = _mid(paired.baseline.compiled)[at]
+        flipped = flipped_p(found.differences[:, at], n_permutations, resampling.seed, mid)
+        p[at] = step_down(p[at], flipped, level).p
+    return np.where(enough & (p <= level), np.sign(paired.delta), 0.0)
 
 
 def _measured(tested: Evidence, margin: np.ndarray, resampling: Resampling) -> pd.DataFrame:

@@ -163,16 +163,23 @@ def needed(level: np.ndarray, mid: np.ndarray) -> np.ndarray:
     return m + (2.0 ** (1.0 - mid - m) > level)  # a logarithm is rounded
 
 
-def smallest(error: np.ndarray, df: np.ndarray, level: np.ndarray, each: np.ndarray, units: np.ndarray) -> np.ndarray:
+def smallest(
+    error: np.ndarray, df: np.ndarray, level: np.ndarray, each: np.ndarray, units: np.ndarray, more: np.ndarray
+) -> np.ndarray:
     """The smallest true difference that a test at `level` finds with 80% power, from an `error` with `df`.
 
-    t noncentral, over c4(df): an estimated standard error is too small on average. Never below what makes at least
-    `units` units differ (each by `each`, Poisson) with that power.
+    t noncentral, over c4(df): an estimated standard error is too small on average. Where a share `more` of the
+    difference comes as further units that differ by `each`, the error grows with it (null: it does not). Never below
+    what makes at least `units` units differ (Poisson) with that power.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         c4 = np.sqrt(2 / df) * np.exp(gammaln((df + 1) / 2) - gammaln(df / 2))
-        away = nctdtrinc(df, 1 - POWER, stdtrit(df, 1 - level / 2))
-        return np.maximum(away * error / c4, gammaincinv(units, POWER) * each)
+        away = nctdtrinc(df, 1 - POWER, stdtrit(df, 1 - level / 2)) / c4
+        # difference^2 = away^2 (error^2 + each * (more * difference - difference^2))
+        square = np.where(np.isnan(more), 0.0, away**2 * each)
+        half, whole = square * np.nan_to_num(more) / 2, 1 + square
+        found = (half + np.sqrt(half**2 + whole * (away * error) ** 2)) / whole
+        return np.maximum(found, gammaincinv(units, POWER) * each)
 
 
 def rounded(differences: np.ndarray) -> np.ndarray:
