@@ -48,7 +48,7 @@ class Null:
 def _null(points: np.ndarray, mass: np.ndarray | float, mid: bool, slack: float) -> Null:
     order = np.argsort(points, kind="stable")
     each = np.broadcast_to(mass, points.shape)[order]
-    return Null(points[order], np.append(np.cumsum(each[::-1])[::-1], 0.0), mid, slack)
+    return Null(points[order], np.append(np.minimum(np.cumsum(each[::-1]), 1.0)[::-1], 0.0), mid, slack)
 
 
 def nulls(

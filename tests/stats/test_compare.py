@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evaltools.core.errors import UsageError
-from evaltools.core.metric import Difference, Mean, Metric, MetricTable
+from evaltools.core.metric import Difference, Mean, Metric, MetricTable, compile_table
 from evaltools.core.resampling import Resampling
 from evaltools.stats.compare import (
     CLAIM_SYSTEMS,
@@ -22,14 +22,17 @@ from evaltools.stats.compare import (
     CONTRACT,
     Comparison,
     NothingPaired,
+    Paired,
     compare,
+    decide,
+    mde_text,
     p_text,
     unit_changes,
     verdict_sentence,
     verdict_text,
     verdicts,
 )
-from evaltools.stats.family import sign_flip
+from evaltools.stats.crossed import grid
 from evaltools.stats.seeds import CLAIM_BOTH, TWO_SEEDS
 
 MEAN = Metric(name="mean", numerator="y", denominator="n", group="g", better="higher", title="Mean")
@@ -228,38 +231,121 @@ def test_several_seeds_are_variance_components_of_the_paired_differences() -> No
     assert row["claim"] == CLAIM_BOTH
 
 
-def test_sign_flips_by_hand() -> None:
-    """Differences 1, 1, 2: |sum| = 4 is reached by + + + and - - - of 8 patterns; 1, 1, 0: by 2 of 4."""
-    d = np.array([[1.0, 1.0], [1.0, 1.0], [2.0, 0.0]])
-    assert sign_flip(d, 100, 0).tolist() == [2 / 8, 2 / 4]
-    assert sign_flip(np.zeros((5, 1)), 100, 0).tolist() == [1.0]
-    assert sign_flip(np.zeros((0, 1)), 100, 0).tolist() == [1.0]
-
-
-def test_exact_and_random_sign_flips_agree_with_scipy() -> None:
-    rng = np.random.default_rng(1)
-    d = rng.normal(0.3, 1, (12, 3))
-    expected = [
-        stats.permutation_test(
-            (x,), lambda x, axis=-1: x.mean(axis), permutation_type="samples", vectorized=True, n_resamples=np.inf
-        ).pvalue
-        for x in d.T
-    ]
-    assert sign_flip(d, 5000, 0) == pytest.approx(expected)
-    assert sign_flip(np.vstack([d, np.zeros((300, 3))]), 5000, 0) == pytest.approx(expected)
-    assert sign_flip(d, 4000, 0) == pytest.approx(expected, abs=0.03)
-
-
-def test_random_sign_flips_never_give_zero() -> None:
-    assert sign_flip(np.arange(1.0, 51)[:, None], 99, 0) == pytest.approx([1 / 100])
-
-
 def test_only_headline_metrics_are_adjusted() -> None:
     c = rows(of(*two(shift=0.03), headline=("mean", "errors")))
     assert c["p_adjusted"].notna().tolist() == c["headline"].tolist() == [True, True, False, False]
     assert (c["p_adjusted"].dropna() >= c["p_value"][c["headline"]]).all()
     with pytest.raises(ValueError, match=r"the table lacks: \['zzz'\]"):
         of(*two(), headline=("zzz",))
+
+
+def test_the_primary_metric_is_tested_alone_whatever_else_is_in_the_family() -> None:
+    a, b = two(shift=0.03)
+    alone = rows(of(a, b, headline=("mean",))).loc["mean"]
+    first = rows(of(a, b, headline=("mean", "errors", "micro", "d")))
+    named = rows(of(a, b, headline=("errors", "micro", "d"), primary="mean"))
+    columns = ["p_value", "p_adjusted", "verdict", "primary", "mde", "level"]
+    for found in (first.loc["mean"], named.loc["mean"]):
+        assert found[columns].tolist() == alone[columns].tolist()
+    assert alone["p_adjusted"] == alone["p_value"] and alone["level"] == 0.05
+    assert first["primary"].tolist() == named["primary"].tolist() == [True, False, False, False]
+    assert named["headline"].all() and named["family"].all()
+    assert first["level"][1:].between(0, 0.05).all() and (first["p_adjusted"] >= first["p_value"]).all()
+
+
+def test_a_headline_that_starts_without_a_direction_has_another_primary_metric() -> None:
+    found = rows(of(*two(), headline=("share", "errors")))
+    assert found.index[found["primary"]].tolist() == ["errors"]
+    assert not rows(of(*two(), headline=()))["primary"].any()
+
+
+WRONG: dict[str, tuple[dict[str, object], str]] = {
+    "unknown primary": ({"primary": "meen"}, "primary: no metric 'meen'; did you mean mean"),
+    "primary without direction": ({"primary": "share"}, "primary: share has no direction"),
+    "a count as primary": ({"primary": "count"}, "primary: count has no direction"),
+    "unknown margin": ({"margin": {"zz": 1.0}}, "margin: no metric 'zz'; there are mean, errors"),
+    "margin without direction": ({"margin": {"share": 0.1}}, "margin: share has no direction"),
+    "no margin": ({"margin": {"mean": 0.0}}, "margin of mean: expected a finite number above 0, got 0"),
+    "negative": ({"margin": {"mean": -0.1}}, "expected a finite number above 0, got -0.1"),
+    "not finite": ({"margin": {"mean": np.inf}}, "expected a finite number above 0, got inf"),
+    "not a number": ({"margin": {"mean": np.nan}}, "expected a finite number above 0, got nan"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_cannot_be_declared_is_a_usage_error(case: str) -> None:
+    options, message = WRONG[case]
+    with pytest.raises(UsageError, match=message):
+        of(*two(), **options)
+    with pytest.raises(UsageError, match="a margin needs intervals of more than 50%, not 40%"):
+        compare(*two(), TABLE, "id", Resampling(confidence=0.4), margin={"mean": 0.1})
+
+
+def test_equivalence_is_two_one_sided_t_tests_where_seeds_say_the_same() -> None:
+    """At the bound of the 90% interval that lies farther out, both one-sided tests have 5%."""
+    tost = pytest.importorskip("statsmodels.stats.weightstats").ttost_paired
+    a, b = two(seeds=(1,), n=60)
+    a, b = (dict.fromkeys((1, 2, 3), side[1]) for side in (a, b))
+    row = rows(of(a, b, margin={"mean": 1.0})).loc["mean"]
+    bound = max(-row["equivalence_low"], row["equivalence_high"])
+    assert tost(b[1]["y"], a[1]["y"], -bound, bound)[0] == pytest.approx(0.05)
+    assert row["ci_low"] < row["equivalence_low"] < row["delta"] < row["equivalence_high"] < row["ci_high"]
+    for x, verdict in ((bound * 1.001, "equivalent"), (bound * 0.999, "tied")):
+        found = rows(of(a, b, margin={"mean": x})).loc["mean"]
+        assert (found["verdict"], found["margin"]) == (verdict, x)
+    assert rows(of(a, b)).loc["mean", ["margin", "equivalence_low", "equivalence_high"]].isna().all()
+
+
+@pytest.mark.parametrize("seeds", [(1,), (1, 2, 3)])
+def test_words_of_equivalence(seeds: tuple[object, ...]) -> None:
+    a, b = two(seeds=seeds)
+    same = rows(of(a, b, margin={"mean": 0.5, "micro": 9.0}))
+    text = verdict_sentence(same.loc["mean"])
+    assert text.startswith("candidate is equivalent to baseline on “Mean” within ±0.5: ") and "90% interval" in text
+    assert verdict_text(same.loc["mean"]) == "equivalent"
+    assert verdict_text(same.loc["micro"]) == "equivalent (exploratory)"
+    assert "equivalent (exploratory: outside the headline) to baseline" in verdict_sentence(same.loc["micro"])
+    a, b = two(seeds=seeds, shift=0.15)
+    both = rows(of(a, b, margin={"mean": 0.5})).loc["mean"]
+    assert (both["verdict"], verdict_text(both)) == ("better", "better, and within the margin")
+    assert verdict_sentence(both).endswith(" The difference lies within the margin of ±0.5.")
+    neither = rows(of(*two(seeds=seeds), margin={"mean": 1e-6})).loc["mean"]
+    assert verdict_sentence(neither).endswith(" Nor is it shown to be equivalent within ±1e-06.")
+    plain = rows(of(*two(seeds=seeds))).loc["mean"]
+    assert "margin" not in verdict_sentence(plain) and "equivalent" not in verdict_sentence(plain)
+
+
+def test_swapping_mirrors_the_interval_of_equivalence() -> None:
+    for a, b in (two(), two(seeds=(1,))):
+        x, y = (rows(of(*sides, margin={"mean": 0.1})).loc["mean"] for sides in ((a, b), (b, a)))
+        assert (x["equivalence_low"], x["equivalence_high"]) == (-y["equivalence_high"], -y["equivalence_low"])
+
+
+@pytest.mark.parametrize(("seeds", "digits"), [((1, 2), 1), ((1,), 2)])
+def test_the_mde_has_as_many_digits_as_are_known(seeds: tuple[object, ...], digits: int) -> None:
+    """Two seeds have one degree of freedom, 40 samples 39."""
+    for row in of(*two(seeds=seeds)).table.to_dict("records"):
+        assert (row["df"] < 5) == (digits == 1)
+        assert float(f"{row['mde']:.{digits - 1}e}") == row["mde"] > 0
+        shown = mde_text(row)
+        assert float(shown) == row["mde"] and len(shown.replace(".", "").lstrip("0")) == digits
+    assert mde_text({"mde": np.nan, "df": 9}) == ""
+    assert mde_text({"mde": 1200.0, "df": 39}) == "1200"
+
+
+def test_decide_is_the_verdict_of_a_primary_metric_or_of_a_family() -> None:
+    compiled = compile_table(TABLE)
+    for shift in (0.0, 0.15):
+        a, b = (grid(side, "id") for side in two(shift=shift))
+        paired = Paired(a.cross(compiled), b.cross(compiled), by_seed=True)
+        table = rows(of(*two(shift=shift), headline=("mean", "errors", "micro", "d")))
+        said = table["verdict"].map({"better": 1, "worse": -1}).fillna(0) * np.where(
+            table["better"] == "lower", -1, 1
+        )
+        family = [compiled.names.index(name) for name in ("errors", "micro", "d")]
+        found = dict(zip(compiled.names, decide(paired, R, 999, family)))
+        assert {name: found[name] for name in table.index} == said.to_dict()
+        assert decide(paired, R, 999)[0] == found["mean"] == (shift > 0)
 
 
 def test_fewer_than_ten_pairs_are_too_few_but_have_numbers() -> None:

@@ -13,7 +13,8 @@ from scipy import stats
 from evaltools.core.resampling import Method, Resampling
 from evaltools.stats import compare as compare_module
 from evaltools.stats import many
-from evaltools.stats.compare import compare, sign_flip
+from evaltools.stats.compare import compare
+from evaltools.stats.family import sign_flip
 from evaltools.stats.many import LARGE, normal_flips
 from evaltools.stats.seeds import aggregate, completeness, seed_values
 from tests.stats.test_compare import ERRORS, TABLE, Runs, two
