@@ -13,7 +13,8 @@ from ..core.errors import OnError
 from ..core.files import write_text
 from ..core.resampling import Resampling
 from ..core.suite import Suite
-from ..report.study import StudyView
+from ..core.words import say
+from ..report.study import StudyView, note_text
 from ..report.study import compare as compare_runs
 from ..stats.compare import mde_text, p_text, verdict_text
 from ..stats.family import POWER
@@ -76,9 +77,9 @@ def comparison_text(study: StudyView, *, everything: bool) -> str:
     (b, found) = next(iter(study.comparisons.items()))
     rows = found.table if everything else found.table[found.table["headline"]]
     sides = [f"A (baseline)  {study.baseline}", f"B (candidate) {b}", ""]
-    about = ["", views.how(study), *[MDE] * int(rows["mde"].notna().any())]
+    about = ["", views.how(study), *[say(MDE)] * int(rows["mde"].notna().any())]
     table = [_line(cells) for cells in (HEAD, *map(_cells, rows.to_dict("records")))]
-    about += [f"note: {n}" for n in study.notes]
+    about += [say("note: {note}", note=note_text(n)) for n in study.notes]
     before, after = ([wrapped(text) for text in part] for part in ([*views.verdicts(study), *sides], about))
     return "\n".join([*before, *table, *after, *textwrap.wrap(study.signature, WIDTH)])
 

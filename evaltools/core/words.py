@@ -24,7 +24,13 @@ LANGUAGES = ("en", "ko", "zh")
 PLACE = re.compile(r"{([\w.]+)(:[^{}]*)?}")
 """A place in a text that a value fills: {name}, or {name:spec} with a format spec."""
 
-LITERAL, LONGEST = 3, 2000
+QUOTED = re.compile("“([^“”]*)”")
+"""The title of something, among other words."""
+
+COUNTS = ("n", "of", "total")
+"""Names of places that hold whole numbers."""
+
+LITERAL, LONGEST = 4, 2000
 """A sentence is told by at least so many letters and digits besides its places, in a text of at most so many."""
 
 _language: ContextVar[str] = ContextVar("language", default="en")
@@ -104,7 +110,9 @@ def _sentences(lang: str, folders: tuple[Path, ...]) -> list[tuple[re.Pattern[st
     for key, text in _read(lang, folders).items():
         literal, names = PLACE.split(key)[::3], [m[1] for m in PLACE.finditer(key)]
         if names and sum(map(str.isalnum, "".join(literal))) >= LITERAL:
-            pattern = re.compile("(.+?)".join(map(re.escape, literal)), re.DOTALL)
+            kinds = [r"(\d[\d,]*)" if name in COUNTS else "(.+?)" for name in names]
+            source = "".join(re.escape(text) + kind for text, kind in zip(literal, [*kinds, ""]))
+            pattern = re.compile(source, re.DOTALL)
             found.append((sum(map(len, literal)), pattern, names, text))
     found.sort(key=lambda entry: -entry[0])
     return [entry[1:] for entry in found]
@@ -120,6 +128,8 @@ def _made(text: str, lang: str, folders: tuple[Path, ...]) -> str:
 
 
 def _value(text: str, lang: str, folders: tuple[Path, ...]) -> str:
+    if "“" in text:
+        return QUOTED.sub(lambda m: f"“{_value(m[1], lang, folders)}”", text)
     said = _read(lang, folders).get(text) or _made(text, lang, folders)
     for mark in ("; ", ", "):
         if said == text and mark in text:

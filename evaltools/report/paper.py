@@ -1,6 +1,7 @@
 """What a paper takes from a study: its table in LaTeX and Markdown, the paragraph on it, and its figures.
 
 Every sentence follows from the study: what it does not hold (seeds, a comparison, an interval) is not spoken of.
+Table and paragraphs are English whatever the language of the report; its figures speak that.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from ..core.errors import UsageError
 from ..core.files import atomic
 from ..core.names import natural
 from ..core.resampling import Resampling
+from ..core.words import speaking
 from ..stats.compare import compare
 from ..stats.intervals import MIN_UNITS
 from ..stats.many import LARGE
@@ -221,11 +223,13 @@ def limits(study: Study) -> str:
     return f"To bear in mind: {'; '.join(found)}." if found else ""
 
 
+@speaking("en")
 def paragraph(study: Study) -> str:
     """Methods and results in words, ready to be adapted; paragraphs are split at empty lines."""
     return "\n\n".join(part for part in (methods(study), results(study), limits(study)) if part)
 
 
+@speaking("en")
 def latex(study: Study) -> str:
     """The table with its note, and the paragraph, to be read with `\\input`."""
     rows = table(study)
@@ -236,6 +240,7 @@ def latex(study: Study) -> str:
     return f"% needs \\usepackage{{booktabs}}{cjk}\n{made}\n{words}\n"
 
 
+@speaking("en")
 def markdown(study: Study) -> str:
     """The same in Markdown."""
     rows = table(study)

@@ -92,7 +92,7 @@ class StudyView(Study):
             "mean and std": partial(self._mean_std, self.headline),
             "all scores": partial(self._mean_std, everything),
             "ranks": self._ranks,
-            "notes": lambda: stack([words(views.narrative(self)), *map(notice, self.notes)]),
+            "notes": lambda: stack([words(views.narrative(self)), *map(notice, map(note_text, self.notes))]),
             "agreement": lambda: estimates_table(views.agreement_estimates(self), group=False),
             **{name: partial(self._view, view) for name, view in own.items()},
         }
@@ -231,6 +231,12 @@ TABLES: Mapping[str, TableView] = {
         formats={"var_share_seed": ".2f", "var_share_sample": ".2f", "var_share_residual": ".2f", "df": ".1f"},
     ),
 }
+
+
+def note_text(note: str) -> str:
+    """A note of a study, which stands after the conditions that it is about."""
+    about, _, text = note.partition(": ")
+    return f"{about}: {say(text)}"
 
 
 def _p(row: Mapping[Any, Any]) -> str:

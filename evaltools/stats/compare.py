@@ -19,6 +19,7 @@ from ..core.errors import UsageError
 from ..core.metric import Compiled, MetricTable, compile_table, subset
 from ..core.names import nearest
 from ..core.resampling import Resampling
+from ..core.words import say
 from .crossed import (
     Crossed,
     Grid,
@@ -39,6 +40,8 @@ from .family import flipped_p, needed, rounded, sign_flip, smallest, step_down
 from .intervals import MIN_UNITS, Interval, bounds, resample_weights
 from .many import CLOSED, LARGE, closed_bounds, in_blocks
 from .seeds import CLAIM_BOTH, TWO_SEEDS
+
+NONE_DIFFER = "too few: none of {n} differ"
 
 CLAIM_SYSTEMS = "new samples, these systems"
 CLAIM_THESE_SEEDS = "new samples, these seeds"
@@ -542,56 +545,72 @@ def mde_text(row: Mapping[Any, Any]) -> str:
 
 def verdict_text(row: Mapping[Any, Any]) -> str:
     """The verdict of a row of `Comparison.table` as pages and terminal show it beside the metric's numbers."""
-    verdict = row["verdict"]
+    verdict, n, differ = row["verdict"], int(row["n_units"]), int(row["n_differ"])
+    if verdict == "too few" and n < MIN_UNITS:
+        return say("too few: {n} pairs", n=n)
     if verdict == "too few":
-        n, differ = int(row["n_units"]), int(row["n_differ"])
-        return f"too few: {n} pairs" if n < MIN_UNITS else f"too few: {differ or 'none'} of {n} differ"
+        return say("too few: {differ} of {n} differ", n=n, differ=differ) if differ else say(NONE_DIFFER, n=n)
     if verdict == "tied":
-        return "not shown to differ"
+        return say("not shown to differ")
     if verdict == "not measured":
-        return verdict
-    also = ", and within the margin" if verdict != "equivalent" and within_margin(row) else ""
-    return f"{verdict}{also}{'' if row['family'] else ' (exploratory)'}"
+        return say(verdict)
+    also = say(", and within the margin") if verdict != "equivalent" and within_margin(row) else ""
+    return f"{say(verdict)}{also}{'' if row['family'] else ' ' + say('(exploratory)')}"
 
 
 def verdict_sentence(row: Mapping[Any, Any], confidence: float = 0.95) -> str:
     """What a row of `Comparison.table` says, whole: verdict, metric, both values, difference, interval and p."""
-    a, b, verdict, n = row["baseline"], row["candidate"], row["verdict"], int(row["n_units"])
-    on, units = f"on “{row['title']}”", f"{n} paired unit{'s' if n != 1 else ''}"
+    verdict, n, differ = row["verdict"], int(row["n_units"]), int(row["n_differ"])
+    words: dict[str, Any] = {
+        "a": row["baseline"],
+        "b": row["candidate"],
+        "on": say("on “{title}”", title=say(row["title"])),
+        "n": n,
+        "differ": differ,
+        "units": say("1 paired unit") if n == 1 else say("{n} paired units", n=n),
+    }
     if verdict == "not measured":
-        return f"{b} cannot be compared with {a} {on}, which is not measured on both sides."
-    numbers = f"{row['value_candidate']:.3f} against {row['value_baseline']:.3f}"
-    difference = f"a difference of {row['delta']:+.3f}{_interval_text(row, 'ci', confidence)}"
-    margin, beside = f"±{row['margin']:g}", "" if row["family"] else " (exploratory: outside the headline)"
+        return say("{b} cannot be compared with {a} {on}, which is not measured on both sides.", **words)
+    inside = ("equivalence", 2 * confidence - 1) if verdict == "equivalent" else ("ci", confidence)
+    words |= {
+        "numbers": say("{x:.3f} against {y:.3f}", x=row["value_candidate"], y=row["value_baseline"]),
+        "difference": say("a difference of {delta:+.3f}{interval}", delta=row["delta"], interval=_said(row, *inside)),
+        "margin": f"±{row['margin']:g}",
+        "beside": "" if row["family"] else " " + say("(exploratory: outside the headline)"),
+    }
+    if verdict == "too few" and n >= MIN_UNITS and not differ:
+        words["value"] = row["value_baseline"]
+        return say("{b} and {a} have the same value {on} ({value:.3f}): none of {units} differs.", **words)
     if verdict == "too few":
-        if n < MIN_UNITS:
-            why = f"{units}, and a verdict needs {MIN_UNITS}"
-        elif not row["n_differ"]:
-            return f"{b} and {a} have the same value {on} ({row['value_baseline']:.3f}): none of {units} differs."
-        else:
-            alone = row["level"] < 2.0 ** (1 - row["n_differ"]) <= 1 - confidence
-            adjusted = " once p is adjusted for the headline metrics" if alone else ""
-            why = f"{row['n_differ']} of {units} differ, too few to be told from chance{adjusted}"
-        return f"Too few units to judge {b} against {a} {on}: {numbers}, {difference}; {why}."
-    if verdict == "equivalent":
-        inside = _interval_text(row, "equivalence", 2 * confidence - 1)
-        return (
-            f"{b} is equivalent{beside} to {a} {on} within {margin}: {numbers}, a difference of "
-            f"{row['delta']:+.3f}{inside}."
+        alone = row["level"] < 2.0 ** (1 - differ) <= 1 - confidence
+        why = (
+            say("{units}, and a verdict needs {least}", least=MIN_UNITS, **words)
+            if n < MIN_UNITS
+            else say("{differ} of {units} differ, too few to be told from chance", **words)
+            + (say(" once p is adjusted for the headline metrics") if alone else "")
         )
+        return say("Too few units to judge {b} against {a} {on}: {numbers}, {difference}; {why}.", why=why, **words)
+    if verdict == "equivalent":
+        return say("{b} is equivalent{beside} to {a} {on} within {margin}: {numbers}, {difference}.", **words)
     single = row["primary"] or pd.isna(row["p_adjusted"])
-    p = f"p {p_text(row['p_value'])}" if single else f"p {p_text(row['p_adjusted'])} (adjusted)"
+    words["p"] = f"p {p_text(row['p_value'])}" if single else f"p {p_text(row['p_adjusted'])} {say('(adjusted)')}"
     if verdict == "tied":
-        neither = "" if pd.isna(row["equivalence_low"]) else f" Nor is it shown to be equivalent within {margin}."
-        return f"{b} is not shown to differ from {a} {on}: {numbers}, {difference}, {p}.{neither}"
-    also = f" The difference lies within the margin of {margin}." if within_margin(row) else ""
-    return f"{b} is {verdict}{beside} than {a} {on}: {numbers}, {difference}, {p}.{also}"
+        neither = say(" Nor is it shown to be equivalent within {margin}.", **words)
+        words["also"] = "" if pd.isna(row["equivalence_low"]) else neither
+        return say("{b} is not shown to differ from {a} {on}: {numbers}, {difference}, {p}.{also}", **words)
+    within = say(" The difference lies within the margin of {margin}.", **words)
+    words["also"] = within if within_margin(row) else ""
+    if verdict == "better":
+        return say("{b} is better{beside} than {a} {on}: {numbers}, {difference}, {p}.{also}", **words)
+    return say("{b} is worse{beside} than {a} {on}: {numbers}, {difference}, {p}.{also}", **words)
 
 
-def _interval_text(row: Mapping[Any, Any], which: str, confidence: float) -> str:
+def _said(row: Mapping[Any, Any], which: str, confidence: float) -> str:
     """An interval of a row, after a comma; "" for none."""
     low, high = row[f"{which}_low"], row[f"{which}_high"]
-    return "" if pd.isna(low) else f", {confidence:.0%} interval [{low:+.3f}, {high:+.3f}]"
+    level = f"{confidence:.0%}"
+    known = say(", {level} interval [{low:+.3f}, {high:+.3f}]", level=level, low=low, high=high)
+    return "" if pd.isna(low) else known
 
 
 def _spread(paired: Paired, sample: tuple[np.ndarray, np.ndarray]) -> Spread:

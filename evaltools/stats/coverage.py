@@ -13,6 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from ..core.metric import AnyMetric, Metric, MetricTable
+from ..core.words import say
 
 BAND = (0.935, 0.965)
 RARE = 0.1
@@ -64,12 +65,24 @@ def coverage_note(kind: str | None, n: int) -> str | None:
         return None
     at = min(MEASURED[kind], key=lambda size: abs(math.log(size / n)))
     low, high = MEASURED[kind][at]
-    shown = f"{100 * low:.1f}%" if low == high else f"{100 * low:.1f} to {100 * high:.1f}%"
-    sides = ["narrower than they claim"] * (low < BAND[0]) + ["wider than they need be"] * (high > BAND[1])
-    judged = f" ({' in some settings, '.join(sides)}{' in others' if len(sides) > 1 else ''})" if sides else ""
-    return (
-        f"95% intervals of {TITLES[kind]} at about {at} units covered the truth in {shown} of simulated data "
-        f"sets{judged}."
+    ends = {"low": 100 * low, "high": 100 * high}
+    share = f"{100 * low:.1f}%" if low == high else say("{low:.1f} to {high:.1f}%", **ends)
+    narrow, wide = low < BAND[0], high > BAND[1]
+    judged = (
+        say(" (narrower than they claim in some settings, wider than they need be in others)")
+        if narrow and wide
+        else say(" (narrower than they claim)")
+        if narrow
+        else say(" (wider than they need be)")
+        if wide
+        else ""
+    )
+    return say(
+        "95% intervals of {what} at about {n} units covered the truth in {share} of simulated data sets{judged}.",
+        what=say(TITLES[kind]),
+        n=at,
+        share=share,
+        judged=judged,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
+from ..core.words import say
 from ..stats.compare import verdict_sentence
 from ..stats.coverage import coverage_notes
 from ..stats.intervals import MIN_UNITS
@@ -119,7 +120,7 @@ def verdicts(study: Study) -> list[str]:
 def _verdict(study: Study, candidate: str) -> Iterator[str]:
     found = study.comparisons[candidate]
     if found.identical:
-        yield f"{candidate} and {study.baseline} are identical: there is nothing to compare."
+        yield say("{b} and {a} are identical: there is nothing to compare.", a=study.baseline, b=candidate)
         return
     for row in found.table[found.table["metric"] == study.primary].to_dict("records"):
         yield verdict_sentence(row, study.resampling.confidence)
@@ -130,11 +131,13 @@ def how(study: Study) -> str:
     found = comparison(study)
     if all(c.identical for c in study.comparisons.values()):
         return ""
-    by = next(iter(study.comparisons.values())).paired_by if study.seeded else study.suite.unit
+    by = say(next(iter(study.comparisons.values())).paired_by) if study.seeded else study.suite.unit
     tests = family(found)
     claims = sorted(set(found.loc[found["ci_low"].notna(), "claim"]))
-    spoken = f" {study.resampling.confidence:.0%} intervals speak for {' or '.join(claims)}." if claims else ""
-    return f"Paired by {by}{f'; p of sign-flip tests: {tests}' if tests else ''}.{spoken}"
+    level, claim = f"{study.resampling.confidence:.0%}", say(" or ").join(map(say, claims))
+    spoken = say(" {level} intervals speak for {claim}.", level=level, claim=claim) if claims else ""
+    tested = say("; p of sign-flip tests: {tests}", tests=tests) if tests else ""
+    return say("Paired by {by}{tested}.{spoken}", by=by, tested=tested, spoken=spoken)
 
 
 def family(found: pd.DataFrame) -> str:
@@ -143,12 +146,12 @@ def family(found: pd.DataFrame) -> str:
         return ""
     own = found[found["p_adjusted"].notna() & (found["n_units"] >= MIN_UNITS) & (found["alias_of"] == "")]
     primary, others = own[own["primary"]]["title"], own[~own["primary"]].groupby("candidate").size()
-    alone = f"“{primary.iloc[0]}” is tested alone" if len(primary) else ""
+    alone = say("“{title}” is tested alone", title=say(primary.iloc[0])) if len(primary) else ""
     n = int(others.max()) if len(others) else 0
-    what = "1 other headline metric" if n == 1 else f"{n} other headline metrics"
-    rest = f"p of {what} adjusted by Westfall and Young's step-down min-P" if n else ""
-    said = ", ".join(filter(None, (alone, rest)))
-    return f"{said}; all else is exploratory" if said else ""
+    what = say("1 other headline metric") if n == 1 else say("{n} other headline metrics", n=n)
+    rest = say("p of {what} adjusted by Westfall and Young's step-down min-P", what=what) if n else ""
+    said = say(", ").join(filter(None, (alone, rest)))
+    return say("{said}; all else is exploratory", said=said) if said else ""
 
 
 def narrative(study: Study) -> str:
@@ -159,9 +162,8 @@ def narrative(study: Study) -> str:
     for candidate, found in study.comparisons.items():
         rows = found.table[found.table["headline"] & (found.table["metric"] != study.primary)]
         others = "; ".join(() if found.identical else _others(rows))
-        lines += [
-            " ".join([*_verdict(study, candidate), *([f"Other headline metrics: {others}."] if others else [])])
-        ]
+        rest = [say("Other headline metrics: {others}.", others=others)] if others else []
+        lines.append(" ".join([*_verdict(study, candidate), *rest]))
     return "\n\n".join(filter(None, [*lines, how(study)]))
 
 
@@ -170,11 +172,16 @@ def _alone(study: Study) -> Iterator[str]:
     level = f"{study.resampling.confidence:.0%}"
     for condition, found in study.aggregates.items():
         for row in found[(found["metric"] == study.primary) & found["mean"].notna()].to_dict("records"):
-            n = int(row["n_seeds"])
-            spread = "" if pd.isna(row["std"]) else f" (± {row['std']:.3f} over {n} seeds)"
-            known = not pd.isna(row["ci_low"])
-            interval = f", {level} interval [{row['ci_low']:.3f}, {row['ci_high']:.3f}] for {row['claim']}"
-            yield f"{condition} reaches {row['mean']:.3f}{spread} on “{row['title']}”{interval if known else ''}."
+            words = {"std": row["std"], "n": int(row["n_seeds"]), "level": level, "claim": say(str(row["claim"]))}
+            words |= {"low": row["ci_low"], "high": row["ci_high"], "title": say(row["title"]), "mean": row["mean"]}
+            spread = "" if pd.isna(row["std"]) else say(" (± {std:.3f} over {n} seeds)", **words)
+            interval = say(", {level} interval [{low:.3f}, {high:.3f}] for {claim}", **words)
+            words |= {
+                "condition": condition,
+                "spread": spread,
+                "interval": "" if pd.isna(row["ci_low"]) else interval,
+            }
+            yield say("{condition} reaches {mean:.3f}{spread} on “{title}”{interval}.", **words)
 
 
 SAID = {
@@ -193,9 +200,9 @@ def _others(rows: pd.DataFrame) -> Iterator[str]:
     for verdict, said in SAID.items():
         found = rows[rows["verdict"] == verdict].to_dict("records")
         shown = verdict in ("better", "worse")
-        titles = (f"“{r['title']}”" + (f" ({r['delta']:+.3f})" if shown else "") for r in found)
+        titles = (f"“{say(r['title'])}”" + (f" ({r['delta']:+.3f})" if shown else "") for r in found)
         if found:
-            yield f"{said} {', '.join(titles)}"
+            yield f"{say(said)} {', '.join(titles)}"
 
 
 def agreement_estimates(study: Study) -> pd.DataFrame:
