@@ -10,6 +10,7 @@ from contextlib import chdir
 from pathlib import Path
 
 import click
+import pandas as pd
 import pytest
 
 from evaltools import BUILT_IN
@@ -122,6 +123,42 @@ def test_report_seeds_takes_the_options_of_the_suite(here: Path) -> None:
     assert manifest["policy"]["protocol"] == "cr_v1"
     assert "No such option" in call("report", "seeds", *runs, "--rules", "seed", status=2).output
     assert "protocol:cr_v1" in Path("outputs/reports/no_memory_aggregated/metric_report.html").read_text("utf-8")
+
+
+WRONG = {
+    ("--primary", "fix_rat_refpol"): "primary: no metric 'fix_rat_refpol'; did you mean fix_rate_refpol",
+    ("--primary", "review_action_rate"): "primary: review_action_rate has no direction",
+    ("--margin", "fix_rate_refpol"): "--margin 'fix_rate_refpol': expected NAME=X",
+    ("--margin", "fix_rate_refpol=0"): "margin of fix_rate_refpol: expected a finite number above 0",
+    ("--margin", "zz=1"): "margin: no metric 'zz'",
+    ("--margin", "net_gain=1", "--margin", "net_gain=2"): "a metric can have one margin only",
+    ("--margin", "net_gain=1", "--confidence", ".5"): "a margin needs intervals of more than 50%",
+}
+
+
+@pytest.mark.parametrize("declared", WRONG)
+def test_what_cannot_be_declared_is_refused_before_anything_is_written(here: Path, declared: tuple[str, ...]) -> None:
+    runs = (f"example:cr/{ONE}", f"example:cr/{OTHER}")
+    assert WRONG[declared] in call("compare", *runs, *declared, "--csv", "c.csv", *QUICK, status=2).stderr
+    assert WRONG[declared] in call("report", "seeds", *runs, *declared, *QUICK, status=2).stderr
+    assert not any(here.iterdir())
+
+
+def test_a_declared_metric_and_margin_decide(here: Path) -> None:
+    sides = ("example:cr/no_memory", "example:cr/with_memory")
+    declared = ("--primary", "fix_rate_refpol", "--margin", "break_rate_refpol=.1")
+    done = call("compare", *sides, *declared, "--csv", "c.csv", *QUICK).stdout
+    assert done.startswith("with_memory is better than no_memory on “Fix rate (ref-pol)”")
+    assert "“Fix rate (ref-pol)” is tested alone" in " ".join(done.split())
+    table = pd.read_csv("c.csv").set_index("metric")
+    assert table.loc["fix_rate_refpol", ["verdict", "primary"]].tolist() == ["better", True]
+    assert table.loc["break_rate_refpol", ["verdict", "margin"]].tolist() == ["equivalent", 0.1]
+    runs = [f"example:cr/{c}__seed1_proposed" for c in ("no_memory", "with_memory")]
+    call("report", "seeds", *runs, *declared, "-q", *QUICK)
+    manifest = json.loads(Path("outputs/results/with_memory_aggregated/manifest.json").read_text("utf-8"))
+    assert (manifest["primary"], manifest["margin"]) == ("fix_rate_refpol", {"break_rate_refpol": 0.1})
+    page = next(Path("outputs/reports").glob("*/metric_report.html")).read_text("utf-8")
+    assert "“Fix rate (ref-pol)” is tested alone" in page and "equivalent" in page
 
 
 @pytest.mark.parametrize("how", [("--suite", "cr"), ("--suite=cr",)])

@@ -193,6 +193,18 @@ def test_aggregates_over_seeds(tmp_path: Path) -> None:
         rerun_manifest(folder)
 
 
+def test_what_was_declared_is_declared_again(tmp_path: Path) -> None:
+    runs = [f"example:cr/{c}__seed1_proposed" for c in ("no_memory", "with_memory")]
+    declared = {"primary": "fix_rate_refpol", "margin": {"break_rate_refpol": 0.1}}
+    study(runs, out=tmp_path, resampling=QUICK, **declared)
+    folder = tmp_path / "results" / "with_memory_aggregated"
+    assert rerun_manifest(folder).same
+    _edit(folder, lambda m: m.update(primary="net_gain_refpol", margin={}))
+    lines = rerun_manifest(folder).numbers
+    assert any(" fix_rate_refpol primary: False, was True" in line for line in lines)
+    assert any(" break_rate_refpol margin: None, was 0.1" in line for line in lines)
+
+
 def test_aggregates_of_systems(tmp_path: Path) -> None:
     study([f"example:memfin/{name}" for name in ("memory_agent", "plain_llm")], out=tmp_path, resampling=QUICK)
     found = rerun_manifest(tmp_path / "results" / "plain_llm_aggregated" / "manifest.json")

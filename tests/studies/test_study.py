@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import evaltools as et
+from evaltools.core.errors import UsageError
 from evaltools.core.names import condition_of, find_runs, natural
 from evaltools.cr import views as cr_views
 from evaltools.studies import views as study_views
@@ -139,6 +140,37 @@ def test_words_name_claim_and_verdicts(study: et.StudyView) -> None:
     alone = et.study(RUNS[:3], resampling=FAST)
     assert study_views.verdicts(alone) == [] and study_views.how(alone) == ""
     assert study_views.narrative(alone).startswith("no_memory reaches ")
+
+
+def test_a_declared_primary_metric_leads_the_page_and_is_tested_alone(study: et.StudyView) -> None:
+    assert study.primary == "tuple_f1_s2_refpol"
+    other = et.study(study.results, primary="polarity_conflict_rate_raw")
+    assert other.headline == ("polarity_conflict_rate_raw", *study.headline)
+    (said,) = study_views.verdicts(other)
+    assert "“Polarity conflict rate (raw)”" in said and "exploratory" not in said
+    assert "tested alone, p of 9 other" in study_views.how(other)
+    assert [c.table.loc[c.table["primary"], "metric"].iloc[0] for c in other.comparisons.values()] == [other.primary]
+
+
+@pytest.mark.reference
+def test_a_blocked_metric_is_no_primary_one(reference: Path) -> None:
+    """No ref that these runs predict occurs in the gold, so that the term leads, and the ref cannot be declared."""
+    runs = [str(reference / "cr" / f"cr_n50_{m}__seed42_proposed") for m in ("m0", "m1")]
+    assert et.study(runs, resampling=FAST).primary == "tuple_f1_s2_otepol"
+    with pytest.raises(UsageError, match="primary: tuple_f1_s2_refpol means nothing here: "):
+        et.study(runs, resampling=FAST, primary="tuple_f1_s2_refpol")
+
+
+def test_one_function_counts_the_family(study: et.StudyView) -> None:
+    """9 headline metrics beside the primary one, of which one has fewer than 10 pairs and cannot be tested."""
+    (found,) = study.comparisons.values()
+    lead = found.table[found.table["headline"] & ~found.table["primary"]]
+    assert len(lead) == 9 and lead["p_adjusted"].notna().sum() == 8
+    said = study_views.family(found.table)
+    assert "p of 8 other headline metrics adjusted" in said
+    for text in (study_views.how(study), study.paragraph()):
+        assert said in text
+    assert study_views.family(found.table.iloc[:0]) == ""
 
 
 def test_words_of_few_units_speak_of_no_test_and_no_interval() -> None:
