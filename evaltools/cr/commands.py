@@ -1,4 +1,4 @@
-"""The own command of Conflict Review: runner outputs to scorecards."""
+"""The own commands of Conflict Review: inference, and runner outputs to scorecards."""
 
 from __future__ import annotations
 
@@ -36,4 +36,61 @@ def scorecards(outputs: Path, gold: Path, target: Path, on_error: Any, quiet: bo
         click.echo(f"{n} scorecards -> {target}")
 
 
-COMMANDS = {"scorecards": scorecards}
+@click.command("cr")
+@click.argument("config", type=PATH)
+@click.option("-o", "--out", default="outputs", show_default=True, type=PATH, help="Folder of all results.")
+@click.option("--dry-run", is_flag=True, help="Show what would be sent, and about what it takes; send nothing.")
+@click.option("--limit", type=click.IntRange(1), help="So many samples only.")
+@click.option(
+    "--max-requests", type=click.IntRange(0), help="Stop after so many requests (status 4; a restart goes on)."
+)
+@click.option("--max-cost", type=click.FloatRange(0), help="Stop where the cost by [price] reaches this.")
+@click.option("--report", is_flag=True, help="Score the runs and compare the conditions in a report.")
+@click.option(
+    "--resume/--fresh",
+    default=True,
+    show_default=True,
+    help="Keep replies that were paid for, or ask everything anew.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
+@click.pass_context
+def run_cr(
+    ctx: click.Context, config: Path, out: Path, dry_run: bool, limit: int | None, max_requests: int | None,
+    max_cost: float | None, report: bool, resume: bool, quiet: bool,
+) -> None:  # fmt: skip
+    """Run a model over texts as CONFIG says: outputs of every condition and seed, ready to be scored."""
+    from ..core.errors import Problems
+    from ..core.files import resolve
+    from .inference import run as inference
+
+    problems = Problems()
+    settings = inference.Settings(out, limit, max_requests, max_cost, not resume, quiet)
+    plan = inference.plan(resolve(str(config)), limit, problems)
+    if dry_run:
+        for stage, system, user in inference.asked_of_one(plan):
+            click.echo(f"== {stage}\n{system}\n--\n{user}\n")
+        took = inference.expected(plan)
+        cost = "" if took["cost"] is None else f", cost {took['cost']:.2f}"
+        click.echo(
+            f"{len(plan.texts)} samples, {len(plan.runs)} runs: at most {sum(took['requests'].values())} requests, "
+            f"about {took['tokens_in']:,} tokens in and {took['tokens_out']:,} out{cost}"
+        )
+        return
+    found = inference.run(plan, settings, problems)
+    for problem in () if quiet else problems.warnings:
+        click.echo(str(problem), err=True)
+    if report:
+        root = ctx.find_root().command
+        seeds = root.get_command(ctx, "report").get_command(ctx, "seeds")  # type: ignore[attr-defined]
+        folders = [str(folder) for folder, _, _ in found]
+        seeds.main([*folders, "--suite", "cr", "--out", str(out), *["--quiet"] * quiet], standalone_mode=False)
+    if plan.config.model.base_url == inference.EXAMPLE:
+        click.echo("the replies are of a stand-in by rules, no model: the numbers show the way, nothing else")
+    rows, failed = sum(f[1] for f in found), sum(f[2] for f in found)
+    click.echo(f"{rows} rows in {len(found)} runs, {failed} failed -> {out / 'results'}")
+
+
+COMMANDS = {
+    "run": click.Group("run", {"cr": run_cr}, help="Inference: texts and a model to outputs."),
+    "scorecards": scorecards,
+}

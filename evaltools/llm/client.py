@@ -229,8 +229,9 @@ async def _end() -> None:
 class Client:
     """A connection to one server; an async context manager.
 
-    `cache`: folder of replies, None for none. `repairs`: how often a reply that does not fit is asked for again.
-    `spent` is kept up to date. Raises UsageError where the openai package is missing.
+    `cache`: folder of replies, None for none; `fresh`: it is written only. `repairs`: how often a reply that does not
+    fit is asked for again. `spent` is kept up to date; `calls` are those that were sent. Raises UsageError where the
+    openai package is missing.
     """
 
     def __init__(
@@ -240,10 +241,11 @@ class Client:
         problems: Problems | None = None,
         limits: Limits = Limits(),
         repairs: int = 0,
+        fresh: bool = False,
     ) -> None:
-        self.server, self.cache, self.limits, self.repairs = server, cache, limits, repairs
+        self.server, self.cache, self.limits, self.repairs, self.fresh = server, cache, limits, repairs, fresh
         self.problems = problems or Problems()
-        self.spent = Spent()
+        self.spent, self.calls = Spent(), list[Call]()
         self._stopped = ""
         self._asked: dict[str, asyncio.Task[Answer[Any]]] = {}
         self._form, self._unfit = 0, set[str]()
@@ -272,7 +274,7 @@ class Client:
         return await self._asked[key]
 
     async def _answer(self, key: str, body: Mapping[str, Any], model: type[R], send: bool) -> Answer[R]:
-        found = load_reply(self.cache, key, model, self.problems) if self.cache else None
+        found = load_reply(self.cache, key, model, self.problems) if self.cache and not self.fresh else None
         if found:
             self.spent.cached += 1
             call = Call(key, **found[1])
@@ -305,6 +307,7 @@ class Client:
                 messages += [{"role": role, "content": said} for role, said in turns]
         if reply is not None and self._leaks(reply.model_dump_json()):
             reply, why = None, "the reply repeats the API key"
+        self.calls.append(call)
         call.wait_ms = max(int(1000 * (time.monotonic() - began)) - call.api_ms, 0)
         if reply is not None and self.cache:
             store_reply(

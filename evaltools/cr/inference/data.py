@@ -1,0 +1,114 @@
+"""The samples of an inference run: texts with their gold, from `convert`'s readers or plain id-and-text files."""
+
+from __future__ import annotations
+
+import csv
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...core.errors import Problems
+from ...core.files import asset_dir
+from ...core.jsonl import read_jsonl, require_file
+from ...formats.formats import FORMATS
+from ..read import read_gold
+from ..schema import Row, TupleRow
+from .config import Config
+
+
+class Line(Row):
+    """A line of format jsonl."""
+
+    id: str | int
+    text: str
+    gold_tuples: list[TupleRow] | None = None
+    split: str | None = None
+
+
+@dataclass(frozen=True)
+class Text:
+    """A sample: `gold` holds its tuples as JSON values."""
+
+    id: str
+    text: str
+    gold: tuple[dict[str, Any], ...]
+    split: str = ""
+
+
+def read_texts(config: Config, limit: int | None, problems: Problems) -> list[Text]:
+    """The samples to run, in order. InputError for a doubled id, an empty text, and a sample without gold."""
+    path = config.data.file
+    gold = None if config.data.gold is None else read_gold(config.data.gold, problems)
+    found: dict[str, Text] = {}
+    for place, text_id, text, tuples, split in _lines(config, problems):
+        where: dict[str, Any] = {"file": str(path), "line": place if isinstance(place, int) else None, "id": text_id}
+        if gold is not None:
+            tuples = gold.get(text_id)
+        if not text.strip():
+            problems.error("empty-text", "the text is empty", **where)
+        elif text_id in found:
+            problems.error("duplicate-id", "a second sample of this id", **where)
+        elif tuples is None:
+            problems.error("missing-gold", "no gold for this sample: give gold_tuples, or [data] gold", **where)
+        else:
+            found[text_id] = Text(text_id, text, tuple(_plain(t) for t in tuples), split or config.data.split or "")
+    problems.raise_if_failed()
+    texts = list(found.values())
+    if not texts:
+        raise problems.fatal("no-samples", "no sample in it can be used", file=str(path))
+    if config.data.shuffle:
+        random.Random(0).shuffle(texts)
+    wanted = limit if config.data.limit is None else min(config.data.limit, limit or config.data.limit)
+    return texts[:wanted]
+
+
+Found = tuple[int | str, str, str, list[TupleRow] | None, str | None]
+
+
+def _lines(config: Config, problems: Problems) -> Iterator[Found]:
+    """(place, id, text, gold tuples or None, split) of every line."""
+    data = config.data
+    require_file(data.file, problems)
+    if data.format == "jsonl":
+        for number, line in read_jsonl(data.file, Line, problems, id_field="id"):
+            yield number, str(line.id), line.text, line.gold_tuples, line.split
+    elif data.format == "csv":
+        yield from _csv(data.file, problems)
+    else:
+        form = FORMATS[data.format]
+        for place, sample in form.read(data.file, problems, **({"level": data.level} if form.needs else {})):
+            tuples = [TupleRow(aspect_ref=o.ref, aspect_term=o.term, polarity=o.polarity) for o in sample.opinions]
+            yield place, sample.id, sample.text, tuples, None
+
+
+def _csv(path: Path, problems: Problems) -> Iterator[Found]:
+    with path.open(encoding="utf-8-sig", newline="") as f:
+        rows = csv.DictReader(f)
+        if lacking := {"id", "text"} - set(rows.fieldnames or ()):
+            raise problems.fatal(
+                "missing-column", f"expected the columns id, text; no {min(lacking)}", file=str(path)
+            )
+        for row in rows:
+            yield rows.line_num, row["id"] or "", row["text"] or "", None, row.get("split")
+
+
+def _plain(row: TupleRow) -> dict[str, Any]:
+    return row.model_dump(mode="json", exclude_none=True)
+
+
+def taxonomy(config: Config, texts: list[Text], problems: Problems) -> tuple[str, ...]:
+    """The refs that a model may name: of the config's file, else of the gold. InputError where the gold has others."""
+    file = config.taxonomy.file
+    of_gold = sorted({t["aspect_ref"] for text in texts for t in text.gold if t.get("aspect_ref")})
+    if file is None and not of_gold:
+        file = asset_dir("templates") / "cr" / "nikl_refs.txt"
+    if file is None:
+        return tuple(of_gold)
+    require_file(file, problems)
+    refs = tuple(line.strip() for line in file.read_text(encoding="utf-8").splitlines() if line.strip())
+    for ref in sorted(set(of_gold) - set(refs)):
+        problems.error("unknown-ref", f"the gold has the ref {ref!r}, which the taxonomy lacks", file=str(file))
+    problems.raise_if_failed()
+    return refs
