@@ -5,6 +5,7 @@ files --locate--> source --score--> units --estimate--> Result --save--> files u
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
@@ -98,14 +99,18 @@ def evaluate(
     large = sum(p.stat().st_size for p in source.files.values()) >= BESIDE_BYTES
     inputs = (at if large else Here()).beside(describe_inputs, source.files)
     folder = Path(out) / "results" / source.name if out is not None else None
+    kept: list[Path] = []
     if folder is not None:
-        refuse_own_input(folder, source.files)
+        kept = _of_runner(folder, suite)
+        refuse_own_input(folder, {k: p for k, p in source.files.items() if p.resolve() not in kept})
         if not fresh:
             found = load_if_current(folder, suite, opts, policy, inputs, resampling, on_error, kind)
             if found is not None:
                 return found
             refuse_foreign(folder, suite, inputs)
     with whole_folder(folder) if folder is not None else nullcontext(None) as aside:
+        for made in kept:
+            shutil.copy2(made, aside / made.name)  # type: ignore[operator]
         units = suite.score(source, opts, problems, at, aside)
         problems.raise_if_failed()
         frame = _estimated(units, suite, opts, resampling, estimate)
@@ -165,6 +170,12 @@ def _estimated(
         where = suite.metrics_file or f"the suite {suite.name!r}"
         there = ", ".join(map(str, units.columns))
         raise UsageError(f"{where}: the metrics do not fit the units: {e.args[0]}; their columns are {there}") from e
+
+
+def _of_runner(folder: Path, suite: Suite) -> list[Path]:
+    """The files of a folder that the suite's own runner made, which stay when the folder is scored into itself."""
+    marked = bool(suite.runner) and (folder / suite.runner[0]).is_file()
+    return [path.resolve() for name in suite.runner if marked and (path := folder / name).is_file()]
 
 
 def refuse_own_input(folder: Path, files: Mapping[str, Path]) -> None:

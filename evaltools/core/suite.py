@@ -137,7 +137,8 @@ class Suite:
     verdict rests on, half a sentence), and what columns it likes besides. It stands in metrics.json, and pages,
     terminal and `gate` show it.
     `lead` is the place in the headline of the metric that is shown large and gives the verdict.
-    `commands` names the module with the suite's own commands. `file` is the file that the suite came from, and
+    `commands` names the module with the suite's own commands. `runner`: the files of a run that the suite's own
+    inference makes, the one that marks such a folder first. `file` is the file that the suite came from, and
     `metrics_file` one with further metrics, both of the user's.
     """
 
@@ -166,6 +167,7 @@ class Suite:
     verdicts: Callable[[Any], pd.DataFrame] | None = None
     instead: Callable[[Any], tuple[str, ...]] | None = None
     commands: str = ""
+    runner: tuple[str, ...] = ()
     file: Path | None = None
     metrics_file: Path | None = None
 

@@ -10,6 +10,7 @@ import pandas as pd
 from ..core.check import Check
 from ..core.metric import AnyMetric
 from ..core.results import Result
+from .schema import STAND_IN
 from .tuples import EvalTuple
 from .units import read_tuples
 
@@ -28,6 +29,9 @@ def checks(result: Result) -> Iterator[Check]:
     yield from ref_outside_gold(result)
     yield from empty_predictions(result.data)
     yield from parse_failures(result.data)
+    if n := int(result.data["model"].eq(STAND_IN).sum()):
+        said = "the replies of {n} samples are a stand-in's, by rules: no model was asked, the numbers are of none"
+        yield Check("stand-in", "warning", said, n, len(result.data))
 
 
 def ref_outside_gold(result: Result) -> Iterator[Check]:

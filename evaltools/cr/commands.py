@@ -79,15 +79,22 @@ def run_cr(
     found = inference.run(plan, settings, problems)
     for problem in () if quiet else problems.warnings:
         click.echo(str(problem), err=True)
-    if report:
-        root = ctx.find_root().command
-        seeds = root.get_command(ctx, "report").get_command(ctx, "seeds")  # type: ignore[attr-defined]
-        folders = [str(folder) for folder, _, _ in found]
-        seeds.main([*folders, "--suite", "cr", "--out", str(out), *["--quiet"] * quiet], standalone_mode=False)
+    status = _report(ctx, [str(folder) for folder, _, _ in found], out, quiet) if report else 0
     if plan.config.model.base_url == inference.EXAMPLE:
         click.echo("the replies are of a stand-in by rules, no model: the numbers show the way, nothing else")
     rows, failed = sum(f[1] for f in found), sum(f[2] for f in found)
     click.echo(f"{rows} rows in {len(found)} runs, {failed} failed -> {out / 'results'}")
+    ctx.exit(status)
+
+
+def _report(ctx: click.Context, folders: list[str], out: Path, quiet: bool) -> int:
+    """The exit status of `report seeds` on these runs."""
+    seeds = ctx.find_root().command.get_command(ctx, "report").get_command(ctx, "seeds")  # type: ignore[attr-defined]
+    try:
+        seeds.main([*folders, "--suite", "cr", "--out", str(out), *["--quiet"] * quiet], standalone_mode=False)
+    except SystemExit as e:
+        return int(e.code or 0)
+    return 0
 
 
 COMMANDS = {

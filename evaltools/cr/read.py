@@ -25,6 +25,9 @@ FILES = {
 }
 
 
+RUNNER = ("run_manifest.json", "outputs.jsonl", "gold.jsonl", "calls.jsonl", "episodes.jsonl")
+"""What our own runner makes, the file that marks such a folder first."""
+
 MAIN = ("scorecards", "outputs")
 """The roles of a run's main file, the preferred one first."""
 
@@ -32,12 +35,15 @@ MAIN = ("scorecards", "outputs")
 def locate(path: Path, name: str | None, options: CrOptions, problems: Problems) -> Source:
     """The files of a run folder, or of one scorecards or outputs file.
 
-    A folder's scorecards.jsonl is used if it is there, else its outputs.jsonl with the gold of the options or its
-    own gold.jsonl. A file counts as outputs if its name holds "output", else as scorecards.
+    A folder's scorecards.jsonl is used if it is there (and no runner of ours made the folder), else its outputs.jsonl
+    with the gold of the options or its own gold.jsonl. A file counts as outputs if its name holds "output", else as
+    scorecards.
     """
     if path.is_dir():
         folder = path
-        role = next((r for r in MAIN if (folder / FILES[r]).is_file()), None)
+        # beside what our own runner made, scorecards are what scoring it left there
+        roles = MAIN[::-1] if (folder / RUNNER[0]).is_file() else MAIN
+        role = next((r for r in roles if (folder / FILES[r]).is_file()), None)
         if role is None:
             message = f"holds neither {FILES['scorecards']} nor {FILES['outputs']}"
             raise problems.fatal("missing-file", message, file=str(path))

@@ -59,6 +59,7 @@ def make_sample(
         "text_id": text_id,
         "run_id": card.run_id or card.meta.run_id,
         "split": card.meta.split,
+        "model": meta.model,
         "text": text,
         **labels(card),
         "gold": _distinct(gold_read),

@@ -10,6 +10,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+STAND_IN = "stand-in (rules, no model)"
+"""What the bundled stand-in calls itself where a model's name stands."""
+
 
 class Row(BaseModel):
     model_config = ConfigDict(strict=True, extra="ignore", allow_inf_nan=False, protected_namespaces=())
@@ -78,6 +81,7 @@ class Meta(Row):
     uid: str | int | None = None
     input_text: str | None = None
     run_id: str | None = None
+    model: str | None = None
     profile: str | None = None
     split: str | None = None
     latency_ms: Annotated[float, Field(gt=-1e15, lt=1e15)] | None = None

@@ -11,7 +11,7 @@ from ..core.suite import Breakdown, Suite
 from .artifacts import artifacts
 from .checks import checks
 from .options import CrOptions
-from .read import locate, sniff
+from .read import RUNNER, locate, sniff
 from .score import score
 from .tuples import Key
 from .units import read_actions, read_tuples
@@ -61,6 +61,7 @@ SUITE = Suite(
     study_notebook="cr_seeds.ipynb",
     views="evaltools.cr.views",
     commands="evaltools.cr.commands",
+    runner=RUNNER,
     decode={
         **dict.fromkeys(("gold", "stage1", "final"), read_tuples),
         **dict.fromkeys(("reviews", "arbiter"), read_actions),

@@ -59,6 +59,7 @@ def units_frame(samples: Sequence[Sample], options: CrOptions) -> pd.DataFrame:
             "line": np.array(of["line"]),
             **{c: _texts(of[c]) for c in ("text_id", "run_id", "split", "text", "label_stage1", "label_final")},
             **{c: _texts(_cells(of[c], _list_text)) for c in ("gold", "stage1", "final")},
+            "model": _texts(of["model"]),
             **{c: _texts(_cells(of[c], dumps)) for c in ("reviews", "arbiter")},
             "n": np.ones(len(samples), dtype=bool),
             "has_gold": has_gold,

@@ -99,7 +99,7 @@ def _plain(row: TupleRow) -> dict[str, Any]:
 
 
 def taxonomy(config: Config, texts: list[Text], problems: Problems) -> tuple[str, ...]:
-    """The refs that a model may name: of the config's file, else of the gold. InputError where the gold has others."""
+    """The refs that a model may name: of the config's file, else of the gold. InputError where it has others."""
     file = config.taxonomy.file
     of_gold = sorted({t["aspect_ref"] for text in texts for t in text.gold if t.get("aspect_ref")})
     if file is None and not of_gold:

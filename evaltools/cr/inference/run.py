@@ -20,17 +20,17 @@ from ...core.errors import Problems, UsageError, WorkFailed
 from ...core.files import content_hash, dumps, require_writable, write_json, write_jsonl
 from ...core.progress import bar
 from ...llm.client import Answer, Client, Limits, Server, in_background
+from ..schema import STAND_IN
+from ..table import SUITE
 from . import protocol
 from .config import EXAMPLE, Config, read_config
 from .data import Text, read_texts, taxonomy
 from .memory import Episode, as_text, learnt, read_episodes, refuse_evaluated, retrieved
 from .prompts import LENSES, REPLIES, REVIEWERS, Prompts, read_prompts
 from .protocol import Action, Candidate, Conflict, Decision, Refused, Vote
-from .standin import NAME, StandIn
+from .standin import StandIn
 
-MANIFEST = "run_manifest.json"
-FILES = (MANIFEST, "outputs.jsonl", "gold.jsonl", "calls.jsonl", "episodes.jsonl")
-"""What a run's folder holds; scoring the folder into itself carries them over."""
+MANIFEST = SUITE.runner[0]
 
 LETTERS_PER_TOKEN = 2.0
 """Roughly, of Korean: for what a run will take, and to notice a context that a server cut."""
@@ -277,7 +277,7 @@ def _write(
     config = plan.config
     identity = config.identity(condition, seed, plan.content)
     calls = [list(_calls(w, counted)) for w in found]
-    model = NAME if config.model.base_url == EXAMPLE else config.model.name
+    model = STAND_IN if config.model.base_url == EXAMPLE else config.model.name
     meta = {"run_id": folder.name, "protocol_mode": "conflict_review_v1", "condition": condition, "seed": seed}
     meta |= {"model": model, "config_hash": identity}
     write_jsonl(folder / "outputs.jsonl", (_row(w, c, meta) for w, c in zip(found, calls)))
@@ -310,7 +310,7 @@ def _write(
 
 
 def _calls(work: Work, counted: set[str]) -> Iterator[dict[str, Any]]:
-    """The calls of a sample. One that an earlier sample or condition of this run made is cached, and costs nothing."""
+    """The calls of a sample. One that an earlier sample or condition made is cached, and costs nothing."""
     for stage, answer in work.stages:
         shared = answer.call.request in counted
         counted.add(answer.call.request)
@@ -407,7 +407,7 @@ def _warn_of_cut_contexts(plan: Plan, client: Client, problems: Problems) -> Non
     shortest = min(map(len, plan.prompts.texts.values()))
     cut = [c for c in client.calls if 0 < c.tokens_in < shortest / (4 * LETTERS_PER_TOKEN)]
     if cut and not isinstance(client, StandIn):
-        message = f"{len(cut)} requests count fewer prompt tokens than their instructions: does the server cut them?"
+        message = f"{len(cut)} requests count fewer prompt tokens than instructions: does the server cut them?"
         problems.warn("cut-context", message)
 
 

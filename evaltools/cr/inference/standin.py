@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ...llm.client import Call, Client
+from ..schema import STAND_IN
 from .prompts import data_of
-
-NAME = "stand-in (rules, no model)"
 
 WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
@@ -26,7 +25,7 @@ class StandIn(Client):
         found = {"review_actions": list(_actions(stage, data))} if "candidates" in data else None
         reply = json.dumps(found or {"triplets": list(_triplets(stage, data["text"], drawn))}, ensure_ascii=False)
         call.attempts += 1
-        call.model, call.finish_reason = NAME, "stop"
+        call.model, call.finish_reason = STAND_IN, "stop"
         call.tokens_in, call.tokens_out = (len(s) // 2 for s in (form["messages"][1]["content"], reply))
         self.spent.tokens += call.tokens_in + call.tokens_out
         self._reached = True
