@@ -119,6 +119,8 @@ def measure(folder: Path, *scenarios: str) -> dict[str, dict[str, Path]]:
         out.mkdir(parents=True)
         command = [a.format(ref=REFERENCE, out=out) for a in SCENARIOS[name]]
         more = [] if command[0] == "compare" else ["--out", str(out)]
+        # the first edition had no other intervals
+        more += [] if "--ci" in command else ["--ci", "bca"]
         subprocess.run(
             [sys.executable, "-m", "evaltools.app.cli", *command, *more],
             check=True,

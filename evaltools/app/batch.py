@@ -55,7 +55,7 @@ class Settings:
     name: str | None = None
     n_resamples: int = 10_000
     confidence: float = 0.95
-    ci: Any = "bca"
+    ci: Any = "auto"
     seed: int = 0
     on_error: OnError = "fail"
     resume: bool = True

@@ -64,10 +64,10 @@ RESAMPLING = (
     ),
     click.option(
         "--ci",
-        default="bca",
+        default="auto",
         show_default=True,
-        type=click.Choice(["bca", "percentile"]),
-        help="Kind of bootstrap interval.",
+        type=click.Choice(["auto", "bca", "percentile"]),
+        help="Kind of interval: auto is BCa where the data carry a bootstrap, and score intervals where not.",
     ),
     click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of the resampling."),
 )

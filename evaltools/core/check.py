@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from .resampling import CONSTANT
 from .words import say
 
 Level = Literal["info", "warning", "blocking"]
@@ -80,7 +81,8 @@ def few_units(n: int, unit: str) -> Iterator[Check]:
 def constant_metrics(frame: pd.DataFrame, names: Sequence[str]) -> Iterator[Check]:
     """Metrics of the headline that no unit moves, so that they tell no two systems apart."""
     rows = frame[frame["name"].isin(names) & frame["value"].notna() & (frame["n_units"] >= MANY)]
-    rows = rows[rows["ci_method"].eq("none") | (rows["ci_method"].eq("wilson") & rows["value"].isin([0.0, 1.0]))]
+    plain = rows["ci_method"].eq("wilson") & rows["value"].isin([0.0, 1.0])
+    rows = rows[rows["ci_method"].isin(["none", CONSTANT]) | plain]
     if len(rows):
         listed = ", ".join(f"{t} = {v:g}" for t, v in zip(rows["title"], rows["value"]))
         yield Check("constant-metric", "info", f"the same for every unit: {listed}", len(rows), len(names))

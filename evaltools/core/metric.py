@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -187,6 +188,7 @@ class Compiled:
     Ratio r is (sums @ numerator)[r] / (sums @ denominator)[r], with `numerator` and `denominator` of
     shape (columns, ratios). Metric m is the sum of the ratios of `parts[m]`, each (ratio, weight).
     A count has a denominator of zeros and `is_count` set. `empty[r]` stands in for 0/0 (nan: not measured).
+    `limits` (2, ratios): the least and greatest value of each ratio.
     """
 
     metrics: tuple[AnyMetric, ...]
@@ -195,6 +197,7 @@ class Compiled:
     denominator: np.ndarray
     empty: np.ndarray
     is_count: np.ndarray
+    limits: np.ndarray
     parts: tuple[tuple[tuple[int, float], ...], ...]
 
     @property
@@ -213,6 +216,21 @@ class Compiled:
     def counts(self) -> np.ndarray:
         """(metrics,): whether a metric is made of plain counts."""
         return (self.uses & self.is_count).any(axis=1)
+
+    @cached_property
+    def sides(self) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+        """What each metric adds and what it takes off: twice (weights (ratios, metrics), limits (2, metrics)).
+
+        Weights are 0 or more; of a metric that takes nothing off, the second weights and limits are 0.
+        """
+        weights = np.zeros((len(self.is_count), len(self.parts)))
+        for m, parts in enumerate(self.parts):
+            for ratio, weight in parts:
+                weights[ratio, m] += weight
+        sides = [np.maximum(weights, 0.0), np.maximum(-weights, 0.0)]
+        # a weight of 0 takes no part, though a limit be infinite
+        limits = [np.array([np.where(w > 0, x[:, None], 0.0) for x in self.limits]) for w in sides]
+        return tuple((w, (w * x).sum(axis=1)) for w, x in zip(sides, limits))
 
     @cached_property
     def _rounds(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
@@ -275,20 +293,21 @@ def compile_table(table: MetricTable) -> Compiled:
     if len(by_name) != len(table):
         names = [m.name for m in table]
         raise ValueError(f"doubled metric: {sorted({n for n in names if names.count(n) > 1})}")
+    flat = [[((r.numerator, r.denominator, r.empty), r.limits, w) for r, w in _flat(m, by_name)] for m in table]
     ratios: dict[Ratio, int] = {}
-    parts = tuple(
-        tuple(
-            (ratios.setdefault((r.numerator, r.denominator, r.empty), len(ratios)), w) for r, w in _flat(m, by_name)
-        )
-        for m in table
-    )
+    parts = tuple(tuple((ratios.setdefault(ratio, len(ratios)), w) for ratio, _, w in found) for found in flat)
+    limits = np.repeat([[-np.inf], [np.inf]], len(ratios), axis=1)
+    for ratio, (least, most), _ in chain.from_iterable(flat):
+        # of two metrics of one ratio one may leave out its limits
+        at = ratios[ratio]
+        limits[:, at] = max(limits[0, at], least), min(limits[1, at], most)
     columns = tuple(dict.fromkeys(c for n, d, _ in ratios for c in (*linear(n), *linear(d))))
-    at = {c: i for i, c in enumerate(columns)}
+    place = {c: i for i, c in enumerate(columns)}
     numerator, denominator = np.zeros((2, len(columns), len(ratios)))
     for r, (n, d, _) in enumerate(ratios):
         for matrix, expression in ((numerator, n), (denominator, d)):
             for column, factor in linear(expression).items():
-                matrix[at[column], r] = factor
+                matrix[place[column], r] = factor
     return Compiled(
         metrics=tuple(table),
         columns=columns,
@@ -296,6 +315,7 @@ def compile_table(table: MetricTable) -> Compiled:
         denominator=denominator,
         empty=np.array([np.nan if e is None else e for _, _, e in ratios]),
         is_count=np.array([d == "" for _, d, _ in ratios], dtype=bool),
+        limits=limits,
         parts=parts,
     )
 

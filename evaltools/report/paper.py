@@ -16,7 +16,7 @@ import pandas as pd
 from ..core.errors import UsageError
 from ..core.files import atomic
 from ..core.names import natural
-from ..core.resampling import Resampling
+from ..core.resampling import CONSTANT, Resampling
 from ..core.words import speaking
 from ..stats.compare import compare
 from ..stats.intervals import MIN_UNITS
@@ -35,6 +35,9 @@ METHODS = {
     "abc": "the closed form of the BCa bootstrap (ABC)",
     "wilson": "Wilson score intervals",
     "wilson, effective n": "Wilson score intervals at the effective sample size",
+    "t-wilson": "Wilson score intervals at the effective sample size with t quantiles",
+    CONSTANT: "Wilson score intervals at the number of units, which do not differ",
+    "mover": "intervals from the score intervals of both sides (MOVER)",
     "variance components": "t intervals from the variance components of seeds and samples",
 }
 """What `ci_method` says -> its name in a paper; a method that is not here is named as it is."""

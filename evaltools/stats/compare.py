@@ -37,7 +37,17 @@ from .crossed import (
     spread_of_samples,
 )
 from .family import flipped_p, needed, rounded, sign_flip, smallest, step_down
-from .intervals import MIN_UNITS, Interval, bounds, resample_weights
+from .intervals import (
+    CARRIES,
+    MIN_UNITS,
+    Interval,
+    bounds,
+    deciding,
+    mover,
+    resample_weights,
+    score_bounds,
+    share_correlation,
+)
 from .many import CLOSED, LARGE, closed_bounds, in_blocks
 from .seeds import CLAIM_BOTH, TWO_SEEDS
 
@@ -219,7 +229,8 @@ def compare(
 
     `value_baseline`, `value_candidate` and `delta` (their difference, exactly) are over the paired cells,
     means over the seeds in which both sides are measured; values of whole runs are `seeds.aggregate`'s.
-    Interval: one seed each, or one seed on a side: bootstrap with the same weights for both sides; several
+    Interval: one seed each, or one seed on a side: bootstrap with the same weights for both sides, or, by the method
+    "auto", where one seed each do not carry it, "mover": the score intervals of the sides put together; several
     seeds: variance components of the difference, for new seeds and new samples. `p_value`: two-sided
     paired sign-flip permutation test over resampling units, mid-p for proportions; with several seeds the larger
     of it and the p of the variance components, so that a difference must stand out from the seeds too.
@@ -240,8 +251,8 @@ def compare(
     >>> new = old.assign(right=[1, 0, 1, 1] * 10)
     >>> found = compare({None: old}, {None: new}, table, "id", Resampling(), ["accuracy"]).table
     >>> found[["metric", "delta", "ci_low", "ci_high", "verdict"]]
-         metric  delta  ci_low  ci_high verdict
-    0  accuracy   0.25   0.125      0.4  better
+         metric  delta    ci_low   ci_high verdict
+    0  accuracy   0.25  0.112071  0.372955  better
     """
     compiled = compile_table(table)
     if unknown := sorted(set(headline) - set(compiled.names)):
@@ -491,7 +502,14 @@ def _intervals(
     half = tested.error * critical
     low, high = np.where(wanted, delta - half, np.nan), np.where(wanted, delta + half, np.nan)
     method = np.where(wanted, "variance components", "none").astype(object)
-    if (one_seed := wanted & ~several).any():
+    one_seed = wanted & ~several
+    if resampling.method == "auto" and len(paired.a.values) == len(paired.b.values) == 1:
+        scored = _moved(paired, resampling.confidence)
+        use = one_seed & ~np.isnan(scored[0]) & (deciding(paired.errors) < CARRIES)
+        low, high = (np.where(use, x, y) for x, y in zip(scored, (low, high)))
+        method[use] = "mover"
+        one_seed &= ~use
+    if one_seed.any():
         intervals = _closed if len(paired.errors) > LARGE else _bootstrap
         for m, interval in intervals(paired, one_seed, resampling):
             low[m], high[m], method[m] = interval
@@ -640,6 +658,15 @@ def _ratios(side: Crossed, measured: np.ndarray) -> np.ndarray:
     ratios = side.compiled.ratios(side.totals)
     used = measured.astype(float) @ side.compiled.uses > 0
     return np.nan_to_num(seed_mean(ratios, used & ~np.isnan(ratios)))
+
+
+def _moved(paired: Paired, confidence: float) -> tuple[np.ndarray, np.ndarray]:
+    """(low, high) of delta, one seed each, from the score intervals of the sides; nan for a metric without limits."""
+    sides = [
+        (value, *score_bounds(side, confidence)[:2])
+        for value, side in ((paired.value_a, paired.baseline), (paired.value_b, paired.candidate))
+    ]
+    return mover(sides[0], sides[1], share_correlation(paired.a.errors[0], paired.b.errors[0]))
 
 
 def _bootstrap(paired: Paired, wanted: np.ndarray, resampling: Resampling) -> Iterator[tuple[int, Interval]]:

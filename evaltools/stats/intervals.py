@@ -1,4 +1,7 @@
-"""Bootstrap intervals of one run: all metrics of a table at once, from one set of resampling weights.
+"""Intervals of one run: all metrics of a table at once.
+
+Where the data carry a bootstrap, it comes from one set of resampling weights; where few units decide (rates and F1
+near 0 or 1, a few long dialogues), bounded metrics have score intervals at their effective number of trials.
 
 Weights (resamples x units) times the numerator and denominator columns is one matrix product for
 every metric together; the jackknife for BCa is closed-form for ratios of sums. For one ratio and the
@@ -6,24 +9,37 @@ same generator the bounds equal `scipy.stats.bootstrap(..., paired=True)`. Many 
 
 Claim of these intervals: new samples, this system.
 
-References: Efron, "Better bootstrap confidence intervals", JASA 82 (1987); Wilson, JASA 22 (1927).
+References: Efron, "Better bootstrap confidence intervals", JASA 82 (1987); Wilson, JASA 22 (1927); Korn and
+Graubard, "Confidence intervals for proportions with small expected number of positive counts estimated from survey
+data", Survey Methodology 24 (1998); Zou and Donner, "Construction of confidence limits about effect measures",
+Statistics in Medicine 27 (2008), MOVER.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr, ndtri, stdtrit
 
 from ..core.metric import Compiled, Metric, MetricTable, column_values
-from ..core.resampling import Resampling
+from ..core.resampling import CONSTANT, Resampling
 from .crossed import Crossed, add_rows, influence, over_units
 from .many import CLOSED, LARGE, closed_bounds, in_blocks
 
 MIN_UNITS = 10
 """Fewer resampling units than this carry no bootstrap (coverage: docs/statistics.md)."""
+
+CARRIES = 50
+"""Effective number of units that decide (`deciding`) from which a bounded metric has a bootstrap interval."""
+
+DOUBT = 0.1
+"""Units of the greatest possible deviation that are added where the effective number of trials is worked out."""
+
+WIDE = 1e9
+"""Critical value that stands for an infinite one: the interval is all that the limits allow."""
 
 CHUNK = 128
 
@@ -61,17 +77,114 @@ def resample_sums(sums: np.ndarray, resampling: Resampling) -> np.ndarray:
 
 def wilson(successes: float, trials: float, confidence: float) -> tuple[float, float]:
     """Wilson score interval of a proportion; `successes` and `trials` may be fractional (scaled counts)."""
-    return score_interval(successes / trials, trials, float(ndtri(0.5 + confidence / 2)))
+    low, high = score_interval(successes / trials, trials, ndtri(0.5 + confidence / 2))
+    return float(low), float(high)
 
 
-def score_interval(p: float, trials: float, critical: float) -> tuple[float, float]:
-    """Wilson's interval of a proportion p of `trials` at a critical value (a normal's or a t's quantile)."""
+def score_interval(p: Any, trials: Any, critical: Any) -> tuple[Any, Any]:
+    """Wilson's interval of proportions p of `trials` at critical values (quantiles of a normal or a t)."""
     z2 = critical**2
     centre = (p + z2 / (2 * trials)) / (1 + z2 / trials)
     half = critical * np.sqrt(p * (1 - p) / trials + z2 / (4 * trials**2)) / (1 + z2 / trials)
-    low = 0.0 if p <= 0 else max(0.0, centre - half)
-    high = 1.0 if p >= 1 else min(1.0, centre + half)
-    return float(low), float(high)
+    return np.where(p <= 0, 0.0, np.maximum(0.0, centre - half)), np.where(
+        p >= 1, 1.0, np.minimum(1.0, centre + half)
+    )
+
+
+def effective_trials(p: np.ndarray, variance: np.ndarray, n: np.ndarray) -> np.ndarray:
+    """Trials of a proportion p that are as sure as a mean of values in 0..1 with this variance; n where that is 0.
+
+    That is p (1 - p) / variance (Korn and Graubard). Few values that differ know their variance badly, and
+    values that lie by chance close together would promise too much: of n units, the trials are not more than with
+    DOUBT further units at the far limit, n (n p (1 - p) + DOUBT) / (n^2 variance + DOUBT).
+    """
+    spread = p * (1 - p)
+    known = np.divide(spread, variance, out=np.full(np.shape(p), np.inf), where=(variance > 0) & (spread > 0))
+    doubted = n * (n * spread + DOUBT) / (n**2 * variance + DOUBT)
+    return np.where(variance > 0, np.minimum(known, doubted), n)
+
+
+def t_wilson(
+    value: np.ndarray, variance: np.ndarray, n: np.ndarray, critical: np.ndarray, limits: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Wilson's interval of bounded metrics at the effective number of trials; nan for limits (2, metrics) not finite.
+
+    `variance` is that of the values, which rest on so many units `n`; `critical` is a t quantile.
+    """
+    least, most = np.where(np.isfinite(limits).all(axis=0), limits, np.nan)
+    width = np.where(most > least, most - least, 1.0)
+    p = np.clip((value - least) / width, 0.0, 1.0)
+    low, high = score_interval(p, effective_trials(p, variance / width**2, n), critical)
+    return least + width * low, least + width * high
+
+
+def mover(
+    one: tuple[np.ndarray, ...], other: tuple[np.ndarray, ...], correlation: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(low, high) of other - one, each of (value, low, high), by recovering their variances (Zou and Donner)."""
+    (a, low_a, high_a), (b, low_b, high_b) = one, other
+
+    def reach(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return np.sqrt(np.maximum(x**2 + y**2 - 2 * (correlation * (x * y)), 0.0))
+
+    return (b - a) - reach(b - low_b, high_a - a), (b - a) + reach(high_b - b, a - low_a)
+
+
+def t_quantile(df: np.ndarray, confidence: float) -> np.ndarray:
+    """Two-sided critical values; WIDE without degrees of freedom."""
+    return np.fmin(stdtrit(np.where(df > 0, df, np.nan), 0.5 + confidence / 2), WIDE)
+
+
+def share_correlation(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Correlation of errors (units, metrics) that sum to 0; 0 where one does not vary."""
+    size = np.sqrt(np.einsum("um,um->m", x, x) * np.einsum("um,um->m", y, y))
+    return np.divide(np.einsum("um,um->m", x, y), size, out=np.zeros_like(size), where=size > 0)
+
+
+def deciding(errors: np.ndarray) -> np.ndarray:
+    """How many units decide the variance of each metric: (sum e^2)^2 / sum e^4 of the errors (units, metrics).
+
+    Of m units that differ alike from all the others it is about m, of normal errors n / 3; 0 where nothing varies.
+    """
+    squares = errors**2
+    total, fourth = squares.sum(axis=0), np.einsum("um,um->m", squares, squares)
+    return np.divide(total**2, fourth, out=np.zeros_like(total), where=fourth > 0)
+
+
+def score_bounds(c: Crossed, confidence: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """(low, high, method, deciding) of every metric of one run, without resampling; nan where a part has no limits.
+
+    `deciding` is how many units decide, 0 where nothing varies: from CARRIES on a bootstrap will do.
+
+    A proportion of units that are one trial each has Wilson's interval. Other ratios, and means of ratios, have it at
+    the effective number of trials with the t quantile of n - 1 degrees of freedom; n, of units that weigh m in the
+    denominator, is (sum m)^2 / sum m^2. Where no unit differs (CONSTANT) n is the number of trials. A difference has
+    the bounds of its sides, put together by `mover`.
+    """
+    compiled, den, total = c.compiled, c.den[0], over_units(c.den)[0]
+    ratios = np.nan_to_num(compiled.ratios(c.totals))
+    errors, shares = c.ratio_errors(ratios)[0], den / np.where(total == 0, np.inf, total)
+    # what is left of a plain proportion's doubt is that of its trials, which are units
+    single = (np.einsum("ur,ur->r", den, den) == total)[[parts[0][0] for parts in compiled.parts]]
+    plain = single & [isinstance(m, Metric) and m.proportion for m in compiled.metrics]
+    sides, moved = [], []
+    for weights, limits in compiled.sides:
+        value, error, share = ratios[0] @ weights, errors @ weights, shares @ weights
+        squares = np.einsum("um,um->m", share, share)
+        n = np.divide(over_units(share) ** 2, squares, out=np.ones_like(squares), where=squares > 0)
+        variance = np.einsum("um,um->m", error, error) * n / np.maximum(n - 1, 1 / WIDE)
+        variance = np.where(_varies(error, value) & ~plain, variance, 0.0)
+        critical = np.where(plain, ndtri(0.5 + confidence / 2), t_quantile(n - 1, confidence))
+        sides.append((value, *t_wilson(value, variance, n, critical, limits)))
+        moved.append(error)
+    (added, taken), two = sides, compiled.sides[1][0].any(axis=0)
+    apart = mover(taken, added, share_correlation(*moved))
+    low, high = (np.where(two, x, y) for x, y in zip(apart, added[1:]))
+    error = moved[0] - moved[1]
+    decide = np.where(_varies(error, added[0] - taken[0]), deciding(error), 0.0)
+    cases = [np.isnan(low), two, plain, decide == 0]
+    method = np.select(cases, ["none", "mover", "wilson", CONSTANT], "t-wilson").astype(object)
+    return low, high, method, decide
 
 
 def bounds(
@@ -85,7 +198,7 @@ def bounds(
     replicates = replicates[~np.isnan(replicates)]
     alpha = (1 - resampling.confidence) / 2
     levels = np.array([alpha, 1 - alpha])
-    method: str = resampling.method
+    method = "percentile" if resampling.method == "percentile" else "bca"
     if method == "bca":
         tolerance = TIE * max(abs(value), float(np.abs(replicates).max(initial=0.0)), 1e-300)
         below = np.count_nonzero(replicates < value - tolerance)
@@ -117,9 +230,10 @@ def estimate(units: pd.DataFrame, table: MetricTable, unit: str, resampling: Res
     Null is "not measured" (value) or "no interval" (bounds). `title` is the name where the table has none.
     `numerator` and `denominator` are null for weighted sums of metrics. `n_units` counts the resampling units
     that take part in the metric. `ci_method` is bca or percentile, abc (the closed form of bca for more than
-    LARGE resampling units; percentile has one too: `many.closed_bounds`), wilson (a proportion that is 0, 1, or
-    rests on fewer than MIN_UNITS units; for clustered units at the number of clusters, which is conservative)
-    or none (a count, nothing measured, all units equal, or too few units).
+    LARGE resampling units; percentile has one too: `many.closed_bounds`), wilson, t-wilson or mover (`score_bounds`)
+    or none. By the method "auto" a metric within limits always has an interval (a difference where some unit
+    differs): a bootstrap where at least MIN_UNITS units take part and CARRIES decide. Otherwise those that vary over
+    MIN_UNITS units have a bootstrap, other proportions Wilson's interval at the number of units, all else none.
 
     Raises KeyError for columns that the frame lacks, ValueError for infinite values and for a table that
     does not compile.
@@ -127,8 +241,8 @@ def estimate(units: pd.DataFrame, table: MetricTable, unit: str, resampling: Res
     >>> units = pd.DataFrame({"id": range(40), "right": [1, 1, 0, 1] * 10, "n": 1})
     >>> table = [Metric(name="accuracy", numerator="right", denominator="n", better="higher", proportion=True)]
     >>> estimate(units, table, "id", Resampling())[["name", "value", "ci_low", "ci_high", "ci_method"]]
-           name  value  ci_low  ci_high ci_method
-    0  accuracy   0.75     0.6    0.875       bca
+           name  value   ci_low   ci_high ci_method
+    0  accuracy   0.75  0.59806  0.858129    wilson
     """
     at, names = pd.factorize(units[unit], use_na_sentinel=False)
     blocks = in_blocks(table, len(names), len(names))
@@ -143,15 +257,18 @@ def _estimated(compiled: Compiled, sums: np.ndarray, resampling: Resampling) -> 
     c = Crossed(compiled, sums[None], np.ones((1, len(sums)), dtype=bool))
     n_units = c.part.sum(axis=0)
     measured = ~np.isnan(values) & ~compiled.counts & (n_units > 0)
+    wanted = measured & (n_units >= MIN_UNITS)
+    if resampling.method == "auto":
+        low, high, method, decide = score_bounds(c, resampling.confidence)
+        wanted &= np.isnan(low) | (decide >= CARRIES)
+        # a difference of 0 in every unit says nothing of what else there is
+        known = measured & ((method != "mover") | (decide > 0))
+    else:
+        low, high, method = _wilson_bounds(compiled, values, n_units, resampling)
+        known = measured
+    low, high, method = (np.where(known, x, none) for x, none in ((low, np.nan), (high, np.nan), (method, "none")))
     intervals = _closed if len(sums) > LARGE else _resampled
-    found = dict(intervals(c, values, measured & (n_units >= MIN_UNITS), resampling))
-    for m in np.flatnonzero(measured).tolist():
-        metric, n = compiled.metrics[m], int(n_units[m])
-        if m not in found and isinstance(metric, Metric) and metric.proportion:
-            found[m] = *wilson(_whole(values[m] * n), n, resampling.confidence), "wilson"
-    low, high = np.full((2, len(values)), np.nan)
-    method = np.full(len(values), "none", dtype=object)
-    for m, interval in found.items():
+    for m, interval in intervals(c, values, wanted, resampling):
         low[m], high[m], method[m] = interval
     ratio = np.array([parts[0][0] for parts in compiled.parts], dtype=int)
     single = np.array([isinstance(m, Metric) for m in compiled.metrics], dtype=bool)
@@ -170,6 +287,19 @@ def _estimated(compiled: Compiled, sums: np.ndarray, resampling: Resampling) -> 
             "better": [m.better for m in compiled.metrics],
         }
     )
+
+
+def _wilson_bounds(
+    compiled: Compiled, values: np.ndarray, n_units: np.ndarray, resampling: Resampling
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(low, high, method) of every measured proportion, at the number of its units."""
+    low, high = np.full((2, len(values)), np.nan)
+    method = np.full(len(values), "none", dtype=object)
+    for m, (metric, value, n) in enumerate(zip(compiled.metrics, values.tolist(), n_units.tolist())):
+        if isinstance(metric, Metric) and metric.proportion and n and not np.isnan(value):
+            low[m], high[m] = wilson(_whole(value * n), n, resampling.confidence)
+            method[m] = "wilson"
+    return low, high, method
 
 
 def _resampled(

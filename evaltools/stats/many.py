@@ -27,7 +27,7 @@ AT_ONCE = 2_000_000
 STEP = 0.1
 """Standard errors over which a curve's second derivative is taken."""
 
-CLOSED = {"bca": "abc", "percentile": "percentile"}
+CLOSED = {"auto": "abc", "bca": "abc", "percentile": "percentile"}
 """Method of `Resampling` -> what `ci_method` calls its closed form."""
 
 WHOLE = 1e-6

@@ -43,7 +43,9 @@ SUITE = et.jsonl_suite(
 )  # fmt: skip
 
 
-def runs_of(folder: Path, sides: Mapping[str, tuple[list[Any], list[int]]]) -> StudyView:
+def runs_of(
+    folder: Path, sides: Mapping[str, tuple[list[Any], list[int]]], resampling: et.Resampling | None = None
+) -> StudyView:
     """The study of systems with one run each: name -> (values of accuracy, errors) a unit."""
     paths = []
     for name, columns in sides.items():
@@ -51,7 +53,7 @@ def runs_of(folder: Path, sides: Mapping[str, tuple[list[Any], list[int]]]) -> S
         rows = [{"id": f"u{i}", "right": right, "wrong": wrong} for i, (right, wrong) in enumerate(zip(*columns))]
         path.write_text(pd.DataFrame(rows).to_json(orient="records", lines=True, force_ascii=False))
         paths.append(path)
-    return et.study(paths, suite=SUITE)
+    return et.study(paths, suite=SUITE, resampling=resampling)
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +69,7 @@ def clear(tmp_path_factory: pytest.TempPathFactory) -> StudyView:
         "old": (up, [0] * 40),
         "new_한국": ([u + 0.4 + 0.01 * (i % 5) for i, u in enumerate(up)], [1, 1, 0, 1] * 10),
     }
-    return runs_of(tmp_path_factory.mktemp("clear"), sides)
+    return runs_of(tmp_path_factory.mktemp("clear"), sides, et.Resampling("bca"))
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +119,7 @@ def test_methods_name_what_was_done_and_nothing_else(seeded: StudyView, clear: S
     )
     assert "seed" not in words and "variance components" not in words
     words = paper.methods(bare)
+    assert "resamples" not in words and "Wilson score intervals" in words
     assert words.startswith("We scored only on 4 samples (id), one run.")
     for absent in ("p values", "Differences", "Westfall", "seed", "Better or worse"):
         assert absent not in words
