@@ -69,7 +69,7 @@ def bring(folder: Path) -> None:
         _folders[folder / "lang"] = None
 
 
-def say(text: str, **values: Any) -> str:
+def say(text: str, /, **values: Any) -> str:
     """The text in the language in force, its {places} filled with the values.
 
     Without values, a text that was made in English earlier (the title of a metric, the sentence of a check) is told
@@ -130,8 +130,9 @@ def _made(text: str, lang: str, folders: tuple[Path, ...]) -> str:
 def _value(text: str, lang: str, folders: tuple[Path, ...]) -> str:
     if "“" in text:
         return QUOTED.sub(lambda m: f"“{_value(m[1], lang, folders)}”", text)
+    if "; " in text:
+        return "; ".join(_value(part, lang, folders) for part in text.split("; "))
     said = _read(lang, folders).get(text) or _made(text, lang, folders)
-    for mark in ("; ", ", "):
-        if said == text and mark in text:
-            return mark.join(_value(part, lang, folders) for part in text.split(mark))
+    if said == text and ", " in text:
+        return ", ".join(_value(part, lang, folders) for part in text.split(", "))
     return said

@@ -13,16 +13,17 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unicodedata import east_asian_width
 
 import pandas as pd
 
 from ..core.errors import UsageError
 from ..core.files import atomic
+from ..core.words import say
 from .plain import is_null
 
 CELL_LIMIT = 32_767
 ROW_LIMIT = 1_048_576
-CUT = " … [cut: {} characters]"
 REPLACEMENT = "\ufffd"
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _KEPT_NOTES = 20
@@ -34,7 +35,8 @@ GOOD, BAD, GREY = "#D5E8D4", "#F8CECC", "#E8E8E8"
 class Sheet:
     """A frame on a sheet of its own, with frozen panes and a filter.
 
-    head: (name, value) lines above the table. scores: column -> threshold, for the colours of its cells.
+    head: (name, value) lines above the table; below: such lines that say what its columns mean. scores: column ->
+    threshold, for the colours of its cells.
     verdicts: a column with pass, fail and other words to be coloured. Its head and first column stay in
     place.
     """
@@ -44,6 +46,7 @@ class Sheet:
     head: Sequence[tuple[str, Any]] = ()
     scores: Mapping[str, float] = field(default_factory=dict)
     verdicts: str | None = None
+    below: Sequence[tuple[str, str]] = ()
 
 
 def write_workbook(path: Path, sheets: Sequence[Sheet], *, notes_on: str) -> list[str]:
@@ -63,9 +66,9 @@ def write_workbook(path: Path, sheets: Sequence[Sheet], *, notes_on: str) -> lis
         notes: list[str] = []
         last = {sheet.name: _write_sheet(book, book.add_worksheet(sheet.name), sheet, notes) for sheet in sheets}
         page, below = book.get_worksheet_by_name(notes_on), last[notes_on] + 2
-        page.write_string(below, 0, "Changed cells", book.add_format({"bold": True}))
-        rest = [f"and {len(notes) - _KEPT_NOTES} more"] if len(notes) > _KEPT_NOTES else []
-        for i, note in enumerate([*notes[:_KEPT_NOTES], *rest] or ["none"], 1):
+        page.write_string(below, 0, say("Changed cells"), book.add_format({"bold": True}))
+        rest = [say("and {n} more", n=len(notes) - _KEPT_NOTES)] if len(notes) > _KEPT_NOTES else []
+        for i, note in enumerate([*notes[:_KEPT_NOTES], *rest] or [say("none")], 1):
             page.write_string(below + i, 0, note)
         book.close()
     return notes
@@ -105,18 +108,28 @@ def _write_sheet(book: Any, page: Any, sheet: Sheet, notes: list[str]) -> int:
     cells = [(c, op, limit, f) for c, limit in sheet.scores.items() for op, f in (("<", bad), (">=", good))]
     rules = [(c, {"type": "cell", "criteria": op, "value": limit, "format": f}) for c, op, limit, f in cells]
     if v := sheet.verdicts:
-        words = {'"pass"': good, '"fail"': bad}
+        words = {f'"{say("pass")}"': good, f'"{say("fail")}"': bad}
         rules += [(v, {"type": "cell", "criteria": "==", "value": w, "format": f}) for w, f in words.items()]
         rules.append((v, {"type": "no_blanks", "format": grey}))
     for column, rule in rules:
         c = columns.index(column)
         page.conditional_format(head + 1, c, max(last, head + 1), c, rule)
-    return last
+    if sheet.below:
+        page.write_string(last + 2, 0, say("What the columns mean"), book.add_format({"bold": True}))
+    for row, (name, meaning) in enumerate(sheet.below, last + 3):
+        page.write_string(row, 0, _text(name, sheet.name, row, 0, notes))
+        page.write_string(row, 1, _text(meaning, sheet.name, row, 1, notes))
+    return last + (len(sheet.below) + 2 if sheet.below else 0)
 
 
 def _width(column: pd.Series, name: str) -> int:
-    longest = max((len(str(v)) for v in column.head(200)), default=0)
-    return min(max(longest, len(name), 8) + 2, 60)
+    longest = max((_columns(str(v)) for v in column.head(200)), default=0)
+    return min(max(longest, _columns(name), 8) + 2, 60)
+
+
+def _columns(text: str) -> int:
+    """How wide a text is; a Han or Hangul character takes two columns."""
+    return len(text) + sum(east_asian_width(c) in "WF" for c in text)
 
 
 def _text(value: str, sheet: str, row: int, column: int, notes: list[str]) -> str:
@@ -126,12 +139,18 @@ def _text(value: str, sheet: str, row: int, column: int, notes: list[str]) -> st
     clean, n = _FORBIDDEN.subn(REPLACEMENT, value)
     place = f"{sheet}!{xl_rowcol_to_cell(row, column)}"
     if n:
-        notes.append(f"{place}: {n} control characters replaced by {REPLACEMENT}")
+        notes.append(say("{place}: {n} control characters replaced by {mark}", place=place, n=n, mark=REPLACEMENT))
     # a workbook counts characters beyond the basic plane twice
     length = len(clean.encode("utf-16-le", "surrogatepass")) // 2
     if length > CELL_LIMIT:
-        mark = CUT.format(len(clean))
+        mark = say(" … [cut: {n} characters]", n=len(clean))
         room = (CELL_LIMIT - len(mark)) * 2
         clean = clean.encode("utf-16-le")[:room].decode("utf-16-le", "ignore") + mark
-        notes.append(f"{place}: cut from {len(value)} characters to what a cell can hold; the CSV has it whole")
+        notes.append(
+            say(
+                "{place}: cut from {n} characters to what a cell can hold; the CSV has it whole",
+                place=place,
+                n=len(value),
+            )
+        )
     return clean

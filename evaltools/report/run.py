@@ -111,7 +111,7 @@ class Run(Result):
         if len(names) == 1 and names[0] in own:
             view: TableView = own[names[0]]
             found = view.make(self)
-            how = {"caption": view.caption, "columns": view.columns, "formats": view.formats}
+            how = {"caption": view.caption, "columns": view.heads(), "formats": view.formats}
             return table(found, **how) if len(found) else no_rows(view.caption)  # type: ignore[arg-type]
         rows = self.rows(*names)
         group = rows["group"].nunique() != 1

@@ -106,7 +106,7 @@ class StudyView(Study):
 
     def _view(self, view: TableView) -> HtmlTable:
         try:
-            return table(view.make(self), caption=view.caption, columns=view.columns, formats=view.formats)
+            return table(view.make(self), caption=view.caption, columns=view.heads(), formats=view.formats)
         except UsageError as e:  # needs an extra that is not installed
             return notice(str(e))
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import pandas as pd
 
+from ..core.words import say
+
 
 @dataclass(frozen=True)
 class TableView:
@@ -21,6 +23,10 @@ class TableView:
     caption: str
     columns: Mapping[str, str] | None = None
     formats: Mapping[str, Any] = field(default_factory=dict)
+
+    def heads(self) -> dict[str, str] | None:
+        """`columns` in the language in force."""
+        return None if self.columns is None else {c: say(head) for c, head in self.columns.items()}
 
 
 @dataclass(frozen=True)

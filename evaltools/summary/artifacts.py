@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from ..core.check import WORDS
 from ..core.files import atomic, dumps
 from ..core.results import Result
+from ..core.words import say
 from ..report.excel import Sheet, write_workbook
 from . import views
 from .options import rules_in_force
@@ -41,11 +43,63 @@ def scores_frame(units: pd.DataFrame, thresholds: dict[str, float]) -> pd.DataFr
     return pd.concat(parts).sort_index(kind="stable")[list(SCORES)].reset_index(drop=True)
 
 
+MEANS = {
+    "mean of measured": "mean score of the cases that could be measured",
+    "measured": "number of cases that could be measured",
+    "failing": "number of measured cases below the threshold; the metric fails where there is any",
+    "threshold": "the least score that passes",
+    "not measured": "number of cases that give nothing to measure",
+    "with imputed": "mean over all cases, with a fixed number for each that could not be measured",
+}
+"""What the columns of the overview mean."""
+
+CASES = {
+    "case_id": "case",
+    "failed": "fails",
+    "not_measured": "not measured",
+    "answer": "summary",
+    "contexts": "contexts",
+    "tags": "expected tags",
+}
+
+
+def titles(result: Result) -> dict[str, str]:
+    """The metrics as readers call them."""
+    found = result.frame.set_index("name")["title"]
+    return {m: say(found[m]) for m in METRICS}
+
+
 def cases_frame(result: Result) -> pd.DataFrame:
-    """All cases as `views.worst_first` has them, with the five scores, and the evidence of each as JSON."""
-    scores = {m: result.units[m] for m in METRICS}
-    evidence = {f"{m} evidence": result.data[f"{m}_evidence"] for m in METRICS}
-    return views.worst_first(result.units, **scores, **evidence)
+    """All cases as `views.worst_first` has them, in words: for each metric the score, and what it rests on."""
+    called, columns = titles(result), {}
+    for m, title in called.items():
+        columns[title] = result.units[m]
+        columns[say("{metric}: why", metric=title)] = views.whys(result.units, m)
+    found = views.worst_first(result.units, called, **columns)
+    return found.rename(columns={c: say(head) for c, head in CASES.items()})
+
+
+def overview(result: Result) -> Sheet:
+    """What the workbook is, the verdicts, and what the columns mean."""
+    rules = rules_in_force(result.options)
+    found = verdicts(result)[list(COLUMNS)]
+    found = found.assign(title=found["title"].map(say), verdict=found["verdict"].map(say))
+    what = say(
+        "{n} summaries scored by rules; the next sheet has every case, those that fail most first", n=result.n_units
+    )
+    return Sheet(
+        say("Overview"),
+        found.rename(columns={c: say(head) for c, head in COLUMNS.items()}),
+        head=[
+            (say("What"), what),
+            (say("Run"), result.name),
+            *((say(WORDS[c.level]), say(c.message)) for c in result.checks),
+            (say("Rules"), rules.identity),
+            (say("Signature"), result.signature),
+        ],
+        verdicts=say("verdict"),
+        below=[(say(head), say(meaning)) for head, meaning in MEANS.items()],
+    )
 
 
 def write_artifacts(result: Result, folder: Path) -> None:
@@ -53,18 +107,16 @@ def write_artifacts(result: Result, folder: Path) -> None:
     with atomic(folder / "summary_scores.csv") as f:
         scores_frame(result.data, rules.thresholds).to_csv(f, index=False, lineterminator="\n")
     in_force = [
-        (key, name, dumps(value))
+        (key, name, value if isinstance(value, str) else dumps(value))
         for key, section in rules_snapshot(rules).items()
         for name, value in (section.items() if isinstance(section, dict) else [("", section)])
     ]
+    called, first = titles(result), overview(result)
+    limits = {called[m]: threshold for m, threshold in rules.thresholds.items()}
+    columns = [say(head) for head in ("section", "name", "content")]
     sheets = [
-        Sheet(
-            "Overview",
-            verdicts(result)[list(COLUMNS)].rename(columns=COLUMNS),
-            head=[("Run", result.name), ("Signature", result.signature), ("Rules", rules.identity)],
-            verdicts="verdict",
-        ),
-        Sheet("Cases", cases_frame(result), scores=rules.thresholds),
-        Sheet("Rules in force", pd.DataFrame(in_force, columns=["section", "name", "content"])),
+        first,
+        Sheet(say("Cases"), cases_frame(result), scores=limits),
+        Sheet(say("Rules in force"), pd.DataFrame(in_force, columns=columns)),
     ]
-    write_workbook(folder / "summary_scores.xlsx", sheets, notes_on="Overview")
+    write_workbook(folder / "summary_scores.xlsx", sheets, notes_on=first.name)

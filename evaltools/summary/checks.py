@@ -57,7 +57,7 @@ def imputed_share(result: Result) -> Iterator[Check]:
     """Means over all cases that rest on numbers which stand for cases that were not measured (D14)."""
     data = result.data
     if found := _left_out(data, IMPUTED):
-        listed = ", ".join(
+        listed = "; ".join(
             f"{m} {result.value(m):.3f} with {n} as {_imputed(data, m)}, {_measured(result, m, len(data) - n)}"
             for m, n in found.items()
         )
@@ -67,7 +67,7 @@ def imputed_share(result: Result) -> Iterator[Check]:
 
 def _imputed(data: pd.DataFrame, metric: str) -> str:
     values = data.loc[~data[f"{metric}_measured"].astype(bool), metric].unique()
-    return " or ".join(f"{v:.1f}" for v in sorted(values))
+    return " / ".join(f"{v:.1f}" for v in sorted(values))
 
 
 def _measured(result: Result, metric: str, n: int) -> str:

@@ -13,6 +13,7 @@ import pandas as pd
 
 from ..core.files import dumps
 from ..core.results import Result
+from ..core.words import say
 from ..report.view import SampleView, TableView
 from .options import rules_in_force
 from .rules import METRICS, rules_snapshot
@@ -26,17 +27,19 @@ def names(flags: pd.DataFrame) -> list[str]:
     return [", ".join(flags.columns[row]) for row in flags.to_numpy(dtype=bool)]
 
 
-def worst_first(units: pd.DataFrame, **more: Any) -> pd.DataFrame:
+def worst_first(units: pd.DataFrame, called: Mapping[str, str] | None = None, /, **more: Any) -> pd.DataFrame:
     """The cases, those that fail most metrics first, then in the file's order.
 
-    case_id, failed and not_measured (names of the metrics), answer, contexts, tags, and the columns `more`.
+    case_id, failed and not_measured (the metrics, by name or as they are `called`), answer, contexts, tags, and the
+    columns `more`.
     """
     failing = fails(units)
+    called = called or {}
     out = pd.DataFrame(
         {
             "case_id": units["case_id"],
-            "failed": names(failing),
-            "not_measured": names(pd.DataFrame({m: ~units[f"{m}_measured"] for m in METRICS})),
+            "failed": names(failing.rename(columns=called)),
+            "not_measured": names(pd.DataFrame({called.get(m, m): ~units[f"{m}_measured"] for m in METRICS})),
             "answer": units["answer"],
             "contexts": units["contexts"].map("\n".join),
             "tags": units["tags"].map(", ".join),
@@ -119,7 +122,7 @@ TABLES: Mapping[str, TableView] = {
         verdicts,
         "Verdicts",
         COLUMNS,
-        {"mean": ".3f", "mean_measured": ".3f", "threshold": ".2f", "failing": ".0f"},
+        {"title": say, "verdict": say, "mean": ".3f", "mean_measured": ".3f", "threshold": ".2f", "failing": ".0f"},
     ),
     "unsupported entities": TableView(
         partial(_listed, "summary_accuracy", ("kind", "text", "value", "start", "end"), _unsupported),
@@ -175,39 +178,55 @@ def groups(result: Result) -> dict[str, tuple[str, str]]:
 
 def cards(result: Result, units: pd.DataFrame) -> pd.DataFrame:
     """Cases as `worst_first` has them, with what they fail as a chip (`failing`), and a column in words a metric."""
-    words = {m: [in_words(m, s, e) for s, e in zip(units[m], units[f"{m}_evidence"])] for m in METRICS}
+    words = {
+        m: [f"{s:.2f}; {why}" if why else f"{s:.2f}" for s, why in zip(units[m], whys(units, m))] for m in METRICS
+    }
     out = worst_first(units, **words)
-    return out.assign(failing=[f"fails {_short(found)}" if found else "" for found in out["failed"]])
+    return out.assign(failing=[say("fails {what}", what=_short(found)) if found else "" for found in out["failed"]])
 
 
 def _short(metrics: str) -> str:
     return metrics.replace("summary_", "")
 
 
-def in_words(metric: str, score: float, evidence: Evidence) -> str:
-    """The score of one case and what it rests on."""
-    why = [f"not measured: {evidence['reason']}"] if "reason" in evidence else list(_WORDING[metric](evidence))
-    return "; ".join([f"{score:.2f}", *why])
+def whys(units: pd.DataFrame, metric: str) -> list[str]:
+    """What the score of each case rests on, in words."""
+    return ["; ".join(_why(metric, *case)) for case in zip(units[f"{metric}_measured"], units[f"{metric}_evidence"])]
+
+
+def _why(metric: str, measured: bool, evidence: Evidence) -> list[str]:
+    if "reason" not in evidence:
+        return _WORDING[metric](evidence)
+    reason = say(evidence["reason"])
+    return [reason if measured else say("not measured: {reason}", reason=reason)]
 
 
 def _texts(items: Sequence[Evidence]) -> str:
-    return ", ".join(f"“{i['text']}” at {(i['at'] or i['context_at'])[0]}" for i in items)
+    places = ({"text": i["text"], "at": (i["at"] or i["context_at"])[0]} for i in items)
+    return ", ".join(say("“{text}” at {at}", **place) for place in places)
 
 
 def _entities(*kinds: str) -> Callable[[Evidence], list[str]]:
-    return lambda e: [f"{kind}: {_texts(e[kind])}" for kind in kinds if e.get(kind)]
+    return lambda e: [f"{say(kind)}: {_texts(e[kind])}" for kind in kinds if e.get(kind)]
 
 
 def _covered(e: Evidence) -> list[str]:
-    missing = [tag + (f" (taken back: {_texts(found)})" if found else "") for tag, found in e["missing"].items()]
-    covered = [f"{tag} by {_texts(found)}" for tag, found in e["covered"].items()]
-    return [f"{word}: {'; '.join(found)}" for word, found in (("missing", missing), ("covered", covered)) if found]
+    missing = [
+        say("{tag} (taken back: {texts})", tag=tag, texts=_texts(found)) if found else tag
+        for tag, found in e["missing"].items()
+    ]
+    covered = [say("{tag} by {texts}", tag=tag, texts=_texts(found)) for tag, found in e["covered"].items()]
+    both = ((say("missing"), missing), (say("covered"), covered))
+    return [f"{word}: {'; '.join(found)}" for word, found in both if found]
 
 
 def _wording(e: Evidence) -> list[str]:
-    let_off = [f"“{m['text']}” let off: {m.get('let_off')} (“{m.get('by')}”)" for m in e.get("let_off", [])]
+    let_off = [
+        say("“{text}” let off: {why} (“{by}”)", text=m["text"], why=say(m.get("let_off") or ""), by=m.get("by"))
+        for m in e.get("let_off", [])
+    ]
     found = e.get("definitive") or e.get("phrases") or []
-    return [*([f"found: {_texts(found)}"] if found else []), *let_off]
+    return [*([say("found: {texts}", texts=_texts(found))] if found else []), *let_off]
 
 
 _WORDING: Mapping[str, Callable[[Evidence], list[str]]] = {

@@ -12,6 +12,8 @@ import pytest
 
 from evaltools import evaluate
 from evaltools.core.errors import UsageError
+from evaltools.core.results import read_manifest
+from evaltools.core.words import LANGUAGES, speaking, translations
 from evaltools.report import excel
 from evaltools.report.excel import CELL_LIMIT, Sheet, write_workbook
 from evaltools.summary.artifacts import SCORES, cases_frame
@@ -50,13 +52,37 @@ def test_the_files_of_the_example(tmp_path: Path) -> None:
     overview = cells(folder / "summary_scores.xlsx", "Overview")
     assert [r.signature] == [row[1] for row in overview if row[0] == "Signature"]
     assert [row[0] for row in overview[-1:]] == ["none"]
+    assert {"What", "mean of measured", "What the columns mean"} <= {row[0] for row in overview}
 
 
 def test_the_cases_that_fail_most_metrics_come_first() -> None:
     table = cases_frame(evaluate("summary", "example:summary/cases.jsonl"))
-    n_failed = table["failed"].str.split(", ").map(lambda names: len([n for n in names if n]))
+    n_failed = table["fails"].str.split(", ").map(lambda names: len([n for n in names if n]))
     assert n_failed.is_monotonic_decreasing and len(table) == 24
-    json.loads(table.loc[0, "summary_accuracy evidence"])
+    assert table.loc[0, "Summary accuracy (entity precision): why"] == "unsupported: “100%” at 20"
+
+
+def test_the_workbook_speaks_the_language_and_programs_read_the_same(tmp_path: Path) -> None:
+    english = {key for key in translations("ko") if key.count(" ") > 1}
+    for lang in LANGUAGES:
+        with speaking(lang):
+            evaluate("summary", "example:summary/cases.jsonl", out=tmp_path / lang)
+        folder = tmp_path / lang / "results" / "cases"
+        book = openpyxl.load_workbook(folder / "summary_scores.xlsx")
+        texts = {str(c.value) for sheet in book for row in sheet.iter_rows() for c in row if c.value is not None}
+        assert bool(texts & english) == (lang == "en")
+        assert not [
+            c for sheet in book for row in sheet.iter_rows() for c in row if c.data_type == "f" or c.hyperlink
+        ]
+        for file in ("metrics.json", "summary_scores.csv"):
+            assert (folder / file).read_bytes() == (tmp_path / "en" / "results" / "cases" / file).read_bytes()
+        assert read_manifest(folder).lang == lang
+    assert {"근거 없음: “100%” (20자 위치)", "불합격", "열의 뜻"} <= {
+        str(c.value)
+        for sheet in openpyxl.load_workbook(tmp_path / "ko" / "results" / "cases" / "summary_scores.xlsx")
+        for row in sheet.iter_rows()
+        for c in row
+    }
 
 
 def test_the_same_result_gives_the_same_bytes(tmp_path: Path) -> None:
