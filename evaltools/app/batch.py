@@ -26,7 +26,7 @@ from ..core.names import condition_of, natural, safe_name
 from ..core.progress import bar
 from ..core.resampling import Resampling
 from ..core.results import result_at, verdict_line
-from ..core.suite import Here, Suite, get_suite, load_suite_file, require_input, with_metrics
+from ..core.suite import Here, Suite, get_suite, load_suite_file, mark, require_input, with_metrics
 from ..core.words import speak
 from ..report.gallery import replaceable
 from ..report.plain import ARROWS
@@ -394,8 +394,8 @@ def current(result: Run) -> dict[str, Any]:
 
 def _below_out(suite: Suite, out: Path, options: Options) -> Options:
     """The options, with the folders that stand below `out` where none is given."""
-    marks: dict[str, Any] = {n: f.json_schema_extra or {} for n, f in suite.options.model_fields.items()}
-    folders = {n: str(out / mark["below_out"]) for n, mark in marks.items() if "below_out" in mark}
+    marks = {n: mark(f) for n, f in suite.options.model_fields.items()}
+    folders = {n: str(out / marked["below_out"]) for n, marked in marks.items() if "below_out" in marked}
     return {**options, **{n: folder for n, folder in folders.items() if options.get(n) is None}}
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from .. import BUILT_IN, __version__
 from ..core.errors import InputError, Problems, UsageError, WorkFailed
@@ -354,19 +355,24 @@ def convert(
         click.echo(f"{n} rows -> {target}")
 
 
-@main.command()
+@main.command(cls=OfSomeSuite, costly=True)
 @click.argument("manifest", type=PATH)
 @click.option("-o", "--out", type=PATH, help="Keep the new results there (default: nowhere).")
 @using(JOBS, METRICS, SUITE_FILE)
-def rerun(manifest: Path, out: Path | None, jobs: int, metrics: Path | None) -> None:
+@click.pass_context
+def rerun(
+    ctx: click.Context, manifest: Path, out: Path | None, jobs: int, metrics: Path | None, **costly: Any
+) -> None:
     """Make the results of MANIFEST (a manifest.json) again.
 
-    Status 4 where an input, the policy or a number is not the same, each of which is named.
+    Status 4 where an input, the policy or a number is not the same, each of which is named. What would be sent or
+    spent (a judge) is not taken from the manifest, but from options of the suite given here.
     """
     from .rerun import rerun_manifest
     from .workers import Workers
 
-    found = rerun_manifest(manifest, out, Workers(jobs), metrics)
+    given = {n: v for n, v in costly.items() if ctx.get_parameter_source(n) is ParameterSource.COMMANDLINE}
+    found = rerun_manifest(manifest, out, Workers(jobs), metrics, **given)
     click.echo(str(found))
     sys.exit(0 if found.same else FAILED)
 

@@ -188,16 +188,27 @@ class SuiteGroup(click.Group):
 
 
 class OfSomeSuite(click.Command):
-    """A command that takes the options of the suite that its arguments belong to; `ctx.obj` is that suite or None."""
+    """A command that takes the options of the suite that its arguments belong to; `ctx.obj` is that suite or None.
+
+    With `costly` those alone by which something may be spent.
+    """
+
+    def __init__(self, *arguments: Any, costly: bool = False, **how: Any) -> None:
+        super().__init__(*arguments, **how)
+        self.costly = costly
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.obj = suite_among(args)
         own = list(self.params)
         try:
-            self.params = [*own, *(of_model(ctx.obj.options) if ctx.obj is not None else [])]
+            self.params = [*own, *(self._of_suite(ctx.obj.options) if ctx.obj is not None else [])]
             return super().parse_args(ctx, args)
         finally:
             self.params = own
+
+    def _of_suite(self, model: Any) -> list[click.Parameter]:
+        free = model.given(costly=False) if self.costly else ()
+        return of_model(model, [name for name in model.given() if name not in free])
 
 
 def suite_among(args: Sequence[str]) -> Any:

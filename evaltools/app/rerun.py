@@ -19,7 +19,7 @@ from ..core.jsonl import describe
 from ..core.manifest import Input, Manifest, Member, versions
 from ..core.resampling import Resampling
 from ..core.results import Result
-from ..core.suite import get_suite
+from ..core.suite import get_suite, mark
 from ..core.words import speaking
 from ..report.run import Run, evaluate
 from ..report.study import study
@@ -68,14 +68,19 @@ class Rerun:
 
 
 def rerun_manifest(
-    manifest: Path, out: Path | None = None, workers: Workers | None = None, metrics: Path | None = None
+    manifest: Path,
+    out: Path | None = None,
+    workers: Workers | None = None,
+    metrics: Path | None = None,
+    **costly: Any,
 ) -> Rerun:
     """Make the results that `manifest` (a manifest.json, or its folder) describes again, and compare.
 
     Relative paths of inputs are looked for from the working folder and from every folder above the manifest; a
     file with the recorded content wins. With `out` the new results are kept there, never in the place of the old.
     `metrics`: the file of the user's own metrics, where the results have such: no code is run because a manifest
-    names it.
+    names it. `costly`: the options by which something may be spent, or sent to somebody (a judge's): none of them is
+    taken from a manifest, which may be another's.
 
     Raises InputError for a manifest, a results file or an input that is not there or cannot be read, and where the
     changed inputs cannot be scored; UsageError where `out` would overwrite what is compared.
@@ -91,7 +96,7 @@ def rerun_manifest(
     with _folder(out) as target, speaking(recorded.lang):
         if (target / "results" / recorded.run).resolve() == path.parent.resolve():
             raise UsageError(f"{target} holds the results that are to be compared; give another folder")
-        results = [_make(m, files, resampling, target, workers, metrics) for m, files in zip(members, found)]
+        results = [_make(m, files, resampling, target, workers, metrics, costly) for m, files in zip(members, found)]
         if recorded.kind == "aggregate":
             compared = _compare_study(path.parent, recorded, results, target)
         else:
@@ -155,17 +160,25 @@ def _make(
     out: Path,
     workers: Workers | None,
     metrics: Path | None,
+    costly: Mapping[str, Any],
 ) -> Run:
     """One run made again from its main input, which is the first of the manifest."""
     suite = get_suite(run.suite)
+    free = suite.options.given(costly=False)
+    spent = {n: suite.options.model_fields[n] for n in suite.options.given() if n not in free}
+    asked = [n for n, f in spent.items() if run.options.get(n, f.default) != f.default and "below_out" not in mark(f)]
+    if wanted := [n for n in asked if n not in costly]:
+        flags = ", ".join(f"--{n.replace('_', '-')}" for n in wanted)
+        raise UsageError(
+            f"{run.run} was made with options that a manifest is not trusted with: give {flags} as it was made with, "
+            "or as you want it now"
+        )
     if metrics is None and (file := run.options.get("metrics")):
         raise UsageError(f"{run.run} was made with metrics of your own ({file}): give their file with --metrics")
     # an option that names an input names it where that is now
     moved = {i.path: str(files[i.role]) for i in run.inputs}
     options = {
-        k: moved.get(str(Path(v)), v) if isinstance(v, str) else v
-        for k, v in run.options.items()
-        if k in suite.options.given()
+        k: moved.get(str(Path(v)), v) if isinstance(v, str) else v for k, v in run.options.items() if k in free
     }
     return evaluate(
         suite,
@@ -178,6 +191,7 @@ def _make(
         fresh=True,
         metrics=metrics,
         **options,
+        **costly,
     )
 
 

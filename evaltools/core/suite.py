@@ -21,6 +21,7 @@ from typing import Any, Protocol, TypeVar
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.fields import FieldInfo
 
 from .. import BUILT_IN
 from .check import Check
@@ -73,6 +74,11 @@ COSTLY: dict[str, Any] = {"costly": True}
 """The mark (json_schema_extra) of options that stay out where nothing may be spent, as in `check`."""
 
 
+def mark(option: FieldInfo) -> Mapping[str, Any]:
+    """What an option is marked as: derived, costly, below_out."""
+    return option.json_schema_extra if isinstance(option.json_schema_extra, dict) else {}
+
+
 class SuiteOptions(BaseModel):
     """Options of a suite that change its numbers. Every field goes into the policy and its hash.
 
@@ -92,8 +98,8 @@ class SuiteOptions(BaseModel):
     @classmethod
     def given(cls, *, costly: bool = True) -> list[str]:
         """The names of the options that a user gives; without those marked as costly, where nothing may be spent."""
-        marks: dict[str, Any] = {n: f.json_schema_extra or {} for n, f in cls.model_fields.items()}
-        return [n for n, mark in marks.items() if "derived" not in mark and (costly or "costly" not in mark)]
+        marks = {n: mark(f) for n, f in cls.model_fields.items()}
+        return [n for n, marked in marks.items() if "derived" not in marked and (costly or "costly" not in marked)]
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import pandas as pd
 
 from ..core.errors import OnError, UsageError
 from ..core.files import resolve
+from ..core.manifest import NAME
 from ..core.names import RUN_NAME, find_runs
 from ..core.resampling import Resampling
 from ..core.results import CLAIM_ONE, Result, read_manifest, result_at, suite_of
@@ -359,7 +360,7 @@ def read_run(run: str | Path | Result, suite: str | Suite | None = None, **how: 
 
 def suite_of_run(path: Path) -> Suite:
     """The suite of a results folder, or of a run to score. UsageError where that is none or several."""
-    manifest = read_manifest(path)
+    manifest = read_manifest(path.parent if path.name == NAME else path)
     return suite_of(manifest) if manifest is not None else get_suite(suite_for(path))
 
 

@@ -15,6 +15,8 @@ from evaltools.core.files import example
 from evaltools.core.resampling import Resampling
 from evaltools.report.run import evaluate
 from evaltools.report.study import study
+from tests.app.calling import call
+from tests.model_server import ModelServer, judges
 
 QUICK = Resampling("bca", 100)
 NAME = "no_memory__seed1_proposed"
@@ -209,3 +211,31 @@ def test_aggregates_of_systems(tmp_path: Path) -> None:
     study([f"example:memfin/{name}" for name in ("memory_agent", "plain_llm")], out=tmp_path, resampling=QUICK)
     found = rerun_manifest(tmp_path / "results" / "plain_llm_aggregated" / "manifest.json")
     assert found.same and found.compared > 0
+
+
+def test_nothing_that_is_sent_or_spent_is_taken_from_a_manifest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A manifest may be somebody else's: neither its address, nor its model, nor its folders are used."""
+    pytest.importorskip("openai")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.chdir(tmp_path)
+    with ModelServer(lambda s: judges()) as theirs:
+        judged = {"judge": "hybrid", "judge_model": "m", "judge_base_url": theirs.url, "judge_cache": "theirs"}
+        evaluate("summary", example("summary/cases.jsonl"), out="out", resampling=QUICK, **judged)
+        sent = len(theirs.seen)
+        assert sent
+        shutil.rmtree("theirs")
+        manifest = tmp_path / "out" / "results" / "cases" / "manifest.json"
+        with pytest.raises(UsageError, match="give --judge, --judge-model, --judge-base-url"):
+            rerun_manifest(manifest)
+        assert len(theirs.seen) == sent
+        assert not Path("theirs").exists()
+        with ModelServer(lambda s: judges()) as ours:
+            own = {"judge": "hybrid", "judge-model": "m", "judge-base-url": ours.url}
+            said = call("rerun", manifest, *(x for k, v in own.items() for x in (f"--{k}", v)), status=4)
+        assert len(ours.seen) == sent
+        assert len(theirs.seen) == sent
+    assert "policy  judge_base_url" in said.stdout
+    assert "numbers compared, the same" in said.stdout
