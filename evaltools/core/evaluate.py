@@ -128,6 +128,8 @@ def evaluate(
                 "on_error": on_error,
                 "name": name,
             },
+            given=list(suite.given),
+            wrote=list(suite.wrote),
             metrics=stored_metrics(suite, opts) if suite.metrics_file or suite.name not in BUILT_IN else [],
             **({"lang": language()} if language() != "en" else {}),
             bootstrap=Bootstrap(

@@ -88,6 +88,8 @@ class Manifest(Member):
     suite_title: str = ""
     headline: list[str] = []
     metrics: list[dict[str, Any]] = []
+    given: list[str] = []
+    wrote: list[str] = []
     lang: str = "en"
     policy: dict[str, Any]
     bootstrap: Bootstrap

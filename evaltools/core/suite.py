@@ -136,8 +136,10 @@ class Suite:
     are systems of one report. `views` names the module with the suite's TABLES, FIGURES and SAMPLES.
     `decode`: columns that stand as text in the files -> what they are in `units`.
     `agreement` names the columns of predicted tuples and label in which seeds can agree, where there are such.
-    `text` is the column of the text that units have, "" without one. `checks(result)` finds what a reader must know
-    before believing a number; where a blocking check takes away a metric of the headline, `instead(options)` leads.
+    `text` is the column of the text that units have, "" without one. `given` are the columns of texts that systems
+    were given, by which runs of other samples are told apart, `wrote` those of texts that they wrote: people search
+    in both. `checks(result)` finds what a reader must know before believing a number; where a blocking check takes
+    away a metric of the headline, `instead(options)` leads.
     `verdicts(result)`, of a suite that judges single metrics, is a frame with a row a metric: `metric` (its name),
     `title`, `verdict` ("pass", "fail", "not measured", or "no threshold" where it is not judged), `said` (what the
     verdict rests on, half a sentence), and what columns it likes besides. It stands in metrics.json, and pages,
@@ -169,6 +171,8 @@ class Suite:
     agreement: tuple[str, str] | None = None
     lead: int = 0
     text: str = ""
+    given: tuple[str, ...] = ()
+    wrote: tuple[str, ...] = ()
     checks: Callable[[Any], Iterable[Check]] = lambda result: ()
     verdicts: Callable[[Any], pd.DataFrame] | None = None
     instead: Callable[[Any], tuple[str, ...]] | None = None
@@ -427,6 +431,7 @@ def jsonl_suite(
         score=partial(_score_records, record, unit, columns),
         metrics=lambda options: table,
         headline=lambda options: lead,
+        wrote=tuple(n for n, f in record.model_fields.items() if f.annotation is str and n != unit),
     )
 
 

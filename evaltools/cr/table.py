@@ -55,6 +55,7 @@ SUITE = Suite(
     headline=headline,
     instead=instead,
     text="text",
+    given=("text",),
     checks=checks,
     artifacts=artifacts,
     notebook="cr_run.ipynb",

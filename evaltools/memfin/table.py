@@ -38,6 +38,8 @@ SUITE = Suite(
     notebook="memfin.ipynb",
     together=True,
     views="evaltools.memfin.views",
+    given=("user_text",),
+    wrote=("reply",),
     decode=dict.fromkeys(JSON, json.loads),
     breakdowns=(
         Breakdown("Scenario", "scenario_type", HEADLINE),

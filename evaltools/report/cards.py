@@ -19,6 +19,8 @@ from ..core.jsonl import describe
 from ..core.manifest import Manifest
 from ..core.names import RUN_NAME
 from ..core.suite import BUILT_IN, get_suite
+from ..stats.compare import WORDS
+from .tables import row_decimals
 from .text import anchor, visible
 
 LINKS = (
@@ -47,6 +49,9 @@ UNNAMED = 10
 
 STRUCK = 4
 """Metrics that a check blocks which stand, struck, on a card; the check's message speaks for the rest."""
+
+SEARCHED = 20_000
+"""Units of a run whose texts are searched."""
 
 SAID = ("better", "worse", "equivalent")
 """Verdicts that are counted outside the headline, where they are exploratory."""
@@ -78,10 +83,19 @@ class Found(BaseModel):
     help: str = ""
 
 
+class Judged(BaseModel):
+    """A verdict on a single metric in metrics.json (`Suite.verdicts`)."""
+
+    title: str
+    verdict: str
+    said: str = ""
+
+
 class Metrics(BaseModel):
     """metrics.json; `checks` is null where none were looked for (the first edition)."""
 
     metrics: list[Row]
+    verdicts: list[Judged] = []
     checks: list[Found] | None = None
 
     @property
@@ -100,14 +114,20 @@ def read_card(out: Path, folder: Path) -> dict[str, Any]:
     characters; `links` are (label, relative URL) of files that exist; `rows` are (name, title, better, value,
     low, high, n) of the headline metrics, null where not measured, then those that a check blocks, with an eighth
     True; `checks` are (level, code, message, help), the worst first, or null; `verdicts` are (metric, verdict,
-    baseline) of the headline, `explored` how often each verdict was reached outside it. `inputs` are (role, number
-    of files, hash), the run's own file first; `samples` is a hash of the units' names and texts, "" if unknown;
+    baseline) of the headline, `explored` how often each verdict was reached outside it, `judged` the (title,
+    verdict, why) of its suite. `digits` are the decimals of intervals that have no three, by metric. `inputs` are
+    (role, number of files, hash), the run's own file first; `samples` is a hash of the units' names and of the texts
+    that these were given, "" if unknown; `texts` hold a line a unit, of those given and of those that systems wrote;
     `of` are the ids of an aggregate's runs.
     """
     manifest = read_json(folder / "manifest.json", Manifest)
     name, aggregate = folder.name, manifest.kind == "aggregate"
     found = [m for n in (manifest.runs if aggregate else [name]) if (m := RUN_NAME.match(n))]
     metrics = _metrics(folder, manifest)
+    rows = _rows(metrics, manifest)
+    bounds = [(name, {"value": value, "ci_low": low, "ci_high": high}) for name, _, _, value, low, high, *_ in rows]
+    decimals = [(name, row_decimals(row, None, manifest.bootstrap.resampling)) for name, row in bounds]
+    given, wrote = (pd.DataFrame() if aggregate else _texts(folder, manifest, part) for part in ("given", "wrote"))
     lead, explored = _verdicts(folder / "comparison.csv", manifest, metrics) if aggregate else ([], [])
     return {
         "id": anchor("run", name),
@@ -121,12 +141,15 @@ def read_card(out: Path, folder: Path) -> dict[str, Any]:
         "runs": len(manifest.runs),
         "of": [anchor("run", n) for n in manifest.runs],
         "inputs": _inputs(manifest),
-        "samples": "" if aggregate else _samples(folder, manifest),
+        "samples": _samples(given),
+        "texts": [_lines(given), _lines(wrote)],
         "n": manifest.bootstrap.n_units,
         "unit": shown(manifest.bootstrap.unit),
         "level": manifest.bootstrap.confidence,
         "checks": _checks(metrics),
-        "rows": _rows(metrics, manifest),
+        "rows": rows,
+        "digits": {name: digits for name, digits in decimals if digits < 3},
+        "judged": [[shown(v.title), shown(v.verdict), shown(v.said)] for v in metrics.verdicts],
         "verdicts": lead,
         "explored": explored,
         "status": _status(manifest),
@@ -178,16 +201,26 @@ def _inputs(manifest: Manifest) -> list[list[Any]]:
     ]
 
 
-def _samples(folder: Path, manifest: Manifest) -> str:
-    """A hash of the names of the units and of their texts, where the suite says which column these are."""
-    text = get_suite(manifest.suite).text if manifest.suite in BUILT_IN else ""
-    columns = [manifest.bootstrap.unit, *([text] if text else [])]
+def _texts(folder: Path, manifest: Manifest, part: str) -> pd.DataFrame:
+    """The names of the units and the texts that systems were `given`, or `wrote`; empty where these are not known."""
+    known = get_suite(manifest.suite) if manifest.suite in BUILT_IN else manifest
+    columns = [manifest.bootstrap.unit, *getattr(known, part)]
+    if part == "wrote" and len(columns) == 1:
+        return pd.DataFrame()
     try:
-        units = pd.read_parquet(folder / "units.parquet", columns=columns).astype(str).drop_duplicates()
+        return pd.read_parquet(folder / "units.parquet", columns=columns).astype(str).drop_duplicates()
     except (OSError, ValueError, KeyError, NotImplementedError):  # not there, spoilt, or of other columns
-        return ""
-    total = int(pd.util.hash_pandas_object(units, index=False).to_numpy().sum())  # whatever their order
-    return f"{total % 2**32:08x}"
+        return pd.DataFrame()
+
+
+def _samples(units: pd.DataFrame) -> str:
+    """A hash of the names of units and the texts that these were given, whatever their order; "" of none."""
+    return f"{int(pd.util.hash_pandas_object(units, index=False).to_numpy().sum()) % 2**32:08x}" if len(units) else ""
+
+
+def _lines(units: pd.DataFrame) -> list[str]:
+    """A line a unit, its name and texts, as they are searched; of the first SEARCHED units."""
+    return [" ".join(" ".join(row).split()) for row in units.head(SEARCHED).itertuples(index=False)]
 
 
 def _verdicts(path: Path, manifest: Manifest, metrics: Metrics) -> tuple[list[list[str]], list[list[Any]]]:
@@ -200,7 +233,7 @@ def _verdicts(path: Path, manifest: Manifest, metrics: Metrics) -> tuple[list[li
     mine = frame[(frame["candidate"] == manifest.condition) & ~frame["metric"].isin(metrics.blocked)]
     lead = mine["metric"].isin(manifest.headline)
     counts = Counter(mine.loc[~lead, "verdict"])
-    verdicts = [[shown(cell) for cell in row] for row in mine.loc[lead, columns].to_numpy().tolist()]
+    verdicts = [[shown(WORDS.get(cell, cell)) for cell in row] for row in mine.loc[lead, columns].to_numpy().tolist()]
     return verdicts, [[verdict, counts[verdict]] for verdict in SAID if counts[verdict]]
 
 

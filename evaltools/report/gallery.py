@@ -12,10 +12,12 @@ from markupsafe import Markup
 from ..core.check import FINE, LEVELS, WORDS
 from ..core.errors import UsageError
 from ..core.files import dumps, write_text
+from ..stats.compare import WORDS as COMPARED
 from .cards import NotComplete, read_card, shown
 from .fonts import ANSWERED
 from .html import page
 from .tables import KINDS, VERDICTS
+from .text import visible
 
 STYLES = ("report/page.css", "report/fragments.css", "gallery/gallery.css")
 SCRIPTS = (
@@ -36,11 +38,17 @@ COLOURS = {"equivalent": "good", "too few": "warning", **VERDICTS}
 
 MEANING = {
     "equivalent": "the difference lies within the declared margin",
-    "tied": "not shown to differ, and not shown to be equal",
+    COMPARED["tied"]: "and not shown to be equal",
     "too few": "too few units to judge",
     "not measured": "a side has no value",
 }
 """What verdicts say that a reader might take for another."""
+
+TEXTS = 3 << 20
+"""Bytes of texts of samples that the page carries, to be searched."""
+
+CLIP = 400
+"""Characters of a sample that are searched, fewer where there are many samples."""
 
 LISTED = 100
 """Folders that are not complete are named up to this many; the rest are counted."""
@@ -88,7 +96,25 @@ def collect(out: Path) -> dict[str, Any]:
         cards.append({**card, "rows": rows})
     listed = {"incomplete": incomplete[:LISTED], "incompleteTotal": len(incomplete)}
     words = {"levels": {k: [WORDS[k], KINDS[k]] for k in LEVELS}, "fine": FINE, "kinds": COLOURS, "meaning": MEANING}
-    return {"cards": together(cards), "metrics": list(metrics), **listed, "words": words}
+    cards = together(cards)
+    return {**searched(cards), "cards": cards, "metrics": list(metrics), **listed, "words": words}
+
+
+def searched(cards: list[dict[str, Any]]) -> dict[str, Any]:
+    """The texts of samples, a text once whatever the number of its runs; the `texts` of cards become places in them.
+
+    Where they are more than TEXTS bytes, of each sample fewer characters are kept, and none where that helps not.
+    `searched` says how many, null where nothing was cut.
+    """
+    places: dict[tuple[str, ...], int] = {}
+    for card in cards:
+        card["texts"] = [places.setdefault(tuple(lines), len(places)) for lines in card["texts"] if lines]
+    clip = CLIP
+    while clip and sum(len(line[:clip].encode()) for lines in places for line in lines) > TEXTS:
+        clip = clip * 3 // 4
+    whole = all(len(line) <= clip for lines in places for line in lines)
+    texts = ["\n".join(visible(line[:clip]) for line in lines) if clip else "" for lines in places]
+    return {"texts": texts, "searched": None if whole else clip}
 
 
 def together(cards: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -103,6 +129,7 @@ def together(cards: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if card["kind"] == "aggregate":
             mine = [runs[i] for i in card["of"] if i in runs]
             found = {run["samples"] for run in mine}
+            card["texts"] = [lines for run in mine for lines in run["texts"]]
             card["samples"] = "+".join(sorted(found)) if len(mine) == card["runs"] and "" not in found else ""
             if len(mine) == card["runs"] == 1 and repeats(card, mine[0]):
                 fold(card, mine[0])
@@ -133,7 +160,8 @@ def fold(card: dict[str, Any], run: dict[str, Any]) -> None:
 def render(data: dict[str, Any]) -> str:
     """The page around the data of `collect`."""
     content = script_json(data)
-    glyphs = "".join(islice(dict.fromkeys(ANSWERED.findall(content)), GLYPHS))
+    shown = dumps({k: v for k, v in data.items() if k != "texts"})
+    glyphs = "".join(islice(dict.fromkeys(ANSWERED.findall(shown)), GLYPHS))
     return page("gallery/gallery.html.j2", STYLES, SCRIPTS, glyphs=glyphs, data=Markup(content))
 
 

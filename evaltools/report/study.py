@@ -89,7 +89,9 @@ class StudyView(Study):
         return {
             "comparison": partial(self._comparison, headline=True),
             "all metrics": partial(self._comparison, headline=False),
-            "scores": lambda: estimates_table(views.estimates(self), metrics=self.metrics, group=False),
+            "scores": lambda: estimates_table(
+                views.estimates(self), metrics=self.metrics, resampling=self.resampling, group=False
+            ),
             "mean and std": partial(self._mean_std, self.headline),
             "all scores": partial(self._mean_std, everything),
             "ranks": self._ranks,

@@ -561,6 +561,10 @@ def mde_text(row: Mapping[Any, Any]) -> str:
     return np.format_float_positional(row["mde"], digits, unique=False, fractional=False, trim="k").removesuffix(".")
 
 
+WORDS = {"tied": "not shown to differ"}
+"""Verdicts that are shown in other words, so that nobody takes them for equality."""
+
+
 def verdict_text(row: Mapping[Any, Any]) -> str:
     """The verdict of a row of `Comparison.table` as pages and terminal show it beside the metric's numbers."""
     verdict, n, differ = row["verdict"], int(row["n_units"]), int(row["n_differ"])
@@ -568,8 +572,8 @@ def verdict_text(row: Mapping[Any, Any]) -> str:
         return say("too few: {n} pairs", n=n)
     if verdict == "too few":
         return say("too few: {differ} of {n} differ", n=n, differ=differ) if differ else say(NONE_DIFFER, n=n)
-    if verdict == "tied":
-        return say("not shown to differ")
+    if verdict in WORDS:
+        return say(WORDS[verdict])
     if verdict == "not measured":
         return say(verdict)
     also = say(", and within the margin") if verdict != "equivalent" and within_margin(row) else ""

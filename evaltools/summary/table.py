@@ -99,6 +99,8 @@ SUITE = Suite(
     artifacts=write_artifacts,
     notebook="summary.ipynb",
     views="evaltools.summary.views",
+    given=("contexts",),
+    wrote=("answer",),
     decode=dict.fromkeys(
         ("contexts", "tags", "unknown_tags", "unread_figures", *(f"{m}_evidence" for m in METRICS)), json.loads
     ),

@@ -26,11 +26,11 @@
   const bdi = (text) => el("bdi", {}, ...text.split(/(?<=[_\-/.])(?=\p{L})/u).flatMap((part, i) => (i ? [el("wbr"), part] : [part])));
   const chip = (text, kind = "") => el("span", { class: `et-chip ${kind}` }, bdi(text));
 
-  const show = (value) =>
+  const show = (value, digits = 3) =>
     value === null ? "N/A" : Math.abs(value) >= 1000 ? value.toLocaleString("en", { maximumFractionDigits: 0 })
-      : Number.isInteger(value) && Math.abs(value) > 1 ? String(value) : value.toFixed(3).replace("-", "−");
+      : Number.isInteger(value) && Math.abs(value) > 1 ? String(value) : value.toFixed(digits).replace("-", "−");
   const count = (n) => n.toLocaleString("en", { maximumFractionDigits: 1 });
-  const interval = (low, high) => (low === null || high === null ? "" : `[${show(low)}, ${show(high)}]`);
+  const interval = (low, high, digits = 3) => (low === null || high === null ? "" : `[${show(low, digits)}, ${show(high, digits)}]`);
   const percent = (level) => `${Math.round(level * 1000) / 10}%`;
   const date = (started) =>
     `${started.slice(0, 16).replace("T", " ")} ${started.slice(19).replace(/^(\+00:00|Z)$/, "UTC")}`.trim();
@@ -45,7 +45,7 @@
   data.cards.forEach((card) => {
     card.rows = card.rows.map(([i, value, low, high, n, blocked = false]) => {
       const [name, title, better] = data.metrics[i];
-      return { name, title, better, value, low, high, n, blocked };
+      return { name, title, better, value, low, high, n, blocked, digits: card.digits[name] };
     });
     if (!suites.has(card.suite)) suites.set(card.suite, { title: card.suite, metrics: new Map() });
     const suite = suites.get(card.suite);
@@ -75,7 +75,7 @@
     history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
   };
 
-  const verdictsOf = (card) => card.verdicts.map((v) => v[1]);
+  const verdictsOf = (card) => [...card.verdicts, ...card.judged].map((v) => v[1]);
   const rank = (items, key) => {
     const order = items.map((item, i) => i).sort((a, b) => collator.compare(key(items[a]), key(items[b])) || a - b);
     const ranks = new Array(items.length);
@@ -122,11 +122,11 @@
     el("thead", { class: "et-hidden" }, el("tr", {},
       ["Metric", card.kind === "aggregate" ? "Mean" : "Value", `${percent(card.level)} interval`]
         .map((t) => el("th", { scope: "col" }, t)))),
-    el("tbody", {}, rows.map(({ title, better, value, low, high, n, blocked }) => el("tr", { class: blocked ? "g-blocked" : null },
+    el("tbody", {}, rows.map(({ title, better, value, low, high, n, blocked, digits }) => el("tr", { class: blocked ? "g-blocked" : null },
       el("th", { scope: "row" }, bdi(title), arrow(better),
         n !== null && n !== card.n ? el("span", { class: "et-sub" }, `n\u00a0=\u00a0${count(n)}`) : null),
       el("td", { class: "g-value" }, blocked ? struck(value) : show(value)),
-      el("td", { class: "g-interval" }, blocked ? "" : interval(low, high) || (value === null ? "" : "no interval"))))));
+      el("td", { class: "g-interval" }, blocked ? "" : interval(low, high, digits) || (value === null ? "" : "no interval"))))));
   const numbers = (card) => {
     const rows = card.rows.filter((row) => !row.blocked);
     const blocked = card.rows.filter((row) => row.blocked);
@@ -159,10 +159,16 @@
     if (MEANING.has(verdict)) found.title = MEANING.get(verdict);
     return found;
   };
+  const judgedLine = (card) => (card.judged.length ? el("p", { class: "g-verdicts" },
+    card.judged.flatMap(([title, verdict, said]) => {
+      const found = chip(`${title}: ${verdict}`, `et-${KIND.get(verdict) || "info"}`);
+      if (said) found.title = said;
+      return [found, " "];
+    })) : null);
   const verdictLine = (card) => {
     if (!card.verdicts.length && !card.explored.length) return null;
     const counts = new Map();
-    verdictsOf(card).forEach((verdict) => counts.set(verdict, (counts.get(verdict) || 0) + 1));
+    card.verdicts.forEach(([, verdict]) => counts.set(verdict, (counts.get(verdict) || 0) + 1));
     const chips = (found) => found.flatMap(([verdict, n]) => [verdictChip(verdict, `${n} ${verdict}`), " "]);
     return el("p", { class: "g-verdicts" },
       card.verdicts.length ? [el("span", { class: "et-sub" }, "against ", bdi(card.verdicts[0][2])), " ", chips([...counts])] : [],
@@ -198,14 +204,34 @@
           chip(card.status, { complete: "et-good", incomplete: "et-error" }[card.status] || "et-warning")]
           .filter(Boolean).flatMap((c) => [c, " "])),
       el("p", { class: "g-facts et-muted" }, `${size(card)} · ${date(card.started)}`),
+      el("p", { class: "g-found et-sub", "data-of": card.id }, ...foundIn(card)),
       strip(card),
       numbers(card),
+      judgedLine(card),
       verdictLine(card),
       warnings.length ? el("details", { class: "g-notes" },
         el("summary", {}, `${warnings.length} ${warnings.length === 1 ? "note" : "notes"}`),
         el("ul", {}, warnings.map((w) => el("li", {}, bdi(w))))) : null,
       el("p", { class: "g-links" }, card.links.flatMap(([label, href]) => [el("a", { href }, label), " "]),
         linkTo(card, "Link")));
+  };
+
+  // texts of samples: a line each, that of a run's samples once whatever the number of its runs
+  const lines = data.texts.map((text) => text.split("\n"));
+  const lowered = data.texts.map((text) => text.toLowerCase());
+  let asked = "";
+  let answers = new Map();
+  const samplesWith = (i, found) => {
+    if (asked !== state.q) { asked = state.q; answers = new Map(); }
+    if (!answers.has(i)) answers.set(i, lines[i].filter((line) => { const low = line.toLowerCase(); return found.every((word) => low.includes(word)); }).map((line) => line.split(" ")[0]));
+    return answers.get(i);
+  };
+  const SHOWN = 5;
+  const foundIn = (card) => {
+    const all = words(state.q || "");
+    if (!all.length || all.every((word) => texts.get(card).includes(word))) return "";
+    const ids = [...new Set(card.texts.flatMap((i) => samplesWith(i, all)))];
+    return ids.length ? [`${count(ids.length)} ${ids.length === 1 ? "sample" : "samples"} with these words: `, bdi(ids.slice(0, SHOWN).join(", ")), ids.length > SHOWN ? ", …" : ""] : "";
   };
 
   const texts = new Map(data.cards.map((c) => [c,
@@ -219,7 +245,7 @@
     && (!state.seed || card.seeds.includes(state.seed))
     && (!state.status || card.status === state.status)
     && (!state.verdict || verdictsOf(card).includes(state.verdict))
-    && words(state.q).every((word) => texts.get(card).includes(word));
+    && words(state.q).every((word) => texts.get(card).includes(word) || card.texts.some((i) => lowered[i].includes(word)));
 
   const rowOf = (card, name) => card.rows.find((row) => row.name === name);
   const dateRank = rank(data.cards, (c) => c.started);
@@ -246,6 +272,8 @@
   addSelect("seed", "Seed", distinct(data.cards.flatMap((c) => c.seeds)));
   addSelect("verdict", "Verdict", distinct(data.cards.flatMap(verdictsOf)));
   addSelect("status", "Status", distinct(data.cards.map((c) => c.status)));
+  form.querySelector(".g-search").title = "Names, metrics, checks, ids and texts of samples";
+  if (data.searched !== null) form.querySelector(".g-search span").append(` (${data.searched ? `the first ${data.searched} characters of each sample` : "without the texts of samples, which are too many"})`);
   const clear = el("button", { type: "button" }, "Clear filters");
   clear.addEventListener("click", () => {
     FIELDS.filter((f) => !KEPT.has(f)).forEach((f) => { state[f] = ""; });
@@ -308,7 +336,7 @@
     return { button, sorted: sorts[by.at].name === name };
   };
   const numberCell = (row, [, verdict, baseline] = []) => (row.blocked ? el("td", { class: "g-blocked" }, struck(row.value))
-    : el("td", {}, el("strong", {}, show(row.value)), el("span", { class: "et-sub" }, interval(row.low, row.high)),
+    : el("td", {}, el("strong", {}, show(row.value)), el("span", { class: "et-sub" }, interval(row.low, row.high, row.digits)),
       verdict ? el("span", { class: "g-said", title: `against ${baseline}` }, verdictChip(verdict, verdict)) : null));
   const checkChip = (card) => {
     if (!card.checks) return null;
@@ -351,7 +379,7 @@
             inside.length ? el("span", { class: "et-sub" }, `mean of ${card.runs} runs`) : null))),
           el("td", {}, linkTo(card, checkChip(card) || "card")),
           el("td", {}, count(card.n)),
-          metrics.map((metric) => { const row = rowOf(card, metric.name); return row ? numberCell(row, card.verdicts.find((v) => v[0] === metric.name && v[1] !== "tied")) : el("td", {}); }));
+          metrics.map((metric) => { const row = rowOf(card, metric.name); return row ? numberCell(row, card.verdicts.find((v) => v[0] === metric.name && KIND.has(v[1]))) : el("td", {}); }));
         return [tr, ...(open ? sorted(inside.map((id) => byId.get(id))).flatMap((c) => line(c, true)) : [])];
       };
       const top = sorted(cards.filter((card) => !nested.has(card.id)));
@@ -384,7 +412,8 @@
     place("table").hidden = !dense;
     if (dense) return drawTable();
     const { at, desc } = order();
-    return list.order([[at + 1, desc ? "desc" : "asc"]]).draw();
+    list.order([[at + 1, desc ? "desc" : "asc"]]).draw();
+    document.querySelectorAll(".g-found").forEach((place) => place.replaceChildren(...foundIn(byId.get(place.dataset.of))));
   };
 
   if (data.incompleteTotal) {
@@ -401,7 +430,7 @@
   const dots = (title, points) => {
     const svg = Plot.plot({
       width: 330, height: 44 + 22 * points.length, marginLeft: 26, marginRight: 14, marginTop: 6, marginBottom: 28,
-      ariaLabel: `${title}: ${points.map((p) => `${p.key} ${show(p.value)} ${interval(p.low, p.high)}`).join("; ")}`,
+      ariaLabel: `${title}: ${points.map((p) => `${p.key} ${show(p.value)} ${interval(p.low, p.high, p.digits)}`).join("; ")}`,
       style: { background: "transparent", color: "inherit", fontSize: "12px", maxWidth: "100%" },
       x: { nice: true, ticks: 4, label: null, grid: true },
       y: { domain: points.map((p) => p.key), label: null, tickSize: 0 },
@@ -454,9 +483,9 @@
       return other ? verdictChip(verdict, `${verdict} against ${other.letter}`) : null;
     };
     const cell = (card, metric) => {
-      const { value, low, high, n, blocked } = row(card, metric);
+      const { value, low, high, n, blocked, digits } = row(card, metric);
       if (blocked) return el("span", { class: "g-blocked" }, struck(value));
-      return el("span", {}, el("strong", {}, show(value)), el("span", { class: "et-sub" }, interval(low, high) || (value === null ? "" : "no interval")),
+      return el("span", {}, el("strong", {}, show(value)), el("span", { class: "et-sub" }, interval(low, high, digits) || (value === null ? "" : "no interval")),
         n === null ? null : el("span", { class: "et-sub" }, `n = ${count(n)}`), paired(card, metric));
     };
     const named = (metric) => [bdi(metric.title), arrow(metric.better)].flat();

@@ -118,7 +118,7 @@ def test_an_aggregate_shows_means_seeds_and_what_the_comparison_said(out: Path) 
     assert (name, title, better) == ("tuple_f1_s1_refpol", *REVIEW["tuple_f1_s1_refpol"])
     assert numbers == pytest.approx([0.81, 0.71, 0.8812345, 40], rel=1e-5)
     assert found["status"] == "incomplete"
-    verdicts = ["better", "tied", "worse", "not measured"] * 2
+    verdicts = ["better", "not shown to differ", "worse", "not measured"] * 2
     assert found["verdicts"] == [[m, v, "no_memory"] for m, v in zip(REVIEW, verdicts, strict=True)]
     assert card(out, "no_memory_aggregated")["verdicts"] == []
 
@@ -401,3 +401,92 @@ def test_our_own_page_is_replaced_also_that_of_the_first_edition(out: Path) -> N
     for content in (build(out).read_text(encoding="utf-8"), '<title>Results</title>\n<body class="gallery">'):
         (out / "index.html").write_text(content, encoding="utf-8")
         assert embedded(build(out).read_text(encoding="utf-8"))["cards"]
+
+
+# --- verdicts of suites, digits, texts of samples
+
+
+def units(folder: Path, texts: dict[str, str], **columns: list[str]) -> None:
+    pd.DataFrame({"text_id": list(texts), "text": list(texts.values()), **columns}).to_parquet(
+        folder / "units.parquet"
+    )
+
+
+def test_verdicts_of_single_metrics_stand_on_the_card(tmp_path: Path) -> None:
+    evaltools.evaluate("summary", "example:summary/cases.jsonl", out=tmp_path, resampling=QUICK)
+    found = card(tmp_path, "cases")["judged"]
+    said = "6 of 21 measured cases lie below 0.9"
+    assert found[0] == ["Summary accuracy (entity precision)", "fail", said]
+    assert found[-1] == ["Entity recall", "no threshold", ""]
+    assert card(tmp_path, "cases")["verdicts"] == []
+
+
+def test_intervals_have_the_digits_of_the_report(tmp_path: Path) -> None:
+    run = evaltools.evaluate("cr", "example:cr/with_memory__seed1_proposed", out=tmp_path, resampling=QUICK)
+    digits = card(tmp_path, run.name)["digits"]
+    page = run.cards().html
+    for name in run.headline:
+        row = run[name]
+        n = digits.get(name, 3)
+        assert f"[{row['ci_low']:.{n}f}, {row['ci_high']:.{n}f}]".replace("[-0.00,", "[0.00,") in page, name
+
+
+def test_texts_of_samples_stand_once_whatever_the_number_of_runs(tmp_path: Path) -> None:
+    for name, texts in (
+        ("a", {"s1": "레몬  향", "s2": "x"}),
+        ("b", {"s1": "레몬  향", "s2": "x"}),
+        ("c", {"s1": "다른 글"}),
+    ):
+        units(result(tmp_path, name, rows(REVIEW, 0.9, 2), "text_id", 2, suite="cr"), texts)
+    result(tmp_path, "without units", rows(REVIEW, 0.9, 2), "text_id", 2, suite="cr")
+    found = collect(tmp_path)
+    places = {c["name"]: c["texts"] for c in found["cards"]}
+    assert places["a"] == places["b"] and places["without units"] == []
+    assert found["texts"][places["a"][0]] == "s1 레몬 향\ns2 x"
+    assert found["texts"][places["c"][0]] == "s1 다른 글"
+    assert found["searched"] is None, "nothing was cut"
+
+
+def test_what_systems_wrote_is_found_and_tells_no_samples_apart(tmp_path: Path) -> None:
+    for name, answer in (("a", "한 답"), ("b", "다른 답")):
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text(json.dumps({"id": "1", "answer": answer, "contexts": ["약관 30만원"]}), encoding="utf-8")
+        evaltools.evaluate("summary", path, out=tmp_path, resampling=QUICK)
+    a, b = (card(tmp_path, name) for name in "ab")
+    texts = collect(tmp_path)["texts"]
+    assert a["samples"] == b["samples"] and a["texts"][0] == b["texts"][0]
+    assert [texts[c["texts"][1]] for c in (a, b)] == ["1 한 답", "1 다른 답"]
+
+
+def test_many_texts_are_cut_and_the_page_says_how_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = result(tmp_path, "a", rows(REVIEW, 0.9, 2), "text_id", 2, suite="cr")
+    units(folder, {f"s{i}": "가" * 1000 for i in range(20)})
+    found = collect(tmp_path)
+    # 400 of 1,000 characters: "s0 " and 397 of three bytes each
+    assert found["searched"] == 400 and found["texts"][0].splitlines()[0] == "s0 " + "가" * 397
+    monkeypatch.setattr("evaltools.report.gallery.TEXTS", 7000)
+    # 400, 300, 225, 168, 126, 94: 20 lines of 94 characters, three of them of one byte, are 5,520 bytes
+    assert collect(tmp_path)["searched"] == 94
+    monkeypatch.setattr("evaltools.report.gallery.TEXTS", 5)
+    assert collect(tmp_path)["searched"] == 0 and collect(tmp_path)["texts"] == [""]
+
+
+def test_fifty_runs_of_six_hundred_samples_stay_small(tmp_path: Path) -> None:
+    for i in range(50):
+        folder = result(tmp_path, f"run{i}", rows(REVIEW, 0.9, 600), "text_id", 600, suite="cr")
+        units(folder, {f"s{k}": f"{'리뷰 ' * 40}{i if i % 2 else ''} {k}" for k in range(600)})
+    page = build(tmp_path).read_bytes()
+    # the even ones share their texts; the others' are cut, for 26 sets of texts have 5 MB
+    assert len(page) < 5 << 20
+    assert 50 < embedded(page.decode())["searched"] < 120
+
+
+def test_the_texts_of_an_aggregate_are_those_of_its_runs(tmp_path: Path) -> None:
+    found = [tmp_path / "results" / f"a__seed{s}_x" for s in (1, 2)]
+    for folder in found:
+        units(result(tmp_path, folder.name, rows(REVIEW, 0.9, 1), "text_id", 1, suite="cr"), {"s1": "하나"})
+    result(
+        tmp_path, "a_aggregated", rows(REVIEW, 0.8, 1), "text_id", 1, suite="cr", kind="aggregate", condition="a",
+        runs=[f.name for f in found],
+    )  # fmt: skip
+    assert card(tmp_path, "a_aggregated")["texts"][0] == card(tmp_path, "a__seed1_x")["texts"][0]

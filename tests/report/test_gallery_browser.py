@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -137,7 +138,7 @@ def test_a_card_holds_numbers_links_and_what_is_missing(open_page: Any, page_fil
     page = open_page(page_file)
     card = page.locator("#run-with_memory__seed1_proposed")
     assert card.locator(".g-value").first.inner_text() == "0.830"
-    assert card.locator(".g-interval").first.inner_text() == "[0.730, 0.901]"
+    assert card.locator(".g-interval").first.inner_text() == "[0.73, 0.90]"
     assert card.locator("tr", has_text="Break rate").inner_text().startswith("Break rate (ref-pol)\xa0↓")
     # a metric of half of the units says so
     card.locator(".g-more summary").click()
@@ -145,7 +146,7 @@ def test_a_card_holds_numbers_links_and_what_is_missing(open_page: Any, page_fil
     assert "1 × unknown" not in card.inner_text()
     aggregate = page.locator("#run-with_memory_aggregated")
     assert (
-        "against no_memory 2 better 2 tied 2 worse 2 not measured exploratory: 1 better"
+        "against no_memory 2 better 2 not shown to differ 2 worse 2 not measured exploratory: 1 better"
         in aggregate.inner_text().replace("\n", " ")
     )
     assert "mean of 3 runs, n = 40 (text_id)" in aggregate.inner_text()
@@ -172,7 +173,7 @@ def test_comparison_of_ticked_cards_and_its_link(open_page: Any, page_file: Path
     plots = section.locator(".g-plots svg")
     assert plots.count() == first.locator("tbody tr").count() + 3
     assert "A 0." in plots.first.get_attribute("aria-label")
-    assert "tied against A" in row.locator("td").nth(2).inner_text()
+    assert "not shown to differ against A" in row.locator("td").nth(2).inner_text()
     address = page.evaluate("location.hash")
     assert address.count("compare=") == 3
     again = open_page(page_file, address)
@@ -483,3 +484,43 @@ def test_a_folded_aggregate_is_found_by_its_name_and_its_link(open_page: Any, tm
     page = open_page(build(tmp_path), "#card=run-agent_aggregated&q=agent_aggregated")
     assert names(page) == ["agent"]
     assert page.evaluate("document.activeElement.id") == "run-agent"
+
+
+def test_search_finds_runs_by_the_ids_and_texts_of_their_samples(open_page: Any, tmp_path: Path) -> None:
+    texts = {"a": {"s1": "레몬 향이 좋아요", "s2": "별로"}, "b": {"s3": "다른 글 <b>x</b>", "s4": "레몬"}}
+    for name, found in texts.items():
+        folder = result(tmp_path, name, rows(REVIEW, 0.9, 2), "text_id", 2, suite="cr")
+        pd.DataFrame({"text_id": list(found), "text": list(found.values())}).to_parquet(folder / "units.parquet")
+    page = open_page(build(tmp_path))
+    for asked, names_, said in (
+        ("레몬 향", ["a"], ["1 sample with these words: s1"]),
+        ("s3", ["b"], ["1 sample with these words: s3"]),
+        ("레몬", ["a", "b"], ["1 sample with these words: s1", "1 sample with these words: s4"]),
+        ("<b>", ["b"], ["1 sample with these words: s3"]),
+        ("fix_rate_refpol", ["a", "b"], ["", ""]),
+        ("없는 말", [], []),
+    ):
+        page.fill("#f-q", asked)
+        assert sorted(names(page)) == names_, asked
+        assert sorted(t.strip() for t in page.locator(".g-found").all_inner_texts()) == said
+
+
+def test_a_search_of_cut_texts_says_so(open_page: Any, tmp_path: Path) -> None:
+    folder = result(tmp_path, "a", rows(REVIEW, 0.9, 2), "text_id", 2, suite="cr")
+    pd.DataFrame({"text_id": ["s1"], "text": ["길게 " * 300]}).to_parquet(folder / "units.parquet")
+    label = open_page(build(tmp_path)).locator(".g-search span")
+    assert label.inner_text() == "Search (the first 400 characters of each sample)"
+
+
+def test_verdicts_of_single_metrics_are_chips_and_can_be_filtered(open_page: Any, tmp_path: Path) -> None:
+    for name, verdict in (("good", "pass"), ("bad", "fail")):
+        folder = summary(tmp_path, name)
+        content = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
+        row = {"metric": "summary_accuracy", "title": "Accuracy", "verdict": verdict, "said": "3 of 4 lie below 0.9"}
+        (folder / "metrics.json").write_text(json.dumps({**content, "verdicts": [row]}), encoding="utf-8")
+    page = open_page(build(tmp_path))
+    chip = page.locator("#run-bad .g-verdicts .et-chip")
+    assert chip.inner_text() == "Accuracy: fail" and chip.get_attribute("title") == "3 of 4 lie below 0.9"
+    assert "et-error" in chip.get_attribute("class")
+    page.select_option("#f-verdict", "pass")
+    assert names(page) == ["good"]
