@@ -204,12 +204,8 @@ def _tests(study: Study, compared: pd.DataFrame) -> Iterator[str]:
         f"Better or worse is said where p is at most {alpha(study):g}, the interval leaves out 0, and at least "
         f"{MIN_UNITS} samples are paired."
     )
-    if (margins := tested.drop_duplicates("metric").dropna(subset=["margin"])).size:
-        named = listed([f"±{r['margin']:g} for “{r['title']}”" for r in margins.to_dict("records")])
-        yield (
-            f"Equivalent is said where the {1 - 2 * alpha(study):.0%} interval lies within the declared margin "
-            f"({named}; two one-sided tests)."
-        )
+    if margins := views.margins(tested, study.resampling.confidence):
+        yield margins.strip()
 
 
 def results(study: Study) -> str:

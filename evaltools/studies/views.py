@@ -137,7 +137,8 @@ def how(study: Study) -> str:
     level, claim = f"{study.resampling.confidence:.0%}", say(" or ").join(map(say, claims))
     spoken = say(" {level} intervals speak for {claim}.", level=level, claim=claim) if claims else ""
     tested = say("; p of sign-flip tests: {tests}", tests=tests) if tests else ""
-    return say("Paired by {by}{tested}.{spoken}", by=by, tested=tested, spoken=spoken)
+    said = say("Paired by {by}{tested}.{spoken}", by=by, tested=tested, spoken=spoken)
+    return said + margins(found, study.resampling.confidence)
 
 
 def family(found: pd.DataFrame) -> str:
@@ -152,6 +153,23 @@ def family(found: pd.DataFrame) -> str:
     rest = say("p of {what} adjusted by Westfall and Young's step-down min-P", what=what) if n else ""
     said = say(", ").join(filter(None, (alone, rest)))
     return say("{said}; all else is exploratory", said=said) if said else ""
+
+
+def margins(found: pd.DataFrame, confidence: float) -> str:
+    """What equivalence means in the rows of a comparison, a sentence after others; "" where no margin is declared."""
+    own = (
+        found[(found["alias_of"] == "") & found["margin"].notna()].drop_duplicates("metric") if len(found) else found
+    )
+    if own.empty:
+        return ""
+    each = (
+        say("±{margin:g} for “{title}”", margin=r["margin"], title=say(r["title"])) for r in own.to_dict("records")
+    )
+    return say(
+        " Equivalent: the {level} interval lies within the declared margin ({named}; two one-sided tests).",
+        level=f"{2 * confidence - 1:.0%}",
+        named=say(", ").join(each),
+    )
 
 
 def narrative(study: Study) -> str:

@@ -161,6 +161,17 @@ def test_a_blocked_metric_is_no_primary_one(reference: Path) -> None:
         et.study(runs, resampling=FAST, primary="tuple_f1_s2_refpol")
 
 
+def test_margins_are_said_where_they_are_declared_and_nowhere_else(study: et.StudyView) -> None:
+    declared = et.study(study.results, margin={"break_rate_refpol": 0.1, "tuple_f1_s2_refpol": 0.02})
+    said = (
+        "Equivalent: the 90% interval lies within the declared margin (±0.02 for “Tuple F1 after review (ref-pol)”, "
+        "±0.1 for “Break rate (ref-pol)”; two one-sided tests)."
+    )
+    for text in (study_views.how(declared), declared.paragraph()):
+        assert text.count(said) == 1
+    assert "margin" not in study_views.how(study) + study.paragraph()
+
+
 def test_one_function_counts_the_family(study: et.StudyView) -> None:
     """9 headline metrics beside the primary one, of which one has fewer than 10 pairs and cannot be tested."""
     (found,) = study.comparisons.values()
