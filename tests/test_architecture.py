@@ -119,3 +119,13 @@ def test_the_suites_are_listed_once() -> None:
         if set(evaltools.BUILT_IN) <= texts:
             listing.append(path.relative_to(PACKAGE).as_posix())
     assert listing == ["__init__.py"]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: "/".join(parts_of(p)))
+def test_all_that_is_printed_goes_through_one_function(path: Path) -> None:
+    """`core.terminal.echo` spells out what could act on a terminal."""
+    calls = [n.func for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.Call)]
+    printing = [
+        f.lineno for f in calls if ast.unparse(f) in ("print", "click.echo", "click.secho", "sys.stdout.write")
+    ]
+    assert printing == [] or parts_of(path) == ("core", "terminal")

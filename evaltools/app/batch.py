@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,6 +26,7 @@ from ..core.progress import bar
 from ..core.resampling import Resampling
 from ..core.results import result_at, verdict_line
 from ..core.suite import Here, Suite, get_suite, load_suite_file, mark, require_input, with_metrics
+from ..core.terminal import echo
 from ..core.words import speak
 from ..report.gallery import replaceable
 from ..report.plain import ARROWS
@@ -126,12 +126,12 @@ class Batch:
         if isinstance(error, InputError):
             self.bad_input.append(name)
             for problem in error.problems:
-                print(problem, file=sys.stderr)
+                echo(problem, err=True)
             return
         self.failed.append(name)
         if not isinstance(error, WorkFailed | OSError):
             traceback.print_exception(error)  # a defect of this package: its place is needed to mend it
-        print(f"error: {name}: {error or type(error).__name__}", file=sys.stderr)
+        echo(f"error: {name}: {error or type(error).__name__}", err=True)
 
     def run_all(
         self, call: Callable[..., Any], tasks: Mapping[str, tuple[Any, ...]], workers: Workers | None, label: str = ""
@@ -302,14 +302,14 @@ class Batch:
     def _say(self) -> None:
         quiet, out = self.settings.quiet, self.settings.out
         for one in [] if quiet else self.shown:
-            print("\n".join(["", *headline_lines(one), f"  -> {one.folder}"]))
+            echo("\n".join(["", *headline_lines(one), f"  -> {one.folder}"]))
         if self.jobs and not quiet:
             for line in self.said:
-                print(line)
+                echo(line)
             for name, job in self.jobs.items():
                 if name not in self.failed:
-                    print(f"  report  {job.folder / HTML}")
-            print(f"  gallery {out / 'index.html'}")
+                    echo(f"  report  {job.folder / HTML}")
+            echo(f"  gallery {out / 'index.html'}")
         parts = [f"{len(self.done)} done"]
         if self.skipped:
             parts.append(f"{len(self.skipped)} reports already current")
@@ -317,7 +317,7 @@ class Batch:
             if names:
                 parts.append(f"{len(names)} {what} ({', '.join(sorted(names))})")
         if self.status or not quiet:
-            print(("" if quiet else "\n") + "; ".join(parts), file=sys.stderr if self.status else sys.stdout)
+            echo(("" if quiet else "\n") + "; ".join(parts), err=bool(self.status))
 
 
 def named_runs(

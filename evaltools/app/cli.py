@@ -21,6 +21,7 @@ from click.core import ParameterSource
 
 from .. import BUILT_IN, __version__
 from ..core.errors import InputError, Problems, UsageError, WorkFailed
+from ..core.terminal import echo
 from ..core.words import speak
 from .options import (
     COMMON,
@@ -58,18 +59,18 @@ class _Main(click.Group):
             return super().invoke(ctx)
         except InputError as e:
             for problem in e.problems:
-                click.echo(str(problem), err=True)
+                echo(str(problem), err=True)
             ctx.exit(BAD_INPUT)
         except UsageError as e:
-            click.echo(f"error: {e}", err=True)
+            echo(f"error: {e}", err=True)
             ctx.exit(WRONG_USAGE)
         except (WorkFailed, OSError) as e:
             if getattr(e, "errno", None) == errno.EPIPE:
                 raise  # whoever read the output has seen enough
-            click.echo(f"error: {e}", err=True)
+            echo(f"error: {e}", err=True)
             ctx.exit(FAILED)
         except KeyboardInterrupt:
-            click.echo("interrupted: what is finished is kept, the same command goes on from there", err=True)
+            echo("interrupted: what is finished is kept, the same command goes on from there", err=True)
             ctx.exit(INTERRUPTED)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -141,7 +142,7 @@ class _Check(SuiteGroup):
                     check(path, found, **given)
                 problems.merge(found)
             for line, bad in problems.lines(len(files)):
-                click.echo(line, err=bad)
+                echo(line, err=bad)
             sys.exit(BAD_INPUT if problems.count("error") else 0)
 
         files = click.Argument(["files"], metavar="FILE...", nargs=-1, required=True, type=PATH)
@@ -226,7 +227,7 @@ def compare(suite_found: Any, baseline: str, candidate: str, suite: str | None, 
     from .compare import compare_command
 
     speak(lang)
-    click.echo(compare_command(baseline, candidate, suite=suite_found, **given))
+    echo(compare_command(baseline, candidate, suite=suite_found, **given))
 
 
 @main.command(cls=OfSomeSuite)
@@ -250,7 +251,7 @@ def plan(suite_found: Any, runs: tuple[str, ...], suite: str | None, lang: str, 
     from .plan import parse_seeds, plan_command
 
     speak(lang)
-    click.echo(plan_command(runs, seeds=parse_seeds(seeds), suite=suite_found, **given))
+    echo(plan_command(runs, seeds=parse_seeds(seeds), suite=suite_found, **given))
 
 
 @main.command(cls=OfSomeSuite)
@@ -269,7 +270,7 @@ def rank(suite_found: Any, runs: tuple[str, ...], suite: str | None, lang: str, 
     from .plan import rank_command
 
     speak(lang)
-    click.echo(rank_command(runs, suite=suite_found, **given))
+    echo(rank_command(runs, suite=suite_found, **given))
 
 
 @main.command()
@@ -315,7 +316,7 @@ def gate(
 
     rows = check(result, minima, maxima, use, baseline, margins, junit_file, summary_file)
     for row in rows:
-        click.echo(str(row))
+        echo(str(row))
     sys.exit(GATE_NOT_MET if any(row.met is False for row in rows) else 0)
 
 
@@ -350,9 +351,9 @@ def convert(
     n = write(name, files, target, problems, as_=as_, **options)
     for line, bad in problems.lines(len(files)) if problems.kept else ():
         if bad or not quiet:
-            click.echo(line, err=True)
+            echo(line, err=True)
     if not quiet:
-        click.echo(f"{n} rows -> {target}")
+        echo(f"{n} rows -> {target}")
 
 
 @main.command(cls=OfSomeSuite, costly=True)
@@ -373,7 +374,7 @@ def rerun(
 
     given = {n: v for n, v in costly.items() if ctx.get_parameter_source(n) is ParameterSource.COMMANDLINE}
     found = rerun_manifest(manifest, out, Workers(jobs), metrics, **given)
-    click.echo(str(found))
+    echo(str(found))
     sys.exit(0 if found.same else FAILED)
 
 
@@ -385,7 +386,7 @@ def gallery(outputs: Path, lang: str) -> None:
     from ..report.gallery import build
 
     speak(lang)
-    click.echo(str(build(outputs)))
+    echo(str(build(outputs)))
 
 
 @main.command()

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ..core.errors import UsageError
 from ..core.files import asset_dir, examples, write_text
+from ..core.terminal import echo
 
 README = """# Notebooks of evaltools
 
@@ -88,6 +89,6 @@ def open_lab(folder: Path, port: int | None = None, browser: bool = True, more: 
     if find_spec("jupyterlab") is None:
         raise UsageError("JupyterLab is not installed: pip install jupyterlab")
     place = prepare(folder)
-    print(f"notebooks in {place}", flush=True)
+    echo(f"notebooks in {place}")
     arguments = command(place, port, browser, more)
     os.execv(arguments[0], arguments)

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from .terminal import printable
+
 Severity = Literal["error", "warning"]
 OnError = Literal["fail", "skip"]
 
@@ -36,7 +38,7 @@ class Problem:
         parts = [p for p in (place, self.id, self.field) if p]
         text = f"{self.severity}: {': '.join([*parts, self.message])} [{self.code}]"
         # one line, whatever the data hold: no control character reaches a terminal, no lone surrogate a file
-        return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+        return printable(text.replace("\n", "\\n").replace("\t", "\\t"))
 
 
 class InputError(Exception):

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from ..core.terminal import echo
+
 PATH = click.Path(path_type=Path)
 
 
@@ -31,9 +33,9 @@ def scorecards(outputs: Path, gold: Path, target: Path, on_error: Any, quiet: bo
     n = write_scorecards(outputs, gold, target, problems)
     for problem in problems.kept:
         if problem.severity == "error" or not quiet:
-            click.echo(str(problem), err=True)
+            echo(str(problem), err=True)
     if not quiet:
-        click.echo(f"{n} scorecards -> {target}")
+        echo(f"{n} scorecards -> {target}")
 
 
 @click.command("cr")
@@ -68,22 +70,22 @@ def run_cr(
     plan = inference.plan(resolve(str(config)), limit, problems)
     if dry_run:
         for stage, system, user in inference.asked_of_one(plan):
-            click.echo(f"== {stage}\n{system}\n--\n{user}\n")
+            echo(f"== {stage}\n{system}\n--\n{user}\n")
         took = inference.expected(plan)
         cost = "" if took["cost"] is None else f", cost {took['cost']:.2f}"
-        click.echo(
+        echo(
             f"{len(plan.texts)} samples, {len(plan.runs)} runs: at most {sum(took['requests'].values())} requests, "
             f"about {took['tokens_in']:,} tokens in and {took['tokens_out']:,} out{cost}"
         )
         return
     found = inference.run(plan, settings, problems)
     for problem in () if quiet else problems.warnings:
-        click.echo(str(problem), err=True)
+        echo(str(problem), err=True)
     status = _report(ctx, [str(folder) for folder, _, _ in found], out, quiet) if report else 0
     if plan.config.model.base_url == inference.EXAMPLE:
-        click.echo("the replies are of a stand-in by rules, no model: the numbers show the way, nothing else")
+        echo("the replies are of a stand-in by rules, no model: the numbers show the way, nothing else")
     rows, failed = sum(f[1] for f in found), sum(f[2] for f in found)
-    click.echo(f"{rows} rows in {len(found)} runs, {failed} failed -> {out / 'results'}")
+    echo(f"{rows} rows in {len(found)} runs, {failed} failed -> {out / 'results'}")
     ctx.exit(status)
 
 

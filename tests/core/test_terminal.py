@@ -1,0 +1,34 @@
+"""What reaches a terminal."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaltools.core.terminal import echo, printable
+
+
+@given(st.text())
+def test_nothing_printed_can_act_on_a_terminal(text: str) -> None:
+    shown = printable(text)
+    assert all(c.isprintable() or c in "\n\t" for c in shown)
+    assert printable(shown) == shown
+
+
+def test_what_a_name_or_a_file_may_hold() -> None:
+    assert printable("a\x1b[31mb\x07\u202ec\u200b\r\n한글 中文\t\ud800") == (
+        "a\\x1b[31mb\\x07\\u202ec\\u200b\\r\n한글 中文\t\\ud800"
+    )
+
+
+@pytest.mark.parametrize("err", [False, True])
+def test_a_terminal_without_the_letters_spells_them_out(err: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    ascii_only = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stderr" if err else "stdout", ascii_only)
+    echo("한 a", err=err)
+    ascii_only.seek(0)
+    assert ascii_only.read() == "\\ud55c a\n"
