@@ -60,13 +60,12 @@ class Result:
     @property
     def headline(self) -> tuple[str, ...]:
         """The names of the metrics that lead the page: those that can be measured, where a check blocks some."""
-        usual, instead = self.suite.headline(self.options), self.suite.instead
-        return instead(self.options) if instead is not None and self.blocked & set(usual) else usual
+        return self.suite.leading(self.options, self.blocked)
 
     @property
     def primary(self) -> str:
         """The metric of the headline that leads it."""
-        return self.headline[min(self.suite.lead, len(self.headline) - 1)]
+        return self.suite.primary(self.options, self.headline)
 
     @property
     def blocked(self) -> frozenset[str]:

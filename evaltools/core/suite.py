@@ -133,13 +133,13 @@ class Suite:
     result. `metrics(options)` and `headline(options)` are the metric table and the names that lead every page.
     `artifacts(result, folder)` writes the suite's own files under results/<run>/.
     `notebook` reports on one run, `study_notebook` on several; with `together`, the runs of one `report` command
-    are systems of one report. `views` names the module with the suite's TABLES, FIGURES and SAMPLES.
+    are systems of one report. `views` names the module with what the suite shows (`report.view`).
     `decode`: columns that stand as text in the files -> what they are in `units`.
     `agreement` names the columns of predicted tuples and label in which seeds can agree, where there are such.
     `text` is the column of the text that units have, "" without one. `given` are the columns of texts that systems
     were given, by which runs of other samples are told apart, `wrote` those of texts that they wrote: people search
     in both. `checks(result)` finds what a reader must know before believing a number; where a blocking check takes
-    away a metric of the headline, `instead(options)` leads.
+    away a metric of the headline, `instead(options)` leads, by default what is left of it.
     `verdicts(result)`, of a suite that judges single metrics, is a frame with a row a metric: `metric` (its name),
     `title`, `verdict` ("pass", "fail", "not measured", or "no threshold" where it is not judged), `said` (what the
     verdict rests on, half a sentence), and what columns it likes besides. It stands in metrics.json, and pages,
@@ -185,6 +185,17 @@ class Suite:
     def metrics_hash(self) -> str:
         """What identifies the metrics of the user's own; "" without any."""
         return sha256(self.metrics_file)[:12] if self.metrics_file else ""
+
+    def leading(self, options: Any, blocked: frozenset[str]) -> tuple[str, ...]:
+        """The headline without what checks block, of `instead` where they block any of it."""
+        usual = self.headline(options)
+        names = usual if self.instead is None or not blocked & set(usual) else self.instead(options)
+        return tuple(name for name in names if name not in blocked)
+
+    def primary(self, options: Any, headline: tuple[str, ...]) -> str:
+        """The metric that leads a headline: the suite's own, or what stands in its place; "" where there is none."""
+        own = self.headline(options)[self.lead : self.lead + 1]
+        return next(iter([*(set(own) & set(headline)), *headline[self.lead :], *headline[::-1]]), "")
 
     def plus(self, own: Sequence[Mapping[str, Any]]) -> Suite:
         """The suite with further metrics, given by their fields."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from ..core.metric import Metric
 from ..core.results import Result
 from ..core.words import say
 from ..report import figures
+from ..report.plain import titled
 from ..report.view import SampleView, TableView
 from ..stats.agreement import flip_flops, review_votes, reviewer_agreement
 from ..stats.breakdown import breakdown
@@ -40,13 +42,20 @@ def completeness(result: Result) -> pd.DataFrame:
     return pd.DataFrame([row for row in rows if row[1]], columns=["what", "count", "detail"])
 
 
+def leading_key(of: Result | Study) -> Key:
+    """The key that a page speaks of: the headline's, which is the protocol's unless that cannot be measured."""
+    return next(key for name in of.headline for key in KEYS if name.endswith(key))
+
+
 def _title(result: Result, metric: str) -> str:
-    return result.suite.metric(metric, result.options).title
+    found = result.suite.metric(metric, result.options)
+    return titled(found.title, found.better)
 
 
 def transitions(result: Result) -> pd.DataFrame:
-    """Samples by what review did to them, for each key: key, fix, keep, still, break."""
-    found = {key: result.data[f"outcome_{key}"].value_counts() for key in KEYS}
+    """Samples by what review did to them, for each key that can be measured: key, fix, keep, still, break."""
+    keys = [key for key in KEYS if f"fix_rate_{key}" not in result.blocked]
+    found = {key: result.data[f"outcome_{key}"].value_counts() for key in keys}
     return pd.DataFrame([{"key": key, **{o: int(n.get(o, 0)) for o in figures.OUTCOMES}} for key, n in found.items()])
 
 
@@ -67,15 +76,15 @@ def _before_after(result: Result, key: Key) -> pd.DataFrame:
 
 
 def paired(result: Result, *, key: Key | None = None) -> figures.Chart:
-    """F1 of each sample before against after review, under a key (None: the protocol's)."""
-    key = key or result.options.key
+    """F1 of each sample before against after review, under a key (None: the headline's)."""
+    key = key or leading_key(result)
     x, y = (_title(result, f"tuple_f1_{stage}_{key}") for stage in ("s1", "s2"))
     return figures.paired(_before_after(result, key), xlabel=x, ylabel=y, **LOOK["paired"])
 
 
 def spread(result: Result, *, key: Key | None = None) -> figures.Chart:
-    """How the F1 of the samples is spread before and after review, under a key (None: the protocol's)."""
-    key = key or result.options.key
+    """How the F1 of the samples is spread before and after review, under a key (None: the headline's)."""
+    key = key or leading_key(result)
     xlabel = say("F1 of a sample ({key})", key=_shown(key))
     return figures.distribution(_before_after(result, key), xlabel=xlabel, **LOOK["spread"])
 
@@ -115,11 +124,16 @@ def polarities(result: Result, *, key: Key = "otepol") -> figures.Chart:
 
 
 def aspects(result: Result, *, most: int = 15) -> figures.Chart:
-    """Micro F1 after review within each aspect_ref of the gold, most frequent first; the rest stands as one."""
+    """Micro F1 after review within each aspect_ref of the gold, most frequent first; the rest stands as one.
+
+    Nothing is drawn where refs cannot be measured.
+    """
+    metric = "tuple_f1_s2_refpol_micro"
     parts = _within(result, "refpol", lambda t: t.ref)
     in_gold = parts[parts["part"].isin(parts.loc[parts["tp"] + parts["fn"] > 0, "part"])]
     found = breakdown(in_gold, MICRO, "text_id", "part", ["f1"], result.resampling, most)
-    return figures.dots(found, xlabel=_title(result, "tuple_f1_s2_refpol_micro"), **LOOK["aspects"])
+    shown = found.head(0 if metric in result.blocked else len(found))
+    return figures.dots(shown, xlabel=_title(result, metric), **LOOK["aspects"])
 
 
 def confusion_counts(result: Result) -> pd.DataFrame:
@@ -143,24 +157,25 @@ def confusion(result: Result) -> figures.Chart:
 
 
 def splits(result: Result) -> figures.Chart:
-    """Tuple F1 by split of the data set."""
+    """Tuple F1 by split of the data set, under the keys that can be measured."""
     b = result.suite.breakdowns[0]
-    found = breakdown(result.data, result.metrics, result.suite.unit, b.column, b.metrics, result.resampling)
+    names = [name for name in b.metrics if name not in result.blocked]
+    found = breakdown(result.data, result.metrics, result.suite.unit, b.column, names, result.resampling)
     return figures.dots(found, **LOOK["splits"])
 
 
-def sample_groups(result: Result) -> Mapping[str, tuple[str, str]]:
-    """Group -> the query on the units that makes it, and its caption."""
-    key = result.options.key
+def sample_groups(result: Result, *, key: Key | None = None) -> Mapping[str, tuple[str, str]]:
+    """Group -> the query on the units that makes it under a key (None: the headline's), and its caption."""
+    key = key or leading_key(result)
     return {name: (query.format(key=key), caption) for name, (query, caption) in WORDS["samples"].items()}
 
 
-def cards(result: Result, units: pd.DataFrame) -> pd.DataFrame:
+def cards(result: Result, units: pd.DataFrame, *, key: Key | None = None) -> pd.DataFrame:
     """Samples, the worst change first: text_id, text, gold, stage1, final, change, reviewers, arbiter.
 
-    The tuples carry their marks under the protocol's key and policy, those of the gold against `final`.
+    The tuples carry their marks under a key (None: the headline's) and the policy, those of the gold against `final`.
     """
-    key, policy = result.options.key, result.options.match_policy
+    key, policy = key or leading_key(result), result.options.match_policy
     before, after = units[f"f1_s1_{key}"], units[f"f1_s2_{key}"]
     rows = []
     for gold, stage1, final in zip(units["gold"], units["stage1"], units["final"]):
@@ -194,8 +209,8 @@ def _in_words(actions: Iterable[Action]) -> str:
 
 
 def seed_dependent(study: Study) -> pd.DataFrame:
-    """Samples whose outcome under the protocol's key differs between seeds: condition, text_id, text, a seed each."""
-    outcome = f"outcome_{study.options.key}"
+    """Samples whose outcome under the headline's key differs between seeds: condition, text_id, text, a seed each."""
+    outcome = f"outcome_{leading_key(study)}"
     found = {c: flip_flops(study.frames(c), study.suite.unit, [outcome], keep=["text"]) for c in study.conditions}
     return pd.concat(found, names=["condition"]).drop(columns="outcome").reset_index(0).reset_index(drop=True)
 
@@ -224,7 +239,23 @@ FIGURES: dict[str, Callable[..., figures.Chart]] = {
     draw.__name__: draw for draw in (outcomes, paired, spread, polarities, confusion, aspects, splits)
 }
 
-SAMPLES = SampleView(sample_groups, cards, WORDS["browser"], lambda result: WORDS["legend"][result.options.key])
+
+def sample_views(of: Result | Study) -> tuple[SampleView, ...]:
+    """A view for each key, the headline's first."""
+    keys = sorted(KEYS, key=lambda key: key != leading_key(of))
+    return tuple(
+        SampleView(
+            partial(sample_groups, key=key),
+            partial(cards, key=key),
+            WORDS["browser"],
+            compared=("final",),
+            name=key,
+            label=WORDS["key"][key],
+            legend=WORDS["legend"].format(key=WORDS["key"][key]),
+        )
+        for key in keys
+    )
+
 
 STUDY_TABLES = {
     "seed-dependent samples": TableView(seed_dependent, "Samples whose outcome depends on the seed"),

@@ -12,7 +12,7 @@ import json
 
 from ..core.suite import Breakdown, Suite
 from .artifacts import write_artifacts
-from .checks import FROM_REPLIES, checks
+from .checks import checks
 from .measures import CONTENT, JSON, METRICS
 from .options import MemfinOptions
 from .score import locate, score, sniff
@@ -32,7 +32,6 @@ SUITE = Suite(
     score=score,
     metrics=lambda options: METRICS,
     headline=lambda options: HEADLINE,
-    instead=lambda options: tuple(name for name in HEADLINE if not name.startswith(FROM_REPLIES)),
     checks=checks,
     artifacts=write_artifacts,
     notebook="memfin.ipynb",

@@ -115,8 +115,8 @@ def cards(result: Result, units: pd.DataFrame) -> pd.DataFrame:
     Columns: turn (the id of both), measures ("M1 M3"), n (number of reasons), reason, truth (what was asked
     for), and CARD as in the units.
     """
-    rows = []
-    for turn in units[units["turn_pair_id"].notna()].to_dict("records"):
+    rows, turns = [], units[units["turn_pair_id"].notna()]
+    for turn in turns.to_dict("records"):
         reasons = list(_reasons(turn))
         rows.append(
             {
@@ -128,8 +128,8 @@ def cards(result: Result, units: pd.DataFrame) -> pd.DataFrame:
                 **{name: turn[name] for name in CARD},
             }
         )
-    frame = pd.DataFrame(rows, columns=["turn", "measures", "n", "reason", "truth", *CARD])
-    return frame.sort_values("n", ascending=False, kind="stable", ignore_index=True)
+    frame = pd.DataFrame(rows, columns=["turn", "measures", "n", "reason", "truth", *CARD], index=turns.index)
+    return frame.sort_values("n", ascending=False, kind="stable")
 
 
 def _reasons(turn: Mapping[Any, Any]) -> Iterator[tuple[str, str]]:
@@ -167,14 +167,14 @@ def _truth(turn: Mapping[Any, Any]) -> str:
 def groups(result: Result) -> dict[str, tuple[str, str]]:
     """The turns that fall short of any measure, and of each."""
     found = {
-        m.key.lower(): (m.failing, f"Turns that fall short: {m.key} {m.title.lower()}") for m in MEASURES if m.failing
+        m.key.lower(): (m.failing, f"{m.key} {m.title.lower()}: turns that fall short") for m in MEASURES if m.failing
     }
     return {"failing": (" or ".join(query for query, _ in found.values()), "Turns that fall short"), **found}
 
 
 def scenarios(run: Any) -> pd.DataFrame:
-    """Two headline metrics by scenario and by difficulty (`by`): columns as `stats.breakdown` has them."""
-    names = ("m3_risk_coverage", "m4_compliance_label_acc")
+    """Headline metrics, two if these can be measured, by scenario and difficulty (`by`): as `stats.breakdown`."""
+    names = [n for n in ("m3_risk_coverage", "m4_compliance_label_acc") if n not in run.blocked]
     return pd.concat([run.breakdown(b.column, *names).assign(by=say(b.title)) for b in run.suite.breakdowns])
 
 
@@ -206,4 +206,9 @@ TABLES = {
     "failed turns": TableView(failed_turns, "Turns without a reply"),
 }
 
-SAMPLES = SampleView(groups, cards, {"gold": None, **WORDS["browser"]})
+VIEW = SampleView(groups, cards, {"gold": None, **WORDS["browser"]}, compared=("reply", "reason"))
+
+
+def sample_views(result: Result) -> tuple[SampleView, ...]:
+    """Turns are not marked."""
+    return (VIEW,)

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -15,8 +15,11 @@ from markupsafe import Markup
 from ..core.files import asset_dir
 from ..core.words import language, say
 from .fonts import webfont_css
+from .tables import is_nothing
 from .templates import OWN_STYLES, asset, environment
 from .text import visible
+
+HEADING = re.compile(r"(#{1,6}) ")
 
 SCRIPTS = ("vendor/sortable.min.js", "vendor/sortable.a11y.min.js", "report/page.js")
 SPOKEN = re.compile(r'\bsay\("((?:[^"\\]|\\.)*)"')
@@ -30,8 +33,8 @@ def render(nb: Any, *, title: str, beside: Mapping[str, str] | None = None) -> s
 
     One self-contained file: styles, scripts, figures and the glyphs of Korean and Chinese text are inside, and
     a content security policy forbids any request and any script but the page's own. Code is folded, stderr is
-    left out, a cell's error is shown. `beside`: files in the page's folder to be linked, path ->
-    what each is. The same notebook and title always give the same bytes.
+    left out, a cell's error is shown, and a section whose cells show nothing is left out whole. `beside`: files in
+    the page's folder to be linked, path -> what each is. The same notebook and title always give the same bytes.
     """
     cells, contents = _contents(_unique_ids(OWN_STYLES.sub("", _cells(nb))))
     links: dict[str, list[str]] = {}
@@ -64,10 +67,34 @@ def prepare() -> None:
 def _cells(nb: Any) -> str:
     from nbconvert import TemplateExporter
 
+    nb = type(nb)({**nb, "cells": _with_content(nb.cells)})
     # HTMLExporter would read the finished page once more, to add alternative texts that the template has
     page, _ = TemplateExporter.from_notebook_node(_exporter(), nb)
     # wide code and printed text scroll sideways, by keyboard too
     return page.replace("<pre>", '<pre tabindex="0">')
+
+
+def _with_content(cells: Sequence[Any]) -> list[Any]:
+    """The cells without sections whose code shows nothing: their heading, words and code. A title stays."""
+    levels = [HEADING.match(c.source) if c.cell_type == "markdown" else None for c in cells]
+    left_out = set[int]()
+    for i, heading in enumerate(levels):
+        if heading and len(heading[1]) > 1:
+            ends = (j for j, h in enumerate(levels) if j > i and h and len(h[1]) <= len(heading[1]))
+            below = range(i, next(ends, len(cells)))
+            code = [cells[j] for j in below if cells[j].cell_type == "code"]
+            if code and not any(map(_shows, code)):
+                left_out.update(below)
+    return [c for i, c in enumerate(cells) if i not in left_out]
+
+
+def _shows(cell: Any) -> bool:
+    """Whether a cell has an output that is any."""
+    return any(
+        output.get("name") != "stderr"
+        and not is_nothing(OWN_STYLES.sub("", output.get("data", {}).get("text/html", "something")))
+        for output in cell.outputs
+    )
 
 
 @cache
@@ -101,7 +128,7 @@ def _unique_ids(html: str) -> str:
         seen[name] += 1
         return match[0] if seen[name] == 1 else f' id="{name}--{seen[name]}"'
 
-    return re.sub(r' id="((?:sample|metric)-[^"]*)"', number, html)
+    return re.sub(r' id="((?:sample|metric|group)-[^"]*)"', number, html)
 
 
 def _contents(html: str) -> tuple[str, list[dict[str, Any]]]:

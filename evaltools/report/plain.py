@@ -22,6 +22,11 @@ NUMBERS = re.compile(r"(\[?[-+]?\d[-+\d.,±%\[\] †]*|N/A)?")
 """What a cell of a column of numbers holds, as text."""
 
 
+def titled(title: str, better: str) -> str:
+    """A metric's title with the arrow of its better direction."""
+    return f"{say(title)} {ARROWS.get(better, ('',))[0]}".rstrip()
+
+
 class Strong(str):
     """A cell in bold, in Markdown and LaTeX."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,10 @@ from ..core.results import Result
 from ..core.suite import Suite, Workers
 from ..core.words import say
 from ..stats.breakdown import breakdown
-from ..stats.compare import unit_changes
+from ..stats.compare import differing, unit_changes
 from ..stats.coverage import coverage_notes
 from ..stats.intervals import estimate
-from .samples import samples
+from .samples import Marked, samples
 from .tables import (
     HtmlTable,
     checks,
@@ -38,7 +39,6 @@ from .tables import (
     table,
     where_to_look,
 )
-from .text import anchor
 from .view import SampleView, TableView
 
 
@@ -117,35 +117,38 @@ class Run(Result):
         group = rows["group"].nunique() != 1
         return estimates_table(rows, metrics=self.metrics, resampling=self.resampling, group=group, aliases=aliases)
 
-    def samples(self, which: str | None = None) -> HtmlTable:
+    def samples(self, which: str | None = None, share: int = 1) -> HtmlTable:
         """A browser of units: all groups of the suite, one of them ("broken"), or a query on `units`.
 
         A query is what pandas takes: "outcome_refpol == 'still'". UsageError for one that the units cannot answer.
+        `share`: how many browsers share the room of the page.
 
         >>> import evaltools as et
         >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
         >>> "et-sample" in run.samples("has_gold and n_gold_tuples > 1").html
         True
         """
-        view = self.sample_view
-        if which is not None or view is None:
+        if which is not None or not self.sample_views:
             query, caption = self.sample_groups.get(which or "", (which or "", which or "All units"))
-            return self.browser(self.queried(query), caption)
-        found = {caption.partition(":")[0]: self.queried(query) for query, caption in self.sample_groups.values()}
-        id = view.browser.get("id", self.suite.unit)
-        members = {label: view.cards(self, units)[id].tolist() for label, units in found.items()}
-        there = pd.concat(found.values()).index
-        return self.browser(self.units[self.units.index.isin(there)], "Samples", members)
+            return self.browser(self.queried(query), caption, share=share)
+        found = {view.name: self._members(view) for view in self.sample_views}
+        there = self.units.index.isin(pd.concat([u for groups in found.values() for u in groups.values()]).index)
+        return self.browser(self.units[there], "Samples", found, share) if there.any() else no_rows("Samples")
 
-    @property
-    def sample_view(self) -> SampleView | None:
-        """How the suite browses its units; None where it says nothing of it."""
-        return views(self.suite, "SAMPLES") or None
+    @cached_property
+    def sample_views(self) -> tuple[SampleView, ...]:
+        """How the suite browses its units, a view a way of marking them, that of the headline first; none without."""
+        make = views(self.suite, "sample_views")
+        return tuple(make(self)) if make else ()
 
     @property
     def sample_groups(self) -> Mapping[str, tuple[str, str]]:
-        """Group of units -> (query, caption)."""
-        return self.sample_view.groups(self) if self.sample_view else {}
+        """Group of units -> (query, caption), as the headline counts them."""
+        return self.sample_views[0].groups(self) if self.sample_views else {}
+
+    def _members(self, view: SampleView) -> dict[str, pd.DataFrame]:
+        """Label of a group -> its units."""
+        return {caption.partition(":")[0]: self.queried(query) for query, caption in view.groups(self).values()}
 
     def queried(self, query: str) -> pd.DataFrame:
         """The units that a query finds; all for "". UsageError for one that they cannot answer."""
@@ -159,14 +162,26 @@ class Run(Result):
             ) from e
 
     def browser(
-        self, units: pd.DataFrame, caption: str, groups: Mapping[str, Sequence[str]] | None = None
+        self,
+        units: pd.DataFrame,
+        caption: str,
+        groups: Mapping[str, Mapping[str, pd.DataFrame]] | None = None,
+        share: int = 1,
     ) -> HtmlTable:
-        """Some rows of `units` as cards of the suite's, in its order; as a table where the suite has none."""
-        view = self.sample_view
-        if view is None:
+        """Some rows of `units` as cards of the suite's, in its order; as a table where the suite has none.
+
+        `groups`: name of the marks -> label -> the units of a group.
+        """
+        if not self.sample_views:
             return table(units, caption=f"{caption} ({len(units):,})")
-        how = {"id": self.suite.unit, **view.browser, "legend": view.legend(self)}
-        return samples(view.cards(self, units), caption=caption, groups=groups, **how)
+        how = {"id": self.suite.unit, **self.sample_views[0].browser}
+        ways = []
+        for view in self.sample_views:
+            cards = view.cards(self, units)
+            of_view = (groups or {}).get(view.name, {})
+            ids = {label: cards.loc[cards.index.isin(u.index), how["id"]].tolist() for label, u in of_view.items()}
+            ways.append(Marked(cards, ids, view.name, view.label, view.legend))
+        return samples(ways, caption=caption, share=share, **how)
 
     def breakdown(self, column: str, *names: str) -> pd.DataFrame:
         """The metrics (by default the headline) within each value of a column of the units: `stats.breakdown`.
@@ -199,8 +214,8 @@ class Run(Result):
     def diff(self, other: Result, metric: str | None = None) -> pd.DataFrame:
         """The units whose value of a metric (default: the primary one) differs between two runs.
 
-        Columns: the unit, baseline (this run), candidate (the other), change, and the columns of text of both sides
-        that differ, as NAME and NAME (other). The largest change first.
+        Columns: those of `stats.compare.unit_changes` (baseline is this run, candidate the other), and the columns of
+        text of both sides that differ, as NAME and NAME (other). The largest influence first.
         """
         name = self.suite.metric(metric or self.primary, self.options).name
         unit = self.suite.unit
@@ -228,12 +243,9 @@ class Run(Result):
 
     def page(self) -> HtmlTable:
         """The first screen: can it be believed, what came out, where to look, and the signature."""
-        found = [(c.partition(":")[0], len(self.queried(q))) for q, c in self.sample_groups.values()]
-        links = [
-            (say("{n:,} {what}", n=n, what=say(label).lower()), anchor("group", label)) for label, n in found if n
-        ]
-        look = [where_to_look(links)] if links else []
-        return stack([self.header(), self.cards(), *look, signature_block(self.signature)])
+        found = self._members(self.sample_views[0]) if self.sample_views else {}
+        look = where_to_look({label: len(units) for label, units in found.items()})
+        return stack([self.header(), self.cards(), look, signature_block(self.signature)])
 
     def coverage(self) -> HtmlTable:
         """What simulation says of headline intervals of this kind and size; nothing where none was simulated."""
@@ -270,12 +282,6 @@ def problems_of(run: Result) -> str:
     """What was wrong with the input of a run, in a line; "" where nothing was."""
     lead = "this run is not complete: " if run.manifest.incomplete else ""
     return lead + problems_text([p.model_dump() for p in run.manifest.problems])
-
-
-def differing(changes: pd.DataFrame) -> pd.DataFrame:
-    """The changes that are any (`stats.compare.unit_changes`), the largest first."""
-    found = changes[changes["change"] != 0]
-    return found.sort_values("change", key=abs, ascending=False, kind="stable", ignore_index=True)
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Any
 
@@ -29,8 +30,23 @@ Text = str | list[str]
 """A text as it is read; a long one as its beginning, what is said of it, and what is folded."""
 
 
+@dataclass(frozen=True)
+class Marked:
+    """Samples with their tuples marked in one way.
+
+    `cards`: as `samples` takes them, in the order to be read; `groups`: label -> ids; `name`: of the marks, in links;
+    `label`: of them, to be chosen by; `legend`: what they mean, "" where there are none.
+    """
+
+    cards: pd.DataFrame
+    groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    name: str = ""
+    label: str = ""
+    legend: str = ""
+
+
 def samples(
-    df: pd.DataFrame,
+    df: pd.DataFrame | Sequence[Marked],
     *,
     id: str = "text_id",
     text: str | Mapping[str, str] | None = "text",
@@ -39,54 +55,70 @@ def samples(
     chips: Sequence[str] = (),
     fields: Mapping[str, str] | None = None,
     caption: str | None = None,
-    groups: Mapping[str, Sequence[str]] | None = None,
-    legend: str = "",
     page: int = 10,
+    pairs: bool = False,
+    share: int = 1,
     max_rows: int | None = None,
     anchors: str = "sample",
 ) -> HtmlTable:
     """A browser of samples in the order of `df`: a card each, with its text, gold and predictions side by side.
 
+    `df` is a frame, or several with one index, their tuples marked in different ways: the first is shown, a list
+    chooses among them, and a link to a sample of another keeps its `name`. Chips, marks, groups and order are those
+    of the way chosen, all else is of the first.
+
     `id`: the column that names the sample; `text`: the column of its text, or several with headers. `gold` and
     the `sides` (column -> header, as {"before": "Stage 1", "after": "Final"}) hold lists, or JSON text of lists, of
     [ref, term, polarity] or [ref, term, polarity, mark]: "matched", "missing" or "spurious", no mark where it is
-    none of these; `legend` says above the cards what the marks mean. An empty term is an implicit one. `chips` are
-    columns shown as tags (a bool shows its name where true); `fields` (column -> header) go below: JSON or text.
+    none of these. An empty term is an implicit one. With `pairs` the sides stand two in a row below the gold. `chips`
+    are columns shown as tags (a bool shows its name where true); `fields` (column -> header) go below: JSON or text.
 
-    `groups` (label -> ids) are filters with their counts; a sample may be in several, those without any are left out,
-    and a link to `anchor("group", label)` opens the browser on one. A report shows `page` cards at a time, filters
+    Groups are filters with their counts; a sample may be in several, those without any are left out, and
+    a link to `anchor("group", label)` opens the browser on one. A report shows `page` cards at a time, filters
     and searches all of them, and opens on the sample that a link names; the first `page` stand there without scripts
-    too. Beyond `max_rows` samples, or `CARRIED` bytes, a line counts the rest.
+    too. Beyond `max_rows` samples, or the `share`-th part of `CARRIED` bytes, a line counts the rest.
     """
+    ways = [Marked(df.reset_index(drop=True))] if isinstance(df, pd.DataFrame) else list(df)
+    ways = [replace(w, label=say(w.label), legend=say(w.legend)) for w in ways]
+    first = ways[0].cards
+    of_card = first.head(len(first) if max_rows is None else max_rows).index
     texts = {text: ""} if isinstance(text, str) else {c: say(h) for c, h in (text or {}).items()}
-    lists = [(c, say(h)) for c, h in [(gold, "Gold"), *(sides or {}).items()] if c in df.columns]
-    below = {c: say(h) for c, h in (fields or {}).items() if c in df.columns}
-    caption, legend = caption and say(caption), say(legend)
+    lists = [(c, say(h)) for c, h in [(gold, "Gold"), *(sides or {}).items()] if c in first.columns]
+    below = {c: say(h) for c, h in (fields or {}).items() if c in first.columns}
+    caption = caption and say(caption)
+    columns = [w.cards.loc[of_card].to_dict("records") for w in ways]
     cards = [
         {
             "id": anchor(anchors, row[id]),
             "name": visible(str(row[id])[:120]),
-            "tags": [visible(t) for c in chips if c in row and (t := _tag(c, row[c]))],
+            "tags": [[visible(t) for c in chips if c in r and (t := _tag(c, r[c]))] for r in (row, *others)],
             "texts": [(h, _text(_lines(row.get(c)))) for c, h in texts.items()],
-            "sides": [(h, _tuples(row[c])) for c, h in lists],
+            "sides": [(h, _tuples(*(r[c] for r in (row, *others)))) for c, h in lists],
             "fields": [(h, *_field(row[c])) for c, h in below.items() if not _empty(row[c])],
         }
-        for row in df.head(len(df) if max_rows is None else max_rows).to_dict("records")
+        for row, *others in zip(*columns)
     ]
     coded = [script_json(card) for card in cards]
-    n = max(sum(size <= CARRIED for size in accumulate(len(c.encode()) for c in coded)), min(page, len(cards)))
-    names = list(map(str, df[id].head(n))) if cards else []
-    members = [(label, set(map(str, ids))) for label, ids in (groups or {}).items()]
-    places = [(label, [i for i, name in enumerate(names) if name in ids]) for label, ids in members]
-    places = [(label, found) for label, found in places if found]
-    data = f'{{"page":{page},"groups":{script_json([p for _, p in places])},"cards":[{",".join(coded[:n])}]}}'
-    chosen = [(label, anchor("group", label), len(found)) for label, found in places]
-    listed = [c for c in (id, *texts) if c in df.columns]
-    brief = df[listed].head(20).map(lambda v: plain(v)[:60]) if listed else df.head(0)
-    return HtmlTable(
-        str(macros().samples(cards[:page], n, len(df), caption, legend, chosen, Markup(data))),
-        markdown_table(brief, caption=caption and f"{caption} ({len(df):,})"),
+    n = max(
+        sum(size <= CARRIED // share for size in accumulate(len(c.encode()) for c in coded)), min(page, len(cards))
     )
+    # the places of the cards of each way and group, in the order of the way
+    places: dict[str, list[list[int]]] = {"": []}
+    names = first[id].astype(str).to_numpy()
+    for k, way in enumerate(ways):
+        order = [i for i in first.index.get_indexer(way.cards.index).tolist() if i < n]
+        places[""].append(order)
+        for label, ids in way.groups.items():
+            members = set(map(str, ids))
+            places.setdefault(label, [[] for _ in ways])[k] = [i for i in order if names[i] in members]
+    found = {label: of_ways for label, of_ways in places.items() if not label or any(of_ways)}
+    rest = {"page": page, "groups": list(found.values()), "marks": [(w.name, w.legend) for w in ways]}
+    data = f'{script_json(rest)[:-1]},"cards":[{",".join(coded[:n])}]}}'
+    chosen = [(label, anchor("group", label), len(of_ways[0])) for label, of_ways in found.items() if label]
+    listed = [c for c in (id, *texts) if c in first.columns]
+    brief = first[listed].head(20).map(lambda v: plain(v)[:60]) if listed else first.head(0)
+    made = macros().samples(cards[:page], n, len(first), caption, ways, chosen, Markup(data), pairs)
+    return HtmlTable(str(made), markdown_table(brief, caption=caption and f"{caption} ({len(first):,})"))
 
 
 def _text(text: str) -> Text:
@@ -118,16 +150,17 @@ def _json(value: Any) -> Any:
         return value
 
 
-def _tuples(value: Any) -> list[tuple[Text, Text | None, str, str, str]]:
-    """ref, term (None: it has none), polarity, mark and its sign of each entry."""
-    found = _json(value)
+def _tuples(value: Any, *others: Any) -> list[tuple[Text, Text | None, str, list[str]]]:
+    """ref, term (None: it has none) and polarity of each entry, and how each way marks it: name and sign, or ""."""
+    found, *more = (v if isinstance(v, list | tuple) else () for v in map(_json, (value, *others)))
     out = []
-    for entry in found if isinstance(found, list | tuple) else ():
+    for entry, *marked in zip(found, *more):
         members = [text_of(m) for m in entry] if isinstance(entry, list | tuple) else [str(entry)]
-        ref, term, polarity, mark = [*members, "", "", "", ""][:4]
+        ref, term, polarity = [*members, "", "", ""][:3]
         shown = _text(term) if len(members) > 1 else None
-        mark = mark if mark in MARKS else ""
-        out.append((_text(ref or say("(no ref)")), shown, visible(polarity), mark, MARKS.get(mark, "")))
+        given = [text_of(e[3]) if isinstance(e, list | tuple) and len(e) > 3 else "" for e in (entry, *marked)]
+        signed = [f"{mark} {MARKS[mark]}" if mark in MARKS else "" for mark in given]
+        out.append((_text(ref or say("(no ref)")), shown, visible(polarity), signed))
     return out
 
 

@@ -20,25 +20,29 @@ from ..core.resampling import Resampling
 from ..core.results import CLAIM_ONE, Result, read_manifest, result_at, suite_of
 from ..core.suite import Suite, Workers, get_suite, looks_like, refuse_parent
 from ..core.words import say
-from ..stats.compare import mde_text, p_text, unit_changes, verdict_text
+from ..stats.compare import differing, mde_text, p_text, unit_changes, verdict_text
 from ..stats.seeds import CONTRACT as AGGREGATE_COLUMNS
 from ..studies import views
 from ..studies.files import save_study
 from ..studies.study import Study, group_by_name, group_by_seed, make_study
-from .plain import ARROWS, markdown_table
-from .run import Plots, Run, bundled, coverage_notice, differing, evaluate, load, problems_of
+from .differences import GROUPS, differences, under
+from .plain import markdown_table, titled
+from .run import Plots, Run, bundled, coverage_notice, evaluate, load, problems_of
 from .run import views as of_suite
 from .tables import (
     HtmlTable,
     checks,
     estimates_table,
+    folds,
     interval,
+    no_rows,
     notice,
     run_line,
     signature_block,
     stack,
     table,
     verdict,
+    where_to_look,
     words,
 )
 from .view import TableView
@@ -121,7 +125,7 @@ class StudyView(Study):
     def _comparison(self, *, headline: bool) -> HtmlTable:
         found = views.comparison(self, headline=headline)
         if found.empty:
-            return notice("One condition only: nothing to compare.")
+            return no_rows("Differences of one condition only")
         several = len(self.comparisons) > 1
         columns = {"metric": say("metric"), "candidate": say("candidate"), "value_baseline": self.baseline}
         columns["value_candidate"] = say("candidate") if several else self.candidates[0]
@@ -131,7 +135,7 @@ class StudyView(Study):
             del columns["candidate"]
         rows = found.to_dict("records")
         shown = found.assign(
-            metric=[f"{say(r['title'])} {ARROWS.get(r['better'], ('', ''))[0]}".rstrip() for r in rows],
+            metric=[titled(r["title"], r["better"]) for r in rows],
             difference=[_difference(r) for r in rows],
             p=[_p(r) for r in rows],
             mde=[mde_text(r) for r in rows],
@@ -151,25 +155,25 @@ class StudyView(Study):
         """The table and the figure of the ranks on the primary metric; nothing below three conditions."""
         return Stack([self._ranks(), self.plot.ranks()] if views.is_ranked(self) else [])
 
-    def samples(self, metric: str, candidate: str | None = None) -> HtmlTable:
-        """The units whose value of a metric differs between baseline and candidate, largest change first.
+    def samples(self, metric: str | None = None, candidate: str | None = None, share: int | None = None) -> HtmlTable:
+        """The units whose value of a metric (by default the primary) differs between baseline and candidate.
 
-        They are shown as the first run of the candidate (by default the first candidate) has them.
+        The largest influence on the difference comes first; of each unit the gold and, for every seed, what both
+        conditions made of it, side by side. Without `candidate`, a browser of each. `share`: how many browsers
+        share the room of the page, by default these.
+
+        >>> import evaltools as et
+        >>> cmp = et.compare("example:cr/no_memory", "example:cr/with_memory")
+        >>> "no_memory, seed 1" in cmp.samples("tuple_f1_s2_refpol").html
+        True
         """
-        unit, name = self.suite.unit, self._candidate(candidate)
-        run = next(r for r in self.conditions[name].values() if isinstance(r, Run))
-        place = {u: i for i, u in enumerate(differing(self.changes(metric, name))[unit])}
-        units = run.units[run.units[unit].isin(place)].sort_values(unit, key=lambda u: u.map(place), kind="stable")
-        caption = say(
-            "{metric}: differs between {baseline} and {name}; shown as {name} has it",
-            metric=metric,
-            baseline=self.baseline,
-            name=name,
-        )
-        return run.browser(units, caption)
+        metric = metric or self.primary
+        names = [self._candidate(candidate)] if candidate else self.candidates
+        found = [differences(self, metric, name, self.changes(metric, name), share or len(names)) for name in names]
+        return stack(found) if found else no_rows("Differences")
 
     def changes(self, metric: str, candidate: str | None = None) -> pd.DataFrame:
-        """The metric of every paired unit under both conditions: the unit, baseline, candidate, change."""
+        """The metric of every paired unit under both conditions (`stats.compare.unit_changes`)."""
         a, b = (self.frames(c) for c in (self.baseline, self._candidate(candidate)))
         return unit_changes(a, b, self.metrics, self.suite.unit, self.suite.metric(metric, self.options).name)
 
@@ -181,11 +185,10 @@ class StudyView(Study):
             raise UsageError(f"no candidate {name!r}; there is {', '.join(self.comparisons)}")
         return name or next(iter(self.comparisons))
 
-    def each(self, show: Callable[[Any], Any]) -> Stack:
-        """What `show` makes of every run, below the run's name where there are several."""
-        named = len(self.results) > 1
-        pairs = [(words(f"{r.name}:"), show(r)) for r in self.results]
-        return Stack(x for pair in pairs for x in (pair if named else pair[1:]))
+    def each(self, show: Callable[[Any], Any]) -> Any:
+        """What `show` makes of a run; of several runs one below the other, folded under their names but the first."""
+        found = [(r.name, show(r)) for r in self.results]
+        return found[0][1] if len(found) == 1 else folds(found)
 
     def to_latex(self) -> str:
         """The headline as a LaTeX table: intervals, differences, bold for better, and a note (`report.paper`)."""
@@ -215,7 +218,12 @@ class StudyView(Study):
         strip = checks([*bundled(self.results), *self.checks], "; ".join(problems))
         lead = [verdict(text) for text in views.verdicts(self)]
         rest = [words(text) for text in (views.how(self) if lead else views.narrative(self),) if text]
-        return stack([line, strip, *lead, *rest, signature_block(self.signature)])
+        counts = {
+            under(group, c): int((differing(self.changes(self.primary, c))["change"] * sign > 0).sum())
+            for c in self.candidates
+            for group, sign in GROUPS.items()
+        }
+        return stack([line, strip, *lead, where_to_look(counts), *rest, signature_block(self.signature)])
 
     def _repr_html_(self) -> str:
         return self.header()._repr_html_()
@@ -316,7 +324,7 @@ def _paired(study: StudyView, *, metric: str, candidate: str | None = None) -> A
         after="candidate",
         title=say(
             "{metric} of each sample: {candidate} against {baseline}",
-            metric=say(found.title or metric),
+            metric=titled(found.title or metric, found.better),
             candidate=name,
             baseline=study.baseline,
         ),

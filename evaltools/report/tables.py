@@ -256,9 +256,21 @@ KINDS = {"blocking": "error", "warning": "warning", "info": "info"}
 """Level of a check -> its colour."""
 
 
-def where_to_look(links: Sequence[tuple[str, str]]) -> HtmlTable:
-    """Links to parts of the page: (text, id of the part)."""
+def where_to_look(groups: Mapping[str, int]) -> HtmlTable:
+    """Links to the groups of samples of the page: label -> how many; empty where there are none."""
+    links = [
+        (say("{n:,} {what}", n=n, what=_within(say(label))), anchor("group", label))
+        for label, n in groups.items()
+        if n
+    ]
+    if not links:
+        return stack([])
     return HtmlTable(str(macros().look(links)), say("Where to look:") + " " + " · ".join(text for text, _ in links))
+
+
+def _within(label: str) -> str:
+    """A label as it stands within a sentence: a name keeps its capitals."""
+    return label[:1].lower() + label[1:] if label[1:2].islower() else label
 
 
 VERDICTS = {
@@ -309,6 +321,25 @@ def verdict(text: str) -> HtmlTable:
 def no_rows(caption: str) -> HtmlTable:
     """In place of a table without rows."""
     return HtmlTable(str(macros().no_rows(say(caption))), say("{what}: none", what=say(caption)))
+
+
+def folds(items: Iterable[tuple[str, Any]]) -> HtmlTable:
+    """Pieces and figures one below the other, folded under their names but the first; what is empty is left out."""
+    shown: list[HtmlTable] = []
+    for name, item in items:
+        piece = item if isinstance(item, HtmlTable) else HtmlTable(item.html, repr(item))
+        if not is_nothing(piece.html):
+            html = str(macros().fold(name, Markup(piece.html), not shown))
+            shown.append(HtmlTable(html, f"{visible(name)}:\n\n{piece.text}"))
+    return stack(shown)
+
+
+def is_nothing(html: str) -> bool:
+    """Whether a piece shows nothing but that there is nothing to show."""
+    return NOTHING.fullmatch(html) is not None
+
+
+NOTHING = re.compile(r'\s*(?:<p class="et-muted et-none">(?:(?!</p>).)*</p>\s*)*', re.DOTALL)
 
 
 def stack(items: Iterable[HtmlTable], gap: str = "") -> HtmlTable:

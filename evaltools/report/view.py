@@ -1,7 +1,8 @@
 """What a suite shows of its results: the kinds of entries in its views module.
 
 `evaltools.<suite>.views` holds TABLES and STUDY_TABLES (name -> TableView), FIGURES (name -> function of a Run, with
-keyword options, that returns a chart) and SAMPLES (a SampleView); each is optional.
+keyword options, that returns a chart) and sample_views (function of a Result or Study that returns SampleViews: one a
+way of marking predictions, the one that leads first); each is optional.
 """
 
 from __future__ import annotations
@@ -31,15 +32,19 @@ class TableView:
 
 @dataclass(frozen=True)
 class SampleView:
-    """How units are browsed.
+    """How units are browsed, their predictions marked in one way.
 
     `groups(result)`: name -> (query on the units, caption). `cards(result, units)`: some rows of the units -> the
-    frame that `samples.samples` shows, in the order to be read; `browser`: the keywords of that function.
-    `legend(result)`: what the marks of the cards mean, "" where there are none. The part of a caption before a colon
-    is the label of its group.
+    frame that `samples.samples` shows, in the order to be read, with the index of the units; `browser`: the keywords
+    of that function. The part of a caption before a colon is the label of its group. `compared`: the columns of the
+    cards that say what a run made of a sample, which a study shows side by side. `name`: of the marks, in links;
+    `label`: of them, to be chosen by; `legend`: what they mean; "" where there are none.
     """
 
     groups: Callable[[Any], Mapping[str, tuple[str, str]]]
     cards: Callable[[Any, pd.DataFrame], pd.DataFrame]
     browser: Mapping[str, Any]
-    legend: Callable[[Any], str] = lambda result: ""
+    compared: tuple[str, ...] = ()
+    name: str = ""
+    label: str = ""
+    legend: str = ""

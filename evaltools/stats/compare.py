@@ -517,11 +517,12 @@ def _intervals(
 
 
 def unit_changes(baseline: Runs, candidate: Runs, table: MetricTable, unit: str, metric: str) -> pd.DataFrame:
-    """The paired values of one metric unit by unit: `unit`, baseline, candidate, change.
+    """The paired values of one metric unit by unit: `unit`, baseline, candidate, change, influence.
 
-    A unit's value is the metric of that unit alone (its own ratio of sums), averaged over the paired
-    seeds in which both sides have it; units without a value on either side are left out. ValueError for a
-    metric that the table lacks.
+    `influence` is what the unit brings into the difference of the whole, linearised at the mean of both sides: its
+    change / n for a mean over n units. A unit's value is the metric of that unit alone (its own ratio of sums),
+    averaged over the paired seeds in which both sides have it; units without a value on either side are left out.
+    ValueError for a metric that the table lacks.
     """
     if metric not in {m.name for m in table}:
         raise ValueError(f"no metric {metric!r} in the table")
@@ -534,8 +535,18 @@ def unit_changes(baseline: Runs, candidate: Runs, table: MetricTable, unit: str,
     if by_seed:
         one, other = np.where(np.isnan(other), np.nan, one), np.where(np.isnan(one), np.nan, other)
     mean_a, mean_b = (seed_mean(side, ~np.isnan(side)) for side in (one, other))
-    frame = pd.DataFrame({unit: units, "baseline": mean_a, "candidate": mean_b, "change": mean_b - mean_a})
+    crossed = [side.cross(compiled) for side in (a, b)]
+    at = np.nan_to_num(compiled.ratios(sum(c.totals.sum(axis=0) for c in crossed)[None]))
+    before, after = (c.errors(at).mean(axis=0)[:, 0] for c in crossed)
+    values = {"baseline": mean_a, "candidate": mean_b, "change": mean_b - mean_a, "influence": after - before}
+    frame = pd.DataFrame({unit: units, **values})
     return frame.dropna(subset=["change"]).reset_index(drop=True)
+
+
+def differing(changes: pd.DataFrame) -> pd.DataFrame:
+    """The units of `unit_changes` whose value differs, the largest influence first."""
+    found = changes[changes["change"] != 0]
+    return found.sort_values("influence", key=abs, ascending=False, kind="stable", ignore_index=True)
 
 
 def p_text(p: float) -> str:

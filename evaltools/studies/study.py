@@ -167,9 +167,8 @@ S = TypeVar("S", bound=Study)
 
 
 def headline_of(results: Sequence[Result]) -> tuple[str, ...]:
-    """The headline of runs seen together: where a check blocks a metric of one, what leads there leads for all."""
-    usual = results[0].suite.headline(results[0].options)
-    return next((r.headline for r in results if r.headline != usual), usual)
+    """The headline of runs seen together, without what a check blocks in any of them."""
+    return results[0].suite.leading(results[0].options, frozenset(name for r in results for name in r.blocked))
 
 
 def with_primary(headline: tuple[str, ...], declared: str | None) -> tuple[str, ...]:
@@ -180,8 +179,8 @@ def with_primary(headline: tuple[str, ...], declared: str | None) -> tuple[str, 
 def primary_of(results: Sequence[Result]) -> str:
     """The metric that leads the headline; the first of it that can be tested where that one cannot."""
     headline, first = headline_of(results), results[0]
-    lead = headline[min(first.suite.lead, len(headline) - 1)]
-    out = {name for r in results for name in r.blocked} | {m.name for m in first.metrics if m.better == "none"}
+    lead = first.suite.primary(first.options, headline)
+    out = {m.name for m in first.metrics if m.better == "none"}
     return next((name for name in (lead, *headline) if name not in out), lead)
 
 

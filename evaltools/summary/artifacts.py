@@ -75,7 +75,7 @@ def cases_frame(result: Result) -> pd.DataFrame:
     for m, title in called.items():
         columns[title] = result.units[m]
         columns[say("{metric}: why", metric=title)] = views.whys(result.units, m)
-    found = views.worst_first(result.units, called, **columns)
+    found = views.worst_first(result.units, called, **columns).reset_index(drop=True)
     return found.rename(columns={c: say(head) for c, head in CASES.items()})
 
 

@@ -47,7 +47,7 @@ def worst_first(units: pd.DataFrame, called: Mapping[str, str] | None = None, /,
         }
     )
     order = failing.sum(axis=1).sort_values(ascending=False, kind="stable").index
-    return out.loc[order].reset_index(drop=True)
+    return out.loc[order]
 
 
 def not_measured(result: Result) -> pd.DataFrame:
@@ -237,10 +237,11 @@ _WORDING: Mapping[str, Callable[[Evidence], list[str]]] = {
     "entity_recall": _entities("lost", "kept"),
 }
 
-SAMPLES = SampleView(
+VIEW = SampleView(
     groups,
     cards,
-    {
+    compared=("answer", "failing"),
+    browser={
         "id": "case_id",
         "text": {"answer": "summary", "contexts": "context"},
         "gold": None,
@@ -248,3 +249,8 @@ SAMPLES = SampleView(
         "fields": {m: _short(m).replace("_", " ") for m in METRICS},
     },
 )
+
+
+def sample_views(result: Result) -> tuple[SampleView, ...]:
+    """Cases are not marked."""
+    return (VIEW,)

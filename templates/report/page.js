@@ -80,37 +80,45 @@
     return el("details", { class: "et-long" }, el("summary", {}, el("bdi", {}, text[0]), "… ", note),
       el("div", { class: "et-scroll", tabindex: 0 }, el("bdi", {}, text[2])));
   };
-  const tuple = ([ref, term, polarity, mark, sign]) => el("li", { class: `et-tuple${mark && ` et-${mark}`}` },
-    mark ? [el("span", { class: "et-mark", title: MARKS[mark] }, sign), el("span", { class: "et-hidden" }, `${MARKS[mark]}: `)] : [],
-    said(ref), term === null ? [] : [" · ", term ? said(term) : el("i", { class: "et-muted" }, say("implicit"))],
-    polarity ? [" ", el("span", { class: "et-chip et-pol" }, polarity)] : []);
-  const side = ([head, entries]) => el("div", { class: "et-side" }, sub(head),
-    entries.length ? el("ul", { class: "et-tuples" }, entries.map(tuple)) : el("p", { class: "et-muted" }, say("none")));
+  const tuple = (way) => ([ref, term, polarity, marks]) => {
+    const [mark, sign] = marks[way].split(" ");
+    return el("li", { class: `et-tuple${mark && ` et-${mark}`}` },
+      mark ? [el("span", { class: "et-mark", title: MARKS[mark] }, sign), el("span", { class: "et-hidden" }, `${MARKS[mark]}: `)] : [],
+      said(ref), term === null ? [] : [" · ", term ? said(term) : el("i", { class: "et-muted" }, say("implicit"))],
+      polarity ? [" ", el("span", { class: "et-chip et-pol" }, polarity)] : []);
+  };
+  const side = (way) => ([head, entries]) => el("div", { class: "et-side" }, sub(head),
+    entries.length ? el("ul", { class: "et-tuples" }, entries.map(tuple(way))) : el("p", { class: "et-muted" }, say("none")));
   const field = ([head, asLines, parts]) => el("div", { class: "et-field" }, sub(head), " ",
     asLines ? el("ul", { class: "et-lines" }, parts.map((text) => el("li", {}, said(text))))
       : parts.map((text, i) => [i ? ", " : [], said(text)]));
-  const article = (card) => el("article", { class: "et-sample" },
-    el("header", {}, el("a", { href: `#${card.id}` }, card.name),
-      card.tags.map((tag) => [" ", el("span", { class: "et-chip" }, tag)])),
+  // `way` is the number of the way in which the tuples are marked, `name` its name in links
+  const article = (card, way, name) => el("article", { class: "et-sample" },
+    el("header", {}, el("a", { href: `#${card.id}${way ? BY + name : ""}` }, card.name),
+      card.tags[way].map((tag) => [" ", el("span", { class: "et-chip" }, tag)])),
     card.texts.map(([head, text]) => el("div", { class: "et-text" }, head ? sub(head) : [], said(text))),
-    card.sides.length ? el("div", { class: "et-sides" }, card.sides.map(side)) : [], card.fields.map(field));
+    card.sides.length ? el("div", { class: "et-sides" }, card.sides.map(side(way))) : [], card.fields.map(field));
+  const BY = "?marks=";
   const words = (value) => (typeof value === "string" ? value : Object.values(value ?? {}).map(words).join("\n"));
   const plainly = (text) => text.normalize("NFC").toLowerCase();
 
   // id -> shows the sample in the first browser that has it, and gives its card
   const openers = new Map();
   all(".et-samples").forEach((section) => {
-    const { page, groups, cards } = JSON.parse(section.querySelector(".et-data").textContent);
+    // groups: of each, all samples first, the places of its cards under each way of marking
+    const { page, groups, marks, cards } = JSON.parse(section.querySelector(".et-data").textContent);
     const list = section.querySelector(".et-cards");
     const input = section.querySelector("input");
+    const select = section.querySelector("select");
+    const legend = section.querySelector(".et-legend");
     const chips = all("[data-group]", section);
     const texts = [];
-    let group = "", first = 0, found = [];
+    let group = "0", way = 0, first = 0, found = [];
 
     const render = () => {
       const shown = found.slice(first, first + page);
       list.replaceChildren(...shown.map((i) => {
-        const card = article(cards[i]);
+        const card = article(cards[i], way, marks[way][0]);
         if (openers.get(cards[i].id) === own[i]) card.id = cards[i].id;
         return card;
       }));
@@ -122,11 +130,18 @@
         button.hidden = found.length <= page;
         button.setAttribute("aria-disabled", found[first + page * button.dataset.step] === undefined);
       });
-      chips.forEach((chip) => chip.setAttribute("aria-pressed", chip.dataset.group === group));
+      chips.forEach((chip) => {
+        const n = groups[chip.dataset.group][way].length, pressed = chip.dataset.group === group;
+        chip.querySelector("b").textContent = n.toLocaleString("en");
+        chip.setAttribute("aria-pressed", pressed);
+        chip.hidden = !n && !pressed;
+      });
+      if (legend) legend.textContent = marks[way][1];
+      if (select) select.value = way;
     };
     const filter = () => {
       const wanted = plainly(input.value).split(/\s+/).filter(Boolean);
-      found = (group ? groups[group] : cards.map((_, i) => i)).filter((i) => {
+      found = groups[group][way].filter((i) => {
         if (wanted.length) texts[i] ??= plainly(words({ ...cards[i], id: "" }));
         return wanted.every((word) => texts[i].includes(word));
       });
@@ -134,8 +149,9 @@
       render();
     };
     const own = cards.map(({ id }, i) => {
-      const show = () => {
-        if (!found.includes(i)) { group = input.value = ""; filter(); }
+      const show = (name) => {
+        const wanted = Math.max(0, marks.findIndex(([known]) => known === name));
+        if (wanted !== way || !found.includes(i)) { way = wanted; group = "0"; input.value = ""; filter(); }
         first = found.indexOf(i) - (found.indexOf(i) % page);
         render();
         return list.children[found.indexOf(i) - first];
@@ -144,6 +160,7 @@
       return show;
     });
     input.addEventListener("input", filter);
+    select?.addEventListener("change", () => { way = Number(select.value); filter(); });
     chips.forEach((chip) => chip.addEventListener("click", () => { group = chip.dataset.group; filter(); }));
     all("[data-step]", section).forEach((button) => button.addEventListener("click", () => {
       if (button.getAttribute("aria-disabled") === "true") return;
@@ -152,15 +169,19 @@
       if (section.getBoundingClientRect().top < 0) section.scrollIntoView();
     }));
     all(".et-more", section).forEach((line) => line.remove());
-    all(".et-filter", section).forEach((tools, i) => { tools.hidden = i ? cards.length <= page : cards.length < 4 && !groups.length; });
+    all(".et-filter", section).forEach((tools, i) => { tools.hidden = i ? cards.length <= page : cards.length < 4 && !chips.length && !select; });
     filter();
   });
 
+  // paper folds nothing
+  addEventListener("beforeprint", () => all("details:not(.code-fold)").forEach((fold) => { fold.open = true; }));
+
   // deep links: open what is folded around the target, show what a filter hides, go there, mark it
   const follow = () => {
-    let id = location.hash.slice(1);
-    try { id = decodeURIComponent(id); } catch { /* not percent-encoded */ }
-    const target = id && (openers.get(id)?.() ?? document.getElementById(id));
+    let hash = location.hash.slice(1);
+    try { hash = decodeURIComponent(hash); } catch { /* not percent-encoded */ }
+    const [id, name] = hash.split(BY);
+    const target = id && (openers.get(id)?.(name) ?? document.getElementById(id));
     all(".et-target").forEach((element) => element.classList.remove("et-target"));
     if (!target) return;
     for (let element = target; element; element = element.parentElement) {

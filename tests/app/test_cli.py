@@ -7,9 +7,10 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import chdir
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -114,6 +115,16 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
                 done = call(*(runs if folder is folders[1] else command), *QUICK, "-j", jobs)
                 assert " done" in done.stdout
     return folders
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("suite", REPORTS)
+def test_no_report_is_too_long_or_too_large(suite: str, reports: list[Path], open_page: Callable[..., Any]) -> None:
+    file = reports[0] / "outputs" / "reports" / REPORT_NAMES[suite] / "metric_report.html"
+    assert file.stat().st_size <= 3_000_000
+    assert open_page(file).evaluate("document.documentElement.scrollHeight") <= 15_000
+    narrow = open_page(file, width=400)
+    assert narrow.evaluate("document.documentElement.scrollWidth") <= 400
 
 
 def test_reports_are_where_the_contract_says(reports: list[Path]) -> None:

@@ -125,3 +125,20 @@ def test_every_option_of_a_suite_is_described(name: str) -> None:
     model = et.options(name)
     for field in model.given():
         assert model.model_fields[field].description, field
+
+
+def test_no_metric_that_is_blocked_leads() -> None:
+    suite = get_suite("memfin")
+    options = suite.options()
+    usual = suite.headline(options)
+    assert suite.leading(options, frozenset()) == usual and suite.primary(options, usual) == "m2_profile_score"
+    left = suite.leading(options, frozenset({"m2_profile_score", "m3_risk_coverage"}))
+    assert left == tuple(n for n in usual if n not in ("m2_profile_score", "m3_risk_coverage"))
+    assert suite.primary(options, left) == "m4_compliance_label_acc"  # what stands in its place
+    # what is taken away before it does not move the lead
+    assert suite.primary(options, suite.leading(options, frozenset({usual[0]}))) == "m2_profile_score"
+    assert suite.primary(options, usual[:1]) == usual[0] and suite.primary(options, ()) == ""
+    cr = get_suite("cr")
+    other = cr.leading(cr.options(), frozenset({"fix_rate_refpol"}))
+    assert other[:2] == ("tuple_f1_s1_otepol", "tuple_f1_s2_otepol")
+    assert cr.leading(cr.options(), frozenset({"fix_rate_refpol", other[0]})) == other[1:]

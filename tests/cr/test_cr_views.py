@@ -125,3 +125,29 @@ def test_the_command_writes_scorecards(tmp_path: Path) -> None:
     assert "unknown-gold" in done.output
     assert json.loads((tmp_path / "s.jsonl").read_text(encoding="utf-8"))["meta"]["text_id"] == "a"
     assert CliRunner().invoke(COMMANDS["scorecards"], [*command, "-q"]).output == ""
+
+
+@pytest.mark.parametrize("foreign", [True, False])
+def test_the_key_of_the_headline_leads_everywhere(foreign: bool, tmp_path: Path) -> None:
+    """Twelve samples with the terms of the gold, six of them after review only; `foreign` refs stand in no gold."""
+    right = tup("x#y" if foreign else "본품#품질", "향")
+    rows = [output(f"s{i}", stage1=[right if i < 6 else tup("x#y", "값")], final=[right]) for i in range(12)]
+    golds = [gold(f"s{i}", A) for i in range(12)]
+    runs = [
+        et.evaluate("cr", run(tmp_path / f"{c}__seed1_x", made, golds), resampling=QUICK)
+        for c, made in (("a", rows), ("b", [output("s0", final=[tup("x#y", "값")]), *rows[1:]]))
+    ]
+    r, study = runs[0], et.study(runs, resampling=QUICK)
+    key, other = ("otepol", "refpol") if foreign else ("refpol", "otepol")
+    assert ("refpol" in "".join(r.blocked)) == foreign
+    assert views.leading_key(r) == views.leading_key(study) == key
+    assert [v.name for v in r.sample_views] == [key, other, "attrpol"]
+    assert views.sample_groups(r)["fixed"][0] == f"outcome_{key} == 'fix'"
+    assert "6 fixed" in repr(r) and "still wrong" not in repr(r)
+    assert set(views.transitions(r)["key"]) == ({"otepol"} if foreign else {"refpol", "otepol", "attrpol"})
+    assert views.aspects(r).drawn != foreign
+    name = "term" if foreign else "ref"
+    for page in (r.samples().html, study.samples(f"tuple_f1_s2_{key}").html):
+        assert f"against the gold by ({name}, polarity)" in page
+    assert views.cards(r, r.units).iloc[0]["final"][0][3] == "matched"
+    assert views.cards(r, r.units, key=other).iloc[0]["final"][0][3] == ("spurious" if foreign else "matched")

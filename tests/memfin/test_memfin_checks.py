@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,11 @@ def test_some_echoes_are_a_warning_and_one_is_nothing(tmp_path: Path) -> None:
 
 def test_the_profile_is_blocked_where_replies_have_filled_it(tmp_path: Path) -> None:
     of_replies = [f"问题 {i}" for i in range(19)] + ["我属于稳健型，不使用杠杆。"]
-    assert "m2_profile_score" in scored(tmp_path / "said", list(of_replies)).blocked
+    run = scored(tmp_path / "said", list(of_replies))
+    assert "m2_profile_score" in run.blocked
+    assert run.headline == ("m1_key_coverage",) and run.primary == "m1_key_coverage"
+    struck = re.findall(r'et-kpi et-blocked" href="#metric-([^"]+)"', run._repr_html_())
+    assert "m2_profile_score" in struck and "m1_key_coverage" not in struck
     snapshot = {"risk_level": "稳健", "forbidden_assets": ["股票"]}
     assert "m2_profile_score" not in scored(tmp_path / "snapshot", echo(20), snapshot=snapshot).blocked
 

@@ -76,8 +76,8 @@ def failing(result: Run) -> pd.DataFrame:
 
 
 def cards(result: Run, group: str) -> pd.DataFrame:
-    query, _ = views.SAMPLES.groups(result)[group]
-    return views.SAMPLES.cards(result, result.units.query(query))
+    query, _ = views.VIEW.groups(result)[group]
+    return views.VIEW.cards(result, result.units.query(query))
 
 
 VIEWS = (
@@ -139,9 +139,9 @@ def test_failing_turns(plain: Run) -> None:
 
 def test_any_turn_can_be_shown(plain: Run) -> None:
     """Also one that falls short of nothing, one without a reply, and a dialogue without turns."""
-    rest = views.SAMPLES.cards(plain, plain.units[plain.units["turn_status"] != "ok"])
+    rest = views.VIEW.cards(plain, plain.units[plain.units["turn_status"] != "ok"])
     assert rest[["measures", "n"]].to_numpy().tolist() == [["", 0]]
-    assert len(views.SAMPLES.cards(plain, plain.units)) == len(plain.units)
+    assert len(views.VIEW.cards(plain, plain.units)) == len(plain.units)
 
 
 @pytest.mark.parametrize("name", views.TABLES)
@@ -156,7 +156,7 @@ def test_figures(name: str, plain: Run) -> None:
 
 
 def test_samples(plain: Run) -> None:
-    for group, (_, caption) in views.SAMPLES.groups(plain).items():
+    for group, (_, caption) in views.VIEW.groups(plain).items():
         assert caption in plain.samples(group).html
 
 

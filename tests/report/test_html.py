@@ -12,8 +12,8 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from evaltools.core.words import speaking
-from evaltools.report import html, tables
-from tests.report.synthetic import HOSTILE, notebook, shown
+from evaltools.report import figures, html, tables
+from tests.report.synthetic import HOSTILE, estimates, notebook, shown
 
 
 @pytest.fixture(scope="module")
@@ -213,3 +213,38 @@ def test_print_shows_tables_whole_and_leaves_the_tools_out(open_page: Any) -> No
     box = page.locator(".et-box", has_text="A wide table")
     assert box.evaluate("e => getComputedStyle(e).maxHeight") == "none"
     assert page.pdf().startswith(b"%PDF")
+
+
+def heads(*cells: Any) -> list[str]:
+    text = html.render(new_notebook(cells=[new_markdown_cell("# Title"), *cells]), title="t")
+    in_contents = re.findall(r'class="level-\d"><a href="#[^"]+">(.*?)</a>', text)
+    assert re.findall(r"<h[2-3] id=[^>]*>(.*?)</h", text) == in_contents
+    return in_contents
+
+
+def test_a_section_that_shows_nothing_is_left_out_of_page_and_contents() -> None:
+    nothing = [
+        shown(tables.no_rows("A <b>\u202e"), "none"),
+        shown(tables.stack([]), "empty"),
+        new_code_cell("x = 1"),
+        new_code_cell("y", outputs=[new_output("stream", name="stderr", text="noise")]),
+    ]
+    some = shown(tables.notice("something"), "notice")
+    printed = new_code_cell("z", outputs=[new_output("stream", name="stdout", text="words")])
+    named = [new_markdown_cell(f"## {name}\n\nwords") for name in ("One", "Two")]
+    assert heads(named[0], *nothing, named[1], some) == ["Two"]
+    assert heads(named[0], nothing[0], some) == heads(named[0], printed) == ["One"]
+    # words without code stay, and so does a heading over one that has something below it
+    assert heads(named[0], named[1], nothing[0]) == ["One"]
+    below = [new_markdown_cell("### Below")]
+    assert heads(named[0], nothing[0], *below, some) == ["One", "Below"]
+    assert heads(named[0], some, *below, nothing[0]) == ["One"]
+    assert heads(named[0], nothing[0], *below, nothing[0]) == []
+
+
+def test_a_figure_of_nothing_is_nothing() -> None:
+    drawn, bare = (figures.dots(estimates().head(n), title="Headline") for n in (3, 0))
+    assert heads(new_markdown_cell("## A"), shown(drawn, "dots"), new_markdown_cell("## B"), shown(bare, "dots")) == [
+        "A"
+    ]
+    assert "<img" in drawn.html and "Headline: none" in bare.html

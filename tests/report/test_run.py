@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 import evaltools as et
 from evaltools.core.suite import load_suite_file
+from evaltools.report.tables import no_rows
 
 FAST = et.Resampling(n_resamples=100)
 EXAMPLES = {
@@ -182,20 +183,31 @@ def test_tables_of_a_study(study: et.StudyView) -> None:
 
 def test_samples_and_changes_of_a_study(study: et.StudyView) -> None:
     changes = study.changes("fix_rate_refpol")
-    assert list(changes.columns)[-3:] == ["baseline", "candidate", "change"]
+    assert list(changes.columns)[-4:] == ["baseline", "candidate", "change", "influence"]
     moved = study.changes("tuple_f1_s2_refpol").query("change != 0")
     shown = study.samples("tuple_f1_s2_refpol").html
     there = set(study.conditions["with_memory"]["1"].units["text_id"])
     assert all(i in shown for i in moved["text_id"] if i in there)
-    first = moved.loc[moved["change"].abs().sort_values(ascending=False, kind="stable").index, "text_id"]
+    assert moved["influence"].sum() == pytest.approx(
+        study.frame.set_index("metric").at["tuple_f1_s2_refpol", "delta"]
+    )
+    first = moved.loc[moved["influence"].abs().sort_values(ascending=False, kind="stable").index, "text_id"]
     order = [shown.index(i) for i in first if i in there]
-    assert order[0] == min(order), "the largest change comes first"
+    assert order == sorted(order), "the largest influence comes first"
+    sides = [f"{c}, seed {s}" for s in study.conditions["with_memory"] for c in ("no_memory", "with_memory")]
+    card = shown[shown.index("et-pairs") :]
+    places = [card.index(f">{side}<") for side in ("Gold", *sides)]
+    assert places == sorted(places), "gold above, baseline left and candidate right for each seed"
+    assert study.samples().html == shown
     with pytest.raises(et.UsageError, match="did you mean"):
         study.changes("fix_rate_refpl")
     alone = et.study(SEEDS[:2], resampling=FAST)
     with pytest.raises(et.UsageError, match="one condition only: nothing to compare"):
         alone.changes("fix_rate_refpol")
-    assert "One condition only" in alone.table().html
+    assert (
+        "Differences of one condition only: none" in alone.table().html
+        and alone.samples().text == "Differences: none"
+    )
     assert set(alone.frame["name"]) == {m.name for m in alone.metrics}
 
 
@@ -206,11 +218,13 @@ def test_an_unknown_candidate_is_named(study: et.StudyView) -> None:
 
 
 def test_each_run_of_a_study(study: et.StudyView) -> None:
-    shown = study.each(lambda r: r.table("fix_rate_refpol"))
-    assert len(shown) == 2 * len(study.results)
-    assert str(shown[0].text).strip().startswith(study.results[0].name)
+    for shown in (study.each(lambda r: r.table("fix_rate_refpol")), study.each(lambda r: r.plot.outcomes())):
+        assert re.findall(r"<summary><bdi>(.*?)</bdi>", shown.html) == [r.name for r in study.results]
+        assert shown.html.count('<details class="et-fold" open>') == 1  # the first
+        assert shown.text.startswith(study.results[0].name)
     alone = et.study([EXAMPLES["memfin"]], resampling=FAST)
-    assert len(alone.each(lambda r: r.header())) == 1
+    assert "et-fold" not in alone.each(lambda r: r.header()).html
+    assert study.each(lambda r: no_rows("x")).html == ""
 
 
 def test_figures_of_a_study(study: et.StudyView) -> None:

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from evaltools.report import samples as module
-from evaltools.report.samples import CLIP, samples
+from evaltools.report.samples import CLIP, Marked, samples
 from evaltools.report.text import LONG
 from tests.report.synthetic import HOSTILE, sample_frame
 
@@ -63,10 +63,9 @@ def test_a_page_takes_no_more_than_it_can_carry(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_groups_have_the_counts_of_what_they_show() -> None:
-    html = samples(
-        MANY, groups={"broken": ["s01", "s00"], "both <b>": ["s01", "s29"], "empty": [], "other": ["s99"]}
-    ).html
-    assert carried(html)["groups"] == [[0, 1], [1, 29]]
+    groups = {"broken": ["s01", "s00"], "both <b>": ["s01", "s29"], "empty": [], "other": ["s99"]}
+    html = samples([Marked(MANY, groups)]).html
+    assert carried(html)["groups"] == [[[*range(30)]], [[0, 1]], [[1, 29]]]
     assert re.findall(r'aria-pressed="\w+">(.*?) <b>([\d,]+)</b>', html) == [
         ("All", "30"),
         ("broken", "2"),
@@ -78,15 +77,17 @@ def test_groups_have_the_counts_of_what_they_show() -> None:
 
 def test_samples_of_one_id_are_all_in_its_group() -> None:
     twice = pd.concat([MANY.head(2), MANY.head(2)])
-    assert carried(samples(twice, groups={"g": ["s01"]}).html)["groups"] == [[1, 3]]
+    twice.index = pd.RangeIndex(4)
+    assert carried(samples([Marked(twice, {"g": ["s01"]})]).html)["groups"][1] == [[1, 3]]
     numbers = MANY.assign(text_id=range(30))
-    assert carried(samples(numbers, groups={"g": ["3"]}).html)["groups"] == [[3]]
+    assert carried(samples([Marked(numbers, {"g": ["3"]})]).html)["groups"][1] == [[3]]
 
 
 def test_what_the_marks_mean_is_said_where_it_is_given() -> None:
     legend = "✓ ref & polarity are those of the gold"
-    assert '<p class="et-sub">✓ ref &amp; polarity are those of the gold</p>' in samples(MANY, legend=legend).html
-    assert '<p class="et-sub">' not in samples(MANY).html
+    said = '<p class="et-sub et-legend">✓ ref &amp; polarity are those of the gold</p>'
+    assert said in samples([Marked(MANY, legend=legend)]).html
+    assert "et-legend" not in samples(MANY).html
 
 
 @pytest.mark.parametrize("length", [LONG, LONG + 1, CLIP, CLIP + 1])

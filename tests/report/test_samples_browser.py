@@ -12,7 +12,7 @@ import pytest
 from nbformat.v4 import new_notebook
 
 from evaltools.report import html
-from evaltools.report.samples import samples
+from evaltools.report.samples import Marked, samples
 from tests.report.synthetic import HOSTILE, sample_frame, shown
 
 pytestmark = pytest.mark.browser
@@ -29,9 +29,20 @@ def frame() -> pd.DataFrame:
     return rows
 
 
-def browser_of(rows: pd.DataFrame, **how: Any) -> Any:
+def marked(marks: str, order: list[int], **how: Any) -> Marked:
+    """Five samples of one tuple each, which have these marks."""
+    rows = pd.DataFrame({"text_id": [f"m{i}" for i in range(5)], "text": "t"})
+    rows["after"] = [[["r", "t", "positive", {"+": "spurious", "=": "matched"}[m]]] for m in marks]
+    right = [f"m{i}" for i, m in enumerate(marks) if m == "="]
+    return Marked(rows.assign(right=[m == "=" for m in marks]).loc[order], {"Right": right}, **how)
+
+
+def browser_of(rows: pd.DataFrame, groups: dict[str, list[str]] | None = None, **how: Any) -> Any:
     sides, fields = {"before": "Stage 1", "after": "Final"}, {"actions": "Review"}
-    return shown(samples(rows, sides=sides, chips=["fixed", "group"], fields=fields, **how), "samples(frame)")
+    return shown(
+        samples([Marked(rows, groups or {})], sides=sides, chips=["fixed", "group"], fields=fields, **how),
+        "samples(frame)",
+    )
 
 
 @pytest.fixture(scope="module")
@@ -190,13 +201,13 @@ def test_hostile_texts_are_text_on_every_page(open_page: Callable[..., Any], rep
 
 def test_real_samples_fit_the_page(open_page: Callable[..., Any], reference: Path, tmp_path: Path) -> None:
     import evaltools as et
-    from evaltools.cr.views import SAMPLES
 
     run = et.evaluate(
         "cr", reference / "cr" / "final_260306_s0__seed42_proposed", resampling=et.Resampling(n_resamples=100)
     )
-    groups = {c: run.units.query(q)["text_id"] for q, c in SAMPLES.groups(run).values()}
-    found = samples(SAMPLES.cards(run, run.units), groups=groups, **SAMPLES.browser)
+    view = run.sample_views[0]
+    groups = {c: run.units.query(q)["text_id"].tolist() for q, c in view.groups(run).values()}
+    found = samples([Marked(view.cards(run, run.units), groups)], **view.browser)
     file = tmp_path / "report.html"
     file.write_text(html.render(new_notebook(cells=[shown(found, "samples")]), title="t"), encoding="utf-8")
     page = open_page(file)
@@ -204,3 +215,60 @@ def test_real_samples_fit_the_page(open_page: Callable[..., Any], reference: Pat
     assert file.stat().st_size < 1_000_000 and page.locator(".et-samples").bounding_box()["height"] < 4_000
     press(page, "Still wrong: before review and after 188")
     assert page.locator(STATUS).inner_text() == "1–10 of 188"
+
+
+@pytest.fixture(scope="module")
+def switched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """By ref three samples are right, by term one, by attribute none."""
+    file = tmp_path_factory.mktemp("marks") / "report.html"
+    ways = [
+        marked("===++", [0, 1, 2, 3, 4], name="ref", label="(ref, polarity)", legend="✓ by ref"),
+        marked("+++=+", [4, 3, 2, 1, 0], name="term", label="(term, polarity)", legend="✓ by term"),
+        marked("+++++", [0, 1, 2, 3, 4], name="attr", label="(attribute, polarity)", legend="✓ by attribute"),
+    ]
+    found = samples(ways, sides={"after": "Final"}, gold=None, chips=["right"], page=2)
+    file.write_text(html.render(new_notebook(cells=[shown(found, "samples")]), title="t"), encoding="utf-8")
+    return file
+
+
+def test_marks_groups_order_and_legend_follow_the_way_that_is_chosen(
+    open_page: Callable[..., Any], switched: Path
+) -> None:
+    page = open_page(switched)
+    select, legend = page.get_by_label("marks by"), page.locator(".et-legend")
+    assert select.locator("option").all_inner_texts() == [
+        "(ref, polarity)",
+        "(term, polarity)",
+        "(attribute, polarity)",
+    ]
+    assert (names(page), legend.inner_text()) == (["m0", "m1"], "✓ by ref")
+    assert page.locator(SHOWN).locator(".et-matched").count() == 2
+    press(page, "Right 3")
+    select.focus()
+    page.keyboard.press("ArrowDown")  # the keyboard is enough
+    assert (names(page), legend.inner_text()) == (["m3"], "✓ by term")
+    assert page.locator("[data-group][aria-pressed=true]").inner_text() == "Right 1"
+    press(page, "All 5")
+    assert names(page) == ["m4", "m3"] and page.locator(SHOWN).locator(".et-chip:text-is('right')").count() == 1
+    select.select_option("(attribute, polarity)")
+    assert page.get_by_role("button", name="Right").count() == 0  # nobody is in it
+    assert page.locator(SHOWN).locator(".et-spurious").count() == 2
+
+
+def test_a_link_keeps_the_way_of_marking(open_page: Callable[..., Any], switched: Path) -> None:
+    page = open_page(switched)
+    assert page.locator(f"{SHOWN} >> header > a").first.get_attribute("href") == "#sample-m0"
+    page.get_by_label("marks by").select_option("(term, polarity)")
+    link = page.locator(f"{SHOWN} >> header > a").first.get_attribute("href")
+    assert link == "#sample-m4?marks=term"
+    page = open_page(switched, "#sample-m0?marks=term")
+    assert page.locator("#sample-m0.et-target").is_visible() and page.get_by_label("marks by").input_value() == "1"
+    page.evaluate("location.hash = '#sample-m0'")
+    page.locator(".et-matched").first.wait_for()
+    assert page.get_by_label("marks by").input_value() == "0"
+    # a way that is not there is the first
+    assert open_page(switched, "#sample-m0?marks=odd").get_by_label("marks by").input_value() == "0"
+
+
+def test_one_way_of_marking_needs_no_choice(open_page: Callable[..., Any], report: Path) -> None:
+    assert open_page(report).locator("select").count() == 0
