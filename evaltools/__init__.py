@@ -12,7 +12,12 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-BUILT_IN = {"cr": "evaltools.cr", "memfin": "evaltools.memfin", "summary": "evaltools.summary"}
+BUILT_IN = {
+    "cr": "evaltools.cr",
+    "memfin": "evaltools.memfin",
+    "summary": "evaltools.summary",
+    "table": "evaltools.table",
+}
 """Suites that come with the package: name -> its package, whose `table.py` holds SUITE."""
 
 _LAZY = {

@@ -179,7 +179,7 @@ class Batch:
         # one run: its shards are spread; several: the runs are, each in a process of its own
         single = len(named) == 1
         inner = settings.workers() if single else Workers(label="")
-        tasks = {n: (suite.name, suite.file, path, settings, options, inner, stored) for n, path in named.items()}
+        tasks = {n: (suite.name, suite.file, *run, settings, options, inner, stored) for n, run in named.items()}
         there = {name for name in named if (settings.out / "results" / name).exists()}
         found = self.run_all(score_one, tasks, None if single else settings.workers(), "" if single else "scoring")
         scored = [found[n] for n in named if n in found]
@@ -198,6 +198,8 @@ class Batch:
             if len(scored) > 1:
                 title = self._together(scored, baseline=scored[0].name)
             self._plan(suite, suite.notebook, title, scored, options, name=given)
+        elif suite.runs is not None and len(scored) > 1:
+            self._plan(suite, suite.study_notebook, self._together(scored), scored, options, name=given)
         else:
             for one in scored:
                 self._plan(suite, suite.notebook, one.name, one, options, name=given)
@@ -209,12 +211,14 @@ class Batch:
         """
         whole = suite if self.settings.metrics is None else with_metrics(suite, self.settings.metrics)
         declared = compared.get("primary"), compared.get("margin") or {}
-        require_declared(whole.metrics(make_options(suite, options)), *declared, self.settings.confidence)
-        for name in named_runs(suite, runs, None, options, stored=True)[0]:
+        if table := whole.metrics(make_options(suite, options)):  # those that follow from the input are not known yet
+            require_declared(table, *declared, self.settings.confidence)
+        named, errors = named_runs(suite, runs, None, options, stored=True)
+        for name in named:
             condition_of(name)
         scored = self.score(suite, runs, options, stored=True, name=None)
         del self.shown[len(self.shown) - len(scored) :]  # the study says more
-        if len(scored) < len(runs):
+        if len(scored) < len(named) + len(errors):
             return
         scored.sort(key=lambda s: natural(s.path))
         try:
@@ -261,7 +265,8 @@ class Batch:
         if isinstance(scored, Scored):
             what, made_from = {"run": scored.path, "scored": str(scored.folder)}, scored.current
         else:
-            what = {"runs": [one.path for one in scored], "scored": [str(one.folder) for one in scored]}
+            paths = list(dict.fromkeys(one.path for one in scored))
+            what = {"runs": paths, "scored": [str(one.folder) for one in scored]}
             made_from = {"runs": [one.current for one in scored]}
         plain = {k: str(v) if isinstance(v, Path) else v for k, v in {**options, **vars(s)}.items()}
         parameters = {"suite": suite.name, "options": dict(options), **plain, **what, **more}
@@ -322,8 +327,8 @@ class Batch:
 
 def named_runs(
     suite: Suite, runs: Sequence[str], name: str | None, options: Options, *, stored: bool = False
-) -> tuple[dict[str, str], list[InputError]]:
-    """Run name -> path for the inputs that are there, and the errors of the others.
+) -> tuple[dict[str, tuple[str, str | None]], list[InputError]]:
+    """Run name -> (path, the name that it is located by) for the inputs that are there, and the errors of the others.
 
     With `stored` a results folder is one too.
 
@@ -331,7 +336,7 @@ def named_runs(
     """
     if name is not None and len(runs) > 1:
         raise UsageError("--name goes with one run only")
-    named: dict[str, str] = {}
+    named: dict[str, tuple[str, str | None]] = {}
     errors: list[InputError] = []
     opts = make_options(suite, options)
     for path in runs:
@@ -342,18 +347,26 @@ def named_runs(
         if result is None:
             require_input(suite, place)
         try:
-            found = safe_name(result.run if result else suite.locate(place, name, opts, Problems()).name)
+            for given in [name] if name or result else suite.runs_of(place, Problems()):
+                found = safe_name(result.run if result else suite.locate(place, given, opts, Problems()).name)
+                if found in named:
+                    both = f"{named[found][0]} and {path} would both be named {found!r}"
+                    raise UsageError(f"{both}; give them names with --name")
+                named[found] = (path, given)
         except InputError as e:
             errors.append(e)
-            continue
-        if found in named:
-            raise UsageError(f"{named[found]} and {path} would both be named {found!r}; give them names with --name")
-        named[found] = path
     return named, errors
 
 
 def score_one(
-    suite: str, file: Path | None, path: str, settings: Settings, options: Options, workers: Workers, stored: bool
+    suite: str,
+    file: Path | None,
+    path: str,
+    name: str | None,
+    settings: Settings,
+    options: Options,
+    workers: Workers,
+    stored: bool,
 ) -> Scored:
     """Score one run, perhaps in another process: the suite goes there by its name and file.
 
@@ -363,7 +376,7 @@ def score_one(
     if file is not None:
         load_suite_file(file)
     how: dict[str, Any] = {
-        "name": settings.name,
+        "name": name,
         "out": settings.out,
         "resampling": settings.resampling,
         "on_error": settings.on_error,
@@ -439,4 +452,6 @@ def check_input(suite: Suite, path: Path, options: Options, problems: Problems) 
     opts = make_options(suite, options)
     place = resolve(str(path))
     require_input(suite, place)
-    suite.score(suite.locate(place, None, opts, problems), opts, problems, Here(), None)
+    for name in suite.runs_of(place, problems):
+        source = suite.locate(place, name, opts, problems)
+        suite.score(source, suite.fit(source, opts, problems), problems, Here(), None)

@@ -124,3 +124,13 @@ def missing_units(units: Mapping[str, int], most: int) -> Iterator[Check]:
         total = most * len(units)
         message = f"not all runs have all of the {most} units: {listed}; values of a run rest on its own units"
         yield Check("missing-units", "warning", message, sum(lacking.values()), total)
+
+
+def missing_seeds(conditions: Mapping[str, Sequence[str]]) -> Iterator[Check]:
+    """Conditions of a study that lack seeds which others have: comparisons rest on the seeds of both sides."""
+    every = list(dict.fromkeys(seed for seeds in conditions.values() for seed in seeds))
+    lacking = {c: [s for s in every if s not in seeds] for c, seeds in conditions.items()}
+    listed = ", ".join(f"{c} lacks {', '.join(gone)}" for c, gone in lacking.items() if gone)
+    if listed:
+        message = f"not all conditions have all of the {len(every)} seeds: {listed}"
+        yield Check("missing-seeds", "warning", message, sum(map(len, lacking.values())), len(every) * len(lacking))

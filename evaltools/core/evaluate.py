@@ -95,6 +95,7 @@ def evaluate(
     require_input(suite, path)
     source = suite.locate(path, name, opts, problems)
     safe_name(source.name)
+    opts = suite.fit(source, opts, problems)
     policy = make_policy(suite, opts)
     large = sum(p.stat().st_size for p in source.files.values()) >= BESIDE_BYTES
     inputs = (at if large else Here()).beside(describe_inputs, source.files)

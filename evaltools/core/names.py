@@ -13,7 +13,7 @@ from typing import Any
 from .errors import UsageError
 from .files import EXAMPLES, example
 
-RUN_NAME = re.compile(r"^(?P<run_id>.+)__seed(?P<seed>[^_]+)_(?P<mode>.+)$")
+RUN_NAME = re.compile(r"^(?:(?P<run_id>.+)__)?seed(?P<seed>[^_]+)_(?P<mode>.+)$")
 NATURAL = re.compile(r"([0-9]+)")
 
 
@@ -23,11 +23,14 @@ def natural(text: str) -> list[Any]:
 
 
 def condition_of(name: str) -> tuple[str, str, str]:
-    """(run_id, seed, mode) of a run's name; UsageError where it is not <run_id>__seed<N>_<mode>."""
+    """(run_id, seed, mode) of a run's name; UsageError where it is not <run_id>__seed<N>_<mode>.
+
+    The mode of a name seed<N>_<mode> stands for its run_id.
+    """
     found = RUN_NAME.match(name)
     if not found:
         raise UsageError(f"{name!r} is not named <run_id>__seed<N>_<mode>")
-    return found["run_id"], found["seed"], found["mode"]
+    return found["run_id"] or found["mode"], found["seed"], found["mode"]
 
 
 def safe_name(name: str) -> str:

@@ -128,7 +128,10 @@ class Suite:
 
     `unit`: the column that names the resampling unit; `row`: the columns that identify a row of the
     units frame. `input` is what a run is called on the command line. `locate(path, name, options, problems)`
-    finds the files of a run; `sniff(path)` says whether a path looks like one. `score(source, options, problems,
+    finds the files of a run; `sniff(path)` says whether a path looks like one. Where one input may hold several runs,
+    `runs(path, problems)` gives their names, by which they are located. Where metrics follow from the content
+    of the files, `fit(source, options, problems)` gives the options with what was found, in fields that are derived.
+    `score(source, options, problems,
     workers, aside)` makes the units frame; into `aside` (None: nowhere) it may write files that belong to the
     result. `metrics(options)` and `headline(options)` are the metric table and the names that lead every page.
     `artifacts(result, folder)` writes the suite's own files under results/<run>/.
@@ -159,6 +162,8 @@ class Suite:
     score: Callable[[Source, Any, Problems, Workers, Path | None], pd.DataFrame]
     metrics: Callable[[Any], MetricTable]
     headline: Callable[[Any], tuple[str, ...]]
+    runs: Callable[[Path, Problems], Sequence[str]] | None = None
+    fit: Callable[[Source, Any, Problems], Any] = lambda source, options, problems: options
     options: type[SuiteOptions] = SuiteOptions
     input: str = "INPUT"
     artifacts: Callable[[Any, Path], None] | None = None
@@ -201,6 +206,10 @@ class Suite:
         """The suite with further metrics, given by their fields."""
         more = tuple(make_metric(m) for m in own)
         return replace(self, metrics=lambda options: (*self.metrics(options), *more))
+
+    def runs_of(self, path: Path, problems: Problems) -> Sequence[str | None]:
+        """The names by which the runs of an input are located; of an input that is one run, its own name (None)."""
+        return [None] if self.runs is None else self.runs(path, problems)
 
     def metric(self, name: str, options: Any) -> AnyMetric:
         """The metric of that name; UsageError names those that come closest."""

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from ..core.check import LEVELS, Level
 from ..core.jsonl import describe
 from ..core.manifest import Manifest
-from ..core.names import RUN_NAME
+from ..core.names import RUN_NAME, condition_of
 from ..core.suite import BUILT_IN, get_suite
 from ..stats.compare import WORDS
 from .tables import row_decimals
@@ -136,7 +136,7 @@ def read_card(out: Path, folder: Path) -> dict[str, Any]:
         "suite": shown(manifest.suite),
         "suiteTitle": shown(manifest.suite_title),
         "started": shown(manifest.started, 40),
-        "condition": shown(manifest.condition or (found[0]["run_id"] if found else "")),
+        "condition": shown(manifest.condition or (condition_of(found[0][0])[0] if found else "")),
         "seeds": [shown(m["seed"]) for m in found],
         "runs": len(manifest.runs),
         "of": [anchor("run", n) for n in manifest.runs],

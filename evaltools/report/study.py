@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..core.errors import OnError, UsageError
+from ..core.errors import OnError, Problems, UsageError
 from ..core.files import resolve
 from ..core.manifest import NAME
 from ..core.names import RUN_NAME, find_runs
@@ -368,6 +368,16 @@ def read_run(run: str | Path | Result, suite: str | Suite | None = None, **how: 
     return evaluate(suite if suite is not None else suite_for(path), run, **how)
 
 
+def read_runs(run: str | Path | Result, suite: str | Suite | None = None, **how: Any) -> list[Result]:
+    """The results that a run stands for: several where it is an input that holds several runs."""
+    if isinstance(run, Result) or read_manifest(resolve(run)) is not None:
+        return [read_run(run, suite, **how)]
+    suite = suite_for(resolve(run)) if suite is None else suite
+    suite = get_suite(suite) if isinstance(suite, str) else suite
+    names = suite.runs_of(resolve(run), Problems())
+    return [evaluate(suite, run, **{**how, **({"name": name} if len(names) > 1 else {})}) for name in names]
+
+
 def suite_of_run(path: Path) -> Suite:
     """The suite of a results folder, or of a run to score. UsageError where that is none or several."""
     manifest = read_manifest(path.parent if path.name == NAME else path)
@@ -424,7 +434,8 @@ def study(
     runs = list(runs)
     if name is not None and len(runs) == 1:
         how["name"] = name
-    results = [read_run(run, suite, out=out, fresh=fresh, **how) for run in runs]
+    found = [(run, result) for run in runs for result in read_runs(run, suite, out=out, fresh=fresh, **how)]
+    results = [result for _, result in found]
     seeded = bool(results) and all(RUN_NAME.match(r.name) for r in results)
     conditions = group_by_seed(results) if seeded else group_by_name(results)
     alone = results[0].name if len(results) == 1 and not seeded else None
@@ -434,7 +445,7 @@ def study(
     if out is not None and (seeded or len(results) > 1):
         seconds = round(time.perf_counter() - clock, 3)
         out = Path(out)
-        folders = {r.name: folder_of(run, out / "results" / r.name) for run, r in zip(runs, results)}
+        folders = {r.name: folder_of(run, out / "results" / r.name) for run, r in found}
         save_study(made, out, started.isoformat(timespec="seconds"), seconds, folders, partial(_markdown, made))
     return made
 
@@ -495,7 +506,7 @@ def _side(given: Any, suite: str | Suite | None, how: Mapping[str, Any]) -> tupl
     if isinstance(given, Result):
         given = [given]
     runs = find_runs(str(given)) if isinstance(given, str | Path) else list(given)
-    results = [read_run(run, suite, **how) for run in runs]
+    results = [result for run in runs for result in read_runs(run, suite, **how)]
     if len(results) == 1 and not RUN_NAME.match(results[0].name):
         return results[0].name, {"": results[0]}
     grouped = group_by_seed(results)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
-from ..core.check import LEVELS, Check, missing_units, together
+from ..core.check import LEVELS, Check, missing_seeds, missing_units, together
 from ..core.errors import UsageError
 from ..core.metric import AnyMetric, MetricTable
 from ..core.names import condition_of, natural, safe_name
@@ -76,6 +76,7 @@ class Study:
         every = len(set().union(*names))
         sizes = {r.name: len(n) for r, n in zip(self.results, names)}
         found = [*together([r.checks for r in self.results]), *missing_units(sizes, every)]
+        found += missing_seeds({c: list(runs) for c, runs in self.conditions.items()}) if self.seeded else ()
         return sorted(found, key=lambda c: LEVELS.index(c.level))
 
     @property
@@ -235,8 +236,9 @@ def make_study(
     for r in results:
         if r.suite.name != first.suite.name:
             raise UsageError(f"{r.name} is a run of {r.suite.name}, {first.name} of {first.suite.name}")
-        if r.policy != first.policy:
-            raise UsageError(f"{r.name} and {first.name} were scored under different policies and cannot be compared")
+        if differs := [k for k in {**r.policy, **first.policy} if r.policy.get(k) != first.policy.get(k)]:
+            both = f"{r.name} and {first.name} were scored under different policies ({', '.join(differs)})"
+            raise UsageError(f"{both} and cannot be compared")
     baseline = baseline or next(iter(conditions))
     if baseline not in conditions:
         raise UsageError(f"no condition {baseline!r} among {', '.join(conditions)}")

@@ -1,0 +1,190 @@
+"""The rows of a long file -> what it holds, and the units of each run, in memory that grows with the units alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from pydantic import BaseModel, ConfigDict
+
+from ..core.errors import InputError, Problems, UsageError
+from ..core.jsonl import require_file
+from ..core.suite import Source, Workers
+from .read import Key, blocks
+
+MOST = 1_000
+"""More metrics or runs than this are a column that was taken for another."""
+
+
+class Column(BaseModel):
+    """A metric as a file has it. `key` ends the names of its columns in the units."""
+
+    model_config = ConfigDict(frozen=True)
+    name: str
+    key: str
+    better: Literal["higher", "lower"] = "higher"
+    proportion: bool = False
+    bounds: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What a file holds: its runs by name, its metrics, and what is wrong with its rows."""
+
+    runs: dict[str, Key]
+    columns: tuple[Column, ...]
+    problems: Problems
+
+
+def survey(path: Path, problems: Problems) -> Survey:
+    """What a file holds, found in one pass, once for as long as it stays as it is. InputError for no long file."""
+    require_file(path, problems)
+    stat = path.stat()
+    try:
+        return _survey(path, stat.st_mtime_ns, stat.st_size)
+    except InputError as e:
+        for problem in e.problems:
+            problems.add(problem)
+        raise
+
+
+@lru_cache(maxsize=8)
+def _survey(path: Path, *_as_it_was: int) -> Survey:
+    problems, keys, found = Problems("skip"), dict[Key, None](), pd.DataFrame()
+    for block in blocks(path, problems):
+        pairs = block[["condition", "seed"]].drop_duplicates()
+        keys |= dict.fromkeys(zip(_plain(pairs["condition"]), _plain(pairs["seed"])))
+        ratio = (block["num"] / block["den"]).where(block["den"] > 0)
+        single = ratio.isna() | (ratio.isin([0, 1]) & (block["den"] == 1))
+        about = {"low": ratio, "high": ratio, "single": single, "up": block["higher_is_better"].eq(True)}
+        about |= {"down": block["higher_is_better"].eq(False), "metric": block["metric"]}
+        found = pd.concat([found, _merged(pd.DataFrame(about))])
+        found = _merged(found.reset_index())
+        for what, n in (("metrics", len(found)), ("runs", len(keys))):
+            if n > MOST:
+                message = f"more than {MOST:,} {what}; expected one metric on one sample, a row"
+                raise problems.fatal("wrong-columns", message, file=str(path))
+    if found.empty:
+        raise problems.fatal("no-rows", "no row of the file can be used", file=str(path))
+    for name in found.index[found["up"] & found["down"]]:
+        message = f"both true and false for {str(name)[:80]!r}; expected one direction a metric"
+        problems.error("bad-field", message, file=str(path), field="higher_is_better")
+    return Survey(_named(keys, path, problems), tuple(_columns(found)), problems)
+
+
+def _merged(found: pd.DataFrame) -> pd.DataFrame:
+    how = {"low": "min", "high": "max", "single": "all", "up": "any", "down": "any"}
+    return found.groupby("metric", sort=False).agg(how)
+
+
+def _plain(column: pd.Series) -> list[Any]:
+    return [None if pd.isna(v) else v for v in column]
+
+
+def _columns(found: pd.DataFrame) -> Iterator[Column]:
+    keys: dict[str, int] = {}
+    for name, row in found.iterrows():
+        key = re.sub(r"\W", "_", str(name))
+        keys[key] = keys.get(key, 0) + 1
+        yield Column(
+            name=str(name),
+            key=key if keys[key] == 1 else f"{key}_{keys[key]}_",
+            better="lower" if row["down"] else "higher",
+            proportion=bool(row["single"]),
+            bounds=(0.0, 1.0) if row["low"] >= 0 and row["high"] <= 1 and not row["single"] else None,
+        )
+
+
+def _named(keys: dict[Key, None], path: Path, problems: Problems) -> dict[str, Key]:
+    """The runs by the name `<condition>__seed<seed>_<stem>`, without what the file does not say."""
+    runs: dict[str, Key] = {}
+    for condition, seed in keys:
+        parts = [_slug(condition)] if condition is not None else []
+        parts += [f"seed{_slug(seed).replace('_', '-')}"] if seed is not None else []
+        name = "_".join(filter(None, ["__".join(parts), path.stem]))
+        clash = next((k for n, k in runs.items() if n.casefold() == name.casefold()), None)
+        if clash is not None:
+            message = f"{clash} and {(condition, seed)} (condition, seed) would both be named {name!r}"
+            raise problems.fatal("same-name", message, file=str(path))
+        runs[name] = (condition, seed)
+    return runs
+
+
+def _slug(text: str) -> str:
+    return re.sub(r'[/\\:*?"<>|\x00-\x1f]+', "-", text.strip()).lstrip(".") or "-"
+
+
+def score(source: Source, options: Any, problems: Problems, workers: Workers, aside: Path | None) -> pd.DataFrame:
+    """The units of a run, one row an id: num_KEY and den_KEY of every metric, nan where it was not measured.
+
+    With clusters `id` is the cluster, which is resampled, and `item` the id. A second row of a metric on an id and
+    a value outside the declared bounds are problems of the input, with their line.
+    """
+    path, columns = source.files["scores"], options.found
+    runs = survey(path, problems).runs
+    only = runs[source.name] if len(runs) > 1 else None
+    at = {c.name: i for i, c in enumerate(columns)}
+    limits = np.array([c.bounds or (-np.inf, np.inf) for c in columns])
+    ids: dict[str, int] = {}
+    first: list[pd.DataFrame] = []
+    sums = np.full((0, len(columns), 2), np.nan)
+    seen = np.zeros((0, len(columns)), dtype=bool)
+    for block in blocks(path, Problems("skip"), only):
+        metric = block["metric"].map(at).to_numpy(dtype=int)
+        codes, names = pd.factorize(block["id"])
+        known = len(ids)
+        row = np.array([ids.setdefault(name, len(ids)) for name in names.tolist()], dtype=int)[codes]
+        first.append(block.loc[(row >= known) & ~block["id"].duplicated(), ["id", "line", "cluster", "text"]])
+        if len(ids) > len(seen):
+            more = max(len(ids) - len(seen), len(seen))
+            sums = np.concatenate([sums, np.full((more, *sums.shape[1:]), np.nan)])
+            seen = np.concatenate([seen, np.zeros((more, len(columns)), dtype=bool)])
+        place = row * len(columns) + metric
+        again = seen.ravel()[place] | pd.Series(place).duplicated().to_numpy()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = (block["num"] / block["den"]).to_numpy()
+        outside = (ratio < limits[metric, 0]) | (ratio > limits[metric, 1])
+        for i in np.flatnonzero(again | outside):
+            one = block.iloc[i]
+            name, (low, high) = one["metric"], limits[metric[i]]
+            said = f"a second row of {name}" if again[i] else f"{ratio[i]:g} is not within {low:g} and {high:g}"
+            where = {"line": int(one["line"]), "id": one["id"], "field": "" if again[i] else name}
+            problems.error("duplicate-id" if again[i] else "out-of-bounds", said, file=str(path), **where)
+        good = ~(again | outside)
+        seen[row[good], metric[good]] = True
+        sums[row[good], metric[good]] = block[["num", "den"]].to_numpy()[good]
+    problems.raise_if_failed()
+    units = pd.concat(first, ignore_index=True)
+    if not len(units):
+        raise problems.fatal("no-rows", f"no row of {source.name} can be used", file=str(path))
+    if units["cluster"].notna().any():
+        units.insert(1, "item", units["id"])
+        units["id"] = units["cluster"].fillna(units["id"])
+    if units["text"].isna().all():
+        units = units.drop(columns="text")
+    names = [f"{part}_{c.key}" for c in columns for part in ("num", "den")]
+    values = pd.DataFrame(sums[: len(units)].reshape(len(units), -1), columns=names)
+    units = pd.concat([units.drop(columns="cluster"), values], axis=1)
+    units.attrs["rows"] = {"scores": int(seen.sum())}
+    return units
+
+
+def declared_bounds(texts: tuple[str, ...]) -> dict[str, tuple[float, float]]:
+    """NAME -> (low, high) of --bounds NAME=LOW,HIGH. UsageError for anything else."""
+    found = {}
+    for text in texts:
+        name, _, limits = text.rpartition("=")
+        try:
+            low, high = map(float, limits.split(","))
+        except ValueError:
+            low, high = np.nan, np.nan
+        if not name or not low < high:
+            raise UsageError(f"--bounds {text!r}: expected NAME=LOW,HIGH with LOW below HIGH")
+        found[name] = (low, high)
+    return found
