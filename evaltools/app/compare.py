@@ -103,9 +103,9 @@ def _cells(row: Mapping[Any, Any]) -> dict[str, str]:
     interval = ", ".join(filter(None, (_number(row[bound], "+.3f") for bound in ("ci_low", "ci_high"))))
     return {
         "title": title if len(title) <= TITLE else f"{title[: TITLE - 2]} …",
-        "a": _number(row["value_baseline"], ".4f") or "N/A",
-        "b": _number(row["value_candidate"], ".4f") or "N/A",
-        "delta": _number(row["delta"], "+.4f") or "N/A",
+        "a": _number(row["value_baseline"], ".3f") or "N/A",
+        "b": _number(row["value_candidate"], ".3f") or "N/A",
+        "delta": _number(row["delta"], "+.3f") or "N/A",
         "interval": interval and f"[{interval}]",
         "p": p_text(row["p_value"]).removeprefix("= ") if differ else "",
         "adjusted": p_text(row["p_adjusted"]).removeprefix("= ") if differ else "",

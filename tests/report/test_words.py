@@ -1,0 +1,167 @@
+"""Sentences that pages and commands must say in a situation, and those that would be wrong there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import evaltools as et
+from evaltools.report.gallery import collect
+from evaltools.report.notebook import unknown_parameters
+
+from ..app.calling import QUICK, call
+from ..cr.test_cr_checks import FOREIGN, GOLD
+from ..cr.test_cr_checks import scored as reviewed
+from ..memfin.test_memfin_checks import echo
+from ..memfin.test_memfin_checks import scored as talked
+
+REVIEW, SUMMARY = "example:cr/with_memory__seed1_proposed", "example:summary/cases.jsonl"
+
+
+def run_page(run: et.Run) -> str:
+    return run.page().text
+
+
+def study_page(study: et.Study) -> str:
+    """The first screen of a study, its comparison and what it says in words."""
+    return "\n".join(
+        [study.header().text, *(study.table(name).text for name in ("comparison", "all metrics", "notes"))]
+    )
+
+
+def no_ref_in_gold(tmp: Path) -> str:
+    return run_page(reviewed(tmp / "r", GOLD, FOREIGN))
+
+
+def refs_in_gold(tmp: Path) -> str:
+    return run_page(reviewed(tmp / "r", GOLD, GOLD))
+
+
+def echoing(tmp: Path) -> str:
+    return run_page(talked(tmp, echo(19)))
+
+
+def answering(tmp: Path) -> str:
+    return run_page(talked(tmp, echo(0)))
+
+
+def summaries(tmp: Path) -> str:
+    return run_page(et.evaluate("summary", SUMMARY))
+
+
+def verdicts_everywhere(tmp: Path) -> str:
+    """The verdicts of one file of summaries: table, terminal, gallery, gate."""
+    said = call("score", "summary", SUMMARY, "-o", tmp, *QUICK).stdout
+    run = et.load(tmp / "results" / "cases")
+    (card,) = collect(tmp)["cards"]
+    gate = call("gate", tmp / "results" / "cases", status=1).stdout
+    return "\n".join([run.table("verdicts").text, said, json.dumps(card["judged"]), gate])
+
+
+def different_by_little(tmp: Path) -> str:
+    return study_page(et.compare("example:cr/no_memory", "example:cr/with_memory"))
+
+
+def few_dialogues(tmp: Path) -> str:
+    return study_page(et.study(["example:memfin/memory_agent", "example:memfin/plain_llm"]))
+
+
+def the_same_twice(tmp: Path) -> str:
+    return study_page(et.compare(REVIEW, REVIEW))
+
+
+def nothing_shared(tmp: Path) -> str:
+    sides = []
+    for name in ("a", "b"):
+        sides.append(tmp / f"{name}.jsonl")
+        record = {"id": name, "answer": "30만원", "contexts": ["30만원"]}
+        sides[-1].write_text(json.dumps(record), encoding="utf-8")
+    return call("compare", *sides, *QUICK, status=2).output
+
+
+def a_few_units(tmp: Path) -> str:
+    """Eight samples, of which no simulation speaks."""
+    run = reviewed(tmp / "r", GOLD[:8], [*GOLD[:5], *FOREIGN[:3]])
+    return run_page(run) + run.coverage().text
+
+
+def bundled(tmp: Path) -> str:
+    return run_page(et.evaluate("cr", REVIEW))
+
+
+def titles(tmp: Path) -> str:
+    return "\n".join(m.title for m in et.evaluate("cr", REVIEW).metrics)
+
+
+def still_wrong(tmp: Path) -> str:
+    """What can be browsed where samples are wrong before and after review."""
+    run = reviewed(tmp / "r", GOLD, [*GOLD[:6], *FOREIGN[:6]])
+    return run_page(run) + run.samples().html
+
+
+NO_VERDICTS = ["tied", "no verdict", "no difference", "no variation"]
+
+WORDS: dict[Callable[[Path], str], tuple[list[str], list[str]]] = {
+    # scenario: what must appear, what must not
+    no_ref_in_gold: (["Cannot be measured", "none of the 12 predicted refs occurs", "(ote-pol)"], ["No check"]),
+    refs_in_gold: (["Tuple F1 after review (ref-pol)"], ["Cannot be measured", "predicted refs occurs"]),
+    echoing: (["Cannot be measured", "19 of 20 replies are the user's own text"], ["No check failed"]),
+    answering: (["Compliance accuracy"], ["the user's own text", "Cannot be measured"]),
+    summaries: (["Summary accuracy, measured cases", "0.762", "0.643"], ["| 0.708", "| 0.792"]),
+    verdicts_everywhere: (
+        ["| Summary accuracy (entity precision) | fail", "fail: Summary accuracy", "FAIL summary_accuracy"],
+        ['"met"', "is met", "not met"],
+    ),
+    different_by_little: (["not shown to differ"], NO_VERDICTS),
+    few_dialogues: (["verdict needs 10", "too few: 5 pairs"], NO_VERDICTS),
+    the_same_twice: (
+        ["are identical: there is nothing to compare", "none of 40 differ"],
+        [*NO_VERDICTS, "better", "worse", "not shown to differ"],
+    ),
+    nothing_shared: (["share no case_id", "nothing to compare"], ["0.0000", "0.000", "tied"]),
+    a_few_units: (["only 8 units"], ["simulat", "93.5"]),
+    bundled: (["these are the numbers of a bundled example"], []),
+    titles: (["Net gain (ref-pol)", "Fix rate (ref-pol)"], ["Fixed less broken", "less broken"]),
+    still_wrong: (["Still wrong", "6 still wrong"], []),
+}
+
+
+@pytest.mark.parametrize("scenario", WORDS, ids=lambda s: s.__name__)
+def test_words(scenario: Callable[[Path], str], tmp_path: Path) -> None:
+    text = scenario(tmp_path)
+    there, absent = WORDS[scenario]
+    assert [w for w in there if w not in text] == [], text[:3000]
+    assert [w for w in absent if w in text] == [], text[:3000]
+
+
+def test_an_alias_has_the_verdict_of_its_metric() -> None:
+    frame = et.compare("example:cr/no_memory", "example:cr/with_memory").frame.set_index("metric")
+    aliases = frame[frame["alias_of"] != ""]
+    assert len(aliases) and (aliases["verdict"] == frame.loc[aliases["alias_of"], "verdict"].to_numpy()).all()
+
+
+def test_a_misspelt_parameter_is_named_and_a_known_one_is_not() -> None:
+    injected = "# Parameters\nrnu = 'mine'\n"
+    assert list(unknown_parameters(["", "run = 'example'\nout = None\n", injected])) == ["rnu"]
+    assert not unknown_parameters(["", "run = 'example'\nout = None\n", injected.replace("rnu", "run")])
+
+
+def test_one_metric_is_said_in_the_same_words_and_digits_everywhere(tmp_path: Path) -> None:
+    """Title, arrow, value and interval of the headline: terminal, first screen, table and gallery."""
+    said = call("score", "cr", REVIEW, "-o", tmp_path, *QUICK).stdout
+    run = et.load(tmp_path / "results" / "with_memory__seed1_proposed")
+    data = collect(tmp_path)
+    metrics, (card,) = data["metrics"], data["cards"]
+    cards, table = run.cards().text, run.table().text
+    for i, value, low, high, *_ in card["rows"]:
+        name, title, better = metrics[i]
+        n = card["digits"].get(name, 3)
+        interval = f"[{low:.{n}f}, {high:.{n}f}]".replace("-0." + "0" * n, "0." + "0" * n)
+        arrow = {"higher": " ↑", "lower": " ↓", "none": ""}[better]
+        line = next(line for line in said.splitlines() if line.endswith(f" {name}"))
+        assert line.split("  ")[1].startswith(f"{title}{arrow}".strip()[:20]) and f"{value:.3f}" in line
+        for text in (line, cards.replace("\\", ""), table.replace("\\", "")):
+            assert interval in text and f"{value:.3f}" in text, (name, interval)
