@@ -127,12 +127,12 @@ def holm(p: np.ndarray) -> np.ndarray:
     return out
 
 
-def correlated(rng: np.random.Generator, n: int, seeds: int, shift: float = 0.0) -> tuple[np.ndarray, float]:
-    """(sides, seeds, n, BLOCK) latent scores of two conditions, the second shifted, and their variance."""
+def correlated(rng: np.random.Generator, n: int, seeds: int, variance: float = 0.0) -> tuple[np.ndarray, float]:
+    """(sides, seeds, n, BLOCK) latent scores of two conditions, and their variance, of which that of the seeds."""
     sample = rng.normal(0, np.sqrt(SAMPLE - OWN), (n, BLOCK)) + rng.normal(0, np.sqrt(OWN), (2, 1, n, BLOCK))
     z = sample + rng.normal(0, np.sqrt(RESIDUAL), (2, seeds, n, BLOCK))
-    z[1] += shift
-    return z, SAMPLE + RESIDUAL
+    z += rng.normal(0, np.sqrt(variance), (2, seeds, 1, BLOCK))
+    return z, SAMPLE + RESIDUAL + variance
 
 
 def midp(p: float, other: float, n: int, seeds: int, given: float, block: int) -> Shares:
@@ -154,9 +154,9 @@ def midp(p: float, other: float, n: int, seeds: int, given: float, block: int) -
     }
 
 
-def cells(kind: str, n: int, seeds: int, shift: float, rng: np.random.Generator) -> Sides:
+def cells(kind: str, n: int, seeds: int, shift: float, rng: np.random.Generator, variance: float = 0.0) -> Sides:
     """BLOCK data sets in columns; the second side's metric is `shift` higher in truth."""
-    z, total = correlated(rng, n, seeds)
+    z, total = correlated(rng, n, seeds, variance)
     gold = np.broadcast_to(1 + rng.poisson(1, (n, BLOCK)), z.shape)
     if kind.startswith("rate"):
         p = float(kind.split()[1])
@@ -179,9 +179,9 @@ def margin(kind: str, n: int, seeds: int, shift: float, block: int) -> Shares:
     return {"equivalent": inside.to_numpy(), "no interval": t["equivalence_low"].isna().to_numpy()}
 
 
-def found(kind: str, n: int, seeds: int, shift: float, block: int) -> Shares:
+def found(kind: str, n: int, seeds: int, variance: float, shift: float, block: int) -> Shares:
     rng = np.random.default_rng([block, n, seeds, 7])
-    a, b = cells(kind, n, seeds, shift, rng)
+    a, b = cells(kind, n, seeds, shift, rng, variance)
     how = replace(FAST, seed=block)
     t = compare(a, b, table(kind.startswith("rate")), "unit", how, n_permutations=PATTERNS).table
     return {"found": (t["verdict"] == "better").to_numpy(), "mde": t["mde"].to_numpy()}
@@ -249,12 +249,17 @@ def margins(pool: ProcessPoolExecutor, datasets: int) -> None:
 
 
 def mdes(pool: ProcessPoolExecutor, datasets: int) -> None:
-    settings = [(kind, n, k) for kind in ("mean", "rate .05", "rate .5") for k in (1, 3, 5) for n in (20, 50, 200)]
+    kinds = (("mean", 0.0), ("mean", 0.02), ("mean", 0.1), ("rate .05", 0.0), ("rate .5", 0.0))
+    settings = [(kind, n, k, v) for kind, v in kinds for k in (1, 3, 5) for n in (20, 50, 200) if k > 1 or not v]
     null = list(run(pool, [partial(found, *s, 0.0) for s in settings], max(datasets // 4, BLOCK)))
     aims = [float(np.nanmean(r["mde"])) for r in null]
     results = run(pool, [partial(found, *s, x) for s, x in zip(settings, aims)], datasets)
     rows = [[*s, f"{x:.3f}", share(r["found"])] for s, x, r in zip(settings, aims, results)]
-    print_table("At a true difference of the mean mde: found (%)", ["data", "n", "seeds", "mean mde", "found"], rows)
+    print_table(
+        "At a true difference of the mean mde: found (%)",
+        ["data", "n", "seeds", "seed variance", "mean mde", "found"],
+        rows,
+    )
 
 
 PARTS: Mapping[str, Callable[..., None]] = {"family": families, "mid-p": midps, "margin": margins, "mde": mdes}
