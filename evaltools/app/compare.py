@@ -10,7 +10,8 @@ from typing import Any
 import pandas as pd
 
 from ..core.errors import OnError
-from ..core.files import write_text
+from ..core.files import refuse_input, write_text
+from ..core.names import find_runs
 from ..core.resampling import Resampling
 from ..core.suite import Suite
 from ..core.words import say
@@ -41,6 +42,8 @@ def compare_command(
     **options: Any,
 ) -> str:
     """The text that `evaltools compare A B` prints."""
+    if csv_file is not None:
+        refuse_input(csv_file, [*find_runs(baseline), *find_runs(candidate)])
     study = compare_runs(
         baseline,
         candidate,

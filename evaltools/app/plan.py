@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from ..core.errors import UsageError
-from ..core.files import write_text
+from ..core.files import refuse_input, write_text
 from ..core.names import find_runs, safe_name
 from ..core.progress import bar
 from ..core.resampling import Resampling
@@ -33,6 +33,8 @@ def plan_command(
     **how: Any,
 ) -> str:
     """The text that `evaltools plan` prints."""
+    if csv_file is not None:
+        refuse_input(csv_file, [path for run in runs for path in find_runs(run)])
     made = _study(runs, **how)
     with bar(len(set(seeds)), "planning", quiet, "seeds") as done:
         found = made.plan(metric, difference, power=power, seeds=seeds, done=done)

@@ -114,6 +114,9 @@ def evaluate(
             shutil.copy2(made, aside / made.name)  # type: ignore[operator]
         units = suite.score(source, opts, problems, at, aside)
         problems.raise_if_failed()
+        if units.empty:
+            main = next(iter(source.files.values()))
+            raise problems.fatal("no-rows", f"no {suite.unit} of it can be used", file=str(main))
         frame = _estimated(units, suite, opts, resampling, estimate)
         rows = units.attrs.get("rows", {})
         manifest = Manifest(

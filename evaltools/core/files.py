@@ -64,6 +64,15 @@ def require_writable(folder: Path) -> None:
         raise UsageError(f"{there} cannot be written to; give another folder with --out")
 
 
+def refuse_input(target: Path, inputs: Iterable[str | Path]) -> None:
+    """UsageError where a file to be written is one of the inputs, or lies in the folder of one."""
+    place = target.resolve()
+    for path in map(resolve, inputs):
+        there = path.resolve()
+        if place == there or (there.is_dir() and target.exists() and place.is_relative_to(there)):
+            raise UsageError(f"{target} is an input or lies in one, which would be replaced; write to another file")
+
+
 def sha256(path: Path) -> str:
     with path.open("rb") as f:
         return hashlib.file_digest(f, "sha256").hexdigest()

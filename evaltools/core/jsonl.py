@@ -18,6 +18,9 @@ from .errors import InputError, Problems
 
 BOM = b"\xef\xbb\xbf"
 
+FOREIGN = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\x1f\x8b": "compressed (gzip)"}
+"""How files begin that are no UTF-8, whatever their names say."""
+
 READ_BYTES = 1 << 18
 """Read at a time: lines of tens of kilobytes are put together from few pieces."""
 
@@ -55,6 +58,10 @@ def require_file(path: Path, problems: Problems) -> None:
         raise problems.fatal("unreadable-file", "cannot be read: permission denied", file=str(path))
     if path.stat().st_size == 0:
         raise problems.fatal("empty-file", "the file is empty; expected one JSON object a line", file=str(path))
+    with path.open("rb") as f:
+        start = f.read(4)
+    if found := next((what for mark, what in FOREIGN.items() if start.startswith(mark)), ""):
+        raise problems.fatal("wrong-encoding", f"the file is {found}; expected text in UTF-8", file=str(path))
 
 
 def first_line(path: Path) -> bytes:
@@ -133,8 +140,7 @@ def read_utf8(path: Path, problems: Problems) -> str:
         return raw.decode("utf-8")
     except UnicodeDecodeError as e:
         line = raw.count(b"\n", 0, e.start) + 1
-        message = f"byte {e.start} of the file is not UTF-8 (0x{raw[e.start]:02x})"
-        raise problems.fatal("not-utf8", message, file=str(path), line=line) from None
+        raise problems.fatal("not-utf8", _not_utf8(raw, e, "file"), file=str(path), line=line) from None
 
 
 def read_json(path: Path, problems: Problems, *, unique_keys: bool = False) -> Any:
@@ -174,13 +180,23 @@ def _report(error: ValidationError, raw: bytes, problems: Problems, **where: Any
             try:
                 raw.decode("utf-8")
             except UnicodeDecodeError as e:
-                code, message = "not-utf8", f"byte {e.start} of the line is not UTF-8 (0x{raw[e.start]:02x})"
+                code, message = "not-utf8", _not_utf8(raw, e, "line")
                 # a line that ends within a character is cut off, not wrongly encoded
                 cut = cut and e.reason == "unexpected end of data"
             if cut:
                 code = "cut-off-line"
                 message += "; the last line has no end: is the run still being written?"
         problems.error(code, message, field=field, **where)
+
+
+def _not_utf8(raw: bytes, error: UnicodeDecodeError, of: str) -> str:
+    """Where some bytes are no UTF-8, and that they read as the encoding which Korean files often have."""
+    message = f"byte {error.start} of the {of} is not UTF-8 (0x{raw[error.start]:02x})"
+    try:
+        korean = re.search("[가-힣]{2}", raw.decode("cp949"))
+    except UnicodeDecodeError:
+        return message
+    return message + ("; it reads as CP949: save it as UTF-8" if korean else "")
 
 
 def _text_of(key: str | None, raw: bytes) -> str:

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from ..core.errors import InputError, Problem, Problems, Severity, UsageError
+from ..core.errors import InputError, Problem, Problems, Severity
 from ..core.fast_json import decoder
-from ..core.files import content_hash, dumps
+from ..core.files import content_hash, dumps, refuse_input
 from ..core.jsonl import Progress, read_jsonl, require_file, shards
 from ..core.suite import Here, Source, Workers
 from .options import CrOptions
@@ -195,8 +195,7 @@ def write_scorecards(outputs: Path, gold: Path, target: Path, problems: Problems
     files = {"outputs": outputs / FILES["outputs"] if outputs.is_dir() else outputs, "gold": gold}
     for path in files.values():
         require_file(path, problems)
-        if path.resolve() == target.resolve():
-            raise UsageError(f"{target} is an input, which would be replaced; give another --out")
+    refuse_input(target, files.values())
     target.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=".", suffix=".part", dir=target.parent) as folder:
         score(Source(target.name, files), CrOptions(), problems, Here(), Path(folder), "error")

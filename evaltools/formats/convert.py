@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import Problems, UsageError
-from ..core.files import atomic, write_jsonl
+from ..core.files import atomic, refuse_input, write_jsonl
 from ..core.names import nearest
 from .formats import FORMATS, Format
 from .rows import Place, Sample, Score, at
@@ -48,9 +48,7 @@ def convert(
     for option in PER_FILE:
         if len(given.get(option, ())) not in (0, 1, len(files)):
             raise UsageError(f"give --{option} once, or once for each of the {len(files)} files")
-    for path in files:
-        if target.exists() and path.exists() and target.samefile(path):
-            raise UsageError(f"{target} is an input, which would be replaced; give another --out")
+    refuse_input(target, files)
     rows = _rows(form, files, given, problems)
     if form.kind == "sentiment":
         return write_jsonl(target, map(_gold if as_ == "gold" else _prediction, rows))

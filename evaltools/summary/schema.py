@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import from_json
 
-from ..core.errors import Problems
+from ..core.errors import InputError, Problems
 from ..core.jsonl import BOM, describe, first_line, read_json, read_jsonl, read_utf8, require_file
 from .rules import normal_tag
 
@@ -171,16 +171,23 @@ def _read_json(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
 
 def _read_csv(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
     csv.field_size_limit(2**31 - 1)  # a long text is no error
-    reader = csv.reader(io.StringIO(read_utf8(path, problems), newline=""), strict=True)
+    lines = io.StringIO(read_utf8(path, problems), newline="").readlines()
     rows: Rows = []
-    end = 0
-    try:
-        for cells in reader:
-            start, end = end + 1, reader.line_num
-            if cells or not rows:
-                rows.append((start, [*cells]))
-    except csv.Error as e:
-        raise problems.fatal("bad-csv", str(e), file=str(path), line=reader.line_num) from None
+    end, broken = 0, False
+    while end < len(lines):
+        begun, reader = end, csv.reader((lines[i] for i in range(end, len(lines))), strict=True)
+        try:
+            for cells in reader:
+                start, end = end + 1, begun + reader.line_num
+                broken = broken and len(cells) != len(rows[0][1])
+                if (cells and not broken) or not rows:
+                    rows.append((start, [*cells]))
+        except csv.Error as e:
+            # an open quote takes in all that follows: given up is the first line, and what after it is no whole row
+            problems.error("bad-csv", str(e), file=str(path), line=end + 1)
+            if not rows:
+                raise InputError(problems.errors) from None
+            end, broken = end + 1, True
     return _read_table(rows or [(1, [])], path, problems)
 
 
@@ -200,6 +207,7 @@ def _sheet_rows(path: Path, problems: Problems) -> Rows:
 
     book = load_workbook(path, read_only=True, data_only=False)
     sheet = book.worksheets[0]
+    sheet.reset_dimensions()  # what a file says of its size may be a million empty columns
     rows: Rows = []
     for number, row in enumerate(sheet.iter_rows(), 1):
         cells = [_cell(c.value) for c in row]

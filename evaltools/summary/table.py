@@ -69,8 +69,6 @@ def score(
     """
     rules, path = rules_in_force(options), source.files["cases"]
     cases = list(read_cases(path, problems))
-    if not cases and not problems.count("error"):
-        raise problems.fatal("no-cases", "the file holds no case", file=str(path))
     units = score_cases(cases, rules, problems, workers, str(path))
     if options.judge == "hybrid":
         from .judge import judge_units

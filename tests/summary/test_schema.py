@@ -123,7 +123,6 @@ def test_a_wrong_line_is_named_and_the_others_are_read(tmp_path: Path, line: str
         ("a.jsonl", b"", "empty-file"),
         ("a.json", b'{"cases": []}', "bad-structure"),
         ("a.json", b"[", "bad-json"),
-        ("a.json", b"[]", "no-cases"),
         ("a.csv", b"name,answer\n1,2\n", "bad-header"),
         ("a.csv", b"id,answer,answer\n1,2,3\n", "bad-header"),
         ("a.csv", "id,answer\n1,한도\n".encode("cp949"), "not-utf8"),
