@@ -27,7 +27,7 @@ from ..core.resampling import Resampling
 from ..core.results import result_at, verdict_line
 from ..core.suite import Here, Suite, get_suite, load_suite_file, mark, require_input, with_metrics
 from ..core.terminal import echo
-from ..core.words import speak
+from ..core.words import say, speak
 from ..report.gallery import replaceable
 from ..report.plain import ARROWS
 from ..report.run import Run, evaluate
@@ -275,7 +275,7 @@ class Batch:
         self.jobs[title] = ReportJob(
             name=safe_name(title),
             notebook=notebook,
-            title=f"{suite.title}: {title}",
+            title=f"{say(suite.title)}: {title}",
             folder=s.out / "reports" / title,
             parameters={k: v for k, v in parameters.items() if k in declared},
             current={**made_from, **more, "lang": s.lang, **({"paper_files": True} if for_paper else {})},

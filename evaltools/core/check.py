@@ -84,7 +84,7 @@ def constant_metrics(frame: pd.DataFrame, names: Sequence[str]) -> Iterator[Chec
     plain = rows["ci_method"].eq("wilson") & rows["value"].isin([0.0, 1.0])
     rows = rows[rows["ci_method"].isin(["none", CONSTANT]) | plain]
     if len(rows):
-        listed = ", ".join(f"{t} = {v:g}" for t, v in zip(rows["title"], rows["value"]))
+        listed = ", ".join(f"“{t}” = {v:g}" for t, v in zip(rows["title"], rows["value"]))
         yield Check("constant-metric", "info", f"the same for every unit: {listed}", len(rows), len(names))
 
 

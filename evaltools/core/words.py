@@ -27,8 +27,11 @@ PLACE = re.compile(r"{([\w.]+)(:[^{}]*)?}")
 QUOTED = re.compile("“([^“”]*)”")
 """The title of something, among other words."""
 
-COUNTS = ("n", "of", "total")
-"""Names of places that hold whole numbers."""
+NUMBERS = ("n", "of", "total", "value")
+"""Names of places that hold a number."""
+
+WHOLE = "sentence"
+"""Name of the place that holds a sentence; others may hold a list."""
 
 LITERAL, LONGEST = 4, 2000
 """A sentence is told by at least so many letters and digits besides its places, in a text of at most so many."""
@@ -81,10 +84,9 @@ def say(text: str, /, **values: Any) -> str:
     >>> say("{n:,} samples", n=1200)
     '1,200 samples'
     """
-    known = translations(language())
     if values:
-        return filled(known.get(text, text), values)
-    return known.get(text) or (_made(text, language(), tuple(_folders)) if known else text)
+        return filled(translations(language()).get(text, text), values)
+    return _told(text, language(), tuple(_folders))
 
 
 def filled(text: str, values: Mapping[str, Any]) -> str:
@@ -110,7 +112,7 @@ def _sentences(lang: str, folders: tuple[Path, ...]) -> list[tuple[re.Pattern[st
     for key, text in _read(lang, folders).items():
         literal, names = PLACE.split(key)[::3], [m[1] for m in PLACE.finditer(key)]
         if names and sum(map(str.isalnum, "".join(literal))) >= LITERAL:
-            kinds = [r"(\d[\d,]*)" if name in COUNTS else "(.+?)" for name in names]
+            kinds = [r"(\d[\d,.]*)" if name in NUMBERS else "(.+?)" for name in names]
             source = "".join(re.escape(text) + kind for text, kind in zip(literal, [*kinds, ""]))
             pattern = re.compile(source, re.DOTALL)
             found.append((sum(map(len, literal)), pattern, names, text))
@@ -119,20 +121,25 @@ def _sentences(lang: str, folders: tuple[Path, ...]) -> list[tuple[re.Pattern[st
 
 
 @lru_cache(maxsize=4096)
-def _made(text: str, lang: str, folders: tuple[Path, ...]) -> str:
-    """The translation of a text by its sentence; values are words too, or lists of such. Else the text."""
+def _told(text: str, lang: str, folders: tuple[Path, ...]) -> str:
+    """The translation of a text, its own or that of the sentence that it was made from. Else the text."""
+    known = _read(lang, folders)
+    if not known or text in known:
+        return known.get(text, text)
     for pattern, names, translation in _sentences(lang, folders) if len(text) <= LONGEST else ():
         if m := pattern.fullmatch(text):
-            return filled(translation, {n: _value(v, lang, folders) for n, v in zip(names, m.groups())})
+            values = zip(names, m.groups())
+            return filled(translation, {n: (_told if n == WHOLE else _value)(v, lang, folders) for n, v in values})
     return text
 
 
 def _value(text: str, lang: str, folders: tuple[Path, ...]) -> str:
+    """What filled a place: words too, or a list of such."""
     if "“" in text:
         return QUOTED.sub(lambda m: f"“{_value(m[1], lang, folders)}”", text)
     if "; " in text:
         return "; ".join(_value(part, lang, folders) for part in text.split("; "))
-    said = _read(lang, folders).get(text) or _made(text, lang, folders)
+    said = _told(text, lang, folders)
     if said == text and ", " in text:
         return ", ".join(_value(part, lang, folders) for part in text.split(", "))
     return said

@@ -280,8 +280,8 @@ def bundled(runs: Sequence[Result]) -> list[Check]:
 
 def problems_of(run: Result) -> str:
     """What was wrong with the input of a run, in a line; "" where nothing was."""
-    lead = "this run is not complete: " if run.manifest.incomplete else ""
-    return lead + problems_text([p.model_dump() for p in run.manifest.problems])
+    found = problems_text([p.model_dump() for p in run.manifest.problems])
+    return say("this run is not complete: {problems}", problems=found) if run.manifest.incomplete else found
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -149,7 +149,7 @@ class StudyView(Study):
         return table(shown, columns=columns, caption=caption)
 
     def _ranks(self) -> HtmlTable:
-        return stack([words(" ".join(views.ranking(self))), table(self.rank(), formats=RANK_FORMATS)])
+        return stack([words(" ".join(map(say, views.ranking(self)))), table(self.rank(), formats=RANK_FORMATS)])
 
     def ranking(self) -> Stack:
         """The table and the figure of the ranks on the primary metric; nothing below three conditions."""
@@ -247,7 +247,7 @@ TABLES: Mapping[str, TableView] = {
 def note_text(note: str) -> str:
     """A note of a study, which stands after the conditions that it is about."""
     about, _, text = note.partition(": ")
-    return f"{about}: {say(text)}"
+    return f"{about.replace(' and ', say(' and '))}: {say(text)}"
 
 
 def _p(row: Mapping[Any, Any]) -> str:
@@ -338,12 +338,13 @@ def _ranks(study: StudyView) -> Any:
     from .figures import dots
 
     found = study.rank().dropna(subset=["group"]).reset_index(drop=True)
+    level = f"{study.resampling.confidence:.0%}"
     title = [f"{condition}  {group}" for condition, group in zip(found["condition"], found["group"])]
     shown = {"title": title, "value": found.index + 1.0, "ci_low": found["rank_low"], "ci_high": found["rank_high"]}
     return dots(
         pd.DataFrame(shown).astype({"ci_low": float, "ci_high": float}).assign(n_units=np.nan),
-        title=f"Ranks on {study.suite.metric(study.primary, study.options).title}",
-        xlabel=f"rank (dot: of the value), {study.resampling.confidence:.0%} interval for all ranks at once",
+        title=say("Ranks on {title}", title=say(study.suite.metric(study.primary, study.options).title)),
+        xlabel=say("rank (dot: of the value), {level} interval for all ranks at once", level=level),
     )
 
 

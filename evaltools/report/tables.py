@@ -244,7 +244,7 @@ def checks(found: Sequence[Check], problems: str = "") -> HtmlTable:
 
     `problems` is what was wrong with the input, "" where nothing was.
     """
-    shown = [*found, *([Check("input", "warning", f"input: {problems}")] if problems else [])]
+    shown = [*found, *([Check("input", "warning", say("input: {what}", what=problems))] if problems else [])]
     rows = [
         {"lead": say(WORDS[c.level]), "text": say(c.message), "help": c.help, "kind": KINDS[c.level]} for c in shown
     ]
@@ -287,7 +287,8 @@ VERDICTS = {
 
 def problems_text(problems: Sequence[Mapping[str, Any]]) -> str:
     """One line of the manifest's problem counts: "3 x bad-json (error), 1 x unknown-uid (warning)"; "" for none."""
-    return ", ".join(f"{p['count']} x {p['code']} ({p['severity']})" for p in problems)
+    found = ({"n": p["count"], "code": p["code"], "severity": say(p["severity"])} for p in problems)
+    return ", ".join(say("{n} x {code} ({severity})", **p) for p in found)
 
 
 def run_line(name: str, suite: str, n: int, unit: str) -> HtmlTable:

@@ -771,4 +771,5 @@ def _listed(rows: pd.DataFrame, total: int, what: str) -> str:
     subject = f"All {total} metrics" if len(rows) == total > 1 else f"{len(rows)} of {total} metrics"
     titles = ", ".join(f"“{t}”" for t in named["title"])
     before = ": " if len(named) == len(rows) else ", among them "
-    return f"{subject} {'has' if len(rows) == 1 else 'have'} {what}{titles and before + titles}."
+    said = f"{what}{titles and before + titles}"
+    return f"{subject} has {said}." if len(rows) == 1 else f"{subject} have {said}."

@@ -168,11 +168,7 @@ def groups(result: Result) -> dict[str, tuple[str, str]]:
     return {
         "failing": (any_of, "Failing: cases that fail a threshold"),
         "passing": (f"not ({any_of})", "Passing: cases that fail none"),
-        **{
-            m: (query, f"Cases that fail {_short(m).replace('_', ' ')}")
-            for m, query in queries.items()
-            if found[m].any()
-        },
+        **{m: (query, f"Cases that fail {_named(m)}") for m, query in queries.items() if found[m].any()},
     }
 
 
@@ -182,11 +178,12 @@ def cards(result: Result, units: pd.DataFrame) -> pd.DataFrame:
         m: [f"{s:.2f}; {why}" if why else f"{s:.2f}" for s, why in zip(units[m], whys(units, m))] for m in METRICS
     }
     out = worst_first(units, **words)
-    return out.assign(failing=[say("fails {what}", what=_short(found)) if found else "" for found in out["failed"]])
+    failing = [", ".join(say(_named(m)) for m in found.split(", ")) if found else "" for found in out["failed"]]
+    return out.assign(failing=[say("fails {what}", what=found) if found else "" for found in failing])
 
 
-def _short(metrics: str) -> str:
-    return metrics.replace("summary_", "")
+def _named(metric: str) -> str:
+    return metric.removeprefix("summary_").replace("_", " ")
 
 
 def whys(units: pd.DataFrame, metric: str) -> list[str]:
@@ -246,7 +243,7 @@ VIEW = SampleView(
         "text": {"answer": "summary", "contexts": "context"},
         "gold": None,
         "chips": ("failing", "tags"),
-        "fields": {m: _short(m).replace("_", " ") for m in METRICS},
+        "fields": {m: _named(m) for m in METRICS},
     },
 )
 

@@ -32,7 +32,7 @@ def frame(**columns: object) -> pd.DataFrame:
 
 def test_a_metric_that_no_unit_moves_is_named() -> None:
     (check,) = constant_metrics(frame(), ["m"])
-    assert check.message == "the same for every unit: M = 0" and (check.n, check.of) == (1, 1)
+    assert check.message == "the same for every unit: “M” = 0" and (check.n, check.of) == (1, 1)
     assert codes(constant_metrics(frame(ci_method="wilson", value=1.0), ["m"])) == ["constant-metric"]
 
 

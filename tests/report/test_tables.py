@@ -235,7 +235,7 @@ def test_estimates_table_has_every_column() -> None:
         "Metric": "Metric 0, as a reader calls it metric_0",
         "Group": "quality",
         "Condition": "with memory",
-        "better": "↑ higher is better",
+        "direction": "↑ higher is better",
         "Value": "0.100",
         "Interval": "[0.02, 0.17]",
         "Std over seeds": "0.01",
@@ -244,7 +244,7 @@ def test_estimates_table_has_every_column() -> None:
         "n": "40",
         "Method": "bca",
     }
-    assert [rows[2][c] for c in ("better", "Value", "Interval", "From")] == ["", "0.245", "", "9.82 / 40"]
+    assert [rows[2][c] for c in ("direction", "Value", "Interval", "From")] == ["", "0.245", "", "9.82 / 40"]
     assert rows[1]["Value"] == "N/A" and rows[1]["From"] == "" and rows[3]["n"] == "6"
     assert rows[3]["Metric"] == "Metric 3, as a reader calls it small n metric_3"
 

@@ -210,7 +210,7 @@ def test_cards_of_the_example() -> None:
     n_failed = found["failing"]["failing"].str.count(", ")
     assert n_failed.is_monotonic_decreasing and n_failed.max() > 0
     for metric in METRICS[:4]:
-        assert found[metric]["failing"].str.contains(metric.replace("summary_", "")).all()
+        assert found[metric]["failing"].str.contains(metric.replace("summary_", "").replace("_", " ")).all()
     wrong = found["summary_accuracy"].set_index("case_id").loc["wrong-amount", "summary_accuracy"]
     assert wrong == "0.00; unsupported: “2,500만원” at 9"
     assert "fails accuracy" in r.samples("failing").html
