@@ -25,6 +25,8 @@ from .crossed import (
     Grid,
     Influence,
     Runs,
+    SeedPool,
+    SeedTerm,
     Spread,
     grid,
     in_order,
@@ -32,9 +34,11 @@ from .crossed import (
     negligible,
     sample_term,
     seed_mean,
+    seed_pool,
     seed_term,
     spread,
     spread_of_samples,
+    unrelated,
 )
 from .family import flipped_p, needed, rounded, sign_flip, smallest, step_down
 from .intervals import (
@@ -49,7 +53,7 @@ from .intervals import (
     share_correlation,
 )
 from .many import CLOSED, LARGE, closed_bounds, in_blocks
-from .seeds import CLAIM_BOTH, TWO_SEEDS
+from .seeds import CLAIM_BOTH, TWO_SEEDS, pool_notes
 
 NONE_DIFFER = "too few: none of {n} differ"
 
@@ -224,6 +228,7 @@ def compare(
     margin: Mapping[str, float] | None = None,
     n_permutations: int = 10_000,
     names: tuple[str, str] = ("baseline", "candidate"),
+    pool: SeedPool | None = None,
 ) -> Comparison:
     """Compare two conditions (seed -> units frame) over every metric of a table.
 
@@ -237,8 +242,9 @@ def compare(
     `p_adjusted`: that of the primary metric (default: the first headline metric with a direction) is its p; that of
     the other headline metrics is Westfall and Young's over them (`family.step_down`); null for all else. `margin`
     (metric -> largest difference that does not matter, in units of the metric): equivalence within it is tested by
-    two one-sided tests, at the interval's level each. For more than LARGE paired units bootstrap and sign flips have
-    closed forms (`many.py`).
+    two one-sided tests, at the interval's level each. `pool`: what the seeds of all conditions of a study say of each
+    metric (`seeds.pooled_seeds`); by default those of both sides. For more than LARGE paired units bootstrap and sign
+    flips have closed forms (`many.py`).
 
     The verdict is `verdicts`'s; an alias has its metric's verdict and p.
 
@@ -272,13 +278,14 @@ def compare(
         each = " and ".join(f"{name} ({len(side.units)} units)" for name, side in zip(names, sides))
         under = " under a common seed" if by_seed and any(a.seeds) else ""
         raise NothingPaired(f"{each} share no {unit}{under}: nothing to compare")
-    found, identical = [], True
+    found, pools, identical = [], [], True
     of_family: dict[int, np.ndarray] = {}
     for block in in_blocks(table, len(a.units), len(a.units) * (len(a.seeds) + len(b.seeds))):
         one, other = (side.cross(block).unit_by_unit() for side in (a, b))
         identical &= np.array_equal(one.present, other.present) and np.array_equal(one.sums, other.sums)
         at = [place[name] for name in block.names]
-        tested = evidence(Paired(one, other, by_seed), n_permutations, resampling)
+        tested = evidence(Paired(one, other, by_seed), n_permutations, resampling, pool and pool.of(at))
+        pools.append(tested.pool)
         found.append(_measured(tested, margins[at], resampling))
         of_family |= {m: tested.differences[:, column].copy() for column, m in enumerate(at) if m in family}
     frame = pd.concat(found, ignore_index=True).assign(
@@ -302,7 +309,8 @@ def compare(
         table=frame[directed].reset_index(drop=True),
         descriptive=frame[~directed].drop(columns=UNDIRECTED).reset_index(drop=True),
         unpaired=unpaired,
-        notes=_notes((a, b), by_seed, sides, unpaired, frame[directed], names, identical),
+        notes=_notes((a, b), by_seed, sides, unpaired, frame[directed], names, identical)
+        + ([] if pool else _pooled(table, pools)),
         paired_by="sample and seed" if by_seed else "sample",
         identical=identical,
     )
@@ -404,7 +412,7 @@ class Evidence:
     """What a pair of conditions shows without an interval; arrays over metrics.
 
     `differences` (units, metrics) sum to delta where nothing differs (`_null_errors`). `error` and `df` are those of
-    delta, `spread` what they are made of: (several seeds, samples alone).
+    delta, `spread` what they are made of: (several seeds, samples alone). `pool` of the seeds, where there is one.
     """
 
     paired: Paired
@@ -414,19 +422,26 @@ class Evidence:
     error: np.ndarray
     df: np.ndarray
     spread: tuple[Spread, Spread]
+    pool: SeedPool | None
 
     @property
     def several(self) -> np.ndarray:
         return self.paired.n_seeds > 1
 
 
-def evidence(paired: Paired, n_permutations: int, resampling: Resampling) -> Evidence:
-    """The p of every metric alone, and the standard error of its delta."""
+def evidence(paired: Paired, n_permutations: int, resampling: Resampling, pool: SeedPool | None = None) -> Evidence:
+    """The p of every metric alone, and the standard error of its delta.
+
+    `pool`: what the seeds of all conditions of a study say (by default those of both sides); where they are alike,
+    the seeds of each side differ by that. Not for the methods "bca" and "percentile".
+    """
     counts, delta = paired.baseline.compiled.counts, paired.delta
     several = paired.n_seeds > 1
     sample = sample_term(paired.errors, paired.n_units)
     of_samples = spread_of_samples(sample)
-    crossed = _spread(paired, sample) if several.any() else of_samples
+    own = [seed_term(paired.a, paired.baseline), seed_term(paired.b, paired.candidate)] if several.any() else []
+    pool = (pool or seed_pool(own)) if own and resampling.method == "auto" else None
+    crossed = _spread(paired, sample, own, pool) if own else of_samples
     error, _, df = _widest((crossed, of_samples), several, resampling.confidence)
     error = np.where(negligible(error**2, np.concatenate([paired.a.values, paired.b.values])), 0.0, error)
     differences = rounded(_null_errors(paired))
@@ -434,7 +449,7 @@ def evidence(paired: Paired, n_permutations: int, resampling: Resampling) -> Evi
     p_samples = np.where(np.isnan(delta) | counts, np.nan, p_samples)
     p_value = np.where(several & (error > 0), np.fmax(p_samples, crossed.p_value(delta)), p_samples)
     p_value = np.where(counts, np.nan, p_value)
-    return Evidence(paired, differences, p_samples, p_value, error, df, (crossed, of_samples))
+    return Evidence(paired, differences, p_samples, p_value, error, df, (crossed, of_samples), pool)
 
 
 def _widest(spread: tuple[Spread, Spread], several: np.ndarray, confidence: float) -> Iterator[np.ndarray]:
@@ -646,13 +661,35 @@ def _said(row: Mapping[Any, Any], which: str, confidence: float) -> str:
     return "" if pd.isna(low) else known
 
 
-def _spread(paired: Paired, sample: tuple[np.ndarray, np.ndarray]) -> Spread:
-    """Variance components of the difference: of the paired differences, or of each side's own seeds."""
+def _spread(
+    paired: Paired, sample: tuple[np.ndarray, np.ndarray], own: list[SeedTerm], pool: SeedPool | None
+) -> Spread:
+    """Variance components of the difference: of the paired differences, or of each side's `own` seeds.
+
+    The `pool` knows of seeds that differ by themselves: it counts where equal labels do not mean like seeds.
+    """
     a, b = paired.a, paired.b
-    if not paired.by_seed:
-        return spread(sample, seed_term(a, paired.baseline), seed_term(b, paired.candidate))
-    values = np.where(paired.in_a, b.values - a.values, np.nan)
-    return spread(sample, seed_term(Influence(values, b.errors - a.errors, a.part | b.part), paired.baseline))
+    if paired.by_seed:
+        values = np.where(paired.in_a, b.values - a.values, np.nan)
+        alone = spread(sample, seed_term(Influence(values, b.errors - a.errors, a.part | b.part), paired.baseline))
+    else:
+        alone = spread(sample, *own)
+    if pool is None:
+        return alone
+    known = pool.alike & ~np.isnan(own[0].plain) & ~np.isnan(own[1].plain)
+    if paired.by_seed:
+        known &= unrelated(a, b)
+    # where both sides are the same in every cell there is no difference whose spread could be estimated
+    known &= ~negligible(alone.variance, np.concatenate([a.values, b.values]))
+    return spread(sample, *(pool.term(side, sides=2) for side in own)).where(known, alone)
+
+
+def _pooled(table: MetricTable, pools: Sequence[SeedPool | None]) -> list[str]:
+    """The note on the seeds of both sides."""
+    known = [p for p in pools if p]
+    if not known:
+        return []
+    return pool_notes(table, *(np.concatenate([getattr(p, f) for p in known]) for f in ("alike", "unlike")))
 
 
 def _null_errors(paired: Paired) -> np.ndarray:

@@ -8,25 +8,30 @@ sign flips need.
 
 References: Searle, Casella, McCulloch, "Variance Components" (1992), Henderson's method III;
 Satterthwaite, "An approximate distribution of estimates of variance components", Biometrics
-Bulletin 2 (1946).
+Bulletin 2 (1946); Bartlett, "Properties of sufficiency and statistical tests", Proceedings of the Royal Society A
+160 (1937).
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from dataclasses import fields as dataclass_fields
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtr, stdtrit
+from scipy.special import chdtrc, ndtr, stdtr, stdtrit
 
 from ..core.metric import Compiled, column_values
 from .many import LARGE
 
 Seed = Hashable
 Runs = Mapping[Seed, pd.DataFrame]
+
+ALIKE = 0.1
+"""Level of the test that the seeds of several conditions differ equally much; where it rejects each has its own."""
 
 NEGLIGIBLE = 1e-10
 """A standard error below this share of the largest value is rounding, not variation."""
@@ -102,6 +107,11 @@ class Crossed:
         return self.compiled.combined(
             np.divide(-product, self._total, out=np.zeros_like(product), where=self._total != 0)
         )
+
+    @cached_property
+    def shares(self) -> np.ndarray:
+        """(seeds, units, ratios): each cell's part of its seed's denominator."""
+        return self.den / np.where(self._total == 0, np.inf, self._total)[:, None, :]
 
     @cached_property
     def _total(self) -> np.ndarray:
@@ -285,6 +295,17 @@ class Spread:
             )
         return error, critical, df
 
+    def where(self, use: np.ndarray, other: Spread) -> Spread:
+        """This spread for the metrics in `use`, the other one for the rest."""
+        accounts = tuple(
+            (np.where(use, v, w), np.where(use, d, e)) for (v, d), (w, e) in zip(self.accounts, other.accounts)
+        )
+        parts = (
+            np.where(use, getattr(self, f), getattr(other, f))
+            for f in ("from_seeds", "from_samples", "from_residual")
+        )
+        return Spread(accounts, *parts)
+
     def p_value(self, difference: np.ndarray) -> np.ndarray:
         """Two-sided p for a true value of 0: the level at which the widest interval just reaches 0."""
         size = np.abs(difference)
@@ -309,7 +330,8 @@ class SeedTerm:
     `squares` is the sum of (mean square's share)^2 / df over the mean squares that `variance` is made of.
     `residual` is the variance that interaction brings to the mean. `plain` is the variance of the mean by
     the seeds' values alone, with `plain_df` = seeds - 1. `nested`: no unit occurs in two seeds, so that
-    the spread of the seeds' values holds that of the units too.
+    the spread of the seeds' values holds that of the units too. `between` is what seeds differ by, in the scale of
+    a seed's value, `within` what of it is not the seeds' own, with `within_df`; nan where they cannot be told apart.
     """
 
     variance: np.ndarray
@@ -319,6 +341,9 @@ class SeedTerm:
     plain: np.ndarray
     plain_df: np.ndarray
     nested: np.ndarray
+    between: np.ndarray
+    within: np.ndarray
+    within_df: np.ndarray
 
 
 def seed_term(i: Influence, c: Crossed) -> SeedTerm:
@@ -360,6 +385,7 @@ def seed_term(i: Influence, c: Crossed) -> SeedTerm:
         residual = ms_residual * np.sum(per_seed * weights**2, axis=0) / n_seeds**2
         centred = np.where(measured, i.values - seed_mean(i.values, measured), 0.0)
         plain = np.sum(centred**2, axis=0) / (n_seeds - 1) / n_seeds
+        scale = rank / (n_cells - n_units)
     told_apart = (df_residual >= 1) & (rank > 0)
     plain_df = np.where(n_seeds > 1, n_seeds - 1.0, np.nan)
     plain = np.where(n_seeds > 1, plain, np.nan)
@@ -371,7 +397,88 @@ def seed_term(i: Influence, c: Crossed) -> SeedTerm:
         plain=plain,
         plain_df=plain_df,
         nested=n_cells == n_units,
+        between=np.where(told_apart, scale * ms_seed, np.nan),
+        within=np.where(told_apart, scale * ms_residual, np.nan),
+        within_df=np.where(told_apart, df_residual, np.nan),
     )
+
+
+@dataclass(frozen=True)
+class SeedPool:
+    """What the seeds of several conditions differ by, together; arrays over metrics.
+
+    `between` and `plain` (variance of the seeds' values) are means over the conditions, by degrees of freedom.
+    `alike` and `unlike`: at least two conditions have several seeds, and Bartlett's test does not, or does, tell
+    their `plain` apart at the level ALIKE.
+    """
+
+    between: np.ndarray
+    df: np.ndarray
+    plain: np.ndarray
+    plain_df: np.ndarray
+    alike: np.ndarray
+    unlike: np.ndarray
+
+    def term(self, own: SeedTerm, sides: int = 1) -> SeedTerm:
+        """The term of one condition with what all of them know of the seeds, where these are alike.
+
+        Of a difference of several `sides` each has its part of the degrees of freedom.
+        """
+        n_seeds, told_apart = own.plain_df + 1, ~np.isnan(own.within) & ~np.isnan(self.between)
+        df, plain_df, plain = self.df / sides, self.plain_df / sides, self.plain / n_seeds
+        with np.errstate(divide="ignore", invalid="ignore"):
+            variance = np.maximum(self.between - own.within, 0.0) / n_seeds
+            squares = (self.between**2 / df + own.within**2 / own.within_df) / n_seeds**2 * (variance > 0)
+            pooled = replace(
+                own,
+                variance=np.where(told_apart, variance, plain),
+                squares=np.where(told_apart, squares, plain**2 / plain_df),
+                df=np.where(told_apart, df, plain_df),
+                plain=plain,
+                plain_df=plain_df,
+            )
+        use = self.alike & ~np.isnan(own.plain)
+        fields = {f.name: np.where(use, getattr(pooled, f.name), getattr(own, f.name)) for f in dataclass_fields(own)}
+        return SeedTerm(**fields)
+
+    def of(self, places: Sequence[int]) -> SeedPool:
+        """The pool of the metrics at these places."""
+        return SeedPool(**{f.name: getattr(self, f.name)[places] for f in dataclass_fields(self)})
+
+
+def seed_pool(terms: Sequence[SeedTerm]) -> SeedPool:
+    """Several conditions' spread of seeds, pooled; those of one seed add nothing."""
+
+    def together(x: np.ndarray, df: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        df = np.where(np.isnan(x), 0.0, df)
+        total = df.sum(axis=0)
+        weighted = (df * np.nan_to_num(x)).sum(axis=0)
+        return np.divide(weighted, total, out=np.full(total.shape, np.nan), where=total > 0), total
+
+    own = np.array([t.plain * (t.plain_df + 1) for t in terms])
+    own_df = np.array([np.nan_to_num(t.plain_df) for t in terms])
+    plain, plain_df = together(own, own_df)
+    between, df = together(np.array([t.between for t in terms]), np.array([t.df for t in terms]))
+    several = own_df > 0
+    k = several.sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        distance = np.where(several & (plain > 0), own_df * np.log(plain / own), 0.0).sum(axis=0)
+        inverse = np.where(several, 1 / own_df, 0.0).sum(axis=0) - 1 / plain_df
+        p = chdtrc(k - 1.0, distance / (1 + inverse / (3 * (k - 1))))
+    return SeedPool(between, df, plain, plain_df, (k > 1) & (p > ALIKE), (k > 1) & (p <= ALIKE))
+
+
+def unrelated(one: Influence, other: Influence) -> np.ndarray:
+    """(metrics,): whether what two sides bring into the cells of one seed, beyond their samples, goes apart.
+
+    Seeds that mean the same on both sides (a shared first stage) leave like errors in the same cells, and then pair.
+    The test is that of the units' sums of products, at the level ALIKE.
+    """
+    rest = [i.errors - i.errors.mean(axis=0) for i in (one, other)]
+    products = np.einsum("kum,kum->um", *rest)
+    size = np.sqrt(np.einsum("um,um->m", products, products))
+    distance = np.divide(products.sum(axis=0), size, out=np.full(size.shape, np.inf), where=size > 0)
+    return 2 * ndtr(-np.abs(distance)) > ALIKE
 
 
 def spread(sample: tuple[np.ndarray, np.ndarray], *seeds: SeedTerm) -> Spread:

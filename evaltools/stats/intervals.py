@@ -151,6 +151,17 @@ def deciding(errors: np.ndarray) -> np.ndarray:
     return np.divide(total**2, fourth, out=np.zeros_like(total), where=fourth > 0)
 
 
+def effective_units(shares: np.ndarray) -> np.ndarray:
+    """(sum m)^2 / sum m^2 of what each unit weighs in each metric, (units, metrics); 1 where none does."""
+    squares = np.einsum("um,um->m", shares, shares)
+    return np.divide(over_units(shares) ** 2, squares, out=np.ones_like(squares), where=squares > 0)
+
+
+def proportions(compiled: Compiled) -> np.ndarray:
+    """Whether each metric is a proportion."""
+    return np.array([isinstance(m, Metric) and m.proportion for m in compiled.metrics], dtype=bool)
+
+
 def score_bounds(c: Crossed, confidence: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """(low, high, method, deciding) of every metric of one run, without resampling; nan where a part has no limits.
 
@@ -163,15 +174,14 @@ def score_bounds(c: Crossed, confidence: float) -> tuple[np.ndarray, np.ndarray,
     """
     compiled, den, total = c.compiled, c.den[0], over_units(c.den)[0]
     ratios = np.nan_to_num(compiled.ratios(c.totals))
-    errors, shares = c.ratio_errors(ratios)[0], den / np.where(total == 0, np.inf, total)
-    # what is left of a plain proportion's doubt is that of its trials, which are units
+    errors, shares = c.ratio_errors(ratios)[0], c.shares[0]
+    # units that are one trial each
     single = (np.einsum("ur,ur->r", den, den) == total)[[parts[0][0] for parts in compiled.parts]]
-    plain = single & [isinstance(m, Metric) and m.proportion for m in compiled.metrics]
+    plain = single & proportions(compiled)
     sides, moved = [], []
     for weights, limits in compiled.sides:
         value, error, share = ratios[0] @ weights, errors @ weights, shares @ weights
-        squares = np.einsum("um,um->m", share, share)
-        n = np.divide(over_units(share) ** 2, squares, out=np.ones_like(squares), where=squares > 0)
+        n = effective_units(share)
         variance = np.einsum("um,um->m", error, error) * n / np.maximum(n - 1, 1 / WIDE)
         variance = np.where(_varies(error, value) & ~plain, variance, 0.0)
         critical = np.where(plain, ndtri(0.5 + confidence / 2), t_quantile(n - 1, confidence))

@@ -222,7 +222,8 @@ def pilot(conditions: Sequence[Runs], table: MetricTable, unit: str, metric: str
         raise UsageError(f"{metric} does not differ between these runs in any {unit}: nothing to plan from")
     cells = _moved(cells, cells.mean() - cells.mean(axis=1, keepdims=True))
     if not alone:
-        s = evidence(paired, 1, Resampling()).spread[0 if seeds > 1 else 1]
+        # of the pairs themselves, which is what is simulated
+        s = evidence(paired, 1, Resampling("bca")).spread[0 if seeds > 1 else 1]
         return Pilot(of, float(paired.value_a[0]), cells, _first(Components.of(s, n, seeds)), n, seeds)
     i = influence(c := a.cross(compiled))
     s = spread(sample_term(seed_mean(i.errors, ~np.isnan(i.values)), np.array([n])), seed_term(i, c))

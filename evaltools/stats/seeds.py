@@ -7,34 +7,50 @@ samples, this system". Formulas and measured coverage: docs/statistics.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import fields
 from functools import cache, partial
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtrit
+from scipy.special import ndtri, stdtrit
 
 from ..core.metric import Compiled, Metric, MetricTable, compile_table
-from ..core.resampling import Resampling
+from ..core.resampling import CONSTANT, Resampling
 from .crossed import (
+    ALIKE,
     Crossed,
     Grid,
     Runs,
+    SeedPool,
     grid,
     influence,
     negligible,
     sample_term,
     seed_mean,
+    seed_pool,
     seed_term,
     spread,
 )
-from .intervals import MIN_UNITS, Interval, estimate, score_interval, wilson
+from .intervals import (
+    MIN_UNITS,
+    Interval,
+    effective_units,
+    estimate,
+    proportions,
+    score_interval,
+    t_quantile,
+    t_wilson,
+    wilson,
+)
 from .many import in_blocks
 
 CLAIM_ONE = "new samples, this system"
 CLAIM_BOTH = "new seeds and new samples"
 
-BY_COMPONENTS = ("variance components", "wilson, effective n")
+BY_COMPONENTS = ("variance components", "wilson, effective n", "t-wilson")
+
+POOLED = "The spread of seeds is that of all conditions together (in comparisons, of sides whose seeds go apart)"
 
 TWO_SEEDS = "Two seeds only: intervals that speak for new seeds are very wide."
 
@@ -60,31 +76,55 @@ def seed_values(runs: Runs, table: MetricTable, unit: str) -> pd.DataFrame:
     )
 
 
-def aggregate(runs: Runs, table: MetricTable, unit: str, resampling: Resampling) -> pd.DataFrame:
-    """One row a metric, over the seeds of one condition.
+def pooled_seeds(conditions: Iterable[Runs], table: MetricTable, unit: str) -> SeedPool:
+    """What the seeds of several conditions differ by in every metric of the table, together."""
+    grids = [grid(runs, unit) for runs in conditions]
+    cells = max(len(g.units) * len(g.seeds) for g in grids)
+    blocks = in_blocks(table, max(len(g.units) for g in grids), cells)
+    pools = [seed_pool([seed_term(influence(c), c) for c in (g.cross(block) for g in grids)]) for block in blocks]
+    return SeedPool(**{f.name: np.concatenate([getattr(p, f.name) for p in pools]) for f in fields(SeedPool)})
+
+
+def pool_notes(table: MetricTable, alike: np.ndarray, unlike: np.ndarray) -> list[str]:
+    """For which metrics the seeds of several conditions count together, and for which not; [] for none."""
+    if not (alike | unlike).any():
+        return []
+    apart = [m.title or m.name for m, x in zip(table, unlike) if x and m.better != "none" and not m.alias_of]
+    if not apart:
+        return [f"{POOLED}."]
+    named = ", ".join(f"“{t}”" for t in apart[:3]) + (f" and {len(apart) - 3} more" if len(apart) > 3 else "")
+    return [f"{POOLED}; each has its own for {named}, where they differ too much (Bartlett's test, p ≤ {ALIKE})."]
+
+
+def aggregate(
+    runs: Runs, table: MetricTable, unit: str, resampling: Resampling, pool: SeedPool | None = None
+) -> pd.DataFrame:
+    """One row a metric, over the seeds of one condition; `pool`: what the seeds of all conditions of a study say.
 
     Columns: those of CONTRACT; `ci_method`, `claim`; `seeds_ci_low`, `seeds_ci_high` (claim "these
-    samples, new seeds": t over the per-seed values); `df` (Satterthwaite); `var_share_seed`,
+    samples, new seeds": t over the per-seed values); `df` (of the t quantile); `var_share_seed`,
     `var_share_sample`, `var_share_residual` (parts of the variance of the mean: another seed, another
-    sample, their interaction; they add to 1); `n_samples` (resampling units that take part in any seed);
-    `title`, `group`, `better`.
+    sample, their interaction; they add to 1; null where no sample occurs in two seeds); `n_samples`
+    (resampling units that take part in any seed); `title`, `group`, `better`.
 
     `mean`, `std` (ddof 1, nan for one seed), `min` and `max` are over the values of the seeds in which
-    the metric is measured (`n_seeds`). `ci_method` is "variance components"; "wilson, effective n" (a
-    proportion: Wilson's interval at the number of samples that the variance components amount to);
-    "wilson" (a proportion without variation); "none" (a count, too few units, no variation); or, for one
-    seed, what `bootstrap.estimate` says of that run. No interval is null.
+    the metric is measured (`n_seeds`). `ci_method` is "variance components"; "t-wilson" (a metric within limits:
+    Wilson's interval at the trials that the variance components amount to, by the method "auto"; else "wilson,
+    effective n", of proportions only); "wilson" (a proportion without variation) or CONSTANT; "none" (a count, too
+    few units, no variation); or, for one seed, what `intervals.estimate` says of that run. No interval is null.
     """
     seeds = grid(runs, unit)
     single = cache(partial(_single_runs, runs, seeds, table, unit, resampling))
-    found = [
-        _aggregated(seeds.cross(compiled), resampling, single)
-        for compiled in in_blocks(table, len(seeds.units), len(seeds.units) * len(seeds.seeds))
-    ]
+    place, found = 0, []
+    for compiled in in_blocks(table, len(seeds.units), len(seeds.units) * len(seeds.seeds)):
+        at = range(place, place := place + len(compiled.metrics))
+        found.append(_aggregated(seeds.cross(compiled), resampling, single, pool and pool.of(at)))
     return pd.concat(found, ignore_index=True)
 
 
-def _aggregated(c: Crossed, resampling: Resampling, single: Callable[[], SingleRuns]) -> pd.DataFrame:
+def _aggregated(
+    c: Crossed, resampling: Resampling, single: Callable[[], SingleRuns], pool: SeedPool | None
+) -> pd.DataFrame:
     """The rows of `aggregate`."""
     compiled, i = c.compiled, influence(c)
     measured = ~np.isnan(i.values)
@@ -94,13 +134,16 @@ def _aggregated(c: Crossed, resampling: Resampling, single: Callable[[], SingleR
     mean = np.where(lowest == highest, lowest, seed_mean(i.values, measured))
     std = np.sqrt(_ratio(seed_mean((i.values - mean) ** 2, measured) * n_seeds, n_seeds - 1.0))
     n = ((c.present[:, :, None] & measured[:, None, :]).any(axis=0) & i.part).sum(axis=0)
-    term = seed_term(i, c)
-    s = spread(sample_term(seed_mean(i.errors, measured), n), term)
+    own = seed_term(i, c)
+    auto = resampling.method == "auto"
+    term = pool.term(own) if pool and auto else own
+    weight = effective_units(np.nan_to_num(seed_mean(c.shares @ compiled.sides[0][0], measured))) if auto else n
+    s = spread(sample_term(seed_mean(i.errors, measured), weight), term)
     variance = np.where(negligible(s.variance, i.values), 0.0, s.variance)
-    error, critical, _ = s.widest(resampling.confidence)
+    error, critical, df = s.widest(resampling.confidence)
     error = np.where(variance == 0, 0.0, error)
 
-    half = stdtrit(term.plain_df, 0.5 + resampling.confidence / 2) * np.sqrt(term.plain)
+    half = stdtrit(own.plain_df, 0.5 + resampling.confidence / 2) * np.sqrt(own.plain)
     # equal seeds say nothing about the next one's distance
     several = (n_seeds > 1) & ~compiled.counts & (std != 0)
     seeds_low, seeds_high = (np.where(several, bound, np.nan) for bound in _clipped(compiled, mean, half))
@@ -110,16 +153,25 @@ def _aggregated(c: Crossed, resampling: Resampling, single: Callable[[], SingleR
     components = many & (n >= MIN_UNITS) & (variance > 0)
     low, high = np.where(components, low, np.nan), np.where(components, high, np.nan)
     method = np.where(components, "variance components", "none").astype(object)
+    if auto:
+        scored = _scored(compiled, mean, error, weight, critical, resampling.confidence)
+        use = many & ~np.isnan(scored[0])
+        # a quantile without degrees of freedom to speak of would pull the interval over all that is possible
+        wide = use & components & (df < 2)
+        low = np.where(wide, np.fmin(low, scored[2]), np.where(use, np.fmin(scored[0], scored[2]), low))
+        high = np.where(wide, np.fmax(high, scored[3]), np.where(use, np.fmax(scored[1], scored[3]), high))
+        constant = np.where(proportions(compiled), "wilson", CONSTANT)
+        method = np.where(use & ~wide, np.where(error > 0, "t-wilson", constant), method).astype(object)
     trials = _trials(c)
     for m, metric in enumerate(compiled.metrics):
         if one[m]:
             low[m], high[m], method[m] = single()[metric.name, int(np.flatnonzero(measured[:, m])[0])]
-        elif many[m] and n[m] > 0 and isinstance(metric, Metric) and metric.proportion:
+        elif many[m] and n[m] > 0 and isinstance(metric, Metric) and metric.proportion and not auto:
             low[m], high[m], method[m] = _proportion(mean[m], error[m], critical[m], n[m], trials[m], resampling)
 
     by_components = np.isin(method.astype(str), BY_COMPONENTS)
     parts = s.from_seeds, s.from_samples, s.from_residual
-    shares = [np.where(compiled.counts, np.nan, _ratio(v, variance)) for v in parts]
+    shares = [np.where(compiled.counts | (own.nested & many), np.nan, _ratio(v, variance)) for v in parts]
     return pd.DataFrame(
         {
             "metric": compiled.names,
@@ -134,7 +186,7 @@ def _aggregated(c: Crossed, resampling: Resampling, single: Callable[[], SingleR
             "claim": np.where(method == "none", "", np.where(one, CLAIM_ONE, CLAIM_BOTH)),
             "seeds_ci_low": seeds_low,
             "seeds_ci_high": seeds_high,
-            "df": np.where(by_components, s.df, np.nan),
+            "df": np.where(by_components, df, np.nan),
             "var_share_seed": shares[0],
             "var_share_sample": shares[1],
             "var_share_residual": shares[2],
@@ -181,6 +233,23 @@ def _single_runs(runs: Runs, seeds: Grid, table: MetricTable, unit: str, resampl
         for row in estimate(runs[seed], table, unit, resampling).to_dict("records"):
             out[row["name"], k] = (row["ci_low"], row["ci_high"], row["ci_method"])
     return out
+
+
+def _scored(
+    compiled: Compiled, mean: np.ndarray, error: np.ndarray, n: np.ndarray, critical: np.ndarray, confidence: float
+) -> tuple[np.ndarray, ...]:
+    """(low, high, least low, least high) of every metric within limits, nan for others.
+
+    The last two are how far the interval reaches at least: as far as that of no event (or of nothing else) in every
+    sample, which would otherwise be wider than that of a single one.
+    """
+    (_, limits), (taken, _) = compiled.sides
+    limits = np.where(taken.any(axis=0), np.nan, limits)
+    z = np.where(proportions(compiled), ndtri(0.5 + confidence / 2), t_quantile(n - 1, confidence))
+    nothing = np.zeros_like(mean)
+    found = t_wilson(mean, error**2, n, np.where(error > 0, critical, z), limits)
+    ends = (t_wilson(limit, nothing, n, z, limits)[which] for limit, which in ((limits[1], 0), (limits[0], 1)))
+    return (*found, *ends)
 
 
 def _proportion(

@@ -22,7 +22,7 @@ from ..stats.crossed import Runs
 from ..stats.power import plan
 from ..stats.ranks import CONTRACT as RANKS
 from ..stats.ranks import pairs, ranks
-from ..stats.seeds import aggregate, completeness
+from ..stats.seeds import aggregate, completeness, pool_notes, pooled_seeds
 
 
 @dataclass(frozen=True)
@@ -251,14 +251,17 @@ def make_study(
     testable = next(m.better != "none" for m in table if m.name == first_metric)
     tested = partial(compare, primary=first_metric if testable else None, margin=margin)
     frames: dict[str, Runs] = {c: {s: r.data for s, r in runs.items()} for c, runs in conditions.items()}
-    aggregates = {c: aggregate(runs, table, unit, resampling) for c, runs in frames.items()}
+    several = sum(len(runs) > 1 for runs in frames.values()) > 1 and resampling.method == "auto"
+    pool = pooled_seeds(frames.values(), table, unit) if several else None
+    aggregates = {c: aggregate(runs, table, unit, resampling, pool) for c, runs in frames.items()}
     comparisons = {
-        c: tested(frames[baseline], frames[c], table, unit, resampling, lead, names=(baseline, c))
+        c: tested(frames[baseline], frames[c], table, unit, resampling, lead, names=(baseline, c), pool=pool)
         for c in conditions
         if c != baseline
     }
     seeded = any(seed for runs in conditions.values() for seed in runs)
     notes = [f"{c}: {note}" for c, runs in frames.items() if seeded for note in completeness(runs, table, unit)]
+    notes += pool_notes(table, pool.alike, pool.unlike) if pool else []
     notes += [f"{baseline} and {c}: {note}" for c, found in comparisons.items() for note in found.notes]
     return kind(
         safe_name(name or default_name(baseline, list(comparisons))),

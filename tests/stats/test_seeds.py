@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evaltools.core.metric import Difference, Mean, Metric, MetricTable, compile_table
-from evaltools.core.resampling import Resampling
+from evaltools.core.resampling import Method, Resampling
 from evaltools.stats.crossed import grid, in_order, influence, seed_term
 from evaltools.stats.intervals import estimate
 from evaltools.stats.seeds import CLAIM_BOTH, CLAIM_ONE, CONTRACT, aggregate, completeness, seed_values
@@ -54,8 +55,8 @@ def condition(n: int = 40, seeds: tuple[int, ...] = (42, 123, 456), spread: floa
     return {s: run(sample + rng.normal(0, spread) + rng.normal(0, 0.1, n), rng) for s in seeds}
 
 
-def of(runs: dict[int, pd.DataFrame], table: MetricTable = TABLE) -> pd.DataFrame:
-    return aggregate(runs, table, "id", R).set_index("metric")
+def of(runs: dict[int, pd.DataFrame], table: MetricTable = TABLE, method: Method = "auto") -> pd.DataFrame:
+    return aggregate(runs, table, "id", replace(R, method=method)).set_index("metric")
 
 
 def test_columns_of_the_contract_come_first() -> None:
@@ -161,7 +162,8 @@ def test_no_sample_shared_falls_back_to_the_seeds() -> None:
     row = of(runs).loc["mean"]
     half = stats.t.ppf(0.975, 2) * row["std"] / np.sqrt(3)
     assert (row["ci_low"], row["ci_high"]) == pytest.approx((row["mean"] - half, row["mean"] + half))
-    assert row["var_share_seed"] == pytest.approx(1)
+    assert row[["var_share_seed", "var_share_sample", "var_share_residual"]].isna().all()
+    assert row["df"] == 2
     assert any("No sample occurs in two seeds" in note for note in completeness(runs, TABLE, "id"))
 
 
@@ -197,7 +199,8 @@ def test_a_rate_stays_inside_its_limits() -> None:
     row = of(runs).loc["rate"]
     assert 0 < row["ci_low"] < row["mean"] < row["ci_high"] <= 1
     assert row["seeds_ci_high"] <= 1
-    assert row["ci_method"] == "wilson, effective n"
+    assert row["ci_method"] == "t-wilson"
+    assert of(runs, method="bca").loc["rate", "ci_method"] == "wilson, effective n"
 
 
 def test_one_sample() -> None:
@@ -337,11 +340,12 @@ def test_two_seeds_that_share_one_sample_have_the_degrees_of_freedom_of_their_ow
     u = np.concatenate([[e[0][0] + e[1][0]], e[0][1:], e[1][1:]]) / 2
     v = 23 / 22 * np.sum(u**2)
     p = (y[0].mean() - y[1].mean()) ** 2 / 4
-    row = of(runs).loc["mean"]
+    row = of(runs, method="bca").loc["mean"]
     assert row["n_samples"] == 23
-    assert row["df"] == pytest.approx((v + p) ** 2 / (v**2 / 22 + p**2))
-    assert row["df"] > 5
-    half = max(stats.t.ppf(0.975, row["df"]) * np.sqrt(v + p), stats.t.ppf(0.975, 1) * np.sqrt(p))
+    joint = (v + p) ** 2 / (v**2 / 22 + p**2)
+    assert joint > 5
+    half, df = max((stats.t.ppf(0.975, joint) * np.sqrt(v + p), joint), (stats.t.ppf(0.975, 1) * np.sqrt(p), 1.0))
+    assert row["df"] == pytest.approx(df)
     assert row["ci_high"] - row["ci_low"] == pytest.approx(2 * half)
 
 
