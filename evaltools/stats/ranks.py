@@ -15,16 +15,19 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import stdtr
 
 from ..core.metric import AnyMetric, MetricTable, compile_table, subset
 from ..core.resampling import Resampling
-from .compare import Paired, evidence, pair
+from .compare import Evidence, Paired, evidence, pair
 from .crossed import Runs, grid, in_order
 from .family import flipped_p, step_down
 from .intervals import MIN_UNITS
 
 CONTRACT = ("condition", "value", "ci_low", "ci_high", "rank_low", "rank_high", "group")
 """The columns of ranks.csv, in order."""
+
+PAIRS = ("baseline", "candidate", "delta", "n_units", "p_value", "p_adjusted")
 
 
 def pairs(
@@ -35,10 +38,11 @@ def pairs(
     resampling: Resampling,
     n_permutations: int = 10_000,
 ) -> pd.DataFrame:
-    """Every pair of conditions on one metric: baseline, candidate, delta, n_units, p_value, p_adjusted.
+    """Every pair of conditions on one metric: PAIRS.
 
     `p_value` is `compare`'s. `p_adjusted` holds for all pairs together: Westfall and Young's over the pairs, with
-    sign flips that all of them share. null where a pair has fewer than MIN_UNITS units in common.
+    sign flips that all of them share, and with the seed variance of all pairs. null where a pair has fewer than
+    MIN_UNITS units in common.
     """
     compiled = compile_table(subset(table, [metric]))
     grids = {name: grid(runs, unit) for name, runs in conditions.items()}
@@ -60,6 +64,7 @@ def pairs(
         row |= {"delta": tested.paired.delta[0], "n_units": int(tested.paired.n_units[0])}
         if row["n_units"] >= MIN_UNITS and not np.isnan(tested.p_value[0]):
             row["p_value"] = tested.p_value[0]
+            row |= _seeds_of(tested)
             differences.append(np.zeros(len(units)))
             differences[-1][units.get_indexer(a.units)] = tested.differences[:, 0]
     frame = pd.DataFrame(found).assign(p_adjusted=np.nan)
@@ -67,9 +72,41 @@ def pairs(
         mid = np.full(len(differences), getattr(compiled.metrics[0], "proportion", False))
         flipped = flipped_p(np.stack(differences, axis=1), n_permutations, resampling.seed, mid)
         known = frame["p_value"].notna()
-        steps = step_down(frame.loc[known, "p_value"].to_numpy(), flipped, 1 - resampling.confidence)
-        frame.loc[known, "p_adjusted"] = steps.p
-    return frame
+        p = _with_all_seeds(frame[known], len(conditions))
+        frame.loc[known, "p_adjusted"] = step_down(p, flipped, 1 - resampling.confidence).p
+    return frame[[*PAIRS]]
+
+
+def _seeds_of(tested: Evidence) -> dict[str, float]:
+    """Of a pair: its seeds, and the variance of delta by their values alone, what of that is residual, by samples."""
+    paired = tested.paired
+    if not paired.by_seed or paired.n_seeds[0] < 2:
+        return {}
+    values = (paired.b.values - paired.a.values)[paired.in_a[:, 0], 0]
+    crossed, of_samples = tested.spread
+    return {
+        "seeds": len(values),
+        "plain": values.var(ddof=1) / len(values),
+        "residual": crossed.from_residual[0],
+        "samples": of_samples.variance[0],
+    }
+
+
+def _with_all_seeds(found: pd.DataFrame, conditions: int) -> np.ndarray:
+    """`p_value`, or that under the seed variance of all pairs if it is larger.
+
+    A pair's few seeds can by chance not differ at all: the mean square of all pairs, which has (conditions - 1) *
+    (seeds - 1) degrees of freedom, stands beside its own.
+    """
+    p = found["p_value"].to_numpy(dtype=float)
+    if "seeds" not in found:
+        return p
+    plain, seeds = found["plain"].mean(), found["seeds"].min()
+    samples, n, delta = (found[column].to_numpy() for column in ("samples", "n_units", "delta"))
+    total = samples + max(plain - found["residual"].mean(), 0.0)
+    df = total**2 / (samples**2 / (n - 1) + plain**2 / ((conditions - 1) * (seeds - 1)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.fmax(p, 2 * stdtr(df, -np.abs(delta) / np.sqrt(total)))
 
 
 def ranks(estimates: pd.DataFrame, found: pd.DataFrame, metric: AnyMetric, level: float) -> pd.DataFrame:
