@@ -12,14 +12,18 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pandas as pd
 from scipy.special import ndtr, ndtri
 
-from evaltools.core.metric import Metric
+from evaltools.core.metric import Metric, compile_table
 from evaltools.core.resampling import Resampling
+from evaltools.stats.compare import Paired, decide
+from evaltools.stats.crossed import Crossed
+from evaltools.stats.power import plan
 from evaltools.stats.ranks import pairs, ranks
 
 SHARED, OWN, RESIDUAL = 0.35, 0.15, 0.5
@@ -99,13 +103,9 @@ def rank_setting(setting: tuple[str, int, int, float, str, int], datasets: int) 
 
 
 def rank_table(datasets: int, jobs: int) -> None:
-    settings = [
-        (kind, 100, seeds, v, shape, k)
-        for kind in KINDS
-        for k in (3, 5)
-        for shape in SHAPES
-        for seeds, v in ((1, 0.0), (3, 0.0), (3, 0.02), (3, 0.1), (5, 0.02))
-    ]
+    shapes = [(shape, k) for k in (3, 5) for shape in SHAPES if (shape, k) != ("two and the rest", 3)]
+    cells = [("mean", 1, 0.0), ("mean", 3, 0.02), ("mean", 3, 0.1), ("rate .3", 1, 0.0), ("rate .3", 3, 0.02)]
+    settings = [(kind, 100, seeds, v, *shape) for kind, seeds, v in cells for shape in shapes]
     print(
         "| data | conditions | truth | seeds | seed variance | n | a wrong pair, % | ranks held, % | pairs shown, % |"
     )
@@ -115,13 +115,78 @@ def rank_table(datasets: int, jobs: int) -> None:
             print(line, flush=True)
 
 
+SIZES = np.unique(np.round(30 * 1.35 ** np.arange(16)).astype(int))
+
+
+def realised(kind: str, seeds: int, v: float, effect: float, studies: int) -> np.ndarray:
+    """The true power of studies of SIZES samples, whose candidate is better by `effect`."""
+    compiled = compile_table([replace(METRIC, name=f"m{j}", numerator=f"y{j}") for j in range(50)])
+    at, out = [compiled.columns.index(f"y{j}") for j in range(50)], []
+    for n in SIZES:
+        found = 0
+        for block in range(studies // 50):
+            rng = np.random.default_rng([block, n, seeds])
+            made = [simulate(rng, kind, int(n), seeds, v, (0.0, effect)) for _ in range(50)]
+            sums = np.ones((2, seeds, n, len(compiled.columns)))
+            for j, study in zip(at, made):
+                sums[..., j] = [[frame["y"] for frame in runs.values()] for runs in study.values()]
+            sides = [Crossed(compiled, side, np.ones((seeds, n), dtype=bool)) for side in sums]
+            found += int((decide(Paired(sides[0], sides[1], True), RESAMPLING) > 0).sum())
+        out.append(found / (studies // 50 * 50))
+    return np.maximum.accumulate(out)
+
+
+def plan_once(kind: str, pilot_seeds: int, seeds: int, v: float, effect: float, key: int) -> np.ndarray:
+    rng = np.random.default_rng([key, pilot_seeds, 7])
+    difference = truth(kind, effect) - truth(kind, 0.0)
+    runs = list(simulate(rng, kind, 100, pilot_seeds, v, (0.0, effect)).values())
+    row = plan(runs, [METRIC], "id", "m", difference, seeds=[seeds], resampling=RESAMPLING).iloc[0]
+    return row[["samples", "samples_low", "samples_high"]].astype(float).to_numpy()
+
+
+def plan_setting(setting: tuple[str, int, int, float, float], datasets: int) -> str:
+    kind, pilot_seeds, seeds, v, effect = setting
+    curve = realised(kind, seeds, v, effect, 500)
+    found = np.array([plan_once(kind, pilot_seeds, seeds, v, effect, key) for key in range(datasets)])
+    power = np.interp(found[:, 0], SIZES, curve)
+    need = float(np.interp(0.8, curve, SIZES)) if curve[-1] >= 0.8 else np.inf
+    n = found[:, 0]
+    planned = ~np.isnan(n)
+    low, high = np.nan_to_num(found[:, 1], nan=np.inf), np.nan_to_num(found[:, 2], nan=np.inf)
+    held = np.mean((low <= need) & (need <= high))
+    difference = truth(kind, effect) - truth(kind, 0.0)
+    five = (
+        [np.quantile(x[planned], q) for x in (n, power) for q in (0.1, 0.5, 0.9)] if planned.any() else [np.nan] * 6
+    )
+    sizes, powers = (f"{middle:{form}} ({least:{form}} to {most:{form}})" for form, (least, middle, most) in
+                     (((".0f"), five[:3]), ((".0%"), five[3:])))  # fmt: skip
+    what = f"| {kind} | {pilot_seeds} | {v:g} | {seeds} | {difference:.3f} | {need:.0f} "
+    return what + f"| {planned.mean():.0%} | {sizes} | {powers} | {held:.0%} |"
+
+
+def plan_table(datasets: int, jobs: int) -> None:
+    settings = [
+        ("mean", 1, 1, 0.0, 0.25), ("mean", 3, 3, 0.0, 0.25), ("mean", 3, 5, 0.02, 0.25), ("mean", 5, 5, 0.02, 0.25),
+        ("rate .3", 1, 1, 0.0, 0.25), ("rate .3", 3, 5, 0.02, 0.25),
+    ]  # fmt: skip
+    print("| data | seeds of pilot | seed variance | seeds planned | difference | truly needed | pilots with a plan "
+          "| samples planned: median (10 to 90%) | their true power | range holds the truth |")  # fmt: skip
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    with ProcessPoolExecutor(jobs) as pool:
+        for line in pool.map(partial(plan_setting, datasets=datasets), settings):
+            print(line, flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--datasets", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", choices=["ranks", "plans"])
     given = parser.parse_args()
-    rank_table(given.datasets, given.jobs)
+    if given.only != "plans":
+        rank_table(given.datasets, given.jobs)
+    if given.only != "ranks":
+        plan_table(given.datasets // 10, given.jobs)
 
 
 if __name__ == "__main__":

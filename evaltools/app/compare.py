@@ -83,7 +83,8 @@ def comparison_text(study: StudyView, *, everything: bool) -> str:
     about = ["", views.how(study), *[say(MDE)] * int(rows["mde"].notna().any())]
     table = [_line(cells) for cells in (HEAD, *map(_cells, rows.to_dict("records")))]
     about += [say("note: {note}", note=note_text(n)) for n in study.notes]
-    before, after = ([wrapped(text) for text in part] for part in ([*views.verdicts(study), *sides], about))
+    lead = [*views.verdicts(study), *views.settling(study), *sides]
+    before, after = ([wrapped(text) for text in part] for part in (lead, about))
     return "\n".join([*before, *table, *after, *textwrap.wrap(study.signature, WIDTH)])
 
 

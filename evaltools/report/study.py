@@ -217,7 +217,8 @@ class StudyView(Study):
         problems = [f"{r.name}: {text}" for r in self.results if (text := problems_of(r))]
         strip = checks([*bundled(self.results), *self.checks], "; ".join(problems))
         lead = [verdict(text) for text in views.verdicts(self)]
-        rest = [words(text) for text in (views.how(self) if lead else views.narrative(self),) if text]
+        below = *views.settling(self), views.how(self) if lead else views.narrative(self)
+        rest = [words(text) for text in below if text]
         counts = {
             under(group, c): int((differing(self.changes(self.primary, c))["change"] * sign > 0).sum())
             for c in self.candidates
@@ -337,6 +338,8 @@ def _paired(study: StudyView, *, metric: str, candidate: str | None = None) -> A
 def _ranks(study: StudyView) -> Any:
     from .figures import dots
 
+    if not views.is_ranked(study):
+        raise UsageError("nothing to rank: fewer than three conditions")
     found = study.rank().dropna(subset=["group"]).reset_index(drop=True)
     level = f"{study.resampling.confidence:.0%}"
     title = [f"{condition}  {group}" for condition, group in zip(found["condition"], found["group"])]

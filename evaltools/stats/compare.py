@@ -84,7 +84,7 @@ CONTRACT = (
 
 DETAILS = (
     "ci_method", "claim", "p_samples", "df", "level", "n_differ", "headline", "family", "better", "title", "group",
-    "alias_of",
+    "alias_of", "each", "var_seed", "var_sample", "var_residual",
 )  # fmt: skip
 
 UNDIRECTED = [
@@ -108,15 +108,17 @@ class NothingPaired(UsageError):
 class Comparison:
     """Candidate against baseline.
 
-    `table`: one row a metric that has a direction: CONTRACT (`primary`: the metric that is tested alone; `mde`: the
-    smallest true difference that these data show with 80% power at `level`, to one digit below ROUGH degrees of
-    freedom and two else; `margin` as declared and the interval of the test of equivalence within it), then
-    `ci_method`, `claim`, `p_samples` (sign flips alone), `df` of the standard error, `level` that `p_value` must keep
-    (in the family that of its step), `n_differ` (paired units whose difference is not 0), `headline`, `family` (the
-    primary metric, the headline and their aliases; what is outside is exploratory), `better`, `title`, `group`,
-    `alias_of`. `descriptive`: the metrics without a direction and the plain counts, which can be neither better nor
-    worse: the same columns but UNDIRECTED. `unpaired`: cells, units and seeds of each side that take no part.
-    `identical`: every paired cell is the same on both sides. `notes`: what a reader must know.
+    `table`: one row a metric that has a direction: CONTRACT (`primary`: the metric that is tested alone; `mde`:
+    the smallest true difference that these data show with 80% power at `level`, to one digit below ROUGH degrees
+    of freedom and two else; `margin` as declared and the interval of the test of equivalence within it), then
+    `ci_method`, `claim`, `p_samples` (sign flips alone), `df` of the standard error, `level` that `p_value` must
+    keep (in the family that of its step), `n_differ` (paired units whose difference is not 0), `headline`,
+    `family` (the primary metric, the headline and their aliases; what is outside is exploratory), `better`,
+    `title`, `group`, `alias_of`, `each` (mean size of a paired difference that is not 0, as a part of delta),
+    `var_seed`, `var_sample`, `var_residual` (parts of the variance of delta). `descriptive`: the metrics without
+    a direction and the plain counts, which can be neither better nor worse: the same columns but UNDIRECTED.
+    `unpaired`: cells, units and seeds of each side that take no part. `identical`: every paired cell is the same
+    on both sides. `notes`: what a reader must know.
     """
 
     table: pd.DataFrame = field(repr=False)
@@ -486,6 +488,7 @@ def _measured(tested: Evidence, margin: np.ndarray, resampling: Resampling) -> p
     inside = replace(resampling, confidence=max(2 * resampling.confidence - 1, 0.01))
     equivalence_low, equivalence_high, _ = _intervals(tested, wanted & ~np.isnan(margin), inside)
     n_differ = (differences != 0).sum(axis=0)
+    several, one = tested.spread
     return pd.DataFrame(
         {
             "value_baseline": paired.value_a,
@@ -504,6 +507,9 @@ def _measured(tested: Evidence, margin: np.ndarray, resampling: Resampling) -> p
             "df": np.where(wanted, tested.df, np.nan),
             "each": np.abs(differences).sum(axis=0) / np.maximum(n_differ, 1),
             "n_differ": n_differ,
+            "var_seed": np.where(tested.several, several.from_seeds, 0.0),
+            "var_sample": np.where(tested.several, several.from_samples, one.from_samples),
+            "var_residual": np.where(tested.several, several.from_residual, 0.0),
         }
     )
 

@@ -10,7 +10,7 @@ exponential tilting; Weerahandi, "Generalized confidence intervals", JASA 88 (19
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -23,9 +23,10 @@ from scipy.special import nctdtr, ndtr, ndtri
 from ..core.errors import UsageError
 from ..core.metric import Metric, MetricTable, compile_table, subset
 from ..core.resampling import Resampling
-from .compare import Paired, decide, evidence, pair
+from .compare import Paired, decide, evidence, mde_text, pair
 from .crossed import Components, Crossed, Runs, grid, influence, sample_term, seed_mean, seed_term, spread
-from .family import ROUNDING
+from .family import POWER, ROUNDING, smallest
+from .family import needed as units_needed
 from .intervals import MIN_UNITS
 from .many import LARGE
 
@@ -37,6 +38,9 @@ MOST = 100_000
 
 BLOCKS, BLOCK = 20, 50
 """Simulated studies for one power: so many blocks of studies that share their sign patterns."""
+
+HARDLY = 0.95
+"""A larger study whose smallest difference is more than this share of today's hardly changes it."""
 
 TRIES, NEAR = 12, 0.02
 """Numbers of samples that are tried, until one has at most so much more than the power wanted."""
@@ -74,7 +78,8 @@ def approximate(c: Components, difference: float, n: Any, seeds: int, confidence
     error, critical, df = c.spread(n, seeds).widest(confidence)
     if seeds == 1:
         return ndtr((difference - critical * error) / np.sqrt(c.seed + error**2))
-    return 1 - nctdtr(df, difference / error, critical)
+    # far out nctdtr gives nan, which is a power of 1
+    return 1 - np.nan_to_num(nctdtr(df, difference / error, critical))
 
 
 def needed(c: Components, difference: float, seeds: int, power: float, confidence: float) -> np.ndarray:
@@ -206,7 +211,7 @@ def pilot(conditions: Sequence[Runs], table: MetricTable, unit: str, metric: str
     one, other, _, _ = pair(a, b)
     n = len(one.units)
     if n < MIN_UNITS:
-        raise UsageError(f"{n} {unit} in common: a plan needs {MIN_UNITS}")
+        raise UsageError(f"{n} units ({unit}) in common: a plan needs {MIN_UNITS}")
     paired = Paired(one.cross(compiled), other.cross(compiled), True)
     measured = paired.in_a[:, 0]
     if not (seeds := int(measured.sum())):
@@ -344,3 +349,29 @@ def unreached(found: pd.DataFrame) -> list[str]:
             f"the differences between seeds keep the power at {row.power:.0%}."
         )
     return said
+
+
+def settle(row: Mapping[Any, Any], confidence: float = 0.95) -> str:
+    """What would settle a "tied" row of `Comparison.table`, a sentence; "" for every other verdict.
+
+    The smallest difference that could be shown with two more seeds, and with twice the samples, by the components of
+    delta: `mde` times the ratio of what is to be expected then and now.
+    """
+    if row["verdict"] != "tied" or pd.isna(row["mde"]):
+        return ""
+    n, seeds = int(row["n_units"]), int(row["n_seeds"])
+    c = Components(row["var_seed"] * seeds, row["var_sample"] * n, row["var_residual"] * n * seeds)
+    level, units = np.array(row["level"]), units_needed(np.array(row["level"]), np.array(False))
+
+    def least(times: int, more: int) -> float:
+        error, _, df = c.spread(times * n, seeds + more).widest(confidence)
+        return float(smallest(error, df, level, row["each"] / times, units))
+
+    ways = {"two more seeds": (1, 2), "twice the samples": (2, 0)}
+    shares = {way: least(*more) / least(1, 0) for way, more in ways.items() if seeds > 1 or more[1] == 0}
+    said = []
+    for way, share in sorted(shares.items(), key=lambda found: found[1]):
+        then = mde_text({**row, "mde": row["mde"] * share})
+        said.append(f"{way} would " + ("hardly change that" if share > HARDLY else f"bring that to {then}"))
+    on = f"on “{row['title']}” a true difference of {mde_text(row)} could be shown now ({POWER:.0%} power)"
+    return f"What would settle it: {on}; {', '.join(said)}."

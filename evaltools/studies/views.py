@@ -10,7 +10,7 @@ from ..core.words import say
 from ..stats.compare import verdict_sentence
 from ..stats.coverage import coverage_notes
 from ..stats.intervals import MIN_UNITS
-from ..stats.power import ALONE, LIKELY, cheapest, unreached
+from ..stats.power import ALONE, LIKELY, cheapest, settle, unreached
 from ..stats.seeds import seed_values
 from .study import Study
 
@@ -124,6 +124,15 @@ def _verdict(study: Study, candidate: str) -> Iterator[str]:
         return
     for row in found.table[found.table["metric"] == study.primary].to_dict("records"):
         yield verdict_sentence(row, study.resampling.confidence)
+
+
+def settling(study: Study) -> list[str]:
+    """What would settle the primary metric of every candidate that is not shown to differ, a sentence each."""
+    rows = comparison(study, headline=False)
+    rows = rows[rows["metric"] == study.primary] if len(rows) else rows
+    said = [(row["candidate"], settle(row, study.resampling.confidence)) for row in rows.to_dict("records")]
+    several = len(study.candidates) > 1
+    return [f"{candidate}: {text}" if several else text for candidate, text in said if text]
 
 
 def how(study: Study) -> str:

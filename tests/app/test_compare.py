@@ -10,7 +10,7 @@ import pytest
 
 import evaltools as et
 from evaltools.app.compare import MDE, WIDTH, comparison_text
-from evaltools.studies.views import verdicts
+from evaltools.studies.views import settling, verdicts
 from tests.app.calling import call
 
 FAST = et.Resampling(n_resamples=200)
@@ -31,7 +31,7 @@ def test_verdict_first_then_a_line_with_title_and_id(study: et.StudyView, everyt
     text = comparison_text(study, everything=everything)
     lines = text.splitlines()
     assert max(map(len, lines)) <= WIDTH
-    assert [" ".join(text.partition("\nA (baseline)  ")[0].split())] == verdicts(study)
+    assert " ".join(text.partition("\nA (baseline)  ")[0].split()) == " ".join([*verdicts(study), *settling(study)])
     (found,) = study.comparisons.values()
     rows = found.table if everything else found.table[found.table["headline"]]
     for name, title in zip(rows["metric"], rows["title"]):

@@ -26,6 +26,7 @@ from evaltools.stats.power import (
     needed,
     pilot,
     plan,
+    settle,
     unreached,
 )
 
@@ -171,7 +172,7 @@ def test_drawn_cells_vary_as_the_components_say() -> None:
     ("runs", "metric", "difference", "said"),
     [
         (two(seeds=1)[:1], F1, 0.05, "one run shows no difference to plan from"),
-        (two(n=9), F1, 0.05, "9 id in common: a plan needs 10"),
+        (two(n=9), F1, 0.05, "9 units .id. in common: a plan needs 10"),
         ([two()[0]] * 2, F1, 0.05, "f1 does not differ between these runs in any id: nothing to plan from"),
         (two(), SHARE, 0.05, "share can be neither better nor worse"),
         (two(), COUNT, 0.05, "count can be neither better nor worse"),
@@ -277,3 +278,48 @@ def test_simulated_power_of_no_difference_is_the_level() -> None:
     p = pilot(two(n=60, seeds=1), [F1], "id", "f1")
     assert isinstance(p, Pilot)
     assert p.simulated(1e-9, 60, 1, R) == pytest.approx(0.025, abs=0.02)
+
+
+# --- what would settle it
+
+
+ROW = {
+    "verdict": "tied", "mde": 0.1, "df": 20.0, "level": 0.05, "each": 0.0, "n_units": 100, "n_seeds": 5,
+    "title": "F1", "var_seed": 0.0, "var_sample": 0.0004, "var_residual": 0.0,
+}  # fmt: skip
+
+
+def test_only_samples_help_where_samples_are_all_that_varies() -> None:
+    """Half the variance, .1 / sqrt(2) = .071; the t quantile of 99 degrees of freedom hardly moves."""
+    assert settle(ROW) == (
+        "What would settle it: on “F1” a true difference of 0.10 could be shown now (80% power); "
+        "twice the samples would bring that to 0.070, two more seeds would hardly change that."
+    )
+
+
+def test_only_seeds_help_where_seeds_are_all_that_varies() -> None:
+    """From 2 to 4 degrees of freedom, and variance 3/5: two more seeds do more than halve it."""
+    said = settle({**ROW, "n_seeds": 3, "df": 2.0, "var_seed": 0.0004, "var_sample": 0.0})
+    first, second = said.partition("; ")[2].split(", ")
+    assert first == "two more seeds would bring that to 0.05"
+    assert second == "twice the samples would hardly change that."
+
+
+def test_one_seed_speaks_of_samples_alone() -> None:
+    said = settle({**ROW, "n_seeds": 1})
+    assert "seeds" not in said and "twice the samples would bring that to 0.070." in said
+
+
+def test_few_units_that_differ_are_helped_by_samples() -> None:
+    """Where only the number of units that differ bounds what can be shown, twice the samples halve it."""
+    said = settle({**ROW, "each": 0.1, "mde": 0.8})
+    assert "twice the samples would bring that to 0.40, two more seeds would hardly change that" in said
+
+
+@pytest.mark.parametrize("verdict", ["better", "worse", "equivalent", "too few", "not measured"])
+def test_what_is_decided_or_cannot_be_needs_nothing(verdict: str) -> None:
+    assert settle({**ROW, "verdict": verdict}) == ""
+
+
+def test_without_a_smallest_difference_there_is_nothing_to_say() -> None:
+    assert settle({**ROW, "mde": np.nan}) == ""

@@ -1,0 +1,148 @@
+"""`evaltools plan` and `evaltools rank`: what they print and write, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import evaltools as et
+from evaltools.stats import power, ranks
+from tests.app.calling import QUICK, call, written
+
+PAIR = ("example:cr/no_memory", "example:cr/with_memory")
+SYSTEMS = ("example:memfin/memory_agent", "example:memfin/plain_llm")
+F1 = "tuple_f1_s2_refpol"
+FAST = et.Resampling(n_resamples=100)
+
+
+@pytest.fixture(scope="module")
+def six() -> et.StudyView:
+    runs = [
+        et.evaluate("cr", f"example:cr/{c}_memory__seed{s}_proposed", name=f"{c}-{s}", resampling=FAST)
+        for c in ("no", "with")
+        for s in (1, 2, 3)
+    ]
+    return et.study(runs)
+
+
+# --- plan
+
+
+@pytest.fixture(scope="module")
+def planned(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    file = tmp_path_factory.mktemp("plan") / "plan.csv"
+    how = ("--metric", F1, "--difference", "0.04", "--seeds", "1,5", "--csv", file, *QUICK)
+    return call("plan", *PAIR, *how).stdout, file
+
+
+def test_a_plan_is_a_sentence_a_table_and_what_is_cheapest(planned: tuple[str, Path]) -> None:
+    text, file = planned
+    found = pd.read_csv(file)
+    assert list(found) == list(power.CONTRACT)
+    assert text.startswith(
+        "To show with_memory better than no_memory by 0.04 on “Tuple F1 after review (ref-pol)” with 80% power, as "
+        "the primary metric at level 0.05:"
+    )
+    for row in found.itertuples():
+        assert any(line.split()[:2] == [str(row.seeds), str(row.samples)] for line in text.splitlines())
+    assert f"{found['calls'].min()} calls for each condition" in text
+    assert "nan" not in text and "NA" not in text
+
+
+def test_the_python_plan_is_the_same(planned: tuple[str, Path]) -> None:
+    study = et.study([f"{p}__seed{s}_proposed" for p in PAIR for s in (1, 2, 3)], resampling=FAST)
+    found = study.plan(F1, 0.04, seeds=[1, 5])
+    assert found.to_csv(index=False, lineterminator="\n") == planned[1].read_text()
+    other = study.plan("tuple_f1_s2", 0.04, seeds=[1, 5])  # an alias is its metric
+    pd.testing.assert_frame_equal(found, other)
+
+
+def test_a_plan_from_one_condition_says_what_it_assumes() -> None:
+    how = ("--metric", F1, "--difference", "0.1", "--seeds", "3")
+    assert power.ALONE[:60] in call("plan", PAIR[0], *how, *QUICK).stdout
+    assert power.ALONE[:60] not in call("plan", *PAIR, *how, *QUICK).stdout
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ((*PAIR, "--metric", "tuple_f1_s2_refpo", "--difference", "0.04"), "did you mean tuple_f1_s2_refpol"),
+        ((*PAIR, "--metric", F1, "--difference", "0.5"), "is beyond its bounds"),
+        ((*PAIR, "--metric", F1, "--difference", "-0.1"), "difference: expected a finite number above 0, got -0.1"),
+        ((*PAIR, "--metric", F1, "--difference", "0.1", "--power", "1"), "power: expected a number between"),
+        ((*PAIR, "--metric", F1, "--difference", "0.1", "--seeds", "1,x"), "--seeds '1,x': expected whole numbers"),
+        ((*PAIR, "--metric", "polarity_conflict_rate", "--difference", "0.1"), "nothing to plan from"),
+        ((SYSTEMS[0], "--metric", "m2_profile_score", "--difference", "0.1"), "one run shows no difference"),
+        ((*PAIR, "--metric", F1), "Missing option '--difference'"),
+    ],
+)  # fmt: skip
+def test_plans_that_are_refused(tmp_path: Path, given: tuple[str, ...], said: str) -> None:
+    done = call("plan", *given, "--csv", tmp_path / "plan.csv", *QUICK, status=2)
+    assert said in done.output
+    assert not written(tmp_path)
+
+
+def test_a_plan_takes_no_third_condition(six: et.StudyView) -> None:
+    with pytest.raises(
+        et.UsageError, match="a plan takes the runs of one or two conditions; these are of no-1, no-2"
+    ):
+        six.plan(F1, 0.04)
+
+
+# --- rank
+
+
+def test_rank_writes_ranks_in_the_folder_of_the_baseline(tmp_path: Path) -> None:
+    text = call("rank", *PAIR, "--metric", "fix_rate_refpol", "-o", tmp_path, *QUICK).stdout
+    file = tmp_path / "results" / "no_memory_aggregated" / "ranks.csv"
+    found = pd.read_csv(file)
+    assert list(found) == list(ranks.CONTRACT)
+    assert found["condition"].tolist() == ["with_memory", "no_memory"]
+    assert text.splitlines()[-1] == str(file)
+    assert "Fix rate (ref-pol)" in text.splitlines()[0]
+    manifest = json.loads((file.parent / "manifest.json").read_text())
+    assert manifest["primary"] == "fix_rate_refpol" and "ranks.csv" in manifest["files"]
+    assert not (tmp_path / "results" / "with_memory_aggregated" / "ranks.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ((*PAIR, "--metric", "fix_rate_refpo"), "did you mean fix_rate_refpol"),
+        ((PAIR[0], "--metric", F1), "one condition only (no_memory): nothing to rank"),
+        ((*PAIR, "--metric", "n_samples"), "n_samples"),
+        ((*PAIR,), "Missing option '--metric'"),
+    ],
+)
+def test_rankings_that_are_refused_write_nothing(tmp_path: Path, given: tuple[str, ...], said: str) -> None:
+    assert said in call("rank", *given, "-o", tmp_path, *QUICK, status=2).output
+    assert not written(tmp_path)
+
+
+def test_ranks_of_six_systems(six: et.StudyView) -> None:
+    found = six.rank()
+    assert sorted(found["condition"]) == sorted(six.conditions)
+    assert found["value"].is_monotonic_decreasing
+    assert found.set_index("condition").loc["no-1", "value"] == pytest.approx(six.results[0].value(F1))
+    pd.testing.assert_frame_equal(found, six.rank(F1))
+    other = six.rank("polarity_conflict_rate")  # all alike
+    assert set(other["group"]) == {"a"} and set(other["rank_low"]) == {1} and set(other["rank_high"]) == {6}
+
+
+def test_a_study_of_three_and_more_shows_and_writes_ranks(six: et.StudyView, tmp_path: Path) -> None:
+    table, figure = six.ranking()
+    assert "with-1" in table.text and "conditions that share a letter are not shown to differ" in table.text
+    assert figure.title.startswith("Ranks on")
+    et.study(six.results, out=tmp_path)
+    assert [p.parent.name for p in tmp_path.rglob("ranks.csv")] == ["no-1_aggregated"]
+
+
+def test_a_study_of_two_neither_shows_nor_writes_ranks(tmp_path: Path) -> None:
+    study = et.study(SYSTEMS, out=tmp_path, resampling=FAST)
+    assert study.ranking() == []
+    assert not list(tmp_path.rglob("ranks.csv"))
+    with pytest.raises(et.UsageError, match="fewer than three conditions"):
+        study.plot.ranks()
