@@ -23,6 +23,7 @@ from scipy.special import nctdtr, ndtr, ndtri
 from ..core.errors import UsageError
 from ..core.metric import Metric, MetricTable, compile_table, subset
 from ..core.resampling import Resampling
+from ..core.words import say
 from .compare import Paired, decide, evidence, mde_text, pair
 from .crossed import Components, Crossed, Runs, grid, influence, sample_term, seed_mean, seed_term, spread
 from .family import POWER, ROUNDING, smallest
@@ -41,6 +42,12 @@ BLOCKS, BLOCK = 20, 50
 
 HARDLY = 0.95
 """A larger study whose smallest difference is more than this share of today's hardly changes it."""
+
+MORE: tuple[tuple[int, int, str, str], ...] = (
+    (0, 2, "two more seeds would bring that to {then}", "two more seeds would hardly change that"),
+    (1, 0, "twice the samples would bring that to {then}", "twice the samples would hardly change that"),
+)
+"""What could be added: samples (times those there are), seeds; what is said where it helps, and where it does not."""
 
 TRIES, NEAR = 12, 0.02
 """Numbers of samples that are tried, until one has at most so much more than the power wanted."""
@@ -365,13 +372,17 @@ def settle(row: Mapping[Any, Any], confidence: float = 0.95) -> str:
 
     def least(times: int, more: int) -> float:
         error, _, df = c.spread(times * n, seeds + more).widest(confidence)
-        return float(smallest(error, df, level, row["each"] / times, units))
+        return float(smallest(error, df, level, row["each"] / times, units, np.array(np.nan)))
 
-    ways = {"two more seeds": (1, 2), "twice the samples": (2, 0)}
-    shares = {way: least(*more) / least(1, 0) for way, more in ways.items() if seeds > 1 or more[1] == 0}
-    said = []
-    for way, share in sorted(shares.items(), key=lambda found: found[1]):
-        then = mde_text({**row, "mde": row["mde"] * share})
-        said.append(f"{way} would " + ("hardly change that" if share > HARDLY else f"bring that to {then}"))
-    on = f"on “{row['title']}” a true difference of {mde_text(row)} could be shown now ({POWER:.0%} power)"
-    return f"What would settle it: {on}; {', '.join(said)}."
+    found = [(least(1 + times, more) / least(1, 0), helps, hardly) for times, more, helps, hardly in MORE]
+    ways = [
+        say(hardly) if share > HARDLY else say(helps, then=mde_text({**row, "mde": row["mde"] * share}))
+        for share, helps, hardly in sorted(found[seeds == 1 :])
+    ]
+    return say(
+        "What would settle it: {on} a true difference of {now} could be shown now ({power:.0%} power); {ways}.",
+        on=say("on “{title}”", title=say(row["title"])),
+        now=mde_text(row),
+        power=POWER,
+        ways=", ".join(ways),
+    )

@@ -237,6 +237,12 @@ def agreement_estimates(study: Study) -> pd.DataFrame:
     return study.agreement.rename(columns=ESTIMATED).assign(group="Agreement", better="none")
 
 
+RANK_NOTE = (
+    "With {level:.0%} confidence every rank lies from rank_low to rank_high, all of them at once; conditions that "
+    "share a letter are not shown to differ."
+)
+
+
 def is_ranked(study: Study) -> bool:
     """Whether the conditions are ranked without being asked: three or more, or two and a primary metric declared."""
     lead = next(m for m in study.metrics if m.name == study.primary)
@@ -246,18 +252,18 @@ def is_ranked(study: Study) -> bool:
 
 def ranking(study: Study) -> list[str]:
     """How the conditions stand to each other on the primary metric, in sentences."""
-    found, title = study.rank(), next(m.title or m.name for m in study.metrics if m.name == study.primary)
+    found = study.rank()
     measured = found.dropna(subset=["group"])
     first = measured[measured["rank_low"] == 1]["condition"].tolist()
-    level = f"{study.resampling.confidence:.0%}"
+    title = next(m.title or m.name for m in study.metrics if m.name == study.primary)
+    words = {"n": len(measured), "first": ", ".join(first), "title": say(title)}
     if len(first) == 1:
-        lead = f"{first[0]} is the best of {len(measured)} conditions on “{title}”."
+        lead = say("{first} is the best of {n} conditions on “{title}”.", **words)
     elif len(first) == len(measured):
-        lead = f"No condition is shown to be better than another on “{title}”."
+        lead = say("No condition is shown to be the best on “{title}”: each of {n} may be.", **words)
     else:
-        lead = f"The best of {len(measured)} conditions on “{title}” is one of {', '.join(first)}."
-    how = f"With {level} confidence every rank lies from rank_low to rank_high, all of them at once"
-    return [lead, f"{how}; conditions that share a letter are not shown to differ."]
+        lead = say("The best of {n} conditions on “{title}” is one of these: {first}.", **words)
+    return [lead, say(RANK_NOTE, level=study.resampling.confidence)]
 
 
 def plan_title(study: Study, metric: str, difference: float, power: float) -> str:
