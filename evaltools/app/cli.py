@@ -6,7 +6,6 @@ a run could not be worked on for a reason outside of its input (full disk, kille
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -65,8 +64,6 @@ class _Main(click.Group):
             echo(f"error: {e}", err=True)
             ctx.exit(WRONG_USAGE)
         except (WorkFailed, OSError) as e:
-            if getattr(e, "errno", None) == errno.EPIPE:
-                raise  # whoever read the output has seen enough
             echo(f"error: {e}", err=True)
             ctx.exit(FAILED)
         except KeyboardInterrupt:

@@ -193,7 +193,8 @@ def _or_failed(future: Future[Any], *lost: type[BaseException]) -> Future[Any]:
 
 
 @contextmanager
-def _client(address: str) -> Iterator[Any]:
+def _client(address: str, error: type[Exception]) -> Iterator[Any]:
+    """A client of the cluster; `error` where it does not answer or has no workers."""
     try:
         from distributed import Client
     except ImportError as e:
@@ -201,18 +202,18 @@ def _client(address: str) -> Iterator[Any]:
     try:
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as e:
-        raise UsageError(f"no dask scheduler answers at {address!r}: {e}") from e
+        raise error(f"no dask scheduler answers at {address!r}: {e}") from e
     with client:
         try:
             client.wait_for_workers(1, timeout=CONNECT_SECONDS)
         except TimeoutError as e:
-            raise UsageError(f"the dask scheduler at {address!r} has no workers") from e
+            raise error(f"the dask scheduler at {address!r} has no workers") from e
         yield client
 
 
 def cluster_size(address: str) -> int:
     """How many tasks the cluster works on at once. UsageError where it does not answer or has no workers."""
-    with _client(address) as client:
+    with _client(address, UsageError) as client:
         return sum(client.nthreads().values())
 
 
@@ -221,7 +222,7 @@ def _on_cluster(
 ) -> Generator[tuple[int, Future[Any]]]:
     from ..core.manifest import versions
 
-    with _client(address) as client:
+    with _client(address, WorkFailed) as client:
         from distributed import KilledWorker
 
         pool = client.get_executor(pure=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
@@ -11,7 +12,13 @@ def printable(text: str) -> str:
 
 
 def echo(text: object, err: bool = False) -> None:
-    """Print to standard output or error; letters that the terminal's encoding lacks are spelt out."""
+    """Print to standard output or error; letters that the terminal's encoding lacks are spelt out.
+
+    A reader that has seen enough and is gone changes nothing: what follows is printed nowhere.
+    """
     stream = sys.stderr if err else sys.stdout
     encoding = stream.encoding or "utf-8"
-    print(printable(str(text)).encode(encoding, "backslashreplace").decode(encoding), file=stream, flush=True)
+    try:
+        print(printable(str(text)).encode(encoding, "backslashreplace").decode(encoding), file=stream, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

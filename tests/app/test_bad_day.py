@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -117,3 +119,12 @@ def test_names_and_folders_of_strange_letters(run: Path, tmp_path: Path) -> None
     odd = run.rename(tmp_path / "r2__seed①_x")
     call("report", "seeds", odd, odd.parent / "r2__seed①_x", "-o", tmp_path / "out", *QUICK, status=2)
     call("score", "cr", odd, "-o", tmp_path / "a{b}", *QUICK)
+
+
+@pytest.mark.parametrize(("bound", "status"), [("tuple_f1_s2=0", 0), ("tuple_f1_s2=2", 1)])
+def test_a_reader_that_has_seen_enough_changes_no_status(run: Path, bound: str, status: int, tmp_path: Path) -> None:
+    call("score", "cr", run, "-o", tmp_path / "out", *QUICK)
+    command = f"""{sys.executable} -m evaltools.app.cli gate {tmp_path}/out/results/run --min {bound} | true
+        exit ${{PIPESTATUS[0]}}"""
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (status, "")
