@@ -131,17 +131,25 @@ class Decision:
 
 
 def trigger(
-    metric: str, rule_score: float, measured: bool, n_entities: int, tags: Sequence[str], ambiguous: bool
+    metric: str,
+    rule_score: float,
+    measured: bool,
+    n_entities: int,
+    tags: Sequence[str],
+    ambiguous: bool,
+    unread: bool = False,
 ) -> str | None:
     """Why this case lies in the metric's uncertain zone (seed section 10.2), or None.
 
     measured: False where summary or contexts hold no entities, so that the rules compared nothing.
     n_entities: entities found in the summary; "very few" is at most one. ambiguous: the follow-up rules could
-    not tell.
+    not tell. unread: the summary holds a figure that no rule read, so that nothing compared it (D20).
     """
     if metric == "summary_accuracy":
         if not measured:
             return "no entities to compare"
+        if unread:
+            return "a figure was not read"
         if 0.3 <= rule_score <= 0.7:
             return "rule score from 0.3 to 0.7"
         return "at most one entity" if n_entities <= 1 else None
@@ -261,11 +269,14 @@ def unsure(units: pd.DataFrame) -> list[JudgeInput]:
         answer = case["answer"]
         if not isinstance(answer, str) or not answer.strip():
             continue
-        contexts, tags, unknown = (json.loads(case[c]) for c in ("contexts", "tags", "unknown_tags"))
+        listed = ("contexts", "tags", "unknown_tags", "unread_figures")
+        contexts, tags, unknown, unread = (json.loads(case[c]) for c in listed)
         known = tuple(t for t in tags if t not in unknown)
         for metric in QUESTIONS:
             rule, measured = case[metric], case[f"{metric}_measured"]
-            zone = trigger(metric, rule, measured, case["n_entities"], known, case["ambiguous_followup"])
+            zone = trigger(
+                metric, rule, measured, case["n_entities"], known, case["ambiguous_followup"], bool(unread)
+            )
             if zone is not None:
                 inputs.append(JudgeInput(case["case_id"], metric, answer, tuple(contexts), known, rule, zone))
     return inputs

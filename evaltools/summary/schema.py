@@ -38,13 +38,25 @@ Rows = list[tuple[int, list[str | None]]]
 """Of a table, its header first: where each row begins, and its cells."""
 
 
+def _name(value: Any) -> str | None:
+    return str(value) if isinstance(value, str | int) and str(value).strip() else None
+
+
+Name = Annotated[str | None, BeforeValidator(_name)]
+
+
 class Metadata(BaseModel):
-    """`summary_tags` as given: a list, or one string holding one tag, a comma or pipe list, or a JSON array."""
+    """`summary_tags` as given: a list, or one string holding one tag, a comma or pipe list, or a JSON array.
+
+    product, channel: what the metrics are broken down by; anything but a text or a whole number is none.
+    """
 
     model_config = ConfigDict(extra="ignore", strict=True)
 
     summary_tags: Tags = None
     summary_intent: str | None = None
+    product: Name = None
+    channel: Name = None
 
 
 class Case(BaseModel):

@@ -90,18 +90,19 @@ def score_case(answer: str | None, contexts: Sequence[str], tags: Sequence[str],
     unknown = tuple(t for t in tags if t not in known)
     found = partial(matches, text=text, raw=answer, rules=compiled)
     followup = found(compiled.followup)
+    unread = _unread(answer, summary)
+    tags_found = {t: followup if t == FOLLOWUP_TAG else found(compiled.tags[t]) for t in known}
+    due = {t: _due(compiled, t, contexts) for t, (holds, _) in tags_found.items() if not holds}
     scores = {
-        "summary_accuracy": _accuracy(blank, summary, sources),
-        "summary_risk_coverage": _risk_coverage(
-            {t: followup if t == FOLLOWUP_TAG else found(compiled.tags[t]) for t in known}, unknown
-        ),
+        "summary_accuracy": _accuracy(blank, summary, sources, unread),
+        "summary_risk_coverage": _risk_coverage(tags_found, due, unknown),
         "summary_non_definitive": _non_definitive(blank, [found(group) for group in compiled.definitive]),
         "summary_needs_followup": _needs_followup(blank, known, unknown, followup),
         "entity_recall": _recall(summary, sources),
     }
     n_entities = len({e.key for e in summary if not e.support_only})
     ambiguous = bool(followup[1]) and not followup[0]
-    return CaseScores(scores, n_entities, ambiguous, unknown, _unread(answer, summary))
+    return CaseScores(scores, n_entities, ambiguous, unknown, unread)
 
 
 def _unread(answer: str, entities: Sequence[Entity]) -> tuple[str, ...]:
@@ -115,19 +116,35 @@ def _entities(compiled: CompiledRules, context: str) -> tuple[Entity, ...]:
     return tuple(extractor(compiled).entities(context))
 
 
-def _accuracy(blank: bool, summary: Iterable[Entity], sources: Sequence[Sequence[Entity]]) -> Score:
-    """Supported entities of the summary over its entities, each value once (seed 5.1, D14)."""
+def _due(compiled: CompiledRules, tag: str, contexts: Sequence[str]) -> dict[str, Any]:
+    """Where the contexts first name a risk item: context, [start, end), and the words; empty where none does."""
+    phrases = compiled.followup if tag == FOLLOWUP_TAG else compiled.tags[tag]
+    for i, context in enumerate(contexts):
+        holds, _ = matches(phrases, normalise(context, compiled.fold), context, compiled)
+        if holds:
+            return {"text": holds[0]["text"], "context": i, "context_at": holds[0]["at"]}
+    return {}
+
+
+def _accuracy(
+    blank: bool, summary: Iterable[Entity], sources: Sequence[Sequence[Entity]], unread: Sequence[str]
+) -> Score:
+    """Supported entities of the summary over its entities, each value once (seed 5.1, D14).
+
+    `unread` figures take no part in it, and are listed (D20).
+    """
     if blank:
         return Score(0.0, True, 0, 0, {"reason": "empty summary"})
+    read = {"read": "partly read", "unread": list(unread)} if unread else {"read": "read"}
     stated = {k: e for k, e in by_key(summary).items() if not e.support_only}
     places = _places(sources)
     supported = [{**_shown(e), **places[k]} for k, e in stated.items() if k in places]
     if not any(not e.support_only for source in sources for e in source) and not supported:
-        return _unmeasured(0.0, "no context entities", unsupported=[_shown(e) for e in stated.values()])
+        return _unmeasured(0.0, "no context entities", unsupported=[_shown(e) for e in stated.values()], **read)
     if not stated:
-        return _unmeasured(0.5, "no summary entities")
+        return _unmeasured(0.5, "no summary entities", **read)
     unsupported = [_shown(e) for k, e in stated.items() if k not in places]
-    return _share(len(supported), len(stated), supported=supported, unsupported=unsupported)
+    return _share(len(supported), len(stated), supported=supported, unsupported=unsupported, **read)
 
 
 def _recall(summary: Iterable[Entity], sources: Sequence[Sequence[Entity]]) -> Score:
@@ -155,9 +172,13 @@ def _shown(e: Entity) -> dict[str, Any]:
     return {"kind": e.kind, "text": e.text, "value": e.shown, "at": [e.start, e.end]}
 
 
-def _risk_coverage(found: Mapping[str, Found], unknown: Sequence[str]) -> Score:
-    """Expected tags that the summary covers over expected tags (seed 5.2). Unknown tags are expected of nobody."""
-    more = {"unknown_tags": list(unknown)} if unknown else {}
+def _risk_coverage(found: Mapping[str, Found], due: Mapping[str, Any], unknown: Sequence[str]) -> Score:
+    """Expected tags that the summary covers over expected tags (seed 5.2). Unknown tags are expected of nobody.
+
+    `due`: for each missing tag, where the contexts name it, if they do.
+    """
+    more: dict[str, Any] = {"unknown_tags": list(unknown)} if unknown else {}
+    more |= {"due": named} if (named := {tag: place for tag, place in due.items() if place}) else {}
     if not found:
         return _unmeasured(1.0, "no known tags" if unknown else "no tags", **more)
     covered = {tag: holds for tag, (holds, _) in found.items() if holds}
@@ -218,6 +239,8 @@ def _row(case: Case, found: CaseScores) -> dict[str, Any]:
         "tags": dumps(case.tags),
         "unknown_tags": dumps(found.unknown_tags),
         "intent": case.intent,
+        "product": case.metadata.product,
+        "channel": case.metadata.channel,
         "cases": 1,
     }
     for metric, s in found.scores.items():

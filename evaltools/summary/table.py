@@ -102,6 +102,9 @@ SUITE = Suite(
     decode=dict.fromkeys(
         ("contexts", "tags", "unknown_tags", "unread_figures", *(f"{m}_evidence" for m in METRICS)), json.loads
     ),
-    breakdowns=(Breakdown("Intent", "intent", tuple(f"{m}_measured" for m in METRICS)),),
+    breakdowns=tuple(
+        Breakdown(title, title.lower(), tuple(f"{m}_measured" for m in METRICS))
+        for title in ("Product", "Channel", "Intent")
+    ),
     commands="evaltools.summary.commands",
 )

@@ -6,7 +6,9 @@ The tables are functions of a Result that return a frame.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from itertools import permutations
 from typing import Any
 
 import pandas as pd
@@ -15,11 +17,22 @@ from ..core.files import dumps
 from ..core.results import Result
 from ..core.words import say
 from ..report.view import SampleView, TableView
+from ..stats.intervals import wilson
 from .options import rules_in_force
-from .rules import METRICS, rules_snapshot
+from .rules import METRICS, CompiledRules, CompiledSet, rules_snapshot
+from .text import normalise
 from .verdicts import COLUMNS, fails, verdicts
+from .wording import around, matches
 
 Evidence = Mapping[str, Any]
+Words = Callable[[Evidence, str, Sequence[str]], list[str]]
+"""What a score rests on, in words, from its evidence, the summary and the contexts."""
+
+TOP = 3
+"""Wordings of a missed tag that are shown."""
+
+CONFUSED = ("exclusion", "waiting_period")
+"""Tags that share the word 면책."""
 
 
 def names(flags: pd.DataFrame) -> list[str]:
@@ -63,16 +76,55 @@ def not_measured(result: Result) -> pd.DataFrame:
 
 
 def tags(result: Result) -> pd.DataFrame:
-    """By tag: cases that expect it, cases that cover it, share covered."""
-    found = [
-        (tag, kind == "covered")
+    """By tag: cases that expect it, cases that cover it, recall with its Wilson interval, and what was not kept.
+
+    `missed`: the words by which the contexts name the item in the cases that miss it, the commonest first.
+    """
+    rows = [
+        (tag, kind == "covered", e.get("due", {}).get(tag, {}).get("text"))
         for e in result.units["summary_risk_coverage_evidence"]
         for kind in ("covered", "missing")
         for tag in e.get(kind, {})
     ]
-    frame = pd.DataFrame(found, columns=["tag", "covered"]).astype({"covered": int})
-    frame = frame.groupby("tag")["covered"].agg(expected="size", covered="sum").reset_index()
-    return frame.assign(share=frame["covered"] / frame["expected"])
+    out = []
+    for tag, found in pd.DataFrame(rows, columns=["tag", "covered", "missed"]).groupby("tag"):
+        n, covered = len(found), int(found["covered"].sum())
+        low, high = wilson(covered, n, result.resampling.confidence)
+        words = found["missed"].value_counts().head(TOP)
+        missed = ", ".join(f"“{text}” {count}" for text, count in words.items())
+        out.append((tag, n, covered, covered / n, low, high, missed))
+    return pd.DataFrame(out, columns=["tag", "expected", "covered", "share", "ci_low", "ci_high", "missed"])
+
+
+def confused(result: Result) -> pd.DataFrame:
+    """Cases that expect one of two items which share a word, and name the other: expected, named, cases, of.
+
+    A summary that says 면책기간 names a waiting period, and with the same word an exclusion.
+    """
+    rules, units = rules_in_force(result.options), result.units
+    sets = {tag: rules.compiled.tags[tag] for tag in CONFUSED if tag in rules.tags}
+    out = []
+    for tag, other in permutations(sets, 2):
+        expected = units[[tag in known and other not in known for known in units["tags"]]]
+        named = [_spans(sets, answer or "", rules.compiled) for answer in expected["answer"]]
+        only = sum(bool(spans[other]) and not spans[tag] - spans[other] for spans in named)
+        out.append((tag, other, only, len(expected)))
+    return pd.DataFrame(out, columns=["expected", "named", "cases", "of"])
+
+
+def _spans(sets: Mapping[str, CompiledSet], answer: str, rules: CompiledRules) -> dict[str, set[int]]:
+    """The places of an answer that the words of each tag take up."""
+    text = normalise(answer, rules.fold)
+    found = {tag: matches(phrases, text, answer, rules)[0] for tag, phrases in sets.items()}
+    return {tag: {i for m in holds for i in range(*m["at"])} for tag, holds in found.items()}
+
+
+def parts(result: Result) -> pd.DataFrame:
+    """The metrics over measured cases within each product and channel that the cases name, and each intent."""
+    by = [b for b in result.suite.breakdowns if b.column in result.data and result.data[b.column].notna().any()]
+    found = [result.breakdown(b.column, *b.metrics).assign(by=say(b.title)) for b in by]  # type: ignore[attr-defined]
+    columns = ["by", "part", "n", "title", "value", "ci_low", "ci_high"]
+    return pd.concat(found)[columns] if found else pd.DataFrame(columns=columns)
 
 
 def _phrases(kind: str, evidence: Evidence) -> list[tuple[Any, ...]]:
@@ -83,8 +135,22 @@ def _unsupported(evidence: Evidence) -> list[tuple[Any, ...]]:
     return [(u["kind"], u["text"], u["value"], *u["at"]) for u in evidence.get("unsupported", [])]
 
 
-def _missing(evidence: Evidence) -> list[tuple[Any, ...]]:
-    return [(tag, "; ".join(m["text"] for m in found)) for tag, found in evidence.get("missing", {}).items()]
+def missing(result: Result) -> pd.DataFrame:
+    """Tags that no phrase covers: case_id, tag, let_off, source (the sentence that names it), answer."""
+    out = [
+        (case_id, tag, "; ".join(m["text"] for m in found), _source(e.get("due", {}).get(tag), contexts), answer)
+        for case_id, e, contexts, answer in zip(*(result.units[c] for c in MISSING))
+        for tag, found in e.get("missing", {}).items()
+    ]
+    return pd.DataFrame(out, columns=["case_id", "tag", "let_off", "source", "answer"])
+
+
+MISSING = ("case_id", "summary_risk_coverage_evidence", "contexts", "answer")
+
+
+def _source(place: Evidence | None, contexts: Sequence[str]) -> str:
+    """The sentence around a place of the contexts; "" without one."""
+    return around(contexts[place["context"]], place["context_at"]) if place else ""
 
 
 def _listed(
@@ -128,9 +194,18 @@ TABLES: Mapping[str, TableView] = {
         partial(_listed, "summary_accuracy", ("kind", "text", "value", "start", "end"), _unsupported),
         "Entities of summaries that no context supports",
     ),
-    "tags": TableView(tags, "Expected tags", formats={"share": ".2f"}),
+    "tags": TableView(
+        tags,
+        "Expected tags: the share that is covered, and the words of the contexts that were most often left out",
+        {"tag": "tag", "expected": "expected", "covered": "covered", "share": "recall", "missed": "left out"},
+        {"share": ".2f"},
+    ),
+    "confused tags": TableView(
+        confused, "Exclusion and waiting period: cases that expect one and name only the other"
+    ),
+    "parts": TableView(parts, "Measured cases by product, channel and intent", formats={"value": ".3f"}),
     "missing tags": TableView(
-        partial(_listed, "summary_risk_coverage", ("tag", "let_off"), _missing), "Tags that no phrase covers"
+        missing, "Tags that no phrase covers, with the sentence of the context that names them"
     ),
     "definitive phrases": TableView(
         partial(_listed, "summary_non_definitive", PHRASE, partial(_phrases, "definitive")), "Definitive phrases"
@@ -188,14 +263,18 @@ def _named(metric: str) -> str:
 
 def whys(units: pd.DataFrame, metric: str) -> list[str]:
     """What the score of each case rests on, in words."""
-    return ["; ".join(_why(metric, *case)) for case in zip(units[f"{metric}_measured"], units[f"{metric}_evidence"])]
+    columns = (f"{metric}_measured", f"{metric}_evidence", "answer", "contexts")
+    return ["; ".join(_why(metric, *case)) for case in zip(*(units[c] for c in columns))]
 
 
-def _why(metric: str, measured: bool, evidence: Evidence) -> list[str]:
+def _why(metric: str, measured: bool, evidence: Evidence, answer: str | None, contexts: Sequence[str]) -> list[str]:
     if "reason" not in evidence:
-        return _WORDING[metric](evidence)
-    reason = say(evidence["reason"])
-    return [reason if measured else say("not measured: {reason}", reason=reason)]
+        words = _WORDING[metric](evidence, answer or "", contexts)
+    else:
+        reason = say(evidence["reason"])
+        words = [reason if measured else say("not measured: {reason}", reason=reason)]
+    unread = ", ".join(f"“{figure}”" for figure in evidence.get("unread", []))
+    return [*words, say("not read, compared with nothing: {figures}", figures=unread)] if unread else words
 
 
 def _texts(items: Sequence[Evidence]) -> str:
@@ -203,21 +282,37 @@ def _texts(items: Sequence[Evidence]) -> str:
     return ", ".join(say("“{text}” at {at}", **place) for place in places)
 
 
-def _entities(*kinds: str) -> Callable[[Evidence], list[str]]:
-    return lambda e: [f"{say(kind)}: {_texts(e[kind])}" for kind in kinds if e.get(kind)]
+def _entities(*kinds: str) -> Words:
+    """The entities of each kind, each in what it is said of, with the passage that holds the same value."""
+
+    def words(e: Evidence, answer: str, contexts: Sequence[str]) -> list[str]:
+        linked = {kind: ", ".join(_linked(item, answer, contexts) for item in e.get(kind, [])) for kind in kinds}
+        return [f"{say(kind)}: {said}" for kind, said in linked.items() if said]
+
+    return words
 
 
-def _covered(e: Evidence) -> list[str]:
-    missing = [
-        say("{tag} (taken back: {texts})", tag=tag, texts=_texts(found)) if found else tag
-        for tag, found in e["missing"].items()
-    ]
+def _linked(item: Evidence, answer: str, contexts: Sequence[str]) -> str:
+    stated = say("“{text}” in “{said}”", text=item["text"], said=around(answer, item["at"])) if item["at"] else ""
+    source = _source(item, contexts) if "context" in item else ""
+    if not source:
+        return stated
+    named = say("“{text}” in “{said}”", text=item["text"], said=source)
+    return say("{stated}, from “{source}”", stated=stated, source=source) if stated else named
+
+
+def _covered(e: Evidence, answer: str, contexts: Sequence[str]) -> list[str]:
+    missing = []
+    for tag, found in e["missing"].items():
+        said = say("{tag} (taken back: {texts})", tag=tag, texts=_texts(found)) if found else tag
+        source = _source(e.get("due", {}).get(tag), contexts)
+        missing.append(say("{tag}, from “{source}”", tag=said, source=source) if source else said)
     covered = [say("{tag} by {texts}", tag=tag, texts=_texts(found)) for tag, found in e["covered"].items()]
     both = ((say("missing"), missing), (say("covered"), covered))
     return [f"{word}: {'; '.join(found)}" for word, found in both if found]
 
 
-def _wording(e: Evidence) -> list[str]:
+def _wording(e: Evidence, answer: str, contexts: Sequence[str]) -> list[str]:
     let_off = [
         say("“{text}” let off: {why} (“{by}”)", text=m["text"], why=say(m.get("let_off") or ""), by=m.get("by"))
         for m in e.get("let_off", [])
@@ -226,13 +321,19 @@ def _wording(e: Evidence) -> list[str]:
     return [*([say("found: {texts}", texts=_texts(found))] if found else []), *let_off]
 
 
-_WORDING: Mapping[str, Callable[[Evidence], list[str]]] = {
+_WORDING: Mapping[str, Words] = {
     "summary_accuracy": _entities("unsupported", "supported"),
     "summary_risk_coverage": _covered,
     "summary_non_definitive": _wording,
     "summary_needs_followup": _wording,
     "entity_recall": _entities("lost", "kept"),
 }
+
+
+VALUES = (
+    "Values are compared, not what they are said of: a right value on the wrong item counts as supported. Compare "
+    "the two passages of a figure; with --judge hybrid a language model reads both texts of the uncertain cases."
+)
 
 VIEW = SampleView(
     groups,
@@ -249,5 +350,6 @@ VIEW = SampleView(
 
 
 def sample_views(result: Result) -> tuple[SampleView, ...]:
-    """Cases are not marked."""
-    return (VIEW,)
+    """Cases are not marked; the legend says what comparing values cannot see, where it has found any supported."""
+    found = any(e.get("supported") for e in result.units["summary_accuracy_evidence"])
+    return (replace(VIEW, legend=VALUES if found else ""),)

@@ -18,6 +18,19 @@ _REACH = 160
 """No let-off is looked for further away than this many characters."""
 
 
+SHOWN = 40
+"""Characters of a sentence that are shown on either side of a place in it."""
+
+
+def around(text: str, at: tuple[int, int] | list[int]) -> str:
+    """The sentence around a place of a text, cut with … beyond SHOWN characters on either side."""
+    start, end = at
+    before = _SENTENCE_END.split(text[max(0, start - _REACH) : start])[-1].lstrip()
+    after = _SENTENCE_END.split(text[end : end + _REACH], maxsplit=1)[0].rstrip()
+    cut = "…" + before[-SHOWN:] if len(before) > SHOWN else before
+    return cut + text[start:end] + (after[:SHOWN] + "…" if len(after) > SHOWN else after)
+
+
 Found = tuple[list[dict[str, Any]], list[dict[str, Any]]]
 """Matches as JSON values, text and [start, end) in the original: those that count, and those that are let off."""
 

@@ -59,7 +59,10 @@ def test_the_cases_that_fail_most_metrics_come_first() -> None:
     table = cases_frame(evaluate("summary", "example:summary/cases.jsonl"))
     n_failed = table["fails"].str.split(", ").map(lambda names: len([n for n in names if n]))
     assert n_failed.is_monotonic_decreasing and len(table) == 24
-    assert table.loc[0, "Summary accuracy (entity precision): why"] == "unsupported: “100%” at 20"
+    assert (
+        table.loc[0, "Summary accuracy (entity precision): why"]
+        == "unsupported: “100%” in “이 담보는 무조건 보장되며 치료비를 100% 지급합니다”"
+    )
 
 
 def test_the_workbook_speaks_the_language_and_programs_read_the_same(tmp_path: Path) -> None:
@@ -77,7 +80,7 @@ def test_the_workbook_speaks_the_language_and_programs_read_the_same(tmp_path: P
         for file in ("metrics.json", "summary_scores.csv"):
             assert (folder / file).read_bytes() == (tmp_path / "en" / "results" / "cases" / file).read_bytes()
         assert read_manifest(folder).lang == lang
-    assert {"근거 없음: “100%” (20자 위치)", "불합격", "열의 뜻"} <= {
+    assert {"근거 없음: “이 담보는 무조건 보장되며 치료비를 100% 지급합니다”의 “100%”", "불합격", "열의 뜻"} <= {
         str(c.value)
         for sheet in openpyxl.load_workbook(tmp_path / "ko" / "results" / "cases" / "summary_scores.xlsx")
         for row in sheet.iter_rows()
