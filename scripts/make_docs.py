@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from evaltools import BUILT_IN, Difference, Mean, Run, evaluate
+from evaltools import Difference, Mean, Run, evaluate
 from evaltools.core.files import write_text
 from evaltools.core.metric import AnyMetric
 
@@ -69,7 +69,7 @@ def definition(result: Run, m: AnyMetric) -> tuple[str, str]:
         return f"mean of {', '.join(f'`{n}`' for n in m.of)}", f"mean of {parts} = {value}"
     formula = f"sum(`{m.numerator}`)" + (f" / sum(`{m.denominator}`)" if m.denominator else "")
     if m.empty is not None:
-        formula += f"; {m.empty:g} where the denominator is 0"
+        formula += f"; {m.empty:g} where the denominator is 0" + (f" and sum(`{m.needs}`) is not" if m.needs else "")
     return formula, worked(result, m.name)
 
 
@@ -99,7 +99,7 @@ def section(suite: str) -> str:
 
 
 def text() -> str:
-    return "\n".join([HEAD, *(section(suite) for suite in BUILT_IN)])
+    return "\n".join([HEAD, *(section(suite) for suite in EXAMPLES)])
 
 
 if __name__ == "__main__":

@@ -56,7 +56,8 @@ class Metric(_Entry):
     factors, as in "fix_refpol - break_refpol" or "2*tp + fp + fn". An empty denominator makes a plain
     count. `proportion`: each unit of the denominator is one trial and the numerator its success, so that a
     Wilson interval is valid. `empty` is the value where the denominator sums to 0: None (not
-    measured) unless the source document names a number. `bounds`: the least and greatest value that the
+    measured) unless the source document names a number; it does only where the column `needs` sums to more than 0.
+    `bounds`: the least and greatest value that the
     metric can take, at which intervals end (a proportion has 0 and 1).
 
     >>> Metric(name="accuracy", numerator="right", denominator="n", better="higher", proportion=True).limits
@@ -67,6 +68,7 @@ class Metric(_Entry):
     denominator: str
     proportion: bool = False
     empty: float | None = None
+    needs: str = ""
     bounds: tuple[float, float] | None = None
 
     @property
@@ -196,6 +198,7 @@ class Compiled:
     numerator: np.ndarray
     denominator: np.ndarray
     empty: np.ndarray
+    needs: tuple[tuple[int, int], ...]
     is_count: np.ndarray
     limits: np.ndarray
     parts: tuple[tuple[tuple[int, float], ...], ...]
@@ -254,6 +257,8 @@ class Compiled:
     def ratios(self, sums: np.ndarray) -> np.ndarray:
         num, den = sums @ self.numerator, sums @ self.denominator
         out = np.broadcast_to(self.empty, num.shape).copy()
+        for ratio, column in self.needs:
+            np.copyto(out[..., ratio], np.nan, where=sums[..., column] == 0)
         np.divide(num, den, out=out, where=den != 0)
         np.copyto(out, num, where=self.is_count)
         return out
@@ -268,8 +273,8 @@ def subset(table: MetricTable, names: Sequence[str]) -> tuple[AnyMetric, ...]:
     return tuple(by_name[n] for n in wanted)
 
 
-Ratio = tuple[str, str, float | None]
-"""Numerator, denominator, and what stands for 0/0."""
+Ratio = tuple[str, str, float | None, str]
+"""Numerator, denominator, what stands for 0/0, and the column without which nothing does."""
 
 
 def _flat(
@@ -293,7 +298,9 @@ def compile_table(table: MetricTable) -> Compiled:
     if len(by_name) != len(table):
         names = [m.name for m in table]
         raise ValueError(f"doubled metric: {sorted({n for n in names if names.count(n) > 1})}")
-    flat = [[((r.numerator, r.denominator, r.empty), r.limits, w) for r, w in _flat(m, by_name)] for m in table]
+    flat = [
+        [((r.numerator, r.denominator, r.empty, r.needs), r.limits, w) for r, w in _flat(m, by_name)] for m in table
+    ]
     ratios: dict[Ratio, int] = {}
     parts = tuple(tuple((ratios.setdefault(ratio, len(ratios)), w) for ratio, _, w in found) for found in flat)
     limits = np.repeat([[-np.inf], [np.inf]], len(ratios), axis=1)
@@ -301,10 +308,10 @@ def compile_table(table: MetricTable) -> Compiled:
         # of two metrics of one ratio one may leave out its limits
         at = ratios[ratio]
         limits[:, at] = max(limits[0, at], least), min(limits[1, at], most)
-    columns = tuple(dict.fromkeys(c for n, d, _ in ratios for c in (*linear(n), *linear(d))))
+    columns = tuple(dict.fromkeys(c for n, d, _, needs in ratios for c in (*linear(n), *linear(d), *linear(needs))))
     place = {c: i for i, c in enumerate(columns)}
     numerator, denominator = np.zeros((2, len(columns), len(ratios)))
-    for r, (n, d, _) in enumerate(ratios):
+    for r, (n, d, *_) in enumerate(ratios):
         for matrix, expression in ((numerator, n), (denominator, d)):
             for column, factor in linear(expression).items():
                 matrix[place[column], r] = factor
@@ -313,8 +320,9 @@ def compile_table(table: MetricTable) -> Compiled:
         columns=columns,
         numerator=numerator,
         denominator=denominator,
-        empty=np.array([np.nan if e is None else e for _, _, e in ratios]),
-        is_count=np.array([d == "" for _, d, _ in ratios], dtype=bool),
+        empty=np.array([np.nan if e is None else e for _, _, e, _ in ratios]),
+        needs=tuple((r, place[needs]) for r, (*_, needs) in enumerate(ratios) if needs),
+        is_count=np.array([d == "" for _, d, *_ in ratios], dtype=bool),
         limits=limits,
         parts=parts,
     )

@@ -192,9 +192,10 @@ class Suite:
         return sha256(self.metrics_file)[:12] if self.metrics_file else ""
 
     def leading(self, options: Any, blocked: frozenset[str]) -> tuple[str, ...]:
-        """The headline without what checks block, of `instead` where they block any of it."""
+        """The headline without what checks block, of `instead` where they block its lead."""
         usual = self.headline(options)
-        names = usual if self.instead is None or not blocked & set(usual) else self.instead(options)
+        led = self.instead is None or not blocked & set(usual[self.lead : self.lead + 1])
+        names = usual if led or self.instead is None else self.instead(options)
         return tuple(name for name in names if name not in blocked)
 
     def primary(self, options: Any, headline: tuple[str, ...]) -> str:

@@ -8,7 +8,7 @@ from itertools import chain
 import pandas as pd
 
 from ..core.check import Check
-from ..core.metric import AnyMetric
+from ..core.metric import AnyMetric, Metric, linear
 from ..core.results import Result
 from .schema import STAND_IN
 from .tuples import EvalTuple
@@ -20,18 +20,36 @@ FEW_REFS = 10
 EMPTY = 0.05
 """A sample without a tuple has F1 0: this share of them keeps every mean F1 from its last 0.05, as runs differ by."""
 
+REVIEWED = {"protocol", "reviewable", "changed", "risk_s1"}
+"""The columns by which metrics of the review are divided, besides the outcomes of samples."""
+
 WITHOUT_GOLD = "Polarity conflict"
 """The group of the metrics by ref that compare predicted tuples with each other only."""
 
 
 def checks(result: Result) -> Iterator[Check]:
     """The checks of a run."""
+    yield from predictions_only(result)
     yield from ref_outside_gold(result)
     yield from empty_predictions(result.data)
     yield from parse_failures(result.data)
     if n := int(result.data["model"].eq(STAND_IN).sum()):
         said = "the replies of {n} samples are a stand-in's, by rules: no model was asked, the numbers are of none"
         yield Check("stand-in", "warning", said, n, len(result.data))
+
+
+def predictions_only(result: Result) -> Iterator[Check]:
+    """No review has seen the tuples: what it did, and what was before it, is not measured."""
+    if result.data["protocol"].any():
+        return
+    single = {m.name for m in result.metrics if isinstance(m, Metric) and (m.needs or _of_review(m.denominator))}
+    blocks = tuple(m.name for m in result.metrics if m.name in single or single & set(m.weights()))
+    said = "{of} samples are predictions that no review has seen: nothing before review, or of it, is measured"
+    yield Check("predictions-only", "info", said, len(result.data), len(result.data), blocks)
+
+
+def _of_review(denominator: str) -> bool:
+    return any(c in REVIEWED or c.startswith(("fix_", "break_")) for c in linear(denominator))
 
 
 def ref_outside_gold(result: Result) -> Iterator[Check]:

@@ -16,6 +16,9 @@ from .tuples import POLARITIES, EvalTuple, collapse, eval_tuple, given_polarity,
 
 Rank = tuple[bool, float, bool]
 
+PREDICTIONS = "predictions"
+"""The `protocol_mode` of tuples that no review has seen: of any system, not of a run of the protocol (D25)."""
+
 
 class Action(NamedTuple):
     """Who did what to which tuples, and why."""
@@ -61,6 +64,7 @@ def make_sample(
         "split": card.meta.split,
         "model": meta.model,
         "text": text,
+        "protocol": PREDICTIONS not in (card.meta.protocol_mode, meta.protocol_mode),
         **labels(card),
         "gold": _distinct(gold_read),
         "stage1": _distinct(stage1_read),

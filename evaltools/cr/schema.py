@@ -80,6 +80,7 @@ class Meta(Row):
     text_id: str | int | None = None
     uid: str | int | None = None
     input_text: str | None = None
+    protocol_mode: str | None = None
     run_id: str | None = None
     model: str | None = None
     profile: str | None = None

@@ -120,7 +120,8 @@ def _samples(shard: _Shard, problems: Problems, progress: Progress, drafts: list
 def _write_part(shard: _Shard, part: Path, units: pd.DataFrame, drafts: Iterable[_Draft], problems: Problems) -> None:
     """A line for each row of the units: its scorecard, or nothing where JSON cannot hold it (as NaN)."""
     places = units[["line", "text_id"]].itertuples(index=False)
-    deltas = units[list(StageDelta._fields)].to_dict("records")
+    found = units[list(StageDelta._fields)].to_dict("records")
+    deltas = [delta if seen else dict.fromkeys(delta) for delta, seen in zip(found, units["protocol"])]
     with part.open("wb") as f:
         for (line, uid), delta, draft in zip(places, deltas, drafts):
             try:
@@ -175,6 +176,10 @@ def score(
         raise problems.fatal("no-rows", "no line of the file can be used", file=str(path))
     units = pd.concat(frames, ignore_index=True)
     first = _first_of_each(units, path, problems)
+    if units["protocol"].nunique() > 1:
+        line = int(units.loc[units["protocol"] != units["protocol"].iloc[0], "line"].iloc[0])
+        message = "rows of a run of the protocol and predictions that no review has seen do not go together in a file"
+        raise problems.fatal("mixed-modes", message, file=str(path), line=line, field="meta.protocol_mode")
     if aside is not None:
         _join(parts, first, aside / FILES["scorecards"])
     if not first.all():

@@ -34,6 +34,9 @@ def units_frame(samples: Sequence[Sample], options: CrOptions) -> pd.DataFrame:
     gold, stage1, final, read = tabulate(policy, *stages)
     explicit = gold[gold.term > 0]
     has_gold, has_explicit = _any(gold), _any(explicit)
+    protocol = np.array(of["protocol"])
+    reviewable = has_gold & protocol
+    shown = {**of, "stage1": [s if p else () for s, p in zip(of["stage1"], of["protocol"])]}
     before, after = ({key: match(key, gold, t, policy) for key in KEYS} for t in (stage1, final))
     of_explicit = {key: match(key, explicit, final, policy) for key in ("refpol", "otepol")}
     of_both = match("otepol", explicit, final[final.term > 0], policy)
@@ -50,7 +53,7 @@ def units_frame(samples: Sequence[Sample], options: CrOptions) -> pd.DataFrame:
     stored = np.array([changed if s is None else s for s, changed in zip(of["stored_changed"], delta.changed)])
     correction: dict[str, Any] = {}
     for key in KEYS:
-        correction |= _correction(key, before[key], after[key], has_gold, delta.changed)
+        correction |= _correction(key, before[key], after[key], has_gold, reviewable, delta.changed)
     flags = {name: np.array(of[name]) for name in ("risk_s1", "risk_s2", "negation_contrast")}
     source = np.array(of["source"])
     latency = np.array(of["latency_ms"], dtype=float)  # None becomes NaN
@@ -58,11 +61,13 @@ def units_frame(samples: Sequence[Sample], options: CrOptions) -> pd.DataFrame:
         {
             "line": np.array(of["line"]),
             **{c: _texts(of[c]) for c in ("text_id", "run_id", "split", "text", "label_stage1", "label_final")},
-            **{c: _texts(_cells(of[c], _list_text)) for c in ("gold", "stage1", "final")},
+            **{c: _texts(_cells(shown[c], _list_text)) for c in ("gold", "stage1", "final")},
             "model": _texts(of["model"]),
             **{c: _texts(_cells(of[c], dumps)) for c in ("reviews", "arbiter")},
             "n": np.ones(len(samples), dtype=bool),
+            "protocol": protocol,
             "has_gold": has_gold,
+            "reviewable": reviewable,
             "n_gold_tuples": gold.per_sample(),
             "n_pred_used": final.per_sample(),
             **{f"from_{s}": source == s for s in FINAL_SOURCES},
@@ -80,7 +85,7 @@ def units_frame(samples: Sequence[Sample], options: CrOptions) -> pd.DataFrame:
             "conflict_raw_refpol": torn_ref,
             "conflict_refpol": conflict_ref,
             **delta._asdict(),
-            "change_type": _texts(delta.change_type),
+            "change_type": _texts(kind if p else None for kind, p in zip(delta.change_type, protocol)),
             "guided": delta.change_type == "guided_by_review",
             "stage_delta_mismatch": stored != delta.changed,
             "reviewed": reviewed,
@@ -144,11 +149,13 @@ def _score(counts: Counts, takes_part: Bools) -> Floats:
     return np.where(takes_part, counts.f1, np.nan)
 
 
-def _correction(key: Key, before: Counts, after: Counts, has_gold: Bools, changed: Bools) -> dict[str, Any]:
-    """Scores before and after review under a key, and what review did."""
-    f1_before, f1_after = (_score(counts, has_gold) for counts in (before, after))
+def _correction(
+    key: Key, before: Counts, after: Counts, has_gold: Bools, reviewable: Bools, changed: Bools
+) -> dict[str, Any]:
+    """Scores before and after review under a key, and what review did to the samples that it has seen."""
+    f1_before, f1_after = _score(before, reviewable), _score(after, has_gold)
     happened = {
-        name: has_gold & (before.exact == was) & (after.exact == became) for (was, became), name in OUTCOMES.items()
+        name: reviewable & (before.exact == was) & (after.exact == became) for (was, became), name in OUTCOMES.items()
     }
     gain = f1_after - f1_before
     return {

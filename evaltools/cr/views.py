@@ -56,7 +56,8 @@ def transitions(result: Result) -> pd.DataFrame:
     """Samples by what review did to them, for each key that can be measured: key, fix, keep, still, break."""
     keys = [key for key in KEYS if f"fix_rate_{key}" not in result.blocked]
     found = {key: result.data[f"outcome_{key}"].value_counts() for key in keys}
-    return pd.DataFrame([{"key": key, **{o: int(n.get(o, 0)) for o in figures.OUTCOMES}} for key, n in found.items()])
+    rows = [{"key": key, **{o: int(n.get(o, 0)) for o in figures.OUTCOMES}} for key, n in found.items()]
+    return pd.DataFrame(rows, columns=["key", *figures.OUTCOMES])
 
 
 def outcomes(result: Result) -> figures.Chart:
@@ -72,14 +73,16 @@ def _shown(key: str) -> str:
 def _before_after(result: Result, key: Key) -> pd.DataFrame:
     """F1 of each sample with gold before and after review: before, after."""
     units = result.data[result.data["has_gold"]]
-    return pd.DataFrame({"before": units[f"f1_s1_{key}"], "after": units[f"f1_s2_{key}"]})
+    found = pd.DataFrame({"before": units[f"f1_s1_{key}"], "after": units[f"f1_s2_{key}"]})
+    return found.dropna(axis="columns", how="all")
 
 
 def paired(result: Result, *, key: Key | None = None) -> figures.Chart:
     """F1 of each sample before against after review, under a key (None: the headline's)."""
     key = key or leading_key(result)
     x, y = (_title(result, f"tuple_f1_{stage}_{key}") for stage in ("s1", "s2"))
-    return figures.paired(_before_after(result, key), xlabel=x, ylabel=y, **LOOK["paired"])
+    found = _before_after(result, key).reindex(columns=["before", "after"]).dropna()
+    return figures.paired(found, xlabel=x, ylabel=y, **LOOK["paired"])
 
 
 def spread(result: Result, *, key: Key | None = None) -> figures.Chart:
@@ -186,12 +189,19 @@ def cards(result: Result, units: pd.DataFrame, *, key: Key | None = None) -> pd.
     marked = pd.DataFrame(rows, columns=["gold", "stage1", "final"], index=units.index)
     out = units[["text_id", "text"]].assign(
         **marked,
-        change=[f"F1 {b:.2f} → {a:.2f}" if b == b else say("no gold") for b, a in zip(before, after)],
+        change=[_change(*of_sample) for of_sample in zip(before, after)],
         reviewers=units["reviews"].map(_in_words),
         arbiter=units["arbiter"].map(_in_words),
-        gain=after - before,
+        gain=after - before.fillna(0),
     )
     return out.sort_values(["gain", "text_id"], kind="stable", na_position="last").drop(columns="gain")
+
+
+def _change(before: float, after: float) -> str:
+    """F1 before and after review, or of predictions that no review has seen."""
+    if pd.isna(after):
+        return say("no gold")
+    return f"F1 {after:.2f}" if pd.isna(before) else f"F1 {before:.2f} → {after:.2f}"
 
 
 def _marked(tuples: Iterable[EvalTuple], found: list[Mark]) -> list[list[str]]:

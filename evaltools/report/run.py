@@ -114,6 +114,10 @@ class Run(Result):
             how = {"caption": view.caption, "columns": view.heads(), "formats": view.formats}
             return table(found, **how) if len(found) else no_rows(view.caption)  # type: ignore[arg-type]
         rows = self.rows(*names)
+        if names:  # a section of what has no value, and cannot have any, is left out
+            rows = rows[rows["value"].notna() | ~rows["name"].isin(self.blocked)]
+        if rows.empty:
+            return stack([])
         group = rows["group"].nunique() != 1
         return estimates_table(rows, metrics=self.metrics, resampling=self.resampling, group=group, aliases=aliases)
 
@@ -236,7 +240,8 @@ class Run(Result):
 
     def cards(self) -> HtmlTable:
         """The headline metrics as cards, the primary one large; those that a check blocks struck."""
-        usual = [n for n in self.suite.headline(self.options) if n in self.blocked]
+        found = self.frame.loc[self.frame["value"].notna(), "name"]  # nothing is struck where there is nothing
+        usual = [n for n in self.suite.headline(self.options) if n in self.blocked & set(found)]
         names = [*self.headline, *(n for n in usual if n not in self.headline)]
         how = {"primary": self.primary, "blocked": self.blocked, "resampling": self.resampling}
         return kpis(self.rows(*names), **how)  # type: ignore[arg-type]
