@@ -40,7 +40,7 @@ from .crossed import (
     spread_of_samples,
     unrelated,
 )
-from .family import flipped_p, needed, rounded, sign_flip, smallest, step_down
+from .family import flipped_p, needed, rounded, sign_flip, smallest, step_down, with_shared_seeds
 from .intervals import (
     CARRIES,
     MIN_UNITS,
@@ -302,7 +302,8 @@ def compare(
     if others:
         columns, mid = np.stack([of_family[m] for m in others], axis=1), frame["mid"].to_numpy()[others]
         flipped = flipped_p(columns, n_permutations, resampling.seed, mid)
-        steps = step_down(frame["p_value"].to_numpy()[others], flipped, level)
+        parts = ("p_value", "delta", "of_samples", "of_seeds", "n_units", "n_seeds")
+        steps = step_down(with_shared_seeds(*frame.loc[others, list(parts)].to_numpy(float).T), flipped, level)
         frame.loc[others, "p_adjusted"], frame.loc[others, "level"] = steps.p, steps.level
     frame = _judged(compiled, frame, own, level).assign(
         baseline=names[0], candidate=names[1], headline=[n in headline or n == primary for n in compiled.names]
@@ -430,6 +431,12 @@ class Evidence:
     def several(self) -> np.ndarray:
         return self.paired.n_seeds > 1
 
+    @property
+    def parts(self) -> tuple[np.ndarray, np.ndarray]:
+        """What samples and, of several seeds, seeds bring to the variance of delta."""
+        seeds = self.spread[0].from_seeds
+        return self.spread[0].variance - seeds, np.where(self.several, seeds, np.nan)
+
 
 def evidence(paired: Paired, n_permutations: int, resampling: Resampling, pool: SeedPool | None = None) -> Evidence:
     """The p of every metric alone, and the standard error of its delta.
@@ -475,7 +482,8 @@ def decide(
     if at:
         mid = _mid(paired.baseline.compiled)[at]
         flipped = flipped_p(found.differences[:, at], n_permutations, resampling.seed, mid)
-        p[at] = step_down(p[at], flipped, level).p
+        parts = p, paired.delta, *found.parts, paired.n_units, paired.n_seeds
+        p[at] = step_down(with_shared_seeds(*(part[at] for part in parts)), flipped, level).p
     return np.where(enough & (p <= level), np.sign(paired.delta), 0.0)
 
 
@@ -504,6 +512,9 @@ def _measured(tested: Evidence, margin: np.ndarray, resampling: Resampling) -> p
             "claim": np.where(np.isnan(delta) | counts, "", paired.claim),
             "p_samples": tested.p_samples,
             "error": tested.error,
+            "delta": delta,
+            "of_samples": tested.parts[0],
+            "of_seeds": tested.parts[1],
             "df": np.where(wanted, tested.df, np.nan),
             "each": np.abs(differences).sum(axis=0) / np.maximum(n_differ, 1),
             "n_differ": n_differ,

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import bdtr, gammaincinv, gammaln, nctdtrinc, ndtr, stdtrit
+from scipy.special import bdtr, gammaincinv, gammaln, nctdtrinc, ndtr, stdtr, stdtrit
 
 from .many import LARGE, WHOLE, normal_flips
 
@@ -150,6 +150,23 @@ def step_down(p: np.ndarray, flipped: np.ndarray, level: float) -> Steps:
     at = np.minimum(np.arange(len(p)), failed)
     levels[order] = np.minimum(np.nextafter(within, 0.0), level)[at]
     return Steps(adjusted, levels)
+
+
+def with_shared_seeds(
+    p: np.ndarray, delta: np.ndarray, samples: np.ndarray, seeds: np.ndarray, n: np.ndarray, n_seeds: np.ndarray
+) -> np.ndarray:
+    """p of metrics that are judged together, none smaller than if seeds had their average share in its variance.
+
+    `samples` and `seeds` (null: one seed) are the parts of the variance of delta. The estimate of the seeds' part from
+    a few seeds is often 0 by chance, and p then far too small, which the smallest of many p finds.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = seeds / (samples + seeds)
+        share = shares[~np.isnan(shares)].sum() / (~np.isnan(shares)).sum()
+        least = np.fmax(seeds, samples * share / (1 - share))
+        df = np.maximum((samples + least) ** 2 / (samples**2 / (n - 1) + least**2 / (n_seeds - 1)), n_seeds - 1)
+        found = 2 * stdtr(df, -np.abs(delta) / np.sqrt(samples + least))
+    return np.where(np.isnan(shares), p, np.fmax(p, found))
 
 
 def needed(level: np.ndarray, mid: np.ndarray) -> np.ndarray:

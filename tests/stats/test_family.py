@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from evaltools.stats.family import flipped_p, needed, sign_flip, smallest, step_down
+from evaltools.stats.family import flipped_p, needed, sign_flip, smallest, step_down, with_shared_seeds
 from evaltools.stats.many import LARGE
 
 HAND = np.array([[1.0, 1.0, 2.0], [2.0, 1.0, 1.0], [4.0, -1.0, 1.0]])
@@ -153,3 +153,21 @@ def test_smallest_has_enough_units_that_differ_and_counts_their_errors() -> None
     grown = smallest(0.03 * one, 50 * one, 0.05 * one, 0.01 * one, one, one)
     assert grown**2 == pytest.approx((plain / 0.03) ** 2 * (0.03**2 + 0.01 * (grown - grown**2)))
     assert grown > plain
+
+
+def test_a_metric_without_a_seed_part_by_chance_is_lent_the_average_one() -> None:
+    """Shares of the seeds 0 and 1/2, on average 1/4: the first metric's 3 of samples get 3 * (1/4) / (3/4) = 1 of seeds.
+
+    Its variance is 4, its degrees of freedom 4^2 / (3^2 / 9 + 1^2 / 2) = 10.67; the second has more than its average.
+    """
+    p, delta = np.array([0.001, 0.2]), np.array([4.0, 1.0])
+    samples, seeds, n, k = np.array([3.0, 1.0]), np.array([0.0, 1.0]), np.array([10.0, 10.0]), np.array([3.0, 3.0])
+    found = with_shared_seeds(p, delta, samples, seeds, n, k)
+    lent = 2 * stats.t.sf(4 / 2, 16 / 1.5)
+    own = 2 * stats.t.sf(1 / np.sqrt(2), 4 / (1 / 9 + 1 / 2))
+    assert found == pytest.approx([lent, max(0.2, own)])
+    # one seed (null), or seeds that show nothing anywhere: nothing is lent
+    assert with_shared_seeds(p, delta, samples, seeds * np.nan, n, k / 3).tolist() == p.tolist()
+    assert with_shared_seeds(p, delta, samples, seeds * 0, n, k) == pytest.approx(
+        np.maximum(p, 2 * stats.t.sf(delta / np.sqrt(samples), 9))
+    )
