@@ -156,7 +156,7 @@ def test_smallest_has_enough_units_that_differ_and_counts_their_errors() -> None
 
 
 def test_a_metric_without_a_seed_part_by_chance_is_lent_the_average_one() -> None:
-    """Shares of the seeds 0 and 1/2, on average 1/4: the first metric's 3 of samples get 3 * (1/4) / (3/4) = 1 of seeds.
+    """Shares of the seeds 0 and 1/2, on average 1/4: to the first metric's 3 of samples come 3 * (1/4) / (3/4) = 1.
 
     Its variance is 4, its degrees of freedom 4^2 / (3^2 / 9 + 1^2 / 2) = 10.67; the second has more than its average.
     """
