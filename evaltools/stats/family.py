@@ -157,8 +157,8 @@ def with_shared_seeds(
 ) -> np.ndarray:
     """p of metrics that are judged together, none smaller than if seeds had their average share in its variance.
 
-    `samples` and `seeds` (null: one seed) are the parts of the variance of delta. From a few seeds their part is often
-    estimated as 0 by chance, and p then far too small, which the smallest of many p finds.
+    `samples` and `seeds` (null: one seed) are the parts of the variance of delta. From a few seeds their part is
+    often estimated as 0 by chance, and p then far too small, which the smallest of many p finds.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = seeds / (samples + seeds)
