@@ -273,6 +273,10 @@ def _row(
         # a test's distance in standard errors grows with the root of n
         wanted, seen = ndtri(np.clip([power + NEAR / 2, tried[n]], 0.1, 0.99)) + ndtri(0.5 + confidence / 2)
         n = int(np.clip(np.ceil(n * (wanted / seen) ** 2), MIN_UNITS, MOST))
+        short = max((k for k, p in tried.items() if p < power), default=0)
+        beyond = min((k for k, p in tried.items() if p >= power), default=MOST + 1)
+        if short and beyond <= MOST and not short < n < beyond:
+            n = int(np.sqrt(short * beyond))
     enough = min((k for k, p in tried.items() if p >= power), default=None)
     low = low if np.isfinite(low) else np.nan
     if enough is None:
