@@ -12,6 +12,7 @@ from markupsafe import Markup
 from ..core.check import FINE, LEVELS, WORDS
 from ..core.errors import UsageError
 from ..core.files import dumps, write_text
+from ..core.words import say
 from ..stats.compare import WORDS as COMPARED
 from .cards import NotComplete, read_card, shown
 from .fonts import ANSWERED
@@ -95,9 +96,14 @@ def collect(out: Path) -> dict[str, Any]:
         rows = [[metrics.setdefault(tuple(row[:3]), len(metrics)), *row[3:]] for row in card["rows"]]
         cards.append({**card, "rows": rows})
     listed = {"incomplete": incomplete[:LISTED], "incompleteTotal": len(incomplete)}
-    words = {"levels": {k: [WORDS[k], KINDS[k]] for k in LEVELS}, "fine": FINE, "kinds": COLOURS, "meaning": MEANING}
+    words = {"levels": {k: [say(WORDS[k]), KINDS[k]] for k in LEVELS}, "fine": say(FINE), "kinds": COLOURS}
+    words["meaning"] = {verdict: say(text) for verdict, text in MEANING.items()}
     cards = together(cards)
-    return {**searched(cards), "cards": cards, "metrics": list(metrics), **listed, "words": words}
+    for card in cards:
+        card["suiteTitle"] = say(card["suiteTitle"])
+        card["checks"] = card["checks"] and [[*c[:2], say(c[2]), *c[3:]] for c in card["checks"]]
+    titled = [(name, say(title), better) for name, title, better in metrics]
+    return {**searched(cards), "cards": cards, "metrics": titled, **listed, "words": words}
 
 
 def searched(cards: list[dict[str, Any]]) -> dict[str, Any]:

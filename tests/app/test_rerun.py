@@ -13,6 +13,8 @@ from evaltools.app.rerun import rerun_manifest
 from evaltools.core.errors import InputError, UsageError
 from evaltools.core.files import example
 from evaltools.core.resampling import Resampling
+from evaltools.core.results import read_manifest
+from evaltools.core.words import language, speaking
 from evaltools.report.run import evaluate
 from evaltools.report.study import study
 from tests.app.calling import call
@@ -211,6 +213,16 @@ def test_aggregates_of_systems(tmp_path: Path) -> None:
     study([f"example:memfin/{name}" for name in ("memory_agent", "plain_llm")], out=tmp_path, resampling=QUICK)
     found = rerun_manifest(tmp_path / "results" / "plain_llm_aggregated" / "manifest.json")
     assert found.same and found.compared > 0
+
+
+def test_a_rerun_speaks_the_language_of_what_it_makes_again(tmp_path: Path) -> None:
+    with speaking("ko"):
+        evaluate("summary", example("summary/cases.jsonl"), out=tmp_path / "a", resampling=QUICK)
+    assert rerun_manifest(tmp_path / "a" / "results" / "cases" / "manifest.json", tmp_path / "b").same
+    again = tmp_path / "b" / "results" / "cases"
+    assert read_manifest(again).lang == "ko" and language() == "en"
+    for file in ("summary_scores.xlsx", "summary_scores.csv"):
+        assert (again / file).read_bytes() == (tmp_path / "a" / "results" / "cases" / file).read_bytes()
 
 
 def test_nothing_that_is_sent_or_spent_is_taken_from_a_manifest(

@@ -8,10 +8,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from markupsafe import escape
 from matplotlib.figure import Figure
 
 import evaltools as et
 from evaltools.core.suite import load_suite_file
+from evaltools.core.words import speaking, translations
 from evaltools.report.tables import no_rows
 
 FAST = et.Resampling(n_resamples=100)
@@ -294,3 +296,20 @@ def test_a_suite_without_views_shows_itself_too(tmp_path: Path) -> None:
     with pytest.raises(et.UsageError, match="give the column of the units to break down by"):
         run.plot.breakdown()
     assert figure_of(run.plot.breakdown(column="gold"))
+
+
+@pytest.mark.parametrize("run", ["cr/with_memory__seed1_proposed", "summary/cases.jsonl"])
+@pytest.mark.parametrize("lang", ["ko", "zh"])
+def test_a_run_shows_no_english_sentence_in_another_language(run: str, lang: str) -> None:
+    result = et.evaluate(run.partition("/")[0], f"example:{run}", resampling=et.Resampling("bca", 100))
+    english = {key for key, text in translations(lang).items() if key.count(" ") > 1 and key != text}
+
+    def left() -> set[str]:
+        page = result._repr_html_() + result.table()._repr_html_()
+        page = re.sub(r"<style.*?</style>", "", page, flags=re.DOTALL)
+        assert result.signature in page
+        return {key for key in english if escape(key) in page}
+
+    assert left()
+    with speaking(lang):
+        assert left() == set()
