@@ -248,7 +248,7 @@ TABLES: Mapping[str, TableView] = {
 def note_text(note: str) -> str:
     """A note of a study, which stands after the conditions that it is about."""
     about, _, text = note.partition(": ")
-    return f"{about.replace(' and ', say(' and '))}: {say(text)}"
+    return f"{about.replace(' and ', say(' and '))}: {say(text)}" if text else say(note)
 
 
 def _p(row: Mapping[Any, Any]) -> str:
