@@ -511,11 +511,15 @@ def spread(sample: tuple[np.ndarray, np.ndarray], *seeds: SeedTerm) -> Spread:
 
 @dataclass(frozen=True)
 class Components:
-    """Variances of one cell of a complete table: of its seed, its sample and the rest. Numbers or equal shapes."""
+    """Variances of one cell of a complete table: of its seed, its sample and the rest. Numbers or equal shapes.
+
+    `sides`: so many sides' seeds are pooled, each with the degrees of freedom of its own.
+    """
 
     seed: Any
     sample: Any
     residual: Any
+    sides: int = 1
 
     @classmethod
     def of(cls, s: Spread, n: Any, seeds: Any) -> Components:
@@ -525,7 +529,7 @@ class Components:
     def spread(self, n: Any, seeds: Any) -> Spread:
         """The spread to expect of n samples under each of so many seeds; `spread`, at the expected mean squares."""
         residual, sample, seed = self.residual / (n * seeds), self.sample / n, self.seed / seeds
-        of_samples, df, df_seeds = sample + residual, n - 1.0, np.maximum(seeds - 1.0, 1.0)
+        of_samples, df, df_seeds = sample + residual, n - 1.0, self.sides * np.maximum(seeds - 1.0, 1.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             between, total = residual + seed, of_samples + seed
             varies = seed > 0

@@ -248,7 +248,7 @@ def pilot(conditions: Sequence[Runs], table: MetricTable, unit: str, metric: str
 
 def _first(c: Components) -> Components:
     """The components of the first metric, as numbers."""
-    return Components(*(float(part[0]) for part in (c.seed, c.sample, c.residual)))
+    return Components(float(c.seed[0]), float(c.sample[0]), float(c.residual[0]))
 
 
 def _row(
@@ -371,7 +371,10 @@ def settle(row: Mapping[Any, Any], confidence: float = 0.95) -> str:
     if row["verdict"] != "tied" or pd.isna(row["mde"]):
         return ""
     n, seeds = int(row["n_units"]), int(row["n_seeds"])
-    c = Components(row["var_seed"] * seeds, row["var_sample"] * n, row["var_residual"] * n * seeds)
+    parts = row["var_seed"] * seeds, row["var_sample"] * n, row["var_residual"] * n * seeds
+    either = Components(*parts), Components(*parts, sides=2)
+    # whether the seeds of both sides were pooled shows in the degrees of freedom
+    c = min(either, key=lambda found: abs(float(found.spread(n, seeds).widest(confidence)[2]) - row["df"]))
     level, units = np.array(row["level"]), units_needed(np.array(row["level"]), np.array(False))
 
     def least(times: int, more: int) -> float:
