@@ -36,6 +36,7 @@ _MAX_TOKENS = 14
 _TOKEN = re.compile(rf"(?P<space>\s?)(?:(?P<digits>{DIGITS})|여?(?P<scale>[십백천만억조]))")
 _NOTHING = re.compile(r"(?![0-9a-z가-힣,.])|[.,](?![0-9])")
 _CURRENCY = re.compile(r"\s?(?:원|won|krw|달러|불)")
+_GOES_ON = re.compile(r"\s?[0-9][0-9,.]*\s?(?:[십백천만억]|원|달러)")
 # a scale that stands apart from its figure (3,000 만 원) must not be the first syllable of a word (90 만기)
 _APART = re.compile(r"[십백천만억]?(?![가-힣])|[십백천만억]*\s?[원명건회달불]|\s?[0-9]")
 
@@ -136,7 +137,7 @@ def read_number(t: str, start: int) -> Number | None:
 
 def _is_trillion(t: str, start: int, end: int) -> bool:
     """조 after a figure is also the article of a law (제3조): it is a scale where an amount goes on."""
-    return t[start - 1 : start] != "제" and bool(_CURRENCY.match(t, end) or re.compile(r"\s?[0-9]").match(t, end))
+    return t[start - 1 : start] != "제" and bool(_CURRENCY.match(t, end) or _GOES_ON.match(t, end))
 
 
 def hangul_value(run: str) -> int | None:
