@@ -28,9 +28,10 @@ from ..core.results import result_at, verdict_line
 from ..core.suite import Here, Suite, get_suite, load_suite_file, mark, require_input, with_metrics
 from ..core.terminal import echo
 from ..core.words import say, speak
+from ..report.export import write_exports
 from ..report.gallery import replaceable
 from ..report.plain import ARROWS
-from ..report.run import Run, evaluate
+from ..report.run import Run, evaluate, load
 from ..report.study import folder_of, read_run, study
 from ..report.tables import plain_estimates
 from ..stats.compare import require_declared
@@ -187,6 +188,23 @@ class Batch:
         self.done += [one.name for one in scored if one.name not in self.done]
         self.shown += scored
         return scored
+
+    def export(self, suite: Suite, runs: Sequence[str], options: Options, **files: Path | None) -> None:
+        """Score one run, and write its numbers in the shapes of other tools.
+
+        UsageError for several runs, and for a file that is an input.
+        """
+        named = named_runs(suite, runs, self.settings.name, options)[0]
+        if len(named) > 1:
+            listed = ", ".join(list(named)[:10])
+            raise UsageError(f"numbers of one run go into a file, here are {len(named)}: {listed}")
+        for run, name in named.values():
+            inputs = suite.locate(resolve(run), name, make_options(suite, options), Problems()).files.values()
+            for path in filter(None, files.values()):
+                if path.is_dir() or path.resolve() in [i.resolve() for i in inputs]:
+                    raise UsageError(f"{path} is {'a folder' if path.is_dir() else 'an input'}; give another file")
+        for one in self.score(suite, runs, options):
+            write_exports(load(one.folder), **files)
 
     def report(self, suite: Suite, runs: Sequence[str], options: Options) -> None:
         """Score every run, and plan its report, or one report of all where the suite sees its runs together."""

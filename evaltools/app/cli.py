@@ -25,6 +25,7 @@ from ..core.words import speak
 from .options import (
     COMMON,
     DECLARED,
+    EXPORTS,
     JOBS,
     LANG,
     METRICS,
@@ -94,8 +95,12 @@ class _Runs(SuiteGroup):
             from .batch import Batch, Settings
 
             options, rest = _split_options(suite, given)
+            exports = {k: rest.pop(k) for k in ("flat_file", "inspect_file") if k in rest}
             batch = Batch(Settings(**rest))
-            (batch.score if self.name == "score" else batch.report)(suite, runs, options)
+            if any(exports.values()):
+                batch.export(suite, runs, options, **exports)
+            else:
+                (batch.score if self.name == "score" else batch.report)(suite, runs, options)
             sys.exit(batch.end())
 
         return click.Command(
@@ -105,7 +110,7 @@ class _Runs(SuiteGroup):
             params=[
                 click.Argument(["runs"], metavar=f"{suite.input}...", nargs=-1, required=True),
                 *of_model(suite.options),
-                *params(*COMMON, *([PAPER] if self.name == "report" else [])),
+                *params(*COMMON, *([PAPER] if self.name == "report" else EXPORTS)),
             ],
         )
 

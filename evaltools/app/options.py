@@ -43,6 +43,12 @@ METRICS = click.option(
 PAPER = click.option(
     "--paper", is_flag=True, help="Figures as SVG and PDF, and tables and words for a paper, beside the report."
 )
+EXPORTS = (
+    click.option("--flat", "flat_file", type=PATH, help="Write {metric: value} there as JSON, for a tracker."),
+    click.option(
+        "--inspect-scores", "inspect_file", type=PATH, help="Write the units' values there, as Inspect reads scores."
+    ),
+)
 SUITE_FILE = click.option(
     "--suite-file",
     type=PATH,
