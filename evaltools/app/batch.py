@@ -198,8 +198,8 @@ class Batch:
         if len(named) > 1:
             listed = ", ".join(list(named)[:10])
             raise UsageError(f"numbers of one run go into a file, here are {len(named)}: {listed}")
-        for run, name in named.values():
-            inputs = suite.locate(resolve(run), name, make_options(suite, options), Problems()).files.values()
+        for given, name in named.values():
+            inputs = suite.locate(resolve(given), name, make_options(suite, options), Problems()).files.values()
             for path in filter(None, files.values()):
                 if path.is_dir() or path.resolve() in [i.resolve() for i in inputs]:
                     raise UsageError(f"{path} is {'a folder' if path.is_dir() else 'an input'}; give another file")
@@ -217,6 +217,7 @@ class Batch:
                 title = self._together(scored, baseline=scored[0].name)
             self._plan(suite, suite.notebook, title, scored, options, name=given)
         elif suite.runs is not None and len(scored) > 1:
+            del self.shown[len(self.shown) - len(scored) :]  # the study says more
             self._plan(suite, suite.study_notebook, self._together(scored), scored, options, name=given)
         else:
             for one in scored:
