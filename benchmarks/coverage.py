@@ -1,29 +1,42 @@
 """Empirical coverage of the 95% intervals and false-positive rate of comparisons, on data whose truth is known.
 
     python benchmarks/coverage.py --datasets 10000 --jobs 2 > coverage.md
+    python benchmarks/coverage.py --only single,clusters,seeds,delta --methods score,plain,bca,auto --json FILE
 
-Every setting runs the package's own functions (`estimate`, `aggregate`, `compare`). Independent data sets
-are the metrics of one table, so that one call serves a block of them; blocks differ in the seed of
-their weights and signs. Bootstraps use 2,000 resamples and permutation tests 2,000 sign patterns here
-(the package's default is 10,000): the Monte-Carlo error averages out over blocks.
+Intervals are made by each of `--methods`, which may be one of ALTERNATIVES; `--json` writes what the sentences of
+reports read (evaltools/stats/coverage.json), of the last method. Every setting runs the package's own functions
+(`estimate`, `aggregate`, `compare`). Independent data sets are the metrics of one table, so that one call serves a
+block of them; blocks differ in the seed of their weights and signs. Bootstraps use 2,000 resamples and permutation
+tests 2,000 sign patterns here (the package's default is 10,000): the Monte-Carlo error averages out over blocks.
 
 The simulated quantity of a setting is normal on a latent scale, z = sample + seed + residual with variances
 0.5, as the setting says (none 0, small 0.02, large 0.1), and 0.5, and is turned into
-  mean    F1-like: 0, .4, .5, 2/3, .8, 1 with probabilities .20, .10, .15, .20, .10, .25
-  rate    an event of probability .05, .5 or .95
-  micro   2 tp / (2 tp + fp + fn), with 1 + Poisson(1) gold items a sample
-  cluster hits over turns, in dialogues of 1 + Poisson(6) turns, intraclass correlation .2, rate .7
+  mean     F1-like: 0, .4, .5, 2/3, .8, 1 with probabilities .20, .10, .15, .20, .10, .25
+  near 1   the same with .02, .01, .02, .03, .02, .90
+  net gain -1, 0, 1 with .02, .93, .05
+  rate     an event of probability .05, .5 or .95
+  micro    2 tp / (2 tp + fp + fn), with 1 + Poisson(1) gold items a sample
+  cluster  hits over turns, intraclass correlation .2, rate .7, in dialogues of 1 + Poisson(6) turns, or 1 + lognormal
+           (1.5, 1); and intraclass correlation .9 in a few of the sizes named
+  delta    two sides of one seed each: sample and residual variance 12:1 or 1:1, with the difference named
 The truth of a micro F1 is its mean over seeds, by quadrature.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
+from typing import Any
+
+# one BLAS thread a process
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 import pandas as pd
@@ -31,6 +44,8 @@ from scipy.special import ndtr, ndtri
 
 from evaltools.core.metric import Metric
 from evaltools.core.resampling import Resampling
+from evaltools.stats import compare as compare_module
+from evaltools.stats import intervals
 from evaltools.stats.compare import compare
 from evaltools.stats.intervals import estimate
 from evaltools.stats.seeds import aggregate
@@ -39,6 +54,9 @@ SIZES = (20, 50, 200, 600)
 BLOCK = 50
 RESAMPLES = 2000
 BAND = (0.935, 0.965)
+USUAL = {"CARRIES": intervals.CARRIES, "DOUBT": intervals.DOUBT}
+ALTERNATIVES = {"score": {"CARRIES": np.inf}, "plain": {"CARRIES": np.inf, "DOUBT": 1e-9}}
+"""Score intervals wherever there are limits, and these at p (1 - p) / se^2 trials without a doubt."""
 LEVELS = np.array([0.0, 0.4, 0.5, 2 / 3, 0.8, 1.0])
 CUTS = np.cumsum([0.20, 0.10, 0.15, 0.20, 0.10])
 F1_MEAN = float(LEVELS @ np.diff([0, *CUTS, 1]))
@@ -58,6 +76,7 @@ class Kind:
     make: Callable[[np.ndarray, float, np.ndarray, np.random.Generator], Columns]
     truth: Callable[[float], float]
     proportion: bool = False
+    limits: tuple[float, float] = (0.0, 1.0)
 
 
 def f1_like(z: np.ndarray, total: float, gold: np.ndarray, rng: np.random.Generator) -> Columns:
@@ -81,8 +100,22 @@ def micro_truth(seed_variance: float) -> float:
     return float(weights @ (4 * q / (4 * q + 0.8 * (1.5 - q) + 2 * (1 - q))) / weights.sum())
 
 
+NEAR = np.array([0.02, 0.01, 0.02, 0.03, 0.02, 0.90])
+"""Probabilities of LEVELS near 1."""
+
+
+def near_one(z: np.ndarray, total: float, gold: np.ndarray, rng: np.random.Generator) -> Columns:
+    return LEVELS[np.searchsorted(ndtri(np.cumsum(NEAR)[:-1]) * np.sqrt(total), z)], np.ones(z.shape)
+
+
+def net_gain(z: np.ndarray, total: float, gold: np.ndarray, rng: np.random.Generator) -> Columns:
+    return np.searchsorted(ndtri([0.02, 0.95]) * np.sqrt(total), z) - 1.0, np.ones(z.shape)
+
+
 KINDS = {
     "mean": Kind(f1_like, lambda _: F1_MEAN),
+    "near 1": Kind(near_one, lambda _: float(LEVELS @ NEAR)),
+    "net gain": Kind(net_gain, lambda _: 0.03, limits=(-1.0, 1.0)),
     "rate .05": Kind(partial(event, 0.05), lambda _: 0.05, proportion=True),
     "rate .5": Kind(partial(event, 0.5), lambda _: 0.5, proportion=True),
     "rate .95": Kind(partial(event, 0.95), lambda _: 0.95, proportion=True),
@@ -92,7 +125,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Setting:
-    """One line of a table: `task` is single, clusters, seeds, compare or power."""
+    """One line of a table: `task` is single, clusters, seeds, delta, compare or power."""
 
     task: str
     kind: str
@@ -100,6 +133,7 @@ class Setting:
     seeds: int = 1
     seed_variance: str = "none"
     complete: str = "complete"
+    method: str = "auto"
 
 
 def latent(rng: np.random.Generator, setting: Setting, sides: int) -> tuple[np.ndarray, float, np.ndarray]:
@@ -123,11 +157,9 @@ def frame(num: np.ndarray, den: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame({"unit": np.arange(len(num)), **data})
 
 
-def table(proportion: bool) -> list[Metric]:
-    return [
-        Metric(name=f"m{j}", numerator=f"a{j}", denominator=f"b{j}", better="higher", proportion=proportion)
-        for j in range(BLOCK)
-    ]
+def table(kind: Kind) -> list[Metric]:
+    also = {"better": "higher", "proportion": kind.proportion, "bounds": kind.limits}
+    return [Metric(name=f"m{j}", numerator=f"a{j}", denominator=f"b{j}", **also) for j in range(BLOCK)]  # type: ignore
 
 
 def keep(setting: Setting, k: int, data: pd.DataFrame) -> pd.DataFrame:
@@ -139,21 +171,80 @@ def keep(setting: Setting, k: int, data: pd.DataFrame) -> pd.DataFrame:
     return data
 
 
-def clusters(rng: np.random.Generator, n: int) -> Columns:
-    turns = 1 + rng.poisson(6, (n, BLOCK))
-    return rng.binomial(turns, rng.beta(0.7 * 4, 0.3 * 4, (n, BLOCK))).astype(float), turns.astype(float)
+FEW = {"40, 5x3": [40] + [3] * 5, "60, 60, 6x2": [60, 60] + [2] * 6}
+"""Sizes of a few unequal clusters."""
+
+
+def clusters(rng: np.random.Generator, kind: str, n: int) -> Columns:
+    if kind in FEW:
+        turns, strength = np.repeat(np.array(FEW[kind])[:, None], BLOCK, axis=1), 1 / 9
+    elif kind == "cluster":
+        turns, strength = 1 + rng.poisson(6, (n, BLOCK)), 4.0
+    else:
+        turns, strength = 1 + np.rint(rng.lognormal(1.5, 1, (n, BLOCK))).astype(int), 4.0
+    shares = rng.beta(0.7 * strength, 0.3 * strength, turns.shape)
+    return rng.binomial(turns, shares).astype(float), turns.astype(float)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two sides of one seed: LEVELS or an event with these probabilities, and the residual's part of the variance."""
+
+    baseline: Sequence[float]
+    candidate: Sequence[float]
+    residual: float
+    proportion: bool = False
+
+    def draw(self, rng: np.random.Generator, n: int) -> list[np.ndarray]:
+        levels = [0.0, 1.0] if self.proportion else LEVELS
+        sample = rng.normal(0, np.sqrt(1 - self.residual), (n, BLOCK))
+        z = [sample + rng.normal(0, np.sqrt(self.residual), (n, BLOCK)) for _ in range(2)]
+        cuts = (ndtri(np.cumsum(p)[:-1]) for p in (self.baseline, self.candidate))
+        return [np.asarray(levels)[np.searchsorted(c, x)] for c, x in zip(cuts, z)]
+
+    @property
+    def truth(self) -> float:
+        levels = [0.0, 1.0] if self.proportion else LEVELS
+        return float(np.subtract(self.candidate, self.baseline) @ levels)
+
+
+MEAN, BETTER = np.diff([0, *CUTS, 1]), np.array([0.15, 0.10, 0.15, 0.20, 0.10, 0.30])
+NEARER = np.array([0.01, 0.01, 0.01, 0.01, 0.01, 0.95])
+PAIRS = {
+    f"{name}, {ratio}:1": Pair(a, b, 1 / (1 + ratio), len(a) == 2)
+    for name, a, b in (
+        ("mean, none", MEAN, MEAN),
+        ("mean, +.062", MEAN, BETTER),
+        ("near 1, none", NEAR, NEAR),
+        ("near 1, +.027", NEAR, NEARER),
+        ("rate .05, none", [0.95, 0.05], [0.95, 0.05]),
+        ("rate .05, +.048", [0.95, 0.05], [0.902, 0.098]),
+        ("rate .5, none", [0.5, 0.5], [0.5, 0.5]),
+    )
+    for ratio in (12, 1)
+}
 
 
 def run(setting: Setting, block: int, key: int) -> tuple[np.ndarray, np.ndarray]:
-    """For BLOCK data sets of a setting: whether the interval (or p) is right, and the interval's width (or mde).
+    """For BLOCK data sets of a setting: where the truth lies (or whether p is right), and the width (or mde).
 
-    right: the truth lies inside (for compare: p > 0.05; for power: a difference was found). nan: no interval.
+    0: the truth lies inside (for compare: p > 0.05; for power: no difference was found); -1 or 1: below or above the
+    interval. nan: no interval.
     """
     rng = np.random.default_rng([key, block])
-    resampling = Resampling(n_resamples=RESAMPLES, seed=block)
+    for name, value in (USUAL | ALTERNATIVES.get(setting.method, {})).items():
+        for module in intervals, compare_module:
+            setattr(module, name, value)
+    method: Any = "auto" if setting.method in ALTERNATIVES else setting.method
+    resampling = Resampling(method, RESAMPLES, seed=block)
     if setting.task == "clusters":
-        e = estimate(frame(*clusters(rng, setting.n)), table(True), "unit", resampling)
+        e = estimate(frame(*clusters(rng, setting.kind, setting.n)), table(KINDS["rate .5"]), "unit", resampling)
         return inside(e, 0.7)
+    if setting.task == "delta":
+        pair = PAIRS[setting.kind]
+        a, b = ({0: frame(x, np.ones_like(x))} for x in pair.draw(rng, setting.n))
+        metrics = table(KINDS["rate .5" if pair.proportion else "mean"])
+        return inside(compare(a, b, metrics, "unit", resampling, n_permutations=100).table, pair.truth)
     kind = KINDS[setting.kind]
     sides = 2 if setting.task in {"compare", "power"} else 1
     z, total, gold = latent(rng, setting, sides)
@@ -162,39 +253,54 @@ def run(setting: Setting, block: int, key: int) -> tuple[np.ndarray, np.ndarray]
         num[1] += POWER_DIFFERENCE[setting]
     runs = [{k: keep(setting, k, frame(num[s, k], den[s, k])) for k in range(setting.seeds)} for s in range(sides)]
     if setting.task in {"compare", "power"}:
-        c = compare(runs[0], runs[1], table(kind.proportion), "unit", resampling, n_permutations=RESAMPLES).table
-        right = c["p_value"] > 0.05 if setting.task == "compare" else c["verdict"] == "better"
+        c = compare(runs[0], runs[1], table(kind), "unit", resampling, n_permutations=RESAMPLES).table
+        right = c["p_value"] <= 0.05 if setting.task == "compare" else c["verdict"] != "better"
         return right.to_numpy(float), c["mde"].to_numpy(float)
     if setting.task == "single":
-        return inside(estimate(runs[0][0], table(kind.proportion), "unit", resampling), kind.truth(0.0))
+        return inside(estimate(runs[0][0], table(kind), "unit", resampling), kind.truth(0.0))
     truth = kind.truth(SEED_VARIANCES[setting.seed_variance])
-    return inside(aggregate(runs[0], table(kind.proportion), "unit", resampling), truth)
+    return inside(aggregate(runs[0], table(kind), "unit", resampling), truth)
 
 
 def inside(e: pd.DataFrame, truth: float) -> tuple[np.ndarray, np.ndarray]:
     low, high = e["ci_low"].to_numpy(float), e["ci_high"].to_numpy(float)
-    return np.where(np.isnan(low), np.nan, (low <= truth) & (truth <= high)), high - low
+    return np.where(np.isnan(low), np.nan, (truth > high).astype(float) - (truth < low)), high - low
 
 
 POWER_DIFFERENCE: dict[Setting, float] = {}
 
 
-def job(setting: Setting, key: int, datasets: int, difference: float | None) -> tuple[float, float, float, int]:
-    """(share right, its binomial standard error, mean width, data sets without an interval)."""
+@dataclass(frozen=True)
+class Found:
+    """Share right, its binomial standard error, shares of truths below and above, mean width, and none at all."""
+
+    share: float
+    error: float
+    below: float
+    above: float
+    width: float
+    missing: int
+
+
+def job(setting: Setting, key: int, datasets: int, difference: float | None) -> Found:
     if difference is not None:
         POWER_DIFFERENCE[setting] = difference
     parts = [run(setting, block, key) for block in range(-(-datasets // BLOCK))]
     right = np.concatenate([p[0] for p in parts])[:datasets]
     width = np.concatenate([p[1] for p in parts])[:datasets]
     known = right[~np.isnan(right)]
-    share = float(known.mean())
-    return share, float(np.sqrt(share * (1 - share) / len(known))), float(np.nanmean(width)), len(right) - len(known)
+    share = float((known == 0).mean())
+    error = float(np.sqrt(share * (1 - share) / len(known)))
+    sides = (float((known == side).mean()) for side in (-1, 1))
+    return Found(share, error, *sides, float(np.nanmean(width)), len(right) - len(known))
 
 
 def all_settings() -> list[Setting]:
     settings = [Setting("single", kind, n) for kind in KINDS for n in SIZES]
-    settings += [Setting("clusters", "cluster", n) for n in SIZES]
-    for kind in ("mean", "rate .05", "rate .95", "micro"):
+    settings += [Setting("clusters", kind, n) for kind in ("cluster", "lognormal") for n in SIZES]
+    settings += [Setting("clusters", kind, len(sizes)) for kind, sizes in FEW.items()]
+    settings += [Setting("delta", kind, n) for kind in PAIRS for n in SIZES]
+    for kind in ("mean", "near 1", "net gain", "rate .05", "rate .95", "micro"):
         for k in (2, 3, 5, 10):
             settings += [Setting("seeds", kind, n, k, v) for v in SEED_VARIANCES for n in SIZES]
     for how in ("a third of one seed missing", "no sample shared"):
@@ -209,40 +315,71 @@ def all_settings() -> list[Setting]:
     return settings
 
 
-def markdown(settings: list[Setting], results: list[tuple[float, float, float, int]]) -> str:
-    """A table a task: a row a setting, a column a size; outside the band in bold."""
-    titles = {
-        "single": "One run: coverage (%) of BCa (Wilson where it stands in)",
-        "clusters": "One run, dialogues as units: coverage (%); n counts dialogues",
-        "seeds": "Several seeds, claim new seeds and new samples: coverage (%)",
-        "compare": "Comparisons without a difference: p <= 0.05 (%)",
-        "power": "Comparisons at a true difference equal to the mean mde: found (%)",
-    }
+TITLES = {
+    "single": "One run: coverage (%)",
+    "clusters": "One run, dialogues as units: coverage (%); n counts dialogues",
+    "seeds": "Several seeds, claim new seeds and new samples: coverage (%)",
+    "delta": "Differences of two runs: coverage (%)",
+    "compare": "Comparisons without a difference: p <= 0.05 (%)",
+    "power": "Comparisons at a true difference equal to the mean mde: found (%)",
+}
+
+
+def shown(c: Setting, r: Found) -> str:
+    """Coverage, the sides that were missed and the mean width (of p: how often it was within the level)."""
+    outside = c.task != "power" and not BAND[0] <= r.share <= BAND[1]
+    star = "**" if outside else ""
+    text = f"{star}{100 * (1 - r.share if c.task == 'compare' else r.share):.1f}{star}"
+    if c.task not in {"compare", "power"}:
+        text += f" ({100 * r.below:.1f} / {100 * r.above:.1f}) {r.width:.3f}"
+    return text + (f", {r.missing} without" if r.missing else "")
+
+
+def markdown(settings: list[Setting], results: list[Found]) -> str:
+    """A table a task: a row a setting and method, a column a size; outside the band in bold."""
     out = []
-    for task, title in titles.items():
+    for task, title in TITLES.items():
         mine = [(c, r) for c, r in zip(settings, results) if c.task == task]
         if not mine:
             continue
         sizes = sorted({c.n for c, _ in mine})
-        out += [
-            f"### {title}",
-            "",
-            "| data | seeds | seed variance | samples | " + " | ".join(f"n={n}" for n in sizes) + " |",
-        ]
-        out.append("|" + " --- |" * 4 + " ---: |" * len(sizes))
+        out += [f"### {title}", ""]
+        out.append(
+            "| data | seeds | seed variance | samples | method | " + " | ".join(f"n={n}" for n in sizes) + " |"
+        )
+        out.append("|" + " --- |" * 5 + " ---: |" * len(sizes))
         rows: dict[tuple[object, ...], dict[int, str]] = {}
-        for c, (share, error, _, missing) in mine:
-            shown = 1 - share if task == "compare" else share
-            text = f"{100 * shown:.1f} ±{100 * error:.1f}"
-            if task != "power" and not BAND[0] <= share <= BAND[1]:
-                text = f"**{text}**"
-            if missing:
-                text += f" ({missing} without)"
-            rows.setdefault((c.kind, c.seeds, c.seed_variance if c.seeds > 1 else "-", c.complete), {})[c.n] = text
+        for c, r in mine:
+            key = c.kind, c.seeds, c.seed_variance if c.seeds > 1 else "-", c.complete, c.method
+            rows.setdefault(key, {})[c.n] = shown(c, r)
         for key, values in rows.items():
             out.append("| " + " | ".join(map(str, key)) + " | " + " | ".join(values.get(n, "") for n in sizes) + " |")
         out.append("")
     return "\n".join(out)
+
+
+def sentences(settings: list[Setting], results: list[Found]) -> str:
+    """What evaltools.stats.coverage reads: kind -> n -> lowest and highest coverage over the settings simulated."""
+    found: dict[str, dict[int, list[float]]] = {}
+    for c, r in zip(settings, results):
+        if (c.task not in {"single", "clusters", "seeds"}) or c.kind in FEW or c.complete != "complete":
+            continue
+        name = {"cluster": "clusters", "lognormal": "clusters", "rate .05": "rate, rare", "rate .95": "rate, rare"}
+        name = name.get(c.kind, "rate" if c.kind == "rate .5" else c.kind)
+        if c.task == "seeds":
+            name = f"{c.seeds} seeds" + (f" {name}" if name in {"rate, rare", "near 1", "net gain"} else "")
+        found.setdefault(name, {}).setdefault(c.n, []).append(r.share)
+    words = {
+        "mean": "means", "near 1": "means near a limit", "net gain": "net gains", "rate, rare": "rates near 0 or 1",
+        "rate": "rates", "micro": "micro F1", "clusters": "clustered units",
+    }  # fmt: skip
+    lines = []
+    for name, sizes in found.items():
+        seeds, _, what = name.partition(" seeds")
+        title = words.get(name) or f"{words.get(what.strip(), 'means')} over {seeds} seeds"
+        ends = {n: [round(min(x), 4), round(max(x), 4)] for n, x in sorted(sizes.items())}
+        lines.append(f"  {json.dumps(name)}: {json.dumps({'title': title, 'coverage': ends})}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def main() -> None:
@@ -250,17 +387,28 @@ def main() -> None:
     parser.add_argument("--datasets", type=int, default=10_000, help="simulated data sets a setting (at least 2,000)")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--only", default="", help="tasks to run, comma separated")
+    parser.add_argument("--methods", default="auto", help="methods of intervals, comma separated")
+    parser.add_argument("--json", type=Path, help="file for the sentences of reports, of the last method")
     args = parser.parse_args()
-    settings = [c for c in all_settings() if not args.only or c.task in args.only.split(",")]
+    keys = {c: i for i, c in enumerate(all_settings())}
+    methods = args.methods.split(",")
+    chosen = [c for c in keys if not args.only or c.task in args.only.split(",")]
+    settings = [
+        replace(c, method=m)
+        for c in chosen
+        for m in methods
+        if m == methods[-1] or c.task in {"single", "clusters"} or (c.task == "delta" and m not in ALTERNATIVES)
+    ]
     with ProcessPoolExecutor(args.jobs) as pool:
-        futures = [pool.submit(job, c, i, args.datasets, None) for i, c in enumerate(settings)]
+        # the same data for every method
+        futures = [pool.submit(job, c, keys[replace(c, method="auto")], args.datasets, None) for c in settings]
         results = []
         for c, f in zip(settings, futures):
             results.append(f.result())
-            print(c, *results[-1], file=sys.stderr, flush=True)
+            print(c, results[-1], file=sys.stderr, flush=True)
         # power: shift one side by the smallest difference that the comparison says it can show
         aims = [
-            (Setting("power", c.kind, c.n, c.seeds, c.seed_variance), r[2])
+            (Setting("power", c.kind, c.n, c.seeds, c.seed_variance), r.width)
             for c, r in zip(settings, results)
             if c.task == "compare" and c.kind == "mean"
         ]
@@ -268,9 +416,12 @@ def main() -> None:
         for (c, _), f in zip(aims, futures):
             settings.append(c)
             results.append(f.result())
-            print(c, *results[-1], file=sys.stderr, flush=True)
+            print(c, results[-1], file=sys.stderr, flush=True)
     print(f"{args.datasets} data sets a setting, {RESAMPLES} resamples and sign patterns.\n")
     print(markdown(settings, results))
+    if args.json:
+        last = [(c, r) for c, r in zip(settings, results) if c.method == methods[-1]]
+        args.json.write_text(sentences(*map(list, zip(*last))), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -343,3 +343,23 @@ def column_values(units: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
         raise ValueError(f"infinite values in {np.array(columns)[np.isinf(values).any(axis=0)].tolist()}")
     np.copyto(values, 0.0, where=np.isnan(values))
     return values
+
+
+def require_measured(units: pd.DataFrame, compiled: Compiled, unit: str = "") -> None:
+    """ValueError for a row that counts in the denominator of a ratio whose numerator is null there.
+
+    Such a row would count as 0, which nobody measured: its denominator must be 0 or null too.
+    """
+    null = {c for c in compiled.columns if c in units.columns and units[c].isna().any()}
+    for numerator, denominator in zip(compiled.numerator.T, compiled.denominator.T) if null else ():
+        names = [c for c, factor in zip(compiled.columns, numerator) if factor and c in null]
+        if not names or not denominator.any():
+            continue
+        counted = column_values(units, compiled.columns) @ denominator != 0
+        for c in names:
+            if (bad := np.flatnonzero(units[c].isna().to_numpy() & counted)).size:
+                of = " and ".join(d for d, factor in zip(compiled.columns, denominator) if factor)
+                row = f"row {bad[0] + 1}" + (f" ({unit} {units[unit].iloc[bad[0]]})" if unit else "")
+                raise ValueError(
+                    f"{row}: {c} is null where {of} counts the row; leave {of} null or 0 where {c} was not measured"
+                )

@@ -254,9 +254,10 @@ class Run(Result):
 
     def coverage(self) -> HtmlTable:
         """What simulation says of headline intervals of this kind and size; nothing where none was simulated."""
-        rows = self.rows(*self.headline)
-        drawn = rows[rows["ci_method"].isin(["abc", "bca", "percentile"])]
-        return coverage_notice(coverage_notes(drawn, self.metrics, len(self.data) / max(self.n_units, 1)))
+        if self.resampling.method != "auto":
+            return stack([])
+        rows = len(self.data) / max(self.n_units, 1)
+        return coverage_notice(coverage_notes(self.rows(*self.headline), self.metrics, rows))
 
     def provenance(self) -> HtmlTable:
         """Inputs with their hashes, policy, intervals, signature; times stand in the manifest only."""

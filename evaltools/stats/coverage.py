@@ -1,6 +1,7 @@
 """What the nominal 95% intervals covered in simulation, for reports to say where that is not 95%.
 
-The numbers are in coverage.json, measured by benchmarks/coverage.py; the full tables are in docs/statistics.md.
+The numbers are in coverage.json, of the method "auto", measured by benchmarks/coverage.py; the full tables are in
+docs/statistics.md.
 """
 
 from __future__ import annotations
@@ -40,19 +41,30 @@ def kind(metric: AnyMetric, value: float, n_seeds: int = 1, rows: float = 1.0) -
     """The row of MEASURED that a metric of this value belongs to; None where nothing like it was simulated.
 
     Seeds count as the nearest lower number simulated. `rows` is how many rows a unit has on average. Differences
-    and means of other metrics were not simulated, nor rare rates in clusters, nor clusters of other sizes.
+    and means of other metrics were not simulated, nor rare rates in clusters, clusters of other sizes, micro F1 near
+    its limits, and metrics without limits or with others than 0 and 1 (but a net gain near 0, from -1 to 1).
     """
     if not isinstance(metric, Metric) or not metric.denominator or n_seeds > REACH * 10:
         return None
-    rare = metric.proportion and (value < RARE or value > 1 - RARE)
+    least, most = metric.limits
+    if math.isinf(most - least):
+        return None
+    near = min(value - least, most - value) < RARE * (most - least)
     if rows > 1:
-        near = CELLS / REACH <= rows <= CELLS * REACH
-        return "clusters" if n_seeds == 1 and metric.proportion and not rare and near else None
-    if n_seeds > 1:
-        return f"{max(k for k in (2, 3, 5, 10) if k <= n_seeds)} seeds{' rate, rare' if rare else ''}"
-    if metric.proportion:
-        return "rate, rare" if rare else "rate"
-    return "micro" if "+" in metric.denominator else "mean"
+        alike = CELLS / REACH <= rows <= CELLS * REACH
+        return "clusters" if n_seeds == 1 and metric.proportion and not near and alike else None
+    if least < 0:
+        found = "net gain" if (least, most) == (-1.0, 1.0) and abs(value) < RARE else None
+    elif metric.proportion:
+        found = "rate, rare" if near else "rate"
+    elif "+" in metric.denominator:
+        found = None if near else "micro"
+    else:
+        found = "near 1" if near else "mean"
+    if n_seeds == 1 or found is None:
+        return found
+    over = f"{max(k for k in (2, 3, 5, 10) if k <= n_seeds)} seeds"
+    return f"{over} {found}" if f"{over} {found}" in MEASURED else over
 
 
 def coverage_note(kind: str | None, n: int) -> str | None:

@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import chdtrc, ndtr, stdtr, stdtrit
 
-from ..core.metric import Compiled, column_values
+from ..core.metric import Compiled, column_values, require_measured
 from .many import LARGE
 
 Seed = Hashable
@@ -194,7 +194,9 @@ class Grid:
         return np.concatenate([self.sums(part.tolist()).sum(axis=1) for part in parts], axis=1)
 
     def cross(self, compiled: Compiled) -> Crossed:
-        """Column sums of every cell, as far as a table needs them."""
+        """Column sums of every cell, as far as a table needs them; ValueError as `require_measured`."""
+        for frame in self.frames:
+            require_measured(frame, compiled)
         return Crossed(compiled, self.sums(compiled.columns), self.present)
 
 
@@ -464,7 +466,7 @@ def seed_pool(terms: Sequence[SeedTerm]) -> SeedPool:
     with np.errstate(divide="ignore", invalid="ignore"):
         distance = np.where(several & (plain > 0), own_df * np.log(plain / own), 0.0).sum(axis=0)
         inverse = np.where(several, 1 / own_df, 0.0).sum(axis=0) - 1 / plain_df
-        p = chdtrc(k - 1.0, distance / (1 + inverse / (3 * (k - 1))))
+        p = chdtrc(k - 1.0, np.maximum(distance, 0.0) / (1 + inverse / (3 * (k - 1))))
     return SeedPool(between, df, plain, plain_df, (k > 1) & (p > ALIKE), (k > 1) & (p <= ALIKE))
 
 

@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr, ndtri, stdtrit
 
-from ..core.metric import Compiled, Metric, MetricTable, column_values
+from ..core.metric import Compiled, Metric, MetricTable, column_values, require_measured
 from ..core.resampling import CONSTANT, Resampling
 from .crossed import Crossed, add_rows, influence, over_units
 from .many import CLOSED, LARGE, closed_bounds, in_blocks
@@ -242,11 +242,12 @@ def estimate(units: pd.DataFrame, table: MetricTable, unit: str, resampling: Res
     that take part in the metric. `ci_method` is bca or percentile, abc (the closed form of bca for more than
     LARGE resampling units; percentile has one too: `many.closed_bounds`), wilson, t-wilson or mover (`score_bounds`)
     or none. By the method "auto" a metric within limits always has an interval (a difference where some unit
-    differs): a bootstrap where at least MIN_UNITS units take part and CARRIES decide. Otherwise those that vary over
-    MIN_UNITS units have a bootstrap, other proportions Wilson's interval at the number of units, all else none.
+    differs): plain proportions Wilson's, others a bootstrap where at least MIN_UNITS units take part and CARRIES
+    decide. Otherwise those that vary over MIN_UNITS units have a bootstrap, other proportions Wilson's interval at
+    the number of units, all else none.
 
-    Raises KeyError for columns that the frame lacks, ValueError for infinite values and for a table that
-    does not compile.
+    Raises KeyError for columns that the frame lacks, ValueError for infinite values, for a null numerator of a row
+    that the denominator counts, and for a table that does not compile.
 
     >>> units = pd.DataFrame({"id": range(40), "right": [1, 1, 0, 1] * 10, "n": 1})
     >>> table = [Metric(name="accuracy", numerator="right", denominator="n", better="higher", proportion=True)]
@@ -256,7 +257,10 @@ def estimate(units: pd.DataFrame, table: MetricTable, unit: str, resampling: Res
     """
     at, names = pd.factorize(units[unit], use_na_sentinel=False)
     blocks = in_blocks(table, len(names), len(names))
-    found = [_estimated(compiled, unit_sums(units, compiled.columns, at), resampling) for compiled in blocks]
+    found = []
+    for compiled in blocks:
+        require_measured(units, compiled, unit)
+        found.append(_estimated(compiled, unit_sums(units, compiled.columns, at), resampling))
     return pd.concat(found, ignore_index=True)
 
 
@@ -270,7 +274,8 @@ def _estimated(compiled: Compiled, sums: np.ndarray, resampling: Resampling) -> 
     wanted = measured & (n_units >= MIN_UNITS)
     if resampling.method == "auto":
         low, high, method, decide = score_bounds(c, resampling.confidence)
-        wanted &= np.isnan(low) | (decide >= CARRIES)
+        # Wilson's bounds grow with every event, which those of two methods would not where one gives way to the other
+        wanted &= np.isnan(low) | ((decide >= CARRIES) & (method != "wilson"))
         # a difference of 0 in every unit says nothing of what else there is
         known = measured & ((method != "mover") | (decide > 0))
     else:

@@ -33,6 +33,7 @@ from evaltools.stats.compare import (
     verdicts,
 )
 from evaltools.stats.crossed import grid
+from evaltools.stats.intervals import estimate
 from evaltools.stats.seeds import CLAIM_BOTH, POOLED, TWO_SEEDS
 
 MEAN = Metric(name="mean", numerator="y", denominator="n", group="g", better="higher", title="Mean")
@@ -759,3 +760,55 @@ def test_a_paired_macro_mean_is_a_bootstrap_of_scipy() -> None:
     ).confidence_interval
     row = compare(a, b, MACRO, "id", R).table.set_index("metric").loc["macro"]
     assert (row["ci_low"], row["ci_high"]) == pytest.approx((expected.low, expected.high), abs=1e-12)
+
+
+# --- deltas that a bootstrap does not carry, and seeds of both sides
+
+
+def one_each(before: list[float], after: list[float], resampling: Resampling = R) -> pd.Series:
+    metric = Metric(name="f1", numerator="y", denominator="n", better="higher", bounds=(0, 1))
+    sides = [{None: pd.DataFrame({"id": range(len(y)), "y": y, "n": 1})} for y in (before, after)]
+    return compare(*sides, [metric], "id", resampling).table.iloc[0]
+
+
+def test_a_delta_that_few_units_decide_is_made_of_its_sides() -> None:
+    before, after = [1.0] * 16 + [0.5] * 4, [1.0] * 18 + [0.5] * 2
+    row = one_each(before, after)
+    metric = Metric(name="f1", numerator="y", denominator="n", better="higher", bounds=(0, 1))
+    sides = [
+        estimate(pd.DataFrame({"id": range(20), "y": y, "n": 1}), [metric], "id", R).iloc[0] for y in (before, after)
+    ]
+    (a, la, ua), (b, lb, ub) = (s[["value", "ci_low", "ci_high"]].astype(float) for s in sides)
+    r = np.corrcoef(before, after)[0, 1]
+    low = b - a - np.sqrt((b - lb) ** 2 + (ua - a) ** 2 - 2 * r * (b - lb) * (ua - a))
+    high = b - a + np.sqrt((ub - b) ** 2 + (a - la) ** 2 - 2 * r * (ub - b) * (a - la))
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx((low, high))
+    assert row["ci_method"] == "mover"
+    assert one_each(before, after, replace(R, method="bca"))["ci_method"] == "bca"
+    assert one_each(before, before)["ci_method"] == "none"
+
+
+@given(st.lists(st.tuples(*[st.sampled_from([0.0, 0.3, 1.0])] * 2), min_size=10, max_size=40))
+@settings(max_examples=60, deadline=None)
+def test_swapping_the_sides_mirrors_a_delta_of_score_intervals(pairs: list[tuple[float, float]]) -> None:
+    before, after = map(list, zip(*pairs))
+    one, other = one_each(before, after), one_each(after, before)
+    if one["ci_method"] != "none":
+        assert (one["delta"], one["ci_low"], one["ci_high"]) == (-other["delta"], -other["ci_high"], -other["ci_low"])
+        assert -1 <= one["ci_low"] <= one["delta"] <= one["ci_high"] <= 1
+
+
+def seeded(rng: np.random.Generator, shift: np.ndarray, sample: np.ndarray, rest: np.ndarray) -> Runs:
+    values = sample + shift[:, None] + rest
+    return {k: pd.DataFrame({"id": range(40), "y": y, "n": 1}) for k, y in enumerate(values)}
+
+
+def test_seeds_that_mean_the_same_on_both_sides_pair_and_others_are_pooled() -> None:
+    rng = np.random.default_rng(5)
+    sample, shift = rng.normal(0.5, 0.1, 40), np.array([-0.1, 0.02, 0.08])
+    rest = rng.normal(0, 0.05, (2, 3, 40))
+    a = seeded(rng, shift, sample, rest[0])
+    apart = rows(compare(a, seeded(rng, shift[::-1], sample, rest[1]), [MEAN], "id", R)).loc["mean"]
+    like = rows(compare(a, seeded(rng, shift, sample, rest[0] + 0.1 * rest[1]), [MEAN], "id", R)).loc["mean"]
+    assert apart["df"] == pytest.approx(4, abs=0.5)
+    assert like["ci_high"] - like["ci_low"] < 0.2 * (apart["ci_high"] - apart["ci_low"])

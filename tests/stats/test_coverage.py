@@ -10,8 +10,10 @@ from evaltools.core.metric import Difference, Mean, Metric
 from evaltools.stats.coverage import BAND, MEASURED, TITLES, coverage_note, coverage_notes, kind
 
 RATE = Metric(name="rate", numerator="x", denominator="n", better="higher", title="Rate", proportion=True)
-MEAN = Metric(name="mean", numerator="x", denominator="n", better="higher", title="Mean")
-F1 = Metric(name="f1", numerator="2*tp", denominator="2*tp + fp + fn", better="higher", title="F1")
+MEAN = Metric(name="mean", numerator="x", denominator="n", better="higher", title="Mean", bounds=(0, 1))
+F1 = Metric(name="f1", numerator="2*tp", denominator="2*tp + fp + fn", better="higher", title="F1", bounds=(0, 1))
+NET = Metric(name="net", numerator="x", denominator="n", better="higher", title="Net", bounds=(-1, 1))
+FREE = Metric(name="free", numerator="x", denominator="n", better="higher", title="Free")
 COUNT = Metric(name="count", numerator="x", denominator="", better="none", title="Count")
 GAIN = Difference(name="gain", minuend="rate", subtrahend="mean", better="higher", title="Gain")
 MACRO = Mean(name="macro", of=("rate", "mean"), better="higher", title="Macro")
@@ -47,7 +49,9 @@ def test_kinds_of_metrics() -> None:
     assert kind(RATE, 0.5) == "rate"
     assert kind(RATE, 0.02) == "rate, rare"
     assert kind(RATE, 0.95, n_seeds=4) == "3 seeds rate, rare"
-    assert kind(MEAN, 0.95, n_seeds=20) == "10 seeds"
+    assert kind(MEAN, 0.85, n_seeds=20) == "10 seeds"
+    assert kind(MEAN, 0.85) == "mean"
+    assert kind(NET, 0.02) == "net gain"
     assert kind(RATE, 0.5, rows=6.5) == "clusters"
 
 
@@ -57,6 +61,9 @@ def test_kinds_of_metrics() -> None:
         (GAIN, {}),
         (MACRO, {}),
         (COUNT, {}),
+        (FREE, {}),
+        (NET, {"value": 0.4}),
+        (F1, {"value": 0.97}),
         (MEAN, {"n_seeds": 21}),
         (MEAN, {"rows": 7}),
         (RATE, {"rows": 3}),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,13 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from evaltools.core.metric import Difference, Mean, Metric, MetricTable
-from evaltools.core.resampling import Method, Resampling
+from evaltools.core.metric import AnyMetric, Difference, Mean, Metric, MetricTable
+from evaltools.core.resampling import CONSTANT, Method, Resampling
 from evaltools.stats.breakdown import breakdown
 from evaltools.stats.intervals import (
     MIN_UNITS,
     estimate,
     monte_carlo_digits,
+    mover,
     resample_sums,
     unit_sums,
     wilson,
@@ -279,3 +283,109 @@ def test_breakdown_by_part() -> None:
     nothing = breakdown(frame.iloc[:0], MACRO, "id", "part", ["macro_f1"], QUICK)
     assert nothing.empty
     assert "title" in nothing
+
+
+# --- score intervals: method "auto"
+
+BOUNDED = Metric(name="f1", numerator="y", denominator="n", better="higher", bounds=(0, 1))
+SHARE = Metric(name="rate", numerator="hit", denominator="n", better="higher", proportion=True)
+AUTO = Resampling(n_resamples=500)
+
+
+def one(metric: AnyMetric, resampling: Resampling = AUTO, **columns: object) -> pd.Series:
+    frame = pd.DataFrame({"n": 1, **columns})
+    frame["id"] = frame.get("id", pd.Series(np.arange(len(frame))))
+    return estimate(frame, [metric], "id", resampling).iloc[0]
+
+
+def test_t_wilson_by_hand() -> None:
+    """20 units, 18 of 1 and 2 of .5: p = .95, e^2 = (18 * .05^2 + 2 * .45^2) / 400 = .0011250, V = e^2 * 20 / 19.
+
+    p (1 - p) / V = .0475 / .00118421 = 40.11; with a tenth of a unit of doubt 20 * (20 * .0475 + .1) / (400 V + .1)
+    = 21 / .573684 = 36.61, which is less; t(19) = 2.0930, so that z^2 = 4.3807.
+    """
+    row = one(BOUNDED, y=[1.0] * 18 + [0.5] * 2)
+    v = 0.001125 * 20 / 19
+    trials = 20 * (20 * 0.0475 + 0.1) / (400 * v + 0.1)
+    assert trials == pytest.approx(36.605, abs=1e-3)
+    t = stats.t.ppf(0.975, 19)
+    centre = (0.95 + t**2 / (2 * trials)) / (1 + t**2 / trials)
+    half = t * np.sqrt(0.95 * 0.05 / trials + t**2 / (4 * trials**2)) / (1 + t**2 / trials)
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx((centre - half, centre + half), abs=1e-12)
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx((0.816, 0.988), abs=1e-3)
+    assert row["ci_method"] == "t-wilson"
+
+
+def test_events_have_wilson_whatever_the_order_of_the_rows() -> None:
+    expected = stats.binomtest(1, 40).proportion_ci(0.95, method="wilson")
+    for place in (0, 7, 39):
+        row = one(SHARE, hit=[i == place for i in range(40)])
+        assert (row["ci_low"], row["ci_high"]) == pytest.approx((expected.low, expected.high), abs=1e-12)
+        assert row["ci_method"] == "wilson"
+
+
+def test_clusters_count_by_what_they_weigh() -> None:
+    """Sizes 40 and 5 times 3, no event: 55^2 / (1600 + 45) = 1.839 trials, t of 0.839 degrees of freedom."""
+    sizes = [40, 3, 3, 3, 3, 3]
+    row = one(SHARE, id=np.repeat(np.arange(6), sizes), hit=[0] * 55)
+    t2 = stats.t.ppf(0.975, 55**2 / 1645 - 1) ** 2
+    assert row["ci_high"] == pytest.approx(t2 / (55**2 / 1645 + t2))
+    assert row["ci_method"] == CONSTANT
+
+
+def test_what_does_not_vary_has_an_interval_within_limits_only() -> None:
+    row = one(BOUNDED, y=[0.5] * 25)
+    assert row["ci_low"] < 0.5 < row["ci_high"] and row["ci_method"] == CONSTANT
+    assert one(replace(BOUNDED, bounds=None), y=[0.5] * 25)["ci_method"] == "none"
+    assert one(BOUNDED, Resampling("bca", 500), y=[0.5] * 25)["ci_method"] == "none"
+    alone = one(BOUNDED, y=[0.5])
+    assert (alone["ci_low"], alone["ci_high"]) == pytest.approx((0, 1), abs=1e-6)
+
+
+def test_mover_by_hand() -> None:
+    """Correlation .5: 0.7 [.5, .8] less 0.4 [.3, .6], reach .2^2 + .2^2 - .04 and .1^2 + .1^2 - .01."""
+    a, b = (tuple(map(np.array, x)) for x in ((0.4, 0.3, 0.6), (0.7, 0.5, 0.8)))
+    low, high = mover(a, b, np.array(0.5))
+    assert (low, high) == pytest.approx((0.3 - np.sqrt(0.04), 0.3 + np.sqrt(0.01)))
+
+
+def test_a_bootstrap_is_used_where_the_data_carry_it() -> None:
+    y = np.random.default_rng(0).choice([0, 0.5, 1], 300)
+    assert one(SHARE, hit=y == 1)["ci_method"] == "wilson", "bounds grow with every event"
+    auto, bca = one(BOUNDED, y=y), one(BOUNDED, Resampling("bca", 500), y=y)
+    assert auto["ci_method"] == "bca" and auto.equals(bca)
+    y[6:] = 1.0
+    assert one(BOUNDED, y=y)["ci_method"] == "t-wilson"
+
+
+@given(
+    st.lists(st.sampled_from([0.0, 0.3, 1.0]), min_size=1, max_size=70), st.lists(st.integers(0, 15), max_size=70),
+    st.randoms(use_true_random=False),
+)  # fmt: skip
+@settings(max_examples=60, deadline=None)
+def test_every_bounded_metric_has_an_interval_within_its_limits(
+    y: list[float], at: list[int], order: random.Random
+) -> None:
+    ids = (at + list(range(100, 170)))[: len(y)]
+    row = one(BOUNDED, y=y, id=ids)
+    assert 0 <= row["ci_low"] <= row["value"] + 1e-12 and row["value"] - 1e-12 <= row["ci_high"] <= 1
+    rows = list(zip(y, ids))
+    order.shuffle(rows)
+    again = one(BOUNDED, y=[r[0] for r in rows], id=[r[1] for r in rows])
+    if row["ci_method"] != "bca":
+        assert again[["ci_low", "ci_high"]].tolist() == pytest.approx(row[["ci_low", "ci_high"]].tolist(), abs=1e-9)
+
+
+@given(st.integers(1, 60))
+@settings(max_examples=30, deadline=None)
+def test_bounds_grow_with_the_number_of_events(n: int) -> None:
+    found = [one(SHARE, hit=[i < k for i in range(n)]) for k in range(n + 1)]
+    for bound in ("ci_low", "ci_high"):
+        assert (np.diff([row[bound] for row in found]) >= 0).all()
+
+
+def test_a_null_numerator_that_is_counted_is_an_error_that_names_its_row() -> None:
+    with pytest.raises(ValueError, match=r"row 2 \(id b\): y is null where n counts the row"):
+        one(BOUNDED, y=[1.0, None, 0.0], id=["a", "b", "c"])
+    row = one(BOUNDED, y=[1.0, None, 0.0], n=[1, None, 1])
+    assert (row["value"], row["n_units"]) == (0.5, 2)

@@ -59,7 +59,7 @@ def two(n: int = 50, seeds: int = 3, seed_sd: float = 0.0, shift: float = 0.03, 
 def components(runs: list[Runs]) -> Spread:
     a, b, by_seed, _ = pair(*(grid(r, "id") for r in runs))
     compiled = compile_table([F1])
-    return evidence(Paired(a.cross(compiled), b.cross(compiled), by_seed), 100, R).spread[0]
+    return evidence(Paired(a.cross(compiled), b.cross(compiled), by_seed), 100, Resampling("bca")).spread[0]
 
 
 # --- components

@@ -17,7 +17,17 @@ from evaltools.core.metric import Difference, Mean, Metric, MetricTable, compile
 from evaltools.core.resampling import Method, Resampling
 from evaltools.stats.crossed import grid, in_order, influence, seed_term
 from evaltools.stats.intervals import estimate
-from evaltools.stats.seeds import CLAIM_BOTH, CLAIM_ONE, CONTRACT, aggregate, completeness, seed_values
+from evaltools.stats.seeds import (
+    CLAIM_BOTH,
+    CLAIM_ONE,
+    CONTRACT,
+    POOLED,
+    aggregate,
+    completeness,
+    pool_notes,
+    pooled_seeds,
+    seed_values,
+)
 
 MEAN = Metric(name="mean", numerator="y", denominator="n", group="g", better="higher", title="Mean")
 RATE = Metric(
@@ -361,3 +371,74 @@ def test_a_mean_of_metrics_has_the_components_of_the_mean_of_its_units() -> None
     assert got["ci_method"] == "variance components"
     alone = of({1: runs[42]}, table).loc["both"]
     assert (alone["ci_method"], alone["n_seeds"]) == ("bca", 1)
+
+
+# --- score intervals and pooled seeds
+
+
+def test_no_event_reaches_no_further_than_one() -> None:
+    """120 cells of 40 samples under 3 seeds: from no event to three, in one sample or in three."""
+    empty = {s: f.assign(hit=0) for s, f in condition().items()}
+    upper = []
+    for cells in ([], [(42, 0)], [(42, 0), (123, 0)], [(42, 0), (123, 1), (456, 2)]):
+        runs = {s: f.assign(hit=[(s, i) in cells for i in range(40)]) for s, f in empty.items()}
+        upper.append(of(runs).loc["rate", "ci_high"])
+    assert min(upper) == upper[0] == pytest.approx(stats.binomtest(0, 40).proportion_ci(0.95, method="wilson").high)
+    assert of({s: f.assign(hit=1 - f["hit"]) for s, f in empty.items()}).loc["rate", "ci_low"] == pytest.approx(
+        1 - upper[0]
+    )
+
+
+def test_a_metric_within_limits_has_t_wilson_over_seeds() -> None:
+    """The trials are p (1 - p) / V of the components; of two seeds, whose t(1) would reach everywhere, V alone."""
+    bounded = [replace(MEAN, bounds=(0, 1))]
+    runs = {s: f.assign(y=f["y"].clip(0, 1)) for s, f in condition().items()}
+    auto, plain = of(runs, bounded).loc["mean"], of(runs, bounded, "bca").loc["mean"]
+    assert (auto["ci_method"], plain["ci_method"]) == ("t-wilson", "variance components")
+    t, p = stats.t.ppf(0.975, auto["df"]), auto["mean"]
+    v = ((plain["ci_high"] - plain["ci_low"]) / (2 * t)) ** 2
+    trials = min(p * (1 - p) / v, 40 * (40 * p * (1 - p) + 0.1) / (1600 * v + 0.1))
+    half = t * np.sqrt(p * (1 - p) / trials + t**2 / (4 * trials**2)) / (1 + t**2 / trials)
+    assert auto["ci_high"] - auto["ci_low"] == pytest.approx(2 * half)
+    two = {s: runs[s] for s in (42, 123)}
+    auto, plain = of(two, bounded).loc["mean"], of(two, bounded, "bca").loc["mean"]
+    assert auto[["ci_low", "ci_high"]].tolist() == pytest.approx(plain[["ci_low", "ci_high"]].tolist())
+
+
+def test_seeds_of_several_conditions_count_together_where_they_are_alike() -> None:
+    """Values .5 .5 .6 and .3 .4 .4: variances .01/3 each, so that the pool has as much with 4 degrees of freedom."""
+    rng = np.random.default_rng(0)
+    noise = rng.normal(0, 0.01, 30)
+    noise -= noise.mean()
+
+    def runs(*means: float) -> dict[int, pd.DataFrame]:
+        return {s: run(m + noise, rng) for s, m in enumerate(means)}
+
+    a, b, far = runs(0.5, 0.5, 0.6), runs(0.3, 0.4, 0.4), runs(0.1, 0.5, 0.9)
+    pool = pooled_seeds([a, b, runs(0.7)], [MEAN], "id")
+    assert pool.plain == pytest.approx([0.01 / 3]) and pool.plain_df == pytest.approx([4])
+    assert pool.alike.tolist() == [True] and pool.unlike.tolist() == [False]
+    alone, pooled = (aggregate(a, [MEAN], "id", R, p).iloc[0] for p in (None, pool))
+    assert (alone["df"], pooled["df"]) == pytest.approx((2, 4), abs=0.1)
+    assert pooled["seeds_ci_low"] == alone["seeds_ci_low"], "that of these samples rests on its own seeds"
+    assert (
+        aggregate(a, [MEAN], "id", replace(R, method="bca"), pool)
+        .iloc[0]
+        .equals(aggregate(a, [MEAN], "id", replace(R, method="bca")).iloc[0])
+    )
+    apart = pooled_seeds([a, far], [MEAN], "id")
+    level = stats.bartlett([0.5, 0.5, 0.6], [0.1, 0.5, 0.9]).pvalue
+    assert level < 0.1 and apart.alike.tolist() == [False] and apart.unlike.tolist() == [True]
+    assert aggregate(a, [MEAN], "id", R, apart).iloc[0].equals(alone)
+    assert pool_notes([MEAN], pool.alike, pool.unlike) == [f"{POOLED}."]
+    assert "each has its own for “Mean”" in pool_notes([MEAN], apart.alike, apart.unlike)[0]
+    assert pool_notes([MEAN], np.array([False]), np.array([False])) == []
+
+
+@pytest.mark.parametrize("scale", [0.03, 0.05, 0.2])
+def test_bartlett_is_that_of_scipy(scale: float) -> None:
+    rng = np.random.default_rng(4)
+    values = [rng.normal(0.5, s, 4) for s in (0.05, scale, 0.06)]
+    noise = np.tile([-0.01, 0.01], 10)
+    pool = pooled_seeds([{s: run(m + noise, rng) for s, m in enumerate(v)} for v in values], [MEAN], "id")
+    assert pool.alike[0] == (stats.bartlett(*values).pvalue > 0.1)
