@@ -485,9 +485,11 @@ def _refusal(error: Any) -> _Failed:
         return _Failed(f"{why}: {LASTING[status]}", "lasting", status)
     if status in (400, 422):
         return _Failed(why, "refused", status, param=str(error.param or ""))
-    headers = error.response.headers
+    after = _seconds(error.response.headers)
+    if after is not None and after > PATIENCE:
+        return _Failed(f"{why}: it asks to wait for {after:.0f} s", "lasting", status)
     passing = status in (408, 409, 425, 429) or status >= 500
-    return _Failed(why, "passing" if passing else "", status, after=_seconds(headers))
+    return _Failed(why, "passing" if passing else "", status, after=after)
 
 
 def _seconds(headers: Mapping[str, str]) -> float | None:

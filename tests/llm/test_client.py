@@ -141,6 +141,7 @@ def test_retry_after(header: dict[str, str], seconds: float | None) -> None:
         (Sent(401, b"{}"), "the key is refused"),
         (Sent(404, b"{}"), "no such model"),
         (Sent(429, b'{"error": {"code": "insufficient_quota", "message": "no"}}'), "the quota is used up"),
+        (Sent(429, b"{}", {"retry-after": "7200"}), "it asks to wait for 7200 s"),
         (Sent(307, b"", {"location": "http://127.0.0.1:9/v1"}), "redirects are not followed"),
     ],
 )
