@@ -199,7 +199,9 @@ class CompiledRules:
             words[name] = "(" + "|".join(expand(a, words) for a in alternatives) + ")"
 
         def patterns(sources: tuple[str, ...]) -> Phrases:
-            return compile_phrases([expand(s, words) for s in sources], rules.match, rules.particles)
+            if rules.match == "flex":
+                sources = tuple(expand(s, words) for s in sources)
+            return compile_phrases(sources, rules.match, rules.particles)
 
         self.fold = rules.fold
         self.units = rules.units

@@ -100,6 +100,8 @@ def test_the_hash_covers_content_not_layout(tmp_path: Path) -> None:
         ({"followup": {"phrases": ["(a"]}}, "", "without its ')'"),
         ({"followup": {"phrases": ["a)"]}}, "", "outside of a group"),
         ({"followup": {"phrases": ["(a|)"]}}, "", "always there"),
+        ({"followup": {"phrases": ["{nobody} 확인"]}}, "", "no words named 'nobody'"),
+        ({"followup": {"phrases": ["합^ 확인"]}}, "", "without a final consonant, not '합'"),
         ({"base": "none"}, "base", "expected one of ko-insurance, seed"),
         ({"schema_version": 2}, "schema_version", "Input should be 1"),
         (
@@ -154,11 +156,26 @@ def test_an_unknown_name_is_a_usage_error_with_a_hint() -> None:
         ("최대 #", "최대 1,000 최대한", ["최대 1,000"]),
         ("보험료_의", "보험료의 보험료 의 보험료가 의", ["보험료의", "보험료 의"]),
         ("n't pay", "won't pay", ["n't pay"]),
+        ("지급하^", "지급함 지급한 지급했 지급합", ["지급함", "지급한", "지급합"]),
+        (r"없\)", "없) 없음", ["없)"]),
     ],
 )
 def test_signs_of_a_phrase(pattern: str, text: str, found: list[str]) -> None:
     phrases = compile_phrases([pattern], "flex", ["이", "로", "가", "를"])
     assert [text[a:b] for a, b in find_all(phrases, text)] == found
+
+
+def test_words_stand_for_their_alternatives_and_belong_to_the_hash(tmp_path: Path) -> None:
+    own = {
+        "followup": {"phrases": ["{who} 회신"]},
+        "words": {"team": ["심사팀", "보상팀"], "who": ["{team}", "담당자"]},
+    }
+    seed = load_rules("seed").model_dump(mode="json")
+    own |= {name: seed[name] for name in ("tags", "definitive", "concepts")} | {"expressions": [], "let_offs": {}}
+    rules = load_rules(write(tmp_path, **own))
+    asked = [score_case(f"{who} 회신", [], ["needs_followup"], rules) for who in ("보상팀", "담당자", "고객")]
+    assert [a.scores["summary_needs_followup"].score for a in asked] == [1.0, 1.0, 0.0]
+    assert "words" in rules_snapshot(rules)
 
 
 def test_normal_tag() -> None:
