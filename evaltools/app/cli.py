@@ -276,6 +276,32 @@ def rank(suite_found: Any, runs: tuple[str, ...], suite: str | None, lang: str, 
 
 
 @main.command()
+@click.argument("scores", type=PATH)
+@click.argument("labels", type=PATH)
+@click.option("-o", "--out", default="calibration.csv", show_default=True, type=PATH, help="The file to write.")
+@click.option(
+    "--score", default="score", show_default=True, metavar="NAME", help="Column of SCORES: rule_score for the rules."
+)
+@click.option("--next", "next_file", type=PATH, help="Write the cases to label next there, as CSV.")
+@click.option(
+    "--confidence",
+    default=0.95,
+    show_default=True,
+    type=click.FloatRange(0, 1, True, True),
+    help="Level of the intervals, between 0 and 1.",
+)
+def calibrate(scores: Path, labels: Path, **given: Any) -> None:
+    """Hold SCORES of a judge or of rules against LABELS that people gave to some of the cases.
+
+    CSV or JSONL, numbers from 0 to 1: SCORES have case_id, metric, score (summary_scores.csv is such a file), LABELS
+    case_id, metric, label, and maybe rater and stratum. The corrected mean is what people would give all cases.
+    """
+    from .calibrate import calibrate_command
+
+    echo(calibrate_command(scores, labels, **given))
+
+
+@main.command()
 @click.argument("result", type=PATH)
 @click.option("--min", "minima", multiple=True, metavar="NAME=X", help="The metric must be at least X.")
 @click.option("--max", "maxima", multiple=True, metavar="NAME=X", help="The metric must be at most X.")

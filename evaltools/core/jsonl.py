@@ -1,7 +1,8 @@
-"""Typed, streaming JSON Lines."""
+"""Typed, streaming JSON Lines, and rows of CSV as the same records."""
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import re
@@ -122,6 +123,43 @@ def read_jsonl(
                     _report(e, line, problems, file=str(path), line=number, id=_text_of(id_field, line))
                     continue
             yield number, record
+
+
+def read_rows(path: Path, model: type[T], problems: Problems, id_field: str) -> Iterator[tuple[int, T]]:
+    """Yield (line, record) of a CSV file with a header, or of JSON Lines; an empty cell is null.
+
+    The line is that on which the record ends. InputError where CSV lacks a column that the model requires, or is
+    damaged.
+    """
+    require_file(path, problems)
+    if path.suffix.lower() != ".csv":
+        yield from read_jsonl(path, model, problems, id_field=id_field)
+        return
+    csv.field_size_limit(LINE_BYTES)  # a long text is no error
+    names = {str(f.validation_alias or name): f.is_required() for name, f in model.model_fields.items()}
+    with path.open(encoding="utf-8-sig", newline="") as f:
+        table = csv.reader(f, strict=True)
+        try:
+            header = next(table, [])
+            if lacking := [name for name, required in names.items() if required and header.count(name) != 1]:
+                message = f"expected the column {lacking[0]} once, got {', '.join(header)[:200]}"
+                raise problems.fatal("wrong-columns", message, file=str(path), line=1)
+            at = {name: header.index(name) for name in names if name in header}
+            for cells in table:
+                if len(cells) != len(header):
+                    if cells:
+                        message = f"expected {len(header)} cells, as the header has, got {len(cells)}"
+                        problems.error("bad-row", message, file=str(path), line=table.line_num)
+                    continue
+                record = {name: cells[i] or None for name, i in at.items()}
+                try:
+                    yield table.line_num, model.model_validate(record)
+                except ValidationError as e:
+                    where = {"file": str(path), "line": table.line_num, "id": record[id_field] or ""}
+                    for code, field, message in describe(e):
+                        problems.error(code, message, field=field, **where)
+        except (csv.Error, UnicodeDecodeError) as e:
+            raise problems.fatal("bad-csv", f"not CSV: {e}", file=str(path), line=table.line_num + 1) from None
 
 
 def read_utf8(path: Path, problems: Problems) -> str:

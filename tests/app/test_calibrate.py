@@ -1,0 +1,67 @@
+"""`evaltools calibrate`: what it prints and writes, and what it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from evaltools.stats.calibration import COLUMNS, NEXT, calibrate
+from tests.app.calling import call, written
+from tests.stats.test_calibration import judged
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    scores, labels = judged()
+    scores.to_csv(tmp_path / "scores.csv", index=False)
+    labels.to_csv(tmp_path / "labels.csv", index=False)
+    return tmp_path
+
+
+def test_calibrate_writes_what_it_prints(files: Path) -> None:
+    out, following = files / "c.csv", files / "next.csv"
+    said = call("calibrate", files / "scores.csv", files / "labels.csv", "-o", out, "--next", following).stdout
+    found, made = pd.read_csv(out), calibrate(*judged())
+    assert list(found) == list(COLUMNS)
+    pd.testing.assert_frame_equal(found, made.frame, check_dtype=False)
+    row = found.iloc[0]
+    assert f"{row['corrected_mean']:.3f} [{row['corrected_low']:.3f}, {row['corrected_high']:.3f}]" in said
+    assert "60 of 200" in said and "warning" not in said and "nan" not in said
+    proposed = pd.read_csv(following)
+    assert len(proposed) == NEXT and all(c in said for c in proposed["case_id"])
+
+
+def test_labels_of_failures_are_warned_of(files: Path) -> None:
+    scores = pd.read_csv(files / "scores.csv")
+    failing = scores[scores["score"] == 0].head(40)[["case_id", "metric"]].assign(label=0)
+    failing.to_csv(files / "labels.csv", index=False)
+    said = call("calibrate", files / "scores.csv", files / "labels.csv", "-o", files / "c.csv").stdout
+    assert "warning: m: labels are of failures only" in said
+
+
+def test_too_few_labels_write_nothing(files: Path) -> None:
+    pd.read_csv(files / "labels.csv").head(29).to_csv(files / "labels.csv", index=False)
+    before = written(files)
+    done = call("calibrate", files / "scores.csv", files / "labels.csv", "-o", files / "c.csv", status=3)
+    assert "labels.csv: m: 29 labelled cases; expected 30 or more" in done.stderr
+    assert written(files) == before
+
+
+def test_nothing_is_written_over_an_input_or_twice(files: Path) -> None:
+    two = files / "scores.csv", files / "labels.csv"
+    before = {f: f.read_bytes() for f in two}
+    for how in (
+        ["-o", two[0]],
+        ["-o", files / "c.csv", "--next", two[1]],
+        ["-o", files / "c", "--next", files / "c"],
+    ):
+        call("calibrate", *two, *how, status=2)
+    assert {f: f.read_bytes() for f in two} == before and written(files) == {"scores.csv", "labels.csv"}
+
+
+def test_escape_sequences_do_not_reach_the_terminal(files: Path) -> None:
+    for name in ("scores", "labels"):
+        pd.read_csv(files / f"{name}.csv").assign(metric="m\x1b[31m").to_csv(files / f"{name}.csv", index=False)
+    assert "\x1b" not in call("calibrate", files / "scores.csv", files / "labels.csv", "-o", files / "c.csv").stdout

@@ -1,0 +1,284 @@
+"""Scores against labels: the corrected mean by hand, agreement, strata, and what is refused or warned of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evaltools.core.errors import InputError, Problems
+from evaltools.stats import calibration as c
+from evaltools.stats.intervals import t_quantile, t_wilson, wilson
+
+NAN = np.nan
+
+
+def frames(score: Any, label: Any, **more: Any) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """SCORES and LABELS of one metric and rater; label nan where none was given."""
+    score, label = np.asarray(score, float), np.asarray(label, float)
+    ids = [f"c{i}" for i in range(len(score))]
+    scores = pd.DataFrame({"case_id": ids, "metric": "m", "stratum": None, "score": score, "threshold": NAN, **more})
+    labels = pd.DataFrame({"case_id": ids, "metric": "m", "stratum": None, "label": label, "rater": ""})
+    return scores, labels[labels["label"].notna()]
+
+
+def judged(n: int = 200, labelled: int = 60, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """A judge that is right nine times in ten, labels of the first cases."""
+    rng = np.random.default_rng(seed)
+    truth = (rng.random(n) < 0.7).astype(float)
+    score = np.where(rng.random(n) < 0.9, truth, 1 - truth)
+    return frames(score, np.where(np.arange(n) < labelled, truth, NAN))
+
+
+# --- the corrected mean
+
+SCORE = np.array([1, 1, 0, 0, 1, 1, 1, 0.0])
+LABEL = np.array([1, 1, 0, 1, NAN, NAN, NAN, NAN])
+
+
+def test_the_corrected_mean_by_hand() -> None:
+    # labelled: mean label 3/4, mean score 2/4; the others: mean score 3/4
+    assert c.corrected_mean(SCORE, LABEL, weight=0).value == 3 / 4
+    assert c.corrected_mean(SCORE, LABEL, weight=1).value == 3 / 4 - 2 / 4 + 3 / 4
+    # products of deviations .5*.25 + .5*.25 + -.5*-.75 + -.5*.25 = .5, covariance .5/3
+    # variance of all scores 8 * 5/8 * 3/8 / 7 = 15/56
+    weight = (0.5 / 3 / 4) / (15 / 56 * (1 / 4 + 1 / 4))
+    found = c.corrected_mean(SCORE, LABEL)
+    assert found.weight == pytest.approx(weight) == pytest.approx(0.31111, abs=1e-5)
+    assert found.value == pytest.approx(3 / 4 + weight * (3 / 4 - 2 / 4))
+    # var(label - w score) = 1/4 - 2 w / 6 + w^2 / 3
+    variance = (1 / 4 - 2 * weight / 6 + weight**2 / 3) / 4 + weight**2 * 15 / 56 / 4
+    limits = np.array([[0.0], [1.0]])
+    expected = t_wilson(
+        np.array([found.value]), np.array([variance]), np.array([4.0]), t_quantile(np.array([3]), 0.95), limits
+    )
+    assert (found.low, found.high) == pytest.approx([float(b[0]) for b in expected])
+
+
+def test_strata_count_by_their_cases() -> None:
+    # 6 cases of stratum 0 with labels 1, 0; 2 cases of stratum 1 with labels 1, 1
+    at, label = np.array([0] * 6 + [1] * 2), np.array([1, 0, NAN, NAN, NAN, NAN, 1, 1.0])
+    found = c.corrected_mean(np.zeros(8), label, at, weight=0)
+    assert found.value == pytest.approx(6 / 8 * 0.5 + 2 / 8 * 1)
+    assert c.corrected_mean(np.zeros(8), label, weight=0).value == 3 / 4
+
+
+def test_a_judge_that_says_nothing_leaves_the_labels() -> None:
+    found, alone = (c.corrected_mean(np.full(8, 0.5), LABEL, weight=w) for w in (None, 0.0))
+    assert found == alone
+
+
+def test_a_judge_that_is_right_narrows_the_interval() -> None:
+    rng = np.random.default_rng(1)
+    truth = (rng.random(500) < 0.6).astype(float)
+    label = np.where(np.arange(500) < 50, truth, NAN)
+    found, alone = (c.corrected_mean(truth, label, weight=w) for w in (None, 0.0))
+    assert found.high - found.low < 0.6 * (alone.high - alone.low)
+    assert found.weight == pytest.approx(1 / (1 + 50 / 450), abs=0.1)
+
+
+def test_all_cases_labelled_need_no_judge() -> None:
+    truth = np.array([1.0] * 30 + [0.0] * 20)
+    found = c.corrected_mean(1 - truth, truth)
+    assert (found.value, found.weight) == (0.6, 0.0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1), st.integers(0, 2)), min_size=12, max_size=40),
+    st.integers(6, 12),
+)
+def test_bounds_enclose_the_mean_and_order_does_not_matter(rows: list[Any], labelled: int) -> None:
+    score, label, at = (np.array(x, dtype=float) for x in zip(*rows))
+    at[:6] = [0, 0, 1, 1, 2, 2]
+    label[labelled:] = NAN
+    found = c.corrected_mean(score, label, at.astype(int))
+    assert 0 <= found.low <= found.value + 1e-12 and found.value - 1e-12 <= found.high <= 1
+    back = c.corrected_mean(score[::-1], label[::-1], at[::-1].astype(int))
+    assert (back.value, back.low, back.high) == pytest.approx((found.value, found.low, found.high), abs=1e-9)
+    flipped = c.corrected_mean(1 - score, 1 - label, at.astype(int))
+    assert flipped.value == pytest.approx(1 - found.value, abs=1e-9)
+    assert flipped.low == pytest.approx(1 - found.high, abs=1e-9)
+
+
+# --- a table of it
+
+
+def test_agreement_by_hand() -> None:
+    # of 20 labelled 1 the judge says 1 to 18; of 15 labelled 0 it says 0 to 12; 65 are not labelled
+    score = [1] * 18 + [0] * 2 + [0] * 12 + [1] * 3 + [1] * 45 + [0] * 20
+    row = c.calibrate(*frames(score, [1] * 20 + [0] * 15 + [NAN] * 65)).frame.iloc[0]
+    assert (row["n"], row["n_labelled"], row["raters"]) == (100, 35, 1)
+    assert (row["tpr"], row["tnr"]) == pytest.approx((18 / 20, 12 / 15))
+    assert (row["tpr_low"], row["tpr_high"]) == pytest.approx(wilson(18, 20, 0.95))
+    # agreement 30/35; by chance (20 * 21 + 15 * 14) / 35^2
+    chance = (20 * 21 + 15 * 14) / 35**2
+    assert row["judge_kappa"] == pytest.approx((30 / 35 - chance) / (1 - chance))
+    assert pd.isna(row["rater_kappa"])
+    assert row["judge_mean"] == pytest.approx(0.66) and row["labels_mean"] == pytest.approx(20 / 35)
+
+
+def two_raters(differ: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    scores, labels = frames([1] * 20 + [0] * 80, [1] * 20 + [0] * 20 + [NAN] * 60)
+    other = labels.assign(rater="b", label=np.where(np.arange(40) < differ, 0.0, labels["label"]))
+    return scores, pd.concat([labels.assign(rater="a"), other])
+
+
+def test_raters_count_as_their_mean_and_their_kappa() -> None:
+    row = c.calibrate(*two_raters(4)).frame.iloc[0]
+    # 4 cases of 40 have a label of one half
+    assert row["raters"] == 2 and row["labels_mean"] == pytest.approx((16 + 4 * 0.5) / 40)
+    chance = (20 * 16 + 20 * 24) / 40**2
+    assert row["rater_kappa"] == pytest.approx((36 / 40 - chance) / (1 - chance))
+    assert row["tpr"] == 1.0 and row["tpr_low"] == pytest.approx(wilson(16, 16, 0.95)[0])  # halves take no part
+
+
+def test_three_raters_have_fleiss_kappa() -> None:
+    scores, labels = two_raters(4)
+    third = labels[labels["rater"] == "a"].assign(rater="c")
+    row = c.calibrate(scores, pd.concat([labels, third])).frame.iloc[0]
+    p = (16 * 3 + 4 * 2) / 120
+    agree = (36 * 1 + 4 * (1 / 3)) / 40  # two of three agree: one pair of three
+    chance = p**2 + (1 - p) ** 2
+    assert row["rater_kappa"] == pytest.approx((agree - chance) / (1 - chance))
+
+
+def test_labels_that_are_no_verdicts_have_a_mean_and_no_rates() -> None:
+    scores, labels = judged()
+    labels = labels.assign(label=np.where(np.arange(len(labels)) == 0, 0.25, labels["label"]))
+    row = c.calibrate(scores, labels).frame.iloc[0]
+    assert row[["tpr", "tpr_low", "tnr", "judge_kappa", "rater_kappa"]].isna().all()
+    assert row["corrected_low"] < row["corrected_mean"] < row["corrected_high"]
+
+
+def test_rates_weigh_the_strata_they_were_drawn_from() -> None:
+    # 20 of 20 cases of stratum a and 20 of 80 of b are labelled, all 1; the judge finds those of a only
+    score = [1] * 20 + [0] * 80
+    scores, labels = frames(score, [1] * 40 + [NAN] * 60, stratum=["a"] * 20 + ["b"] * 80)
+    row = c.calibrate(scores, labels).frame.iloc[0]
+    assert row["tpr"] == pytest.approx(20 / (20 + 80))
+
+
+def test_strata_of_scores_are_known_from_their_names() -> None:
+    scores, labels = judged()
+    by_score = labels.assign(stratum=np.where(scores["score"][labels.index] > 0.5, "score 1", "score 0"))
+    row = c.calibrate(scores, by_score).frame.iloc[0]
+    ones = scores["score"].mean()
+    means = labels["label"].groupby(scores["score"][labels.index]).mean()
+    assert row["labels_mean"] == pytest.approx(ones * means[1.0] + (1 - ones) * means[0.0])
+
+
+# --- what is refused, and what is said
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda s, f: (s, f.head(29)), "29 labelled cases; expected 30 or more"),
+        (lambda s, f: (s, f.head(0)), "no label"),
+        (lambda s, f: (s, f.assign(stratum="elsewhere")), "another stratum in the scores than in the labels"),
+        (
+            lambda s, f: (s.assign(stratum=["a"] * 59 + ["b"] * 141), f),
+            "strata with fewer than 2 labels: 'b' 1 of 141 cases",
+        ),
+        (lambda s, f: (s.assign(stratum=["a"] * 59 + [None] * 141), f), "some scores name a stratum and some do not"),
+    ],
+)
+def test_labels_that_give_no_mean_are_refused(change: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        c.calibrate(*change(*judged()))
+
+
+def test_labels_of_failures_only_are_named_as_such() -> None:
+    scores, labels = judged()
+    assert c.calibrate(scores, labels).notes == {}
+    failing = scores["case_id"][scores["score"] == 0].head(40)
+    only = pd.DataFrame({"case_id": failing, "metric": "m", "stratum": None, "label": 0.0, "rater": ""})
+    note = c.calibrate(scores, only).notes["m"]
+    assert note.startswith("labels are of failures only (mean score 0.00, of all cases 0.58")
+    more = pd.concat([only, only.head(1).assign(case_id=scores["case_id"][scores["score"] == 1].iloc[0])])
+    assert c.calibrate(scores, more).notes["m"].startswith("labels are rather of cases with low scores")
+    # drawn by stratum, the strata make up for it
+    drawn = labels.assign(stratum=np.where(scores["score"][labels.index] > 0.5, "score 1", "score 0"))
+    assert c.calibrate(scores, drawn).notes == {}
+
+
+def test_a_threshold_says_what_a_failure_is() -> None:
+    rng = np.random.default_rng(0)
+    score = rng.choice([0.6, 0.7, 0.95, 1.0], 200)
+    scores, labels = frames(score, np.where(score < 0.9, 1.0, NAN), threshold=0.9)
+    assert "failures only" in c.calibrate(scores, labels).notes["m"]
+
+
+def test_next_are_the_cases_whose_labels_leave_most_open() -> None:
+    # the judge is right on 0 and a coin on 1: labels of 1 say more
+    rng = np.random.default_rng(0)
+    score = np.array([0, 1] * 200)
+    truth = np.where(score == 0, 0, rng.random(400) < 0.5)
+    found = c.calibrate(*frames(score, np.where(np.arange(400) < 80, truth, NAN)))
+    assert len(found.next) == c.NEXT and set(found.next["stratum"]) == {"score 1"}
+    assert not set(found.next["case_id"]) & {f"c{i}" for i in range(80)}
+    again = c.calibrate(*frames(score, np.where(np.arange(400) < 80, truth, NAN)))
+    pd.testing.assert_frame_equal(found.next, again.next)
+
+
+def test_a_stratum_without_labels_comes_first() -> None:
+    score = [1] * 100 + [0] * 100
+    found = c.calibrate(*frames(score, [1, 0] * 30 + [NAN] * 140))
+    assert found.next["stratum"].head(2).tolist() == ["score 0", "score 0"]
+
+
+# --- files
+
+SCORES = 'case_id,metric,score,rule_score,evidence\na,m,0.5,1,"{""x"": 1}"\nb,m,,0,\nc,m,1,1,\n'
+
+
+def read(tmp_path: Path, labels: str, scores: str = SCORES, name: str = "l.csv") -> tuple[pd.DataFrame, list[str]]:
+    (tmp_path / "s.csv").write_text(scores, encoding="utf-8")
+    (tmp_path / name).write_text(labels, encoding="utf-8")
+    problems = Problems()
+    found = c.read_labels(tmp_path / name, c.read_scores(tmp_path / "s.csv", problems), problems)
+    return found, [str(p).replace(str(tmp_path), "") for p in problems.kept]
+
+
+def test_scores_and_labels_of_csv_and_jsonl_are_the_same(tmp_path: Path) -> None:
+    csv, none = read(tmp_path, "case_id,metric,label,rater\na,m,1,kim\nc,m,,kim\na,m,0,lee\n")
+    line = '{"case_id": "a", "metric": "m", "label": %d, "rater": "%s"}\n'
+    lines = line % (1, "kim") + line % (0, "lee")
+    jsonl, nothing = read(tmp_path, lines, name="l.jsonl")
+    assert none == nothing == []
+    pd.testing.assert_frame_equal(csv, jsonl)
+    assert csv["label"].tolist() == [1, 0]
+    assert c.read_scores(tmp_path / "s.csv", Problems(), "rule_score")["score"].tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ("case_id,metric,label\nz,m,1\n", "/l.csv:2: z: case_id: the scores have no m of this case [unknown-case]"),
+        ("case_id,metric,label\nb,m,1\n", "/l.csv:2: b: case_id: the scores have no m of this case [unknown-case]"),
+        ("case_id,metric,label\na,m,1\na,m,1\n", "/l.csv:3: a: case_id: a second label of m; the first is on line 2"),
+        ("case_id,metric,label\na,m,1.5\n", "/l.csv:2: a: label: Input should be less than or equal to 1"),
+        ("case_id,metric,label\na,m,yes\n", "/l.csv:2: a: label: Input should be a valid number"),
+        ("case_id,metric,label\na,m\n", "/l.csv:2: expected 3 cells, as the header has, got 2 [bad-row]"),
+        ("case_id,metric,label\n,m,1\n", "/l.csv:2: case_id: Input should be a valid string"),
+    ],
+)
+def test_what_is_wrong_with_labels_is_said_by_line(tmp_path: Path, labels: str, message: str) -> None:
+    found = read(tmp_path, labels)[1]
+    assert len(found) == 1 and message in found[0]
+
+
+def test_a_doubled_score_and_a_lacking_column(tmp_path: Path) -> None:
+    twice = "case_id,metric,score\na,m,1\na,m,0\n"
+    said = read(tmp_path, "{}", twice, "l.jsonl")[1][0]
+    assert "/s.csv:3: a: case_id: a second score of m; the first is on line 2" in said
+    with pytest.raises(InputError, match="expected the column metric once, got case_id, label"):
+        read(tmp_path, "case_id,label\na,1\n")
+    with pytest.raises(InputError, match="not CSV"):
+        read(tmp_path, 'case_id,metric,label\na,m,"1\n')
