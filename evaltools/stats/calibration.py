@@ -26,10 +26,16 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from ..core.errors import InputError, Problem, Problems, UsageError
 from ..core.jsonl import read_rows
 from .agreement import reviewer_agreement
-from .intervals import t_quantile, t_wilson, wilson
+from .intervals import DOUBT, t_quantile, t_wilson, wilson
 
 LEAST = 30
 """Labels of a metric below which nothing is estimated."""
+
+HIDDEN = 0.25
+"""Cases on which judge and people differ wholly that are added to those seen: few labels may hold none by chance.
+
+Within each of several strata DOUBT of them, also without a judge.
+"""
 
 PASS = 0.5
 """A score from here on agrees with a label of 1."""
@@ -144,8 +150,9 @@ def corrected_mean(
     """The mean label of all cases, by PPI++ with a t-Wilson interval.
 
     score, label: (cases,) in 0..1, label nan where nobody gave one. stratum: (cases,) numbers from 0, where labels
-    were drawn by stratum; strata then count by their cases, and each needs a label. `weight` of the scores:
-    by default that of least variance, within 0..1; 0 is the labels alone. The t has n_labelled - strata degrees of freedom.
+    were drawn by stratum; strata then count by their cases, and each needs a label. `weight` of scores: by default
+    that of least variance, in 0..1; 0 is the labels alone. The t has as many degrees of freedom as effective labels,
+    1 / sum(share^2 / labels), less the strata.
 
     >>> score, label = np.array([1, 1, 0, 0, 1, 1, 1, 0.0]), np.array([1, 1, 0, 1] + 4 * [np.nan])
     >>> round(corrected_mean(score, label, weight=1).value, 4)  # .75 + (.75 - .5)
@@ -163,10 +170,13 @@ def corrected_mean(
         total = (share**2 * spread * (1 / n + 1 / left)).sum()
         weight = float(np.clip((share**2 * both / n).sum() / total, 0, 1)) if total > 0 else 0.0
     _, rest, variance = _within(y - weight * f[given], here, k)
-    value = float(share @ (rest + weight * _within(f[~given], at[~given], k)[1]))
-    error = (share**2 * (variance / n + weight**2 * spread / left)).sum()
+    means = rest + weight * _within(f[~given], at[~given], k)[1]
+    value = float(share @ means)
+    variance = variance + (HIDDEN * weight if k == 1 else DOUBT) / n
+    # new cases fall into the strata by chance, too
+    error = (share**2 * (variance / n + weight**2 * spread / left)).sum() + share @ (means - value) ** 2 / len(at)
     trials, limits = 1 / (share**2 / n).sum(), np.array([[0.0], [1.0]])
-    critical = t_quantile(np.array([given.sum() - k]), confidence)
+    critical = t_quantile(np.array([trials - k]), confidence)
     low, high = t_wilson(np.array([value]), np.array([error]), np.array([trials]), critical, limits)
     return Mean(min(max(value, 0.0), 1.0), float(low[0]), float(high[0]), weight, int(given.sum()))
 

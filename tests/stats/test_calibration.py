@@ -52,7 +52,8 @@ def test_the_corrected_mean_by_hand() -> None:
     assert found.weight == pytest.approx(weight) == pytest.approx(0.31111, abs=1e-5)
     assert found.value == pytest.approx(3 / 4 + weight * (3 / 4 - 2 / 4))
     # var(label - w score) = 1/4 - 2 w / 6 + w^2 / 3
-    variance = (1 / 4 - 2 * weight / 6 + weight**2 / 3) / 4 + weight**2 * 15 / 56 / 4
+    # and a quarter of a case on which both differ: w / 4 / 4
+    variance = (1 / 4 - 2 * weight / 6 + weight**2 / 3 + weight / 16) / 4 + weight**2 * 15 / 56 / 4
     limits = np.array([[0.0], [1.0]])
     expected = t_wilson(
         np.array([found.value]), np.array([variance]), np.array([4.0]), t_quantile(np.array([3]), 0.95), limits
