@@ -19,7 +19,7 @@ import pandas as pd
 from ..core.check import Check, in_words
 from ..core.errors import InputError, OnError, Problems, UsageError, WorkFailed
 from ..core.evaluate import make_options
-from ..core.files import EXAMPLES, require_writable, resolve
+from ..core.files import EXAMPLES, refuse_input, require_writable, resolve
 from ..core.manifest import Found
 from ..core.names import condition_of, natural, safe_name
 from ..core.progress import bar
@@ -201,8 +201,7 @@ class Batch:
         for given, name in named.values():
             inputs = suite.locate(resolve(given), name, make_options(suite, options), Problems()).files.values()
             for path in filter(None, files.values()):
-                if path.is_dir() or path.resolve() in [i.resolve() for i in inputs]:
-                    raise UsageError(f"{path} is {'a folder' if path.is_dir() else 'an input'}; give another file")
+                refuse_input(path, inputs)
         for one in self.score(suite, runs, options):
             write_exports(load(one.folder), **files)
 
