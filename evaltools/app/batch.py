@@ -25,7 +25,7 @@ from ..core.names import condition_of, natural, safe_name
 from ..core.progress import bar
 from ..core.resampling import Resampling
 from ..core.results import result_at, verdict_line
-from ..core.suite import Here, Suite, get_suite, load_suite_file, mark, require_input, with_metrics
+from ..core.suite import Here, Suite, get_suite, load_suite_file, mark, require_input, spread, with_metrics
 from ..core.terminal import echo
 from ..core.words import say, speak
 from ..report.export import write_exports
@@ -180,7 +180,8 @@ class Batch:
         # one run: its shards are spread; several: the runs are, each in a process of its own
         single = len(named) == 1
         inner = settings.workers() if single else Workers(label="")
-        tasks = {n: (suite.name, suite.file, *run, settings, options, inner, stored) for n, run in named.items()}
+        each = zip(named.items(), spread(suite.options, options, len(named)))
+        tasks = {n: (suite.name, suite.file, *run, settings, own, inner, stored) for (n, run), own in each}
         there = {name for name in named if (settings.out / "results" / name).exists()}
         found = self.run_all(score_one, tasks, None if single else settings.workers(), "" if single else "scoring")
         scored = [found[n] for n in named if n in found]

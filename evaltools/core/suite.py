@@ -75,7 +75,7 @@ COSTLY: dict[str, Any] = {"costly": True}
 
 
 def mark(option: FieldInfo) -> Mapping[str, Any]:
-    """What an option is marked as: derived, costly, below_out."""
+    """What an option is marked as: derived, costly, below_out, shared."""
     return option.json_schema_extra if isinstance(option.json_schema_extra, dict) else {}
 
 
@@ -100,6 +100,15 @@ class SuiteOptions(BaseModel):
         """The names of the options that a user gives; without those marked as costly, where nothing may be spent."""
         marks = {n: mark(f) for n, f in cls.model_fields.items()}
         return [n for n, marked in marks.items() if "derived" not in marked and (costly or "costly" not in marked)]
+
+
+def spread(model: type[SuiteOptions], options: Mapping[str, Any], n: int) -> list[dict[str, Any]]:
+    """The options of each of n runs of one command: what is marked as shared is a number spent by all together.
+
+    Each run has an equal part of it, the first ones what remains.
+    """
+    shared = {k: v for k, v in options.items() if v is not None and "shared" in mark(model.model_fields[k])}
+    return [{**options, **{k: v // n + (i < v % n) for k, v in shared.items()}} for i in range(n)]
 
 
 @dataclass(frozen=True)

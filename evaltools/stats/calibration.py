@@ -176,9 +176,12 @@ def corrected_mean(
     # new cases fall into the strata by chance, too
     error = (share**2 * (variance / n + weight**2 * spread / left)).sum() + share @ (means - value) ** 2 / len(at)
     trials, limits = 1 / (share**2 / n).sum(), np.array([[0.0], [1.0]])
+    p = min(max(round(value, 12), 0.0), 1.0)
+    # beside 0 and 1 a correction leaves fewer trials than there are labels: half of them stand
+    error = min(error, 2 * p * (1 - p) / trials)
     critical = t_quantile(np.array([trials - k]), confidence)
-    low, high = t_wilson(np.array([value]), np.array([error]), np.array([trials]), critical, limits)
-    return Mean(min(max(value, 0.0), 1.0), float(low[0]), float(high[0]), weight, int(given.sum()))
+    low, high = t_wilson(np.array([p]), np.array([error]), np.array([trials]), critical, limits)
+    return Mean(p, float(low[0]), float(high[0]), weight, int(given.sum()))
 
 
 def score_strata(score: np.ndarray) -> np.ndarray:

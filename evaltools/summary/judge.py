@@ -2,7 +2,9 @@
 
     units --trigger zones--> inputs --prompt--> requests --cache or server--> replies --combine--> decisions --> units
 
-The rule score stands wherever there is no usable reply, and the decision says why.
+A random share of the cases of which the rules are sure is asked as well (`AUDIT`): the replies decide nothing, they
+show how often the rules are wrong where nobody would look. The rule score stands wherever there is no usable reply,
+and the decision says why.
 Source: seed insurance_summary_prd section 10; specification D17.
 """
 
@@ -13,11 +15,12 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from ..core.errors import Problems, UsageError
 from ..core.files import asset_dir, dumps
@@ -34,6 +37,12 @@ RULE_WEIGHT, LLM_WEIGHT = 0.7, 0.3
 CONCURRENCY = 4
 """Requests in flight at once."""
 
+AUDIT = "audit"
+"""The trigger of a case of which the rules are sure, drawn at random."""
+
+REASON = 2_000
+"""Characters of the judge's reason that are kept."""
+
 KEY_VARIABLES = ("EVALTOOLS_JUDGE_API_KEY", "OPENAI_API_KEY")
 """Environment variables that may hold the key; the first one set wins."""
 
@@ -41,6 +50,7 @@ RiskTag = Literal[
     "exclusion", "reduction", "deductible", "limit", "waiting_period", "condition", "documents_required"
 ]
 Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, strict=True)]
+Reason = Annotated[str, AfterValidator(lambda text: text[:REASON])]
 
 
 class Reply(BaseModel):
@@ -48,7 +58,7 @@ class Reply(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    reason: str = ""
+    reason: Reason = ""
     score: Unit
     confidence: Unit
 
@@ -58,7 +68,7 @@ class RiskReply(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    reason: str = ""
+    reason: Reason = ""
     tags: tuple[RiskTag, ...]
     score: Unit
     confidence: Unit
@@ -95,7 +105,7 @@ QUESTIONS: Mapping[str, Question] = {
 
 @dataclass(frozen=True)
 class JudgeInput:
-    """One case and metric to judge. `rule_score` in 0..1; `trigger` is the reason that `trigger()` gave."""
+    """One case and metric to judge. `rule_score` in 0..1; `trigger` is the reason that `trigger()` gave, or AUDIT."""
 
     case_id: str
     metric: str
@@ -257,14 +267,26 @@ def _decide(item: JudgeInput, answer: Answer[Any], options: SummaryOptions) -> D
     llm = reply.score if yes else 1 - reply.score
     mode, threshold = options.judge_mode, options.judge_confidence
     final, decided_by = combine(item.rule_score, llm, reply.confidence, mode, threshold)
+    if item.trigger == AUDIT:
+        final, decided_by = item.rule_score, "rule"
     tags = tuple(dict.fromkeys(reply.tags)) if isinstance(reply, RiskReply) else ()
     said: dict[str, Any] = {"confidence": reply.confidence, "reason": reply.reason, "virtual_tags": tags}
     return replace(by_rule, final_score=final, decided_by=decided_by, llm_score=llm, cached=answer.cached, **said)
 
 
-def unsure(units: pd.DataFrame) -> list[JudgeInput]:
-    """The cases and metrics of a units frame that lie in a trigger zone; a blank summary leaves nothing unsure."""
-    inputs = []
+def audited(case_id: str, metric: str, share: float) -> bool:
+    """Whether a case is drawn for the audit: by its hash, whatever other cases there are."""
+    drawn = int.from_bytes(sha256(f"{AUDIT}\0{metric}\0{case_id}".encode()).digest()[:8])
+    return drawn < share * 2**64
+
+
+def to_ask(units: pd.DataFrame, audit: float) -> list[JudgeInput]:
+    """The cases and metrics that lie in a trigger zone, then a share `audit` of the others.
+
+    Of the audit, promises come first: a phrase that the rules do not know passes as none. A blank summary leaves
+    nothing to ask.
+    """
+    inputs, sure = list[JudgeInput](), list[JudgeInput]()
     for case in units.to_dict("records"):
         answer = case["answer"]
         if not isinstance(answer, str) or not answer.strip():
@@ -277,18 +299,19 @@ def unsure(units: pd.DataFrame) -> list[JudgeInput]:
             zone = trigger(
                 metric, rule, measured, case["n_entities"], known, case["ambiguous_followup"], bool(unread)
             )
-            if zone is not None:
-                inputs.append(JudgeInput(case["case_id"], metric, answer, tuple(contexts), known, rule, zone))
-    return inputs
+            if zone is not None or audited(case["case_id"], metric, audit):
+                item = JudgeInput(case["case_id"], metric, answer, tuple(contexts), known, rule, zone or AUDIT)
+                (inputs if zone else sure).append(item)
+    return [*inputs, *sorted(sure, key=lambda item: item.metric != "summary_non_definitive")]
 
 
 def judge_units(units: pd.DataFrame, options: SummaryOptions, problems: Problems, quiet: bool = True) -> pd.DataFrame:
     """The frame with the final scores of the cases that lie in a trigger zone; the others keep the rule's.
 
-    A score that the judge decided, alone or in the blend, counts as measured. Unless `quiet`, a bar shows the
-    progress of the calls in a terminal.
+    A score that the judge decided, alone or in the blend, counts as measured; one of the audit stays as it is. Unless
+    `quiet`, a bar shows the progress of the calls in a terminal.
     """
-    inputs = unsure(units)
+    inputs = to_ask(units, options.judge_audit)
     row = {case_id: i for i, case_id in enumerate(units["case_id"])}
     columns = {c: units[c].tolist() for c in units.columns if c.startswith(METRICS)}
     with bar(len(inputs), "judge", quiet) as step:
@@ -298,8 +321,9 @@ def judge_units(units: pd.DataFrame, options: SummaryOptions, problems: Problems
         evidence["judge"] = {"reason": d.reason, "error": d.error, "virtual_tags": list(d.virtual_tags)}
         new: dict[str, Any] = {"_trigger": d.trigger, "_evidence": dumps(evidence)}
         if d.llm_score is not None:
-            new |= {"": d.final_score, "_measured": True, "_llm": d.llm_score}
-            new |= {"_confidence": d.confidence, "_decided_by": d.decided_by}
+            new |= {"_llm": d.llm_score, "_confidence": d.confidence}
+        if d.decided_by != "rule":
+            new |= {"": d.final_score, "_measured": True, "_decided_by": d.decided_by}
         for suffix, value in new.items():
             columns[d.metric + suffix][row[d.case_id]] = value
     return units.assign(**columns)

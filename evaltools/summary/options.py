@@ -15,9 +15,8 @@ DEFAULT_RULES = "ko-insurance"
 Mode = Literal["override", "blend"]
 
 
-def _of_judge(default: Any, description: str, below_out: str | None = None, **limits: Any) -> Any:
-    mark = COSTLY if below_out is None else {**COSTLY, "below_out": below_out}
-    return Field(default, description=description, json_schema_extra=mark, **limits)
+def _of_judge(default: Any, description: str, marks: dict[str, Any] | None = None, **limits: Any) -> Any:
+    return Field(default, description=description, json_schema_extra={**COSTLY, **(marks or {})}, **limits)
 
 
 class SummaryOptions(SuiteOptions):
@@ -27,7 +26,9 @@ class SummaryOptions(SuiteOptions):
     request is sent, and kept nowhere. A server at a given `judge_base_url` may do without one.
     judge_max_calls: only the first so many distinct questions, in the order of the cases, may be sent to the
     server. A reply in the cache is used wherever it stands and costs nothing. A question already in the cache
-    still takes up its place, so that a rerun under the same budget sends nothing and gives the same scores.
+    still takes up its place, so that a rerun under the same budget sends nothing and gives the same scores. Of
+    several files of one command each has an equal part, the first ones what remains: how the work is spread does not
+    matter.
     Repeats that the client makes on 429, 5xx and the like are not counted apart.
     """
 
@@ -50,13 +51,23 @@ class SummaryOptions(SuiteOptions):
         0.8, "Confidence of the judge, from 0 to 1, from which on it overrides.", ge=0, le=1
     )
     judge_max_calls: int | None = _of_judge(
-        None, "Questions sent to the judge at the most; by default no limit.", ge=0
+        None,
+        "Questions sent to the judge at the most, spread evenly over the files; by default no limit.",
+        marks={"shared": True},
+        ge=0,
+    )
+    judge_audit: float = _of_judge(
+        0.05,
+        "Share of the cases of which the rules are sure, from 0 to 1, that the judge is asked about all the same: it "
+        "decides nothing there, it shows how often the rules are wrong.",
+        ge=0,
+        le=1,
     )
     judge_cache: str | None = _of_judge(
         None,
         "Folder of the judge's replies, so that a rerun costs nothing; by default OUT/judge-cache on the "
         "command line, and none elsewhere.",
-        below_out="judge-cache",
+        marks={"below_out": "judge-cache"},
     )
 
     @model_validator(mode="before")
@@ -85,7 +96,7 @@ class SummaryOptions(SuiteOptions):
             return rules
         from .judge import prompts_hash
 
-        asked = ("judge_model", "judge_base_url", "judge_mode", "judge_confidence", "judge_max_calls")
+        asked = ("judge_model", "judge_base_url", "judge_mode", "judge_confidence", "judge_max_calls", "judge_audit")
         return {**rules, **{name: getattr(self, name) for name in asked}, "judge_prompts": prompts_hash()}
 
     def signature(self) -> dict[str, str]:

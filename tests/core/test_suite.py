@@ -9,7 +9,7 @@ import pytest
 
 import evaltools as et
 from evaltools.core.files import example
-from evaltools.core.suite import get_suite, load_suite_file, looks_like, suite_names
+from evaltools.core.suite import get_suite, load_suite_file, looks_like, options, spread, suite_names
 
 DATA = Path(__file__).parents[1] / "data"
 INPUTS = {"cr": "cr/with_memory__seed1_proposed", "memfin": "memfin/plain_llm", "summary": "summary/cases.jsonl"}
@@ -145,3 +145,12 @@ def test_no_metric_that_is_blocked_leads() -> None:
     # another key leads only where the lead itself is blocked
     left = cr.leading(cr.options(), frozenset({"fix_rate_refpol"}))
     assert left == tuple(n for n in cr.headline(cr.options()) if n != "fix_rate_refpol")
+
+
+def test_what_a_command_may_spend_is_spread_over_its_runs() -> None:
+    model = options("summary")
+    found = spread(model, {"judge_max_calls": 8, "rules": "seed"}, 3)
+    assert [f["judge_max_calls"] for f in found] == [3, 3, 2]
+    assert {f["rules"] for f in found} == {"seed"}
+    assert spread(model, {"judge_max_calls": None}, 2) == [{"judge_max_calls": None}] * 2
+    assert [f["judge_max_calls"] for f in spread(model, {"judge_max_calls": 1}, 3)] == [1, 0, 0]

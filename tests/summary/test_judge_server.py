@@ -22,6 +22,7 @@ from evaltools.llm.client import NOT_SENT
 from evaltools.summary import judge
 from evaltools.summary.judge import Decision, JudgeInput, judge_cases
 from evaltools.summary.options import SummaryOptions
+from tests.app.calling import QUICK, call
 from tests.model_server import Answer, ModelServer, Seen, judges, refuses, says
 
 pytest.importorskip("openai")
@@ -408,7 +409,7 @@ def test_a_placeholder_key_may_be_a_word_of_the_reply(monkeypatch: pytest.Monkey
 def test_the_key_appears_nowhere(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Not even where the server repeats it in errors, headers and replies."""
     caplog.set_level(logging.DEBUG)
-    error = json.dumps({"error": {"message": f"Incorrect API key provided: {KEY}"}}).encode()
+    error = json.json.dumps({"error": {"message": f"Incorrect API key provided: {KEY}"}}).encode()
 
     def script(seen: Seen) -> Answer:
         answers = {
@@ -431,3 +432,17 @@ def test_the_key_appears_nowhere(tmp_path: Path, caplog: pytest.LogCaptureFixtur
     assert len(stored) == 1
     for text in [*shown, *stored]:
         assert KEY not in text
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_the_budget_is_that_of_the_whole_command(tmp_path: Path, jobs: int) -> None:
+    """Two files, three calls: two for the first and one for the second, however the work is spread."""
+    for name in "ab":
+        lines = [json.dumps({"id": f"{name}{i}", "answer": f"요약 {name}{i} 무조건 지급됩니다"}) for i in range(4)]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    files = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    with ModelServer(lambda s: judges()) as server:
+        how = ("--judge", "hybrid", "--judge-model", "m", "--judge-base-url", server.url, "--judge-max-calls", "3")
+        call("score", "summary", *files, *how, "-o", tmp_path / "out", "-j", str(jobs), *QUICK)
+        asked = Counter(s.summary.split()[1][0] for s in server.seen)
+    assert asked == {"a": 2, "b": 1}

@@ -11,7 +11,7 @@ import pytest
 import evaltools as et
 from evaltools.stats.intervals import wilson
 from evaltools.summary import views
-from evaltools.summary.judge import trigger, unsure
+from evaltools.summary.judge import to_ask, trigger
 from evaltools.summary.wording import around
 
 CONTEXT = (
@@ -94,7 +94,7 @@ def test_unread_figures_go_to_the_judge(tmp_path: Path) -> None:
         {"id": "read", "answer": "골절 30만원, 자기부담금 2만원"},
         {"id": "unread", "answer": "골절 30만원, 자기부담금 2만원, 2월 30일 접수"},
     ]
-    asked = [i for i in unsure(run(tmp_path, cases, ["deductible"]).data) if i.metric == "summary_accuracy"]
+    asked = [i for i in to_ask(run(tmp_path, cases, ["deductible"]).data, 0.0) if i.metric == "summary_accuracy"]
     assert [(i.case_id, i.trigger) for i in asked] == [("unread", "a figure was not read")]
     assert trigger("summary_non_definitive", 1.0, True, 5, (), False, unread=True) is None
 
