@@ -1,13 +1,16 @@
 """Empirical coverage of the 95% intervals and false-positive rate of comparisons, on data whose truth is known.
 
     python benchmarks/coverage.py --datasets 10000 --jobs 2 > coverage.md
-    python benchmarks/coverage.py --only single,clusters,seeds,delta --methods score,plain,bca,auto --json FILE
+    python benchmarks/coverage.py --only single,clusters,delta --methods score,plain,bca,auto --json FILE
+    python benchmarks/coverage.py --only seeds --largest 200 --json FILE
+    python benchmarks/coverage.py --only pooled --methods bca,auto
 
-Intervals are made by each of `--methods`, which may be one of ALTERNATIVES; `--json` writes what the sentences of
-reports read (evaltools/stats/coverage.json), of the last method. Every setting runs the package's own functions
-(`estimate`, `aggregate`, `compare`). Independent data sets are the metrics of one table, so that one call serves a
-block of them; blocks differ in the seed of their weights and signs. Bootstraps use 2,000 resamples and permutation
-tests 2,000 sign patterns here (the package's default is 10,000): the Monte-Carlo error averages out over blocks.
+Intervals are made by each of `--methods`, which may be one of ALTERNATIVES; `--json` puts what the sentences of
+reports read into a file (evaltools/stats/coverage.json), of the last method. Every setting runs the package's own
+functions (`estimate`, `aggregate`, `compare`). Independent data sets are the metrics of one table, so that one call
+serves a block of them; blocks differ in the seed of their weights and signs. Bootstraps use 2,000 resamples and
+permutation tests 2,000 sign patterns here (the package's default is 10,000): the Monte-Carlo error averages out over
+blocks.
 
 The simulated quantity of a setting is normal on a latent scale, z = sample + seed + residual with variances
 0.5, as the setting says (none 0, small 0.02, large 0.1), and 0.5, and is turned into
@@ -48,7 +51,7 @@ from evaltools.stats import compare as compare_module
 from evaltools.stats import intervals
 from evaltools.stats.compare import compare
 from evaltools.stats.intervals import estimate
-from evaltools.stats.seeds import aggregate
+from evaltools.stats.seeds import aggregate, pooled_seeds
 
 SIZES = (20, 50, 200, 600)
 BLOCK = 50
@@ -125,7 +128,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Setting:
-    """One line of a table: `task` is single, clusters, seeds, delta, compare or power."""
+    """One line of a table: `task` is single, clusters, seeds, delta, pooled, compare or power."""
 
     task: str
     kind: str
@@ -134,6 +137,7 @@ class Setting:
     seed_variance: str = "none"
     complete: str = "complete"
     method: str = "auto"
+    difference: float = 0.0
 
 
 def latent(rng: np.random.Generator, setting: Setting, sides: int) -> tuple[np.ndarray, float, np.ndarray]:
@@ -143,8 +147,8 @@ def latent(rng: np.random.Generator, setting: Setting, sides: int) -> tuple[np.n
     seed = rng.normal(0, np.sqrt(v), (*shape[:2], 1, BLOCK))
     if setting.complete == "no sample shared":
         sample = rng.normal(0, np.sqrt(SAMPLE), shape)
-    elif sides == 2:
-        own = rng.normal(0, np.sqrt(OWN), (2, 1, *shape[2:]))
+    elif sides > 1:
+        own = rng.normal(0, np.sqrt(OWN), (sides, 1, *shape[2:]))
         sample = rng.normal(0, np.sqrt(SAMPLE - OWN), shape[2:]) + own
     else:
         sample = rng.normal(0, np.sqrt(SAMPLE), shape[2:])
@@ -246,12 +250,18 @@ def run(setting: Setting, block: int, key: int) -> tuple[np.ndarray, np.ndarray]
         metrics = table(KINDS["rate .5" if pair.proportion else "mean"])
         return inside(compare(a, b, metrics, "unit", resampling, n_permutations=100).table, pair.truth)
     kind = KINDS[setting.kind]
-    sides = 2 if setting.task in {"compare", "power"} else 1
+    conditions = int(setting.complete.split()[0]) if setting.task == "pooled" else 1
+    sides = 2 if setting.task in {"compare", "power"} else conditions
     z, total, gold = latent(rng, setting, sides)
     num, den = kind.make(z, total, gold, rng)
-    if setting.task == "power":
-        num[1] += POWER_DIFFERENCE[setting]
+    if setting.task in {"power", "pooled"}:
+        num[1] += POWER_DIFFERENCE.get(setting, setting.difference)
     runs = [{k: keep(setting, k, frame(num[s, k], den[s, k])) for k in range(setting.seeds)} for s in range(sides)]
+    if setting.task == "pooled":
+        metrics = table(kind)
+        pool = pooled_seeds(runs, metrics, "unit")
+        found = compare(*runs[:2], metrics, "unit", resampling, n_permutations=RESAMPLES, pool=pool).table
+        return (found["p_value"] <= 0.05).to_numpy(float), (found["ci_high"] - found["ci_low"]).to_numpy(float)
     if setting.task in {"compare", "power"}:
         c = compare(runs[0], runs[1], table(kind), "unit", resampling, n_permutations=RESAMPLES).table
         right = c["p_value"] <= 0.05 if setting.task == "compare" else c["verdict"] != "better"
@@ -307,6 +317,12 @@ def all_settings() -> list[Setting]:
         settings += [
             Setting("seeds", "mean", n, k, v, how) for k in (3, 5) for v in SEED_VARIANCES for n in (50, 200)
         ]
+    settings += [
+        Setting("pooled", "mean", 50, 3, v, f"{conditions} conditions", difference=difference)
+        for conditions in (2, 4, 6)
+        for v in ("small", "large")
+        for difference in (0.0, 0.1, 0.2)
+    ]
     settings += [Setting("compare", kind, n) for kind in ("mean", "rate .05", "micro") for n in SIZES]
     for k in (3, 5, 10):
         settings += [
@@ -320,6 +336,7 @@ TITLES = {
     "clusters": "One run, dialogues as units: coverage (%); n counts dialogues",
     "seeds": "Several seeds, claim new seeds and new samples: coverage (%)",
     "delta": "Differences of two runs: coverage (%)",
+    "pooled": "Two of several conditions, seeds pooled (auto) or not (bca): p <= 0.05 (%)",
     "compare": "Comparisons without a difference: p <= 0.05 (%)",
     "power": "Comparisons at a true difference equal to the mean mde: found (%)",
 }
@@ -327,10 +344,11 @@ TITLES = {
 
 def shown(c: Setting, r: Found) -> str:
     """Coverage, the sides that were missed and the mean width (of p: how often it was within the level)."""
-    outside = c.task != "power" and not BAND[0] <= r.share <= BAND[1]
+    tested = c.task in {"compare", "pooled"}
+    outside = c.task != "power" and not c.difference and not BAND[0] <= r.share <= BAND[1]
     star = "**" if outside else ""
-    text = f"{star}{100 * (1 - r.share if c.task == 'compare' else r.share):.1f}{star}"
-    if c.task not in {"compare", "power"}:
+    text = f"{star}{100 * (1 - r.share if tested else r.share):.1f}{star}"
+    if not tested and c.task != "power":
         text += f" ({100 * r.below:.1f} / {100 * r.above:.1f}) {r.width:.3f}"
     return text + (f", {r.missing} without" if r.missing else "")
 
@@ -350,7 +368,8 @@ def markdown(settings: list[Setting], results: list[Found]) -> str:
         out.append("|" + " --- |" * 5 + " ---: |" * len(sizes))
         rows: dict[tuple[object, ...], dict[int, str]] = {}
         for c, r in mine:
-            key = c.kind, c.seeds, c.seed_variance if c.seeds > 1 else "-", c.complete, c.method
+            what = f"{c.kind}, +{c.difference}" if c.difference else c.kind
+            key = what, c.seeds, c.seed_variance if c.seeds > 1 else "-", c.complete, c.method
             rows.setdefault(key, {})[c.n] = shown(c, r)
         for key, values in rows.items():
             out.append("| " + " | ".join(map(str, key)) + " | " + " | ".join(values.get(n, "") for n in sizes) + " |")
@@ -358,8 +377,11 @@ def markdown(settings: list[Setting], results: list[Found]) -> str:
     return "\n".join(out)
 
 
-def sentences(settings: list[Setting], results: list[Found]) -> str:
-    """What evaltools.stats.coverage reads: kind -> n -> lowest and highest coverage over the settings simulated."""
+def sentences(settings: list[Setting], results: list[Found], before: dict[str, Any]) -> str:
+    """What evaltools.stats.coverage reads: kind -> n -> lowest and highest coverage over the settings simulated.
+
+    Kinds that were not simulated keep what was known of them `before`.
+    """
     found: dict[str, dict[int, list[float]]] = {}
     for c, r in zip(settings, results):
         if (c.task not in {"single", "clusters", "seeds"}) or c.kind in FEW or c.complete != "complete":
@@ -373,12 +395,13 @@ def sentences(settings: list[Setting], results: list[Found]) -> str:
         "mean": "means", "near 1": "means near a limit", "net gain": "net gains", "rate, rare": "rates near 0 or 1",
         "rate": "rates", "micro": "micro F1", "clusters": "clustered units",
     }  # fmt: skip
-    lines = []
+    entries = dict(before)
     for name, sizes in found.items():
         seeds, _, what = name.partition(" seeds")
         title = words.get(name) or f"{words.get(what.strip(), 'means')} over {seeds} seeds"
         ends = {n: [round(min(x), 4), round(max(x), 4)] for n, x in sorted(sizes.items())}
-        lines.append(f"  {json.dumps(name)}: {json.dumps({'title': title, 'coverage': ends})}")
+        entries[name] = {"title": title, "coverage": ends}
+    lines = [f"  {json.dumps(name)}: {json.dumps(entry)}" for name, entry in entries.items()]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
@@ -387,17 +410,20 @@ def main() -> None:
     parser.add_argument("--datasets", type=int, default=10_000, help="simulated data sets a setting (at least 2,000)")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--only", default="", help="tasks to run, comma separated")
+    parser.add_argument("--largest", type=int, default=max(SIZES), help="samples of the largest setting")
     parser.add_argument("--methods", default="auto", help="methods of intervals, comma separated")
     parser.add_argument("--json", type=Path, help="file for the sentences of reports, of the last method")
     args = parser.parse_args()
     keys = {c: i for i, c in enumerate(all_settings())}
     methods = args.methods.split(",")
-    chosen = [c for c in keys if not args.only or c.task in args.only.split(",")]
+    chosen = [c for c in keys if (not args.only or c.task in args.only.split(",")) and c.n <= args.largest]
     settings = [
         replace(c, method=m)
         for c in chosen
         for m in methods
-        if m == methods[-1] or c.task in {"single", "clusters"} or (c.task == "delta" and m not in ALTERNATIVES)
+        if m == methods[-1]
+        or c.task in {"single", "clusters"}
+        or (c.task in {"delta", "pooled"} and m not in ALTERNATIVES)
     ]
     with ProcessPoolExecutor(args.jobs) as pool:
         # the same data for every method
@@ -421,7 +447,8 @@ def main() -> None:
     print(markdown(settings, results))
     if args.json:
         last = [(c, r) for c, r in zip(settings, results) if c.method == methods[-1]]
-        args.json.write_text(sentences(*map(list, zip(*last))), encoding="utf-8")
+        before = json.loads(args.json.read_text(encoding="utf-8")) if args.json.exists() else {}
+        args.json.write_text(sentences(*map(list, zip(*last)), before), encoding="utf-8")
 
 
 if __name__ == "__main__":

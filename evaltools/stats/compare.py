@@ -260,7 +260,7 @@ def compare(
     >>> found = compare({None: old}, {None: new}, table, "id", Resampling(), ["accuracy"]).table
     >>> found[["metric", "delta", "ci_low", "ci_high", "verdict"]]
          metric  delta    ci_low   ci_high verdict
-    0  accuracy   0.25  0.112071  0.372955  better
+    0  accuracy   0.25  0.105892  0.377849  better
     """
     compiled = compile_table(table)
     if unknown := sorted(set(headline) - set(compiled.names)):
@@ -732,7 +732,7 @@ def _ratios(side: Crossed, measured: np.ndarray) -> np.ndarray:
 def _moved(paired: Paired, confidence: float) -> tuple[np.ndarray, np.ndarray]:
     """(low, high) of delta, one seed each, from the score intervals of the sides; nan for a metric without limits."""
     sides = [
-        (value, *score_bounds(side, confidence)[:2])
+        (value, *score_bounds(side, confidence, t_only=True)[:2])
         for value, side in ((paired.value_a, paired.baseline), (paired.value_b, paired.candidate))
     ]
     return mover(sides[0], sides[1], share_correlation(paired.a.errors[0], paired.b.errors[0]))

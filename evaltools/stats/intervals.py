@@ -162,22 +162,24 @@ def proportions(compiled: Compiled) -> np.ndarray:
     return np.array([isinstance(m, Metric) and m.proportion for m in compiled.metrics], dtype=bool)
 
 
-def score_bounds(c: Crossed, confidence: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def score_bounds(
+    c: Crossed, confidence: float, t_only: bool = False
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """(low, high, method, deciding) of every metric of one run, without resampling; nan where a part has no limits.
 
     `deciding` is how many units decide, 0 where nothing varies: from CARRIES on a bootstrap will do.
 
-    A proportion of units that are one trial each has Wilson's interval. Other ratios, and means of ratios, have it at
-    the effective number of trials with the t quantile of n - 1 degrees of freedom; n, of units that weigh m in the
-    denominator, is (sum m)^2 / sum m^2. Where no unit differs (CONSTANT) n is the number of trials. A difference has
-    the bounds of its sides, put together by `mover`.
+    A proportion of units that are one trial each has Wilson's interval (not if `t_only`). Other ratios, and means of
+    ratios, have it at the effective number of trials with the t quantile of n - 1 degrees of freedom; n, of units
+    that weigh m in the denominator, is (sum m)^2 / sum m^2. Where no unit differs (CONSTANT) n is the number of
+    trials. A difference has the bounds of its sides, put together by `mover`.
     """
     compiled, den, total = c.compiled, c.den[0], over_units(c.den)[0]
     ratios = np.nan_to_num(compiled.ratios(c.totals))
     errors, shares = c.ratio_errors(ratios)[0], c.shares[0]
     # units that are one trial each
     single = (np.einsum("ur,ur->r", den, den) == total)[[parts[0][0] for parts in compiled.parts]]
-    plain = single & proportions(compiled)
+    plain = single & proportions(compiled) & (not t_only)
     sides, moved = [], []
     for weights, limits in compiled.sides:
         value, error, share = ratios[0] @ weights, errors @ weights, shares @ weights
