@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from ..core.check import WORDS
 from ..core.errors import OnError
 from ..core.files import refuse_input, write_text
 from ..core.names import find_runs
@@ -81,7 +82,8 @@ def comparison_text(study: StudyView, *, everything: bool) -> str:
     rows = found.table if everything else found.table[found.table["headline"]]
     sides = [f"A (baseline)  {study.baseline}", f"B (candidate) {b}", ""]
     about = ["", views.how(study), *[say(MDE)] * int(rows["mde"].notna().any())]
-    table = [_line(cells) for cells in (HEAD, *map(_cells, rows.to_dict("records")))]
+    lines = (_cells(row, row["metric"] in study.blocked) for row in rows.to_dict("records"))
+    table = [_line(cells) for cells in (HEAD, *lines)]
     about += [say("note: {note}", note=note_text(n)) for n in study.notes]
     lead = [*views.verdicts(study), *views.settling(study), *sides]
     before, after = ([wrapped(text) for text in part] for part in (lead, about))
@@ -100,13 +102,16 @@ def _line(cells: Mapping[str, str]) -> str:
     return f"{line}  {name}" if fits else f"{line.rstrip()}\n{wrapped(name, '    ')}"
 
 
-def _cells(row: Mapping[Any, Any]) -> dict[str, str]:
-    """The texts of a metric's line; "" for a number that there is none of."""
+def _cells(row: Mapping[Any, Any], blocked: bool) -> dict[str, str]:
+    """The texts of a metric's line; "" for a number that there is none of. What a check blocks has no number."""
     title = f"= {row['alias_of']}" if row["alias_of"] else row["title"]
+    title = title if len(title) <= TITLE else f"{title[: TITLE - 2]} …"
     differ = row["n_differ"] > 0
     interval = ", ".join(filter(None, (_number(row[bound], "+.3f") for bound in ("ci_low", "ci_high"))))
+    if blocked:
+        return dict.fromkeys(HEAD, "") | {"title": title, "verdict": WORDS["blocking"].lower(), "name": row["metric"]}
     return {
-        "title": title if len(title) <= TITLE else f"{title[: TITLE - 2]} …",
+        "title": title,
         "a": _number(row["value_baseline"], ".3f") or "N/A",
         "b": _number(row["value_candidate"], ".3f") or "N/A",
         "delta": _number(row["delta"], "+.3f") or "N/A",

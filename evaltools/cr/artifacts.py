@@ -53,6 +53,7 @@ def artifacts(result: Result, folder: Path) -> None:
     row = structural_metrics(result)
     with atomic(folder / "derived" / "metrics" / "structural_metrics.csv") as f:
         csv.writer(f, lineterminator="\n").writerows([row.keys(), row.values()])
-    table = markdown_table(plain_estimates(result.frame, resampling=result.resampling))
+    shown = plain_estimates(result.frame, resampling=result.resampling, blocked=result.blocked)
+    table = markdown_table(shown)
     page = f"# Structural metrics of {result.name}\n\n{table}\n`{result.signature}`\n"
     write_text(folder / "derived" / "metrics" / "structural_metrics_table.md", page)

@@ -115,10 +115,11 @@ def read_card(out: Path, folder: Path) -> dict[str, Any]:
     low, high, n) of the headline metrics, null where not measured, then those that a check blocks, with an eighth
     True; `checks` are (level, code, message, help), the worst first, or null; `verdicts` are (metric, verdict,
     baseline) of the headline, `explored` how often each verdict was reached outside it, `judged` the (title,
-    verdict, why) of its suite. `digits` are the decimals of intervals that have no three, by metric. `inputs` are
-    (role, number of files, hash), the run's own file first; `samples` is a hash of the units' names and of the texts
-    that these were given, "" if unknown; `texts` hold a line a unit, of those given and of those that systems wrote;
-    `of` are the ids of an aggregate's runs.
+    verdict, why) of its suite; `rank` the ranks and tie group of a ranked condition, or null. `digits` are the
+    decimals of intervals that have no three, by metric. `inputs` are (role, number of files, hash), the run's own
+    file first; `samples` is a hash of the units' names and of the texts that these were given, "" if unknown;
+    `texts` hold a line a unit, of those given and of those that systems wrote; `of` are the ids of an aggregate's
+    runs.
     """
     manifest = read_json(folder / "manifest.json", Manifest)
     name, aggregate = folder.name, manifest.kind == "aggregate"
@@ -152,6 +153,7 @@ def read_card(out: Path, folder: Path) -> dict[str, Any]:
         "judged": [[shown(v.title), shown(v.verdict), shown(v.said)] for v in metrics.verdicts],
         "verdicts": lead,
         "explored": explored,
+        "rank": _rank(folder.parent, manifest) if aggregate else None,
         "status": _status(manifest),
         "problems": [[p.severity, shown(p.code), p.count] for p in manifest.problems],
         "notes": [shown(n, 500) for n in manifest.notes[:20]],
@@ -208,7 +210,7 @@ def _texts(folder: Path, manifest: Manifest, part: str) -> pd.DataFrame:
     if part == "wrote" and len(columns) == 1:
         return pd.DataFrame()
     try:
-        return pd.read_parquet(folder / "units.parquet", columns=columns).astype(str).drop_duplicates()
+        return pd.read_parquet(folder / "units.parquet", columns=columns).astype(str).fillna("").drop_duplicates()
     except (OSError, ValueError, KeyError, NotImplementedError):  # not there, spoilt, or of other columns
         return pd.DataFrame()
 
@@ -235,6 +237,21 @@ def _verdicts(path: Path, manifest: Manifest, metrics: Metrics) -> tuple[list[li
     counts = Counter(mine.loc[~lead, "verdict"])
     verdicts = [[shown(WORDS.get(cell, cell)) for cell in row] for row in mine.loc[lead, columns].to_numpy().tolist()]
     return verdicts, [[verdict, counts[verdict]] for verdict in SAID if counts[verdict]]
+
+
+def _rank(results: Path, manifest: Manifest) -> dict[str, str] | None:
+    """How a condition stands among those of its study, if these were ranked: beside the baseline's files."""
+    folder = results / f"{manifest.baseline}_aggregated"
+    if not (folder / "ranks.csv").exists():
+        return None
+    if read_json(folder / "manifest.json", Manifest).members != manifest.members:
+        return None  # another study's
+    with _whole(folder / "ranks.csv"):
+        columns = ["condition", "rank_low", "rank_high", "group"]
+        frame = pd.read_csv(folder / "ranks.csv", dtype=str, keep_default_na=False, usecols=columns)
+    for _, *bounds, group in frame.loc[frame["condition"] == manifest.condition, columns].to_numpy().tolist():
+        return {"rank": shown("–".join(dict.fromkeys(filter(None, bounds)))), "group": shown(group)}
+    return None
 
 
 def links(out: Path, name: str, report: str) -> list[list[str]]:

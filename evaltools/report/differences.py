@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import zip_longest
 from typing import Any
 
@@ -33,8 +34,7 @@ def differences(study: Study, metric: str, candidate: str, changes: pd.DataFrame
     caption = f"{titled(about.title or about.name, about.better)}, {study.baseline} → {candidate}"
     sides = paired_runs(study, candidate)
     runs = [r for _, r in sides if r is not None]
-    make = suite_views(study.suite, "sample_views")
-    views = tuple(make(study)) if make else ()
+    views = _views(study)
     if found.empty:
         return no_rows(say("{metric}: samples that differ", metric=caption))
     if not views:
@@ -46,8 +46,7 @@ def differences(study: Study, metric: str, candidate: str, changes: pd.DataFrame
     ways = []
     for view in views:
         of_run = {r.name: _cards(view, r, found.index, how["id"]) for r in runs}
-        cards = pd.concat(of_run.values())
-        cards = cards[~cards.index.duplicated()]
+        cards = _once(of_run.values())
         cards = cards.iloc[found.index.get_indexer(cards[unit]).argsort(kind="stable")]
         at = found.loc[cards[unit]]
         cards["change"] = [f"{b:.2f} → {c:.2f}" for b, c in zip(at["baseline"], at["candidate"])]
@@ -57,14 +56,38 @@ def differences(study: Study, metric: str, candidate: str, changes: pd.DataFrame
             there = of_run[run.name].reindex(cards.index) if run is not None else pd.DataFrame(index=cards.index)
             cards[str(place)] = _made(there.reindex(columns=[how["id"], *view.compared]))
         signs = (at["change"] > 0).astype(int) * 2 - 1
-        groups = {under(g, candidate): list(cards.index[signs == sign]) for g, sign in GROUPS.items()}
+        groups = {_under(g, candidate, view, unit): list(cards.index[signs == s]) for g, s in GROUPS.items()}
         ways.append(Marked(cards, groups, view.name, view.label, view.legend))
     return samples(ways, caption=caption, pairs=True, share=share, **{**how, "page": 3})
 
 
-def under(group: str, candidate: str) -> str:
-    """The label of a group of units."""
-    return say("{group} under {candidate}", group=say(group), candidate=candidate)
+def carrying(study: Study, candidate: str, changes: pd.DataFrame) -> dict[str, int]:
+    """Label of each group of the browser of `differences` -> how many cards it has there (units, without cards)."""
+    unit, views = study.suite.unit, _views(study)
+    found = differing(changes).set_index(unit)["change"]
+    view = views[0] if views else None
+    if view and view.browser.get("id", unit) != unit:
+        runs = [r for _, r in paired_runs(study, candidate) if r is not None]
+        found = found.loc[_once(_cards(view, r, found.index, view.browser["id"]) for r in runs)[unit]]
+    return {_under(group, candidate, view, unit): int((found * sign > 0).sum()) for group, sign in GROUPS.items()}
+
+
+def _views(study: Study) -> tuple[SampleView, ...]:
+    make = suite_views(study.suite, "sample_views")
+    return tuple(make(study)) if make else ()
+
+
+def _once(cards: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """The cards of several runs, each once."""
+    every = pd.concat(cards)
+    return every[~every.index.duplicated()]
+
+
+def _under(group: str, candidate: str, view: SampleView | None, unit: str) -> str:
+    """The label of a group; where cards are parts of the units that differ, what they are."""
+    label = say("{group} under {candidate}", group=say(group), candidate=candidate)
+    part = view.browser.get("id", unit) if view else unit
+    return label if part == unit else f"{label} ({say(part + 's')})"
 
 
 def paired_runs(study: Study, candidate: str) -> list[tuple[str, Result | None]]:

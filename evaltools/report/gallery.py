@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -91,19 +92,31 @@ def collect(out: Path) -> dict[str, Any]:
         try:
             card = read_card(out, folder)
         except NotComplete as e:
-            incomplete.append([shown(folder.name), shown(str(e), 300)])
+            incomplete.append([shown(folder.name), say(shown(str(e), 300))])
             continue
         rows = [[metrics.setdefault(tuple(row[:3]), len(metrics)), *row[3:]] for row in card["rows"]]
         cards.append({**card, "rows": rows})
     listed = {"incomplete": incomplete[:LISTED], "incompleteTotal": len(incomplete)}
+    cards = together(cards)
     words = {"levels": {k: [say(WORDS[k]), KINDS[k]] for k in LEVELS}, "fine": say(FINE), "kinds": COLOURS}
     words["meaning"] = {verdict: say(text) for verdict, text in MEANING.items()}
-    cards = together(cards)
+    words["names"] = {word: text for word in sorted(set(_words(cards))) if (text := say(word)) != word}
     for card in cards:
         card["suiteTitle"] = say(card["suiteTitle"])
         card["checks"] = card["checks"] and [[*c[:2], say(c[2]), *c[3:]] for c in card["checks"]]
+        card["judged"] = [[say(title), verdict, say(why)] for title, verdict, why in card["judged"]]
+        card["notes"] = [say(note) for note in card["notes"]]
     titled = [(name, say(title), better) for name, title, better in metrics]
     return {**searched(cards), "cards": cards, "metrics": titled, **listed, "words": words}
+
+
+def _words(cards: list[dict[str, Any]]) -> Iterator[str]:
+    """What the page names in words by keys that its address and its script know in English."""
+    yield from ("rank", "group", "aggregate", "not measured")
+    for card in cards:
+        yield from (card["kind"], card["status"], *(problem[0] for problem in card["problems"]))
+        yield from (found[1] for found in [*card["verdicts"], *card["judged"]])
+        yield from (found[0] for found in [*card["explored"], *card["links"]])
 
 
 def searched(cards: list[dict[str, Any]]) -> dict[str, Any]:

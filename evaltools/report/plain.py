@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
+from ..core.check import WORDS
 from ..core.words import say
 from .text import visible
 
@@ -29,6 +30,12 @@ def titled(title: str, better: str) -> str:
 
 class Strong(str):
     """A cell in bold, in Markdown and LaTeX."""
+
+
+def struck(number: str) -> Markup:
+    """A number that a check blocks: struck, and said in words where nothing can be struck."""
+    said = say(WORDS["blocking"]).lower()
+    return Markup('<s>{}</s><span class="et-hidden"> ({})</span>').format(number, said)
 
 
 def is_null(value: Any) -> bool:
@@ -61,7 +68,7 @@ def plain(value: Any, form: Format | None = None) -> str:
     """A cell as text: a null number is N/A, a null text empty; `form` is a format spec (".3f") or a function."""
     if is_null(value):
         return "" if value is None else "N/A"
-    if isinstance(value, Strong):
+    if isinstance(value, Strong | Markup):
         return value
     if callable(form):
         text = form(value)

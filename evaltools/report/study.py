@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ..core.check import WORDS
 from ..core.errors import OnError, Problems, UsageError
 from ..core.files import resolve
 from ..core.manifest import NAME
@@ -20,13 +21,13 @@ from ..core.resampling import Resampling
 from ..core.results import CLAIM_ONE, Result, read_manifest, result_at, suite_of
 from ..core.suite import Suite, Workers, get_suite, looks_like, refuse_parent
 from ..core.words import say
-from ..stats.compare import differing, mde_text, p_text, unit_changes, verdict_text
+from ..stats.compare import mde_text, p_text, unit_changes, verdict_text
 from ..stats.seeds import CONTRACT as AGGREGATE_COLUMNS
 from ..studies import views
 from ..studies.files import save_study
 from ..studies.study import Study, group_by_name, group_by_seed, make_study
-from .differences import GROUPS, differences, under
-from .plain import markdown_table, titled
+from .differences import carrying, differences
+from .plain import markdown_table, number, struck, titled
 from .run import Plots, Run, bundled, coverage_notice, evaluate, load, problems_of
 from .run import views as of_suite
 from .tables import (
@@ -119,6 +120,8 @@ class StudyView(Study):
 
     def _mean_std(self, names: Sequence[str]) -> HtmlTable:
         found = views.mean_std(self, names)
+        blocked = found["id"].isin(self.blocked)
+        found.loc[blocked, [*self.conditions]] = found.loc[blocked, [*self.conditions]].map(struck)
         columns = {c: c if c in self.conditions else say(c) for c in found}
         return table(found, caption="Mean ± std over seeds", columns=columns)
 
@@ -134,6 +137,9 @@ class StudyView(Study):
         if not several:
             del columns["candidate"]
         rows = found.to_dict("records")
+        off = found["metric"].isin(self.blocked)
+        for side in ("value_baseline", "value_candidate"):
+            found[side] = found[side].astype(object).mask(off, found[side].map(number).map(struck))
         shown = found.assign(
             metric=[titled(r["title"], r["better"]) for r in rows],
             difference=[_difference(r) for r in rows],
@@ -141,6 +147,8 @@ class StudyView(Study):
             mde=[mde_text(r) for r in rows],
             verdict=[say(verdict_text(r)) for r in rows],
         )
+        shown.loc[off, ["difference", "p", "mde"]] = ""
+        shown.loc[off, "verdict"] = say(WORDS["blocking"]).lower()
         caption = say(
             "Against {baseline}. {how} Could show: the smallest difference found with 80% power.",
             baseline=self.baseline,
@@ -219,11 +227,9 @@ class StudyView(Study):
         lead = [verdict(text) for text in views.verdicts(self)]
         below = *views.settling(self), views.how(self) if lead else views.narrative(self)
         rest = [words(text) for text in below if text]
-        counts = {
-            under(group, c): int((differing(self.changes(self.primary, c))["change"] * sign > 0).sum())
-            for c in self.candidates
-            for group, sign in GROUPS.items()
-        }
+        counts: dict[str, int] = {}
+        for c in self.candidates:
+            counts |= carrying(self, c, self.changes(self.primary, c))
         return stack([line, strip, *lead, where_to_look(counts), *rest, signature_block(self.signature)])
 
     def _repr_html_(self) -> str:

@@ -18,7 +18,7 @@ from ..core.check import FINE, WORDS, Check, in_words
 from ..core.metric import MetricTable
 from ..core.words import say
 from ..stats.intervals import MIN_UNITS, Resampling, monte_carlo_digits
-from .plain import ARROWS, Format, is_null, markdown_table, number, plain, sort_key, text_column, text_of
+from .plain import ARROWS, Format, is_null, markdown_table, number, plain, sort_key, struck, text_column, text_of
 from .plain import latex_table as latex_table
 from .templates import macros, style
 from .text import anchor, safe, visible
@@ -89,7 +89,7 @@ def _cell(value: Any, form: Format | None, numeric: bool) -> tuple[str, float | 
     """Class, sort key (None: its text) and content of a cell."""
     text = plain(value, form)
     if isinstance(text, Markup):
-        return "", None, text
+        return ("et-num", "", text) if text.startswith("<s>") else ("", None, text)
     if numeric:
         return "et-num", sort_key(value), text
     return ("et-num", None, text) if FIGURES.fullmatch(text) else (_text_class(text), None, safe(text))
@@ -112,13 +112,15 @@ def estimates_table(
     caption: str | None = None,
     group: bool = True,
     aliases: bool = False,
+    blocked: frozenset[str] = frozenset(),
 ) -> HtmlTable:
     """Every metric with its value, interval, numerator and denominator, n, method and direction.
 
     `estimates` has the columns of `bootstrap.estimate`, and may have condition, std, n_seeds, and title,
     description, source and alias_of; what it lacks of these four, `metrics` (the suite's table) gives. A metric that
     is another's alias is left out unless `aliases`. Without `decimals` a value has three and an interval as many as
-    the Monte-Carlo error of its bounds supports. Null is N/A; fewer than MIN_UNITS units are marked "small n".
+    the Monte-Carlo error of its bounds supports. Null is N/A, what is `blocked` is struck and without an interval;
+    fewer than MIN_UNITS units are marked "small n".
     """
     entries = {m.name: m for m in metrics or ()}
     rows, taken = [], set[str]()
@@ -130,7 +132,8 @@ def estimates_table(
             about["title"] = f"= {about['alias_of']}"
         if aliases or not about["alias_of"]:
             id = anchor("metric", e["name"])
-            rows.append({**_shown(e, decimals, resampling), **about, "id": "" if id in taken else id})
+            shown = _shown(e, decimals, resampling, e["name"] in blocked)
+            rows.append({**shown, **about, "id": "" if id in taken else id})
             taken.add(id)
     columns = [c for c in estimates.columns if group or c != "group"]
     caption = caption and say(caption)
@@ -143,10 +146,13 @@ RAW = ("value", "ci_low", "std", "n_seeds", "numerator", "denominator", "n_units
 
 
 def plain_estimates(
-    estimates: pd.DataFrame, decimals: int | None = None, resampling: Resampling | None = None
+    estimates: pd.DataFrame,
+    decimals: int | None = None,
+    resampling: Resampling | None = None,
+    blocked: frozenset[str] = frozenset(),
 ) -> pd.DataFrame:
     """The estimates as text, a row a metric: metric, (condition,) value, interval, n, method."""
-    rows = [_shown(e, decimals, resampling) for e in estimates.to_dict("records")]
+    rows = [_shown(e, decimals, resampling, e["name"] in blocked) for e in estimates.to_dict("records")]
     return _plain(rows, estimates.columns)
 
 
@@ -155,8 +161,12 @@ def _plain(rows: Sequence[Mapping[str, Any]], columns: Iterable[str]) -> pd.Data
     return pd.DataFrame(rows, columns=["metric", *condition, "value", "interval", "n", "method"], dtype=object)
 
 
-def _shown(e: Mapping[Any, Any], decimals: int | None, resampling: Resampling | None = None) -> dict[str, Any]:
+def _shown(
+    e: Mapping[Any, Any], decimals: int | None, resampling: Resampling | None = None, blocked: bool = False
+) -> dict[str, Any]:
     """What a reader sees of an estimate, as text; `raw` is the estimate itself, None for what it lacks."""
+    if blocked:
+        e = {**e, "ci_low": None, "ci_high": None, "std": None}
     digits = row_decimals(e, decimals, resampling)
     arrow, direction = ARROWS.get(str(e.get("better")), ("", ""))
     raw: dict[str, Any] = {k: e.get(k) for k in RAW}
@@ -168,7 +178,7 @@ def _shown(e: Mapping[Any, Any], decimals: int | None, resampling: Resampling | 
         "condition": text_of(e.get("condition")),
         "arrow": arrow,
         "direction": direction and say(direction),
-        "value": _value(e, decimals),
+        "value": struck(_value(e, decimals)) if blocked else _value(e, decimals),
         "interval": interval(e, digits),
         "std": number(raw["std"], digits),
         "n_seeds": number(raw["n_seeds"], 0),
@@ -232,8 +242,8 @@ def kpis(
         chips = [(say(text), VERDICTS.get(text, "info")) for text in said]
         title = say(text_of(e.get("title")) or str(e["name"]))[:120]
         role = " et-blocked" if e["name"] in blocked else " et-primary" if e["name"] == primary else ""
-        shown = {**_shown(e, decimals, resampling), "id": anchor("metric", e["name"]), "title": title, "chips": chips}
-        cards.append({**shown, "role": role})
+        said = {"id": anchor("metric", e["name"]), "title": title, "chips": chips, "role": role}
+        cards.append(_shown(e, decimals, resampling, e["name"] in blocked) | said)
     cards.sort(key=lambda c: (" et-primary", "", " et-blocked").index(c["role"]))
     titled = [{**c, "metric": c["title"]} for c in cards]
     return HtmlTable(str(macros().kpis(cards)), markdown_table(_plain(titled, frame.columns)))

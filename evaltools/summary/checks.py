@@ -31,7 +31,7 @@ def checks(result: Result) -> Iterator[Check]:
     """The checks of a file of cases."""
     data = result.data
     yield from duplicate_texts(data[data["contexts"] != "[]"], "contexts", "case_id")
-    yield from unmeasured_share(data)
+    yield from unmeasured_share(result)
     yield from imputed_share(result)
     yield from unread_figures(data)
     yield from duplicate_answers(data["answer"])
@@ -43,10 +43,15 @@ def _left_out(data: pd.DataFrame, above: float) -> dict[str, int]:
     return {m: n for m, n in counts.items() if n > above * len(data)}
 
 
-def unmeasured_share(data: pd.DataFrame) -> Iterator[Check]:
+def _titles(result: Result) -> dict[str, str]:
+    return {m.name: f"“{m.title}”" for m in result.metrics}
+
+
+def unmeasured_share(result: Result) -> Iterator[Check]:
     """Metrics that many cases give nothing to measure for. n is of the metric that lacks most."""
+    data, titles = result.data, _titles(result)
     if found := _left_out(data, UNMEASURED):
-        listed = ", ".join(f"{m} {n} ({n / len(data):.0%})" for m, n in found.items())
+        listed = ", ".join(f"{titles[m]} {n} ({n / len(data):.0%})" for m, n in found.items())
         message = (
             f"not measured, of {len(data)} cases: {listed}; their means over measured cases speak for those only"
         )
@@ -55,12 +60,10 @@ def unmeasured_share(data: pd.DataFrame) -> Iterator[Check]:
 
 def imputed_share(result: Result) -> Iterator[Check]:
     """Means over all cases that rest on numbers which stand for cases that were not measured (D14)."""
-    data = result.data
+    data, titles = result.data, _titles(result)
     if found := _left_out(data, IMPUTED):
-        listed = "; ".join(
-            f"{m} {result.value(m):.3f} with {n} as {_imputed(data, m)}, {_measured(result, m, len(data) - n)}"
-            for m, n in found.items()
-        )
+        fixed = {m: f"{titles[m]} {result.value(m):.3f} with {n} as {_imputed(data, m)}" for m, n in found.items()}
+        listed = "; ".join(f"{fixed[m]}, {_measured(result, m, len(data) - n)}" for m, n in found.items())
         message = f"means over all {len(data)} cases hold fixed numbers for those not measured: {listed}"
         yield Check("imputed-share", "info", message, max(found.values()), len(data))
 

@@ -3,6 +3,11 @@
 (() => {
   "use strict";
   const data = JSON.parse(document.getElementById("data").textContent);
+  const spoken = JSON.parse(document.getElementById("words")?.textContent ?? "{}");
+  const say = (text, values = {}) => (spoken[text] ?? text).replace(/{(\w+)}/g, (place, name) => values[name] ?? place);
+  // words that stand in the data: kinds, verdicts, statuses, labels of links
+  const NAMES = new Map(Object.entries(data.words.names));
+  const named = (word) => NAMES.get(word) ?? word;
   const PAGE = 24;
   const LEAD = 6;
   const COMPARED = 8;
@@ -34,7 +39,7 @@
   const percent = (level) => `${Math.round(level * 1000) / 10}%`;
   const date = (started) =>
     `${started.slice(0, 16).replace("T", " ")} ${started.slice(19).replace(/^(\+00:00|Z)$/, "UTC")}`.trim();
-  const ARROWS = { higher: ["↑", "higher is better"], lower: ["↓", "lower is better"] };
+  const ARROWS = { higher: ["↑", say("higher is better")], lower: ["↓", say("lower is better")] };
   const arrow = (better) =>
     ARROWS[better] ? ["\u00a0", el("span", { title: ARROWS[better][1], "aria-hidden": "true" }, ARROWS[better][0]),
       el("span", { class: "et-hidden" }, ` (${ARROWS[better][1]})`)] : [];
@@ -92,20 +97,21 @@
     controls.push([field, input]);
     form.append(el("label", { class: kind || null }, el("span", {}, label), input));
   };
-  const addSelect = (field, label, options, all = "All") => {
+  const addSelect = (field, label, options, all = say("All")) => {
     if (!options.length) return;
     addControl(field, label, el("select", { id: `f-${field}` },
       all ? el("option", { value: "" }, all) : null,
       options.map((o) => el("option", { value: o.value ?? o }, o.label ?? o))));
   };
   const distinct = (values) => [...new Set(values)].filter(Boolean).sort(collator.compare);
+  const said = (values) => distinct(values).map((value) => ({ value, label: named(value) }));
 
   // --- cards
 
   const picks = new Map();
   const ticks = new Map();
   const pickBox = (card, boxes) => {
-    const box = el("input", { type: "checkbox", "aria-label": `Compare ${card.name}` });
+    const box = el("input", { type: "checkbox", "aria-label": say("Compare {name}", { name: card.name }) });
     box.checked = state.compare.includes(card.id);
     box.addEventListener("change", () => setPick(card.id, box.checked));
     boxes.set(card.id, box);
@@ -120,21 +126,21 @@
   const numbersTable = (card, rows, caption) => el("table", { class: "g-numbers" },
     el("caption", { class: "et-hidden" }, caption),
     el("thead", { class: "et-hidden" }, el("tr", {},
-      ["Metric", card.kind === "aggregate" ? "Mean" : "Value", `${percent(card.level)} interval`]
+      [say("Metric"), card.kind === "aggregate" ? say("Mean") : say("Value"), say("{level} interval", { level: percent(card.level) })]
         .map((t) => el("th", { scope: "col" }, t)))),
     el("tbody", {}, rows.map(({ title, better, value, low, high, n, blocked, digits }) => el("tr", { class: blocked ? "g-blocked" : null },
       el("th", { scope: "row" }, bdi(title), arrow(better),
         n !== null && n !== card.n ? el("span", { class: "et-sub" }, `n\u00a0=\u00a0${count(n)}`) : null),
       el("td", { class: "g-value" }, blocked ? struck(value) : show(value)),
-      el("td", { class: "g-interval" }, blocked ? "" : interval(low, high, digits) || (value === null ? "" : "no interval"))))));
+      el("td", { class: "g-interval" }, blocked ? "" : interval(low, high, digits) || (value === null ? "" : say("no interval")))))));
   const numbers = (card) => {
     const rows = card.rows.filter((row) => !row.blocked);
     const blocked = card.rows.filter((row) => row.blocked);
-    if (!card.rows.length) return [el("p", { class: "et-muted" }, "No headline metrics.")];
+    if (!card.rows.length) return [el("p", { class: "et-muted" }, say("no headline metrics"))];
     const more = rows.length > LEAD + 1 ? rows.slice(LEAD) : [];
-    const first = numbersTable(card, [...(more.length ? rows.slice(0, LEAD) : rows), ...blocked], "Metrics");
-    return more.length ? [first, el("details", { class: "g-more" }, el("summary", {}, `${more.length} more`),
-      numbersTable(card, more, "More metrics"))] : [first];
+    const first = numbersTable(card, [...(more.length ? rows.slice(0, LEAD) : rows), ...blocked], say("Metrics"));
+    return more.length ? [first, el("details", { class: "g-more" }, el("summary", {}, say("{n} more", { n: more.length })),
+      numbersTable(card, more, say("More metrics")))] : [first];
   };
 
   // what was found when the run was scored: the worst in sight, the rest folded; nothing where nobody looked
@@ -147,9 +153,9 @@
     if (!card.checks) return null;
     const fine = card.checks.every(([level]) => level === "info");
     const rest = fine ? card.checks : card.checks.slice(1);
-    return el("div", { class: "g-checks", role: "group", "aria-label": "checks" },
+    return el("div", { class: "g-checks", role: "group", "aria-label": say("checks") },
       fine ? el("div", { class: "et-check et-good" }, el("strong", {}, data.words.fine)) : checkLine(card.checks[0]),
-      rest.length ? el("details", {}, el("summary", {}, fine ? `${rest.length} to note` : `${rest.length} more`), rest.map(checkLine)) : null);
+      rest.length ? el("details", {}, el("summary", {}, fine ? say("{n} to note", { n: rest.length }) : say("{n} more", { n: rest.length })), rest.map(checkLine)) : null);
   };
 
   const KIND = new Map(Object.entries(data.words.kinds));
@@ -161,7 +167,7 @@
   };
   const judgedLine = (card) => (card.judged.length ? el("p", { class: "g-verdicts" },
     card.judged.flatMap(([title, verdict, said]) => {
-      const found = chip(`${title}: ${verdict}`, `et-${KIND.get(verdict) || "info"}`);
+      const found = chip(`${title}: ${named(verdict)}`, `et-${KIND.get(verdict) || "info"}`);
       if (said) found.title = said;
       return [found, " "];
     })) : null);
@@ -169,14 +175,15 @@
     if (!card.verdicts.length && !card.explored.length) return null;
     const counts = new Map();
     card.verdicts.forEach(([, verdict]) => counts.set(verdict, (counts.get(verdict) || 0) + 1));
-    const chips = (found) => found.flatMap(([verdict, n]) => [verdictChip(verdict, `${n} ${verdict}`), " "]);
+    const chips = (found) => found.flatMap(([verdict, n]) => [verdictChip(verdict, `${n} ${named(verdict)}`), " "]);
     return el("p", { class: "g-verdicts" },
-      card.verdicts.length ? [el("span", { class: "et-sub" }, "against ", bdi(card.verdicts[0][2])), " ", chips([...counts])] : [],
-      card.explored.length ? [el("span", { class: "et-sub", title: "outside the headline, with no correction for their number" }, "exploratory:"), " ", chips(card.explored)] : []);
+      card.verdicts.length ? [el("span", { class: "et-sub" }, bdi(say("against {what}", { what: card.verdicts[0][2] }))), " ", chips([...counts])] : [],
+      card.explored.length ? [el("span", { class: "et-sub", title: say("outside the headline, with no correction for their number") }, say("exploratory:")), " ", chips(card.explored)] : []);
   };
 
+  const meanOf = (card) => (card.runs === 1 ? say("mean of 1 run") : say("mean of {n} runs", { n: card.runs }));
   const size = (card) =>
-    `${card.kind === "aggregate" ? `mean of ${card.runs} ${card.runs === 1 ? "run" : "runs"}, ` : ""}n = ${card.n.toLocaleString("en")} (${card.unit})`;
+    `${card.kind === "aggregate" ? `${meanOf(card)}, ` : ""}n = ${card.n.toLocaleString("en")} (${card.unit})`;
   const go = (id) => {
     const target = document.getElementById(id);
     if (!target) return;
@@ -190,18 +197,18 @@
     return report ? el("a", { href: report[1] }, bdi(card.name)) : bdi(card.name);
   };
   const linkTo = (card, ...children) =>
-    el("a", { href: `#card=${encodeURIComponent(card.id)}`, "aria-label": `Link to ${card.name}` }, ...children);
+    el("a", { href: `#card=${encodeURIComponent(card.id)}`, "aria-label": say("Link to {name}", { name: card.name }) }, ...children);
   const buildCard = (card) => {
-    const warnings = [...card.problems.map(([severity, code, n]) => `${n} × ${code} (${severity})`), ...card.notes];
+    const warnings = [...card.problems.map(([severity, code, n]) => `${n} × ${code} (${named(severity)})`), ...card.notes];
     return el("article", { class: `g-card g-${card.kind}`, id: card.id, tabindex: "-1", "aria-label": card.name },
       el("header", {},
         el("h3", {}, titled(card)),
-        el("label", { class: "g-pick" }, pickBox(card, picks), " Compare")),
+        el("label", { class: "g-pick" }, pickBox(card, picks), ` ${say("Compare")}`)),
       el("p", { class: "g-chips" },
-        [chip(suiteTitle(card)), card.kind === "aggregate" ? chip("aggregate", "et-info") : null,
+        [chip(suiteTitle(card)), card.kind === "aggregate" ? chip(named("aggregate"), "et-info") : null,
           card.condition ? chip(card.condition) : null,
-          card.seeds.length ? chip(`${card.seeds.length > 1 ? "seeds" : "seed"} ${card.seeds.join(", ")}`) : null,
-          chip(card.status, { complete: "et-good", incomplete: "et-error" }[card.status] || "et-warning")]
+          card.seeds.length ? chip(`${card.seeds.length > 1 ? say("seeds") : say("seed")} ${card.seeds.join(", ")}`) : null,
+          chip(named(card.status), { complete: "et-good", incomplete: "et-error" }[card.status] || "et-warning")]
           .filter(Boolean).flatMap((c) => [c, " "])),
       el("p", { class: "g-facts et-muted" }, `${size(card)} · ${date(card.started)}`),
       el("p", { class: "g-found et-sub", "data-of": card.id }, ...foundIn(card)),
@@ -210,10 +217,10 @@
       judgedLine(card),
       verdictLine(card),
       warnings.length ? el("details", { class: "g-notes" },
-        el("summary", {}, `${warnings.length} ${warnings.length === 1 ? "note" : "notes"}`),
+        el("summary", {}, warnings.length === 1 ? say("1 note") : say("{n} notes", { n: warnings.length })),
         el("ul", {}, warnings.map((w) => el("li", {}, bdi(w))))) : null,
-      el("p", { class: "g-links" }, card.links.flatMap(([label, href]) => [el("a", { href }, label), " "]),
-        linkTo(card, "Link")));
+      el("p", { class: "g-links" }, card.links.flatMap(([label, href]) => [el("a", { href }, named(label)), " "]),
+        linkTo(card, say("Link"))));
   };
 
   // texts of samples: a line each, that of a run's samples once whatever the number of its runs
@@ -231,11 +238,11 @@
     const all = words(state.q || "");
     if (!all.length || all.every((word) => texts.get(card).includes(word))) return "";
     const ids = [...new Set(card.texts.flatMap((i) => samplesWith(i, all)))];
-    return ids.length ? [`${count(ids.length)} ${ids.length === 1 ? "sample" : "samples"} with these words: `, bdi(ids.slice(0, SHOWN).join(", ")), ids.length > SHOWN ? ", …" : ""] : "";
+    return ids.length ? [ids.length === 1 ? say("1 sample with these words:") : say("{n} samples with these words:", { n: count(ids.length) }), " ", bdi(ids.slice(0, SHOWN).join(", ")), ids.length > SHOWN ? ", …" : ""] : "";
   };
 
   const texts = new Map(data.cards.map((c) => [c,
-    [c.name, c.alsoName || "", c.suite, suiteTitle(c), c.condition, ...c.seeds.map((s) => `seed ${s}`), date(c.started),
+    [c.name, c.alsoName || "", c.suite, suiteTitle(c), c.condition, named(c.status), ...c.seeds.map((s) => `seed ${s}`), date(c.started),
       ...c.rows.flatMap((row) => [row.name, row.title]), ...(c.checks || []).flatMap((check) => check.slice(1))]
       .join("\n").toLowerCase()]));
   const matches = (card) =>
@@ -251,12 +258,12 @@
   const dateRank = rank(data.cards, (c) => c.started);
   const nameRank = rank(data.cards, (c) => c.name);
   const sorts = [
-    { name: "", label: "Newest first", order: "desc", key: (i) => dateRank[i] },
-    { name: "oldest", label: "Oldest first", order: "asc", key: (i) => dateRank[i] },
-    { name: "name", label: "Name", order: "asc", key: (i) => nameRank[i] },
-    { name: "n", label: "Largest n first", order: "desc", key: (i) => data.cards[i].n },
+    { name: "", label: say("Newest first"), order: "desc", key: (i) => dateRank[i] },
+    { name: "oldest", label: say("Oldest first"), order: "asc", key: (i) => dateRank[i] },
+    { name: "name", label: say("Name"), order: "asc", key: (i) => nameRank[i] },
+    { name: "n", label: say("Largest n first"), order: "desc", key: (i) => data.cards[i].n },
     ...[...suites].flatMap(([suite, { title, metrics }]) => [...metrics.values()].map((metric) => ({
-      name: `${suite}.${metric.name}`, label: `${title}: ${metric.title}, best first`, order: "desc",
+      name: `${suite}.${metric.name}`, label: say("{suite}: {metric}, best first", { suite: title, metric: metric.title }), order: "desc",
       key: (i) => {
         const row = data.cards[i].suite === suite && rowOf(data.cards[i], metric.name);
         return !row || row.blocked || row.value === null ? -1e300 : metric.better === "lower" ? -row.value : row.value;
@@ -264,17 +271,17 @@
     }))),
   ];
 
-  addControl("q", "Search", el("input", { type: "search", id: "f-q", autocomplete: "off", spellcheck: "false" }), "g-search");
-  addSelect("sort", "Sort", sorts.map((s) => ({ value: s.name, label: s.label })), null);
-  addSelect("suite", "Suite", [...suites].map(([value, s]) => ({ value, label: s.title })));
-  addSelect("kind", "Kind", distinct(data.cards.map((c) => c.kind)));
-  addSelect("condition", "Condition", distinct(data.cards.map((c) => c.condition)));
-  addSelect("seed", "Seed", distinct(data.cards.flatMap((c) => c.seeds)));
-  addSelect("verdict", "Verdict", distinct(data.cards.flatMap(verdictsOf)));
-  addSelect("status", "Status", distinct(data.cards.map((c) => c.status)));
-  form.querySelector(".g-search").title = "Names, metrics, checks, ids and texts of samples";
-  if (data.searched !== null) form.querySelector(".g-search span").append(` (${data.searched ? `the first ${data.searched} characters of each sample` : "without the texts of samples, which are too many"})`);
-  const clear = el("button", { type: "button" }, "Clear filters");
+  addControl("q", say("Search"), el("input", { type: "search", id: "f-q", autocomplete: "off", spellcheck: "false" }), "g-search");
+  addSelect("sort", say("Sort"), sorts.map((s) => ({ value: s.name, label: s.label })), null);
+  addSelect("suite", say("Suite"), [...suites].map(([value, s]) => ({ value, label: s.title })));
+  addSelect("kind", say("Kind"), said(data.cards.map((c) => c.kind)));
+  addSelect("condition", say("Condition"), distinct(data.cards.map((c) => c.condition)));
+  addSelect("seed", say("Seed"), distinct(data.cards.flatMap((c) => c.seeds)));
+  addSelect("verdict", say("Verdict"), said(data.cards.flatMap(verdictsOf)));
+  addSelect("status", say("Status"), said(data.cards.map((c) => c.status)));
+  form.querySelector(".g-search").title = say("Names, metrics, checks, ids and texts of samples");
+  if (data.searched !== null) form.querySelector(".g-search span").append(` (${data.searched ? say("the first {n} characters of each sample", { n: data.searched }) : say("without the texts of samples, which are too many")})`);
+  const clear = el("button", { type: "button" }, say("Clear filters"));
   clear.addEventListener("click", () => {
     FIELDS.filter((f) => !KEPT.has(f)).forEach((f) => { state[f] = ""; });
     changed();
@@ -282,13 +289,14 @@
   form.append(clear);
   form.addEventListener("submit", (event) => event.preventDefault());
 
+  const NOTHING = { filtered: say("No results fit these filters."), at_all: say("There are no results yet.") };
   // the cards on the table component: one visible column of nodes, hidden columns of numbers to sort by
   const table = el("table", { class: "g-list" });
   place("runs").replaceChildren(table);
   const list = new DataTable(table, {
     data: data.cards.map((card, i) => ({ i })),
     columns: [
-      { title: "Runs", data: "i", render: (i, type) => (type === "display" ? buildCard(data.cards[i]) : i) },
+      { title: say("Runs"), data: "i", render: (i, type) => (type === "display" ? buildCard(data.cards[i]) : i) },
       ...sorts.map((sort) => ({ title: "", data: "i", visible: false, type: "num", render: (i) => sort.key(i) })),
     ],
     order: [[1, sorts[0].order]],
@@ -297,16 +305,17 @@
     pageLength: PAGE,
     layout: { topStart: "info", topEnd: null, bottomStart: null, bottomEnd: { paging: { boundaryNumbers: true } } },
     language: {
-      zeroRecords: "No results fit these filters.", emptyTable: "There are no results yet.",
-      info: "_START_ to _END_ of _TOTAL_ results", infoEmpty: "0 results", infoFiltered: "(of _MAX_)",
+      zeroRecords: NOTHING.filtered, emptyTable: NOTHING.at_all,
+      info: say("{first} to {last} of {total} results", { first: "_START_", last: "_END_", total: "_TOTAL_" }),
+      infoEmpty: say("0 results"), infoFiltered: say("(of {total})", { total: "_MAX_" }),
     },
     // one column of cards is a list: said so to those who do not see it
     drawCallback() {
       table.setAttribute("role", "presentation");
       table.removeAttribute("aria-describedby");
       table.tBodies[0].setAttribute("role", "list");
-      table.tBodies[0].setAttribute("aria-label", "Runs");
-      document.querySelectorAll(".dt-paging nav").forEach((nav) => nav.setAttribute("aria-label", "Pages of results"));
+      table.tBodies[0].setAttribute("aria-label", say("Runs"));
+      document.querySelectorAll(".dt-paging nav").forEach((nav) => nav.setAttribute("aria-label", say("Pages of results")));
       Array.from(table.tBodies[0].rows).forEach((row) => {
         row.setAttribute("role", "listitem");
         Array.from(row.cells).forEach((cell) => cell.setAttribute("role", "presentation"));
@@ -337,7 +346,7 @@
   };
   const numberCell = (row, [, verdict, baseline] = []) => (row.blocked ? el("td", { class: "g-blocked" }, struck(row.value))
     : el("td", {}, el("strong", {}, show(row.value)), el("span", { class: "et-sub" }, interval(row.low, row.high, row.digits)),
-      verdict ? el("span", { class: "g-said", title: `against ${baseline}` }, verdictChip(verdict, verdict)) : null));
+      verdict ? el("span", { class: "g-said", title: say("against {what}", { what: baseline }) }, verdictChip(verdict, named(verdict))) : null));
   const checkChip = (card) => {
     if (!card.checks) return null;
     const [level] = card.checks[0] || ["info"];
@@ -345,6 +354,7 @@
     if (level !== "info") found.title = card.checks[0][2];
     return found;
   };
+  const RANK = say("on the primary metric, all ranks at once; conditions that share a letter are not shown to differ");
   const drawTable = () => {
     const { at, desc } = order();
     const sign = desc ? -1 : 1;
@@ -364,11 +374,12 @@
       const leads = new Set(cards.flatMap((c) => c.rows.filter((row) => !row.blocked).map((row) => row.name)));
       const metrics = [...new Map(cards.flatMap((c) => c.rows).map((row) => [row.name, suites.get(suite).metrics.get(row.name) || row])).values()]
         .sort((a, b) => leads.has(b.name) - leads.has(a.name));
+      const ranked = cards.some((card) => card.rank) ? ["rank", "group"] : [];
       const line = (card, child) => {
         const inside = under.get(card.id) || [];
         const open = state.open.includes(card.id);
         const fold = inside.length ? el("button", { type: "button", class: "g-fold", "data-fold": card.id, "aria-expanded": String(open),
-          "aria-label": `Runs of ${card.name}` }, open ? "▾" : "▸") : null;
+          "aria-label": say("Runs of {name}", { name: card.name }) }, open ? "▾" : "▸") : null;
         if (fold) fold.addEventListener("click", () => {
           toggle("open", card.id);
           changed();
@@ -376,9 +387,10 @@
         });
         const tr = el("tr", { class: child ? "g-child" : null },
           el("th", { scope: "row" }, el("div", { class: "g-who" }, fold, pickBox(card, ticks), el("span", {}, titled(card),
-            inside.length ? el("span", { class: "et-sub" }, `mean of ${card.runs} runs`) : null))),
-          el("td", {}, linkTo(card, checkChip(card) || "card")),
+            inside.length ? el("span", { class: "et-sub" }, meanOf(card)) : null))),
+          el("td", {}, linkTo(card, checkChip(card) || say("card"))),
           el("td", {}, count(card.n)),
+          ranked.map((name) => el("td", {}, card.rank?.[name] ?? "")),
           metrics.map((metric) => { const row = rowOf(card, metric.name); return row ? numberCell(row, card.verdicts.find((v) => v[0] === metric.name && KIND.has(v[1]))) : el("td", {}); }));
         return [tr, ...(open ? sorted(inside.map((id) => byId.get(id))).flatMap((c) => line(c, true)) : [])];
       };
@@ -388,16 +400,16 @@
         const { button, sorted: on } = sortHeader(name, el("span", {}, ...label), suite);
         return el("th", { scope: "col", "aria-sort": on ? (desc ? "descending" : "ascending") : null }, button);
       };
-      const all = el("button", { type: "button" }, `Show all ${count(top.length)}`);
+      const all = el("button", { type: "button" }, say("Show all {n}", { n: count(top.length) }));
       all.addEventListener("click", () => { body.replaceChildren(...top.flatMap((card) => line(card, false))); all.remove(); });
-      return el("section", { class: "g-suite" }, el("h3", {}, bdi(title), el("span", { class: "et-sub" }, `${count(cards.length)} of ${count(data.cards.filter((c) => c.suite === suite).length)} results`)),
-        el("div", { class: "g-dense-box", tabindex: "0", role: "region", "aria-label": `Results: ${title}` },
+      return el("section", { class: "g-suite" }, el("h3", {}, bdi(title), el("span", { class: "et-sub" }, say("{n} of {total} results", { n: count(cards.length), total: count(data.cards.filter((c) => c.suite === suite).length) }))),
+        el("div", { class: "g-dense-box", tabindex: "0", role: "region", "aria-label": say("Results: {what}", { what: title }) },
           el("table", { class: "g-dense" }, el("caption", { class: "et-hidden" }, title),
-            el("thead", {}, el("tr", {}, th("name", "Run"), el("th", { scope: "col" }, "Checks"), th("n", "n"),
+            el("thead", {}, el("tr", {}, th("name", say("Run")), el("th", { scope: "col" }, say("Checks")), th("n", "n"), ranked.map((name) => el("th", { scope: "col", title: RANK }, named(name))),
               metrics.map((metric) => th(`${suite}.${metric.name}`, bdi(metric.title), arrow(metric.better))))), body)),
         top.length > ROWS ? all : null);
     }).filter(Boolean);
-    place("table").replaceChildren(...(tables.length ? tables : [el("p", { class: "dt-empty" }, data.cards.length ? "No results fit these filters." : "There are no results yet.")]));
+    place("table").replaceChildren(...(tables.length ? tables : [el("p", { class: "dt-empty" }, data.cards.length ? NOTHING.filtered : NOTHING.at_all)]));
   };
   const views = Array.from(document.querySelectorAll("[data-view]"));
   views.forEach((button) => button.addEventListener("click", () => {
@@ -419,9 +431,9 @@
   if (data.incompleteTotal) {
     const rest = data.incompleteTotal - data.incomplete.length;
     place("incomplete").append(el("details", { class: "et-notice et-warning" },
-      el("summary", {}, `${data.incompleteTotal} not complete: no card above stands for ${data.incompleteTotal === 1 ? "it" : "them"}`),
+      el("summary", {}, say("Not complete, and without a card above: {n}", { n: data.incompleteTotal })),
       el("ul", {}, data.incomplete.map(([name, why]) => el("li", {}, el("strong", {}, bdi(name)), ": ", bdi(why))),
-        rest > 0 ? el("li", {}, `and ${rest} more`) : null)));
+        rest > 0 ? el("li", {}, say("and {n} more", { n: rest })) : null)));
   }
 
   // --- comparison
@@ -437,7 +449,7 @@
       marks: [
         Plot.ruleY(points.filter((p) => p.low !== null), { y: "key", x1: "low", x2: "high", stroke: "colour", strokeWidth: 2 }),
         Plot.dot(points.filter((p) => p.value !== null), { x: "value", y: "key", fill: "colour", symbol: "mark", r: 4.5 }),
-        Plot.text(points.filter((p) => p.value === null), { y: "key", frameAnchor: "left", text: (p) => (p.blocked ? lead("blocking").toLowerCase() : "not measured"), fill: "currentColor" }),
+        Plot.text(points.filter((p) => p.value === null), { y: "key", frameAnchor: "left", text: (p) => (p.blocked ? lead("blocking").toLowerCase() : named("not measured")), fill: "currentColor" }),
       ],
     });
     svg.setAttribute("role", "img");
@@ -454,15 +466,15 @@
     const by = (key) => {
       const groups = new Map();
       cards.filter(key).forEach((card) => groups.set(key(card), [...(groups.get(key(card)) || []), card.letter]));
-      return groups.size > 1 ? [...groups].map(([hash, letters]) => `${letters.join(", ")}: ${hash.includes("+") ? "not the same in every run" : hash}`).join(" · ") : "";
+      return groups.size > 1 ? [...groups].map(([hash, letters]) => `${letters.join(", ")}: ${hash.includes("+") ? say("not the same in every run") : hash}`).join(" · ") : "";
     };
     const roles = distinct(cards.flatMap((card) => card.inputs.slice(1).map(([role]) => role)));
-    const found = [["samples", by((card) => card.samples)],
+    const found = [[say("samples"), by((card) => card.samples)],
       ...roles.map((role) => [role, by((card) => (card.inputs.find(([r]) => r === role) || [])[2])])].filter(([, text]) => text);
     return found.length ? el("div", { class: "et-notice et-warning g-unlike" },
-      el("strong", {}, found.every(([what]) => what === "samples") ? "These runs were not scored on the same samples." : "These runs were scored on different files."),
-      " A difference between them may come from the data.",
-      el("ul", {}, found.map(([what, text]) => el("li", {}, bdi(what), ` differ (${text})`)))) : null;
+      el("strong", {}, found.every(([what]) => what === say("samples")) ? say("These runs were not scored on the same samples.") : say("These runs were scored on different files.")),
+      ` ${say("A difference between them may come from the data.")}`,
+      el("ul", {}, found.map(([what, text]) => el("li", {}, bdi(say("{what} differ ({text})", { what, text })))))) : null;
   };
 
   const NONE = { value: null, low: null, high: null, n: null, blocked: false };
@@ -470,30 +482,30 @@
     const { title } = suites.get(suite);
     const metrics = [...new Map(cards.flatMap((c) => c.rows).map((row) => [row.name, row])).values()];
     const row = (card, metric) => rowOf(card, metric.name) || NONE;
-    const head = el("tr", {}, el("th", { scope: "col" }, "Metric"), cards.map((card) =>
+    const head = el("tr", {}, el("th", { scope: "col" }, say("Metric")), cards.map((card) =>
       el("th", { scope: "col", class: "et-num" }, el("span", { class: "g-letter" }, card.letter), " ", bdi(card.name))));
-    const table = el("table", { class: "et-table g-compare" }, el("caption", { class: "et-hidden" }, `Comparison: ${title}`), el("thead", {}, head));
+    const table = el("table", { class: "et-table g-compare" }, el("caption", { class: "et-hidden" }, say("Comparison: {what}", { what: title })), el("thead", {}, head));
     const warning = unlike(cards);
     target.append(el("h3", {}, title), ...(warning ? [warning] : []),
-      el("div", { class: "et-box", tabindex: "0", role: "region", "aria-label": `Comparison table: ${title}` }, table));
+      el("div", { class: "et-box", tabindex: "0", role: "region", "aria-label": say("Comparison table: {what}", { what: title }) }, table));
     // the paired verdict of two aggregates stands here if both are on the page and one is the other's baseline
     const paired = (card, metric) => {
       const [, verdict, baseline] = card.verdicts.find((v) => v[0] === metric.name) || [];
       const other = cards.find((c) => c !== card && (c.kind === "aggregate" || c.also) && c.condition === baseline);
-      return other ? verdictChip(verdict, `${verdict} against ${other.letter}`) : null;
+      return other ? verdictChip(verdict, say("{verdict} against {what}", { verdict: named(verdict), what: other.letter })) : null;
     };
     const cell = (card, metric) => {
       const { value, low, high, n, blocked, digits } = row(card, metric);
       if (blocked) return el("span", { class: "g-blocked" }, struck(value));
-      return el("span", {}, el("strong", {}, show(value)), el("span", { class: "et-sub" }, interval(low, high, digits) || (value === null ? "" : "no interval")),
+      return el("span", {}, el("strong", {}, show(value)), el("span", { class: "et-sub" }, interval(low, high, digits) || (value === null ? "" : say("no interval"))),
         n === null ? null : el("span", { class: "et-sub" }, `n = ${count(n)}`), paired(card, metric));
     };
-    const named = (metric) => [bdi(metric.title), arrow(metric.better)].flat();
+    const titleOf = (metric) => [bdi(metric.title), arrow(metric.better)].flat();
     new DataTable(table, {
       data: metrics.map((metric, i) => ({ i })),
       columns: [
         { data: "i", type: "num", render: (i, type) => (type === "display"
-          ? el("span", {}, named(metrics[i]), metrics[i].title === metrics[i].name ? null : el("span", { class: "et-sub" }, el("code", {}, metrics[i].name))) : i) },
+          ? el("span", {}, titleOf(metrics[i]), metrics[i].title === metrics[i].name ? null : el("span", { class: "et-sub" }, el("code", {}, metrics[i].name))) : i) },
         ...cards.map((card) => ({ data: "i", type: "num", className: "et-num",
           render: (i, type) => (type === "display" ? cell(card, metrics[i]) : row(card, metrics[i]).blocked ? -1e300 : row(card, metrics[i]).value ?? -1e300) })),
       ],
@@ -501,7 +513,7 @@
       layout: { topStart: null, topEnd: null, bottomStart: null, bottomEnd: null },
     });
     target.append(el("div", { class: "g-plots" }, metrics.filter((m) => cards.some((card) => !row(card, m).blocked)).map((metric) => el("figure", {},
-      el("figcaption", {}, named(metric)),
+      el("figcaption", {}, titleOf(metric)),
       dots(metric.title, cards.map((card) => ({ key: card.letter, colour: card.colour, mark: card.mark, ...row(card, metric), ...(row(card, metric).blocked ? { value: null, low: null, high: null } : {}) })))))));
   };
 
@@ -509,28 +521,28 @@
     const target = place("comparison");
     const all = state.compare.map((id) => byId.get(id));
     const cards = all.slice(0, COMPARED).map((card, i) => ({ ...card, letter: letter(i), colour: COLOURS[i], mark: MARKS[i] }));
-    document.querySelector('[data-badge="comparison"]').textContent = all.length ? `Comparison (${all.length})` : "Comparison";
+    document.querySelector('[data-badge="comparison"]').textContent = all.length ? `${say("Comparison")} (${all.length})` : say("Comparison");
     target.replaceChildren();
     if (!cards.length) {
-      target.append(el("p", { class: "et-muted" }, "Tick “Compare” on two or more cards to see their headline metrics side by side. The address then holds the selection."));
+      target.append(el("p", { class: "et-muted" }, say("Tick “Compare” on two or more cards to see their headline metrics side by side. The address then holds the selection.")));
       return;
     }
-    const clear = el("button", { type: "button" }, "Clear the comparison");
+    const clear = el("button", { type: "button" }, say("Clear the comparison"));
     clear.addEventListener("click", () => { state.compare = []; changed(drawComparison); go("runs-title"); });
     target.append(
       el("ul", { class: "g-legend" }, cards.map((card) => {
-        const remove = el("button", { type: "button", "aria-label": `Remove ${card.name} from the comparison` }, "×");
+        const remove = el("button", { type: "button", "aria-label": say("Remove {name} from the comparison", { name: card.name }) }, "×");
         remove.addEventListener("click", () => setPick(card.id, false));
         const swatch = el("span", { class: "g-letter" }, card.letter);
         swatch.style.borderColor = card.colour;
         return el("li", {}, swatch, el("span", {}, bdi(card.name), ` · ${size(card)}`, card.inputs.length
-          ? el("span", { class: "et-sub" }, card.inputs.map(([role, n, hash]) => `${role}${n > 1 ? ` (${n} files)` : ""} ${hash}`).join(" · ")) : null), remove);
+          ? el("span", { class: "et-sub" }, card.inputs.map(([role, n, hash]) => `${role}${n > 1 ? ` (${say("{n} files", { n })})` : ""} ${hash}`).join(" · ")) : null), remove);
       })), clear);
-    if (all.length > cards.length) target.append(el("p", { class: "et-notice et-warning" }, `The first ${COMPARED} of ${all.length} selected results are shown.`));
+    if (all.length > cards.length) target.append(el("p", { class: "et-notice et-warning" }, say("The first {n} of {total} selected results are shown.", { n: COMPARED, total: all.length })));
     distinct(cards.map((c) => c.suite)).forEach((suite) => compareSuite(suite, cards.filter((c) => c.suite === suite), target));
     target.append(el("p", { class: "et-muted g-claim" },
-      `Each interval is the result's own (${distinct(cards.map((c) => percent(c.level))).join(", ")}). `
-      + "Overlapping intervals do not show that two results are equal; “evaltools compare A B” compares results on the same samples in pairs."));
+      say("Each interval is the result's own ({level}). Overlapping intervals do not show that two results are equal; “evaltools compare A B” compares results on the same samples in pairs.",
+        { level: distinct(cards.map((c) => percent(c.level))).join(", ") })));
   };
 
   // --- all together

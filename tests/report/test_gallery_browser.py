@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from evaltools.core.words import speaking
 from evaltools.report.gallery import build
 
 from .gallery_results import (
@@ -25,6 +26,7 @@ from .gallery_results import (
     data,
     first_edition,
     hostile,
+    ranked,
     report,
     result,
     rows,
@@ -154,7 +156,7 @@ def test_a_card_holds_numbers_links_and_what_is_missing(open_page: Any, page_fil
         card.get_by_role("link", name="Report").click()
     assert page.title() == "a report"
     page.go_back()
-    assert "not complete" in page.locator('[data-place="incomplete"] summary').inner_text()
+    assert page.locator('[data-place="incomplete"] summary').inner_text().endswith("without a card above: 1")
     page.locator('[data-place="incomplete"] summary').click()
     assert page.get_by_text("no manifest.json").is_visible()
 
@@ -272,6 +274,34 @@ def test_names_that_every_object_has_are_names(open_page: Any, hostile_file: Pat
         assert card.locator("tbody tr").first.inner_text().startswith(f"{name}\xa0↑")
         card.locator("input").check()
     assert page.locator(".g-compare").count() == len(JS_NAMES)
+
+
+def test_ranks_stand_in_the_table_where_conditions_were_ranked(
+    open_page: Any, page_file: Path, tmp_path: Path
+) -> None:
+    table = '[data-place="table"]'
+    assert "rank" not in open_page(page_file, "#view=table").locator(f"{table} thead").first.inner_text()
+    conflict_review(tmp_path)
+    ranked(tmp_path)
+    page = open_page(build(tmp_path), "#view=table")
+    assert page.locator(f"{table} thead th").all_inner_texts()[2:5] == ["n", "rank", "group"]
+    lines = page.locator(f"{table} tbody tr").all()
+    found = {row.locator("th bdi").first.inner_text(): row.locator("td").all_inner_texts()[2:4] for row in lines}
+    assert found == {"with_memory_aggregated": ["1", "a"], "no_memory_aggregated": ["1–2", "ab"]}
+
+
+@pytest.mark.parametrize("lang, newest, gone", [("ko", "최신 순", "필터 지우기"), ("zh", "从新到旧", "清除筛选")])
+def test_the_gallery_speaks_the_language(open_page: Any, tmp_path: Path, lang: str, newest: str, gone: str) -> None:
+    conflict_review(tmp_path)
+    with speaking(lang):
+        page = open_page(build(tmp_path), AGGREGATES)
+    assert newest in page.locator("#f-sort").inner_text()
+    assert page.get_by_role("button", name=gone).is_visible()
+    page.select_option("#f-verdict", "worse")  # the address knows the English word in any language
+    assert names(page) == ["with_memory_aggregated"]
+    shown = page.locator("main").inner_text()
+    for text in ("Compare", "interval", "complete", "mean of", "Report", "better", "against", "Newest", "Clear"):
+        assert text not in shown.replace("evaltools compare A B", ""), text
 
 
 def test_a_thousand_runs(open_page: Any, page_file: Path, tmp_path: Path) -> None:
