@@ -74,7 +74,7 @@ FINE = "No check failed"
 def few_units(n: int, unit: str) -> Iterator[Check]:
     """Intervals from few units are wide, and their coverage is not that of many."""
     if n < FEW:
-        said = f"only {{n}} units ({unit}): intervals are wide, and single units decide"
+        said = f"only {n} units ({unit}): intervals are wide, and single units decide"
         yield Check("few-units", "warning", said, n, n)
 
 

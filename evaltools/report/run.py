@@ -119,8 +119,8 @@ class Run(Result):
         if rows.empty:
             return stack([])
         group = rows["group"].nunique() != 1
-        how: dict[str, Any] = {"metrics": self.metrics, "resampling": self.resampling, "blocked": self.blocked}
-        return estimates_table(rows, **how, group=group, aliases=aliases)
+        what: dict[str, Any] = {"metrics": self.metrics, "resampling": self.resampling, "blocked": self.blocked}
+        return estimates_table(rows, **what, group=group, aliases=aliases)
 
     def samples(self, which: str | None = None, share: int = 1) -> HtmlTable:
         """A browser of units: all groups of the suite, one of them ("broken"), or a query on `units`.

@@ -27,7 +27,7 @@ from ..studies import views
 from ..studies.files import save_study
 from ..studies.study import Study, group_by_name, group_by_seed, make_study
 from .differences import carrying, differences
-from .plain import markdown_table, number, struck, titled
+from .plain import markdown_table, plain, struck, titled
 from .run import Plots, Run, bundled, coverage_notice, evaluate, load, problems_of
 from .run import views as of_suite
 from .tables import (
@@ -120,8 +120,8 @@ class StudyView(Study):
 
     def _mean_std(self, names: Sequence[str]) -> HtmlTable:
         found = views.mean_std(self, names)
-        blocked = found["id"].isin(self.blocked)
-        found.loc[blocked, [*self.conditions]] = found.loc[blocked, [*self.conditions]].map(struck)
+        off = found["id"].isin(self.blocked)
+        found = found.assign(**{c: _struck(found[c], off) for c in self.conditions})
         columns = {c: c if c in self.conditions else say(c) for c in found}
         return table(found, caption="Mean ± std over seeds", columns=columns)
 
@@ -138,9 +138,9 @@ class StudyView(Study):
             del columns["candidate"]
         rows = found.to_dict("records")
         off = found["metric"].isin(self.blocked)
-        for side in ("value_baseline", "value_candidate"):
-            found[side] = found[side].astype(object).mask(off, found[side].map(number).map(struck))
+        sides = ("value_baseline", "value_candidate")
         shown = found.assign(
+            **{side: _struck(found[side], off) if off.any() else found[side] for side in sides},
             metric=[titled(r["title"], r["better"]) for r in rows],
             difference=[_difference(r) for r in rows],
             p=[_p(r) for r in rows],
@@ -149,12 +149,7 @@ class StudyView(Study):
         )
         shown.loc[off, ["difference", "p", "mde"]] = ""
         shown.loc[off, "verdict"] = say(WORDS["blocking"]).lower()
-        caption = say(
-            "Against {baseline}. {how} Could show: the smallest difference found with 80% power.",
-            baseline=self.baseline,
-            how=say(views.how(self)),
-        )
-        return table(shown, columns=columns, caption=caption)
+        return table(shown, columns=columns, caption=say("Differences to {baseline}", baseline=self.baseline))
 
     def _ranks(self) -> HtmlTable:
         return stack([words(" ".join(map(say, views.ranking(self)))), table(self.rank(), formats=RANK_FORMATS)])
@@ -255,6 +250,12 @@ def note_text(note: str) -> str:
     """A note of a study, which stands after the conditions that it is about."""
     about, _, text = note.partition(": ")
     return f"{about.replace(' and ', say(' and '))}: {say(text)}" if text else say(note)
+
+
+def _struck(column: pd.Series, off: pd.Series) -> pd.Series:
+    """Values, those that are `off` struck."""
+    cells = [struck(plain(v)) if blocked else v for v, blocked in zip(column, off)]
+    return pd.Series(cells, column.index, dtype=object)
 
 
 def _p(row: Mapping[Any, Any]) -> str:

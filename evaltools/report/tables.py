@@ -236,14 +236,14 @@ def kpis(
     `primary` metric is shown large and first; those that are `blocked` small and struck, after the others.
     """
     frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(list(rows))
-    cards = []
+    cards: list[dict[str, Any]] = []
     for e in frame.to_dict("records"):
         said = [text for c in ("verdict", "note") if (text := text_of(e.get(c)))]
         chips = [(say(text), VERDICTS.get(text, "info")) for text in said]
         title = say(text_of(e.get("title")) or str(e["name"]))[:120]
         role = " et-blocked" if e["name"] in blocked else " et-primary" if e["name"] == primary else ""
-        said = {"id": anchor("metric", e["name"]), "title": title, "chips": chips, "role": role}
-        cards.append(_shown(e, decimals, resampling, e["name"] in blocked) | said)
+        about = {"id": anchor("metric", e["name"]), "title": title, "chips": chips, "role": role}
+        cards.append({**_shown(e, decimals, resampling, e["name"] in blocked), **about})
     cards.sort(key=lambda c: (" et-primary", "", " et-blocked").index(c["role"]))
     titled = [{**c, "metric": c["title"]} for c in cards]
     return HtmlTable(str(macros().kpis(cards)), markdown_table(_plain(titled, frame.columns)))

@@ -102,6 +102,22 @@ def still_wrong(tmp: Path) -> str:
     return run_page(run) + run.samples().html
 
 
+@pytest.mark.parametrize("predicted, blocked", [(FOREIGN, True), (GOLD, False)])
+def test_what_cannot_be_measured_is_struck_in_every_table(tmp_path: Path, predicted: list, blocked: bool) -> None:
+    a, b = (reviewed(tmp_path / name, GOLD, predicted) for name in ("a", "b"))
+    study = et.study([a, b])
+    group = a.table("Tuple F1")
+    saved = call("score", "cr", tmp_path / "a", "-o", tmp_path / "out", *QUICK)
+    written = tmp_path / "out/results/a/derived/metrics/structural_metrics_table.md"
+    terminal = call("compare", tmp_path / "a", tmp_path / "b", "--all", *QUICK)
+    texts = [group.text, written.read_text("utf-8"), terminal.stdout]
+    texts += [study.table(name).text for name in ("all metrics", "all scores")]
+    assert saved.exit_code == terminal.exit_code == 0
+    assert [blocked] * 5 == ["cannot be measured" in text for text in texts]
+    pages = [group, a.cards(), *map(study.table, ("all metrics", "all scores"))]
+    assert [blocked] * 4 == ["<s>0.000</s>" in page.html for page in pages]
+
+
 NO_VERDICTS = ["tied", "no verdict", "no difference", "no variation"]
 
 WORDS: dict[Callable[[Path], str], tuple[list[str], list[str]]] = {

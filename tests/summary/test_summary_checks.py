@@ -55,7 +55,7 @@ def test_the_share_that_was_not_measured(tmp_path: Path) -> None:
     run = scored(tmp_path / "a.jsonl", *[{}] * 15, *[no_tags] * 5)
     check = found(run, "unmeasured-share")
     assert check is not None and check.level == "warning" and (check.n, check.of) == (5, 20)
-    assert "summary_risk_coverage 5 (25%)" in check.message and "summary_accuracy" not in check.message
+    assert "“Risk coverage” 5 (25%)" in check.message and "Summary accuracy" not in check.message
     assert found(scored(tmp_path / "b.jsonl", *[{}] * 16, *[no_tags] * 4), "unmeasured-share") is None
 
 
@@ -64,7 +64,7 @@ def test_a_mean_that_rests_on_imputed_numbers_stands_beside_the_measured_one(tmp
     run = scored(tmp_path / "a.jsonl", *[{}] * 18, bare, {**bare, "answer": "보험금 700만원으로 안내함."})
     check = found(run, "imputed-share")
     assert check is not None and check.level == "info" and (check.n, check.of) == (2, 20)
-    assert "summary_accuracy 0.900 with 2 as 0.0, 1.000 over the 18 measured" in check.message
+    assert "“Summary accuracy (entity precision)” 0.900 with 2 as 0.0, 1.000 over the 18 measured" in check.message
     assert run.value("summary_accuracy") == 0.9 and run.value("summary_accuracy_measured") == 1.0
     assert found(scored(tmp_path / "b.jsonl", *[{}] * 19, bare), "imputed-share") is None
     nothing = found(scored(tmp_path / "c.jsonl", bare, bare), "imputed-share")
