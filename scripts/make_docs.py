@@ -1,21 +1,25 @@
-"""Write docs/metrics.md from the metric tables: definition, source, and a worked example of every metric.
+"""Write the pages that are made: docs/metrics.md from the metric tables, with worked examples of the bundled runs,
+and docs/glossary.md from the metric tables and the language files.
 
     python scripts/make_docs.py
-
-The numbers of the examples come from the bundled examples.
 """
 
 from __future__ import annotations
 
+import re
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 
-from evaltools import Difference, Mean, Run, evaluate
-from evaltools.core.files import write_text
+from evaltools import BUILT_IN, Difference, Mean, Run, evaluate, get_suite
+from evaltools.core.files import PACKAGE, write_text
 from evaltools.core.metric import AnyMetric
+from evaltools.core.suite import Suite
+from evaltools.core.words import LANGUAGES, say, speaking
 
-DOC = Path(__file__).resolve().parents[1] / "docs" / "metrics.md"
+DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 EXAMPLES = {
     "cr": "example:cr/with_memory__seed1_proposed",
@@ -98,9 +102,63 @@ def section(suite: str) -> str:
     return "\n".join(lines)
 
 
-def text() -> str:
-    return "\n".join([HEAD, *(section(suite) for suite in EXAMPLES)])
+def metrics() -> str:
+    """docs/metrics.md. A suite without a table of its own, whose metrics follow from its input, is only named."""
+    suites = [get_suite(name) for name in BUILT_IN]
+    free = "".join(f"\n{FREE.format(title=s.title, name=s.name)}" for s in suites if s.name not in EXAMPLES)
+    return "\n".join([HEAD + free, *(section(suite) for suite in EXAMPLES)])
 
+
+FREE = "The metrics of the suite `{name}` ({title}) follow from its input ([{name}.md]({name}.md)).\n"
+
+TERMS = """# Terms in English, Korean and Chinese
+
+How pages, tables and workbooks name things under `--lang ko` and `--lang zh`. CSV columns, JSON keys and ids are
+English whatever the language. This page is written by `scripts/make_docs.py` from the metric tables and the language
+files.
+"""
+
+LONGEST = 3
+"""Words of a term of the pages; what is longer is a sentence."""
+
+
+def spoken(text: str) -> list[str]:
+    """The text in every language."""
+    said = []
+    for lang in LANGUAGES:
+        with speaking(lang):
+            said.append(say(text))
+    return said
+
+
+def terms(suite: Suite) -> Iterator[str]:
+    """The metrics of a suite, those that differ by their key only (in brackets at the end) once."""
+    seen = set()
+    for m in suite.metrics(suite.options()):
+        title, *others = (re.sub(r" ?[(（][a-z]+-pol[)）]$", "", t) for t in spoken(m.title))
+        if title in seen or m.alias_of:
+            continue
+        seen.add(title)
+        yield f"### {' · '.join(dict.fromkeys([title, *others]))}\n"
+        yield f"[`{m.name}`](metrics.md#{m.name})\n"
+        yield from (f"- {text}" for text in spoken(m.description) if text)
+        yield ""
+
+
+def glossary() -> str:
+    """docs/glossary.md"""
+    lines = [TERMS]
+    for suite in (get_suite(name) for name in EXAMPLES):
+        lines += [f"## {' · '.join(dict.fromkeys(spoken(suite.title)))}\n", *terms(suite)]
+    keys = tomllib.loads((PACKAGE / "report" / "lang" / f"{LANGUAGES[-1]}.toml").read_text(encoding="utf-8"))
+    short = [k for k in keys if re.fullmatch(r"\w[^{}|.:#]*", k) and len(k.split()) <= LONGEST]
+    lines += ["## Words of the pages\n", "| English | 한국어 | 中文 |\n| --- | --- | --- |"]
+    lines += [f"| {' | '.join(spoken(k))} |" for _, k in sorted({k.casefold(): k for k in short}.items())]
+    return "\n".join(lines) + "\n"
+
+
+PAGES = {"metrics.md": metrics, "glossary.md": glossary}
 
 if __name__ == "__main__":
-    write_text(DOC, text())
+    for name, text in PAGES.items():
+        write_text(DOCS / name, text())

@@ -33,6 +33,9 @@ mypy
 step "known vulnerabilities"
 python scripts/audit.py
 
+step "documentation (strict)"
+python scripts/build_site.py
+
 step "notebooks (nbval, strict)"
 pytest -q --nbval notebooks -p no:cacheprovider --nbval-kernel-name python3
 

@@ -1,24 +1,225 @@
-"""The written pages say what the code does."""
+"""The written pages say what the code does, and make a site."""
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
+import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import click
+import pytest
+
+from evaltools.app.cli import main
+from evaltools.core.files import PACKAGE
 
 ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+PAGES = {page.name: page.read_text(encoding="utf-8") for page in [ROOT / "README.md", *DOCS.glob("*.md")]}
 
 
-def test_metrics_page_is_current() -> None:
-    sys.path.insert(0, str(ROOT / "scripts"))
-    try:
-        import make_docs
-    finally:
-        sys.path.pop(0)
-    assert (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8") == make_docs.text()
+@pytest.fixture
+def scripts(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    return pytest.importorskip
+
+
+@pytest.mark.parametrize("name", ["metrics.md", "glossary.md"])
+def test_pages_that_are_made_are_current(scripts: Callable[[str], Any], name: str) -> None:
+    assert PAGES[name] == scripts("make_docs").PAGES[name]()
+
+
+def test_a_term_stands_once_in_every_language() -> None:
+    assert PAGES["glossary.md"].count("### Fix rate · 교정률 · ") == 1
+    assert "| tied | 판가름 안 남 | 未分高下 |" in PAGES["glossary.md"]
 
 
 def test_links_between_pages_lead_somewhere() -> None:
-    for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
-        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-            assert (page.parent / target).exists(), f"{page.name}: {target}"
+    for name, text in PAGES.items():
+        folder = ROOT if name == "README.md" else DOCS
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
+            assert (folder / target).exists(), f"{name}: {target}"
+
+
+def commands(command: click.Command = main, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], set[str]]]:
+    """Every command with its options."""
+    yield path, {option for p in command.params for option in (*p.opts, *p.secondary_opts)} | {"--help"}
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            child = command.get_command(context, name)
+            assert child
+            yield from commands(child, (*path, name))
+
+
+COMMANDS = dict(commands())
+EVERY = set().union(*COMMANDS.values())
+OF_SUITES = set().union(*(options for path, options in COMMANDS.items() if path[:1] == ("score",)))
+"""Options of the suites, which `compare`, `plan`, `rank` and `report seeds` take besides their own."""
+ELSEWHERE = {"--log", "--repeat"}
+"""Options of other programs that pages name."""
+
+
+def typed(text: str) -> Iterator[list[str]]:
+    """The words of every call of evaltools in code: on a line of its own, or between backticks."""
+    for line in re.findall(r"(?:^[ $]*|`)(evaltools [^`#\n]*)", text, flags=re.MULTILINE):
+        yield re.sub(r"[\[\]|()]", " ", line).split()
+
+
+def test_every_command_and_option_that_a_page_types_exists() -> None:
+    seen = set()
+    for name, text in PAGES.items():
+        for words in typed(text):
+            path: tuple[str, ...] = ()
+            rest = [w for w in words[1:] if w != "--suite-file" and not w.endswith(".py")]
+            while rest and (*path, rest[0]) in COMMANDS:
+                path = (*path, rest.pop(0))
+            group = any(len(c) > len(path) and c[: len(path)] == path for c in COMMANDS)
+            assert path or not rest or rest[0].startswith("-") or rest[0].isupper(), (
+                f"{name}: no command {' '.join(words)}"
+            )
+            below = [options for c, options in COMMANDS.items() if c[: len(path)] == path]
+            known = set().union(*below) if group else COMMANDS[path]
+            known |= (
+                OF_SUITES if path[0:1] in {("compare",), ("plan",), ("rank",)} or path[-1:] == ("seeds",) else set()
+            )
+            unknown = {w.split("=")[0] for w in words if w.startswith("--") and len(w) > 2} - known - {"--suite-file"}
+            assert not unknown, f"{name}: {' '.join(words)}: no {unknown}"
+            seen.add(path[:1])
+    assert seen >= {path for path in COMMANDS if len(path) == 1}
+
+
+def test_every_option_that_a_page_names_exists() -> None:
+    for name, text in PAGES.items():
+        text = "\n".join(line for line in text.splitlines() if "benchmarks/" not in line and "dask " not in line)
+        if name not in ("benchmarks.md", "statistics.md"):  # whose options are those of scripts
+            unknown = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text)) - EVERY - ELSEWHERE - {"--nthreads"}
+            assert not unknown, f"{name}: {unknown}"
+
+
+def test_every_check_that_the_code_knows_stands_on_its_page() -> None:
+    code = "\n".join(f.read_text(encoding="utf-8") for f in PACKAGE.rglob("*.py"))
+    known = set(re.findall(r'\bCheck\(\s*"([\w-]+)"', code))
+    listed = set(re.findall(r"^\| `([\w-]+)` \|", PAGES["checks.md"], flags=re.MULTILINE))
+    assert len(known) > 15 and listed == known
+
+
+ROWS = re.findall(r"^\|[^|]*\| `(evaltools .*?)` \| (.*) \|$", PAGES["commands.md"], flags=re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which every command of docs/commands.md was run, from top to bottom."""
+    folder = tmp_path_factory.mktemp("commands")
+    (folder / "test.txt").write_text("Great pizza.####[['pizza', 'food quality', 'positive', 'Great']]\n")
+    (folder / "scores.csv").write_text(
+        "id,metric,value\n" + "".join(f"q{i},accuracy,{i % 3 > 0:d}\n" for i in range(40))
+    )
+    judged = [f"c{i},accuracy,{int(i % 4 > 0)}\n" for i in range(48)]
+    (folder / "judge.csv").write_text("case_id,metric,score\n" + "".join(judged))
+    (folder / "labels.csv").write_text("case_id,metric,label\n" + "".join(judged[:40]))
+    (folder / "rules.json").write_bytes((PACKAGE / "summary/rules/seed.json").read_bytes())
+    for line, _ in ROWS:
+        words = [
+            w for word in shlex.split(line) for w in (sorted(map(str, folder.glob(word))) if "*" in word else [word])
+        ]
+        words = [str(Path(w).relative_to(folder)) if w.startswith(str(folder)) else w for w in words]
+        if words[1] == "lab":  # stays open
+            continue
+        ended = subprocess.run(
+            [sys.executable, "-m", "evaltools.app.cli", *words[1:]],
+            cwd=folder,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        # a gate that is not met is an answer
+        assert ended.returncode == 0 or (words[1], ended.returncode) == ("gate", 1), f"{line}\n{ended.stderr}"
+    return folder
+
+
+def test_the_commands_write_what_the_page_says(done: Path) -> None:
+    for line, written in ROWS:
+        files = re.findall("`(.+?)`", written)
+        assert files or written == "nothing"
+        assert line == "evaltools lab" or not [f for f in files if not (done / f).is_file()], line
+
+
+@pytest.fixture(scope="module")
+def site(done: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, whose strict build is a test of links, anchors and navigation."""
+    pytest.importorskip("properdocs")
+    out = tmp_path_factory.mktemp("site")
+    build = [sys.executable, str(ROOT / "scripts" / "build_site.py"), str(out), "--examples", str(done / "outputs")]
+    ended = subprocess.run(
+        build, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    return out
+
+
+def test_every_page_stands_in_the_navigation(site: Path) -> None:
+    index = (site / "index.html").read_text(encoding="utf-8")
+    made = {"index", "api", "examples"}
+    for page in made | {name.removesuffix(".md") for name in PAGES if name != "README.md"}:
+        assert f'<a href="{page}.html"' in index or f'href="{page}.html" class' in index, page
+
+
+def test_pages_are_whole(site: Path) -> None:
+    """Lists and code that the site's Markdown reads otherwise than other programs do would stand in a paragraph."""
+    for page in site.glob("*.html"):
+        text = re.sub(r"<pre>.*?</pre>", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for paragraph in re.findall(r"<p>(.*?)</p>", text, flags=re.DOTALL):
+            assert not re.search(r"^\s*(?:[-*] |\d+\. |\||```)", paragraph, flags=re.MULTILINE), (
+                f"{page.name}: {paragraph}"
+            )
+
+
+def test_the_site_needs_no_network(site: Path) -> None:
+    for page in [*site.glob("*.html"), *site.glob("*.js"), *site.glob("css/*.css")]:
+        found = re.findall(
+            r"""(?:src=|<link[^>]*href=|url\(|@import )["']?(https?:)""", page.read_text(encoding="utf-8")
+        )
+        assert not found, page.name
+
+
+def test_the_reference_of_python_names_what_there_is(site: Path) -> None:
+    page = (site / "api.html").read_text(encoding="utf-8")
+    assert 'id="evaluate"' in page and 'id="runsamples"' in page and "protocol" in page
+
+
+@pytest.fixture
+def allowed(site: Path) -> Callable[[Path], tuple[str, ...]]:
+    return lambda file: (site.as_uri(),)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    ("words", "title"), [("교정률", "Fix rate"), ("修正率", "교정률"), ("westfall Family", "Decisions")]
+)
+def test_search_finds_words_of_every_language_without_a_server(
+    site: Path, open_page: Callable[..., Any], words: str, title: str
+) -> None:
+    page = open_page(site / "gate.html")
+    page.keyboard.press("s")
+    page.fill("#properdocs-search-query", words)
+    page.wait_for_selector("#properdocs-search-results a")
+    assert title in page.inner_text("#properdocs-search-results")
+    page.click("#properdocs-search-results a")
+    page.wait_for_load_state()
+    assert page.url.startswith(site.as_uri())
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1400, 400])
+def test_pages_are_no_wider_than_the_window(site: Path, open_page: Callable[..., Any], width: int) -> None:
+    for page in sorted(site.glob("*.html")):
+        shown = open_page(page, width=width)
+        assert shown.evaluate("document.documentElement.scrollWidth") <= width, page.name
+        shown.close()
