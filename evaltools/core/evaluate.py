@@ -169,13 +169,14 @@ def _estimated(
     units: pd.DataFrame, suite: Suite, options: Any, resampling: Resampling, estimate: Estimate
 ) -> pd.DataFrame:
     try:
-        return estimate(units, suite.metrics(options), suite.unit, resampling)
+        found = estimate(units, suite.metrics(options), suite.unit, resampling)
     except (KeyError, ValueError) as e:
         if suite.name in BUILT_IN and suite.metrics_file is None:
             raise
         where = suite.metrics_file or f"the suite {suite.name!r}"
         there = ", ".join(map(str, units.columns))
         raise UsageError(f"{where}: the metrics do not fit the units: {e.args[0]}; their columns are {there}") from e
+    return found if suite.intervals is None else suite.intervals(found, units, options, resampling)
 
 
 def _of_runner(folder: Path, suite: Suite) -> list[Path]:

@@ -75,7 +75,7 @@ COSTLY: dict[str, Any] = {"costly": True}
 
 
 def mark(option: FieldInfo) -> Mapping[str, Any]:
-    """What an option is marked as: derived, costly, below_out, shared."""
+    """What an option is marked as: derived, costly, below_out, shared, single."""
     return option.json_schema_extra if isinstance(option.json_schema_extra, dict) else {}
 
 
@@ -105,8 +105,11 @@ class SuiteOptions(BaseModel):
 def spread(model: type[SuiteOptions], options: Mapping[str, Any], n: int) -> list[dict[str, Any]]:
     """The options of each of n runs of one command: what is marked as shared is a number spent by all together.
 
-    Each run has an equal part of it, the first ones what remains.
+    Each run has an equal part of it, the first ones what remains. UsageError where an option is of a single run.
     """
+    for name in [k for k, v in options.items() if v is not None and "single" in mark(model.model_fields[k])]:
+        if n > 1:
+            raise UsageError(f"--{name} goes with one run only")
     shared = {k: v for k, v in options.items() if v is not None and "shared" in mark(model.model_fields[k])}
     return [{**options, **{k: v // n + (i < v % n) for k, v in shared.items()}} for i in range(n)]
 
@@ -140,7 +143,8 @@ class Suite:
     finds the files of a run; `sniff(path)` says whether a path looks like one. Where one input may hold several runs,
     `runs(path, problems)` gives their names, by which they are located. Where metrics follow from the content
     of the files, `fit(source, options, problems)` gives the options with what was found, in fields that are derived.
-    `score(source, options, problems,
+    `intervals(estimates, units, options, resampling)` gives the estimates with the intervals that the suite makes
+    itself. `score(source, options, problems,
     workers, aside)` makes the units frame; into `aside` (None: nowhere) it may write files that belong to the
     result. `metrics(options)` and `headline(options)` are the metric table and the names that lead every page.
     `artifacts(result, folder)` writes the suite's own files under results/<run>/.
@@ -173,6 +177,7 @@ class Suite:
     headline: Callable[[Any], tuple[str, ...]]
     runs: Callable[[Path, Problems], Sequence[str]] | None = None
     fit: Callable[[Source, Any, Problems], Any] = lambda source, options, problems: options
+    intervals: Callable[[pd.DataFrame, pd.DataFrame, Any, Any], pd.DataFrame] | None = None
     options: type[SuiteOptions] = SuiteOptions
     input: str = "INPUT"
     artifacts: Callable[[Any, Path], None] | None = None

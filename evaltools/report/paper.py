@@ -35,6 +35,7 @@ METHODS = {
     "abc": "the closed form of the BCa bootstrap (ABC)",
     "wilson": "Wilson score intervals",
     "wilson, effective n": "Wilson score intervals at the effective sample size",
+    "ppi++ t-wilson": "prediction-powered means of scores and labels with Wilson score intervals",
     "t-wilson": "Wilson score intervals at the effective sample size with t quantiles",
     CONSTANT: "Wilson score intervals at the number of units, which do not differ",
     "mover": "intervals from the score intervals of both sides (MOVER)",

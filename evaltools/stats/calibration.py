@@ -97,19 +97,19 @@ def read_scores(path: Path, problems: Problems, score: str = "score") -> pd.Data
     return frame.astype({"score": float, "threshold": float})
 
 
-def read_labels(path: Path, scores: pd.DataFrame, problems: Problems) -> pd.DataFrame:
+def read_labels(path: Path, scores: pd.DataFrame | None, problems: Problems) -> pd.DataFrame:
     """case_id, metric, stratum, label (0..1), rater ("" where none is named) of a file of labels.
 
-    Reports by line what is wrong: a case that has no score, and a second label of one rater.
+    Reports by line what is wrong: a case that has no score (where scores are given), a second label of one rater.
     """
-    known = set(zip(scores["case_id"], scores["metric"]))
+    known = None if scores is None else set(zip(scores["case_id"], scores["metric"]))
     kept, seen = [], dict[tuple[str, str, str], int]()
     for line, r in read_rows(path, Label, problems, "case_id"):
         where = {"file": str(path), "line": line, "field": "case_id", "id": r.case_id}
         key = (r.case_id, r.metric, r.rater or "")
         if r.label is None:
             continue
-        if key[:2] not in known:
+        if known is not None and key[:2] not in known:
             problems.error("unknown-case", f"the scores have no {r.metric} of this case", **where)
         elif (first := seen.setdefault(key, line)) != line:
             by = f" by {r.rater}" if r.rater else ""
@@ -184,6 +184,23 @@ def corrected_mean(
     return Mean(p, float(low[0]), float(high[0]), weight, int(given.sum()))
 
 
+def contributions(cases: pd.DataFrame) -> np.ndarray:
+    """What each case of `together` brings into the corrected mean, which is the mean of them all."""
+    at, score, label = _arrays(cases)
+    weight, given = corrected_mean(score, label, at).weight, ~np.isnan(label)
+    n, labelled = np.bincount(at), np.bincount(at[given], minlength=at.max() + 1)
+    left = n - labelled
+    moved = np.where(left[at] > 0, weight * score, 0.0)
+    of_label = (n / labelled)[at] * (label - moved)
+    return np.where(given, of_label, (n / np.maximum(left, 1))[at] * moved)
+
+
+def _arrays(cases: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(strata as numbers, scores, labels) of the cases of `together`."""
+    at = pd.factorize(cases["stratum"], sort=True, use_na_sentinel=False)[0]
+    return at, cases["score"].to_numpy(), cases["label"].to_numpy()
+
+
 def score_strata(score: np.ndarray) -> np.ndarray:
     """The names of the strata of scores: 0, below PASS, from PASS on, and 1."""
     names = ["score 0", f"score below {PASS}", f"score from {PASS}"]
@@ -203,7 +220,7 @@ def together(scores: pd.DataFrame, labels: pd.DataFrame, metric: str) -> pd.Data
     return out
 
 
-def _refused(cases: pd.DataFrame, labels: pd.DataFrame, metric: str) -> str:
+def refused(cases: pd.DataFrame, labels: pd.DataFrame, metric: str) -> str:
     """Why the labels of a metric do not give a mean; "" where they do."""
     n = int(cases["label"].notna().sum())
     if n < LEAST:
@@ -300,13 +317,12 @@ def calibrate(scores: pd.DataFrame, labels: pd.DataFrame, confidence: float = 0.
     """
     metrics = list(dict.fromkeys(labels["metric"]))
     cases = {m: together(scores, labels, m) for m in metrics}
-    wrong = {m: _refused(cases[m], labels, m) for m in metrics} if metrics else {"": "no label"}
+    wrong = {m: refused(cases[m], labels, m) for m in metrics} if metrics else {"": "no label"}
     if any(wrong.values()):
         raise InputError(Problem("error", "few-labels", why, file=file, field=m) for m, why in wrong.items() if why)
     rows, proposed = [], []
     for m, of in cases.items():
-        at = pd.factorize(of["stratum"], sort=True, use_na_sentinel=False)[0]
-        score, label = of["score"].to_numpy(), of["label"].to_numpy()
+        at, score, label = _arrays(of)
         found, alone = (corrected_mean(score, label, at, confidence, weight) for weight in (None, 0.0))
         row = {"metric": m, "n": len(of), "n_labelled": found.n_labelled, "judge_mean": score.mean()}
         row |= _agreement(of, labels[labels["metric"] == m], confidence)

@@ -15,6 +15,7 @@ from ..core.files import atomic, dumps
 from ..core.results import Result
 from ..core.words import say
 from ..report.excel import Sheet, write_workbook
+from ..report.tables import plain_estimates
 from . import views
 from .options import rules_in_force
 from .rules import METRICS, rules_snapshot
@@ -82,6 +83,9 @@ def cases_frame(result: Result) -> pd.DataFrame:
 def overview(result: Result) -> Sheet:
     """What the workbook is, the verdicts, and what the columns mean."""
     rules = rules_in_force(result.options)
+    people = result.frame[result.frame["group"] == "corrected"]
+    shown = plain_estimates(people, resampling=result.resampling).to_dict("records")
+    led = [(say(t), f"{r['value']} {r['interval']}, n = {r['n']}") for t, r in zip(people["title"], shown)]
     found = verdicts(result)[list(COLUMNS)]
     found = found.assign(title=found["title"].map(say), verdict=found["verdict"].map(say))
     what = say(
@@ -94,6 +98,7 @@ def overview(result: Result) -> Sheet:
             (say("What"), what),
             (say("Run"), result.name),
             *((say(WORDS[c.level]), say(c.message)) for c in result.checks),
+            *led,
             (say("Rules"), rules.identity),
             (say("Signature"), result.signature),
         ],

@@ -9,6 +9,7 @@ import pandas as pd
 
 from ..core.check import Check, Level, duplicate_texts
 from ..core.results import Result
+from . import people
 from .rules import METRICS
 
 UNMEASURED = 0.2
@@ -35,6 +36,7 @@ def checks(result: Result) -> Iterator[Check]:
     yield from imputed_share(result)
     yield from unread_figures(data)
     yield from duplicate_answers(data["answer"])
+    yield from people.checks(data, result.options)
 
 
 def _left_out(data: pd.DataFrame, above: float) -> dict[str, int]:

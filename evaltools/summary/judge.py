@@ -28,7 +28,7 @@ from ..core.manifest import policy_hash
 from ..core.progress import bar
 from ..llm.cache import request_hash
 from ..llm.client import Answer, Call, Client, Server, chat, in_background, strict_schema
-from .options import Mode, SummaryOptions
+from .options import AUDIT, Mode, SummaryOptions
 from .rules import FOLLOWUP_TAG, METRICS
 
 DecidedBy = Literal["rule", "llm", "blend"]
@@ -36,9 +36,6 @@ DecidedBy = Literal["rule", "llm", "blend"]
 RULE_WEIGHT, LLM_WEIGHT = 0.7, 0.3
 CONCURRENCY = 4
 """Requests in flight at once."""
-
-AUDIT = "audit"
-"""The trigger of a case of which the rules are sure, drawn at random."""
 
 REASON = 2_000
 """Characters of the judge's reason that are kept."""

@@ -14,13 +14,16 @@ from .rules import Rules, load_rules
 DEFAULT_RULES = "ko-insurance"
 Mode = Literal["override", "blend"]
 
+AUDIT = "audit"
+"""What stands as the judge's trigger for a case of which the rules are sure, drawn at random."""
+
 
 def _of_judge(default: Any, description: str, marks: dict[str, Any] | None = None, **limits: Any) -> Any:
     return Field(default, description=description, json_schema_extra={**COSTLY, **(marks or {})}, **limits)
 
 
 class SummaryOptions(SuiteOptions):
-    """`rules_identity` (name@hash) and `rules_version` follow from the rules' content.
+    """`rules_identity` (name@hash) and `rules_version` follow from the rules' content, `labelled` from the labels'.
 
     The judge's API key is no option: it is read from EVALTOOLS_JUDGE_API_KEY or OPENAI_API_KEY when the first
     request is sent, and kept nowhere. A server at a given `judge_base_url` may do without one.
@@ -35,6 +38,13 @@ class SummaryOptions(SuiteOptions):
     rules: str = Field(DEFAULT_RULES, description="Rules: ko-insurance, seed, or the path of a rule file.")
     rules_identity: str = Derived
     rules_version: str = Derived
+    labels: str | None = Field(
+        None,
+        description="Labels of people (CSV or JSONL: case_id, metric, label 0..1, rater) of some of the cases: means "
+        "corrected by them lead.",
+        json_schema_extra={"single": True},
+    )
+    labelled: tuple[str, ...] = Field((), json_schema_extra={"derived": True})
     judge: Literal["off", "hybrid"] = _of_judge(
         "off", "off: rules alone; hybrid: a language model decides the cases of which the rules are unsure."
     )
@@ -91,7 +101,12 @@ class SummaryOptions(SuiteOptions):
 
     def policy(self) -> dict[str, Any]:
         """The rules by name and content; of the judge, what can change a number, and only where it is asked."""
-        rules = {"rules": self.rules_identity, "rules_version": self.rules_version, "judge": self.judge}
+        rules: dict[str, Any] = {
+            "rules": self.rules_identity,
+            "rules_version": self.rules_version,
+            "judge": self.judge,
+        }
+        rules |= {"labelled": list(self.labelled)} if self.labelled else {}
         if self.judge == "off":
             return rules
         from .judge import prompts_hash
@@ -101,7 +116,8 @@ class SummaryOptions(SuiteOptions):
 
     def signature(self) -> dict[str, str]:
         judge = f"{self.judge_model}/{self.judge_mode}{self.judge_confidence:g}"
-        return {"rules": self.rules_identity, **({} if self.judge == "off" else {"judge": judge})}
+        labels = {"labels": str(len(self.labelled))} if self.labelled else {}
+        return {"rules": self.rules_identity, **({} if self.judge == "off" else {"judge": judge}), **labels}
 
 
 def _is_plain_url(url: str) -> bool:

@@ -16,6 +16,7 @@ from ..core.errors import Problems
 from ..core.jsonl import require_file
 from ..core.metric import Metric, MetricTable, read_table
 from ..core.suite import Breakdown, Source, Suite, Workers
+from . import people
 from .artifacts import write_artifacts
 from .checks import checks
 from .options import SummaryOptions, rules_in_force
@@ -29,8 +30,10 @@ ZERO_ONE = ("summary_non_definitive", "summary_needs_followup")
 
 
 @lru_cache(maxsize=8)
-def metric_table(thresholds: tuple[tuple[str, float], ...], judged: bool) -> MetricTable:
-    """The metrics under these thresholds; one without a threshold has no pass rate.
+def metric_table(
+    thresholds: tuple[tuple[str, float], ...], judged: bool, labelled: tuple[str, ...] = ()
+) -> MetricTable:
+    """The metrics under these thresholds; one without a threshold has no pass rate, one not labelled no correction.
 
     `judged`: a judge's score may lie between 0 and 1, so that a mean of 0/1 scores is no proportion any more.
     """
@@ -39,25 +42,41 @@ def metric_table(thresholds: tuple[tuple[str, float], ...], judged: bool) -> Met
     return tuple(
         replace(m, proportion=True) if isinstance(m, Metric) and m.name in proportions else m
         for m in read_table(Path(__file__).with_name("table.toml"), **given)
-        if m.group != "pass" or m.name.partition("_pass_rate")[0] in given
+        if m.group not in ("pass", "corrected")
+        or m.name.partition("_pass_rate")[0] in given
+        or m.name.removesuffix("_corrected") in labelled
     )
 
 
 def metrics(options: SummaryOptions) -> MetricTable:
-    return metric_table(tuple(rules_in_force(options).thresholds.items()), options.judge != "off")
+    thresholds = tuple(rules_in_force(options).thresholds.items())
+    return metric_table(thresholds, options.judge != "off", options.labelled)
 
 
 def headline(options: SummaryOptions) -> tuple[str, ...]:
-    """Over the measured cases (D23, D24): means of shares, the share that passes for 0/1 scores, then the recall."""
+    """Over the measured cases (D23, D24): means of shares, the share that passes for 0/1 scores, then the recall.
+
+    Means that are corrected by labels of people stand before them all.
+    """
+    led = (f"{name}_corrected" for name in options.labelled)
     means = ("summary_accuracy_measured", "any_unsupported", "summary_risk_coverage_measured")
-    return (*means, *(f"{name}_pass_rate_measured" for name in ZERO_ONE), "entity_recall_measured")
+    return (*led, *means, *(f"{name}_pass_rate_measured" for name in ZERO_ONE), "entity_recall_measured")
 
 
 def locate(path: Path, name: str | None, options: SummaryOptions, problems: Problems) -> Source:
-    """A file of cases; the run is named after it. A rule file of the user's is an input too."""
-    require_file(path, problems)
-    rules = Path(options.rules)
-    return Source(name or path.stem, {"cases": path, **({"rules": rules} if rules.is_file() else {})})
+    """A file of cases; the run is named after it. A rule file of the user's and labels are inputs too."""
+    files, rules = {"cases": path}, Path(options.rules)
+    files |= {"rules": rules} if rules.is_file() else {}
+    files |= {"labels": Path(options.labels)} if options.labels else {}
+    for role in files.keys() - {"rules"}:
+        require_file(files[role], problems)
+    return Source(name or path.stem, files)
+
+
+def fit(source: Source, options: SummaryOptions, problems: Problems) -> SummaryOptions:
+    """The options with the metrics of which there are enough labels."""
+    found = people.labelled(source.files["labels"]) if "labels" in source.files else ()
+    return options.model_copy(update={"labelled": found})
 
 
 def score(
@@ -76,6 +95,8 @@ def score(
         problems.raise_if_failed()  # no call is paid for input that fails
         units = judge_units(units, options, problems, quiet=not workers.label)
     units = finish(units, rules)
+    if "labels" in source.files:
+        units = people.with_labels(units, source.files["labels"], options, problems)
     units.attrs["rows"] = {"cases": len(cases)}
     return units
 
@@ -92,6 +113,8 @@ SUITE = Suite(
     score=score,
     metrics=metrics,
     headline=headline,
+    fit=fit,
+    intervals=people.intervals,
     checks=checks,
     verdicts=verdicts,
     artifacts=write_artifacts,

@@ -18,6 +18,7 @@ from ..core.results import Result
 from ..core.words import say
 from ..report.view import SampleView, TableView
 from ..stats.intervals import wilson
+from . import people
 from .options import rules_in_force
 from .rules import METRICS, CompiledRules, CompiledSet, rules_snapshot
 from .text import normalise
@@ -216,6 +217,40 @@ TABLES: Mapping[str, TableView] = {
     ),
     "not measured": TableView(
         not_measured, "Why cases were not measured, and the number that stands for them", formats={"score": ".1f"}
+    ),
+    "people": TableView(
+        people.corrected,
+        "Held against labels of people: the corrected mean, the labels alone, and the score alone",
+        {
+            "title": "metric",
+            "n_labelled": "labelled",
+            "n": "cases",
+            "corrected_mean": "corrected",
+            "corrected_low": "low",
+            "corrected_high": "high",
+            "labels_mean": "labels alone",
+            "score": "score alone",
+            "judge_kappa": "kappa with labels",
+            "tpr": "TPR",
+            "tnr": "TNR",
+        },
+        dict.fromkeys(("corrected_mean", "corrected_low", "corrected_high", "labels_mean", "score"), ".3f")
+        | {"title": say}
+        | dict.fromkeys(("judge_kappa", "tpr", "tnr"), ".2f"),
+    ),
+    "audit": TableView(
+        people.audit,
+        "Cases of which the rules were sure, drawn at random: how often the judge contradicts them",
+        {"title": "metric", "sure": "sure", "asked": "asked", "wrong": "contradicted"}
+        | {"share": "share", "ci_low": "low", "ci_high": "high"},
+        {"title": say, "share": ".3f", "ci_low": ".3f", "ci_high": ".3f"},
+    ),
+    "reliability": TableView(
+        people.reliability,
+        "How often the judge is right, by the confidence that it states",
+        {"confidence": "confidence", "n": "cases", "against": "held against", "agree": "share that agrees"}
+        | {"ci_low": "low", "ci_high": "high"},
+        {"against": say, "agree": ".3f", "ci_low": ".3f", "ci_high": ".3f"},
     ),
     "judged": TableView(judged, "Cases that the judge was asked about"),
     "rules": TableView(rules_table, "Rules"),
