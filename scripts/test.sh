@@ -11,7 +11,8 @@ step() { printf '\n== %s\n' "$*"; }
 step "virtual environment"
 rm -rf "$venv"
 "$python" -m venv "$venv"
-"$venv/bin/pip" install -q --disable-pip-version-check -e '.[dev]'
+"$venv/bin/pip" install -q --disable-pip-version-check uv
+"$venv/bin/uv" pip install -q --python "$venv/bin/python" -e '.[dev]'
 export PATH="$PWD/$venv/bin:$PATH"
 
 step "browser"

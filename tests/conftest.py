@@ -34,7 +34,7 @@ def reference() -> Path:
 @pytest.fixture(autouse=True)
 def _no_suites_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     """A suite that a test reads from a file is known to that test only."""
-    monkeypatch.setattr("evaltools.core.suite._FROM_FILES", {})
+    monkeypatch.setattr("evaltools.core.suite.FROM_FILES", {})
 
 
 @pytest.fixture(scope="session")

@@ -36,7 +36,7 @@ from ..report.study import folder_of, read_run, study
 from ..report.tables import plain_estimates
 from ..stats.compare import require_declared
 from ..studies import views
-from .execute import HTML, ReportJob, is_current, load_papermill, parameters_of, run
+from .execute import HTML, ReportJob, is_current, parameters_of, prepare, run
 from .workers import Workers, cluster_size
 
 FAILED, BAD_INPUT = 4, 3
@@ -309,7 +309,7 @@ class Batch:
             self.skipped += [name for name in self.jobs if name not in todo]
             local = s.scheduler is None and len(todo) <= 1
             if not local and s.scheduler is None:
-                load_papermill()  # once, before the processes fork
+                prepare()  # once, before the processes fork
             self.run_all(run, todo, None if local else s.workers(), "reports")
             self._gallery()
         self._say()

@@ -96,6 +96,8 @@ class _Runs(SuiteGroup):
 
             options, rest = _split_options(suite, given)
             exports = {k: rest.pop(k) for k in ("flat_file", "inspect_file") if k in rest}
+            if self.name == "report":
+                _warm()
             batch = Batch(Settings(**rest))
             if any(exports.values()):
                 batch.export(suite, runs, options, **exports)
@@ -149,6 +151,13 @@ class _Check(SuiteGroup):
 
         files = click.Argument(["files"], metavar="FILE...", nargs=-1, required=True, type=PATH)
         return click.Command(name, callback=command, help=text, params=[files, *options])
+
+
+def _warm() -> None:
+    """The kernels of this command are forked from one process: see `kernels`."""
+    from .kernels import warm
+
+    click.get_current_context().with_resource(warm())
 
 
 def _split_options(suite: Any, given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -206,6 +215,7 @@ def report_seeds(
 
         suite_found = suite_of_run(find_runs(runs[0])[0])  # says why it cannot be told
     options, rest = _split_options(suite_found, given)
+    _warm()
     batch = Batch(Settings(**rest))
     batch.report_seeds(suite_found, runs, options, **declared)
     sys.exit(batch.end())
@@ -441,6 +451,7 @@ def demo(out: Path, jobs: int, lang: str, quiet: bool) -> None:
     """All reports and the gallery on the bundled examples."""
     from .batch import Settings, run_demo
 
+    _warm()
     sys.exit(run_demo(Settings(out=out, jobs=jobs, lang=lang, quiet=quiet)))
 
 

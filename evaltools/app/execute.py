@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +18,7 @@ from ..core.files import asset_dir, sha256, write_text
 from ..core.words import say, speak
 from ..report import paper
 from ..report.study import study
+from .kernels import end_forked, kernel_manager, without
 
 NOTEBOOK = "metric_report.ipynb"
 HTML = "metric_report.html"
@@ -53,25 +53,22 @@ class ReportFailed(WorkFailed):
         return (type(self), (self.name, self.notebook, self.reason))
 
 
-@contextmanager
-def _without_uri_grammars() -> Iterator[None]:
-    # jsonschema's optional URI checker builds parsers for a second at import; notebook schemas use none of it
-    absent = "rfc3987_syntax" not in sys.modules
-    if absent:
-        sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        if absent:
-            del sys.modules["rfc3987_syntax"]
-
-
 def load_papermill() -> Any:
     """Import papermill and, through it, nbformat. Imported before this, nbformat takes a second and a half longer."""
-    with _without_uri_grammars():
+    # jsonschema's optional URI checker builds parsers for a second at import; notebook schemas use none of it
+    with without("rfc3987_syntax"):
         import papermill
 
     return papermill
+
+
+def prepare() -> None:
+    """Load what executes notebooks and renders their pages."""
+    load_papermill()
+    kernel_manager()
+    from ..report.html import prepare as prepare_pages
+
+    prepare_pages()
 
 
 def parameters_of(notebook: str) -> set[str]:
@@ -165,6 +162,7 @@ def execute(job: ReportJob) -> tuple[Any, Exception | None]:
                 autosave_cell_every=0,
                 shutdown_kernel="immediate",
                 config=kernel_config(folder),
+                kernel_manager_class=kernel_manager(),
             )
         except papermill.PapermillException as e:
             failure = e
@@ -192,6 +190,7 @@ def _end_kernels(folder: str) -> None:
     # nbclient ends the kernels that it knows; one whose start was interrupted is not among them
     import psutil
 
+    end_forked()
     for child in psutil.Process().children():
         with suppress(psutil.Error):
             if any(folder in argument for argument in child.cmdline()):

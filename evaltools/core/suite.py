@@ -234,12 +234,13 @@ class Suite:
         return table[name]
 
 
-_FROM_FILES: dict[str, Suite] = {}
+FROM_FILES: dict[str, Suite] = {}
+"""The suites of files that were read, by name."""
 
 
 def suite_names() -> list[str]:
     """The names of all suites that there are, built in first."""
-    return list(dict.fromkeys([*BUILT_IN, *_FROM_FILES, *(e.name for e in entry_points(group=ENTRY_POINTS))]))
+    return list(dict.fromkeys([*BUILT_IN, *FROM_FILES, *(e.name for e in entry_points(group=ENTRY_POINTS))]))
 
 
 def get_suite(name: str) -> Suite:
@@ -252,8 +253,8 @@ def get_suite(name: str) -> Suite:
     """
     if name in BUILT_IN:
         return import_module(f"{BUILT_IN[name]}.table").SUITE
-    if name in _FROM_FILES:
-        return _FROM_FILES[name]
+    if name in FROM_FILES:
+        return FROM_FILES[name]
     for entry in entry_points(group=ENTRY_POINTS):
         if entry.name == name:
             try:
@@ -320,9 +321,9 @@ def load_suite_file(path: Path) -> Suite:
     suite = _checked(module.SUITE, f"SUITE of {path}")
     if suite.name in BUILT_IN:
         raise UsageError(f"{path}: {suite.name!r} is the name of a built-in suite; give it another")
-    _FROM_FILES[suite.name] = replace(suite, file=path)
+    FROM_FILES[suite.name] = replace(suite, file=path)
     bring(path.parent)
-    return _FROM_FILES[suite.name]
+    return FROM_FILES[suite.name]
 
 
 def with_metrics(suite: Suite, path: Path) -> Suite:

@@ -14,12 +14,10 @@ import nbformat
 import pytest
 
 import evaltools as et
-from evaltools.app import execute
 from evaltools.app.execute import HTML, NOTEBOOK, ReportFailed, ReportJob, is_current, run
 from evaltools.core.errors import WorkFailed
 from evaltools.report import paper
 
-PARAMETERS = "text = None\nitems = None\n"
 HOSTILE = (
     'x"; import os; os.mkdir("pwned") #',
     "x'); open('pwned', 'w') #",
@@ -33,23 +31,6 @@ HOSTILE = (
     "True",
     "",
 )
-
-
-@pytest.fixture
-def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Makes a job whose notebook has these code cells after its parameters."""
-    (tmp_path / "notebooks").mkdir()
-    monkeypatch.setattr(execute, "asset_dir", lambda name: tmp_path / "notebooks")
-    monkeypatch.chdir(tmp_path)
-
-    def make(*cells: str, name: str = "run", **parameters: Any) -> ReportJob:
-        first = nbformat.v4.new_code_cell(PARAMETERS, metadata={"tags": ["parameters"]})
-        nb = nbformat.v4.new_notebook(cells=[first, *map(nbformat.v4.new_code_cell, cells)])
-        nb.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
-        nbformat.write(nb, tmp_path / "notebooks" / "n.ipynb")
-        return ReportJob(name, "n.ipynb", "Title", tmp_path / "reports" / name, parameters, {"inputs": ["abc"]})
-
-    return make
 
 
 def texts(notebook: Path) -> list[str]:

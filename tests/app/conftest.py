@@ -1,0 +1,31 @@
+"""Reports of small notebooks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from evaltools.app import execute
+from evaltools.app.execute import ReportJob
+
+PARAMETERS = "text = None\nitems = None\n"
+
+
+@pytest.fixture
+def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Makes a job whose notebook has these code cells after its parameters."""
+    (tmp_path / "notebooks").mkdir()
+    monkeypatch.setattr(execute, "asset_dir", lambda name: tmp_path / "notebooks")
+    monkeypatch.chdir(tmp_path)
+
+    def make(*cells: str, name: str = "run", **parameters: Any) -> ReportJob:
+        first = nbformat.v4.new_code_cell(PARAMETERS, metadata={"tags": ["parameters"]})
+        nb = nbformat.v4.new_notebook(cells=[first, *map(nbformat.v4.new_code_cell, cells)])
+        nb.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+        nbformat.write(nb, tmp_path / "notebooks" / "n.ipynb")
+        return ReportJob(name, "n.ipynb", "Title", tmp_path / "reports" / name, parameters, {"inputs": ["abc"]})
+
+    return make
