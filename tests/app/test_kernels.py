@@ -119,7 +119,8 @@ def test_nothing_of_one_notebook_is_seen_by_the_next(warm: None, job: Any) -> No
 
 def test_a_forked_kernel_that_dies_fails_its_report_alone(warm: None, job: Any) -> None:
     # a child of the kernel outlives it, and must not be taken for it
-    cells = "import os, signal, time\nif os.fork() == 0: (time.sleep(20), os._exit(0))", "os.kill(os.getpid(), signal.SIGKILL)"
+    leave = "import os, signal, time\nif os.fork() == 0: (time.sleep(20), os._exit(0))"
+    cells = leave, "os.kill(os.getpid(), signal.SIGKILL)"
     with pytest.raises(ReportFailed, match="Kernel died"):
         run(job(*cells))
     run(job(WHO))
