@@ -46,6 +46,16 @@ def describe(error: ValidationError) -> list[tuple[str, str, str]]:
     return out
 
 
+def fitted(model: type[T], value: Any, problems: Problems, *, under: str = "", **where: Any) -> T | None:
+    """A value as a record of a model; None where it does not fit, which is reported. `under`: its own field."""
+    try:
+        return model.model_validate(value)
+    except ValidationError as e:
+        for code, field, message in describe(e):
+            problems.error(code, message, field=".".join(filter(None, (under, field))), **where)
+    return None
+
+
 def _short(value: Any) -> str:
     text = ascii(value) if isinstance(value, str) and not value.isprintable() else repr(value)
     return text if len(text) <= 80 else text[:77] + "..."
@@ -126,40 +136,54 @@ def read_jsonl(
 
 
 def read_rows(path: Path, model: type[T], problems: Problems, id_field: str) -> Iterator[tuple[int, T]]:
-    """Yield (line, record) of a CSV file with a header, or of JSON Lines; an empty cell is null.
-
-    The line is that on which the record ends. InputError where CSV lacks a column that the model requires, or is
-    damaged.
-    """
+    """Yield (line, record) of a CSV file with a header, or of JSON Lines; see `read_csv` and `read_jsonl`."""
     require_file(path, problems)
-    if path.suffix.lower() != ".csv":
-        yield from read_jsonl(path, model, problems, id_field=id_field)
-        return
-    csv.field_size_limit(LINE_BYTES)  # a long text is no error
+    made = read_csv if path.suffix.lower() == ".csv" else read_jsonl
+    return made(path, model, problems, id_field=id_field)
+
+
+def read_csv(path: Path, model: type[T], problems: Problems, *, id_field: str) -> Iterator[tuple[int, T]]:
+    """Yield (line, record) of a CSV file with a header; an empty cell is null.
+
+    The line is that on which the record ends. InputError where a column is lacking that the model requires, or the
+    file is damaged.
+    """
+    rows = csv_rows(path, problems)
+    _, header = next(rows)
     names = {str(f.validation_alias or name): f.is_required() for name, f in model.model_fields.items()}
+    if lacking := [name for name, required in names.items() if required and header.count(name) != 1]:
+        message = f"expected the column {lacking[0]} once, got {', '.join(header)[:200]}"
+        raise problems.fatal("wrong-columns", message, file=str(path), line=1)
+    at = {name: header.index(name) for name in names if name in header}
+    for line, cells in rows:
+        given = {name: cells[i] or None for name, i in at.items()}
+        record = fitted(model, given, problems, file=str(path), line=line, id=given[id_field] or "")
+        if record is not None:
+            yield line, record
+
+
+def csv_rows(path: Path, problems: Problems) -> Iterator[tuple[int, list[str]]]:
+    """(line on which it ends, cells) of the header of a CSV file, and of every row that is not blank.
+
+    A row with more or fewer cells than the header is reported and left out. InputError where the file is damaged.
+    """
+    csv.field_size_limit(LINE_BYTES)  # a long text is no error
     with path.open(encoding="utf-8-sig", newline="") as f:
-        table = csv.reader(f, strict=True)
+        table = csv.reader(iter(partial(f.readline, LINE_BYTES), ""), strict=True)
+        end = 0
         try:
             header = next(table, [])
-            if lacking := [name for name, required in names.items() if required and header.count(name) != 1]:
-                message = f"expected the column {lacking[0]} once, got {', '.join(header)[:200]}"
-                raise problems.fatal("wrong-columns", message, file=str(path), line=1)
-            at = {name: header.index(name) for name in names if name in header}
+            end = table.line_num
+            yield end, header
             for cells in table:
-                if len(cells) != len(header):
-                    if cells:
-                        message = f"expected {len(header)} cells, as the header has, got {len(cells)}"
-                        problems.error("bad-row", message, file=str(path), line=table.line_num)
-                    continue
-                record = {name: cells[i] or None for name, i in at.items()}
-                try:
-                    yield table.line_num, model.model_validate(record)
-                except ValidationError as e:
-                    where = {"file": str(path), "line": table.line_num, "id": record[id_field] or ""}
-                    for code, field, message in describe(e):
-                        problems.error(code, message, field=field, **where)
-        except (csv.Error, UnicodeDecodeError) as e:
-            raise problems.fatal("bad-csv", f"not CSV: {e}", file=str(path), line=table.line_num + 1) from None
+                end = table.line_num
+                if len(cells) == len(header):
+                    yield end, cells
+                elif cells:
+                    message = f"expected {len(header)} cells, as the header has, got {len(cells)}"
+                    problems.error("bad-row", message, file=str(path), line=end)
+        except (csv.Error, UnicodeDecodeError) as e:  # of the row that begins where the last one ends
+            raise problems.fatal("bad-csv", f"not CSV: {e}", file=str(path), line=end + 1) from None
 
 
 def read_utf8(path: Path, problems: Problems) -> str:

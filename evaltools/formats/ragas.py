@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pydantic import ConfigDict
 
 from ..core.errors import Problems
-from ..core.jsonl import read_jsonl, require_file
-from .rows import LITERAL_BYTES, Place, Row, Score, Unfit, made, number
+from ..core.jsonl import csv_rows, read_jsonl, require_file
+from .rows import Place, Row, Score, Unfit, made, number
 
 
 class Line(Row):
@@ -51,20 +49,12 @@ def read(path: Path, problems: Problems) -> Iterator[tuple[Place, Score]]:
 
 
 def _csv(path: Path, problems: Problems) -> Iterator[tuple[Place, Line]]:
-    csv.field_size_limit(LITERAL_BYTES)
-    with path.open(encoding="utf-8-sig", newline="") as f:
-        table = csv.DictReader(iter(partial(f.readline, LITERAL_BYTES), ""), strict=True)
-        try:
-            if "user_input" not in (table.fieldnames or ()):
-                raise problems.fatal("wrong-format", "expected a column user_input", file=str(path), line=1)
-            for cells in table:
-                if None in cells or None in cells.values():
-                    message = f"expected {len(table.fieldnames or ())} cells, as the header has"
-                    problems.error("bad-row", message, file=str(path), line=table.line_num)
-                else:
-                    yield table.line_num, Line(**{k: _cell(v) for k, v in cells.items()})
-        except (csv.Error, UnicodeDecodeError) as e:
-            raise problems.fatal("bad-csv", f"not CSV: {e}", file=str(path), line=table.line_num + 1) from None
+    rows = csv_rows(path, problems)
+    _, header = next(rows)
+    if "user_input" not in header:
+        raise problems.fatal("wrong-format", "expected a column user_input", file=str(path), line=1)
+    for line, cells in rows:
+        yield line, Line(**dict(zip(header, map(_cell, cells))))
 
 
 def _cell(text: str) -> Any:

@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from ..core.errors import Problems
-from ..core.jsonl import BOM, describe, read_json, require_file
+from ..core.jsonl import BOM, fitted, read_json, require_file
 
 LITERAL_BYTES = 1 << 20
 """A longer line of text is no sample of a data set."""
@@ -137,11 +137,9 @@ def fitting(
     """(place, record) of the items that fit a model; what does not fit is reported."""
     for count, item in enumerate(items):
         place = f"{key}.{count}" if key else str(count)
-        try:
-            yield place, model.model_validate(item)
-        except ValidationError as e:
-            for code, field, message in describe(e):
-                problems.error(code, message, file=str(path), **at(place, field))
+        record = fitted(model, item, problems, under=place, file=str(path))
+        if record is not None:
+            yield place, record
 
 
 def literals(line: str, field: str) -> tuple[str, list[Any]]:

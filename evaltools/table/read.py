@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ..core.errors import Problems
 from ..core.fast_json import decoder
-from ..core.jsonl import LINE_BYTES, read_jsonl, require_file
+from ..core.jsonl import csv_rows, read_jsonl, require_file
 
 BLOCK = 1 << 17
 """Rows that are held at once."""
@@ -110,8 +108,7 @@ def _parquet_rows(path: Path, there: list[str], problems: Problems) -> Iterator[
 
 
 def _header(path: Path, problems: Problems) -> list[str]:
-    with path.open(encoding="utf-8-sig", errors="replace", newline="") as f:
-        names = next(csv.reader([f.readline(LINE_BYTES)]), [])
+    _, names = next(csv_rows(path, problems))
     if len(names) > MOST_COLUMNS:
         raise _wide(len(names), path, problems)
     return names
@@ -123,25 +120,12 @@ def _wide(n: int, path: Path, problems: Problems) -> Exception:
 
 
 def _csv_rows(path: Path, there: list[str], problems: Problems) -> Iterator[pd.DataFrame]:
-    header = _header(path, problems)
+    rows = csv_rows(path, problems)
+    _, header = next(rows)
     at = [header.index(c) for c in there]
-    with path.open(encoding="utf-8-sig", newline="") as f:
-        table = csv.reader(iter(partial(f.readline, LINE_BYTES), ""), strict=True)
-
-        def rows() -> Iterator[list[Any]]:
-            for cells in islice(table, 1, None):
-                if len(cells) == len(header):
-                    yield [table.line_num, *(cells[i] for i in at)]
-                elif cells:
-                    message = f"expected {len(header)} cells, as the header has, got {len(cells)}"
-                    problems.error("bad-row", message, file=str(path), line=table.line_num)
-
-        try:
-            every = rows()
-            while block := list(islice(every, BLOCK)):
-                yield pd.DataFrame(block, columns=["line", *there]).replace("", None)
-        except (csv.Error, UnicodeDecodeError) as e:
-            raise problems.fatal("bad-csv", f"not CSV: {e}", file=str(path), line=table.line_num + 1) from None
+    every = ([line, *(cells[i] for i in at)] for line, cells in rows)
+    while block := list(islice(every, BLOCK)):
+        yield pd.DataFrame(block, columns=["line", *there]).replace("", None)
 
 
 def _jsonl_rows(path: Path, there: list[str], problems: Problems) -> Iterator[pd.DataFrame]:

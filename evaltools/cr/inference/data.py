@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import csv
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from ...core.errors import Problems
 from ...core.files import asset_dir
-from ...core.jsonl import read_jsonl, require_file
+from ...core.jsonl import read_csv, read_jsonl, require_file
 from ...formats.formats import FORMATS
 from ..read import read_gold
 from ..schema import Row, TupleRow
-from .config import Config
+from .config import OWN_FORMATS, Config
 
 
 class Line(Row):
-    """A line of format jsonl."""
+    """A line of format jsonl, a row of csv."""
 
     id: str | int
     text: str
@@ -71,27 +69,15 @@ def _lines(config: Config, problems: Problems) -> Iterator[Found]:
     """(place, id, text, gold tuples or None, split) of every line."""
     data = config.data
     require_file(data.file, problems)
-    if data.format == "jsonl":
-        for number, line in read_jsonl(data.file, Line, problems, id_field="id"):
+    if data.format in OWN_FORMATS:
+        made = read_csv if data.format == "csv" else read_jsonl
+        for number, line in made(data.file, Line, problems, id_field="id"):
             yield number, str(line.id), line.text, line.gold_tuples, line.split
-    elif data.format == "csv":
-        yield from _csv(data.file, problems)
     else:
         form = FORMATS[data.format]
         for place, sample in form.read(data.file, problems, **({"level": data.level} if form.needs else {})):
             tuples = [TupleRow(aspect_ref=o.ref, aspect_term=o.term, polarity=o.polarity) for o in sample.opinions]
             yield place, sample.id, sample.text, tuples, None
-
-
-def _csv(path: Path, problems: Problems) -> Iterator[Found]:
-    with path.open(encoding="utf-8-sig", newline="") as f:
-        rows = csv.DictReader(f)
-        if lacking := {"id", "text"} - set(rows.fieldnames or ()):
-            raise problems.fatal(
-                "missing-column", f"expected the columns id, text; no {min(lacking)}", file=str(path)
-            )
-        for row in rows:
-            yield rows.line_num, row["id"] or "", row["text"] or "", None, row.get("split")
 
 
 def _plain(row: TupleRow) -> dict[str, Any]:
