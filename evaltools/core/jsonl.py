@@ -46,10 +46,12 @@ def describe(error: ValidationError) -> list[tuple[str, str, str]]:
     return out
 
 
-def fitted(model: type[T], value: Any, problems: Problems, *, under: str = "", **where: Any) -> T | None:
+def fitted(
+    model: type[T], value: Any, problems: Problems, *, under: str = "", context: Any = None, **where: Any
+) -> T | None:
     """A value as a record of a model; None where it does not fit, which is reported. `under`: its own field."""
     try:
-        return model.model_validate(value)
+        return model.model_validate(value, context=context)
     except ValidationError as e:
         for code, field, message in describe(e):
             problems.error(code, message, field=".".join(filter(None, (under, field))), **where)

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, model_validator
 
-from ...core.errors import Problems
+from ...core.errors import InputError, Problems
 from ...core.files import resolve
-from ...core.jsonl import describe
+from ...core.jsonl import fitted
 from ...core.manifest import policy_hash
 from ...formats.formats import FORMATS
 
@@ -28,6 +28,14 @@ Positive = Annotated[int, Field(ge=1)]
 Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
+def _placed(path: Path, info: ValidationInfo) -> Path:
+    """A path relative to the folder of the config; example:NAME stands for a bundled file."""
+    return resolve(str(path)) if str(path).startswith(EXAMPLE) else (info.context or Path()) / path
+
+
+Placed = Annotated[Path, AfterValidator(_placed)]
+
+
 class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -39,9 +47,9 @@ class Data(Section):
     every seed and condition. `level`: of semeval14.
     """
 
-    file: Path
+    file: Placed
     format: str = "jsonl"
-    gold: Path | None = None
+    gold: Placed | None = None
     limit: Positive | None = None
     shuffle: bool = False
     split: str | None = None
@@ -89,7 +97,7 @@ class Memory(Section):
     """
 
     mode: Literal["frozen", "online"] = "frozen"
-    file: Path | None = None
+    file: Placed | None = None
     allow_evaluated_split: bool = False
 
 
@@ -103,7 +111,7 @@ class Prices(Section):
 class Taxonomy(Section):
     """`file`: the refs, one a line. Without it the refs of the gold."""
 
-    file: Path | None = None
+    file: Placed | None = None
 
 
 class Config(Section):
@@ -114,7 +122,7 @@ class Config(Section):
     seeds: Annotated[tuple[int, ...], Field(min_length=1)] = (1,)
     arbiter: Literal["strict", "original"] = "strict"
     recheck: bool = False
-    prompts: Path | None = None
+    prompts: Placed | None = None
     data: Data
     model: Model
     memory: Memory = Memory()
@@ -158,27 +166,10 @@ def read_config(path: Path) -> Config:
     if not path.is_file():
         raise problems.fatal("missing-file", "no such file", file=str(path))
     try:
-        config = Config.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
         raise problems.fatal("bad-toml", f"expected TOML: {e}", file=str(path)) from None
-    except ValidationError as e:
-        for code, field, message in describe(e):
-            problems.error(code, message, file=str(path), field=field)
-        problems.raise_if_failed()
-        raise
-    return _placed(config, path.parent)
-
-
-def _placed(config: Config, folder: Path) -> Config:
-    """The config with its paths relative to a folder resolved; example:NAME stands for a bundled file."""
-
-    def placed(section: Any) -> Any:
-        found = {}
-        for name, value in section:
-            if isinstance(value, Path):
-                found[name] = resolve(str(value)) if str(value).startswith(EXAMPLE) else folder / value
-            elif isinstance(value, Section):
-                found[name] = placed(value)
-        return section.model_copy(update=found)
-
-    return placed(config)
+    config = fitted(Config, content, problems, context=path.parent, file=str(path))
+    if config is None:
+        raise InputError(problems.errors)
+    return config

@@ -14,13 +14,9 @@ from pydantic import BaseModel, ConfigDict
 from ...core.errors import Problems, UsageError
 from ...core.jsonl import read_jsonl, require_file
 from .data import Text
-from .protocol import Candidate, Conflict, Decision
 
 SHOWN, LETTERS = 3, 800
 """Episodes and characters of memory that a prompt holds at most."""
-
-RECENT = 200
-"""A conflict is new if none of so many last episodes has its kinds."""
 
 SHORT, LONG = 30, 80
 """Characters up to which a text is short, and from which on it is long."""
@@ -95,27 +91,3 @@ def as_text(episodes: Iterable[Episode]) -> str:
             break
         lines.append(line)
     return "\n".join(lines)
-
-
-def learnt(
-    text: Text,
-    before: Sequence[Candidate],
-    after: Sequence[Candidate],
-    found: Sequence[Conflict],
-    decisions: Sequence[Decision],
-    episodes: Sequence[Episode],
-) -> Episode | None:
-    """The episode of a sample: of a correction, or of conflicts that none of the RECENT last has; else None."""
-    corrected = tuple((d.action, d.reason) for d in decisions if d.action in ("DROP", "FLIP"))
-    kinds = tuple(sorted({c.kind for c in found}))
-    if not corrected and (not kinds or kinds in {e.conflicts for e in episodes[-RECENT:]}):
-        return None
-    stages = {"stage1": _polarities(before), "final": _polarities(after)}
-    return Episode(source=sample_hash(text), **shape(text.text), conflicts=kinds, **stages, corrected=corrected)
-
-
-def _polarities(candidates: Iterable[Candidate]) -> dict[str, list[str]]:
-    out: dict[str, list[str]] = {}
-    for c in candidates:
-        out.setdefault(c.term, []).append(c.polarity)
-    return out

@@ -6,12 +6,14 @@ Each function is of plain values, so that an arbiter can be replayed from stored
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+
+T = TypeVar("T")
 
 Polarity = Literal["positive", "negative", "neutral", "mixed"]
 Policy = Literal["strict", "original"]
@@ -76,8 +78,19 @@ class Actions(Reply):
     review_actions: list[Action]
 
 
+COLUMNS = {"id": "tuple_id", "ids": "tuple_ids", "ref": "aspect_ref", "term": "aspect_term", "kind": "conflict_type"}
+
+
 @dataclass(frozen=True)
-class Candidate:
+class Named:
+    @property
+    def row(self) -> dict[str, Any]:
+        """The fields under the names that outputs and prompts have."""
+        return {COLUMNS.get(k, k): v for k, v in asdict(self).items()}
+
+
+@dataclass(frozen=True)
+class Candidate(Named):
     """A tuple under review. `span`: of the term in the text, (start, end); `origin`: the lenses that gave it."""
 
     id: str
@@ -90,9 +103,13 @@ class Candidate:
     span: tuple[int, int] | None = None
     flags: tuple[str, ...] = ()
 
+    @property
+    def row(self) -> dict[str, Any]:
+        return {**super().row, "span": dict(zip(("start", "end"), self.span)) if self.span else None}
+
 
 @dataclass(frozen=True)
-class Conflict:
+class Conflict(Named):
     kind: str
     ref: str
     term: str
@@ -142,24 +159,17 @@ def merge(
     and is refused where it has none. strict: candidates with one ref, term and polarity become one that keeps its
     origins and the highest confidence. original: nothing is merged, each flag halves the confidence.
     """
-    found: dict[Any, Candidate] = {}
     known = set(refs)
-    for lens, triplets in replies.items():
-        for given in triplets:
-            one = _candidate(lens, given, text, known, refused)
-            if one is None:
-                continue
-            key: Any = (one.ref, one.term, one.polarity) if policy == "strict" else len(found)
-            if key in found:
-                first = found[key]
-                origin = tuple(dict.fromkeys((*first.origin, *one.origin)))
-                flags = tuple(dict.fromkeys((*first.flags, *one.flags)))
-                highest = max(first.confidence, one.confidence)
-                found[key] = replace(first, origin=origin, flags=flags, confidence=highest)
-            else:
-                halved = one.confidence / 2 ** len(one.flags) if policy == "original" else one.confidence
-                found[key] = replace(one, id=f"t{len(found)}", confidence=halved)
-    return list(found.values())
+    given = [_candidate(lens, one, text, known, refused) for lens, triplets in replies.items() for one in triplets]
+    usable = [one for one in given if one is not None]
+    groups = grouped(usable, (lambda c: (c.ref, c.term, c.polarity)) if policy == "strict" else id)
+    found = []
+    for number, group in enumerate(groups.values()):
+        flags = tuple(dict.fromkeys(flag for c in group for flag in c.flags))
+        origin = tuple(dict.fromkeys(lens for c in group for lens in c.origin))
+        confidence = max(c.confidence for c in group) / (2 ** len(flags) if policy == "original" else 1)
+        found.append(replace(group[0], id=f"t{number}", origin=origin, flags=flags, confidence=confidence))
+    return found
 
 
 def _candidate(lens: str, given: Triplet, text: str, refs: set[str], refused: Refused) -> Candidate | None:
@@ -205,10 +215,10 @@ def conflicts(candidates: Sequence[Candidate]) -> list[Conflict]:
         ("ref_polarity_mismatch", True, False, lambda c: c.ref),
         ("term_polarity_mismatch", False, True, lambda c: "" if c.ref else c.term),
     ):
-        for name, group in _grouped(candidates, key).items():
+        for name, group in grouped(candidates, key).items():
             if name and len({c.polarity for c in group}) > 1:
                 found.append(Conflict(kind, name * ref, name * term, tuple(c.id for c in group)))
-    by_facet = _grouped(candidates, lambda c: (c.ref.partition("#")[2], c.polarity) if "#" in c.ref else None)
+    by_facet = grouped(candidates, lambda c: (c.ref.partition("#")[2], c.polarity) if "#" in c.ref else None)
     for facet, group in by_facet.items():
         upper = [c for c in group if c.ref.partition("#")[0] == UPPER]
         if facet and upper and len(upper) < len(group):
@@ -216,10 +226,11 @@ def conflicts(candidates: Sequence[Candidate]) -> list[Conflict]:
     return found
 
 
-def _grouped(candidates: Sequence[Candidate], key: Any) -> dict[Any, list[Candidate]]:
-    groups: dict[Any, list[Candidate]] = {}
-    for c in candidates:
-        groups.setdefault(key(c), []).append(c)
+def grouped(items: Iterable[T], key: Callable[[T], Any]) -> dict[Any, list[T]]:
+    """The items by their key, in the order in which they come."""
+    groups: dict[Any, list[T]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
     return groups
 
 
@@ -272,7 +283,7 @@ def arbitrate(ballots: Mapping[str, Sequence[Vote]], found: Sequence[Conflict]) 
 
 
 def _decide(name: str, cast: Sequence[Vote], granular: bool) -> Decision:
-    equal = _grouped_votes(cast)
+    equal = grouped(cast, lambda v: (v.action, v.polarity))
     (action, polarity), most = max(equal.items(), key=lambda item: len(item[1]))
     if len(most) > 1:
         against = [v.actor for v in cast if v not in most]
@@ -289,21 +300,11 @@ def _decide(name: str, cast: Sequence[Vote], granular: bool) -> Decision:
     return Decision(name, "FLAG", "REDUNDANT_REF_UNCERTAIN" if granular else "POLARITY_UNCERTAIN", settled=False)
 
 
-def _grouped_votes(cast: Sequence[Vote]) -> dict[tuple[str, str], list[Vote]]:
-    groups: dict[tuple[str, str], list[Vote]] = {}
-    for vote in cast:
-        groups.setdefault((vote.action, vote.polarity), []).append(vote)
-    return groups
-
-
 def applied(candidates: Sequence[Candidate], decisions: Sequence[Decision]) -> list[Candidate]:
     """The candidates after the decisions: DROP removes, FLIP sets the polarity; order and refs stay."""
-    by_id = {d.id: d for d in decisions}
-    kept = [c for c in candidates if c.id not in by_id or by_id[c.id].action != "DROP"]
-    return [
-        replace(c, polarity=by_id[c.id].polarity) if c.id in by_id and by_id[c.id].action == "FLIP" else c
-        for c in kept
-    ]
+    dropped = {d.id for d in decisions if d.action == "DROP"}
+    flipped = {d.id: d.polarity for d in decisions if d.action == "FLIP"}
+    return [replace(c, polarity=flipped.get(c.id, c.polarity)) for c in candidates if c.id not in dropped]
 
 
 def label(candidates: Sequence[Candidate]) -> str:

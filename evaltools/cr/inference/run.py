@@ -11,7 +11,7 @@ import asyncio
 import json
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,15 +25,21 @@ from ..table import SUITE
 from . import protocol
 from .config import EXAMPLE, Config, read_config
 from .data import Text, read_texts, taxonomy
-from .memory import Episode, as_text, learnt, read_episodes, refuse_evaluated, retrieved
-from .prompts import LENSES, REPLIES, REVIEWERS, Prompts, read_prompts
-from .protocol import Action, Candidate, Conflict, Decision, Refused, Vote
+from .memory import Episode, as_text, read_episodes, refuse_evaluated, retrieved, sample_hash, shape
+from .prompts import AGENTS, LENSES, RECHECK, REPLIES, REVIEWERS, ROUNDS, SINGLE, Prompts, read_prompts
+from .protocol import Actions, Candidate, Conflict, Decision, Refused, Triplets
 from .standin import StandIn
 
 MANIFEST = SUITE.runner[0]
 
 LETTERS_PER_TOKEN = 2.0
 """Roughly, of Korean: for what a run will take, and to notice a context that a server cut."""
+
+RECENT = 200
+"""A conflict is new if none of so many last episodes has its kinds."""
+
+Key = tuple[str, int]
+"""Condition and seed."""
 
 
 @dataclass(frozen=True)
@@ -54,15 +60,14 @@ class Plan:
 
     config: Config
     texts: list[Text]
-    refs: tuple[str, ...]
     prompts: Prompts
     episodes: list[Episode]
     content: dict[str, Any]
     """Hashes of the files that rows follow from."""
 
     @property
-    def runs(self) -> list[tuple[str, int]]:
-        """(condition, seed), in the order in which they are worked on."""
+    def runs(self) -> list[Key]:
+        """In the order in which they are worked on."""
         return [(condition, seed) for seed in self.config.seeds for condition in self.config.conditions]
 
 
@@ -100,10 +105,10 @@ def plan(path: Path, limit: int | None, problems: Problems) -> Plan:
         refuse_evaluated(len(texts), "its own", memory.allow_evaluated_split)
     if config.model.temperature == 0 and len(config.seeds) > 1:
         problems.warn("repeated-seeds", "at temperature 0 several seeds are repeats of one", file=str(path))
-    prompts = read_prompts(config.prompts)
+    prompts = read_prompts(config.prompts, config.model, refs)
     content = {"data": content_hash(config.data.file), "prompts": prompts.hash, "refs": list(refs)}
     content |= {"memory": content_hash(memory.file)} if memory.file else {}
-    return Plan(config, texts, refs, prompts, episodes, content)
+    return Plan(config, texts, prompts, episodes, content)
 
 
 def expected(plan: Plan) -> dict[str, Any]:
@@ -115,7 +120,7 @@ def expected(plan: Plan) -> dict[str, Any]:
     requests = {stage: times * n * len(config.seeds) for stage, times in calls.items() if times}
     tokens_in = 0.0
     for stage, times in requests.items():
-        body = plan.prompts.request(stage, config, config.seeds[0], plan.texts[0].text, plan.refs)
+        body = plan.prompts.request(stage, config.seeds[0], plan.texts[0].text)
         tokens_in += times * len(dumps(body["messages"])) / LETTERS_PER_TOKEN
     tokens_out = sum(requests.values()) * min(config.model.max_tokens, 150)
     price = config.price
@@ -151,10 +156,9 @@ def _refuse_foreign(folder: Path, identity: str, fresh: bool) -> None:
 
 
 async def _run(
-    plan: Plan, settings: Settings, folders: dict[tuple[str, int], Path], problems: Problems
+    plan: Plan, settings: Settings, folders: dict[Key, Path], problems: Problems
 ) -> list[tuple[Path, int, int]]:
-    config, price = plan.config, plan.config.price
-    model = config.model
+    price, model = plan.config.price, plan.config.model
     kind = StandIn if model.base_url == EXAMPLE else Client
     server = Server(model.base_url, (model.key_env,), model.concurrency)
     limits = Limits(settings.max_requests, settings.max_cost, (price.input, price.output) if price else None)
@@ -169,122 +173,114 @@ async def _run(
                 cost = f" cost {s.cost:.2f}" if price else ""
                 step(f"{s.requests} sent, {s.cached} cached, {s.retries} retries, {s.tokens:,} tokens{cost}")
 
-            for condition, seed in plan.runs:
-                found, episodes = await _condition(plan, client, condition, seed, progress)
+            for key, folder in folders.items():
+                found, episodes = await _condition(plan, client, key, progress)
                 if stopped := next((a.error for w in found for _, a in w.stages if a.lasting), ""):
                     raise WorkFailed(
                         f"{stopped}; what was answered is kept in {cache}: the same command goes on there"
                     )
-                done.append(_write(plan, folders[condition, seed], condition, seed, found, episodes, counted))
+                done.append(_write(plan, key, folder, found, episodes, counted))
         _warn_of_cut_contexts(plan, client, problems)
     return done
 
 
-async def _condition(
-    plan: Plan, client: Client, condition: str, seed: int, progress: Any
-) -> tuple[list[Work], list[Episode]]:
+async def _condition(plan: Plan, client: Client, key: Key, progress: Any) -> tuple[list[Work], list[Episode]]:
     """The work on every sample, in their order, and the episodes learnt."""
-    learns, online = condition == "m2", plan.config.memory.mode == "online" and condition == "m2"
-    known = list(plan.episodes) if condition in ("m1", "m2") else []
-    new: list[Episode] = []
-    found: dict[str, Work] = {}
+    condition, seed = key
+    episodes = list(plan.episodes) if condition in ("m1", "m2") else []
+    known = len(episodes)
+    found = [Work(text) for text in plan.texts]
 
-    async def one(text: Text) -> None:
-        found[text.id] = await _sample(plan, client, condition, seed, text, [*known, *new] if online else known)
+    async def one(work: Work) -> None:
+        await _sample(plan, client, key, work, episodes)
         progress()
 
-    if online:
-        order = list(plan.texts)
+    if condition == "m2" and plan.config.memory.mode == "online":
+        order = list(found)
         random.Random(seed).shuffle(order)
-        for text in order:
-            await one(text)
-            new += _episode(found[text.id], [*known, *new])
+        for work in order:
+            await one(work)
+            episodes += _learnt(work, episodes)
     else:
-        await asyncio.gather(*(one(text) for text in plan.texts))
-        for text in plan.texts if learns else ():
-            new += _episode(found[text.id], [*known, *new])
-    return [found[text.id] for text in plan.texts], new
+        await asyncio.gather(*map(one, found))
+        for work in found if condition == "m2" else ():
+            episodes += _learnt(work, episodes)
+    return found, episodes[known:]
 
 
-def _episode(work: Work, episodes: Sequence[Episode]) -> list[Episode]:
-    if work.failed:
-        return []
-    found = learnt(work.text, work.candidates, work.final, work.conflicts, work.decisions, episodes)
-    return [found] if found else []
+async def _sample(plan: Plan, client: Client, key: Key, work: Work, episodes: Sequence[Episode]) -> None:
+    """Work on one sample, as far as its replies carry."""
+    config, text = plan.config, work.text.text
+    condition, seed = key
 
-
-async def _sample(
-    plan: Plan, client: Client, condition: str, seed: int, text: Text, episodes: Sequence[Episode]
-) -> Work:
-    config, work = plan.config, Work(text)
-
-    async def ask(stages: Iterable[str], **more: Any) -> dict[str, Any] | None:
-        """Stage -> reply; None where one failed."""
+    async def ask(stages: Iterable[str], wanted: str, *shown: Any) -> dict[str, Any]:
+        """Who was asked -> what is wanted of the reply; nothing where one failed."""
         names = list(stages)
-        bodies = [plan.prompts.request(s, config, seed, text.text, plan.refs, **more) for s in names]
+        bodies = [plan.prompts.request(stage, seed, text, *shown) for stage in names]
         answers = await asyncio.gather(*(client.ask(b, REPLIES[s]) for b, s in zip(bodies, names)))
         work.stages += zip(names, answers)
-        return None if work.failed else {s: a.reply for s, a in zip(names, answers)}
+        return {} if work.failed else {AGENTS[s]: getattr(a.reply, wanted) for s, a in zip(names, answers)}
 
-    lenses = {"s0": "S0"} if condition == "s0" else LENSES
-    replies = await ask(lenses)
-    if replies is None:
-        return work
-    triplets = {lenses[s]: r.triplets for s, r in replies.items()}
-    work.candidates = protocol.merge(triplets, text.text, plan.refs, config.arbiter, work.refused)
-    if condition == "s0":
-        return work
+    triplets = await ask(SINGLE if condition == "s0" else LENSES, "triplets")
+    work.candidates = protocol.merge(triplets, text, plan.prompts.refs, config.arbiter, work.refused)
+    if work.failed or condition == "s0":
+        return
     work.conflicts = protocol.conflicts(work.candidates)
     if config.arbiter == "strict" and not work.conflicts:
-        return work
-    work.shown = retrieved(episodes, text.text)
-    shown = {"candidates": work.candidates, "memory": as_text(work.shown)}
-    replies = await ask(REVIEWERS, found=work.conflicts, **shown)
-    if replies is None:
-        return work
-    actions = {REVIEWERS[s]: r.review_actions for s, r in replies.items()}
+        return
+    work.shown = retrieved(episodes, text)
+    memory = as_text(work.shown)
+    actions = await ask(REVIEWERS, "review_actions", work.candidates, work.conflicts, memory)
+    if work.failed:
+        return
     ballots = protocol.votes(actions, work.candidates, work.conflicts, config.arbiter, work.refused)
     work.decisions = protocol.arbitrate(ballots, work.conflicts)
     open_ids = {d.id for d in work.decisions if not d.settled}
-    if config.recheck and open_ids:
+    if config.recheck and open_ids:  # what the votes left open follows one more word
         groups = [c for c in work.conflicts if open_ids & set(c.ids)]
-        again = await ask(["recheck"], found=groups, **shown)
-        if again is not None:
-            _recheck(work, again["recheck"].review_actions, open_ids)
-    return work
+        actions = await ask(RECHECK, "review_actions", work.candidates, groups, memory)
+        ballots = protocol.votes(actions, work.candidates, work.conflicts, "strict", work.refused)
+        said = {i: Decision(i, v.action, v.reason, v.polarity) for i, cast in ballots.items() for v in cast}
+        work.decisions = [d if d.settled else said.get(d.id, d) for d in work.decisions]
 
 
-def _recheck(work: Work, actions: Sequence[Action], open_ids: set[str]) -> None:
-    """Decisions that the votes left open follow the one more word."""
-    ballots = protocol.votes({"RECHECK": actions}, work.candidates, work.conflicts, "strict", work.refused)
-    said: dict[str, Vote] = {i: cast[0] for i, cast in ballots.items() if cast and i in open_ids}
-    work.decisions = [
-        Decision(d.id, said[d.id].action, said[d.id].reason, said[d.id].polarity) if d.id in said else d
-        for d in work.decisions
-    ]
+def _learnt(work: Work, episodes: Sequence[Episode]) -> list[Episode]:
+    """The episode of a sample: of a correction, or of conflicts that none of the RECENT last has; else none."""
+    corrected = tuple((d.action, d.reason) for d in work.decisions if d.action in ("DROP", "FLIP"))
+    kinds = tuple(sorted({c.kind for c in work.conflicts}))
+    new = kinds and kinds not in {e.conflicts for e in episodes[-RECENT:]}
+    if work.failed or not (corrected or new):
+        return []
+    stages = {
+        stage: {term: [c.polarity for c in of] for term, of in protocol.grouped(side, lambda c: c.term).items()}
+        for stage, side in (("stage1", work.candidates), ("final", work.final))
+    }
+    of_text = shape(work.text.text)
+    return [Episode(source=sample_hash(work.text), **of_text, conflicts=kinds, **stages, corrected=corrected)]
 
 
 def _write(
-    plan: Plan,
-    folder: Path,
-    condition: str,
-    seed: int,
-    found: Sequence[Work],
-    episodes: Sequence[Episode],
-    counted: set[str],
+    plan: Plan, key: Key, folder: Path, found: Sequence[Work], episodes: Sequence[Episode], counted: set[str]
 ) -> tuple[Path, int, int]:
     """Write the files of a run, each whole or not at all, the manifest last."""
-    config = plan.config
-    identity = config.identity(condition, seed, plan.content)
+    config, (condition, seed) = plan.config, key
     calls = [list(_calls(w, counted)) for w in found]
-    model = STAND_IN if config.model.base_url == EXAMPLE else config.model.name
-    meta = {"run_id": folder.name, "protocol_mode": "conflict_review_v1", "condition": condition, "seed": seed}
-    meta |= {"model": model, "config_hash": identity}
-    write_jsonl(folder / "outputs.jsonl", (_row(w, c, meta) for w, c in zip(found, calls)))
-    write_jsonl(
-        folder / "gold.jsonl", ({"uid": t.id, "input_text": t.text, "gold_tuples": t.gold} for t in plan.texts)
+    same = {
+        "condition": condition,
+        "seed": seed,
+        "model": STAND_IN if config.model.base_url == EXAMPLE else config.model.name,
+        "config_hash": config.identity(condition, seed, plan.content),
+    }
+    meta = {"run_id": folder.name, "protocol_mode": "conflict_review_v1", **same}
+    gold = ({"uid": t.id, "input_text": t.text, "gold_tuples": t.gold} for t in plan.texts)
+    made = (
+        {"text_id": w.text.id, "stage": stage, **call, "error": a.error}
+        for w, of in zip(found, calls)
+        for (stage, a), call in zip(w.stages, of)
     )
-    write_jsonl(folder / "calls.jsonl", ({"text_id": w.text.id, **c} for w, of in zip(found, calls) for c in of))
+    write_jsonl(folder / "outputs.jsonl", (_row(w, c, meta) for w, c in zip(found, calls)))
+    write_jsonl(folder / "gold.jsonl", gold)
+    write_jsonl(folder / "calls.jsonl", made)
     if condition == "m2":
         write_jsonl(folder / "episodes.jsonl", (e.model_dump(mode="json") for e in episodes))
     of_all = [c for of in calls for c in of]
@@ -292,8 +288,7 @@ def _write(
     costs = [c["cost"] for c in of_all if c["cost"] is not None]
     content = {
         "run": folder.name,
-        "config_hash": identity,
-        **{k: meta[k] for k in ("condition", "seed", "model")},
+        **same,
         "stand_in": config.model.base_url == EXAMPLE,
         "config": config.model_dump(mode="json"),
         "content": plan.content,
@@ -311,29 +306,25 @@ def _write(
 
 def _calls(work: Work, counted: set[str]) -> Iterator[dict[str, Any]]:
     """The calls of a sample. One that an earlier sample or condition made is cached, and costs nothing."""
-    for stage, answer in work.stages:
-        shared = answer.call.request in counted
+    for _, answer in work.stages:
+        call, shared = asdict(answer.call), answer.call.request in counted
         counted.add(answer.call.request)
-        call = replace(answer.call, cost=0.0) if shared and answer.call.cost is not None else answer.call
-        yield {"stage": stage, **asdict(call), "cached": shared, "error": answer.error}
+        yield {**call, "cost": 0.0 if shared and call["cost"] is not None else call["cost"], "cached": shared}
 
 
 def _row(work: Work, calls: Sequence[dict[str, Any]], meta: dict[str, Any]) -> dict[str, Any]:
     """A line of outputs.jsonl. A failed sample has empty tuples, the flag and the error."""
     failed = work.failed
-    before, after = ([], []) if failed else (work.candidates, work.final)
-    stage1, final = ([_tuple(c) for c in side] for side in (before, after))
-    labels = [protocol.label(side) for side in (before, after)]
-    slowest = [
-        max((a.call.api_ms for s, a in work.stages if s in of), default=0) for of in ({*LENSES, "s0"}, REVIEWERS)
-    ]
+    sides = ([], []) if failed else (work.candidates, work.final)
+    stage1, final = ([c.row for c in side] for side in sides)
+    labels = [protocol.label(side) for side in sides]
+    slowest = [max((a.call.api_ms for s, a in work.stages if s in of), default=0) for of in ROUNDS]
     reviews = [
-        {**action.model_dump(mode="json"), "actor": REVIEWERS.get(stage, "RECHECK")}
+        {**action.model_dump(mode="json"), "actor": AGENTS[stage]}
         for stage, a in work.stages
-        if a.reply is not None and isinstance(a.reply, protocol.Actions)
+        if a.reply is not None and REPLIES[stage] is Actions
         for action in a.reply.review_actions
     ]
-    explicit = [{"term": c.term, "span": _span(c)} for c in before if c.term]
     return {
         "meta": {
             "text_id": work.text.id,
@@ -344,13 +335,13 @@ def _row(work: Work, calls: Sequence[dict[str, Any]], meta: dict[str, Any]) -> d
             "memory": [e.source for e in work.shown],
             **meta,
         },
-        "stage1_ate": {"label": labels[0], "aspects": explicit},
+        "stage1_ate": {
+            "label": labels[0],
+            "aspects": [{"term": t["aspect_term"], "span": t["span"]} for t in stage1 if t["aspect_term"]],
+        },
         "process_trace": [_trace(stage, a, c) for (stage, a), c in zip(work.stages, calls)],
         "analysis_flags": {
-            "conflict_flags": [
-                {"conflict_type": c.kind, "aspect_ref": c.ref, "aspect_term": c.term, "tuple_ids": c.ids}
-                for c in work.conflicts
-            ],
+            "conflict_flags": [c.row for c in work.conflicts],
             "review_actions": [] if failed else reviews,
             "arb_actions": [] if failed else [_arbiter(d) for d in work.decisions],
             "refused": [{"actor": who, "what": what, "why": why} for who, what, why in work.refused.rows],
@@ -367,24 +358,6 @@ def _row(work: Work, calls: Sequence[dict[str, Any]], meta: dict[str, Any]) -> d
     }
 
 
-def _span(c: Candidate) -> dict[str, int] | None:
-    return {"start": c.span[0], "end": c.span[1]} if c.span else None
-
-
-def _tuple(c: Candidate) -> dict[str, Any]:
-    return {
-        "tuple_id": c.id,
-        "aspect_ref": c.ref,
-        "aspect_term": c.term,
-        "polarity": c.polarity,
-        "span": _span(c),
-        "evidence": c.evidence,
-        "confidence": c.confidence,
-        "origin": list(c.origin),
-        "flags": list(c.flags),
-    }
-
-
 def _arbiter(d: Decision) -> dict[str, Any]:
     new = {"polarity": d.polarity} if d.action == "FLIP" else None
     found = {"action_type": d.action, "target_tuple_ids": [d.id], "new_value": new, "reason_code": d.reason}
@@ -392,12 +365,11 @@ def _arbiter(d: Decision) -> dict[str, Any]:
 
 
 def _trace(stage: str, answer: Answer[Any], call: dict[str, Any]) -> dict[str, Any]:
-    agent = {**LENSES, **REVIEWERS}.get(stage, stage.upper())
     entry = {
-        "stage": "stage1" if stage in LENSES or stage == "s0" else "review",
-        "agent": agent,
+        "stage": "stage1" if REPLIES[stage] is Triplets else "review",
+        "agent": AGENTS[stage],
         "output": answer.reply.model_dump(mode="json") if answer.reply is not None else None,
-        "call": {k: v for k, v in call.items() if k not in ("stage", "error")},
+        "call": call,
     }
     return {**entry, "notes": answer.error} if answer.error else entry
 
@@ -414,6 +386,6 @@ def _warn_of_cut_contexts(plan: Plan, client: Client, problems: Problems) -> Non
 def asked_of_one(plan: Plan) -> Iterator[tuple[str, str, str]]:
     """(stage, instructions, data) of the first sample, as they would be sent."""
     for stage in expected(plan)["requests"]:
-        body = plan.prompts.request(stage, plan.config, plan.config.seeds[0], plan.texts[0].text, plan.refs)
+        body = plan.prompts.request(stage, plan.config.seeds[0], plan.texts[0].text)
         system, user = (m["content"] for m in body["messages"])
         yield stage, system, user
