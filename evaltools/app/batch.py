@@ -18,7 +18,7 @@ import pandas as pd
 
 from ..core.check import Check, in_words
 from ..core.errors import InputError, OnError, Problems, UsageError, WorkFailed
-from ..core.evaluate import make_options
+from ..core.evaluate import make_options, require_target
 from ..core.files import EXAMPLES, refuse_input, require_writable, resolve
 from ..core.manifest import Found
 from ..core.names import condition_of, natural, safe_name
@@ -121,16 +121,14 @@ class Batch:
         return BAD_INPUT if self.bad_input else FAILED if self.failed else 0
 
     def fail(self, name: str, error: BaseException) -> None:
-        """Note what went wrong with one run or report, and say it. UsageError concerns all of them: it is raised."""
-        if isinstance(error, UsageError):
-            raise error
+        """Note what went wrong with one run or report, and say it."""
         if isinstance(error, InputError):
             self.bad_input.append(name)
             for problem in error.problems:
                 echo(problem, err=True)
             return
         self.failed.append(name)
-        if not isinstance(error, WorkFailed | OSError):
+        if not isinstance(error, WorkFailed | OSError | UsageError):
             traceback.print_exception(error)  # a defect of this package: its place is needed to mend it
         echo(f"error: {name}: {error or type(error).__name__}", err=True)
 
@@ -139,27 +137,40 @@ class Batch:
     ) -> dict[str, Any]:
         """The results of the calls that came to an end, by name; one failure does not stop the others.
 
-        Without `workers` the calls are made in this process, and an exception of an unknown kind is raised.
+        Without `workers` the calls are made in this process, and an exception of an unknown kind is raised. So is a
+        UsageError where nothing was made by any call or before; elsewhere it is one that failed.
         """
         found: dict[str, Any] = {}
+        refused: dict[str, UsageError] = {}
+
+        def failed(name: str, error: BaseException) -> None:
+            if isinstance(error, UsageError):
+                refused[name] = error
+            else:
+                self.fail(name, error)
+
         with bar(len(tasks), label, quiet=self.settings.quiet or not label) as step:
             if workers is None:
                 for name, task in tasks.items():
                     try:
                         found[name] = call(*task)
-                    except (InputError, WorkFailed, OSError) as e:
-                        self.fail(name, e)
+                    except (InputError, UsageError, WorkFailed, OSError) as e:
+                        failed(name, e)
                     step(name)
-                return found
-            names = list(tasks)
-            with closing(workers.ended(call, list(tasks.values()))) as futures:
-                for place, future in futures:
-                    error = future.exception()
-                    if error is None:
-                        found[names[place]] = future.result()
-                    else:
-                        self.fail(names[place], error)
-                    step(names[place])
+            else:
+                names = list(tasks)
+                with closing(workers.ended(call, list(tasks.values()))) as futures:
+                    for place, future in futures:
+                        error = future.exception()
+                        if error is None:
+                            found[names[place]] = future.result()
+                        else:
+                            failed(names[place], error)
+                        step(names[place])
+        for name, error in refused.items():
+            if not (found or self.done):
+                raise error
+            self.fail(name, error)
         return found
 
     def score(
@@ -171,11 +182,11 @@ class Batch:
         """
         settings = replace(self.settings, **other)
         options = _below_out(suite, settings.out, options)
-        named, errors = named_runs(suite, runs, settings.name, options, stored=stored)
-        for error in errors:
-            self.fail(error.problems[0].file, error)
         require_writable(settings.out)
         replaceable(settings.out)
+        named, errors = named_runs(suite, runs, settings, options, stored=stored)
+        for error in errors:
+            self.fail(error.problems[0].file, error)
         remove_leftovers(settings.out)
         # one run: its shards are spread; several: the runs are, each in a process of its own
         single = len(named) == 1
@@ -232,7 +243,7 @@ class Batch:
         declared = compared.get("primary"), compared.get("margin") or {}
         if table := whole.metrics(make_options(suite, options)):  # those that follow from the input are not known yet
             require_declared(table, *declared, self.settings.confidence)
-        named, errors = named_runs(suite, runs, None, options, stored=True)
+        named, errors = named_runs(suite, runs, replace(self.settings, name=None), options, stored=True)
         for name in named:
             condition_of(name)
         scored = self.score(suite, runs, options, stored=True, name=None)
@@ -345,14 +356,16 @@ class Batch:
 
 
 def named_runs(
-    suite: Suite, runs: Sequence[str], name: str | None, options: Options, *, stored: bool = False
+    suite: Suite, runs: Sequence[str], settings: Settings, options: Options, *, stored: bool = False
 ) -> tuple[dict[str, tuple[str, str | None]], list[InputError]]:
     """Run name -> (path, the name that it is located by) for the inputs that are there, and the errors of the others.
 
     With `stored` a results folder is one too.
 
-    Raises UsageError where two runs would write to the same place, or an option makes no sense.
+    Raises UsageError where two runs would write to the same place (also on file systems that do not tell capitals
+    from small letters) or one to a folder that it may not replace, or an option makes no sense.
     """
+    name, folders = settings.name, dict[str, str]()
     if name is not None and len(runs) > 1:
         raise UsageError("--name goes with one run only")
     named: dict[str, tuple[str, str | None]] = {}
@@ -367,11 +380,15 @@ def named_runs(
             require_input(suite, place)
         try:
             for given in [name] if name or result else suite.runs_of(place, Problems()):
-                found = safe_name(result.run if result else suite.locate(place, given, opts, Problems()).name)
-                if found in named:
-                    both = f"{named[found][0]} and {path} would both be named {found!r}"
+                source = None if result else suite.locate(place, given, opts, Problems())
+                found = safe_name(source.name if source else result.run)  # type: ignore[union-attr]
+                other = folders.setdefault(found.casefold(), found)
+                if found in named or other != found:
+                    both = f"{named[other][0]} and {path} would both be named {found!r}"
                     raise UsageError(f"{both}; give them names with --name")
                 named[found] = (path, given)
+                if source is not None:
+                    require_target(settings.out / "results" / found, suite, source, not settings.resume)
         except InputError as e:
             errors.append(e)
     return named, errors

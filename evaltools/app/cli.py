@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -70,6 +71,11 @@ class _Main(click.Group):
         except KeyboardInterrupt:
             echo("interrupted: what is finished is kept, the same command goes on from there", err=True)
             ctx.exit(INTERRUPTED)
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except Exception:  # noqa: BLE001 - a defect; Python's own status 1 would be read as a gate that is not met
+            traceback.print_exc()
+            ctx.exit(FAILED)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted([*super().list_commands(ctx), *suite_commands()])

@@ -20,6 +20,9 @@ from ..report import paper
 from ..report.study import study
 from .kernels import end_forked, kernel_manager, without
 
+SOCKET_BYTES = 80
+"""A socket's path has at most 104 bytes on some systems: from longer folders kernels are reached over TCP."""
+
 NOTEBOOK = "metric_report.ipynb"
 HTML = "metric_report.html"
 
@@ -150,12 +153,13 @@ def execute(job: ReportJob) -> tuple[Any, Exception | None]:
             cell.source = say(cell.source)
     with scratch() as folder:
         draft = folder / NOTEBOOK
+        target = str(draft).replace("{", "{{").replace("}", "}}")  # papermill fills in parameters there
         how = {"parameters": dict(job.parameters), "kernel_name": "python3", "progress_bar": False}
         failure: Exception | None = None
         try:
             papermill.execute_notebook(
                 source,
-                draft,
+                target,
                 **how,
                 log_output=False,
                 request_save_on_cell_execute=False,
@@ -168,7 +172,7 @@ def execute(job: ReportJob) -> tuple[Any, Exception | None]:
             failure = e
         except DeadKernelError as e:
             failure = e
-            papermill.execute_notebook(source, draft, **how, prepare_only=True)
+            papermill.execute_notebook(source, target, **how, prepare_only=True)
         nb = nbformat.read(draft, as_version=4)
     if isinstance(failure, DeadKernelError):
         text = "**The kernel died while this notebook was executed (out of memory?).**"
@@ -202,7 +206,7 @@ def kernel_config(folder: Path) -> Any:
     """Settings by which a kernel is reached through sockets in `folder`, where the system has such."""
     from traitlets.config import Config
 
-    if os.name != "posix":
+    if os.name != "posix" or len(os.fsencode(folder)) > SOCKET_BYTES:
         return Config()
     files = {"connection_file": f"{folder}/kernel.json", "ip": f"{folder}/kernel"}
     return Config({"KernelManager": {"transport": "ipc", **files}})

@@ -17,7 +17,19 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-PATH = click.Path(path_type=Path)
+
+class _Path(click.Path):
+    """A path that can stand in the files, pages and notebooks that name it, which are UTF-8."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            str(value).encode()
+        except UnicodeEncodeError:
+            self.fail(f"{str(value)!a} is no UTF-8, and could not be named in a file", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+PATH = _Path(path_type=Path)
 
 NAME = click.option("--name", help="Name of the run instead of its folder's or file's (one run only).")
 OUT = click.option("-o", "--out", default="outputs", show_default=True, type=PATH, help="Folder of all results.")

@@ -20,13 +20,12 @@ from pydantic import ValidationError
 from .. import __version__
 from .check import LEVELS, constant_metrics, duplicate_texts, few_units
 from .errors import OnError, Problems, UsageError
-from .files import resolve, whole_folder
+from .files import content_hash, resolve, whole_folder
 from .jsonl import describe
 from .manifest import (
     SCHEMA_VERSION,
     Bootstrap,
     Found,
-    Input,
     Manifest,
     describe_inputs,
     git_commit,
@@ -37,7 +36,7 @@ from .metric import MetricTable
 from .names import safe_name
 from .resampling import Resampling
 from .results import Result, load_if_current, read_manifest, save, stored_metrics
-from .suite import BUILT_IN, Here, Suite, Workers, get_suite, require_input, with_metrics
+from .suite import BUILT_IN, Here, Source, Suite, Workers, get_suite, require_input, with_metrics
 from .words import language
 
 BESIDE_BYTES = 64 << 20
@@ -103,12 +102,11 @@ def evaluate(
     kept: list[Path] = []
     if folder is not None:
         kept = _of_runner(folder, suite)
-        refuse_own_input(folder, {k: p for k, p in source.files.items() if p.resolve() not in kept})
+        require_target(folder, suite, source, fresh)
         if not fresh:
             found = load_if_current(folder, suite, opts, policy, inputs, resampling, on_error, kind)
             if found is not None:
                 return found
-            refuse_foreign(folder, suite, inputs)
     with whole_folder(folder) if folder is not None else nullcontext(None) as aside:
         for made in kept:
             shutil.copy2(made, aside / made.name)  # type: ignore[operator]
@@ -185,28 +183,25 @@ def _of_runner(folder: Path, suite: Suite) -> list[Path]:
     return [path.resolve() for name in suite.runner if marked and (path := folder / name).is_file()]
 
 
-def refuse_own_input(folder: Path, files: Mapping[str, Path]) -> None:
-    """UsageError where the folder to be written holds one of the inputs."""
-    target = folder.resolve()
-    for path in files.values():
-        if path.resolve().is_relative_to(target):
-            raise UsageError(f"{path} is an input and lies in {folder}, which would be replaced; give another --out")
+def require_target(folder: Path, suite: Suite, source: Source, fresh: bool = False) -> None:
+    """UsageError where a result may not be written to a folder.
 
-
-def refuse_foreign(folder: Path, suite: Suite, inputs: Callable[[], list[Input]]) -> None:
-    """UsageError where the folder holds the result of another suite or of another input.
-
-    The same path with new contents is simply made again, and so is another policy.
+    That is where it holds one of the inputs, or (unless `fresh`) the result of another suite or of another input. The
+    same path with new contents is simply made again, and so is another policy.
     """
-    there = read_manifest(folder)
+    target, kept = folder.resolve(), _of_runner(folder, suite)
+    for path in source.files.values():
+        if path.resolve().is_relative_to(target) and path.resolve() not in kept:
+            raise UsageError(f"{path} is an input and lies in {folder}, which would be replaced; give another --out")
+    there = None if fresh else read_manifest(folder)
     if there is None:
         return
     if there.suite != suite.name or there.kind != "run":
         what = f"a result of {there.suite}" if there.kind == "run" else "an aggregate over seeds"
         raise UsageError(f"{folder} holds {what}; --fresh replaces it, --name or --out put the new one elsewhere")
-    main = inputs()[0]
-    was = next((i for i in there.inputs if i.role == main.role), None)
-    if was and Path(was.path).resolve() != Path(main.path).resolve() and was.sha256 != main.sha256:
+    role, main = next(iter(source.files.items()))
+    was = next((i for i in there.inputs if i.role == role), None)
+    if was and Path(was.path).resolve() != main.resolve() and was.sha256 != content_hash(main):
         raise UsageError(
             f"{folder} holds the result of another input, {was.path}; --fresh replaces it, --name or --out put the "
             f"new one elsewhere"

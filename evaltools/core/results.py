@@ -15,7 +15,7 @@ import pandas as pd
 from .. import __version__
 from .check import Check
 from .errors import UsageError
-from .files import atomic, file_hashes, write_json
+from .files import atomic, file_hashes, sha256, write_json
 from .manifest import NAME, SCHEMA_VERSION, Input, Manifest, versions
 from .metric import MetricTable
 from .resampling import Resampling
@@ -128,8 +128,9 @@ R = TypeVar("R", bound=Result)
 
 def read_manifest(folder: Path) -> Manifest | None:
     """The manifest of a results folder, or None where there is none or it cannot be read."""
+    path = folder / NAME
     try:
-        return Manifest.model_validate_json((folder / NAME).read_bytes())
+        return Manifest.model_validate_json(path.read_bytes()) if path.is_file() else None
     except (OSError, ValueError):
         return None
 
@@ -141,7 +142,7 @@ def result_at(path: Path) -> Manifest | None:
 
 
 def load(folder: str | Path, kind: type[R]) -> R:
-    """The result that stands in a results folder. UsageError where it is not complete.
+    """The result that stands in a results folder. UsageError where it is not complete, or not as it was written.
 
     A suite that is not known here, and metrics of the user's own, are read from the manifest: no code is run.
     """
@@ -151,8 +152,11 @@ def load(folder: str | Path, kind: type[R]) -> R:
         raise UsageError(f"{folder} holds no complete result of a run (no readable {NAME})")
     suite = suite_of(manifest)
     try:
+        for file in ("metrics.json", "units.parquet"):
+            if file in manifest.files and manifest.files[file] != sha256(folder / file):
+                raise ValueError(f"{file} is not as it was written: its sha256 is another than in {NAME}")
         return _read(folder, suite, suite.options(**_given(suite, manifest)), manifest, kind)
-    except (OSError, ValueError, KeyError) as e:
+    except (OSError, ValueError, KeyError, TypeError) as e:
         raise UsageError(f"{folder} holds no complete result of a run: {e}") from e
 
 
@@ -178,6 +182,8 @@ def _read(folder: Path, suite: Suite, options: Any, manifest: Manifest, kind: ty
         titles = {m.name: m.title for m in suite.metrics(options)}
         frame.insert(1, "title", frame["name"].map(titles))
     data = pd.read_parquet(folder / "units.parquet")
+    if suite.unit not in data:
+        raise ValueError(f"units.parquet has no column {suite.unit!r}")
     checks = tuple(map(Check.from_json, content.get("checks", ())))
     return kind(suite, manifest.run, options, manifest.bootstrap.resampling, data, frame, manifest, checks)
 
@@ -199,6 +205,7 @@ def load_if_current(
     b = manifest.bootstrap
     same = (
         manifest.suite == suite.name
+        and manifest.kind == "run"
         and manifest.policy == dict(policy)
         and manifest.options.get("on_error") == on_error
         and b.resampling == resampling

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from ..core.errors import UsageError
 from ..core.files import file_hashes, whole_folder, write_json, write_text
 from ..core.manifest import SCHEMA_VERSION, Manifest, Member
 from ..core.names import safe_name
@@ -62,15 +63,19 @@ def save_study(
 ) -> None:
     """Write results/<condition>_aggregated/ for every condition, each whole.
 
-    `folders`: where the result of a run stands; `more(condition)`: texts by file.
+    `folders`: where the result of a run stands; `more(condition)`: texts by file. UsageError, and nothing is written,
+    where the result of a run or of another suite, or an input, stands in the place of one.
     """
+    targets = {c: out / "results" / f"{safe_name(c)}_aggregated" for c in study.conditions}
+    for target in targets.values():
+        _require_own(target, study)
     compared = {"comparison.csv": comparison_csv(study)} if study.comparisons else {}
     for condition in study.conditions:
         agreed = csv(study.agreement[study.agreement["condition"] == condition])
         texts = {"aggregated_mean_std.csv": aggregated_csv(study, condition), "agreement.csv": agreed}
         if condition == study.baseline and is_ranked(study):
             texts["ranks.csv"] = csv(study.rank())
-        target = out / "results" / f"{safe_name(condition)}_aggregated"
+        target = targets[condition]
         places = {name: os.path.relpath(folder, target) for name, folder in folders.items()}
         manifest = study_manifest(study, condition, started, seconds, places)
         with whole_folder(target) as folder:
@@ -79,6 +84,14 @@ def save_study(
             estimates = as_estimates(study.aggregates[condition])
             write_json(folder / "metrics.json", metrics_json(manifest, study.signature, estimates, study.checks))
             manifest.model_copy(update={"files": file_hashes(folder)}).write(folder)
+
+
+def _require_own(target: Path, study: Study) -> None:
+    there, inputs = read_manifest(target), [i.path for r in study.results for i in r.manifest.inputs]
+    if there is not None and (there.kind, there.suite) != ("aggregate", study.suite.name):
+        raise UsageError(f"{target} holds {there.run}, a {there.kind} of {there.suite}; give another --out")
+    if any(Path(path).resolve().is_relative_to(target.resolve()) for path in inputs):
+        raise UsageError(f"{target} holds an input, and would be replaced; give another --out")
 
 
 SHARED = ("suite", "suite_title", "metrics", "policy", "options", "versions", "git_commit")

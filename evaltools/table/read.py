@@ -89,7 +89,8 @@ def _parquet(path: Path, problems: Problems) -> Any:
     if file.metadata.num_columns > MOST_COLUMNS:
         raise _wide(file.metadata.num_columns, path, problems)
     for column in file.schema_arrow:
-        if column.name in COLUMNS and pa.types.is_nested(column.type):
+        timed = pa.types.is_temporal(column.type) and column.name in NUMBERS
+        if column.name in COLUMNS and (pa.types.is_nested(column.type) or timed):
             message = f"expected a text or a number a row, got {str(column.type)[:80]}"
             raise problems.fatal("wrong-columns", message, file=str(path), field=column.name)
     return file

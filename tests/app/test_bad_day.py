@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import gzip
+import json
+import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from evaltools.app.cli import main
 from evaltools.core.files import example
 from tests.app.calling import QUICK, call
 
@@ -128,3 +132,95 @@ def test_a_reader_that_has_seen_enough_changes_no_status(run: Path, bound: str, 
         exit ${{PIPESTATUS[0]}}"""
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (status, "")
+
+
+def test_the_names_of_runs_and_of_conditions_cannot_take_each_others_place(run: Path, tmp_path: Path) -> None:
+    """A run of the name base_aggregated and the aggregate of the condition base: neither replaces the other."""
+    seed = Path(shutil.copytree(run, tmp_path / "base__seed1_x"))
+    other = Path(shutil.copytree(run, tmp_path / "new__seed1_x"))
+    own = run.rename(tmp_path / "base_aggregated")
+    out = tmp_path / "out"
+    call("score", "cr", own, "-o", out, *QUICK)
+    before = {p: p.read_bytes() for p in out.rglob("*") if p.is_file()}
+    for command in (("report", "seeds"), ("rank", "--metric", "tuple_f1_s2_refpol")):
+        said = call(*command, seed, other, "-o", out, *QUICK, status=2).output
+        assert "base_aggregated, a run of cr" in said
+        assert {p: p.read_bytes() for p in before} == before
+    out = tmp_path / "out2"
+    call("rank", seed, other, "--metric", "tuple_f1_s2_refpol", "-o", out, *QUICK)
+    call("rank", seed, other, "--metric", "tuple_f1_s2_refpol", "-o", out, *QUICK)
+    assert "holds an aggregate over seeds" in call("score", "cr", own, "-o", out, *QUICK, status=2).output
+
+
+def test_names_that_differ_in_capitals_alone_are_one(run: Path, tmp_path: Path) -> None:
+    other = Path(shutil.copytree(run, tmp_path / "b" / "RUN"))
+    said = call("score", "cr", run, other, "-o", tmp_path / "out", *QUICK, status=2).output
+    assert "would both be named" in said
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_one_run_may_not_replace_is_said_before_any_is_written(run: Path, tmp_path: Path) -> None:
+    foreign = Path(shutil.copytree(example("cr/with_memory__seed1_proposed"), tmp_path / "b" / "run"))
+    second = Path(shutil.copytree(run, tmp_path / "a_first"))
+    out = tmp_path / "out"
+    call("score", "cr", foreign, "-o", out, *QUICK)
+    before = {p: p.read_bytes() for p in out.rglob("*") if p.is_file()}
+    said = call("score", "cr", second, run, "-o", out, *QUICK, status=2).output
+    assert "the result of another input" in said
+    assert {p: p.read_bytes() for p in out.rglob("*") if p.is_file()} == before
+    call("score", "cr", second, run, "-o", out, "--fresh", *QUICK)
+
+
+@pytest.mark.parametrize("file", ["metrics.json", "units.parquet"])
+def test_a_result_that_is_not_as_it_was_written_is_not_read(run: Path, file: str, tmp_path: Path) -> None:
+    call("score", "cr", run, "-o", tmp_path / "out", *QUICK)
+    result = tmp_path / "out" / "results" / "run"
+    call("compare", result, run, *QUICK)
+    import pandas as pd
+
+    for content in (b"", b"[]", b"null", b'{"metrics": [{}]}', pd.DataFrame({"a": [1]}).to_parquet()):
+        (result / file).write_bytes(content)
+        said = call("compare", result, run, *QUICK, status=2).output
+        assert f"{file} is not as it was written" in said
+        manifest = json.loads((result / "manifest.json").read_text())
+        kept = dict(manifest["files"])
+        del manifest["files"][file]  # as of the first edition, which listed no hashes
+        (result / "manifest.json").write_text(json.dumps(manifest))
+        assert "holds no complete result" in call("compare", result, run, *QUICK, status=2).output
+        (result / "manifest.json").write_text(json.dumps(manifest | {"files": kept}))
+    call("score", "cr", run, "-o", tmp_path / "out", *QUICK)  # is made again
+    call("compare", result, run, *QUICK)
+
+
+def test_a_defect_is_no_gate_that_is_not_met(run: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("evaltools.app.gate.gate", broken)
+    done = CliRunner().invoke(main, ["gate", str(run)])
+    assert (done.exit_code, "ZeroDivisionError" in done.output) == (4, True)
+
+
+def test_a_path_that_no_page_could_name(run: Path, tmp_path: Path) -> None:
+    odd = os.fsdecode(bytes(tmp_path) + b"/out\xff")
+    assert "is no UTF-8" in call("score", "cr", run, "-o", odd, *QUICK, status=2).output
+    assert not Path(odd).exists()
+    call("score", "cr", run, "-o", tmp_path / "나가는 곳", *QUICK)
+
+
+def test_a_manifest_that_is_a_pipe_is_no_manifest(run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "out" / "results" / "run"
+    folder.mkdir(parents=True)
+    os.mkfifo(folder / "manifest.json")
+    call("score", "cr", run, "-o", tmp_path / "out", *QUICK)
+    assert (folder / "manifest.json").is_file()
+
+
+def test_a_full_disk_leaves_the_old_result(run: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    call("score", "cr", run, "-o", out, *QUICK)
+    before = {p: p.read_bytes() for p in out.rglob("*") if p.is_file()}
+    again = f"{sys.executable} -m evaltools.app.cli score cr {run} -o {out} --fresh --seed 3 --n-resamples 100"
+    done = subprocess.run(["bash", "-c", f"ulimit -f 40; {again}"], capture_output=True, text=True, check=False)
+    assert done.returncode == 4, done.stderr
+    assert {p: p.read_bytes() for p in out.rglob("*") if p.is_file()} == before

@@ -287,9 +287,17 @@ def test_every_kind_of_failure_is_one_of_one_run(jobs: int, capsys: pytest.Captu
     assert "error: defect: a defect\n" in errors
 
 
-def test_an_option_that_makes_no_sense_ends_the_batch() -> None:
+@pytest.mark.parametrize("workers", [None, Workers(2)])
+def test_wrong_usage_is_raised_only_where_nothing_was_made(workers: Workers | None) -> None:
+    """Status 2 says that nothing was written."""
     with pytest.raises(UsageError, match="no such model"):
-        Batch(Settings()).run_all(_misbehave, {how: (how,) for how in ("a", "usage", "b")}, Workers(2))
+        Batch(Settings()).run_all(_misbehave, {"x": ("usage",), "y": ("usage",)}, workers)
+    outcome = Batch(Settings())
+    assert outcome.run_all(_misbehave, {how: (how,) for how in ("a", "usage", "b")}, workers) == {"a": "a", "b": "b"}
+    assert (outcome.failed, outcome.status) == (["usage"], 4)
+    later = Batch(Settings(), done=["scored"])
+    assert later.run_all(_misbehave, {"report": ("usage",)}, workers) == {}
+    assert later.failed == ["report"]
 
 
 def test_in_this_process_known_failures_are_noted_and_defects_are_raised() -> None:

@@ -158,3 +158,14 @@ def test_what_a_paper_needs_stands_beside_the_report_and_is_part_of_it(job: Any,
     assert {name: (made.folder / name).read_bytes() for name in names} == before and is_current(made)
     run(replace(made, paper=False))
     assert not paper.present(made.folder), "files of an older report"
+
+
+@pytest.mark.parametrize("name", ["b{r}a{ce}", "long" * 25])
+def test_any_folder_for_temporary_files_will_do(name: str, job: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """papermill fills in parameters where a path has braces, and a socket's path has at most about 100 bytes."""
+    made = job("1 + 1")
+    folder = made.folder.parent / name
+    folder.mkdir(parents=True)
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    assert run(made).is_file()
+    assert list(folder.iterdir()) == []

@@ -340,3 +340,13 @@ def test_bytes_that_are_no_table(tmp_path: Path) -> None:
             list(read.blocks(path, Problems()))
             Problems().raise_if_failed()
             raise InputError([])
+
+
+def test_a_time_is_no_score(tmp_path: Path) -> None:
+    """Times are whole numbers within parquet, of nanoseconds, which would be read as scores."""
+    made = pd.DataFrame({"id": ["a", "b"], "metric": "m", "value": pd.to_datetime(["2026-01-01", "2026-01-02"])})
+    made.to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(InputError, match="value: expected a text or a number a row, got timestamp"):
+        et.evaluate("table", tmp_path / "t.parquet")
+    made.assign(id=made["value"], value=[0.0, 1.0]).to_parquet(tmp_path / "u.parquet")
+    assert et.evaluate("table", tmp_path / "u.parquet").value("m") == 0.5
