@@ -206,7 +206,7 @@ class Batch:
 
         UsageError for several runs, and for a file that is an input.
         """
-        named = named_runs(suite, runs, self.settings.name, options)[0]
+        named = named_runs(suite, runs, self.settings, options)[0]
         if len(named) > 1:
             listed = ", ".join(list(named)[:10])
             raise UsageError(f"numbers of one run go into a file, here are {len(named)}: {listed}")
