@@ -107,7 +107,10 @@ def _read(lang: str, folders: tuple[Path, ...]) -> dict[str, str]:
 
 @lru_cache(maxsize=16)
 def _sentences(lang: str, folders: tuple[Path, ...]) -> list[tuple[re.Pattern[str], list[str], str]]:
-    """Pattern of what is made from a sentence with places, the names of these, translation; the longest first."""
+    """Pattern of what is made from a sentence with places, the names of these, translation.
+
+    What stands around a whole sentence comes first, then the longest.
+    """
     found = []
     for key, text in _read(lang, folders).items():
         literal, names = PLACE.split(key)[::3], [m[1] for m in PLACE.finditer(key)]
@@ -115,8 +118,8 @@ def _sentences(lang: str, folders: tuple[Path, ...]) -> list[tuple[re.Pattern[st
             kinds = [r"(\d[\d,.]*)" if name in NUMBERS else "(.+?)" for name in names]
             source = "".join(re.escape(text) + kind for text, kind in zip(literal, [*kinds, ""]))
             pattern = re.compile(source, re.DOTALL)
-            found.append((sum(map(len, literal)), pattern, names, text))
-    found.sort(key=lambda entry: -entry[0])
+            found.append(((WHOLE in names, sum(map(len, literal))), pattern, names, text))
+    found.sort(key=lambda entry: entry[0], reverse=True)
     return [entry[1:] for entry in found]
 
 

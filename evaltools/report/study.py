@@ -100,7 +100,7 @@ class StudyView(Study):
             "mean and std": partial(self._mean_std, self.headline),
             "all scores": partial(self._mean_std, everything),
             "ranks": self._ranks,
-            "notes": lambda: stack([words(views.narrative(self)), *map(notice, map(note_text, self.notes))]),
+            "notes": self._notes,
             "agreement": lambda: estimates_table(views.agreement_estimates(self), group=False),
             **{name: partial(self._view, view) for name, view in own.items()},
         }
@@ -111,6 +111,11 @@ class StudyView(Study):
         if which not in found:
             raise UsageError(f"no table {which!r}; there are {', '.join(found)}")
         return found[which]()
+
+    def _notes(self) -> HtmlTable:
+        """What came out, in words, and what must be known of it; of a single run its page has said all."""
+        said = [words(views.narrative(self))] if self.seeded or self.comparisons else []
+        return stack([*said, *map(notice, map(note_text, self.notes))])
 
     def _view(self, view: TableView) -> HtmlTable:
         try:
@@ -149,7 +154,8 @@ class StudyView(Study):
         )
         shown.loc[off, ["difference", "p", "mde"]] = ""
         shown.loc[off, "verdict"] = say(WORDS["blocking"]).lower()
-        return table(shown, columns=columns, caption=say("Differences to {baseline}", baseline=self.baseline))
+        caption = say("Differences to {baseline}, over what both sides have", baseline=self.baseline)
+        return table(shown, columns=columns, caption=caption)
 
     def _ranks(self) -> HtmlTable:
         return stack([words(" ".join(map(say, views.ranking(self)))), table(self.rank(), formats=RANK_FORMATS)])
@@ -241,7 +247,21 @@ TABLES: Mapping[str, TableView] = {
     "variance": TableView(
         views.variance_shares,
         "Shares of the variance",
-        formats={"var_share_seed": ".2f", "var_share_sample": ".2f", "var_share_residual": ".2f", "df": ".1f"},
+        {
+            "title": "metric",
+            "condition": "condition",
+            "var_share_seed": "seeds",
+            "var_share_sample": "samples",
+            "var_share_residual": "interaction",
+            "df": "df",
+        },
+        formats={
+            "title": say,
+            "var_share_seed": ".2f",
+            "var_share_sample": ".2f",
+            "var_share_residual": ".2f",
+            "df": ".1f",
+        },
     ),
 }
 

@@ -99,7 +99,7 @@ def deltas(study: Study) -> pd.DataFrame:
 def variance_shares(study: Study) -> pd.DataFrame:
     """Where the uncertainty of each mean comes from: shares of seeds, samples and their interaction (sum 1)."""
     found = _by_condition(study.aggregates, study.headline)
-    return found[["condition", "metric", "var_share_seed", "var_share_sample", "var_share_residual", "df"]]
+    return found[["condition", "title", "metric", "var_share_seed", "var_share_sample", "var_share_residual", "df"]]
 
 
 def coverage(study: Study) -> pd.DataFrame:
@@ -148,7 +148,7 @@ def how(study: Study) -> str:
     level, claim = f"{study.resampling.confidence:.0%}", say(" or ").join(map(say, claims))
     spoken = say(" {level} intervals speak for {claim}.", level=level, claim=claim) if claims else ""
     tested = say("; p of sign-flip tests: {tests}", tests=tests) if tests else ""
-    said = say("Paired by {by}{tested}.{spoken}", by=by, tested=tested, spoken=spoken)
+    said = say("Paired by {by}, over what both sides have{tested}.{spoken}", by=by, tested=tested, spoken=spoken)
     return said + margins(found, study.resampling.confidence)
 
 

@@ -293,7 +293,10 @@ def cards(result: Result, units: pd.DataFrame) -> pd.DataFrame:
 
 
 def _named(metric: str) -> str:
-    return metric.removeprefix("summary_").replace("_", " ")
+    return NAMED.get(metric) or metric.removeprefix("summary_").replace("_", " ")
+
+
+NAMED = {"summary_non_definitive": "non-definitive", "summary_needs_followup": "follow-up"}
 
 
 def whys(units: pd.DataFrame, metric: str) -> list[str]:

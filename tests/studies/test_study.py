@@ -187,7 +187,7 @@ def test_one_function_counts_the_family(study: et.StudyView) -> None:
 def test_words_of_few_units_speak_of_no_test_and_no_interval() -> None:
     """Five dialogues pair: there is neither an adjusted p nor an interval."""
     study = et.study(["example:memfin/memory_agent", "example:memfin/plain_llm"], resampling=FAST)
-    assert study_views.how(study) == "Paired by dialog_id."
+    assert study_views.how(study) == "Paired by dialog_id, over what both sides have."
     (said,) = study_views.verdicts(study)
     assert said.startswith("Too few units to judge plain_llm against memory_agent on “Profile score”")
     assert "5 paired units, and a verdict needs 10" in said
