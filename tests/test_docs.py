@@ -201,7 +201,7 @@ def allowed(site: Path) -> Callable[[Path], tuple[str, ...]]:
 
 @pytest.mark.browser
 @pytest.mark.parametrize(
-    ("words", "title"), [("교정률", "Fix rate"), ("修正率", "교정률"), ("westfall Family", "Decisions")]
+    ("words", "title"), [("교정률", "Fix rate"), ("修正率", "교정률"), ("westfall Family", "Statistics")]
 )
 def test_search_finds_words_of_every_language_without_a_server(
     site: Path, open_page: Callable[..., Any], words: str, title: str
