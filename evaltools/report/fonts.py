@@ -45,10 +45,18 @@ def webfont_css(text: str) -> str:
     The font is a WOFF in a data: URL, limited by `unicode-range` to the same blocks, so that `FAMILY` can
     stand first in a font-family list. The same text always gives the same bytes.
     """
+    return _subset("".join(sorted(set(ANSWERED.findall(text)))))
+
+
+@cache
+def _subset(glyphs: str) -> str:
+    """The @font-face of `webfont_css` for these glyphs; pages and figures of a batch often use the same."""
+    if not glyphs:
+        return ""
     from fontTools import subset
     from fontTools.ttLib import TTFont
 
-    points = set(map(ord, ANSWERED.findall(text)))
+    points = set(map(ord, glyphs))
     out = io.BytesIO()
     # the bounding boxes of the whole font stand for those of its part: nothing lays out by them
     with TTFont(FILE, lazy=True, recalcTimestamp=False, recalcBBoxes=False) as font:

@@ -136,7 +136,7 @@ class Run(Result):
         if which is not None or not self.sample_views:
             query, caption = self.sample_groups.get(which or "", (which or "", which or "All units"))
             return self.browser(self.queried(query), caption, share=share)
-        found = {view.name: self._members(view) for view in self.sample_views}
+        found = self.members
         there = self.units.index.isin(pd.concat([u for groups in found.values() for u in groups.values()]).index)
         return self.browser(self.units[there], "Samples", found, share) if there.any() else no_rows("Samples")
 
@@ -151,9 +151,13 @@ class Run(Result):
         """Group of units -> (query, caption), as the headline counts them."""
         return self.sample_views[0].groups(self) if self.sample_views else {}
 
-    def _members(self, view: SampleView) -> dict[str, pd.DataFrame]:
-        """Label of a group -> its units."""
-        return {caption.partition(":")[0]: self.queried(query) for query, caption in view.groups(self).values()}
+    @cached_property
+    def members(self) -> dict[str, dict[str, pd.DataFrame]]:
+        """Name of a view -> label of a group -> its units."""
+        return {
+            view.name: {text.partition(":")[0]: self.queried(query) for query, text in view.groups(self).values()}
+            for view in self.sample_views
+        }
 
     def queried(self, query: str) -> pd.DataFrame:
         """The units that a query finds; all for "". UsageError for one that they cannot answer."""
@@ -249,7 +253,7 @@ class Run(Result):
 
     def page(self) -> HtmlTable:
         """The first screen: can it be believed, what came out, where to look, and the signature."""
-        found = self._members(self.sample_views[0]) if self.sample_views else {}
+        found = self.members[self.sample_views[0].name] if self.sample_views else {}
         look = where_to_look({label: len(units) for label, units in found.items()})
         return stack([self.header(), self.cards(), look, signature_block(self.signature)])
 
