@@ -30,6 +30,7 @@ import evaltools as et
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS, CONFIG = ROOT / "docs", ROOT / "mkdocs.yml"
+FONT = ROOT / "evaltools" / "report" / "fonts" / "EvaltoolsSansCJK-Regular.otf"
 PATTERNS = yaml.load(CONFIG.read_text(encoding="utf-8"), yaml.BaseLoader)["nav"]
 
 API = """# Python
@@ -61,14 +62,16 @@ def signature(name: str, thing: Callable[..., Any]) -> str:
         found = inspect.signature(thing)
     except ValueError:  # an exception without a constructor of its own
         return name
+    # annotations are texts, which are shown as such; defaults keep their quotes
     parameters = [
-        str(p).replace("'", "").replace("<factory>", "...") for p in found.parameters.values() if p.name != "self"
+        re.sub(": '([^']*)'", r": \1", str(p)).replace("<factory>", "...")
+        for p in found.parameters.values()
+        if p.name != "self"
     ]
     inner = ", ".join(parameters) if len(parameters) < 3 else "".join(f"\n    {p}," for p in parameters) + "\n"
-    returns = (
-        "" if inspect.isclass(thing) or found.return_annotation is found.empty else f" -> {found.return_annotation}"
-    )
-    return f"{name}({inner}){returns}".replace("'", "")
+    made = found.return_annotation
+    returns = "" if inspect.isclass(thing) or made is found.empty else f" -> {made}"
+    return f"{name}({inner}){returns}"
 
 
 def members(kind: type) -> Iterator[tuple[str, Any]]:
@@ -124,6 +127,7 @@ def build_site(out: Path, made: Path | None = None) -> None:
     with tempfile.TemporaryDirectory() as temporary:
         pages = Path(temporary) / "docs"
         shutil.copytree(DOCS, pages)
+        shutil.copy(FONT, pages)
         if made:
             shutil.copytree(made, pages / "examples")
         else:
