@@ -165,13 +165,13 @@ _TEX = {
 
 def latex(text: str) -> str:
     """Text as LaTeX that shows just it, on one line."""
-    # braces keep a leading "[" from being read as the optional argument of the row before
+    # braces keep a leading "[" or "*" from being read as belonging to the end of the row before
     escaped = "".join(_TEX.get(c, c) for c in " ".join(visible(text).split()))
     if NUMBERS.fullmatch(text):
         escaped = escaped.replace("-", "$-$")
     if isinstance(text, Strong):
         return rf"\textbf{{{escaped}}}"
-    return f"{{{escaped}}}" if escaped.startswith("[") else escaped
+    return f"{{{escaped}}}" if escaped.startswith(("[", "*")) else escaped
 
 
 def _tex_row(cells: Sequence[str]) -> str:

@@ -654,3 +654,9 @@ def test_latex_table() -> None:
 def test_formats_go_by_column_in_plain_tables() -> None:
     frame = pd.DataFrame({"a": [0.123456], "b": [0.123456]})
     assert plain.markdown_table(frame, formats={"a": ".1f", "b": ".4f"}).endswith("| 0.1 | 0.1235 |\n")
+
+
+@pytest.mark.parametrize(("text", "tex"), [("*a", "{*a}"), ("[a]", "{[a]}"), ("a*[b]", "a*[b]")])
+def test_a_cell_does_not_belong_to_the_end_of_the_row_before(text: str, tex: str) -> None:
+    r"""After `\\\\` LaTeX takes a star, or what stands in brackets, for a part of it."""
+    assert plain.latex(text) == tex
