@@ -12,7 +12,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from ..core.errors import Problems, UsageError
-from ..core.jsonl import read_json, require_file
+from ..core.jsonl import fitted, read_json, require_file
 from .rows import Place, Row, Score, Unfit, fitting, listed, made, number
 
 VERSIONS = (1, 2)
@@ -119,15 +119,15 @@ def _steps(log: zipfile.ZipFile, name: str) -> Iterator[bytes]:
 
 
 def _header(content: Any, path: Path, problems: Problems) -> Header:
-    found = [header for _, header in fitting([content], Header, path, problems)]
-    if not found:
+    found = fitted(Header, content, problems, file=str(path))
+    if found is None:
         raise problems.fatal("wrong-format", "expected a log of Inspect: version, status, eval.model", file=str(path))
-    if found[0].version not in VERSIONS:
-        message = f"version {found[0].version}; expected {' or '.join(map(str, VERSIONS))}"
+    if found.version not in VERSIONS:
+        message = f"version {found.version}; expected {' or '.join(map(str, VERSIONS))}"
         raise problems.fatal("wrong-version", message, file=str(path), field="version")
-    if found[0].status != "success":
-        problems.warn("not-finished", f"the status of the log is {found[0].status[:80]!r}", file=str(path))
-    return found[0]
+    if found.status != "success":
+        problems.warn("not-finished", f"the status of the log is {found.status[:80]!r}", file=str(path))
+    return found
 
 
 def _scores(header: Header, content: Any, path: Path, problems: Problems) -> Iterator[tuple[Place, Score]]:

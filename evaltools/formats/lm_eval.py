@@ -6,12 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
 from ..core.errors import Problems
-from ..core.jsonl import read_json, read_jsonl, require_file
+from ..core.jsonl import fitted, read_json, read_jsonl, require_file
 from .rows import Place, Row, Score, made, number
 
 NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT.+)\.jsonl")
@@ -28,6 +27,11 @@ class Line(Ids):
     metrics: list[str]
 
 
+class Results(Row):
+    model_name: str | None = None
+    higher_is_better: dict[str, dict[str, bool | None]] = Field(default_factory=dict)
+
+
 def read(path: Path, problems: Problems) -> Iterator[tuple[Place, Score]]:
     """A metric is `NAME,FILTER` as in lm-eval's own results; its value is a number at the top of the line.
 
@@ -38,31 +42,22 @@ def read(path: Path, problems: Problems) -> Iterator[tuple[Place, Score]]:
     require_file(path, problems)
     times = Counter((ids.filter, ids.doc_hash) for _, ids in read_jsonl(path, Ids, Problems("skip")))
     shared = {doc_hash for (_, doc_hash), n in times.items() if n > 1}
-    higher, model = _results(path, problems)
+    name = NAME.fullmatch(path.name)
+    beside = path.with_name(f"results_{name['date']}.json") if name else path
+    results = Results()
+    if name and beside.is_file():
+        results = fitted(Results, read_json(beside, problems), problems, file=str(beside)) or results
+    model = results.model_name or None
+    higher = results.higher_is_better.get(name["task"], {}) if name else {}
 
     def rows(_: int, line: Line) -> Iterator[Score]:
         own = line.doc_hash if line.doc_hash and line.doc_hash not in shared else str(line.doc_id)
         for metric in line.metrics:
-            name, value = f"{metric},{line.filter}", (line.model_extra or {}).get(metric)
+            full, value = f"{metric},{line.filter}", (line.model_extra or {}).get(metric)
             if isinstance(value, int | float | None):
                 found = number(value, metric)
-                yield Score(id=own, metric=name, value=found, condition=model, higher_is_better=higher.get(metric))
+                yield Score(id=own, metric=full, value=found, condition=model, higher_is_better=higher.get(metric))
             else:
-                problems.warn("no-number", f"{name} is no number and left out", file=str(path), field=metric, id=own)
+                problems.warn("no-number", f"{full} is no number and left out", file=str(path), field=metric, id=own)
 
     return made(read_jsonl(path, Line, problems), rows, path, problems)
-
-
-def _results(path: Path, problems: Problems) -> tuple[dict[str, bool], str | None]:
-    """(metric -> whether higher is better, the model's name) of the results beside the samples."""
-    name = NAME.fullmatch(path.name)
-    beside = path.with_name(f"results_{name['date']}.json") if name else path
-    if name is None or not beside.is_file():
-        return {}, None
-    content: Any = read_json(beside, problems)
-    content = content if isinstance(content, dict) else {}
-    given = content.get("higher_is_better")
-    higher = given.get(name["task"]) if isinstance(given, dict) else None
-    model = content.get("model_name")
-    known = {k: v for k, v in higher.items() if isinstance(v, bool)} if isinstance(higher, dict) else {}
-    return known, model if isinstance(model, str) and model else None

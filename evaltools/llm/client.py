@@ -14,7 +14,6 @@ import base64
 import math
 import os
 import re
-import threading
 import time
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 from urllib.parse import unquote
 
+from anyio.from_thread import start_blocking_portal
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_before_delay
@@ -203,27 +203,8 @@ def parse(content: str, model: type[R]) -> R:
 
 def in_background(work: Coroutine[Any, Any, T]) -> T:
     """The result of a coroutine, from a loop of its own: callers such as notebooks have one running already."""
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
-    thread.start()
-    future = asyncio.run_coroutine_threadsafe(work, loop)
-    try:
-        return future.result()
-    except BaseException:
-        future.cancel()
-        raise
-    finally:
-        asyncio.run_coroutine_threadsafe(_end(), loop).result()
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
-
-
-async def _end() -> None:
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in others:
-        task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)
+    with start_blocking_portal() as portal:
+        return portal.call(lambda: work)
 
 
 class Client:
@@ -366,21 +347,22 @@ class Client:
             answers = self._reached or _failure(state).status
             return state.attempt_number >= (ATTEMPTS if answers else FIRST_ATTEMPTS)
 
+        def again(_: RetryCallState) -> None:
+            self.spent.retries += 1
+
+        send = AsyncRetrying(
+            retry=retry_if_exception(lambda e: isinstance(e, _Failed) and e.kind == "passing"),
+            wait=wait,
+            stop=lambda state: enough(state) or stop_before_delay(PATIENCE)(state),
+            before_sleep=again,
+            reraise=True,
+        )
         try:
-            async for attempt in AsyncRetrying(
-                retry=retry_if_exception(lambda e: isinstance(e, _Failed) and e.kind == "passing"),
-                wait=wait,
-                stop=lambda state: enough(state) or stop_before_delay(PATIENCE)(state),
-                reraise=True,
-            ):
-                with attempt:
-                    self.spent.retries += attempt.retry_state.attempt_number > 1
-                    return await self._sent(form, call)
+            return await send(self._sent, form, call)
         except _Failed as e:
             if not (self._reached or e.status):
                 e.kind = "lasting"
             raise
-        raise AssertionError("the last attempt returns or raises")
 
     async def _sent(self, form: Mapping[str, Any], call: Call) -> str:
         """One attempt: the text of the completion; _Failed says why there is none."""

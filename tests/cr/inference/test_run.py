@@ -472,7 +472,11 @@ def test_an_undecided_vote_is_rechecked_where_that_is_asked_for(tmp_path: Path) 
         with ModelServer(split) as server:
             ((made, *_),) = work(write(folder, server.url, recheck=recheck), folder / "out")
         assert sum(stage_of(s) == "recheck" for s in server.seen) == int(recheck)
-        final.append([t["polarity"] for t in rows(made)[3]["final_result"]["final_tuples"]])
+        row = rows(made)[3]
+        took = {entry["agent"]: entry["call"]["api_ms"] for entry in row["process_trace"]}
+        slowest = [max(took.get(a, 0) for a in of) for of in (("P-NEG", "P-IMP", "P-LIT"), "ABC", ("RECHECK",))]
+        assert row["meta"]["latency_ms"] == sum(slowest)
+        final.append([t["polarity"] for t in row["final_result"]["final_tuples"]])
     assert final == [["negative", "positive"], ["negative"]]
 
 
