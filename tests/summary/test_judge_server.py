@@ -409,7 +409,7 @@ def test_a_placeholder_key_may_be_a_word_of_the_reply(monkeypatch: pytest.Monkey
 def test_the_key_appears_nowhere(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """Not even where the server repeats it in errors, headers and replies."""
     caplog.set_level(logging.DEBUG)
-    error = json.json.dumps({"error": {"message": f"Incorrect API key provided: {KEY}"}}).encode()
+    error = json.dumps({"error": {"message": f"Incorrect API key provided: {KEY}"}}).encode()
 
     def script(seen: Seen) -> Answer:
         answers = {
