@@ -79,7 +79,7 @@ def to_label(
     result = evaluate("summary", resolve(path), estimate=estimate, kind=Result)
     units = result.units.set_index("case_id", drop=False)
     drawn = sorted(units.index, key=lambda c: sha256(f"{seed}\0{c}".encode()).hexdigest())[:n]
-    rows = [(None, Wanted(case_id=c, metric=m)) for m in metrics for c in drawn]
+    rows = [(0, Wanted(case_id=c, metric=m)) for m in metrics for c in drawn]
     if wanted is not None:
         problems = Problems()
         rows = list(read_rows(wanted, Wanted, problems, "case_id"))
