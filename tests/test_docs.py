@@ -61,7 +61,7 @@ COMMANDS = dict(commands())
 EVERY = set().union(*COMMANDS.values())
 OF_SUITES = set().union(*(options for path, options in COMMANDS.items() if path[:1] == ("score",)))
 """Options of the suites, which `compare`, `plan`, `rank` and `report seeds` take besides their own."""
-ELSEWHERE = {"--log", "--repeat"}
+ELSEWHERE = {"--log", "--python", "--repeat"}
 """Options of other programs that pages name."""
 
 
