@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -13,6 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 import evaltools as et
+from evaltools.app import gate
 from evaltools.app.cli import main
 from evaltools.core.suite import load_suite_file
 from evaltools.report.study import study
@@ -290,3 +293,25 @@ def test_a_result_is_never_written_over(results: Path, tmp_path: Path, option: s
     assert (results / "base/metrics.json").read_bytes() == before and not (results / "base/more.xml").exists()
     lone = stored(tmp_path / "m.json", metrics=[{"name": "a", "value": 1}])
     assert "would change" in call("gate", lone, "--min", "a=1", option, lone, status=2).output
+
+
+@pytest.mark.parametrize(
+    ("measured", "margin", "met"),
+    [
+        (("a", "b"), None, None),
+        (("a", "b"), 0.1, False),
+        (("a",), None, False),  # lost: only the baseline has it
+        (("b",), None, None),
+        ((), None, None),
+    ],
+)
+def test_what_too_few_units_show_passes_no_margin_and_is_not_lost(
+    measured: tuple[str, ...], margin: float | None, met: bool | None
+) -> None:
+    value = {name: 0.5 if name in measured else math.nan for name in "ab"}
+    runs = {name: {"": SimpleNamespace(value=lambda metric, name=name: value[name])} for name in "ab"}
+    row = {"metric": "m", "title": "M", "delta": 0.0, "n_units": 9, "baseline": "a", "candidate": "b"}
+    row |= {"verdict": "too few", "n_differ": 0, "better": "higher", "p_adjusted": 1.0, "primary": False}
+    checked = gate._against(SimpleNamespace(conditions=runs), row, margin)  # type: ignore[arg-type]
+    assert checked.met is met
+    assert ("it is in the baseline" in checked.said) == (measured == ("a",))

@@ -658,5 +658,5 @@ def test_formats_go_by_column_in_plain_tables() -> None:
 
 @pytest.mark.parametrize(("text", "tex"), [("*a", "{*a}"), ("[a]", "{[a]}"), ("a*[b]", "a*[b]")])
 def test_a_cell_does_not_belong_to_the_end_of_the_row_before(text: str, tex: str) -> None:
-    r"""After `\\\\` LaTeX takes a star, or what stands in brackets, for a part of it."""
+    r"""After `\\` LaTeX takes a star, or what stands in brackets, for a part of it."""
     assert plain.latex(text) == tex
