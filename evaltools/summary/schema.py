@@ -12,11 +12,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import from_json
 
 from ..core.errors import InputError, Problems
-from ..core.jsonl import BOM, describe, first_line, read_json, read_jsonl, read_utf8, require_file
+from ..core.jsonl import BOM, first_line, fitted, read_json, read_jsonl, read_utf8, require_file
 from .rules import normal_tag
 
 CELL_LIMIT = 32_767
@@ -272,14 +272,10 @@ def _read_table(rows: Rows, path: Path, problems: Problems) -> Iterator[tuple[in
 
 def _validate(records: Iterable[tuple[int, Any]], path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
     for place, record in records:
-        try:
-            case = Case.model_validate(record)
-        except ValidationError as e:
-            name = record.get("id", "") if isinstance(record, dict) else ""
-            for code, field, message in describe(e):
-                problems.error(code, message, file=str(path), line=place, field=field, id=str(name or ""))
-            continue
-        yield place, case
+        name = record.get("id", "") if isinstance(record, dict) else ""
+        case = fitted(Case, record, problems, file=str(path), line=place, id=str(name or ""))
+        if case is not None:
+            yield place, case
 
 
 READERS: dict[str, Callable[[Path, Problems], Iterator[tuple[int, Case]]]] = {

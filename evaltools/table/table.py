@@ -70,9 +70,7 @@ def metrics(options: TableOptions) -> MetricTable:
             numerator=f"num_{c.key}",
             denominator=f"den_{c.key}",
             group="Scores",
-            better=c.better,
-            proportion=c.proportion,
-            bounds=c.bounds,
+            **c.model_dump(include={"better", "proportion", "bounds"}),
         )
         for c in options.found
     )

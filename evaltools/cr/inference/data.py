@@ -17,7 +17,7 @@ from .config import OWN_FORMATS, Config
 
 
 class Line(Row):
-    """A line of format jsonl, a row of csv."""
+    """A line of format jsonl, a row of csv, a sample of any other."""
 
     id: str | int
     text: str
@@ -40,18 +40,19 @@ def read_texts(config: Config, limit: int | None, problems: Problems) -> list[Te
     path = config.data.file
     gold = None if config.data.gold is None else read_gold(config.data.gold, problems)
     found: dict[str, Text] = {}
-    for place, text_id, text, tuples, split in _lines(config, problems):
-        where: dict[str, Any] = {"file": str(path), "line": place if isinstance(place, int) else None, "id": text_id}
-        if gold is not None:
-            tuples = gold.get(text_id)
-        if not text.strip():
+    for place, line in _lines(config, problems):
+        name = str(line.id)
+        tuples = line.gold_tuples if gold is None else gold.get(name)
+        where: dict[str, Any] = {"file": str(path), "line": place if isinstance(place, int) else None, "id": name}
+        if not line.text.strip():
             problems.error("empty-text", "the text is empty", **where)
-        elif text_id in found:
+        elif name in found:
             problems.error("duplicate-id", "a second sample of this id", **where)
         elif tuples is None:
             problems.error("missing-gold", "no gold for this sample: give gold_tuples, or [data] gold", **where)
         else:
-            found[text_id] = Text(text_id, text, tuple(_plain(t) for t in tuples), split or config.data.split or "")
+            plain = tuple(t.model_dump(mode="json", exclude_none=True) for t in tuples)
+            found[name] = Text(name, line.text, plain, line.split or config.data.split or "")
     problems.raise_if_failed()
     texts = list(found.values())
     if not texts:
@@ -62,26 +63,17 @@ def read_texts(config: Config, limit: int | None, problems: Problems) -> list[Te
     return texts[:wanted]
 
 
-Found = tuple[int | str, str, str, list[TupleRow] | None, str | None]
-
-
-def _lines(config: Config, problems: Problems) -> Iterator[Found]:
-    """(place, id, text, gold tuples or None, split) of every line."""
+def _lines(config: Config, problems: Problems) -> Iterator[tuple[int | str, Line]]:
+    """(place, sample) of whatever format."""
     data = config.data
     require_file(data.file, problems)
     if data.format in OWN_FORMATS:
-        made = read_csv if data.format == "csv" else read_jsonl
-        for number, line in made(data.file, Line, problems, id_field="id"):
-            yield number, str(line.id), line.text, line.gold_tuples, line.split
-    else:
-        form = FORMATS[data.format]
-        for place, sample in form.read(data.file, problems, **({"level": data.level} if form.needs else {})):
-            tuples = [TupleRow(aspect_ref=o.ref, aspect_term=o.term, polarity=o.polarity) for o in sample.opinions]
-            yield place, sample.id, sample.text, tuples, None
-
-
-def _plain(row: TupleRow) -> dict[str, Any]:
-    return row.model_dump(mode="json", exclude_none=True)
+        yield from (read_csv if data.format == "csv" else read_jsonl)(data.file, Line, problems, id_field="id")
+        return
+    form = FORMATS[data.format]
+    for place, sample in form.read(data.file, problems, **({"level": data.level} if form.needs else {})):
+        tuples = [TupleRow(aspect_ref=o.ref, aspect_term=o.term, polarity=o.polarity) for o in sample.opinions]
+        yield place, Line(id=sample.id, text=sample.text, gold_tuples=tuples)
 
 
 def taxonomy(config: Config, texts: list[Text], problems: Problems) -> tuple[str, ...]:

@@ -77,9 +77,12 @@ def refuse_evaluated(n: int, where: str, allowed: bool) -> None:
 def retrieved(episodes: Sequence[Episode], text: str) -> list[Episode]:
     """The episodes of a text's language that share most of its structure with it, at most SHOWN, latest first."""
     own = shape(text)
-    alike = [e for e in reversed(episodes) if e.language == own["language"]]
-    shared = {id(e): sum(own[k] == getattr(e, k) for k in ("negation", "contrast", "length")) for e in alike}
-    return sorted((e for e in alike if shared[id(e)]), key=lambda e: -shared[id(e)])[:SHOWN]
+
+    def shared(e: Episode) -> int:
+        return sum(own[k] == getattr(e, k) for k in ("negation", "contrast", "length"))
+
+    alike = [e for e in reversed(episodes) if e.language == own["language"] and shared(e)]
+    return sorted(alike, key=shared, reverse=True)[:SHOWN]  # equal ones keep their order
 
 
 def as_text(episodes: Iterable[Episode]) -> str:
