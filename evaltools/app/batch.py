@@ -21,7 +21,7 @@ from ..core.errors import InputError, OnError, Problems, UsageError, WorkFailed
 from ..core.evaluate import make_options, require_target
 from ..core.files import EXAMPLES, refuse_input, require_writable, resolve
 from ..core.manifest import Found
-from ..core.names import condition_of, natural, safe_name
+from ..core.names import condition_of, find_runs, natural, safe_name
 from ..core.progress import bar
 from ..core.resampling import Resampling
 from ..core.results import result_at, verdict_line
@@ -239,6 +239,7 @@ class Batch:
 
         `compared`: baseline, primary and margin, as `study` takes them.
         """
+        runs = [run for text in runs for run in ([text] if _is_there(text) else map(str, find_runs(text)))]
         whole = suite if self.settings.metrics is None else with_metrics(suite, self.settings.metrics)
         declared = compared.get("primary"), compared.get("margin") or {}
         if table := whole.metrics(make_options(suite, options)):  # those that follow from the input are not known yet
@@ -353,6 +354,13 @@ class Batch:
                 parts.append(f"{len(names)} {what} ({', '.join(sorted(names))})")
         if self.status or not quiet:
             echo(("" if quiet else "\n") + "; ".join(parts), err=bool(self.status))
+
+
+def _is_there(run: str) -> bool:
+    """Whether a text is a run itself, not the common prefix of several (`find_runs`)."""
+    with suppress(UsageError, ValueError):
+        return resolve(run).exists()
+    return False
 
 
 def named_runs(

@@ -27,10 +27,11 @@ PATH = click.Path(path_type=Path)
 def scorecards(outputs: Path, gold: Path, target: Path, on_error: Any, quiet: bool) -> None:
     """Write the scorecards of a file of runner outputs (or of a run folder)."""
     from ..core.errors import Problems
+    from ..core.files import resolve
     from .score import write_scorecards
 
     problems = Problems(on_error)
-    n = write_scorecards(outputs, gold, target, problems)
+    n = write_scorecards(resolve(str(outputs)), resolve(str(gold)), target, problems)
     for problem in problems.kept:
         if problem.severity == "error" or not quiet:
             echo(str(problem), err=True)

@@ -348,6 +348,8 @@ def next_cases(cases: pd.DataFrame, weight: float, n: int = NEXT) -> pd.DataFram
     spread = np.sqrt((freedom * by["var"] + PRIOR * pooled) / (freedom + PRIOR)) * by["size"]
     best = spread / (spread.sum() or 1.0) * (by["count"].sum() + n)
     open_ = cases[cases["label"].isna()].copy()
+    if open_.empty:
+        return open_[["case_id", "metric", "stratum"]]
     open_["turn"] = [sha256(f"{m}\0{c}".encode()).hexdigest() for c, m in zip(open_["case_id"], open_["metric"])]
     open_ = open_.sort_values("turn")
     place = open_.groupby("stratum").cumcount() + open_["stratum"].map(by["count"]) + 1

@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from evaltools.app.batch import Batch, Settings
 from evaltools.app.cli import main
 from evaltools.core.files import example
+from evaltools.core.suite import get_suite
 from tests.app.calling import QUICK, call
 
 
@@ -224,3 +226,10 @@ def test_a_full_disk_leaves_the_old_result(run: Path, tmp_path: Path) -> None:
     done = subprocess.run(["bash", "-c", f"ulimit -f 40; {again}"], capture_output=True, text=True, check=False)
     assert done.returncode == 4, done.stderr
     assert {p: p.read_bytes() for p in out.rglob("*") if p.is_file()} == before
+
+
+def test_the_common_prefix_of_runs_stands_for_them_wherever_runs_are_put_together(tmp_path: Path) -> None:
+    batch = Batch(Settings(out=tmp_path, n_resamples=100, quiet=True))
+    batch.report_seeds(get_suite("cr"), ["example:cr/no_memory", "example:cr/with_memory"], {})
+    assert len(list((tmp_path / "results").glob("*_memory__seed?_proposed"))) == 6
+    assert (tmp_path / "results" / "no_memory_aggregated" / "comparison.csv").is_file()

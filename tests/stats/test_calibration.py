@@ -283,3 +283,8 @@ def test_a_doubled_score_and_a_lacking_column(tmp_path: Path) -> None:
         read(tmp_path, "case_id,label\na,1\n")
     with pytest.raises(InputError, match="not CSV"):
         read(tmp_path, 'case_id,metric,label\na,m,"1\n')
+
+
+def test_where_every_case_is_labelled_none_is_next() -> None:
+    cases = pd.DataFrame({"case_id": list("abcd"), "metric": "m", "score": [0, 1, 0, 1], "label": [0.0, 1, 1, 1]})
+    assert c.next_cases(cases.assign(stratum=None), 1.0).empty
