@@ -47,9 +47,7 @@ def read(path: Path, problems: Problems) -> Iterator[tuple[Place, Score]]:
     if version != VERSION:
         message = f"expected results.json of promptfoo, version {VERSION}, got version {str(version)[:20]}"
         raise problems.fatal("wrong-version", message, file=str(path), field="results.version")
-    found = list(
-        fitting(listed(content, "results.results", path, problems), Outcome, path, problems, "results.results")
-    )
+    found = list(fitting(listed(content, KEY, path, problems), Outcome, path, problems, KEY))
     prompts = Counter(name for name, _ in {(_name(one), one.promptIdx) for _, one in found})
     tests = Counter((one.promptIdx, one.testIdx) for _, one in found)
     repeated, times = max(tests.values(), default=1) > 1, Counter[tuple[int, int]]()

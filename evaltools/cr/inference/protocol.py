@@ -83,9 +83,11 @@ COLUMNS = {"id": "tuple_id", "ids": "tuple_ids", "ref": "aspect_ref", "term": "a
 
 @dataclass(frozen=True)
 class Named:
+    """What outputs and prompts have a row of."""
+
     @property
     def row(self) -> dict[str, Any]:
-        """The fields under the names that outputs and prompts have."""
+        """The fields under the names that they have there."""
         return {COLUMNS.get(k, k): v for k, v in asdict(self).items()}
 
 
@@ -105,6 +107,7 @@ class Candidate(Named):
 
     @property
     def row(self) -> dict[str, Any]:
+        """`span` as an object, null where the term is implied."""
         return {**super().row, "span": dict(zip(("start", "end"), self.span)) if self.span else None}
 
 
