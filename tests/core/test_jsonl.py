@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from evaltools.core.errors import Problems
+from evaltools.core.errors import InputError, Problems
 from evaltools.core.files import atomic, dumps, write_json, write_jsonl
-from evaltools.core.jsonl import read_jsonl, shards
+from evaltools.core.jsonl import csv_rows, read_jsonl, shards
 
 
 class Row(BaseModel):
@@ -76,3 +76,13 @@ def test_only_the_first_problems_of_a_kind_are_kept_all_are_counted(tmp_path: Pa
     assert problems.count("error") == 500
     assert len(problems.kept) == 20
     assert json.loads(dumps(problems.summary()))[0]["count"] == 500
+
+
+def test_csv_rows_are_named_by_the_line_on_which_they_end(tmp_path: Path) -> None:
+    path, problems = tmp_path / "a.csv", Problems()
+    path.write_text('\ufeffid,text\na,"one\ntwo"\n\nb\nc,three\n')
+    assert list(csv_rows(path, problems)) == [(1, ["id", "text"]), (3, ["a", "one\ntwo"]), (6, ["c", "three"])]
+    assert [(p.line, p.message) for p in problems.errors] == [(5, "expected 2 cells, as the header has, got 1")]
+    path.write_text('id,text\na,one\nb,"two\nthree\n')
+    with pytest.raises(InputError, match=r"a.csv:3: not CSV"):  # where the row begins that has no end
+        list(csv_rows(path, Problems()))

@@ -224,6 +224,14 @@ def test_lm_eval_takes_direction_and_model_from_the_results_beside(tmp_path: Pat
     assert {row["condition"] for row in found} == {"org/model"}
 
 
+def test_lm_eval_refuses_results_of_another_form(tmp_path: Path) -> None:
+    date = "2026-01-02T03-04-05.6"
+    (tmp_path / f"results_{date}.json").write_text('{"higher_is_better": {"gsm8k": {"nll": "no"}}}')
+    path = put(tmp_path, "lm-eval", name=f"samples_gsm8k_{date}.jsonl")
+    done = call("convert", "lm-eval", path, "-o", tmp_path / "scores.jsonl", status=3)
+    assert f"results_{date}.json: higher_is_better.gsm8k.nll: Input should be a valid boolean" in done.output
+
+
 def test_lm_eval_says_which_metric_is_no_number(tmp_path: Path) -> None:
     done = call("convert", "lm-eval", put(tmp_path, "lm-eval"), "-o", tmp_path / "scores.jsonl")
     assert "ppl,strict is no number and left out" in done.output

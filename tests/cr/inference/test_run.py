@@ -395,6 +395,23 @@ def test_wrong_data_is_refused_with_its_line(lines: list[str], code: str, tmp_pa
     assert e.value.problems[-1].line == len(lines)
 
 
+def test_texts_of_csv_have_their_gold_beside(tmp_path: Path) -> None:
+    config = write(tmp_path, "http://127.0.0.1:1/v1")
+    config.write_text(config.read_text().replace('"data.jsonl"', '"data.csv"\nformat = "csv"\ngold = "gold.jsonl"'))
+    (tmp_path / "gold.jsonl").write_text('{"uid": "a", "gold_tuples": []}\n{"uid": "2", "gold_tuples": []}\n')
+    (tmp_path / "data.csv").write_text('split,id,text\ntest,a,"one\ntwo"\n,2,three\n')
+    assert [(t.id, t.text, t.split) for t in plan(config, None, Problems()).texts] == [
+        ("a", "one\ntwo", "test"),
+        ("2", "three", ""),
+    ]
+    (tmp_path / "data.csv").write_text("id,text\na,one\n2,\n")
+    with pytest.raises(InputError, match=r"data.csv:3: 2: text: "):
+        plan(config, None, Problems())
+    (tmp_path / "data.csv").write_text("id,sentence\na,one\n")
+    with pytest.raises(InputError, match="expected the column text once, got id, sentence"):
+        plan(config, None, Problems())
+
+
 def test_gold_outside_the_taxonomy(tmp_path: Path) -> None:
     (tmp_path / "refs.txt").write_text("본품#품질\n", encoding="utf-8")
     config = write(tmp_path, "http://127.0.0.1:1/v1", taxonomy={"file": "refs.txt"})
