@@ -138,11 +138,11 @@ def _told(text: str, lang: str, folders: tuple[Path, ...]) -> str:
 
 def _value(text: str, lang: str, folders: tuple[Path, ...]) -> str:
     """What filled a place: words too, or a list of such."""
-    if "“" in text:
-        return QUOTED.sub(lambda m: f"“{_value(m[1], lang, folders)}”", text)
     if "; " in text:
         return "; ".join(_value(part, lang, folders) for part in text.split("; "))
     said = _told(text, lang, folders)
+    if said == text and "“" in text:
+        return QUOTED.sub(lambda m: f"“{_value(m[1], lang, folders)}”", text)
     if said == text and ", " in text:
         return ", ".join(_value(part, lang, folders) for part in text.split(", "))
     return said

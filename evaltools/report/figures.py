@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 import textwrap
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
@@ -147,7 +148,13 @@ def shown(value: Any, width: int = 34, lines: int = 3) -> str:
     text = "".join(c if ord(c) in covered() else "\ufffd" for c in " ".join(text.split()))
     wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text[:200])
     columns = max(8, round(width / (1 + wide / max(1, len(text[:200])))))
-    return "\n".join(textwrap.wrap(text, columns, max_lines=lines, placeholder=" …")) or say("(empty)")
+    return "\n".join(_Names(columns, max_lines=lines, placeholder=" …").wrap(text)) or say("(empty)")
+
+
+class _Names(textwrap.TextWrapper):
+    """Breaks a name after its underscores, too."""
+
+    wordsep_re = re.compile(r"(\s+|[^\s_-]+[-_]+)")
 
 
 def _chart(title: str, rows: float, *, width: float = WIDTH, **grid: Any) -> Any:

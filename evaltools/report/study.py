@@ -371,11 +371,13 @@ def _ranks(study: StudyView) -> Any:
     level = f"{study.resampling.confidence:.0%}"
     title = [f"{condition}  {group}" for condition, group in zip(found["condition"], found["group"])]
     shown = {"title": title, "value": found.index + 1.0, "ci_low": found["rank_low"], "ci_high": found["rank_high"]}
-    return dots(
+    chart = dots(
         pd.DataFrame(shown).astype({"ci_low": float, "ci_high": float}).assign(n_units=np.nan),
         title=say("Ranks on {title}", title=say(study.suite.metric(study.primary, study.options).title)),
         xlabel=say("rank (dot: of the value), {level} interval for all ranks at once", level=level),
     )
+    chart.axes[0].set_xticks(range(1, len(found) + 1))
+    return chart
 
 
 FIGURES: Mapping[str, Callable[..., Any]] = {

@@ -46,14 +46,14 @@ def _left_out(data: pd.DataFrame, above: float) -> dict[str, int]:
 
 
 def _titles(result: Result) -> dict[str, str]:
-    return {m.name: f"“{m.title}”" for m in result.metrics}
+    return {m.name: m.title for m in result.metrics}
 
 
 def unmeasured_share(result: Result) -> Iterator[Check]:
     """Metrics that many cases give nothing to measure for. n is of the metric that lacks most."""
     data, titles = result.data, _titles(result)
     if found := _left_out(data, UNMEASURED):
-        listed = ", ".join(f"{titles[m]} {n} ({n / len(data):.0%})" for m, n in found.items())
+        listed = ", ".join(f"“{titles[m]}” {n} ({n / len(data):.0%})" for m, n in found.items())
         message = (
             f"not measured, of {len(data)} cases: {listed}; their means over measured cases speak for those only"
         )
@@ -64,7 +64,7 @@ def imputed_share(result: Result) -> Iterator[Check]:
     """Means over all cases that rest on numbers which stand for cases that were not measured (D14)."""
     data, titles = result.data, _titles(result)
     if found := _left_out(data, IMPUTED):
-        fixed = {m: f"{titles[m]} {result.value(m):.3f} with {n} as {_imputed(data, m)}" for m, n in found.items()}
+        fixed = {m: f"“{titles[m]}” {result.value(m):.3f} with {n} as {_imputed(data, m)}" for m, n in found.items()}
         listed = "; ".join(f"{fixed[m]}, {_measured(result, m, len(data) - n)}" for m, n in found.items())
         message = f"means over all {len(data)} cases hold fixed numbers for those not measured: {listed}"
         yield Check("imputed-share", "info", message, max(found.values()), len(data))
