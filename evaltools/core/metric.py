@@ -350,7 +350,8 @@ def require_measured(units: pd.DataFrame, compiled: Compiled, unit: str = "") ->
 
     Such a row would count as 0, which nobody measured: its denominator must be 0 or null too.
     """
-    null = {c for c in compiled.columns if c in units.columns and units[c].isna().any()}
+    there = units.columns.intersection(compiled.columns)
+    null = set(there[units[there].isna().to_numpy().any(axis=0)])
     for numerator, denominator in zip(compiled.numerator.T, compiled.denominator.T) if null else ():
         names = [c for c, factor in zip(compiled.columns, numerator) if factor and c in null]
         if not names or not denominator.any():

@@ -50,7 +50,7 @@ def test_kinds_of_metrics() -> None:
     assert kind(RATE, 0.02) == "rate, rare"
     assert kind(RATE, 0.95, n_seeds=4) == "3 seeds rate, rare"
     assert kind(MEAN, 0.85, n_seeds=20) == "10 seeds"
-    assert kind(MEAN, 0.85) == "mean"
+    assert kind(MEAN, 0.95) == "near 1" and kind(MEAN, 0.95, n_seeds=3) == "3 seeds near 1"
     assert kind(NET, 0.02) == "net gain"
     assert kind(RATE, 0.5, rows=6.5) == "clusters"
 
