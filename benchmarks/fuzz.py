@@ -321,7 +321,7 @@ class Failure(Exception):
 
 
 WHOLE_FILE = {"missing-file", "empty-file", "unreadable-file", "no-rows", "no-valid-dialogue", "no-cases"}
-NO_LINE = {"bad-xlsx", "bad-structure", "bad-field", "bad-lexicon", "bad-metrics", "not-an-object"}
+NO_LINE = {"bad-xlsx", "wrong-encoding", "bad-structure", "bad-field", "bad-lexicon", "bad-metrics", "not-an-object"}
 """Codes of a file as a whole, and of one value of a file that is one JSON object or no text."""
 
 

@@ -138,7 +138,8 @@ def _be_kernel(line: socket.socket) -> None:
     from ipykernel.kernelapp import IPKernelApp
 
     np.random.seed()  # noqa: NPY002 - else what is drawn unseeded would be the same in every kernel
-    IPKernelApp.launch_instance(request["argv"][1:])
+    # told here, as ipykernel reads the variable when it is imported
+    IPKernelApp.launch_instance(request["argv"][1:], parent_handle=os.getppid())
 
 
 def _end_with(line: socket.socket) -> None:

@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-from pydantic import BaseModel, ConfigDict
 
 from ..core.errors import InputError, Problem, Problems, UsageError
 from ..core.files import dumps, refuse_input, resolve, write_text
-from ..core.jsonl import read_rows
 from ..core.names import nearest
 from ..core.terminal import echo
 
@@ -33,15 +31,6 @@ def check_rules(path: Path, problems: Problems) -> None:
     from .rules import read_rules
 
     read_rules(path, problems)
-
-
-class Wanted(BaseModel):
-    """A row of the cases to label, as `evaltools calibrate --next` writes them."""
-
-    model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
-    case_id: str
-    metric: str
-    stratum: str | None = None
 
 
 @click.command()
@@ -72,8 +61,10 @@ def to_label(
     A random draw of n cases, or those of a file. InputError for a case or metric of it that there is not.
     """
     from ..core.evaluate import evaluate
+    from ..core.jsonl import read_rows
     from ..core.results import Result
     from ..stats.intervals import estimate
+    from .people import Wanted
     from .views import whys
 
     result = evaluate("summary", resolve(path), estimate=estimate, kind=Result)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from pydantic import BaseModel, ConfigDict
 
 from ..core.check import Check
 from ..core.errors import InputError, Problem, Problems
@@ -34,6 +35,15 @@ METHOD = "ppi++ t-wilson"
 
 BINS = (0.0, 0.5, 0.7, 0.8, 0.9, 1.0)
 """Of the confidence that the judge states; the last one is whole."""
+
+
+class Wanted(BaseModel):
+    """A row of the cases to label, as `evaltools calibrate --next` writes them."""
+
+    model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
+    case_id: str
+    metric: str
+    stratum: str | None = None
 
 
 def labelled(path: Path) -> tuple[str, ...]:

@@ -62,7 +62,7 @@ def test_score_writes_the_files_of_the_contract(suite: str, here: Path) -> None:
     folder = here / "outputs" / "results" / name
     assert written(here) == {f"outputs/results/{name}/{f}" for f in COMMON_FILES | FILES[suite]}
     content = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
-    assert list(content) == METRICS_KEYS
+    assert [key for key in content if key != "verdicts"] == METRICS_KEYS
     assert (content["schema_version"], content["suite"], content["run"]) == (1, suite, name)
     assert list(content["bootstrap"]) == ["method", "n_resamples", "confidence", "seed", "unit", "n_units"]
     assert all(set(METRIC_KEYS) <= set(row) for row in content["metrics"])
@@ -155,7 +155,8 @@ def test_files_of_aggregates(reports: list[Path]) -> None:
         ]  # fmt: skip
         assert header(folder / "comparison.csv") == [
             "metric", "baseline", "candidate", "value_baseline", "value_candidate", "delta", "ci_low", "ci_high",
-            "p_value", "p_adjusted", "n_units", "n_seeds", "verdict", "mde",
+            "p_value", "p_adjusted", "n_units", "n_seeds", "verdict", "primary", "mde", "margin", "equivalence_low",
+            "equivalence_high",
         ]  # fmt: skip
 
 

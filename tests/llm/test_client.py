@@ -273,13 +273,13 @@ def test_an_interrupt_ends_what_is_under_way() -> None:
 
     def slowly(seen: Seen) -> Sent:
         arrived.set()
-        return Sent(body=label().body, delay=5.0)
+        return Sent(body=label().body, delay=30.0)
 
     with ModelServer(slowly) as server:
         child = subprocess.Popen([sys.executable, "-c", CHILD, server.url], stderr=subprocess.PIPE)
         assert arrived.wait(30)
         child.send_signal(signal.SIGINT)
-        _, err = child.communicate(timeout=4)
+        _, err = child.communicate(timeout=25)
     assert err.decode().strip().endswith("KeyboardInterrupt")
 
 
