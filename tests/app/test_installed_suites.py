@@ -60,7 +60,7 @@ def evaltools(site: Path, tmp_path: Path):
 
 def test_an_installed_suite_has_its_commands(evaltools, tmp_path: Path) -> None:
     write_labels(tmp_path / "run.jsonl", 0.8)
-    assert "\n  macro_f1 " in evaltools("report", "labels", "run.jsonl", *QUICK).stdout
+    assert "Macro F1" in evaltools("report", "labels", "run.jsonl", *QUICK).stdout
     assert (tmp_path / "outputs/reports/run/metric_report.html").is_file()
     again = evaltools("rerun", "outputs/results/run").stdout
     assert again.endswith("numbers compared, the same to the last digit\n")
