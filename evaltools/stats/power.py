@@ -344,20 +344,28 @@ def cheapest(found: pd.DataFrame) -> str:
     if reached.empty:
         return ""
     best = next(reached.sort_values(["calls", "seeds"], kind="stable").itertuples())
-    alone = "" if best.seeds > 1 else ", whose verdict speaks for these systems and not for their other seeds"
-    seeds = f"{best.seeds} seed{'s' if best.seeds > 1 else ''}"
-    return f"Cheapest: {seeds} of {best.samples} samples, {best.calls} calls for each condition{alone}."
+    numbers = {"samples": best.samples, "calls": best.calls}
+    if best.seeds == 1:
+        return say(
+            "Cheapest: 1 seed of {samples} samples, {calls} calls for each condition, whose verdict speaks for these "
+            "systems and not for their other seeds.",
+            **numbers,
+        )
+    return say("Cheapest: {n} seeds of {samples} samples, {calls} calls for each condition.", n=best.seeds, **numbers)
 
 
 def unreached(found: pd.DataFrame) -> list[str]:
     """Why rows of a plan have no samples: a sentence for each reason, [] where all have."""
     said, lacking = [], found[found["samples"].isna()]
     if unknown := [str(k) for k in lacking.loc[lacking["power"].isna(), "seeds"]]:
-        said.append(f"The pilot has one seed, so that it says nothing of {' or '.join(unknown)}.")
+        said.append(say("The pilot has one seed, and says nothing of more: {seeds}.", seeds=", ".join(unknown)))
     for row in lacking[lacking["power"].notna()].itertuples():
         said.append(
-            f"With {row.seeds} seed{'s' if row.seeds > 1 else ''} no number of samples finds it: "
-            f"the differences between seeds keep the power at {row.power:.0%}."
+            say(
+                "No number of samples finds it (seeds: {n}): the differences between seeds keep the power at {power}.",
+                n=row.seeds,
+                power=f"{row.power:.0%}",
+            )
         )
     return said
 

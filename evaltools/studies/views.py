@@ -271,20 +271,27 @@ def ranking(study: Study) -> list[str]:
 def plan_title(study: Study, metric: str, difference: float, power: float) -> str:
     """What a plan is for, a sentence."""
     title = next(m.title or m.name for m in study.metrics if m.name == metric)
-    other = study.candidates[0] if study.comparisons else "another condition"
-    level = f"{1 - study.resampling.confidence:.2g}"
-    return (
-        f"To show {other} better than {study.baseline} by {difference:g} on “{title}” with {power:.0%} power, "
-        f"as the primary metric at level {level}:"
+    return say(
+        "To show {candidate} better than {baseline} by {difference} on “{metric}” with {power} power, as the primary "
+        "metric at level {level}:",
+        candidate=study.candidates[0] if study.comparisons else say("another condition"),
+        baseline=study.baseline,
+        difference=f"{difference:g}",
+        metric=say(title),
+        power=f"{power:.0%}",
+        level=f"{1 - study.resampling.confidence:.2g}",
     )
 
 
 def plan_notes(study: Study, found: pd.DataFrame) -> list[str]:
     """What a reader must know of a plan, in sentences."""
-    notes = [cheapest(found), *unreached(found), "" if study.comparisons else ALONE]
+    notes = [cheapest(found), *unreached(found), "" if study.comparisons else say(ALONE)]
     if found["samples"].notna().any():
         notes.append(
-            f"calls: seeds x samples, for one condition. samples_low to samples_high: what these runs leave open, in "
-            f"{LIKELY:.0%} of the cases; no samples_high: they do not rule out that no number is enough."
+            say(
+                "calls: seeds x samples, for one condition. samples_low to samples_high: what these runs leave open, "
+                "in {share} of the cases; no samples_high: they do not rule out that no number is enough.",
+                share=f"{LIKELY:.0%}",
+            )
         )
     return list(filter(None, notes))

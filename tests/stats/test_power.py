@@ -257,7 +257,7 @@ def test_a_proportion_needs_what_mcnemar_needs() -> None:
 def test_a_pilot_of_one_seed_says_nothing_of_more() -> None:
     found = plan(two(seeds=1), [F1], "id", "f1", 0.08, seeds=[1, 3, 5])
     assert found["samples"].notna().tolist() == [True, False, False]
-    assert unreached(found) == ["The pilot has one seed, so that it says nothing of 3 or 5."]
+    assert unreached(found) == ["The pilot has one seed, and says nothing of more: 3, 5."]
 
 
 def test_seeds_that_differ_more_than_what_is_looked_for() -> None:
@@ -265,7 +265,7 @@ def test_seeds_that_differ_more_than_what_is_looked_for() -> None:
     assert found["samples"].isna().all() and found["samples_high"].isna().all()
     assert (found["power"] < 0.8).all()
     said = unreached(found)
-    assert [s.startswith(f"With {k} no number of samples finds it") for s, k in zip(said, ("1 seed", "3 seeds"))]
+    assert [s.startswith(f"No number of samples finds it (seeds: {k})") for s, k in zip(said, (1, 3))]
     assert cheapest(found) == ""
 
 
