@@ -362,7 +362,8 @@ def unreached(found: pd.DataFrame) -> list[str]:
     for row in lacking[lacking["power"].notna()].itertuples():
         said.append(
             say(
-                "No number of samples finds it (seeds: {n}): the differences between seeds keep the power at {power}.",
+                "No number of samples finds it (seeds: {n}): the differences between seeds keep the power at "
+                "{power}.",
                 n=row.seeds,
                 power=f"{row.power:.0%}",
             )
