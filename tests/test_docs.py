@@ -222,4 +222,3 @@ def test_pages_are_no_wider_than_the_window(site: Path, open_page: Callable[...,
     for page in sorted(site.glob("*.html")):
         shown = open_page(page, width=width)
         assert shown.evaluate("document.documentElement.scrollWidth") <= width, page.name
-        shown.close()
