@@ -129,7 +129,8 @@ class Batch:
             return
         self.failed.append(name)
         if not isinstance(error, WorkFailed | OSError | UsageError):
-            traceback.print_exception(error)  # a defect of this package: its place is needed to mend it
+            # a defect of this package: its place is needed to mend it
+            echo("".join(traceback.format_exception(error)), err=True)
         echo(f"error: {name}: {error or type(error).__name__}", err=True)
 
     def run_all(

@@ -74,7 +74,7 @@ class _Main(click.Group):
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except Exception:  # noqa: BLE001 - a defect; Python's own status 1 would be read as a gate that is not met
-            traceback.print_exc()
+            echo(traceback.format_exc(), err=True)
             ctx.exit(FAILED)
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -34,8 +34,6 @@ DROPS = {"WEAK_EVIDENCE", "REDUNDANT_UPPER_REF"}
 UPPER = "제품 전체"
 """The entity that stands for all others."""
 
-ACTORS = ("A", "B", "C")
-
 
 class Reply(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
