@@ -309,7 +309,7 @@ def coverage_notice(found: pd.DataFrame) -> HtmlTable:
         say("{note} Here: {metrics}.", note=note, metrics="; ".join(map(say, metrics.split("; "))))
         for note, metrics in found[["note", "metrics"]].itertuples(index=False)
     ]
-    return notice("\n".join(lines))
+    return stack([notice(line) for line in lines])
 
 
 def _forest(run: Run, *, names: tuple[str, ...] = (), title: str = "Headline metrics") -> Any:
