@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import evaltools as et
 from evaltools.core.errors import InputError, Problems
+from evaltools.core.words import translations
 from evaltools.table import read
 from evaltools.table.table import sniff
 
@@ -350,3 +351,10 @@ def test_a_time_is_no_score(tmp_path: Path) -> None:
         et.evaluate("table", tmp_path / "t.parquet")
     made.assign(id=made["value"], value=[0.0, 1.0]).to_parquet(tmp_path / "u.parquet")
     assert et.evaluate("table", tmp_path / "u.parquet").value("m") == 0.5
+
+
+@pytest.mark.parametrize("lang", ["ko", "zh"])
+def test_what_a_page_shows_of_the_suite_has_a_translation(tmp_path: Path, lang: str) -> None:
+    run = et.evaluate("table", put(tmp_path, ROWS), resampling=et.Resampling(n_resamples=100))
+    shown = {run.suite.title, *(text for m in run.metrics for text in (m.group, m.description))}
+    assert shown <= set(translations(lang))
