@@ -23,8 +23,8 @@ _PLAIN = (str, int, float, bool, type(None))
 def decoder(model: type[BaseModel]) -> Callable[[bytes], Any]:
     """decode(line): an object with the fields of `model` as attributes, or None where pydantic must judge.
 
-    For strict models that ignore other keys and refuse NaN. Raises TypeError for a model with a kind of
-    field that is not translated.
+    A field of any kind is left unread, as the bytes of its JSON. For strict models that ignore other keys and refuse
+    NaN. Raises TypeError for a model with a kind of field that is not translated.
     """
     decode: Callable[[bytes], Any] = msgspec.json.Decoder(_struct(model)).decode
 
@@ -49,7 +49,9 @@ def _struct(model: type[BaseModel]) -> type:
 
 def _translated(kind: Any) -> Any:
     """The type that msgspec reads as pydantic reads `kind`, or a narrower one."""
-    if kind is Any or kind in _PLAIN:
+    if kind is Any:
+        return msgspec.Raw
+    if kind in _PLAIN:
         return kind
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         return _struct(kind)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from msgspec import Raw
+
 from .options import CrOptions
 from .schema import Aspect, ReviewAction, Scorecard, TupleRow
 from .scorecard import DROP_REASONS, drop_reason
@@ -121,9 +123,10 @@ def parse_failed(card: Scorecard) -> bool:
     """The runner could not read the model's reply, by any of the signs that it leaves."""
     output = output_of(card)
     flagged = any(f.parse_failed or f.generate_failed for f in (card.flags, output.flags) if f is not None)
-    notes = (e.notes if isinstance(e.notes, str) else str(e.notes) for e in process_trace(card) if e.notes)
     error = output.error or (card.runtime.error if card.runtime else None)
-    return bool(flagged or error or any("atsa_parse" in text or "json_parse" in text for text in notes))
+    notes = [e.notes for e in process_trace(card)]  # of any kind, or unread
+    said = b"\n".join([n if isinstance(n, Raw) else str(n).encode() for n in notes])
+    return bool(flagged or error or b"atsa_parse" in said or b"json_parse" in said)
 
 
 def risks(card: Scorecard) -> dict[str, bool]:

@@ -63,6 +63,8 @@ def normalize_term(text: str) -> str:
     'ewg 1등급 보습제'
     """
     text = collapse(text)
+    if text[:1].isalnum() and text[-1:].isalnum():  # nearly every term
+        return text
     return text.strip("".join({c for c in text if c == " " or _is_punctuation(c)}))
 
 

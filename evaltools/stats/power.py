@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import brentq
 from scipy.special import nctdtr, ndtr, ndtri
 
 from ..core.errors import UsageError
@@ -150,6 +149,8 @@ class Pilot:
         def tilted(strength: float) -> np.ndarray:
             w = np.exp(strength * (off - (1.0 if strength > 0 else -1.0)))
             return w / w.sum()
+
+        from scipy.optimize import brentq  # an eighth of a second, which only plans need
 
         return tilted(brentq(lambda s: float(tilted(s) @ off), -700, 700))
 

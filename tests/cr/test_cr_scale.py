@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import Raw
 
 from evaltools import evaluate
 from evaltools.app.workers import Workers
@@ -204,6 +205,8 @@ def plain(value: Any) -> Any:
         return {k: plain(getattr(value, k)) for k in type(value).model_fields}
     if hasattr(value, "__struct_fields__"):
         return {k: plain(getattr(value, k)) for k in value.__struct_fields__}
+    if isinstance(value, Raw):
+        return json.loads(bytes(value))
     return [plain(v) for v in value] if isinstance(value, list) else value
 
 
