@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from evaltools.core.suite import get_suite, load_suite_file, looks_like, options
 
 DATA = Path(__file__).parents[1] / "data"
 INPUTS = {"cr": "cr/with_memory__seed1_proposed", "memfin": "memfin/plain_llm", "summary": "summary/cases.jsonl"}
+UNBOUNDED = {"cr": ["latency_ms_mean"]}
 
 
 @pytest.mark.parametrize("name", INPUTS)
@@ -109,6 +111,25 @@ def test_every_metric_has_a_title_a_description_and_a_direction(name: str) -> No
     suite = get_suite(name)
     for metric in suite.metrics(suite.options()):
         assert metric.title and metric.description and metric.group and metric.source, metric.name
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_every_ratio_within_limits_says_them(name: str) -> None:
+    """A bounded metric has an interval however few units there are, which hangs on its limits in the table."""
+    suite = get_suite(name)
+    ratios = {m.name: m.limits for m in suite.metrics(suite.options()) if isinstance(m, et.Metric) and m.denominator}
+    assert [name for name, limits in ratios.items() if math.isinf(limits[1])] == UNBOUNDED.get(name, [])
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_every_metric_within_limits_has_an_interval_around_its_value(name: str) -> None:
+    frame = et.evaluate(name, f"example:{INPUTS[name]}").frame
+    ratios = frame[frame["denominator"].notna() & frame["value"].notna()]
+    assert (
+        len(ratios) > 10
+        and (ratios["ci_low"] <= ratios["value"]).all()
+        and (ratios["value"] <= ratios["ci_high"]).all()
+    )
 
 
 def test_options_that_a_suite_has_not_or_does_not_take() -> None:
