@@ -145,7 +145,8 @@ def shown(value: Any, width: int = 34, lines: int = 3) -> str:
     """A label: wrapped at `width` columns (a Han or Hangul character takes two), cut after `lines` lines,
     with characters that no shipped font has as U+FFFD."""
     text = visible(unicodedata.normalize("NFC", str(value)))
-    text = "".join(c if ord(c) in covered() else "\ufffd" for c in " ".join(text.split()))
+    # no more than can stand there: the time to break a word grows with the square of its length
+    text = "".join(c if ord(c) in covered() else "\ufffd" for c in " ".join(text.split())[: 200 + 2 * width * lines])
     wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text[:200])
     columns = max(8, round(width / (1 + wide / max(1, len(text[:200])))))
     return "\n".join(_Names(columns, max_lines=lines, placeholder=" …").wrap(text)) or say("(empty)")
