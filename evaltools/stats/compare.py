@@ -415,7 +415,8 @@ class Evidence:
     """What a pair of conditions shows without an interval; arrays over metrics.
 
     `differences` (units, metrics) sum to delta where nothing differs (`_null_errors`). `error` and `df` are those of
-    delta, `spread` what they are made of: (several seeds, samples alone). `pool` of the seeds, where there is one.
+    delta, `spread` what they are made of: (several seeds, samples alone). `pool` of the seeds, where there is one;
+    `pooled`: whether it is what the seeds of a metric's sides are said to differ by.
     """
 
     paired: Paired
@@ -426,6 +427,7 @@ class Evidence:
     df: np.ndarray
     spread: tuple[Spread, Spread]
     pool: SeedPool | None
+    pooled: np.ndarray
 
     @property
     def several(self) -> np.ndarray:
@@ -450,7 +452,7 @@ def evidence(paired: Paired, n_permutations: int, resampling: Resampling, pool: 
     of_samples = spread_of_samples(sample)
     own = [seed_term(paired.a, paired.baseline), seed_term(paired.b, paired.candidate)] if several.any() else []
     pool = (pool or seed_pool(own)) if own and resampling.method == "auto" else None
-    crossed = _spread(paired, sample, own, pool) if own else of_samples
+    crossed, pooled = _spread(paired, sample, own, pool) if own else (of_samples, np.zeros_like(several))
     error, _, df = _widest((crossed, of_samples), several, resampling.confidence)
     error = np.where(negligible(error**2, np.concatenate([paired.a.values, paired.b.values])), 0.0, error)
     differences = rounded(_null_errors(paired))
@@ -458,7 +460,7 @@ def evidence(paired: Paired, n_permutations: int, resampling: Resampling, pool: 
     p_samples = np.where(np.isnan(delta) | counts, np.nan, p_samples)
     p_value = np.where(several & (error > 0), np.fmax(p_samples, crossed.p_value(delta)), p_samples)
     p_value = np.where(counts, np.nan, p_value)
-    return Evidence(paired, differences, p_samples, p_value, error, df, (crossed, of_samples), pool)
+    return Evidence(paired, differences, p_samples, p_value, error, df, (crossed, of_samples), pool, pooled)
 
 
 def _widest(spread: tuple[Spread, Spread], several: np.ndarray, confidence: float) -> Iterator[np.ndarray]:
@@ -680,10 +682,11 @@ def _said(row: Mapping[Any, Any], which: str, confidence: float) -> str:
 
 def _spread(
     paired: Paired, sample: tuple[np.ndarray, np.ndarray], own: list[SeedTerm], pool: SeedPool | None
-) -> Spread:
+) -> tuple[Spread, np.ndarray]:
     """Variance components of the difference: of the paired differences, or of each side's `own` seeds.
 
-    The `pool` knows of seeds that differ by themselves: it counts where equal labels do not mean like seeds.
+    The `pool` knows of seeds that differ by themselves: it counts where equal labels do not mean like seeds, which
+    is said of each metric.
     """
     a, b = paired.a, paired.b
     if paired.by_seed:
@@ -692,13 +695,13 @@ def _spread(
     else:
         alone = spread(sample, *own)
     if pool is None:
-        return alone
+        return alone, np.zeros(alone.variance.shape, dtype=bool)
     known = pool.alike & ~np.isnan(own[0].plain) & ~np.isnan(own[1].plain)
     if paired.by_seed:
         known &= unrelated(a, b)
     # where both sides are the same in every cell there is no difference whose spread could be estimated
     known &= ~negligible(alone.variance, np.concatenate([a.values, b.values]))
-    return spread(sample, *(pool.term(side, sides=2) for side in own)).where(known, alone)
+    return spread(sample, *(pool.term(side, sides=2) for side in own)).where(known, alone), known
 
 
 def _pooled(table: MetricTable, pools: Sequence[SeedPool | None]) -> list[str]:

@@ -1,7 +1,8 @@
 """What a larger study would show: samples by seeds for a wanted difference, from the variance components of a pilot.
 
 A planned study is drawn from the pilot's own units, tilted to the wanted difference, under the pilot's seed variance,
-and judged by the rule that comparisons are judged by (`compare.decide`). Formulas and realised power:
+and judged by the rule that comparisons are judged by (`compare.decide`), which pools the seeds of both sides where
+those of the pilot are alike and go apart. Formulas and realised power:
 docs/statistics.md.
 
 References: Efron, "Nonparametric standard errors and confidence intervals", Canadian Journal of Statistics 9 (1981),
@@ -63,16 +64,18 @@ LIKELY = 0.8
 """Share of these whose number of samples lies from samples_low to samples_high."""
 
 
-def likely(c: Components, n: int, known: float, seeds: int, rng: np.random.Generator) -> Components:
+def likely(c: Components, n: int, known: float, seeds: int, df_seeds: float, rng: np.random.Generator) -> Components:
     """PILOTS others under which these are as likely: every mean square over a chi-square draw (Weerahandi).
 
     `known` stands for the n samples in the degrees of freedom: fewer, where a few samples hold most of the variance.
+    `df_seeds` are those of the seeds' mean square.
     """
-    df = known - 1.0, seeds - 1.0, (known - 1.0) * (seeds - 1.0)
+    df = known - 1.0, df_seeds, (known - 1.0) * (seeds - 1.0)
     of_sample, of_seed, rest = (d / rng.chisquare(d, PILOTS) if d > 0 else np.zeros(PILOTS) for d in df)
     residual = c.residual * rest
     between, total = (c.residual + n * c.seed) * of_seed, (c.residual + seeds * c.sample) * of_sample
-    return Components(np.maximum(between - residual, 0.0) / n, np.maximum(total - residual, 0.0) / seeds, residual)
+    of_seeds, of_samples = np.maximum(between - residual, 0.0) / n, np.maximum(total - residual, 0.0) / seeds
+    return Components(of_seeds, of_samples, residual, c.sides)
 
 
 def approximate(c: Components, difference: float, n: Any, seeds: int, confidence: float) -> np.ndarray:
@@ -104,7 +107,8 @@ class Pilot:
     """What runs say of a difference in one metric, better being positive.
 
     `value` is the baseline's. `cells` (seeds, units): the linearised difference of each cell, without the deviations
-    of the seeds. `assumes`: what a single condition cannot say, a sentence; else "".
+    of the seeds. `df_seeds`: degrees of freedom of their mean square. Where the seeds of both sides are pooled
+    `components.sides` is 2.
     """
 
     metric: Any
@@ -113,7 +117,7 @@ class Pilot:
     components: Components
     n: int
     seeds: int
-    assumes: str = ""
+    df_seeds: float
 
     @cached_property
     def keep(self) -> float:
@@ -165,21 +169,28 @@ class Pilot:
         ]
         compiled = compile_table(table)
         at = [compiled.columns.index(f"y{j}") for j in range(BLOCK)]
-        found = 0
-        for block in range(BLOCKS):
-            shape = seeds, n, BLOCK
+        shape, found = (seeds, n, BLOCK), 0
+        present = np.ones(shape[:2], dtype=bool)
+
+        def drawn() -> np.ndarray:
             own = np.broadcast_to(np.searchsorted(cumulated, rng.random(shape[1:])), shape)
             other = np.searchsorted(cumulated, rng.random(shape))
             units = np.minimum(np.where(rng.random(shape) < self.keep, own, other), len(cumulated) - 1)
             cells = self.cells[rng.integers(len(self.cells), size=shape), units]
             if self.components.seed > 0:
-                moved = rng.normal(0, np.sqrt(self.components.seed), (seeds, 1, BLOCK))
-                cells = _moved(cells, moved)
-            sums = np.ones((seeds, n, len(compiled.columns)))
+                cells = _moved(cells, rng.normal(0, np.sqrt(self.components.seed), (seeds, 1, BLOCK)))
+            return cells
+
+        def side(cells: np.ndarray) -> Crossed:
+            sums = np.ones((*shape[:2], len(compiled.columns)))
             sums[:, :, at] = cells
-            present = np.ones(shape[:2], dtype=bool)
-            nothing = np.where(np.isin(np.arange(len(compiled.columns)), at), 0.0, sums)
-            paired = Paired(Crossed(compiled, nothing, present), Crossed(compiled, sums, present), True)
+            return Crossed(compiled, sums, present)
+
+        for block in range(BLOCKS):
+            difference_of = drawn()
+            # cells whose mean over both sides varies as half their difference does go apart, and have like seeds
+            middle = drawn() if self.components.sides == 2 and seeds > 1 else np.zeros(shape)
+            paired = Paired(side((middle - difference_of) / 2), side((middle + difference_of) / 2), True)
             found += int((decide(paired, replace(resampling, seed=resampling.seed + block)) > 0).sum())
         return found / (BLOCKS * BLOCK)
 
@@ -191,8 +202,8 @@ def _moved(cells: np.ndarray, by: np.ndarray) -> np.ndarray:
     return cells + there * np.divide(by, share, out=np.zeros_like(share), where=share > 0)
 
 
-def pilot(conditions: Sequence[Runs], table: MetricTable, unit: str, metric: str) -> Pilot:
-    """The pilot that one or two conditions make for a metric.
+def pilot(conditions: Sequence[Runs], table: MetricTable, unit: str, metric: str, resampling: Resampling) -> Pilot:
+    """The pilot that one or two conditions make for a metric; by the method "auto" seeds are pooled as in `compare`.
 
     Two conditions pair by seed and sample; without a seed in common, seeds pair in their order. The seeds of a single
     condition are taken as pairs: another condition is assumed to differ from it, sample by sample, no more than its
@@ -234,22 +245,22 @@ def pilot(conditions: Sequence[Runs], table: MetricTable, unit: str, metric: str
     if np.ptp(cells) <= ROUNDING * np.abs(cells).max(initial=1.0):
         raise UsageError(f"{metric} does not differ between these runs in any {unit}: nothing to plan from")
     cells = _moved(cells, cells.mean() - cells.mean(axis=1, keepdims=True))
+    value, df_seeds = float(paired.value_a[0]), seeds - 1.0
     if not alone:
-        # of the pairs themselves, which is what is simulated
-        s = evidence(paired, 1, Resampling("bca")).spread[0 if seeds > 1 else 1]
-        return Pilot(of, float(paired.value_a[0]), cells, _first(Components.of(s, n, seeds)), n, seeds)
+        tested = evidence(paired, 1, resampling)
+        sides = 2 if seeds > 1 and tested.pooled[0] else 1
+        made = _first(Components.of(tested.spread[0 if seeds > 1 else 1], n, seeds), sides)
+        return Pilot(of, value, cells, made, n, seeds, sides * df_seeds)
     i = influence(c := a.cross(compiled))
     s = spread(sample_term(seed_mean(i.errors, ~np.isnan(i.values)), np.array([n])), seed_term(i, c))
-    single = _first(Components.of(s, n, seeds))
-    doubled = Components(2 * single.seed, 0.0, 2 * single.residual)
-    return Pilot(
-        of, float(paired.value_a[0]), np.concatenate([cells, -cells]).reshape(1, -1), doubled, n, seeds, ALONE
-    )
+    single = _first(Components.of(s, n, seeds), 1)
+    doubled = Components(2 * single.seed, 0.0, 2 * single.residual, 2 if resampling.method == "auto" else 1)
+    return Pilot(of, value, np.concatenate([cells, -cells]).reshape(1, -1), doubled, n, seeds, df_seeds)
 
 
-def _first(c: Components) -> Components:
+def _first(c: Components, sides: int) -> Components:
     """The components of the first metric, as numbers."""
-    return Components(float(c.seed[0]), float(c.sample[0]), float(c.residual[0]))
+    return Components(float(c.seed[0]), float(c.sample[0]), float(c.residual[0]), sides)
 
 
 def _row(
@@ -327,9 +338,10 @@ def plan(
         raise UsageError(f"power: expected a number between {1 - r.confidence:.2g} and 1, got {power:g}")
     if not seeds or min(seeds) < 1:
         raise UsageError("seeds: expected numbers of seeds, 1 or more")
-    made = pilot(conditions, table, unit, metric)
+    made = pilot(conditions, table, unit, metric, r)
     made.require(difference, unit)
-    others = likely(made.components, made.n, made.known, made.seeds, np.random.default_rng(r.seed))
+    rng = np.random.default_rng(r.seed)
+    others = likely(made.components, made.n, made.known, made.seeds, made.df_seeds, rng)
     rows = []
     for k in dict.fromkeys(seeds):
         rows.append(_row(made, others, difference, k, power, r))
@@ -359,7 +371,13 @@ def unreached(found: pd.DataFrame) -> list[str]:
     """Why rows of a plan have no samples: a sentence for each reason, [] where all have."""
     said, lacking = [], found[found["samples"].isna()]
     if unknown := [str(k) for k in lacking.loc[lacking["power"].isna(), "seeds"]]:
-        said.append(say("The pilot has one seed, and says nothing of more: {seeds}.", seeds=", ".join(unknown)))
+        said.append(
+            say(
+                "No numbers for several seeds ({seeds}): these runs have one seed each, which does not tell how far "
+                "seeds differ. Give runs of two seeds or more to plan for them.",
+                seeds=", ".join(unknown),
+            )
+        )
     for row in lacking[lacking["power"].notna()].itertuples():
         said.append(
             say(

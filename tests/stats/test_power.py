@@ -116,11 +116,11 @@ def test_one_seed_is_bounded_by_the_differences_between_seeds() -> None:
 
 
 def test_likely_components_have_the_pilots_in_their_middle() -> None:
-    found = likely(Components(0.01, 0.04, 0.06), 200, 200.0, 5, np.random.default_rng(0))
+    found = likely(Components(0.01, 0.04, 0.06), 200, 200.0, 5, 4.0, np.random.default_rng(0))
     assert np.quantile(found.sample, 0.3) < 0.04 < np.quantile(found.sample, 0.7)
     assert np.quantile(found.seed, 0.2) < 0.01 < np.quantile(found.seed, 0.6)
     assert found.seed.std() / found.seed.mean() > 5 * found.residual.std() / found.residual.mean()
-    assert (likely(Components(0.01, 0.04, 0.0), 200, 200.0, 1, np.random.default_rng(0)).seed == 0).all()
+    assert (likely(Components(0.01, 0.04, 0.0), 200, 200.0, 1, 0.0, np.random.default_rng(0)).seed == 0).all()
 
 
 # --- what a pilot is
@@ -130,7 +130,7 @@ def test_a_pilot_of_two_runs_by_hand() -> None:
     """Ten units, six alike, +.4 four times: mean .16, baseline .5."""
     base = np.full(10, 0.5)
     up = base + np.array([0.4] * 4 + [0.0] * 6)
-    p = pilot([{"": frame(base)}, {"": frame(up)}], [F1], "id", "f1")
+    p = pilot([{"": frame(base)}, {"": frame(up)}], [F1], "id", "f1", R)
     assert (p.value, p.n, p.seeds, p.keep) == (0.5, 10, 1, 1.0)
     assert p.cells[0] == pytest.approx([0.4] * 4 + [0.0] * 6)
     assert p.components.sample == pytest.approx(0.16 * 0.24 * 10 / 9)  # .4^2 times 4/10 times 6/10, ddof 1
@@ -140,14 +140,14 @@ def test_a_pilot_of_two_runs_by_hand() -> None:
 
 def test_where_lower_is_better_a_pilot_is_turned() -> None:
     base, up = frame(np.full(10, 0.5)), frame(np.linspace(0.2, 0.6, 10))
-    higher, lower = (pilot([{"": base}, {"": up}], [m], "id", m.name) for m in (F1, LOSS))
+    higher, lower = (pilot([{"": base}, {"": up}], [m], "id", m.name, R) for m in (F1, LOSS))
     assert lower.cells == pytest.approx(-higher.cells)
 
 
 def test_seeds_without_a_common_label_pair_in_their_order() -> None:
     a, b = two(seed_sd=0.05)
     other = {f"x{s}": f for s, f in b.items()}
-    one, two_ = (pilot([a, side], [F1], "id", "f1") for side in (b, other))
+    one, two_ = (pilot([a, side], [F1], "id", "f1", R) for side in (b, other))
     assert one.cells == pytest.approx(two_.cells)
     assert one.components == two_.components
 
@@ -155,7 +155,7 @@ def test_seeds_without_a_common_label_pair_in_their_order() -> None:
 def test_the_seeds_of_one_condition_stand_for_pairs() -> None:
     """Differences of two seeds have twice their variances, and nothing of the samples that they share."""
     (a, _) = two(n=400, seeds=4, seed_sd=0.05, key=3)
-    p = pilot([a], [F1], "id", "f1")
+    p = pilot([a], [F1], "id", "f1", R)
     assert p.components.sample == 0 and p.keep == 0
     assert p.components.residual == pytest.approx(2 * 0.01, rel=0.15)
     assert p.cells.mean() == pytest.approx(0, abs=1e-12)
@@ -164,11 +164,26 @@ def test_the_seeds_of_one_condition_stand_for_pairs() -> None:
 
 def test_drawn_cells_vary_as_the_components_say() -> None:
     a, b = two(n=300, seeds=3, key=5)
-    p = pilot([a, b], [F1], "id", "f1")
+    p = pilot([a, b], [F1], "id", "f1", R)
     total = p.components.sample + p.components.residual
     assert p.cells.var() == pytest.approx(total, rel=0.05)
     assert 0 < p.keep < 1
     assert p.keep**2 * p.cells.mean(axis=0).var() == pytest.approx(p.components.sample, rel=0.1)
+
+
+def test_planned_studies_pool_the_seeds_of_both_sides_where_the_pilot_does() -> None:
+    """Seeds that go apart alike on both sides: 4 degrees of freedom instead of 2, so that fewer studies miss."""
+    runs = two(n=120, seed_sd=0.02, key=2)
+    pooled, alone = (pilot(runs, [F1], "id", "f1", Resampling(m)) for m in ("auto", "bca"))
+    assert (pooled.components.sides, alone.components.sides) == (2, 1)
+    assert (pooled.df_seeds, alone.df_seeds) == (4.0, 2.0)
+    same = replace(alone, components=replace(pooled.components, sides=1))
+    power = [p.simulated(0.05, 120, 3, R) for p in (pooled, same)]
+    assert power[0] > power[1] + 0.05
+    # seeds that mean the same on both sides are paired
+    shared = [{s: f.assign(y=f["y"] + 0.2 * np.sin(range(len(f)) * np.array(int(s) + 2))) for s, f in c.items()}
+              for c in runs]  # fmt: skip
+    assert pilot(shared, [F1], "id", "f1", R).components.sides == 1
 
 
 @pytest.mark.parametrize(
@@ -257,7 +272,10 @@ def test_a_proportion_needs_what_mcnemar_needs() -> None:
 def test_a_pilot_of_one_seed_says_nothing_of_more() -> None:
     found = plan(two(seeds=1), [F1], "id", "f1", 0.08, seeds=[1, 3, 5])
     assert found["samples"].notna().tolist() == [True, False, False]
-    assert unreached(found) == ["The pilot has one seed, and says nothing of more: 3, 5."]
+    assert unreached(found) == [
+        "No numbers for several seeds (3, 5): these runs have one seed each, which does not tell how far seeds "
+        "differ. Give runs of two seeds or more to plan for them."
+    ]
 
 
 def test_seeds_that_differ_more_than_what_is_looked_for() -> None:
@@ -278,7 +296,7 @@ def test_sentences_of_a_plan() -> None:
 
 
 def test_simulated_power_of_no_difference_is_the_level() -> None:
-    p = pilot(two(n=60, seeds=1), [F1], "id", "f1")
+    p = pilot(two(n=60, seeds=1), [F1], "id", "f1", R)
     assert isinstance(p, Pilot)
     assert p.simulated(1e-9, 60, 1, R) == pytest.approx(0.025, abs=0.02)
 
