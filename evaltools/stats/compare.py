@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
+from scipy.special import stdtr
 
 from ..core.errors import UsageError
 from ..core.metric import Compiled, MetricTable, compile_table, subset
@@ -40,7 +41,7 @@ from .crossed import (
     spread_of_samples,
     unrelated,
 )
-from .family import flipped_p, needed, rounded, sign_flip, smallest, step_down, with_shared_seeds
+from .family import Steps, flipped_p, needed, rounded, shared_seeds, sign_flip, smallest, step_down
 from .intervals import (
     CARRIES,
     MIN_UNITS,
@@ -299,12 +300,14 @@ def compare(
     others = [m for m in family[1:] if frame["p_value"].notna()[m] and frame["n_units"][m] >= MIN_UNITS]
     level = round(1 - resampling.confidence, 12)
     frame["level"], frame["p_adjusted"] = level, frame["p_value"].where(frame["primary"])
+    frame["error_shared"] = frame["df_shared"] = np.nan
     if others:
         columns, mid = np.stack([of_family[m] for m in others], axis=1), frame["mid"].to_numpy()[others]
         flipped = flipped_p(columns, n_permutations, resampling.seed, mid)
-        parts = ("p_value", "delta", "of_samples", "of_seeds", "n_units", "n_seeds")
-        steps = step_down(with_shared_seeds(*frame.loc[others, list(parts)].to_numpy(float).T), flipped, level)
-        frame.loc[others, "p_adjusted"], frame.loc[others, "level"] = steps.p, steps.level
+        steps, *shared = judged_together(frame.loc[others], flipped, level)
+        frame.loc[others, ["p_adjusted", "level", "error_shared", "df_shared"]] = np.array(
+            [steps.p, steps.level, *shared]
+        ).T
     frame = _judged(compiled, frame, own, level).assign(
         baseline=names[0], candidate=names[1], headline=[n in headline or n == primary for n in compiled.names]
     )[[*CONTRACT, *DETAILS]]
@@ -354,7 +357,9 @@ def _judged(compiled: Compiled, found: pd.DataFrame, own: np.ndarray, level: flo
     # of a proportion: the share of a difference that comes as more units which differ, not as others that differ less
     middle = (found["value_baseline"] + found["value_candidate"]) / 2
     more = (1 - each * found["n_differ"] / np.maximum(middle, 1 - middle)).clip(0, 1).where(found["mid"])
-    mde = smallest(error, df, at, each, units, more.to_numpy())
+    # of metrics that are judged together, not below what the seeds' share in the family allows
+    spread = (error, df), (found["error_shared"].to_numpy(), found["df_shared"].to_numpy())
+    mde = np.fmax(*(smallest(*of, at, each, units, more.to_numpy()) for of in spread))
     judged = found.assign(
         delta=found["value_candidate"] - found["value_baseline"],
         mde=[_digits(x, df) for x, df in zip(np.where(found["ci_low"].notna(), mde, np.nan), found["df"])],
@@ -433,11 +438,15 @@ class Evidence:
     def several(self) -> np.ndarray:
         return self.paired.n_seeds > 1
 
-    @property
-    def parts(self) -> tuple[np.ndarray, np.ndarray]:
-        """What samples and, of several seeds, seeds bring to the variance of delta."""
-        seeds = self.spread[0].from_seeds
-        return self.spread[0].variance - seeds, np.where(self.several, seeds, np.nan)
+    TOGETHER: ClassVar = ("p_value", "delta", "of_samples", "of_seeds", "n_units", "df_seeds")
+
+    def together(self) -> pd.DataFrame:
+        """TOGETHER of every metric; what seeds bring to the variance of delta is null for one seed."""
+        seeds, paired = self.spread[0].from_seeds, self.paired
+        parts = self.spread[0].variance - seeds, np.where(self.several, seeds, np.nan)
+        df_seeds = (paired.n_seeds - 1.0) * np.where(self.pooled, 2, 1)
+        columns = self.p_value, paired.delta, *parts, paired.n_units, df_seeds
+        return pd.DataFrame(dict(zip(self.TOGETHER, columns)))
 
 
 def evidence(paired: Paired, n_permutations: int, resampling: Resampling, pool: SeedPool | None = None) -> Evidence:
@@ -469,6 +478,18 @@ def _widest(spread: tuple[Spread, Spread], several: np.ndarray, confidence: floa
     return (np.where(several, c, s) for c, s in zip(crossed, of_samples))
 
 
+def judged_together(of: pd.DataFrame, flipped: np.ndarray, level: float) -> tuple[Steps, np.ndarray, np.ndarray]:
+    """The steps of metrics of a family (rows of `Evidence.together`), and the standard error and df that they keep.
+
+    `flipped`: `flipped_p` of their differences.
+    """
+    p, delta, samples, seeds, n, df_seeds = of[list(Evidence.TOGETHER)].to_numpy(float).T
+    error, df = shared_seeds(samples, seeds, n, df_seeds)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = np.fmax(p, 2 * stdtr(df, -np.abs(delta) / error))
+    return step_down(p, flipped, level), error, df
+
+
 def decide(
     paired: Paired, resampling: Resampling, n_permutations: int = 1_000, family: Sequence[int] = ()
 ) -> np.ndarray:
@@ -484,8 +505,7 @@ def decide(
     if at:
         mid = _mid(paired.baseline.compiled)[at]
         flipped = flipped_p(found.differences[:, at], n_permutations, resampling.seed, mid)
-        parts = p, paired.delta, *found.parts, paired.n_units, paired.n_seeds
-        p[at] = step_down(with_shared_seeds(*(part[at] for part in parts)), flipped, level).p
+        p[at] = judged_together(found.together().iloc[at], flipped, level)[0].p
     return np.where(enough & (p <= level), np.sign(paired.delta), 0.0)
 
 
@@ -507,16 +527,12 @@ def _measured(tested: Evidence, margin: np.ndarray, resampling: Resampling) -> p
             "ci_high": high,
             "equivalence_low": equivalence_low,
             "equivalence_high": equivalence_high,
-            "p_value": tested.p_value,
-            "n_units": n_units,
+            **tested.together(),
             "n_seeds": paired.n_seeds,
             "ci_method": method,
             "claim": np.where(np.isnan(delta) | counts, "", paired.claim),
             "p_samples": tested.p_samples,
             "error": tested.error,
-            "delta": delta,
-            "of_samples": tested.parts[0],
-            "of_seeds": tested.parts[1],
             "df": np.where(wanted, tested.df, np.nan),
             "each": np.abs(differences).sum(axis=0) / np.maximum(n_differ, 1),
             "n_differ": n_differ,

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import bdtr, gammaincinv, gammaln, nctdtrinc, ndtr, stdtr, stdtrit
+from scipy.special import bdtr, gammaincinv, gammaln, nctdtrinc, ndtr, stdtrit
 
 from .many import LARGE, WHOLE, normal_flips
 
@@ -152,21 +152,21 @@ def step_down(p: np.ndarray, flipped: np.ndarray, level: float) -> Steps:
     return Steps(adjusted, levels)
 
 
-def with_shared_seeds(
-    p: np.ndarray, delta: np.ndarray, samples: np.ndarray, seeds: np.ndarray, n: np.ndarray, n_seeds: np.ndarray
-) -> np.ndarray:
-    """p of metrics that are judged together, none smaller than if seeds had their average share in its variance.
+def shared_seeds(
+    samples: np.ndarray, seeds: np.ndarray, n: np.ndarray, df_seeds: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(standard error, degrees of freedom) of deltas judged together: seeds have their median share in each at least.
 
-    `samples` and `seeds` (null: one seed) are the parts of the variance of delta. From a few seeds their part is
-    often estimated as 0 by chance, and p then far too small, which the smallest of many p finds.
+    `samples` (of n units) and `seeds` (null: one seed, and so the result) are the parts of the variance of delta.
+    From a few seeds their part is often estimated as 0 by chance, and p then far too small, which the smallest of
+    many p finds. A mean share would put the seeds of a metric that needs them on all others.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = seeds / (samples + seeds)
-        share = shares[~np.isnan(shares)].sum() / (~np.isnan(shares)).sum()
-        least = np.fmax(seeds, samples * share / (1 - share))
-        df = np.maximum((samples + least) ** 2 / (samples**2 / (n - 1) + least**2 / (n_seeds - 1)), n_seeds - 1)
-        found = 2 * stdtr(df, -np.abs(delta) / np.sqrt(samples + least))
-    return np.where(np.isnan(shares), p, np.fmax(p, found))
+        share = np.median(shares[~np.isnan(shares)]) if (~np.isnan(shares)).any() else np.nan
+        least = np.where(np.isnan(shares), np.nan, np.fmax(seeds, samples * share / (1 - share)))
+        df = (samples + least) ** 2 / (samples**2 / (n - 1) + least**2 / df_seeds)
+    return np.sqrt(samples + least), np.maximum(df, df_seeds)
 
 
 def needed(level: np.ndarray, mid: np.ndarray) -> np.ndarray:

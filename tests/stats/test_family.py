@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from evaltools.stats.family import flipped_p, needed, sign_flip, smallest, step_down, with_shared_seeds
+from evaltools.core.metric import Metric
+from evaltools.core.resampling import Resampling
+from evaltools.stats.compare import compare
+from evaltools.stats.family import flipped_p, needed, shared_seeds, sign_flip, smallest, step_down
 from evaltools.stats.many import LARGE
 
 HAND = np.array([[1.0, 1.0, 2.0], [2.0, 1.0, 1.0], [4.0, -1.0, 1.0]])
@@ -155,19 +159,39 @@ def test_smallest_has_enough_units_that_differ_and_counts_their_errors() -> None
     assert grown > plain
 
 
-def test_a_metric_without_a_seed_part_by_chance_is_lent_the_average_one() -> None:
-    """Shares of the seeds 0 and 1/2, on average 1/4: to the first metric's 3 of samples come 3 * (1/4) / (3/4) = 1.
+def test_a_metric_without_a_seed_part_by_chance_is_lent_the_median_one() -> None:
+    """Shares of the seeds 0, 1/4 and 1/2: to the first metric's 3 of samples come 3 * (1/4) / (3/4) = 1.
 
-    Its variance is 4, its degrees of freedom 4^2 / (3^2 / 9 + 1^2 / 2) = 10.67; the second has more than its average.
+    Its variance is 4, its degrees of freedom 4^2 / (3^2 / 9 + 1^2 / 2) = 10.67; the others have the median or more.
     """
-    p, delta = np.array([0.001, 0.2]), np.array([4.0, 1.0])
-    samples, seeds, n, k = np.array([3.0, 1.0]), np.array([0.0, 1.0]), np.array([10.0, 10.0]), np.array([3.0, 3.0])
-    found = with_shared_seeds(p, delta, samples, seeds, n, k)
-    lent = 2 * stats.t.sf(4 / 2, 16 / 1.5)
-    own = 2 * stats.t.sf(1 / np.sqrt(2), 4 / (1 / 9 + 1 / 2))
-    assert found == pytest.approx([lent, max(0.2, own)])
+    samples, seeds, df = np.array([3.0, 3.0, 1.0]), np.array([0.0, 1.0, 1.0]), np.full(3, 2.0)
+    n = np.full(3, 10.0)
+    error, of = shared_seeds(samples, seeds, n, df)
+    assert error == pytest.approx([2.0, 2.0, np.sqrt(2)])
+    assert of == pytest.approx([16 / 1.5, 16 / 1.5, 4 / (1 / 9 + 1 / 2)])
     # one seed (null), or seeds that show nothing anywhere: nothing is lent
-    assert with_shared_seeds(p, delta, samples, seeds * np.nan, n, k / 3).tolist() == p.tolist()
-    assert with_shared_seeds(p, delta, samples, seeds * 0, n, k) == pytest.approx(
-        np.maximum(p, 2 * stats.t.sf(delta / np.sqrt(samples), 9))
+    assert np.isnan(shared_seeds(samples, seeds * np.nan, n, df * 0)[0]).all()
+    assert shared_seeds(samples, seeds * 0, n, df)[0] == pytest.approx(np.sqrt(samples))
+
+
+def test_p_and_smallest_difference_of_the_family_stand_at_the_lent_variance() -> None:
+    """Three metrics over three seeds, the seeds of the first equal by chance: it is judged as if they were not."""
+    rng = np.random.default_rng(1)
+    sides: list[dict[int, pd.DataFrame]] = [{}, {}]
+    names = ["lead", "flat", "moved", "other"]
+    sample = {m: rng.normal(0, 0.3, (2, 40)) for m in names}
+    moves = {m: rng.normal(0, 0.1, (2, 3)) for m in names} | {"flat": np.zeros((2, 3))}
+    for s, side in enumerate(sides):
+        for k in range(3):
+            noise = {m: rng.normal(0, 0.05, 40) for m in names}
+            cells = {m: 0.2 * s + sample[m][s] + moves[m][s, k] + noise[m] - noise[m].mean() for m in names}
+            side[k] = pd.DataFrame({"id": range(40), "n": 1, **cells})
+    table = [Metric(name=m, numerator=m, denominator="n", better="higher") for m in names]
+    family, alone = (
+        compare(*sides, table, "id", Resampling(), headline).table.set_index("metric").loc["flat"]
+        for headline in (names, ["flat"])
     )
+    assert alone["var_seed"] == family["var_seed"] == 0
+    assert family["p_value"] == alone["p_value"] < 0.05
+    assert family["p_adjusted"] > 3 * family["p_value"]
+    assert family["mde"] > 1.3 * alone["mde"]
