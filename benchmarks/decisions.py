@@ -10,8 +10,8 @@ family  Data sets of n samples drawn with replacement from real runs of Conflict
         "Holm" is Holm's method over all headline metrics, without mid-p. One seed: by p alone.
 mid-p   The same events with sign flips counted whole and with mid-p.
 margin  Equivalence within +-0.05 where the true difference is 0.05 (error) and 0 (power).
-mde     The share of data sets in which a true difference of the mean mde is found; and the same of one of nine headline
-        metrics that are judged together.
+mde     The share of data sets in which a true difference of the mean mde is found; and the same of one of nine
+        headline metrics that are judged together.
 """
 
 from __future__ import annotations
