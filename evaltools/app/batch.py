@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +17,7 @@ import pandas as pd
 from ..core.check import Check, in_words
 from ..core.errors import InputError, OnError, Problems, UsageError, WorkFailed
 from ..core.evaluate import make_options, require_target
-from ..core.files import EXAMPLES, refuse_input, require_writable, resolve
+from ..core.files import EXAMPLES, refuse_input, remove_leftovers, require_writable, resolve
 from ..core.manifest import Found
 from ..core.names import condition_of, find_runs, natural, safe_name
 from ..core.progress import bar
@@ -40,9 +38,6 @@ from .execute import HTML, ReportJob, is_current, parameters_of, prepare, run
 from .workers import Workers, cluster_size
 
 FAILED, BAD_INPUT = 4, 3
-
-LEFTOVER_SECONDS = 24 * 3600
-"""A half-written file of this age belongs to a process that was killed."""
 
 Options = Mapping[str, Any]
 
@@ -455,14 +450,6 @@ def _below_out(suite: Suite, out: Path, options: Options) -> Options:
     marks = {n: mark(f) for n, f in suite.options.model_fields.items()}
     folders = {n: str(out / marked["below_out"]) for n, marked in marks.items() if "below_out" in marked}
     return {**options, **{n: folder for n, folder in folders.items() if options.get(n) is None}}
-
-
-def remove_leftovers(out: Path) -> None:
-    """Remove what killed processes left half-written, once it is old enough to be nobody's."""
-    for path in chain(out.glob(".*.part"), *((out / f).rglob(".*.part") for f in ("results", "reports"))):
-        with suppress(FileNotFoundError):
-            if time.time() - path.stat().st_mtime > LEFTOVER_SECONDS:
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def headline_lines(scored: Scored) -> Iterator[str]:

@@ -7,10 +7,11 @@ a run could not be worked on for a reason outside of its input (full disk, kille
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import traceback
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -52,30 +53,48 @@ GATE_NOT_MET, WRONG_USAGE, BAD_INPUT, FAILED, INTERRUPTED = 1, 2, 3, 4, 130
 SUITE = click.option("--suite", help="Suite of the runs (default: found out from the files).")
 
 
+@contextmanager
+def _told() -> Iterator[None]:
+    """Turns the package's own exceptions into messages and exit statuses."""
+    try:
+        yield
+    except InputError as e:
+        for problem in e.problems:
+            echo(str(problem), err=True)
+        sys.exit(BAD_INPUT)
+    except UsageError as e:
+        echo(f"error: {e}", err=True)
+        sys.exit(WRONG_USAGE)
+    except (WorkFailed, OSError) as e:
+        echo(f"error: {e}", err=True)
+        sys.exit(FAILED)
+    except KeyboardInterrupt:
+        echo("interrupted: what is finished is kept, the same command goes on from there", err=True)
+        sys.exit(INTERRUPTED)
+    except (click.ClickException, click.exceptions.Exit, click.Abort):
+        raise
+    except Exception:  # noqa: BLE001 - a defect; Python's own status 1 would be read as a gate that is not met
+        echo(traceback.format_exc(), err=True)
+        sys.exit(FAILED)
+
+
 class _Main(click.Group):
-    """Turns the package's own exceptions into messages and exit statuses, and finds the commands of suites."""
+    """Finds the commands of suites, and ends as `_told` says, whatever signal asks for it."""
+
+    def __call__(self, *args: Any, **how: Any) -> Any:
+        for name in ("SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)  # not every system has both
+            if number is not None and signal.getsignal(number) is signal.SIG_DFL:  # `nohup` has it ignored
+                signal.signal(number, signal.default_int_handler)
+        return super().__call__(*args, **how)
+
+    def make_context(self, *args: Any, **how: Any) -> click.Context:
+        with _told():
+            return super().make_context(*args, **how)
 
     def invoke(self, ctx: click.Context) -> Any:
-        try:
+        with _told():
             return super().invoke(ctx)
-        except InputError as e:
-            for problem in e.problems:
-                echo(str(problem), err=True)
-            ctx.exit(BAD_INPUT)
-        except UsageError as e:
-            echo(f"error: {e}", err=True)
-            ctx.exit(WRONG_USAGE)
-        except (WorkFailed, OSError) as e:
-            echo(f"error: {e}", err=True)
-            ctx.exit(FAILED)
-        except KeyboardInterrupt:
-            echo("interrupted: what is finished is kept, the same command goes on from there", err=True)
-            ctx.exit(INTERRUPTED)
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
-            raise
-        except Exception:  # noqa: BLE001 - a defect; Python's own status 1 would be read as a gate that is not met
-            echo(traceback.format_exc(), err=True)
-            ctx.exit(FAILED)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted([*super().list_commands(ctx), *suite_commands()])

@@ -84,6 +84,8 @@ def warm() -> Iterator[None]:
 def _serve(asked: socket.socket) -> None:
     """Fork a kernel for each line sent here, until nobody is left to ask."""
     os.setsid()  # an interrupt from the terminal is not for this process
+    for number in (signal.SIGTERM, signal.SIGHUP):  # nor does it clean up as the command does
+        signal.signal(number, signal.SIG_DFL)
     running: set[int] = set()
     while True:
         message, lines, *_ = socket.recv_fds(asked, 1, 1)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, as_completed, wait
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import chdir, closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -84,32 +83,22 @@ class Workers:
 def _in_processes(
     jobs: int, call: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]
 ) -> Generator[tuple[int, Future[Any]]]:
-    waiting = deque(range(len(tasks)))
+    waiting = dict(enumerate(tasks))
     while waiting:
-        # a process that dies takes its pool along: what was running then is tried again one by one, so that
-        # only the task at fault is lost, and the rest goes on in a new pool
-        lost: list[int] = []
-        broken = False
+        places: dict[Future[Any], int] = {}
         with _pool(min(jobs, len(waiting))) as pool:
-            running: dict[Future[Any], int] = {}
-            while running or (waiting and not broken):
-                while waiting and not broken and len(running) < jobs:
-                    try:
-                        running[pool.submit(call, *tasks[waiting[0]])] = waiting[0]
-                    except BrokenProcessPool:
-                        broken = True
-                    else:
-                        waiting.popleft()
-                for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    place = running.pop(future)
-                    if isinstance(future.exception(), BrokenProcessPool):
-                        broken = True
-                        lost.append(place)
-                    else:
-                        yield place, future
-        for place in sorted(lost):
+            with suppress(BrokenProcessPool):
+                for place, task in waiting.items():
+                    places[pool.submit(_working, call, *task)] = place
+            for future in as_completed(places):
+                if not isinstance(future.exception(), BrokenProcessPool):
+                    del waiting[places[future]]
+                    yield places[future], future
+        # a process that dies takes its pool along: what may have run then (one more is queued) is tried again one by
+        # one, so that only the task at fault is lost, and the rest goes on in a new pool
+        for place in [*waiting][: jobs + 1]:
             with _pool(1) as pool:
-                future = pool.submit(call, *tasks[place])
+                future = pool.submit(_working, call, *waiting.pop(place))
                 wait([future])
             yield place, _or_failed(future, BrokenProcessPool)
 
@@ -137,16 +126,40 @@ def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
 def _begin() -> None:
     """Set up a process of a pool: its parent decides when it ends, and it does not outlive its parent."""
     # a handler, not SIG_IGN, which the kernels started from here would inherit
-    signal.signal(signal.SIGINT, lambda *_: None)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    for name in {"SIGINT", "SIGHUP"} & set(dir(signal)):
+        signal.signal(getattr(signal, name), lambda *_: None)
+    signal.signal(signal.SIGTERM, _end)
     sys.unraisablehook = _end_soon
     Thread(target=_end_with_parent, daemon=True).start()
+
+
+_at_work = _ending = False
+"""Whether this process is at a task, and whether it was told to end."""
+
+
+def _end(*_: Any) -> None:
+    """Leave the task, or take no other: a process that left while it is given one would leave half of it to others."""
+    global _ending
+    _ending = True
+    if _at_work:
+        sys.exit(1)
+
+
+def _working(call: Callable[..., R], *task: Any) -> R:
+    global _at_work
+    _at_work = True
+    try:
+        if _ending:
+            sys.exit(1)
+        return call(*task)
+    finally:
+        _at_work = False
 
 
 def _end_soon(lost: Any) -> None:
     """Ask to end once more where the first time came inside a callback, which exceptions cannot leave."""
     if isinstance(lost.exc_value, SystemExit):
-        Timer(0.01, signal.raise_signal, [signal.SIGTERM]).start()
+        Timer(0.01, os.kill, [os.getpid(), signal.SIGTERM]).start()
     else:
         sys.__unraisablehook__(lost)
 
@@ -173,7 +186,7 @@ def _beside(call: Callable[..., R], *arguments: Any) -> Callable[[], R]:
 def _send_result(sender: Connection, call: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     _begin()
     with sender, suppress(OSError):
-        sender.send(call(*arguments))
+        sender.send(_working(call, *arguments))
 
 
 def _end_with_parent() -> None:

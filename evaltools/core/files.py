@@ -5,17 +5,26 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import platform
+import re
 import shutil
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
 from .errors import UsageError
 
 PACKAGE = Path(__file__).parents[1]
+
+HOST = re.sub(r"[^\w-]", "-", platform.node())[:40]
+
+LEFTOVER_SECONDS = 24 * 3600
+"""A half-written file of this age is nobody's, whichever machine its process was on."""
 
 # the umask can only be read by setting it, which must not happen while other threads make files
 _UMASK = os.umask(0o022)
@@ -95,6 +104,28 @@ def file_hashes(folder: Path) -> dict[str, str]:
     return {name: sha256(found[name]) for name in sorted(found) if name != "manifest.json"}
 
 
+def beside(target: Path) -> dict[str, Any]:
+    """How `tempfile` names what is to become `target`: by the process that writes it (`remove_leftovers`)."""
+    return {"prefix": f".{target.name[:30]}.{HOST}-{os.getpid()}.", "suffix": ".part", "dir": target.parent}
+
+
+def remove_leftovers(out: Path) -> None:
+    """Remove below `out` what processes left half-written that are gone."""
+    for path in [*chain(out.glob(".*.part"), *((out / f).rglob(".*.part") for f in ("results", "reports")))]:
+        with suppress(FileNotFoundError):
+            if _is_leftover(path):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def _is_leftover(path: Path) -> bool:
+    import psutil
+
+    found = re.search(rf"\.{re.escape(HOST)}-(\d+)\.\w+(\.old)?\.part$", path.name)
+    if found and not psutil.pid_exists(int(found[1])):
+        return True
+    return time.time() - path.stat().st_mtime > LEFTOVER_SECONDS
+
+
 @contextmanager
 def whole_folder(target: Path) -> Iterator[Path]:
     """A folder to fill that takes the place of `target` whole when the block ends well, and goes when it does not.
@@ -106,7 +137,7 @@ def whole_folder(target: Path) -> Iterator[Path]:
 
     made = [p for p in target.parents if not p.exists()]
     target.parent.mkdir(parents=True, exist_ok=True)
-    aside = Path(tempfile.mkdtemp(prefix=f".{target.name[:60]}.", suffix=".part", dir=target.parent))
+    aside = Path(tempfile.mkdtemp(**beside(target)))
     try:
         aside.chmod(0o777 & ~_UMASK)
         yield aside
@@ -138,7 +169,7 @@ def atomic(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
     """A file to write that appears under `path` whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
-    fd, name = tempfile.mkstemp(prefix=f".{path.name[:60]}.", suffix=".part", dir=path.parent)
+    fd, name = tempfile.mkstemp(**beside(path))
     try:
         with os.fdopen(fd, mode, **text) as f:  # type: ignore[call-overload]
             yield f

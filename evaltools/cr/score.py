@@ -17,7 +17,7 @@ import pandas as pd
 
 from ..core.errors import InputError, Problem, Problems, Severity
 from ..core.fast_json import decoder
-from ..core.files import content_hash, dumps, refuse_input
+from ..core.files import beside, content_hash, dumps, refuse_input
 from ..core.jsonl import Progress, read_jsonl, require_file, shards
 from ..core.suite import Here, Source, Workers
 from .options import CrOptions
@@ -202,7 +202,7 @@ def write_scorecards(outputs: Path, gold: Path, target: Path, problems: Problems
         require_file(path, problems)
     refuse_input(target, files.values())
     target.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix=".", suffix=".part", dir=target.parent) as folder:
+    with TemporaryDirectory(**beside(target)) as folder:
         score(Source(target.name, files), CrOptions(), problems, Here(), Path(folder), "error")
         (Path(folder) / FILES["scorecards"]).replace(target)
     with target.open("rb") as lines:

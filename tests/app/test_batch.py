@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,11 +19,10 @@ import nbformat
 import psutil
 import pytest
 
-from evaltools.app import batch
 from evaltools.app.batch import Batch, Settings
 from evaltools.app.workers import Workers
 from evaltools.core.errors import InputError, Problem, UsageError, WorkFailed
-from evaltools.core.files import example
+from evaltools.core.files import LEFTOVER_SECONDS, beside, example
 from evaltools.core.suite import get_suite
 
 CR = get_suite("cr")
@@ -122,12 +122,18 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(
     ("how", "kill"),
-    [(signal.SIGINT, os.kill), (signal.SIGINT, os.killpg), (signal.SIGKILL, os.kill), (signal.SIGTERM, os.kill)],
+    [
+        (signal.SIGINT, os.kill),
+        (signal.SIGINT, os.killpg),
+        (signal.SIGKILL, os.kill),
+        (signal.SIGTERM, os.kill),
+        (signal.SIGHUP, os.killpg),
+    ],
 )
 def test_a_killed_batch_goes_on_where_it_was(
     undisturbed: Path, tmp_path: Path, how: signal.Signals, kill: Callable[[int, int], None]
 ) -> None:
-    """One signal to the command alone, or to all of its processes as a terminal does."""
+    """One signal to the command alone, or to all of its processes as a terminal does. It cleans up where it can."""
     batch = command(undisturbed / "notebooks", *REPORT)
     running = subprocess.Popen(
         batch, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
@@ -138,14 +144,13 @@ def test_a_killed_batch_goes_on_where_it_was(
     kill(running.pid, how)
     # the kernels of a killed process hold its output open until they notice, within a second or two
     _, errors = running.communicate(timeout=60)
-    assert (
-        not [p for p in below if _alive(p)] if how is signal.SIGINT else _until(lambda: not any(map(_alive, below)))
-    )
-    if how is signal.SIGINT:
+    if how is not signal.SIGKILL:
+        assert not [p for p in below if _alive(p)]
         assert running.returncode == 130
         assert errors == "interrupted: what is finished is kept, the same command goes on from there\n"
         assert {p.name for p in out.rglob(".*")} <= {".lock"}, "nothing half-written"
     else:
+        assert _until(lambda: not any(map(_alive, below)))
         assert running.returncode == -how
         assert "Traceback" not in errors
 
@@ -158,8 +163,6 @@ def test_a_killed_batch_goes_on_where_it_was(
     for path, identity in finished.items():
         if path.parent.parent.name != "reports" or path.parent / "metric_report.ipynb" in reports:
             assert _identity(path) == identity, f"{path} was made again"
-    for leftover in out.rglob(".*.part"):
-        leftover.unlink()
     assert files(out, *TIMED) == files(undisturbed / "outputs", *TIMED)
 
 
@@ -334,22 +337,26 @@ def test_a_name_cannot_leave_the_output_folder(settings: Settings, tmp_path: Pat
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_old_leftovers_are_removed_and_new_ones_are_not(settings: Settings) -> None:
+def test_what_processes_left_that_are_gone_is_removed(settings: Settings) -> None:
     """Files and folders of killed processes, beside the results, in reports and in the folder of all."""
     results, reports = settings.out / "results", settings.out / "reports" / NAMES[0]
     reports.mkdir(parents=True)
-    old = [results / ".run.old.part", results / ".run.abc.old.part", reports / ".old.part", settings.out / ".x.part"]
-    new = [results / ".run.new.part", reports / ".new.part"]
-    for path in (*old, *new):
-        if path.parent == results:
-            path.mkdir(parents=True)
-            (path / "units.parquet").touch()
-        else:
-            path.touch()
-    for path in old:
-        os.utime(path, (0, time.time() - batch.LEFTOVER_SECONDS - 60))
+    results.mkdir()
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    parts = [beside(folder / "run") for folder in (results, reports, settings.out)]
+    kept = {Path(tempfile.mkdtemp(**part)) for part in parts}
+    other = Path(tempfile.mkdtemp(prefix=".run.elsewhere-1.", suffix=".part", dir=results))
+    of_gone = [{**part, "prefix": part["prefix"].replace(f"-{os.getpid()}.", f"-{gone.pid}.")} for part in parts]
+    for part in of_gone:
+        (Path(tempfile.mkdtemp(**part)) / "units.parquet").touch()
+        Path(tempfile.mkdtemp(**{**part, "suffix": ".old.part"}))
+        os.close(tempfile.mkstemp(**part)[0])
+    aged = results / ".run.elsewhere-2.x.part"
+    aged.touch()
+    os.utime(aged, (0, time.time() - LEFTOVER_SECONDS - 60))
     _scored(RUNS[:1], settings, {})
-    assert sorted(settings.out.rglob(".*.part")) == sorted(new)
+    assert set(settings.out.rglob(".*.part")) == kept | {other}
 
 
 def test_jobs_and_order_change_nothing(settings: Settings, tmp_path: Path) -> None:

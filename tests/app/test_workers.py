@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -191,6 +192,7 @@ def test_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
         cluster_size("tcp://127.0.0.1:9")
     with pytest.raises(UsageError, match="no dask scheduler answers at"):
         cluster_size("what is this")
+    gc.collect()  # dask does not survive that its lost client is collected while it makes the next
 
 
 def test_a_cluster_without_workers(cluster: distributed.LocalCluster, monkeypatch: pytest.MonkeyPatch) -> None:
