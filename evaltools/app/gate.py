@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pandas as pd
 
 from ..core.errors import Problems, UsageError
-from ..core.files import require_writable, write_text
+from ..core.files import refuse_input, write_text
 from ..core.jsonl import read_json
 from ..core.names import nearest
 from ..core.results import read_manifest, verdict_line
@@ -86,7 +86,7 @@ def _refuse_results(file: Path, inputs: Sequence[Path]) -> None:
     """UsageError where a file cannot be written, or would change what it speaks of."""
     if file.resolve() in [path.resolve() for path in inputs] or read_manifest(file.parent) is not None:
         raise UsageError(f"{file} would change a result; write it to another place")
-    require_writable(file.parent)
+    refuse_input(file)
 
 
 def parse(text: str, option: str) -> Bound:

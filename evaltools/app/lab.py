@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 
 from ..core.errors import UsageError
-from ..core.files import asset_dir, examples, write_text
+from ..core.files import asset_dir, examples, require_writable, write_text
 from ..core.terminal import echo
 
 README = """# Notebooks of evaltools
@@ -46,6 +46,7 @@ def prepare(folder: Path) -> Path:
             break
     for name, content in wanted.items():
         if not (place / name).is_file():
+            require_writable(place)
             write_text(place / name, content)
     return place
 

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from ..core.errors import UsageError
-from ..core.files import refuse_input, write_text
+from ..core.files import refuse_input, require_writable, write_text
 from ..core.names import find_runs, safe_name
 from ..core.progress import bar
 from ..core.resampling import Resampling
@@ -47,6 +47,7 @@ def plan_command(
 
 def rank_command(runs: Sequence[str], *, metric: str, out: Path, **how: Any) -> str:
     """The text that `evaltools rank` prints; ranks.csv is written."""
+    require_writable(out)
     _study(runs, **how).rank(metric)  # says what is wrong before anything is written
     made = _study(runs, primary=metric, out=out, **how)
     path = out / "results" / f"{safe_name(made.baseline)}_aggregated" / "ranks.csv"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,9 +14,9 @@ from typing import Any, TypeVar
 import pandas as pd
 from pydantic import BaseModel, ValidationError
 
-from ..core.errors import InputError, Problem, UsageError
-from ..core.files import sha256
-from ..core.jsonl import describe
+from ..core.errors import InputError, Problem, Problems, UsageError
+from ..core.files import require_writable, sha256
+from ..core.jsonl import describe, read_utf8
 from ..core.manifest import Input, Manifest, Member, versions
 from ..core.resampling import Resampling
 from ..core.results import Result
@@ -115,6 +116,7 @@ def rerun_manifest(
 @contextmanager
 def _folder(out: Path | None) -> Iterator[Path]:
     if out is not None:
+        require_writable(out)
         yield out
         return
     with tempfile.TemporaryDirectory(prefix="evaltools-rerun-") as folder:
@@ -127,9 +129,7 @@ def _bad(path: Path, message: str) -> InputError:
 
 def _read(path: Path, model: type[T]) -> T:
     try:
-        return model.model_validate_json(path.read_bytes())
-    except OSError as e:
-        raise _bad(path, f"cannot be read: {e.strerror}") from e
+        return model.model_validate_json(read_utf8(path, Problems()))
     except ValidationError as e:
         wrong = "; ".join(f"{field}: {message}" if field else message for _, field, message in describe(e))
         raise _bad(path, f"not what was expected: {wrong}") from e
@@ -138,7 +138,7 @@ def _read(path: Path, model: type[T]) -> T:
 def _find(manifest: Path, entry: Input) -> Path | None:
     """Where an input is now; None where nowhere."""
     places = dict.fromkeys(folder / entry.path for folder in (Path.cwd(), *manifest.resolve().parents))
-    there = [p for p in places if p.is_file()]
+    there = [p for p in places if p.is_file() and os.access(p, os.R_OK)]
     return next((p for p in there if sha256(p) == entry.sha256), there[0] if there else None)
 
 

@@ -70,19 +70,24 @@ def require_writable(folder: Path) -> None:
     if not there.is_dir():
         raise UsageError(f"{there} is no folder: nothing can be written to {folder}")
     if not os.access(there, os.W_OK | os.X_OK):
-        raise UsageError(f"{there} cannot be written to; give another folder with --out")
+        raise UsageError(f"{there} cannot be written to; give another folder")
 
 
-def refuse_input(target: Path, inputs: Iterable[str | Path]) -> None:
-    """UsageError where a file to be written is one of the inputs, or lies in the folder of one."""
+def refuse_input(target: Path, inputs: Iterable[str | Path] = ()) -> None:
+    """UsageError where a file cannot be written, is one of the inputs, or lies in the folder of one."""
+    if os.path.lexists(target) and not target.is_file():
+        raise UsageError(f"{target} is no file; name one to write to")
+    require_writable(target.parent)
     place = target.resolve()
     for path in map(resolve, inputs):
-        there = path.resolve()
+        there = Path(os.path.realpath(path))  # a link in a circle is an error elsewhere
         if place == there or (there.is_dir() and target.exists() and place.is_relative_to(there)):
             raise UsageError(f"{target} is an input or lies in one, which would be replaced; write to another file")
 
 
 def sha256(path: Path) -> str:
+    if not path.is_file():  # a pipe would be waited for
+        raise FileNotFoundError(f"{path}: no such file")
     with path.open("rb") as f:
         return hashlib.file_digest(f, "sha256").hexdigest()
 

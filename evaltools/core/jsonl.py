@@ -193,6 +193,8 @@ def read_utf8(path: Path, problems: Problems) -> str:
 
     InputError where it cannot be read, is not UTF-8 or larger than FILE_BYTES.
     """
+    if path.exists() and not path.is_file():  # a pipe would be waited for
+        raise problems.fatal("unreadable-file", "is no file", file=str(path))
     try:
         if path.stat().st_size > FILE_BYTES:
             message = f"of more than {FILE_BYTES >> 20} MB, which would have to be held in memory whole"

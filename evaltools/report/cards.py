@@ -272,6 +272,8 @@ def read_json(path: Path, model: type[T]) -> T:
 def _whole(path: Path) -> Iterator[None]:
     """NotComplete for what goes wrong while a file is read."""
     try:
+        if not path.is_file():  # a pipe would be waited for
+            raise FileNotFoundError
         yield
     except FileNotFoundError as e:
         raise NotComplete(f"no {path.name}: the run is being written, or was stopped") from e

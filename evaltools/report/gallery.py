@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from ..core.check import FINE, LEVELS, WORDS
 from ..core.errors import UsageError
-from ..core.files import dumps, write_text
+from ..core.files import dumps, require_writable, write_text
 from ..core.words import say
 from ..stats.compare import WORDS as COMPARED
 from .cards import NotComplete, read_card, shown
@@ -66,6 +66,7 @@ def build(out: Path) -> Path:
     out = Path(out)
     if not out.is_dir():
         raise UsageError(f"{out}: no such folder")
+    require_writable(out)
     path = replaceable(out)
     write_text(path, render(collect(out)))
     return path
@@ -74,7 +75,7 @@ def build(out: Path) -> Path:
 def replaceable(out: Path) -> Path:
     """The path of `<out>/index.html`; UsageError where a page stands there that this package did not make."""
     path = out / "index.html"
-    if path.exists() and not any(mark in path.read_bytes() for mark in OURS):
+    if path.exists() and not (path.is_file() and any(mark in path.read_bytes() for mark in OURS)):
         raise UsageError(f"{path} was not made by evaltools and is left as it is: move it, or choose another folder")
     return path
 
