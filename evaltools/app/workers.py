@@ -138,7 +138,7 @@ _at_work = _ending = False
 
 
 def _end(*_: Any) -> None:
-    """Leave the task, or take no other: a process that left while it is given one would leave half of it to others."""
+    """Leave the task, or take no other: who left while a task is handed over would leave half of it to others."""
     global _ending
     _ending = True
     if _at_work:

@@ -147,8 +147,7 @@ def read_rows(path: Path, model: type[T], problems: Problems, id_field: str) -> 
 def read_csv(path: Path, model: type[T], problems: Problems, *, id_field: str) -> Iterator[tuple[int, T]]:
     """Yield (line, record) of a CSV file with a header; an empty cell is null.
 
-    The line is that on which the record ends. InputError where a column is lacking that the model requires, or the
-    file is damaged.
+    The line is that on which the record ends. InputError where a column is lacking that the model requires.
     """
     rows = csv_rows(path, problems)
     _, header = next(rows)
@@ -167,25 +166,45 @@ def read_csv(path: Path, model: type[T], problems: Problems, *, id_field: str) -
 def csv_rows(path: Path, problems: Problems) -> Iterator[tuple[int, list[str]]]:
     """(line on which it ends, cells) of the header of a CSV file, and of every row that is not blank.
 
-    A row with more or fewer cells than the header is reported and left out. InputError where the file is damaged.
+    A row that is damaged, or has more or fewer cells than the header, is reported and left out. InputError for a
+    damaged header.
     """
     csv.field_size_limit(LINE_BYTES)  # a long text is no error
-    with path.open(encoding="utf-8-sig", newline="") as f:
-        table = csv.reader(iter(partial(f.readline, LINE_BYTES), ""), strict=True)
-        end = 0
-        try:
-            header = next(table, [])
-            end = table.line_num
-            yield end, header
-            for cells in table:
-                end = table.line_num
-                if len(cells) == len(header):
-                    yield end, cells
-                elif cells:
-                    message = f"expected {len(header)} cells, as the header has, got {len(cells)}"
-                    problems.error("bad-row", message, file=str(path), line=end)
-        except (csv.Error, UnicodeDecodeError) as e:  # of the row that begins where the last one ends
-            raise problems.fatal("bad-csv", f"not CSV: {e}", file=str(path), line=end + 1) from None
+    header: list[str] | None = None
+    end = place = read = 0
+
+    def texts() -> Iterator[str]:
+        nonlocal read
+        for number, raw in enumerate(iter(partial(f.readline, LINE_BYTES), b""), end + 1):
+            read += len(raw)
+            try:
+                yield raw.removeprefix(BOM if number == 1 else b"").decode("utf-8")
+            except UnicodeDecodeError as e:
+                raise csv.Error(_not_utf8(raw, e, "line")) from None
+
+    with path.open("rb") as f:
+        while header is None or read:
+            begun, read = end, 0
+            table = csv.reader(texts(), strict=True)
+            try:
+                for cells in table:
+                    end, place, read = begun + table.line_num, place + read, 0
+                    header = cells if header is None else header
+                    if len(cells) == len(header):
+                        yield end, cells
+                    elif cells:
+                        message = f"expected {len(header)} cells, as the header has, got {len(cells)}"
+                        problems.error("bad-row", message, file=str(path), line=end)
+                if header is None:
+                    header = []
+                    yield end, header
+            except csv.Error as e:
+                # an open quote takes in all that follows: given up is the line on which its row begins
+                problems.error("bad-csv", f"not CSV: {e}", file=str(path), line=end + 1)
+                if header is None:
+                    raise InputError(problems.errors) from None
+                f.seek(place)
+                place, end = place + len(f.readline()), end + 1
 
 
 def read_utf8(path: Path, problems: Problems) -> str:

@@ -89,8 +89,10 @@ def _parquet(path: Path, problems: Problems) -> Any:
     if file.metadata.num_columns > MOST_COLUMNS:
         raise _wide(file.metadata.num_columns, path, problems)
     for column in file.schema_arrow:
-        timed = pa.types.is_temporal(column.type) and column.name in NUMBERS
-        if column.name in COLUMNS and (pa.types.is_nested(column.type) or timed):
+        kind = getattr(column.type, "value_type", column.type)  # of categories
+        timed = pa.types.is_temporal(kind) and column.name in NUMBERS
+        bad = timed or pa.types.is_nested(column.type) or "binary" in str(kind)
+        if column.name in COLUMNS and bad:
             message = f"expected a text or a number a row, got {str(column.type)[:80]}"
             raise problems.fatal("wrong-columns", message, file=str(path), field=column.name)
     return file

@@ -83,6 +83,29 @@ def test_csv_rows_are_named_by_the_line_on_which_they_end(tmp_path: Path) -> Non
     path.write_text('\ufeffid,text\na,"one\ntwo"\n\nb\nc,three\n')
     assert list(csv_rows(path, problems)) == [(1, ["id", "text"]), (3, ["a", "one\ntwo"]), (6, ["c", "three"])]
     assert [(p.line, p.message) for p in problems.errors] == [(5, "expected 2 cells, as the header has, got 1")]
-    path.write_text('id,text\na,one\nb,"two\nthree\n')
-    with pytest.raises(InputError, match=r"a.csv:3: not CSV"):  # where the row begins that has no end
-        list(csv_rows(path, Problems()))
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        (b'b,"two\n', "not CSV: unexpected end of data"),
+        (b'"b"x,two\n', "not CSV: ',' expected after '\"'"),
+        (
+            "b,가나다\n".encode("cp949"),
+            "not CSV: byte 2 of the line is not UTF-8 (0xb0); it reads as CP949: save it as UTF-8",
+        ),
+    ],
+)
+def test_a_damaged_line_of_a_csv_file_costs_its_row_alone(bad: bytes, said: str, tmp_path: Path) -> None:
+    path, problems = tmp_path / "a.csv", Problems("skip")
+    path.write_bytes(b"id,text\na,one\n" + bad + b"c,three\nd,four")
+    assert list(csv_rows(path, problems)) == [
+        (1, ["id", "text"]),
+        (2, ["a", "one"]),
+        (4, ["c", "three"]),
+        (5, ["d", "four"]),
+    ]
+    assert [(p.line, p.message) for p in problems.errors] == [(3, said)]
+    path.write_bytes(bad.replace(b"b,", b"id,") + b"c,three\n")
+    with pytest.raises(InputError, match=r"a.csv:1: not CSV"):  # of a header nothing can be left out
+        list(csv_rows(path, Problems("skip")))

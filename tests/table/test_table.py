@@ -343,6 +343,13 @@ def test_bytes_that_are_no_table(tmp_path: Path) -> None:
             raise InputError([])
 
 
+def test_bytes_are_no_text(tmp_path: Path) -> None:
+    """Else an id would be shown, and searched for, as b'...'."""
+    pd.DataFrame({"id": [b"a", b"b"], "metric": "m", "value": [0.0, 1.0]}).to_parquet(tmp_path / "t.parquet")
+    said = call("score", "table", tmp_path / "t.parquet", "-o", tmp_path / "o", status=3).output
+    assert "id: expected a text or a number a row, got binary" in said
+
+
 def test_a_time_is_no_score(tmp_path: Path) -> None:
     """Times are whole numbers within parquet, of nanoseconds, which would be read as scores."""
     made = pd.DataFrame({"id": ["a", "b"], "metric": "m", "value": pd.to_datetime(["2026-01-01", "2026-01-02"])})
