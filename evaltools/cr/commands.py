@@ -67,19 +67,18 @@ def run_cr(
     from .inference import run as inference
 
     problems = Problems()
-    settings = inference.Settings(out, limit, max_requests, max_cost, not resume, quiet)
     plan = inference.plan(resolve(str(config)), limit, problems)
     if dry_run:
-        for stage, system, user in inference.asked_of_one(plan):
-            echo(f"== {stage}\n{system}\n--\n{user}\n")
         took = inference.expected(plan)
+        for stage in took["requests"]:
+            echo(f"== {stage}\n" + "\n--\n".join(inference.first_request(plan, stage)) + "\n")
         cost = "" if took["cost"] is None else f", cost {took['cost']:.2f}"
         echo(
             f"{len(plan.texts)} samples, {len(plan.runs)} runs: at most {sum(took['requests'].values())} requests, "
             f"about {took['tokens_in']:,} tokens in and {took['tokens_out']:,} out{cost}"
         )
         return
-    found = inference.run(plan, settings, problems)
+    found = inference.run(plan, out, problems, max_requests, max_cost, fresh=not resume, quiet=quiet)
     for problem in () if quiet else problems.warnings:
         echo(str(problem), err=True)
     status = _report(ctx, [str(folder) for folder, _, _ in found], out, quiet) if report else 0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -85,8 +85,9 @@ class Named:
 
     @property
     def row(self) -> dict[str, Any]:
-        """The fields under the names that they have there."""
-        return {COLUMNS.get(k, k): v for k, v in asdict(self).items()}
+        """The fields under the names that they have there; a span as an object, null where the term is implied."""
+        row = {COLUMNS.get(k, k): v for k, v in asdict(self).items()}
+        return row | {"span": dict(zip(("start", "end"), row["span"]))} if row.get("span") else row
 
 
 @dataclass(frozen=True)
@@ -103,11 +104,6 @@ class Candidate(Named):
     span: tuple[int, int] | None = None
     flags: tuple[str, ...] = ()
 
-    @property
-    def row(self) -> dict[str, Any]:
-        """`span` as an object, null where the term is implied."""
-        return {**super().row, "span": dict(zip(("start", "end"), self.span)) if self.span else None}
-
 
 @dataclass(frozen=True)
 class Conflict(Named):
@@ -119,33 +115,22 @@ class Conflict(Named):
 
 @dataclass(frozen=True)
 class Vote:
-    """What a reviewer wants of one candidate; `polarity` of a FLIP."""
+    """What a reviewer, or the arbiter, wants of one candidate; `polarity` of a FLIP.
+
+    `settled` is False for the arbiter's word where the votes did not decide.
+    """
 
     actor: str
-    action: str
-    reason: str
-    polarity: str = ""
-
-
-@dataclass(frozen=True)
-class Decision:
-    """The arbiter's word on one candidate; `settled` is False where the votes did not decide."""
-
-    id: str
     action: str
     reason: str
     polarity: str = ""
     settled: bool = True
 
 
-@dataclass
-class Refused:
-    """What was given and not used, and why: (who, what, why)."""
+ARBITER = "ARB"
 
-    rows: list[tuple[str, str, str]] = field(default_factory=list)
-
-    def add(self, who: str, what: str, why: str) -> None:
-        self.rows.append((who, what, why))
+Refused = list[tuple[str, str, str]]
+"""What was given and not used, and why: (who, what, why)."""
 
 
 _LATIN = re.compile(r"[A-Za-z]")
@@ -183,9 +168,8 @@ def _candidate(lens: str, given: Triplet, text: str, refs: set[str], refused: Re
         "term_not_in_text": bool(term) and span is None,
     }
     if not ref and span is None:
-        refused.add(
-            lens, term, "the term is not in the text, and there is no ref" if term else "neither term nor ref"
-        )
+        why = "the term is not in the text, and there is no ref" if term else "neither term nor ref"
+        refused.append((lens, term, why))
         return None
     return Candidate(
         id="",
@@ -262,7 +246,7 @@ def votes(
                     "the reason is none of the list": policy == "strict" and action.reason_code not in REASONS,
                 }
                 if wrong := next((said for said, holds in why.items() if holds), ""):
-                    refused.add(actor, f"{action.action_type} {target}"[:80], wrong)
+                    refused.append((actor, f"{action.action_type} {target}"[:80], wrong))
                     continue
                 voted.add(target)
                 kind = "KEEP" if action.action_type == "MERGE" else action.action_type
@@ -273,38 +257,38 @@ def votes(
     return out
 
 
-def arbitrate(ballots: Mapping[str, Sequence[Vote]], found: Sequence[Conflict]) -> list[Decision]:
-    """One decision for each candidate that has votes, by rule.
+def arbitrate(ballots: Mapping[str, Sequence[Vote]], found: Sequence[Conflict]) -> dict[str, Vote]:
+    """Candidate -> the arbiter's word, for each that has votes, by rule.
 
     Two equal votes win, but for a granularity conflict with C against, which is flagged. FLIP, DROP and KEEP once
     each: FLIP or DROP for reasons that are strong enough, else FLAG. All other splits: FLAG.
     """
     granular = set(chain.from_iterable(c.ids for c in found if c.kind == "granularity_overlap_candidate"))
-    return [_decide(name, cast, name in granular) for name, cast in ballots.items() if cast]
+    return {name: _decision(cast, name in granular) for name, cast in ballots.items() if cast}
 
 
-def _decide(name: str, cast: Sequence[Vote], granular: bool) -> Decision:
+def _decision(cast: Sequence[Vote], granular: bool) -> Vote:
     equal = grouped(cast, lambda v: (v.action, v.polarity))
     (action, polarity), most = max(equal.items(), key=lambda item: len(item[1]))
     if len(most) > 1:
         against = [v.actor for v in cast if v not in most]
         if granular and "C" in against:
-            return Decision(name, "FLAG", "FACET_MINORITY_SIGNAL")
-        return Decision(name, action, most[0].reason, polarity)
+            return Vote(ARBITER, "FLAG", "FACET_MINORITY_SIGNAL")
+        return Vote(ARBITER, action, most[0].reason, polarity)
     by_action = {v.action: v for v in cast}
     if set(by_action) == {"FLIP", "DROP", "KEEP"}:
         flip, drop = by_action["FLIP"], by_action["DROP"]
         if flip.reason in FLIPS:
-            return Decision(name, "FLIP", flip.reason, flip.polarity)
+            return replace(flip, actor=ARBITER)
         if drop.reason in DROPS:
-            return Decision(name, "DROP", drop.reason)
-    return Decision(name, "FLAG", "REDUNDANT_REF_UNCERTAIN" if granular else "POLARITY_UNCERTAIN", settled=False)
+            return replace(drop, actor=ARBITER)
+    return Vote(ARBITER, "FLAG", "REDUNDANT_REF_UNCERTAIN" if granular else "POLARITY_UNCERTAIN", settled=False)
 
 
-def applied(candidates: Sequence[Candidate], decisions: Sequence[Decision]) -> list[Candidate]:
+def applied(candidates: Sequence[Candidate], decisions: Mapping[str, Vote]) -> list[Candidate]:
     """The candidates after the decisions: DROP removes, FLIP sets the polarity; order and refs stay."""
-    dropped = {d.id for d in decisions if d.action == "DROP"}
-    flipped = {d.id: d.polarity for d in decisions if d.action == "FLIP"}
+    dropped = {name for name, d in decisions.items() if d.action == "DROP"}
+    flipped = {name: d.polarity for name, d in decisions.items() if d.action == "FLIP"}
     return [replace(c, polarity=flipped.get(c.id, c.polarity)) for c in candidates if c.id not in dropped]
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from ... import __version__
 from ...core.errors import Problems, UsageError, WorkFailed
-from ...core.files import content_hash, dumps, require_writable, write_json, write_jsonl
+from ...core.files import content_hash, require_writable, write_json, write_jsonl
 from ...core.progress import bar
 from ...llm.client import Answer, Client, Limits, Server, in_background
 from ..schema import STAND_IN
@@ -27,7 +27,7 @@ from .config import EXAMPLE, Config, read_config
 from .data import Text, read_texts, taxonomy
 from .memory import Episode, as_text, read_episodes, refuse_evaluated, retrieved, sample_hash, shape
 from .prompts import AGENTS, LENSES, RECHECK, REPLIES, REVIEWERS, ROUNDS, SINGLE, Prompts, read_prompts
-from .protocol import Actions, Candidate, Conflict, Decision, Refused, Triplets
+from .protocol import Actions, Candidate, Conflict, Refused, Triplets, Vote
 from .standin import StandIn
 
 MANIFEST = SUITE.runner[0]
@@ -40,18 +40,6 @@ RECENT = 200
 
 Key = tuple[str, int]
 """Condition and seed."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """`fresh`: ask anew what was answered before, and replace runs of another config."""
-
-    out: Path
-    limit: int | None = None
-    max_requests: int | None = None
-    max_cost: float | None = None
-    fresh: bool = False
-    quiet: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,8 +67,8 @@ class Work:
     stages: list[tuple[str, Answer[Any]]] = field(default_factory=list)
     candidates: list[Candidate] = field(default_factory=list)
     conflicts: list[Conflict] = field(default_factory=list)
-    decisions: list[Decision] = field(default_factory=list)
-    refused: Refused = field(default_factory=Refused)
+    decisions: dict[str, Vote] = field(default_factory=dict)
+    refused: Refused = field(default_factory=list)
     shown: list[Episode] = field(default_factory=list)
 
     @property
@@ -111,6 +99,12 @@ def plan(path: Path, limit: int | None, problems: Problems) -> Plan:
     return Plan(config, texts, prompts, episodes, content)
 
 
+def first_request(plan: Plan, stage: str) -> list[str]:
+    """Instructions and data of a stage's request about the first sample, as they would be sent."""
+    body = plan.prompts.request(stage, plan.config.seeds[0], plan.texts[0].text)
+    return [message["content"] for message in body["messages"]]
+
+
 def expected(plan: Plan) -> dict[str, Any]:
     """What a run would take at most: requests (stage 1 is shared by the conditions of a seed), tokens, cost."""
     config, n = plan.config, len(plan.texts)
@@ -118,67 +112,71 @@ def expected(plan: Plan) -> dict[str, Any]:
     calls = {**dict.fromkeys(LENSES, int(reviewed > 0)), "s0": int("s0" in config.conditions)}
     calls |= dict.fromkeys(REVIEWERS, reviewed) | {"recheck": reviewed * config.recheck}
     requests = {stage: times * n * len(config.seeds) for stage, times in calls.items() if times}
-    tokens_in = 0.0
-    for stage, times in requests.items():
-        body = plan.prompts.request(stage, config.seeds[0], plan.texts[0].text)
-        tokens_in += times * len(dumps(body["messages"])) / LETTERS_PER_TOKEN
+    letters = sum(times * len("".join(first_request(plan, stage))) for stage, times in requests.items())
+    tokens_in = letters / LETTERS_PER_TOKEN
     tokens_out = sum(requests.values()) * min(config.model.max_tokens, 150)
     price = config.price
     cost = None if price is None else (tokens_in * price.input + tokens_out * price.output) / 1e6
     return {"requests": requests, "tokens_in": int(tokens_in), "tokens_out": tokens_out, "cost": cost}
 
 
-def run(plan: Plan, settings: Settings, problems: Problems) -> list[tuple[Path, int, int]]:
+def run(
+    plan: Plan,
+    out: Path,
+    problems: Problems,
+    max_requests: int | None = None,
+    max_cost: float | None = None,
+    *,
+    fresh: bool = False,
+    quiet: bool = False,
+) -> list[tuple[Path, int, int]]:
     """Work on every condition and seed: (folder, rows, failed rows) of each.
 
-    UsageError, before anything is sent, where a folder holds something else. WorkFailed where the server refuses
-    everything (key, quota, model, address) or a limit is reached: what was answered is kept, a later start goes on.
+    `fresh`: ask anew what was answered before, and replace runs of another config. UsageError, before anything is
+    sent, where a folder holds something else. WorkFailed where the server refuses everything (key, quota, model,
+    address) or a limit is reached: what was answered is kept, a later start goes on.
     """
-    config = plan.config
-    require_writable(settings.out)
-    folders = {r: settings.out / "results" / config.run_name(*r) for r in plan.runs}
+    config, model, price = plan.config, plan.config.model, plan.config.price
+    require_writable(out)
+    folders = {r: out / "results" / config.run_name(*r) for r in plan.runs}
     for (condition, seed), folder in folders.items():
-        _refuse_foreign(folder, config.identity(condition, seed, plan.content), settings.fresh)
-    if settings.max_cost is not None and config.price is None:
+        if not fresh and folder.exists() and _identity_of(folder) != config.identity(condition, seed, plan.content):
+            raise UsageError(f"{folder} holds something that this config did not make; --fresh replaces it")
+    if max_cost is not None and price is None:
         raise UsageError("--max-cost needs the [price] of the config")
-    return in_background(_run(plan, settings, folders, problems))
+    kind = StandIn if model.base_url == EXAMPLE else Client
+    server = Server(model.base_url, (model.key_env,), model.concurrency)
+    limits = Limits(max_requests, max_cost, (price.input, price.output) if price else None)
+    client = kind(server, out / "llm-cache", problems, limits, repairs=1, fresh=fresh)
+    return in_background(_run(plan, client, folders, problems, quiet))
 
 
-def _refuse_foreign(folder: Path, identity: str, fresh: bool) -> None:
-    if fresh or not folder.exists():
-        return
+def _identity_of(folder: Path) -> str | None:
+    """The identity of the run that a folder holds; None where it holds none."""
     try:
-        same = json.loads((folder / MANIFEST).read_bytes())["config_hash"] == identity
+        return json.loads((folder / MANIFEST).read_bytes())["config_hash"]
     except (OSError, ValueError, LookupError, TypeError):
-        same = False
-    if not same:
-        raise UsageError(f"{folder} holds something that this config did not make; --fresh replaces it")
+        return None
 
 
 async def _run(
-    plan: Plan, settings: Settings, folders: dict[Key, Path], problems: Problems
+    plan: Plan, client: Client, folders: dict[Key, Path], problems: Problems, quiet: bool
 ) -> list[tuple[Path, int, int]]:
-    price, model = plan.config.price, plan.config.model
-    kind = StandIn if model.base_url == EXAMPLE else Client
-    server = Server(model.base_url, (model.key_env,), model.concurrency)
-    limits = Limits(settings.max_requests, settings.max_cost, (price.input, price.output) if price else None)
-    cache = settings.out / "llm-cache"
     counted: set[str] = set()
     done = []
-    async with kind(server, cache, problems, limits, repairs=1, fresh=settings.fresh) as client:
-        with bar(len(plan.texts) * len(plan.runs), "samples", settings.quiet) as step:
+    async with client:
+        with bar(len(plan.texts) * len(plan.runs), "samples", quiet) as step:
 
             def progress() -> None:
                 s = client.spent
-                cost = f" cost {s.cost:.2f}" if price else ""
+                cost = f" cost {s.cost:.2f}" if plan.config.price else ""
                 step(f"{s.requests} sent, {s.cached} cached, {s.retries} retries, {s.tokens:,} tokens{cost}")
 
             for key, folder in folders.items():
                 found, episodes = await _condition(plan, client, key, progress)
                 if stopped := next((a.error for w in found for _, a in w.stages if a.lasting), ""):
-                    raise WorkFailed(
-                        f"{stopped}; what was answered is kept in {cache}: the same command goes on there"
-                    )
+                    kept = f"what was answered is kept in {client.cache}: the same command goes on there"
+                    raise WorkFailed(f"{stopped}; {kept}")
                 done.append(_write(plan, key, folder, found, episodes, counted))
         _warn_of_cut_contexts(plan, client, problems)
     return done
@@ -195,15 +193,12 @@ async def _condition(plan: Plan, client: Client, key: Key, progress: Any) -> tup
         await _sample(plan, client, key, work, episodes)
         progress()
 
-    if condition == "m2" and plan.config.memory.mode == "online":
-        order = list(found)
-        random.Random(seed).shuffle(order)
-        for work in order:
-            await one(work)
-            episodes += _learnt(work, episodes)
-    else:
-        await asyncio.gather(*map(one, found))
-        for work in found if condition == "m2" else ():
+    order = list(found)
+    random.Random(seed).shuffle(order)
+    online = condition == "m2" and plan.config.memory.mode == "online"
+    for batch in [[work] for work in order] if online else [found]:
+        await asyncio.gather(*map(one, batch))
+        for work in batch if condition == "m2" else ():
             episodes += _learnt(work, episodes)
     return found, episodes[known:]
 
@@ -235,18 +230,17 @@ async def _sample(plan: Plan, client: Client, key: Key, work: Work, episodes: Se
         return
     ballots = protocol.votes(actions, work.candidates, work.conflicts, config.arbiter, work.refused)
     work.decisions = protocol.arbitrate(ballots, work.conflicts)
-    open_ids = {d.id for d in work.decisions if not d.settled}
+    open_ids = {name for name, d in work.decisions.items() if not d.settled}
     if config.recheck and open_ids:  # what the votes left open follows one more word
         groups = [c for c in work.conflicts if open_ids & set(c.ids)]
         actions = await ask(RECHECK, "review_actions", work.candidates, groups, memory)
         ballots = protocol.votes(actions, work.candidates, work.conflicts, "strict", work.refused)
-        said = {i: Decision(i, v.action, v.reason, v.polarity) for i, cast in ballots.items() for v in cast}
-        work.decisions = [d if d.settled else said.get(d.id, d) for d in work.decisions]
+        work.decisions |= {name: cast[0] for name, cast in ballots.items() if cast and name in open_ids}
 
 
 def _learnt(work: Work, episodes: Sequence[Episode]) -> list[Episode]:
     """The episode of a sample: of a correction, or of conflicts that none of the RECENT last has; else none."""
-    corrected = tuple((d.action, d.reason) for d in work.decisions if d.action in ("DROP", "FLIP"))
+    corrected = tuple((d.action, d.reason) for d in work.decisions.values() if d.action in ("DROP", "FLIP"))
     kinds = tuple(sorted({c.kind for c in work.conflicts}))
     new = kinds and kinds not in {e.conflicts for e in episodes[-RECENT:]}
     if work.failed or not (corrected or new):
@@ -343,8 +337,8 @@ def _row(work: Work, calls: Sequence[dict[str, Any]], meta: dict[str, Any]) -> d
         "analysis_flags": {
             "conflict_flags": [c.row for c in work.conflicts],
             "review_actions": [] if failed else reviews,
-            "arb_actions": [] if failed else [_arbiter(d) for d in work.decisions],
-            "refused": [{"actor": who, "what": what, "why": why} for who, what, why in work.refused.rows],
+            "arb_actions": [] if failed else [_arbiter(*named) for named in work.decisions.items()],
+            "refused": [{"actor": who, "what": what, "why": why} for who, what, why in work.refused],
         },
         "final_result": {
             "label": labels[1],
@@ -358,10 +352,10 @@ def _row(work: Work, calls: Sequence[dict[str, Any]], meta: dict[str, Any]) -> d
     }
 
 
-def _arbiter(d: Decision) -> dict[str, Any]:
+def _arbiter(name: str, d: Vote) -> dict[str, Any]:
     new = {"polarity": d.polarity} if d.action == "FLIP" else None
-    found = {"action_type": d.action, "target_tuple_ids": [d.id], "new_value": new, "reason_code": d.reason}
-    return {**found, "actor": "ARB"}
+    found = {"action_type": d.action, "target_tuple_ids": [name], "new_value": new, "reason_code": d.reason}
+    return {**found, "actor": protocol.ARBITER}
 
 
 def _trace(stage: str, answer: Answer[Any], call: dict[str, Any]) -> dict[str, Any]:
@@ -381,11 +375,3 @@ def _warn_of_cut_contexts(plan: Plan, client: Client, problems: Problems) -> Non
     if cut and not isinstance(client, StandIn):
         message = f"{len(cut)} requests count fewer prompt tokens than instructions: does the server cut them?"
         problems.warn("cut-context", message)
-
-
-def asked_of_one(plan: Plan) -> Iterator[tuple[str, str, str]]:
-    """(stage, instructions, data) of the first sample, as they would be sent."""
-    for stage in expected(plan)["requests"]:
-        body = plan.prompts.request(stage, plan.config.seeds[0], plan.texts[0].text)
-        system, user = (m["content"] for m in body["messages"])
-        yield stage, system, user

@@ -13,8 +13,6 @@ from evaltools.cr.inference.protocol import (
     Action,
     Candidate,
     Conflict,
-    Decision,
-    Refused,
     Triplet,
     Vote,
     applied,
@@ -39,8 +37,8 @@ def candidate(name: str, ref: str = "본품#품질", term: str = "보습", polar
 
 
 def merged(policy: Any = "strict", **replies: list[Triplet]) -> tuple[list[Candidate], list[Any]]:
-    refused = Refused()
-    return merge(replies, TEXT, REFS, policy, refused), refused.rows
+    refused: list[Any] = []
+    return merge(replies, TEXT, REFS, policy, refused), refused
 
 
 def test_strict_merges_equal_tuples_and_keeps_where_they_came_from() -> None:
@@ -125,18 +123,18 @@ def ballot(cast: list[Any]) -> list[Vote]:
 @pytest.mark.parametrize(("cast", "expected"), TABLE)
 def test_the_arbiters_truth_table(cast: list[Any], expected: tuple[str, str] | None) -> None:
     found = arbitrate({"t0": ballot(cast)}, [])
-    assert [(d.action, d.reason) for d in found] == ([expected] if expected else [])
+    assert [(d.action, d.reason) for d in found.values()] == ([expected] if expected else [])
 
 
 def test_a_granularity_conflict_with_c_against_is_flagged() -> None:
     of_size = [Conflict("granularity_overlap_candidate", "", "", ("t0",))]
     both = ballot([("DROP", "x"), ("DROP", "y"), ("KEEP", "z")])
-    assert arbitrate({"t0": both}, of_size) == [Decision("t0", "FLAG", "FACET_MINORITY_SIGNAL")]
-    assert arbitrate({"t1": both}, of_size)[0].action == "DROP"  # another candidate
+    assert arbitrate({"t0": both}, of_size) == {"t0": Vote("ARB", "FLAG", "FACET_MINORITY_SIGNAL")}
+    assert arbitrate({"t1": both}, of_size)["t1"].action == "DROP"  # another candidate
     with_c = ballot([("KEEP", "x"), ("DROP", "y"), ("DROP", "z")])
-    assert arbitrate({"t0": with_c}, of_size)[0].action == "DROP"
+    assert arbitrate({"t0": with_c}, of_size)["t0"].action == "DROP"
     split = ballot([("DROP", "x"), ("KEEP", "y")])
-    assert arbitrate({"t0": split}, of_size) == [Decision("t0", "FLAG", "REDUNDANT_REF_UNCERTAIN", settled=False)]
+    assert arbitrate({"t0": split}, of_size) == {"t0": Vote("ARB", "FLAG", "REDUNDANT_REF_UNCERTAIN", settled=False)}
 
 
 def action(kind: str, *ids: str, reason: str = "WEAK_EVIDENCE", polarity: Any = None) -> Action:
@@ -145,7 +143,7 @@ def action(kind: str, *ids: str, reason: str = "WEAK_EVIDENCE", polarity: Any = 
 
 
 def test_strict_refuses_what_it_was_not_asked_for() -> None:
-    refused = Refused()
+    refused: list[Any] = []
     two = [candidate("t0"), candidate("t1", polarity="negative"), candidate("t2", ref="제품 전체#가격")]
     said = [action("DROP", "t9"), action("DROP", "t2"), action("FLIP", "t0"), action("KEEP", "t0", reason="because")]
     said += [action("MERGE", "t0"), action("DROP", "t0"), action("FLIP", "t1", polarity="neutral")]
@@ -155,7 +153,7 @@ def test_strict_refuses_what_it_was_not_asked_for() -> None:
         "t1": [Vote("A", "FLIP", "WEAK_EVIDENCE", "neutral")],
         "t2": [],
     }
-    assert refused.rows == [
+    assert refused == [
         ("A", "DROP t9", "no such candidate"),
         ("A", "DROP t2", "the candidate is not flagged"),
         ("A", "FLIP t0", "a FLIP without a polarity"),
@@ -166,7 +164,7 @@ def test_strict_refuses_what_it_was_not_asked_for() -> None:
 
 def test_original_takes_any_reason_on_any_candidate_and_silence_for_keep() -> None:
     one = [candidate("t0"), candidate("t1", ref="제품 전체#가격")]
-    found = votes({"A": [action("DROP", "t0", reason="because")], "B": []}, one, [], "original", Refused())
+    found = votes({"A": [action("DROP", "t0", reason="because")], "B": []}, one, [], "original", [])
     assert [v.action for v in found["t0"]] == ["DROP", "KEEP"]
     assert [v.action for v in found["t1"]] == ["KEEP", "KEEP"]
 
@@ -181,13 +179,12 @@ def test_what_is_final_follows_from_the_stored_votes(cast: list[Any]) -> None:
     decisions = arbitrate({"t0": ballot(cast), "t1": []}, [])
     after = applied(before, decisions)
     assert before[1] in after
-    by_id = {d.id: d for d in decisions}
     for c in before:
         kept = [a for a in after if a.id == c.id]
         if not kept:
-            assert by_id[c.id].action == "DROP"
+            assert decisions[c.id].action == "DROP"
         elif kept[0].polarity != c.polarity:
-            assert by_id[c.id].action == "FLIP"
+            assert decisions[c.id].action == "FLIP"
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ import pytest
 
 from evaltools.core.errors import InputError, Problems, UsageError, WorkFailed
 from evaltools.cr.inference.protocol import Conflict, Vote, arbitrate
-from evaltools.cr.inference.run import Settings, expected, plan, run
+from evaltools.cr.inference.run import expected, plan, run
 from evaltools.llm import client as llm
 from evaltools.report.run import evaluate
 from tests.app.calling import call
@@ -91,7 +91,7 @@ def whole(reply: Any) -> Answer:
 
 def work(config: Path, out: Path, problems: Problems | None = None, **settings: Any) -> list[tuple[Path, int, int]]:
     problems = problems or Problems()
-    return run(plan(config, None, problems), Settings(out, quiet=True, **settings), problems)
+    return run(plan(config, None, problems), out, problems, quiet=True, **settings)
 
 
 def rows(folder: Path, name: str = "outputs.jsonl") -> list[dict[str, Any]]:
@@ -161,7 +161,7 @@ def test_invariants_of_every_row(tmp_path: Path) -> None:
                     new = (a["new_value"] or {}).get("polarity") or ""
                     ballots.setdefault(target, []).append(Vote(a["actor"], a["action_type"], a["reason_code"], new))
             kinds = [Conflict(c["conflict_type"], "", "", tuple(c["tuple_ids"])) for c in flags["conflict_flags"]]
-            replayed = {d.id: d.action for d in arbitrate(ballots, kinds)}
+            replayed = {name: d.action for name, d in arbitrate(ballots, kinds).items()}
             assert replayed == {i: a["action_type"] for i, a in arbiter.items()}
             costs += sum(e["call"]["cost"] for e in row["process_trace"])
     assert costs == pytest.approx(len(server.seen) * (900 * 1.0 + 20 * 2.0) / 1e6)
@@ -249,9 +249,9 @@ CHILD = """
 import sys
 from pathlib import Path
 from evaltools.core.errors import Problems
-from evaltools.cr.inference.run import Settings, plan, run
+from evaltools.cr.inference.run import plan, run
 problems = Problems()
-run(plan(Path(sys.argv[1]), None, problems), Settings(Path(sys.argv[2]), quiet=True), problems)
+run(plan(Path(sys.argv[1]), None, problems), Path(sys.argv[2]), problems, quiet=True)
 """
 
 
