@@ -101,11 +101,7 @@ def _plain(score: Score) -> dict[str, Any]:
 
 
 def _write_csv(target: Path, rows: Iterable[dict[str, Any]]) -> int:
-    n = 0
     with atomic(target) as f:
         table = csv.DictWriter(f, [field.name for field in fields(Score)], lineterminator="\n")
         table.writeheader()
-        for row in rows:
-            table.writerow(row)
-            n += 1
-    return n
+        return sum(1 for _ in map(table.writerow, rows))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -168,21 +169,15 @@ POLARITIES = {p: p for p in ("positive", "negative", "neutral")}
 
 def tokens(sentence: str, at: Sequence[int], field: str) -> tuple[str, tuple[int, int] | None]:
     """(the text of whitespace tokens, by their 0-based numbers; its span where they stand side by side)."""
-    words = sentence.split()
+    words = [m.span() for m in re.finditer(r"\S+", sentence)]
     if not all(isinstance(i, int) and 0 <= i < len(words) for i in at):
         raise Unfit(field, f"expected numbers of the {len(words)} tokens, got {list(at)[:20]}")
     if not at:
         return "", None
     if list(at) != list(range(at[0], at[-1] + 1)):
-        return " ".join(words[i] for i in at), None
-    start = 0
-    for word in words[: at[0]]:
-        start = sentence.index(word, start) + len(word)
-    start = sentence.index(words[at[0]], start)
-    end = start
-    for i in at:
-        end = sentence.index(words[i], end) + len(words[i])
-    return sentence[start:end], (start, end)
+        return " ".join(sentence[slice(*words[i])] for i in at), None
+    span = words[at[0]][0], words[at[-1]][1]
+    return sentence[slice(*span)], span
 
 
 def number(value: Any, field: str) -> float | None:
