@@ -53,7 +53,10 @@ def columns(path: Path, problems: Problems) -> list[str]:
     kind = path.suffix.lower()
     if kind in (".jsonl", ".ndjson"):
         return list(COLUMNS)
-    there = _parquet(path, problems).schema_arrow.names if kind == ".parquet" else _header(path, problems)
+    there = _parquet(path, problems).schema_arrow.names if kind == ".parquet" else next(csv_rows(path, problems))[1]
+    if len(there) > MOST_COLUMNS:
+        message = f"{len(there):,} columns; expected the long form: one metric on one sample, a row"
+        raise problems.fatal("wrong-columns", message, file=str(path))
     if doubled := sorted({c for c in COLUMNS if there.count(c) > 1}):
         raise problems.fatal("wrong-columns", f"two columns are named {doubled[0]}", file=str(path))
     if not {"id", "metric"} <= set(there) or not ("value" in there or {"num", "den"} <= set(there)):
@@ -86,8 +89,6 @@ def _parquet(path: Path, problems: Problems) -> Any:
         file = ParquetFile(path)
     except (pa.ArrowException, OSError) as e:
         raise problems.fatal("bad-parquet", f"not parquet, or not whole: {e}", file=str(path)) from None
-    if file.metadata.num_columns > MOST_COLUMNS:
-        raise _wide(file.metadata.num_columns, path, problems)
     for column in file.schema_arrow:
         kind = getattr(column.type, "value_type", column.type)  # of categories
         timed = pa.types.is_temporal(kind) and column.name in NUMBERS
@@ -108,18 +109,6 @@ def _parquet_rows(path: Path, there: list[str], problems: Problems) -> Iterator[
             start += len(batch)
     except (pa.ArrowException, OSError) as e:
         raise problems.fatal("bad-parquet", f"cannot be read: {e}", file=str(path), line=start) from None
-
-
-def _header(path: Path, problems: Problems) -> list[str]:
-    _, names = next(csv_rows(path, problems))
-    if len(names) > MOST_COLUMNS:
-        raise _wide(len(names), path, problems)
-    return names
-
-
-def _wide(n: int, path: Path, problems: Problems) -> Exception:
-    message = f"{n:,} columns; expected the long form: one metric on one sample, a row"
-    return problems.fatal("wrong-columns", message, file=str(path))
 
 
 def _csv_rows(path: Path, there: list[str], problems: Problems) -> Iterator[pd.DataFrame]:

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, ConfigDict
 
 from ..core.errors import InputError, Problems, UsageError
 from ..core.jsonl import require_file
+from ..core.metric import Metric
 from ..core.suite import Source, Workers
 from .read import Key, blocks
 
@@ -22,23 +22,12 @@ MOST = 1_000
 """More metrics or runs than this are a column that was taken for another."""
 
 
-class Column(BaseModel):
-    """A metric as a file has it. `key` ends the names of its columns in the units."""
-
-    model_config = ConfigDict(frozen=True)
-    name: str
-    key: str
-    better: Literal["higher", "lower"] = "higher"
-    proportion: bool = False
-    bounds: tuple[float, float] | None = None
-
-
 @dataclass(frozen=True)
 class Survey:
     """What a file holds: its runs by name, its metrics, and what is wrong with its rows."""
 
     runs: dict[str, Key]
-    columns: tuple[Column, ...]
+    metrics: tuple[Metric, ...]
     problems: Problems
 
 
@@ -75,7 +64,7 @@ def _survey(path: Path, *_as_it_was: int) -> Survey:
     for name in found.index[found["up"] & found["down"]]:
         message = f"both true and false for {str(name)[:80]!r}; expected one direction a metric"
         problems.error("bad-field", message, file=str(path), field="higher_is_better")
-    return Survey(_named(keys, path, problems), tuple(_columns(found)), problems)
+    return Survey(_named(keys, path, problems), tuple(_metrics(found)), problems)
 
 
 def _merged(found: pd.DataFrame) -> pd.DataFrame:
@@ -87,14 +76,20 @@ def _plain(column: pd.Series) -> list[Any]:
     return [None if pd.isna(v) else v for v in column]
 
 
-def _columns(found: pd.DataFrame) -> Iterator[Column]:
+def _metrics(found: pd.DataFrame) -> Iterator[Metric]:
+    """The metrics of a file, in order of appearance: the columns num_KEY and den_KEY of the units."""
     keys: dict[str, int] = {}
     for name, row in found.iterrows():
         key = re.sub(r"\W", "_", str(name))
         keys[key] = keys.get(key, 0) + 1
-        yield Column(
+        key = key if keys[key] == 1 else f"{key}_{keys[key]}_"
+        yield Metric(
             name=str(name),
-            key=key if keys[key] == 1 else f"{key}_{keys[key]}_",
+            title=str(name),
+            description="Sum of the numerators (values) over the sum of the denominators (1 each).",
+            numerator=f"num_{key}",
+            denominator=f"den_{key}",
+            group="Scores",
             better="lower" if row["down"] else "higher",
             proportion=bool(row["single"]),
             bounds=(0.0, 1.0) if row["low"] >= 0 and row["high"] <= 1 and not row["single"] else None,
@@ -126,15 +121,15 @@ def score(source: Source, options: Any, problems: Problems, workers: Workers, as
     With clusters `id` is the cluster, which is resampled, and `item` the id. A second row of a metric on an id and
     a value outside the declared bounds are problems of the input, with their line.
     """
-    path, columns = source.files["scores"], options.found
+    path, metrics = source.files["scores"], options.found
     runs = survey(path, problems).runs
     only = runs[source.name] if len(runs) > 1 else None
-    at = {c.name: i for i, c in enumerate(columns)}
-    limits = np.array([c.bounds or (-np.inf, np.inf) for c in columns])
+    at = {m.name: i for i, m in enumerate(metrics)}
+    limits = np.array([m.bounds or (-np.inf, np.inf) for m in metrics])
     ids: dict[str, int] = {}
     first: list[pd.DataFrame] = []
-    sums = np.full((0, len(columns), 2), np.nan)
-    seen = np.zeros((0, len(columns)), dtype=bool)
+    sums = np.full((0, len(metrics), 2), np.nan)
+    seen = np.zeros((0, len(metrics)), dtype=bool)
     for block in blocks(path, Problems("skip"), only):
         metric = block["metric"].map(at).to_numpy(dtype=int)
         codes, names = pd.factorize(block["id"])
@@ -144,8 +139,8 @@ def score(source: Source, options: Any, problems: Problems, workers: Workers, as
         if len(ids) > len(seen):
             more = max(len(ids) - len(seen), len(seen))
             sums = np.concatenate([sums, np.full((more, *sums.shape[1:]), np.nan)])
-            seen = np.concatenate([seen, np.zeros((more, len(columns)), dtype=bool)])
-        place = row * len(columns) + metric
+            seen = np.concatenate([seen, np.zeros((more, len(metrics)), dtype=bool)])
+        place = row * len(metrics) + metric
         again = seen.ravel()[place] | pd.Series(place).duplicated().to_numpy()
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = (block["num"] / block["den"]).to_numpy()
@@ -168,7 +163,7 @@ def score(source: Source, options: Any, problems: Problems, workers: Workers, as
         units["id"] = units["cluster"].fillna(units["id"])
     if units["text"].isna().all():
         units = units.drop(columns="text")
-    names = [f"{part}_{c.key}" for c in columns for part in ("num", "den")]
+    names = [column for m in metrics for column in (m.numerator, m.denominator)]
     values = pd.DataFrame(sums[: len(units)].reshape(len(units), -1), columns=names)
     units = pd.concat([units.drop(columns="cluster"), values], axis=1)
     units.attrs["rows"] = {"scores": int(seen.sum())}

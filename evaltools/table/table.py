@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from ..core.metric import Metric, MetricTable
 from ..core.names import nearest
 from ..core.suite import Source, Suite, SuiteOptions
 from .read import Line, columns
-from .score import Column, declared_bounds, score, survey
+from .score import declared_bounds, score, survey
 
 LEADING = 10
 """Metrics that lead every page."""
@@ -24,7 +25,7 @@ class TableOptions(SuiteOptions):
 
     bounds: tuple[str, ...] = Field((), description="NAME=LOW,HIGH: the least and greatest value of a metric.")
     lower: tuple[str, ...] = Field((), description="NAME of a metric that is better the lower it is.")
-    found: tuple[Column, ...] = Field((), json_schema_extra={"derived": True})
+    found: tuple[Metric, ...] = Field((), json_schema_extra={"derived": True})
 
     @property
     def declared(self) -> dict[str, tuple[float, float]]:
@@ -50,34 +51,24 @@ def fit(source: Source, options: TableOptions, problems: Problems) -> TableOptio
     found = survey(source.files["scores"], problems)
     problems.merge(found.problems)
     problems.raise_if_failed()
-    declared, names = options.declared, [c.name for c in found.columns]
+    declared, names = options.declared, [m.name for m in found.metrics]
     for name in (*declared, *options.lower):
         if name not in names:
             raise UsageError(f"{source.files['scores']} has no metric {name!r}; {nearest(name, names)}")
-    changes = {n: {"bounds": limits, "proportion": False} for n, limits in declared.items()}
-    for name in options.lower:
-        changes[name] = {**changes.get(name, {}), "better": "lower"}
-    columns = tuple(c.model_copy(update=changes.get(c.name, {})) for c in found.columns)
-    return options.model_copy(update={"found": columns})
+    bounded = {
+        m.name: replace(m, bounds=declared[m.name], proportion=False) for m in found.metrics if m.name in declared
+    }
+    metrics = (bounded.get(m.name, m) for m in found.metrics)
+    directed = tuple(replace(m, better="lower") if m.name in options.lower else m for m in metrics)
+    return options.model_copy(update={"found": directed})
 
 
 def metrics(options: TableOptions) -> MetricTable:
-    return tuple(
-        Metric(
-            name=c.name,
-            title=c.name,
-            description="Sum of the numerators (values) over the sum of the denominators (1 each).",
-            numerator=f"num_{c.key}",
-            denominator=f"den_{c.key}",
-            group="Scores",
-            **c.model_dump(include={"better", "proportion", "bounds"}),
-        )
-        for c in options.found
-    )
+    return options.found
 
 
 def headline(options: TableOptions) -> tuple[str, ...]:
-    return tuple(c.name for c in options.found[:LEADING])
+    return tuple(m.name for m in options.found[:LEADING])
 
 
 def sniff(path: Path) -> bool:
