@@ -124,49 +124,34 @@ def score(source: Source, options: Any, problems: Problems, workers: Workers, as
     path, metrics = source.files["scores"], options.found
     runs = survey(path, problems).runs
     only = runs[source.name] if len(runs) > 1 else None
-    at = {m.name: i for i, m in enumerate(metrics)}
-    limits = np.array([m.bounds or (-np.inf, np.inf) for m in metrics])
-    ids: dict[str, int] = {}
-    first: list[pd.DataFrame] = []
-    sums = np.full((0, len(metrics), 2), np.nan)
-    seen = np.zeros((0, len(metrics)), dtype=bool)
-    for block in blocks(path, Problems("skip"), only):
-        metric = block["metric"].map(at).to_numpy(dtype=int)
-        codes, names = pd.factorize(block["id"])
-        known = len(ids)
-        row = np.array([ids.setdefault(name, len(ids)) for name in names.tolist()], dtype=int)[codes]
-        first.append(block.loc[(row >= known) & ~block["id"].duplicated(), ["id", "line", "cluster", "text"]])
-        if len(ids) > len(seen):
-            more = max(len(ids) - len(seen), len(seen))
-            sums = np.concatenate([sums, np.full((more, *sums.shape[1:]), np.nan)])
-            seen = np.concatenate([seen, np.zeros((more, len(metrics)), dtype=bool)])
-        place = row * len(metrics) + metric
-        again = seen.ravel()[place] | pd.Series(place).duplicated().to_numpy()
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = (block["num"] / block["den"]).to_numpy()
-        outside = (ratio < limits[metric, 0]) | (ratio > limits[metric, 1])
-        for i in np.flatnonzero(again | outside):
-            one = block.iloc[i]
-            name, (low, high) = one["metric"], limits[metric[i]]
-            said = f"a second row of {name}" if again[i] else f"{ratio[i]:g} is not within {low:g} and {high:g}"
-            where = {"line": int(one["line"]), "id": one["id"], "field": "" if again[i] else name}
-            problems.error("duplicate-id" if again[i] else "out-of-bounds", said, file=str(path), **where)
-        good = ~(again | outside)
-        seen[row[good], metric[good]] = True
-        sums[row[good], metric[good]] = block[["num", "den"]].to_numpy()[good]
+    wanted = ["id", "line", "cluster", "text", "metric", "num", "den"]
+    rows = pd.concat([block[wanted] for block in blocks(path, Problems("skip"), only)], ignore_index=True)
+    unit, _ = pd.factorize(rows["id"])
+    metric = rows["metric"].map({m.name: i for i, m in enumerate(metrics)}).to_numpy(dtype=int)
+    low, high = np.array([m.bounds or (-np.inf, np.inf) for m in metrics])[metric].T
+    ratio = rows["num"] / rows["den"]
+    again = rows.duplicated(["id", "metric"])
+    wrong = again | (ratio < low) | (ratio > high)
+    for i, line, uid, name in rows.loc[wrong, ["line", "id", "metric"]].itertuples():
+        where: dict[str, Any] = {"file": str(path), "line": int(line), "id": uid}
+        if again[i]:
+            problems.error("duplicate-id", f"a second row of {name}", **where)
+        else:
+            said = f"{ratio[i]:g} is not within {low[i]:g} and {high[i]:g}"
+            problems.error("out-of-bounds", said, field=name, **where)
     problems.raise_if_failed()
-    units = pd.concat(first, ignore_index=True)
-    if not len(units):
-        raise problems.fatal("no-rows", f"no row of {source.name} can be used", file=str(path))
+    units = rows.loc[~rows["id"].duplicated(), ["id", "line", "cluster", "text"]].reset_index(drop=True)
+    sums = np.full((len(units), len(metrics), 2), np.nan)
+    sums[unit[~wrong], metric[~wrong]] = rows.loc[~wrong, ["num", "den"]]
     if units["cluster"].notna().any():
         units.insert(1, "item", units["id"])
         units["id"] = units["cluster"].fillna(units["id"])
     if units["text"].isna().all():
         units = units.drop(columns="text")
     names = [column for m in metrics for column in (m.numerator, m.denominator)]
-    values = pd.DataFrame(sums[: len(units)].reshape(len(units), -1), columns=names)
+    values = pd.DataFrame(sums.reshape(len(units), -1), columns=names)
     units = pd.concat([units.drop(columns="cluster"), values], axis=1)
-    units.attrs["rows"] = {"scores": int(seen.sum())}
+    units.attrs["rows"] = {"scores": int((~wrong).sum())}
     return units
 
 
