@@ -6,7 +6,7 @@ Sources: seed cr_metrics_spec sections 1-4, seed cr_hallucination_rate; decision
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import Raw
 
@@ -20,15 +20,6 @@ Rank = tuple[bool, float, bool]
 
 PREDICTIONS = "predictions"
 """The `protocol_mode` of tuples that no review has seen: of any system, not of a run of the protocol (D25)."""
-
-
-class Action(NamedTuple):
-    """Who did what to which tuples, and why."""
-
-    actor: str | None
-    action_type: str | None
-    target_tuple_ids: tuple[str, ...]
-    reason_code: str | None
 
 
 Sample = dict[str, Any]
@@ -161,5 +152,6 @@ def _out_of_text(text: str, predicted: Iterable[EvalTuple], options: CrOptions) 
     return not all(term_key(t.term, policy) in place for t in predicted if t.term)
 
 
-def _actions(actions: Iterable[ReviewAction]) -> list[Action]:
-    return [Action(a.actor, a.action_type, tuple(a.target_tuple_ids or ()), a.reason_code) for a in actions]
+def _actions(actions: Iterable[ReviewAction]) -> list[tuple[Any, ...]]:
+    """What `units.Action` is made of, for each action."""
+    return [(a.actor, a.action_type, a.target_tuple_ids or (), a.reason_code) for a in actions]

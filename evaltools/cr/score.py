@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
@@ -52,12 +52,8 @@ class _Shard:
     part: Path | None
 
 
-class _Draft(NamedTuple):
-    """What the scorecard of an output takes from reading it: `gold` of the gold file, None where that has none."""
-
-    raw: bytes
-    card: Scorecard
-    gold: list[TupleRow] | None
+_Draft = tuple[bytes, Scorecard, list[TupleRow] | None]
+"""What a scorecard is written from: the line of its output, its type, gold of the gold file where that names it."""
 
 
 @contextmanager
@@ -113,7 +109,7 @@ def _samples(shard: _Shard, problems: Problems, progress: Progress, drafts: list
         check_tuples(gold, card.meta.input_text, problems, field="gold_tuples", **where)
         check_tuples(used.rows, None, problems, field="final_tuples", **where)
         if shard.part is not None:
-            drafts.append(_Draft(line_read[-1], card, given))
+            drafts.append((line_read[-1], card, given))
         yield make_sample(number, uid, card, gold, used, shard.options)
 
 
@@ -123,10 +119,9 @@ def _write_part(shard: _Shard, part: Path, units: pd.DataFrame, drafts: Iterable
     found = units[list(StageDelta._fields)].to_dict("records")
     deltas = [delta if seen else dict.fromkeys(delta) for delta, seen in zip(found, units["protocol"])]
     with part.open("wb") as f:
-        for (line, uid), delta, draft in zip(places, deltas, drafts):
+        for (line, uid), delta, (raw, card, gold) in zip(places, deltas, drafts):
             try:
-                card = as_json(json.loads(draft.raw), draft.card, draft.gold, delta, shard.provenance)
-                f.write(dumps(card).encode())
+                f.write(dumps(as_json(json.loads(raw), card, gold, delta, shard.provenance)).encode())
             except ValueError as e:
                 message = f"no scorecard: the line cannot be written as JSON again: {e}"
                 problems.add(Problem(shard.severity, "not-writable", message, str(shard.path), line, id=uid))

@@ -6,7 +6,7 @@ Source: spec and seeds as named at each metric in `table.toml`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,10 +14,20 @@ from msgspec import json
 
 from .matching import Bools, Counts, Floats, Ints, Tuples, conflicts, match, representatives, tabulate
 from .options import CrOptions
-from .sample import Action, Rank, Sample
+from .sample import Rank, Sample
 from .scorecard import DROP_REASONS, stage_delta
 from .sources import FINAL_SOURCES
 from .tuples import KEYS, EvalTuple, Key
+
+
+class Action(NamedTuple):
+    """Who did what to which tuples, and why."""
+
+    actor: str | None
+    action_type: str | None
+    target_tuple_ids: tuple[str, ...]
+    reason_code: str | None
+
 
 OUTCOMES = {(False, True): "fix", (True, False): "break", (True, True): "keep", (False, False): "still"}
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..core.metric import Metric
+from ..core.metric import read_table
 from ..core.results import Result
 from ..core.words import say
 from ..report import figures
@@ -20,12 +20,14 @@ from ..stats.agreement import flip_flops, review_votes, reviewer_agreement
 from ..stats.breakdown import breakdown
 from ..studies.study import Study
 from .matching import Mark, marks, match, tabulate
-from .sample import Action
 from .tuples import KEYS, POLARITIES, EvalTuple, Key, term_key
+from .units import Action
 
 NOT_FOUND = "(not found)"
 
-WORDS = tomllib.loads(Path(__file__).with_name("views.toml").read_text(encoding="utf-8"))
+VIEWS = Path(__file__).with_name("views.toml")
+WORDS = tomllib.loads(VIEWS.read_text(encoding="utf-8"))
+MICRO = read_table(VIEWS)
 LOOK: Mapping[str, Mapping[str, Any]] = WORDS["figure"]
 
 
@@ -90,17 +92,6 @@ def spread(result: Result, *, key: Key | None = None) -> figures.Chart:
     key = key or leading_key(result)
     xlabel = say("F1 of a sample ({key})", key=_shown(key))
     return figures.distribution(_before_after(result, key), xlabel=xlabel, **LOOK["spread"])
-
-
-def _micro(name: str, title: str, numerator: str, denominator: str) -> Metric:
-    return Metric(name=name, title=title, numerator=numerator, denominator=denominator, better="higher")
-
-
-MICRO = (
-    _micro("f1", "Micro F1", "2*tp", "2*tp + fp + fn"),
-    _micro("precision", "Precision", "tp", "tp + fp"),
-    _micro("recall", "Recall", "tp", "tp + fn"),
-)
 
 
 def _within(result: Result, key: Key, part_of: Callable[[EvalTuple], str]) -> pd.DataFrame:

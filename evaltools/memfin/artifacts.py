@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,8 @@ import pandas as pd
 from ..core.files import write_json, write_jsonl, write_text
 from ..core.manifest import SCHEMA_VERSION
 from ..core.results import Result
-from ..report.plain import is_null, markdown_table, number
+from ..report.plain import is_null, markdown_table
+from ..report.tables import plain_estimates
 from .measures import MEASURES, STATES, TURN_EVAL, Measure, eligibility, turns_of
 
 
@@ -83,24 +84,12 @@ def report_md(result: Result) -> str:
     parts.append(
         f"Intervals ({level}) resample dialogues. N/A: not measured. Micro: over turns; macro: mean of dialogues.\n"
     )
-    heads = {"name": "metric", "interval": f"{level} interval", "ci_method": "method", "n_units": "dialogues"}
-    shown = ["name", "value", "interval", "ci_method", "numerator", "denominator", "n_units"]
-    columns = {column: heads.get(column, column) for column in shown}
-    formats = dict.fromkeys(("value", "numerator", "denominator"), _text)
-    frame = result.frame.assign(interval=[_interval(e) for e in result.frame.to_dict("records")])
-    for group, rows in frame.groupby("group", sort=False):
-        parts.append(markdown_table(rows, columns=columns, formats=formats, caption=f"## {group}"))
+    for group, rows in result.frame.groupby("group", sort=False):
+        shown = plain_estimates(rows, resampling=result.resampling, blocked=result.blocked)
+        sums = {part: rows[part].map("{:.6g}".format).to_numpy() for part in ("numerator", "denominator")}
+        parts.append(markdown_table(shown.assign(**sums), caption=f"## {group}"))
     parts.append(markdown_table(eligibility(result), caption="## Eligibility"))
     if result.manifest.problems:
         found = pd.DataFrame([{**p.model_dump(), "first": p.examples[0]} for p in result.manifest.problems])
         parts.append(markdown_table(found.drop(columns="examples"), caption="## Problems in the input"))
     return "\n".join([*parts, f"`{result.signature}`\n"])
-
-
-def _interval(estimate: Mapping[Any, Any]) -> str:
-    bounds = estimate["ci_low"], estimate["ci_high"]
-    return "none" if is_null(bounds[0]) else " to ".join(number(b, 4) for b in bounds)
-
-
-def _text(value: float) -> str:
-    return f"{value:.0f}" if float(value).is_integer() else f"{value:.4f}"

@@ -7,15 +7,14 @@ counts: where several could match, the first wins.
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from ..core.errors import InputError, Problems
 from ..core.files import dumps
-from ..core.jsonl import describe, read_json
+from ..core.jsonl import fitted, read_json
 from .schema import Text
 
 BUNDLED = Path(__file__).with_name("lexicon.json")
@@ -116,10 +115,7 @@ def load_lexicon(path: str | Path | None = None) -> Lexicon:
     """Read and check a lexicon file (the bundled one for None). InputError names the file and each bad field."""
     path = Path(path) if path is not None else BUNDLED
     problems = Problems()
-    content = read_json(path, problems, unique_keys=True)
-    try:
-        return Lexicon.model_validate_json(json.dumps(content))
-    except ValidationError as e:
-        for _, field, message in describe(e):
-            problems.error("bad-lexicon", message, file=str(path), field=field)
-        raise InputError(problems.errors) from None
+    found = fitted(Lexicon, read_json(path, problems, unique_keys=True), problems, file=str(path))
+    if found is None:
+        raise InputError(problems.errors)
+    return found

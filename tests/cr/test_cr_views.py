@@ -13,8 +13,8 @@ from click.testing import CliRunner
 import evaltools as et
 from evaltools.cr import views
 from evaltools.cr.commands import COMMANDS
-from evaltools.cr.sample import Action
 from evaltools.cr.tuples import EvalTuple
+from evaltools.cr.units import Action
 from tests.cr.cards import gold, output, run, tup
 
 EXAMPLE = "example:cr/with_memory__seed1_proposed"

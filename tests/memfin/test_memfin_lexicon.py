@@ -87,7 +87,7 @@ def _with(value: Any, *path: str) -> dict[str, Any]:
         ),
         (_with({"huge": ["激进"]}, "profile", "risk_level", "in_replies"), r"risk_level: .*values .*'huge'"),
         (_with(1, "extra"), "extra: Extra inputs"),
-        ([], r"\[bad-lexicon\]"),
+        ([], r"\[not-an-object\]"),
     ],
 )
 def test_a_bad_lexicon_names_file_and_field(tmp_path: Path, content: Any, message: str) -> None:
@@ -100,7 +100,7 @@ def test_a_bad_lexicon_names_file_and_field(tmp_path: Path, content: Any, messag
 def test_not_a_lexicon(tmp_path: Path, raw: bytes) -> None:
     path = tmp_path / "bad.json"
     path.write_bytes(raw)
-    with pytest.raises(InputError, match=r"bad\.json(:1)?: .*\[(bad-lexicon|bad-json|not-utf8)\]"):
+    with pytest.raises(InputError, match=r"bad\.json(:1)?: .*\[(bad-field|bad-json|not-utf8)\]"):
         load_lexicon(path)
 
 
