@@ -28,6 +28,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
+from PIL import Image
 
 from ..core.files import asset_dir
 from ..core.words import say
@@ -78,14 +79,17 @@ class Chart(Figure):
     """Whether there was anything to draw."""
 
     def png(self) -> bytes:
-        out = io.BytesIO()
         dpi = self.dpi
         try:
             self.dpi = 100 * SCALE
             # savefig would draw everything twice, the first time for a layout that is done
-            FigureCanvasAgg(self).print_png(out, metadata={"Software": None})
+            canvas = FigureCanvasAgg(self)
+            canvas.draw()
         finally:
             self.dpi = dpi
+        out = io.BytesIO()
+        # nothing is transparent: without that channel the picture is the same, and smaller
+        Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB").save(out, "PNG")
         return out.getvalue()
 
     def export(self, form: Literal["svg", "pdf"]) -> bytes:

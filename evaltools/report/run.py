@@ -27,6 +27,7 @@ from ..stats.intervals import estimate
 from .samples import Marked, samples
 from .tables import (
     HtmlTable,
+    Shown,
     checks,
     estimates_table,
     kpis,
@@ -62,7 +63,7 @@ class Plots:
         return list(self._own)
 
 
-class Run(Result):
+class Run(Shown, Result):
     """The numbers of one run, which show themselves in a notebook.
 
     `run["fix_rate_refpol"]` is one estimate, `run.frame` all of them, `run.table()` the same as the report has it;
@@ -161,8 +162,10 @@ class Run(Result):
 
     def queried(self, query: str) -> pd.DataFrame:
         """The units that a query finds; all for "". UsageError for one that they cannot answer."""
+        # only what the query names: pandas readies every column for it
+        named = self.units[[c for c in self.units if str(c) in query]]
         try:
-            return self.units.query(query) if query else self.units
+            return self.units.loc[named.query(query).index] if query else self.units
         except Exception as e:  # pandas raises many kinds, and each means that the query is wrong
             known = f"groups: {', '.join(self.sample_groups)}; " if self.sample_groups else ""
             raise UsageError(
@@ -275,11 +278,6 @@ class Run(Result):
         rows += [(say("intervals"), str(self.resampling)), (say("signature"), self.signature)]
         return table(pd.DataFrame(rows, columns=["what", "value"]), caption="Provenance", sortable=False)
 
-    def _repr_html_(self) -> str:
-        return self.page()._repr_html_()
-
-    def __repr__(self) -> str:
-        return self.page().text
 
 
 def bundled(runs: Sequence[Result]) -> list[Check]:

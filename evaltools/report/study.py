@@ -32,6 +32,7 @@ from .run import Plots, Run, bundled, coverage_notice, evaluate, load, problems_
 from .run import views as of_suite
 from .tables import (
     HtmlTable,
+    Shown,
     checks,
     estimates_table,
     folds,
@@ -59,7 +60,7 @@ class Stack(list[Any]):
             display(item)
 
 
-class StudyView(Study):
+class StudyView(Shown, Study):
     """Conditions by seeds, or systems of one run each, which show themselves in a notebook.
 
     `study.table()` is the comparison with the baseline as the report has it and `study.frame` its frame (of one
@@ -217,7 +218,7 @@ class StudyView(Study):
             return stack(r.coverage() for r in self.results if isinstance(r, Run))
         return coverage_notice(views.coverage(self))
 
-    def header(self) -> HtmlTable:
+    def page(self) -> HtmlTable:
         """What was compared, the verdicts in words, what a reader must know, and the signature."""
         if not self.seeded and len(self.results) == 1:
             return stack(r.page() for r in self.results if isinstance(r, Run))
@@ -232,12 +233,6 @@ class StudyView(Study):
         for c in self.candidates:
             counts |= carrying(self, c, self.changes(self.primary, c))
         return stack([line, strip, *lead, where_to_look(counts), *rest, signature_block(self.signature)])
-
-    def _repr_html_(self) -> str:
-        return self.header()._repr_html_()
-
-    def __repr__(self) -> str:
-        return self.header().text
 
 
 RANK_FORMATS = dict.fromkeys(("value", "ci_low", "ci_high"), ".3f")

@@ -35,19 +35,33 @@ FIGURES = re.compile(r"[-+]?\d[-+\d.,±%\[\] ]{0,40}|N/A")
 Kind = Literal["info", "warning", "error", "good"]
 
 
-@dataclass(frozen=True)
-class HtmlTable:
-    """Something that shows itself as HTML in a notebook and a report, and as Markdown where there is no HTML."""
+class Shown:
+    """What shows itself as HTML in a notebook and a report, and as Markdown where there is no HTML."""
+
+    def page(self) -> HtmlTable:
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        # a cell of JupyterLab has no other stylesheet; a page leaves these out
+        return style() + self.page().html
+
+    def __repr__(self) -> str:
+        return self.page().text
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, str], dict[str, Any]]:
+        made = self.page()  # once for both
+        return {"text/html": style() + made.html, "text/plain": made.text}, {}
+
+
+@dataclass(frozen=True, repr=False)
+class HtmlTable(Shown):
+    """A piece of a page."""
 
     html: str
     text: str
 
-    def _repr_html_(self) -> str:
-        # a cell of JupyterLab has no other stylesheet; a page leaves these out
-        return style() + self.html
-
-    def __repr__(self) -> str:
-        return self.text
+    def page(self) -> HtmlTable:
+        return self
 
 
 def table(

@@ -84,10 +84,7 @@ def sample_frame() -> pd.DataFrame:
 
 def shown(value: Any, source: str) -> Any:
     """A code cell with the output that a kernel would store for `value`."""
-    if hasattr(value, "_repr_mimebundle_"):
-        data, metadata = value._repr_mimebundle_()
-    else:
-        data, metadata = {"text/html": value._repr_html_(), "text/plain": repr(value)}, {}
+    data, metadata = value._repr_mimebundle_()
     return new_code_cell(source, outputs=[new_output("display_data", data=data, metadata=metadata)])
 
 

@@ -28,7 +28,7 @@ def run_page(run: et.Run) -> str:
 def study_page(study: et.Study) -> str:
     """The first screen of a study, its comparison and what it says in words."""
     return "\n".join(
-        [study.header().text, *(study.table(name).text for name in ("comparison", "all metrics", "notes"))]
+        [study.page().text, *(study.table(name).text for name in ("comparison", "all metrics", "notes"))]
     )
 
 
