@@ -279,7 +279,6 @@ class Run(Shown, Result):
         return table(pd.DataFrame(rows, columns=["what", "value"]), caption="Provenance", sortable=False)
 
 
-
 def bundled(runs: Sequence[Result]) -> list[Check]:
     """That numbers are of the bundled example, which nobody may take for their own."""
     inputs = [Path(i.path) for r in runs for i in r.manifest.inputs]
