@@ -147,8 +147,6 @@ class Pilot:
 
     def weights(self, difference: float) -> np.ndarray:
         """(units,): the probabilities, nearest to equal ones, under which units differ by `difference` on average."""
-        from scipy.optimize import brentq  # here, as its import is the dearest of scipy's
-
         off = self.cells.mean(axis=0) - difference
         off = off / np.abs(off).max()
 
