@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -16,6 +17,14 @@ PAIR = ("example:cr/no_memory", "example:cr/with_memory")
 SYSTEMS = ("example:memfin/memory_agent", "example:memfin/plain_llm")
 F1 = "tuple_f1_s2_refpol"
 FAST = et.Resampling(n_resamples=100)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _few_studies() -> Iterator[None]:
+    """Plans of 200 simulated studies: how good they are is tested where they are made."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(power, "BLOCKS", 4)
+        yield
 
 
 @pytest.fixture(scope="module")
