@@ -223,6 +223,14 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 @pytest.mark.parametrize("lang", OTHERS)
 def test_no_entry_is_of_a_word_that_nobody_says(lang: str) -> None:
+    known, open_texts = written()
+    rest = {key for key in translations(lang) if normal(key) not in known}
+    assert sorted(key for key in rest if not any(told_by(text, key) for text in open_texts)) == []
+
+
+@cache
+def written() -> tuple[set[str], list[str]]:
+    """Every text of the package that may be said, and those of them that have places."""
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py")]
     texts = {text for tree in trees for text in _literals(tree)} | set(toml_texts()) | set(markdown_cells()) | said()
     texts |= {text.partition(":")[0].removeprefix("## ") for text in texts}
@@ -231,8 +239,7 @@ def test_no_entry_is_of_a_word_that_nobody_says(lang: str) -> None:
     texts |= {value for path in PACKAGE.glob("*/*.toml") for value in _strings(path)}
     known = {normal(text) for text in texts}
     open_texts = [t for t in known if sum(map(str.isalpha, t)) > (2 if "{}" in t else 12)]
-    rest = {key for key in translations(lang) if normal(key) not in known}
-    assert sorted(key for key in rest if not any(told_by(text, key) for text in open_texts)) == []
+    return known, open_texts
 
 
 def _strings(path: Path) -> Iterator[str]:

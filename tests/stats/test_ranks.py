@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaltools.core.metric import Metric
@@ -108,6 +108,7 @@ def pairs_of(k: int) -> list[tuple[str, str]]:
     return list(combinations([f"c{i}" for i in range(k)], 2)) or [("none", "none")]
 
 
+@settings(max_examples=25)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=6), st.randoms(use_true_random=False))
 def test_rank_intervals_hold_a_ranking_and_do_not_depend_on_the_order(values: list[float], rng: object) -> None:
     names = [f"c{i}" for i in range(len(values))]
