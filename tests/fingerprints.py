@@ -16,7 +16,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +111,15 @@ def of_file(path: Path, digits: int | None) -> Iterator[tuple[str, str]]:
         yield from of_frame(pd.read_parquet(path), digits)
 
 
-def measure(folder: Path, *scenarios: str) -> dict[str, dict[str, Path]]:
+def in_a_process(command: list[str]) -> None:
+    """Call evaltools as a user does."""
+    words = [sys.executable, "-m", "evaltools.app.cli", *command]
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL, timeout=600)
+
+
+def measure(
+    folder: Path, *scenarios: str, call: Callable[[list[str]], Any] = in_a_process
+) -> dict[str, dict[str, Path]]:
     """Run the scenarios; name -> {place: file written}."""
     found = {}
     for name in scenarios:
@@ -121,12 +129,7 @@ def measure(folder: Path, *scenarios: str) -> dict[str, dict[str, Path]]:
         more = [] if command[0] == "compare" else ["--out", str(out)]
         # the first edition had no other intervals
         more += [] if "--ci" in command else ["--ci", "bca"]
-        subprocess.run(
-            [sys.executable, "-m", "evaltools.app.cli", *command, *more],
-            check=True,
-            stdout=subprocess.DEVNULL,
-            timeout=600,
-        )
+        call([*command, *more])
         found[name] = {p.relative_to(out).as_posix(): p for p in sorted(out.rglob("*")) if p.is_file()}
     return found
 

@@ -105,7 +105,7 @@ def test_any_json_is_scored_or_rejected(
     s = get_suite(suite)
     options = s.options()
 
-    @settings(max_examples=60, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=25, suppress_health_check=list(HealthCheck))
     @given(shaped(keys))
     def check(rows: list[Any]) -> None:
         lines = [json.dumps(r) for r in rows]
