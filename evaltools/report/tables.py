@@ -152,7 +152,8 @@ def estimates_table(
     columns = [c for c in estimates.columns if group or c != "group"]
     caption = caption and say(caption)
     html = macros().estimates(rows, columns, caption)
-    return HtmlTable(str(html), markdown_table(_plain(rows, columns), caption=caption))
+    said = [{**r, "metric": f"{r['title'] or r['metric']} {r['arrow']}".rstrip(), "id": r["metric"]} for r in rows]
+    return HtmlTable(str(html), markdown_table(_plain(said, columns, "id"), caption=caption))
 
 
 ABOUT = ("title", "description", "source", "alias_of")
@@ -170,9 +171,9 @@ def plain_estimates(
     return _plain(rows, estimates.columns)
 
 
-def _plain(rows: Sequence[Mapping[str, Any]], columns: Iterable[str]) -> pd.DataFrame:
+def _plain(rows: Sequence[Mapping[str, Any]], columns: Iterable[str], *more: str) -> pd.DataFrame:
     condition = ["condition"] if "condition" in columns else []
-    return pd.DataFrame(rows, columns=["metric", *condition, "value", "interval", "n", "method"], dtype=object)
+    return pd.DataFrame(rows, columns=["metric", *condition, "value", "interval", "n", "method", *more], dtype=object)
 
 
 def _shown(

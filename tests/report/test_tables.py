@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from markupsafe import Markup
 
+import evaltools as et
 from evaltools.report import plain, tables, text
 from evaltools.report.samples import samples
 from evaltools.stats.intervals import Resampling
@@ -662,3 +663,19 @@ def test_formats_go_by_column_in_plain_tables() -> None:
 def test_a_cell_does_not_belong_to_the_end_of_the_row_before(text: str, tex: str) -> None:
     r"""After `\\` LaTeX takes a star, or what stands in brackets, for a part of it."""
     assert plain.latex(text) == tex
+
+
+def test_a_table_as_text_names_metrics_by_title_and_id() -> None:
+    made = et.estimate(
+        pd.DataFrame({"id": ["a", "b"], "right": [1, 0], "n": [1, 1]}),
+        [
+            et.Metric(name="acc", numerator="right", denominator="n", better="higher", title="Accuracy"),
+            et.Metric(name="untitled", numerator="right", denominator="n", better="lower"),
+        ],
+        unit="id",
+        resampling=Resampling(),
+    )
+    lines = str(tables.estimates_table(made)).splitlines()
+    assert lines[0] == "| metric | value | interval | n | method | id |"
+    assert [line.split(" | ")[0] for line in lines[2:]] == ["| Accuracy ↑", "| untitled ↓"]
+    assert [line.split(" | ")[-1] for line in lines[2:]] == ["acc |", "untitled |"]
