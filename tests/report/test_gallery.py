@@ -184,7 +184,7 @@ VALUES = st.recursive(
 KEYS = ["suite", "suite_title", "kind", "headline", "problems", "notes", "runs", "report", "condition", "started"]
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     st.sampled_from(["cases", "with_memory_aggregated", "with_memory__seed1_proposed"]), st.sampled_from(KEYS), VALUES
 )

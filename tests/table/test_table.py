@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evaltools as et
@@ -319,6 +319,7 @@ def test_blocks_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     pd.testing.assert_frame_equal(whole.units, parts.units)
 
 
+@settings(max_examples=20)
 @given(st.lists(st.tuples(st.integers(0, 5), st.sampled_from("xy"), st.floats(-10, 10)), min_size=1, max_size=30))
 def test_means_are_those_of_pandas(rows: list[tuple[int, str, float]]) -> None:
     import tempfile
