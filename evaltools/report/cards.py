@@ -127,7 +127,7 @@ def read_card(out: Path, folder: Path) -> dict[str, Any]:
     metrics = _metrics(folder, manifest)
     rows = _rows(metrics, manifest)
     bounds = [(name, {"value": value, "ci_low": low, "ci_high": high}) for name, _, _, value, low, high, *_ in rows]
-    decimals = [(name, row_decimals(row, None, manifest.bootstrap.resampling)) for name, row in bounds]
+    decimals = [(name, row_decimals(row, manifest.bootstrap.resampling)) for name, row in bounds]
     given, wrote = (pd.DataFrame() if aggregate else _texts(folder, manifest, part) for part in ("given", "wrote"))
     lead, explored = _verdicts(folder / "comparison.csv", manifest, metrics) if aggregate else ([], [])
     return {

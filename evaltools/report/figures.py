@@ -54,6 +54,9 @@ NOTES = {SEED: ("o",), ALL_SEEDS: ("|",), FEW: ("o", True), BARE: ("|",)}
 
 UNDRAWN = "{n:,} more not drawn; the table has them all"
 
+ROWS = 60
+"""Rows of a figure, or of a panel of it."""
+
 WIDTH = 8.0
 ROW = 0.34
 SCALE = 2
@@ -270,19 +273,19 @@ def _interval(ax: Axes, y: float, row: pd.Series, colour: str, marker: str, band
     return BARE if bare else ALL_SEEDS if band else FEW if small else ""
 
 
-def _room(ax: Axes, frames: Sequence[pd.DataFrame], limits: tuple[float, float] | None) -> None:
-    """`limits` on the axis, with a margin for the marks that stand on them. Without, where all that is drawn
-    stands at one place, a scale that a reader knows, not a magnified one."""
+def _room(ax: Axes, frames: Sequence[pd.DataFrame]) -> None:
+    """Where all that is drawn stands at one place, a scale that a reader knows, not a magnified one, with a margin
+    for the marks that stand on its ends."""
     drawn = [f.filter(["value", "ci_low", "ci_high"]).to_numpy(dtype=float).ravel() for f in frames]
     ends = {round(float(x), 9) for x in np.concatenate(drawn) if not np.isnan(x)}
-    if limits or len(ends) < 2:
-        low, high = limits or (min(0.0, *ends, 0.0), max(1.0, *ends, 1.0))
+    if len(ends) < 2:
+        low, high = min(0.0, *ends, 0.0), max(1.0, *ends, 1.0)
         pad = 0.05 * (high - low)
         ax.set_xlim(low - pad, high + pad)
 
 
-def _named(frames: Sequence[pd.DataFrame], label: str, hue: str | None, most: int) -> tuple[dict[Any, str], str]:
-    """The first `most` labels as they are shown, with n where it differs between them, and what goes under the axis:
+def _named(frames: Sequence[pd.DataFrame], label: str, hue: str | None) -> tuple[dict[Any, str], str]:
+    """The first ROWS labels as they are shown, with n where it differs between them, and what goes under the axis:
     the n that they share, the number of seeds, and how many labels are left out."""
     frame, *points = frames
     order = _kinds(label, frames)
@@ -291,7 +294,7 @@ def _named(frames: Sequence[pd.DataFrame], label: str, hue: str | None, most: in
     arrows = _arrows(frame, label)
     names = {
         o: _word(o, label) + arrows.get(o, "") + ("" if shared or not n.get(o) else f"  n={n[o]}")
-        for o in order[:most]
+        for o in order[:ROWS]
     }
     notes = [f"n = {span}" for span in shared if span]
     for seeds in points:
@@ -311,42 +314,37 @@ def dots(
     title: str,
     xlabel: str = "value",
     label: str = "title",
-    hue: str | None = None,
     zero: bool = False,
     claim: str = "",
-    limits: tuple[float, float] | None = None,
     points: pd.DataFrame | None = None,
     panel: str | None = None,
-    max_rows: int = 60,
 ) -> Chart:
     """A dot with its interval for each row of the frame: a line of the figure a `label`, from the top down.
 
     Columns: `label` (else `name`), value, ci_low, ci_high, n_units, and `better`, which puts ↑ or ↓ after the names
-    of metrics. Marks of one label are told apart by colour
-    and marker of `hue`: by default the first column of HUES that differs within a label, else `condition`. A mark
-    is hollow below SMALL_N units; null value: "not measured"; null interval: a bare tick. n stands beside the
-    labels where it differs between them, else under the axis.
+    of metrics. Marks of one label are told apart by colour and marker: of the first column of HUES that differs
+    within a label, else of `condition`. A mark is hollow below SMALL_N units; null value: "not measured"; null
+    interval: a bare tick. n stands beside the labels where it differs between them, else under the axis.
 
-    `points` has the value of every seed (columns `label`, `hue`, value and seed): dots over the frame's intervals,
-    then drawn as bands. `panel` is a column of both whose values have axes of their own, and name them in place of
-    `xlabel`. `zero` draws a line at 0, for differences; `claim` goes under the axis, as does the number of labels
-    beyond `max_rows` a panel; `limits` is the range of the values to show.
+    `points` has the value of every seed (columns `label`, that of the marks, value and seed): dots over the frame's
+    intervals, then drawn as bands. `panel` is a column of both whose values have axes of their own, and name them in
+    place of `xlabel`. `zero` draws a line at 0, for differences; `claim` goes under the axis, as does the number of
+    labels beyond ROWS a panel.
     """
     frames = [frame] if points is None else [frame, points]
     if all(f.empty for f in frames):
         return _nothing(title)
     label = label if label in frame else "name"
-    if hue is None:
-        lines = frame.groupby([label, panel] if panel else label)
-        differ = (c for c in HUES if c not in (label, panel) and c in frame and (lines[c].nunique() > 1).any())
-        hue = next(differ, "condition" if "condition" in frame else None)
+    lines = frame.groupby([label, panel] if panel else label)
+    differ = (c for c in HUES if c not in (label, panel) and c in frame and (lines[c].nunique() > 1).any())
+    hue = next(differ, "condition" if "condition" in frame else None)
     hues = _kinds(hue, frames) or [None]
     panels = [(xlabel, frames)]
     if panel:
         arrows = _arrows(frame, panel)
         kinds = _kinds(panel, frames)
         panels = [(shown(say(str(k)), 60) + arrows.get(k, ""), [f[f[panel] == k] for f in frames]) for k in kinds]
-    named = [_named(part, label, hue, max_rows) for _, part in panels]
+    named = [_named(part, label, hue) for _, part in panels]
     heights = [_height(list(names.values()), len(hues)) * (1 if points is None else 1.15) for names, _ in named]
     total = sum(heights) + 2.2 * (len(panels) - 1)
     chart, axes = _chart(title, total, nrows=len(panels), height_ratios=heights)
@@ -364,7 +362,7 @@ def dots(
                     edge = {"markersize": 5.5, "markeredgecolor": "white", "markeredgewidth": 0.7}
                     ax.plot(row["value"], y, **_mark(*_look(k)) | edge, zorder=4)
         _rows(ax, list(names.values()))
-        _room(ax, part, limits)
+        _room(ax, part)
         if zero:
             ax.axvline(0, color=INK, linewidth=1, zorder=1)
         ax.set_xlabel(say(axis) + under)
@@ -388,29 +386,27 @@ def _number(value: float) -> str:
 
 @_styled
 def stacked(
-    frame: pd.DataFrame | pd.Series,
+    frame: pd.DataFrame,
     *,
     title: str,
     xlabel: str,
-    kinds: Mapping[str, str] | Sequence[str] | None = None,
-    label: str | None = None,
+    label: str,
+    kinds: Mapping[str, str] | Sequence[str],
     share: bool = False,
     total: str | None = None,
-    max_rows: int = 40,
     sort: bool = False,
 ) -> Chart:
     """Bars from the left, a line of the figure a row, made of a part for each column of counts.
 
-    Columns: those of `kinds` (column -> colour, or just names; by default all with numbers) that the frame has,
-    `label` for the names (else the index), and `total` where the parts do not add up to it; or a series of counts.
+    Columns: those of `kinds` (column -> colour, or just names) that the frame has, `label` for the names, and `total`
+    where the parts do not add up to it.
     A null part is 0; a row with null parts only is left out. With `share` the parts are % of their total, and n
     stands beside the names. Otherwise the total is an outline with "of N" at its end; a single part has its number
-    there instead, and the sum over the rows under the axis. `sort` puts the largest on top; rows beyond `max_rows`
+    there instead, and the sum over the rows under the axis. `sort` puts the largest on top; rows beyond ROWS
     are counted.
     """
-    frame = pd.DataFrame(frame)
-    frame = frame.set_index(label) if label else frame
-    columns = [c for c in (frame.select_dtypes("number") if kinds is None else kinds) if c in frame and c != total]
+    frame = frame.set_index(label)
+    columns = [c for c in kinds if c in frame]
     colours = kinds if isinstance(kinds, Mapping) else dict(zip(columns, cycle(PALETTE)))
     frame = frame[frame[columns].notna().any(axis=1)]
     if sort:
@@ -422,9 +418,9 @@ def stacked(
         return _nothing(title)
     single = len(columns) == 1
     under = f" (n = {_number(sums.sum())})" if single and not share else ""
-    if len(counts) > max_rows:
-        under += "\n" + say(UNDRAWN, n=len(counts) - max_rows)
-    counts, sums, wholes = (x.head(max_rows) for x in (counts, sums, wholes))
+    if len(counts) > ROWS:
+        under += "\n" + say(UNDRAWN, n=len(counts) - ROWS)
+    counts, sums, wholes = (x.head(ROWS) for x in (counts, sums, wholes))
     widths = 100 * counts.div(wholes.where(wholes > 0), axis=0).fillna(0) if share else counts
     reach = 100.0 if share else float(max(wholes.max(), sums.max(), 1e-9))
     labels = [shown(k) + (f"  n={_number(n)}" if share else "") for k, n in zip(counts.index, wholes)]
@@ -459,49 +455,26 @@ def stacked(
 
 
 @_styled
-def distribution(
-    values: pd.Series | Mapping[str, Any] | pd.DataFrame,
-    *,
-    by: pd.Series | None = None,
-    title: str,
-    xlabel: str,
-    kind: str = "hist",
-    limits: tuple[float, float] | None = (0.0, 1.0),
-    bins: int = 20,
-    unit: str = "samples",
-) -> Chart:
-    """How per-unit values are spread, with a line at each mean: `kind` is "hist" or "ecdf".
+def distribution(frame: pd.DataFrame, *, title: str, xlabel: str, bins: int = 20, unit: str = "samples") -> Chart:
+    """Histograms of the columns over one another, as of "before" and "after", with a line at each mean.
 
-    `values` is one series (split by `by` if given), or a mapping or frame of several series to lay over one
-    another, as in {"before": ..., "after": ...}. Nulls are left out and n counts what is drawn. `limits` is
-    widened to the values where they go beyond it.
+    Nulls are left out and n counts what is drawn. The axis is 0 to 1, and wider where values go beyond it.
     """
-    if by is not None:
-        values = dict(list(pd.Series(values).groupby(by.to_numpy(), sort=False)))
-    several = values if isinstance(values, pd.DataFrame | Mapping) else {"": values}
-    groups = {str(k): pd.Series(v, dtype=float).dropna().to_numpy() for k, v in several.items()}
-    groups = {k: v for k, v in groups.items() if len(v)}
+    groups = {str(name): found.to_numpy() for name in frame if len(found := frame[name].astype(float).dropna())}
     if not groups:
         return _nothing(title)
-    ends = np.concatenate([*groups.values(), limits or ()])
-    low, high = float(ends.min()), float(ends.max())
-    edges = np.linspace(low, high if high > low else low + 1, bins + 1)
+    ends = np.concatenate([*groups.values(), (0.0, 1.0)])
+    edges = np.linspace(ends.min(), ends.max(), bins + 1)
     chart, (ax,) = _chart(title, 6.5)
     keys = []
     for k, (name, numbers) in enumerate(groups.items()):
         colour, _ = _look(k)
-        if kind == "ecdf":
-            ax.ecdf(numbers, color=colour, linewidth=2)
-        else:
-            ax.hist(numbers, edges, histtype="stepfilled", facecolor=(colour, 0.25), edgecolor=colour, linewidth=1.6)
+        ax.hist(numbers, edges, histtype="stepfilled", facecolor=(colour, 0.25), edgecolor=colour, linewidth=1.6)
         mean = say("mean {mean:.3f}, n={n:,}", mean=numbers.mean(), n=len(numbers))
-        text = (f"{shown(say(name), 40, 1)}: " if name else "") + mean
-        dashes = (0, (5, 1.5 + 2 * k))
-        keys.append(ax.axvline(numbers.mean(), color=colour, linewidth=1.8, linestyle=dashes, label=text))
-    ax.set_xlabel(say(xlabel))
-    ax.set_ylabel(say("share of {unit} at or below", unit=say(unit)) if kind == "ecdf" else say(unit))
-    if kind != "ecdf":
-        ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+        look = {"color": colour, "linewidth": 1.8, "linestyle": (0, (5, 1.5 + 2 * k))}
+        keys.append(ax.axvline(numbers.mean(), label=f"{shown(say(name), 40, 1)}: {mean}", **look))
+    ax.set(xlabel=say(xlabel), ylabel=say(unit))
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True))
     _legend(chart, keys)
     return chart
 
@@ -538,10 +511,9 @@ def paired(
     title: str,
     before: str = "before",
     after: str = "after",
-    xlabel: str | None = None,
-    ylabel: str | None = None,
+    xlabel: str = "before",
+    ylabel: str = "after",
     better: str = "higher",
-    unit: str = "samples",
 ) -> Chart:
     """Each unit's value before against after (or A against B): points off the diagonal are changes.
 
@@ -574,10 +546,8 @@ def paired(
         keys.append(_key(f"{say(name)}: {mine.sum():,} ({100 * mine.mean():.0f}%)", colour, marker))
     side.axvline(change.mean(), color=INK, linewidth=1.4, linestyle="--")
     side.yaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set(
-        xlim=limits, ylim=limits, xlabel=f"{say(xlabel or before)} (n = {len(pairs):,})", ylabel=say(ylabel or after)
-    )
+    ax.set(xlim=limits, ylim=limits, xlabel=f"{say(xlabel)} (n = {len(pairs):,})", ylabel=say(ylabel))
     sides = {"after": say(after), "before": say(before), "mean": change.mean()}
-    side.set(xlabel=say("change, {after} less {before} (mean {mean:+.3f})", **sides), ylabel=say(unit))
+    side.set(xlabel=say("change, {after} less {before} (mean {mean:+.3f})", **sides), ylabel=say("samples"))
     _legend(chart, keys)
     return chart

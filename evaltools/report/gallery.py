@@ -36,8 +36,6 @@ GLYPHS = 1500
 OURS = (b'<meta name="generator" content="evaltools gallery">', b'<body class="gallery">')
 """One of these stands in a page that this package made; the second in those of the first edition, too."""
 
-COLOURS = {"equivalent": "good", "too few": "warning", **VERDICTS}
-
 MEANING = {
     "equivalent": "the difference lies within the declared margin",
     COMPARED["tied"]: "and not shown to be equal",
@@ -99,7 +97,7 @@ def collect(out: Path) -> dict[str, Any]:
         cards.append({**card, "rows": rows})
     listed = {"incomplete": incomplete[:LISTED], "incompleteTotal": len(incomplete)}
     cards = together(cards)
-    words = {"levels": {k: [say(WORDS[k]), KINDS[k]] for k in LEVELS}, "fine": say(FINE), "kinds": COLOURS}
+    words = {"levels": {k: [say(WORDS[k]), KINDS[k]] for k in LEVELS}, "fine": say(FINE), "kinds": VERDICTS}
     words["meaning"] = {verdict: say(text) for verdict, text in MEANING.items()}
     words["names"] = {word: text for word in sorted(set(_words(cards))) if (text := say(word)) != word}
     for card in cards:

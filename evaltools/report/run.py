@@ -276,7 +276,7 @@ class Run(Shown, Result):
             rows.append((say("input: {what}", what=i.role), f"{file} · {size} · sha256 {i.sha256}"))
         rows += [(say("policy: {what}", what=k), str(v)) for k, v in self.policy.items()]
         rows += [(say("intervals"), str(self.resampling)), (say("signature"), self.signature)]
-        return table(pd.DataFrame(rows, columns=["what", "value"]), caption="Provenance", sortable=False)
+        return table(pd.DataFrame(rows, columns=["what", "value"]), caption="Provenance")
 
 
 def bundled(runs: Sequence[Result]) -> list[Check]:

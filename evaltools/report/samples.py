@@ -58,8 +58,6 @@ def samples(
     page: int = 10,
     pairs: bool = False,
     share: int = 1,
-    max_rows: int | None = None,
-    anchors: str = "sample",
 ) -> HtmlTable:
     """A browser of samples in the order of `df`: a card each, with its text, gold and predictions side by side.
 
@@ -76,20 +74,19 @@ def samples(
     Groups are filters with their counts; a sample may be in several, those without any are left out, and
     a link to `anchor("group", label)` opens the browser on one. A report shows `page` cards at a time, filters
     and searches all of them, and opens on the sample that a link names; the first `page` stand there without scripts
-    too. Beyond `max_rows` samples, or the `share`-th part of `CARRIED` bytes, a line counts the rest.
+    too. Beyond the `share`-th part of `CARRIED` bytes a line counts the rest.
     """
     ways = [Marked(df.reset_index(drop=True))] if isinstance(df, pd.DataFrame) else list(df)
     ways = [replace(w, label=say(w.label), legend=say(w.legend)) for w in ways]
     first = ways[0].cards
-    of_card = first.head(len(first) if max_rows is None else max_rows).index
     texts = {text: ""} if isinstance(text, str) else {c: say(h) for c, h in (text or {}).items()}
     lists = [(c, say(h)) for c, h in [(gold, "Gold"), *(sides or {}).items()] if c in first.columns]
     below = {c: say(h) for c, h in (fields or {}).items() if c in first.columns}
     caption = caption and say(caption)
-    columns = [w.cards.loc[of_card].to_dict("records") for w in ways]
+    columns = [w.cards.loc[first.index].to_dict("records") for w in ways]
     cards = [
         {
-            "id": anchor(anchors, row[id]),
+            "id": anchor("sample", row[id]),
             "name": visible(str(row[id])[:120]),
             "tags": [[visible(t) for c in chips if c in r and (t := _tag(c, r[c]))] for r in (row, *others)],
             "texts": [(h, _text(_lines(row.get(c)))) for c, h in texts.items()],

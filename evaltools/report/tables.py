@@ -26,6 +26,9 @@ from .text import anchor, safe, visible
 WIDE = 60
 """Texts longer than this many characters get a wide column."""
 
+ROWS = 200
+"""Rows that a table shows."""
+
 WORD = 36
 """Words up to this long are not broken."""
 
@@ -70,17 +73,13 @@ def table(
     caption: str | None = None,
     columns: Mapping[str, str] | None = None,
     formats: Mapping[str, Format] | None = None,
-    max_rows: int = 200,
-    sortable: bool = True,
-    anchors: str | None = None,
 ) -> HtmlTable:
     """A frame as a table that sorts and filters in the report.
 
     `columns` picks, orders and names the columns (name -> header; by default all, their names being words of ours
     as the caption is: `core.words`); `formats` gives a
-    format spec or a function a column; what a function returns as Markup is HTML already, all else is text. With
-    `anchors` (a prefix, as "metric") each row has an id made from its first column. Beyond `max_rows` rows a line
-    counts the rest.
+    format spec or a function a column; what a function returns as Markup is HTML already, all else is text. Beyond
+    ROWS rows a line counts the rest.
     """
     heads = dict(columns) if columns is not None else {c: say(str(c)) for c in df.columns}
     caption = caption and say(caption)
@@ -88,13 +87,10 @@ def table(
     if missing:
         raise KeyError(f"the table lacks the columns {missing}")
     forms = formats or {}
-    shown = df.head(max_rows)
+    shown = df.head(ROWS)
     numeric = {c: pd.api.types.is_numeric_dtype(df[c]) and not pd.api.types.is_bool_dtype(df[c]) for c in heads}
-    rows = [
-        (anchors and anchor(anchors, row[0]), [_cell(v, forms.get(c), numeric[c]) for v, c in zip(row, heads)])
-        for row in zip(*(text_column(shown[c]) for c in heads))
-    ]
-    html = macros().table([(h, numeric[c]) for c, h in heads.items()], rows, len(df), caption, sortable)
+    cells = [[_cell(v, forms.get(c), numeric[c]) for v in text_column(shown[c])] for c in heads]
+    html = macros().table([(h, numeric[c]) for c, h in heads.items()], list(zip(*cells)), len(df), caption)
     text = markdown_table(shown[list(heads)].head(20), columns=heads, formats=forms, caption=caption)
     return HtmlTable(str(html), text)
 
@@ -121,7 +117,6 @@ def estimates_table(
     estimates: pd.DataFrame,
     *,
     metrics: MetricTable | None = None,
-    decimals: int | None = None,
     resampling: Resampling | None = None,
     caption: str | None = None,
     group: bool = True,
@@ -132,8 +127,8 @@ def estimates_table(
 
     `estimates` has the columns of `bootstrap.estimate`, and may have condition, std, n_seeds, and title,
     description, source and alias_of; what it lacks of these four, `metrics` (the suite's table) gives. A metric that
-    is another's alias is left out unless `aliases`. Without `decimals` a value has three and an interval as many as
-    the Monte-Carlo error of its bounds supports. Null is N/A, what is `blocked` is struck and without an interval;
+    is another's alias is left out unless `aliases`. A value has three decimals and an interval as many as the
+    Monte-Carlo error of its bounds supports. Null is N/A, what is `blocked` is struck and without an interval;
     fewer than MIN_UNITS units are marked "small n".
     """
     entries = {m.name: m for m in metrics or ()}
@@ -146,7 +141,7 @@ def estimates_table(
             about["title"] = f"= {about['alias_of']}"
         if aliases or not about["alias_of"]:
             id = anchor("metric", e["name"])
-            shown = _shown(e, decimals, resampling, e["name"] in blocked)
+            shown = _shown(e, resampling, e["name"] in blocked)
             rows.append({**shown, **about, "id": "" if id in taken else id})
             taken.add(id)
     columns = [c for c in estimates.columns if group or c != "group"]
@@ -162,12 +157,11 @@ RAW = ("value", "ci_low", "std", "n_seeds", "numerator", "denominator", "n_units
 
 def plain_estimates(
     estimates: pd.DataFrame,
-    decimals: int | None = None,
     resampling: Resampling | None = None,
     blocked: frozenset[str] = frozenset(),
 ) -> pd.DataFrame:
     """The estimates as text, a row a metric: metric, (condition,) value, interval, n, method."""
-    rows = [_shown(e, decimals, resampling, e["name"] in blocked) for e in estimates.to_dict("records")]
+    rows = [_shown(e, resampling, e["name"] in blocked) for e in estimates.to_dict("records")]
     return _plain(rows, estimates.columns)
 
 
@@ -176,13 +170,12 @@ def _plain(rows: Sequence[Mapping[str, Any]], columns: Iterable[str], *more: str
     return pd.DataFrame(rows, columns=["metric", *condition, "value", "interval", "n", "method", *more], dtype=object)
 
 
-def _shown(
-    e: Mapping[Any, Any], decimals: int | None, resampling: Resampling | None = None, blocked: bool = False
-) -> dict[str, Any]:
+def _shown(e: Mapping[Any, Any], resampling: Resampling | None, blocked: bool) -> dict[str, Any]:
     """What a reader sees of an estimate, as text; `raw` is the estimate itself, None for what it lacks."""
     if blocked:
         e = {**e, "ci_low": None, "ci_high": None, "std": None}
-    digits = row_decimals(e, decimals, resampling)
+    digits = row_decimals(e, resampling)
+    value = _value(e)
     arrow, direction = ARROWS.get(str(e.get("better")), ("", ""))
     raw: dict[str, Any] = {k: e.get(k) for k in RAW}
     parts = [raw["numerator"], raw["denominator"]]
@@ -193,7 +186,7 @@ def _shown(
         "condition": text_of(e.get("condition")),
         "arrow": arrow,
         "direction": direction and say(direction),
-        "value": struck(_value(e, decimals)) if blocked else _value(e, decimals),
+        "value": struck(value) if blocked else value,
         "interval": interval(e, digits),
         "std": number(raw["std"], digits),
         "n_seeds": number(raw["n_seeds"], 0),
@@ -204,12 +197,9 @@ def _shown(
     }
 
 
-def row_decimals(e: Any, decimals: int | None = None, resampling: Resampling | None = None) -> int:
+def row_decimals(e: Any, resampling: Resampling | None = None) -> int:
     """Decimals to print for an interval: none for numbers from 1,000 on, else what its bounds support."""
-    if decimals is not None:
-        return decimals
-    value = e.get("value")
-    if not is_null(value) and abs(value) >= 1000:
+    if _large(e.get("value")):
         return 0
     if is_null(e.get("ci_low")):
         return 3
@@ -225,12 +215,14 @@ def interval(e: Any, decimals: int = 3, *, signed: bool = False) -> str:
     return f"[{', '.join(number(float(b), decimals, signed=signed) for b in bounds)}]"
 
 
-def _value(e: Any, decimals: int | None) -> str:
+def _large(value: Any) -> bool:
+    return not is_null(value) and abs(value) >= 1000
+
+
+def _value(e: Any) -> str:
     value = e.get("value")
-    if decimals is None:
-        decimals = 0 if not is_null(value) and abs(value) >= 1000 else 3
     counted = not is_null(value) and is_null(e.get("denominator")) and value == e.get("numerator")
-    return number(int(value), 0) if counted and value == int(value) else number(value, decimals)
+    return number(int(value), 0) if counted and value == int(value) else number(value, 0 if _large(value) else 3)
 
 
 def _short(value: float) -> str:
@@ -238,30 +230,26 @@ def _short(value: float) -> str:
 
 
 def kpis(
-    rows: pd.DataFrame | Iterable[Mapping[str, Any]],
+    rows: pd.DataFrame,
     *,
     primary: str = "",
     blocked: frozenset[str] = frozenset(),
-    decimals: int | None = None,
     resampling: Resampling | None = None,
 ) -> HtmlTable:
-    """Cards of the headline metrics: title, value, interval, n, direction, and what a comparison said of it.
+    """Cards of the headline metrics: title, value, interval, n and direction.
 
-    Rows are estimates; title, verdict (better, worse, tied, not measured) and note are shown where given. The
-    `primary` metric is shown large and first; those that are `blocked` small and struck, after the others.
+    Rows are estimates. The `primary` metric is shown large and first; those that are `blocked` small and struck,
+    after the others.
     """
-    frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(list(rows))
     cards: list[dict[str, Any]] = []
-    for e in frame.to_dict("records"):
-        said = [text for c in ("verdict", "note") if (text := text_of(e.get(c)))]
-        chips = [(say(text), VERDICTS.get(text, "info")) for text in said]
+    for e in rows.to_dict("records"):
+        off = e["name"] in blocked
         title = say(text_of(e.get("title")) or str(e["name"]))[:120]
-        role = " et-blocked" if e["name"] in blocked else " et-primary" if e["name"] == primary else ""
-        about = {"id": anchor("metric", e["name"]), "title": title, "chips": chips, "role": role}
-        cards.append({**_shown(e, decimals, resampling, e["name"] in blocked), **about})
+        role = " et-blocked" if off else " et-primary" if e["name"] == primary else ""
+        about = {"id": anchor("metric", e["name"]), "metric": title, "role": role}
+        cards.append({**_shown(e, resampling, off), **about})
     cards.sort(key=lambda c: (" et-primary", "", " et-blocked").index(c["role"]))
-    titled = [{**c, "metric": c["title"]} for c in cards]
-    return HtmlTable(str(macros().kpis(cards)), markdown_table(_plain(titled, frame.columns)))
+    return HtmlTable(str(macros().kpis(cards)), markdown_table(_plain(cards, rows.columns)))
 
 
 def checks(found: Sequence[Check], problems: str = "") -> HtmlTable:

@@ -100,7 +100,7 @@ def notebook() -> Any:
         new_markdown_cell("# A report"),
         new_code_cell('RUN = "example:cr"  # <script>alert(1)</script>', metadata={"tags": ["parameters"]}),
         shown(tables.notice("Incomplete: 33 of 50 samples", "warning"), "notice(...)"),
-        shown(tables.kpis(e.head(5).assign(verdict=["better", "worse", "tied", "not measured", None])), "kpis(...)"),
+        shown(tables.kpis(e.head(5)), "kpis(...)"),
         new_markdown_cell("## Headline 결과\n\nWith $5 and **bold**, `code`, and [a link](#samples)."),
         shown(figures.dots(e, title="Headline metrics 제품 전체#일반"), "dots(estimates)"),
         shown(tables.estimates_table(e, caption="All metrics"), "estimates_table(estimates)"),
