@@ -106,7 +106,9 @@
   const openers = new Map();
   all(".et-samples").forEach((section) => {
     // groups: of each, all samples first, the places of its cards under each way of marking
-    const { page, groups, marks, cards } = JSON.parse(section.querySelector(".et-data").textContent);
+    const { page: most, groups, marks, cards } = JSON.parse(section.querySelector(".et-data").textContent);
+    // a card is twice as high on a narrow screen
+    const page = matchMedia("(max-width: 40rem)").matches ? Math.max(1, Math.min(3, most - 1)) : most;
     const list = section.querySelector(".et-cards");
     const input = section.querySelector("input");
     const select = section.querySelector("select");
