@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
+from collections.abc import Sequence
+from itertools import accumulate
 
 from .numerals import NATIVE
 from .text import NOTATION, any_of
@@ -14,9 +16,9 @@ from .text import NOTATION, any_of
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 
-def _pattern(kind: str, **more: str) -> str:
-    """One pattern for all notations, of bounded length."""
-    out = "|".join(NOTATION[kind]["forms"])
+def _pattern(kind: str, *forms: str, **more: str) -> str:
+    """One pattern for notations, by default all of the kind, of bounded length."""
+    out = "|".join(forms or NOTATION[kind]["forms"])
     for name, part in {**NOTATION[kind]["parts"], **more}.items():
         out = out.replace(f"{{{name}}}", part)
     return out
@@ -24,6 +26,10 @@ def _pattern(kind: str, **more: str) -> str:
 
 DATE, CLOCK = _pattern("date"), _pattern("clock", NATIVE=any_of(NATIVE))
 """`date_values` and `clock_values` read a match of these."""
+
+
+_DAY = re.compile(r"(?P<y>\d*)-?-(?P<m>\d\d)-(?P<d>\d\d)")
+_LAST = re.compile(_pattern("date", NOTATION["date"]["last"]))
 
 
 def _found(m: re.Match[str]) -> dict[str, str]:
@@ -47,14 +53,42 @@ def date_values(m: re.Match[str]) -> list[str]:
         first, second = found["a"], found["b"]
         found["m"], found["d"] = (second, first) if int(first) > 12 else (first, second)
     month, day = int(found.get("m", 0)), int(found.get("d", 0))
-    last = monthrange(int(year or 2024), month)[1] if 1 <= month <= 12 else 0
-    if ("m" in found and not last) or ("d" in found and not 1 <= day <= last):
+    if ("m" in found and not 1 <= month <= 12) or ("d" in found and not 1 <= day <= _days(year, month)):
         return []
     if m["m14"] and month < day and (month == 1 or day <= 5) and not m["when"]:
         return []  # as well a share: 1/10, 2/3
-    months, days = f"-{month:02d}" if month else "", f"-{day:02d}" if day else ""
-    implied = [year + months, year, f"-{months}{days}", f"-{months}"] if year else [f"-{months}"]
-    return [v for v in dict.fromkeys([(year or "-") + months + days, *implied]) if v.strip("-")]
+    return _implied(year, f"-{month:02d}" if month else "", f"-{day:02d}" if day else "")
+
+
+def _days(year: str, month: int) -> int:
+    return monthrange(int(year or 2024), month)[1]
+
+
+def _implied(year: str, month: str, day: str) -> list[str]:
+    implied = [year + month, year, f"-{month}{day}", f"-{month}"] if year else [f"-{month}"]
+    return [v for v in dict.fromkeys([(year or "-") + month + day, *implied]) if v.strip("-")]
+
+
+def until(first: str, t: str, end: int) -> tuple[list[str], int]:
+    """The values of the day up to which a date ending at `end` goes on (3월 3일~17일), and where it ends; or none."""
+    day, last = _DAY.fullmatch(first), _LAST.match(t, end)
+    if not day or not last:
+        return [], end
+    begun, (m, d) = (int(day["m"]), int(day["d"])), (int(last["m"] or day["m"]), int(last["d"]))
+    if begun >= (m, d) or m > 12 or d > _days(day["y"], m):
+        return [], end
+    return _implied(day["y"], f"-{m:02d}", f"-{d:02d}"), last.end()
+
+
+def with_years(dates: Sequence[list[str]]) -> list[list[str]]:
+    """The values of the dates of a text; one without a year may be told with that of the dates around it."""
+    years = ["".join(values[:1]).split("-")[0] for values in dates]
+    filled = list(accumulate(years, lambda last, year: year or last))
+    filled = list(accumulate(filled[::-1], lambda last, year: year or last))[::-1]
+    return [
+        [*values, year + values[0][1:]] if values and not own and year else values
+        for values, own, year in zip(dates, years, filled)
+    ]
 
 
 def clock_values(m: re.Match[str]) -> list[str]:

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
 
 from . import numerals
-from .dates import CLOCK, DATE, clock_values, date_values
+from .dates import CLOCK, DATE, clock_values, date_values, until, with_years
 from .numerals import Number, Value, tidy, written
 from .phrases import Phrases, Spans, find_all, find_labelled
 from .rules import CompiledRules, Unit
@@ -95,6 +95,7 @@ class Extractor:
             r"(?P<fraction>(?<![0-9])(?P<parts>[0-9]{1,3})\s?분의\s?(?P<of>[0-9]{1,3})"
             r"|(?<=의\s)(?P<of2>[0-9])/(?P<parts2>[1-9][0-9]?)(?![0-9/]))"
             rf"|(?P<clock>{CLOCK})|(?P<date>{DATE})"
+            r"|(?P<ratio>(?<![0-9.,:])(?P<one>[0-9]{1,2})\s?(?::|대)\s?(?P<other>[0-9]{1,2})(?![0-9:%]))"
             rf"|(?P<prefix>(?<![a-z])(?:{prefix})\s?(?=[0-9]))"
             r"|(?P<digit>[0-9])"
             rf"|(?<![가-힣0-9])(?:일금|금|약|총|최대|최고|각)?(?P<hangul>[{numerals.HANGUL}]{{1,24}}(?:(?:(?<=[만억조])\s|\s(?=[만억]))[{numerals.HANGUL}]{{1,16}})?)"
@@ -121,14 +122,25 @@ class Extractor:
     def _figures(self, t: str) -> Iterable[Entity]:
         found: list[_Quantity] = []
         bare: list[tuple[Number, int]] = []  # figures without a unit, in case a later one lends it to them
+        dates: list[tuple[list[str], int, int]] = []
         at = 0
         while m := self.start.search(t, at):
             at = m.end()
             match next(g for g in _GROUPS if m[g] is not None):
-                case "date" | "clock" as kind:
-                    values, name = (date_values(m), "date") if kind == "date" else (clock_values(m), "time of day")
-                    for i, value in enumerate(values):
-                        yield Entity(name, "", value, "", m.start(), m.end(), support_only=i > 0)
+                case "date":
+                    values = date_values(m)
+                    last, end = until(values[0], t, at) if values else ([], at)
+                    dates += [(values, m.start(), at), (last, at, end)]
+                    at = end
+                case "clock":
+                    yield from _alternatives("time of day", clock_values(m), m.start(), at)
+                case "ratio":
+                    shares = int(m["one"]), int(m["other"])
+                    if self.percent and sum(shares) in (10, 100) and not self.unit.match(t, at):
+                        for share, group in zip(shares, ("one", "other")):
+                            found.append(_quantity(self.percent, share * 100 // sum(shares), *m.span(group)))
+                    else:
+                        at = self._digit(t, m.start(), None, found, bare)
                 case "prefix":
                     at = self._digit(t, m.end(), m, found, bare)
                 case "fraction" if self.percent and int(m["parts"] or m["parts2"]):
@@ -142,6 +154,8 @@ class Extractor:
                     at = self._named(t, m.start(), m.end("native"), numerals.NATIVE[m["native"]], self.unit, found)
                 case "english" if (number := numerals.english_value(m["english"])) is not None:
                     at = self._named(t, m.start(), m.end(), number, self.latin_unit, found)
+        for values, (_, start, end) in zip(with_years([values for values, *_ in dates]), dates):
+            yield from _alternatives("date", values, start, end)
         for q in _merge([self._and_a_half(q, t) for q in found], t):
             yield Entity(q.unit.kind, q.unit.base, written(q.value), "", q.start, q.end, q.support_only)
 
@@ -168,8 +182,10 @@ class Extractor:
         unit = self.prefix_of[prefix[0].strip()] if prefix else None
         if m := self.unit.match(t, end) or self.latin_unit.match(t, end):
             named = self.unit_of[_unit_name(m["unit"])]
-            if unit is None or (named.kind, named.base) == (unit.kind, unit.base):
-                unit, end = named, m.end()
+            if unit is None or named.kind == unit.kind:
+                if unit and named.base != unit.base:  # 영업일 기준 2일 may be told as 2일
+                    found.append(_quantity(named, number.value, at, m.end(), support_only=True))
+                unit, end = unit or named, m.end()
         if unit is None and number.big > 1 and self.won and _ENDS.match(t, end) and not _another_follows(t, end):
             unit = self.won
         if unit is None:
@@ -217,6 +233,12 @@ class Extractor:
                 yield replace(entity, start=start, end=end)
 
 
+def _alternatives(kind: str, values: Sequence[str], start: int, end: int) -> Iterable[Entity]:
+    """One entity that may be read as several values: the first is what the text says, the others only support."""
+    for i, value in enumerate(values):
+        yield Entity(kind, "", value, "", start, end, support_only=i > 0)
+
+
 def outside(spans: Spans, not_within: Phrases, text: str) -> Spans:
     """The spans that do not touch a word of `not_within` (단서 in 진단서)."""
     inside = find_all(not_within, text) if spans and not_within else []
@@ -227,7 +249,7 @@ def outside(spans: Spans, not_within: Phrases, text: str) -> Spans:
     return [(s, e) for (s, e), i in zip(spans, after) if i == len(inside) or inside[i][0] >= e]
 
 
-_GROUPS = ("clock", "date", "prefix", "fraction", "digit", "hangul", "native", "english")
+_GROUPS = ("clock", "date", "ratio", "prefix", "fraction", "digit", "hangul", "native", "english")
 _ENGLISH_SCALE = re.compile(rf"\s?({any_of(numerals.ENGLISH_SCALE)})(?![a-z0-9])")
 _AROUND = {name: "|".join(words.split()) for name, words in NOTATION["unit"].items()}
 _ENDS = re.compile(rf"(?![0-9a-z가-힣])|(?:{_AROUND['particles']})(?![a-z])|{_AROUND['words']}")

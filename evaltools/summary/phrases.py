@@ -5,7 +5,7 @@ A flex pattern is text with these signs:
              between Latin words also a hyphen (follow up: follow-up, followup)
     (a|b)    one of several; an empty one makes it optional
     …        up to 12 characters of the same sentence
-    #        a number
+    #        a number, in figures or in words
     *        the rest of a Latin word (exclu*: excluded, exclusion)
     _        blanks of any number up to two or none, and no particle
     < >      at the ends: the word begins or ends here. A Latin word always does.
@@ -26,13 +26,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
+from .numerals import ENGLISH, NATIVE
 from .text import any_of
 
 _LATIN = re.compile(r"[a-z0-9]")
 _SIGN = re.compile(r"[ _(|)…#*<>]|.\^|\\")
 _SIGNS = {
     "…": r"[^.!?\n;]{0,12}?",
-    "#": "[0-9][0-9,.]{0,15}",
+    "#": rf"(?:[0-9][0-9,.]{{0,15}}|(?<![가-힣])(?:{any_of(NATIVE)}|[일이삼사오육칠팔구십백천]{{2,6}})|(?<![a-z])(?:{any_of(ENGLISH)})(?![a-z]))",
     "*": "[a-z]{0,20}",
     "_": r"\s{0,2}",
     "<": "(?<![0-9a-z가-힣])",
