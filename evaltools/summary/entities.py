@@ -129,9 +129,10 @@ class Extractor:
             match next(g for g in _GROUPS if m[g] is not None):
                 case "date":
                     values = date_values(m)
-                    last, end = until(values[0], t, at) if values else ([], at)
-                    dates += [(values, m.start(), at), (last, at, end)]
-                    at = end
+                    start = m.start()
+                    while values:
+                        dates.append((values, start, at))
+                        values, at, start = *until(values[0], t, at), at
                 case "clock":
                     yield from _alternatives("time of day", clock_values(m), m.start(), at)
                 case "ratio":
@@ -153,7 +154,9 @@ class Extractor:
                 case "native":
                     at = self._named(t, m.start(), m.end("native"), numerals.NATIVE[m["native"]], self.unit, found)
                 case "english" if (number := numerals.english_value(m["english"])) is not None:
-                    at = self._named(t, m.start(), m.end(), number, self.latin_unit, found)
+                    scale = _ENGLISH_SCALE.match(t, at)
+                    value = number * numerals.ENGLISH_SCALE[scale[1]] if scale else number
+                    at = self._named(t, m.start(), scale.end() if scale else at, value, self.latin_unit, found)
         for values, (_, start, end) in zip(with_years([values for values, *_ in dates]), dates):
             yield from _alternatives("date", values, start, end)
         for q in _merge([self._and_a_half(q, t) for q in found], t):
