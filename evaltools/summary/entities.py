@@ -98,8 +98,8 @@ class Extractor:
             r"|(?P<ratio>(?<![0-9.,:])(?P<one>[0-9]{1,2})\s?(?::|대)\s?(?P<other>[0-9]{1,2})(?![0-9:%]))"
             rf"|(?P<prefix>(?<![a-z])(?:{prefix})\s?(?=[0-9]))"
             r"|(?P<digit>[0-9])"
-            rf"|(?<![가-힣0-9])(?:일금|금|약|총|최대|최고|각)?(?P<hangul>[{numerals.HANGUL}]{{1,24}}(?:(?:(?<=[만억조])\s|\s(?=[만억]))[{numerals.HANGUL}]{{1,16}})?)"
             rf"|(?<![가-힣])(?P<native>{any_of(numerals.NATIVE)})(?:\s(?={hangul_unit})|(?=(?:{_AROUND['joined']})(?:(?![가-힣])|{after})))"
+            rf"|(?<![가-힣0-9])(?:일금|금|약|총|최대|최고|각)?(?P<hangul>[{numerals.HANGUL}]{{1,24}}(?:(?:(?<=[만억조])\s|\s(?=[만억]))[{numerals.HANGUL}]{{1,16}})?)"
             rf"|(?<![a-z])(?P<english>{numerals.ENGLISH_NUMBER})(?![a-z])"
         )
 

@@ -72,7 +72,11 @@ def _clause(t: str, start: int, end: int, rules: CompiledRules) -> tuple[str, st
 
 def _after(rule: CompiledLetOff, clause: str, limit: int) -> str | None:
     m = search(rule.after, clause)
-    if m is None or m.start() > min(rule.near + len(clause) - len(clause.lstrip()), limit) or search(rule.unless, clause[: m.end()]):
+    if (
+        m is None
+        or m.start() > min(rule.near + len(clause) - len(clause.lstrip()), limit)
+        or search(rule.unless, clause[: m.end()])
+    ):
         return None
     return m[0]
 
