@@ -80,11 +80,15 @@ def until(first: str, t: str, end: int) -> tuple[list[str], int]:
     return _implied(day["y"], f"-{m:02d}", f"-{d:02d}"), last.end()
 
 
+def _last(before: str, here: str) -> str:
+    return here or before
+
+
 def with_years(dates: Sequence[list[str]]) -> list[list[str]]:
     """The values of the dates of a text; one without a year may be told with that of the dates around it."""
     years = ["".join(values[:1]).split("-")[0] for values in dates]
-    filled = list(accumulate(years, lambda last, year: year or last))
-    filled = list(accumulate(filled[::-1], lambda last, year: year or last))[::-1]
+    filled = list(accumulate(years, _last))
+    filled = list(accumulate(filled[::-1], _last))[::-1]
     return [
         [*values, year + values[0][1:]] if values and not own and year else values
         for values, own, year in zip(dates, years, filled)

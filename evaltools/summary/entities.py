@@ -154,9 +154,9 @@ class Extractor:
                 case "native":
                     at = self._named(t, m.start(), m.end("native"), numerals.NATIVE[m["native"]], self.unit, found)
                 case "english" if (number := numerals.english_value(m["english"])) is not None:
-                    scale = _ENGLISH_SCALE.match(t, at)
-                    value = number * numerals.ENGLISH_SCALE[scale[1]] if scale else number
-                    at = self._named(t, m.start(), scale.end() if scale else at, value, self.latin_unit, found)
+                    if thousands := _ENGLISH_SCALE.match(t, at):
+                        number, at = number * numerals.ENGLISH_SCALE[thousands[1]], thousands.end()
+                    at = self._named(t, m.start(), at, number, self.latin_unit, found)
         for values, (_, start, end) in zip(with_years([values for values, *_ in dates]), dates):
             yield from _alternatives("date", values, start, end)
         for q in _merge([self._and_a_half(q, t) for q in found], t):
