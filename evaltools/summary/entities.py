@@ -138,8 +138,8 @@ class Extractor:
                 case "ratio":
                     shares = int(m["one"]), int(m["other"])
                     if self.percent and sum(shares) in (10, 100) and not self.unit.match(t, at):
-                        for share, group in zip(shares, ("one", "other")):
-                            found.append(_quantity(self.percent, share * 100 // sum(shares), *m.span(group)))
+                        for part, group in zip(shares, ("one", "other")):
+                            found.append(_quantity(self.percent, part * 100 // sum(shares), *m.span(group)))
                     else:
                         at = self._digit(t, m.start(), None, found, bare)
                 case "prefix":
@@ -155,7 +155,7 @@ class Extractor:
                     at = self._named(t, m.start(), m.end("native"), numerals.NATIVE[m["native"]], self.unit, found)
                 case "english" if (number := numerals.english_value(m["english"])) is not None:
                     if thousands := _ENGLISH_SCALE.match(t, at):
-                        number, at = number * numerals.ENGLISH_SCALE[thousands[1]], thousands.end()
+                        number, at = int(number * numerals.ENGLISH_SCALE[thousands[1]]), thousands.end()
                     at = self._named(t, m.start(), at, number, self.latin_unit, found)
         for values, (_, start, end) in zip(with_years([values for values, *_ in dates]), dates):
             yield from _alternatives("date", values, start, end)
