@@ -35,7 +35,7 @@ from ..report.tables import plain_estimates
 from ..stats.compare import require_declared
 from ..studies import views
 from .execute import HTML, ReportJob, is_current, parameters_of, prepare, run
-from .workers import Workers, cluster_size
+from .workers import Workers, cluster_size, in_this_process
 
 FAILED, BAD_INPUT = 4, 3
 
@@ -64,7 +64,7 @@ class Settings:
     def workers(self) -> Workers:
         """Where the work is done."""
         jobs = self.jobs if self.scheduler is None else cluster_size(self.scheduler)
-        return Workers(jobs, self.scheduler, "" if self.quiet else "scoring")
+        return Workers(jobs, self.scheduler, label="" if self.quiet else "scoring")
 
     @property
     def resampling(self) -> Resampling:
@@ -139,30 +139,18 @@ class Batch:
         found: dict[str, Any] = {}
         refused: dict[str, UsageError] = {}
 
-        def failed(name: str, error: BaseException) -> None:
-            if isinstance(error, UsageError):
-                refused[name] = error
-            else:
-                self.fail(name, error)
-
-        with bar(len(tasks), label, quiet=self.settings.quiet or not label) as step:
-            if workers is None:
-                for name, task in tasks.items():
-                    try:
-                        found[name] = call(*task)
-                    except (InputError, UsageError, WorkFailed, OSError) as e:
-                        failed(name, e)
-                    step(name)
-            else:
-                names = list(tasks)
-                with closing(workers.ended(call, list(tasks.values()))) as futures:
-                    for place, future in futures:
-                        error = future.exception()
-                        if error is None:
-                            found[names[place]] = future.result()
-                        else:
-                            failed(names[place], error)
-                        step(names[place])
+        names, ended = list(tasks), in_this_process if workers is None else workers.ended
+        quiet = self.settings.quiet or not label
+        with bar(len(tasks), label, quiet) as step, closing(ended(call, list(tasks.values()))) as futures:
+            for place, future in futures:
+                name, error = names[place], future.exception()
+                if error is None:
+                    found[name] = future.result()
+                elif isinstance(error, UsageError):
+                    refused[name] = error
+                else:
+                    self.fail(name, error)
+                step(name)
         for name, error in refused.items():
             if not (found or self.done):
                 raise error

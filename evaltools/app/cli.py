@@ -25,33 +25,15 @@ from .. import BUILT_IN, __version__
 from ..core.errors import InputError, Problems, UsageError, WorkFailed
 from ..core.terminal import echo
 from ..core.words import speak
-from .options import (
-    COMMON,
-    DECLARED,
-    EXPORTS,
-    JOBS,
-    LANG,
-    METRICS,
-    ON_ERROR,
-    OUT,
-    PAPER,
-    PATH,
-    QUIET,
-    RESAMPLING,
-    SUITE_FILE,
-    OfSomeSuite,
-    SuiteGroup,
-    of_model,
-    params,
-    using,
-)
+from .options import COMMON, PATH, RESAMPLING, OfSomeSuite, SuiteGroup, of_model, options
 
 # work is spread by --jobs: threads of the linear algebra library would only get in each other's way
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-GATE_NOT_MET, WRONG_USAGE, BAD_INPUT, FAILED, INTERRUPTED = 1, 2, 3, 4, 130
+STUDY = ("jobs", "metrics", "on_error", "lang", *RESAMPLING)
+"""Options of the commands that see several runs together."""
 
-SUITE = click.option("--suite", help="Suite of the runs (default: found out from the files).")
+GATE_NOT_MET, WRONG_USAGE, BAD_INPUT, FAILED, INTERRUPTED = 1, 2, 3, 4, 130
 
 
 @contextmanager
@@ -120,15 +102,15 @@ class _Runs(SuiteGroup):
         def command(runs: tuple[str, ...], **given: Any) -> None:
             from .batch import Batch, Settings
 
-            options, rest = _split_options(suite, given)
+            chosen, rest = _split_options(suite, given)
             exports = {k: rest.pop(k) for k in ("flat_file", "inspect_file") if k in rest}
             if self.name == "report":
                 _warm()
             batch = Batch(Settings(**rest))
             if any(exports.values()):
-                batch.export(suite, runs, options, **exports)
+                batch.export(suite, runs, chosen, **exports)
             else:
-                (batch.score if self.name == "score" else batch.report)(suite, runs, options)
+                (batch.score if self.name == "score" else batch.report)(suite, runs, chosen)
             sys.exit(batch.end())
 
         return click.Command(
@@ -138,7 +120,7 @@ class _Runs(SuiteGroup):
             params=[
                 click.Argument(["runs"], metavar=f"{suite.input}...", nargs=-1, required=True),
                 *of_model(suite.options),
-                *params(*COMMON, *([PAPER] if self.name == "report" else EXPORTS)),
+                *options(*COMMON, *(["paper"] if self.name == "report" else ["flat_file", "inspect_file"])),
             ],
         )
 
@@ -163,7 +145,7 @@ class _Check(SuiteGroup):
         text = f"List every problem of inputs of {suite.title}, write nothing."
         return self._command(suite.name, text, check, of_model(suite.options, free))
 
-    def _command(self, name: str, text: str, check: Any, options: list[click.Parameter]) -> click.Command:
+    def _command(self, name: str, text: str, check: Any, more: list[click.Parameter]) -> click.Command:
         def command(files: Sequence[Path], **given: Any) -> None:
             problems = Problems("skip")
             for path in files:
@@ -176,7 +158,7 @@ class _Check(SuiteGroup):
             sys.exit(BAD_INPUT if problems.count("error") else 0)
 
         files = click.Argument(["files"], metavar="FILE...", nargs=-1, required=True, type=PATH)
-        return click.Command(name, callback=command, help=text, params=[files, *options])
+        return click.Command(name, callback=command, help=text, params=[files, *more])
 
 
 def _warm() -> None:
@@ -192,39 +174,49 @@ def _split_options(suite: Any, given: dict[str, Any]) -> tuple[dict[str, Any], d
     return {k: v for k, v in given.items() if k in names}, {k: v for k, v in given.items() if k not in names}
 
 
-@click.group(cls=_Main, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+def _settings(given: dict[str, Any]) -> dict[str, Any]:
+    """The options STUDY of a command as `study` takes them; the language is spoken from here on."""
+    from ..core.resampling import Resampling
+    from .workers import Workers
+
+    speak(given.pop("lang"))
+    jobs, n, level, ci, seed = (given.pop(name) for name in ("jobs", *RESAMPLING))
+    return {**given, "workers": Workers(jobs), "resampling": Resampling(ci, n, level, seed)}
+
+
+@click.group(
+    cls=_Main,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    params=options("suite_file"),
+)
 @click.version_option(__version__, prog_name="evaltools")
-@SUITE_FILE
 def main() -> None:
     """Evaluation metrics with confidence intervals, and reproducible reports."""
     # importing libraries makes many objects and no garbage: collecting as often as usual takes a tenth of a report
     gc.set_threshold(50_000)
 
 
-@main.group(cls=_Runs)
-@SUITE_FILE
+@main.group(cls=_Runs, params=options("suite_file"))
 def score() -> None:
     """Numbers only, no notebook: results/<run>/."""
 
 
-@main.group(cls=_Runs)
-@SUITE_FILE
+@main.group(cls=_Runs, params=options("suite_file"))
 def report() -> None:
     """Numbers, notebook and HTML: results/<run>/ and reports/<run>/."""
 
 
-@main.group(cls=_Check)
-@SUITE_FILE
+@main.group(cls=_Check, params=options("suite_file"))
 def check() -> None:
     """Validate inputs: list every problem, write nothing."""
 
 
-@report.command("seeds", cls=OfSomeSuite)
+@report.command(
+    "seeds",
+    cls=OfSomeSuite,
+    params=options("suite", "suite_file", "condition_baseline", "primary", "margin", *COMMON),
+)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
-@SUITE
-@SUITE_FILE
-@click.option("--baseline", help="Condition that the others are compared with (default: the first by name).")
-@using(*DECLARED, *COMMON)
 @click.pass_obj
 def report_seeds(
     suite_found: Any, runs: tuple[str, ...], suite: str | None, margin: tuple[str, ...], **given: Any
@@ -242,23 +234,21 @@ def report_seeds(
         from ..report.study import suite_of_run
 
         suite_found = suite_of_run(find_runs(runs[0])[0])  # says why it cannot be told
-    options, rest = _split_options(suite_found, given)
+    chosen, rest = _split_options(suite_found, given)
     _warm()
     batch = Batch(Settings(**rest))
-    batch.report_seeds(suite_found, runs, options, **declared)
+    batch.report_seeds(suite_found, runs, chosen, **declared)
     sys.exit(batch.end())
 
 
-@main.command(cls=OfSomeSuite)
+@main.command(
+    cls=OfSomeSuite,
+    params=options("suite", "suite_file", "everything", "comparison_file", "primary", "margin", *STUDY),
+)
 @click.argument("baseline", metavar="A")
 @click.argument("candidate", metavar="B")
-@SUITE
-@SUITE_FILE
-@click.option("--all", "everything", is_flag=True, help="Every metric, not only the headline.")
-@click.option("--csv", "csv_file", type=PATH, help="Write the whole comparison there as well.")
-@using(*DECLARED, JOBS, METRICS, ON_ERROR, LANG, *RESAMPLING)
 @click.pass_obj
-def compare(suite_found: Any, baseline: str, candidate: str, suite: str | None, lang: str, **given: Any) -> None:
+def compare(suite_found: Any, baseline: str, candidate: str, suite: str | None, **given: Any) -> None:
     """Paired comparison of two runs, or of two sets of seeds.
 
     A and B are a run, a results folder, a run_id (the common prefix of the folders <run_id>__seed<N>_<mode>),
@@ -266,42 +256,29 @@ def compare(suite_found: Any, baseline: str, candidate: str, suite: str | None, 
     """
     from .compare import compare_command
 
-    speak(lang)
-    echo(compare_command(baseline, candidate, suite=suite_found, **given))
+    echo(compare_command(baseline, candidate, suite=suite_found, **_settings(given)))
 
 
-@main.command(cls=OfSomeSuite)
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
-@click.option("--metric", required=True, metavar="NAME", help="The metric in which the difference is looked for.")
-@click.option(
-    "--difference", required=True, type=float, metavar="X", help="The difference, in the metric's own unit."
+@main.command(
+    cls=OfSomeSuite,
+    params=options("metric", "difference", "power", "seeds", "plan_file", "suite", "suite_file", *STUDY, "quiet"),
 )
-@click.option("--power", default=0.8, show_default=True, type=float, help="Probability of finding it, 0 to 1.")
-@click.option("--seeds", default="1,3,5", show_default=True, metavar="N,...", help="Numbers of seeds to plan for.")
-@click.option("--csv", "csv_file", type=PATH, help="Write the plan there as well.")
-@SUITE
-@SUITE_FILE
-@using(JOBS, METRICS, ON_ERROR, LANG, QUIET, *RESAMPLING)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
 @click.pass_obj
-def plan(suite_found: Any, runs: tuple[str, ...], suite: str | None, lang: str, seeds: str, **given: Any) -> None:
+def plan(suite_found: Any, runs: tuple[str, ...], suite: str | None, seeds: str, **given: Any) -> None:
     """How many samples, for each number of seeds, show a difference, the runs given being the pilot.
 
     The runs of two conditions (named as for `compare`); or of one, whose seeds then stand in for the other.
     """
     from .plan import parse_seeds, plan_command
 
-    speak(lang)
-    echo(plan_command(runs, seeds=parse_seeds(seeds), suite=suite_found, **given))
+    echo(plan_command(runs, seeds=parse_seeds(seeds), suite=suite_found, **_settings(given)))
 
 
-@main.command(cls=OfSomeSuite)
+@main.command(cls=OfSomeSuite, params=options("rank_metric", "suite", "suite_file", "out", *STUDY))
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
-@click.option("--metric", required=True, metavar="NAME", help="The metric that the conditions are ranked by.")
-@SUITE
-@SUITE_FILE
-@using(OUT, JOBS, METRICS, ON_ERROR, LANG, *RESAMPLING)
 @click.pass_obj
-def rank(suite_found: Any, runs: tuple[str, ...], suite: str | None, lang: str, **given: Any) -> None:
+def rank(suite_found: Any, runs: tuple[str, ...], suite: str | None, **given: Any) -> None:
     """Every pair of conditions on one metric: tie groups, and ranks that hold together.
 
     Writes results/<condition>_aggregated/ as `report seeds` does, ranks.csv in that of the baseline (the first by
@@ -309,25 +286,12 @@ def rank(suite_found: Any, runs: tuple[str, ...], suite: str | None, lang: str, 
     """
     from .plan import rank_command
 
-    speak(lang)
-    echo(rank_command(runs, suite=suite_found, **given))
+    echo(rank_command(runs, suite=suite_found, **_settings(given)))
 
 
-@main.command()
+@main.command(params=options("calibration_file", "score", "next_file", "confidence"))
 @click.argument("scores", type=PATH)
 @click.argument("labels", type=PATH)
-@click.option("-o", "--out", default="calibration.csv", show_default=True, type=PATH, help="The file to write.")
-@click.option(
-    "--score", default="score", show_default=True, metavar="NAME", help="Column of SCORES: rule_score for the rules."
-)
-@click.option("--next", "next_file", type=PATH, help="Write the cases to label next there, as CSV.")
-@click.option(
-    "--confidence",
-    default=0.95,
-    show_default=True,
-    type=click.FloatRange(0, 1, True, True),
-    help="Level of the intervals, between 0 and 1.",
-)
 def calibrate(scores: Path, labels: Path, **given: Any) -> None:
     """Hold SCORES of a judge or of rules against LABELS that people gave to some of the cases.
 
@@ -339,72 +303,26 @@ def calibrate(scores: Path, labels: Path, **given: Any) -> None:
     echo(calibrate_command(scores, labels, **given))
 
 
-@main.command()
+@main.command(params=options("minima", "maxima", "use", "baseline", "margins", "junit_file", "summary_file"))
 @click.argument("result", type=PATH)
-@click.option("--min", "minima", multiple=True, metavar="NAME=X", help="The metric must be at least X.")
-@click.option("--max", "maxima", multiple=True, metavar="NAME=X", help="The metric must be at most X.")
-@click.option(
-    "--use",
-    default="value",
-    show_default=True,
-    type=click.Choice(["ci_low", "value", "ci_high"]),
-    help="What of the metric must keep the bounds.",
-)
-@click.option("--baseline", type=PATH, metavar="RESULT", help="No metric of the headline may be worse than there.")
-@click.option(
-    "--margin",
-    "margins",
-    multiple=True,
-    metavar="NAME=X",
-    help="With --baseline: how much worse the metric may be, in its own unit, at the bound of its interval.",
-)
-@click.option(
-    "--junit", "junit_file", type=PATH, metavar="FILE", help="Write what was found as JUnit XML, also where it fails."
-)
-@click.option(
-    "--summary", "summary_file", type=PATH, metavar="FILE", help="Write it as Markdown, for the summary of a CI job."
-)
-def gate(
-    result: Path,
-    minima: tuple[str, ...],
-    maxima: tuple[str, ...],
-    use: str,
-    baseline: Path | None,
-    margins: tuple[str, ...],
-    junit_file: Path | None,
-    summary_file: Path | None,
-) -> None:
+def gate(**asked: Any) -> None:
     """Fail (status 1) unless RESULT, a metrics.json or the folder of a run or aggregate, holds what is asked.
 
     Without any bound or baseline its suite's verdicts must be passes. What is not measured does not pass.
     """
     from .gate import gate as check
 
-    rows = check(result, minima, maxima, use, baseline, margins, junit_file, summary_file)
+    rows = check(**asked)
     for row in rows:
         echo(str(row))
     sys.exit(GATE_NOT_MET if any(row.met is False for row in rows) else 0)
 
 
-@main.command()
+@main.command(params=options("target", "as_", "level", "split", "condition", "seed_of_file", "on_error", "quiet"))
 @click.argument("name", metavar="FORMAT")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=PATH)
-@click.option("-o", "--out", "target", required=True, type=PATH, help="The file to write (.jsonl, scores also .csv).")
-@click.option(
-    "--as",
-    "as_",
-    default="gold",
-    show_default=True,
-    type=click.Choice(["gold", "predictions"]),
-    help="Of aspect-based sentiment: gold.jsonl, or outputs.jsonl to score against it.",
-)
-@click.option("--level", type=click.Choice(["term", "category"]), help="semeval14: which of the two kinds of tuple.")
-@click.option("--split", help="helm: the split, where a file holds several.")
-@click.option("--condition", multiple=True, help="Name of the system: once for all files, or once for each.")
-@click.option("--seed", multiple=True, help="Name of the seed: once for all files, or once for each.")
-@using(ON_ERROR, QUIET)
 def convert(
-    name: str, files: tuple[Path, ...], target: Path, as_: str, on_error: Any, quiet: bool, **options: Any
+    name: str, files: tuple[Path, ...], target: Path, as_: str, on_error: Any, quiet: bool, **more: Any
 ) -> None:
     """Write other tools' FILEs as gold or predictions of Conflict Review, or as rows of the suite `table`.
 
@@ -414,7 +332,7 @@ def convert(
     from ..formats.convert import convert as write
 
     problems = Problems(on_error)
-    n = write(name, files, target, problems, as_=as_, **options)
+    n = write(name, files, target, problems, as_=as_, **more)
     for line, bad in problems.lines(len(files)) if problems.kept else ():
         if bad or not quiet:
             echo(line, err=True)
@@ -422,10 +340,8 @@ def convert(
         echo(f"{n} rows -> {target}")
 
 
-@main.command(cls=OfSomeSuite, costly=True)
+@main.command(cls=OfSomeSuite, costly=True, params=options("keep", "jobs", "metrics", "suite_file"))
 @click.argument("manifest", type=PATH)
-@click.option("-o", "--out", type=PATH, help="Keep the new results there (default: nowhere).")
-@using(JOBS, METRICS, SUITE_FILE)
 @click.pass_context
 def rerun(
     ctx: click.Context, manifest: Path, out: Path | None, jobs: int, metrics: Path | None, **costly: Any
@@ -444,9 +360,8 @@ def rerun(
     sys.exit(0 if found.same else FAILED)
 
 
-@main.command()
+@main.command(params=options("lang"))
 @click.argument("outputs", default="outputs", type=PATH)
-@using(LANG)
 def gallery(outputs: Path, lang: str) -> None:
     """(Re)build index.html, the page that finds, filters and compares all results under OUTPUTS."""
     from ..report.gallery import build
@@ -455,12 +370,7 @@ def gallery(outputs: Path, lang: str) -> None:
     echo(str(build(outputs)))
 
 
-@main.command()
-@click.option(
-    "--dir", "folder", default="evaltools-lab", show_default=True, type=PATH, help="Folder of the notebooks' copy."
-)
-@click.option("--port", type=click.IntRange(1, 65535), help="Port of JupyterLab (default: the first free from 8888).")
-@click.option("--browser/--no-browser", default=True, help="Open a browser, or only print the address.")
+@main.command(params=options("folder", "port", "browser"))
 @click.argument("more", metavar="[-- JUPYTERLAB OPTIONS]", nargs=-1)
 def lab(folder: Path, port: int | None, browser: bool, more: tuple[str, ...]) -> None:
     """Open JupyterLab on a fresh copy of the notebooks, the examples at hand.
@@ -472,9 +382,7 @@ def lab(folder: Path, port: int | None, browser: bool, more: tuple[str, ...]) ->
     open_lab(folder, port, browser, more)
 
 
-@main.command()
-@using(OUT, LANG, QUIET)
-@click.option("-j", "--jobs", default=2, show_default=True, type=click.IntRange(1), help="Processes at once.")
+@main.command(params=options("out", "lang", "quiet", "demo_jobs"))
 def demo(out: Path, jobs: int, lang: str, quiet: bool) -> None:
     """All reports and the gallery on the bundled examples."""
     from .batch import Settings, run_demo

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from ..core.check import WORDS
-from ..core.errors import OnError
 from ..core.files import refuse_input, write_text
 from ..core.names import find_runs
-from ..core.resampling import Resampling
-from ..core.suite import Suite
 from ..core.words import say
 from ..report.study import StudyView, note_text
 from ..report.study import compare as compare_runs
@@ -23,38 +20,15 @@ from ..stats.family import POWER
 from ..studies import views
 from ..studies.files import comparison_csv
 from .gate import parse_margins
-from .workers import Workers
 
 
 def compare_command(
-    baseline: str,
-    candidate: str,
-    *,
-    suite: Suite | None,
-    everything: bool,
-    csv_file: Path | None,
-    jobs: int,
-    on_error: OnError,
-    n_resamples: int,
-    confidence: float,
-    ci: Any,
-    seed: int,
-    margin: tuple[str, ...],
-    **options: Any,
+    baseline: str, candidate: str, *, everything: bool, csv_file: Path | None, margin: Sequence[str], **how: Any
 ) -> str:
     """The text that `evaltools compare A B` prints."""
     if csv_file is not None:
         refuse_input(csv_file, [*find_runs(baseline), *find_runs(candidate)])
-    study = compare_runs(
-        baseline,
-        candidate,
-        suite=suite,
-        resampling=Resampling(ci, n_resamples, confidence, seed),
-        workers=Workers(jobs),
-        on_error=on_error,
-        margin=parse_margins(margin),
-        **options,
-    )
+    study = compare_runs(baseline, candidate, margin=parse_margins(margin), **how)
     if csv_file is not None:
         write_text(csv_file, comparison_csv(study))
     return comparison_text(study, everything=everything)

@@ -10,10 +10,11 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pandas as pd
+from pydantic import BaseModel, ConfigDict
 
 from ..core.errors import Problems, UsageError
 from ..core.files import refuse_input, write_text
-from ..core.jsonl import read_json
+from ..core.jsonl import read_model
 from ..core.names import nearest
 from ..core.results import read_manifest, verdict_line
 from ..core.suite import refuse_parent
@@ -76,7 +77,7 @@ def gate(
     rows = check_bounds(result, bounds, use) if bounds else []
     rows += check_baseline(result, baseline, allowed) if baseline is not None else []
     rows = rows or check_verdicts(result)
-    name = str(_content(result)[0].get("run") or result)
+    name = _content(result).run or str(result)
     for file, made in written:
         write_text(file, made(rows, name))
     return rows
@@ -142,12 +143,9 @@ def check_verdicts(path: Path) -> list[Checked]:
 
 
 def _verdicts(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    content, problems = _content(path)
-    for i, row in enumerate(content.get("verdicts", ())):
-        if not isinstance(row, dict) or not all(isinstance(row.get(k), str) for k in ("metric", "title", "verdict")):
-            message = "expected an object with the texts `metric`, `title` and `verdict`"
-            raise problems.fatal("bad-metrics", message, file=str(_file(path)), field=f"verdicts.{i}")
-        yield str(content.get("run", "")), row
+    content = _content(path)
+    for row in content.verdicts:
+        yield content.run, row.model_dump()
 
 
 def _judged(run: str, row: Mapping[str, Any]) -> Checked:
@@ -233,37 +231,38 @@ def _file(path: Path) -> Path:
     return path / "metrics.json" if path.is_dir() else path
 
 
-def _content(path: Path) -> tuple[dict[str, Any], Problems]:
-    problems = Problems()
-    content = read_json(_file(path), problems)
-    return content if isinstance(content, dict) else {}, problems
+class _Typed(BaseModel):
+    model_config = ConfigDict(strict=True, allow_inf_nan=False)
+
+
+class _Row(_Typed):
+    name: str
+    value: float | None = None
+    ci_low: float | None = None
+    ci_high: float | None = None
+
+
+class _Verdict(_Typed):
+    metric: str
+    title: str
+    verdict: str
+    said: str = ""
+
+
+class _Content(_Typed):
+    run: str = ""
+    metrics: list[_Row]
+    verdicts: list[_Verdict] = []
+
+
+def _content(path: Path) -> _Content:
+    return read_model(_file(path), _Content)
 
 
 def read_numbers(path: Path, use: str) -> dict[str, float | None]:
     """`use` (value, ci_low, ci_high) of every metric of a metrics.json; null is not measured."""
-    content, problems = _content(path)
-    where = {"file": str(_file(path))}
-    rows = content.get("metrics")
-    if not isinstance(rows, list) or not all(isinstance(r, dict) and isinstance(r.get("name"), str) for r in rows):
-        message = "expected a metrics.json with a list `metrics` of objects with a `name`"
-        raise problems.fatal("bad-metrics", message, field="metrics", **where)
-    numbers: dict[str, float | None] = {}
-    for i, row in enumerate(rows):
-        name, value = row["name"], row.get(use)
-        place = {**where, "field": f"metrics.{i}", "id": name}
-        if name in numbers:
-            raise problems.fatal("bad-metrics", "a second metric of this name", **place)
-        numbers[name] = None if value is None else _finite(value)
-        if value is not None and numbers[name] is None:
-            message = f"{use} is {str(value)[:80]!r}; expected a finite number or null"
-            raise problems.fatal("bad-metrics", message, **place)
+    rows = _content(path).metrics
+    numbers = {row.name: getattr(row, use) for row in rows}
+    if len(numbers) < len(rows):
+        raise Problems().fatal("bad-metrics", "two metrics have one name", file=str(_file(path)), field="metrics")
     return numbers
-
-
-def _finite(value: Any) -> float | None:
-    """The value as a float, or None where it is no finite number."""
-    try:
-        number = math.nan if isinstance(value, bool) or not isinstance(value, int | float) else float(value)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) else None

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+import tomllib
 import types
-from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
 import click
 
-from ..core.words import LANGUAGES
-
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 class _Path(click.Path):
@@ -31,87 +29,33 @@ class _Path(click.Path):
 
 PATH = _Path(path_type=Path)
 
-NAME = click.option("--name", help="Name of the run instead of its folder's or file's (one run only).")
-OUT = click.option("-o", "--out", default="outputs", show_default=True, type=PATH, help="Folder of all results.")
-JOBS = click.option("-j", "--jobs", default=1, show_default=True, type=click.IntRange(1), help="Processes at once.")
-LANG = click.option(
-    "--lang",
-    default="en",
-    show_default=True,
-    type=click.Choice(LANGUAGES),
-    help="Language of pages, tables and workbooks; CSV, JSON and ids stay as they are.",
-)
-QUIET = click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
-ON_ERROR = click.option(
-    "--on-error",
-    default="fail",
-    show_default=True,
-    type=click.Choice(["fail", "skip"]),
-    help="A record that cannot be used: fail, or leave it out, count it and report it.",
-)
-METRICS = click.option(
-    "--metrics", type=PATH, help="Python file with METRICS = [...] of your own, and columns(units) if they need any."
-)
-PAPER = click.option(
-    "--paper", is_flag=True, help="Figures as SVG and PDF, and tables and words for a paper, beside the report."
-)
-EXPORTS = (
-    click.option("--flat", "flat_file", type=PATH, help="Write {metric: value} there as JSON, for a tracker."),
-    click.option(
-        "--inspect-scores", "inspect_file", type=PATH, help="Write the units' values there, as Inspect reads scores."
-    ),
-)
-SUITE_FILE = click.option(
-    "--suite-file",
-    type=PATH,
-    expose_value=False,
-    is_eager=True,
-    callback=lambda ctx, param, path: _read_suite(path),
-    help="Python file with a SUITE of your own (docs/extending.md).",
-)
-RESAMPLING = (
-    click.option(
-        "--n-resamples", default=10_000, show_default=True, type=click.IntRange(100), help="Bootstrap resamples."
-    ),
-    click.option(
-        "--confidence",
-        default=0.95,
-        show_default=True,
-        type=click.FloatRange(0, 1, True, True),
-        help="Level of the intervals, between 0 and 1.",
-    ),
-    click.option(
-        "--ci",
-        default="auto",
-        show_default=True,
-        type=click.Choice(["auto", "bca", "percentile"]),
-        help="Kind of interval: auto is BCa where the data carry a bootstrap, and score intervals where not.",
-    ),
-    click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of the resampling."),
-)
-COMMON = (
-    OUT,
-    JOBS,
-    NAME,
-    *RESAMPLING,
-    METRICS,
-    ON_ERROR,
-    click.option("--resume/--fresh", default=True, show_default=True, help="Keep what is complete and current."),
-    click.option("--scheduler", metavar="ADDRESS", help="Work on the dask cluster at tcp://HOST:PORT (extra dask)."),
-    LANG,
-    QUIET,
-)
+OPTIONS: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+"""The options that commands name: `options`."""
+
+RESAMPLING = ("n_resamples", "confidence", "ci", "seed")
+COMMON = ("out", "jobs", "name", *RESAMPLING, "metrics", "on_error", "resume", "scheduler", "lang", "quiet")
 
 
-DECLARED = (
-    click.option("--primary", metavar="METRIC", help="The metric that is tested alone (default: the suite's own)."),
-    click.option(
-        "--margin",
-        multiple=True,
-        metavar="NAME=X",
-        help="Largest difference of a metric, in its own unit, that does not matter: equivalence is tested.",
-    ),
-)
+def options(*names: str) -> list[click.Parameter]:
+    """Options of options.toml as click's parameters."""
+    return [_declared(name, **OPTIONS[name]) for name in names]
+
+
+KINDS: dict[str, Callable[[Any], Any]] = {
+    "path": lambda _: PATH,
+    "number": lambda _: float,
+    "choice": click.Choice,
+    "range": lambda ends: click.IntRange(*ends),
+    "between": lambda ends: click.FloatRange(ends[0], ends[1], True, True),
+}
+
+
+def _declared(name: str, flags: Sequence[str] = (), **how: Any) -> click.Option:
+    for kind in KINDS.keys() & how:
+        how["type"] = KINDS[kind](how.pop(kind))
+    if name == "suite_file":
+        how["callback"] = lambda ctx, param, path: _read_suite(path)
+    return click.Option(flags or [f"--{name.replace('_', '-')}"], show_default="default" in how, **how)
 
 
 def _read_suite(path: Path | None) -> None:
@@ -121,42 +65,20 @@ def _read_suite(path: Path | None) -> None:
         load_suite_file(path)
 
 
-def using(*options: Callable[[F], F]) -> Callable[[F], F]:
-    """All these options, in this order."""
-
-    def add(f: F) -> F:
-        for option in reversed(options):
-            f = option(f)
-        return f
-
-    return add
-
-
-def params(*options: Callable[[Any], Any]) -> list[click.Parameter]:
-    """Options given as decorators, as click's parameters."""
-
-    @using(*options)
-    def command() -> None: ...
-
-    return list(reversed(command.__click_params__))
-
-
 def of_model(model: Any, names: Sequence[str] | None = None) -> list[click.Parameter]:
     """An option for every field of a suite's options that is given, with its description, type and default."""
     return [_option(name, model.model_fields[name]) for name in (model.given() if names is None else names)]
 
 
 def _option(name: str, field: FieldInfo) -> click.Option:
-    flag = f"--{name.replace('_', '-')}"
     kind, many = _without_none(field.annotation)
-    default = field.default
-    how: dict[str, Any] = {"help": field.description or "", "default": default}
+    how: dict[str, Any] = {"help": field.description or "", "default": field.default}
     if kind is bool:
-        return click.Option([flag], is_flag=True, **how)
-    how["show_default"] = default not in (None, "", ())
-    if many:
-        return click.Option([flag], multiple=True, type=_type(kind, field), **{**how, "show_default": False})
-    return click.Option([flag], type=_type(kind, field), **how)
+        how["is_flag"] = True
+    else:
+        shown = not many and field.default not in (None, "", ())
+        how |= {"multiple": many, "type": _type(kind, field), "show_default": shown}
+    return click.Option([f"--{name.replace('_', '-')}"], **how)
 
 
 def _without_none(annotation: Any) -> tuple[Any, bool]:
@@ -216,7 +138,7 @@ class OfSomeSuite(click.Command):
         self.costly = costly
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ctx.obj = suite_among(args)
+        ctx.obj = self._suite_among(ctx, args)
         own = list(self.params)
         try:
             self.params = [*own, *(self._of_suite(ctx.obj.options) if ctx.obj is not None else [])]
@@ -224,40 +146,26 @@ class OfSomeSuite(click.Command):
         finally:
             self.params = own
 
+    def _suite_among(self, ctx: click.Context, args: list[str]) -> Any:
+        """The suite that --suite names, or that the first of the arguments which is a run belongs to."""
+        from ..core.errors import UsageError
+        from ..core.names import find_runs
+        from ..core.suite import get_suite
+
+        parser = self.make_parser(ctx)
+        parser.ignore_unknown_options = True
+        given, rest, _ = parser.parse_args(list(args))
+        _read_suite(given.get("suite_file") and Path(given["suite_file"]))
+        if name := given.get("suite"):
+            return get_suite(name)
+        named = [given.get(str(p.name)) for p in self.params if isinstance(p, click.Argument)]
+        for text in [*chain.from_iterable([n] if isinstance(n, str) else n or () for n in named), *rest]:
+            from ..report.study import suite_of_run
+
+            with suppress(UsageError, OSError, ValueError):
+                return suite_of_run(find_runs(text)[0])
+        return None
+
     def _of_suite(self, model: Any) -> list[click.Parameter]:
         free = model.given(costly=False) if self.costly else ()
         return of_model(model, [name for name in model.given() if name not in free])
-
-
-def suite_among(args: Sequence[str]) -> Any:
-    """The suite that a command line names (--suite), or that the first of its arguments which is a run belongs to."""
-    from ..core.errors import UsageError
-    from ..core.suite import get_suite
-
-    named = [a.partition("=")[2] for a in args if a.startswith("--suite=")]
-    named += [b for a, b in pairwise(args) if a == "--suite"]
-    files = [b for a, b in pairwise(args) if a == "--suite-file"]
-    for file in files:
-        _read_suite(Path(file))
-    if named:
-        return get_suite(named[0])
-    for one in _runs(args):
-        from ..report.study import suite_of_run
-
-        try:
-            return suite_of_run(one)
-        except UsageError:
-            continue
-    return None
-
-
-def _runs(args: Sequence[str]) -> Iterator[Path]:
-    from ..core.errors import UsageError
-    from ..core.names import find_runs
-
-    for arg in args:
-        if not arg.startswith("-"):
-            try:
-                yield from find_runs(arg)[:1]
-            except (UsageError, OSError, ValueError):
-                continue

@@ -12,13 +12,11 @@ from ..core.errors import UsageError
 from ..core.files import refuse_input, require_writable, write_text
 from ..core.names import find_runs, safe_name
 from ..core.progress import bar
-from ..core.resampling import Resampling
 from ..report.study import StudyView, study
 from ..report.text import visible
 from ..studies import views
 from ..studies.files import csv
 from .compare import wrapped
-from .workers import Workers
 
 
 def plan_command(
@@ -62,11 +60,8 @@ def columns(frame: pd.DataFrame, **formats: Callable[[Any], str]) -> str:
     return pd.DataFrame(shown).to_string(index=False)
 
 
-def _study(
-    runs: Sequence[str], *, jobs: int, n_resamples: int, confidence: float, ci: Any, seed: int, **how: Any
-) -> StudyView:
-    paths = [path for run in runs for path in find_runs(run)]
-    return study(paths, resampling=Resampling(ci, n_resamples, confidence, seed), workers=Workers(jobs), **how)
+def _study(runs: Sequence[str], **how: Any) -> StudyView:
+    return study([path for run in runs for path in find_runs(run)], **how)
 
 
 def parse_seeds(text: str) -> list[int]:

@@ -6,17 +6,17 @@ import math
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pandas as pd
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
-from ..core.errors import InputError, Problem, Problems, UsageError
+from ..core.errors import InputError, Problem, UsageError
 from ..core.files import require_writable, sha256
-from ..core.jsonl import describe, read_utf8
+from ..core.jsonl import read_model
 from ..core.manifest import Input, Manifest, Member, versions
 from ..core.resampling import Resampling
 from ..core.results import Result
@@ -26,8 +26,6 @@ from ..report.run import Run, evaluate
 from ..report.study import study
 from .workers import Workers
 
-T = TypeVar("T", bound=BaseModel)
-
 ROUNDING = 1e-9
 """Relative difference up to which two numbers are the same; other processors sum in another order."""
 
@@ -35,6 +33,7 @@ SHOWN = 20
 """Differing numbers that are listed; the rest are counted."""
 
 NUMBERS = ("value", "ci_low", "ci_high", "ci_method", "numerator", "denominator", "n_units")
+KEYS = ("condition", "baseline", "candidate", "metric")
 TABLES = ("aggregated_mean_std.csv", "comparison.csv", "agreement.csv")
 
 
@@ -57,10 +56,9 @@ class Rerun:
         return not (self.inputs or self.policy or self.numbers)
 
     def __str__(self) -> str:
-        lines = [f"input   {x}" for x in self.inputs]
-        lines += [f"policy  {x}" for x in self.policy]
-        lines += [f"version {x}" for x in self.versions]
-        lines += [f"number  {x}" for x in self.numbers[:SHOWN]]
+        shown = {"input": self.inputs, "policy": self.policy, "version": self.versions}
+        shown["number"] = self.numbers[:SHOWN]
+        lines = [f"{kind:<7} {x}" for kind, found in shown.items() for x in found]
         if len(self.numbers) > SHOWN:
             lines.append(f"        and {len(self.numbers) - SHOWN} more")
         exact = "to the last digit" if self.largest == 0 else f"within rounding ({self.largest:.1e})"
@@ -87,21 +85,25 @@ def rerun_manifest(
     changed inputs cannot be scored; UsageError where `out` would overwrite what is compared.
     """
     path = manifest / "manifest.json" if manifest.is_dir() else manifest
-    recorded = _read(path, Manifest)
+    recorded = read_model(path, Manifest)
     members = recorded.members if recorded.kind == "aggregate" else [recorded]
     if not members or not all(m.inputs for m in members):
         raise _bad(path, "names no runs, or no inputs of them: there is nothing to make again")
     found = [{i.role: _find(path, i) for i in m.inputs} for m in members]
     _require(members, found)
     resampling = recorded.bootstrap.resampling
-    with _folder(out) as target, speaking(recorded.lang):
+    if out is not None:
+        require_writable(out)
+    aside = tempfile.TemporaryDirectory(prefix="evaltools-rerun-") if out is None else nullcontext(out)
+    with aside as folder, speaking(recorded.lang):
+        target = Path(folder)
         if (target / "results" / recorded.run).resolve() == path.parent.resolve():
             raise UsageError(f"{target} holds the results that are to be compared; give another folder")
         results = [_make(m, files, resampling, target, workers, metrics, costly) for m, files in zip(members, found)]
         if recorded.kind == "aggregate":
-            compared = _compare_study(path.parent, recorded, results, target)
-        else:
-            compared = _compare_run(path.parent, results[0])
+            declared: dict[str, Any] = {"primary": recorded.primary or None, "margin": recorded.margin}
+            study(results, name=recorded.report, baseline=recorded.baseline, out=target, **declared)
+        compared = _compare(_numbers(path.parent), _numbers(target / "results" / recorded.run))
     if compared[1] == 0:
         raise _bad(path, "no numbers beside it to compare with")
     return Rerun(
@@ -113,26 +115,8 @@ def rerun_manifest(
     )
 
 
-@contextmanager
-def _folder(out: Path | None) -> Iterator[Path]:
-    if out is not None:
-        require_writable(out)
-        yield out
-        return
-    with tempfile.TemporaryDirectory(prefix="evaltools-rerun-") as folder:
-        yield Path(folder)
-
-
 def _bad(path: Path, message: str) -> InputError:
     return InputError([Problem("error", "bad-manifest", message, file=str(path))])
-
-
-def _read(path: Path, model: type[T]) -> T:
-    try:
-        return model.model_validate_json(read_utf8(path, Problems()))
-    except ValidationError as e:
-        wrong = "; ".join(f"{field}: {message}" if field else message for _, field, message in describe(e))
-        raise _bad(path, f"not what was expected: {wrong}") from e
 
 
 def _find(manifest: Path, entry: Input) -> Path | None:
@@ -224,37 +208,21 @@ class _Metrics(BaseModel):
     metrics: list[dict[str, Any]]
 
 
-def _compare_run(folder: Path, result: Result) -> Compared:
-    rows = _read(folder / "metrics.json", _Metrics).metrics
-    made = result.frame.to_dict("records")
-    then, now = (
-        {(str(row.get("name")), field): row.get(field) for row in some for field in NUMBERS} for some in (rows, made)
-    )
-    return _compare(then, now)
-
-
-def _compare_study(folder: Path, recorded: Manifest, results: Sequence[Result], out: Path) -> Compared:
-    primary = recorded.primary or None
-    study(results, name=recorded.report, baseline=recorded.baseline, out=out, primary=primary, margin=recorded.margin)
-    then, now = (
-        {key: value for table in TABLES if (place / table).is_file() for key, value in _cells(place / table).items()}
-        for place in (folder, out / "results" / recorded.run)
-    )
-    return _compare(then, now)
-
-
-def _cells(path: Path) -> dict[tuple[str, ...], Any]:
-    """Every cell of a CSV file by table, row and column."""
-    try:
-        rows = pd.read_csv(path).to_dict("records")
-    except ValueError as e:
-        raise _bad(path, f"cannot be read: {e}") from e
-    keys = ("condition", "baseline", "candidate", "metric")
-    return {
-        (path.name, *(str(row[k]) for k in keys if k in row), str(column)): value
-        for row in rows
-        for column, value in row.items()
-    }
+def _numbers(folder: Path) -> dict[tuple[str, ...], Any]:
+    """Every number of a result: those of metrics.json, or every cell of an aggregate's tables."""
+    found: dict[tuple[str, ...], Any] = {}
+    for path in (folder / table for table in TABLES if (folder / table).is_file()):
+        try:
+            rows = pd.read_csv(path).to_dict("records")
+        except ValueError as e:
+            raise _bad(path, f"cannot be read: {e}") from e
+        for row in rows:
+            place = (path.name, *(str(row[k]) for k in KEYS if k in row))
+            found |= {(*place, str(column)): value for column, value in row.items()}
+    if found:
+        return found
+    rows = read_model(folder / "metrics.json", _Metrics).metrics
+    return {(str(row.get("name")), field): row.get(field) for row in rows for field in NUMBERS}
 
 
 def _compare(then: Mapping[Any, Any], now: Mapping[Any, Any]) -> Compared:

@@ -9,16 +9,17 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import chdir, closing, contextmanager, suppress
-from dataclasses import dataclass
-from functools import cache, partial
+from dataclasses import dataclass, field
+from functools import cache
 from multiprocessing import Pipe, Process, active_children, parent_process
 from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Lock, Thread, Timer
 from typing import Any, TypeVar
 
-from ..core.errors import UsageError, WorkFailed
+from ..core.errors import InputError, UsageError, WorkFailed
 from ..core.progress import bar
+from ..core.suite import Here
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -36,7 +37,7 @@ _LOST = "the process that worked on it was killed (out of memory?)"
 
 
 @dataclass(frozen=True)
-class Workers:
+class Workers(Here):
     """`jobs` processes on this machine or, with the address of a `scheduler`, those of a cluster.
 
     Results never depend on how many there are, nor on where. `label` names the work in the progress bar that
@@ -45,7 +46,7 @@ class Workers:
 
     jobs: int = 1
     scheduler: str | None = None
-    label: str = "scoring"
+    label: str = field(default="scoring", kw_only=True)
 
     def map(self, call: Callable[[T], R], tasks: Sequence[T]) -> list[R]:
         """call(task) for every task, in the order of the tasks; `call` and the tasks must be picklable.
@@ -67,7 +68,7 @@ class Workers:
 
     def beside(self, call: Callable[..., R], *arguments: Any) -> Callable[[], R]:
         """Begin call(*arguments), in a process of its own where there may be several."""
-        return _beside(call, *arguments) if self.jobs > 1 else cache(partial(call, *arguments))
+        return _beside(call, *arguments) if self.jobs > 1 else super().beside(call, *arguments)
 
     def ended(self, call: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> Generator[tuple[int, Future[Any]]]:
         """(place of the task, its future) as the calls end, each outside this process.
@@ -78,6 +79,17 @@ class Workers:
         if self.scheduler is not None:
             return _on_cluster(self.scheduler, call, tasks)
         return _in_processes(self.jobs, call, tasks)
+
+
+def in_this_process(call: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> Generator[tuple[int, Future[Any]]]:
+    """As `Workers.ended`, here; an exception that no input and no machine is to blame for is raised."""
+    for place, task in enumerate(tasks):
+        future: Future[Any] = Future()
+        try:
+            future.set_result(call(*task))
+        except (InputError, UsageError, WorkFailed, OSError) as e:
+            future.set_exception(e)
+        yield place, future
 
 
 def _in_processes(

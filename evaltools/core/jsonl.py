@@ -253,6 +253,15 @@ def read_json(path: Path, problems: Problems, *, unique_keys: bool = False) -> A
     return value
 
 
+def read_model(path: Path, model: type[T]) -> T:
+    """The JSON of a whole file as a model. InputError names every field that does not fit; see `read_json`."""
+    problems = Problems()
+    found = fitted(model, read_json(path, problems), problems, file=str(path))
+    if found is None:
+        raise InputError(problems.errors)
+    return found
+
+
 def _doubled_keys(pairs: list[tuple[str, Any]]) -> list[str]:
     keys = [key for key, _ in pairs]
     return sorted({key for key in keys if keys.count(key) > 1})

@@ -17,7 +17,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from traceback import extract_tb
 from types import ModuleType
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field
@@ -38,33 +38,26 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-class Workers(Protocol):
-    """Where work is done. Results never depend on it. `label` names it in a progress bar; "" shows none."""
+@dataclass(frozen=True, kw_only=True)
+class Workers:
+    """Where work is done: in this process, and elsewhere by `app.workers`. Results never depend on it.
 
-    @property
-    def label(self) -> str: ...
-
-    def map(self, call: Callable[[T], R], tasks: Sequence[T]) -> list[R]:
-        """call(task) for every task, in the order of the tasks."""
-        ...
-
-    def beside(self, call: Callable[..., R], *arguments: Any) -> Callable[[], R]:
-        """Begin call(*arguments); what is returned waits for its result."""
-        ...
-
-
-@dataclass(frozen=True)
-class Here:
-    """Work is done in this process."""
+    `label` names the work in a progress bar; "" shows none.
+    """
 
     label: str = ""
 
     def map(self, call: Callable[[T], R], tasks: Sequence[T]) -> list[R]:
+        """call(task) for every task, in the order of the tasks."""
         return [call(task) for task in tasks]
 
     def beside(self, call: Callable[..., R], *arguments: Any) -> Callable[[], R]:
+        """Begin call(*arguments); what is returned waits for its result."""
         return cache(partial(call, *arguments))
 
+
+Here = Workers
+"""Work is done in this process."""
 
 Derived = Field("", json_schema_extra={"derived": True})
 """An option that follows from the content of a file: not to be given, and no option of the command line."""

@@ -109,7 +109,7 @@ def test_bounds_are_asked_instead_of_verdicts(tmp_path: Path) -> None:
 
 def test_verdicts_of_a_file_are_bad_input_where_they_are_none(tmp_path: Path) -> None:
     path = stored(tmp_path / "m.json", verdicts=[{"metric": "a"}])
-    assert "verdicts.0: expected an object with the texts" in call("gate", path, status=3).output
+    assert "verdicts.0.title: Field required" in call("gate", path, status=3).output
 
 
 def test_a_run_of_summaries_fails_as_its_page_says(tmp_path: Path) -> None:
