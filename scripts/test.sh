@@ -41,4 +41,4 @@ step "notebooks (nbval, strict)"
 pytest -q --nbval notebooks -p no:cacheprovider --nbval-kernel-name python3
 
 step "tests"
-pytest -q -n 2 --dist loadfile
+pytest -q -n 2 --dist loadfile --no-loadscope-reorder

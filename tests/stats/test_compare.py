@@ -573,7 +573,8 @@ def test_p_values_have_three_digits_and_are_never_zero() -> None:
 
 def test_identical_is_said_only_where_every_cell_is_the_same() -> None:
     a, b = differing(1)
-    assert of(a, {None: a[None].sample(frac=1, random_state=0)}).identical
+    same = of(a, {None: a[None].sample(frac=1, random_state=0)})
+    assert same.identical and len(said(same)) == 1, "nothing more is said of metrics that are the same everywhere"
     for c in (of(a, b), of(a, {None: a[None].assign(fp=a[None]["fp"] + 1)})):
         assert not c.identical and not any("identical" in note for note in c.notes)
     longer = of(a, {None: a[None].iloc[3:]})

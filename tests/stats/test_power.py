@@ -139,6 +139,16 @@ def test_a_pilot_of_two_runs_by_hand() -> None:
     assert w == pytest.approx([0.125] * 4 + [0.5 / 6] * 6)
 
 
+def test_seeds_count_for_both_sides_where_they_are_pooled() -> None:
+    """Seeds that move each side by itself count together; one seed, or seeds that move both sides alike, do not."""
+    apart, single = two(seed_sd=0.1), two(seeds=1)
+    assert [pilot(runs, [F1], "id", "f1", R).components.sides for runs in (apart, single)] == [2, 1]
+    like = [{s: frame(f["y"].to_numpy() + shift) for s, f in apart[0].items()} for shift in (0.0, 0.02)]
+    noise = np.random.default_rng(0)
+    like[1] = {s: f.assign(y=f["y"] + noise.normal(0, 0.001, 50)) for s, f in like[1].items()}
+    assert pilot(like, [F1], "id", "f1", R).components.sides == 1
+
+
 def test_where_lower_is_better_a_pilot_is_turned() -> None:
     base, up = frame(np.full(10, 0.5)), frame(np.linspace(0.2, 0.6, 10))
     higher, lower = (pilot([{"": base}, {"": up}], [m], "id", m.name, R) for m in (F1, LOSS))

@@ -341,10 +341,16 @@ def test_reference_runs_give_the_independent_means(reference: Path) -> None:
         assert checked > 30
 
 
-def test_two_seeds_that_share_one_sample_have_the_degrees_of_freedom_of_their_own_spread() -> None:
-    """The residual cannot be told apart: V of 23 samples with df 22, and the seeds' values, P with df 1."""
+@pytest.mark.parametrize("apart", [None, 0.03])
+def test_two_seeds_that_share_one_sample_have_the_degrees_of_freedom_of_their_own_spread(apart: float | None) -> None:
+    """The residual cannot be told apart: V of 23 samples with df 22, and the seeds' values, P with df 1.
+
+    Where the seeds are `apart` by little, both together are wider than t(1) of P.
+    """
     runs = condition(n=12, seeds=(1, 2))
     runs[2] = runs[2].assign(id=[runs[1]["id"][0], *(f"t{i}" for i in range(11))])
+    if apart is not None:
+        runs[2]["y"] += runs[1]["y"].mean() + apart * runs[1]["y"].std() - runs[2]["y"].mean()
     y = [f["y"].to_numpy() for f in runs.values()]
     e = [(v - v.mean()) / 12 for v in y]
     u = np.concatenate([[e[0][0] + e[1][0]], e[0][1:], e[1][1:]]) / 2
@@ -355,6 +361,7 @@ def test_two_seeds_that_share_one_sample_have_the_degrees_of_freedom_of_their_ow
     joint = (v + p) ** 2 / (v**2 / 22 + p**2)
     assert joint > 5
     half, df = max((stats.t.ppf(0.975, joint) * np.sqrt(v + p), joint), (stats.t.ppf(0.975, 1) * np.sqrt(p), 1.0))
+    assert (df == joint) == (apart is not None)
     assert row["df"] == pytest.approx(df)
     assert row["ci_high"] - row["ci_low"] == pytest.approx(2 * half)
 

@@ -133,6 +133,17 @@ def test_one_month_is_neither_january_nor_thirty_days() -> None:
     assert keys("30일") == {"duration:day:30"}
 
 
+def test_the_month_stands_first_in_figures_unless_it_cannot() -> None:
+    """As in the United States; a month and day that may as well be a share, 1/10 or 2/3, are no date."""
+    assert keys("12/05/2026") == {"date::2026-12-05"}
+    assert keys("13/05/2026") == {"date::2026-05-13"}
+    assert keys("13/13/2026") == set()
+    assert keys("12/25") == {"date::--12-25"}
+    assert keys("1/10") == keys("2/5") == set()
+    assert keys("2/6") == {"date::--02-06"}
+    assert keys("2/5까지") == {"date::--02-05"}
+
+
 def test_a_part_of_a_date_that_is_not_named_is_left_out() -> None:
     assert keys("2026년에 개정") == {"date::2026"}
     assert keys("2026년 3월") == {"date::2026-03"}
