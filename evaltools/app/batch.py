@@ -30,7 +30,7 @@ from ..report.export import write_exports
 from ..report.gallery import replaceable
 from ..report.plain import ARROWS
 from ..report.run import Run, evaluate, load
-from ..report.study import folder_of, read_run, study
+from ..report.study import folder_of, read_runs, study
 from ..report.tables import plain_estimates
 from ..stats.compare import require_declared
 from ..studies import views
@@ -413,7 +413,7 @@ def score_one(
         "metrics": settings.metrics,
         **options,
     }
-    result: Any = read_run(path, suite, **how) if stored else evaluate(suite, path, **how)
+    result: Any = read_runs(path, suite, **how)[0] if stored else evaluate(suite, path, **how)
     folder = folder_of(path if stored else result, settings.out / "results" / result.name)
     lead = result.rows(*result.headline)
     said = [] if result.verdicts is None else result.verdicts.to_dict("records")

@@ -40,12 +40,19 @@ from .tables import (
     table,
     where_to_look,
 )
-from .view import SampleView, TableView
+from .view import SampleView
 
 
 def views(suite: Suite, name: str) -> Any:
     """What the suite's views module holds under that name; {} where there is none."""
     return getattr(import_module(suite.views), name, {}) if suite.views else {}
+
+
+def dots(*args: Any, **how: Any) -> Any:
+    """`figures.dots`; matplotlib is loaded where a figure is drawn."""
+    from . import figures
+
+    return figures.dots(*args, **how)
 
 
 class Plots:
@@ -110,10 +117,8 @@ class Run(Shown, Result):
         """
         own = views(self.suite, "TABLES")
         if len(names) == 1 and names[0] in own:
-            view: TableView = own[names[0]]
-            found = view.make(self)
-            how = {"caption": view.caption, "columns": view.heads(), "formats": view.formats}
-            return table(found, **how) if len(found) else no_rows(view.caption)  # type: ignore[arg-type]
+            shown: HtmlTable = own[names[0]].of(self)
+            return shown
         rows = self.rows(*names)
         if names:  # a section of what has no value, and cannot have any, is left out
             rows = rows[rows["value"].notna() | ~rows["name"].isin(self.blocked)]
@@ -310,8 +315,6 @@ def coverage_notice(found: pd.DataFrame) -> HtmlTable:
 
 
 def _forest(run: Run, *, names: tuple[str, ...] = (), title: str = "Headline metrics") -> Any:
-    from .figures import dots
-
     level = f"{run.resampling.confidence:.0%}"
     return dots(
         run.rows(*(names or run.headline)), title=title, xlabel=say("value with {level} interval", level=level)
@@ -320,8 +323,6 @@ def _forest(run: Run, *, names: tuple[str, ...] = (), title: str = "Headline met
 
 def _breakdown(run: Run, *, column: str | None = None, names: tuple[str, ...] = ()) -> Any:
     """The metrics by a column; by default the first breakdown of the suite."""
-    from .figures import dots
-
     by = next((b for b in run.suite.breakdowns if column in (None, b.column)), None)
     column = by.column if by else column
     if column is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
@@ -13,7 +12,7 @@ from markupsafe import Markup
 
 from ..core.words import say
 from .gallery import script_json
-from .plain import is_null, markdown_table, plain, text_of
+from .plain import markdown_table, plain, text_of
 from .tables import HtmlTable
 from .templates import macros
 from .text import LONG, anchor, visible
@@ -66,10 +65,10 @@ def samples(
     of the way chosen, all else is of the first.
 
     `id`: the column that names the sample; `text`: the column of its text, or several with headers. `gold` and
-    the `sides` (column -> header, as {"before": "Stage 1", "after": "Final"}) hold lists, or JSON text of lists, of
+    the `sides` (column -> header, as {"before": "Stage 1", "after": "Final"}) hold lists of
     [ref, term, polarity] or [ref, term, polarity, mark]: "matched", "missing" or "spurious", no mark where it is
     none of these. An empty term is an implicit one. With `pairs` the sides stand two in a row below the gold. `chips`
-    are columns shown as tags (a bool shows its name where true); `fields` (column -> header) go below: JSON or text.
+    are columns shown as tags (a bool shows its name where true); `fields` (column -> header), texts, go below.
 
     Groups are filters with their counts; a sample may be in several, those without any are left out, and
     a link to `anchor("group", label)` opens the browser on one. A report shows `page` cards at a time, filters
@@ -91,7 +90,7 @@ def samples(
             "tags": [[visible(t) for c in chips if c in r and (t := _tag(c, r[c]))] for r in (row, *others)],
             "texts": [(h, _text(_lines(row.get(c)))) for c, h in texts.items()],
             "sides": [(h, _tuples(*(r[c] for r in (row, *others)))) for c, h in lists],
-            "fields": [(h, *_field(row[c])) for c, h in below.items() if not _empty(row[c])],
+            "fields": [(h, list(map(_text, plain(row[c]).split("\n")))) for c, h in below.items() if text_of(row[c])],
         }
         for row, *others in zip(*columns)
     ]
@@ -137,19 +136,9 @@ def _tag(column: str, value: Any) -> str:
     return "" if value is False else text_of(value)
 
 
-def _json(value: Any) -> Any:
-    """A column's JSON text as a value; text that is none stays text."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return json.loads(value)
-    except ValueError:
-        return value
-
-
 def _tuples(value: Any, *others: Any) -> list[tuple[Text, Text | None, str, list[str]]]:
     """ref, term (None: it has none) and polarity of each entry, and how each way marks it: name and sign, or ""."""
-    found, *more = (v if isinstance(v, list | tuple) else () for v in map(_json, (value, *others)))
+    found, *more = (v if isinstance(v, list | tuple) else () for v in (value, *others))
     out = []
     for entry, *marked in zip(found, *more):
         members = [text_of(m) for m in entry] if isinstance(entry, list | tuple) else [str(entry)]
@@ -159,23 +148,3 @@ def _tuples(value: Any, *others: Any) -> list[tuple[Text, Text | None, str, list
         signed = [f"{mark} {MARKS[mark]}" if mark in MARKS else "" for mark in given]
         out.append((_text(ref or say("(no ref)")), shown, visible(polarity), signed))
     return out
-
-
-def _empty(value: Any) -> bool:
-    return is_null(value) or value in ("", "[]", "{}", [], (), {})
-
-
-def _field(value: Any) -> tuple[bool, list[Text]]:
-    """A field below the tuples: a list of objects as lines of "key: value" (true), else texts in one line."""
-    found = _json(value)
-    if isinstance(found, list) and found and all(isinstance(i, dict) for i in found):
-        pairs = (", ".join(f"{k}: {_flat(v)}" for k, v in i.items() if v not in (None, "")) for i in found)
-        return True, [_text(line) for line in pairs]
-    if isinstance(found, list) and all(isinstance(i, str | int | float) for i in found):
-        return False, [_text(str(i)) for i in found]
-    lines = plain(value).split("\n")
-    return len(lines) > 1, [_text(line) for line in lines]
-
-
-def _flat(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

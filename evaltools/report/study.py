@@ -26,9 +26,10 @@ from ..stats.seeds import CONTRACT as AGGREGATE_COLUMNS
 from ..studies import views
 from ..studies.files import save_study
 from ..studies.study import Study, group_by_name, group_by_seed, make_study
+from . import paper
 from .differences import carrying, differences
 from .plain import markdown_table, plain, struck, titled
-from .run import Plots, Run, bundled, coverage_notice, evaluate, load, problems_of
+from .run import Plots, Run, bundled, coverage_notice, dots, evaluate, load, problems_of
 from .run import views as of_suite
 from .tables import (
     HtmlTable,
@@ -120,7 +121,7 @@ class StudyView(Shown, Study):
 
     def _view(self, view: TableView) -> HtmlTable:
         try:
-            return table(view.make(self), caption=view.caption, columns=view.heads(), formats=view.formats)
+            return view.of(self)
         except UsageError as e:  # needs an extra that is not installed
             return notice(str(e))
 
@@ -202,14 +203,10 @@ class StudyView(Shown, Study):
 
     def to_latex(self) -> str:
         """The headline as a LaTeX table: intervals, differences, bold for better, and a note (`report.paper`)."""
-        from . import paper
-
         return paper.latex(self)
 
     def paragraph(self) -> str:
         """Methods and results in words, for a paper."""
-        from . import paper
-
         return paper.paragraph(self)
 
     def coverage(self) -> HtmlTable:
@@ -293,8 +290,6 @@ def _claim(study: Study) -> str:
 
 
 def _forest(study: StudyView) -> Any:
-    from .figures import dots
-
     level = f"{study.resampling.confidence:.0%}"
     return dots(
         views.deltas(study),
@@ -306,8 +301,6 @@ def _forest(study: StudyView) -> Any:
 
 
 def _scores(study: StudyView) -> Any:
-    from .figures import dots
-
     what = say("mean over seeds") if study.seeded else say("value")
     level = f"{study.resampling.confidence:.0%}"
     title = "Headline metrics by condition" if len(study.conditions) > 1 else "Headline metrics"
@@ -321,8 +314,6 @@ def _scores(study: StudyView) -> Any:
 
 
 def _seeds(study: StudyView) -> Any:
-    from .figures import dots
-
     return dots(
         views.estimates(study),
         points=views.per_seed(study),
@@ -358,8 +349,6 @@ def _paired(study: StudyView, *, metric: str, candidate: str | None = None) -> A
 
 
 def _ranks(study: StudyView) -> Any:
-    from .figures import dots
-
     if not views.is_ranked(study):
         raise UsageError("nothing to rank: fewer than three conditions")
     found = study.rank().dropna(subset=["group"]).reset_index(drop=True)
@@ -380,29 +369,23 @@ FIGURES: Mapping[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-def read_run(run: str | Path | Result, suite: str | Suite | None = None, **how: Any) -> Result:
-    """The result that a run stands for: a result as it is, a results folder read, all else scored by `evaluate`.
+def read_runs(run: str | Path | Result, suite: str | Suite | None = None, **how: Any) -> list[Result]:
+    """The results that a run stands for: a result as it is, a results folder read, all else scored by `evaluate`.
 
-    Without `suite` it is the one that the input looks like. UsageError where that is none or several.
+    Several where it is an input that holds several runs. Without `suite` it is the one that the input looks like.
+    UsageError where that is none or several.
     """
     if isinstance(run, Result):
-        return run
+        return [run]
     path = resolve(run)
     if result_at(path) is not None:
-        return load(path)
+        return [load(path)]
     manifest = read_manifest(path)
     if manifest is not None and manifest.kind == "aggregate":
         raise UsageError(f"{path} is an aggregate over seeds; name its runs: {', '.join(manifest.runs)}")
-    return evaluate(suite if suite is not None else suite_for(path), run, **how)
-
-
-def read_runs(run: str | Path | Result, suite: str | Suite | None = None, **how: Any) -> list[Result]:
-    """The results that a run stands for: several where it is an input that holds several runs."""
-    if isinstance(run, Result) or read_manifest(resolve(run)) is not None:
-        return [read_run(run, suite, **how)]
-    suite = suite_for(resolve(run)) if suite is None else suite
+    suite = suite_for(path) if suite is None else suite
     suite = get_suite(suite) if isinstance(suite, str) else suite
-    names = suite.runs_of(resolve(run), Problems())
+    names = [None] if manifest is not None else suite.runs_of(path, Problems())
     return [evaluate(suite, run, **{**how, **({"name": name} if len(names) > 1 else {})}) for name in names]
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from ..core.words import say
+from .tables import HtmlTable, no_rows, table
 
 
 @dataclass(frozen=True)
@@ -25,9 +26,12 @@ class TableView:
     columns: Mapping[str, str] | None = None
     formats: Mapping[str, Any] = field(default_factory=dict)
 
-    def heads(self) -> dict[str, str] | None:
-        """`columns` in the language in force."""
-        return None if self.columns is None else {c: say(head) for c, head in self.columns.items()}
+    def of(self, result: Any) -> HtmlTable:
+        """The table of that result or study."""
+        found = self.make(result)
+        heads = None if self.columns is None else {c: say(head) for c, head in self.columns.items()}
+        how = {"caption": self.caption, "columns": heads, "formats": self.formats}
+        return table(found, **how) if len(found) else no_rows(self.caption)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)

@@ -89,9 +89,8 @@
   };
   const side = (way) => ([head, entries]) => el("div", { class: "et-side" }, sub(head),
     entries.length ? el("ul", { class: "et-tuples" }, entries.map(tuple(way))) : el("p", { class: "et-muted" }, say("none")));
-  const field = ([head, asLines, parts]) => el("div", { class: "et-field" }, sub(head), " ",
-    asLines ? el("ul", { class: "et-lines" }, parts.map((text) => el("li", {}, said(text))))
-      : parts.map((text, i) => [i ? ", " : [], said(text)]));
+  const field = ([head, lines]) => el("div", { class: "et-field" }, sub(head), " ",
+    lines.length > 1 ? el("ul", { class: "et-lines" }, lines.map((text) => el("li", {}, said(text)))) : said(lines[0]));
   // `way` is the number of the way in which the tuples are marked, `name` its name in links
   const article = (card, way, name) => el("article", { class: "et-sample" },
     el("header", {}, el("a", { href: `#${card.id}${way ? BY + name : ""}` }, card.name),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import nbformat
@@ -67,15 +66,14 @@ def sample_frame() -> pd.DataFrame:
         ["본품#품질", "거품", "negative", "matched"],
         ["본품#가격", "값", "negative", "spurious"],
     ]
-    actions = [{"action": "flip", "target": "거품", "from": "neutral", "to": "negative", "why": HOSTILE[2]}]
     return pd.DataFrame(
         {
             "text_id": [f"s{i:03d}" for i in range(len(HOSTILE))],
             "text": list(HOSTILE),
-            "gold": json.dumps(gold, ensure_ascii=False),
-            "before": json.dumps(before, ensure_ascii=False),
-            "after": json.dumps(after, ensure_ascii=False),
-            "actions": json.dumps(actions, ensure_ascii=False),
+            "gold": [gold] * len(HOSTILE),
+            "before": [before] * len(HOSTILE),
+            "after": [after] * len(HOSTILE),
+            "actions": f"flip: 거품\n{HOSTILE[2]}",
             "fixed": [i % 2 == 0 for i in range(len(HOSTILE))],
             "group": list(HOSTILE),
         }

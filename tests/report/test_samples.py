@@ -107,4 +107,4 @@ def test_no_text_ends_the_data_or_hides_in_it() -> None:
 def test_a_list_of_texts_and_a_text_of_lines_read_as_lines() -> None:
     frame = pd.DataFrame({"text_id": ["a"], "contexts": [["one", "two"]], "why": ["M1: no\nM2: no"]})
     (card,) = carried(samples(frame, text={"contexts": "context"}, fields={"why": "why"}).html)["cards"]
-    assert card["texts"] == [["context", "one\ntwo"]] and card["fields"] == [["why", True, ["M1: no", "M2: no"]]]
+    assert card["texts"] == [["context", "one\ntwo"]] and card["fields"] == [["why", ["M1: no", "M2: no"]]]

@@ -25,7 +25,8 @@ def frame() -> pd.DataFrame:
     """The hostile texts twice over and an entry of every kind, 36 samples."""
     rows = pd.concat([sample_frame()] * 3, ignore_index=True)
     rows["text_id"] = [f"s{i:03d}" for i in range(len(rows))]
-    rows.loc[1, ["gold", "before", "after", "actions"]] = ["[]", '[["", "", ""]]', '[["only a ref"]]', '["a", 1]']
+    for column, value in (("gold", []), ("before", [["", "", ""]]), ("after", [["only a ref"]]), ("actions", "a")):
+        rows.at[1, column] = value
     return rows
 
 
