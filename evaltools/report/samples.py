@@ -25,8 +25,13 @@ CLIP = 4_000
 CARRIED = 1_900_000
 """Bytes of JSON that one browser brings into a page: a page with all else stays below 3 MB."""
 
-Text = str | list[str]
-"""A text as it is read; a long one as its beginning, what is said of it, and what is folded."""
+Text = str | list[str] | dict[str, Any]
+"""A text as it is read; a long one as its beginning, what is said of it, and what is folded; one with `places` as
+{"of": pieces}, a piece being a text or a place: its text, kind, number, what is said of it, own id, and that of the
+place of the same number in another text."""
+
+Place = tuple[str, int, int, str, int, str]
+"""Column of a text, [start, end) in it, kind as of the marks of tuples, number, and what a pointer is told of it."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,7 @@ def samples(
     caption: str | None = None,
     page: int = 10,
     pairs: bool = False,
+    placed: str = "",
     share: int = 1,
 ) -> HtmlTable:
     """A browser of samples in the order of `df`: a card each, with its text, gold and predictions side by side.
@@ -69,6 +75,8 @@ def samples(
     [ref, term, polarity] or [ref, term, polarity, mark]: "matched", "missing" or "spurious", no mark where it is
     none of these. An empty term is an implicit one. With `pairs` the sides stand two in a row below the gold. `chips`
     are columns shown as tags (a bool shows its name where true); `fields` (column -> header), texts, go below.
+    `placed`: a column of lists of `Place`; the texts then stand side by side where there is room, and places of one
+    number are linked.
 
     Groups are filters with their counts; a sample may be in several, those without any are left out, and
     a link to `anchor("group", label)` opens the browser on one. A report shows `page` cards at a time, filters
@@ -88,7 +96,7 @@ def samples(
             "id": anchor("sample", row[id]),
             "name": visible(str(row[id])[:120]),
             "tags": [[visible(t) for c in chips if c in r and (t := _tag(c, r[c]))] for r in (row, *others)],
-            "texts": [(h, _text(_lines(row.get(c)))) for c, h in texts.items()],
+            "texts": [(h, _placed(row, c, row.get(placed) or ())) for c, h in texts.items()],
             "sides": [(h, _tuples(*(r[c] for r in (row, *others)))) for c, h in lists],
             "fields": [(h, list(map(_text, plain(row[c]).split("\n")))) for c, h in below.items() if text_of(row[c])],
         }
@@ -113,7 +121,8 @@ def samples(
     chosen = [(label, anchor("group", label), len(of_ways[0])) for label, of_ways in found.items() if label]
     listed = [c for c in (id, *texts) if c in first.columns]
     brief = first[listed].head(20).map(lambda v: plain(v)[:60]) if listed else first.head(0)
-    made = macros().samples(cards[:page], n, len(first), caption, ways, chosen, Markup(data), pairs)
+    laid = "et-pairs" if pairs else "et-linked" if placed else ""
+    made = macros().samples(cards[:page], n, len(first), caption, ways, chosen, Markup(data), laid)
     return HtmlTable(str(made), markdown_table(brief, caption=caption and f"{caption} ({len(first):,})"))
 
 
@@ -122,6 +131,21 @@ def _text(text: str) -> Text:
         return visible(text)
     cut = say(", the first {n:,} shown; the files beside the report hold all", n=CLIP) if len(text) > CLIP else ""
     return [visible(" ".join(text[:160].split())), say("{n:,} characters", n=len(text)) + cut, visible(text[:CLIP])]
+
+
+def _placed(row: Mapping[str, Any], column: str, places: Sequence[Place]) -> Text:
+    """The text of a column with the places in it; one that overlaps an earlier one is left out."""
+    text, end = _lines(row.get(column)), 0
+    pieces: list[Any] = []
+    others = {n: where for where, _, stop, _, n, _ in places if where != column and stop <= CLIP}
+    for where, start, stop, kind, n, tip in sorted(places, key=lambda place: place[1]):
+        if where != column or start < end or stop > CLIP:
+            continue
+        other = f"{others[n]}-{n}" if n in others else ""
+        piece = {"text": visible(text[start:stop]), "kind": kind, "n": n, "tip": visible(tip), "id": f"{column}-{n}"}
+        pieces += [visible(text[end:start]), {**piece, "to": other}]
+        end = stop
+    return {"of": [*pieces, visible(text[end:CLIP])]} if pieces else _text(text)
 
 
 def _lines(value: Any) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import permutations
+from itertools import accumulate, permutations
 from typing import Any
 
 import pandas as pd
@@ -16,6 +16,7 @@ import pandas as pd
 from ..core.files import dumps
 from ..core.results import Result
 from ..core.words import say
+from ..report.samples import Place
 from ..report.view import SampleView, TableView
 from ..stats.intervals import wilson
 from . import people
@@ -23,7 +24,7 @@ from .options import rules_in_force
 from .rules import METRICS, CompiledRules, CompiledSet, rules_snapshot
 from .text import normalise
 from .verdicts import COLUMNS, fails, verdicts
-from .wording import around, matches
+from .wording import around, item, matches
 
 Evidence = Mapping[str, Any]
 Words = Callable[[Evidence, str, Sequence[str]], list[str]]
@@ -289,7 +290,33 @@ def cards(result: Result, units: pd.DataFrame) -> pd.DataFrame:
     }
     out = worst_first(units, **words)
     failing = [", ".join(say(_named(m)) for m in found.split(", ")) if found else "" for found in out["failed"]]
-    return out.assign(failing=[say("fails {what}", what=found) if found else "" for found in failing])
+    kinds = ("summary_accuracy", "summary_risk_coverage", "summary_non_definitive")
+    texts = zip(*(units[c] for c in ("answer", "contexts", *(f"{m}_evidence" for m in kinds))))
+    places = pd.Series([_places(*case) for case in texts], units.index, dtype=object)
+    return out.assign(failing=[say("fails {what}", what=f) if f else "" for f in failing], places=places)
+
+
+def _places(
+    answer: str | None, contexts: Sequence[str], accuracy: Evidence, covered: Evidence, definitive: Evidence
+) -> list[Place]:
+    """Where the two texts of a card say what the scores rest on: figures with their passage, and what is wrong."""
+    begins = [0, *accumulate(len(c) + 1 for c in contexts)]
+    out: list[Place] = []
+    stated = [("matched", e) for e in accuracy.get("supported", [])]
+    stated += [("spurious", e) for e in accuracy.get("unsupported", [])]
+    for n, (kind, e) in enumerate(sorted(stated, key=lambda found: found[1]["at"]), 1):
+        texts = [("answer", answer or "", 0, e["at"])]
+        if "context" in e:
+            texts.append(("contexts", contexts[e["context"]], begins[e["context"]], e["context_at"]))
+        told = " ⇄ ".join(f"{text[slice(*at)]} · {item(text, at)}" for _, text, _, at in texts)
+        out += [(column, begin + at[0], begin + at[1], kind, n, told) for column, _, begin, at in texts]
+    rest = [("answer", 0, m["at"], "spurious", say("Definitive phrases")) for m in definitive.get("definitive", [])]
+    due = covered.get("due", {}).items()
+    rest += [("contexts", begins[d["context"]], d["context_at"], "missing", f"{say('missing')}: {t}") for t, d in due]
+    numbered = enumerate(rest, len(stated) + 1)
+    return out + [
+        (column, begin + at[0], begin + at[1], kind, n, tip) for n, (column, begin, at, kind, tip) in numbered
+    ]
 
 
 def _named(metric: str) -> str:
@@ -382,6 +409,7 @@ VIEW = SampleView(
         "text": {"answer": "summary", "contexts": "context"},
         "gold": None,
         "chips": ("failing", "tags"),
+        "placed": "places",
         "fields": {m: _named(m) for m in METRICS},
     },
 )

@@ -6,6 +6,7 @@ text --phrases--> matches --not_within--> matches --let-offs in the clause aroun
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from .entities import outside
@@ -29,6 +30,22 @@ def around(text: str, at: tuple[int, int] | list[int]) -> str:
     after = _SENTENCE_END.split(text[end : end + _REACH], maxsplit=1)[0].rstrip()
     cut = "…" + before[-SHOWN:] if len(before) > SHOWN else before
     return cut + text[start:end] + (after[:SHOWN] + "…" if len(after) > SHOWN else after)
+
+
+_PART_END = re.compile(r"[,;:!?()\[\]/\n·→]|\.\s")
+_FIGURE = re.compile(r"[0-9]\S*\s")
+
+
+def item(text: str, at: Sequence[int]) -> str:
+    """What a figure at a place of a text is said of: the words before it in its part of the sentence, or after it.
+
+    >>> item("암 진단비 3천만원, 90일 면책", (6, 10)), item("암 진단비 3천만원, 90일 면책", (12, 15))
+    ('암 진단비', '면책')
+    """
+    start, end = at
+    before = _PART_END.split(text[max(0, start - SHOWN) : start])[-1]
+    after = _PART_END.split(text[end : end + SHOWN], maxsplit=1)[0]
+    return next((said.strip() for said in (*_FIGURE.split(before)[::-1], after) if said.strip()), "")
 
 
 Found = tuple[list[dict[str, Any]], list[dict[str, Any]]]

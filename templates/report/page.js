@@ -74,8 +74,14 @@
     return element;
   };
   const sub = (text) => el("span", { class: "et-sub" }, text);
-  const said = (text) => {
+  const place = (within) => ({ kind, id, to, tip, text, n }) => el("a", { class: `et-place et-${kind}`, id: `${within}-${id}`,
+    ...(to && { href: `#${within}-${to}` }), title: tip }, text, el("sup", {}, n));
+  const said = (text, within) => {
     if (typeof text === "string") return el("bdi", {}, text);
+    if (text.of) {
+      const pieces = text.of.map((piece) => (typeof piece === "string" ? piece : place(within)(piece)));
+      return el("div", { class: "et-placed", tabindex: 0 }, el("bdi", {}, pieces));
+    }
     const note = el("span", { class: "et-muted" }, `(${text[1]})`);
     return el("details", { class: "et-long" }, el("summary", {}, el("bdi", {}, text[0]), "… ", note),
       el("div", { class: "et-scroll", tabindex: 0 }, el("bdi", {}, text[2])));
@@ -95,10 +101,12 @@
   const article = (card, way, name) => el("article", { class: "et-sample" },
     el("header", {}, el("a", { href: `#${card.id}${way ? BY + name : ""}` }, card.name),
       card.tags[way].map((tag) => [" ", el("span", { class: "et-chip" }, tag)])),
-    card.texts.map(([head, text]) => el("div", { class: "et-text" }, head ? sub(head) : [], said(text))),
+    el("div", { class: "et-texts" },
+      card.texts.map(([head, text]) => el("div", { class: "et-text" }, head ? sub(head) : [], said(text, card.id)))),
     card.sides.length ? el("div", { class: "et-sides" }, card.sides.map(side(way))) : [], card.fields.map(field));
   const BY = "?marks=";
-  const words = (value) => (typeof value === "string" ? value : Object.values(value ?? {}).map(words).join("\n"));
+  const words = (value) => (typeof value === "string" ? value
+    : value?.of ? value.of.map((piece) => piece.text ?? piece).join("") : Object.values(value ?? {}).map(words).join("\n"));
   const plainly = (text) => text.normalize("NFC").toLowerCase();
 
   // id -> shows the sample in the first browser that has it, and gives its card
@@ -191,7 +199,7 @@
     if (target.hidden) filters.forEach((clear) => clear());
     if (target.matches("[data-group]")) target.click();
     target.classList.add("et-target");
-    target.scrollIntoView({ block: target.matches("tr, .et-sample") ? "center" : "start" });
+    target.scrollIntoView({ block: target.matches("tr, .et-sample, .et-place") ? "center" : "start" });
   };
   addEventListener("hashchange", follow);
   // a link followed once more changes no address

@@ -276,3 +276,46 @@ def test_a_link_keeps_the_way_of_marking(open_page: Callable[..., Any], switched
 
 def test_one_way_of_marking_needs_no_choice(open_page: Callable[..., Any], report: Path) -> None:
     assert open_page(report).locator("select").count() == 0
+
+
+@pytest.fixture(scope="module")
+def linked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two texts with a place of one number in each, behind an astral character, and one that has no other."""
+    file = tmp_path_factory.mktemp("linked") / "report.html"
+    rows = pd.DataFrame(
+        {"text_id": ["a", "b"], "said": ["😀 pays 30 <b>", "nothing"], "source": ["x\n" * 90 + "30 won", ""]}
+    )
+    rows["at"] = [[("said", 7, 9, "matched", 1, "pays"), ("source", 180, 182, "matched", 1, "won"),
+                   ("said", 10, 13, "spurious", 2, "<i>")], []]  # fmt: skip
+    made = samples(rows, text={"said": "Said", "source": "Source"}, placed="at", caption="Linked")
+    file.write_text(html.render(new_notebook(cells=[shown(made, "samples(rows)")]), title="t"), encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_a_place_leads_to_the_place_of_its_number_beside_it(
+    linked: Path, open_page: Callable[..., Any], scripts: bool
+) -> None:
+    page = open_page(linked, java_script_enabled=scripts)
+    said, source = (page.locator(f".et-texts >> nth=0 >> .et-text >> nth={i}") for i in (0, 1))
+    places = page.locator(".et-place")
+    assert places.all_inner_texts() == ["301", "<b>2", "301"]
+    assert [places.nth(i).get_attribute("title") for i in range(3)] == ["pays", "<i>", "won"]
+    assert places.nth(1).get_attribute("href") is None
+    a, b = said.bounding_box(), source.bounding_box()
+    assert a["y"] == b["y"] and a["x"] + a["width"] <= b["x"]
+    places.first.click()
+    assert page.url.endswith(f"#{places.nth(2).get_attribute('id')}")
+    box, window = places.nth(2).bounding_box(), source.bounding_box()
+    assert window["y"] <= box["y"] <= window["y"] + window["height"]  # scrolled to, in the long text
+    page.set_viewport_size({"width": 400, "height": 800})
+    a, b = said.bounding_box(), source.bounding_box()
+    assert a["x"] == b["x"] and a["y"] + a["height"] <= b["y"]
+
+
+def test_a_search_finds_words_across_places(linked: Path, open_page: Callable[..., Any]) -> None:
+    page = open_page(linked)
+    page.locator(".et-filter").first.evaluate("(tools) => { tools.hidden = false; }")
+    for words, found in (("pays 30 won", ["a"]), ("spurious", [])):
+        page.fill("input[type=search]", words)
+        assert page.locator(".et-sample > header > a").all_inner_texts() == found

@@ -455,6 +455,7 @@ article class="et-sample" id="sample-1"
 header
 a href="#sample-1"
 span class="et-chip"
+div class="et-texts"
 div class="et-text"
 span class="et-sub"
 bdi

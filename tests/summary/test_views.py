@@ -12,7 +12,7 @@ import evaltools as et
 from evaltools.stats.intervals import wilson
 from evaltools.summary import views
 from evaltools.summary.judge import to_ask, trigger
-from evaltools.summary.wording import around
+from evaltools.summary.wording import around, item
 
 CONTEXT = (
     "골절 진단비는 30만 원입니다. 가입 후 90일은 면책기간이고, 자기부담금은 2만 원이에요. "
@@ -110,3 +110,31 @@ def test_unread_figures_go_to_the_judge(tmp_path: Path) -> None:
 )
 def test_the_sentence_around_a_place(text: str, at: tuple[int, int], said: str) -> None:
     assert around(text, at) == said
+
+
+def test_a_card_holds_the_places_of_figures_and_of_what_is_missing(tmp_path: Path) -> None:
+    answer = "골절 진단비 30만원은 무조건 지급, 수술비 50만원"
+    result = run(tmp_path, [{"id": "a", "answer": answer, "contexts": ["인사말", CONTEXT]}], ["deductible"])
+    card = views.cards(result, result.units).iloc[0]
+    found = [(card[c][s:e], kind, n, told) for c, s, e, kind, n, told in card["places"]]
+    assert found == [
+        ("30만원", "matched", 1, "30만원 · 골절 진단비 ⇄ 30만 원 · 골절 진단비는"),
+        ("30만 원", "matched", 1, "30만원 · 골절 진단비 ⇄ 30만 원 · 골절 진단비는"),
+        ("50만원", "spurious", 2, "50만원 · 수술비"),
+        ("무조건", "spurious", 3, "Definitive phrases"),
+        ("자기부담", "missing", 4, "missing: deductible"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "figure", "item_of"),
+    [
+        ("암 진단비 3천만원", "3천만원", "암 진단비"),
+        ("통원 1회 25만원", "25만원", "통원"),
+        ("진단비 30만원, 90일 면책", "90일", "면책"),
+        ("90일", "90일", ""),
+    ],
+)
+def test_what_a_figure_is_said_of(text: str, figure: str, item_of: str) -> None:
+    at = text.index(figure)
+    assert item(text, (at, at + len(figure))) == item_of
