@@ -29,6 +29,7 @@ from .crossed import (
     SeedPool,
     SeedTerm,
     Spread,
+    chosen,
     grid,
     in_order,
     influence,
@@ -420,7 +421,7 @@ class Evidence:
     """What a pair of conditions shows without an interval; arrays over metrics.
 
     `differences` (units, metrics) sum to delta where nothing differs (`_null_errors`). `error` and `df` are those of
-    delta, `spread` what they are made of: (several seeds, samples alone). `pool` of the seeds, where there is one;
+    delta, `spread` what they are made of. `pool` of the seeds, where there is one;
     `pooled`: whether it is what the seeds of a metric's sides are said to differ by.
     """
 
@@ -430,7 +431,7 @@ class Evidence:
     p_value: np.ndarray
     error: np.ndarray
     df: np.ndarray
-    spread: tuple[Spread, Spread]
+    spread: Spread
     pool: SeedPool | None
     pooled: np.ndarray
 
@@ -442,8 +443,8 @@ class Evidence:
 
     def together(self) -> pd.DataFrame:
         """TOGETHER of every metric; what seeds bring to the variance of delta is null for one seed."""
-        seeds, paired = self.spread[0].from_seeds, self.paired
-        parts = self.spread[0].variance - seeds, np.where(self.several, seeds, np.nan)
+        seeds, paired = self.spread.from_seeds, self.paired
+        parts = self.spread.variance - seeds, np.where(self.several, seeds, np.nan)
         df_seeds = (paired.n_seeds - 1.0) * np.where(self.pooled, 2, 1)
         columns = self.p_value, paired.delta, *parts, paired.n_units, df_seeds
         return pd.DataFrame(dict(zip(self.TOGETHER, columns)))
@@ -462,20 +463,15 @@ def evidence(paired: Paired, n_permutations: int, resampling: Resampling, pool: 
     own = [seed_term(paired.a, paired.baseline), seed_term(paired.b, paired.candidate)] if several.any() else []
     pool = (pool or seed_pool(own)) if own and resampling.method == "auto" else None
     crossed, pooled = _spread(paired, sample, own, pool) if own else (of_samples, np.zeros_like(several))
-    error, _, df = _widest((crossed, of_samples), several, resampling.confidence)
+    found = chosen(several, crossed, of_samples)
+    error, _, df = found.widest(resampling.confidence)
     error = np.where(negligible(error**2, np.concatenate([paired.a.values, paired.b.values])), 0.0, error)
     differences = rounded(_null_errors(paired))
     p_samples = sign_flip(differences, n_permutations, resampling.seed, _mid(paired.baseline.compiled))
     p_samples = np.where(np.isnan(delta) | counts, np.nan, p_samples)
-    p_value = np.where(several & (error > 0), np.fmax(p_samples, crossed.p_value(delta)), p_samples)
+    p_value = np.where(several & (error > 0), np.fmax(p_samples, found.p_value(delta)), p_samples)
     p_value = np.where(counts, np.nan, p_value)
-    return Evidence(paired, differences, p_samples, p_value, error, df, (crossed, of_samples), pool, pooled)
-
-
-def _widest(spread: tuple[Spread, Spread], several: np.ndarray, confidence: float) -> Iterator[np.ndarray]:
-    """Standard error, t quantile and degrees of freedom, of several seeds or of samples alone."""
-    crossed, of_samples = (s.widest(confidence) for s in spread)
-    return (np.where(several, c, s) for c, s in zip(crossed, of_samples))
+    return Evidence(paired, differences, p_samples, p_value, error, df, found, pool, pooled)
 
 
 def judged_together(of: pd.DataFrame, flipped: np.ndarray, level: float) -> tuple[Steps, np.ndarray, np.ndarray]:
@@ -518,7 +514,6 @@ def _measured(tested: Evidence, margin: np.ndarray, resampling: Resampling) -> p
     inside = replace(resampling, confidence=max(2 * resampling.confidence - 1, 0.01))
     equivalence_low, equivalence_high, _ = _intervals(tested, wanted & ~np.isnan(margin), inside)
     n_differ = (differences != 0).sum(axis=0)
-    several, one = tested.spread
     return pd.DataFrame(
         {
             "value_baseline": paired.value_a,
@@ -536,9 +531,9 @@ def _measured(tested: Evidence, margin: np.ndarray, resampling: Resampling) -> p
             "df": np.where(wanted, tested.df, np.nan),
             "each": np.abs(differences).sum(axis=0) / np.maximum(n_differ, 1),
             "n_differ": n_differ,
-            "var_seed": np.where(tested.several, several.from_seeds, 0.0),
-            "var_sample": np.where(tested.several, several.from_samples, one.from_samples),
-            "var_residual": np.where(tested.several, several.from_residual, 0.0),
+            "var_seed": tested.spread.from_seeds,
+            "var_sample": tested.spread.from_samples,
+            "var_residual": tested.spread.from_residual,
         }
     )
 
@@ -548,8 +543,7 @@ def _intervals(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(low, high, method) of the delta of the wanted metrics; null and "none" for the others."""
     paired, several, delta = tested.paired, tested.several, tested.paired.delta
-    _, critical, _ = _widest(tested.spread, several, resampling.confidence)
-    half = tested.error * critical
+    half = tested.error * tested.spread.widest(resampling.confidence)[1]
     low, high = np.where(wanted, delta - half, np.nan), np.where(wanted, delta + half, np.nan)
     method = np.where(wanted, "variance components", "none").astype(object)
     one_seed = wanted & ~several
@@ -717,7 +711,7 @@ def _spread(
         known &= unrelated(a, b)
     # where both sides are the same in every cell there is no difference whose spread could be estimated
     known &= ~negligible(alone.variance, np.concatenate([a.values, b.values]))
-    return spread(sample, *(pool.term(side, sides=2) for side in own)).where(known, alone), known
+    return chosen(known, spread(sample, *(pool.term(side, sides=2) for side in own)), alone), known
 
 
 def _pooled(table: MetricTable, pools: Sequence[SeedPool | None]) -> list[str]:

@@ -18,7 +18,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import fields as dataclass_fields
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -27,6 +27,7 @@ from scipy.special import chdtrc, ndtr, stdtr, stdtrit
 from ..core.metric import Compiled, column_values, require_measured
 from .many import LARGE
 
+Fields = TypeVar("Fields", "Spread", "SeedTerm")
 Seed = Hashable
 Runs = Mapping[Seed, pd.DataFrame]
 
@@ -265,55 +266,45 @@ def seed_mean(values: np.ndarray, measured: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Spread:
-    """How far an estimate may be off: (variance, degrees of freedom) by one or more accounts; arrays over metrics.
+    """How far an estimate may be off: its variance with degrees of freedom, and that by the seeds alone (`plain`).
 
-    Every account must hold, so the widest decides. `from_seeds`, `from_samples` and `from_residual` add to
-    the variance of the first account.
+    Both must hold, so the wider decides. `from_seeds`, `from_samples` and `from_residual` add to `variance`. Arrays
+    over metrics.
     """
 
-    accounts: tuple[tuple[np.ndarray, np.ndarray], ...]
+    variance: np.ndarray
+    df: np.ndarray
+    plain: np.ndarray
+    plain_df: np.ndarray
     from_seeds: np.ndarray
     from_samples: np.ndarray
     from_residual: np.ndarray
 
-    @property
-    def variance(self) -> np.ndarray:
-        return self.accounts[0][0]
-
-    @property
-    def df(self) -> np.ndarray:
-        return self.accounts[0][1]
-
     def widest(self, confidence: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(standard error, t quantile, degrees of freedom) of the widest account: half a width is their product."""
-        error, critical, df = np.sqrt(self.variance), stdtrit(self.df, 0.5 + confidence / 2), self.df
-        for v, d in self.accounts[1:]:
-            t = stdtrit(d, 0.5 + confidence / 2)
-            wider = np.sqrt(v) * t > error * critical
-            error, critical, df = (
-                np.where(wider, np.sqrt(v), error),
-                np.where(wider, t, critical),
-                np.where(wider, d, df),
-            )
+        """(standard error, t quantile, degrees of freedom) of the wider: half a width is their product."""
+        one, other = (
+            (np.sqrt(variance), stdtrit(df, 0.5 + confidence / 2), df)
+            for variance, df in ((self.variance, self.df), (self.plain, self.plain_df))
+        )
+        wider = other[0] * other[1] > one[0] * one[1]
+        error, critical, df = (np.where(wider, y, x) for x, y in zip(one, other))
         return error, critical, df
-
-    def where(self, use: np.ndarray, other: Spread) -> Spread:
-        """This spread for the metrics in `use`, the other one for the rest."""
-        accounts = tuple(
-            (np.where(use, v, w), np.where(use, d, e)) for (v, d), (w, e) in zip(self.accounts, other.accounts)
-        )
-        parts = (
-            np.where(use, getattr(self, f), getattr(other, f))
-            for f in ("from_seeds", "from_samples", "from_residual")
-        )
-        return Spread(accounts, *parts)
 
     def p_value(self, difference: np.ndarray) -> np.ndarray:
         """Two-sided p for a true value of 0: the level at which the widest interval just reaches 0."""
         size = np.abs(difference)
         with np.errstate(divide="ignore", invalid="ignore"):
-            p = [2 * stdtr(df, -size / np.sqrt(v)) for v, df in self.accounts]
-        return np.where(np.isnan(self.variance), np.nan, np.where(size == 0, 1.0, np.fmax.reduce(p)))
+            p = np.fmax(
+                2 * stdtr(self.df, -size / np.sqrt(self.variance)),
+                2 * stdtr(self.plain_df, -size / np.sqrt(self.plain)),
+            )
+        return np.where(np.isnan(self.variance), np.nan, np.where(size == 0, 1.0, p))
+
+
+def chosen(use: np.ndarray, one: Fields, other: Fields) -> Fields:
+    """The fields of `one` for the metrics in `use`, those of the other for the rest."""
+    fields = (f.name for f in dataclass_fields(one))
+    return type(one)(**{f: np.where(use, getattr(one, f), getattr(other, f)) for f in fields})
 
 
 def sample_term(errors: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -439,9 +430,7 @@ class SeedPool:
                 plain=plain,
                 plain_df=plain_df,
             )
-        use = self.alike & ~np.isnan(own.plain)
-        fields = {f.name: np.where(use, getattr(pooled, f.name), getattr(own, f.name)) for f in dataclass_fields(own)}
-        return SeedTerm(**fields)
+        return chosen(self.alike & ~np.isnan(own.plain), pooled, own)
 
     def of(self, places: Sequence[int]) -> SeedPool:
         """The pool of the metrics at these places."""
@@ -507,8 +496,8 @@ def spread(sample: tuple[np.ndarray, np.ndarray], *seeds: SeedTerm) -> Spread:
     # a variance of 0 has no degrees of freedom of its own
     seeds_matter = (from_seeds > 0) | np.logical_or.reduce([s.plain_df < 2 for s in seeds])
     plain = np.where(seeds_matter, plain, 0.0)
-    accounts = (total, np.where(total == 0, df, joint)), (plain, np.where(plain == 0, 1.0, welch))
-    return Spread(accounts, from_seeds, variance - residual, residual)
+    df, welch = np.where(total == 0, df, joint), np.where(plain == 0, 1.0, welch)
+    return Spread(total, df, plain, welch, from_seeds, variance - residual, residual)
 
 
 @dataclass(frozen=True)
@@ -538,17 +527,15 @@ class Components:
             squares = np.where(varies, (between**2 + residual**2 / df) / df_seeds, 0.0)
             joint = total**2 / (of_samples**2 / df + squares)
         several = seeds > 1
-        accounts = (
-            (np.where(several, total, of_samples), np.where(several & (total > 0), joint, df)),
-            (np.where(several & (varies | (seeds == 2)), between, 0.0), df_seeds + 0 * total),
-        )
-        return Spread(accounts, seed, sample, residual)
+        variance, df = np.where(several, total, of_samples), np.where(several & (total > 0), joint, df)
+        plain = np.where(several & (varies | (seeds == 2)), between, 0.0)
+        return Spread(variance, df, plain, df_seeds + 0 * total, seed, sample, residual)
 
 
 def spread_of_samples(sample: tuple[np.ndarray, np.ndarray]) -> Spread:
     """Uncertainty for new samples alone."""
     nothing = np.zeros_like(sample[0])
-    return Spread((sample,), nothing, sample[0], nothing)
+    return Spread(*sample, nothing, np.ones_like(nothing), nothing, sample[0], nothing)
 
 
 def negligible(variance: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -249,7 +249,7 @@ def pilot(conditions: Sequence[Runs], table: MetricTable, unit: str, metric: str
     if not alone:
         tested = evidence(paired, 1, resampling)
         sides = 2 if seeds > 1 and tested.pooled[0] else 1
-        made = _first(Components.of(tested.spread[0 if seeds > 1 else 1], n, seeds), sides)
+        made = _first(Components.of(tested.spread, n, seeds), sides)
         return Pilot(of, value, cells, made, n, seeds, sides * df_seeds)
     i = influence(c := a.cross(compiled))
     s = spread(sample_term(seed_mean(i.errors, ~np.isnan(i.values)), np.array([n])), seed_term(i, c))

@@ -83,12 +83,11 @@ def _seeds_of(tested: Evidence) -> dict[str, float]:
     if not paired.by_seed or paired.n_seeds[0] < 2:
         return {}
     values = (paired.b.values - paired.a.values)[paired.in_a[:, 0], 0]
-    crossed, of_samples = tested.spread
     return {
         "seeds": len(values),
         "plain": values.var(ddof=1) / len(values),
-        "residual": crossed.from_residual[0],
-        "samples": of_samples.variance[0],
+        "residual": tested.spread.from_residual[0],
+        "samples": tested.together()["of_samples"][0],
     }
 
 

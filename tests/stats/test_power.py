@@ -60,7 +60,7 @@ def two(n: int = 50, seeds: int = 3, seed_sd: float = 0.0, shift: float = 0.03, 
 def components(runs: list[Runs]) -> Spread:
     a, b, by_seed, _ = pair(*(grid(r, "id") for r in runs))
     compiled = compile_table([F1])
-    return evidence(Paired(a.cross(compiled), b.cross(compiled), by_seed), 100, Resampling("bca")).spread[0]
+    return evidence(Paired(a.cross(compiled), b.cross(compiled), by_seed), 100, Resampling("bca")).spread
 
 
 # --- components
@@ -68,7 +68,7 @@ def components(runs: list[Runs]) -> Spread:
 
 def test_components_of_a_table_by_hand_and_back() -> None:
     """seed .03/3 + sample .2/50 + residual .6/150 of a mean are .03, .2 and .6 of a cell."""
-    s = Spread(((np.array(0.018), np.array(5.0)),), np.array(0.01), np.array(0.004), np.array(0.004))
+    s = Spread(*map(np.array, (0.018, 5.0, 0.0, 1.0, 0.01, 0.004, 0.004)))
     c = Components.of(s, 50, 3)
     assert (c.seed, c.sample, c.residual) == pytest.approx((0.03, 0.2, 0.6))
     assert c.spread(50, 3).variance == pytest.approx(0.018)
