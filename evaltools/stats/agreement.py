@@ -7,7 +7,6 @@ References: Cohen, Educational and Psychological Measurement 20 (1960); Fleiss, 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -24,36 +23,27 @@ TUPLE_KEYS: Mapping[str, tuple[int, ...]] = {"": (0, 1, 2), "_refpol": (0, 2), "
 """Suffix of a pairwise F1 -> places of [ref, term, polarity] that are compared."""
 
 
-def sample_agreement(
-    runs: Runs,
-    unit: str,
-    tuples: str = "final",
-    label: str = "label_final",
-    keys: Mapping[str, tuple[int, ...]] = TUPLE_KEYS,
-) -> pd.DataFrame:
+def sample_agreement(runs: Runs, unit: str, tuples: str = "final", label: str = "label_final") -> pd.DataFrame:
     """One row a sample: how far the seeds that have it agree.
 
     `tuples` is a column of lists of (ref, term, polarity), `label` a column of text; a null is "this
     seed says nothing of this sample". Columns: `unit`, n_seeds (seeds that have the sample), tuples_agree
     and labels_agree (0/1: the same set, the same label in all seeds that say one; nan for fewer than two
-    such seeds), pairwise_f1 with each suffix of `keys` (mean over the pairs of seeds, in 0..1; two empty
-    sets agree).
+    such seeds), pairwise_f1 with each suffix of TUPLE_KEYS (mean over the pairs of seeds, in 0..1; two
+    empty sets agree).
     """
-    seeds = in_order(set(runs))
-    sets = {k: _by_unit(runs, seeds, unit, tuples, partial(_tuple_set, at=at)) for k, at in keys.items()}
-    whole = _by_unit(runs, seeds, unit, tuples, partial(_tuple_set, at=None))
-    labels = _by_unit(runs, seeds, unit, label, lambda text: text)
-    present = _by_unit(runs, seeds, unit, unit, lambda name: name)
+    said: dict[Hashable, list[tuple[Any, Any]]] = {}
+    for seed in in_order(set(runs)):
+        for name, found, text in zip(*(runs[seed][column] for column in (unit, tuples, label))):
+            said.setdefault(name, []).append((found, text))
     rows = []
-    for name in in_order(set(present)):
-        row: dict[str, Any] = {unit: name, "n_seeds": len(present[name])}
-        row["tuples_agree"] = _all_equal(whole.get(name, []))
-        row["labels_agree"] = _all_equal(labels.get(name, []))
-        for suffix, found in sets.items():
-            pairs = [_f1(a, b) for a, b in combinations(found.get(name, []), 2)]
-            row[f"pairwise_f1{suffix}"] = float(np.mean(pairs)) if pairs else np.nan
-        rows.append(row)
-    columns = [unit, "n_seeds", "tuples_agree", "labels_agree", *(f"pairwise_f1{s}" for s in keys)]
+    for name in in_order(set(said)):
+        finals, labels = ([x for x in column if not _is_null(x)] for column in zip(*said[name]))
+        sets = {s: [frozenset(tuple(t[i] for i in at) for t in f) for f in finals] for s, at in TUPLE_KEYS.items()}
+        pairs = {s: [_f1(a, b) for a, b in combinations(found, 2)] for s, found in sets.items()}
+        f1 = [float(np.mean(found)) if found else np.nan for found in pairs.values()]
+        rows.append((name, len(said[name]), _all_equal(sets[""]), _all_equal(labels), *f1))
+    columns = [unit, "n_seeds", "tuples_agree", "labels_agree", *(f"pairwise_f1{s}" for s in TUPLE_KEYS)]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -63,49 +53,36 @@ def seed_agreement(
     resampling: Resampling,
     tuples: str = "final",
     label: str = "label_final",
-    keys: Mapping[str, tuple[int, ...]] = TUPLE_KEYS,
 ) -> pd.DataFrame:
     """Agreement across seeds: metric, value, ci_low, ci_high, ci_method, n_samples, n_incomplete, title.
 
     `tuple_agreement_rate`: share of samples whose final tuple set is identical in all seeds;
-    `self_consistency_exact`: the same of the label; `pairwise_f1` with each suffix of `keys`: mean over
+    `self_consistency_exact`: the same of the label; `pairwise_f1` with each suffix of TUPLE_KEYS: mean over
     samples. All in 0..1, over the samples that two or more seeds speak of (`n_samples`); null where there
     is none. A sample that some seed lacks counts by the seeds that have it: `n_incomplete` of them. Claim of
     the intervals: new samples, these seeds.
     """
-    frame = sample_agreement(runs, unit, tuples, label, keys)
+    frame = sample_agreement(runs, unit, tuples, label)
     titles = {
         "tuple_agreement_rate": ("tuples_agree", "Same final tuples in all seeds"),
         "self_consistency_exact": ("labels_agree", "Same label in all seeds"),
-        **{f"pairwise_f1{s}": (f"pairwise_f1{s}", f"Mean F1 between two seeds{_in_words(s)}") for s in keys},
+        **{
+            f"pairwise_f1{s}": (f"pairwise_f1{s}", f"Mean F1 between two seeds{s and f' ({s[1:]})'}")
+            for s in TUPLE_KEYS
+        },
     }
     counted = frame.assign(**{f"{c}_n": frame[c].notna() for c, _ in titles.values()})
+    shared: Any = {"group": "agreement", "better": "higher"}
     table = [
-        Metric(
-            name=name,
-            numerator=column,
-            denominator=f"{column}_n",
-            group="agreement",
-            better="higher",
-            title=title,
-            proportion=column.endswith("agree"),
-        )
-        for name, (column, title) in titles.items()
+        Metric(name=m, numerator=c, denominator=f"{c}_n", title=title, proportion=c.endswith("agree"), **shared)
+        for m, (c, title) in titles.items()
     ]
-    found = estimate(counted, table, unit, resampling)
-    incomplete = frame["n_seeds"] < len(runs)
-    return pd.DataFrame(
-        {
-            "metric": found["name"],
-            "value": found["value"],
-            "ci_low": found["ci_low"],
-            "ci_high": found["ci_high"],
-            "ci_method": found["ci_method"],
-            "n_samples": [int(counted[f"{c}_n"].sum()) for c, _ in titles.values()],
-            "n_incomplete": [int((counted[f"{c}_n"] & incomplete).sum()) for c, _ in titles.values()],
-            "title": found["title"],
-        }
-    )
+    there = counted[[f"{c}_n" for c, _ in titles.values()]]
+    found = estimate(counted, table, unit, resampling).rename(columns={"name": "metric"})
+    incomplete = there[frame["n_seeds"] < len(runs)]
+    found = found.assign(n_samples=there.sum().to_numpy(int), n_incomplete=incomplete.sum().to_numpy(int))
+    columns = ["metric", "value", "ci_low", "ci_high", "ci_method", "n_samples", "n_incomplete", "title"]
+    return found[columns]
 
 
 def flip_flops(runs: Runs, unit: str, outcomes: Sequence[str], keep: Sequence[str] = ()) -> pd.DataFrame:
@@ -145,12 +122,7 @@ def review_votes(reviews: Iterable[tuple[Hashable, Sequence[Mapping[str, Any]]]]
     return pd.DataFrame(rows, columns=["sample", "tuple", "rater", "category"]), left_out
 
 
-def reviewer_agreement(
-    votes: pd.DataFrame,
-    subject: Sequence[str] = ("sample", "tuple"),
-    rater: str = "rater",
-    category: str = "category",
-) -> pd.DataFrame:
+def reviewer_agreement(votes: pd.DataFrame, subject: Sequence[str] = ("sample", "tuple")) -> pd.DataFrame:
     """Agreement of raters inside a run: measure, raters, value, n_subjects, reason.
 
     `votes` is long: one row a subject, rater and category; several categories of one rater on one subject
@@ -164,9 +136,9 @@ def reviewer_agreement(
     """
     fleiss_kappa, cohens_kappa, aggregate_raters = _inter_rater()
     ballot = (
-        votes.groupby([*subject, rater], sort=True)[category]
+        votes.groupby([*subject, "rater"], sort=True)["category"]
         .agg(lambda c: "+".join(sorted(set(c))))
-        .unstack(rater)
+        .unstack("rater")
         .sort_index(axis=1)
     )
     raters = list(ballot.columns)
@@ -209,24 +181,8 @@ def _inter_rater() -> tuple[Callable[..., Any], Callable[..., Any], Callable[...
     return fleiss_kappa, cohens_kappa, aggregate_raters
 
 
-def _by_unit(
-    runs: Runs, seeds: Sequence[Hashable], unit: str, column: str, read: Callable[[Any], Any]
-) -> dict[Hashable, list[Any]]:
-    """unit -> what the seeds say of it, in the order of the seeds, nulls left out."""
-    out: dict[Hashable, list[Any]] = {}
-    for seed in seeds:
-        for name, value in zip(runs[seed][unit], runs[seed][column]):
-            if not _is_null(value):
-                out.setdefault(name, []).append(read(value))
-    return out
-
-
 def _is_null(value: Any) -> bool:
     return value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value))
-
-
-def _tuple_set(tuples: Iterable[Sequence[Any]], at: tuple[int, ...] | None) -> frozenset[tuple[Any, ...]]:
-    return frozenset(tuple(t) if at is None else tuple(t[i] for i in at) for t in tuples)
 
 
 def _all_equal(values: Sequence[Any]) -> float:
@@ -235,7 +191,3 @@ def _all_equal(values: Sequence[Any]) -> float:
 
 def _f1(a: frozenset[Any], b: frozenset[Any]) -> float:
     return 2 * len(a & b) / (len(a) + len(b)) if a or b else 1.0
-
-
-def _in_words(suffix: str) -> str:
-    return f" ({suffix.strip('_')})" if suffix else ""

@@ -7,7 +7,7 @@ interval and keeps every p, bit for bit. Formulas and measured error rates: docs
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -46,15 +46,15 @@ from .family import Steps, flipped_p, needed, rounded, shared_seeds, sign_flip, 
 from .intervals import (
     CARRIES,
     MIN_UNITS,
-    Interval,
-    bounds,
+    bootstrap,
+    closed,
     deciding,
     mover,
-    resample_weights,
+    proportions,
     score_bounds,
     share_correlation,
 )
-from .many import CLOSED, LARGE, closed_bounds, in_blocks
+from .many import LARGE, in_blocks
 from .seeds import CLAIM_BOTH, TWO_SEEDS, pool_notes
 
 NONE_DIFFER = "too few: none of {n} differ"
@@ -63,25 +63,9 @@ CLAIM_SYSTEMS = "new samples, these systems"
 CLAIM_THESE_SEEDS = "new samples, these seeds"
 
 CONTRACT = (
-    "metric",
-    "baseline",
-    "candidate",
-    "value_baseline",
-    "value_candidate",
-    "delta",
-    "ci_low",
-    "ci_high",
-    "p_value",
-    "p_adjusted",
-    "n_units",
-    "n_seeds",
-    "verdict",
-    "primary",
-    "mde",
-    "margin",
-    "equivalence_low",
-    "equivalence_high",
-)
+    "metric", "baseline", "candidate", "value_baseline", "value_candidate", "delta", "ci_low", "ci_high", "p_value",
+    "p_adjusted", "n_units", "n_seeds", "verdict", "primary", "mde", "margin", "equivalence_low", "equivalence_high",
+)  # fmt: skip
 """The columns of comparison.csv, in order."""
 
 DETAILS = (
@@ -175,6 +159,10 @@ class Paired:
     def errors(self) -> np.ndarray:
         """(units, metrics): what each unit brings into delta."""
         return seed_mean(self.b.errors, self.in_b) - seed_mean(self.a.errors, self.in_a)
+
+    @property
+    def bias(self) -> np.ndarray:
+        return seed_mean(self.candidate.bias, self.in_b) - seed_mean(self.baseline.bias, self.in_a)
 
     @property
     def n_units(self) -> np.ndarray:
@@ -296,7 +284,7 @@ def compare(
         margin=margins,
         primary=np.isin(np.arange(len(own)), family[:1]),
         family=np.isin(np.arange(len(own)), family),
-        mid=_mid(compiled),
+        mid=proportions(compiled),
     )
     others = [m for m in family[1:] if frame["p_value"].notna()[m] and frame["n_units"][m] >= MIN_UNITS]
     level = round(1 - resampling.confidence, 12)
@@ -317,7 +305,7 @@ def compare(
         descriptive=frame[~directed].drop(columns=UNDIRECTED).reset_index(drop=True),
         unpaired=unpaired,
         notes=_notes((a, b), by_seed, sides, unpaired, frame[directed], names, identical)
-        + ([] if pool else _pooled(table, pools)),
+        + ([] if pool else pool_notes(table, [p for p in pools if p])),
         paired_by="sample and seed" if by_seed else "sample",
         identical=identical,
     )
@@ -326,11 +314,6 @@ def compare(
 def _directed(compiled: Compiled) -> np.ndarray:
     """Whether each metric can be better or worse."""
     return np.array([m.better != "none" for m in compiled.metrics], dtype=bool) & ~compiled.counts
-
-
-def _mid(compiled: Compiled) -> np.ndarray:
-    """Whether each metric is a proportion, which has mid-p."""
-    return np.array([getattr(m, "proportion", False) for m in compiled.metrics], dtype=bool)
 
 
 def require_declared(
@@ -467,7 +450,7 @@ def evidence(paired: Paired, n_permutations: int, resampling: Resampling, pool: 
     error, _, df = found.widest(resampling.confidence)
     error = np.where(negligible(error**2, np.concatenate([paired.a.values, paired.b.values])), 0.0, error)
     differences = rounded(_null_errors(paired))
-    p_samples = sign_flip(differences, n_permutations, resampling.seed, _mid(paired.baseline.compiled))
+    p_samples = sign_flip(differences, n_permutations, resampling.seed, proportions(paired.baseline.compiled))
     p_samples = np.where(np.isnan(delta) | counts, np.nan, p_samples)
     p_value = np.where(several & (error > 0), np.fmax(p_samples, found.p_value(delta)), p_samples)
     p_value = np.where(counts, np.nan, p_value)
@@ -499,7 +482,7 @@ def decide(
     enough = (paired.n_units >= MIN_UNITS) & ~np.isnan(found.p_value)
     p, at = found.p_value.copy(), [m for m in family if enough[m]]
     if at:
-        mid = _mid(paired.baseline.compiled)[at]
+        mid = proportions(paired.baseline.compiled)[at]
         flipped = flipped_p(found.differences[:, at], n_permutations, resampling.seed, mid)
         p[at] = judged_together(found.together().iloc[at], flipped, level)[0].p
     return np.where(enough & (p <= level), np.sign(paired.delta), 0.0)
@@ -554,8 +537,12 @@ def _intervals(
         method[use] = "mover"
         one_seed &= ~use
     if one_seed.any():
-        intervals = _closed if len(paired.errors) > LARGE else _bootstrap
-        for m, interval in intervals(paired, one_seed, resampling):
+        sides = [paired.baseline.sums, paired.candidate.sums]
+        if len(paired.errors) > LARGE:
+            found = closed(sides, paired.delta_of, paired.errors, paired.bias, one_seed, resampling)
+        else:
+            found = bootstrap(sides, paired.delta_of, one_seed, resampling)
+        for m, interval in found:
             low[m], high[m], method[m] = interval
     return low, high, method
 
@@ -619,6 +606,16 @@ def mde_text(row: Mapping[Any, Any]) -> str:
 WORDS = {"tied": "not shown to differ"}
 """Verdicts that are shown in other words, so that nobody takes them for equality."""
 
+SENTENCES = {
+    "not measured": "{b} cannot be compared with {a} {on}, which is not measured on both sides.",
+    "better": "{b} is better{beside} than {a} {on}: {numbers}, {difference}, {p}.{also}",
+    "worse": "{b} is worse{beside} than {a} {on}: {numbers}, {difference}, {p}.{also}",
+    "equivalent": "{b} is equivalent{beside} to {a} {on} within {margin}: {numbers}, {difference}.",
+    "tied": "{b} is not shown to differ from {a} {on}: {numbers}, {difference}, {p}.{also}",
+    "too few": "Too few units to judge {b} against {a} {on}: {numbers}, {difference}; {why}.",
+}
+"""What a row of `Comparison.table` says, by its verdict."""
+
 
 def verdict_text(row: Mapping[Any, Any]) -> str:
     """The verdict of a row of `Comparison.table` as pages and terminal show it beside the metric's numbers."""
@@ -627,10 +624,8 @@ def verdict_text(row: Mapping[Any, Any]) -> str:
         return say("too few: {n} pairs", n=n)
     if verdict == "too few":
         return say("too few: {differ} of {n} differ", n=n, differ=differ) if differ else say(NONE_DIFFER, n=n)
-    if verdict in WORDS:
-        return say(WORDS[verdict])
-    if verdict == "not measured":
-        return say(verdict)
+    if verdict in ("tied", "not measured"):
+        return say(WORDS.get(verdict, verdict))
     also = say(", and within the margin") if verdict != "equivalent" and within_margin(row) else ""
     return f"{say(verdict)}{also}{'' if row['family'] else ' ' + say('(exploratory)')}"
 
@@ -638,6 +633,8 @@ def verdict_text(row: Mapping[Any, Any]) -> str:
 def verdict_sentence(row: Mapping[Any, Any], confidence: float = 0.95) -> str:
     """What a row of `Comparison.table` says, whole: verdict, metric, both values, difference, interval and p."""
     verdict, n, differ = row["verdict"], int(row["n_units"]), int(row["n_differ"])
+    inside = ("equivalence", 2 * confidence - 1) if verdict == "equivalent" else ("ci", confidence)
+    single = row["primary"] or pd.isna(row["p_adjusted"])
     words: dict[str, Any] = {
         "a": row["baseline"],
         "b": row["candidate"],
@@ -645,41 +642,27 @@ def verdict_sentence(row: Mapping[Any, Any], confidence: float = 0.95) -> str:
         "n": n,
         "differ": differ,
         "units": say("1 paired unit") if n == 1 else say("{n} paired units", n=n),
-    }
-    if verdict == "not measured":
-        return say("{b} cannot be compared with {a} {on}, which is not measured on both sides.", **words)
-    inside = ("equivalence", 2 * confidence - 1) if verdict == "equivalent" else ("ci", confidence)
-    words |= {
         "numbers": say("{x:.3f} against {y:.3f}", x=row["value_candidate"], y=row["value_baseline"]),
         "difference": say("a difference of {delta:+.3f}{interval}", delta=row["delta"], interval=_said(row, *inside)),
         "margin": f"±{row['margin']:g}",
         "beside": "" if row["family"] else " " + say("(exploratory: outside the headline)"),
+        "p": f"p {p_text(row['p_value'])}" if single else f"p {p_text(row['p_adjusted'])} {say('(adjusted)')}",
+        "also": "",
     }
     if verdict == "too few" and n >= MIN_UNITS and not differ:
         words["value"] = row["value_baseline"]
         return say("{b} and {a} have the same value {on} ({value:.3f}): none of {units} differs.", **words)
-    if verdict == "too few":
-        alone = row["level"] < 2.0 ** (1 - differ) <= 1 - confidence
-        why = (
-            say("{units}, and a verdict needs {least}", least=MIN_UNITS, **words)
-            if n < MIN_UNITS
-            else say("{differ} of {units} differ, too few to be told from chance", **words)
-            + (say(" once p is adjusted for the headline metrics") if alone else "")
-        )
-        return say("Too few units to judge {b} against {a} {on}: {numbers}, {difference}; {why}.", why=why, **words)
-    if verdict == "equivalent":
-        return say("{b} is equivalent{beside} to {a} {on} within {margin}: {numbers}, {difference}.", **words)
-    single = row["primary"] or pd.isna(row["p_adjusted"])
-    words["p"] = f"p {p_text(row['p_value'])}" if single else f"p {p_text(row['p_adjusted'])} {say('(adjusted)')}"
-    if verdict == "tied":
-        neither = say(" Nor is it shown to be equivalent within {margin}.", **words)
-        words["also"] = "" if pd.isna(row["equivalence_low"]) else neither
-        return say("{b} is not shown to differ from {a} {on}: {numbers}, {difference}, {p}.{also}", **words)
-    within = say(" The difference lies within the margin of {margin}.", **words)
-    words["also"] = within if within_margin(row) else ""
-    if verdict == "better":
-        return say("{b} is better{beside} than {a} {on}: {numbers}, {difference}, {p}.{also}", **words)
-    return say("{b} is worse{beside} than {a} {on}: {numbers}, {difference}, {p}.{also}", **words)
+    if verdict == "too few" and n < MIN_UNITS:
+        words["why"] = say("{units}, and a verdict needs {least}", least=MIN_UNITS, **words)
+    elif verdict == "too few":
+        words["why"] = say("{differ} of {units} differ, too few to be told from chance", **words)
+        if row["level"] < 2.0 ** (1 - differ) <= 1 - confidence:
+            words["why"] += say(" once p is adjusted for the headline metrics")
+    elif verdict == "tied" and pd.notna(row["equivalence_low"]):
+        words["also"] = say(" Nor is it shown to be equivalent within {margin}.", **words)
+    elif verdict != "tied" and within_margin(row):
+        words["also"] = say(" The difference lies within the margin of {margin}.", **words)
+    return say(SENTENCES[verdict], **words)
 
 
 def _said(row: Mapping[Any, Any], which: str, confidence: float) -> str:
@@ -714,14 +697,6 @@ def _spread(
     return chosen(known, spread(sample, *(pool.term(side, sides=2) for side in own)), alone), known
 
 
-def _pooled(table: MetricTable, pools: Sequence[SeedPool | None]) -> list[str]:
-    """The note on the seeds of both sides."""
-    known = [p for p in pools if p]
-    if not known:
-        return []
-    return pool_notes(table, *(np.concatenate([getattr(p, f) for p in known]) for f in ("alike", "unlike")))
-
-
 def _null_errors(paired: Paired) -> np.ndarray:
     """(units, metrics) differences that sum to delta, linearised where both sides have the mean ratio.
 
@@ -749,36 +724,6 @@ def _moved(paired: Paired, confidence: float) -> tuple[np.ndarray, np.ndarray]:
         for value, side in ((paired.value_a, paired.baseline), (paired.value_b, paired.candidate))
     ]
     return mover(sides[0], sides[1], share_correlation(paired.a.errors[0], paired.b.errors[0]))
-
-
-def _bootstrap(paired: Paired, wanted: np.ndarray, resampling: Resampling) -> Iterator[tuple[int, Interval]]:
-    """(metric, interval) of the wanted metrics from the same draws for both sides and all seeds."""
-    a, b = paired.baseline, paired.candidate
-    value = paired.delta_of(a.totals, b.totals)
-    loo = paired.delta_of(*(side.totals[:, None] - side.sums for side in (a, b)))
-    weights = resample_weights(a.sums.shape[1], resampling.n_resamples, np.random.default_rng(resampling.seed))
-    replicates = np.concatenate([paired.delta_of(w @ a.sums, w @ b.sums)[:, wanted] for w in weights])
-    for column, m in enumerate(np.flatnonzero(wanted)):
-        # one orientation for both orders of the sides, so that swapping them mirrors the interval exactly
-        moved = np.flatnonzero(loo[:, m] != value[m])
-        turn = -1.0 if len(moved) and loo[moved[0], m] < value[m] else 1.0
-        low, high, method = bounds(turn * replicates[:, column], float(turn * value[m]), turn * loo[:, m], resampling)
-        yield int(m), (low, high, method) if turn > 0 else (-high, -low, method)
-
-
-def _closed(paired: Paired, wanted: np.ndarray, resampling: Resampling) -> Iterator[tuple[int, Interval]]:
-    """(metric, interval) of the wanted metrics in closed form."""
-    sides = paired.baseline, paired.candidate
-    moved = [paired.errors.T @ side.sums for side in sides]
-
-    def curve(step: np.ndarray) -> np.ndarray:
-        sums = (side.totals[:, None] + step[:, None] * by for side, by in zip(sides, moved))
-        return np.diagonal(paired.delta_of(*sums))
-
-    bias = seed_mean(paired.candidate.bias, paired.in_b) - seed_mean(paired.baseline.bias, paired.in_a)
-    low, high = closed_bounds(paired.errors, bias, curve, resampling)
-    for m in np.flatnonzero(wanted):
-        yield int(m), (low[m], high[m], CLOSED[resampling.method])
 
 
 def _notes(

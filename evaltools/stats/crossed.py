@@ -432,6 +432,11 @@ class SeedPool:
             )
         return chosen(self.alike & ~np.isnan(own.plain), pooled, own)
 
+    @classmethod
+    def joined(cls, pools: Sequence[SeedPool]) -> SeedPool:
+        """The pool of the metrics of all of these."""
+        return cls(**{f.name: np.concatenate([getattr(p, f.name) for p in pools]) for f in dataclass_fields(cls)})
+
     def of(self, places: Sequence[int]) -> SeedPool:
         """The pool of the metrics at these places."""
         return SeedPool(**{f.name: getattr(self, f.name)[places] for f in dataclass_fields(self)})

@@ -17,7 +17,7 @@ Statistics in Medicine 27 (2008), MOVER.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -67,12 +67,6 @@ def resample_weights(m: int, n_resamples: int, rng: np.random.Generator, chunk: 
         drawn += np.arange(rows)[:, None] * m
         # float weights: an integer matrix product would not use BLAS
         yield np.bincount(drawn.ravel(), minlength=rows * m).reshape(rows, m).astype(float)
-
-
-def resample_sums(sums: np.ndarray, resampling: Resampling) -> np.ndarray:
-    """Column sums of every resample: (units, columns) -> (resamples, columns)."""
-    rng = np.random.default_rng(resampling.seed)
-    return np.concatenate([w @ sums for w in resample_weights(len(sums), resampling.n_resamples, rng)])
 
 
 def wilson(successes: float, trials: float, confidence: float) -> tuple[float, float]:
@@ -281,12 +275,18 @@ def _estimated(compiled: Compiled, sums: np.ndarray, resampling: Resampling) -> 
         # a difference of 0 in every unit says nothing of what else there is
         known = measured & ((method != "mover") | (decide > 0))
     else:
-        low, high, method = _wilson_bounds(compiled, values, n_units, resampling)
-        known = measured
+        hits = values * n_units
+        hits = np.where(np.abs(hits - np.round(hits)) < 1e-9, np.round(hits), hits)
+        known = measured & proportions(compiled)
+        low, high = score_interval(hits / np.maximum(n_units, 1), n_units, ndtri(0.5 + resampling.confidence / 2))
+        method = np.full(len(values), "wilson", dtype=object)
     low, high, method = (np.where(known, x, none) for x, none in ((low, np.nan), (high, np.nan), (method, "none")))
-    intervals = _closed if len(sums) > LARGE else _resampled
-    for m, interval in intervals(c, values, wanted, resampling):
-        low[m], high[m], method[m] = interval
+    if len(sums) > LARGE:
+        found = closed([sums], compiled.values, influence(c).errors[0], c.bias[0], wanted, resampling)
+    else:
+        found = bootstrap([sums], compiled.values, wanted, resampling)
+    for m, (least, most, how) in found:
+        (low[m], high[m]), method[m] = np.clip((least, most), *compiled.metrics[m].limits), how
     ratio = np.array([parts[0][0] for parts in compiled.parts], dtype=int)
     single = np.array([isinstance(m, Metric) for m in compiled.metrics], dtype=bool)
     return pd.DataFrame(
@@ -306,47 +306,47 @@ def _estimated(compiled: Compiled, sums: np.ndarray, resampling: Resampling) -> 
     )
 
 
-def _wilson_bounds(
-    compiled: Compiled, values: np.ndarray, n_units: np.ndarray, resampling: Resampling
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(low, high, method) of every measured proportion, at the number of its units."""
-    low, high = np.full((2, len(values)), np.nan)
-    method = np.full(len(values), "none", dtype=object)
-    for m, (metric, value, n) in enumerate(zip(compiled.metrics, values.tolist(), n_units.tolist())):
-        if isinstance(metric, Metric) and metric.proportion and n and not np.isnan(value):
-            low[m], high[m] = wilson(_whole(value * n), n, resampling.confidence)
-            method[m] = "wilson"
-    return low, high, method
-
-
-def _resampled(
-    c: Crossed, values: np.ndarray, wanted: np.ndarray, resampling: Resampling
+def bootstrap(
+    sides: Sequence[np.ndarray], of: Callable[..., np.ndarray], wanted: np.ndarray, resampling: Resampling
 ) -> Iterator[tuple[int, Interval]]:
-    """(metric, interval) of the wanted metrics that vary, by the bootstrap."""
-    compiled, sums = c.compiled, c.sums[0]
-    loo = compiled.values(sums.sum(axis=0) - sums)
-    wanted = wanted & _varies(loo, values)
-    if wanted.any():
-        # each metric is read by itself: its values lie side by side
-        replicates = np.asfortranarray(compiled.values(resample_sums(sums, resampling)))
-        for m in np.flatnonzero(wanted).tolist():
-            yield m, bounds(replicates[:, m], values[m], loo[:, m], resampling)
+    """(metric, interval) of the wanted metrics that vary, from the same draws for all sides and seeds.
+
+    `sides`: sums of one run or of the two that are compared, (..., units, columns); `of` gives the metrics at
+    sums of each side, (..., columns).
+    """
+    totals = [sums.sum(axis=-2) for sums in sides]
+    value, loo = of(*totals), of(*(total[..., None, :] - sums for total, sums in zip(totals, sides)))
+    wanted = wanted & _varies(loo, value)
+    if not wanted.any():
+        return
+    weights = resample_weights(len(loo), resampling.n_resamples, np.random.default_rng(resampling.seed))
+    # each metric is read by itself: its values lie side by side
+    replicates = np.asfortranarray(np.concatenate([of(*(w @ sums for sums in sides))[:, wanted] for w in weights]))
+    for column, m in enumerate(np.flatnonzero(wanted).tolist()):
+        # one orientation for both orders of two sides, so that swapping them mirrors the interval exactly
+        moved = np.flatnonzero(loo[:, m] != value[m]) if len(sides) > 1 else np.zeros(0, dtype=int)
+        turn = -1.0 if len(moved) and loo[moved[0], m] < value[m] else 1.0
+        low, high, method = bounds(turn * replicates[:, column], float(turn * value[m]), turn * loo[:, m], resampling)
+        yield m, (low, high, method) if turn > 0 else (-high, -low, method)
 
 
-def _closed(
-    c: Crossed, values: np.ndarray, wanted: np.ndarray, resampling: Resampling
+def closed(
+    sides: Sequence[np.ndarray],
+    of: Callable[..., np.ndarray],
+    errors: np.ndarray,
+    bias: np.ndarray,
+    wanted: np.ndarray,
+    resampling: Resampling,
 ) -> Iterator[tuple[int, Interval]]:
-    """(metric, interval) of the wanted metrics that vary, in closed form."""
-    errors = influence(c).errors[0]
-    moved = errors.T @ c.sums[0]
+    """As `bootstrap`, in closed form: `errors` (units, metrics) and `bias` as for `many.closed_bounds`."""
+    totals, moved = [over_units(sums) for sums in sides], [errors.T @ sums for sums in sides]
 
     def curve(step: np.ndarray) -> np.ndarray:
-        return np.diagonal(c.compiled.values(c.totals + step[:, None] * moved))
+        return np.diagonal(of(*(total[..., None, :] + step[:, None] * by for total, by in zip(totals, moved))))
 
-    low, high = closed_bounds(errors, c.bias[0], curve, resampling)
-    for m in np.flatnonzero(wanted & _varies(errors, values)).tolist():
-        least, most = c.compiled.metrics[m].limits
-        yield m, (max(low[m], least), min(high[m], most), CLOSED[resampling.method])
+    low, high = closed_bounds(errors, bias, curve, resampling)
+    for m in np.flatnonzero(wanted & _varies(errors, of(*totals))).tolist():
+        yield m, (low[m], high[m], CLOSED[resampling.method])
 
 
 def _varies(loo: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -354,10 +354,6 @@ def _varies(loo: np.ndarray, values: np.ndarray) -> np.ndarray:
     with np.errstate(invalid="ignore"):
         spread = np.nanmax(loo, axis=0, initial=-np.inf) - np.nanmin(loo, axis=0, initial=np.inf)
         return spread > 1e-13 * np.maximum(np.abs(values), 1e-3)
-
-
-def _whole(x: float) -> float:
-    return float(round(x)) if abs(x - round(x)) < 1e-9 else x
 
 
 def monte_carlo_digits(estimates: pd.DataFrame, resampling: Resampling) -> int:

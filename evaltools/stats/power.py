@@ -163,11 +163,8 @@ class Pilot:
         rng = np.random.default_rng([resampling.seed, n, seeds])
         cumulated = np.cumsum(self.weights(difference))
         proportion = getattr(self.metric, "proportion", False)
-        table = [
-            Metric(name=f"m{j}", numerator=f"y{j}", denominator="n", better="higher", proportion=proportion)
-            for j in range(BLOCK)
-        ]
-        compiled = compile_table(table)
+        of_each = Metric(name="", numerator="", denominator="n", better="higher", proportion=proportion)
+        compiled = compile_table([replace(of_each, name=f"m{j}", numerator=f"y{j}") for j in range(BLOCK)])
         at = [compiled.columns.index(f"y{j}") for j in range(BLOCK)]
         shape, found = (seeds, n, BLOCK), 0
         present = np.ones(shape[:2], dtype=bool)

@@ -7,15 +7,14 @@ samples, this system". Formulas and measured coverage: docs/statistics.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import fields
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, partial
 
 import numpy as np
 import pandas as pd
 from scipy.special import ndtri, stdtrit
 
-from ..core.metric import Compiled, Metric, MetricTable, compile_table
+from ..core.metric import Compiled, MetricTable, compile_table
 from ..core.resampling import CONSTANT, Resampling
 from .crossed import (
     ALIKE,
@@ -41,7 +40,6 @@ from .intervals import (
     score_interval,
     t_quantile,
     t_wilson,
-    wilson,
 )
 from .many import in_blocks
 
@@ -82,14 +80,18 @@ def pooled_seeds(conditions: Iterable[Runs], table: MetricTable, unit: str) -> S
     cells = max(len(g.units) * len(g.seeds) for g in grids)
     blocks = in_blocks(table, max(len(g.units) for g in grids), cells)
     pools = [seed_pool([seed_term(influence(c), c) for c in (g.cross(block) for g in grids)]) for block in blocks]
-    return SeedPool(**{f.name: np.concatenate([getattr(p, f.name) for p in pools]) for f in fields(SeedPool)})
+    return SeedPool.joined(pools)
 
 
-def pool_notes(table: MetricTable, alike: np.ndarray, unlike: np.ndarray) -> list[str]:
-    """For which metrics the seeds of several conditions count together, and for which not; [] for none."""
-    if not (alike | unlike).any():
+def pool_notes(table: MetricTable, pools: Sequence[SeedPool]) -> list[str]:
+    """For which metrics the seeds of several conditions count together, and for which not; [] for none.
+
+    `pools`: those of the metrics of the table, some after others.
+    """
+    pool = SeedPool.joined(pools) if pools else None
+    if pool is None or not (pool.alike | pool.unlike).any():
         return []
-    apart = [m.title or m.name for m, x in zip(table, unlike) if x and m.better != "none" and not m.alias_of]
+    apart = [m.title or m.name for m, x in zip(table, pool.unlike) if x and m.better != "none" and not m.alias_of]
     if not apart:
         return [f"{POOLED}."]
     named = ", ".join(f"“{t}”" for t in apart[:3]) + (f" and {len(apart) - 3} more" if len(apart) > 3 else "")
@@ -162,12 +164,17 @@ def _aggregated(
         high = np.where(wide, np.fmax(high, scored[3]), np.where(use, np.fmax(scored[1], scored[3]), high))
         constant = np.where(proportions(compiled), "wilson", CONSTANT)
         method = np.where(use & ~wide, np.where(error > 0, "t-wilson", constant), method).astype(object)
-    trials = _trials(c)
-    for m, metric in enumerate(compiled.metrics):
-        if one[m]:
-            low[m], high[m], method[m] = single()[metric.name, int(np.flatnonzero(measured[:, m])[0])]
-        elif many[m] and n[m] > 0 and isinstance(metric, Metric) and metric.proportion and not auto:
-            low[m], high[m], method[m] = _proportion(mean[m], error[m], critical[m], n[m], trials[m], resampling)
+    else:
+        trials = (c.totals.sum(axis=0) @ compiled.denominator)[[parts[0][0] for parts in compiled.parts]]
+        use, known = many & (n > 0) & proportions(compiled), (error > 0) & (mean > 0) & (mean < 1)
+        # Korn and Graubard; without variation the samples stand in, as if all seeds of a sample were one trial
+        effective = np.where(known, np.fmin(_ratio(mean * (1 - mean), error**2), trials), n)
+        z = np.where(known, critical, ndtri(0.5 + resampling.confidence / 2))
+        bounds = score_interval(np.where(known, mean, mean * n / np.maximum(n, 1)), np.where(use, effective, 1.0), z)
+        low, high = (np.where(use, x, y) for x, y in zip(bounds, (low, high)))
+        method = np.where(use, np.where(known, "wilson, effective n", "wilson"), method).astype(object)
+    for m in np.flatnonzero(one):
+        low[m], high[m], method[m] = single()[compiled.names[m], int(np.flatnonzero(measured[:, m])[0])]
 
     by_components = np.isin(method.astype(str), BY_COMPONENTS)
     parts = s.from_seeds, s.from_samples, s.from_residual
@@ -250,25 +257,6 @@ def _scored(
     found = t_wilson(mean, error**2, n, np.where(error > 0, critical, z), limits)
     ends = (t_wilson(limit, nothing, n, z, limits)[which] for limit, which in ((limits[1], 0), (limits[0], 1)))
     return (*found, *ends)
-
-
-def _proportion(
-    p: float, error: float, critical: float, n: int, trials: float, resampling: Resampling
-) -> tuple[float, float, str]:
-    """Wilson's interval at the effective number of trials p(1-p)/error^2 (Korn and Graubard, 1998).
-
-    Without variation the number of samples stands in, as if all seeds of a sample were one trial.
-    """
-    if not error > 0 or not 0 < p < 1:
-        low, high = wilson(p * n, n, resampling.confidence)
-        return low, high, "wilson"
-    low, high = score_interval(p, min(p * (1 - p) / error**2, trials), critical)
-    return low, high, "wilson, effective n"
-
-
-def _trials(c: Crossed) -> np.ndarray:
-    """Sum of the (first) denominator of every metric over all cells."""
-    return (c.totals.sum(axis=0) @ c.compiled.denominator)[[parts[0][0] for parts in c.compiled.parts]]
 
 
 def _ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:

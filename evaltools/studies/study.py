@@ -261,7 +261,7 @@ def make_study(
     }
     seeded = any(seed for runs in conditions.values() for seed in runs)
     notes = [f"{c}: {note}" for c, runs in frames.items() if seeded for note in completeness(runs, table, unit)]
-    notes += pool_notes(table, pool.alike, pool.unlike) if pool else []
+    notes += pool_notes(table, [pool] if pool else [])
     notes += [f"{baseline} and {c}: {note}" for c, found in comparisons.items() for note in found.notes]
     return kind(
         safe_name(name or default_name(baseline, list(comparisons))),
