@@ -1,9 +1,10 @@
 """Empirical coverage of the 95% intervals and false-positive rate of comparisons, on data whose truth is known.
 
-    python benchmarks/coverage.py --datasets 10000 --jobs 2 > coverage.md
     python benchmarks/coverage.py --only single,clusters,delta --methods score,plain,bca,auto --json FILE
     python benchmarks/coverage.py --only seeds --largest 200 --json FILE
     python benchmarks/coverage.py --only pooled --methods bca,auto
+    python benchmarks/coverage.py --only compare
+    python benchmarks/coverage.py --only exact,limits
 
 Intervals are made by each of `--methods`, which may be one of ALTERNATIVES; `--json` puts what the sentences of
 reports read into a file (evaltools/stats/coverage.json), of the last method. Every setting runs the package's own
@@ -21,6 +22,8 @@ The simulated quantity of a setting is normal on a latent scale, z = sample + se
   micro    2 tp / (2 tp + fp + fn), with 1 + Poisson(1) gold items a sample
   cluster  hits over turns, intraclass correlation .2, rate .7, in dialogues of 1 + Poisson(6) turns, or 1 + lognormal
            (1.5, 1); and intraclass correlation .9 in a few of the sizes named
+  limits   "near 1" and "rate .05" over seeds, by other intervals that were tried
+  exact    proportions: no simulation, but the sum over all outcomes
   delta    two sides of one seed each: sample and residual variance 12:1 or 1:1, with the difference named
 The truth of a micro F1 is its mean over seeds, by quadrature.
 """
@@ -43,7 +46,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtr, ndtri
+from scipy.special import bdtr, betaincinv, expit, logit, ndtr, ndtri, stdtrit
 
 from evaltools.core.metric import Metric
 from evaltools.core.resampling import Resampling
@@ -128,7 +131,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Setting:
-    """One line of a table: `task` is single, clusters, seeds, delta, pooled, compare or power."""
+    """One line of a table: `task` is single, clusters, seeds, delta, pooled or compare."""
 
     task: str
     kind: str
@@ -230,10 +233,9 @@ PAIRS = {
 
 
 def run(setting: Setting, block: int, key: int) -> tuple[np.ndarray, np.ndarray]:
-    """For BLOCK data sets of a setting: where the truth lies (or whether p is right), and the width (or mde).
+    """For BLOCK data sets of a setting: where the truth lies (or whether p is right), and the width.
 
-    0: the truth lies inside (for compare: p > 0.05; for power: no difference was found); -1 or 1: below or above the
-    interval. nan: no interval.
+    0: the truth lies inside (for compare: p > 0.05); -1 or 1: below or above the interval. nan: no interval.
     """
     rng = np.random.default_rng([key, block])
     for name, value in (USUAL | ALTERNATIVES.get(setting.method, {})).items():
@@ -251,21 +253,20 @@ def run(setting: Setting, block: int, key: int) -> tuple[np.ndarray, np.ndarray]
         return inside(compare(a, b, metrics, "unit", resampling, n_permutations=100).table, pair.truth)
     kind = KINDS[setting.kind]
     conditions = int(setting.complete.split()[0]) if setting.task == "pooled" else 1
-    sides = 2 if setting.task in {"compare", "power"} else conditions
+    sides = 2 if setting.task == "compare" else conditions
     z, total, gold = latent(rng, setting, sides)
     num, den = kind.make(z, total, gold, rng)
-    if setting.task in {"power", "pooled"}:
-        num[1] += POWER_DIFFERENCE.get(setting, setting.difference)
+    if setting.task == "pooled":
+        num[1] += setting.difference
     runs = [{k: keep(setting, k, frame(num[s, k], den[s, k])) for k in range(setting.seeds)} for s in range(sides)]
     if setting.task == "pooled":
         metrics = table(kind)
         pool = pooled_seeds(runs, metrics, "unit")
         found = compare(*runs[:2], metrics, "unit", resampling, n_permutations=RESAMPLES, pool=pool).table
         return (found["p_value"] <= 0.05).to_numpy(float), (found["ci_high"] - found["ci_low"]).to_numpy(float)
-    if setting.task in {"compare", "power"}:
+    if setting.task == "compare":
         c = compare(runs[0], runs[1], table(kind), "unit", resampling, n_permutations=RESAMPLES).table
-        right = c["p_value"] <= 0.05 if setting.task == "compare" else c["verdict"] != "better"
-        return right.to_numpy(float), c["mde"].to_numpy(float)
+        return (c["p_value"] <= 0.05).to_numpy(float), (c["ci_high"] - c["ci_low"]).to_numpy(float)
     if setting.task == "single":
         return inside(estimate(runs[0][0], table(kind), "unit", resampling), kind.truth(0.0))
     truth = kind.truth(SEED_VARIANCES[setting.seed_variance])
@@ -275,9 +276,6 @@ def run(setting: Setting, block: int, key: int) -> tuple[np.ndarray, np.ndarray]
 def inside(e: pd.DataFrame, truth: float) -> tuple[np.ndarray, np.ndarray]:
     low, high = e["ci_low"].to_numpy(float), e["ci_high"].to_numpy(float)
     return np.where(np.isnan(low), np.nan, (truth > high).astype(float) - (truth < low)), high - low
-
-
-POWER_DIFFERENCE: dict[Setting, float] = {}
 
 
 @dataclass(frozen=True)
@@ -292,9 +290,7 @@ class Found:
     missing: int
 
 
-def job(setting: Setting, key: int, datasets: int, difference: float | None) -> Found:
-    if difference is not None:
-        POWER_DIFFERENCE[setting] = difference
+def job(setting: Setting, key: int, datasets: int) -> Found:
     parts = [run(setting, block, key) for block in range(-(-datasets // BLOCK))]
     right = np.concatenate([p[0] for p in parts])[:datasets]
     width = np.concatenate([p[1] for p in parts])[:datasets]
@@ -338,17 +334,16 @@ TITLES = {
     "delta": "Differences of two runs: coverage (%)",
     "pooled": "Two of several conditions, seeds pooled (auto) or not (bca): p <= 0.05 (%)",
     "compare": "Comparisons without a difference: p <= 0.05 (%)",
-    "power": "Comparisons at a true difference equal to the mean mde: found (%)",
 }
 
 
 def shown(c: Setting, r: Found) -> str:
     """Coverage, the sides that were missed and the mean width (of p: how often it was within the level)."""
     tested = c.task in {"compare", "pooled"}
-    outside = c.task != "power" and not c.difference and not BAND[0] <= r.share <= BAND[1]
+    outside = not c.difference and not BAND[0] <= r.share <= BAND[1]
     star = "**" if outside else ""
     text = f"{star}{100 * (1 - r.share if tested else r.share):.1f}{star}"
-    if not tested and c.task != "power":
+    if not tested:
         text += f" ({100 * r.below:.1f} / {100 * r.above:.1f}) {r.width:.3f}"
     return text + (f", {r.missing} without" if r.missing else "")
 
@@ -405,6 +400,94 @@ def sentences(settings: list[Setting], results: list[Found], before: dict[str, A
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
+def clopper_pearson(x: np.ndarray, n: int) -> Columns:
+    return betaincinv(x, n - x + 1.0, 0.025), betaincinv(x + 1.0, n - x, 0.975)
+
+
+def jeffreys(x: np.ndarray, n: int) -> Columns:
+    ends = (betaincinv(x + 0.5, n - x + 0.5, q) for q in (0.025, 0.975))
+    low, high = ends
+    return np.where(x == 0, 0.0, low), np.where(x == n, 1.0, high)
+
+
+def mid_p(x: np.ndarray, n: int) -> Columns:
+    """The p at which the outcomes beyond, with half of the one that was seen, have 2.5%, by bisection."""
+
+    def end(side: int) -> np.ndarray:
+        low, high = np.zeros(len(x)), np.ones(len(x))
+        for _ in range(60):
+            p = (low + high) / 2
+            upto, below = bdtr(x, n, p), np.where(x > 0, bdtr(np.maximum(x - 1, 0), n, p), 0.0)
+            tail = (upto + below) / 2 if side > 0 else 1 - (upto + below) / 2
+            more = tail > 0.025 if side > 0 else tail < 0.025
+            low, high = np.where(more, p, low), np.where(more, high, p)
+        return (low + high) / 2
+
+    return np.where(x == 0, 0.0, end(-1)), np.where(x == n, 1.0, end(1))
+
+
+def exact() -> str:
+    """Coverage and mean width of intervals of a proportion over all of its outcomes, as Markdown."""
+    kinds: dict[str, Callable[[np.ndarray, int], Columns]] = {
+        "Wilson": lambda x, n: intervals.score_interval(x / n, n, ndtri(0.975)),
+        "t-Wilson": lambda x, n: intervals.score_interval(x / n, n, stdtrit(n - 1, 0.975)),
+        "mid-p": mid_p,
+        "Jeffreys": jeffreys,
+        "Clopper-Pearson": clopper_pearson,
+    }
+    out = [f"| rate | n | {' | '.join(kinds)} |", "|" + " --- |" * (2 + len(kinds))]
+    for rate in (0.05, 0.5):
+        for n in SIZES:
+            x = np.arange(n + 1.0)
+            mass, cells = np.diff(bdtr(x, n, rate), prepend=0.0), []
+            for of in kinds.values():
+                low, high = np.nan_to_num(of(x, n)[0]), np.nan_to_num(of(x, n)[1], nan=1.0)
+                cells.append(f"{100 * mass[(low <= rate) & (rate <= high)].sum():.1f} {mass @ (high - low):.3f}")
+            out.append(f"| {rate} | {n} | {' | '.join(cells)} |")
+    return "\n".join(out) + "\n"
+
+
+def tried(kind: str, seeds: int, block: int) -> dict[str, np.ndarray]:
+    """For BLOCK data sets of 200 samples, large seed variance: (below, above, width) by intervals that were tried."""
+    setting, rng = Setting("seeds", kind, 200, seeds, "large"), np.random.default_rng([7, block, seeds])
+    z, total, gold = latent(rng, setting, 1)
+    num, den = KINDS[kind].make(z, total, gold, rng)
+    runs = {k: frame(num[0, k], den[0, k]) for k in range(seeds)}
+    now = aggregate(runs, table(KINDS[kind]), "unit", Resampling())
+    plain = aggregate(runs, table(replace(KINDS[kind], proportion=False)), "unit", Resampling("bca"))
+    mean, df = now["mean"].to_numpy(float), plain["df"].to_numpy(float)
+    half = np.where(mean > 0.5, mean - plain["ci_low"], plain["ci_high"] - mean)
+    trials = mean * (1 - mean) / (half / stdtrit(df, 0.975)) ** 2
+    auto = now["ci_low"].to_numpy(float), now["ci_high"].to_numpy(float)
+    components = np.maximum(mean - half, 0.0), np.minimum(mean + half, 1.0)
+    by_logit = expit(logit(mean) + np.array([[-1.0], [1.0]]) * half / (mean * (1 - mean)))
+    wilson_98 = intervals.score_interval(mean, trials, stdtrit(df, 0.98))
+    ends: dict[str, Any] = {
+        "auto (t-Wilson)": auto,
+        "components": components,
+        "the wider of both": (np.fmin(auto[0], components[0]), np.fmax(auto[1], components[1])),
+        "t on the logit": by_logit,
+        "t-Wilson at 96%": wilson_98,
+    }
+    truth = KINDS[kind].truth(0.0)
+    return {name: np.array([truth < low, truth > high, high - low]) for name, (low, high) in ends.items()}
+
+
+def limits(datasets: int) -> str:
+    """Coverage of the intervals of `tried`, as Markdown."""
+    out = []
+    for kind, seeds in ((kind, seeds) for kind in ("near 1", "rate .05") for seeds in (3, 5, 10)):
+        found = [tried(kind, seeds, block) for block in range(-(-datasets // BLOCK))]
+        if not out:
+            out = [f"| data | seeds | {' | '.join(found[0])} |", "|" + " --- |" * (2 + len(found[0]))]
+        cells = []
+        for name in found[0]:
+            below, above, width = np.nanmean(np.concatenate([f[name] for f in found], axis=1), axis=1)
+            cells.append(f"{100 * (1 - below - above):.1f} ({100 * below:.1f} / {100 * above:.1f}) {width:.3f}")
+        out.append(f"| {kind} | {seeds} | {' | '.join(cells)} |")
+    return "\n".join(out) + "\n"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--datasets", type=int, default=10_000, help="simulated data sets a setting (at least 2,000)")
@@ -414,6 +497,9 @@ def main() -> None:
     parser.add_argument("--methods", default="auto", help="methods of intervals, comma separated")
     parser.add_argument("--json", type=Path, help="file for the sentences of reports, of the last method")
     args = parser.parse_args()
+    for name, made in (("exact", exact), ("limits", partial(limits, args.datasets))):
+        if name in args.only.split(","):
+            print(f"{made()}")
     keys = {c: i for i, c in enumerate(all_settings())}
     methods = args.methods.split(",")
     chosen = [c for c in keys if (not args.only or c.task in args.only.split(",")) and c.n <= args.largest]
@@ -425,22 +511,13 @@ def main() -> None:
         or c.task in {"single", "clusters"}
         or (c.task in {"delta", "pooled"} and m not in ALTERNATIVES)
     ]
+    if not settings:
+        return
     with ProcessPoolExecutor(args.jobs) as pool:
         # the same data for every method
-        futures = [pool.submit(job, c, keys[replace(c, method="auto")], args.datasets, None) for c in settings]
+        futures = [pool.submit(job, c, keys[replace(c, method="auto")], args.datasets) for c in settings]
         results = []
         for c, f in zip(settings, futures):
-            results.append(f.result())
-            print(c, results[-1], file=sys.stderr, flush=True)
-        # power: shift one side by the smallest difference that the comparison says it can show
-        aims = [
-            (Setting("power", c.kind, c.n, c.seeds, c.seed_variance), r.width)
-            for c, r in zip(settings, results)
-            if c.task == "compare" and c.kind == "mean"
-        ]
-        futures = [pool.submit(job, c, 10_000 + i, min(args.datasets, 4_000), aim) for i, (c, aim) in enumerate(aims)]
-        for (c, _), f in zip(aims, futures):
-            settings.append(c)
             results.append(f.result())
             print(c, results[-1], file=sys.stderr, flush=True)
     print(f"{args.datasets} data sets a setting, {RESAMPLES} resamples and sign patterns.\n")

@@ -278,7 +278,8 @@ def _estimated(compiled: Compiled, sums: np.ndarray, resampling: Resampling) -> 
         hits = values * n_units
         hits = np.where(np.abs(hits - np.round(hits)) < 1e-9, np.round(hits), hits)
         known = measured & proportions(compiled)
-        low, high = score_interval(hits / np.maximum(n_units, 1), n_units, ndtri(0.5 + resampling.confidence / 2))
+        n = np.maximum(n_units, 1)
+        low, high = score_interval(np.where(known, hits / n, 0.5), n, ndtri(0.5 + resampling.confidence / 2))
         method = np.full(len(values), "wilson", dtype=object)
     low, high, method = (np.where(known, x, none) for x, none in ((low, np.nan), (high, np.nan), (method, "none")))
     if len(sums) > LARGE:

@@ -170,7 +170,8 @@ def _aggregated(
         # Korn and Graubard; without variation the samples stand in, as if all seeds of a sample were one trial
         effective = np.where(known, np.fmin(_ratio(mean * (1 - mean), error**2), trials), n)
         z = np.where(known, critical, ndtri(0.5 + resampling.confidence / 2))
-        bounds = score_interval(np.where(known, mean, mean * n / np.maximum(n, 1)), np.where(use, effective, 1.0), z)
+        share = np.where(known, mean, mean * n / np.maximum(n, 1))
+        bounds = score_interval(np.where(use, share, 0.5), np.where(use, effective, 1.0), z)
         low, high = (np.where(use, x, y) for x, y in zip(bounds, (low, high)))
         method = np.where(use, np.where(known, "wilson, effective n", "wilson"), method).astype(object)
     for m in np.flatnonzero(one):

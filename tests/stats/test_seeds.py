@@ -437,9 +437,9 @@ def test_seeds_of_several_conditions_count_together_where_they_are_alike() -> No
     level = stats.bartlett([0.5, 0.5, 0.6], [0.1, 0.5, 0.9]).pvalue
     assert level < 0.1 and apart.alike.tolist() == [False] and apart.unlike.tolist() == [True]
     assert aggregate(a, [MEAN], "id", R, apart).iloc[0].equals(alone)
-    assert pool_notes([MEAN], pool.alike, pool.unlike) == [f"{POOLED}."]
-    assert "each has its own for “Mean”" in pool_notes([MEAN], apart.alike, apart.unlike)[0]
-    assert pool_notes([MEAN], np.array([False]), np.array([False])) == []
+    assert pool_notes([MEAN], [pool]) == [f"{POOLED}."]
+    assert "each has its own for “Mean”" in pool_notes([MEAN], [apart])[0]
+    assert pool_notes([MEAN], []) == pool_notes([MEAN], [replace(pool, alike=~pool.alike)]) == []
 
 
 @pytest.mark.parametrize("scale", [0.03, 0.05, 0.2])
