@@ -167,7 +167,8 @@ def plan_setting(setting: tuple[str, int, int, float, float], datasets: int) -> 
 def plan_table(datasets: int, jobs: int) -> None:
     settings = [
         ("mean", 1, 1, 0.0, 0.25), ("mean", 3, 3, 0.0, 0.25), ("mean", 3, 5, 0.02, 0.25), ("mean", 5, 5, 0.02, 0.25),
-        ("rate .3", 1, 1, 0.0, 0.25), ("rate .3", 3, 5, 0.02, 0.25), ("mean", 3, 3, 0.02, 0.4), ("mean", 5, 5, 0.02, 0.4),
+        ("rate .3", 1, 1, 0.0, 0.25), ("rate .3", 3, 5, 0.02, 0.25),
+        ("mean", 3, 3, 0.02, 0.4), ("mean", 5, 5, 0.02, 0.4),
     ]  # fmt: skip
     print("| data | seeds of pilot | seed variance | seeds planned | difference | truly needed | pilots with a plan "
           "| samples planned: median (10 to 90%) | their true power | range holds the truth |")  # fmt: skip
