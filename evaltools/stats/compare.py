@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -115,65 +114,31 @@ class Comparison:
     identical: bool = False
 
 
-@dataclass(frozen=True)
 class Paired:
     """The cells of both sides that pair. `by_seed`: seed k of one side goes with seed k of the other.
 
     Values, delta, errors and counts are over metrics; means over seeds are over those of `in_a` and `in_b`
-    (seeds, metrics), in which the metric is measured (where seeds pair, on both sides).
+    (seeds, metrics), in which the metric is measured (where seeds pair, on both sides). `errors` (units, metrics):
+    what each unit brings into delta. `n_units`: units in a denominator of either side, and on both sides in a seed
+    that counts.
     """
 
-    baseline: Crossed
-    candidate: Crossed
-    by_seed: bool
-
-    @cached_property
-    def a(self) -> Influence:
-        return influence(self.baseline)
-
-    @cached_property
-    def b(self) -> Influence:
-        return influence(self.candidate)
-
-    @cached_property
-    def in_a(self) -> np.ndarray:
-        return ~np.isnan(self.a.values) & (~np.isnan(self.b.values) if self.by_seed else True)
-
-    @cached_property
-    def in_b(self) -> np.ndarray:
-        return self.in_a if self.by_seed else ~np.isnan(self.b.values)
-
-    @cached_property
-    def value_a(self) -> np.ndarray:
-        return seed_mean(self.a.values, self.in_a)
-
-    @cached_property
-    def value_b(self) -> np.ndarray:
-        return seed_mean(self.b.values, self.in_b)
-
-    @property
-    def delta(self) -> np.ndarray:
-        return self.value_b - self.value_a
-
-    @cached_property
-    def errors(self) -> np.ndarray:
-        """(units, metrics): what each unit brings into delta."""
-        return seed_mean(self.b.errors, self.in_b) - seed_mean(self.a.errors, self.in_a)
+    def __init__(self, baseline: Crossed, candidate: Crossed, by_seed: bool) -> None:
+        self.baseline, self.candidate, self.by_seed = baseline, candidate, by_seed
+        self.a, self.b = influence(baseline), influence(candidate)
+        measured = ~np.isnan(self.a.values), ~np.isnan(self.b.values)
+        self.in_a, self.in_b = (measured[0] & measured[1],) * 2 if by_seed else measured
+        self.value_a, self.value_b = seed_mean(self.a.values, self.in_a), seed_mean(self.b.values, self.in_b)
+        self.delta = self.value_b - self.value_a
+        self.errors = seed_mean(self.b.errors, self.in_b) - seed_mean(self.a.errors, self.in_a)
+        sides = (baseline, self.in_a), (candidate, self.in_b)
+        seen = [(side.present[:, :, None] & used[:, None, :]).any(axis=0) for side, used in sides]
+        self.n_units = ((self.a.part | self.b.part) & seen[0] & seen[1]).sum(axis=0)
+        self.n_seeds = np.minimum(self.in_a.sum(axis=0), self.in_b.sum(axis=0))
 
     @property
     def bias(self) -> np.ndarray:
         return seed_mean(self.candidate.bias, self.in_b) - seed_mean(self.baseline.bias, self.in_a)
-
-    @property
-    def n_units(self) -> np.ndarray:
-        """Units in a denominator of either side, and on both sides in a seed that counts."""
-        seen_a = (self.baseline.present[:, :, None] & self.in_a[:, None, :]).any(axis=0)
-        seen_b = (self.candidate.present[:, :, None] & self.in_b[:, None, :]).any(axis=0)
-        return ((self.a.part | self.b.part) & seen_a & seen_b).sum(axis=0)
-
-    @property
-    def n_seeds(self) -> np.ndarray:
-        return np.minimum(self.in_a.sum(axis=0), self.in_b.sum(axis=0))
 
     @property
     def claim(self) -> np.ndarray:
