@@ -49,8 +49,6 @@ def _struct(model: type[BaseModel]) -> type:
 
 def _translated(kind: Any) -> Any:
     """The type that msgspec reads as pydantic reads `kind`, or a narrower one."""
-    if kind is Any:
-        return msgspec.Raw
     if kind in _PLAIN:
         return kind
     if isinstance(kind, type) and issubclass(kind, BaseModel):
@@ -70,6 +68,8 @@ _LIMITS = {annotated_types.Gt: "gt", annotated_types.Lt: "lt", annotated_types.G
 
 
 def _limited(kind: Any, marks: list[Any]) -> Any:
+    if kind is Any:
+        return msgspec.Raw
     # the parts of a union are tried from left to right here as well, and the first error ends it
     limits = [m for m in marks if not isinstance(m, FailFast) and getattr(m, "union_mode", None) != "left_to_right"]
     unknown = [m for m in limits if type(m) not in _LIMITS]

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from msgspec import Raw
-
 from .options import CrOptions
 from .schema import Aspect, ReviewAction, Scorecard, TupleRow
 from .scorecard import DROP_REASONS, drop_reason
@@ -115,8 +113,7 @@ def parse_failed(card: Scorecard) -> bool:
     output = output_of(card)
     flagged = any(f.parse_failed or f.generate_failed for f in (card.flags, output.flags) if f is not None)
     error = output.error or (card.runtime.error if card.runtime else None)
-    notes = [e.notes for e in process_trace(card)]  # of any kind, or unread
-    said = b"\n".join([n if isinstance(n, Raw) else str(n).encode() for n in notes])
+    said = b"\n".join([e.notes for e in process_trace(card) if e.notes is not None])
     return bool(flagged or error or b"atsa_parse" in said or b"json_parse" in said)
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from msgspec import json
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 STAND_IN = "stand-in (rules, no model)"
 """What the bundled stand-in calls itself where a model's name stands."""
@@ -55,6 +56,10 @@ Tuples = Annotated[list[TupleRow], Field(fail_fast=True)]
 """Only the first bad tuple of a list is reported: a list may hold millions."""
 
 
+Unread = Annotated[Any, AfterValidator(json.encode)]
+"""A value of any kind, as the bytes of its JSON."""
+
+
 class Aspect(Row):
     """One aspect of the extraction stage, before or after filtering."""
 
@@ -73,7 +78,7 @@ class TraceEntry(Row):
     agent: str | None = None
     # other agents write other shapes here; only ATSA's is read
     output: Annotated[TraceOutput | Any, Field(union_mode="left_to_right")] = None
-    notes: Any = None
+    notes: Unread = None
 
 
 class Meta(Row):

@@ -114,8 +114,7 @@ def _texts(values: Iterable[str | None]) -> Any:
 
 
 def _json(value: Any) -> str:
-    # as `files.dumps` writes it, in a fraction of the time
-    return json.format(json.encode(value), indent=0).decode()
+    return json.encode(value).decode()
 
 
 def read_tuples(text: str) -> list[EvalTuple]:

@@ -205,7 +205,7 @@ def plain(value: Any) -> Any:
         return {k: plain(getattr(value, k)) for k in type(value).model_fields}
     if hasattr(value, "__struct_fields__"):
         return {k: plain(getattr(value, k)) for k in value.__struct_fields__}
-    if isinstance(value, Raw):
+    if isinstance(value, Raw | bytes):
         return json.loads(bytes(value))
     return [plain(v) for v in value] if isinstance(value, list) else value
 
