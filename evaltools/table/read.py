@@ -74,9 +74,10 @@ def blocks(path: Path, problems: Problems, only: Key | None = None) -> Iterator[
     """
     there, kind = columns(path, problems), path.suffix.lower()
     made = _parquet_rows if kind == ".parquet" else _csv_rows if kind == ".csv" else _jsonl_rows
-    for frame in made(path, there, problems):
+    for block in made(path, there, problems):
+        frame = block.reindex(columns=["line", *COLUMNS])
         if only is not None:
-            wanted = [(_texts(frame[c]), name) for c, name in zip(("condition", "seed"), only) if c in frame]
+            wanted = [(_texts(frame[c]), name) for c, name in zip(("condition", "seed"), only)]
             frame = frame[np.all([c.isna() if name is None else c.eq(name) for c, name in wanted], axis=0)]
         yield _usable(frame, path, problems)
 
@@ -115,16 +116,17 @@ def _csv_rows(path: Path, there: list[str], problems: Problems) -> Iterator[pd.D
     rows = csv_rows(path, problems)
     _, header = next(rows)
     at = [header.index(c) for c in there]
-    every = ([line, *(cells[i] for i in at)] for line, cells in rows)
-    while block := list(islice(every, BLOCK)):
-        yield pd.DataFrame(block, columns=["line", *there]).replace("", None)
+    return _framed(((line, *(cells[i] or None for i in at)) for line, cells in rows), there)
 
 
 def _jsonl_rows(path: Path, there: list[str], problems: Problems) -> Iterator[pd.DataFrame]:
     lines: Any = read_jsonl(path, Line, problems, id_field="id", decode=decoder(Line))
-    while block := list(islice(lines, BLOCK)):
-        found = {c: [getattr(row, c) for _, row in block] for c in there}
-        yield pd.DataFrame({"line": [line for line, _ in block], **found})
+    return _framed(((line, *(getattr(row, c) for c in there)) for line, row in lines), there)
+
+
+def _framed(rows: Iterator[tuple[Any, ...]], there: list[str]) -> Iterator[pd.DataFrame]:
+    while block := list(islice(rows, BLOCK)):
+        yield pd.DataFrame(block, columns=["line", *there])
 
 
 def _usable(frame: pd.DataFrame, path: Path, problems: Problems) -> pd.DataFrame:
@@ -139,30 +141,24 @@ def _usable(frame: pd.DataFrame, path: Path, problems: Problems) -> pd.DataFrame
             problems.error("bad-field", message, file=str(path), **where)
         bad[rows] = True
 
-    names = {c: _texts(frame[c]) if c in frame else None for c in NAMES}
+    names = {c: _texts(frame[c]) for c in NAMES}
     for c in ("id", "metric"):
         refuse(frame[c].isna() | (names[c] == ""), c, f"the {c} as text")
-    numbers = {c: _numbers(frame[c]) if c in frame else None for c in NUMBERS}
-    for c, found in numbers.items():
-        if found is not None:
-            unread = np.isnan(found) & frame[c].notna().to_numpy()
-            unread[unread] = frame[c][unread].astype(str).str.lower() != "nan"
-            refuse(unread, c, "a number")
-            refuse(np.isinf(found), c, "a finite number")
-    none = np.full(len(frame), np.nan)
-    value, num, den = (none if found is None else found for found in numbers.values())
-    if numbers["den"] is not None:
-        refuse(~np.isnan(num) & ~((den > 0) | ((den == 0) & (num == 0))), "den", "a denominator above 0 beside num")
+    numbers = [pd.to_numeric(frame[c], errors="coerce").to_numpy(dtype=float, na_value=np.nan) for c in NUMBERS]
+    for c, found in zip(NUMBERS, numbers):
+        unread = np.isnan(found) & frame[c].notna().to_numpy()
+        unread[unread] = frame[c][unread].astype(str).str.lower() != "nan"
+        refuse(unread, c, "a number")
+        refuse(np.isinf(found), c, "a finite number")
+    value, num, den = numbers
+    refuse(~np.isnan(num) & ~((den > 0) | ((den == 0) & (num == 0))), "den", "a denominator above 0 beside num")
     single = ~np.isnan(value)
     counted = single | np.isnan(num)
-    higher = frame.get("higher_is_better")
-    if higher is not None:
-        said = {h: TRUTH.get(str(h).strip().lower()) for h in higher.dropna().unique()}
-        refuse(higher.isin([h for h, truth in said.items() if truth is None]), "higher_is_better", "true or false")
-        higher = higher.map(said)
-    out = pd.DataFrame({"line": frame["line"], **names})
+    higher = frame["higher_is_better"]
+    said = {h: TRUTH.get(str(h).strip().lower()) for h in higher.dropna().unique()}
+    refuse(higher.isin([h for h, truth in said.items() if truth is None]), "higher_is_better", "true or false")
+    out = pd.DataFrame({"line": frame["line"], **names, "higher_is_better": higher.map(said)})
     out["num"], out["den"] = np.where(counted, value, num), np.where(counted, np.where(single, 1.0, np.nan), den)
-    out["higher_is_better"] = None if higher is None else higher
     return out[~bad]
 
 
@@ -173,7 +169,3 @@ def _texts(column: pd.Series) -> Any:
     codes, distinct = pd.factorize(column)
     texts = [str(int(v)) if isinstance(v, float) and v.is_integer() else str(v) for v in distinct.tolist()]
     return pd.Series(pd.array([*texts, None], dtype="str").take(codes), index=column.index)
-
-
-def _numbers(column: pd.Series) -> np.ndarray:
-    return pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
