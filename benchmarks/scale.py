@@ -43,14 +43,16 @@ def rows() -> list[bytes]:
     # a large parent would show in the peak memory of the commands
     from evaltools.core.errors import Problems
     from evaltools.core.files import EXAMPLES
-    from evaltools.cr.scorecard import scorecards
+    from evaltools.cr.score import write_scorecards
 
     found = []
-    for folder in sorted((EXAMPLES / "cr").glob("*__seed*")):
-        for card in scorecards(folder / "outputs.jsonl", folder / "gold.jsonl", Problems()):
-            line = json.dumps(card, ensure_ascii=False).encode()
-            trace = [{"stage": "review", "text": "x" * 500}] * max(0, (ROW_BYTES - len(line)) // 540)
-            found.append(json.dumps({**card, "padding": trace}, ensure_ascii=False).encode())
+    with tempfile.TemporaryDirectory() as name:
+        for folder in sorted((EXAMPLES / "cr").glob("*__seed*")):
+            path = Path(name) / "scorecards.jsonl"
+            write_scorecards(folder / "outputs.jsonl", folder / "gold.jsonl", path, Problems("skip"))
+            for line in path.read_bytes().splitlines():
+                trace = [{"stage": "review", "text": "x" * 500}] * max(0, (ROW_BYTES - len(line)) // 540)
+                found.append(json.dumps({**json.loads(line), "padding": trace}, ensure_ascii=False).encode())
     return found
 
 
