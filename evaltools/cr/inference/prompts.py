@@ -79,10 +79,8 @@ def read_prompts(folder: Path | None, model: Model, refs: Sequence[str]) -> Prom
             raise UsageError(f"prompts: {folder} is no folder")
         if strange := sorted(p.name for p in folder.glob("*.md") if p.stem not in names):
             raise UsageError(f"prompts: {folder / strange[0]} replaces none of {', '.join(names)}")
-    parts = {}
-    for name in names:
-        file = folder / f"{name}.md" if folder and (folder / f"{name}.md").is_file() else own / f"{name}.md"
-        parts[name] = file.read_text(encoding="utf-8").strip()
+    files = {p.stem: p for place in (own, folder) if place for p in place.glob("*.md")}
+    parts = {name: files[name].read_text(encoding="utf-8").strip() for name in names}
     texts = {stage: f"{parts[COMMON[reply]]}\n\n{parts[stage]}" for stage, reply in REPLIES.items()}
     return Prompts(model, refs, texts, policy_hash(texts))
 

@@ -6,9 +6,11 @@ Each function is of plain values, so that an arbiter can be replayed from stored
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
@@ -18,21 +20,10 @@ T = TypeVar("T")
 Polarity = Literal["positive", "negative", "neutral", "mixed"]
 Policy = Literal["strict", "original"]
 
-REASONS = (
-    "NEGATION_SCOPE", "CONTRAST_CLAUSE", "IMPLICIT_ASPECT", "ASPECT_REF_MISMATCH", "SPAN_OVERLAP_MERGE",
-    "DUPLICATE_TUPLE", "WEAK_EVIDENCE", "POLARITY_UNCERTAIN", "FORMAT_INCOMPLETE", "KEEP_BEST_SUPPORTED",
-    "WEAK_INFERENCE", "EXPLICIT_NOT_REQUIRED", "STRUCTURAL_INCONSISTENT", "REDUNDANT_UPPER_REF",
-    "REDUNDANT_REF_UNCERTAIN", "FACET_MINORITY_SIGNAL", "TIE_UNRESOLVED",
-)  # fmt: skip
+RULES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+"""The reasons, and what the arbiter and the flags go by."""
 
-FLIPS = {"NEGATION_SCOPE", "CONTRAST_CLAUSE", "STRUCTURAL_INCONSISTENT"}
-"""Reasons for which a FLIP wins over a DROP and a KEEP."""
-
-DROPS = {"WEAK_EVIDENCE", "REDUNDANT_UPPER_REF"}
-"""Reasons for which a DROP wins where the FLIP does not."""
-
-UPPER = "제품 전체"
-"""The entity that stands for all others."""
+REASONS: list[str] = RULES["reasons"]
 
 
 class Reply(BaseModel):
@@ -67,7 +58,7 @@ class Action(Reply):
     action_type: Literal["KEEP", "DROP", "FLIP", "MERGE", "FLAG"]
     target_tuple_ids: list[str]
     new_value: NewValue | None = None
-    reason_code: Annotated[str, WithJsonSchema({"type": "string", "enum": list(REASONS)})]
+    reason_code: Annotated[str, WithJsonSchema({"type": "string", "enum": REASONS})]
 
 
 class Actions(Reply):
@@ -205,7 +196,7 @@ def conflicts(candidates: Sequence[Candidate]) -> list[Conflict]:
                 found.append(Conflict(kind, name * ref, name * term, tuple(c.id for c in group)))
     by_facet = grouped(candidates, lambda c: (c.ref.partition("#")[2], c.polarity) if "#" in c.ref else None)
     for facet, group in by_facet.items():
-        upper = [c for c in group if c.ref.partition("#")[0] == UPPER]
+        upper = [c for c in group if c.ref.partition("#")[0] == RULES["upper"]]
         if facet and upper and len(upper) < len(group):
             found.append(Conflict("granularity_overlap_candidate", upper[0].ref, "", tuple(c.id for c in group)))
     return found
@@ -278,9 +269,9 @@ def _decision(cast: Sequence[Vote], granular: bool) -> Vote:
     by_action = {v.action: v for v in cast}
     if set(by_action) == {"FLIP", "DROP", "KEEP"}:
         flip, drop = by_action["FLIP"], by_action["DROP"]
-        if flip.reason in FLIPS:
+        if flip.reason in RULES["flips"]:
             return replace(flip, actor=ARBITER)
-        if drop.reason in DROPS:
+        if drop.reason in RULES["drops"]:
             return replace(drop, actor=ARBITER)
     return Vote(ARBITER, "FLAG", "REDUNDANT_REF_UNCERTAIN" if granular else "POLARITY_UNCERTAIN", settled=False)
 
