@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..core.errors import InputError, Problems, UsageError
+from ..core.errors import InputError, Problems
 from ..core.jsonl import require_file
 from ..core.metric import Metric
 from ..core.suite import Source, Workers
@@ -153,18 +153,3 @@ def score(source: Source, options: Any, problems: Problems, workers: Workers, as
     units = pd.concat([units.drop(columns="cluster"), values], axis=1)
     units.attrs["rows"] = {"scores": int((~wrong).sum())}
     return units
-
-
-def declared_bounds(texts: tuple[str, ...]) -> dict[str, tuple[float, float]]:
-    """NAME -> (low, high) of --bounds NAME=LOW,HIGH. UsageError for anything else."""
-    found = {}
-    for text in texts:
-        name, _, limits = text.rpartition("=")
-        try:
-            low, high = map(float, limits.split(","))
-        except ValueError:
-            low, high = np.nan, np.nan
-        if not name or not low < high:
-            raise UsageError(f"--bounds {text!r}: expected NAME=LOW,HIGH with LOW below HIGH")
-        found[name] = (low, high)
-    return found

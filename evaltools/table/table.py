@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from ..core.metric import Metric, MetricTable
 from ..core.names import nearest
 from ..core.suite import Source, Suite, SuiteOptions
 from .read import Line, columns
-from .score import declared_bounds, score, survey
+from .score import score, survey
 
 LEADING = 10
 """Metrics that lead every page."""
@@ -29,7 +30,18 @@ class TableOptions(SuiteOptions):
 
     @property
     def declared(self) -> dict[str, tuple[float, float]]:
-        return declared_bounds(self.bounds)
+        """NAME -> (low, high). UsageError for a text that does not say so."""
+        found = {}
+        for text in self.bounds:
+            name, _, limits = text.rpartition("=")
+            try:
+                low, high = map(float, limits.split(","))
+            except ValueError:
+                low, high = inf, inf
+            if not name or not low < high:
+                raise UsageError(f"--bounds {text!r}: expected NAME=LOW,HIGH with LOW below HIGH")
+            found[name] = (low, high)
+        return found
 
 
 def runs(path: Path, problems: Problems) -> list[str]:
