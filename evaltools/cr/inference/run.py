@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -258,7 +258,6 @@ def _write(
 ) -> tuple[Path, int, int]:
     """Write the files of a run, each whole or not at all, the manifest last."""
     config, (condition, seed) = plan.config, key
-    calls = [list(_calls(w, counted)) for w in found]
     same = {
         "condition": condition,
         "seed": seed,
@@ -266,20 +265,21 @@ def _write(
         "config_hash": config.identity(condition, seed, plan.content),
     }
     meta = {"run_id": folder.name, "protocol_mode": "conflict_review_v1", **same}
-    gold = ({"uid": t.id, "input_text": t.text, "gold_tuples": t.gold} for t in plan.texts)
-    made = (
-        {"text_id": w.text.id, "stage": stage, **call, "error": a.error}
-        for w, of in zip(found, calls)
-        for (stage, a), call in zip(w.stages, of)
+    rows = [_row(work, meta, counted) for work in found]
+    calls = [
+        {"text_id": row["meta"]["text_id"], **entry["call"], "error": entry.get("notes", "")}
+        for row in rows
+        for entry in row["process_trace"]
+    ]
+    write_jsonl(folder / "outputs.jsonl", rows)
+    write_jsonl(
+        folder / "gold.jsonl", ({"uid": t.id, "input_text": t.text, "gold_tuples": t.gold} for t in plan.texts)
     )
-    write_jsonl(folder / "outputs.jsonl", (_row(w, c, meta) for w, c in zip(found, calls)))
-    write_jsonl(folder / "gold.jsonl", gold)
-    write_jsonl(folder / "calls.jsonl", made)
+    write_jsonl(folder / "calls.jsonl", calls)
     if condition == "m2":
         write_jsonl(folder / "episodes.jsonl", (e.model_dump(mode="json") for e in episodes))
-    of_all = [c for of in calls for c in of]
     failed = sum(bool(w.failed) for w in found)
-    costs = [c["cost"] for c in of_all if c["cost"] is not None]
+    costs = [c["cost"] for c in calls if c["cost"] is not None]
     content = {
         "run": folder.name,
         **same,
@@ -289,24 +289,16 @@ def _write(
         "evaltools": __version__,
         "rows": len(found),
         "failed": failed,
-        "requests": len(of_all),
-        "shared": sum(c["cached"] for c in of_all),
-        **{k: sum(c[k] for c in of_all) for k in ("tokens_in", "tokens_out")},
+        "requests": len(calls),
+        "shared": sum(c["cached"] for c in calls),
+        **{k: sum(c[k] for c in calls) for k in ("tokens_in", "tokens_out")},
         "cost": sum(costs) if costs else None,
     }
     write_json(folder / MANIFEST, content)
     return folder, len(found), failed
 
 
-def _calls(work: Work, counted: set[str]) -> Iterator[dict[str, Any]]:
-    """The calls of a sample. One that an earlier sample or condition made is cached, and costs nothing."""
-    for _, answer in work.stages:
-        call, shared = asdict(answer.call), answer.call.request in counted
-        counted.add(answer.call.request)
-        yield {**call, "cost": 0.0 if shared and call["cost"] is not None else call["cost"], "cached": shared}
-
-
-def _row(work: Work, calls: Sequence[dict[str, Any]], meta: dict[str, Any]) -> dict[str, Any]:
+def _row(work: Work, meta: dict[str, Any], counted: set[str]) -> dict[str, Any]:
     """A line of outputs.jsonl. A failed sample has empty tuples, the flag and the error."""
     failed = work.failed
     sides = ([], []) if failed else (work.candidates, work.final)
@@ -333,7 +325,7 @@ def _row(work: Work, calls: Sequence[dict[str, Any]], meta: dict[str, Any]) -> d
             "label": labels[0],
             "aspects": [{"term": t["aspect_term"], "span": t["span"]} for t in stage1 if t["aspect_term"]],
         },
-        "process_trace": [_trace(stage, a, c) for (stage, a), c in zip(work.stages, calls)],
+        "process_trace": [_trace(stage, answer, counted) for stage, answer in work.stages],
         "analysis_flags": {
             "conflict_flags": [c.row for c in work.conflicts],
             "review_actions": [] if failed else reviews,
@@ -358,12 +350,17 @@ def _arbiter(name: str, d: Vote) -> dict[str, Any]:
     return {**found, "actor": protocol.ARBITER}
 
 
-def _trace(stage: str, answer: Answer[Any], call: dict[str, Any]) -> dict[str, Any]:
+def _trace(stage: str, answer: Answer[Any], counted: set[str]) -> dict[str, Any]:
+    """An entry of the trace. A call that an earlier sample or condition made is cached, and costs nothing."""
+    call, shared = asdict(answer.call), answer.call.request in counted
+    counted.add(answer.call.request)
+    if shared and call["cost"] is not None:
+        call["cost"] = 0.0
     entry = {
         "stage": "stage1" if REPLIES[stage] is Triplets else "review",
         "agent": AGENTS[stage],
         "output": answer.reply.model_dump(mode="json") if answer.reply is not None else None,
-        "call": call,
+        "call": {"stage": stage, **call, "cached": shared},
     }
     return {**entry, "notes": answer.error} if answer.error else entry
 
