@@ -114,7 +114,8 @@ def _texts(values: Iterable[str | None]) -> Any:
 
 
 def _json(value: Any) -> str:
-    return json.encode(value).decode()
+    # as `files.dumps` writes it, in a fraction of the time
+    return json.format(json.encode(value), indent=0).decode()
 
 
 def read_tuples(text: str) -> list[EvalTuple]:
