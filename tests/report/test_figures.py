@@ -221,6 +221,8 @@ def test_points_without_an_aggregate_are_drawn_too() -> None:
     chart = figures.dots(MEANS[MEANS["metric"] == "A"], points=SEEDS, label="metric", title="t")
     assert rows(chart) == ["A", "B"]
     assert len(marks(chart)) == 2 + 12
+    for means, seeds in ((MEANS, SEEDS.head(0)), (MEANS.head(0), SEEDS)):
+        assert figures.dots(means, points=seeds, label="metric", title="t").drawn
 
 
 def test_panels_have_axes_of_their_own() -> None:
