@@ -17,6 +17,7 @@ from evaltools.core.resampling import CONSTANT, Method, Resampling
 from evaltools.stats.breakdown import breakdown
 from evaltools.stats.intervals import (
     MIN_UNITS,
+    effective_trials,
     estimate,
     monte_carlo_digits,
     mover,
@@ -389,3 +390,10 @@ def test_a_null_numerator_that_is_counted_is_an_error_that_names_its_row() -> No
         one(BOUNDED, y=[1.0, None, 0.0], id=["a", "b", "c"])
     row = one(BOUNDED, y=[1.0, None, 0.0], n=[1, None, 1])
     assert (row["value"], row["n_units"]) == (0.5, 2)
+
+
+def test_trials_of_a_mean_within_limits_by_hand() -> None:
+    """Of n = 20 units with a tenth more in doubt: .25/.1 = 2.5 where few units hold the variance;
+    20 * 5.1 / .5 = 204, less than .25/.001, where they lie close together; 20 * .1 / 4.1 at the limit; else n."""
+    p, variance = np.array([0.5, 0.5, 0.0, 0.5]), np.array([0.1, 0.001, 0.01, 0.0])
+    assert effective_trials(p, variance, np.full(4, 20.0)) == pytest.approx([2.5, 204, 2 / 4.1, 20])

@@ -144,6 +144,14 @@ def test_the_month_stands_first_in_figures_unless_it_cannot() -> None:
     assert keys("2/5까지") == {"date::--02-05"}
 
 
+def test_scales_of_a_range_and_of_english_amounts() -> None:
+    assert keys("2~3천만원") == keys("2, 3천만원") == {"amount:KRW:20000000", "amount:KRW:30000000"}
+    assert keys("20~50만원") == {"amount:KRW:200000", "amount:KRW:500000"}
+    assert keys("$100k") == {"amount:USD:100000"}
+    assert keys("100k") == keys("100 m") == set(), "k and m are scales behind the sign of a currency only"
+    assert keys("5 million won") == {"amount:KRW:5000000"}
+
+
 def test_a_part_of_a_date_that_is_not_named_is_left_out() -> None:
     assert keys("2026년에 개정") == {"date::2026"}
     assert keys("2026년 3월") == {"date::2026-03"}
