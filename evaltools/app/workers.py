@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -34,6 +35,7 @@ CONNECT_SECONDS = 10
 """How long a scheduler may take to answer, and to have a worker."""
 
 _LOST = "the process that worked on it was killed (out of memory?)"
+_GIVEN_UP = "the cluster gave it up: its scheduler does not answer any more"
 
 
 @dataclass(frozen=True)
@@ -213,7 +215,7 @@ def _or_failed(future: Future[Any], *lost: type[BaseException]) -> Future[Any]:
     if not future.cancelled() and not isinstance(future.exception(), lost):
         return future
     failed: Future[Any] = Future()
-    failed.set_exception(WorkFailed(_LOST))
+    failed.set_exception(WorkFailed(_GIVEN_UP if future.cancelled() else _LOST))
     return failed
 
 
@@ -224,6 +226,7 @@ def _client(address: str, error: type[Exception]) -> Iterator[Any]:
         from distributed import Client
     except ImportError as e:
         raise UsageError("--scheduler needs the extra `dask`: pip install 'evaltools[dask]'") from e
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what is wrong is said here, in a line
     try:
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as e:

@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from .. import __version__
 from .check import LEVELS, constant_metrics, duplicate_texts, few_units
 from .errors import OnError, Problems, UsageError
-from .files import content_hash, resolve, whole_folder
+from .files import content_hash, resolve, state, whole_folder
 from .jsonl import describe
 from .manifest import (
     SCHEMA_VERSION,
@@ -96,6 +96,7 @@ def evaluate(
     safe_name(source.name)
     opts = suite.fit(source, opts, problems)
     policy = make_policy(suite, opts)
+    before = {path: state(path) for path in source.files.values()}
     large = sum(p.stat().st_size for p in source.files.values()) >= BESIDE_BYTES
     inputs = (at if large else Here()).beside(describe_inputs, source.files)
     folder = Path(out) / "results" / source.name if out is not None else None
@@ -111,6 +112,11 @@ def evaluate(
         for made in kept:
             shutil.copy2(made, aside / made.name)  # type: ignore[operator]
         units = suite.score(source, opts, problems, at, aside)
+        hashed = inputs()
+        for path, was in before.items():
+            if state(path) != was:
+                message = "changed while it was read: is it still being written?"
+                raise problems.fatal("changed-file", message, file=str(path))
         problems.raise_if_failed()
         if units.empty:
             main = next(iter(source.files.values()))
@@ -122,7 +128,7 @@ def evaluate(
             suite=suite.name,
             suite_title=suite.title,
             run=source.name,
-            inputs=[i.model_copy(update={"rows": rows.get(i.role)}) for i in inputs()],
+            inputs=[i.model_copy(update={"rows": rows.get(i.role)}) for i in hashed],
             policy=policy,
             options={
                 **opts.model_dump(mode="json"),

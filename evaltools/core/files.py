@@ -94,8 +94,13 @@ def sha256(path: Path) -> str:
 
 def content_hash(path: Path) -> str:
     """The sha256 of an input, computed once for as long as the file stays as it is."""
+    return _hashed(path, *state(path))
+
+
+def state(path: Path) -> tuple[int, int, int]:
+    """What changes when a file does: time, size and place."""
     stat = path.stat()
-    return _hashed(path, stat.st_mtime_ns, stat.st_size, stat.st_ino)
+    return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
 
 @lru_cache(maxsize=1024)

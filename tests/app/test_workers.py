@@ -6,6 +6,9 @@ import gc
 import json
 import os
 import signal
+import subprocess
+import sys
+import threading
 import time
 import weakref
 from collections.abc import Iterator
@@ -226,6 +229,40 @@ def test_cluster_with_other_versions_is_refused(
     monkeypatch.setattr("evaltools.core.manifest.versions", lambda: {"evaltools": "0.0.1"})
     with pytest.raises(UsageError, match=r"other versions: evaltools .* \(wanted 0\.0\.1\), python"):
         Workers(2, cluster.scheduler_address).map(double, [1, 2])
+
+
+def test_a_scheduler_that_is_lost_is_work_that_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Its process is killed while a task is at work: what came back by then stands, the rest failed, status 4."""
+    monkeypatch.setattr(workers, "CONNECT_SECONDS", 5)
+    quiet, file = {"stderr": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}, tmp_path / "scheduler.json"
+    dask = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard"]
+    scheduler = subprocess.Popen([*dask, "--scheduler-file", str(file)], **quiet)  # type: ignore[call-overload]
+    _until(file.is_file)
+    dask[2:] = ["distributed.cli.dask_worker", "--scheduler-file", str(file), "--nthreads", "1", "--no-nanny"]
+    worker = subprocess.Popen([*dask, "--no-dashboard", "--death-timeout", "1"], **quiet)  # type: ignore[call-overload]
+    try:
+        _until(lambda: bool(file.read_text()))
+        address = json.loads(file.read_text())["address"]
+        begun = tmp_path / "begun"
+        killer = threading.Thread(target=_kill_after, args=(scheduler, begun))
+        killer.start()
+        tasks = [(["sh", "-c", f"touch {begun}; sleep 2"],)] * 2
+        futures = dict(Workers(2, address).ended(subprocess.call, tasks))
+        killer.join()
+    finally:
+        for process in (scheduler, worker):
+            process.kill()
+            process.wait()
+    assert [type(f.exception()) for f in futures.values()] == [WorkFailed, WorkFailed]
+    assert "scheduler does not answer any more" in str(futures[0].exception())
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def _kill_after(process: subprocess.Popen[bytes], begun: Path) -> None:
+    _until(begun.is_file)
+    process.kill()
 
 
 def test_task_that_kills_its_workers_fails_alone(cluster: distributed.LocalCluster) -> None:

@@ -9,11 +9,14 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import chdir
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 import evaltools as et
 from evaltools.core.files import example, whole_folder
@@ -48,6 +51,46 @@ def hashes_match(folder: Path) -> bool:
     files = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["files"]
     there = {n: hashlib.sha256(raw).hexdigest() for n, raw in untimed(folder).items()}
     return bool(files) and files == there
+
+
+class Identified(BaseModel):
+    id: str
+
+
+@pytest.mark.parametrize("on_error", ["fail", "skip"])
+def test_an_input_that_changes_while_it_is_read_is_noticed(on_error: Any, tmp_path: Path) -> None:
+    """Half of one file and half of another make no result."""
+    path, grows = tmp_path / "records.jsonl", [True]
+
+    def columns(record: Identified) -> dict[str, int]:
+        if grows and record.id == "b":
+            path.write_text(path.read_text() + '{"id": "c"}\n')
+        return {"n": 1}
+
+    metric = et.Metric(name="count", numerator="n", denominator="", better="none")
+    growing = et.jsonl_suite(
+        "growing", title="T", record=Identified, unit="id", columns=columns, metrics=[metric], headline=("count",)
+    )
+    path.write_text('{"id": "a"}\n{"id": "b"}\n')
+    with pytest.raises(et.InputError, match=r"records\.jsonl: changed while it was read"):
+        et.evaluate(growing, path, out=tmp_path / "out", on_error=on_error)
+    assert not (tmp_path / "out").exists()
+    grows.clear()
+    assert et.evaluate(growing, path, out=tmp_path / "out", on_error=on_error).value("count") == 3
+
+
+def test_a_clock_that_was_set_back_changes_nothing(here: Path) -> None:
+    """Files from the future: a result is current by its hashes, and is replaced where they differ."""
+    ahead = time.time() + 1e6
+    for path in [*Path(NAME).rglob("*"), *Path("out").rglob("*"), Path("out")]:
+        os.utime(path, (ahead, ahead))
+    before = {p: p.stat().st_ino for p in RESULT.rglob("*")}
+    et.evaluate("cr", NAME, out="out", resampling=FAST)
+    assert {p: p.stat().st_ino for p in RESULT.rglob("*")} == before
+    lines = (Path(NAME) / "outputs.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    (Path(NAME) / "outputs.jsonl").write_text("".join(lines[1:]), encoding="utf-8")
+    assert et.evaluate("cr", NAME, out="out", resampling=FAST).n_units == 39
+    assert hashes_match(RESULT)
 
 
 def test_the_manifest_vouches_for_every_file(here: Path) -> None:
