@@ -107,14 +107,14 @@ def _in_processes(
             for future in as_completed(places):
                 if not isinstance(future.exception(), BrokenProcessPool):
                     del waiting[places[future]]
-                    yield places[future], future
+                    yield places[future], _or_failed(future, SystemExit)  # somebody told that process to end
         # a process that dies takes its pool along: what may have run then (one more is queued) is tried again one by
         # one, so that only the task at fault is lost, and the rest goes on in a new pool
         for place in [*waiting][: jobs + 1]:
             with _pool(1) as pool:
                 future = pool.submit(_working, call, *waiting.pop(place))
                 wait([future])
-            yield place, _or_failed(future, BrokenProcessPool)
+            yield place, _or_failed(future, BrokenProcessPool, SystemExit)
 
 
 @contextmanager
@@ -154,8 +154,8 @@ _at_work = _ending = False
 def _end(*_: Any) -> None:
     """Leave the task, or take no other: who left while a task is handed over would leave half of it to others."""
     global _ending
-    _ending = True
-    if _at_work:
+    again, _ending = _ending, True
+    if _at_work and not again:  # a second order does not disturb the cleaning up
         sys.exit(1)
 
 
@@ -172,7 +172,9 @@ def _working(call: Callable[..., R], *task: Any) -> R:
 
 def _end_soon(lost: Any) -> None:
     """Ask to end once more where the first time came inside a callback, which exceptions cannot leave."""
+    global _ending
     if isinstance(lost.exc_value, SystemExit):
+        _ending = False
         Timer(0.01, os.kill, [os.getpid(), signal.SIGTERM]).start()
     else:
         sys.__unraisablehook__(lost)

@@ -99,6 +99,21 @@ def test_only_the_task_whose_process_dies_is_lost(jobs: int) -> None:
             assert ended[place].result() == 2 * x
 
 
+def told_to_end(x: int) -> int:
+    if x == 1:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(60)
+    return x
+
+
+def test_a_process_that_is_told_to_end_is_lost_and_no_exit_status() -> None:
+    ended = dict(Workers(2).ended(told_to_end, [(0,), (1,), (2,)]))
+    assert isinstance(ended[1].exception(), WorkFailed)
+    assert ended[0].result() == 0
+    with pytest.raises(WorkFailed):
+        Workers(2).map(told_to_end, [1, 1])
+
+
 def test_closing_stops_what_runs_and_lets_it_clean_up(tmp_path: Path) -> None:
     # task 0 ends at once; by then task 1 has begun
     with closing(Workers(2).ended(_first_or_sleep, [(tmp_path, 0), (tmp_path, 1)])) as ended:
