@@ -89,22 +89,47 @@ class SuiteOptions(BaseModel):
         return {}
 
     @classmethod
+    def shared(cls) -> set[str]:
+        """The names of the options that are numbers spent by all runs of a command together."""
+        return {n for n, f in cls.model_fields.items() if "shared" in mark(f)}
+
+    @classmethod
     def given(cls, *, costly: bool = True) -> list[str]:
         """The names of the options that a user gives; without those marked as costly, where nothing may be spent."""
         marks = {n: mark(f) for n, f in cls.model_fields.items()}
         return [n for n, marked in marks.items() if "derived" not in marked and (costly or "costly" not in marked)]
 
 
-def spread(model: type[SuiteOptions], options: Mapping[str, Any], n: int) -> list[dict[str, Any]]:
-    """The options of each of n runs of one command: what is marked as shared is a number spent by all together.
+class Budget:
+    """The options of the runs of one command, of which those marked as shared are numbers spent by all together."""
 
-    Each run has an equal part of it, the first ones what remains. UsageError where an option is of a single run.
+    def __init__(self, options: Mapping[str, Any], runs: int):
+        self.options, self.runs, self.left = options, runs, dict[str, int]()
+
+    def part(self, model: type[SuiteOptions]) -> dict[str, Any]:
+        """The options of the next run: of what is shared it gets an equal part of what is left."""
+        shared = {k: v for k, v in self.options.items() if v is not None and k in model.shared()}
+        self.left = {**shared, **self.left}
+        parts = {k: -(-self.left[k] // max(self.runs, 1)) for k in shared}
+        self.left |= {k: self.left[k] - part for k, part in parts.items()}
+        self.runs -= 1
+        return {**self.options, **parts}
+
+    def back(self, part: Mapping[str, Any], spent: Mapping[str, int]) -> None:
+        """What a run did not spend of its part is there for those after it."""
+        self.left |= {k: self.left[k] + part[k] - min(n, part[k]) for k, n in spent.items() if k in self.left}
+
+
+def spread(model: type[SuiteOptions], options: Mapping[str, Any], n: int) -> list[dict[str, Any]]:
+    """The options of each of n runs of one command that do not wait for each other: equal parts of what is shared.
+
+    UsageError where an option is of a single run.
     """
     for name in [k for k, v in options.items() if v is not None and "single" in mark(model.model_fields[k])]:
         if n > 1:
             raise UsageError(f"--{name} goes with one run only")
-    shared = {k: v for k, v in options.items() if v is not None and "shared" in mark(model.model_fields[k])}
-    return [{**options, **{k: v // n + (i < v % n) for k, v in shared.items()}} for i in range(n)]
+    budget = Budget(options, n)
+    return [budget.part(model) for _ in range(n)]
 
 
 @dataclass(frozen=True)
@@ -153,6 +178,7 @@ class Suite:
     `title`, `verdict` ("pass", "fail", "not measured", or "no threshold" where it is not judged), `said` (what the
     verdict rests on, half a sentence), and what columns it likes besides. It stands in metrics.json, and pages,
     terminal and `gate` show it.
+    `spent(result)` says how much of each shared option a run spent.
     `lead` is the place in the headline of the metric that is shown large and gives the verdict.
     `commands` names the module with the suite's own commands. `runner`: the files of a run that the suite's own
     inference makes, the one that marks such a folder first. `file` is the file that the suite came from, and
@@ -187,6 +213,7 @@ class Suite:
     wrote: tuple[str, ...] = ()
     checks: Callable[[Any], Iterable[Check]] = lambda result: ()
     verdicts: Callable[[Any], pd.DataFrame] | None = None
+    spent: Callable[[Any], Mapping[str, int]] = lambda result: {}
     instead: Callable[[Any], tuple[str, ...]] | None = None
     commands: str = ""
     runner: tuple[str, ...] = ()

@@ -19,7 +19,7 @@ from ..core.manifest import NAME
 from ..core.names import RUN_NAME, find_runs
 from ..core.resampling import Resampling
 from ..core.results import CLAIM_ONE, Result, read_manifest, result_at, suite_of
-from ..core.suite import Suite, Workers, get_suite, looks_like, refuse_parent
+from ..core.suite import Budget, Suite, Workers, get_suite, looks_like, refuse_parent
 from ..core.words import say
 from ..stats.compare import mde_text, p_text, unit_changes, verdict_text
 from ..stats.seeds import CONTRACT as AGGREGATE_COLUMNS
@@ -369,24 +369,33 @@ FIGURES: Mapping[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-def read_runs(run: str | Path | Result, suite: str | Suite | None = None, **how: Any) -> list[Result]:
+def read_runs(
+    run: str | Path | Result, suite: str | Suite | None = None, budget: Budget | None = None, **how: Any
+) -> list[Result]:
     """The results that a run stands for: a result as it is, a results folder read, all else scored by `evaluate`.
 
-    Several where it is an input that holds several runs. Without `suite` it is the one that the input looks like.
+    Several where it is an input that holds several runs. `budget`: the suite's options, for all runs of a command
+    together. Without `suite` it is the one that the input looks like.
     UsageError where that is none or several.
     """
-    if isinstance(run, Result):
-        return [run]
+    if isinstance(run, Result) or result_at(resolve(run)) is not None:
+        if budget:
+            budget.runs -= 1  # it spends nothing
+        return [run if isinstance(run, Result) else load(run)]
     path = resolve(run)
-    if result_at(path) is not None:
-        return [load(path)]
     manifest = read_manifest(path)
     if manifest is not None and manifest.kind == "aggregate":
         raise UsageError(f"{path} is an aggregate over seeds; name its runs: {', '.join(manifest.runs)}")
     suite = suite_for(path) if suite is None else suite
     suite = get_suite(suite) if isinstance(suite, str) else suite
     names = [None] if manifest is not None else suite.runs_of(path, Problems())
-    return [evaluate(suite, run, **{**how, **({"name": name} if len(names) > 1 else {})}) for name in names]
+    found: list[Result] = []
+    for name in names:
+        part = budget.part(suite.options) if budget else {}
+        found.append(evaluate(suite, run, **{**how, **part, **({"name": name} if len(names) > 1 else {})}))
+        if budget:
+            budget.back(part, suite.spent(found[-1]))
+    return found
 
 
 def suite_of_run(path: Path) -> Suite:
@@ -441,11 +450,12 @@ def study(
     ('memory_agent', ['plain_llm'])
     """
     started, clock = datetime.now(UTC), time.perf_counter()
-    how = {"resampling": resampling, "on_error": on_error, "workers": workers, "metrics": metrics, **options}
+    how = {"resampling": resampling, "on_error": on_error, "workers": workers, "metrics": metrics}
     runs = list(runs)
     if name is not None and len(runs) == 1:
         how["name"] = name
-    found = [(run, result) for run in runs for result in read_runs(run, suite, out=out, fresh=fresh, **how)]
+    budget = Budget(options, len(runs))
+    found = [(run, r) for run in runs for r in read_runs(run, suite, budget, out=out, fresh=fresh, **how)]
     results = [result for _, result in found]
     seeded = bool(results) and all(RUN_NAME.match(r.name) for r in results)
     conditions = group_by_seed(results) if seeded else group_by_name(results)
@@ -500,9 +510,10 @@ def compare(
     >>> int(cmp.frame.set_index("metric").loc["tuple_f1_s2_refpol", "n_seeds"])
     3
     """
-    how = {"resampling": resampling, "on_error": on_error, "workers": workers, "metrics": metrics, **options}
-    sides = [_side(x, suite, how) for x in (baseline, candidate)]
-    (a, runs_a), (b, runs_b) = sides
+    how = {"resampling": resampling, "on_error": on_error, "workers": workers, "metrics": metrics}
+    given = [_runs_of(x) for x in (baseline, candidate)]
+    budget = Budget(options, sum(map(len, given)))
+    (a, runs_a), (b, runs_b) = (_side(runs, suite, budget, how) for runs in given)
     if a == b:
         a, b = f"{a} (A)", f"{b} (B)"
     if len(runs_a) == len(runs_b) == 1:
@@ -512,15 +523,20 @@ def compare(
     return make_study(both, kind=StudyView, baseline=a, name="comparison", primary=primary, margin=margin)
 
 
-def _side(given: Any, suite: str | Suite | None, how: Mapping[str, Any]) -> tuple[str, dict[str, Result]]:
-    """(name of the condition, seed -> result) of one side of a comparison."""
+def _runs_of(given: Any) -> list[Any]:
     if isinstance(given, Result):
-        given = [given]
-    runs = find_runs(str(given)) if isinstance(given, str | Path) else list(given)
-    results = [result for run in runs for result in read_runs(run, suite, **how)]
+        return [given]
+    return [*find_runs(str(given))] if isinstance(given, str | Path) else list(given)
+
+
+def _side(
+    runs: Sequence[Any], suite: str | Suite | None, budget: Budget, how: Mapping[str, Any]
+) -> tuple[str, dict[str, Result]]:
+    """(name of the condition, seed -> result) of one side of a comparison."""
+    results = [result for run in runs for result in read_runs(run, suite, budget, **how)]
     if len(results) == 1 and not RUN_NAME.match(results[0].name):
         return results[0].name, {"": results[0]}
     grouped = group_by_seed(results)
     if len(grouped) > 1:
-        raise UsageError(f"{given} holds several conditions: {', '.join(grouped)}")
+        raise UsageError(f"{', '.join(map(str, runs))} holds several conditions: {', '.join(grouped)}")
     return next(iter(grouped.items()))

@@ -236,7 +236,10 @@ def make_study(
     for r in results:
         if r.suite.name != first.suite.name:
             raise UsageError(f"{r.name} is a run of {r.suite.name}, {first.name} of {first.suite.name}")
-        if differs := [k for k in {**r.policy, **first.policy} if r.policy.get(k) != first.policy.get(k)]:
+        differs = [k for k in {**r.policy, **first.policy} if r.policy.get(k) != first.policy.get(k)]
+        if parts := first.suite.options.shared() & {*differs}:  # each run has its part, which the hash covers as well
+            differs = [k for k in differs if k not in {*parts, "eval_policy_hash"}]
+        if differs:
             both = f"{r.name} and {first.name} were scored under different policies ({', '.join(differs)})"
             raise UsageError(f"{both} and cannot be compared")
     baseline = baseline or next(iter(conditions))

@@ -15,6 +15,7 @@ import pandas as pd
 from ..core.errors import Problems
 from ..core.jsonl import require_file
 from ..core.metric import Metric, MetricTable, read_table
+from ..core.results import Result
 from ..core.suite import Breakdown, Source, Suite, Workers
 from . import people
 from .artifacts import write_artifacts
@@ -51,6 +52,12 @@ def metric_table(
 def metrics(options: SummaryOptions) -> MetricTable:
     thresholds = tuple(rules_in_force(options).thresholds.items())
     return metric_table(thresholds, options.judge != "off", options.labelled)
+
+
+def spent(result: Result) -> dict[str, int]:
+    """The distinct questions that the judge was asked."""
+    asked = (result.data.loc[result.data[f"{m}_trigger"].notna(), ["answer", "contexts"]] for m in METRICS)
+    return {"judge_max_calls": sum(len(questions.drop_duplicates()) for questions in asked)}
 
 
 def headline(options: SummaryOptions) -> tuple[str, ...]:
@@ -117,6 +124,7 @@ SUITE = Suite(
     intervals=people.intervals,
     checks=checks,
     verdicts=verdicts,
+    spent=spent,
     artifacts=write_artifacts,
     notebook="summary.ipynb",
     views="evaltools.summary.views",

@@ -10,7 +10,7 @@ import pytest
 
 import evaltools as et
 from evaltools.core.files import example
-from evaltools.core.suite import get_suite, load_suite_file, looks_like, options, spread, suite_names
+from evaltools.core.suite import Budget, get_suite, load_suite_file, looks_like, options, spread, suite_names
 
 DATA = Path(__file__).parents[1] / "data"
 INPUTS = {"cr": "cr/with_memory__seed1_proposed", "memfin": "memfin/plain_llm", "summary": "summary/cases.jsonl"}
@@ -175,3 +175,15 @@ def test_what_a_command_may_spend_is_spread_over_its_runs() -> None:
     assert {f["rules"] for f in found} == {"seed"}
     assert spread(model, {"judge_max_calls": None}, 2) == [{"judge_max_calls": None}] * 2
     assert [f["judge_max_calls"] for f in spread(model, {"judge_max_calls": 1}, 3)] == [1, 0, 0]
+
+
+def test_what_a_run_leaves_goes_to_those_after_it() -> None:
+    model, budget = options("summary"), Budget({"judge_max_calls": 9, "rules": "seed"}, 3)
+    first = budget.part(model)
+    assert first == {"judge_max_calls": 3, "rules": "seed"}
+    budget.back(first, {"judge_max_calls": 1})  # 8 are left for two
+    second = budget.part(model)
+    assert second["judge_max_calls"] == 4
+    budget.back(second, {"judge_max_calls": 7})  # what came out of a cache besides cost none of it
+    assert budget.part(model)["judge_max_calls"] == 4
+    assert Budget({"judge_max_calls": None}, 1).part(model) == {"judge_max_calls": None}

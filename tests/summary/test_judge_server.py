@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+import evaltools as et
 from evaltools.core.errors import Problems, UsageError
 from evaltools.llm import client as llm_client
 from evaltools.llm.client import NOT_SENT
@@ -281,6 +282,24 @@ def test_budget_goes_to_the_first_questions_and_a_rerun_sends_nothing(tmp_path: 
         cached, asked = judged(0)
         assert not asked
         assert [d.decided_by for d in cached] == ["llm"] * 5 + ["rule"]
+
+
+@pytest.mark.parametrize(("budget", "asked"), [(0, 0), (20, 20), (40, 32)])
+def test_a_comparison_spends_one_budget_and_what_a_side_leaves_goes_to_the_other(
+    tmp_path: Path, budget: int, asked: int
+) -> None:
+    files = []
+    for name, n in (("a", 1), ("b", 15)):
+        files.append(tmp_path / f"{name}.jsonl")
+        rows = [
+            {"id": f"{i}", "answer": f"요약 {name}{i} 무조건 지급 10만원 20만원", "contexts": ["10만원 20만원"]}
+            for i in range(n)
+        ]
+        files[-1].write_text("\n".join(json.dumps(r | {"metadata": {"summary_tags": ["limit"]}}) for r in rows))
+    with ModelServer(lambda s: judges()) as server:
+        judged = {"judge": "hybrid", "judge_model": "m", "judge_base_url": server.url, "judge_audit": 0.0}
+        et.compare(*map(str, files), suite="summary", judge_max_calls=budget, **judged)
+    assert len(server.seen) == asked
 
 
 def test_retries_and_plainer_forms_are_not_counted_against_the_budget() -> None:
