@@ -30,8 +30,8 @@ class SummaryOptions(SuiteOptions):
     judge_max_calls: only the first so many distinct questions, in the order of the cases, may be sent to the
     server. A reply in the cache is used wherever it stands and costs nothing. A question already in the cache
     still takes up its place, so that a rerun under the same budget sends nothing and gives the same scores. Of
-    several files of one command each has an equal part: of all where they are scored side by side (`score`, `report`),
-    of what those before it left where one follows the other (`compare`, `plan`, `rank`).
+    several files of one command each has an equal part: of all where they are scored side by side (`score`,
+    `report`), of what those before it left where one follows the other (`compare`, `plan`, `rank`).
     Repeats that the client makes on 429, 5xx and the like are not counted apart.
     """
 
