@@ -195,7 +195,7 @@ def test_a_result_that_is_not_as_it_was_written_is_not_read(run: Path, file: str
 
 
 def test_a_defect_is_no_gate_that_is_not_met(run: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def broken(*_: object) -> None:
+    def broken(*_: object, **asked: object) -> None:
         raise ZeroDivisionError
 
     monkeypatch.setattr("evaltools.app.gate.gate", broken)
