@@ -233,3 +233,17 @@ def test_the_common_prefix_of_runs_stands_for_them_wherever_runs_are_put_togethe
     batch.report_seeds(get_suite("cr"), ["example:cr/no_memory", "example:cr/with_memory"], {})
     assert len(list((tmp_path / "results").glob("*_memory__seed?_proposed"))) == 6
     assert (tmp_path / "results" / "no_memory_aggregated" / "comparison.csv").is_file()
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_suite_file_that_is_not_there_is_wrong_usage_wherever_it_is_named(place: int, tmp_path: Path) -> None:
+    """Status 1 would be a gate that is not met."""
+    command = ["score", "labels", "x"]
+    command[place:place] = ["--suite-file", str(tmp_path / "none.py")]
+    assert "no such file" in call(*command, status=2).output
+
+
+def test_the_suite_of_a_file_is_known_however_it_is_written(tmp_path: Path) -> None:
+    file = Path(__file__).parents[1] / "data" / "labels.py"
+    said = call("compare", f"--suite-file={file}", "--suite=labels", "x", "y", *QUICK, status=2).output
+    assert "no such run" in said

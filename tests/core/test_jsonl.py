@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from evaltools.core import jsonl
 from evaltools.core.errors import InputError, Problems
 from evaltools.core.files import atomic, dumps, write_json, write_jsonl
 from evaltools.core.jsonl import csv_rows, read_jsonl, shards
@@ -109,3 +110,11 @@ def test_a_damaged_line_of_a_csv_file_costs_its_row_alone(bad: bytes, said: str,
     path.write_bytes(bad.replace(b"b,", b"id,") + b"c,three\n")
     with pytest.raises(InputError, match=r"a.csv:1: not CSV"):  # of a header nothing can be left out
         list(csv_rows(path, Problems("skip")))
+
+
+def test_a_line_without_end_is_not_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jsonl, "LINE_BYTES", 100)
+    path = tmp_path / "f.jsonl"
+    path.write_text("[]\n" + "[" * 200)
+    with pytest.raises(InputError, match=r"f.jsonl:2: a line of more than"):
+        list(read_jsonl(path, Row, Problems("skip")))
