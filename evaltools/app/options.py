@@ -159,7 +159,8 @@ class OfSomeSuite(click.Command):
         if name := given.get("suite"):
             return get_suite(name)
         named = [given.get(str(p.name)) for p in self.params if isinstance(p, click.Argument)]
-        for text in [*chain.from_iterable([n] if isinstance(n, str) else n or () for n in named), *rest]:
+        texts = [[n] if isinstance(n, str) else n if isinstance(n, tuple) else () for n in named]
+        for text in [*chain.from_iterable(texts), *rest]:
             from ..report.study import suite_of_run
 
             with suppress(UsageError, OSError, ValueError):

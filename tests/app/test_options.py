@@ -197,3 +197,9 @@ def test_a_misspelt_metric_of_a_gate_gets_the_nearest(here: Path) -> None:
     call("score", "cr", f"example:cr/{ONE}", "-q", *QUICK)
     done = call("gate", f"outputs/results/{ONE}", "--min", "fix_rate_refpl=0", status=2)
     assert "did you mean" in done.stderr and "fix_rate_refpol" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["compare", "plan", "rank", "gate", "calibrate"])
+def test_every_command_tells_its_use_and_what_is_missing(command: str) -> None:
+    assert f" {command} [OPTIONS]" in call(command, "--help").stdout
+    assert "Missing argument" in call(command, status=2).output
