@@ -25,7 +25,7 @@ from ..studies import views
 from ..studies.study import Study
 from . import plain
 from .fonts import ANSWERED
-from .plain import ARROWS, Strong, latex_table, markdown_table, number
+from .plain import ARROWS, Strong, latex_table, markdown_table, number, titled
 from .tables import interval, plain_estimates
 from .text import anchor
 
@@ -77,7 +77,7 @@ def table(study: Study) -> pd.DataFrame:
         better = delta.get("verdict") == "better" and delta["family"]
         rows.append(
             {
-                "metric": _title(e),
+                "metric": titled(e["title"] or e["name"], e["better"]),
                 "condition": e["condition"],
                 "value": Strong(shown["value"]) if better else shown["value"],
                 "interval": shown["interval"],
@@ -104,11 +104,6 @@ def heads(study: Study, rows: pd.DataFrame) -> dict[str, str]:
     level = f"{study.resampling.confidence:.0%} interval"
     named = {"value": "Mean" if _means(study) else "Value", "interval": level, "its_interval": level, "n": "n"}
     return {c: named.get(c, c.capitalize()) for c in rows}
-
-
-def _title(e: Mapping[Any, Any]) -> str:
-    arrow, _ = ARROWS.get(str(e["better"]), ("", ""))
-    return f"{e['title'] or e['name']} {arrow}".strip()
 
 
 def _difference(row: Mapping[Any, Any], within: float) -> str:
@@ -250,16 +245,14 @@ def markdown(study: Study) -> str:
 
 
 def figures(view: Any) -> dict[str, Any]:
-    """Name -> chart of a study (its primary metric paired), or of the run where there is one only."""
+    """Name -> chart of a study, or of the run where there is one only."""
     view = view if len(view.results) > 1 else view.results[0]
-    of_study = isinstance(view, Study)
     found: dict[str, Any] = {}
     for name in dir(view.plot):
-        how = {"metric": view.primary} if of_study and name == "paired" else {}
-        if of_study and name == "seeds" and not view.seeded:
+        if name == "seeds" and not view.seeded:
             continue
         try:
-            made = getattr(view.plot, name)(**how)
+            made = getattr(view.plot, name)()
         except UsageError:  # needs something that is not given, as a column to break down by
             continue
         several = dict(zip(view.candidates, made)) if isinstance(made, list) else {}

@@ -24,8 +24,8 @@ NUMBERS = re.compile(r"(\[?[-+]?\d[-+\d.,±%\[\] †]*|N/A)?")
 
 
 def titled(title: str, better: str) -> str:
-    """A metric's title with the arrow of its better direction."""
-    return f"{say(title)} {ARROWS.get(better, ('',))[0]}".rstrip()
+    """A metric's title with the arrow of its better direction, which never stands on a line of its own."""
+    return f"{say(title)}\u00a0{ARROWS.get(better, ('',))[0]}".rstrip()
 
 
 class Strong(str):

@@ -82,7 +82,7 @@ class StudyView(Shown, Study):
 
     @property
     def plot(self) -> Plots:
-        """The figures: forest (differences), scores, seeds, paired(metric=...)."""
+        """The figures: forest (differences), scores, seeds, paired (the primary metric, or metric=...), ranks."""
         return Plots(self, FIGURES)
 
     @property
@@ -323,8 +323,9 @@ def _seeds(study: StudyView) -> Any:
     )
 
 
-def _paired(study: StudyView, *, metric: str, candidate: str | None = None) -> Any:
-    """One figure; where there are several candidates and none is named, one of each."""
+def _paired(study: StudyView, *, metric: str | None = None, candidate: str | None = None) -> Any:
+    """A metric, by default the primary; where there are several candidates and none is named, a figure of each."""
+    metric = metric or study.primary
     if candidate is None and len(study.candidates) != 1:
         return Stack(_paired(study, metric=metric, candidate=c) for c in study.candidates)
     from .figures import paired

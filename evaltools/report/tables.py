@@ -201,10 +201,10 @@ def row_decimals(e: Any, resampling: Resampling | None = None) -> int:
     """Decimals to print for an interval: none for numbers from 1,000 on, else what its bounds support."""
     if _large(e.get("value")):
         return 0
-    if is_null(e.get("ci_low")):
+    low, high = e.get("ci_low"), e.get("ci_high")
+    if is_null(low) or is_null(high):
         return 3
-    bounds = pd.DataFrame({"ci_low": [e["ci_low"]], "ci_high": [e.get("ci_high")]}, dtype=float)
-    return min(3, monte_carlo_digits(bounds, resampling or Resampling()))
+    return min(3, monte_carlo_digits(high - low, resampling or Resampling()))
 
 
 def interval(e: Any, decimals: int = 3, *, signed: bool = False) -> str:

@@ -357,14 +357,11 @@ def _varies(loo: np.ndarray, values: np.ndarray) -> np.ndarray:
         return spread > 1e-13 * np.maximum(np.abs(values), 1e-3)
 
 
-def monte_carlo_digits(estimates: pd.DataFrame, resampling: Resampling) -> int:
-    """Decimals that the Monte-Carlo error of the bounds supports, from the median width of the intervals."""
-    width = (estimates["ci_high"] - estimates["ci_low"]).dropna()
-    if width.empty:
-        return 3
+def monte_carlo_digits(width: float, resampling: Resampling) -> int:
+    """Decimals that the Monte-Carlo error of the bounds of an interval of that width supports: 1 to 4."""
     # standard error of a bootstrap quantile, in units of the interval's width, for a normal density
     alpha = (1 - resampling.confidence) / 2
     z = ndtri(1 - alpha)
     density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
-    error = np.sqrt(alpha * (1 - alpha) / resampling.n_resamples) / density / (2 * z) * float(width.median())
+    error = np.sqrt(alpha * (1 - alpha) / resampling.n_resamples) / density / (2 * z) * width
     return int(np.clip(np.floor(-np.log10(max(error, 1e-9))), 1, 4))

@@ -82,7 +82,7 @@ def test_bold_is_for_better_and_the_dagger_for_an_adjusted_p(clear: StudyView) -
     verdicts = clear.frame.set_index("metric")["verdict"]
     assert verdicts.to_dict() == {"accuracy": "better", "errors": "worse"}
     rows = paper.table(clear)
-    assert rows["metric"].tolist() == ["Accuracy ↑", "", "Error_rate & more ↓", ""]
+    assert rows["metric"].tolist() == ["Accuracy\xa0↑", "", "Error_rate & more\xa0↓", ""]
     assert [isinstance(v, plain.Strong) for v in rows["value"]] == [False, True, False, False]
     assert [d.endswith("†") for d in rows["difference"]] == [False, True, False, True]
     note = paper.note(clear, rows)

@@ -351,9 +351,9 @@ def test_kpis_show_value_interval_n_and_direction() -> None:
     rows = estimates().head(3).assign(n_units=[1234, 40, np.nan])
     cards = re.findall(r'<a class="et-kpi".*?</a>', tables.kpis(rows).html, flags=re.DOTALL)
     assert [words_of(c) for c in cards] == [
-        "Metric 0, as a reader calls it ↑ 0.100 [0.02, 0.17] n = 1,234",
-        "Metric 1, as a reader calls it ↓ N/A n = 40",
-        "Metric 2, as a reader calls it 0.245 no interval",
+        "Metric 0, as a reader calls it\xa0 ↑ 0.100 [0.02, 0.17] n = 1,234",
+        "Metric 1, as a reader calls it\xa0 ↓ N/A n = 40",
+        "Metric 2, as a reader calls it\xa0 0.245 no interval",
     ]
     assert 'title="higher is better"' in cards[0]
 

@@ -196,10 +196,9 @@ def test_options_that_make_no_sense(bad: dict[str, float]) -> None:
 
 
 def test_digits_follow_the_monte_carlo_error() -> None:
-    wide = pd.DataFrame({"ci_low": [0.2], "ci_high": [0.6]})
-    assert monte_carlo_digits(wide, Resampling()) == 2
-    assert monte_carlo_digits(wide, Resampling(n_resamples=100)) == 1
-    assert monte_carlo_digits(wide * 0.01, Resampling()) == 4
+    assert monte_carlo_digits(0.4, Resampling()) == 2
+    assert monte_carlo_digits(0.4, Resampling(n_resamples=100)) == 1
+    assert monte_carlo_digits(0.004, Resampling()) == 4
 
 
 CLASSES = ("a", "b", "c")
