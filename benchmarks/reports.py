@@ -1,9 +1,10 @@
 """Processor time of reports, as ratios to importing the libraries that they are made with.
 
-python benchmarks/reports.py [--rounds N]
+python benchmarks/reports.py [--rounds N] [--before CHECKOUT]
 
 Every round runs the imports, one report, and eight reports on two processes, each with kernels forked and with
-kernels started anew (EVALTOOLS_KERNELS=spawn): seconds of user and system of the whole tree of processes.
+kernels started anew (EVALTOOLS_KERNELS=spawn), or, with --before, by another checkout: seconds of user and system of
+the whole tree of processes.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ import tempfile
 from pathlib import Path
 
 LIBRARIES = "import pandas, seaborn, scipy.stats, matplotlib.pyplot, papermill, nbconvert, pyarrow"
-EXAMPLE = Path(__file__).parents[1] / "evaltools/app/examples/cr/with_memory__seed1_proposed"
+HERE = Path(__file__).parents[1]
+EXAMPLE = HERE / "evaltools/app/examples/cr/with_memory__seed1_proposed"
 
 
-def cpu(command: list[str], cwd: Path, kernels: str = "") -> float:
+def cpu(command: list[str], cwd: Path, kernels: str = "", checkout: Path = HERE) -> float:
     before = os.times()
-    env = {**os.environ, "EVALTOOLS_KERNELS": kernels}
+    env = {**os.environ, "EVALTOOLS_KERNELS": kernels, "PYTHONPATH": str(checkout)}
     subprocess.run(command, cwd=cwd, env=env, check=True, stdout=subprocess.DEVNULL)
     after = os.times()
     return after.children_user + after.children_system - before.children_user - before.children_system
@@ -32,22 +34,24 @@ def cpu(command: list[str], cwd: Path, kernels: str = "") -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=3)
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--before", type=Path)
+    given = parser.parse_args()
+    ways = [("kernels forked", ("fork", HERE)), ("kernels started", ("spawn", HERE))]
+    if given.before:
+        ways = [("before", ("fork", given.before.resolve())), ("now", ("fork", HERE))]
     report = [sys.executable, "-m", "evaltools.app.cli", "report", "cr", "-q", "--fresh"]
     found: dict[str, list[float]] = {}
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
         for i in range(8):
             shutil.copytree(EXAMPLE, folder / f"run{i}")
-        for _ in range(rounds):
+        for _ in range(given.rounds):
             imports = cpu([sys.executable, "-c", LIBRARIES], folder)
             found.setdefault("the imports", []).append(imports / imports)
             for runs, what in ((1, "one report"), (8, "eight reports, `-j 2`")):
-                for kernels in ("fork", "spawn"):
+                for name, way in ways:
                     command = [*report, *(f"run{i}" for i in range(runs)), *(["-j", "2"] if runs > 1 else [])]
-                    found.setdefault(f"{what}, kernels: {kernels}", []).append(
-                        cpu(command, folder, kernels) / imports
-                    )
+                    found.setdefault(f"{what}, {name}", []).append(cpu(command, folder, *way) / imports)
     print("| what | times the imports |\n| --- | ---: |")
     for what, ratios in found.items():
         print(f"| {what} | {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f}) |")
