@@ -285,6 +285,16 @@ def test_a_doubled_score_and_a_lacking_column(tmp_path: Path) -> None:
     assert "/l.csv:2: not CSV: unexpected end of data" in said
 
 
+def test_two_cases_of_a_stratum_without_labels_come_first() -> None:
+    """A stratum without two labels has no variance; however small it is, nothing else is asked before."""
+    many = pd.DataFrame({"case_id": [f"a{i}" for i in range(200)], "score": 0.5, "stratum": "a"})
+    few = pd.DataFrame({"case_id": [f"b{i}" for i in range(5)], "score": 0.5, "stratum": "b"})
+    cases = pd.concat([many, few], ignore_index=True).assign(
+        metric="m", label=[i % 2 for i in range(30)] + [np.nan] * 175
+    )
+    assert c.next_cases(cases, 1.0)["stratum"].tolist()[:3] == ["b", "b", "a"]
+
+
 def test_where_every_case_is_labelled_none_is_next() -> None:
     cases = pd.DataFrame({"case_id": list("abcd"), "metric": "m", "score": [0, 1, 0, 1], "label": [0.0, 1, 1, 1]})
     assert c.next_cases(cases.assign(stratum=None), 1.0).empty
