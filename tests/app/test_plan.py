@@ -149,6 +149,11 @@ def test_a_study_of_three_and_more_shows_and_writes_ranks(six: et.StudyView, tmp
     assert [p.parent.name for p in tmp_path.rglob("ranks.csv")] == ["no-1_aggregated"]
 
 
+def test_three_conditions_are_ranked_unasked_and_two_where_a_primary_metric_is_declared(six: et.StudyView) -> None:
+    assert [bool(et.study(six.results[:n]).ranking()) for n in (2, 3)] == [False, True]
+    assert et.study(six.results[:2], primary=F1).ranking()
+
+
 def test_a_study_of_two_neither_shows_nor_writes_ranks(tmp_path: Path) -> None:
     study = et.study(SYSTEMS, out=tmp_path, resampling=FAST)
     assert study.ranking() == []

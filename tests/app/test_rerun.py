@@ -89,6 +89,9 @@ def test_an_input_that_is_gone_or_new(run: Path, tmp_path: Path) -> None:
     gold.write_bytes(kept)
     _edit(run, lambda m: m["inputs"].pop())
     assert rerun_manifest(run).inputs == (f"{NAME}: gold {gold}: used only now",)
+    _edit(run, lambda m: m["inputs"].clear())
+    with pytest.raises(InputError, match="names no runs, or no inputs of them"):
+        rerun_manifest(run)
 
 
 def _edit(folder: Path, change: Any, name: str = "manifest.json") -> None:

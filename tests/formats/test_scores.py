@@ -132,7 +132,8 @@ def rows(path: Path) -> list[dict[str, Any]]:
 def converted(folder: Path, form: str, path: Path, *more: str) -> dict[Any, dict[str, Any]]:
     """(condition, seed, metric) -> id -> value, or (num, den)."""
     target = folder / "scores.jsonl"
-    call("convert", form, path, "-o", target, *more)
+    said = call("convert", form, path, "-o", target, *more).stdout
+    assert f"{len(rows(target))} rows -> {target}" in said
     found: dict[Any, dict[str, Any]] = defaultdict(dict)
     for row in rows(target):
         value = (row["num"], row["den"]) if "den" in row else row["value"]
