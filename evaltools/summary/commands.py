@@ -12,6 +12,7 @@ from ..core.errors import InputError, Problem, Problems, UsageError
 from ..core.files import dumps, refuse_input, resolve, write_text
 from ..core.names import nearest
 from ..core.terminal import echo
+from ..core.words import LANGUAGES, say, speak
 
 PATH = click.Path(path_type=Path)
 
@@ -40,7 +41,10 @@ def check_rules(path: Path, problems: Problems) -> None:
 @click.option("-n", default=100, show_default=True, type=click.IntRange(1), help="Cases, drawn at random.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of the draw.")
 @click.option("--cases", "wanted", type=PATH, help="Label these (calibrate --next FILE) instead of a random draw.")
-def label(cases: Path, out: Path, metrics: tuple[str, ...], n: int, seed: int, wanted: Path | None) -> None:
+@click.option("--lang", default="en", show_default=True, type=click.Choice(LANGUAGES), help="Language of the page.")
+def label(
+    cases: Path, out: Path, metrics: tuple[str, ...], n: int, seed: int, wanted: Path | None, lang: str
+) -> None:
     """Write a page on which people label CASES of summaries, offline and by keyboard, blind to judge and rules.
 
     It downloads the labels as CSV for `evaltools calibrate` and `report summary --labels`.
@@ -48,6 +52,7 @@ def label(cases: Path, out: Path, metrics: tuple[str, ...], n: int, seed: int, w
     refuse_input(out, [cases, *([wanted] if wanted else [])])
     if unknown := [m for m in metrics if m not in QUESTIONS]:
         raise UsageError(f"--metric {unknown[0]}: {nearest(unknown[0], list(QUESTIONS))}")
+    speak(lang)
     items = to_label(cases, metrics or tuple(QUESTIONS), n, seed, wanted)
     write_text(out, label_page(items))
     echo(f"{len(items)} labels to give -> {out}")
@@ -84,7 +89,7 @@ def to_label(
             raise InputError([Problem("error", "no-rows", "no case to label", file=str(wanted))])
     seen = {m: dict(zip(units.index, whys(units, m))) for m in QUESTIONS}
     return [
-        {"case_id": r.case_id, "metric": r.metric, "stratum": r.stratum or "", "question": QUESTIONS[r.metric]}
+        {"case_id": r.case_id, "metric": r.metric, "stratum": r.stratum or "", "question": say(QUESTIONS[r.metric])}
         | {"partly": r.metric in PARTLY, "evidence": seen[r.metric][r.case_id]}
         | {"summary": units["answer"][r.case_id] or "", "contexts": units["contexts"][r.case_id]}
         | {"tags": units["tags"][r.case_id]}

@@ -2,6 +2,8 @@
 (() => {
   "use strict";
   const $ = (id) => document.getElementById(id);
+  const spoken = JSON.parse($("words").textContent);
+  const say = (text, values = {}) => (spoken[text] ?? text).replace(/{(\w+)}/g, (place, name) => values[name] ?? place);
   const items = JSON.parse($("items").textContent);
   const store = "evaltools-labels:" + JSON.parse($("key").textContent);
   let state = { rater: "", at: 0, labels: {}, changed: {}, order: [] };
@@ -17,19 +19,20 @@
     const item = items[state.at];
     const given = state.labels[state.at];
     const n = Object.keys(state.labels).length;
-    $("status").textContent = `${state.at + 1} of ${items.length}, ${n} labelled` +
-      (given === undefined ? "" : ` · label: ${given}`);
+    $("status").textContent = say("{at} of {total}, {n} labelled", { at: state.at + 1, total: items.length, n }) +
+      (given === undefined ? "" : ` · ${say("label: {given}", { given })}`);
     $("question").textContent = item.question;
-    $("keys").textContent = `1 yes · 0 no · ${item.partly ? "5 partly · " : ""}j next · k back · u undo · d download`;
+    $("keys").textContent = [["1", say("yes")], ["0", say("no")], ...(item.partly ? [["5", say("partly")]] : []), ["j", say("next")],
+      ["k", say("back")], ["u", say("undo")], ["d", say("download")]].map((key) => key.join(" ")).join(" · ");
     $("summary").textContent = item.summary;
-    $("tags").textContent = item.tags.length ? `Expected: ${item.tags.join(", ")}` : "";
+    $("tags").textContent = item.tags.length ? say("Expected: {tags}", { tags: item.tags.join(", ") }) : "";
     $("contexts").replaceChildren(...item.contexts.map((text) => {
       const box = document.createElement("div");
       box.className = "text";
       box.textContent = text;
       return box;
     }));
-    $("seen").textContent = given === undefined ? "" : item.evidence || "nothing";
+    $("seen").textContent = given === undefined ? "" : item.evidence || say("nothing");
     $("evidence").hidden = given === undefined;
   }
 

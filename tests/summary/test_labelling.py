@@ -111,3 +111,15 @@ def test_cases_of_a_file_keep_their_stratum_and_strangers_are_refused(tmp_path: 
     )
     call(*how, "-o", wanted, status=2)
     assert written(tmp_path) == before
+
+
+def test_the_page_speaks_the_language_that_is_asked_for(open_page: Any, tmp_path: Path) -> None:
+    file = tmp_path / "labels.html"
+    call("label", cases(tmp_path), "-n", "1", "--metric", "summary_accuracy", "--lang", "ko", "-o", file)
+    page = open_page(file)
+    assert page.get_attribute("html", "lang") == "ko"
+    page.fill("#rater", "가")
+    page.get_by_role("button", name="시작").click()
+    assert page.locator("#question").inner_text() == "요약의 모든 수치와 조건이 원문으로 뒷받침됩니까?"
+    assert page.locator("#keys").inner_text() == "1 예 · 0 아니요 · 5 일부 · j 다음 · k 이전 · u 취소 · d 내려받기"
+    assert page.locator("#status").inner_text() == "1건 중 1번째, 0건 라벨 완료"
