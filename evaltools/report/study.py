@@ -375,7 +375,7 @@ def read_runs(
 ) -> list[Result]:
     """The results that a run stands for: a result as it is, a results folder read, all else scored by `evaluate`.
 
-    Several where it is an input that holds several runs. `budget`: the suite's options, for all runs of a command
+    Several where it is an input that holds several runs and `name` picks none of them. `budget`: the suite's options, for all runs of a command
     together. Without `suite` it is the one that the input looks like.
     UsageError where that is none or several.
     """
@@ -389,7 +389,7 @@ def read_runs(
         raise UsageError(f"{path} is an aggregate over seeds; name its runs: {', '.join(manifest.runs)}")
     suite = suite_for(path) if suite is None else suite
     suite = get_suite(suite) if isinstance(suite, str) else suite
-    names = [None] if manifest is not None else suite.runs_of(path, Problems())
+    names = [None] if manifest is not None or how.get("name") else suite.runs_of(path, Problems())
     found: list[Result] = []
     for name in names:
         part = budget.part(suite.options) if budget else {}

@@ -7,13 +7,15 @@ from pathlib import Path
 from click.testing import CliRunner, Result
 
 from evaltools.app.cli import main
+from evaltools.core.words import language, speaking
 
 QUICK = ("--n-resamples", "100")
 
 
 def call(*arguments: str | Path, status: int = 0) -> Result:
-    """What a command says; it must end with this status, and without a traceback."""
-    done = CliRunner().invoke(main, [str(a) for a in arguments])
+    """What a command says; it must end with this status, and without a traceback. Its language ends with it."""
+    with speaking(language()):
+        done = CliRunner().invoke(main, [str(a) for a in arguments])
     unexpected = done.exception if not isinstance(done.exception, SystemExit) else None
     assert unexpected is None, repr(unexpected)
     assert done.exit_code == status, done.output
