@@ -375,9 +375,9 @@ def read_runs(
 ) -> list[Result]:
     """The results that a run stands for: a result as it is, a results folder read, all else scored by `evaluate`.
 
-    Several where it is an input that holds several runs and `name` picks none of them. `budget`: the suite's options, for all runs of a command
-    together. Without `suite` it is the one that the input looks like.
-    UsageError where that is none or several.
+    Several where it is an input that holds several runs and `name` picks none of them. `budget`: the suite's options,
+    for all runs of a command together. Without `suite` it is the one that the input looks like. UsageError where that
+    is none or several.
     """
     if isinstance(run, Result) or result_at(resolve(run)) is not None:
         if budget:
