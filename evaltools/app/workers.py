@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import chdir, closing, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -35,7 +35,7 @@ CONNECT_SECONDS = 10
 """How long a scheduler may take to answer, and to have a worker."""
 
 _LOST = "the process that worked on it was killed (out of memory?)"
-_GIVEN_UP = "the cluster gave it up: its scheduler does not answer any more"
+_GIVEN_UP = "the cluster gave it up: its scheduler does not answer any more, or has no workers left"
 
 
 @dataclass(frozen=True)
@@ -259,10 +259,23 @@ def _on_cluster(
         here = Path.cwd(), versions()
         try:
             places = {pool.submit(_like_here, *here, call, *task): place for place, task in enumerate(tasks)}
-            for future in as_completed(places):
-                yield places[future], _or_failed(future, KilledWorker)
+            while places:
+                ended = wait(places, CONNECT_SECONDS, return_when=FIRST_COMPLETED).done
+                if not ended and not _has_workers(client):
+                    ended = {future for future in places if future.cancel() or future.done()}
+                for future in ended:
+                    yield places.pop(future), _or_failed(future, KilledWorker)
         finally:
             pool.shutdown(wait=False)
+
+
+def _has_workers(client: Any) -> bool:
+    """Whether the cluster still has workers, or gets some soon: killed ones are started again, but not always."""
+    try:
+        client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+    except (OSError, TimeoutError):
+        return False
+    return True
 
 
 _FOLDER = Lock()

@@ -246,10 +246,9 @@ def test_cluster_with_other_versions_is_refused(
         Workers(2, cluster.scheduler_address).map(double, [1, 2])
 
 
-def test_a_scheduler_that_is_lost_is_work_that_failed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """Its process is killed while a task is at work: what came back by then stands, the rest failed, status 4."""
+@pytest.fixture
+def processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """A cluster of one worker that nobody starts again: its address, and the process of its scheduler."""
     monkeypatch.setattr(workers, "CONNECT_SECONDS", 5)
     quiet, file = {"stderr": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}, tmp_path / "scheduler.json"
     dask = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard"]
@@ -259,20 +258,35 @@ def test_a_scheduler_that_is_lost_is_work_that_failed(
     worker = subprocess.Popen([*dask, "--no-dashboard", "--death-timeout", "1"], **quiet)  # type: ignore[call-overload]
     try:
         _until(lambda: bool(file.read_text()))
-        address = json.loads(file.read_text())["address"]
-        begun = tmp_path / "begun"
-        killer = threading.Thread(target=_kill_after, args=(scheduler, begun))
-        killer.start()
-        tasks = [(["sh", "-c", f"touch {begun}; sleep 2"],)] * 2
-        futures = dict(Workers(2, address).ended(subprocess.call, tasks))
-        killer.join()
+        yield json.loads(file.read_text())["address"], scheduler
     finally:
         for process in (scheduler, worker):
             process.kill()
             process.wait()
+
+
+def test_a_scheduler_that_is_lost_is_work_that_failed(
+    processes: tuple[str, subprocess.Popen[bytes]], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Its process is killed while a task is at work: what came back by then stands, the rest failed, status 4."""
+    (address, scheduler), begun = processes, tmp_path / "begun"
+    killer = threading.Thread(target=_kill_after, args=(scheduler, begun))
+    killer.start()
+    tasks = [(["sh", "-c", f"touch {begun}; sleep 2"],)] * 2
+    futures = dict(Workers(2, address).ended(subprocess.call, tasks))
+    killer.join()
     assert [type(f.exception()) for f in futures.values()] == [WorkFailed, WorkFailed]
     assert "scheduler does not answer any more" in str(futures[0].exception())
     assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_cluster_that_lost_its_workers_is_not_waited_for(
+    processes: tuple[str, subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "CONNECT_SECONDS", 2)
+    ended = dict(Workers(1, processes[0]).ended(double, [(1,), (DIE,), (2,)]))
+    assert isinstance(ended[1].exception(), WorkFailed)
+    assert "has no workers left" in str(ended[1].exception())
 
 
 def _kill_after(process: subprocess.Popen[bytes], begun: Path) -> None:
