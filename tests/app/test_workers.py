@@ -258,7 +258,10 @@ def processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple
     worker = subprocess.Popen([*dask, "--no-dashboard", "--death-timeout", "1"], **quiet)  # type: ignore[call-overload]
     try:
         _until(lambda: bool(file.read_text()))
-        yield json.loads(file.read_text())["address"], scheduler
+        address = json.loads(file.read_text())["address"]
+        with distributed.Client(address, timeout=60, set_as_default=False) as client:
+            client.wait_for_workers(1, timeout=60)
+        yield address, scheduler
     finally:
         for process in (scheduler, worker):
             process.kill()
