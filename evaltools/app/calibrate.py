@@ -8,6 +8,7 @@ import pandas as pd
 
 from ..core.errors import Problems, UsageError
 from ..core.files import refuse_input, write_text
+from ..core.words import say
 from ..report.text import visible
 from ..stats.calibration import Calibration, calibrate, read_labels, read_scores
 from ..studies.files import csv
@@ -47,13 +48,15 @@ def said(found: Calibration, confidence: float) -> list[str]:
         kappas = {k.replace("_", " "): _shown(r, k) for k in ("judge_kappa", "rater_kappa")}
         rows.append({"metric": visible(r["metric"]), "labelled": f"{r['n_labelled']} of {r['n']}"} | means | rates)
         rows[-1] |= kappas
-    lines = [f"Intervals of {confidence:.0%}, for new cases of the same kind.", "", columns(pd.DataFrame(rows)), ""]
-    lines += [wrapped(f"warning: {visible(m)}: {note}") for m, note in found.notes.items()]
+    lead = say("Intervals of {level:.0%}, for new cases of the same kind.", level=confidence)
+    lines = [wrapped(lead), "", columns(pd.DataFrame(rows)), ""]
+    lines += [wrapped(f"{say('warning')}: {say(f'{visible(m)}: {note}')}") for m, note in found.notes.items()]
     for m, cases in found.next.groupby("metric", sort=False):
         by = cases["stratum"].value_counts(sort=False)
-        listed = ", ".join(f"{n} of {s}" for s, n in by.items())
+        listed = ", ".join(say("{n} of {stratum}", n=n, stratum=s) for s, n in by.items())
         ids = ", ".join(cases["case_id"])
-        lines += [wrapped(visible(f"to label next, {m} ({listed}): {ids}")), ""]
+        proposed = say("to label next, {metric} ({listed}): {ids}", metric=m, listed=listed, ids=ids)
+        lines += [wrapped(visible(proposed)), ""]
     return lines
 
 

@@ -289,10 +289,10 @@ def rank(suite_found: Any, runs: tuple[str, ...], suite: str | None, **given: An
     echo(rank_command(runs, suite=suite_found, **_settings(given)))
 
 
-@main.command(params=options("calibration_file", "score", "next_file", "confidence"))
+@main.command(params=options("calibration_file", "score", "next_file", "confidence", "lang"))
 @click.argument("scores", type=PATH)
 @click.argument("labels", type=PATH)
-def calibrate(scores: Path, labels: Path, **given: Any) -> None:
+def calibrate(scores: Path, labels: Path, lang: str, **given: Any) -> None:
     """Hold SCORES of a judge or of rules against LABELS that people gave to some of the cases.
 
     CSV or JSONL, numbers from 0 to 1: SCORES have case_id, metric, score (summary_scores.csv is such a file), LABELS
@@ -300,6 +300,7 @@ def calibrate(scores: Path, labels: Path, **given: Any) -> None:
     """
     from .calibrate import calibrate_command
 
+    speak(lang)
     echo(calibrate_command(scores, labels, **given))
 
 

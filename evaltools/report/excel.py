@@ -36,7 +36,7 @@ class Sheet:
     """A frame on a sheet of its own, with frozen panes and a filter.
 
     head: (name, value) lines above the table; below: such lines that say what its columns mean. scores: column ->
-    threshold, for the colours of its cells.
+    threshold, for the colours of its cells; an empty one has none.
     verdicts: a column with pass, fail and other words to be coloured. Its head and first column stay in
     place.
     """
@@ -106,7 +106,8 @@ def _write_sheet(book: Any, page: Any, sheet: Sheet, notes: list[str]) -> int:
     if columns:
         page.autofilter(head, 0, max(last, head + 1), len(columns) - 1)
     cells = [(c, op, limit, f) for c, limit in sheet.scores.items() for op, f in (("<", bad), (">=", good))]
-    rules = [(c, {"type": "cell", "criteria": op, "value": limit, "format": f}) for c, op, limit, f in cells]
+    rules = [(c, {"type": "blanks", "stop_if_true": True}) for c in sheet.scores]  # else as 0, which fails
+    rules += [(c, {"type": "cell", "criteria": op, "value": limit, "format": f}) for c, op, limit, f in cells]
     if v := sheet.verdicts:
         words = {f'"{say("pass")}"': good, f'"{say("fail")}"': bad}
         rules += [(v, {"type": "cell", "criteria": "==", "value": w, "format": f}) for w, f in words.items()]

@@ -74,7 +74,7 @@ def cases_frame(result: Result) -> pd.DataFrame:
     """All cases as `views.worst_first` has them, in words: for each metric the score, and what it rests on."""
     called, columns = titles(result), {}
     for m, title in called.items():
-        columns[title] = result.units[m]
+        columns[title] = result.units[f"{m}_if_measured"]
         columns[say("{metric}: why", metric=title)] = views.whys(result.units, m)
     found = views.worst_first(result.units, called, **columns).reset_index(drop=True)
     return found.rename(columns={c: say(head) for c, head in CASES.items()})

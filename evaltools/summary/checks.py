@@ -64,8 +64,9 @@ def imputed_share(result: Result) -> Iterator[Check]:
     """Means over all cases that rest on numbers which stand for cases that were not measured (D14)."""
     data, titles = result.data, _titles(result)
     if found := _left_out(data, IMPUTED):
-        fixed = {m: f"“{titles[m]}” {result.value(m):.3f} with {n} as {_imputed(data, m)}" for m, n in found.items()}
-        listed = "; ".join(f"{fixed[m]}, {_measured(result, m, len(data) - n)}" for m, n in found.items())
+        fixed = {m: f"{result.value(m):.3f} with {n} counted as {_imputed(data, m)}" for m, n in found.items()}
+        led = {m: f"“{titles[m]}” {_measured(result, m, len(data) - n)}" for m, n in found.items()}
+        listed = "; ".join(f"{led[m]}, {fixed[m]}" for m in found)
         message = f"means over all {len(data)} cases hold fixed numbers for those not measured: {listed}"
         yield Check("imputed-share", "info", message, max(found.values()), len(data))
 

@@ -165,16 +165,27 @@ def _listed(
 
 
 def judged(result: Result) -> pd.DataFrame:
-    """What the judge was asked: case_id, metric, trigger, scores, who decided, what it said, and why not."""
+    """What the judge was asked: case_id, metric, trigger, scores, who decided, what it said, and why not.
+
+    Null: what the rules (`rule`), or rules and judge (`score`), could not measure.
+    """
     parts = []
     for m in METRICS:
-        asked = result.units[result.units[f"{m}_trigger"].notna()].rename(columns={m: f"{m}_score"})
-        said = [e.get("judge", {}) for e in asked[f"{m}_evidence"]]
-        copied = {c: asked[f"{m}_{c}"] for c in ("trigger", "rule", "llm", "confidence", "score", "decided_by")}
-        tags = [", ".join(s.get("virtual_tags") or []) for s in said]
-        words = {"said": [s.get("reason") for s in said], "error": [s.get("error") for s in said]}
-        parts.append(asked[["case_id"]].assign(metric=m, **copied, virtual_tags=tags, **words))
-    return pd.concat(parts, ignore_index=True)
+        asked = result.units[result.units[f"{m}_trigger"].notna()]
+        evidence = asked[f"{m}_evidence"]
+        replies = [e.get("judge", {}) for e in evidence]
+        rule = asked[f"{m}_rule"].where([("reason" not in e) for e in evidence])
+        copied = {c: asked[f"{m}_{c}"] for c in ("trigger", "llm", "confidence", "if_measured", "decided_by")}
+        words = {"said": [r.get("reason") for r in replies], "error": [r.get("error") for r in replies]}
+        words |= {"virtual_tags": [", ".join(r.get("virtual_tags") or []) for r in replies]}
+        parts.append(asked[["case_id"]].assign(metric=m, **copied, rule=rule, **words))
+    out = pd.concat(parts, ignore_index=True).rename(columns={"if_measured": "score"})
+    return out[["case_id", "metric", *JUDGED]]
+
+
+JUDGED = (
+    "trigger", "rule", "llm", "confidence", "score", "decided_by", "virtual_tags", "said", "error",
+)  # fmt: skip
 
 
 def rules_table(result: Result) -> pd.DataFrame:
@@ -217,7 +228,10 @@ TABLES: Mapping[str, TableView] = {
         "Definitive phrases that were taken back",
     ),
     "not measured": TableView(
-        not_measured, "Why cases were not measured, and the number that stands for them", formats={"score": ".1f"}
+        not_measured,
+        "Why cases were not measured, and the number that stands for them",
+        {"metric": "metric", "reason": "reason", "score": "counts as", "cases": "cases"},
+        {"reason": say, "score": ".2f"},
     ),
     "people": TableView(
         people.corrected,
@@ -285,10 +299,7 @@ def groups(result: Result) -> dict[str, tuple[str, str]]:
 
 def cards(result: Result, units: pd.DataFrame) -> pd.DataFrame:
     """Cases as `worst_first` has them, with what they fail as a chip (`failing`), and a column in words a metric."""
-    words = {
-        m: [f"{s:.2f}; {why}" if why else f"{s:.2f}" for s, why in zip(units[m], whys(units, m))] for m in METRICS
-    }
-    out = worst_first(units, **words)
+    out = worst_first(units, **{m: said(units, m) for m in METRICS})
     failing = [", ".join(say(_named(m)) for m in found.split(", ")) if found else "" for found in out["failed"]]
     kinds = ("summary_accuracy", "summary_risk_coverage", "summary_non_definitive")
     texts = zip(*(units[c] for c in ("answer", "contexts", *(f"{m}_evidence" for m in kinds))))
@@ -326,18 +337,32 @@ def _named(metric: str) -> str:
 NAMED = {"summary_non_definitive": "non-definitive", "summary_needs_followup": "follow-up"}
 
 
+def said(units: pd.DataFrame, metric: str) -> list[str]:
+    """The score of each case with what it rests on; one that was not measured leads with that."""
+    scores = (
+        f"{score:.2f}; " if measured else "" for score, measured in zip(units[metric], units[f"{metric}_measured"])
+    )
+    return [(score + why).removesuffix("; ") for score, why in zip(scores, whys(units, metric))]
+
+
 def whys(units: pd.DataFrame, metric: str) -> list[str]:
-    """What the score of each case rests on, in words."""
-    columns = (f"{metric}_measured", f"{metric}_evidence", "answer", "contexts")
+    """What the score of each case rests on, in words; of one that was not measured, what stands for it, and why."""
+    columns = (metric, f"{metric}_measured", f"{metric}_evidence", "answer", "contexts")
     return ["; ".join(_why(metric, *case)) for case in zip(*(units[c] for c in columns))]
 
 
-def _why(metric: str, measured: bool, evidence: Evidence, answer: str | None, contexts: Sequence[str]) -> list[str]:
+def unmeasured(score: float, reason: str) -> str:
+    """The number that stands for what was not measured, as every page and file words it."""
+    return say("not measured (counts as {score:.2f}): {reason}", score=score, reason=say(reason))
+
+
+def _why(
+    metric: str, score: float, measured: bool, evidence: Evidence, answer: str | None, contexts: Sequence[str]
+) -> list[str]:
     if "reason" not in evidence:
         words = _WORDING[metric](evidence, answer or "", contexts)
     else:
-        reason = say(evidence["reason"])
-        words = [reason if measured else say("not measured: {reason}", reason=reason)]
+        words = [say(evidence["reason"]) if measured else unmeasured(score, evidence["reason"])]
     unread = ", ".join(f"“{figure}”" for figure in evidence.get("unread", []))
     return [*words, say("not read, compared with nothing: {figures}", figures=unread)] if unread else words
 

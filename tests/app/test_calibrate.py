@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from evaltools.core.words import say, speaking
 from evaltools.stats.calibration import COLUMNS, NEXT, calibrate
 from tests.app.calling import call, written
 from tests.stats.test_calibration import judged
@@ -39,6 +40,38 @@ def test_labels_of_failures_are_warned_of(files: Path) -> None:
     failing.to_csv(files / "labels.csv", index=False)
     said = call("calibrate", files / "scores.csv", files / "labels.csv", "-o", files / "c.csv").stdout
     assert "warning: m: labels are of failures only" in said
+
+
+@pytest.mark.parametrize(
+    ("lang", "warning", "following"),
+    [
+        ("ko", "경고: m: 라벨이 미달 사례에만 있음 (평균 점수 0.00, 전체 사례 0.", "다음에 라벨할 사례, m"),
+        ("zh", "警告: m：标签只有未达标的案例（平均分 0.00，全部案例 0.", "下一步要标注的案例，m"),
+    ],
+)
+def test_calibrate_speaks_the_language_and_writes_the_same(
+    files: Path, lang: str, warning: str, following: str
+) -> None:
+    scores = pd.read_csv(files / "scores.csv")
+    failing = scores[scores["score"] == 0].head(40)[["case_id", "metric"]].assign(label=0)
+    failing.to_csv(files / "labels.csv", index=False)
+    for of in ("en", lang):
+        out = "--lang", of, "-o", files / f"{of}.csv"
+        said = call("calibrate", files / "scores.csv", files / "labels.csv", *out).stdout
+        assert (warning in said, following in said) == (of == lang, of == lang)
+    assert (files / "en.csv").read_bytes() == (files / f"{lang}.csv").read_bytes()
+
+
+def test_the_note_of_a_page_is_told_in_the_language() -> None:
+    means = "(mean score 0.90, of all cases 0.58)"
+    for note in (
+        f"labels are of passes only {means}: they say nothing of the others",
+        f"labels are rather of cases with low scores {means}: they were not drawn at random",
+        f"labels are rather of cases with high scores {means}: they were not drawn at random",
+    ):
+        for lang, beginning in (("ko", "summary_accuracy: 라벨이 "), ("zh", "summary_accuracy：标签")):
+            with speaking(lang):
+                assert say(f"summary_accuracy: {note}").startswith(beginning)
 
 
 def test_too_few_labels_write_nothing(files: Path) -> None:

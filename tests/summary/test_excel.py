@@ -130,6 +130,14 @@ def test_values_keep_their_type(tmp_path: Path) -> None:
     assert rows[3][:4] == [1, 0.25, True, "x"] and rows[4][:4] == [2, None, False, None]
 
 
+def test_an_empty_score_has_no_colour(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    write_workbook(path, [Sheet("S", pd.DataFrame({"a": [0.5, np.nan]}), scores={"a": 0.9})], notes_on="S")
+    (found,) = openpyxl.load_workbook(path)["S"].conditional_formatting
+    rules = sorted(found.rules, key=lambda rule: rule.priority)
+    assert [r.type for r in rules] == ["containsBlanks", "cellIs", "cellIs"] and rules[0].stopIfTrue
+
+
 def test_an_empty_frame_and_one_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_workbook(tmp_path / "a.xlsx", [Sheet("S", pd.DataFrame({"a": []}))], notes_on="S")
     assert cells(tmp_path / "a.xlsx", "S")[0] == ["a"]

@@ -64,7 +64,10 @@ def test_a_mean_that_rests_on_imputed_numbers_stands_beside_the_measured_one(tmp
     run = scored(tmp_path / "a.jsonl", *[{}] * 18, bare, {**bare, "answer": "보험금 700만원으로 안내함."})
     check = found(run, "imputed-share")
     assert check is not None and check.level == "info" and (check.n, check.of) == (2, 20)
-    assert "“Summary accuracy (entity precision)” 0.900 with 2 as 0.0, 1.000 over the 18 measured" in check.message
+    assert (
+        "“Summary accuracy (entity precision)” 1.000 over the 18 measured, 0.900 with 2 counted as 0.0"
+        in check.message
+    )
     assert run.value("summary_accuracy") == 0.9 and run.value("summary_accuracy_measured") == 1.0
     assert found(scored(tmp_path / "b.jsonl", *[{}] * 19, bare), "imputed-share") is None
     nothing = found(scored(tmp_path / "c.jsonl", bare, bare), "imputed-share")
@@ -209,4 +212,4 @@ def test_the_reference_cases(reference: Path) -> None:
     unread = found(run, "unread-figures")
     assert unread is not None and (unread.n, unread.of, unread.level) == (4, 143, "info")
     imputed = found(run, "imputed-share")
-    assert imputed is not None and "“Risk coverage” 0.892 with 96 as 1.0, 0.670 over" in imputed.message
+    assert imputed is not None and "measured, 0.892 with 96 counted as 1.0" in imputed.message

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import evaltools as et
+from evaltools.core.words import say, speaking
 from evaltools.stats.intervals import wilson
 from evaltools.summary import views
+from evaltools.summary.artifacts import cases_frame
 from evaltools.summary.judge import to_ask, trigger
 from evaltools.summary.wording import around, item
 
@@ -87,6 +90,33 @@ def test_a_figure_stands_beside_the_passage_that_it_comes_from(tmp_path: Path) -
 def test_the_page_says_what_values_cannot_show_where_values_were_found(tmp_path: Path) -> None:
     for cases, said in ((CASES, views.VALUES), ([{"id": "a", "answer": "500만원"}], "")):
         assert [view.legend for view in views.sample_views(run(tmp_path, cases, []))] == [said]
+
+
+@pytest.mark.parametrize(
+    ("lang", "said"),
+    [
+        ("en", "not measured (counts as 1.00): no tags"),
+        ("ko", "측정 안 됨 (1.00로 계산): 태그 없음"),
+        ("zh", "未测（按 1.00 计）：没有标签"),
+    ],
+)
+def test_a_number_that_stands_for_none_never_leads(tmp_path: Path, lang: str, said: str) -> None:
+    untagged = {"id": "untagged", "metadata": {"summary_tags": []}, "answer": "자기부담금 2만원"}
+    result = run(tmp_path, [CASES[0], untagged, {"id": "blank", "answer": " "}], ["deductible"])
+    with speaking(lang):
+        cards = views.cards(result, result.units).set_index("case_id")
+        sheet = cases_frame(result).set_index(say("case"))
+        texts = {case_id: cards.loc[case_id, "summary_risk_coverage"] for case_id in cards.index}
+        title, why = say("Risk coverage"), say("{metric}: why", metric=say("Risk coverage"))
+        reasons = str(result.table("not measured"))
+        accuracy = cards.loc["blank", "summary_accuracy"]
+    assert texts["untagged"] == said == sheet.loc["untagged", why]
+    assert math.isnan(sheet.loc["untagged", title]) and sheet.loc["full", title] == 1.0
+    assert texts["full"].startswith("1.00; ") and texts["blank"].startswith("0.00; ")
+    # a blank summary is measured: nothing of it stands for anything
+    assert accuracy.startswith("0.00; ") and "(" not in accuracy and sheet.loc["blank", title] == 0.0
+    assert not any(said.split(":")[0].split("：")[0] in texts[case_id] for case_id in ("full", "blank"))
+    assert {"en": "counts as", "ko": "대신 계산되는 값", "zh": "计为"}[lang] in reasons
 
 
 def test_unread_figures_go_to_the_judge(tmp_path: Path) -> None:
