@@ -339,10 +339,8 @@ NAMED = {"summary_non_definitive": "non-definitive", "summary_needs_followup": "
 
 def said(units: pd.DataFrame, metric: str) -> list[str]:
     """The score of each case with what it rests on; one that was not measured leads with that."""
-    scores = (
-        f"{score:.2f}; " if measured else "" for score, measured in zip(units[metric], units[f"{metric}_measured"])
-    )
-    return [(score + why).removesuffix("; ") for score, why in zip(scores, whys(units, metric))]
+    cases = zip(units[metric], units[f"{metric}_measured"], whys(units, metric))
+    return ["; ".join(filter(None, (measured and f"{score:.2f}", why))) for score, measured, why in cases]
 
 
 def whys(units: pd.DataFrame, metric: str) -> list[str]:
