@@ -10,7 +10,7 @@ from calendar import monthrange
 from collections.abc import Sequence
 from itertools import accumulate
 
-from .numerals import NATIVE
+from .numerals import NATIVE, ONES, hangul_value
 from .text import NOTATION, any_of
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -37,12 +37,20 @@ def _found(m: re.Match[str]) -> dict[str, str]:
     return {k.rstrip("0123456789"): v for k, v in m.groupdict().items() if v and k[-1].isdigit()}
 
 
+def _figures(part: str) -> str:
+    """A part of a date in figures: 26, 이십육 (26), 이공이육 (2026), 유 and 시 of 유월 and 시월 (6 and 10)."""
+    if part.isascii():
+        return part
+    part = part.replace("유", "육").replace("시", "십")
+    return "".join(str(ONES[c]) for c in part) if "공" in part or "영" in part else str(hangul_value(part))
+
+
 def date_values(m: re.Match[str]) -> list[str]:
     """The date of a match of DATE, and those that it implies; none where the calendar has no such day (February 30).
 
     A day implies its month, its year, and both without the year: 2026-01-31, 2026-01, 2026, --01-31, --01.
     """
-    found = _found(m)
+    found = {name: _figures(part) for name, part in _found(m).items()}
     year = found.get("y", "").lstrip("'")
     if len(year) == 2:
         year = "20" + year
@@ -74,7 +82,7 @@ def until(first: str, t: str, end: int) -> tuple[list[str], int]:
     day, last = _DAY.fullmatch(first), _LAST.match(t, end)
     if not day or not last:
         return [], end
-    begun, (m, d) = (int(day["m"]), int(day["d"])), (int(last["m"] or day["m"]), int(last["d"]))
+    begun, (m, d) = (int(day["m"]), int(day["d"])), (int(last["m"] or day["m"]), int(_figures(last["d"] or last["h"])))
     if begun >= (m, d) or m > 12 or d > _days(day["y"], m):
         return [], end
     return _implied(day["y"], f"-{m:02d}", f"-{d:02d}"), last.end()
