@@ -82,7 +82,8 @@ def until(first: str, t: str, end: int) -> tuple[list[str], int]:
     day, last = _DAY.fullmatch(first), _LAST.match(t, end)
     if not day or not last:
         return [], end
-    begun, (m, d) = (int(day["m"]), int(day["d"])), (int(last["m"] or day["m"]), int(_figures(last["d"] or last["h"])))
+    begun = int(day["m"]), int(day["d"])
+    m, d = int(last["m"] or day["m"]), int(_figures(last["d"] or last["h"]))
     if begun >= (m, d) or m > 12 or d > _days(day["y"], m):
         return [], end
     return _implied(day["y"], f"-{m:02d}", f"-{d:02d}"), last.end()
