@@ -1,12 +1,13 @@
-"""Mutants of the package against the tests that mirror the mutated module: which wrong code does nobody notice?
+"""Mutants of the package against the tests that pass the mutated line: which wrong code does nobody notice?
 
-    python benchmarks/mutants.py --count 40 --seed 1 --modules stats/family,stats/ranks
-    python benchmarks/mutants.py --module-list          what could be mutated, and by which tests it is judged
+    python benchmarks/mutants.py --count 40 --seed 1 --modules report/ --without browser
+    python benchmarks/mutants.py --count 40 --seed 1 --modules report/ --tests tests/app/test_cli.py --pick 3,17
 
 A mutant is one change: a comparison, an operator, a constant or what is returned. It is made in a copy of the
-checkout, and the tests of its package run until the first fails, those with its module in their name first. A
-survivor is printed with its change: to be killed by a test, or judged to change nothing that matters. The same
-`--seed` draws the same mutants of the same code.
+checkout. The tests of its folder run once with coverage, to learn which lines each passes; of a mutant then run
+the tests that pass its statement, the quickest first, until one fails. A survivor is printed with its change: to
+be killed by a test, or judged to change nothing that matters. The same `--seed` draws the same mutants of the
+same code. Needs `coverage` beside the extra `dev`.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ import argparse
 import ast
 import copy
 import importlib
+import json
 import os
 import random
+import resource
 import shutil
 import signal
 import sys
@@ -94,32 +97,97 @@ def mutated(source: str, place: int, new: ast.AST) -> str:
     return ast.unparse(ast.fix_missing_locations(_Replace(place, new).visit(ast.parse(source))))
 
 
-def tests_of(module: Path) -> list[list[Path]]:
-    """The tests that judge a module, in two parts: those of its name, then the others of its package."""
-    folder = ROOT / "tests" / module.relative_to(ROOT / "evaltools").parent
-    every = sorted(folder.glob("test_*.py"))
-    named = [t for t in every if module.stem in t.stem]
-    others = [t for t in every if t not in named]
-    return [part for part in (named, others) if part]
+def tests_of(module: Path) -> list[Path]:
+    """The tests that mirror the folder of a module."""
+    return sorted((ROOT / "tests" / module.relative_to(ROOT / "evaltools").parent).glob("test_*.py"))
 
 
-class _FirstFailure:
-    """A pytest plugin that notes the test that failed first."""
+def lines_of(source: str, line: int) -> range | None:
+    """The lines of the statement of a function that has this line, without what stands in it; None outside of
+    functions, where a line runs when the module is imported, and every test of the module passes it."""
+    found: range | None = None
+
+    def search(body: Sequence[ast.stmt], inside: bool) -> None:
+        nonlocal found
+        for statement in body:
+            if not statement.lineno <= line <= (statement.end_lineno or 0):
+                continue
+            inner = [b for part in ("body", "orelse", "finalbody") for b in getattr(statement, part, [])]
+            inner += [b for part in ("handlers", "cases") for h in getattr(statement, part, []) for b in h.body]
+            own = not any(b.lineno <= line <= (b.end_lineno or 0) for b in inner)
+            if own:
+                last = min((b.lineno for b in inner if b.lineno > line), default=(statement.end_lineno or 0) + 1)
+                found = range(statement.lineno, last) if inside else None
+            search(inner, inside or isinstance(statement, ast.FunctionDef))
+
+    search(ast.parse(source).body, False)
+    return found
+
+
+class _Reach:
+    """A pytest plugin that notes which tests pass which lines, and the processor seconds of each."""
+
+    def __init__(self, package: Path):
+        library: Any = importlib.import_module("coverage")  # once the coverage.py of this folder is out of the way
+        self.coverage = library.Coverage(data_file=None, source=[str(package)], config_file=False, messages=False)
+        self.seconds: dict[str, float] = {}
+        self.failed: set[str] = set()
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        begun = sum(os.times()[:4])
+        result = yield
+        self.seconds[item.nodeid] = sum(os.times()[:4]) - begun
+        self.coverage.switch_context("")
+        return result
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        self.coverage.switch_context(f"setup {item.nodeid}")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> None:
+        self.coverage.switch_context(f"call {item.nodeid}")
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.failed:
+            self.failed.add(report.nodeid)
+
+    def write(self, note: Path) -> None:
+        """{module: {line: tests}}, and the seconds of every test that passes."""
+        data, passing = self.coverage.get_data(), {t: s for t, s in self.seconds.items() if t not in self.failed}
+        lines: dict[str, dict[int, list[str]]] = {}
+        for file in data.measured_files():
+            lines[file] = {}
+            for line, contexts in data.contexts_by_lineno(file).items():
+                called = {c.removeprefix("call ") for c in contexts if c.startswith("call ")}
+                # what one test sets up serves others of its file
+                files = {c.removeprefix("setup ").split("::")[0] for c in contexts if c.startswith("setup ")}
+                called |= {t for t in passing if t.split("::")[0] in files}
+                lines[file][line] = [t for t in sorted(passing, key=passing.__getitem__) if t in called]
+        note.write_text(json.dumps({"lines": lines, "seconds": passing}), encoding="utf-8")
+
+
+class _Failures:
+    """A pytest plugin that notes the tests that fail."""
 
     def __init__(self, note: Path):
         self.note = note
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        if report.failed and not self.note.exists():
-            self.note.write_text(report.nodeid, encoding="utf-8")
+        if report.failed:
+            with self.note.open("a", encoding="utf-8") as noted:
+                noted.write(report.nodeid + "\n")
 
 
-def passed(checkout: Path, tests: Sequence[str], note: Path, limit: float) -> bool:
-    """Whether the tests pass; else `note` has what ended them. In a fork of this process, which has the libraries."""
+def run(checkout: Path, arguments: Sequence[str], note: Path, limit: float, reach: bool = False) -> bool:
+    """Whether pytest ends with status 0; `note` has the tests that fail, with `reach` what every test passes.
+    In a fork of this process, which has the libraries, with `limit` processor seconds."""
     note.unlink(missing_ok=True)
     child = os.fork()
     if child == 0:
         os.setsid()
+        resource.setrlimit(resource.RLIMIT_CPU, (int(limit) + 1, int(limit) + 1))
         out = os.open(os.devnull, os.O_RDWR)
         for stream in (0, 1, 2):
             os.dup2(out, stream)
@@ -128,19 +196,23 @@ def passed(checkout: Path, tests: Sequence[str], note: Path, limit: float) -> bo
         sys.path.insert(0, str(checkout))
         code = 99
         try:
-            code = pytest.main(["-x", "-q", "-p", "no:cacheprovider", *tests], plugins=[_FirstFailure(note)])
+            if reach:
+                plugin = _Reach(checkout / "evaltools")
+                with plugin.coverage.collect():
+                    code = pytest.main(["-q", "-p", "no:cacheprovider", *arguments], plugins=[plugin])
+                plugin.write(note)
+            else:
+                code = pytest.main(["-q", "-p", "no:cacheprovider", *arguments], plugins=[_Failures(note)])
         finally:
             os._exit(code)
-    end = time.monotonic() + limit
-    while not (ended := os.waitpid(child, os.WNOHANG))[0]:
-        if time.monotonic() > end:
-            os.killpg(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            note.write_text("(hangs)", encoding="utf-8")
-            return False
+    end = time.monotonic() + 20 * limit
+    while not (ended := os.waitpid(child, os.WNOHANG))[0] and time.monotonic() < end:
         time.sleep(0.05)
+    if not ended[0]:
+        os.killpg(child, signal.SIGKILL)
+        ended = os.waitpid(child, 0)
     if ended[1] and not note.exists():
-        note.write_text("(does not start)", encoding="utf-8")
+        note.write_text("(hangs)" if os.WIFSIGNALED(ended[1]) else "(does not start)", encoding="utf-8")
     return ended[1] == 0
 
 
@@ -149,19 +221,21 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=20, help="how many mutants are drawn")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--modules", default="", help="parts of paths, joined by commas; default: all")
-    parser.add_argument("--limit", type=float, default=300, help="seconds for the tests of one mutant")
-    parser.add_argument("--named", action="store_true", help="only the tests with the module in their name, if any")
-    parser.add_argument("--module-list", action="store_true")
+    parser.add_argument("--tests", default="", help="paths of tests, joined by commas; default: those of the folders")
+    parser.add_argument("--without", default="", help="leave out the tests with one of these in their path")
+    parser.add_argument("--pick", default="", help="only the mutants with these numbers of those drawn")
+    parser.add_argument("--limit", type=float, default=60, help="processor seconds for the tests of one mutant")
     given = parser.parse_args()
-    wanted = [part for part in given.modules.split(",") if part] or [""]
-    modules = [p for p in sorted((ROOT / "evaltools").rglob("*.py")) if any(part in str(p) for part in wanted)]
-    modules = [p for p in modules if tests_of(p)]
-    if given.module_list:
-        for path in modules:
-            print(path.relative_to(ROOT), *(t.name for t in tests_of(path)[0]))
-        return 0
+    wanted, tests, without, pick = (
+        [part for part in getattr(given, name).split(",") if part] for name in ("modules", "tests", "without", "pick")
+    )
+    modules = [p for p in sorted((ROOT / "evaltools").rglob("*.py")) if tests_of(p)]
+    modules = [p for p in modules if not wanted or any(part in str(p) for part in wanted)]
     every = [(p, *m) for p in modules for m in mutants(p.read_text(encoding="utf-8"))]
-    drawn = random.Random(given.seed).sample(every, min(given.count, len(every)))
+    drawn = list(enumerate(random.Random(given.seed).sample(every, min(given.count, len(every)))))
+    drawn = [(number, *m) for number, m in drawn if not pick or str(number) in pick]
+    tests = tests or sorted({str(t.relative_to(ROOT)) for _, p, *_ in drawn for t in tests_of(p)})
+    tests = [t for t in tests if not any(part in t for part in without)]
     os.environ.setdefault("EVALTOOLS_REFERENCE", str(ROOT.parent / "shared" / "reference"))
     sys.path[:] = [p for p in sys.path if not Path(p).resolve().is_relative_to(ROOT)]
     for library in LIBRARIES:
@@ -169,24 +243,40 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="evaltools-mutants-") as scratch:
         copied, note = Path(scratch) / "checkout", Path(scratch) / "note"
         shutil.copytree(ROOT, copied, ignore=shutil.ignore_patterns(".git", "outputs", "*.pyc"))
-        killed: dict[str, str] = {}
-        for path, line, said, place, new in drawn:
-            where = f"{path.relative_to(ROOT)}:{line}  {said[:200]}"
+        run(copied, tests, note, 3600, reach=True)
+        reached = json.loads(note.read_text(encoding="utf-8"))
+        seconds: dict[str, float] = reached["seconds"]
+        killed: dict[int, str] = {}
+        for number, path, line, said, place, new in drawn:
             target = copied / path.relative_to(ROOT)
             whole = target.read_text(encoding="utf-8")
+            of_line: dict[str, list[str]] = reached["lines"].get(str(target), {})
+            lines = lines_of(whole, line)
+            passing = {t for at, found in of_line.items() if lines is None or int(at) in lines for t in found}
+            chosen, spent = [], 0.0
+            for test in sorted(passing, key=seconds.__getitem__):
+                spent += seconds[test]
+                if spent > given.limit:
+                    break
+                chosen.append(test)
             target.write_text(mutated(whole, place, new), encoding="utf-8")
-            parts = [[str(t.relative_to(ROOT)) for t in part] for part in tests_of(path)]
-            alive = all(passed(copied, part, note, given.limit) for part in (parts[:1] if given.named else parts))
+            # what other processes run is not seen by coverage: the tests of the module's name
+            named = [t for t in tests if path.stem in Path(t).stem]
+            alive = not (chosen or named) or run(copied, ["-x", *(chosen or named)], note, 2 * given.limit + 30)
             target.write_text(whole, encoding="utf-8")
+            how = f"{len(chosen)} of {len(passing)} tests that pass it"
             if not alive:
-                killed[where] = note.read_text(encoding="utf-8")
-            print(f"{'survived' if alive else 'killed':10} {where}  {killed.get(where, '')}", flush=True)
+                how = killed[number] = note.read_text(encoding="utf-8").split("\n")[0]
+            state = "survived" if alive else "killed"
+            print(f"{number:3} {state:10} {path.relative_to(ROOT)}:{line}  {said[:200]}  {how}", flush=True)
         # a test that fails on the code as it is kills nothing
-        tests = {test for test in killed.values() if "::" in test}
-        wrong = {test for test in tests if not passed(copied, [test], note, given.limit)}
-    doubtful = [where for where, test in killed.items() if test in wrong]
-    for where in doubtful:
-        print(f"{'doubtful':10} {where}: {killed[where]} fails without it, too")
+        judges = sorted({test for test in killed.values() if "::" in test})
+        wrong = set()
+        if judges and not run(copied, judges, note, 3600):
+            wrong = set(note.read_text(encoding="utf-8").split("\n"))
+    doubtful = [number for number, test in killed.items() if test in wrong]
+    for number in doubtful:
+        print(f"{number:3} doubtful: {killed[number]} fails without it, too")
     print(f"{len(killed) - len(doubtful)} of {len(drawn)} killed (seed {given.seed}, {len(every)} possible)")
     return 0
 
