@@ -166,6 +166,27 @@ def test_context_is_shown_from_its_end(tmp_path: Path) -> None:
     assert context == f"[short_term] (500 characters before) … {'晚' * 1_000}\n\n[profile] 偏稳健"
 
 
+def test_keys_and_tags_are_counted_in_the_order_in_which_they_are_read(tmp_path: Path) -> None:
+    """Kinds of keys as the trace has them; tags by how many miss them, then by name."""
+    first = ["profile_gt.risk_level_gt", "nonsense", "profile_gt.constraints_gt[0]"]
+    second = ["history_turn_index:1", "profile_gt.constraints_gt[9]"]
+    turns = [turn(1, keys=first, profile="偏稳健", risk=["b", "a"]), turn(2, keys=second, risk=["c", "b"])]
+    result = evaluate("memfin", write(tmp_path, dialog("d", turns)), resampling=QUICK)
+    assert views.memory_keys(result).to_numpy().tolist() == [
+        ["profile_field", 1, 1, 1, 0],
+        ["not_a_key", 1, 0, 0, 0],
+        ["constraints_gt", 1, 1, 0, 1],
+        ["history_user_turn", 1, 1, 0, 1],
+        ["no_target", 1, 0, 0, 0],
+    ]
+    assert views.unresolved_keys(result)[["turn_pair_id", "key", "resolver"]].to_numpy().tolist() == [
+        [1, "nonsense", "not_a_key"],
+        [2, "profile_gt.constraints_gt[9]", "no_target"],
+    ]
+    tags = views.risk_tags(result)[["tag", "required", "covered", "missed"]]
+    assert tags.to_numpy().tolist() == [["b", 2, 0, 2], ["a", 1, 0, 1], ["c", 1, 0, 1]]
+
+
 @pytest.mark.parametrize("view", VIEWS)
 def test_views_of_a_run_without_anything_to_show(view: Callable[[Run], pd.DataFrame], tmp_path: Path) -> None:
     """A valid dialogue without turns."""

@@ -182,7 +182,10 @@ def test_strata_of_scores_are_known_from_their_names() -> None:
     [
         (lambda s, f: (s, f.head(29)), "29 labelled cases; expected 30 or more"),
         (lambda s, f: (s, f.head(0)), "no label"),
-        (lambda s, f: (s, f.assign(stratum="elsewhere")), "another stratum in the scores than in the labels"),
+        (
+            lambda s, f: (s, f.assign(stratum=[None] * 3 + ["elsewhere"] * 57)),
+            "the case 'c3' is of another stratum in the scores than in the labels",
+        ),
         (
             lambda s, f: (s.assign(stratum=["a"] * 59 + ["b"] * 141), f),
             "strata with fewer than 2 labels: 'b' 1 of 141 cases",
