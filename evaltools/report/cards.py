@@ -38,9 +38,6 @@ LINKS = (
 )
 """Label, folder under `out`, file: a card links those that exist. What a suite writes is known by its name alone."""
 
-MISSING = ("unknown-gold",)
-"""Warnings which say that a run lacks samples."""
-
 NAME = 200
 """Characters of a name that are shown."""
 
@@ -162,7 +159,7 @@ def read_card(out: Path, folder: Path) -> dict[str, Any]:
 
 
 def _status(manifest: Manifest) -> str:
-    if any(p.severity == "error" or p.code in MISSING for p in manifest.problems):
+    if manifest.incomplete:
         return "incomplete"
     return "with warnings" if manifest.problems or manifest.notes else "complete"
 

@@ -31,6 +31,7 @@ from .gallery_results import (
     data,
     first_edition,
     hostile,
+    ranked,
     report,
     result,
     rows,
@@ -90,6 +91,37 @@ def test_a_run_stands_with_its_headline_as_metrics_json_has_it(out: Path) -> Non
         assert numbers == pytest.approx(
             [by_name[name][k] for k in ("value", "ci_low", "ci_high", "n_units")], rel=1e-5
         )
+
+
+@pytest.mark.parametrize(
+    ("severity", "code", "notes", "status"),
+    [
+        (None, "", [], "complete"),
+        (None, "", ["said"], "with warnings"),
+        ("warning", "bad-key", [], "with warnings"),
+        ("warning", "unknown-gold", [], "incomplete"),
+        ("error", "bad-json", ["said"], "incomplete"),
+    ],
+)
+def test_a_card_says_whether_anything_is_missing(
+    tmp_path: Path, severity: str | None, code: str, notes: list[str], status: str
+) -> None:
+    problems = [{"severity": severity, "code": code, "count": 1}] if severity else []
+    result(tmp_path, "r", rows(SUMMARY, 0.9, 24), "case_id", 24, suite="summary", problems=problems, notes=notes)
+    assert card(tmp_path, "r")["status"] == status
+
+
+def test_a_rank_is_that_of_the_same_study(out: Path) -> None:
+    names = ("with_memory_aggregated", "no_memory_aggregated", "with_memory__seed1_proposed")
+    ranked(out)
+    assert [card(out, name)["rank"] for name in names] == [
+        {"rank": "1", "group": "a"},
+        {"rank": "1–2", "group": "ab"},
+        None,
+    ]
+    member = {"suite": "cr", "run": "with_memory__seed1_proposed", "inputs": [], "options": {}}
+    edit(out / "results" / "no_memory_aggregated" / "manifest.json", "members", [member])
+    assert card(out, "with_memory_aggregated")["rank"] is None
 
 
 def test_only_the_headline_is_shown_in_its_order_and_null_stays_null(tmp_path: Path) -> None:

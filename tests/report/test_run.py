@@ -179,6 +179,9 @@ def test_tables_of_a_study(study: et.StudyView) -> None:
     for name in study.tables:
         assert study.table(name).html, name
     assert "Tuple F1" in study.table().html
+    aliases = {m.name for m in study.metrics if m.alias_of}
+    shown = re.findall(r"\| (\w+) \|$", study.table("all scores").text, re.MULTILINE)[1:]
+    assert aliases and set(study.headline) <= set(shown) <= {m.name for m in study.metrics} - aliases
     with pytest.raises(et.UsageError, match="no table 'nosuch'; there are comparison, "):
         study.table("nosuch")
 
@@ -201,6 +204,12 @@ def test_samples_and_changes_of_a_study(study: et.StudyView) -> None:
     places = [card.index(f">{side}<") for side in ("Gold", *sides)]
     assert places == sorted(places), "gold above, baseline left and candidate right for each seed"
     assert study.samples().html == shown
+    # every unit that moved rises, and falls with the sides swapped
+    assert (moved["change"] > 0).all()
+    swapped = et.study(study.results, baseline="with_memory", resampling=FAST)
+    for of, group in ((study, "Higher under with_memory"), (swapped, "Lower under no_memory")):
+        buttons = re.findall(r'<button[^>]*id="[^"]*"[^>]*>([^<]*) <b>(\d+)</b>', of.samples().html)
+        assert buttons == [(group, str(len(moved)))]
     with pytest.raises(et.UsageError, match="did you mean"):
         study.changes("fix_rate_refpl")
     alone = et.study(SEEDS[:2], resampling=FAST)
