@@ -171,7 +171,9 @@ def _chart(title: str, rows: float, *, width: float = WIDTH, **grid: Any) -> Any
     height = max(1.7, 1.15 + ROW * rows + 0.16 * heading.count("\n"))
     chart = Chart(figsize=(width, min(height, 160)), layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.06))
     chart.title = " ".join(heading.split())
-    chart.suptitle(heading, x=0.012, ha="left", fontsize=11, fontweight="bold")
+    # the shipped face has one weight: a title is not bold in part
+    weight = "normal" if ANSWERED.search(heading) else "bold"
+    chart.suptitle(heading, x=0.012, ha="left", fontsize=11, fontweight=weight)
     return chart, list(np.atleast_1d(chart.subplots(**grid)))
 
 

@@ -43,7 +43,8 @@ def render(nb: Any, *, title: str, beside: Mapping[str, str] | None = None) -> s
     if links:
         contents.append({"level": 2, "id": "downloads", "text": say("Downloads")})
     content = {"title": visible(title), "contents": contents, "body": Markup(cells), "links": links}
-    return page("report/page.html.j2", STYLES, SCRIPTS, glyphs=title + cells, **content, has_h1="<h1" in cells)
+    glyphs = "".join([title, cells, *map(say, links)])
+    return page("report/page.html.j2", STYLES, SCRIPTS, glyphs=glyphs, **content, has_h1="<h1" in cells)
 
 
 def page(template: str, styles: Iterable[str], scripts: Iterable[str], *, glyphs: str, **content: Any) -> str:

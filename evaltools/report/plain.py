@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral, Number, Real
 from typing import Any
 
@@ -80,13 +80,6 @@ def plain(value: Any, form: Format | None = None) -> str:
     return number(value) if isinstance(value, Number) else str(value)
 
 
-def text_column(column: pd.Series) -> list[Any]:
-    """The values of a column; nulls of a text column as None (no text), where a number's are "not measured"."""
-    if isinstance(column.dtype, pd.StringDtype):
-        return [None if is_null(v) else v for v in column]
-    return column.tolist()
-
-
 def markdown_table(
     df: pd.DataFrame,
     *,
@@ -95,35 +88,43 @@ def markdown_table(
     caption: str | None = None,
 ) -> str:
     """A frame as a GitHub Markdown table; text from data cannot leave its cell or become markup."""
-    heads, rows, numeric = _text_rows(df, columns, formats)
+    heads, texts, numeric = text_columns(df, columns, formats)
     rule = " | ".join("---:" if n else "---" for n in numeric)
-    lines = [_md_row(heads), f"| {rule} |", *map(_md_row, rows)]
+    lines = [_md_row(heads), f"| {rule} |", *map(_md_row, zip(*texts))]
     return (f"{markdown(caption)}\n\n" if caption else "") + "\n".join(lines) + "\n"
 
 
-def _text_rows(
+def text_columns(
     df: pd.DataFrame, columns: Mapping[str, str] | None, formats: Mapping[str, Format] | None
 ) -> tuple[list[str], list[list[str]], list[bool]]:
+    """Headers, cells as text column by column, and whether a column holds numbers, as such or as texts.
+
+    `columns` and `formats` as of `tables.table`. KeyError for columns that the frame lacks.
+    """
     names = dict(columns) if columns is not None else {c: say(str(c)) for c in df.columns}
-    forms = formats or {}
-    cells = [[plain(v, forms.get(c)) for v in text_column(df[c])] for c in names]
-    rows = [[t.striptags() if isinstance(t, Markup) else t for t in row] for row in zip(*cells)]
-    return list(names.values()), rows, [_numeric(df[c], column) for c, column in zip(names, cells)]
+    texts = []
+    for name, column in df[list(names)].items():
+        values = column.tolist()
+        if isinstance(column.dtype, pd.StringDtype):  # a null is no text, where a number's is "not measured"
+            values = [None if is_null(v) else v for v in values]
+        texts.append([plain(v, (formats or {}).get(str(name))) for v in values])
+    numeric = [any(cells) and all(t.startswith("<s>") or NUMBERS.fullmatch(t) for t in cells) for cells in texts]
+    return list(names.values()), texts, numeric
 
 
-def _numeric(column: pd.Series, cells: Sequence[str]) -> bool:
-    """Whether a column holds numbers, as such or as texts."""
-    return bool(pd.api.types.is_numeric_dtype(column)) or (any(cells) and all(map(NUMBERS.fullmatch, cells)))
+def _line(text: str) -> str:
+    """A text, or the words of HTML, on one line with nothing hidden."""
+    return " ".join(visible(text.striptags() if isinstance(text, Markup) else text).split())
 
 
 def markdown(text: str) -> str:
     """Text as Markdown that shows just it, on one line."""
-    flat = " ".join(visible(text).split()).replace("&", "&amp;").replace("<", "&lt;")
+    flat = _line(text).replace("&", "&amp;").replace("<", "&lt;")
     escaped = re.sub(r"([\\`*\[\]|$~]|(?<!\w)_|_(?!\w))", r"\\\1", flat)
     return f"**{escaped}**" if isinstance(text, Strong) else escaped
 
 
-def _md_row(cells: Sequence[str]) -> str:
+def _md_row(cells: Iterable[str]) -> str:
     return "| " + " | ".join(map(markdown, cells)) + " |"
 
 
@@ -137,12 +138,12 @@ def latex_table(
     note: str = "",
 ) -> str:
     """A frame as a LaTeX table (needs the package booktabs), every special character escaped; `note` stands below."""
-    heads, rows, numeric = _text_rows(df, columns, formats)
+    heads, texts, numeric = text_columns(df, columns, formats)
     lines = [r"\begin{table}", r"\centering\small\setlength{\tabcolsep}{4pt}"]
     lines += [rf"\caption{{{latex(caption)}}}"] if caption else []
     lines += [rf"\label{{{re.sub(r'[^A-Za-z0-9:-]', '-', label)}}}"] if label else []
     lines += [rf"\begin{{tabular}}{{{''.join('r' if n else 'l' for n in numeric)}}}", r"\toprule"]
-    lines += [_tex_row(heads), r"\midrule", *map(_tex_row, rows), r"\bottomrule", r"\end{tabular}"]
+    lines += [_tex_row(heads), r"\midrule", *map(_tex_row, zip(*texts)), r"\bottomrule", r"\end{tabular}"]
     # a signature has no spaces to break it at
     below = latex(note).replace(r"\textbar{}", r"\textbar\allowbreak{}")
     lines += [rf"\par\smallskip\parbox{{\linewidth}}{{\footnotesize\raggedright {below}}}"] if note else []
@@ -166,7 +167,7 @@ _TEX = {
 def latex(text: str) -> str:
     """Text as LaTeX that shows just it, on one line."""
     # braces keep a leading "[" or "*" from being read as belonging to the end of the row before
-    escaped = "".join(_TEX.get(c, c) for c in " ".join(visible(text).split()))
+    escaped = "".join(_TEX.get(c, c) for c in _line(text))
     if NUMBERS.fullmatch(text):
         escaped = escaped.replace("-", "$-$")
     if isinstance(text, Strong):
@@ -174,5 +175,5 @@ def latex(text: str) -> str:
     return f"{{{escaped}}}" if escaped.startswith(("[", "*")) else escaped
 
 
-def _tex_row(cells: Sequence[str]) -> str:
+def _tex_row(cells: Iterable[str]) -> str:
     return " & ".join(map(latex, cells)) + r" \\"

@@ -128,7 +128,8 @@ class StudyView(Shown, Study):
     def _mean_std(self, names: Sequence[str]) -> HtmlTable:
         found = views.mean_std(self, names)
         off = found["id"].isin(self.blocked)
-        found = found.assign(**{c: _struck(found[c], off) for c in self.conditions})
+        titles = {m.name: titled(m.title or m.name, m.better) for m in self.metrics}
+        found = found.assign(metric=found["id"].map(titles), **{c: _struck(found[c], off) for c in self.conditions})
         columns = {c: c if c in self.conditions else say(c) for c in found}
         return table(found, caption="Mean ± std over seeds", columns=columns)
 

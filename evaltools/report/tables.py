@@ -18,7 +18,7 @@ from ..core.check import FINE, WORDS, Check, in_words
 from ..core.metric import MetricTable
 from ..core.words import say
 from ..stats.intervals import MIN_UNITS, Resampling, monte_carlo_digits
-from .plain import ARROWS, Format, is_null, markdown_table, number, plain, sort_key, struck, text_column, text_of
+from .plain import ARROWS, Format, is_null, markdown_table, number, sort_key, struck, text_columns, text_of
 from .plain import latex_table as latex_table
 from .templates import macros, style
 from .text import anchor, safe, visible
@@ -31,9 +31,6 @@ ROWS = 200
 
 WORD = 36
 """Words up to this long are not broken."""
-
-FIGURES = re.compile(r"[-+]?\d[-+\d.,±%\[\] ]{0,40}|N/A")
-"""Texts of numbers only ("0.52 ± 0.01", "+0.03 [-0.01, +0.07]"), which are not broken over lines."""
 
 Kind = Literal["info", "warning", "error", "good"]
 
@@ -81,28 +78,22 @@ def table(
     format spec or a function a column; what a function returns as Markup is HTML already, all else is text. Beyond
     ROWS rows a line counts the rest.
     """
-    heads = dict(columns) if columns is not None else {c: say(str(c)) for c in df.columns}
     caption = caption and say(caption)
-    missing = [c for c in heads if c not in df.columns]
-    if missing:
-        raise KeyError(f"the table lacks the columns {missing}")
-    forms = formats or {}
     shown = df.head(ROWS)
-    numeric = {c: pd.api.types.is_numeric_dtype(df[c]) and not pd.api.types.is_bool_dtype(df[c]) for c in heads}
-    cells = [[_cell(v, forms.get(c), numeric[c]) for v in text_column(shown[c])] for c in heads]
-    html = macros().table([(h, numeric[c]) for c, h in heads.items()], list(zip(*cells)), len(df), caption)
-    text = markdown_table(shown[list(heads)].head(20), columns=heads, formats=forms, caption=caption)
-    return HtmlTable(str(html), text)
+    heads, texts, numeric = text_columns(shown, columns, formats)
+    keys = [df[c] if pd.api.types.is_numeric_dtype(df[c]) else [None] * len(df) for c in columns or df]
+    cells = [
+        [_cell(text, n, key) for text, key in zip(column, values)] for column, n, values in zip(texts, numeric, keys)
+    ]
+    html = macros().table(list(zip(heads, numeric)), list(zip(*cells)), len(df), caption)
+    return HtmlTable(str(html), markdown_table(shown.head(20), columns=columns, formats=formats, caption=caption))
 
 
-def _cell(value: Any, form: Format | None, numeric: bool) -> tuple[str, float | str | None, str]:
-    """Class, sort key (None: its text) and content of a cell."""
-    text = plain(value, form)
-    if isinstance(text, Markup):
-        return ("et-num", "", text) if text.startswith("<s>") else ("", None, text)
+def _cell(text: str, numeric: bool, value: Any) -> tuple[str, float | str | None, str]:
+    """Class, sort key (None: its text) and content of a cell; `value` is the number that it shows, if it is one."""
     if numeric:
-        return "et-num", sort_key(value), text
-    return ("et-num", None, text) if FIGURES.fullmatch(text) else (_text_class(text), None, safe(text))
+        return "et-num", None if value is None else sort_key(value), text
+    return ("", None, text) if isinstance(text, Markup) else (_text_class(text), None, safe(text))
 
 
 def _text_class(text: str) -> str:

@@ -216,7 +216,13 @@ TABLES: Mapping[str, TableView] = {
     "confused tags": TableView(
         confused, "Exclusion and waiting period: cases that expect one and name only the other"
     ),
-    "parts": TableView(parts, "Measured cases by product, channel and intent", formats={"value": ".3f"}),
+    "parts": TableView(
+        parts,
+        "Measured cases by product, channel and intent",
+        {"by": "part by", "part": "part", "n": "n", "title": "metric", "value": "value"}
+        | {"ci_low": "low", "ci_high": "high"},
+        {"title": say, "value": ".3f"},
+    ),
     "missing tags": TableView(
         missing, "Tags that no phrase covers, with the sentence of the context that names them"
     ),
@@ -277,7 +283,7 @@ def spread(result: Result, **how: Any) -> Any:
     from ..report import figures
 
     shares = ("summary_accuracy", "summary_risk_coverage", "entity_recall")
-    scores = pd.DataFrame({m: result.data[f"{m}_if_measured"] for m in shares})
+    scores = pd.DataFrame({_named(m): result.data[f"{m}_if_measured"] for m in shares})
     how = {"title": "Scores of the measured cases", "xlabel": "score of a case", "unit": "cases", **how}
     return figures.distribution(scores, **how)
 

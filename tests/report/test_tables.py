@@ -183,7 +183,7 @@ def test_table_takes_markup_as_it_is_and_counts_what_it_leaves_out() -> None:
 
 def test_table_without_rows_and_with_an_unknown_column() -> None:
     assert "no rows" in tables.table(pd.DataFrame({"a": []})).html
-    with pytest.raises(KeyError, match="lacks the columns \\['b'\\]"):
+    with pytest.raises(KeyError, match="\\['b'\\]"):
         tables.table(pd.DataFrame({"a": [1]}), columns={"b": "B"})
 
 
