@@ -164,6 +164,7 @@ def execute(job: ReportJob) -> tuple[Any, Exception | None]:
                 log_output=False,
                 request_save_on_cell_execute=False,
                 autosave_cell_every=0,
+                coalesce_streams=True,  # one print may come in two messages
                 shutdown_kernel="immediate",
                 config=kernel_config(folder),
                 kernel_manager_class=kernel_manager(),
