@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 from hypothesis import settings
+
+from .app.calling import call
 
 # no test depends on how fast the machine is
 settings.register_profile("untimed", parent=settings.default, deadline=None)
@@ -29,6 +33,54 @@ def reference() -> Path:
     if not folder.is_dir():
         pytest.skip(f"reference runs not found at {folder} (set EVALTOOLS_REFERENCE)")
     return folder
+
+
+FIRST = (
+    "tests/test_docs.py",
+    "tests/app/test_batch.py",
+    "tests/test_hostile.py",
+    "tests/app/test_cli.py",
+    "tests/test_accessibility.py",
+    "tests/report/test_gallery_browser.py",
+    "tests/test_fuzz.py",
+    "tests/app/test_workers.py",
+)
+"""The files that take longest: begun last, one would be waited for while other processes have nothing left to do."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    place = {file: i for i, file in enumerate(FIRST)}
+    items.sort(key=lambda item: place.get(item.nodeid.partition("::")[0], len(FIRST)))
+
+
+@pytest.fixture(scope="session")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callable[[Path], object]], Path]:
+    """Gives a folder that `make(folder)` filled, once for all files and processes of a session; to be read only."""
+    base = tmp_path_factory.getbasetemp()
+    base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+    def folder(name: str, make: Callable[[Path], object]) -> Path:
+        place, whole = base / f"shared-{name}", base / f"shared-{name}.whole"
+        with FileLock(base / f"shared-{name}.lock"):
+            if not whole.exists():
+                shutil.rmtree(place, ignore_errors=True)
+                place.mkdir()
+                make(place)
+                whole.touch()
+        return place
+
+    return folder
+
+
+@pytest.fixture(scope="session")
+def demo(shared: Callable[[str, Callable[[Path], object]], Path]) -> Path:
+    """What `evaltools demo` makes: the outputs folder with four reports and the gallery."""
+
+    def make(folder: Path) -> None:
+        with chdir(folder):
+            call("demo", "-j", "2", "-q")
+
+    return shared("demo", make) / "outputs"
 
 
 @pytest.fixture(autouse=True)
