@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from ..core.check import WORDS
+from ..core.check import WORDS as LEVELS
 from ..core.files import atomic, dumps
 from ..core.results import Result
 from ..core.words import say
@@ -19,7 +19,7 @@ from ..report.tables import plain_estimates
 from . import views
 from .options import rules_in_force
 from .rules import METRICS, rules_snapshot
-from .verdicts import COLUMNS, verdicts
+from .verdicts import COLUMNS, WORDS, verdicts
 
 SCORES = (
     "case_id", "metric", "score", "measured", "rule_score", "llm_score", "decided_by", "threshold", "passed",
@@ -44,26 +44,6 @@ def scores_frame(units: pd.DataFrame, thresholds: dict[str, float]) -> pd.DataFr
     return pd.concat(parts).sort_index(kind="stable")[list(SCORES)].reset_index(drop=True)
 
 
-MEANS = {
-    "mean of measured": "mean score of the cases that could be measured",
-    "measured": "number of cases that could be measured",
-    "failing": "number of measured cases below the threshold; the metric fails where there is any",
-    "threshold": "the least score that passes",
-    "not measured": "number of cases that give nothing to measure",
-    "with imputed": "mean over all cases, with a fixed number for each that could not be measured",
-}
-"""What the columns of the overview mean."""
-
-CASES = {
-    "case_id": "case",
-    "failed": "fails",
-    "not_measured": "not measured",
-    "answer": "summary",
-    "contexts": "contexts",
-    "tags": "expected tags",
-}
-
-
 def titles(result: Result) -> dict[str, str]:
     """The metrics as readers call them."""
     found = result.frame.set_index("name")["title"]
@@ -77,7 +57,7 @@ def cases_frame(result: Result) -> pd.DataFrame:
         columns[title] = result.units[f"{m}_if_measured"]
         columns[say("{metric}: why", metric=title)] = views.whys(result.units, m)
     found = views.worst_first(result.units, called, **columns).reset_index(drop=True)
-    return found.rename(columns={c: say(head) for c, head in CASES.items()})
+    return found.rename(columns={c: say(head) for c, head in WORDS["workbook"]["cases"].items()})
 
 
 def overview(result: Result) -> Sheet:
@@ -97,13 +77,13 @@ def overview(result: Result) -> Sheet:
         head=[
             (say("What"), what),
             (say("Run"), result.name),
-            *((say(WORDS[c.level]), say(c.message)) for c in result.checks),
+            *((say(LEVELS[c.level]), say(c.message)) for c in result.checks),
             *led,
             (say("Rules"), rules.identity),
             (say("Signature"), result.signature),
         ],
         verdicts=say("verdict"),
-        below=[(say(head), say(meaning)) for head, meaning in MEANS.items()],
+        below=[(say(head), say(meaning)) for head, meaning in WORDS["workbook"]["means"].items()],
     )
 
 

@@ -5,22 +5,20 @@ Source: specification D22, D24.
 
 from __future__ import annotations
 
+import tomllib
+from pathlib import Path
+from typing import Any
+
 import pandas as pd
 
 from ..core.results import Result
 from .options import rules_in_force
 from .rules import METRICS
 
-COLUMNS = {
-    "title": "metric",
-    "verdict": "verdict",
-    "mean_measured": "mean of measured",
-    "measured": "measured",
-    "failing": "failing",
-    "threshold": "threshold",
-    "not_measured": "not measured",
-    "mean": "with imputed",
-}
+WORDS: dict[str, Any] = tomllib.loads(Path(__file__).with_name("views.toml").read_text(encoding="utf-8"))
+"""Of pages and workbooks."""
+
+COLUMNS: dict[str, str] = WORDS["table"]["verdicts"]["columns"]
 """What the columns of `verdicts` that people read are called, in their order: what was measured leads."""
 
 

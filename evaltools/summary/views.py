@@ -23,7 +23,7 @@ from . import people
 from .options import rules_in_force
 from .rules import METRICS, CompiledRules, CompiledSet, rules_snapshot
 from .text import normalise
-from .verdicts import COLUMNS, fails, verdicts
+from .verdicts import WORDS, fails, verdicts
 from .wording import around, item, matches
 
 Evidence = Mapping[str, Any]
@@ -32,6 +32,9 @@ Words = Callable[[Evidence, str, Sequence[str]], list[str]]
 
 TOP = 3
 """Wordings of a missed tag that are shown."""
+
+NAMED: Mapping[str, str] = WORDS["browser"]["fields"]
+"""The metrics, as chips and groups name them."""
 
 CONFUSED = ("exclusion", "waiting_period")
 """Tags that share the word 면책."""
@@ -129,14 +132,6 @@ def parts(result: Result) -> pd.DataFrame:
     return pd.concat(found)[columns] if found else pd.DataFrame(columns=columns)
 
 
-def _phrases(kind: str, evidence: Evidence) -> list[tuple[Any, ...]]:
-    return [(m["text"], *m["at"], m.get("let_off"), m.get("by")) for m in evidence.get(kind, [])]
-
-
-def _unsupported(evidence: Evidence) -> list[tuple[Any, ...]]:
-    return [(u["kind"], u["text"], u["value"], *u["at"]) for u in evidence.get("unsupported", [])]
-
-
 def missing(result: Result) -> pd.DataFrame:
     """Tags that no phrase covers: case_id, tag, let_off, source (the sentence that names it), answer."""
     out = [
@@ -155,13 +150,21 @@ def _source(place: Evidence | None, contexts: Sequence[str]) -> str:
     return around(contexts[place["context"]], place["context_at"]) if place else ""
 
 
-def _listed(
-    metric: str, columns: Sequence[str], rows: Callable[[Evidence], list[tuple[Any, ...]]], result: Result
-) -> pd.DataFrame:
-    """What a metric's evidence lists, over all cases: case_id, `columns`, answer."""
-    cases = zip(*(result.units[c] for c in ("case_id", f"{metric}_evidence", "answer")))
-    out = [(case_id, *row, answer) for case_id, evidence, answer in cases for row in rows(evidence)]
-    return pd.DataFrame(out, columns=["case_id", *columns, "answer"])
+def _listed(metric: str, kind: str, columns: Sequence[str], result: Result) -> pd.DataFrame:
+    """What a metric's evidence lists as `kind`, over all cases: case_id, `columns`, answer."""
+    rows = [
+        {
+            **m,
+            "case_id": case_id,
+            "start": m["at"][0],
+            "end": m["at"][1],
+            "reason": m.get("let_off"),
+            "answer": answer,
+        }
+        for case_id, e, answer in zip(*(result.units[c] for c in ("case_id", f"{metric}_evidence", "answer")))
+        for m in e.get(kind, [])
+    ]
+    return pd.DataFrame(rows, columns=["case_id", *columns, "answer"])
 
 
 def judged(result: Result) -> pd.DataFrame:
@@ -196,86 +199,32 @@ def rules_table(result: Result) -> pd.DataFrame:
 
 PHRASE = ("text", "start", "end", "reason", "by")
 
-TABLES: Mapping[str, TableView] = {
-    "verdicts": TableView(
-        verdicts,
-        "Verdicts",
-        COLUMNS,
-        {"title": say, "verdict": say, "mean": ".3f", "mean_measured": ".3f", "threshold": ".2f", "failing": ".0f"},
+MADE: Mapping[str, Callable[[Any], pd.DataFrame]] = {
+    "verdicts": verdicts,
+    "unsupported entities": partial(
+        _listed, "summary_accuracy", "unsupported", ("kind", "text", "value", "start", "end")
     ),
-    "unsupported entities": TableView(
-        partial(_listed, "summary_accuracy", ("kind", "text", "value", "start", "end"), _unsupported),
-        "Entities of summaries that no context supports",
-    ),
-    "tags": TableView(
-        tags,
-        "Expected tags: the share that is covered, and the words of the contexts that were most often left out",
-        {"tag": "tag", "expected": "expected", "covered": "covered", "share": "recall", "missed": "left out"},
-        {"share": ".2f"},
-    ),
-    "confused tags": TableView(
-        confused, "Exclusion and waiting period: cases that expect one and name only the other"
-    ),
-    "parts": TableView(
-        parts,
-        "Measured cases by product, channel and intent",
-        {"by": "part by", "part": "part", "n": "n", "title": "metric", "value": "value"}
-        | {"ci_low": "low", "ci_high": "high"},
-        {"title": say, "value": ".3f"},
-    ),
-    "missing tags": TableView(
-        missing, "Tags that no phrase covers, with the sentence of the context that names them"
-    ),
-    "definitive phrases": TableView(
-        partial(_listed, "summary_non_definitive", PHRASE, partial(_phrases, "definitive")), "Definitive phrases"
-    ),
-    "let off": TableView(
-        partial(_listed, "summary_non_definitive", PHRASE, partial(_phrases, "let_off")),
-        "Definitive phrases that were taken back",
-    ),
-    "not measured": TableView(
-        not_measured,
-        "Why cases were not measured, and the number that stands for them",
-        {"metric": "metric", "reason": "reason", "score": "counts as", "cases": "cases"},
-        {"reason": say, "score": ".2f"},
-    ),
-    "people": TableView(
-        people.corrected,
-        "Held against labels of people: the corrected mean, the labels alone, and the score alone",
-        {
-            "title": "metric",
-            "n_labelled": "labelled",
-            "n": "cases",
-            "corrected_mean": "corrected",
-            "corrected_low": "low",
-            "corrected_high": "high",
-            "labels_mean": "labels alone",
-            "score": "score alone",
-            "judge_kappa": "kappa with labels",
-            "tpr": "TPR",
-            "tnr": "TNR",
-        },
-        dict.fromkeys(("corrected_mean", "corrected_low", "corrected_high", "labels_mean", "score"), ".3f")
-        | {"title": say}
-        | dict.fromkeys(("judge_kappa", "tpr", "tnr"), ".2f"),
-    ),
-    "audit": TableView(
-        people.audit,
-        "Cases of which the rules were sure, drawn at random: how often the judge contradicts them",
-        {"title": "metric", "sure": "sure", "asked": "asked", "wrong": "contradicted"}
-        | {"share": "share", "ci_low": "low", "ci_high": "high"},
-        {"title": say, "share": ".3f", "ci_low": ".3f", "ci_high": ".3f"},
-    ),
-    "reliability": TableView(
-        people.reliability,
-        "How often the judge is right, by the confidence that it states",
-        {"confidence": "confidence", "n": "cases", "against": "held against", "agree": "share that agrees"}
-        | {"ci_low": "low", "ci_high": "high"},
-        {"against": say, "agree": ".3f", "ci_low": ".3f", "ci_high": ".3f"},
-    ),
-    "judged": TableView(judged, "Cases that the judge was asked about"),
-    "rules": TableView(rules_table, "Rules"),
+    "tags": tags,
+    "confused tags": confused,
+    "parts": parts,
+    "missing tags": missing,
+    "definitive phrases": partial(_listed, "summary_non_definitive", "definitive", PHRASE),
+    "let off": partial(_listed, "summary_non_definitive", "let_off", PHRASE),
+    "not measured": not_measured,
+    "people": people.corrected,
+    "audit": people.audit,
+    "reliability": people.reliability,
+    "judged": judged,
+    "rules": rules_table,
 }
+
+
+def _table(make: Callable[[Any], pd.DataFrame], caption: str, **how: Any) -> TableView:
+    formats = {c: say if form == "say" else form for c, form in how.get("formats", {}).items()}
+    return TableView(make, caption, how.get("columns"), formats)
+
+
+TABLES = {name: _table(make, **WORDS["table"][name]) for name, make in MADE.items()}
 
 
 def spread(result: Result, **how: Any) -> Any:
@@ -283,9 +232,8 @@ def spread(result: Result, **how: Any) -> Any:
     from ..report import figures
 
     shares = ("summary_accuracy", "summary_risk_coverage", "entity_recall")
-    scores = pd.DataFrame({_named(m): result.data[f"{m}_if_measured"] for m in shares})
-    how = {"title": "Scores of the measured cases", "xlabel": "score of a case", "unit": "cases", **how}
-    return figures.distribution(scores, **how)
+    scores = pd.DataFrame({m: result.data[f"{m}_if_measured"] for m in shares})
+    return figures.distribution(scores, **{**WORDS["figure"]["spread"], **how})
 
 
 FIGURES = {"spread": spread}
@@ -299,18 +247,18 @@ def groups(result: Result) -> dict[str, tuple[str, str]]:
     return {
         "failing": (any_of, "Failing: cases that fail a threshold"),
         "passing": (f"not ({any_of})", "Passing: cases that fail none"),
-        **{m: (query, f"Cases that fail {_named(m)}") for m, query in queries.items() if found[m].any()},
+        **{m: (query, f"Cases that fail {NAMED[m]}") for m, query in queries.items() if found[m].any()},
     }
 
 
 def cards(result: Result, units: pd.DataFrame) -> pd.DataFrame:
     """Cases as `worst_first` has them, with what they fail as a chip (`failing`), and a column in words a metric."""
-    out = worst_first(units, **{m: said(units, m) for m in METRICS})
-    failing = [", ".join(say(_named(m)) for m in found.split(", ")) if found else "" for found in out["failed"]]
+    called = {m: say(name) for m, name in NAMED.items()}
+    out = worst_first(units, called, **{m: said(units, m) for m in METRICS})
     kinds = ("summary_accuracy", "summary_risk_coverage", "summary_non_definitive")
     texts = zip(*(units[c] for c in ("answer", "contexts", *(f"{m}_evidence" for m in kinds))))
     places = pd.Series([_places(*case) for case in texts], units.index, dtype=object)
-    return out.assign(failing=[say("fails {what}", what=f) if f else "" for f in failing], places=places)
+    return out.assign(failing=[say("fails {what}", what=f) if f else "" for f in out["failed"]], places=places)
 
 
 def _places(
@@ -334,13 +282,6 @@ def _places(
     return out + [
         (column, begin + at[0], begin + at[1], kind, n, tip) for n, (column, begin, at, kind, tip) in numbered
     ]
-
-
-def _named(metric: str) -> str:
-    return NAMED.get(metric) or metric.removeprefix("summary_").replace("_", " ")
-
-
-NAMED = {"summary_non_definitive": "non-definitive", "summary_needs_followup": "follow-up"}
 
 
 def said(units: pd.DataFrame, metric: str) -> list[str]:
@@ -424,27 +365,10 @@ _WORDING: Mapping[str, Words] = {
 }
 
 
-VALUES = (
-    "Values are compared, not what they are said of: a right value on the wrong item counts as supported. Compare "
-    "the two passages of a figure; with --judge hybrid a language model reads both texts of the uncertain cases."
-)
-
-VIEW = SampleView(
-    groups,
-    cards,
-    compared=("answer", "failing"),
-    browser={
-        "id": "case_id",
-        "text": {"answer": "summary", "contexts": "context"},
-        "gold": None,
-        "chips": ("failing", "tags"),
-        "placed": "places",
-        "fields": {m: _named(m) for m in METRICS},
-    },
-)
+VIEW = SampleView(groups, cards, {"gold": None, **WORDS["browser"]}, compared=("answer", "failing"))
 
 
 def sample_views(result: Result) -> tuple[SampleView, ...]:
     """Cases are not marked; the legend says what comparing values cannot see, where it has found any supported."""
     found = any(e.get("supported") for e in result.units["summary_accuracy_evidence"])
-    return (replace(VIEW, legend=VALUES if found else ""),)
+    return (replace(VIEW, legend=WORDS["legend"] if found else ""),)
