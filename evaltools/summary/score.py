@@ -215,18 +215,21 @@ def score_cases(
 ) -> pd.DataFrame:
     """The units frame by rule alone, a row a case in the order given; evidence and lists are JSON text."""
     chunks = [[case for _, case in cases[i : i + CHUNK]] for i in range(0, len(cases), CHUNK)]
-    rows = [row for part in workers.map(partial(_score_chunk, rules=rules), chunks) for row in part]
+    # a file without any usable case has the same columns
+    parts = workers.map(partial(_score_chunk, rules=rules), chunks or [[Case(id="0")]])
+    units = pd.DataFrame({c: [*chain.from_iterable(part[c] for part in parts)] for c in parts[0]}).head(len(cases))
     hint = cache(partial(nearest, known=rules.known_tags))
-    for (place, case), row in zip(cases, rows):
-        for tag in json.loads(row["unknown_tags"]):
+    for (place, case), unknown in zip(cases, units["unknown_tags"]):
+        for tag in json.loads(unknown):
             message = f"unknown tag {tag!r}, left out of what is expected; {hint(tag)}"
             problems.warn("unknown-tag", message, file=file, line=place, field="summary_tags", id=case.id)
-    # a file without any usable case has the same columns
-    return pd.DataFrame(rows or _score_chunk([Case(id="0")], rules)).head(len(rows))
+    return units
 
 
-def _score_chunk(chunk: Sequence[Case], rules: Rules) -> list[dict[str, Any]]:
-    return [_row(case, score_case(case.answer, case.texts, case.tags, rules)) for case in chunk]
+def _score_chunk(chunk: Sequence[Case], rules: Rules) -> dict[str, list[Any]]:
+    """The columns of some cases: a hundred thousand rows as dictionaries would take a gigabyte."""
+    rows = [_row(case, score_case(case.answer, case.texts, case.tags, rules)) for case in chunk]
+    return {column: [row[column] for row in rows] for column in rows[0]}
 
 
 def _row(case: Case, found: CaseScores) -> dict[str, Any]:
