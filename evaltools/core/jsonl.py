@@ -163,15 +163,16 @@ def read_csv(path: Path, model: type[T], problems: Problems, *, id_field: str) -
             yield line, record
 
 
-def csv_rows(path: Path, problems: Problems) -> Iterator[tuple[int, list[str]]]:
+def csv_rows(path: Path, problems: Problems, ragged: bool = False) -> Iterator[tuple[int, list[str]]]:
     """(line on which it ends, cells) of the header of a CSV file, and of every row that is not blank.
 
-    A row that is damaged, or has more or fewer cells than the header, is reported and left out. InputError for a
-    damaged header.
+    A row that is damaged, or has more or fewer cells than the header, is reported and left out; `ragged` ones are
+    kept, but for what follows a damaged row, up to the next one that is whole. InputError for a damaged header.
     """
     csv.field_size_limit(LINE_BYTES)  # a long text is no error
     header: list[str] | None = None
     end = place = read = 0
+    damaged = False
 
     def texts() -> Iterator[str]:
         nonlocal read
@@ -190,9 +191,10 @@ def csv_rows(path: Path, problems: Problems) -> Iterator[tuple[int, list[str]]]:
                 for cells in table:
                     end, place, read = begun + table.line_num, place + read, 0
                     header = cells if header is None else header
-                    if len(cells) == len(header):
+                    damaged = damaged and len(cells) != len(header)
+                    if len(cells) == len(header) or (ragged and cells and not damaged):
                         yield end, cells
-                    elif cells:
+                    elif cells and not ragged:
                         message = f"expected {len(header)} cells, as the header has, got {len(cells)}"
                         problems.error("bad-row", message, file=str(path), line=end)
                 if header is None:
@@ -201,6 +203,7 @@ def csv_rows(path: Path, problems: Problems) -> Iterator[tuple[int, list[str]]]:
             except csv.Error as e:
                 # an open quote takes in all that follows: given up is the line on which its row begins
                 problems.error("bad-csv", f"not CSV: {e}", file=str(path), line=end + 1)
+                damaged = True
                 if header is None:
                     raise InputError(problems.errors) from None
                 f.seek(place)

@@ -6,7 +6,6 @@ Source: seed insurance_summary_prd section 4; specification section 3 (tags).
 from __future__ import annotations
 
 import csv
-import io
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -15,8 +14,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import from_json
 
-from ..core.errors import InputError, Problems
-from ..core.jsonl import BOM, first_line, fitted, read_json, read_jsonl, read_utf8, require_file
+from ..core.errors import Problems
+from ..core.jsonl import BOM, csv_rows, first_line, fitted, read_json, read_jsonl, read_utf8, require_file
 from .rules import normal_tag
 
 CELL_LIMIT = 32_767
@@ -182,25 +181,9 @@ def _read_json(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
 
 
 def _read_csv(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
-    csv.field_size_limit(2**31 - 1)  # a long text is no error
-    lines = io.StringIO(read_utf8(path, problems), newline="").readlines()
-    rows: Rows = []
-    end, broken = 0, False
-    while end < len(lines):
-        begun, reader = end, csv.reader((lines[i] for i in range(end, len(lines))), strict=True)
-        try:
-            for cells in reader:
-                start, end = end + 1, begun + reader.line_num
-                broken = broken and len(cells) != len(rows[0][1])
-                if (cells and not broken) or not rows:
-                    rows.append((start, [*cells]))
-        except csv.Error as e:
-            # an open quote takes in all that follows: given up is the first line, and what after it is no whole row
-            problems.error("bad-csv", str(e), file=str(path), line=end + 1)
-            if not rows:
-                raise InputError(problems.errors) from None
-            end, broken = end + 1, True
-    return _read_table(rows or [(1, [])], path, problems)
+    read_utf8(path, problems)  # a file in another encoding is refused whole
+    ends = csv_rows(path, problems, ragged=True)
+    return _read_table([(end - sum(c.count("\n") for c in cells), [*cells]) for end, cells in ends], path, problems)
 
 
 def _read_xlsx(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
