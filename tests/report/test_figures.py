@@ -238,6 +238,11 @@ def test_panels_have_axes_of_their_own() -> None:
     assert {x for x, _ in marks(chart)} == {0.5}
     assert {x for x, _ in marks(chart, 1)} == {3.0}
     assert entries(chart)[:2] == ["a", "b"]
+    one, plain = frame[frame["scale"] == "share"], frame[frame["scale"] == "share"].drop(columns="scale")
+    heights = [
+        figures.dots(f, panel=p, label="name", title="t").get_figheight() for f, p in ((one, "scale"), (plain, None))
+    ]
+    assert heights[0] == pytest.approx(heights[1]), "between panels there is room, beside one there is none"
 
 
 def test_marks_of_a_row_are_told_apart_by_what_differs_within_it() -> None:
@@ -277,6 +282,29 @@ def test_shares_fill_the_axis_and_n_stands_by_the_rows() -> None:
     assert inside == ["3 (30%)", "5 (50%)", "1,200 (100%)", "1 (10%)", "1 (10%)"]
     colours = [part[0].get_facecolor() for part in chart.axes[0].containers]
     assert colours == [mpl.colors.to_rgba(c) for c in figures.OUTCOMES.values()]
+    # of nothing there is no share
+    empty = pd.DataFrame({"key": ["m"], **dict.fromkeys(figures.OUTCOMES, [0])})
+    assert bars(figures.stacked(pd.concat([frame, empty]), title="t", **how))[0] == [30, 0, 0]
+
+
+@pytest.mark.parametrize("colour", [*figures.PALETTE, *figures.OUTCOMES.values(), *figures.TAKING_PART.values()])
+def test_numbers_are_read_on_the_colour_of_their_part(colour: str) -> None:
+    """Of the two inks never one that is hard to read where the other is not: contrast as WCAG 2.2 has it."""
+
+    def luminance(of: str) -> float:
+        r, g, b = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in mpl.colors.to_rgb(of))
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+    def contrast(ink: str) -> float:
+        low, high = sorted((luminance(ink), luminance(colour)))
+        return (high + 0.05) / (low + 0.05)
+
+    frame = pd.DataFrame({"key": ["k"], "a": [5], "b": [5]})
+    chart = figures.stacked(frame, label="key", kinds={"a": colour, "b": "white"}, title="t", xlabel="x", share=True)
+    inks = {figures.INK, "white"}
+    used = next(t.get_color() for t in chart.axes[0].texts if t.get_text())
+    assert used in inks
+    assert contrast(used) >= 3 or contrast(used) == max(map(contrast, inks))
 
 
 def test_counts_stand_in_the_outline_of_their_total() -> None:
