@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
 
 import evaltools as et
 from evaltools.app.compare import MDE, WIDTH, comparison_text
@@ -69,3 +70,29 @@ def test_runs_that_share_no_sample_are_a_usage_error(tmp_path: Path) -> None:
         done = call("compare", "one.jsonl", "other.jsonl", "--suite", "summary", "--csv", "c.csv", status=2)
         assert "one (12 units) and other (12 units) share no" in done.stderr
         assert not Path("c.csv").exists()
+
+
+def test_a_line_has_the_numbers_of_its_metric(tmp_path: Path) -> None:
+    class Record(BaseModel):
+        id: str
+        x: float
+
+    whole, cut = "T" * 36, "U" * 37
+    metrics = [
+        et.Metric(name="big", numerator="100*x", denominator="n", group="g", better="higher", title=whole),
+        et.Metric(name="small", numerator="x", denominator="n", group="g", better="higher", title=cut),
+        et.Metric(name="none", numerator="x", denominator="0*n", group="g", better="higher", title="Nothing"),
+    ]
+    suite = et.jsonl_suite(
+        "own", title="Own", record=Record, unit="id", columns=lambda r: {"n": 1, "x": r.x}, headline=("big",),
+        metrics=metrics,
+    )  # fmt: skip
+    for name, more in (("a", 0.25), ("b", 0.75)):
+        lines = "".join(f'{{"id": "{i}", "x": {1 + more + i % 2}}}\n' for i in range(12))
+        (tmp_path / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+    a, b = (et.evaluate(suite, tmp_path / f"{name}.jsonl", name=name, resampling=FAST) for name in "ab")
+    lines = {ln.split()[-1]: ln for ln in comparison_text(et.compare(a, b), everything=True).splitlines() if ln}
+    # x is 1.25 and 2.25 in turn, then 1.75 and 2.75
+    assert lines["big"].startswith(f"{whole}   175.0   225.0  +50.000 ")
+    assert lines["small"].startswith(f"{'U' * 34} …   1.750   2.250   +0.500 ")
+    assert lines["none"].split()[:4] == ["Nothing", "N/A", "N/A", "N/A"] and "[" not in lines["none"]
