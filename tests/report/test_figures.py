@@ -283,7 +283,7 @@ def test_shares_fill_the_axis_and_n_stands_by_the_rows() -> None:
     colours = [part[0].get_facecolor() for part in chart.axes[0].containers]
     assert colours == [mpl.colors.to_rgba(c) for c in figures.OUTCOMES.values()]
     # of nothing there is no share
-    empty = pd.DataFrame({"key": ["m"], **dict.fromkeys(figures.OUTCOMES, [0])})
+    empty = pd.DataFrame({"key": ["m"], **{key: [0] for key in figures.OUTCOMES}})
     assert bars(figures.stacked(pd.concat([frame, empty]), title="t", **how))[0] == [30, 0, 0]
 
 
