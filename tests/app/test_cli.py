@@ -57,7 +57,7 @@ def here(tmp_path: Path) -> Iterator[Path]:
 @pytest.mark.parametrize("suite", SUITES)
 def test_score_writes_the_files_of_the_contract(suite: str, here: Path) -> None:
     run, name = SUITES[suite]
-    done = call("score", suite, run, *QUICK)
+    done = call("score", suite, run, *QUICK, "--confidence", ".9", "--ci", "percentile", "--seed", "3")
     assert f"\n{name}\n" in done.stdout and done.stdout.endswith("1 done\n")
     folder = here / "outputs" / "results" / name
     assert written(here) == {f"outputs/results/{name}/{f}" for f in COMMON_FILES | FILES[suite]}
@@ -65,6 +65,7 @@ def test_score_writes_the_files_of_the_contract(suite: str, here: Path) -> None:
     assert [key for key in content if key != "verdicts"] == METRICS_KEYS
     assert (content["schema_version"], content["suite"], content["run"]) == (1, suite, name)
     assert list(content["bootstrap"]) == ["method", "n_resamples", "confidence", "seed", "unit", "n_units"]
+    assert list(content["bootstrap"].values())[:4] == ["percentile", 100, 0.9, 3]
     assert all(set(METRIC_KEYS) <= set(row) for row in content["metrics"])
     assert content["signature"] in done.stdout
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
@@ -241,7 +242,8 @@ def test_gate(here: Path) -> None:
 
 
 def test_compare(here: Path) -> None:
-    done = call("compare", *SEEDS[::2], *QUICK, "--csv", here / "c.csv")
+    done = call("compare", *SEEDS[::2], *QUICK, "--confidence", ".9", "--seed", "3", "--csv", here / "c.csv")
+    assert {"resamples:100", "ci:90%", "seed:3"} <= set("".join(done.stdout.split()).split("|"))
     assert "A (baseline)  no_memory" in done.stdout and "tuple_f1_s2_refpol" in done.stdout
     assert header(here / "c.csv")[:3] == ["metric", "baseline", "candidate"]
     call("compare", "absent", SEEDS[0], *QUICK, status=2)

@@ -119,6 +119,9 @@ def test_what_a_cell_cannot_hold_is_changed_and_reported(tmp_path: Path) -> None
     assert str(got[4]).endswith("[cut: 20000 characters]")
     assert [n.split(":")[0] for n in notes] == ["S!A2", "S!A4", "S!A5"]
     assert got[-3:] == notes
+    notes = write_workbook(path, [Sheet("S", pd.DataFrame({"text": ["\x00"] * 23}))], notes_on="S")
+    below = [row[0] for row in cells(path, "S")][25:]
+    assert len(notes) == 23 and below == ["Changed cells", *notes[:20], "and 3 more"]
 
 
 def test_values_keep_their_type(tmp_path: Path) -> None:
