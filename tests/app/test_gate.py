@@ -315,3 +315,17 @@ def test_what_too_few_units_show_passes_no_margin_and_is_not_lost(
     checked = gate._against(SimpleNamespace(conditions=runs), row, margin)  # type: ignore[arg-type]
     assert checked.met is met
     assert ("it is in the baseline" in checked.said) == (measured == ("a",))
+
+
+@pytest.mark.parametrize(
+    ("verdict", "n_differ", "met"),
+    [("better", 40, True), ("worse", 40, False), ("tied", 0, True), ("tied", 2, False)],
+)
+def test_without_an_interval_a_margin_is_kept_by_what_is_equal_or_better(
+    verdict: str, n_differ: int, met: bool
+) -> None:
+    row = {"metric": "m", "title": "M", "delta": 0.1, "n_units": 40, "baseline": "a", "candidate": "b"}
+    row |= {"value_baseline": 0.5, "value_candidate": 0.6, "ci_low": math.nan, "ci_high": math.nan, "mde": math.nan}
+    row |= {"verdict": verdict, "n_differ": n_differ, "better": "higher", "p_adjusted": 0.01, "primary": False}
+    checked = gate._against(SimpleNamespace(conditions={}), row, 0.2)  # type: ignore[arg-type]
+    assert checked.met is met and "difference +0.100, no interval: " in checked.said
