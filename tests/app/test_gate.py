@@ -325,7 +325,8 @@ def test_without_an_interval_a_margin_is_kept_by_what_is_equal_or_better(
     verdict: str, n_differ: int, met: bool
 ) -> None:
     row = {"metric": "m", "title": "M", "delta": 0.1, "n_units": 40, "baseline": "a", "candidate": "b"}
-    row |= {"value_baseline": 0.5, "value_candidate": 0.6, "ci_low": math.nan, "ci_high": math.nan, "mde": math.nan}
+    row |= dict.fromkeys(("ci_low", "ci_high", "mde", "equivalence_low", "equivalence_high"), math.nan)
+    row |= {"value_baseline": 0.5, "value_candidate": 0.6}
     row |= {"verdict": verdict, "n_differ": n_differ, "better": "higher", "p_adjusted": 0.01, "primary": False}
     checked = gate._against(SimpleNamespace(conditions={}), row, 0.2)  # type: ignore[arg-type]
     assert checked.met is met and "difference +0.100, no interval: " in checked.said
