@@ -103,9 +103,7 @@ def _exporter() -> Any:
     from nbconvert import HTMLExporter
 
     folder = str(asset_dir("templates"))
-    exporter = HTMLExporter(
-        template_name="report", extra_template_basedirs=[folder], exclude_anchor_links=True, embed_images=True
-    )
+    exporter = HTMLExporter(template_name="report", extra_template_basedirs=[folder], exclude_anchor_links=True)
     exporter.environment.globals["say"] = say
     return exporter
 
