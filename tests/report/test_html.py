@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import re
 from collections.abc import Callable
 from functools import partial
@@ -9,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fontTools.ttLib import TTFont
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from evaltools.core.words import speaking
@@ -39,6 +42,16 @@ def test_page_is_one_file_of_modest_size(page_text: str) -> None:
     for reference in re.findall(r'<\w[^<>]*\s(?:src|href)=["\']?([^"\'> ]+)', page_text):
         assert reference.startswith(("#", "data:")), reference
     assert not re.search(r"url\((?!data:)", page_text)
+
+
+def test_the_font_of_a_page_holds_the_words_of_its_downloads() -> None:
+    beside = {"paper.tex": "Table and paragraph", "figures/forest.svg": "Differences to the baseline"}
+    with speaking("zh"):
+        text = html.render(new_notebook(cells=[]), title="t", beside=beside)
+    font = base64.b64decode(re.search(r"font/woff;base64,([^)]*)\)", text)[1])
+    body = text.partition("<body>")[2]
+    assert "表格与段落" in body
+    assert {ord(c) for c in body if "\u4e00" <= c <= "\u9fff"} <= set(TTFont(io.BytesIO(font)).getBestCmap())
 
 
 def test_noise_is_left_out_and_code_is_folded(page_text: str) -> None:
