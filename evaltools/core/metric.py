@@ -352,11 +352,12 @@ def require_measured(units: pd.DataFrame, compiled: Compiled, unit: str = "") ->
     """
     there = units.columns.intersection(compiled.columns)
     null = set(there[units[there].isna().to_numpy().any(axis=0)])
+    values = column_values(units, compiled.columns) if null else np.empty((0, 0))
     for numerator, denominator in zip(compiled.numerator.T, compiled.denominator.T) if null else ():
         names = [c for c, factor in zip(compiled.columns, numerator) if factor and c in null]
         if not names or not denominator.any():
             continue
-        counted = column_values(units, compiled.columns) @ denominator != 0
+        counted = values @ denominator != 0
         for c in names:
             if (bad := np.flatnonzero(units[c].isna().to_numpy() & counted)).size:
                 of = " and ".join(d for d, factor in zip(compiled.columns, denominator) if factor)
