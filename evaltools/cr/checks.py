@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Iterable, Iterator
 
 import pandas as pd
+from msgspec import Struct, json
 
 from ..core.check import Check
 from ..core.metric import AnyMetric, Metric, linear
 from ..core.results import Result
 from .schema import STAND_IN
-from .tuples import EvalTuple
-from .units import read_tuples
 
 FEW_REFS = 10
 """A system that names a ref of the gold three times in ten misses ten in a row in 3% of runs; fewer prove nothing."""
@@ -61,12 +59,12 @@ def ref_outside_gold(result: Result) -> Iterator[Check]:
     if data["tp_refpol"].any():  # spares reading the tuples of nearly every run
         return
     judged = data[data["has_gold"].astype(bool)]
-    gold, final = ([*chain.from_iterable(map(read_tuples, judged[c]))] for c in ("gold", "final"))
-    known, refs = {t.ref for t in gold} - {""}, [t.ref for t in final if t.ref]
+    gold, final = (_refs(judged[c]) for c in ("gold", "final"))
+    known, refs = {*gold} - {""}, [*filter(None, final)]
     if not final or known.intersection(refs):
         return
     enough = (len(refs) or len(final)) >= FEW_REFS
-    keys = ("refpol",) if _attributes(gold) & _attributes(final) else ("refpol", "attrpol")
+    keys = ("refpol",) if _attributes(known) & _attributes(refs) else ("refpol", "attrpol")
     what = "{of} predicted refs occurs" if refs else "{of} predicted tuples has a ref that occurs"
     how = "by ref" if len(keys) == 1 else "by ref or attribute"
     yield Check(
@@ -80,8 +78,20 @@ def ref_outside_gold(result: Result) -> Iterator[Check]:
     )
 
 
-def _attributes(tuples: list[EvalTuple]) -> set[str]:
-    return {t.ref.partition("#")[2] for t in tuples} - {""}
+class _Ref(Struct, array_like=True, gc=False):
+    """Of a stored tuple, its ref."""
+
+    ref: str
+
+
+def _refs(column: pd.Series) -> list[str]:
+    """The refs of all tuples of a column of the units."""
+    decode = json.Decoder(list[_Ref]).decode
+    return [t.ref for text in column.tolist() for t in decode(text)]
+
+
+def _attributes(refs: Iterable[str]) -> set[str]:
+    return {ref.partition("#")[2] for ref in refs} - {""}
 
 
 def _rests_on(metric: AnyMetric, keys: tuple[str, ...], of_protocol: str) -> bool:

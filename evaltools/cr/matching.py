@@ -5,10 +5,10 @@ Sources: [M] seed cr_metrics_spec, [F] seed cr_f1_metrics_examples, D decisions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from .tuples import KNOWN, EvalTuple, Key, MatchPolicy, term_key
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 Bools = np.ndarray[Any, np.dtype[np.bool_]]
 Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+H = TypeVar("H", bound=Hashable)
 
 _POLARITY = {polarity: i for i, polarity in enumerate(sorted(KNOWN))}
 
@@ -52,21 +54,25 @@ class Tuples:
 
 def tabulate(policy: MatchPolicy, *stages: Sequence[Sequence[EvalTuple]]) -> list[Tuples]:
     """For each stage the tuples of each of its samples, in their order; what comes of one call can be compared."""
-    forms: dict[EvalTuple, int] = {}
-    numbered = [
-        np.array([forms.setdefault(t, len(forms)) for t in chain.from_iterable(samples)], dtype=np.int64)
-        for samples in stages
-    ]
-    texts = {"": 0}
-    rows = []
-    for t in forms:
-        own = (t.ref, t.ref.partition("#")[2], t.term, term_key(t.term, policy))
-        rows.append((*[texts.setdefault(text, len(texts)) for text in own], _POLARITY[t.polarity]))
-    columns = np.array(rows, dtype=np.int64).reshape(-1, 5)
+    flat = [[*chain.from_iterable(samples)] for samples in stages]
+    forms = _numbers(chain(*flat))
+    refs, terms = [t.ref for t in forms], [t.term for t in forms]
+    columns = refs, [ref.partition("#")[2] for ref in refs], terms, [term_key(term, policy) for term in terms]
+    texts = _numbers(chain([""], *columns))
+    numbered = [*(_places(texts, c) for c in columns), _places(_POLARITY, [t.polarity for t in forms])]
     return [
-        Tuples(len(samples), np.repeat(np.arange(len(samples)), [len(s) for s in samples]), *columns[at].T)
-        for samples, at in zip(stages, numbered)
+        Tuples(len(samples), np.repeat(np.arange(len(samples)), [*map(len, samples)]), *(c[at] for c in numbered))
+        for samples, at in zip(stages, (_places(forms, tuples) for tuples in flat))
     ]
+
+
+def _numbers(values: Iterable[H]) -> dict[H, int]:
+    """A number for each distinct value, in order of appearance."""
+    return {value: i for i, value in enumerate(dict.fromkeys(values))}
+
+
+def _places(numbers: Mapping[H, int], values: Sequence[H]) -> Ints:
+    return np.fromiter(map(numbers.__getitem__, values), np.int64, len(values))
 
 
 class Counts(NamedTuple):

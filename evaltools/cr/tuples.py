@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from .schema import Term, TupleRow
+from .schema import TupleRow
 
 Key = Literal["refpol", "otepol", "attrpol"]
 KEYS: tuple[Key, ...] = ("refpol", "otepol", "attrpol")
@@ -100,22 +100,27 @@ def polarity_of(row: TupleRow) -> str | None:
     return row.polarity if row.polarity is not None else row.label
 
 
-def _text_of(value: str | Term | None) -> str | None:
-    return value if value is None or isinstance(value, str) else value.term
-
-
 def term_of(row: TupleRow) -> str | None:
     """The term as written: "" is implicit, None is missing."""
     if row.is_implicit:
         return ""
-    term = _text_of(row.aspect_term)
-    return term if term is not None else _text_of(row.opinion_term)
+    for given in (row.aspect_term, row.opinion_term):
+        term = given if given is None or isinstance(given, str) else given.term
+        if term is not None:
+            return term
+    return None
 
 
 def eval_tuple(row: TupleRow, *, gold: bool = False) -> EvalTuple:
     """The normal form of one tuple. A missing term of a gold tuple falls back to its ref."""
-    ref, term = row.aspect_ref if row.aspect_ref is not None else row.term, term_of(row)
-    return _normal(ref or "", term if term is not None else None if gold else "", polarity_of(row))
+    ref, term, polarity = row.aspect_ref, row.aspect_term, row.polarity
+    if ref is None:
+        ref = row.term
+    if row.is_implicit or not isinstance(term, str):  # else it is that of nearly every tuple
+        term = term_of(row)
+    if polarity is None:
+        polarity = row.label
+    return _normal(ref or "", term if term is not None else None if gold else "", polarity)
 
 
 @lru_cache(maxsize=1 << 14)

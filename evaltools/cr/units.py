@@ -5,11 +5,12 @@ Source: spec and seeds as named at each metric in `table.toml`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from msgspec import json
 
 from .matching import Bools, Counts, Floats, Ints, Tuples, conflicts, match, representatives, tabulate
@@ -67,9 +68,9 @@ def units_frame(samples: Sequence[Sample], options: CrOptions) -> pd.DataFrame:
         {
             "line": np.array(of["line"]),
             **{c: _texts(of[c]) for c in ("text_id", "run_id", "split", "text", "label_stage1", "label_final")},
-            **{c: _texts(map(_json, shown[c])) for c in ("gold", "stage1", "final")},
+            **{c: _texts(_json(shown[c])) for c in ("gold", "stage1", "final")},
             "model": _texts(of["model"]),
-            **{c: _texts(map(_json, of[c])) for c in ("reviews", "arbiter")},
+            **{c: _texts(_json(of[c])) for c in ("reviews", "arbiter")},
             "n": np.ones(len(samples), dtype=bool),
             "protocol": protocol,
             "has_gold": has_gold,
@@ -108,14 +109,14 @@ def units_frame(samples: Sequence[Sample], options: CrOptions) -> pd.DataFrame:
     )
 
 
-def _texts(values: Iterable[str | None]) -> Any:
+def _texts(values: Iterable[str | bytes | None]) -> Any:
     # the same type whether or not a shard holds a null, or nothing else
-    return pd.array(list(values), dtype="str")
+    return pd.array(pa.array(list(values), pa.large_string()), dtype="str")  # type: ignore[call-overload]
 
 
-def _json(value: Any) -> str:
-    # as `files.dumps` writes it, in a fraction of the time
-    return json.format(json.encode(value), indent=0).decode()
+def _json(values: Sequence[Any]) -> Iterator[bytes]:
+    """The JSON of each value, as `files.dumps` writes it, in a fraction of the time."""
+    return (json.format(line, indent=0) for line in json.Encoder().encode_lines(values).splitlines())
 
 
 def read_tuples(text: str) -> list[EvalTuple]:
