@@ -6,6 +6,7 @@ a run could not be worked on for a reason outside of its input (full disk, kille
 
 from __future__ import annotations
 
+import atexit
 import gc
 import os
 import signal
@@ -29,6 +30,9 @@ from .options import COMMON, PATH, RESAMPLING, OfSomeSuite, SuiteGroup, of_model
 
 # work is spread by --jobs: threads of the linear algebra library would only get in each other's way
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# what is left at the end goes with the process: looking through all of it for cycles takes 0.2 s
+atexit.register(gc.freeze)
 
 STUDY = ("jobs", "metrics", "on_error", "lang", *RESAMPLING)
 """Options of the commands that see several runs together."""

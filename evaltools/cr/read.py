@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -107,10 +107,8 @@ def read_override(path: Path, problems: Problems) -> dict[str, float]:
     return found
 
 
-def check_tuples(rows: Sequence[TupleRow], text: str | None, problems: Problems, **where: Any) -> None:
+def check_tuples(rows: Iterable[TupleRow], text: str | None, problems: Problems, **where: Any) -> None:
     """Warn of polarities outside the list and of spans outside the text."""
-    if text is None and {row.polarity for row in rows} <= KNOWN:  # spares a closer look at nearly all
-        return
     for i, row in enumerate(rows):
         polarity, span = polarity_of(row), row.span
         if polarity and given_polarity(polarity) not in KNOWN:

@@ -113,7 +113,7 @@ def parse_failed(card: Scorecard) -> bool:
     output = output_of(card)
     flagged = any(f.parse_failed or f.generate_failed for f in (card.flags, output.flags) if f is not None)
     error = output.error or (card.runtime.error if card.runtime else None)
-    said = b"\n".join([notes for e in process_trace(card) if (notes := e.notes) is not None])
+    said = b"\n".join([e.notes for e in process_trace(card) if e.notes is not None])
     return bool(flagged or error or b"atsa_parse" in said or b"json_parse" in said)
 
 
@@ -151,4 +151,4 @@ def _out_of_text(text: str, predicted: Iterable[EvalTuple], options: CrOptions) 
 
 def _actions(actions: Iterable[ReviewAction]) -> list[tuple[Any, ...]]:
     """What `units.Action` is made of, for each action."""
-    return [(a.actor, a.action_type, tuple(a.target_tuple_ids or ()), a.reason_code) for a in actions]
+    return [(a.actor, a.action_type, a.target_tuple_ids or (), a.reason_code) for a in actions]

@@ -113,14 +113,8 @@ def term_of(row: TupleRow) -> str | None:
 
 def eval_tuple(row: TupleRow, *, gold: bool = False) -> EvalTuple:
     """The normal form of one tuple. A missing term of a gold tuple falls back to its ref."""
-    ref, term, polarity = row.aspect_ref, row.aspect_term, row.polarity
-    if ref is None:
-        ref = row.term
-    if row.is_implicit or not isinstance(term, str):  # else it is that of nearly every tuple
-        term = term_of(row)
-    if polarity is None:
-        polarity = row.label
-    return _normal(ref or "", term if term is not None else None if gold else "", polarity)
+    ref, term = row.aspect_ref if row.aspect_ref is not None else row.term, term_of(row)
+    return _normal(ref or "", term if term is not None else None if gold else "", polarity_of(row))
 
 
 @lru_cache(maxsize=1 << 14)

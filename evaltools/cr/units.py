@@ -111,7 +111,7 @@ def units_frame(samples: Sequence[Sample], options: CrOptions) -> pd.DataFrame:
 
 def _texts(values: Iterable[str | bytes | None]) -> Any:
     # the same type whether or not a shard holds a null, or nothing else
-    return pd.array(pa.array(list(values), pa.large_string()), dtype="str")  # type: ignore[call-overload]
+    return pd.array(pa.array(list(values), pa.large_string()), dtype="str")
 
 
 def _json(values: Sequence[Any]) -> Iterator[bytes]:
