@@ -207,6 +207,15 @@ class Compiled:
     def names(self) -> list[str]:
         return [m.name for m in self.metrics]
 
+    def each(self, *fields: str) -> dict[str, list[Any]]:
+        """These fields of every metric, as columns of a frame; the title of one that has none is its name."""
+        return {f: [getattr(m, f) or (m.name if f == "title" else "") for m in self.metrics] for f in fields}
+
+    @cached_property
+    def ends(self) -> np.ndarray:
+        """(2, metrics): the least and greatest value that each metric can take."""
+        return np.array([m.limits for m in self.metrics]).T
+
     @cached_property
     def uses(self) -> np.ndarray:
         """(metrics, ratios): whether a ratio is part of a metric."""

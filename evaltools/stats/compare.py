@@ -45,15 +45,17 @@ from .family import Steps, flipped_p, needed, rounded, shared_seeds, sign_flip, 
 from .intervals import (
     CARRIES,
     MIN_UNITS,
-    bootstrap,
-    closed,
+    Bounds,
+    Rule,
     deciding,
+    first_of,
     mover,
     proportions,
+    resampled,
     score_bounds,
     share_correlation,
 )
-from .many import LARGE, in_blocks
+from .many import in_blocks
 from .seeds import CLAIM_BOTH, TWO_SEEDS, pool_notes
 
 NONE_DIFFER = "too few: none of {n} differ"
@@ -486,30 +488,22 @@ def _measured(tested: Evidence, margin: np.ndarray, resampling: Resampling) -> p
     )
 
 
-def _intervals(
-    tested: Evidence, wanted: np.ndarray, resampling: Resampling
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(low, high, method) of the delta of the wanted metrics; null and "none" for the others."""
-    paired, several, delta = tested.paired, tested.several, tested.paired.delta
+def _intervals(tested: Evidence, wanted: np.ndarray, resampling: Resampling) -> Bounds:
+    """The intervals of the delta of the wanted metrics."""
+    paired, delta = tested.paired, tested.paired.delta
     half = tested.error * tested.spread.widest(resampling.confidence)[1]
-    low, high = np.where(wanted, delta - half, np.nan), np.where(wanted, delta + half, np.nan)
-    method = np.where(wanted, "variance components", "none").astype(object)
-    one_seed = wanted & ~several
+    rules: list[Rule] = [(wanted, delta - half, delta + half, "variance components")]
+    alone = wanted & ~tested.several
     if resampling.method == "auto" and len(paired.a.values) == len(paired.b.values) == 1:
-        scored = _moved(paired, resampling.confidence)
-        use = one_seed & ~np.isnan(scored[0]) & (deciding(paired.errors) < CARRIES)
-        low, high = (np.where(use, x, y) for x, y in zip(scored, (low, high)))
-        method[use] = "mover"
-        one_seed &= ~use
-    if one_seed.any():
-        sides = [paired.baseline.sums, paired.candidate.sums]
-        if len(paired.errors) > LARGE:
-            found = closed(sides, paired.delta_of, paired.errors, paired.bias, one_seed, resampling)
-        else:
-            found = bootstrap(sides, paired.delta_of, one_seed, resampling)
-        for m, interval in found:
-            low[m], high[m], method[m] = interval
-    return low, high, method
+        low, high = _moved(paired, resampling.confidence)
+        moved = alone & ~np.isnan(low) & (deciding(paired.errors) < CARRIES)
+        rules.insert(0, (moved, low, high, "mover"))
+        alone &= ~moved
+    if alone.any():
+        sums = [paired.baseline.sums, paired.candidate.sums]
+        drawn = resampled(sums, paired.delta_of, paired.errors, paired.bias, alone, resampling)
+        rules.insert(0, (drawn[2] != "none", *drawn))
+    return first_of(*rules)
 
 
 def unit_changes(baseline: Runs, candidate: Runs, table: MetricTable, unit: str, metric: str) -> pd.DataFrame:

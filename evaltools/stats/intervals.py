@@ -38,6 +38,12 @@ CARRIES = 50
 DOUBT = 0.1
 """Units of the greatest possible deviation that are added where the effective number of trials is worked out."""
 
+Bounds = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Low, high and method of every metric; nan and "none" for no interval."""
+
+Rule = tuple[Any, ...]
+"""Where it holds, and the low, high and method that it gives."""
+
 WIDE = 1e9
 """Critical value that stands for an infinite one: the interval is all that the limits allow."""
 
@@ -225,10 +231,6 @@ def bounds(
     return float(low), float(high), method
 
 
-Interval = tuple[float, float, str]
-"""Low, high and method."""
-
-
 def estimate(units: pd.DataFrame, table: MetricTable, unit: str, resampling: Resampling) -> pd.DataFrame:
     """Value and interval of every metric, one row each.
 
@@ -265,61 +267,82 @@ def _estimated(compiled: Compiled, sums: np.ndarray, resampling: Resampling) -> 
     total = over_units(sums)
     values = compiled.values(total)
     c = Crossed(compiled, sums[None], np.ones((1, len(sums)), dtype=bool))
-    n_units = c.part.sum(axis=0)
-    measured = ~np.isnan(values) & ~compiled.counts & (n_units > 0)
-    wanted = measured & (n_units >= MIN_UNITS)
-    if resampling.method == "auto":
-        low, high, method, decide = score_bounds(c, resampling.confidence)
-        # Wilson's bounds grow with every event, which those of two methods would not where one gives way to the other
-        wanted &= np.isnan(low) | ((decide >= CARRIES) & (method != "wilson"))
-        # a difference of 0 in every unit says nothing of what else there is
-        known = measured & ((method != "mover") | (decide > 0))
-    else:
-        hits = values * n_units
-        hits = np.where(np.abs(hits - np.round(hits)) < 1e-9, np.round(hits), hits)
-        known = measured & proportions(compiled)
-        n = np.maximum(n_units, 1)
-        low, high = score_interval(np.where(known, hits / n, 0.5), n, ndtri(0.5 + resampling.confidence / 2))
-        method = np.full(len(values), "wilson", dtype=object)
-    low, high, method = (np.where(known, x, none) for x, none in ((low, np.nan), (high, np.nan), (method, "none")))
-    if len(sums) > LARGE:
-        found = closed([sums], compiled.values, influence(c).errors[0], c.bias[0], wanted, resampling)
-    else:
-        found = bootstrap([sums], compiled.values, wanted, resampling)
-    for m, (least, most, how) in found:
-        (low[m], high[m]), method[m] = np.clip((least, most), *compiled.metrics[m].limits), how
+    low, high, method = _of_run(c, values, resampling)
     ratio = np.array([parts[0][0] for parts in compiled.parts], dtype=int)
     single = np.array([isinstance(m, Metric) for m in compiled.metrics], dtype=bool)
     return pd.DataFrame(
         {
-            "name": compiled.names,
-            "title": [m.title or m.name for m in compiled.metrics],
+            **compiled.each("name", "title"),
             "value": values,
             "ci_low": low,
             "ci_high": high,
             "ci_method": method,
             "numerator": np.where(single, (total @ compiled.numerator)[ratio], np.nan),
             "denominator": np.where(single & ~compiled.counts, (total @ compiled.denominator)[ratio], np.nan),
-            "n_units": n_units,
-            "group": [m.group for m in compiled.metrics],
-            "better": [m.better for m in compiled.metrics],
+            "n_units": c.part.sum(axis=0),
+            **compiled.each("group", "better"),
         }
     )
 
 
-def bootstrap(
-    sides: Sequence[np.ndarray], of: Callable[..., np.ndarray], wanted: np.ndarray, resampling: Resampling
-) -> Iterator[tuple[int, Interval]]:
-    """(metric, interval) of the wanted metrics that vary, from the same draws for all sides and seeds.
+def _of_run(c: Crossed, values: np.ndarray, resampling: Resampling) -> Bounds:
+    """The intervals of `estimate`: a bootstrap where the data carry it, else those that need none."""
+    compiled, n_units = c.compiled, c.part.sum(axis=0)
+    measured = ~np.isnan(values) & ~compiled.counts & (n_units > 0)
+    carried = measured & (n_units >= MIN_UNITS)
+    if resampling.method == "auto":
+        low, high, method, decide = score_bounds(c, resampling.confidence)
+        # Wilson's bounds grow with every event, which those of two methods would not where one gives way to the other
+        carried &= np.isnan(low) | ((decide >= CARRIES) & (method != "wilson"))
+        # a difference of 0 in every unit says nothing of what else there is
+        known = measured & ((method != "mover") | (decide > 0))
+    else:
+        hits, n = values * n_units, np.maximum(n_units, 1)
+        hits = np.where(np.abs(hits - np.round(hits)) < 1e-9, np.round(hits), hits)
+        known = measured & proportions(compiled)
+        z = ndtri(0.5 + resampling.confidence / 2)
+        low, high = score_interval(np.where(known, hits / n, 0.5), n, z)
+        method = np.full(len(values), "wilson", dtype=object)
+    errors, bias = influence(c).errors[0], c.bias[0]
+    *drawn, how = resampled([c.sums[0]], compiled.values, errors, bias, carried, resampling)
+    return first_of((how != "none", *np.clip(drawn, *compiled.ends), how), (known, low, high, method))
+
+
+def first_of(*rules: Rule) -> Bounds:
+    """The interval of every metric by the first rule that holds for it."""
+    where, low, high, method = map(list, zip(*rules))
+    ends = np.select(where, low, np.nan), np.select(where, high, np.nan)
+    return *ends, np.select(where, method, "none").astype(object)
+
+
+def resampled(
+    sides: Sequence[np.ndarray],
+    of: Callable[..., np.ndarray],
+    errors: np.ndarray,
+    bias: np.ndarray,
+    wanted: np.ndarray,
+    resampling: Resampling,
+) -> Bounds:
+    """Bootstrap intervals of the wanted metrics that vary, from the same draws for all sides and seeds.
 
     `sides`: sums of one run or of the two that are compared, (..., units, columns); `of` gives the metrics at
-    sums of each side, (..., columns).
+    sums of each side, (..., columns). `errors` (units, metrics) and `bias` as for `many.closed_bounds`, which stands
+    in for more than LARGE units.
     """
+    if len(errors) > LARGE:
+        totals, along = [over_units(sums) for sums in sides], [errors.T @ sums for sums in sides]
+
+        def curve(step: np.ndarray) -> np.ndarray:
+            return np.diagonal(of(*(total[..., None, :] + step[:, None] * by for total, by in zip(totals, along))))
+
+        ends = closed_bounds(errors, bias, curve, resampling)
+        return first_of((wanted & _varies(errors, of(*totals)), *ends, CLOSED[resampling.method]))
     totals = [sums.sum(axis=-2) for sums in sides]
     value, loo = of(*totals), of(*(total[..., None, :] - sums for total, sums in zip(totals, sides)))
     wanted = wanted & _varies(loo, value)
+    low, high, method = first_of((np.zeros_like(wanted), np.nan, np.nan, "none"))
     if not wanted.any():
-        return
+        return low, high, method
     weights = resample_weights(len(loo), resampling.n_resamples, np.random.default_rng(resampling.seed))
     # each metric is read by itself: its values lie side by side
     replicates = np.asfortranarray(np.concatenate([of(*(w @ sums for sums in sides))[:, wanted] for w in weights]))
@@ -327,27 +350,9 @@ def bootstrap(
         # one orientation for both orders of two sides, so that swapping them mirrors the interval exactly
         moved = np.flatnonzero(loo[:, m] != value[m]) if len(sides) > 1 else np.zeros(0, dtype=int)
         turn = -1.0 if len(moved) and loo[moved[0], m] < value[m] else 1.0
-        low, high, method = bounds(turn * replicates[:, column], float(turn * value[m]), turn * loo[:, m], resampling)
-        yield m, (low, high, method) if turn > 0 else (-high, -low, method)
-
-
-def closed(
-    sides: Sequence[np.ndarray],
-    of: Callable[..., np.ndarray],
-    errors: np.ndarray,
-    bias: np.ndarray,
-    wanted: np.ndarray,
-    resampling: Resampling,
-) -> Iterator[tuple[int, Interval]]:
-    """As `bootstrap`, in closed form: `errors` (units, metrics) and `bias` as for `many.closed_bounds`."""
-    totals, moved = [over_units(sums) for sums in sides], [errors.T @ sums for sums in sides]
-
-    def curve(step: np.ndarray) -> np.ndarray:
-        return np.diagonal(of(*(total[..., None, :] + step[:, None] * by for total, by in zip(totals, moved))))
-
-    low, high = closed_bounds(errors, bias, curve, resampling)
-    for m in np.flatnonzero(wanted & _varies(errors, of(*totals))).tolist():
-        yield m, (low[m], high[m], CLOSED[resampling.method])
+        least, most, method[m] = bounds(turn * replicates[:, column], turn * value[m], turn * loo[:, m], resampling)
+        low[m], high[m] = (least, most) if turn > 0 else (-most, -least)
+    return low, high, method
 
 
 def _varies(loo: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -19,7 +19,6 @@ from ..core.resampling import CONSTANT, Resampling
 from .crossed import (
     ALIKE,
     Crossed,
-    Grid,
     Runs,
     SeedPool,
     grid,
@@ -33,9 +32,11 @@ from .crossed import (
 )
 from .intervals import (
     MIN_UNITS,
-    Interval,
+    Bounds,
+    Rule,
     effective_units,
     estimate,
+    first_of,
     proportions,
     score_interval,
     t_quantile,
@@ -54,9 +55,6 @@ TWO_SEEDS = "Two seeds only: intervals that speak for new seeds are very wide."
 
 CONTRACT = ("metric", "mean", "std", "n_seeds", "ci_low", "ci_high", "min", "max")
 """The columns of aggregated_mean_std.csv, in order."""
-
-SingleRuns = dict[tuple[str, int], Interval]
-"""(metric, seed's position) -> interval of that one run."""
 
 
 def seed_values(runs: Runs, table: MetricTable, unit: str) -> pd.DataFrame:
@@ -116,19 +114,19 @@ def aggregate(
     few units, no variation); or, for one seed, what `intervals.estimate` says of that run. No interval is null.
     """
     seeds = grid(runs, unit)
-    single = cache(partial(_single_runs, runs, seeds, table, unit, resampling))
+    single = cache(partial(_single_runs, [runs[seed] for seed in seeds.seeds], table, unit, resampling))
     place, found = 0, []
     for compiled in in_blocks(table, len(seeds.units), len(seeds.units) * len(seeds.seeds)):
         at = range(place, place := place + len(compiled.metrics))
-        found.append(_aggregated(seeds.cross(compiled), resampling, single, pool and pool.of(at)))
+        found.append(_aggregated(seeds.cross(compiled), resampling, partial(single, at), pool and pool.of(at)))
     return pd.concat(found, ignore_index=True)
 
 
 def _aggregated(
-    c: Crossed, resampling: Resampling, single: Callable[[], SingleRuns], pool: SeedPool | None
+    c: Crossed, resampling: Resampling, single: Callable[[], Bounds], pool: SeedPool | None
 ) -> pd.DataFrame:
     """The rows of `aggregate`."""
-    compiled, i = c.compiled, influence(c)
+    compiled, i, auto = c.compiled, influence(c), resampling.method == "auto"
     measured = ~np.isnan(i.values)
     n_seeds = measured.sum(axis=0)
     lowest, highest = np.fmin.reduce(i.values), np.fmax.reduce(i.values)
@@ -137,7 +135,6 @@ def _aggregated(
     std = np.sqrt(_ratio(seed_mean((i.values - mean) ** 2, measured) * n_seeds, n_seeds - 1.0))
     n = ((c.present[:, :, None] & measured[:, None, :]).any(axis=0) & i.part).sum(axis=0)
     own = seed_term(i, c)
-    auto = resampling.method == "auto"
     term = pool.term(own) if pool and auto else own
     weight = effective_units(np.nan_to_num(seed_mean(c.shares @ compiled.sides[0][0], measured))) if auto else n
     s = spread(sample_term(seed_mean(i.errors, measured), weight), term)
@@ -151,31 +148,16 @@ def _aggregated(
     seeds_low, seeds_high = (np.where(several, bound, np.nan) for bound in _clipped(compiled, mean, half))
 
     one, many = n_seeds == 1, (n_seeds > 1) & ~compiled.counts
-    low, high = _clipped(compiled, mean, error * critical)
     components = many & (n >= MIN_UNITS) & (variance > 0)
-    low, high = np.where(components, low, np.nan), np.where(components, high, np.nan)
-    method = np.where(components, "variance components", "none").astype(object)
+    plain = components, *_clipped(compiled, mean, error * critical), "variance components"
     if auto:
-        scored = _scored(compiled, mean, error, weight, critical, resampling.confidence)
-        use = many & ~np.isnan(scored[0])
-        # a quantile without degrees of freedom to speak of would pull the interval over all that is possible
-        wide = use & components & (df < 2)
-        low = np.where(wide, np.fmin(low, scored[2]), np.where(use, np.fmin(scored[0], scored[2]), low))
-        high = np.where(wide, np.fmax(high, scored[3]), np.where(use, np.fmax(scored[1], scored[3]), high))
-        constant = np.where(proportions(compiled), "wilson", CONSTANT)
-        method = np.where(use & ~wide, np.where(error > 0, "t-wilson", constant), method).astype(object)
+        rules = _scored(compiled, many, plain, (mean, error, weight, critical, df), resampling.confidence)
     else:
-        trials = (c.totals.sum(axis=0) @ compiled.denominator)[[parts[0][0] for parts in compiled.parts]]
-        use, known = many & (n > 0) & proportions(compiled), (error > 0) & (mean > 0) & (mean < 1)
-        # Korn and Graubard; without variation the samples stand in, as if all seeds of a sample were one trial
-        effective = np.where(known, np.fmin(_ratio(mean * (1 - mean), error**2), trials), n)
-        z = np.where(known, critical, ndtri(0.5 + resampling.confidence / 2))
-        share = np.where(known, mean, mean * n / np.maximum(n, 1))
-        bounds = score_interval(np.where(use, share, 0.5), np.where(use, effective, 1.0), z)
-        low, high = (np.where(use, x, y) for x, y in zip(bounds, (low, high)))
-        method = np.where(use, np.where(known, "wilson, effective n", "wilson"), method).astype(object)
-    for m in np.flatnonzero(one):
-        low[m], high[m], method[m] = single()[compiled.names[m], int(np.flatnonzero(measured[:, m])[0])]
+        rules = [_wilson(c, many, n, (mean, error, critical), resampling.confidence), plain]
+    if one.any():
+        alone = np.argmax(measured, axis=0), np.arange(len(one))
+        rules.insert(0, (one, *(x[alone] for x in single())))
+    low, high, method = first_of(*rules)
 
     by_components = np.isin(method.astype(str), BY_COMPONENTS)
     parts = s.from_seeds, s.from_samples, s.from_residual
@@ -195,13 +177,9 @@ def _aggregated(
             "seeds_ci_low": seeds_low,
             "seeds_ci_high": seeds_high,
             "df": np.where(by_components, df, np.nan),
-            "var_share_seed": shares[0],
-            "var_share_sample": shares[1],
-            "var_share_residual": shares[2],
+            **dict(zip(("var_share_seed", "var_share_sample", "var_share_residual"), shares)),
             "n_samples": n,
-            "title": [m.title or m.name for m in compiled.metrics],
-            "group": [m.group for m in compiled.metrics],
-            "better": [m.better for m in compiled.metrics],
+            **compiled.each("title", "group", "better"),
         }
     )
 
@@ -235,29 +213,51 @@ def completeness(runs: Runs, table: MetricTable, unit: str) -> list[str]:
     return notes
 
 
-def _single_runs(runs: Runs, seeds: Grid, table: MetricTable, unit: str, resampling: Resampling) -> SingleRuns:
-    out = {}
-    for k, seed in enumerate(seeds.seeds):
-        for row in estimate(runs[seed], table, unit, resampling).to_dict("records"):
-            out[row["name"], k] = (row["ci_low"], row["ci_high"], row["ci_method"])
-    return out
+def _single_runs(
+    runs: Sequence[pd.DataFrame], table: MetricTable, unit: str, resampling: Resampling, at: range
+) -> Bounds:
+    """The intervals of each run alone, of the metrics at these places: (runs, metrics)."""
+    found = [estimate(frame, table, unit, resampling).iloc[at] for frame in runs]
+    low, high, method = (np.array([f[column] for f in found]) for column in ("ci_low", "ci_high", "ci_method"))
+    return low, high, method
 
 
 def _scored(
-    compiled: Compiled, mean: np.ndarray, error: np.ndarray, n: np.ndarray, critical: np.ndarray, confidence: float
-) -> tuple[np.ndarray, ...]:
-    """(low, high, least low, least high) of every metric within limits, nan for others.
+    compiled: Compiled, many: np.ndarray, plain: Rule, of_mean: Sequence[np.ndarray], confidence: float
+) -> list[Rule]:
+    """The rules of the method "auto": Wilson's interval for every metric within limits, else variance components.
 
-    The last two are how far the interval reaches at least: as far as that of no event (or of nothing else) in every
-    sample, which would otherwise be wider than that of a single one.
+    It reaches at least as far as that of no event (or of nothing else) in every sample, which would otherwise be
+    wider than that of a single one.
     """
+    mean, error, n, critical, df = of_mean
     (_, limits), (taken, _) = compiled.sides
     limits = np.where(taken.any(axis=0), np.nan, limits)
     z = np.where(proportions(compiled), ndtri(0.5 + confidence / 2), t_quantile(n - 1, confidence))
-    nothing = np.zeros_like(mean)
-    found = t_wilson(mean, error**2, n, np.where(error > 0, critical, z), limits)
-    ends = (t_wilson(limit, nothing, n, z, limits)[which] for limit, which in ((limits[1], 0), (limits[0], 1)))
-    return (*found, *ends)
+    low, high = t_wilson(mean, error**2, n, np.where(error > 0, critical, z), limits)
+    least, most = (t_wilson(end, np.zeros_like(mean), n, z, limits)[k] for end, k in ((limits[1], 0), (limits[0], 1)))
+    use, (components, plain_low, plain_high, name) = many & ~np.isnan(low), plain
+    # a quantile without degrees of freedom to speak of would pull the interval over all that is possible
+    wide = use & components & (df < 2)
+    method = np.where(error > 0, "t-wilson", np.where(proportions(compiled), "wilson", CONSTANT))
+    return [
+        (wide, np.fmin(plain_low, least), np.fmax(plain_high, most), name),
+        (use, np.fmin(low, least), np.fmax(high, most), method),
+        plain,
+    ]
+
+
+def _wilson(c: Crossed, many: np.ndarray, n: np.ndarray, of_mean: Sequence[np.ndarray], confidence: float) -> Rule:
+    """The rule of the methods "bca" and "percentile": Wilson's interval for proportions (Korn and Graubard)."""
+    mean, error, critical = of_mean
+    trials = (c.totals.sum(axis=0) @ c.compiled.denominator)[[parts[0][0] for parts in c.compiled.parts]]
+    use, known = many & (n > 0) & proportions(c.compiled), (error > 0) & (mean > 0) & (mean < 1)
+    # without variation the samples stand in, as if all seeds of a sample were one trial
+    effective = np.where(known, np.fmin(_ratio(mean * (1 - mean), error**2), trials), n)
+    z = np.where(known, critical, ndtri(0.5 + confidence / 2))
+    share = np.where(known, mean, mean * n / np.maximum(n, 1))
+    ends = score_interval(np.where(use, share, 0.5), np.where(use, effective, 1.0), z)
+    return use, *ends, np.where(known, "wilson, effective n", "wilson")
 
 
 def _ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -267,5 +267,5 @@ def _ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def _clipped(compiled: Compiled, centre: np.ndarray, half: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """centre -+ half within the limits of every metric."""
-    least, most = np.array([m.limits for m in compiled.metrics]).T
+    least, most = compiled.ends
     return np.maximum(centre - half, least), np.minimum(centre + half, most)
