@@ -26,11 +26,14 @@ from evaltools.core.jsonl import read_json
 from evaltools.core.metric import Metric
 from evaltools.core.resampling import Resampling
 from evaltools.core.suite import get_suite
+from evaltools.stats.compare import compare
 from evaltools.stats.intervals import estimate
+from evaltools.stats.seeds import aggregate
 from evaltools.summary.rules import load_rules
 from evaltools.summary.score import score_case
 
 QUICK = Resampling(n_resamples=100)
+BOUNDS = ["value", "mean", "std", "ci_low", "ci_high", "value_baseline", "value_candidate", "delta"]
 
 
 @pytest.fixture(autouse=True)
@@ -215,15 +218,26 @@ def test_a_latency_whose_sums_would_not_be_finite(tmp_path: Path, latency: str) 
         evaltools.evaluate("cr", path)
 
 
-def test_an_interval_whose_correction_overflows_falls_back() -> None:
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("method", ["auto", "bca", "percentile"])
+def test_numbers_of_seventy_digits_have_the_intervals_of_small_ones(method: Any) -> None:
+    """A power of two as a factor changes no digit; whatever overflowed would."""
+    import numpy as np
     import pandas as pd
 
-    units = pd.DataFrame({"id": range(20), "x": [10.0 ** (12 * (i % 17)) for i in range(20)], "n": 1.0})
-    table = (Metric(name="x", numerator="x", denominator="n", better="none"),)
-    row = estimate(units, table, "id", QUICK).iloc[0]
-    assert (
-        row["ci_method"] in {"bca", "percentile"} and math.isfinite(row["ci_low"]) and math.isfinite(row["ci_high"])
-    )
+    def found(scale: float) -> tuple[list[float], list[str]]:
+        drawn = np.random.default_rng(1).lognormal(0, 3, (4, 60))
+        units = [pd.DataFrame({"id": range(60), "x": x * scale, "n": 1.0}) for x in drawn]
+        table = (Metric(name="x", numerator="x", denominator="n", better="higher"),)
+        how, sides = Resampling(method, 100), ({1: units[0], 2: units[1]}, {1: units[2], 2: units[3]})
+        one, several = estimate(units[0], table, "id", how), aggregate(sides[0], table, "id", how)
+        delta = compare(*sides, table, "id", how, ["x"], n_permutations=100).table
+        frames = (one, several, delta)
+        bounds = [frame[[c for c in BOUNDS if c in frame]].to_numpy(dtype=float)[0] / scale for frame in frames]
+        return [*np.concatenate(bounds)], [one["ci_method"][0], several["ci_method"][0], delta["verdict"][0]]
+
+    (large, kinds), (small, expected) = found(2.0**200), found(1.0)
+    assert large == pytest.approx(small, rel=1e-12) and kinds == expected
 
 
 @pytest.mark.parametrize(

@@ -103,6 +103,9 @@ class Mean(_Entry):
 AnyMetric = Metric | Difference | Mean
 MetricTable = Sequence[AnyMetric]
 
+LARGEST = 1e70
+"""Numbers of this size are refused: fourth powers of errors, on which intervals rest, would have no finite sums."""
+
 _TERM = re.compile(r"\s*([+-]?)\s*(?:(\d+)\s*\*\s*)?([^\W\d]\w*)\s*")
 
 
@@ -340,7 +343,7 @@ def compile_table(table: MetricTable) -> Compiled:
 def column_values(units: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
     """The columns as a (units, columns) float matrix. Null means that the unit takes no part: it adds 0.
 
-    Raises KeyError naming the columns that the frame lacks and ValueError for an infinite value.
+    Raises KeyError naming the columns that the frame lacks and ValueError for a value of LARGEST and more in size.
     """
     missing = [c for c in columns if c not in units.columns]
     if missing:
@@ -348,9 +351,12 @@ def column_values(units: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
     values = np.empty((len(units), len(columns)))
     for i, c in enumerate(columns):
         values[:, i] = units[c].to_numpy(dtype=float, na_value=np.nan)
-    if np.isinf(values).any():
-        raise ValueError(f"infinite values in {np.array(columns)[np.isinf(values).any(axis=0)].tolist()}")
     np.copyto(values, 0.0, where=np.isnan(values))
+    size = np.maximum(values.max(axis=0, initial=0.0), -values.min(axis=0, initial=0.0))
+    if (size >= LARGEST).any():
+        raise ValueError(
+            f"infinite values, or of {LARGEST:g} and more, in {np.array(columns)[size >= LARGEST].tolist()}"
+        )
     return values
 
 

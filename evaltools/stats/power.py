@@ -135,15 +135,17 @@ class Pilot:
 
     def require(self, difference: float, unit: str) -> None:
         """UsageError unless the metric has room for the difference and the units can be tilted to it."""
-        least, most = self.metric.limits
-        room = self.value - least if self.metric.better == "lower" else most - self.value
+        low, high = self.metric.limits
+        room = self.value - low if self.metric.better == "lower" else high - self.value
         what = f"a difference of {difference:g} in {self.metric.name}"
         if difference > room:
-            raise UsageError(
-                f"{what} is beyond its bounds: it stands at {self.value:.3f} and has room for {room:.3f}"
-            )
-        if difference >= (largest := float(self.cells.mean(axis=0).max())):
+            stands = f"it stands at {self.value:.3f} and has room for {room:.3f}"
+            raise UsageError(f"{what} is beyond its bounds: {stands}")
+        means = self.cells.mean(axis=0)
+        if difference >= (largest := float(means.max())):
             raise UsageError(f"{what} is beyond these runs: no {unit} of theirs differs by more than {largest:.3g}")
+        if difference <= (least := float(means.min())):
+            raise UsageError(f"{what} is below these runs: no {unit} of theirs differs by less than {least:.3g}")
 
     def weights(self, difference: float) -> np.ndarray:
         """(units,): the probabilities, nearest to equal ones, under which units differ by `difference` on average."""

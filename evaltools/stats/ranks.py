@@ -103,8 +103,8 @@ def _with_all_seeds(found: pd.DataFrame, conditions: int) -> np.ndarray:
     plain, seeds = found["plain"].mean(), found["seeds"].min()
     samples, n, delta = (found[column].to_numpy() for column in ("samples", "n_units", "delta"))
     total = samples + max(plain - found["residual"].mean(), 0.0)
-    df = total**2 / (samples**2 / (n - 1) + plain**2 / ((conditions - 1) * (seeds - 1)))
     with np.errstate(divide="ignore", invalid="ignore"):
+        df = total**2 / (samples**2 / (n - 1) + plain**2 / ((conditions - 1) * (seeds - 1)))
         return np.fmax(p, 2 * stdtr(df, -np.abs(delta) / np.sqrt(total)))
 
 

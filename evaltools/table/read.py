@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict
 from ..core.errors import Problems
 from ..core.fast_json import decoder
 from ..core.jsonl import csv_rows, read_jsonl, require_file
+from ..core.metric import LARGEST
 
 BLOCK = 1 << 17
 """Rows that are held at once."""
@@ -150,6 +151,7 @@ def _usable(frame: pd.DataFrame, path: Path, problems: Problems) -> pd.DataFrame
         unread[unread] = frame[c][unread].astype(str).str.lower() != "nan"
         refuse(unread, c, "a number")
         refuse(np.isinf(found), c, "a finite number")
+        refuse(np.abs(found) >= LARGEST, c, f"a number below {LARGEST:g} in size")
     value, num, den = numbers
     refuse(~np.isnan(num) & ~((den > 0) | ((den == 0) & (num == 0))), "den", "a denominator above 0 beside num")
     single = ~np.isnan(value)

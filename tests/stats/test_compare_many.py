@@ -11,8 +11,7 @@ import pytest
 from scipy import stats
 
 from evaltools.core.resampling import Method, Resampling
-from evaltools.stats import compare as compare_module
-from evaltools.stats import many
+from evaltools.stats import intervals, many
 from evaltools.stats.compare import compare
 from evaltools.stats.family import sign_flip
 from evaltools.stats.many import LARGE, normal_flips
@@ -49,9 +48,16 @@ CASES = ["one seed each", "three seeds", "no seed in common", "one against three
 @contextmanager
 def limit(n: int) -> Iterator[None]:
     """Above n units nothing is drawn, and metrics go one at a time."""
+    with pytest.MonkeyPatch.context() as patch, one_at_a_time(n):
+        patch.setattr(intervals, "LARGE", n)
+        yield
+
+
+@contextmanager
+def one_at_a_time(n: int) -> Iterator[None]:
+    """Above n units metrics go one at a time."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (compare_module, many):
-            patch.setattr(module, "LARGE", n)
+        patch.setattr(many, "LARGE", n)
         patch.setattr(many, "AT_ONCE", 1)
         yield
 
@@ -174,7 +180,7 @@ def test_few_units_that_differ_are_enumerated_however_many_do_not() -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_aggregates_of_some_metrics_at_a_time_are_the_same(name: str) -> None:
     for runs in case(name, 700):
-        with limit(100):
+        with one_at_a_time(100):
             apart = aggregate(runs, TABLE, "id", R), seed_values(runs, TABLE, "id"), completeness(runs, TABLE, "id")
         pd.testing.assert_frame_equal(apart[0], aggregate(runs, TABLE, "id", R), rtol=1e-9)
         pd.testing.assert_frame_equal(apart[1], seed_values(runs, TABLE, "id"), rtol=1e-12)

@@ -212,6 +212,12 @@ def test_planned_studies_pool_the_seeds_of_both_sides_where_the_pilot_does() -> 
             0.9,
             "a difference of 0.9 in loss is beyond these runs: no id of theirs differs by more",
         ),
+        (
+            [{"": frame(np.arange(40) / 100)}, {"": frame(np.arange(40) / 100 + 0.1 + np.arange(40) % 3 / 10)}],
+            F1,
+            0.05,
+            "below these runs: no id of theirs differs by less than",
+        ),
         (two(), F1, -0.05, "difference: expected a finite number above 0, got -0.05"),
         (two(), F1, float("nan"), "difference: expected a finite number above 0, got nan"),
     ],

@@ -215,6 +215,7 @@ ROW = {"id": "a", "metric": "acc", "value": 1.0}
     [
         ({**ROW}, "a: a second row of acc [duplicate-id]"),
         ({**ROW, "id": "b", "value": float("inf")}, "b: value: expected a finite number, got 'inf'"),
+        ({**ROW, "id": "b", "value": -1e200}, "b: value: expected a number below 1e+70 in size, got '-1e+200'"),
         ({**ROW, "id": "b", "value": 7}, "b: acc: 7 is not within 0 and 1 [out-of-bounds]"),
     ],
 )
