@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import pandas as pd
 
 from ..core.check import Check, Level, duplicate_texts
 from ..core.results import Result
 from . import people
-from .rules import METRICS
+from .verdicts import verdicts
 
 UNMEASURED = 0.2
 """With more than a fifth of the cases left out, the mean of the rest can be 0.2 away from that of all."""
@@ -39,45 +40,35 @@ def checks(result: Result) -> Iterator[Check]:
     yield from people.checks(data, result.options)
 
 
-def _left_out(data: pd.DataFrame, above: float) -> dict[str, int]:
-    """Metric -> its cases that could not be measured, for those with more than that share of the cases."""
-    counts = {m: int((~data[f"{m}_measured"].astype(bool)).sum()) for m in METRICS}
-    return {m: n for m, n in counts.items() if n > above * len(data)}
-
-
-def _titles(result: Result) -> dict[str, str]:
-    return {m.name: m.title for m in result.metrics}
+def _left_out(result: Result, above: float) -> list[dict[Any, Any]]:
+    """The rows of `verdicts` of the metrics that more than that share of the cases give nothing to measure for."""
+    found = verdicts(result)
+    return found[found["not_measured"] > above * len(result.data)].to_dict("records")
 
 
 def unmeasured_share(result: Result) -> Iterator[Check]:
     """Metrics that many cases give nothing to measure for. n is of the metric that lacks most."""
-    data, titles = result.data, _titles(result)
-    if found := _left_out(data, UNMEASURED):
-        listed = ", ".join(f"“{titles[m]}” {n} ({n / len(data):.0%})" for m, n in found.items())
-        message = (
-            f"not measured, of {len(data)} cases: {listed}; their means over measured cases speak for those only"
-        )
-        yield Check("unmeasured-share", "warning", message, max(found.values()), len(data))
+    total = len(result.data)
+    if found := _left_out(result, UNMEASURED):
+        listed = ", ".join(f"“{m['title']}” {m['not_measured']} ({m['not_measured'] / total:.0%})" for m in found)
+        message = f"not measured, of {total} cases: {listed}; their means over measured cases speak for those only"
+        yield Check("unmeasured-share", "warning", message, max(m["not_measured"] for m in found), total)
 
 
 def imputed_share(result: Result) -> Iterator[Check]:
     """Means over all cases that rest on numbers which stand for cases that were not measured (D14)."""
-    data, titles = result.data, _titles(result)
-    if found := _left_out(data, IMPUTED):
-        fixed = {m: f"{result.value(m):.3f} with {n} counted as {_imputed(data, m)}" for m, n in found.items()}
-        led = {m: f"“{titles[m]}” {_measured(result, m, len(data) - n)}" for m, n in found.items()}
-        listed = "; ".join(f"{led[m]}, {fixed[m]}" for m in found)
-        message = f"means over all {len(data)} cases hold fixed numbers for those not measured: {listed}"
-        yield Check("imputed-share", "info", message, max(found.values()), len(data))
+    total = len(result.data)
+    if found := _left_out(result, IMPUTED):
+        listed = "; ".join(_imputed(result.data, **m) for m in found)
+        message = f"means over all {total} cases hold fixed numbers for those not measured: {listed}"
+        yield Check("imputed-share", "info", message, max(m["not_measured"] for m in found), total)
 
 
-def _imputed(data: pd.DataFrame, metric: str) -> str:
-    values = data.loc[~data[f"{metric}_measured"].astype(bool), metric].unique()
-    return " / ".join(f"{v:.1f}" for v in sorted(values))
-
-
-def _measured(result: Result, metric: str, n: int) -> str:
-    return f"{result.value(f'{metric}_measured'):.3f} over the {n} measured" if n else "none measured"
+def _imputed(data: pd.DataFrame, metric: str, title: str, mean: float, not_measured: int, **row: Any) -> str:
+    led = f"{row['mean_measured']:.3f} over the {row['measured']} measured" if row["measured"] else "none measured"
+    values = sorted(data.loc[~data[f"{metric}_measured"].astype(bool), metric].unique())
+    counted = " / ".join(f"{v:.1f}" for v in values)
+    return f"“{title}” {led}, {mean:.3f} with {not_measured} counted as {counted}"
 
 
 def unread_figures(data: pd.DataFrame) -> Iterator[Check]:

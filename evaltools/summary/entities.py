@@ -18,7 +18,7 @@ from functools import lru_cache
 from . import numerals
 from .dates import CLOCK, DATE, clock_values, date_values, until, with_years
 from .numerals import Number, Value, tidy, written
-from .phrases import Phrases, Spans, find_all, find_labelled
+from .phrases import Phrases, Spans, find_all
 from .rules import CompiledRules, Unit
 from .text import NOTATION, Text, any_of, normalise
 
@@ -76,14 +76,16 @@ class Extractor:
         self.prefix_of: dict[str, Unit] = {p.lower(): u for u in units for p in u.before}
         self.won = next((u for u in units if u.kind == "amount"), None)
         self.percent = next((u for u in units if u.kind == "percent"), None)
-        # what a word means, with what it may not stand in, by number; and all phrases with those numbers
-        self.words: list[tuple[Entity, Phrases]] = []
-        self.labelled: list[tuple[str, re.Pattern[str], int]] = []
-        for e, phrases in rules.expressions:
-            self._add(Entity(e.kind, e.base, written(Decimal(str(e.value))), "", 0, 0, e.support_only), phrases, ())
-        for c, words, support, not_within in rules.concepts:
-            self._add(Entity(c.kind, "", c.name, "", 0, 0), words, not_within)
-            self._add(Entity(c.kind, "", c.name, "", 0, 0, support_only=True), support, not_within)
+        # what words mean, the words, and what these may not stand in
+        self.words: list[tuple[Entity, Phrases, Phrases]] = []
+        for e in rules.expressions:
+            means = Entity(e.kind, e.base, written(Decimal(str(e.value))), "", 0, 0, e.support_only)
+            self.words.append((means, e.phrases, ()))
+        for c in rules.concepts:
+            for phrases, support_only in ((c.words, False), (c.support, True)):
+                self.words.append((Entity(c.kind, "", c.name, "", 0, 0, support_only), phrases, c.not_within))
+        # most words occur in no text: what they need is looked for in all of them at once
+        self.anchors = {(anchor, n) for n, (_, phrases, _) in enumerate(self.words) for anchor, _ in phrases}
         unit, hangul_unit = _unit_pattern(units), _unit_pattern(units, hangul_only=True)
         self.unit = re.compile(rf"여?(?:\s{{0,2}}|\s?\)\s?){unit}")
         self.latin_unit = re.compile(rf"[\s-]?(?:\([0-9]{{1,4}}\)\s?)?{unit}")
@@ -102,10 +104,6 @@ class Extractor:
             rf"|(?<![가-힣0-9])(?:일금|금|약|총|최대|최고|각)?(?P<hangul>[{numerals.HANGUL}]{{1,24}}(?:(?:(?<=[만억조])\s|\s(?=[만억]))[{numerals.HANGUL}]{{1,16}})?)"
             rf"|(?<![a-z])(?P<english>{numerals.ENGLISH_NUMBER})(?![a-z])"
         )
-
-    def _add(self, entity: Entity, phrases: Phrases, not_within: Phrases) -> None:
-        self.labelled += [(anchor, regex, len(self.words)) for anchor, regex in phrases]
-        self.words.append((entity, not_within))
 
     def entities(self, raw: str, text: Text | None = None) -> list[Entity]:
         """The entities of a text, given its normal form where that is made already, in order.
@@ -230,9 +228,9 @@ class Extractor:
 
     def _words(self, t: str) -> Iterable[Entity]:
         """Fixed expressions, condition words and documents."""
-        for number, spans in find_labelled(self.labelled, t):
-            entity, not_within = self.words[number]
-            for start, end in outside(spans, not_within, t):
+        for number in sorted({number for anchor, number in self.anchors if anchor in t}):
+            entity, phrases, not_within = self.words[number]
+            for start, end in outside(find_all(phrases, t), not_within, t):
                 yield replace(entity, start=start, end=end)
 
 

@@ -52,20 +52,9 @@ one with several anchors, of which a text must have any, stands there several ti
 
 def find_all(phrases: Phrases, text: str) -> Spans:
     """Where any of the phrases matches: spans in order, those inside another one left out."""
-    return _spans({regex for anchor, regex in phrases if anchor in text}, text)
-
-
-def find_labelled(labelled: Iterable[tuple[str, re.Pattern[str], int]], text: str) -> list[tuple[int, Spans]]:
-    """`find_all` for many sets of phrases at once: (number of the set, spans) for each set that matches."""
-    tried: dict[int, set[re.Pattern[str]]] = {}
-    for regex, label in [(regex, label) for anchor, regex, label in labelled if anchor in text]:
-        tried.setdefault(label, set()).add(regex)
-    return [(label, spans) for label, regexes in tried.items() if (spans := _spans(regexes, text))]
-
-
-def _spans(regexes: set[re.Pattern[str]], text: str) -> Spans:
     out: Spans = []
-    for span in sorted({m.span() for r in regexes for m in r.finditer(text)}, key=lambda s: (s[0], -s[1])):
+    tried = {regex for anchor, regex in phrases if anchor in text}
+    for span in sorted({m.span() for r in tried for m in r.finditer(text)}, key=lambda s: (s[0], -s[1])):
         if not out or span[1] > out[-1][1]:
             out.append(span)
     return out

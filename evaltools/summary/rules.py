@@ -6,10 +6,10 @@ Source: seed insurance_summary_prd sections 5 to 7; specification D15 and D16.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -190,6 +190,10 @@ def normal_tag(tag: str) -> str:
     return "_".join(tag.strip().lower().replace("-", " ").replace("_", " ").split())
 
 
+class Ready(SimpleNamespace):
+    """A part of a rule file by its names, the phrases in it compiled."""
+
+
 class CompiledRules:
     """A rule set ready to search with. Equal only to itself: there is one to a `Rules`."""
 
@@ -203,34 +207,24 @@ class CompiledRules:
                 sources = tuple(expand(s, words) for s in sources)
             return compile_phrases(sources, rules.match, rules.particles)
 
+        def ready(part: LetOff | PhraseSet | Expression | Concept) -> Ready:
+            found: dict[str, Any] = {
+                k: patterns(v) if isinstance(v, tuple) and k != "let_off" else v for k, v in part
+            }
+            if isinstance(part, LetOff):
+                found["before"] = near_end(found["before"], part.near)
+            return Ready(**found)
+
         self.fold = rules.fold
         self.units = rules.units
         self.particle_words = any_of(rules.particles or ("의",))
         self.clause_ends = patterns(rules.clause_ends)
-        self.let_offs = {n: CompiledLetOff(o, patterns) for n, o in rules.let_offs.items()}
-        self.tags = {n: CompiledSet(s, patterns) for n, s in rules.tags.items()}
-        self.followup = CompiledSet(rules.followup, patterns)
-        self.definitive = tuple(CompiledSet(s, patterns) for s in rules.definitive)
-        self.expressions = tuple((e, patterns(e.phrases)) for e in rules.expressions)
-        self.concepts = tuple(
-            (c, patterns(c.words), patterns(c.support), patterns(c.not_within)) for c in rules.concepts
-        )
-
-
-Patterns = Callable[[tuple[str, ...]], Phrases]
-
-
-class CompiledSet:
-    def __init__(self, source: PhraseSet, patterns: Patterns):
-        self.phrases, self.not_within = patterns(source.phrases), patterns(source.not_within)
-        self.let_off = source.let_off
-
-
-class CompiledLetOff:
-    def __init__(self, source: LetOff, patterns: Patterns):
-        self.reason, self.near = source.reason, source.near
-        self.after, self.unless = patterns(source.after), patterns(source.unless)
-        self.before = near_end(patterns(source.before), source.near)
+        self.let_offs = {name: ready(o) for name, o in rules.let_offs.items()}
+        self.tags = {name: ready(s) for name, s in rules.tags.items()}
+        self.followup = ready(rules.followup)
+        self.definitive = [ready(s) for s in rules.definitive]
+        self.expressions = [ready(e) for e in rules.expressions]
+        self.concepts = [ready(c) for c in rules.concepts]
 
 
 def rules_snapshot(rules: Rules) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from ..report.view import SampleView, TableView
 from ..stats.intervals import wilson
 from . import people
 from .options import rules_in_force
-from .rules import METRICS, CompiledRules, CompiledSet, rules_snapshot
+from .rules import METRICS, CompiledRules, Ready, rules_snapshot
 from .text import normalise
 from .verdicts import WORDS, fails, verdicts
 from .wording import around, item, matches
@@ -117,7 +117,7 @@ def confused(result: Result) -> pd.DataFrame:
     return pd.DataFrame(out, columns=["expected", "named", "cases", "of"])
 
 
-def _spans(sets: Mapping[str, CompiledSet], answer: str, rules: CompiledRules) -> dict[str, set[int]]:
+def _spans(sets: Mapping[str, Ready], answer: str, rules: CompiledRules) -> dict[str, set[int]]:
     """The places of an answer that the words of each tag take up."""
     text = normalise(answer, rules.fold)
     found = {tag: matches(phrases, text, answer, rules)[0] for tag, phrases in sets.items()}

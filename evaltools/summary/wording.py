@@ -11,7 +11,7 @@ from typing import Any
 
 from .entities import outside
 from .phrases import find_all, search
-from .rules import CompiledLetOff, CompiledRules, CompiledSet
+from .rules import CompiledRules, Ready
 from .text import Text
 
 _SENTENCE_END = re.compile(r"[!?\n;]|\.(?![0-9])")
@@ -52,7 +52,7 @@ Found = tuple[list[dict[str, Any]], list[dict[str, Any]]]
 """Matches as JSON values, text and [start, end) in the original: those that count, and those that are let off."""
 
 
-def matches(found: CompiledSet, text: Text, raw: str, rules: CompiledRules) -> Found:
+def matches(found: Ready, text: Text, raw: str, rules: CompiledRules) -> Found:
     """The matches of a phrase set, each in order; one that is let off says why (`let_off`) and by what words."""
     out: Found = [], []
     for start, end in outside(find_all(found.phrases, text.norm), found.not_within, text.norm):
@@ -87,7 +87,7 @@ def _clause(t: str, start: int, end: int, rules: CompiledRules) -> tuple[str, st
     return before, after, limit.start() if limit else len(after)
 
 
-def _after(rule: CompiledLetOff, clause: str, limit: int) -> str | None:
+def _after(rule: Ready, clause: str, limit: int) -> str | None:
     m = search(rule.after, clause)
     if (
         m is None
@@ -98,6 +98,6 @@ def _after(rule: CompiledLetOff, clause: str, limit: int) -> str | None:
     return m[0]
 
 
-def _before(rule: CompiledLetOff, clause: str) -> str | None:
+def _before(rule: Ready, clause: str) -> str | None:
     m = search(rule.before, clause)
     return None if m is None or search(rule.unless, clause[m.start() :]) else m[0]
