@@ -19,6 +19,7 @@ from ..report.tables import plain_estimates
 from . import views
 from .options import rules_in_force
 from .rules import METRICS, rules_snapshot
+from .score import by_metric
 from .verdicts import COLUMNS, WORDS, verdicts
 
 SCORES = (
@@ -36,12 +37,9 @@ COPIED = {
 
 def scores_frame(units: pd.DataFrame, thresholds: dict[str, float]) -> pd.DataFrame:
     """One row a case and metric. `passed` is empty without a threshold; `tags` and `evidence` are JSON."""
-    parts = []
-    for metric in METRICS:
-        copied = {c: units.get(metric + suffix) for c, suffix in COPIED.items()}
-        part = units[["case_id", "tags"]].assign(metric=metric, threshold=thresholds.get(metric), **copied)
-        parts.append(part.astype({"threshold": float, "passed": object}))
-    return pd.concat(parts).sort_index(kind="stable")[list(SCORES)].reset_index(drop=True)
+    found = by_metric(units, METRICS, ("case_id", "tags"), **COPIED)
+    found["threshold"] = found["metric"].map(thresholds)
+    return found.sort_index(kind="stable")[list(SCORES)].reset_index(drop=True)
 
 
 def titles(result: Result) -> dict[str, str]:

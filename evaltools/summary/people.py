@@ -30,6 +30,7 @@ from ..stats.calibration import (
 from ..stats.intervals import wilson
 from .options import AUDIT, SummaryOptions, rules_in_force
 from .rules import METRICS
+from .score import by_metric
 
 METHOD = "ppi++ t-wilson"
 
@@ -53,13 +54,8 @@ def labelled(path: Path) -> tuple[str, ...]:
 
 
 def _scores(units: pd.DataFrame, thresholds: Mapping[str, float]) -> pd.DataFrame:
-    parts = [
-        pd.DataFrame({"case_id": units["case_id"], "score": units[m]}).assign(
-            metric=m, stratum=None, threshold=thresholds.get(m, np.nan)
-        )
-        for m in METRICS
-    ]
-    return pd.concat(parts, ignore_index=True)
+    found = by_metric(units, score="").reset_index(drop=True)
+    return found.assign(stratum=None, threshold=found["metric"].map(thresholds))
 
 
 def with_labels(units: pd.DataFrame, path: Path, options: SummaryOptions, problems: Problems) -> pd.DataFrame:
@@ -88,13 +84,8 @@ def with_labels(units: pd.DataFrame, path: Path, options: SummaryOptions, proble
 
 def calibration(units: pd.DataFrame, options: SummaryOptions, confidence: float) -> Calibration:
     """The metrics with enough labels, calibrated; the raters of a case count as one."""
-    parts = [
-        pd.DataFrame({"case_id": units["case_id"], "stratum": units[f"{m}_stratum"], "label": units[f"{m}_label"]})
-        .assign(metric=m, rater="")
-        .dropna(subset="label")
-        for m in options.labelled
-    ]
-    return calibrate(_scores(units, rules_in_force(options).thresholds), pd.concat(parts), confidence)
+    labels = by_metric(units, options.labelled, label="_label", stratum="_stratum").assign(rater="")
+    return calibrate(_scores(units, rules_in_force(options).thresholds), labels.dropna(subset="label"), confidence)
 
 
 def intervals(
@@ -160,19 +151,8 @@ def reliability(result: Result) -> pd.DataFrame:
     PASS. Wilson's interval.
     """
     data = result.data
-    said = pd.concat(
-        [
-            pd.DataFrame(
-                {
-                    "judge": data[f"{m}_llm"],
-                    "confidence": data[f"{m}_confidence"],
-                    "rules": data[f"{m}_rule"],
-                    "labels": data.get(f"{m}_label", np.nan),
-                }
-            )
-            for m in METRICS
-        ]
-    ).dropna(subset="judge")
+    said = by_metric(data, judge="_llm", confidence="_confidence", rules="_rule", labels="_label")
+    said = said.dropna(subset="judge")
     against = "labels" if said["labels"].notna().any() else "rules"
     said = said[said[against].notna() & (said[against] != PASS)]
     bins = pd.cut(

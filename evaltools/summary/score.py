@@ -16,6 +16,7 @@ from functools import cache, lru_cache, partial
 from itertools import chain
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ..core.errors import Problems
@@ -282,3 +283,17 @@ def finish(units: pd.DataFrame, rules: Rules) -> pd.DataFrame:
         added[f"{metric}_if_measured"] = units[metric].where(units[f"{metric}_measured"])
         added[f"{metric}_not_measured"] = ~units[f"{metric}_measured"]
     return pd.concat([units, pd.DataFrame(added, index=units.index)], axis=1)
+
+
+def by_metric(
+    units: pd.DataFrame, metrics: Iterable[str] = METRICS, keep: Sequence[str] = ("case_id",), /, **columns: str
+) -> pd.DataFrame:
+    """The units as one row a metric and case: `metric`, the columns `keep`, and of those of each metric `columns`.
+
+    columns: name -> what follows the metric's name in the units ("" is the score); null where the units have none.
+    """
+    parts = [
+        units[[*keep]].assign(metric=m, **{name: units.get(m + end, np.nan) for name, end in columns.items()})
+        for m in metrics
+    ]
+    return pd.concat(parts)

@@ -23,7 +23,7 @@ from .checks import checks
 from .options import SummaryOptions, rules_in_force
 from .rules import METRICS
 from .schema import looks_like_cases, read_cases
-from .score import finish, score_cases
+from .score import by_metric, finish, score_cases
 from .verdicts import verdicts
 
 ZERO_ONE = ("summary_non_definitive", "summary_needs_followup")
@@ -56,8 +56,8 @@ def metrics(options: SummaryOptions) -> MetricTable:
 
 def spent(result: Result) -> dict[str, int]:
     """The distinct questions that the judge was asked."""
-    asked = (result.data.loc[result.data[f"{m}_trigger"].notna(), ["answer", "contexts"]] for m in METRICS)
-    return {"judge_max_calls": sum(len(questions.drop_duplicates()) for questions in asked)}
+    asked = by_metric(result.data, METRICS, ("answer", "contexts"), trigger="_trigger").dropna(subset="trigger")
+    return {"judge_max_calls": len(asked.drop_duplicates(["metric", "answer", "contexts"]))}
 
 
 def headline(options: SummaryOptions) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from ..stats.intervals import wilson
 from . import people
 from .options import rules_in_force
 from .rules import METRICS, CompiledRules, Ready, rules_snapshot
+from .score import by_metric
 from .text import normalise
 from .verdicts import WORDS, fails, verdicts
 from .wording import around, item, matches
@@ -70,14 +71,10 @@ def worst_first(units: pd.DataFrame, called: Mapping[str, str] | None = None, /,
 
 def not_measured(result: Result) -> pd.DataFrame:
     """Why cases were not measured: metric, reason, score (the source document's number), cases."""
-    rows = [
-        (m, e["reason"], s)
-        for m in METRICS
-        for measured, e, s in zip(*(result.units[c] for c in (f"{m}_measured", f"{m}_evidence", m)))
-        if not measured
-    ]
-    frame = pd.DataFrame(rows, columns=["metric", "reason", "score"])
-    return frame.groupby(["metric", "reason", "score"], sort=False).size().rename("cases").reset_index()
+    found = by_metric(result.units, score="", measured="_measured", evidence="_evidence")
+    found = found[~found["measured"]]
+    found["reason"] = [e["reason"] for e in found["evidence"]]
+    return found.groupby(["metric", "reason", "score"], sort=False).size().rename("cases").reset_index()
 
 
 def tags(result: Result) -> pd.DataFrame:
@@ -172,18 +169,13 @@ def judged(result: Result) -> pd.DataFrame:
 
     Null: what the rules (`rule`), or rules and judge (`score`), could not measure.
     """
-    parts = []
-    for m in METRICS:
-        asked = result.units[result.units[f"{m}_trigger"].notna()]
-        evidence = asked[f"{m}_evidence"]
-        replies = [e.get("judge", {}) for e in evidence]
-        rule = asked[f"{m}_rule"].where([("reason" not in e) for e in evidence])
-        copied = {c: asked[f"{m}_{c}"] for c in ("trigger", "llm", "confidence", "if_measured", "decided_by")}
-        words = {"said": [r.get("reason") for r in replies], "error": [r.get("error") for r in replies]}
-        words |= {"virtual_tags": [", ".join(r.get("virtual_tags") or []) for r in replies]}
-        parts.append(asked[["case_id"]].assign(metric=m, **copied, rule=rule, **words))
-    out = pd.concat(parts, ignore_index=True).rename(columns={"if_measured": "score"})
-    return out[["case_id", "metric", *JUDGED]]
+    suffixes = {c: f"_{c}" for c in ("trigger", "rule", "llm", "confidence", "decided_by", "evidence")}
+    asked = by_metric(result.units, **suffixes, score="_if_measured").dropna(subset="trigger")
+    asked["rule"] = asked["rule"].where([("reason" not in e) for e in asked["evidence"]])
+    replies = [e.get("judge", {}) for e in asked["evidence"]]
+    asked["virtual_tags"] = [", ".join(r.get("virtual_tags") or []) for r in replies]
+    asked = asked.assign(said=[r.get("reason") for r in replies], error=[r.get("error") for r in replies])
+    return asked[["case_id", "metric", *JUDGED]].reset_index(drop=True)
 
 
 JUDGED = (
