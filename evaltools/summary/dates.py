@@ -11,25 +11,17 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from .numerals import NATIVE, ONES, hangul_value
-from .text import NOTATION, any_of
+from .text import any_of, pattern
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 
-def _pattern(kind: str, *forms: str, **more: str) -> str:
-    """One pattern for notations, by default all of the kind, of bounded length."""
-    out = "|".join(forms or NOTATION[kind]["forms"])
-    for name, part in {**NOTATION[kind]["parts"], **more}.items():
-        out = out.replace(f"{{{name}}}", part)
-    return out
-
-
-DATE, CLOCK = _pattern("date"), _pattern("clock", NATIVE=any_of(NATIVE))
+DATE, CLOCK = pattern("date"), pattern("clock", NATIVE=any_of(NATIVE))
 """`date_values` and `clock_values` read a match of these."""
 
 
 _DAY = re.compile(r"(?P<y>\d*)-?-(?P<m>\d\d)-(?P<d>\d\d)")
-_LAST = re.compile(_pattern("date", NOTATION["date"]["last"]))
+_LAST = re.compile(pattern("date", "last"))
 
 
 def _found(m: re.Match[str]) -> dict[str, str]:

@@ -20,7 +20,7 @@ from .dates import CLOCK, DATE, clock_values, date_values, until, with_years
 from .numerals import Number, Value, tidy, written
 from .phrases import Phrases, Spans, find_all
 from .rules import CompiledRules, Unit
-from .text import NOTATION, Text, any_of, normalise
+from .text import NOTATION, Text, any_of, normalise, pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,17 +93,9 @@ class Extractor:
         after = rf"(?:{rules.particle_words}|{_AROUND['after']})"
         self.after_numeral = re.compile(rf"(?![가-힣])|{after}")
         prefix = any_of(map(re.escape, self.prefix_of)) or "(?!)"
-        self.start = re.compile(
-            r"(?P<fraction>(?<![0-9])(?P<parts>[0-9]{1,3})\s?분의\s?(?P<of>[0-9]{1,3})"
-            r"|(?<=의\s)(?P<of2>[0-9])/(?P<parts2>[1-9][0-9]?)(?![0-9/]))"
-            rf"|(?P<clock>{CLOCK})|(?P<date>{DATE})"
-            r"|(?P<ratio>(?<![0-9.,:])(?P<one>[0-9]{1,2})\s?(?::|대)\s?(?P<other>[0-9]{1,2})(?![0-9:%]))"
-            rf"|(?P<prefix>(?<![a-z])(?:{prefix})\s?(?=[0-9]))"
-            r"|(?P<digit>[0-9])"
-            rf"|(?<![가-힣])(?P<native>{any_of(numerals.NATIVE)})(?:\s(?={hangul_unit})|(?=(?:{_AROUND['joined']})(?:(?![가-힣])|{after})))"
-            rf"|(?<![가-힣0-9])(?:일금|금|약|총|최대|최고|각)?(?P<hangul>[{numerals.HANGUL}]{{1,24}}(?:(?:(?<=[만억조])\s|\s(?=[만억]))[{numerals.HANGUL}]{{1,16}})?)"
-            rf"|(?<![a-z])(?P<english>{numerals.ENGLISH_NUMBER})(?![a-z])"
-        )
+        words = {"NATIVE": any_of(numerals.NATIVE), "HANGUL": numerals.HANGUL, "ENGLISH": numerals.ENGLISH_NUMBER}
+        units_of = {"PREFIX": prefix, "UNIT": hangul_unit, "JOINED": _AROUND["joined"], "AFTER": after}
+        self.start = re.compile(pattern("figure", CLOCK=CLOCK, DATE=DATE, **words, **units_of))
 
     def entities(self, raw: str, text: Text | None = None) -> list[Entity]:
         """The entities of a text, given its normal form where that is made already, in order.

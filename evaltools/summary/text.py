@@ -54,6 +54,15 @@ def any_of(words: Iterable[str]) -> str:
     return "|".join(sorted(words, key=len, reverse=True))
 
 
+def pattern(kind: str, form: str = "forms", **parts: str) -> str:
+    """The pattern of a notation, of bounded length: its forms, or that `form`, with what its {PARTS} stand for."""
+    given = NOTATION[kind][form]
+    out = given if isinstance(given, str) else "|".join(given)
+    for name, part in {**NOTATION[kind].get("parts", {}), **parts}.items():
+        out = out.replace(f"{{{name}}}", part)
+    return out
+
+
 def _compose(raw: str, fold: bool) -> tuple[str, list[int]]:
     """NFC cluster by cluster (a character and what may combine with it), so that each part keeps its place."""
     out: list[str] = []
