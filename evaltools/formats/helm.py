@@ -47,7 +47,7 @@ def read(path: Path, problems: Problems, *, split: str | None = None) -> Iterato
                 id=one.instance_id,
                 metric=stat.name.name + disturbed,
                 num=number(stat.sum, f"stats.{i}.sum"),
-                den=float(stat.count),
+                den=number(stat.count, f"stats.{i}.count"),
                 seed=str(one.train_trial_index),
             )
 

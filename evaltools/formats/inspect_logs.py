@@ -46,7 +46,7 @@ class Header(Row):
 
 
 class Given(Row):
-    value: Any
+    value: Any = None
 
 
 class Sample(Row):

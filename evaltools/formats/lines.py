@@ -55,7 +55,7 @@ def _read(
 
 def _triplet(text: str, triplet: Any, field: str) -> Opinion:
     match triplet:
-        case ([*aspect], [*_], polarity):
+        case ([_, *_] as aspect, [*_], polarity):
             term, span = tokens(text, aspect, field)
             return Opinion("", term, chosen(polarity, NAMES, field), span)
     raise Unfit(field, f"expected ([aspect], [opinion], 'POS'), got {str(triplet)[:80]}")
@@ -80,7 +80,8 @@ def _spans(text: str, quad: str, field: str) -> Opinion:
     if not found:
         raise Unfit(field, f"expected 'a0,a1 CATEGORY s o0,o1' with s 0, 1 or 2, got {quad[:80]!r}")
     start, end = int(found[1]), int(found[2])
-    if start > end or end > len(text):  # before a range of that length is made
+    implicit = (start, end) == (-1, -1)
+    if not implicit and not start < end <= len(text):  # before a range of that length is made
         raise Unfit(field, f"expected a half open span of tokens, got {start},{end}")
-    term, span = ("", None) if (start, end) == (-1, -1) else tokens(text, range(start, end), field)
+    term, span = ("", None) if implicit else tokens(text, range(start, end), field)
     return Opinion(found[3], term, SENTIMENTS[int(found[4])], span)

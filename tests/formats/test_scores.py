@@ -238,6 +238,13 @@ def test_lm_eval_says_which_metric_is_no_number(tmp_path: Path) -> None:
     assert "ppl,strict is no number and left out" in done.output
 
 
+def test_a_score_without_a_value_is_not_measured(tmp_path: Path) -> None:
+    path = put(tmp_path, "inspect", changed(INSPECT, "samples", 1, "scores", "match", "value", value=None))
+    call("convert", "inspect", path, "-o", tmp_path / "x.jsonl")
+    rows = [json.loads(line) for line in (tmp_path / "x.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [r["value"] for r in rows if (r["id"], r["seed"], r["metric"]) == ("2", "1", "match")] == [None]
+
+
 def test_names_of_several_files(tmp_path: Path) -> None:
     a, b = (put(tmp_path, "ragas", name=n) for n in ("a.jsonl", "b.jsonl"))
     more = ("--condition", "A", "--condition", "B", "--seed", "7")
@@ -305,6 +312,7 @@ def changed(content: Any, *path: Any, value: Any) -> Any:
         ("helm", DEEPEVAL, "expected a list"),
         ("helm", changed(HELM, 1, "stats", 0, "sum", value="1"), "1.stats.0.sum: Input should be a valid number"),
         ("helm", changed(HELM, 1, "instance_id", value=None), "1.instance_id: Field required"),
+        ("helm", changed(HELM, 1, "stats", 0, "count", value=10**400), "1.stats.0.count: expected a finite number"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named_and_nothing_written(form: str, content: Any, said: str, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInf
 
 from ...core.errors import InputError, Problems
 from ...core.files import resolve
-from ...core.jsonl import fitted
+from ...core.jsonl import fitted, read_utf8, require_file
 from ...core.manifest import policy_hash
 from ...formats.formats import FORMATS
 
@@ -60,6 +60,9 @@ class Data(Section):
         known = (*OWN_FORMATS, *(name for name, form in FORMATS.items() if form.kind == "sentiment"))
         if self.format not in known:
             raise ValueError(f"no format {self.format!r}; there are {', '.join(known)}")
+        needed = self.format not in OWN_FORMATS and bool(FORMATS[self.format].needs)
+        if needed != (self.level is not None):
+            raise ValueError(f"level: {'needed by' if needed else 'not taken by'} the format {self.format}")
         return self
 
 
@@ -163,11 +166,10 @@ class Config(Section):
 def read_config(path: Path) -> Config:
     """The config of a file; its relative paths are relative to it. InputError names every key that is wrong."""
     problems = Problems()
-    if not path.is_file():
-        raise problems.fatal("missing-file", "no such file", file=str(path))
+    require_file(path, problems)
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
+        content = tomllib.loads(read_utf8(path, problems))
+    except (ValueError, RecursionError) as e:  # a number of thousands of digits, lists in lists in lists
         raise problems.fatal("bad-toml", f"expected TOML: {e}", file=str(path)) from None
     config = fitted(Config, content, problems, context=path.parent, file=str(path))
     if config is None:

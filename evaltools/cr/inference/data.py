@@ -9,7 +9,7 @@ from typing import Any
 
 from ...core.errors import Problems
 from ...core.files import asset_dir
-from ...core.jsonl import read_csv, read_jsonl, require_file
+from ...core.jsonl import read_csv, read_jsonl, read_utf8, require_file
 from ...formats.formats import FORMATS
 from ..read import read_gold
 from ..schema import Row, TupleRow
@@ -38,7 +38,10 @@ class Text:
 def read_texts(config: Config, limit: int | None, problems: Problems) -> list[Text]:
     """The samples to run, in order. InputError for a doubled id, an empty text, and a sample without gold."""
     path = config.data.file
-    gold = None if config.data.gold is None else read_gold(config.data.gold, problems)
+    gold = None
+    if config.data.gold is not None:
+        require_file(config.data.gold, problems)
+        gold = read_gold(config.data.gold, problems)
     found: dict[str, Text] = {}
     for place, line in _lines(config, problems):
         name = str(line.id)
@@ -71,7 +74,7 @@ def _lines(config: Config, problems: Problems) -> Iterator[tuple[int | str, Line
         yield from (read_csv if data.format == "csv" else read_jsonl)(data.file, Line, problems, id_field="id")
         return
     form = FORMATS[data.format]
-    for place, sample in form.read(data.file, problems, **({"level": data.level} if form.needs else {})):
+    for place, sample in form.read(data.file, problems, **({"level": data.level} if data.level else {})):
         tuples = [TupleRow(aspect_ref=o.ref, aspect_term=o.term, polarity=o.polarity) for o in sample.opinions]
         yield place, Line(id=sample.id, text=sample.text, gold_tuples=tuples)
 
@@ -85,7 +88,7 @@ def taxonomy(config: Config, texts: list[Text], problems: Problems) -> tuple[str
     if file is None:
         return tuple(of_gold)
     require_file(file, problems)
-    refs = tuple(line.strip() for line in file.read_text(encoding="utf-8").splitlines() if line.strip())
+    refs = tuple(line.strip() for line in read_utf8(file, problems).splitlines() if line.strip())
     for ref in sorted(set(of_gold) - set(refs)):
         problems.error("unknown-ref", f"the gold has the ref {ref!r}, which the taxonomy lacks", file=str(file))
     problems.raise_if_failed()

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from ...core.errors import Problems, UsageError
-from ...core.jsonl import read_jsonl, require_file
+from ...core.jsonl import read_jsonl
 from .data import Text
 
 SHOWN, LETTERS = 3, 800
@@ -59,7 +59,6 @@ def shape(text: str) -> dict[str, Any]:
 
 def read_episodes(path: Path, texts: Iterable[Text], allowed: bool, problems: Problems) -> list[Episode]:
     """The episodes of a file. UsageError where one is of a sample that is evaluated, unless that is `allowed`."""
-    require_file(path, problems)
     episodes = [episode for _, episode in read_jsonl(path, Episode, problems)]
     problems.raise_if_failed()
     refuse_evaluated(len({e.source for e in episodes} & {sample_hash(t) for t in texts}), str(path), allowed)

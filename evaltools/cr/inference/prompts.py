@@ -10,8 +10,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ...core.errors import UsageError
+from ...core.errors import Problems, UsageError
 from ...core.files import asset_dir, dumps
+from ...core.jsonl import read_utf8
 from ...core.manifest import policy_hash
 from ...llm.client import chat, strict_schema
 from .config import Model
@@ -80,7 +81,7 @@ def read_prompts(folder: Path | None, model: Model, refs: Sequence[str]) -> Prom
         if strange := sorted(p.name for p in folder.glob("*.md") if p.stem not in names):
             raise UsageError(f"prompts: {folder / strange[0]} replaces none of {', '.join(names)}")
     files = {p.stem: p for place in (own, folder) if place for p in place.glob("*.md")}
-    parts = {name: files[name].read_text(encoding="utf-8").strip() for name in names}
+    parts = {name: read_utf8(files[name], Problems()).strip() for name in names}
     texts = {stage: f"{parts[COMMON[reply]]}\n\n{parts[stage]}" for stage, reply in REPLIES.items()}
     return Prompts(model, refs, texts, policy_hash(texts))
 

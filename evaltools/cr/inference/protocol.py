@@ -180,7 +180,7 @@ def _place(term: str, text: str) -> tuple[int, int] | None:
     start = text.find(term)
     if start >= 0:
         return start, start + len(term)
-    loose = re.search(r"\s*".join(map(re.escape, term.replace(" ", ""))), text, re.IGNORECASE)
+    loose = re.search(r"\s*".join(map(re.escape, "".join(term.split()))), text, re.IGNORECASE)
     return loose.span() if loose else None
 
 

@@ -18,6 +18,7 @@ from typing import Any
 from ... import __version__
 from ...core.errors import Problems, UsageError, WorkFailed
 from ...core.files import content_hash, require_writable, write_json, write_jsonl
+from ...core.jsonl import require_file
 from ...core.progress import bar
 from ...llm.client import Answer, Client, Limits, Server, in_background
 from ..schema import STAND_IN
@@ -87,6 +88,8 @@ def plan(path: Path, limit: int | None, problems: Problems) -> Plan:
     texts = read_texts(config, limit, problems)
     refs = taxonomy(config, texts, problems)
     memory, episodes = config.memory, []
+    if memory.file is not None:
+        require_file(memory.file, problems)
     if memory.file is not None and {"m1", "m2"} & set(config.conditions):
         episodes = read_episodes(memory.file, texts, memory.allow_evaluated_split, problems)
     if memory.mode == "online" and "m2" in config.conditions:

@@ -350,10 +350,15 @@ def test_a_folder_of_another_config_is_refused_before_anything_is_sent(tmp_path:
         ("\ntemperature = 9", "model.temperature", "less than or equal"),
         ("\n[memory]\nmode = 'sometimes'", "memory.mode", "frozen"),
         ("\nthis is no TOML", "", "expected TOML"),
+        (f"\nx = {'9' * 5000}", "", "expected TOML"),
+        (f"\nx = {'[' * 5000}", "", "expected TOML"),
+        ("\n[memory]\nfile = 'none.jsonl'", "", "no such file"),
+        ("\n[taxonomy]\nfile = 'latin.txt'", "", "is not UTF-8"),
     ],
 )  # fmt: skip
 def test_wrong_configs(change: str, where: str, what: str, tmp_path: Path) -> None:
     config = write(tmp_path, "http://127.0.0.1:1/v1", model=change)
+    (tmp_path / "latin.txt").write_bytes(b"caf\xe9\n")
     with pytest.raises(InputError) as e:
         plan(config, None, Problems())
     (problem,) = e.value.problems
@@ -409,6 +414,29 @@ def test_texts_of_csv_have_their_gold_beside(tmp_path: Path) -> None:
         plan(config, None, Problems())
     (tmp_path / "data.csv").write_text("id,sentence\na,one\n")
     with pytest.raises(InputError, match="expected the column text once, got id, sentence"):
+        plan(config, None, Problems())
+
+
+@pytest.mark.parametrize(
+    ("more", "what"),
+    [
+        ('format = "semeval14"', "level: needed by the format semeval14"),
+        ('level = "term"', "level: not taken by the format jsonl"),
+        ('gold = "none.jsonl"', "none.jsonl: no such file"),
+    ],
+)
+def test_what_a_format_needs_and_what_is_not_there(more: str, what: str, tmp_path: Path) -> None:
+    config = write(tmp_path, "http://127.0.0.1:1/v1")
+    config.write_text(config.read_text().replace('"data.jsonl"', f'"data.jsonl"\n{more}'))
+    with pytest.raises(InputError, match=what):
+        plan(config, None, Problems())
+
+
+def test_prompts_that_are_not_utf8_are_named(tmp_path: Path) -> None:
+    config = write(tmp_path, "http://127.0.0.1:1/v1", prompts="own")
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "extract.md").write_bytes(b"caf\xe9")
+    with pytest.raises(InputError, match="is not UTF-8"):
         plan(config, None, Problems())
 
 
