@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 import evaltools as et
-from evaltools.app.compare import MDE, WIDTH, comparison_text
+from evaltools.app.compare import MDE, WIDTH, comparison_text, wrapped
 from evaltools.studies.views import settling, verdicts
 from tests.app.calling import call
 
@@ -96,3 +96,8 @@ def test_a_line_has_the_numbers_of_its_metric(tmp_path: Path) -> None:
     assert lines["big"].startswith(f"{whole}   175.0   225.0  +50.000 ")
     assert lines["small"].startswith(f"{'U' * 34} …   1.750   2.250   +0.500 ")
     assert lines["none"].split()[:4] == ["Nothing", "N/A", "N/A", "N/A"] and "[" not in lines["none"]
+
+
+def test_no_line_ends_within_the_name_of_an_option() -> None:
+    text = f"{'x' * (WIDTH - 10)} --on-error skip"
+    assert wrapped(text).splitlines() == ["x" * (WIDTH - 10), "  --on-error skip"]
