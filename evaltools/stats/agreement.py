@@ -47,6 +47,10 @@ def sample_agreement(runs: Runs, unit: str, tuples: str = "final", label: str = 
     return pd.DataFrame(rows, columns=columns)
 
 
+COLUMNS = ["metric", "value", "ci_low", "ci_high", "ci_method", "n_samples", "n_incomplete", "title"]
+"""Of `seed_agreement`."""
+
+
 def seed_agreement(
     runs: Runs,
     unit: str,
@@ -81,8 +85,7 @@ def seed_agreement(
     found = estimate(counted, table, unit, resampling).rename(columns={"name": "metric"})
     incomplete = there[frame["n_seeds"] < len(runs)]
     found = found.assign(n_samples=there.sum().to_numpy(int), n_incomplete=incomplete.sum().to_numpy(int))
-    columns = ["metric", "value", "ci_low", "ci_high", "ci_method", "n_samples", "n_incomplete", "title"]
-    return found[columns]
+    return found[COLUMNS]
 
 
 def flip_flops(runs: Runs, unit: str, outcomes: Sequence[str], keep: Sequence[str] = ()) -> pd.DataFrame:

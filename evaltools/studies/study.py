@@ -16,6 +16,7 @@ from ..core.names import condition_of, natural, safe_name
 from ..core.resampling import Resampling
 from ..core.results import Result
 from ..core.suite import Suite
+from ..stats.agreement import COLUMNS as AGREEMENT
 from ..stats.agreement import seed_agreement
 from ..stats.compare import Comparison, compare, require_declared
 from ..stats.crossed import Runs
@@ -152,8 +153,7 @@ class Study:
 
         Empty for suites without tuples and labels, and for conditions of one seed.
         """
-        names = ["condition", "metric", "value", "ci_low", "ci_high", "n_samples", "n_incomplete"]
-        found = [pd.DataFrame(columns=names)]
+        found = [pd.DataFrame(columns=["condition", *AGREEMENT])]
         for condition, runs in self.conditions.items():
             if self.suite.agreement is not None and len(runs) > 1:
                 units: Runs = {seed: r.units for seed, r in runs.items()}

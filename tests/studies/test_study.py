@@ -43,6 +43,16 @@ def test_modes_and_doubled_seeds(study: et.StudyView) -> None:
         group_by_seed([renamed[0], renamed[0]])
 
 
+def test_agreement_of_seeds_has_its_columns_also_where_there_is_none(study: et.StudyView) -> None:
+    columns = ["metric", "value", "ci_low", "ci_high", "ci_method", "n_samples", "n_incomplete", "title"]
+    found = study.agreement
+    assert list(found) == ["condition", *columns] and set(found["condition"]) == set(study.conditions)
+    assert [found.dtypes[c].kind for c in ("value", "ci_low", "n_samples")] == ["f", "f", "i"]
+    one = [replace(r, name=f"{c}__seed1_x") for c, r in zip("ab", study.results)]
+    alone = et.study(one, resampling=FAST).agreement
+    assert alone.empty and list(alone) == ["condition", *columns]
+
+
 def test_the_first_condition_by_name_is_the_baseline_whatever_the_order(tmp_path: Path) -> None:
     shuffled = list(RUNS)
     random.Random(1).shuffle(shuffled)

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from evaltools.core.errors import InputError, Problems, UsageError, WorkFailed
+from evaltools.cr.inference.config import read_config
 from evaltools.cr.inference.protocol import Conflict, Vote, arbitrate
 from evaltools.cr.inference.run import expected, plan, run
 from evaltools.llm import client as llm
@@ -366,12 +367,26 @@ def test_wrong_configs(change: str, where: str, what: str, tmp_path: Path) -> No
     assert what in problem.message
 
 
+def test_what_a_config_leaves_out_has_the_defaults_of_the_docs(tmp_path: Path) -> None:
+    path = tmp_path / "run.toml"
+    path.write_text('run_id = "r"\n[data]\nfile = "d.jsonl"\n[model]\nname = "m"\n', encoding="utf-8")
+    config = read_config(path)
+    assert (config.conditions, config.seeds, config.arbiter, config.recheck) == (("m0",), (1,), "strict", False)
+    assert (config.data.file, config.data.format, config.data.limit) == (tmp_path / "d.jsonl", "jsonl", None)
+    assert (config.data.shuffle, config.price, config.taxonomy.file) == (False, None, None)
+    model = (config.model.temperature, config.model.max_tokens, config.model.key_env, config.model.concurrency)
+    assert model == (0.7, 2000, "OPENAI_API_KEY", 16)
+    assert (config.memory.mode, config.memory.allow_evaluated_split) == ("frozen", False)
+
+
 @pytest.mark.parametrize(
     ("top", "what"),
     [
         ({"conditions": ["m7"]}, "s0"),
         ({"conditions": ["m1"]}, "m1 shows episodes of a file"),
         ({"seeds": [1, 1]}, "one stands there twice"),
+        ({"seeds": []}, "at least 1 item"),
+        ({"conditions": []}, "at least 1 item"),
         ({"run_id": "../x"}, "pattern"),
         ({"run_id": "a__b"}, "two underscores"),
     ],
