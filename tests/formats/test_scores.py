@@ -254,6 +254,11 @@ def test_names_of_several_files(tmp_path: Path) -> None:
     assert f"a second faithfulness of this id; the first is {a}:1" in done.output
 
 
+def test_helm_without_a_trial_is_its_first(tmp_path: Path) -> None:
+    bare = {k: v for k, v in instance("id1", 0, 3.0, 2).items() if k != "train_trial_index"}
+    assert converted(tmp_path, "helm", put(tmp_path, "helm", [bare])) == {(None, "0", "bits"): {"id1": (3.0, 2.0)}}
+
+
 def test_helm_asks_for_one_of_several_splits(tmp_path: Path) -> None:
     path = put(tmp_path, "helm", [instance("id1", 0, 1.0, 1), instance("id2", 0, 1.0, 2, split="valid")])
     done = call("convert", "helm", path, "-o", tmp_path / "x.jsonl", status=3)

@@ -19,7 +19,7 @@ from pydantic import BaseModel
 
 from evaltools.core.errors import Problems, UsageError
 from evaltools.llm import client as llm
-from evaltools.llm.client import Answer, Client, Limits, Server, chat, in_background, strict_schema
+from evaltools.llm.client import Answer, Client, Limits, Server, chat, in_background, parse, strict_schema
 from tests.model_server import Answer as Sent
 from tests.model_server import ModelServer, Seen, refuses, says
 
@@ -295,3 +295,23 @@ def test_a_strict_schema_closes_every_object_and_requires_every_field() -> None:
         "type": "object", "properties": {"label": {"type": "string"}}, "required": ["label"],
         "additionalProperties": False,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("around", ["{}", "  {}\n", "```json\n{}\n```", "```\n{}\n```", "```{}```"])
+def test_a_reply_is_read_without_its_fences(around: str) -> None:
+    assert parse(around.format('{"label": "x"}'), Reply) == Reply(label="x")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "the reply is not valid JSON"),
+        ("```json", "the reply is not valid JSON"),
+        ('```{"label": "x"}', "the reply is not valid JSON"),
+        ('{"label": 1}', "the reply does not fit: label: Input should be a valid string"),
+        ("[]", "the reply does not fit: reply: Input should be an object"),
+    ],
+)
+def test_what_is_wrong_with_a_reply_is_a_sentence(content: str, said: str) -> None:
+    with pytest.raises(ValueError, match=f"^{said}$"):
+        parse(content, Reply)
