@@ -10,13 +10,12 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict
 
 from ..core.errors import Problems, UsageError
 from ..core.files import refuse_input, write_text
 from ..core.jsonl import read_model
 from ..core.names import nearest
-from ..core.results import read_manifest, verdict_line
+from ..core.results import Stored, read_manifest, verdict_line
 from ..core.suite import refuse_parent
 from ..report.plain import markdown, markdown_table
 from ..report.run import load
@@ -231,32 +230,8 @@ def _file(path: Path) -> Path:
     return path / "metrics.json" if path.is_dir() else path
 
 
-class _Typed(BaseModel):
-    model_config = ConfigDict(strict=True, allow_inf_nan=False)
-
-
-class _Row(_Typed):
-    name: str
-    value: float | None = None
-    ci_low: float | None = None
-    ci_high: float | None = None
-
-
-class _Verdict(_Typed):
-    metric: str
-    title: str
-    verdict: str
-    said: str = ""
-
-
-class _Content(_Typed):
-    run: str = ""
-    metrics: list[_Row]
-    verdicts: list[_Verdict] = []
-
-
-def _content(path: Path) -> _Content:
-    return read_model(_file(path), _Content)
+def _content(path: Path) -> Stored:
+    return read_model(_file(path), Stored)
 
 
 def read_numbers(path: Path, use: str) -> dict[str, float | None]:

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
+from pydantic import BaseModel, ConfigDict
 
 from .. import __version__
-from .check import Check
+from .check import Check, Level
 from .errors import UsageError
 from .files import atomic, file_hashes, sha256, write_json
 from .manifest import NAME, SCHEMA_VERSION, Input, Manifest, versions
@@ -216,6 +217,54 @@ def load_if_current(
         and manifest.files == file_hashes(folder)
     )
     return _read(folder, suite, options, manifest, kind) if same else None
+
+
+class _Typed(BaseModel):
+    model_config = ConfigDict(frozen=True, strict=True, allow_inf_nan=False)
+
+
+class StoredMetric(_Typed):
+    """A row of metrics.json; the first edition has no titles in it."""
+
+    name: str
+    title: str = ""
+    better: Literal["higher", "lower", "none"] = "none"
+    value: float | None = None
+    ci_low: float | None = None
+    ci_high: float | None = None
+    n_units: float | None = None
+
+
+class StoredVerdict(_Typed):
+    """A verdict on a single metric in metrics.json (`Suite.verdicts`)."""
+
+    metric: str
+    title: str
+    verdict: str
+    said: str = ""
+
+
+class StoredCheck(_Typed):
+    """A check in metrics.json."""
+
+    code: str
+    level: Level
+    message: str
+    blocks: list[str] = []
+    help: str = ""
+
+
+class Stored(_Typed):
+    """metrics.json, as far as what only reads it needs; `checks` is null where none were looked for."""
+
+    run: str = ""
+    metrics: list[StoredMetric]
+    verdicts: list[StoredVerdict] = []
+    checks: list[StoredCheck] | None = None
+
+    @property
+    def blocked(self) -> set[str]:
+        return {name for check in self.checks or () for name in check.blocks}
 
 
 def metrics_json(

@@ -8,16 +8,17 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
-from ..core.check import LEVELS, Level
+from ..core.check import LEVELS
 from ..core.jsonl import describe
 from ..core.manifest import Manifest
 from ..core.names import RUN_NAME, condition_of
+from ..core.results import Stored
 from ..core.suite import BUILT_IN, get_suite
 from ..stats.compare import WORDS
 from .tables import row_decimals
@@ -54,50 +55,6 @@ SAID = ("better", "worse", "equivalent")
 """Verdicts that are counted outside the headline, where they are exploratory."""
 
 T = TypeVar("T", bound=BaseModel)
-
-
-class Row(BaseModel):
-    """A row of metrics.json; the first edition has no titles in it."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
-
-    name: str
-    title: str = ""
-    better: Literal["higher", "lower", "none"] = "none"
-    value: float | None
-    ci_low: float | None
-    ci_high: float | None
-    n_units: float | None = None
-
-
-class Found(BaseModel):
-    """A check in metrics.json."""
-
-    code: str
-    level: Level
-    message: str
-    blocks: list[str] = []
-    help: str = ""
-
-
-class Judged(BaseModel):
-    """A verdict on a single metric in metrics.json (`Suite.verdicts`)."""
-
-    title: str
-    verdict: str
-    said: str = ""
-
-
-class Metrics(BaseModel):
-    """metrics.json; `checks` is null where none were looked for (the first edition)."""
-
-    metrics: list[Row]
-    verdicts: list[Judged] = []
-    checks: list[Found] | None = None
-
-    @property
-    def blocked(self) -> set[str]:
-        return {name for check in self.checks or () for name in check.blocks}
 
 
 class NotComplete(Exception):
@@ -164,21 +121,21 @@ def _status(manifest: Manifest) -> str:
     return "with warnings" if manifest.problems or manifest.notes else "complete"
 
 
-def _metrics(folder: Path, manifest: Manifest) -> Metrics:
+def _metrics(folder: Path, manifest: Manifest) -> Stored:
     path = folder / "metrics.json"
     if manifest.kind == "aggregate" and not manifest.headline and not path.exists():
         raise NotComplete("made by an older version: run the report again")
-    return read_json(path, Metrics)
+    return read_json(path, Stored)
 
 
-def _checks(metrics: Metrics) -> list[list[str]] | None:
+def _checks(metrics: Stored) -> list[list[str]] | None:
     if metrics.checks is None:
         return None
     found = sorted(metrics.checks, key=lambda c: LEVELS.index(c.level))
     return [[c.level, shown(c.code), shown(c.message, 500), shown(c.help)] for c in found]
 
 
-def _rows(metrics: Metrics, manifest: Manifest) -> list[list[Any]]:
+def _rows(metrics: Stored, manifest: Manifest) -> list[list[Any]]:
     rows = {r.name: r for r in metrics.metrics}
     lead = manifest.headline or [r.name for r in rows.values() if r.ci_low is not None][:UNNAMED]
     blocked = [name for name in dict.fromkeys([*lead, *rows]) if name in metrics.blocked][:STRUCK]
@@ -222,7 +179,7 @@ def _lines(units: pd.DataFrame) -> list[str]:
     return [" ".join(" ".join(row).split()) for row in units.head(SEARCHED).itertuples(index=False)]
 
 
-def _verdicts(path: Path, manifest: Manifest, metrics: Metrics) -> tuple[list[list[str]], list[list[Any]]]:
+def _verdicts(path: Path, manifest: Manifest, metrics: Stored) -> tuple[list[list[str]], list[list[Any]]]:
     """What the comparison with the baseline, if there was one, said of the headline, and how often what beside it."""
     if not path.exists():
         return [], []
