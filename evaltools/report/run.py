@@ -117,7 +117,7 @@ class Run(Shown, Result):
         """
         own = views(self.suite, "TABLES")
         if len(names) == 1 and names[0] in own:
-            shown: HtmlTable = own[names[0]].of(self)
+            shown: HtmlTable = own[names[0]](self)
             return shown
         rows = self.rows(*names)
         if names:  # a section of what has no value, and cannot have any, is left out

@@ -88,44 +88,29 @@ class StudyView(Shown, Study):
     @property
     def tables(self) -> list[str]:
         """What `table` takes."""
-        return list(self._tables())
-
-    def _tables(self) -> dict[str, Callable[[], HtmlTable]]:
-        own: Mapping[str, TableView] = {**TABLES, **of_suite(self.suite, "STUDY_TABLES")}
-        everything = [m.name for m in self.metrics if not m.alias_of]
-        return {
-            "comparison": partial(self._comparison, headline=True),
-            "all metrics": partial(self._comparison, headline=False),
-            "scores": lambda: estimates_table(
-                views.estimates(self), metrics=self.metrics, resampling=self.resampling, group=False
-            ),
-            "mean and std": partial(self._mean_std, self.headline),
-            "all scores": partial(self._mean_std, everything),
-            "ranks": self._ranks,
-            "notes": self._notes,
-            "agreement": lambda: estimates_table(views.agreement_estimates(self), group=False),
-            **{name: partial(self._view, view) for name, view in own.items()},
-        }
+        return [*TABLES, *of_suite(self.suite, "STUDY_TABLES")]
 
     def table(self, which: str = "comparison") -> HtmlTable:
         """The comparison with the baseline, or another of `study.tables`; UsageError for another name."""
-        found = self._tables()
-        if which not in found:
-            raise UsageError(f"no table {which!r}; there are {', '.join(found)}")
-        return found[which]()
+        if which not in self.tables:
+            raise UsageError(f"no table {which!r}; there are {', '.join(self.tables)}")
+        make: Callable[[StudyView], HtmlTable] = {**TABLES, **of_suite(self.suite, "STUDY_TABLES")}[which]
+        return make(self)
+
+    def _scores(self) -> HtmlTable:
+        what: dict[str, Any] = {"metrics": self.metrics, "resampling": self.resampling}
+        return estimates_table(views.estimates(self), **what, group=False)
+
+    def _agreement(self) -> HtmlTable:
+        return estimates_table(views.agreement_estimates(self), group=False)
 
     def _notes(self) -> HtmlTable:
         """What came out, in words, and what must be known of it; of a single run its page has said all."""
         said = [words(views.narrative(self))] if self.seeded or self.comparisons else []
         return stack([*said, *map(notice, map(note_text, self.notes))])
 
-    def _view(self, view: TableView) -> HtmlTable:
-        try:
-            return view.of(self)
-        except UsageError as e:  # needs an extra that is not installed
-            return notice(str(e))
-
-    def _mean_std(self, names: Sequence[str]) -> HtmlTable:
+    def _mean_std(self, *, headline: bool) -> HtmlTable:
+        names = self.headline if headline else [m.name for m in self.metrics if not m.alias_of]
         found = views.mean_std(self, names)
         off = found["id"].isin(self.blocked)
         titles = {m.name: titled(m.title or m.name, m.better) for m in self.metrics}
@@ -161,7 +146,7 @@ class StudyView(Shown, Study):
         return table(shown, columns=columns, caption=caption)
 
     def _ranks(self) -> HtmlTable:
-        return stack([words(" ".join(map(say, views.ranking(self)))), table(self.rank(), formats=RANK_FORMATS)])
+        return stack([words(" ".join(map(say, views.ranking(self)))), table(self.rank())])
 
     def ranking(self) -> Stack:
         """The table and the figure of the ranks on the primary metric; nothing below three conditions."""
@@ -233,28 +218,24 @@ class StudyView(Shown, Study):
         return stack([line, strip, *lead, where_to_look(counts), *rest, signature_block(self.signature)])
 
 
-RANK_FORMATS = dict.fromkeys(("value", "ci_low", "ci_high"), ".3f")
+SHARES = {"var_share_seed": "seeds", "var_share_sample": "samples", "var_share_residual": "interaction"}
+"""Column of shares of the variance -> its header."""
 
-TABLES: Mapping[str, TableView] = {
+TABLES: Mapping[str, Callable[[StudyView], HtmlTable]] = {
+    "comparison": partial(StudyView._comparison, headline=True),
+    "all metrics": partial(StudyView._comparison, headline=False),
+    "scores": StudyView._scores,
+    "mean and std": partial(StudyView._mean_std, headline=True),
+    "all scores": partial(StudyView._mean_std, headline=False),
+    "ranks": StudyView._ranks,
+    "notes": StudyView._notes,
+    "agreement": StudyView._agreement,
     "runs": TableView(views.runs, "Runs"),
     "variance": TableView(
         views.variance_shares,
         "Shares of the variance",
-        {
-            "title": "metric",
-            "condition": "condition",
-            "var_share_seed": "seeds",
-            "var_share_sample": "samples",
-            "var_share_residual": "interaction",
-            "df": "df",
-        },
-        formats={
-            "title": say,
-            "var_share_seed": ".2f",
-            "var_share_sample": ".2f",
-            "var_share_residual": ".2f",
-            "df": ".1f",
-        },
+        {"title": "metric", "condition": "condition", **SHARES, "df": "df"},
+        {"title": say, **dict.fromkeys(SHARES, ".2f"), "df": ".1f"},
     ),
 }
 

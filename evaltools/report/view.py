@@ -13,8 +13,9 @@ from typing import Any
 
 import pandas as pd
 
+from ..core.errors import UsageError
 from ..core.words import say
-from .tables import HtmlTable, no_rows, table
+from .tables import HtmlTable, no_rows, notice, table
 
 
 @dataclass(frozen=True)
@@ -26,9 +27,12 @@ class TableView:
     columns: Mapping[str, str] | None = None
     formats: Mapping[str, Any] = field(default_factory=dict)
 
-    def of(self, result: Any) -> HtmlTable:
-        """The table of that result or study."""
-        found = self.make(result)
+    def __call__(self, result: Any) -> HtmlTable:
+        """The table of that result or study; a line that says so where it needs an extra that is not installed."""
+        try:
+            found = self.make(result)
+        except UsageError as e:
+            return notice(str(e))
         heads = None if self.columns is None else {c: say(head) for c, head in self.columns.items()}
         how = {"caption": self.caption, "columns": heads, "formats": self.formats}
         return table(found, **how) if len(found) else no_rows(self.caption)  # type: ignore[arg-type]
