@@ -42,7 +42,7 @@ from evaltools.core import errors
 from evaltools.core.errors import InputError, Problem, Problems, UsageError
 from evaltools.core.files import EXAMPLES, dumps
 from evaltools.core.results import metrics_json
-from evaltools.core.suite import Here, get_suite
+from evaltools.core.suite import Workers, get_suite
 from evaltools.cr.read import read_override
 from evaltools.memfin.lexicon import BUNDLED as LEXICON
 from evaltools.memfin.options import MemfinOptions
@@ -359,7 +359,7 @@ def _suite(name: str, path: Path, options: dict[str, Any], rng: random.Random, b
     outcomes: Counter[str] = Counter()
     try:
         source = suite.locate(path, "run", opts, problems)
-        units = suite.score(source, opts, problems, Here(), None)
+        units = suite.score(source, opts, problems, Workers(), None)
     except InputError as e:
         check_places(e.problems, by_line)
         outcomes["file rejected"] += 1
@@ -424,7 +424,7 @@ def _lexicon(path: Path, rng: random.Random) -> Counter[str]:
     def use() -> None:
         options = MemfinOptions(lexicon=str(path))
         source = suite.locate(EXAMPLES / "memfin" / "plain_llm", "run", options, problems)
-        suite.score(source, options, problems, Here(), None)
+        suite.score(source, options, problems, Workers(), None)
 
     return _rejected(use)
 

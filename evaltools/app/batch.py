@@ -23,7 +23,7 @@ from ..core.names import condition_of, find_runs, natural, safe_name
 from ..core.progress import bar
 from ..core.resampling import Resampling
 from ..core.results import result_at, verdict_line
-from ..core.suite import Here, Suite, get_suite, load_suite_file, mark, require_input, spread, with_metrics
+from ..core.suite import Suite, get_suite, load_suite_file, mark, require_input, spread, with_metrics
 from ..core.terminal import echo
 from ..core.words import say, speak
 from ..report.export import write_exports
@@ -474,4 +474,4 @@ def check_input(suite: Suite, path: Path, options: Options, problems: Problems) 
     require_input(suite, place)
     for name in suite.runs_of(place, problems):
         source = suite.locate(place, name, opts, problems)
-        suite.score(source, suite.fit(source, opts, problems), problems, Here(), None)
+        suite.score(source, suite.fit(source, opts, problems), problems, Workers(label=""), None)

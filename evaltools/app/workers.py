@@ -11,16 +11,14 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, as_
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import chdir, closing, contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cache
-from multiprocessing import Pipe, Process, active_children, parent_process
-from multiprocessing.connection import Connection
+from multiprocessing import active_children, parent_process
 from pathlib import Path
 from threading import Lock, Thread, Timer
 from typing import Any, TypeVar
 
+from ..core import suite
 from ..core.errors import InputError, UsageError, WorkFailed
 from ..core.progress import bar
-from ..core.suite import Here
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -39,7 +37,7 @@ _GIVEN_UP = "the cluster gave it up: its scheduler does not answer any more, or 
 
 
 @dataclass(frozen=True)
-class Workers(Here):
+class Workers(suite.Workers):
     """`jobs` processes on this machine or, with the address of a `scheduler`, those of a cluster.
 
     Results never depend on how many there are, nor on where. `label` names the work in the progress bar that
@@ -67,10 +65,6 @@ class Workers(Here):
                         found[place] = future.result()
                         step()
             return [found[place] for place in range(len(tasks))]
-
-    def beside(self, call: Callable[..., R], *arguments: Any) -> Callable[[], R]:
-        """Begin call(*arguments), in a process of its own where there may be several."""
-        return _beside(call, *arguments) if self.jobs > 1 else super().beside(call, *arguments)
 
     def ended(self, call: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> Generator[tuple[int, Future[Any]]]:
         """(place of the task, its future) as the calls end, each outside this process.
@@ -178,31 +172,6 @@ def _end_soon(lost: Any) -> None:
         Timer(0.01, os.kill, [os.getpid(), signal.SIGTERM]).start()
     else:
         sys.__unraisablehook__(lost)
-
-
-def _beside(call: Callable[..., R], *arguments: Any) -> Callable[[], R]:
-    """Begin call(*arguments) in a process of its own; what is returned waits for its result.
-
-    Where that process ends without one, the call is made here: it succeeds, or the reason shows.
-    """
-    receiver, sender = Pipe(duplex=False)
-    Process(target=_send_result, args=(sender, call, arguments), daemon=True).start()
-    sender.close()
-
-    @cache
-    def result() -> R:
-        try:
-            return receiver.recv()
-        except EOFError:
-            return call(*arguments)
-
-    return result
-
-
-def _send_result(sender: Connection, call: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-    _begin()
-    with sender, suppress(OSError):
-        sender.send(_working(call, *arguments))
 
 
 def _end_with_parent() -> None:

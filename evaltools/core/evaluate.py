@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -36,11 +37,8 @@ from .metric import MetricTable
 from .names import safe_name
 from .resampling import Resampling
 from .results import Result, load_if_current, read_manifest, save, stored_metrics
-from .suite import BUILT_IN, Here, Source, Suite, Workers, get_suite, require_input, with_metrics
+from .suite import BUILT_IN, Source, Suite, Workers, get_suite, require_input, with_metrics
 from .words import language
-
-BESIDE_BYTES = 64 << 20
-"""Input files of fewer bytes than these together are hashed at once."""
 
 R = TypeVar("R", bound=Result)
 Estimate = Callable[[pd.DataFrame, MetricTable, str, Resampling], pd.DataFrame]
@@ -87,7 +85,7 @@ def evaluate(
     suite = get_suite(suite) if isinstance(suite, str) else suite
     suite = with_metrics(suite, Path(metrics)) if metrics is not None else suite
     opts = make_options(suite, options)
-    resampling, at = resampling or Resampling(), workers or Here()
+    resampling = resampling or Resampling()
     problems = Problems(on_error)
     started, clock = datetime.now(UTC), time.perf_counter()
     path = resolve(run)
@@ -95,24 +93,40 @@ def evaluate(
     source = suite.locate(path, name, opts, problems)
     safe_name(source.name)
     opts = suite.fit(source, opts, problems)
-    policy = make_policy(suite, opts)
-    before = {path: state(path) for path in source.files.values()}
-    large = sum(p.stat().st_size for p in source.files.values()) >= BESIDE_BYTES
-    inputs = (at if large else Here()).beside(describe_inputs, source.files)
+    own = {"metrics": str(metrics)} if metrics is not None else {}
+    planned = Manifest(
+        schema_version=SCHEMA_VERSION,
+        suite=suite.name,
+        suite_title=suite.title,
+        run=source.name,
+        inputs=[],
+        policy=make_policy(suite, opts),
+        options={**opts.model_dump(mode="json"), **own, "on_error": on_error, "name": name},
+        given=list(suite.given),
+        wrote=list(suite.wrote),
+        metrics=stored_metrics(suite, opts) if suite.metrics_file or suite.name not in BUILT_IN else [],
+        **({"lang": language()} if language() != "en" else {}),
+        bootstrap=Bootstrap(**vars(resampling), unit=suite.unit),
+        versions=versions(),
+        git_commit=git_commit(),
+        started=started.isoformat(timespec="seconds"),
+    )
     folder = Path(out) / "results" / source.name if out is not None else None
     kept: list[Path] = []
     if folder is not None:
         kept = _of_runner(folder, suite)
         require_target(folder, suite, source, fresh)
-        if not fresh:
-            found = load_if_current(folder, suite, opts, policy, inputs, resampling, on_error, kind)
-            if found is not None:
-                return found
-    with whole_folder(folder) if folder is not None else nullcontext(None) as aside:
+        found = None if fresh else load_if_current(folder, suite, opts, planned, source.files, kind)
+        if found is not None:
+            return found
+    before = {path: state(path) for path in source.files.values()}
+    with ThreadPoolExecutor(1) as beside, whole_folder(folder) if folder else nullcontext(None) as aside:
+        inputs = beside.submit(describe_inputs, source.files)
         for made in kept:
             shutil.copy2(made, aside / made.name)  # type: ignore[operator]
-        units = suite.score(source, opts, problems, at, aside)
-        hashed = inputs()
+        units = suite.score(source, opts, problems, workers or Workers(), aside)
+        rows = units.attrs.get("rows", {})
+        hashed = [i.model_copy(update={"rows": rows.get(i.role)}) for i in inputs.result()]
         for path, was in before.items():
             if state(path) != was:
                 message = "changed while it was read: is it still being written?"
@@ -122,37 +136,16 @@ def evaluate(
             main = next(iter(source.files.values()))
             raise problems.fatal("no-rows", f"no {suite.unit} of it can be used", file=str(main))
         frame = _estimated(units, suite, opts, resampling, estimate)
-        rows = units.attrs.get("rows", {})
-        manifest = Manifest(
-            schema_version=SCHEMA_VERSION,
-            suite=suite.name,
-            suite_title=suite.title,
-            run=source.name,
-            inputs=[i.model_copy(update={"rows": rows.get(i.role)}) for i in hashed],
-            policy=policy,
-            options={
-                **opts.model_dump(mode="json"),
-                **({"metrics": str(metrics)} if metrics is not None else {}),
-                "on_error": on_error,
-                "name": name,
-            },
-            given=list(suite.given),
-            wrote=list(suite.wrote),
-            metrics=stored_metrics(suite, opts) if suite.metrics_file or suite.name not in BUILT_IN else [],
-            **({"lang": language()} if language() != "en" else {}),
-            bootstrap=Bootstrap(
-                **vars(resampling), unit=suite.unit, n_units=int(units[suite.unit].nunique(dropna=False))
-            ),
-            problems=[Found.model_validate(p) for p in problems.summary()],
-            versions=versions(),
-            git_commit=git_commit(),
-            started=started.isoformat(timespec="seconds"),
-            seconds=round(time.perf_counter() - clock, 3),
-        )
+        n_units = int(units[suite.unit].nunique(dropna=False))
+        what = {
+            "inputs": hashed,
+            "bootstrap": planned.bootstrap.model_copy(update={"n_units": n_units}),
+            "problems": [Found.model_validate(p) for p in problems.summary()],
+            "seconds": round(time.perf_counter() - clock, 3),
+        }
+        manifest = planned.model_copy(update=what)
         result = checked(kind(suite, source.name, opts, resampling, units, frame, manifest))
-        if aside is not None:
-            result = save(result, aside)
-    return result
+        return result if aside is None else save(result, aside)
 
 
 def checked(result: R) -> R:

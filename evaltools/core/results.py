@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,11 +17,10 @@ from .. import __version__
 from .check import Check, Level
 from .errors import UsageError
 from .files import atomic, file_hashes, sha256, write_json
-from .manifest import NAME, SCHEMA_VERSION, Input, Manifest, versions
+from .manifest import NAME, SCHEMA_VERSION, Manifest, describe_inputs
 from .metric import MetricTable
 from .resampling import Resampling
 from .suite import BUILT_IN, Suite, decoded, get_suite, stored_suite
-from .words import language
 
 CLAIM_ONE = "new samples, this system"
 """What the intervals of one run speak for."""
@@ -189,34 +188,24 @@ def _read(folder: Path, suite: Suite, options: Any, manifest: Manifest, kind: ty
     return kind(suite, manifest.run, options, manifest.bootstrap.resampling, data, frame, manifest, checks)
 
 
+SAME = ("suite", "kind", "policy", "lang", "versions")
+
+
 def load_if_current(
-    folder: Path,
-    suite: Suite,
-    options: Any,
-    policy: Mapping[str, Any],
-    inputs: Callable[[], Sequence[Input]],
-    resampling: Resampling,
-    on_error: str,
-    kind: type[R],
+    folder: Path, suite: Suite, options: Any, planned: Manifest, files: Mapping[str, Path], kind: type[R]
 ) -> R | None:
-    """The result in a folder if it is whole, as it was written, and was made from the same; None otherwise."""
-    manifest = read_manifest(folder)
-    if manifest is None:
-        return None
-    b = manifest.bootstrap
+    """The result in a folder if it is whole, as it was written, and made as `planned` of the same; None otherwise."""
+    there = read_manifest(folder)
     same = (
-        manifest.suite == suite.name
-        and manifest.kind == "run"
-        and manifest.policy == dict(policy)
-        and manifest.options.get("on_error") == on_error
-        and b.resampling == resampling
-        and manifest.lang == language()
-        and manifest.versions == versions()
-        and [(i.role, i.sha256) for i in manifest.inputs] == [(i.role, i.sha256) for i in inputs()]
-        and bool(manifest.files)
-        and manifest.files == file_hashes(folder)
+        there is not None
+        and all(getattr(there, name) == getattr(planned, name) for name in SAME)
+        and there.options.get("on_error") == planned.options["on_error"]
+        and there.bootstrap.resampling == planned.bootstrap.resampling
+        and [(i.role, i.sha256) for i in there.inputs] == [(i.role, i.sha256) for i in describe_inputs(files)]
+        and bool(there.files)
+        and there.files == file_hashes(folder)
     )
-    return _read(folder, suite, options, manifest, kind) if same else None
+    return _read(folder, suite, options, there, kind) if there is not None and same else None
 
 
 class _Typed(BaseModel):

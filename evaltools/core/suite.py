@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import partial
 from importlib import import_module
 from importlib.metadata import entry_points
 from importlib.util import module_from_spec, spec_from_file_location
@@ -40,7 +40,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, kw_only=True)
 class Workers:
-    """Where work is done: in this process, and elsewhere by `app.workers`. Results never depend on it.
+    """Where work is done: here in this process, elsewhere by `app.workers`. Results never depend on it.
 
     `label` names the work in a progress bar; "" shows none.
     """
@@ -51,13 +51,6 @@ class Workers:
         """call(task) for every task, in the order of the tasks."""
         return [call(task) for task in tasks]
 
-    def beside(self, call: Callable[..., R], *arguments: Any) -> Callable[[], R]:
-        """Begin call(*arguments); what is returned waits for its result."""
-        return cache(partial(call, *arguments))
-
-
-Here = Workers
-"""Work is done in this process."""
 
 Derived = Field("", json_schema_extra={"derived": True})
 """An option that follows from the content of a file: not to be given, and no option of the command line."""
@@ -112,8 +105,12 @@ class Budget:
         self.left = {**shared, **self.left}
         parts = {k: -(-self.left[k] // max(self.runs, 1)) for k in shared}
         self.left |= {k: self.left[k] - part for k, part in parts.items()}
-        self.runs -= 1
+        self.without()
         return {**self.options, **parts}
+
+    def without(self) -> None:
+        """One of the runs spends nothing: there is more for the others."""
+        self.runs -= 1
 
     def back(self, part: Mapping[str, Any], spent: Mapping[str, int]) -> None:
         """What a run did not spend of its part is there for those after it."""

@@ -19,7 +19,7 @@ from ..core.errors import InputError, Problem, Problems, Severity
 from ..core.fast_json import decoder
 from ..core.files import beside, content_hash, dumps, refuse_input
 from ..core.jsonl import Progress, read_jsonl, require_file, shards
-from ..core.suite import Here, Source, Workers
+from ..core.suite import Source, Workers
 from .options import CrOptions
 from .read import FILES, check_tuples, read_gold, read_override
 from .sample import Sample, make_sample
@@ -198,7 +198,7 @@ def write_scorecards(outputs: Path, gold: Path, target: Path, problems: Problems
     refuse_input(target, files.values())
     target.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(**beside(target)) as folder:
-        score(Source(target.name, files), CrOptions(), problems, Here(), Path(folder), "error")
+        score(Source(target.name, files), CrOptions(), problems, Workers(), Path(folder), "error")
         (Path(folder) / FILES["scorecards"]).replace(target)
     with target.open("rb") as lines:
         return sum(1 for _ in lines)

@@ -363,7 +363,7 @@ def read_runs(
     """
     if isinstance(run, Result) or result_at(resolve(run)) is not None:
         if budget:
-            budget.runs -= 1  # it spends nothing
+            budget.without()
         return [run if isinstance(run, Result) else load(run)]
     path = resolve(run)
     manifest = read_manifest(path)

@@ -48,33 +48,6 @@ def sleep(folder: Path, x: int) -> int:
     return x
 
 
-def interrupted(parent: int) -> str:
-    if os.getpid() == parent:
-        return "made again"
-    os.kill(os.getpid(), signal.SIGINT)
-    time.sleep(0.1)
-    return "beside"
-
-
-def killed(parent: int) -> str:
-    if os.getpid() != parent:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return "made again"
-
-
-def test_a_call_beside_is_not_the_one_to_notice_an_interrupt() -> None:
-    assert Workers(2).beside(interrupted, os.getpid())() == "beside"
-
-
-def test_a_call_beside_whose_process_is_killed_is_made_here() -> None:
-    assert Workers(2).beside(killed, os.getpid())() == "made again"
-
-
-def test_a_call_beside_raises_its_reason(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="nothing"):
-        Workers(2).beside(Path.read_bytes, tmp_path / "nothing")()
-
-
 @pytest.mark.parametrize("jobs", [1, 2, 5])
 def test_map_keeps_the_order_of_the_tasks(jobs: int) -> None:
     assert Workers(jobs).map(double, [4, 0, 2, 1, 9]) == [8, 0, 4, 2, 18]
