@@ -37,7 +37,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from evaltools.app.gate import read_numbers
+from evaltools.app import gate
 from evaltools.core import errors
 from evaltools.core.errors import InputError, Problem, Problems, UsageError
 from evaltools.core.files import EXAMPLES, dumps
@@ -431,9 +431,10 @@ def _lexicon(path: Path, rng: random.Random) -> Counter[str]:
 
 def _gate(path: Path, rng: random.Random) -> Counter[str]:
     def use() -> None:
-        for n in read_numbers(path, rng.choice(["value", "ci_low", "ci_high"])).values():
-            if n is not None and not math.isfinite(n):
-                raise Failure(f"not a number: {n}")
+        for row in gate.read(path).metrics:
+            for n in (row.value, row.ci_low, row.ci_high):
+                if n is not None and not math.isfinite(n):
+                    raise Failure(f"not a number: {n}")
 
     return _rejected(use)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,12 +73,12 @@ def gate(
     ]
     for file, _ in written:
         _refuse_results(file, [side for side in (result, baseline) if side is not None])
-    rows = check_bounds(result, bounds, use) if bounds else []
+    content = read(result)
+    rows = check_bounds(result, content, bounds, use)
     rows += check_baseline(result, baseline, allowed) if baseline is not None else []
-    rows = rows or check_verdicts(result)
-    name = _content(result).run or str(result)
+    rows = rows or check_verdicts(result, content)
     for file, made in written:
-        write_text(file, made(rows, name))
+        write_text(file, made(rows, content.run or str(result)))
     return rows
 
 
@@ -109,9 +109,23 @@ def parse_margins(texts: Sequence[str]) -> dict[str, float]:
     return found
 
 
-def check_bounds(path: Path, bounds: Sequence[Bound], use: str) -> list[Checked]:
-    """What each bound says. UsageError for a metric that the file does not have, InputError for another file."""
-    numbers = read_numbers(path, use)
+def read(path: Path) -> Stored:
+    """The content of a metrics.json, or of that in a folder.
+
+    InputError where it is no such thing. UsageError that names the results where a folder holds several and is none.
+    """
+    file = path / "metrics.json" if path.is_dir() else path
+    if path.is_dir() and not file.is_file():
+        refuse_parent(path, lambda inside: (inside / "metrics.json").is_file())
+    content = read_model(file, Stored)
+    if len({row.name for row in content.metrics}) < len(content.metrics):
+        raise Problems().fatal("bad-metrics", "two metrics have one name", file=str(file), field="metrics")
+    return content
+
+
+def check_bounds(path: Path, content: Stored, bounds: Sequence[Bound], use: str) -> list[Checked]:
+    """What each bound on `use` (value, ci_low, ci_high) says. UsageError for a metric that the file does not have."""
+    numbers = {row.name: getattr(row, use) for row in content.metrics}
     if unknown := [name for name, *_ in bounds if name not in numbers]:
         raise UsageError(f"{path} has no metric {unknown[0]!r}; {nearest(unknown[0], sorted(numbers))}")
     found = []
@@ -127,29 +141,22 @@ def _keeps(number: float, kind: str, limit: float) -> bool:
     return number >= limit if kind == "min" else number <= limit
 
 
-def check_verdicts(path: Path) -> list[Checked]:
+def check_verdicts(path: Path, content: Stored) -> list[Checked]:
     """The verdicts that a result's suite gave (`Suite.verdicts`), of an aggregate those of all its runs.
 
     A metric without a threshold is not judged, and one that is not measured does not pass. UsageError where there
     are no verdicts, InputError for another file.
     """
     runs = folders_of(path)
-    found = [_judged(run, row) for one in (runs if len(runs) > 1 else [path]) for run, row in _verdicts(one)]
-    judged = [row for row in found if row.met is not None]
-    if not judged:
+    found = [
+        Checked(row.metric, row.verdict == "pass", f"{verdict_line(row.model_dump())} ({one.run})")
+        for one in (map(read, runs) if len(runs) > 1 else [content])
+        for row in one.verdicts
+        if row.verdict != "no threshold"
+    ]
+    if not found:
         raise UsageError(f"{path} holds no verdicts: give --min NAME=X, --max NAME=X or --baseline RESULT")
-    return judged
-
-
-def _verdicts(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    content = _content(path)
-    for row in content.verdicts:
-        yield content.run, row.model_dump()
-
-
-def _judged(run: str, row: Mapping[str, Any]) -> Checked:
-    met = None if row["verdict"] == "no threshold" else row["verdict"] == "pass"
-    return Checked(row["metric"], met, f"{verdict_line(row)} ({run})")
+    return found
 
 
 def check_baseline(path: Path, baseline: Path, margins: Mapping[str, float]) -> list[Checked]:
@@ -221,23 +228,3 @@ def as_markdown(rows: Sequence[Checked], result: str) -> str:
     ended = f"{failed} of {len(rows)} not met" if failed else "met"
     frame = pd.DataFrame([(row.word, row.name, row.said) for row in rows], columns=["", "metric", "why"])
     return f"### Gate {ended}: {markdown(result)}\n\n{markdown_table(frame)}"
-
-
-def _file(path: Path) -> Path:
-    """The metrics.json of a result. UsageError that names the results where a folder holds several and is none."""
-    if path.is_dir() and not (path / "metrics.json").is_file():
-        refuse_parent(path, lambda inside: (inside / "metrics.json").is_file())
-    return path / "metrics.json" if path.is_dir() else path
-
-
-def _content(path: Path) -> Stored:
-    return read_model(_file(path), Stored)
-
-
-def read_numbers(path: Path, use: str) -> dict[str, float | None]:
-    """`use` (value, ci_low, ci_high) of every metric of a metrics.json; null is not measured."""
-    rows = _content(path).metrics
-    numbers = {row.name: getattr(row, use) for row in rows}
-    if len(numbers) < len(rows):
-        raise Problems().fatal("bad-metrics", "two metrics have one name", file=str(_file(path)), field="metrics")
-    return numbers
