@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
@@ -15,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from ..core.check import Check, in_words
-from ..core.errors import InputError, OnError, Problems, UsageError, WorkFailed
+from ..core.errors import BAD_INPUT, FAILED, InputError, OnError, Problems, UsageError, tell
 from ..core.evaluate import make_options, require_target
 from ..core.files import EXAMPLES, refuse_input, remove_leftovers, require_writable, resolve
 from ..core.manifest import Found
@@ -36,8 +35,6 @@ from ..stats.compare import require_declared
 from ..studies import views
 from .execute import HTML, ReportJob, is_current, parameters_of, prepare, run
 from .workers import Workers, cluster_size, in_this_process
-
-FAILED, BAD_INPUT = 4, 3
 
 Options = Mapping[str, Any]
 
@@ -117,16 +114,7 @@ class Batch:
 
     def fail(self, name: str, error: BaseException) -> None:
         """Note what went wrong with one run or report, and say it."""
-        if isinstance(error, InputError):
-            self.bad_input.append(name)
-            for problem in error.problems:
-                echo(problem, err=True)
-            return
-        self.failed.append(name)
-        if not isinstance(error, WorkFailed | OSError | UsageError):
-            # a defect of this package: its place is needed to mend it
-            echo("".join(traceback.format_exception(error)), err=True)
-        echo(f"error: {name}: {error or type(error).__name__}", err=True)
+        (self.bad_input if tell(error, name) == BAD_INPUT else self.failed).append(name)
 
     def run_all(
         self, call: Callable[..., Any], tasks: Mapping[str, tuple[Any, ...]], workers: Workers | None, label: str = ""

@@ -11,7 +11,6 @@ import gc
 import os
 import signal
 import sys
-import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
@@ -23,7 +22,7 @@ import click
 from click.core import ParameterSource
 
 from .. import BUILT_IN, __version__
-from ..core.errors import InputError, Problems, UsageError, WorkFailed
+from ..core.errors import BAD_INPUT, FAILED, GATE_NOT_MET, INTERRUPTED, InputError, Problems, tell
 from ..core.terminal import echo
 from ..core.words import speak
 from .options import COMMON, PATH, RESAMPLING, OfSomeSuite, SuiteGroup, of_model, options
@@ -37,32 +36,19 @@ atexit.register(gc.freeze)
 STUDY = ("jobs", "metrics", "on_error", "lang", *RESAMPLING)
 """Options of the commands that see several runs together."""
 
-GATE_NOT_MET, WRONG_USAGE, BAD_INPUT, FAILED, INTERRUPTED = 1, 2, 3, 4, 130
-
 
 @contextmanager
 def _told() -> Iterator[None]:
-    """Turns the package's own exceptions into messages and exit statuses."""
+    """Turns exceptions into messages and exit statuses."""
     try:
         yield
-    except InputError as e:
-        for problem in e.problems:
-            echo(str(problem), err=True)
-        sys.exit(BAD_INPUT)
-    except UsageError as e:
-        echo(f"error: {e}", err=True)
-        sys.exit(WRONG_USAGE)
-    except (WorkFailed, OSError) as e:
-        echo(f"error: {e}", err=True)
-        sys.exit(FAILED)
     except KeyboardInterrupt:
         echo("interrupted: what is finished is kept, the same command goes on from there", err=True)
         sys.exit(INTERRUPTED)
     except (click.ClickException, click.exceptions.Exit, click.Abort):
         raise
-    except Exception:  # noqa: BLE001 - a defect; Python's own status 1 would be read as a gate that is not met
-        echo(traceback.format_exc(), err=True)
-        sys.exit(FAILED)
+    except Exception as e:  # noqa: BLE001 - a defect too: Python's own status 1 would be read as a gate not met
+        sys.exit(tell(e))
 
 
 class _Main(click.Group):

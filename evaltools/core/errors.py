@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import traceback
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from .terminal import printable
+from .terminal import echo, printable
 
 Severity = Literal["error", "warning"]
 OnError = Literal["fail", "skip"]
+
+GATE_NOT_MET, WRONG_USAGE, BAD_INPUT, FAILED, INTERRUPTED = 1, 2, 3, 4, 130
+"""The exit statuses of the commands, besides 0."""
 
 KEPT_PER_CODE = 20
 """How many problems of one code keep their place and text; the rest are only counted."""
@@ -58,6 +62,21 @@ class UsageError(Exception):
 
 class WorkFailed(Exception):
     """Work that could not be done, though nothing was wrong with its input (a process was killed); exit status 4."""
+
+
+def tell(error: BaseException, whose: str = "") -> int:
+    """Say on standard error what went wrong, with whose work; returns the exit status that says so.
+
+    Any other exception than the package's own and OSError is a defect: it is told with its traceback.
+    """
+    if isinstance(error, InputError):
+        for problem in error.problems:
+            echo(problem, err=True)
+        return BAD_INPUT
+    if not isinstance(error, UsageError | WorkFailed | OSError):
+        echo("".join(traceback.format_exception(error)), err=True)
+    echo(": ".join(filter(None, ["error", whose, str(error) or type(error).__name__])), err=True)
+    return WRONG_USAGE if isinstance(error, UsageError) else FAILED
 
 
 @dataclass
