@@ -11,13 +11,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
-from ..core.check import Check, in_words
+from ..core.check import in_words
 from ..core.errors import BAD_INPUT, FAILED, InputError, OnError, Problems, UsageError, tell
 from ..core.evaluate import make_options, require_target
 from ..core.files import EXAMPLES, refuse_input, remove_leftovers, require_writable, resolve
-from ..core.manifest import Found
 from ..core.names import condition_of, find_runs, natural, safe_name
 from ..core.progress import bar
 from ..core.resampling import Resampling
@@ -34,7 +31,7 @@ from ..report.tables import plain_estimates
 from ..stats.compare import require_declared
 from ..studies import views
 from .execute import HTML, ReportJob, is_current, parameters_of, prepare, run
-from .workers import Workers, cluster_size, in_this_process
+from .workers import Workers, cluster_size
 
 Options = Mapping[str, Any]
 
@@ -70,28 +67,23 @@ class Settings:
 
 @dataclass(frozen=True)
 class Scored:
-    """What a worker sends back of one run: its name, the headline numbers, what the input held.
+    """What a worker sends back of one run: its name, its input, where its result stands, and what to say of it.
 
-    `folder` is where its result stands, `current` what a report on it depends on, for `--resume`.
+    `current` is what a report on it depends on, for `--resume`.
     """
 
     name: str
     path: str
     folder: Path
-    headline: pd.DataFrame
-    problems: list[Found]
-    checks: tuple[Check, ...]
-    verdicts: list[dict[Any, Any]]
+    said: list[str]
     current: dict[str, Any]
-    signature: str
-    resampling: Resampling
 
 
 @dataclass
 class Batch:
     """The runs of one command: the reports that are to be made of them, and what became of each.
 
-    `made` are the results folders that were not there before, `said` what came out of several runs seen together.
+    `made` are the results folders that were not there before, `said` the lines that say what came out.
     """
 
     settings: Settings
@@ -100,7 +92,6 @@ class Batch:
     skipped: list[str] = field(default_factory=list)
     bad_input: list[str] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
-    shown: list[Scored] = field(default_factory=list)
     made: list[Path] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
 
@@ -117,19 +108,16 @@ class Batch:
         (self.bad_input if tell(error, name) == BAD_INPUT else self.failed).append(name)
 
     def run_all(
-        self, call: Callable[..., Any], tasks: Mapping[str, tuple[Any, ...]], workers: Workers | None, label: str = ""
+        self, call: Callable[..., Any], tasks: Mapping[str, tuple[Any, ...]], workers: Workers, label: str = ""
     ) -> dict[str, Any]:
         """The results of the calls that came to an end, by name; one failure does not stop the others.
 
-        Without `workers` the calls are made in this process, and an exception of an unknown kind is raised. So is a
-        UsageError where nothing was made by any call or before; elsewhere it is one that failed.
+        A UsageError is raised where nothing was made by any call or before; elsewhere it is one that failed.
         """
         found: dict[str, Any] = {}
         refused: dict[str, UsageError] = {}
-
-        names, ended = list(tasks), in_this_process if workers is None else workers.ended
-        quiet = self.settings.quiet or not label
-        with bar(len(tasks), label, quiet) as step, closing(ended(call, list(tasks.values()))) as futures:
+        names, quiet = list(tasks), self.settings.quiet or not label
+        with bar(len(tasks), label, quiet) as step, closing(workers.ended(call, list(tasks.values()))) as futures:
             for place, future in futures:
                 name, error = names[place], future.exception()
                 if error is None:
@@ -145,66 +133,30 @@ class Batch:
             self.fail(name, error)
         return found
 
-    def score(
-        self, suite: Suite, runs: Sequence[str], options: Options, *, stored: bool = False, **other: Any
-    ) -> list[Scored]:
-        """Score every run; bad input of one does not stop the others. `other`: settings unlike the command's.
+    def score(self, suite: Suite, runs: Sequence[str], options: Options, **files: Path | None) -> None:
+        """Score every run; bad input of one does not stop the others.
 
-        With `stored`, a results folder is taken as it is.
+        The numbers of a single one also go to `files`, in the shapes of other tools (`write_exports`). UsageError for
+        several runs then, and for a file that is an input.
         """
-        settings = replace(self.settings, **other)
-        options = _below_out(suite, settings.out, options)
-        require_writable(settings.out)
-        replaceable(settings.out)
-        named, errors = named_runs(suite, runs, settings, options, stored=stored)
-        for error in errors:
-            self.fail(error.problems[0].file, error)
-        remove_leftovers(settings.out)
-        # one run: its shards are spread; several: the runs are, each in a process of its own
-        single = len(named) == 1
-        inner = settings.workers() if single else Workers(label="")
-        each = zip(named.items(), spread(suite.options, options, len(named)))
-        tasks = {n: (suite.name, suite.file, *run, settings, own, inner, stored) for (n, run), own in each}
-        there = {name for name in named if (settings.out / "results" / name).exists()}
-        found = self.run_all(score_one, tasks, None if single else settings.workers(), "" if single else "scoring")
-        scored = [found[n] for n in named if n in found]
-        self.made += [one.folder for one in scored if one.name not in there and one.folder != Path(one.path)]
-        self.done += [one.name for one in scored if one.name not in self.done]
-        self.shown += scored
-        return scored
-
-    def export(self, suite: Suite, runs: Sequence[str], options: Options, **files: Path | None) -> None:
-        """Score one run, and write its numbers in the shapes of other tools.
-
-        UsageError for several runs, and for a file that is an input.
-        """
-        named = named_runs(suite, runs, self.settings, options)[0]
-        if len(named) > 1:
-            listed = ", ".join(list(named)[:10])
-            raise UsageError(f"numbers of one run go into a file, here are {len(named)}: {listed}")
-        for given, name in named.values():
-            inputs = suite.locate(resolve(given), name, make_options(suite, options), Problems()).files.values()
-            for path in filter(None, files.values()):
-                refuse_input(path, inputs)
-        for one in self.score(suite, runs, options):
+        scored = self._scored(suite, runs, options, self.settings, files=[f for f in files.values() if f])
+        self._show(scored)
+        for one in scored if any(files.values()) else ():
             write_exports(load(one.folder), **files)
 
     def report(self, suite: Suite, runs: Sequence[str], options: Options) -> None:
         """Score every run, and plan its report, or one report of all where the suite sees its runs together."""
-        several = suite.together and len(runs) > 1
         given = self.settings.name
-        scored = self.score(suite, runs, options, name=None if several else given)
-        if suite.together and scored:
-            title = given or scored[0].name
-            if len(scored) > 1:
-                title = self._together(scored, baseline=scored[0].name)
-            self._plan(suite, suite.notebook, title, scored, options, name=given)
-        elif suite.runs is not None and len(scored) > 1:
-            del self.shown[len(self.shown) - len(scored) :]  # the study says more
-            self._plan(suite, suite.study_notebook, self._together(scored), scored, options, name=given)
+        several = suite.together and len(runs) > 1
+        scored = self._scored(suite, runs, options, replace(self.settings, name=None if several else given))
+        if len(scored) > 1 and suite.together:
+            self._study(suite, suite.notebook, scored, options, baseline=scored[0].name)
+        elif len(scored) > 1 and suite.runs is not None:
+            self._study(suite, suite.study_notebook, scored, options)
         else:
+            self._show(scored)
             for one in scored:
-                self._plan(suite, suite.notebook, one.name, one, options, name=given)
+                self._plan(suite, suite.notebook, given or one.name, [one] if suite.together else one, options)
 
     def report_seeds(self, suite: Suite, runs: Sequence[str], options: Options, **compared: Any) -> None:
         """Score the runs, aggregate them over seeds, compare the conditions, and plan the cross-seed report.
@@ -216,31 +168,53 @@ class Batch:
         declared = compared.get("primary"), compared.get("margin") or {}
         if table := whole.metrics(make_options(suite, options)):  # those that follow from the input are not known yet
             require_declared(table, *declared, self.settings.confidence)
-        named, errors = named_runs(suite, runs, replace(self.settings, name=None), options, stored=True)
-        for name in named:
-            condition_of(name)
-        scored = self.score(suite, runs, options, stored=True, name=None)
-        del self.shown[len(self.shown) - len(scored) :]  # the study says more
-        if len(scored) < len(named) + len(errors):
-            return
-        scored.sort(key=lambda s: natural(s.path))
-        try:
-            name = self._together(scored, **compared)
-        except (InputError, OSError) as e:
-            self.fail(self.settings.name or "study", e)
-            return
-        self.done.append(name)
-        more = {**compared, "name": self.settings.name}
-        self._plan(suite, suite.study_notebook, name, scored, options, **more)
+        scored = self._scored(suite, runs, options, replace(self.settings, name=None), seeds=True)
+        if not self.status:
+            scored.sort(key=lambda s: natural(s.path))
+            self.done += self._study(suite, suite.study_notebook, scored, options, **compared)
 
-    def _together(self, scored: Sequence[Scored], **compared: Any) -> str:
-        """The name of the study of runs that are scored; its files are written.
+    def _scored(
+        self,
+        suite: Suite,
+        runs: Sequence[str],
+        options: Options,
+        settings: Settings,
+        *,
+        seeds: bool = False,
+        files: Sequence[Path] = (),
+    ) -> list[Scored]:
+        options = _below_out(suite, settings.out, options)
+        require_writable(settings.out)
+        replaceable(settings.out)
+        named, errors = named_runs(suite, runs, settings, options, seeds=seeds, files=files)
+        for error in errors:
+            self.fail(error.problems[0].file, error)
+        remove_leftovers(settings.out)
+        # one run: its shards are spread; several: the runs are, each in a process of its own
+        single = len(named) == 1
+        inner, outer = (settings.workers(), Workers()) if single else (Workers(label=""), settings.workers())
+        each = zip(named.items(), spread(suite.options, options, len(named)))
+        tasks = {n: (suite.name, suite.file, *run, settings, own, inner, seeds) for (n, run), own in each}
+        there = {name for name in named if (settings.out / "results" / name).exists()}
+        found = self.run_all(score_one, tasks, outer, "" if single else "scoring")
+        scored = [found[n] for n in named if n in found]
+        self.made += [one.folder for one in scored if one.name not in there and one.folder != Path(one.path)]
+        self.done += [one.name for one in scored if one.name not in self.done]
+        return scored
+
+    def _show(self, scored: Sequence[Scored]) -> None:
+        self.said += [line for one in scored for line in ("", *one.said, f"  -> {one.folder}")]
+
+    def _study(
+        self, suite: Suite, notebook: str, scored: Sequence[Scored], options: Options, **compared: Any
+    ) -> list[str]:
+        """Write the files of the study of runs that are scored, and plan its report; its name, if it could be made.
 
         UsageError for runs that cannot be put together: then what was written for them is gone again.
         """
-        folders, out = [one.folder for one in scored], self.settings.out
+        name, out = self.settings.name, self.settings.out
         try:
-            made = study(folders, name=self.settings.name, out=out, **compared)
+            made = study([one.folder for one in scored], name=name, out=out, **compared)
         except UsageError:
             for folder in self.made:
                 shutil.rmtree(folder, ignore_errors=True)
@@ -250,8 +224,12 @@ class Batch:
                 (out / "results").rmdir()
                 out.rmdir()
             raise
+        except (InputError, OSError) as e:
+            self.fail(name or "study", e)
+            return []
         self.said += ["", made.name, *(views.verdicts(made) or views.narrative(made).split("\n\n"))]
-        return made.name
+        self._plan(suite, notebook, made.name, scored, options, **compared)
+        return [made.name]
 
     def _plan(
         self,
@@ -260,10 +238,10 @@ class Batch:
         title: str,
         scored: Scored | Sequence[Scored],
         options: Options,
-        **more: Any,
+        **compared: Any,
     ) -> None:
         """Plan the report on one scored run, or on several."""
-        s = self.settings
+        s, more = self.settings, {**compared, "name": self.settings.name}
         what: dict[str, Any]
         if isinstance(scored, Scored):
             what, made_from = {"run": scored.path, "scored": str(scored.folder)}, scored.current
@@ -291,10 +269,9 @@ class Batch:
         if self.jobs:
             todo = {name: (job,) for name, job in self.jobs.items() if not (s.resume and is_current(job))}
             self.skipped += [name for name in self.jobs if name not in todo]
-            local = s.scheduler is None and len(todo) <= 1
-            if not local and s.scheduler is None:
+            if s.scheduler is None and len(todo) > 1:
                 prepare()  # once, before the processes fork
-            self.run_all(run, todo, None if local else s.workers(), "reports")
+            self.run_all(run, todo, s.workers(), "reports")
             self._gallery()
         self._say()
         return self.status
@@ -309,11 +286,9 @@ class Batch:
 
     def _say(self) -> None:
         quiet, out = self.settings.quiet, self.settings.out
-        for one in [] if quiet else self.shown:
-            echo("\n".join(["", *headline_lines(one), f"  -> {one.folder}"]))
+        for line in [] if quiet else self.said:
+            echo(line)
         if self.jobs and not quiet:
-            for line in self.said:
-                echo(line)
             for name, job in self.jobs.items():
                 if name not in self.failed:
                     echo(f"  report  {job.folder / HTML}")
@@ -336,14 +311,21 @@ def _is_there(run: str) -> bool:
 
 
 def named_runs(
-    suite: Suite, runs: Sequence[str], settings: Settings, options: Options, *, stored: bool = False
+    suite: Suite,
+    runs: Sequence[str],
+    settings: Settings,
+    options: Options,
+    *,
+    seeds: bool = False,
+    files: Sequence[Path] = (),
 ) -> tuple[dict[str, tuple[str, str | None]], list[InputError]]:
     """Run name -> (path, the name that it is located by) for the inputs that are there, and the errors of the others.
 
-    With `stored` a results folder is one too.
+    With `seeds`, for a study over seeds, a results folder is one too. `files` are written besides, of a single run.
 
     Raises UsageError where two runs would write to the same place (also on file systems that do not tell capitals
-    from small letters) or one to a folder that it may not replace, or an option makes no sense.
+    from small letters) or one to a folder or file that it may not replace, a name tells no seed, or an option makes
+    no sense.
     """
     name, folders = settings.name, dict[str, str]()
     if name is not None and len(runs) > 1:
@@ -355,7 +337,7 @@ def named_runs(
         if re.search(r"[\x00-\x1f\x7f\ud800-\udfff]", path):
             raise UsageError(f"{path!a}: the path of an input must be text without control characters")
         place = resolve(path)
-        result = result_at(place) if stored else None
+        result = result_at(place) if seeds else None
         if result is None:
             require_input(suite, place)
         try:
@@ -367,10 +349,17 @@ def named_runs(
                     both = f"{named[other][0]} and {path} would both be named {found!r}"
                     raise UsageError(f"{both}; give them names with --name")
                 named[found] = (path, given)
+                if seeds:
+                    condition_of(found)
                 if source is not None:
+                    for file in files:
+                        refuse_input(file, source.files.values())
                     require_target(settings.out / "results" / found, suite, source, not settings.resume)
         except InputError as e:
             errors.append(e)
+    if files and len(named) > 1:
+        listed = ", ".join(list(named)[:10])
+        raise UsageError(f"numbers of one run go into a file, here are {len(named)}: {listed}")
     return named, errors
 
 
@@ -382,11 +371,11 @@ def score_one(
     settings: Settings,
     options: Options,
     workers: Workers,
-    stored: bool,
+    seeds: bool,
 ) -> Scored:
     """Score one run, perhaps in another process: the suite goes there by its name and file.
 
-    With `stored`, a results folder is read.
+    With `seeds`, a results folder is read.
     """
     speak(settings.lang)
     if file is not None:
@@ -401,12 +390,9 @@ def score_one(
         "metrics": settings.metrics,
         **options,
     }
-    result: Any = read_runs(path, suite, **how)[0] if stored else evaluate(suite, path, **how)
-    folder = folder_of(path if stored else result, settings.out / "results" / result.name)
-    lead = result.rows(*result.headline)
-    said = [] if result.verdicts is None else result.verdicts.to_dict("records")
-    found = result.manifest.problems, result.checks, said
-    return Scored(result.name, path, folder, lead, *found, current(result), result.signature, result.resampling)
+    result: Any = read_runs(path, suite, **how)[0] if seeds else evaluate(suite, path, **how)
+    folder = folder_of(path if seeds else result, settings.out / "results" / result.name)
+    return Scored(result.name, path, folder, list(headline_lines(result)), current(result))
 
 
 def current(result: Run) -> dict[str, Any]:
@@ -428,19 +414,20 @@ def _below_out(suite: Suite, out: Path, options: Options) -> Options:
     return {**options, **{n: folder for n, folder in folders.items() if options.get(n) is None}}
 
 
-def headline_lines(scored: Scored) -> Iterator[str]:
-    """The headline numbers of one run."""
-    yield scored.name
-    yield from (f"  {line}" for line in in_words(scored.checks))
-    rows = scored.headline
+def headline_lines(result: Run) -> Iterator[str]:
+    """The headline numbers of one run, and whether they can be believed."""
+    yield result.name
+    yield from (f"  {line}" for line in in_words(result.checks))
+    rows = result.rows(*result.headline)
     titles = [f"{t} {ARROWS.get(b, ('', ''))[0]}".rstrip() for t, b in zip(rows["title"], rows["better"])]
     width = max(map(len, titles), default=0)
-    for title, e in zip(titles, plain_estimates(rows, resampling=scored.resampling).to_dict("records")):
+    for title, e in zip(titles, plain_estimates(rows, resampling=result.resampling).to_dict("records")):
         yield f"  {title:<{width}} {e['value']:>6} {e['interval']:<16} n={e['n']:<5} {e['metric']}"
-    yield from (f"  {verdict_line(row)}" for row in scored.verdicts)
-    for p in scored.problems:
+    if (verdicts := result.verdicts) is not None:
+        yield from (f"  {verdict_line(row)}" for row in verdicts.to_dict("records"))
+    for p in result.manifest.problems:
         yield f"  {p.severity}: {p.count} x {p.code}" + (f", first {p.examples[0]}" if p.examples else "")
-    yield f"  {scored.signature}"
+    yield f"  {result.signature}"
 
 
 def run_demo(settings: Settings) -> int:

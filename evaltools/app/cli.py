@@ -97,10 +97,7 @@ class _Runs(SuiteGroup):
             if self.name == "report":
                 _warm()
             batch = Batch(Settings(**rest))
-            if any(exports.values()):
-                batch.export(suite, runs, chosen, **exports)
-            else:
-                (batch.score if self.name == "score" else batch.report)(suite, runs, chosen)
+            (batch.score if self.name == "score" else batch.report)(suite, runs, chosen, **exports)
             sys.exit(batch.end())
 
         return click.Command(

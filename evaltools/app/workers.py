@@ -17,7 +17,7 @@ from threading import Lock, Thread, Timer
 from typing import Any, TypeVar
 
 from ..core import suite
-from ..core.errors import InputError, UsageError, WorkFailed
+from ..core.errors import UsageError, WorkFailed
 from ..core.progress import bar
 
 T = TypeVar("T")
@@ -53,37 +53,36 @@ class Workers(suite.Workers):
 
         Raises what a call raises, and WorkFailed where the process of a task was killed.
         """
-        with bar(len(tasks), self.label, quiet=not self.label, after=SLOW_SECONDS) as step:
-            found: dict[int, R] = {}
-            if len(tasks) <= 1 or (self.jobs <= 1 and self.scheduler is None):
-                for place, task in enumerate(tasks):
-                    found[place] = call(task)
-                    step()
-            else:
-                with closing(self.ended(call, [(task,) for task in tasks])) as futures:
-                    for place, future in futures:
-                        found[place] = future.result()
-                        step()
-            return [found[place] for place in range(len(tasks))]
+        alone = self.jobs <= 1 and self.scheduler is None
+        ended = in_this_process if alone or len(tasks) <= 1 else self.ended
+        found: dict[int, R] = {}
+        with (
+            bar(len(tasks), self.label, quiet=not self.label, after=SLOW_SECONDS) as step,
+            closing(ended(call, [(task,) for task in tasks])) as futures,
+        ):
+            for place, future in futures:
+                found[place] = future.result()
+                step()
+        return [found[place] for place in range(len(tasks))]
 
     def ended(self, call: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> Generator[tuple[int, Future[Any]]]:
-        """(place of the task, its future) as the calls end, each outside this process.
+        """(place of the task, its future) as the calls end: several outside this process, one alone in it.
 
         A call that fails is a future with an exception and stops no other. What is still running when the
         iterator is closed is stopped.
         """
         if self.scheduler is not None:
             return _on_cluster(self.scheduler, call, tasks)
-        return _in_processes(self.jobs, call, tasks)
+        return in_this_process(call, tasks) if len(tasks) <= 1 else _in_processes(self.jobs, call, tasks)
 
 
 def in_this_process(call: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> Generator[tuple[int, Future[Any]]]:
-    """As `Workers.ended`, here; an exception that no input and no machine is to blame for is raised."""
+    """As `Workers.ended`, one after the other here."""
     for place, task in enumerate(tasks):
         future: Future[Any] = Future()
         try:
             future.set_result(call(*task))
-        except (InputError, UsageError, WorkFailed, OSError) as e:
+        except Exception as e:  # noqa: BLE001 - whoever asks for the result gets it
             future.set_exception(e)
         yield place, future
 

@@ -21,7 +21,7 @@ import pytest
 
 from evaltools.app.batch import Batch, Settings
 from evaltools.app.workers import Workers
-from evaltools.core.errors import InputError, Problem, UsageError, WorkFailed
+from evaltools.core.errors import InputError, Problem, UsageError
 from evaltools.core.files import LEFTOVER_SECONDS, beside, example
 from evaltools.core.suite import get_suite
 
@@ -290,8 +290,8 @@ def test_every_kind_of_failure_is_one_of_one_run(jobs: int, capsys: pytest.Captu
     assert "error: defect: a defect\n" in errors
 
 
-@pytest.mark.parametrize("workers", [None, Workers(2)])
-def test_wrong_usage_is_raised_only_where_nothing_was_made(workers: Workers | None) -> None:
+@pytest.mark.parametrize("workers", [Workers(), Workers(2)])
+def test_wrong_usage_is_raised_only_where_nothing_was_made(workers: Workers) -> None:
     """Status 2 says that nothing was written."""
     with pytest.raises(UsageError, match="no such model"):
         Batch(Settings()).run_all(_misbehave, {"x": ("usage",), "y": ("usage",)}, workers)
@@ -303,14 +303,13 @@ def test_wrong_usage_is_raised_only_where_nothing_was_made(workers: Workers | No
     assert later.failed == ["report"]
 
 
-def test_in_this_process_known_failures_are_noted_and_defects_are_raised() -> None:
+def test_a_call_that_is_alone_is_made_in_this_process(capsys: pytest.CaptureFixture[str]) -> None:
     outcome = Batch(Settings())
-    assert outcome.run_all(_misbehave, {"full": ("full",), "a": ("a",)}, None) == {"a": "a"}
-    assert outcome.failed == ["full"]
-    with pytest.raises(ZeroDivisionError):
-        outcome.run_all(_misbehave, {"defect": ("defect",)}, None)
-    with pytest.raises(WorkFailed):
-        raise WorkFailed
+    assert outcome.run_all(os.getpid, {"a": ()}, Workers(2)) == {"a": os.getpid()}
+    for how in ("full", "defect"):
+        assert outcome.run_all(_misbehave, {how: (how,)}, Workers()) == {}
+    assert (outcome.failed, outcome.status) == (["full", "defect"], 4)
+    assert capsys.readouterr().err.count("in _misbehave") == 1, "a defect shows its place, and nothing else does"
 
 
 def test_names_that_clash_write_nothing(settings: Settings, tmp_path: Path) -> None:
