@@ -204,10 +204,7 @@ def check() -> None:
     params=options("suite", "suite_file", "condition_baseline", "primary", "margin", *COMMON),
 )
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
-@click.pass_obj
-def report_seeds(
-    suite_found: Any, runs: tuple[str, ...], suite: str | None, margin: tuple[str, ...], **given: Any
-) -> None:
+def report_seeds(runs: tuple[str, ...], suite: Any, margin: tuple[str, ...], **given: Any) -> None:
     """Aggregate runs named <run_id>__seed<N>_<mode> over seeds, and compare the run_ids.
 
     Takes the options of the suite besides (evaltools report SUITE --help).
@@ -216,15 +213,15 @@ def report_seeds(
     from .gate import parse_margins
 
     declared = {"baseline": given.pop("baseline"), "primary": given.pop("primary"), "margin": parse_margins(margin)}
-    if suite_found is None:
+    if suite is None:
         from ..core.names import find_runs
         from ..report.study import suite_of_run
 
-        suite_found = suite_of_run(find_runs(runs[0])[0])  # says why it cannot be told
-    chosen, rest = _split_options(suite_found, given)
+        suite = suite_of_run(find_runs(runs[0])[0])  # says why it cannot be told
+    chosen, rest = _split_options(suite, given)
     _warm()
     batch = Batch(Settings(**rest))
-    batch.report_seeds(suite_found, runs, chosen, **declared)
+    batch.report_seeds(suite, runs, chosen, **declared)
     sys.exit(batch.end())
 
 
@@ -234,8 +231,7 @@ def report_seeds(
 )
 @click.argument("baseline", metavar="A")
 @click.argument("candidate", metavar="B")
-@click.pass_obj
-def compare(suite_found: Any, baseline: str, candidate: str, suite: str | None, **given: Any) -> None:
+def compare(baseline: str, candidate: str, **given: Any) -> None:
     """Paired comparison of two runs, or of two sets of seeds.
 
     A and B are a run, a results folder, a run_id (the common prefix of the folders <run_id>__seed<N>_<mode>),
@@ -243,7 +239,7 @@ def compare(suite_found: Any, baseline: str, candidate: str, suite: str | None, 
     """
     from .compare import compare_command
 
-    echo(compare_command(baseline, candidate, suite=suite_found, **_settings(given)))
+    echo(compare_command(baseline, candidate, **_settings(given)))
 
 
 @main.command(
@@ -251,21 +247,19 @@ def compare(suite_found: Any, baseline: str, candidate: str, suite: str | None, 
     params=options("metric", "difference", "power", "seeds", "plan_file", "suite", "suite_file", *STUDY, "quiet"),
 )
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
-@click.pass_obj
-def plan(suite_found: Any, runs: tuple[str, ...], suite: str | None, seeds: str, **given: Any) -> None:
+def plan(runs: tuple[str, ...], seeds: str, **given: Any) -> None:
     """How many samples, for each number of seeds, show a difference, the runs given being the pilot.
 
     The runs of two conditions (named as for `compare`); or of one, whose seeds then stand in for the other.
     """
     from .plan import parse_seeds, plan_command
 
-    echo(plan_command(runs, seeds=parse_seeds(seeds), suite=suite_found, **_settings(given)))
+    echo(plan_command(runs, seeds=parse_seeds(seeds), **_settings(given)))
 
 
 @main.command(cls=OfSomeSuite, params=options("rank_metric", "suite", "suite_file", "out", *STUDY))
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
-@click.pass_obj
-def rank(suite_found: Any, runs: tuple[str, ...], suite: str | None, **given: Any) -> None:
+def rank(runs: tuple[str, ...], **given: Any) -> None:
     """Every pair of conditions on one metric: tie groups, and ranks that hold together.
 
     Writes results/<condition>_aggregated/ as `report seeds` does, ranks.csv in that of the baseline (the first by
@@ -273,7 +267,7 @@ def rank(suite_found: Any, runs: tuple[str, ...], suite: str | None, **given: An
     """
     from .plan import rank_command
 
-    echo(rank_command(runs, suite=suite_found, **_settings(given)))
+    echo(rank_command(runs, **_settings(given)))
 
 
 @main.command(params=options("calibration_file", "score", "next_file", "confidence", "lang"))

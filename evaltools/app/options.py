@@ -128,7 +128,7 @@ class SuiteGroup(click.Group):
 
 
 class OfSomeSuite(click.Command):
-    """A command that takes the options of the suite that its arguments belong to; `ctx.obj` is that suite or None.
+    """A command that takes the options of the suite that its arguments belong to: its `suite` is that, or None.
 
     With `costly` those alone by which something may be spent.
     """
@@ -138,13 +138,14 @@ class OfSomeSuite(click.Command):
         self.costly = costly
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ctx.obj = self._suite_among(ctx, args)
-        own = list(self.params)
+        suite, own = self._suite_among(ctx, args), list(self.params)
         try:
-            self.params = [*own, *(self._of_suite(ctx.obj.options) if ctx.obj is not None else [])]
+            self.params = [*own, *(self._of_suite(suite.options) if suite is not None else [])]
             return super().parse_args(ctx, args)
         finally:
             self.params = own
+            if "suite" in ctx.params:
+                ctx.params["suite"] = suite
 
     def _suite_among(self, ctx: click.Context, args: list[str]) -> Any:
         """The suite that --suite names, or that the first of the arguments which is a run belongs to."""
