@@ -22,10 +22,11 @@ import click
 from click.core import ParameterSource
 
 from .. import BUILT_IN, __version__
+from ..core.commands import COMMON, PATH, RESAMPLING, options
 from ..core.errors import BAD_INPUT, FAILED, GATE_NOT_MET, INTERRUPTED, InputError, Problems, tell
 from ..core.terminal import echo
 from ..core.words import speak
-from .options import COMMON, PATH, RESAMPLING, OfSomeSuite, SuiteGroup, of_model, options
+from .options import OfSomeSuite, SuiteGroup, of_model
 
 # work is spread by --jobs: threads of the linear algebra library would only get in each other's way
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -1,8 +1,7 @@
-"""Options of the command line: those that commands share, and those made from a suite's model."""
+"""Options of the command line that are made from a suite's model, and the commands that take them."""
 
 from __future__ import annotations
 
-import tomllib
 import types
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -12,57 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
 import click
 
+from ..core.commands import PATH, read_suite
+
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
-
-
-class _Path(click.Path):
-    """A path that can stand in the files, pages and notebooks that name it, which are UTF-8."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        try:
-            str(value).encode()
-        except UnicodeEncodeError:
-            self.fail(f"{str(value)!a} is no UTF-8, and could not be named in a file", param, ctx)
-        return super().convert(value, param, ctx)
-
-
-PATH = _Path(path_type=Path)
-
-OPTIONS: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-"""The options that commands name: `options`."""
-
-RESAMPLING = ("n_resamples", "confidence", "ci", "seed")
-COMMON = ("out", "jobs", "name", *RESAMPLING, "metrics", "on_error", "resume", "scheduler", "lang", "quiet")
-
-
-def options(*names: str) -> list[click.Parameter]:
-    """Options of options.toml as click's parameters."""
-    return [_declared(name, **OPTIONS[name]) for name in names]
-
-
-KINDS: dict[str, Callable[[Any], Any]] = {
-    "path": lambda _: PATH,
-    "number": lambda _: float,
-    "choice": click.Choice,
-    "range": lambda ends: click.IntRange(*ends),
-    "between": lambda ends: click.FloatRange(ends[0], ends[1], True, True),
-}
-
-
-def _declared(name: str, flags: Sequence[str] = (), **how: Any) -> click.Option:
-    for kind in KINDS.keys() & how:
-        how["type"] = KINDS[kind](how.pop(kind))
-    if name == "suite_file":
-        how["callback"] = lambda ctx, param, path: _read_suite(path)
-    return click.Option(flags or [f"--{name.replace('_', '-')}"], show_default="default" in how, **how)
-
-
-def _read_suite(path: Path | None) -> None:
-    if path is not None:
-        from ..core.suite import load_suite_file
-
-        load_suite_file(path)
 
 
 def of_model(model: Any, names: Sequence[str] | None = None) -> list[click.Parameter]:
@@ -156,7 +108,7 @@ class OfSomeSuite(click.Command):
         parser = self.make_parser(ctx)
         parser.ignore_unknown_options = True
         given, rest, _ = parser.parse_args(list(args))
-        _read_suite(given.get("suite_file") and Path(given["suite_file"]))
+        read_suite(given.get("suite_file") and Path(given["suite_file"]))
         if name := given.get("suite"):
             return get_suite(name)
         named = [given.get(str(p.name)) for p in self.params if isinstance(p, click.Argument)]

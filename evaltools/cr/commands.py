@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
+from ..core.commands import PATH
+from ..core.commands import options as shared
 from ..core.terminal import echo
 
-PATH = click.Path(path_type=Path)
+options = partial(shared, file=Path(__file__).with_suffix(".toml"))
 
 
-@click.command()
+@click.command(params=options("gold", "target", "on_error", "quiet"))
 @click.argument("outputs", type=PATH)
-@click.option("--gold", required=True, type=PATH, help="The gold file.")
-@click.option("-o", "--out", "target", required=True, type=PATH, help="The scorecards file to write.")
-@click.option(
-    "--on-error",
-    default="fail",
-    show_default=True,
-    type=click.Choice(["fail", "skip"]),
-    help="A line that cannot be used: fail, or skip (left out, counted, reported).",
-)
-@click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
 def scorecards(outputs: Path, gold: Path, target: Path, on_error: Any, quiet: bool) -> None:
     """Write the scorecards of a file of runner outputs (or of a run folder)."""
     from ..core.errors import Problems
@@ -39,23 +32,10 @@ def scorecards(outputs: Path, gold: Path, target: Path, on_error: Any, quiet: bo
         echo(f"{n} scorecards -> {target}")
 
 
-@click.command("cr")
+@click.command(
+    "cr", params=options("out", "dry_run", "limit", "max_requests", "max_cost", "report", "resume", "quiet")
+)
 @click.argument("config", type=PATH)
-@click.option("-o", "--out", default="outputs", show_default=True, type=PATH, help="Folder of all results.")
-@click.option("--dry-run", is_flag=True, help="Show what would be sent, and about what it takes; send nothing.")
-@click.option("--limit", type=click.IntRange(1), help="So many samples only.")
-@click.option(
-    "--max-requests", type=click.IntRange(0), help="Stop after so many requests (status 4; a restart goes on)."
-)
-@click.option("--max-cost", type=click.FloatRange(0), help="Stop where the cost by [price] reaches this.")
-@click.option("--report", is_flag=True, help="Score the runs and compare the conditions in a report.")
-@click.option(
-    "--resume/--fresh",
-    default=True,
-    show_default=True,
-    help="Keep replies that were paid for, or ask everything anew.",
-)
-@click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
 @click.pass_context
 def run_cr(
     ctx: click.Context, config: Path, out: Path, dry_run: bool, limit: int | None, max_requests: int | None,

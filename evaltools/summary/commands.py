@@ -8,13 +8,14 @@ from typing import Any
 
 import click
 
+from ..core.commands import PATH, options
 from ..core.errors import InputError, Problem, Problems, UsageError
 from ..core.files import dumps, refuse_input, resolve, write_text
 from ..core.names import nearest
 from ..core.terminal import echo
-from ..core.words import LANGUAGES, say, speak
+from ..core.words import say, speak
 
-PATH = click.Path(path_type=Path)
+OPTIONS = Path(__file__).with_suffix(".toml")
 
 QUESTIONS = {
     "summary_accuracy": "Do the contexts support every figure and condition of the summary?",
@@ -34,14 +35,8 @@ def check_rules(path: Path, problems: Problems) -> None:
     read_rules(path, problems)
 
 
-@click.command()
+@click.command(params=options("labels_page", "labelled", "n", "draw", "wanted", "lang", file=OPTIONS))
 @click.argument("cases", type=PATH)
-@click.option("-o", "--out", default="labels.html", show_default=True, type=PATH, help="The page to write.")
-@click.option("--metric", "metrics", multiple=True, help="Metric to label (default: the four with a judge).")
-@click.option("-n", default=100, show_default=True, type=click.IntRange(1), help="Cases, drawn at random.")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Seed of the draw.")
-@click.option("--cases", "wanted", type=PATH, help="Label these (calibrate --next FILE) instead of a random draw.")
-@click.option("--lang", default="en", show_default=True, type=click.Choice(LANGUAGES), help="Language of the page.")
 def label(
     cases: Path, out: Path, metrics: tuple[str, ...], n: int, seed: int, wanted: Path | None, lang: str
 ) -> None:
