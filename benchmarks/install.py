@@ -21,9 +21,9 @@ from pathlib import Path
 
 HERE = Path(__file__).parents[1]
 WAYS = {
-    "pip": ".venv/bin/pip install -q '.[agreement]'",
-    "pip --no-compile": ".venv/bin/pip install -q --no-compile '.[agreement]'",
-    "uv": ".venv/bin/pip install -q uv && .venv/bin/uv pip install -q --python .venv/bin/python '.[agreement]'",
+    "pip": ".venv/bin/pip install -q .",
+    "pip, no byte code": ".venv/bin/pip install -q --no-compile .",
+    "uv": ".venv/bin/pip install -q uv && .venv/bin/uv pip install -q --python .venv/bin/python .",
 }
 VENV = "python3 -m venv .venv && "
 
@@ -31,6 +31,7 @@ VENV = "python3 -m venv .venv && "
 def took(command: str, clone: Path, cache: Path) -> tuple[float, float]:
     """Seconds of the clock and of the processor."""
     env = {**os.environ, "PIP_CACHE_DIR": str(cache / "pip"), "UV_CACHE_DIR": str(cache / "uv")}
+    env.pop("PYTHONDONTWRITEBYTECODE", None)
     before, clock = os.times(), time.perf_counter()
     subprocess.run(command, shell=True, cwd=clone, env=env, check=True, stdout=subprocess.DEVNULL)
     after = os.times()

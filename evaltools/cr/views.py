@@ -217,10 +217,7 @@ def seed_dependent(study: Study) -> pd.DataFrame:
 
 
 def reviewers(study: Study) -> pd.DataFrame:
-    """Agreement of the reviewers inside each run: condition, seed, and the columns of `reviewer_agreement`.
-
-    Raises UsageError where the extra "agreement" is not installed.
-    """
+    """Agreement of the reviewers inside each run: condition, seed, and the columns of `reviewer_agreement`."""
     frames = []
     for condition, runs in study.conditions.items():
         for seed, run in runs.items():

@@ -1,7 +1,7 @@
 """Agreement: of seeds on the same sample, and of reviewers on the same subject.
 
 References: Cohen, Educational and Psychological Measurement 20 (1960); Fleiss, Psychological Bulletin 76
-(1971). The kappas are statsmodels' (extra "agreement").
+(1971).
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..core.errors import UsageError
 from ..core.metric import Metric
 from ..core.resampling import Resampling
 from .crossed import Runs, in_order
@@ -134,10 +133,7 @@ def reviewer_agreement(votes: pd.DataFrame, subject: Sequence[str] = ("sample", 
     kappa of each pair on those that both did. Kappas are at most 1, 0 being chance; a null says why in
     `reason`: "one rater", "no subject in common", or "no variance" (one category only: chance agreement
     is certain and kappa is 0/0). No intervals: subjects of one sample are not independent.
-
-    Raises UsageError where statsmodels (extra "agreement") is not installed.
     """
-    fleiss_kappa, cohens_kappa, aggregate_raters = _inter_rater()
     ballot = (
         votes.groupby([*subject, "rater"], sort=True)["category"]
         .agg(lambda c: "+".join(sorted(set(c))))
@@ -152,9 +148,10 @@ def reviewer_agreement(votes: pd.DataFrame, subject: Sequence[str] = ("sample", 
     if reason:
         rows = [(m, everyone, np.nan, len(full), reason) for m in ("fleiss_kappa", *_SHARES)]
     else:
-        counts, categories = aggregate_raters(full.to_numpy(dtype=object).astype(str))
-        kappa = np.nan if len(categories) < 2 else float(fleiss_kappa(counts, method="fleiss"))
-        rows.append(("fleiss_kappa", everyone, kappa, len(full), "no variance" if len(categories) < 2 else ""))
+        said = full.to_numpy(dtype=object).astype(str)
+        counts = np.stack([(said == category).sum(axis=1) for category in np.unique(said)], axis=1)
+        kappa = fleiss_kappa(counts)
+        rows.append(("fleiss_kappa", everyone, kappa, len(full), "no variance" if np.isnan(kappa) else ""))
         top = counts.max(axis=1)
         for measure, least in _SHARES.items():
             rows.append((measure, everyone, float(np.mean(top >= least(len(raters)))), len(full), ""))
@@ -165,7 +162,7 @@ def reviewer_agreement(votes: pd.DataFrame, subject: Sequence[str] = ("sample", 
         if len(names) > 1:
             table = np.zeros((len(names), len(names)))
             np.add.at(table, (both[a].map(names.index), both[b].map(names.index)), 1)
-            value, reason = float(cohens_kappa(table, return_results=False)), ""
+            value, reason = cohen_kappa(table), ""
         rows.append(("cohen_kappa", f"{a}, {b}", value, len(both), reason))
     return pd.DataFrame(rows, columns=["measure", "raters", "value", "n_subjects", "reason"])
 
@@ -176,12 +173,27 @@ _SHARES: Mapping[str, Callable[[int], int]] = {
 }
 
 
-def _inter_rater() -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
-    try:
-        from statsmodels.stats.inter_rater import aggregate_raters, cohens_kappa, fleiss_kappa
-    except ImportError as e:
-        raise UsageError('reviewer agreement needs statsmodels: pip install "evaltools[agreement]"') from e
-    return fleiss_kappa, cohens_kappa, aggregate_raters
+def fleiss_kappa(counts: np.ndarray) -> float:
+    """Fleiss' kappa, at most 1, of how many raters chose a category: a row a subject, a column a category.
+
+    All subjects have the same raters, two and more. nan where one category is all that was chosen.
+    """
+    raters, share = counts[0].sum(), counts.sum(axis=0) / counts.sum()
+    agree = ((counts * counts).sum(axis=1) - raters) / (raters * (raters - 1.0))
+    return _beyond_chance(agree.mean(), (share * share).sum())
+
+
+def cohen_kappa(table: np.ndarray) -> float:
+    """Cohen's kappa, at most 1, of two raters: subjects by the category that one chose (row) and the other (column).
+
+    nan where one category is all that was chosen.
+    """
+    n = table.sum()
+    return _beyond_chance(np.trace(table) / n, (table.sum(axis=0) / n * (table.sum(axis=1) / n)).sum())
+
+
+def _beyond_chance(agreed: float, by_chance: float) -> float:
+    return float((agreed - by_chance) / (1 - by_chance)) if by_chance < 1 else np.nan
 
 
 def _is_null(value: Any) -> bool:

@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from ..core.errors import InputError, Problem, Problems, UsageError
+from ..core.errors import InputError, Problem, Problems
 from ..core.jsonl import read_rows
 from .agreement import reviewer_agreement
 from .intervals import DOUBT, t_quantile, t_wilson, wilson
@@ -270,10 +270,7 @@ def _rate(agree: np.ndarray, weight: np.ndarray, confidence: float) -> tuple[flo
 
 def _kappa(votes: pd.DataFrame) -> float:
     """Cohen's kappa of two raters, Fleiss' of more, over the cases that all of them have; null without one."""
-    try:
-        found = reviewer_agreement(votes.astype({"category": str}), subject=["case_id"])
-    except UsageError:  # statsmodels is an extra
-        return np.nan
+    found = reviewer_agreement(votes.astype({"category": str}), subject=["case_id"])
     measure = "cohen_kappa" if votes["rater"].nunique() == 2 else "fleiss_kappa"
     return float(found.set_index("measure")["value"].get(measure, np.nan))
 

@@ -107,7 +107,6 @@ def test_tables_of_a_study(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(found.columns) == ["condition", "text_id", "text", "1", "2"]
     assert set(found["condition"]) <= {"no_memory", "with_memory"}
     assert (found["1"] != found["2"]).all()
-    pytest.importorskip("statsmodels")
     table = views.reviewers(study)
     assert list(table.columns[:3]) == ["condition", "seed", "measure"]
     assert table.columns[-1] == "actions_left_out"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,9 +9,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evaltools.core.errors import UsageError
 from evaltools.core.resampling import Resampling
-from evaltools.stats.agreement import flip_flops, review_votes, reviewer_agreement, sample_agreement, seed_agreement
+from evaltools.stats.agreement import (
+    cohen_kappa,
+    fleiss_kappa,
+    flip_flops,
+    review_votes,
+    reviewer_agreement,
+    sample_agreement,
+    seed_agreement,
+)
 
 R = Resampling(n_resamples=200)
 A, B, C = ["배터리", "battery", "positive"], ["화면", "screen", "negative"], ["화면", "panel", "negative"]
@@ -108,7 +114,6 @@ def votes(table: dict[str, str]) -> pd.DataFrame:
 
 def test_kappas_by_hand() -> None:
     """A KKDD against B KDDD: agreement 3/4, by chance (2*1 + 2*3) / 16 = 1/2, kappa 1/2."""
-    pytest.importorskip("statsmodels")
     got = reviewer_agreement(votes({"A": "KKDD", "B": "KDDD"})).set_index("measure")
     assert got.loc["cohen_kappa", "value"] == pytest.approx(0.5)
     # Fleiss: K 3/8, D 5/8: chance 34/64; (3/4 - 34/64) / (1 - 34/64) = 14/30
@@ -118,7 +123,6 @@ def test_kappas_by_hand() -> None:
 
 
 def test_cohen_equals_scikit_learn() -> None:
-    pytest.importorskip("statsmodels")
     metrics = pytest.importorskip("sklearn.metrics")
     rng = np.random.default_rng(1)
     a, b = ("".join(rng.choice(list("KDM"), 60)) for _ in range(2))
@@ -126,8 +130,19 @@ def test_cohen_equals_scikit_learn() -> None:
     assert got.loc["cohen_kappa", "value"] == pytest.approx(metrics.cohen_kappa_score(list(a), list(b)))
 
 
+@pytest.mark.parametrize("raters", [2, 3, 5])
+def test_kappas_equal_statsmodels_to_the_last_bit(raters: int) -> None:
+    theirs = pytest.importorskip("statsmodels.stats.inter_rater")
+    rng = np.random.default_rng(raters)
+    for categories in (2, 3, 7):
+        said = rng.integers(categories, size=(50, raters))
+        counts, _ = theirs.aggregate_raters(said)
+        assert fleiss_kappa(counts) == theirs.fleiss_kappa(counts)
+        table = theirs.to_table(said[:, :2])[0]
+        assert cohen_kappa(table) == theirs.cohens_kappa(table, return_results=False)
+
+
 def test_subjects_that_not_everyone_rated() -> None:
-    pytest.importorskip("statsmodels")
     got = reviewer_agreement(votes({"A": "KKDD.", "B": "KDDDK", "C": "KK..D"})).set_index(["measure", "raters"])
     assert got.loc[("fleiss_kappa", "A, B, C"), "n_subjects"] == 2
     assert got.loc[("perfect_agreement", "A, B, C"), "value"] == 1 / 2
@@ -137,7 +152,6 @@ def test_subjects_that_not_everyone_rated() -> None:
 
 
 def test_kappa_without_variance_is_null_and_says_so() -> None:
-    pytest.importorskip("statsmodels")
     got = reviewer_agreement(votes({"A": "KKK", "B": "KKK"})).set_index("measure")
     for kappa in ("fleiss_kappa", "cohen_kappa"):
         assert np.isnan(got.loc[kappa, "value"])
@@ -146,7 +160,6 @@ def test_kappa_without_variance_is_null_and_says_so() -> None:
 
 
 def test_nobody_to_agree_with() -> None:
-    pytest.importorskip("statsmodels")
     assert set(reviewer_agreement(votes({"A": "KKD"}))["reason"]) == {"one rater"}
     apart = reviewer_agreement(votes({"A": "KK..", "B": "..KK"}))
     assert set(apart["reason"]) == {"no subject in common"}
@@ -156,20 +169,6 @@ def test_nobody_to_agree_with() -> None:
 
 
 def test_two_actions_of_one_rater_are_one_vote() -> None:
-    pytest.importorskip("statsmodels")
     twice = pd.concat([votes({"A": "KD", "B": "KD"}), votes({"A": "F."})])
     got = reviewer_agreement(twice).set_index("measure")
     assert got.loc["perfect_agreement", "value"] == 1 / 2  # "F+K" is not "K"
-
-
-def test_missing_statsmodels_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
-
-    def without(name: str, *args: Any, **kwargs: Any) -> Any:
-        if name.startswith("statsmodels"):
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(UsageError, match=r"evaltools\[agreement\]"):
-        reviewer_agreement(votes({"A": "K", "B": "K"}))
