@@ -152,23 +152,21 @@ def trigger(
     n_entities: entities found in the summary; "very few" is at most one. ambiguous: the follow-up rules could
     not tell. unread: the summary holds a figure that no rule read, so that nothing compared it (D20).
     """
-    if metric == "summary_accuracy":
-        if not measured:
-            return "no entities to compare"
-        if unread:
-            return "a figure was not read"
-        if 0.3 <= rule_score <= 0.7:
-            return "rule score from 0.3 to 0.7"
-        return "at most one entity" if n_entities <= 1 else None
-    if metric == "summary_risk_coverage":
-        return None if tags else "no tags"
-    if metric == "summary_non_definitive":
-        return "definitive phrase found" if rule_score == 0.0 else None
-    if metric == "summary_needs_followup":
-        if FOLLOWUP_TAG in tags:
-            return "tagged needs_followup"
-        return "ambiguous follow-up wording" if ambiguous else None
-    return None
+    zones = {
+        "summary_accuracy": {
+            "no entities to compare": not measured,
+            "a figure was not read": unread,
+            "rule score from 0.3 to 0.7": 0.3 <= rule_score <= 0.7,
+            "at most one entity": n_entities <= 1,
+        },
+        "summary_risk_coverage": {"no tags": not tags},
+        "summary_non_definitive": {"definitive phrase found": rule_score == 0.0},
+        "summary_needs_followup": {
+            "tagged needs_followup": FOLLOWUP_TAG in tags,
+            "ambiguous follow-up wording": ambiguous,
+        },
+    }
+    return next((why for why, holds in zones.get(metric, {}).items() if holds), None)
 
 
 def combine(rule: float, llm: float, confidence: float, mode: Mode, threshold: float) -> tuple[float, DecidedBy]:
