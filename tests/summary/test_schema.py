@@ -151,6 +151,24 @@ def test_a_table_keeps_long_and_many_line_texts_whole(tmp_path: Path) -> None:
     assert cases[1][0] == 60_003  # line 1 is the header, the first record ends on line 60,002
 
 
+def test_a_table_may_leave_out_empty_cells_and_a_damaged_row_costs_itself_alone(tmp_path: Path) -> None:
+    path = tmp_path / "cases.csv"
+    rows = [
+        "id,answer,contexts",
+        "short,90일",
+        "more,90일,x,,",
+        "",
+        '"open,90일',
+        "rest of it",
+        "whole,90일,x",
+        "a,b",
+    ]
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    problems = Problems("skip")
+    assert [(place, c.id) for place, c in read(path, problems)] == [(2, "short"), (3, "more"), (7, "whole"), (8, "a")]
+    assert [(p.code, p.line) for p in problems.errors] == [("bad-csv", 5)]
+
+
 def test_a_workbook_reports_formulas_and_full_cells(tmp_path: Path) -> None:
     book = openpyxl.Workbook()
     sheet = book.worksheets[0]
