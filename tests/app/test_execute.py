@@ -54,9 +54,10 @@ def test_names_of_runs_are_no_templates(job: Any, tmp_path: Path, name: str) -> 
     assert sorted(p.name for p in (tmp_path / "reports" / name).iterdir()) == [HTML, NOTEBOOK]
 
 
-def test_the_same_job_gives_the_same_bytes(job: Any) -> None:
+def test_the_same_job_gives_the_same_bytes_and_prints_nothing(job: Any, capfd: pytest.CaptureFixture[str]) -> None:
     made = job("print(text)", text="x")
     run(made)
+    assert capfd.readouterr() == ("", "")
     first = [(made.folder / f).read_bytes() for f in (NOTEBOOK, HTML)]
     run(made)
     assert [(made.folder / f).read_bytes() for f in (NOTEBOOK, HTML)] == first
