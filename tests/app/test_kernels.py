@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import socket
@@ -181,3 +182,13 @@ def test_forked_and_started_kernels_give_the_same_bytes(tmp_path: Path) -> None:
         found.append(files(tmp_path / how, *TIMED))
     assert found[0] == found[1]
     assert any(name.endswith("metric_report.html") for name in found[0])
+
+
+def test_a_hidden_module_is_found_again_and_one_that_is_loaded_stays() -> None:
+    sys.modules.pop("this", None)
+    with kernels.without("this", "json"), pytest.raises(ImportError):
+        importlib.import_module("this")
+    assert "this" not in sys.modules and sys.modules["json"].loads("1") == 1
+    with kernels.without("json"):
+        import json
+    assert sys.modules["json"] is json
