@@ -132,16 +132,14 @@ def latex_table(
     df: pd.DataFrame,
     *,
     columns: Mapping[str, str] | None = None,
-    formats: Mapping[str, Format] | None = None,
-    caption: str | None = None,
-    label: str | None = None,
+    caption: str,
+    label: str,
     note: str = "",
 ) -> str:
     """A frame as a LaTeX table (needs the package booktabs), every special character escaped; `note` stands below."""
-    heads, texts, numeric = text_columns(df, columns, formats)
+    heads, texts, numeric = text_columns(df, columns, None)
     lines = [r"\begin{table}", r"\centering\small\setlength{\tabcolsep}{4pt}"]
-    lines += [rf"\caption{{{latex(caption)}}}"] if caption else []
-    lines += [rf"\label{{{re.sub(r'[^A-Za-z0-9:-]', '-', label)}}}"] if label else []
+    lines += [rf"\caption{{{latex(caption)}}}", rf"\label{{{re.sub(r'[^A-Za-z0-9:-]', '-', label)}}}"]
     lines += [rf"\begin{{tabular}}{{{''.join('r' if n else 'l' for n in numeric)}}}", r"\toprule"]
     lines += [_tex_row(heads), r"\midrule", *map(_tex_row, zip(*texts)), r"\bottomrule", r"\end{tabular}"]
     # a signature has no spaces to break it at

@@ -19,7 +19,6 @@ from ..core.metric import MetricTable
 from ..core.words import say
 from ..stats.intervals import MIN_UNITS, Resampling, monte_carlo_digits
 from .plain import ARROWS, Format, is_null, markdown_table, number, sort_key, struck, text_columns, text_of
-from .plain import latex_table as latex_table
 from .templates import macros, style
 from .text import anchor, safe, visible
 
