@@ -13,7 +13,7 @@ from ..core.words import say
 from ..stats.compare import differing
 from ..studies.study import Study
 from .plain import is_null, titled
-from .run import views as suite_views
+from .run import sample_views
 from .samples import Marked, samples
 from .tables import HtmlTable, no_rows, table
 from .view import SampleView
@@ -34,7 +34,7 @@ def differences(study: Study, metric: str, candidate: str, changes: pd.DataFrame
     caption = f"{titled(about.title or about.name, about.better)}, {study.baseline} → {candidate}"
     sides = paired_runs(study, candidate)
     runs = [r for _, r in sides if r is not None]
-    views = _views(study)
+    views = sample_views(study)
     if found.empty:
         return no_rows(say("{metric}: samples that differ", metric=caption))
     if not views:
@@ -63,18 +63,13 @@ def differences(study: Study, metric: str, candidate: str, changes: pd.DataFrame
 
 def carrying(study: Study, candidate: str, changes: pd.DataFrame) -> dict[str, int]:
     """Label of each group of the browser of `differences` -> how many cards it has there (units, without cards)."""
-    unit, views = study.suite.unit, _views(study)
+    unit, views = study.suite.unit, sample_views(study)
     found = differing(changes).set_index(unit)["change"]
     view = views[0] if views else None
     if view and view.browser.get("id", unit) != unit:
         runs = [r for _, r in paired_runs(study, candidate) if r is not None]
         found = found.loc[_once(_cards(view, r, found.index, view.browser["id"]) for r in runs)[unit]]
     return {_under(group, candidate, view, unit): int((found * sign > 0).sum()) for group, sign in GROUPS.items()}
-
-
-def _views(study: Study) -> tuple[SampleView, ...]:
-    make = suite_views(study.suite, "sample_views")
-    return tuple(make(study)) if make else ()
 
 
 def _once(cards: Iterable[pd.DataFrame]) -> pd.DataFrame:

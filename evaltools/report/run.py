@@ -48,6 +48,12 @@ def views(suite: Suite, name: str) -> Any:
     return getattr(import_module(suite.views), name, {}) if suite.views else {}
 
 
+def sample_views(of: Any) -> tuple[SampleView, ...]:
+    """How the suite of a run or study browses its units, the marks of the headline first; none without."""
+    make = views(of.suite, "sample_views")
+    return tuple(make(of)) if make else ()
+
+
 def dots(*args: Any, **how: Any) -> Any:
     """`figures.dots`; matplotlib is loaded where a figure is drawn."""
     from . import figures
@@ -149,8 +155,7 @@ class Run(Shown, Result):
     @cached_property
     def sample_views(self) -> tuple[SampleView, ...]:
         """How the suite browses its units, a view a way of marking them, that of the headline first; none without."""
-        make = views(self.suite, "sample_views")
-        return tuple(make(self)) if make else ()
+        return sample_views(self)
 
     @property
     def sample_groups(self) -> Mapping[str, tuple[str, str]]:
