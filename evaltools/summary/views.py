@@ -156,6 +156,7 @@ def _listed(metric: str, kind: str, columns: Sequence[str], result: Result) -> p
             "start": m["at"][0],
             "end": m["at"][1],
             "reason": m.get("let_off"),
+            "by": m.get("by"),
             "answer": answer,
         }
         for case_id, e, answer in zip(*(result.units[c] for c in ("case_id", f"{metric}_evidence", "answer")))
