@@ -26,7 +26,7 @@ from ..core.commands import COMMON, PATH, RESAMPLING, options
 from ..core.errors import BAD_INPUT, FAILED, GATE_NOT_MET, INTERRUPTED, InputError, Problems, tell
 from ..core.terminal import echo
 from ..core.words import speak
-from .options import OfSomeSuite, SuiteGroup, of_model
+from .options import OfSomeSuite, SuiteGroup, of_model, parse_margins, parse_seeds
 
 # work is spread by --jobs: threads of the linear algebra library would only get in each other's way
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -211,7 +211,6 @@ def report_seeds(runs: tuple[str, ...], suite: Any, margin: tuple[str, ...], **g
     Takes the options of the suite besides (evaltools report SUITE --help).
     """
     from .batch import Batch, Settings
-    from .gate import parse_margins
 
     declared = {"baseline": given.pop("baseline"), "primary": given.pop("primary"), "margin": parse_margins(margin)}
     if suite is None:
@@ -253,7 +252,7 @@ def plan(runs: tuple[str, ...], seeds: str, **given: Any) -> None:
 
     The runs of two conditions (named as for `compare`); or of one, whose seeds then stand in for the other.
     """
-    from .plan import parse_seeds, plan_command
+    from .plan import plan_command
 
     echo(plan_command(runs, seeds=parse_seeds(seeds), **_settings(given)))
 

@@ -19,7 +19,7 @@ from ..stats.compare import mde_text, p_text, verdict_text
 from ..stats.family import POWER
 from ..studies import views
 from ..studies.files import comparison_csv
-from .gate import parse_margins
+from .options import parse_margins
 
 
 def compare_command(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,11 +24,9 @@ from ..stats.compare import verdict_text
 from ..stats.intervals import MIN_UNITS
 from ..studies.files import folders_of
 from ..studies.study import Study
+from .options import Bound, parse, parse_margins
 
 SIGNS = {"min": ">=", "max": "<="}
-
-Bound = tuple[str, str, float]
-"""Metric, "min" or "max", and the limit."""
 
 
 @dataclass(frozen=True)
@@ -87,26 +84,6 @@ def _refuse_results(file: Path, inputs: Sequence[Path]) -> None:
     if file.resolve() in [path.resolve() for path in inputs] or read_manifest(file.parent) is not None:
         raise UsageError(f"{file} would change a result; write it to another place")
     refuse_input(file)
-
-
-def parse(text: str, option: str) -> Bound:
-    """(name, option, number) from "NAME=X"; UsageError for anything else."""
-    name, sign, number = text.partition("=")
-    try:
-        limit = float(number)
-    except ValueError:
-        limit = math.nan
-    if not name or not sign or not math.isfinite(limit):
-        raise UsageError(f"--{option} {text!r}: expected NAME=X with a finite number X")
-    return name.strip(), option, limit
-
-
-def parse_margins(texts: Sequence[str]) -> dict[str, float]:
-    """Metric -> margin, from "NAME=X" each; UsageError for anything else, and for a metric that comes twice."""
-    found = {name: margin for name, _, margin in (parse(text, "margin") for text in texts)}
-    if len(found) < len(texts):
-        raise UsageError("--margin: a metric can have one margin only")
-    return found
 
 
 def read(path: Path) -> Stored:

@@ -1,7 +1,8 @@
-"""Options of the command line that are made from a suite's model, and the commands that take them."""
+"""Options of the command line: made from a suite's model, the commands that take them, and what their texts say."""
 
 from __future__ import annotations
 
+import math
 import types
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 import click
 
 from ..core.commands import PATH, read_suite
+from ..core.errors import UsageError
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -52,6 +54,41 @@ def _type(kind: Any, field: FieldInfo) -> Any:
         range_type = click.IntRange if kind is int else click.FloatRange
         return range_type(low, high, "gt" in limits, "lt" in limits)
     return PATH if kind is Path else str
+
+
+Bound = tuple[str, str, float]
+"""Metric, "min" or "max", and the limit."""
+
+
+def parse(text: str, option: str) -> Bound:
+    """(name, option, number) from "NAME=X"; UsageError for anything else."""
+    name, sign, number = text.partition("=")
+    try:
+        limit = float(number)
+    except ValueError:
+        limit = math.nan
+    if not name or not sign or not math.isfinite(limit):
+        raise UsageError(f"--{option} {text!r}: expected NAME=X with a finite number X")
+    return name.strip(), option, limit
+
+
+def parse_margins(texts: Sequence[str]) -> dict[str, float]:
+    """Metric -> margin, from "NAME=X" each; UsageError for anything else, and for a metric that comes twice."""
+    found = {name: margin for name, _, margin in (parse(text, "margin") for text in texts)}
+    if len(found) < len(texts):
+        raise UsageError("--margin: a metric can have one margin only")
+    return found
+
+
+def parse_seeds(text: str) -> list[int]:
+    """Numbers of seeds from "1,3,5"; UsageError for anything else."""
+    try:
+        found = [int(part) for part in text.split(",")]
+    except ValueError:
+        found = []
+    if not found or min(found) < 1:
+        raise UsageError(f"--seeds {text!r}: expected whole numbers from 1 on, joined by commas")
+    return found
 
 
 class SuiteGroup(click.Group):
@@ -101,7 +138,6 @@ class OfSomeSuite(click.Command):
 
     def _suite_among(self, ctx: click.Context, args: list[str]) -> Any:
         """The suite that --suite names, or that the first of the arguments which is a run belongs to."""
-        from ..core.errors import UsageError
         from ..core.names import find_runs
         from ..core.suite import get_suite
 

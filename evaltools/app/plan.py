@@ -8,7 +8,6 @@ from typing import Any
 
 import pandas as pd
 
-from ..core.errors import UsageError
 from ..core.files import refuse_input, require_writable, write_text
 from ..core.names import find_runs, safe_name
 from ..core.progress import bar
@@ -62,14 +61,3 @@ def columns(frame: pd.DataFrame, **formats: Callable[[Any], str]) -> str:
 
 def _study(runs: Sequence[str], **how: Any) -> StudyView:
     return study([path for run in runs for path in find_runs(run)], **how)
-
-
-def parse_seeds(text: str) -> list[int]:
-    """Numbers of seeds from "1,3,5"; UsageError for anything else."""
-    try:
-        found = [int(part) for part in text.split(",")]
-    except ValueError:
-        found = []
-    if not found or min(found) < 1:
-        raise UsageError(f"--seeds {text!r}: expected whole numbers from 1 on, joined by commas")
-    return found
