@@ -119,16 +119,23 @@ def _header(content: Any, path: Path, problems: Problems) -> Header:
 
 
 def _scores(header: Header, content: Any, path: Path, problems: Problems) -> Iterator[tuple[Place, Score]]:
+    model, metrics, failed = header.eval.model, dict[str, None](), list[dict[str, Any]]()
+
     def rows(_: int, sample: Sample) -> Iterator[Score]:
         about: dict[str, Any] = {"id": str(sample.id), "seed": str(sample.epoch), "text": _text(sample.input)}
+        if sample.error and not sample.scores:
+            failed.append(about)
         for scorer, given in (sample.scores or {}).items():
             parts = given.value if isinstance(given.value, dict) else {"": given.value}
             for key, value in parts.items():
                 metric = f"{scorer}/{key}" if key else scorer
+                metrics[metric] = None
                 found = None if sample.error else _value(value, f"scores.{metric}.value")
-                yield Score(metric=metric, value=found, condition=header.eval.model, **about)
+                yield Score(metric=metric, value=found, condition=model, **about)
 
-    return made(fitting(content, Sample, path, problems, "samples"), rows, path, problems)
+    yield from made(fitting(content, Sample, path, problems, "samples"), rows, path, problems)
+    for about in failed:  # by no metric measured, rather than left out of every mean
+        yield from (("samples", Score(metric=metric, condition=model, **about)) for metric in metrics)
 
 
 def _value(value: Any, field: str) -> float | None:

@@ -57,7 +57,8 @@ def read(path: Path, problems: Problems) -> Iterator[tuple[Place, Score]]:
         times[key] += 1
         condition = _name(one) + (f" prompt {one.promptIdx}" if prompts[_name(one)] > 1 else "")
         for metric, value in {"success": one.success, "score": one.score, **one.namedScores}.items():
-            measured = None if one.failureReason == ERROR else number(value, f"namedScores.{metric}")
+            field = f"namedScores.{metric}" if metric in one.namedScores else metric
+            measured = None if one.failureReason == ERROR else number(value, field)
             yield Score(
                 id=str(one.testIdx),
                 metric=metric,

@@ -53,6 +53,9 @@ def _csv(path: Path, problems: Problems) -> Iterator[tuple[Place, Line]]:
     _, header = next(rows)
     if "user_input" not in header:
         raise problems.fatal("wrong-format", "expected a column user_input", file=str(path), line=1)
+    if doubled := [name for name in header if name and header.count(name) > 1]:
+        message = f"expected the column {doubled[0][:80]} once"
+        raise problems.fatal("wrong-columns", message, file=str(path), line=1)
     for line, cells in rows:
         yield line, Line(**dict(zip(header, map(_cell, cells))))
 

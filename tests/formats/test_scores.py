@@ -245,6 +245,17 @@ def test_a_score_without_a_value_is_not_measured(tmp_path: Path) -> None:
     assert [r["value"] for r in rows if (r["id"], r["seed"], r["metric"]) == ("2", "1", "match")] == [None]
 
 
+def test_a_sample_that_failed_before_it_was_scored_is_not_measured(tmp_path: Path) -> None:
+    lost = {**sample("lost", 1, None, error="out of memory"), "scores": None}
+    path = put(tmp_path, "inspect", {**INSPECT, "samples": [lost, *SAMPLES[:2]]})
+    call("convert", "inspect", path, "-o", tmp_path / "x.jsonl")
+    rows = [json.loads(line) for line in (tmp_path / "x.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [(r["metric"], r["value"], r["text"]) for r in rows if r["id"] == "lost"] == [
+        ("match", None, "question lost"),
+        ("judge", None, "question lost"),
+    ]
+
+
 def test_names_of_several_files(tmp_path: Path) -> None:
     a, b = (put(tmp_path, "ragas", name=n) for n in ("a.jsonl", "b.jsonl"))
     more = ("--condition", "A", "--condition", "B", "--seed", "7")
@@ -305,6 +316,11 @@ def changed(content: Any, *path: Any, value: Any) -> Any:
             changed(PROMPTFOO, "results", "results", 4, "score", value="1"),
             "results.results.4.score: Input should be a valid number, got '1'",
         ),
+        (
+            "promptfoo",
+            changed(PROMPTFOO, "results", "results", 0, "score", value=float("inf")),
+            "results.results.0.score: expected a finite number",
+        ),
         ("deepeval", PROMPTFOO, "expected a list testCases"),
         (
             "deepeval",
@@ -345,6 +361,7 @@ def test_a_bad_record_can_be_skipped(tmp_path: Path) -> None:
     ("header", "cells", "said"),
     [
         ("question,faithfulness", "q,1", "in.csv:1: expected a column user_input"),
+        ("user_input,faithfulness,faithfulness", "q,1,2", "in.csv:1: expected the column faithfulness once"),
         ("user_input,faithfulness", "q,1,2", "in.csv:2: expected 2 cells, as the header has"),
         ("user_input,faithfulness", 'q,"1', "in.csv:2: not CSV"),
     ],
