@@ -6,7 +6,7 @@ import gc
 import json
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -56,18 +56,6 @@ _Draft = tuple[bytes, Scorecard, list[TupleRow] | None]
 """What a scorecard is written from: the line of its output, its type, gold of the gold file where that names it."""
 
 
-@contextmanager
-def _collector_off() -> Iterator[None]:
-    """Pause the collector of cycles, for work that makes many objects and no cycles: a tenth of its time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
-
 @lru_cache(maxsize=1)
 def _gold_of(path: Path | None, _changed: int) -> tuple[dict[str, list[TupleRow]], Problems]:
     """The gold file and its problems; each process reads it once, and a forked one has what its parent read."""
@@ -79,10 +67,15 @@ def _score_shard(shard: _Shard) -> tuple[pd.DataFrame | None, Problems, int]:
     """(units, problems, lines read) of one byte range."""
     problems, progress = Problems("skip"), Progress()
     drafts: list[_Draft] = []
-    with _collector_off():
+    was_on = gc.isenabled()
+    gc.disable()  # the collector of cycles would take a tenth of the time, and there are none
+    try:
         samples = list(_samples(shard, problems, progress, drafts))
         units = units_frame(samples, shard.options) if samples else None
         del samples  # before the collector would look through them
+    finally:
+        if was_on:
+            gc.enable()
     if shard.part is not None and units is not None:
         _write_part(shard, shard.part, units, drafts, problems)
     return units, problems, progress.lines
