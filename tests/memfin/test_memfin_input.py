@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from evaltools import InputError, Problems, Resampling, Run, UsageError, evaluate
-from evaltools.core.suite import Here
+from evaltools.core.suite import Workers
 from evaltools.memfin.options import MemfinOptions
 from evaltools.memfin.table import SUITE
 from tests.memfin.memfin_traces import dialog, turn, write
@@ -265,7 +265,7 @@ def test_score_reads_a_dialogue_at_a_time(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(score, "read_jsonl", reading)
     monkeypatch.setattr(score, "dialog_rows", scoring)
     options, problems = MemfinOptions(), Problems()
-    SUITE.score(SUITE.locate(path, None, options, problems), options, problems, Here(), None)
+    SUITE.score(SUITE.locate(path, None, options, problems), options, problems, Workers(), None)
     assert events == ["read", "score"] * 5
 
 

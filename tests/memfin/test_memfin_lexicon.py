@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evaltools import InputError, Resampling, evaluate, load
-from evaltools.core.suite import Here
+from evaltools.core.suite import Workers
 from evaltools.memfin.lexicon import BUNDLED, load_lexicon
 from evaltools.memfin.options import MemfinOptions
 from evaltools.memfin.table import SUITE
@@ -117,4 +117,4 @@ def test_a_lexicon_that_changes_between_options_and_scoring(tmp_path: Path) -> N
     save(path, _with("2", "version"))
     source = SUITE.locate(write(tmp_path / "run", dialog()), None, options, Problems())
     with pytest.raises(InputError, match="lexicon-changed"):
-        SUITE.score(source, options, Problems(), Here(), None)
+        SUITE.score(source, options, Problems(), Workers(), None)

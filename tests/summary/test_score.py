@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from evaltools import evaluate
 from evaltools.app.workers import Workers
 from evaltools.core.errors import InputError, Problems
-from evaltools.core.suite import Here
+from evaltools.core.suite import Workers as Here
 from evaltools.summary import score as scoring
 from evaltools.summary import views
 from evaltools.summary.rules import METRICS, load_rules
