@@ -30,7 +30,9 @@ from .numerals import ENGLISH, NATIVE
 from .text import any_of
 
 _LATIN = re.compile(r"[a-z0-9]")
-_SIGN = re.compile(r"[ _(|)…#*<>]|.\^|\\")
+_PART = re.compile(
+    r"(?s)(?P<blank> )|(?P<final>.)\^|\\(?P<plain>.)|(?P<sign>[_…#*<>])|(?P<literal>(?:(?![ _(|)…#*<>\\]|.\^).)+|\\)"
+)
 _IN_WORDS = rf"(?<![가-힣])(?:{any_of(NATIVE)}|[일이삼사오육칠팔구십백천]{{2,6}})"
 _SIGNS = {
     "…": r"[^.!?\n;]{0,12}?",
@@ -110,54 +112,50 @@ def _sequence(s: str, at: int, particles: str) -> tuple[str, tuple[str, ...], in
     candidates: list[tuple[str, ...]] = []
     last = ""  # the last letter so far decides what a blank may stretch over
     while at < len(s) and s[at] not in "|)":
-        c = s[at]
-        if c == "(":
+        if s[at] == "(":
             regexes, found, ends = [], [], [last]
-            while c != ")":
+            while s[at] != ")":
                 regex, anchors, at, end_letter = _sequence(s, at + 1, particles)
                 regexes.append(regex)
                 found.append(anchors)
                 ends.append(end_letter)
                 if at >= len(s):
                     raise ValueError(f"{s!r}: a '(' without its ')'")
-                c = s[at]
             out.append("(?:" + "|".join(regexes) + ")")
             if all(found):
                 candidates.append(tuple(a for anchors in found for a in anchors))
             last = next((e for e in reversed(ends) if e), "")
             at += 1
-        elif c == " ":
-            latin = _is_latin(last) and _is_latin(s[at + 1 : at + 2])
-            out.append(
-                r"[\s-]{0,2}" if latin else rf"(?:{particles})?\s{{0,2}}" if "가" <= last <= "힣" else r"\s{0,2}"
-            )
-            at += 1
-        elif s[at + 1 : at + 2] == "^":
-            if not "가" <= c <= "힣" or (ord(c) - ord("가")) % _FINALS:
-                raise ValueError(f"{s!r}: ^ stands behind a Hangul syllable without a final consonant, not {c!r}")
-            out.append(f"[{c}-{chr(ord(c) + _FINALS - 1)}]")
-            last = c
-            at += 2
-        elif c == "\\" and at + 1 < len(s):
-            out.append(re.escape(s[at + 1]))
-            candidates.append((s[at + 1],))
-            at += 2
-        elif c in _SIGNS:
-            out.append(_SIGNS[c] or rf"(?=(?:{particles})?(?![0-9a-z가-힣]))")
-            at += 1
-        else:
-            m = _SIGN.search(s, at)
-            end = m.start() if m else len(s)
-            literal, before, after = s[at:end], s[at - 1 : at], s[end : end + 1]
-            # a Latin word is found whole; a blank in the pattern may also be none in the text (follow up: followup)
-            if _is_latin(literal[0]) and not literal.startswith("n't") and not (before == " " and _is_latin(last)):
-                out.append("(?<![0-9a-z])")
-            out.append(re.escape(literal))
-            if _is_latin(literal[-1]) and after != "*" and not (after == " " and _is_latin(s[end + 1 : end + 2])):
-                out.append("(?![0-9a-z])")
-            candidates.append((literal,))
-            last = literal[-1]
-            at = end
+            continue
+        part = _PART.match(s, at)
+        assert part is not None and part.lastgroup is not None  # any character begins one
+        before, text, at = s[at - 1 : at], part[part.lastgroup], part.end()
+        match part.lastgroup:
+            case "blank":
+                latin = _is_latin(last) and _is_latin(s[at : at + 1])
+                hangul = rf"(?:{particles})?" if "가" <= last <= "힣" else ""
+                out.append(r"[\s-]{0,2}" if latin else rf"{hangul}\s{{0,2}}")
+            case "final":
+                if not "가" <= text <= "힣" or (ord(text) - ord("가")) % _FINALS:
+                    raise ValueError(
+                        f"{s!r}: ^ stands behind a Hangul syllable without a final consonant, not {text!r}"
+                    )
+                out.append(f"[{text}-{chr(ord(text) + _FINALS - 1)}]")
+                last = text
+            case "plain":
+                out.append(re.escape(text))
+                candidates.append((text,))
+            case "sign":
+                out.append(_SIGNS[text] or rf"(?=(?:{particles})?(?![0-9a-z가-힣]))")
+            case _:
+                after, beyond = s[at : at + 1], s[at + 1 : at + 2]
+                # a Latin word is found whole; a blank in the pattern may be none in the text (follow up: followup)
+                whole = _is_latin(text[0]) and not text.startswith("n't") and not (before == " " and _is_latin(last))
+                out.append("(?<![0-9a-z])" * whole + re.escape(text))
+                if _is_latin(text[-1]) and after != "*" and not (after == " " and _is_latin(beyond)):
+                    out.append("(?![0-9a-z])")
+                candidates.append((text,))
+                last = text[-1]
     best = max(candidates, key=lambda c: (min(map(len, c)), -len(c)), default=())
     return "".join(out), best, at, last
 

@@ -158,6 +158,7 @@ def test_an_unknown_name_is_a_usage_error_with_a_hint() -> None:
         ("n't pay", "won't pay", ["n't pay"]),
         ("지급하^", "지급함 지급한 지급했 지급합", ["지급함", "지급한", "지급합"]),
         (r"없\)", "없) 없음", ["없)"]),
+        ("a\\", "a\\", ["a\\"]),  # a last one stands for itself
     ],
 )
 def test_signs_of_a_phrase(pattern: str, text: str, found: list[str]) -> None:
