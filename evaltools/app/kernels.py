@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -220,6 +221,9 @@ def _fork(argv: list[str], env: dict[str, str]) -> Forked | None:
 def kernel_manager() -> Any:
     """The kind of manager that forks a kernel of this Python where there is a warm process, and else starts it."""
     from jupyter_client.manager import AsyncKernelManager
+
+    # an interrupt before a coroutine is awaited is no news beside the interrupt
+    warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
 
     class KernelManager(AsyncKernelManager):
         async def _async_launch_kernel(self, kernel_cmd: list[str], **kw: Any) -> None:

@@ -192,3 +192,14 @@ def test_a_hidden_module_is_found_again_and_one_that_is_loaded_stays() -> None:
     with kernels.without("json"):
         import json
     assert sys.modules["json"] is json
+
+
+def test_what_an_interrupt_leaves_unawaited_is_not_told() -> None:
+    start = "async def start(): pass\nstart()"
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", f"{before}\n{start}"], capture_output=True, text=True, check=True
+        ).stderr
+        for before in ("", "from evaltools.app.kernels import kernel_manager\nkernel_manager()")
+    ]
+    assert "never awaited" in said[0] and said[1] == ""
