@@ -96,7 +96,7 @@ def test_the_page_says_what_values_cannot_show_where_values_were_found(tmp_path:
     ("lang", "said"),
     [
         ("en", "not measured (counts as 1.00): no tags"),
-        ("ko", "측정 안 됨 (1.00로 계산): 태그 없음"),
+        ("ko", "측정 안 됨 (1.00으로 계산): 태그 없음"),
         ("zh", "未测（按 1.00 计）：没有标签"),
     ],
 )
