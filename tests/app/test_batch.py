@@ -21,7 +21,7 @@ import pytest
 
 from evaltools.app.batch import Batch, Settings
 from evaltools.app.workers import Workers
-from evaltools.core.errors import InputError, Problem, UsageError
+from evaltools.core.errors import InputError, Problem, UsageError, WorkFailed
 from evaltools.core.files import LEFTOVER_SECONDS, beside, example
 from evaltools.core.suite import get_suite
 
@@ -256,6 +256,28 @@ def test_one_bad_run_does_not_stop_the_others(
     errors = capsys.readouterr().err
     assert f"error: {bad}/scorecards.jsonl:2:" in errors
     assert errors.endswith(f"2 done; 2 with bad input ({tmp_path}/absent, bad)\n")
+
+
+def test_only_a_defect_is_shown_with_its_place(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    batch = Batch(settings)
+    said = []
+    for name, error in {
+        "bad": InputError([Problem("error", "bad-json", "no JSON", file="f", line=2)]),
+        "lost": WorkFailed("the worker is gone"),
+        "full": OSError("no space"),
+        "wrong": UsageError("too many"),
+        "defect": ZeroDivisionError(),
+    }.items():
+        batch.fail(name, error)
+        said.append(capsys.readouterr().err)
+    assert said[:4] == [
+        "error: f:2: no JSON [bad-json]\n",
+        "error: lost: the worker is gone\n",
+        "error: full: no space\n",
+        "error: wrong: too many\n",
+    ]
+    assert said[4].startswith("ZeroDivisionError") and said[4].endswith("error: defect: ZeroDivisionError\n")
+    assert (batch.bad_input, batch.failed) == (["bad"], ["lost", "full", "wrong", "defect"])
 
 
 def _jobs(settings: Settings, jobs: int) -> Settings:
