@@ -225,7 +225,7 @@ def spread(result: Result, **how: Any) -> Any:
     from ..report import figures
 
     shares = ("summary_accuracy", "summary_risk_coverage", "entity_recall")
-    scores = pd.DataFrame({m: result.data[f"{m}_if_measured"] for m in shares})
+    scores = pd.DataFrame({NAMED[m]: result.data[f"{m}_if_measured"] for m in shares})
     return figures.distribution(scores, **{**WORDS["figure"]["spread"], **how})
 
 
