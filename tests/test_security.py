@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import ast
 import json
-import os
 import re
 import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from evaltools.core.errors import InputError, UsageError
 from evaltools.core.names import safe_name
 from tests.model_server import ModelServer, judges
 
+from .app.calling import QUICK, call
 from .conftest import ROOT
 
 PACKAGE = Path(evaltools.__file__).parent
@@ -122,10 +121,13 @@ def test_a_parameter_is_a_value_and_no_code(tmp_path: Path) -> None:
     assert {n.value.value for n in tree.body} == {planted}  # type: ignore[attr-defined]
 
 
-def test_the_key_of_the_judge_is_in_no_artefact(tmp_path: Path) -> None:
+def test_the_key_of_the_judge_is_in_no_artefact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Score, report and gallery with a judge; the key stands in requests and in no file or message."""
     pytest.importorskip("openai")
     key = "sk-planted-" + "4f9Q" * 10
+    for name, value in {"OPENAI_API_KEY": key, "NO_PROXY": "127.0.0.1", "EVALTOOLS_JUDGE_API_KEY": ""}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(tmp_path)
     cases = [
         {
             "id": f"c{i}",
@@ -140,21 +142,12 @@ def test_the_key_of_the_judge_is_in_no_artefact(tmp_path: Path) -> None:
     with ModelServer(
         lambda seen: judges(0.5, 0.9, reason=f"key {key}" if seen.summary.endswith("나") else "근거")
     ) as server:
-        done = subprocess.run(
-            [
-                *(sys.executable, "-m", "evaltools.app.cli", "report", "summary", "cases.json", "-o", "out"),
-                *("--n-resamples", "100", "--judge", "hybrid", "--judge-model", "m", "--judge-base-url", server.url),
-            ],
-            cwd=tmp_path,
-            env={**os.environ, "OPENAI_API_KEY": key, "NO_PROXY": "127.0.0.1", "EVALTOOLS_JUDGE_API_KEY": ""},
-            capture_output=True,
-            text=True,
-            timeout=240,
-            check=False,
+        done = call(
+            *("report", "summary", "cases.json", "-o", "out", *QUICK),
+            *("--judge", "hybrid", "--judge-model", "m", "--judge-base-url", server.url),
         )
-        assert done.returncode == 0, done.stderr[-3000:]
         assert server.seen and all(s.headers["authorization"] == f"Bearer {key}" for s in server.seen)
-    assert key not in done.stdout + done.stderr
+    assert key not in done.output
     files = [p for p in tmp_path.rglob("*") if p.is_file()]
     kinds = {p.suffix for p in files}
     assert kinds >= {".ipynb", ".html", ".json", ".csv", ".xlsx", ".parquet"}

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from .calling import call
 from .test_own_suites import DATA, QUICK, write_labels
 
 ENTRY_POINTS = """[evaltools.suites]
@@ -39,37 +41,41 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def evaltools(site: Path, tmp_path: Path):
-    """Calls the command in a process of its own that sees the folder."""
-
-    def run(*arguments: str, status: int = 0) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [sys.executable, "-m", "evaltools.app.cli", *arguments],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(site)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == status, done.stderr
-        assert "Traceback" not in done.stderr
-        return done
-
-    return run
+def here(site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A working folder for calls that see the folder of distributions."""
+    monkeypatch.syspath_prepend(site)
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    for name in ("own_labels", *MODULES):
+        sys.modules.pop(name, None)
 
 
-def test_an_installed_suite_has_its_commands(evaltools, tmp_path: Path) -> None:
+def in_a_process(site: Path, folder: Path, *arguments: str) -> str:
+    """What the command says in a process of its own that sees the folder of distributions."""
+    done = subprocess.run(
+        [sys.executable, "-m", "evaltools.app.cli", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_an_installed_suite_has_its_commands(site: Path, tmp_path: Path) -> None:
     write_labels(tmp_path / "run.jsonl", 0.8)
-    assert "Macro F1" in evaltools("report", "labels", "run.jsonl", *QUICK).stdout
+    assert "Macro F1" in in_a_process(site, tmp_path, "report", "labels", "run.jsonl", *QUICK)
     assert (tmp_path / "outputs/reports/run/metric_report.html").is_file()
-    again = evaltools("rerun", "outputs/results/run").stdout
+    again = in_a_process(site, tmp_path, "rerun", "outputs/results/run")
     assert again.endswith("numbers compared, the same to the last digit\n")
 
 
-def test_the_suite_of_a_run_is_found_out(evaltools, tmp_path: Path) -> None:
+def test_the_suite_of_a_run_is_found_out(here: Path) -> None:
     for i, name in enumerate(("a__seed1_x", "b__seed1_x")):
-        write_labels(tmp_path / f"{name}.jsonl", 0.9 - 0.3 * i, i)
-    assert "accuracy" in evaltools("compare", "a__seed1_x.jsonl", "b__seed1_x.jsonl", *QUICK).stdout
+        write_labels(here / f"{name}.jsonl", 0.9 - 0.3 * i, i)
+    assert "accuracy" in call("compare", "a__seed1_x.jsonl", "b__seed1_x.jsonl", *QUICK).stdout
 
 
 @pytest.mark.parametrize(
@@ -83,20 +89,20 @@ def test_the_suite_of_a_run_is_found_out(evaltools, tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("command", ["score", "report", "check"])
-def test_one_that_cannot_be_loaded_fails_its_own_commands(evaltools, name: str, message: str, command: str) -> None:
-    assert message in evaltools(command, name, "x", status=2).stderr
+def test_one_that_cannot_be_loaded_fails_its_own_commands(here: Path, name: str, message: str, command: str) -> None:
+    assert message in call(command, name, "x", status=2).stderr
 
 
-def test_the_others_go_on(evaltools, tmp_path: Path) -> None:
-    listed = evaltools("score", "--help").stdout
+def test_the_others_go_on(here: Path) -> None:
+    listed = call("score", "--help").stdout
     for name in ("cr", "memfin", "summary", "labels", "broken"):
         assert f"\n  {name}" in listed
-    evaltools("--help")
-    evaltools("score", "summary", "example:summary/cases.jsonl", "-q", *QUICK)
+    call("--help")
+    call("score", "summary", "example:summary/cases.jsonl", "-q", *QUICK)
     # looked through for the suite of a run, and passed over
-    evaltools("compare", "example:memfin/memory_agent", "example:memfin/plain_llm", *QUICK)
+    call("compare", "example:memfin/memory_agent", "example:memfin/plain_llm", *QUICK)
 
 
-def test_a_built_in_suite_keeps_its_name(evaltools) -> None:
-    evaltools("score", "cr", "example:cr/no_memory__seed1_proposed", "-q", *QUICK)
-    assert "Conflict Review" in evaltools("score", "cr", "--help").stdout
+def test_a_built_in_suite_keeps_its_name(here: Path) -> None:
+    call("score", "cr", "example:cr/no_memory__seed1_proposed", "-q", *QUICK)
+    assert "Conflict Review" in call("score", "cr", "--help").stdout
