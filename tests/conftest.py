@@ -14,6 +14,7 @@ from filelock import FileLock
 from hypothesis import settings
 
 from .app.calling import call
+from .hostile import make as make_hostile
 
 # no test depends on how fast the machine is
 settings.register_profile("untimed", parent=settings.default, deadline=None)
@@ -81,6 +82,12 @@ def demo(shared: Callable[[str, Callable[[Path], object]], Path]) -> Path:
             call("demo", "-j", "2", "-q")
 
     return shared("demo", make) / "outputs"
+
+
+@pytest.fixture(scope="session")
+def hostile(shared: Callable[[str, Callable[[Path], object]], Path]) -> Path:
+    """The folder with the reports of hostile texts in `out`."""
+    return shared("hostile", make_hostile)
 
 
 @pytest.fixture(autouse=True)

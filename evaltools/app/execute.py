@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import tempfile
@@ -147,6 +148,8 @@ def execute(job: ReportJob) -> tuple[Any, Exception | None]:
     import nbformat
     from nbclient.exceptions import DeadKernelError
 
+    for library in ("asyncio", "papermill"):  # of a kernel that ends with an interrupt asyncio prints a traceback
+        logging.getLogger(library).setLevel(logging.CRITICAL)
     source = nbformat.read(asset_dir("notebooks") / job.notebook, as_version=4)
     for cell in source.cells:
         if cell.cell_type == "markdown":

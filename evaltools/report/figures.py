@@ -34,7 +34,7 @@ from ..core.files import asset_dir
 from ..core.words import say
 from .fonts import ANSWERED, covered, families, webfont_css
 from .plain import ARROWS
-from .templates import macros
+from .templates import in_cell, macros
 from .text import visible
 
 P = ParamSpec("P")
@@ -116,12 +116,14 @@ class Chart(Figure):
     @property
     def html(self) -> str:
         """The figure as a piece of a page; a line where there was nothing to draw."""
+        if not self.drawn:
+            return str(macros().no_rows(self.title))
         data, metadata = self._repr_mimebundle_()
-        return data.get("text/html") or str(macros().figure(data["image/png"], **metadata["image/png"]))
+        return str(macros().figure(data["image/png"], **metadata["image/png"]))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, str], dict[str, Any]]:
         if not self.drawn:
-            return {"text/html": str(macros().no_rows(self.title)), "text/plain": repr(self)}, {}
+            return {"text/html": in_cell(self.html), "text/plain": repr(self)}, {}
         data = {"image/png": base64.b64encode(self.png()).decode("ascii"), "text/plain": repr(self)}
         return data, {"image/png": {"width": round(self.get_figwidth() * 100), "alt": self.title}}
 

@@ -19,7 +19,7 @@ from ..core.metric import MetricTable
 from ..core.words import say
 from ..stats.intervals import MIN_UNITS, Resampling, monte_carlo_digits
 from .plain import ARROWS, Format, is_null, markdown_table, number, sort_key, struck, text_columns, text_of
-from .templates import macros, style
+from .templates import in_cell, macros
 from .text import anchor, safe, visible
 
 WIDE = 60
@@ -41,15 +41,14 @@ class Shown:
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
-        # a cell of JupyterLab has no other stylesheet; a page leaves these out
-        return style() + self.page().html
+        return in_cell(self.page().html)
 
     def __repr__(self) -> str:
         return self.page().text
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, str], dict[str, Any]]:
         made = self.page()  # once for both
-        return {"text/html": style() + made.html, "text/plain": made.text}, {}
+        return {"text/html": in_cell(made.html), "text/plain": made.text}, {}
 
 
 @dataclass(frozen=True, repr=False)
@@ -343,7 +342,10 @@ def is_nothing(html: str) -> bool:
     return NOTHING.fullmatch(html) is not None
 
 
-NOTHING = re.compile(r'\s*(?:<p class="et-muted et-none">(?:(?!</p>).)*</p>\s*)*', re.DOTALL)
+NOTHING = re.compile(
+    r'\s*(?:<div class="mathjax_ignore">)?(?:<p class="et-muted et-none">(?:(?!</p>).)*</p>\s*)*(?:</div>)?',
+    re.DOTALL,
+)
 
 
 def stack(items: Iterable[HtmlTable], gap: str = "") -> HtmlTable:

@@ -30,6 +30,14 @@ def style() -> str:
     return f'<style class="et-style">{css}</style>'
 
 
+def in_cell(html: str) -> str:
+    """A piece as the output of a cell: JupyterLab has no other stylesheet, and would read $5 and $6 as a formula.
+
+    A page leaves the stylesheets out.
+    """
+    return f'{style()}<div class="mathjax_ignore">{html}</div>'
+
+
 @cache
 def environment() -> Environment:
     # scoring makes no HTML and starts faster without Jinja

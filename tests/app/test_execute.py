@@ -109,7 +109,9 @@ def test_a_failed_cell_leaves_the_notebook_with_the_error_at_its_top(job: Any) -
     assert (str(again), again.name, again.notebook) == (str(caught.value), "run", made.folder / NOTEBOOK)
 
 
-def test_a_dead_kernel_is_a_failed_report(job: Any) -> None:
+def test_a_dead_kernel_is_a_failed_report_and_no_library_says_so_too(
+    job: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     made = job("print(text)", "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", text="x")
     with pytest.raises(ReportFailed, match="Kernel died"):
         run(made)
@@ -117,6 +119,7 @@ def test_a_dead_kernel_is_a_failed_report(job: Any) -> None:
     assert "The kernel died" in nb.cells[0].source
     assert any("x" in c.source and "injected-parameters" in c.metadata.get("tags", []) for c in nb.cells)
     assert not (made.folder / HTML).exists()
+    assert caplog.messages == []
 
 
 def test_nothing_is_left_behind(job: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

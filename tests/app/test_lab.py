@@ -12,13 +12,18 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from evaltools.app.lab import command, contents, prepare
 from evaltools.core.errors import UsageError
 from evaltools.core.files import example
+from evaltools.report.text import visible
+
+from ..hostile import TEXTS
 
 
 def test_a_fresh_copy_lists_notebooks_and_examples(tmp_path: Path) -> None:
@@ -59,9 +64,10 @@ def test_options_are_passed_through(tmp_path: Path) -> None:
 TOKEN = "of-the-test"
 
 
-@pytest.fixture
-def lab(tmp_path: Path) -> Iterator[str]:
-    """The address of a JupyterLab started by the command."""
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """The address of a JupyterLab started by the command, and its folder."""
+    tmp_path = tmp_path_factory.mktemp("lab")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -89,7 +95,7 @@ def lab(tmp_path: Path) -> Iterator[str]:
             except (urllib.error.URLError, OSError):
                 assert server.poll() is None, (tmp_path / "log").read_text()
                 time.sleep(0.25)
-        yield address
+        yield address, tmp_path / "lab"
     finally:
         os.killpg(server.pid, signal.SIGTERM)
         try:
@@ -118,30 +124,73 @@ SHOWN = """Array.from(document.querySelectorAll('.jp-OutputArea-output img, .jp-
            .filter(e => e.getBoundingClientRect().width > 200).length"""
 
 
+OPENED = """() => {
+  const panel = window.jupyterapp?.shell.currentWidget;
+  return panel?.context?.path === "NAME" && panel.content.model.cells.length > 5
+    && panel.sessionContext.session?.kernel?.status === "idle";
+}"""
+TRUSTED = """Array.from(window.jupyterapp.shell.currentWidget.content.model.cells)
+             .filter(c => c.type === "code").map(c => c.trusted)"""
+TRUST = """() => { for (const c of window.jupyterapp.shell.currentWidget.content.model.cells) c.trusted = true; }"""
+WHOLE = """() => {
+  const notebook = window.jupyterapp.shell.currentWidget.content;
+  notebook.notebookConfig = {...notebook.notebookConfig, windowingMode: "none"};
+}"""
+"""Draws all cells, not only those in the window."""
+
+
+PLANTED = "[onerror], [onload], [onmouseover], img[src='x'], a[href^='javascript'], mjx-container"
+
+
+READ = """texts => {
+  document.querySelectorAll("details").forEach(d => { d.open = true; });
+  const shown = document.querySelector(".jp-Notebook").innerText.split(/\\s+/).join(" ");
+  return texts.every(forms => forms.some(form => shown.includes(form)));
+}"""
+FORMS = (visible, partial(visible, mark="{}".format))
+"""An unseen character is spelled out, in brackets or in a frame."""
+
+
+def opened(browser: Any, lab: str, name: str) -> Any:
+    page = browser.new_page(viewport={"width": 1400, "height": 1000})
+    page.set_default_timeout(110_000)
+    page.goto(f"{lab}/lab/tree/{name}?token={TOKEN}")
+    page.wait_for_function(OPENED.replace("NAME", name))
+    return page
+
+
 @pytest.mark.browser
-def test_a_notebook_runs_to_its_end_in_jupyterlab(lab: str, chromium: str) -> None:
-    sync_api = pytest.importorskip("playwright.sync_api")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1400, "height": 1000})
-        page.set_default_timeout(110_000)
-        page.goto(f"{lab}/lab/tree/cr_run.ipynb?token={TOKEN}")
-        page.wait_for_function(
-            "window.jupyterapp?.shell.currentWidget?.content?.model?.cells?.length > 5"
-            " && window.jupyterapp.shell.currentWidget.sessionContext?.session?.kernel?.status === 'idle'"
-        )
-        page.evaluate(
-            "() => { const c = window.jupyterapp.commands; return c.execute('notebook:clear-all-cell-outputs'); }"
-        )
-        done = page.evaluate(RUN)
-        assert done["errors"] == [] and done["ok"] is not False
-        assert done["run"] == done["cells"] > 20 and done["figures"] >= 5 and done["tables"] >= 10
-        # cells outside the window are not drawn: scroll until a figure is
-        page.locator(".jp-WindowedPanel-outer, .jp-NotebookPanel-notebook").first.hover()
-        for _ in range(60):
-            if page.evaluate(SHOWN):
-                break
-            page.mouse.wheel(0, 600)
-            page.wait_for_timeout(250)
-        assert page.evaluate(SHOWN) >= 1
-        browser.close()
+def test_a_notebook_runs_to_its_end_in_jupyterlab(lab: tuple[str, Path], browser: Any) -> None:
+    page = opened(browser, lab[0], "cr_run.ipynb")
+    page.evaluate(
+        "() => { const c = window.jupyterapp.commands; return c.execute('notebook:clear-all-cell-outputs'); }"
+    )
+    done = page.evaluate(RUN)
+    assert done["errors"] == [] and done["ok"] is not False
+    assert done["run"] == done["cells"] > 20 and done["figures"] >= 5 and done["tables"] >= 10
+    page.evaluate(WHOLE)
+    page.wait_for_function(SHOWN + " >= 1")
+
+
+@pytest.mark.browser
+def test_hostile_texts_stay_texts_in_jupyterlab_trusted_or_not(
+    lab: tuple[str, Path], hostile: Path, browser: Any
+) -> None:
+    """The notebook of a report as it opens, which is not trusted, and after "Trust Notebook"."""
+    made = next(hostile.glob("out/reports/@x*/metric_report.ipynb"))
+    (lab[1] / "hostile.ipynb").write_bytes(made.read_bytes())
+    page, trouble = opened(browser, lab[0], "hostile.ipynb"), list[str]()
+    page.on("dialog", lambda d: (trouble.append(f"dialog: {d.message}"), d.dismiss()))
+    page.on("request", lambda r: None if r.url.startswith((lab[0], "data:", "blob:")) else trouble.append(r.url))
+    page.evaluate(WHOLE)
+    for trusted in (False, True):
+        if trusted:
+            page.evaluate(TRUST)
+            # a stylesheet is taken from what is not trusted
+            page.wait_for_selector(".jp-OutputArea-output style", state="attached")
+        assert set(page.evaluate(TRUSTED)) == {trusted}
+        page.wait_for_function(READ, arg=[[" ".join(form(t).split()) for form in FORMS] for t in TEXTS])
+        page.wait_for_function(SHOWN + " >= 1")
+        assert page.locator(".jp-OutputArea-output table").count() >= 5
+        assert page.locator(".jp-OutputArea-output").locator(PLANTED).count() == 0
+    assert trouble == [] and page.evaluate("typeof window.hacked") == "undefined"

@@ -545,7 +545,9 @@ def test_pieces_stack_and_bring_their_style_in_a_notebook() -> None:
         assert expected in parsed.text and expected in found.text
     assert len(found.text.split("\n\n")) == 3 and found.html.count("<p></p>") == 2
     shown = found._repr_html_()
-    assert shown.startswith('<style class="et-style">') and shown.endswith("</style>" + found.html)
+    assert shown.startswith('<style class="et-style">') and shown.endswith(
+        f'</style><div class="mathjax_ignore">{found.html}</div>'
+    )
     assert shown.count("<style") == 1 and ".et-run" in shown and len(shown) < len(found.html) + 8_000
 
 
