@@ -144,7 +144,7 @@ PLANTED = "[onerror], [onload], [onmouseover], img[src='x'], a[href^='javascript
 
 READ = """texts => {
   document.querySelectorAll("details").forEach(d => { d.open = true; });
-  const shown = document.querySelector(".jp-Notebook").innerText.split(/\\s+/).join(" ");
+  const shown = window.jupyterapp.shell.currentWidget.node.innerText.split(/\\s+/).join(" ");
   return texts.every(forms => forms.some(form => shown.includes(form)));
 }"""
 FORMS = (visible, partial(visible, mark="{}".format))
@@ -154,7 +154,7 @@ FORMS = (visible, partial(visible, mark="{}".format))
 def opened(browser: Any, lab: str, name: str) -> Any:
     page = browser.new_page(viewport={"width": 1400, "height": 1000})
     page.set_default_timeout(110_000)
-    page.goto(f"{lab}/lab/tree/{name}?token={TOKEN}")
+    page.goto(f"{lab}/lab/tree/{name}?token={TOKEN}&reset")
     page.wait_for_function(OPENED.replace("NAME", name))
     return page
 
@@ -170,6 +170,7 @@ def test_a_notebook_runs_to_its_end_in_jupyterlab(lab: tuple[str, Path], browser
     assert done["run"] == done["cells"] > 20 and done["figures"] >= 5 and done["tables"] >= 10
     page.evaluate(WHOLE)
     page.wait_for_function(SHOWN + " >= 1")
+    page.close()
 
 
 @pytest.mark.browser
@@ -189,7 +190,8 @@ def test_hostile_texts_stay_texts_in_jupyterlab_trusted_or_not(
             # a stylesheet is taken from what is not trusted
             page.wait_for_selector(".jp-OutputArea-output style", state="attached")
         assert set(page.evaluate(TRUSTED)) == {trusted}
-        page.wait_for_function(READ, arg=[[" ".join(form(t).split()) for form in FORMS] for t in TEXTS])
+        forms = [[" ".join(form(text).split()) for form in FORMS] for text in TEXTS]
+        page.wait_for_function(READ, arg=forms, polling=500)
         page.wait_for_function(SHOWN + " >= 1")
         assert page.locator(".jp-OutputArea-output table").count() >= 5
         assert page.locator(".jp-OutputArea-output").locator(PLANTED).count() == 0
