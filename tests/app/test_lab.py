@@ -154,7 +154,8 @@ FORMS = (visible, partial(visible, mark="{}".format))
 def opened(browser: Any, lab: str, name: str) -> Any:
     page = browser.new_page(viewport={"width": 1400, "height": 1000})
     page.set_default_timeout(110_000)
-    page.goto(f"{lab}/lab/tree/{name}?token={TOKEN}&reset")
+    # a workspace of its own: one opens what the page before had open
+    page.goto(f"{lab}/lab/workspaces/{Path(name).stem}/tree/{name}?token={TOKEN}")
     page.wait_for_function(OPENED.replace("NAME", name))
     return page
 
