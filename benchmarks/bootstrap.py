@@ -6,7 +6,8 @@
 Each contender computes the BCa interval of every metric that has one, this package the whole table.
 There are `--rounds` rounds: the other contenders some metrics a round, scaled to all, between two passes of this
 package, so that whatever else the machine does falls on both. Medians are printed, with the smallest and largest;
-differences are the largest over all bounds. All run with one BLAS thread. Prints a Markdown table.
+differences are the largest over all bounds. All run with one BLAS thread; seconds are those of the processor. Prints
+a Markdown table.
 """
 
 from __future__ import annotations
@@ -95,9 +96,9 @@ T = TypeVar("T")
 
 
 def timed(call: Callable[[], T]) -> tuple[float, T]:
-    start = time.perf_counter()
+    start = time.process_time()
     found = call()
-    return time.perf_counter() - start, found
+    return time.process_time() - start, found
 
 
 def main() -> None:

@@ -106,7 +106,7 @@ MetricTable = Sequence[AnyMetric]
 LARGEST = 1e70
 """Numbers of this size are refused: fourth powers of errors, on which intervals rest, would have no finite sums."""
 
-_TERM = re.compile(r"\s*([+-]?)\s*(?:(\d+)\s*\*\s*)?([^\W\d]\w*)\s*")
+_TERM = re.compile(r"([+-]|^)\s*(?:(\d+)\s*\*\s*)?([^\W\d]\w*)\s*")
 
 
 def linear(expression: str) -> dict[str, float]:
@@ -116,13 +116,10 @@ def linear(expression: str) -> dict[str, float]:
     {'tp': 2.0, 'fp': 1.0, 'fn': -1.0}
     """
     out: dict[str, float] = {}
-    at = 0
-    while at < len(expression):
-        m = _TERM.match(expression, at)
-        if not m or (at > 0 and not m[1]):
-            raise ValueError(f"not a sum of columns: {expression!r}")
-        out[m[3]] = out.get(m[3], 0.0) + float(m[1] + (m[2] or "1"))
-        at = m.end()
+    if _TERM.sub("", expression.strip()):
+        raise ValueError(f"not a sum of columns: {expression!r}")
+    for sign, factor, column in _TERM.findall(expression.strip()):
+        out[column] = out.get(column, 0.0) + float(sign + (factor or "1"))
     return out
 
 

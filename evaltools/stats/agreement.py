@@ -160,9 +160,8 @@ def reviewer_agreement(votes: pd.DataFrame, subject: Sequence[str] = ("sample", 
         names = sorted(set(both[a]) | set(both[b]))
         value, reason = np.nan, "no subject in common" if both.empty else "no variance"
         if len(names) > 1:
-            table = np.zeros((len(names), len(names)))
-            np.add.at(table, (both[a].map(names.index), both[b].map(names.index)), 1)
-            value, reason = cohen_kappa(table), ""
+            counts = pd.crosstab(both[a], both[b]).reindex(index=names, columns=names, fill_value=0)
+            value, reason = cohen_kappa(counts.to_numpy(float)), ""
         rows.append(("cohen_kappa", f"{a}, {b}", value, len(both), reason))
     return pd.DataFrame(rows, columns=["measure", "raters", "value", "n_subjects", "reason"])
 

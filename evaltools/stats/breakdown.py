@@ -44,14 +44,8 @@ def breakdown(
         others = set(keep[most - 1 :])
         part = part.where(~part.isin(others), f"({len(others)} others)")
         keep = [*keep[: most - 1], f"({len(others)} others)"]
-    frames = []
-    for value in keep:
-        of_part = units[part == value]
-        found = estimate(of_part, chosen, unit, resampling)
-        found = found[found["name"].isin(list(names))]
-        found.insert(0, "part", value)
-        found.insert(1, "n", of_part[unit].nunique())
-        frames.append(found)
-    if not frames:
-        return pd.DataFrame(columns=["part", "n", "name", "title", "value", "ci_low", "ci_high", "ci_method"])
-    return pd.concat(frames, ignore_index=True)
+    # without a part, the columns of none
+    of_part = {value: units[part == value] for value in keep or ["(none)"]}
+    frames = {(value, of[unit].nunique()): estimate(of, chosen, unit, resampling) for value, of in of_part.items()}
+    found = pd.concat(frames, names=["part", "n"]).reset_index(["part", "n"])
+    return found[found["name"].isin(list(names)) & (found["n"] > 0)].reset_index(drop=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -41,7 +41,7 @@ from .crossed import (
     spread_of_samples,
     unrelated,
 )
-from .family import Steps, flipped_p, needed, rounded, shared_seeds, sign_flip, smallest, step_down
+from .family import flipped_p, needed, rounded, shared_seeds, sign_flip, smallest, step_down
 from .intervals import (
     CARRIES,
     MIN_UNITS,
@@ -251,19 +251,15 @@ def compare(
         margin=margins,
         primary=np.isin(np.arange(len(own)), family[:1]),
         family=np.isin(np.arange(len(own)), family),
-        mid=proportions(compiled),
     )
     others = [m for m in family[1:] if frame["p_value"].notna()[m] and frame["n_units"][m] >= MIN_UNITS]
     level = round(1 - resampling.confidence, 12)
     frame["level"], frame["p_adjusted"] = level, frame["p_value"].where(frame["primary"])
     frame["error_shared"] = frame["df_shared"] = np.nan
     if others:
-        columns, mid = np.stack([of_family[m] for m in others], axis=1), frame["mid"].to_numpy()[others]
-        flipped = flipped_p(columns, n_permutations, resampling.seed, mid)
-        steps, *shared = judged_together(frame.loc[others], flipped, level)
-        frame.loc[others, ["p_adjusted", "level", "error_shared", "df_shared"]] = np.array(
-            [steps.p, steps.level, *shared]
-        ).T
+        differences = np.stack([of_family[m] for m in others], axis=1)
+        shared = judged_together(frame.loc[others], differences, n_permutations, resampling)
+        frame.loc[others, ["p_adjusted", "level", "error_shared", "df_shared"]] = np.array(shared).T
     frame = _judged(compiled, frame, own, level).assign(
         baseline=names[0], candidate=names[1], headline=[n in headline or n == primary for n in compiled.names]
     )[[*CONTRACT, *DETAILS]]
@@ -315,21 +311,14 @@ def _judged(compiled: Compiled, found: pd.DataFrame, own: np.ndarray, level: flo
         delta=found["value_candidate"] - found["value_baseline"],
         mde=[_digits(x, df) for x, df in zip(np.where(found["ci_low"].notna(), mde, np.nan), found["df"])],
         few_differ=found["n_differ"] < units,
-        better=[m.better for m in compiled.metrics],
+        **compiled.each("better"),
     )
     judged["verdict"] = verdicts(judged, level)
     of_metric = ["p_value", "p_samples", "p_adjusted", "level", "verdict", "primary", "family", "mde"]
     of_metric += ["margin", "equivalence_low", "equivalence_high"]
     judged = judged.assign(**{column: judged[column].to_numpy()[own] for column in of_metric})
-    names_of = {
-        "metric": compiled.names,
-        "ci_low": judged["ci_low"] + 0.0,
-        "ci_high": judged["ci_high"] + 0.0,
-        "title": [m.title or m.name for m in compiled.metrics],
-        "group": [m.group for m in compiled.metrics],
-        "alias_of": [m.alias_of for m in compiled.metrics],
-    }
-    return judged.assign(**names_of)
+    ends = {bound: judged[bound] + 0.0 for bound in ("ci_low", "ci_high")}  # no -0.0
+    return judged.assign(metric=compiled.names, **ends, **compiled.each("title", "group", "alias_of"))
 
 
 def _digits(x: float, df: float) -> float:
@@ -389,15 +378,20 @@ class Evidence:
     def several(self) -> np.ndarray:
         return self.paired.n_seeds > 1
 
-    TOGETHER: ClassVar = ("p_value", "delta", "of_samples", "of_seeds", "n_units", "df_seeds")
-
     def together(self) -> pd.DataFrame:
-        """TOGETHER of every metric; what seeds bring to the variance of delta is null for one seed."""
+        """What `judged_together` needs of every metric; what seeds bring to the variance is null for one seed."""
         seeds, paired = self.spread.from_seeds, self.paired
-        parts = self.spread.variance - seeds, np.where(self.several, seeds, np.nan)
-        df_seeds = (paired.n_seeds - 1.0) * np.where(self.pooled, 2, 1)
-        columns = self.p_value, paired.delta, *parts, paired.n_units, df_seeds
-        return pd.DataFrame(dict(zip(self.TOGETHER, columns)))
+        return pd.DataFrame(
+            {
+                "p_value": self.p_value,
+                "delta": paired.delta,
+                "of_samples": self.spread.variance - seeds,
+                "of_seeds": np.where(self.several, seeds, np.nan),
+                "n_units": paired.n_units,
+                "df_seeds": (paired.n_seeds - 1.0) * np.where(self.pooled, 2, 1),
+                "mid": proportions(paired.baseline.compiled),
+            }
+        )
 
 
 def evidence(paired: Paired, n_permutations: int, resampling: Resampling, pool: SeedPool | None = None) -> Evidence:
@@ -424,16 +418,16 @@ def evidence(paired: Paired, n_permutations: int, resampling: Resampling, pool: 
     return Evidence(paired, differences, p_samples, p_value, error, df, found, pool, pooled)
 
 
-def judged_together(of: pd.DataFrame, flipped: np.ndarray, level: float) -> tuple[Steps, np.ndarray, np.ndarray]:
-    """The steps of metrics of a family (rows of `Evidence.together`), and the standard error and df that they keep.
-
-    `flipped`: `flipped_p` of their differences.
-    """
-    p, delta, samples, seeds, n, df_seeds = of[list(Evidence.TOGETHER)].to_numpy(float).T
-    error, df = shared_seeds(samples, seeds, n, df_seeds)
+def judged_together(
+    of: pd.DataFrame, differences: np.ndarray, n_permutations: int, resampling: Resampling
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Adjusted p, level, standard error and df of metrics of a family: rows of `Evidence.together`."""
+    error, df = shared_seeds(*(of[c].to_numpy(float) for c in ("of_samples", "of_seeds", "n_units", "df_seeds")))
     with np.errstate(divide="ignore", invalid="ignore"):
-        p = np.fmax(p, 2 * stdtr(df, -np.abs(delta) / error))
-    return step_down(p, flipped, level), error, df
+        p = np.fmax(of["p_value"].to_numpy(float), 2 * stdtr(df, -np.abs(of["delta"].to_numpy(float)) / error))
+    flipped = flipped_p(differences, n_permutations, resampling.seed, of["mid"].to_numpy(bool))
+    steps = step_down(p, flipped, round(1 - resampling.confidence, 12))
+    return steps.p, steps.level, error, df
 
 
 def decide(
@@ -449,9 +443,7 @@ def decide(
     enough = (paired.n_units >= MIN_UNITS) & ~np.isnan(found.p_value)
     p, at = found.p_value.copy(), [m for m in family if enough[m]]
     if at:
-        mid = proportions(paired.baseline.compiled)[at]
-        flipped = flipped_p(found.differences[:, at], n_permutations, resampling.seed, mid)
-        p[at] = judged_together(found.together().iloc[at], flipped, level)[0].p
+        p[at] = judged_together(found.together().iloc[at], found.differences[:, at], n_permutations, resampling)[0]
     return np.where(enough & (p <= level), np.sign(paired.delta), 0.0)
 
 

@@ -383,7 +383,7 @@ def seed_term(i: Influence, c: Crossed) -> SeedTerm:
     plain_df = np.where(n_seeds > 1, n_seeds - 1.0, np.nan)
     plain = np.where(n_seeds > 1, plain, np.nan)
     return SeedTerm(
-        variance=np.where(n_seeds < 2, np.nan, np.where(told_apart, variance, plain)),
+        variance=np.where(told_apart, variance, plain),
         squares=np.where(told_apart, squares, plain**2 / plain_df),
         df=np.where(told_apart, rank, plain_df),
         residual=np.where(told_apart, residual, 0.0),

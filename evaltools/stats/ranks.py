@@ -28,6 +28,7 @@ CONTRACT = ("condition", "value", "ci_low", "ci_high", "rank_low", "rank_high", 
 """The columns of ranks.csv, in order."""
 
 PAIRS = ("baseline", "candidate", "delta", "n_units", "p_value", "p_adjusted")
+SEEDS = ("seeds", "plain", "residual", "samples")
 
 
 def pairs(
@@ -50,13 +51,7 @@ def pairs(
     found, differences = [], []
     for one, other in combinations(conditions, 2):
         a, b, by_seed, _ = pair(grids[one], grids[other])
-        row: dict[str, Any] = {
-            "baseline": one,
-            "candidate": other,
-            "delta": np.nan,
-            "n_units": len(a.units),
-            "p_value": np.nan,
-        }
+        row: dict[str, Any] = {"baseline": one, "candidate": other, "n_units": len(a.units)}
         found.append(row)
         if not len(a.units):
             continue
@@ -67,7 +62,9 @@ def pairs(
             row |= _seeds_of(tested)
             differences.append(np.zeros(len(units)))
             differences[-1][units.get_indexer(a.units)] = tested.differences[:, 0]
-    frame = pd.DataFrame(found).assign(p_adjusted=np.nan)
+    frame = pd.DataFrame(found, columns=[*PAIRS, *SEEDS])
+    numbers = frame.columns.drop(["baseline", "candidate", "n_units"])
+    frame[numbers] = frame[numbers].astype(float)
     if differences:
         mid = np.full(len(differences), getattr(compiled.metrics[0], "proportion", False))
         flipped = flipped_p(np.stack(differences, axis=1), n_permutations, resampling.seed, mid)
@@ -83,12 +80,8 @@ def _seeds_of(tested: Evidence) -> dict[str, float]:
     if not paired.by_seed or paired.n_seeds[0] < 2:
         return {}
     values = (paired.b.values - paired.a.values)[paired.in_a[:, 0], 0]
-    return {
-        "seeds": len(values),
-        "plain": values.var(ddof=1) / len(values),
-        "residual": tested.spread.from_residual[0],
-        "samples": tested.together()["of_samples"][0],
-    }
+    samples, residual = tested.together()["of_samples"][0], tested.spread.from_residual[0]
+    return dict(zip(SEEDS, (len(values), values.var(ddof=1) / len(values), residual, samples)))
 
 
 def _with_all_seeds(found: pd.DataFrame, conditions: int) -> np.ndarray:
@@ -98,7 +91,7 @@ def _with_all_seeds(found: pd.DataFrame, conditions: int) -> np.ndarray:
     (seeds - 1) degrees of freedom, stands beside its own.
     """
     p = found["p_value"].to_numpy(dtype=float)
-    if "seeds" not in found:
+    if found["seeds"].isna().all():
         return p
     plain, seeds = found["plain"].mean(), found["seeds"].min()
     samples, n, delta = (found[column].to_numpy() for column in ("samples", "n_units", "delta"))
