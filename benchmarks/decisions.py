@@ -31,8 +31,8 @@ from scipy.special import ndtri
 import evaltools as et
 from evaltools.core.metric import Compiled, Metric, column_values, compile_table, subset
 from evaltools.core.resampling import Resampling
-from evaltools.stats.compare import Paired, compare, decide, evidence
-from evaltools.stats.crossed import Crossed
+from evaltools.stats.compare import compare, decide, evidence
+from evaltools.stats.crossed import Crossed, Paired
 from evaltools.stats.family import sign_flip
 
 LEVEL = 0.05

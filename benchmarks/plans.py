@@ -21,8 +21,8 @@ from scipy.special import ndtr, ndtri
 
 from evaltools.core.metric import Metric, compile_table
 from evaltools.core.resampling import Resampling
-from evaltools.stats.compare import Paired, decide
-from evaltools.stats.crossed import Crossed
+from evaltools.stats.compare import decide
+from evaltools.stats.crossed import Crossed, Paired
 from evaltools.stats.power import plan
 from evaltools.stats.ranks import pairs, ranks
 

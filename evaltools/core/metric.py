@@ -346,14 +346,14 @@ def column_values(units: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
     if missing:
         raise KeyError(f"the units frame lacks {missing}")
     values = np.empty((len(units), len(columns)))
+    refused = []
     for i, c in enumerate(columns):
-        values[:, i] = units[c].to_numpy(dtype=float, na_value=np.nan)
+        values[:, i] = found = units[c].to_numpy(dtype=float, na_value=np.nan)
+        if np.fmax.reduce(np.abs(found), initial=0.0) >= LARGEST:
+            refused.append(c)
+    if refused:
+        raise ValueError(f"infinite values, or of {LARGEST:g} and more, in {refused}")
     np.copyto(values, 0.0, where=np.isnan(values))
-    size = np.maximum(values.max(axis=0, initial=0.0), -values.min(axis=0, initial=0.0))
-    if (size >= LARGEST).any():
-        raise ValueError(
-            f"infinite values, or of {LARGEST:g} and more, in {np.array(columns)[size >= LARGEST].tolist()}"
-        )
     return values
 
 

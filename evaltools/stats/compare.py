@@ -21,25 +21,20 @@ from ..core.names import nearest
 from ..core.resampling import Resampling
 from ..core.words import say
 from .crossed import (
-    Crossed,
     Grid,
-    Influence,
+    Paired,
     Runs,
     SeedPool,
-    SeedTerm,
     Spread,
     chosen,
     grid,
-    in_order,
-    influence,
     negligible,
+    pair,
     sample_term,
     seed_mean,
     seed_pool,
     seed_term,
-    spread,
     spread_of_samples,
-    unrelated,
 )
 from .family import flipped_p, needed, rounded, shared_seeds, sign_flip, smallest, step_down
 from .intervals import (
@@ -114,66 +109,6 @@ class Comparison:
     notes: list[str]
     paired_by: str
     identical: bool = False
-
-
-class Paired:
-    """The cells of both sides that pair. `by_seed`: seed k of one side goes with seed k of the other.
-
-    Values, delta, errors and counts are over metrics; means over seeds are over those of `in_a` and `in_b`
-    (seeds, metrics), in which the metric is measured (where seeds pair, on both sides). `errors` (units, metrics):
-    what each unit brings into delta. `n_units`: units in a denominator of either side, and on both sides in a seed
-    that counts.
-    """
-
-    def __init__(self, baseline: Crossed, candidate: Crossed, by_seed: bool) -> None:
-        self.baseline, self.candidate, self.by_seed = baseline, candidate, by_seed
-        self.a, self.b = influence(baseline), influence(candidate)
-        measured = ~np.isnan(self.a.values), ~np.isnan(self.b.values)
-        self.in_a, self.in_b = (measured[0] & measured[1],) * 2 if by_seed else measured
-        self.value_a, self.value_b = seed_mean(self.a.values, self.in_a), seed_mean(self.b.values, self.in_b)
-        self.delta = self.value_b - self.value_a
-        self.errors = seed_mean(self.b.errors, self.in_b) - seed_mean(self.a.errors, self.in_a)
-        sides = (baseline, self.in_a), (candidate, self.in_b)
-        seen = [(side.present[:, :, None] & used[:, None, :]).any(axis=0) for side, used in sides]
-        self.n_units = ((self.a.part | self.b.part) & seen[0] & seen[1]).sum(axis=0)
-        self.n_seeds = np.minimum(self.in_a.sum(axis=0), self.in_b.sum(axis=0))
-
-    @property
-    def bias(self) -> np.ndarray:
-        return seed_mean(self.candidate.bias, self.in_b) - seed_mean(self.baseline.bias, self.in_a)
-
-    @property
-    def claim(self) -> np.ndarray:
-        one_each = (self.in_a.sum(axis=0) == 1) & (self.in_b.sum(axis=0) == 1)
-        return np.where(self.n_seeds > 1, CLAIM_BOTH, np.where(one_each, CLAIM_SYSTEMS, CLAIM_THESE_SEEDS))
-
-    def delta_of(self, sums_a: np.ndarray, sums_b: np.ndarray) -> np.ndarray:
-        """Delta at other sums, (seeds, ..., columns) of each side: (..., metrics)."""
-        values = self.baseline.compiled.values
-        return seed_mean(values(sums_b), self.in_b) - seed_mean(values(sums_a), self.in_a)
-
-
-def pair(baseline: Grid, candidate: Grid) -> tuple[Grid, Grid, bool, dict[str, int]]:
-    """What both sides have, whether it pairs by seed, and how much of each side is left over.
-
-    With seed labels in common, a cell pairs with the cell of the same seed and sample. Without, the
-    samples pair, and each side is averaged over its own seeds.
-    """
-    seeds = in_order(set(baseline.seeds) & set(candidate.seeds))
-    by_seed = bool(seeds)
-    units = baseline.units[np.flatnonzero(candidate.units.get_indexer(baseline.units) >= 0)]
-    a, b = (s.take(seeds if by_seed else s.seeds, units) for s in (baseline, candidate))
-    if by_seed:
-        both = a.present & b.present
-        a, b = a.masked(both), b.masked(both)
-    units = units[np.flatnonzero(a.present.any(axis=0) & b.present.any(axis=0))]
-    a, b = (s.take(s.seeds, units) for s in (a, b))
-    left = {}
-    for name, whole, part in (("baseline", baseline, a), ("candidate", candidate, b)):
-        left[f"cells_{name}"] = int(whole.present.sum() - part.present.sum())
-        left[f"units_{name}"] = len(whole.units) - len(units)
-        left[f"seeds_{name}"] = len(whole.seeds) - len(part.seeds)
-    return a, b, by_seed, left
 
 
 def compare(
@@ -359,7 +294,7 @@ def within_margin(row: Any) -> Any:
 class Evidence:
     """What a pair of conditions shows without an interval; arrays over metrics.
 
-    `differences` (units, metrics) sum to delta where nothing differs (`_null_errors`). `error` and `df` are those of
+    `differences` (units, metrics) sum to delta where nothing differs (`Paired.null_errors`). `error` and `df` are those of
     delta, `spread` what they are made of. `pool` of the seeds, where there is one;
     `pooled`: whether it is what the seeds of a metric's sides are said to differ by.
     """
@@ -406,11 +341,11 @@ def evidence(paired: Paired, n_permutations: int, resampling: Resampling, pool: 
     of_samples = spread_of_samples(sample)
     own = [seed_term(paired.a, paired.baseline), seed_term(paired.b, paired.candidate)] if several.any() else []
     pool = (pool or seed_pool(own)) if own and resampling.method == "auto" else None
-    crossed, pooled = _spread(paired, sample, own, pool) if own else (of_samples, np.zeros_like(several))
+    crossed, pooled = paired.spread(sample, own, pool) if own else (of_samples, np.zeros_like(several))
     found = chosen(several, crossed, of_samples)
     error, _, df = found.widest(resampling.confidence)
     error = np.where(negligible(error**2, np.concatenate([paired.a.values, paired.b.values])), 0.0, error)
-    differences = rounded(_null_errors(paired))
+    differences = rounded(paired.null_errors)
     p_samples = sign_flip(differences, n_permutations, resampling.seed, proportions(paired.baseline.compiled))
     p_samples = np.where(np.isnan(delta) | counts, np.nan, p_samples)
     p_value = np.where(several & (error > 0), np.fmax(p_samples, found.p_value(delta)), p_samples)
@@ -467,7 +402,7 @@ def _measured(tested: Evidence, margin: np.ndarray, resampling: Resampling) -> p
             **tested.together(),
             "n_seeds": paired.n_seeds,
             "ci_method": method,
-            "claim": np.where(np.isnan(delta) | counts, "", paired.claim),
+            "claim": np.where(np.isnan(delta) | counts, "", _claims(paired)),
             "p_samples": tested.p_samples,
             "error": tested.error,
             "df": np.where(wanted, tested.df, np.nan),
@@ -478,6 +413,11 @@ def _measured(tested: Evidence, margin: np.ndarray, resampling: Resampling) -> p
             "var_residual": tested.spread.from_residual,
         }
     )
+
+
+def _claims(paired: Paired) -> np.ndarray:
+    one_each = (paired.in_a.sum(axis=0) == 1) & (paired.in_b.sum(axis=0) == 1)
+    return np.where(paired.n_seeds > 1, CLAIM_BOTH, np.where(one_each, CLAIM_SYSTEMS, CLAIM_THESE_SEEDS))
 
 
 def _intervals(tested: Evidence, wanted: np.ndarray, resampling: Resampling) -> Bounds:
@@ -622,50 +562,6 @@ def _said(row: Mapping[Any, Any], which: str, confidence: float) -> str:
     level = f"{confidence:.0%}"
     known = say(", {level} interval [{low:+.3f}, {high:+.3f}]", level=level, low=low, high=high)
     return "" if pd.isna(low) else known
-
-
-def _spread(
-    paired: Paired, sample: tuple[np.ndarray, np.ndarray], own: list[SeedTerm], pool: SeedPool | None
-) -> tuple[Spread, np.ndarray]:
-    """Variance components of the difference: of the paired differences, or of each side's `own` seeds.
-
-    The `pool` knows of seeds that differ by themselves: it counts where equal labels do not mean like seeds, which
-    is said of each metric.
-    """
-    a, b = paired.a, paired.b
-    if paired.by_seed:
-        values = np.where(paired.in_a, b.values - a.values, np.nan)
-        alone = spread(sample, seed_term(Influence(values, b.errors - a.errors, a.part | b.part), paired.baseline))
-    else:
-        alone = spread(sample, *own)
-    if pool is None:
-        return alone, np.zeros(alone.variance.shape, dtype=bool)
-    known = pool.alike & ~np.isnan(own[0].plain) & ~np.isnan(own[1].plain)
-    if paired.by_seed:
-        known &= unrelated(a, b)
-    # where both sides are the same in every cell there is no difference whose spread could be estimated
-    known &= ~negligible(alone.variance, np.concatenate([a.values, b.values]))
-    return chosen(known, spread(sample, *(pool.term(side, sides=2) for side in own)), alone), known
-
-
-def _null_errors(paired: Paired) -> np.ndarray:
-    """(units, metrics) differences that sum to delta, linearised where both sides have the mean ratio.
-
-    At a common ratio a unit that stands in no denominator differs by exactly 0, and so does a unit whose
-    sums are the same on both sides where the sides' denominators are.
-    """
-    sides = (paired.baseline, paired.in_a), (paired.candidate, paired.in_b)
-    a, b = (_ratios(side, measured) for side, measured in sides)
-    middle = ((a + b) / 2)[None]
-    a, b = (seed_mean(side.errors(middle), measured) for side, measured in sides)
-    return np.nan_to_num(b - a)
-
-
-def _ratios(side: Crossed, measured: np.ndarray) -> np.ndarray:
-    """Each ratio, averaged over the seeds in which a metric made of it is measured; 0 where there is none."""
-    ratios = side.compiled.ratios(side.totals)
-    used = measured.astype(float) @ side.compiled.uses > 0
-    return np.nan_to_num(seed_mean(ratios, used & ~np.isnan(ratios)))
 
 
 def _moved(paired: Paired, confidence: float) -> tuple[np.ndarray, np.ndarray]:

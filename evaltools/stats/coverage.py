@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -112,10 +112,5 @@ def coverage_notes(estimates: pd.DataFrame, table: MetricTable, rows: float = 1.
         )
         for e in estimates[estimates["ci_low"].notna()].to_dict("records")
     ]
-    return grouped_notes(found)
-
-
-def grouped_notes(notes: Iterable[tuple[str | None, str]]) -> pd.DataFrame:
-    """(note, title of a metric), None for no note -> note, metrics (titles, joined); each pair counts once."""
-    found = pd.DataFrame([n for n in notes if n[0]], columns=["note", "title"]).drop_duplicates()
-    return found.groupby("note", sort=False)["title"].agg("; ".join).rename("metrics").reset_index()
+    said = pd.DataFrame([n for n in found if n[0]], columns=["note", "title"]).drop_duplicates()
+    return said.groupby("note", sort=False)["title"].agg("; ".join).rename("metrics").reset_index()

@@ -547,3 +547,101 @@ def negligible(variance: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Whether a variance (metrics) is rounding next to the values (seeds, metrics) it belongs to."""
     scale = np.nanmax(np.abs(values), axis=0, initial=0.0)
     return np.sqrt(variance) <= NEGLIGIBLE * scale
+
+
+class Paired:
+    """The cells of both sides that pair. `by_seed`: seed k of one side goes with seed k of the other.
+
+    Values, delta, errors and counts are over metrics; means over seeds are over those of `in_a` and `in_b`
+    (seeds, metrics), in which the metric is measured (where seeds pair, on both sides). `errors` (units, metrics):
+    what each unit brings into delta. `n_units`: units in a denominator of either side, and on both sides in a seed
+    that counts.
+    """
+
+    def __init__(self, baseline: Crossed, candidate: Crossed, by_seed: bool) -> None:
+        self.baseline, self.candidate, self.by_seed = baseline, candidate, by_seed
+        self.a, self.b = influence(baseline), influence(candidate)
+        measured = ~np.isnan(self.a.values), ~np.isnan(self.b.values)
+        self.in_a, self.in_b = (measured[0] & measured[1],) * 2 if by_seed else measured
+        self.value_a, self.value_b = seed_mean(self.a.values, self.in_a), seed_mean(self.b.values, self.in_b)
+        self.delta = self.value_b - self.value_a
+        self.errors = seed_mean(self.b.errors, self.in_b) - seed_mean(self.a.errors, self.in_a)
+        sides = (baseline, self.in_a), (candidate, self.in_b)
+        seen = [(side.present[:, :, None] & used[:, None, :]).any(axis=0) for side, used in sides]
+        self.n_units = ((self.a.part | self.b.part) & seen[0] & seen[1]).sum(axis=0)
+        self.n_seeds = np.minimum(self.in_a.sum(axis=0), self.in_b.sum(axis=0))
+
+    @property
+    def bias(self) -> np.ndarray:
+        return seed_mean(self.candidate.bias, self.in_b) - seed_mean(self.baseline.bias, self.in_a)
+
+    def delta_of(self, sums_a: np.ndarray, sums_b: np.ndarray) -> np.ndarray:
+        """Delta at other sums, (seeds, ..., columns) of each side: (..., metrics)."""
+        values = self.baseline.compiled.values
+        return seed_mean(values(sums_b), self.in_b) - seed_mean(values(sums_a), self.in_a)
+
+    @property
+    def null_errors(self) -> np.ndarray:
+        """(units, metrics) differences that sum to delta, linearised where both sides have the mean ratio.
+
+        At a common ratio a unit that stands in no denominator differs by exactly 0, and so does a unit whose
+        sums are the same on both sides where the sides' denominators are.
+        """
+        sides = (self.baseline, self.in_a), (self.candidate, self.in_b)
+        a, b = (_mean_ratios(side, measured) for side, measured in sides)
+        middle = ((a + b) / 2)[None]
+        a, b = (seed_mean(side.errors(middle), measured) for side, measured in sides)
+        return np.nan_to_num(b - a)
+
+    def spread(
+        self, sample: tuple[np.ndarray, np.ndarray], own: Sequence[SeedTerm], pool: SeedPool | None
+    ) -> tuple[Spread, np.ndarray]:
+        """Variance components of the difference: of the paired differences, or of each side's `own` seeds.
+
+        The `pool` knows of seeds that differ by themselves: it counts where equal labels do not mean like seeds, which
+        is said of each metric.
+        """
+        a, b = self.a, self.b
+        if self.by_seed:
+            values = np.where(self.in_a, b.values - a.values, np.nan)
+            alone = spread(sample, seed_term(Influence(values, b.errors - a.errors, a.part | b.part), self.baseline))
+        else:
+            alone = spread(sample, *own)
+        if pool is None:
+            return alone, np.zeros(alone.variance.shape, dtype=bool)
+        known = pool.alike & ~np.isnan(own[0].plain) & ~np.isnan(own[1].plain)
+        if self.by_seed:
+            known &= unrelated(a, b)
+        # where both sides are the same in every cell there is no difference whose spread could be estimated
+        known &= ~negligible(alone.variance, np.concatenate([a.values, b.values]))
+        return chosen(known, spread(sample, *(pool.term(side, sides=2) for side in own)), alone), known
+
+
+def _mean_ratios(side: Crossed, measured: np.ndarray) -> np.ndarray:
+    """Each ratio, averaged over the seeds in which a metric made of it is measured; 0 where there is none."""
+    ratios = side.compiled.ratios(side.totals)
+    used = measured.astype(float) @ side.compiled.uses > 0
+    return np.nan_to_num(seed_mean(ratios, used & ~np.isnan(ratios)))
+
+
+def pair(baseline: Grid, candidate: Grid) -> tuple[Grid, Grid, bool, dict[str, int]]:
+    """What both sides have, whether it pairs by seed, and how much of each side is left over.
+
+    With seed labels in common, a cell pairs with the cell of the same seed and sample. Without, the
+    samples pair, and each side is averaged over its own seeds.
+    """
+    seeds = in_order(set(baseline.seeds) & set(candidate.seeds))
+    by_seed = bool(seeds)
+    units = baseline.units[np.flatnonzero(candidate.units.get_indexer(baseline.units) >= 0)]
+    a, b = (s.take(seeds if by_seed else s.seeds, units) for s in (baseline, candidate))
+    if by_seed:
+        both = a.present & b.present
+        a, b = a.masked(both), b.masked(both)
+    units = units[np.flatnonzero(a.present.any(axis=0) & b.present.any(axis=0))]
+    a, b = (s.take(s.seeds, units) for s in (a, b))
+    left = {}
+    for name, whole, part in (("baseline", baseline, a), ("candidate", candidate, b)):
+        left[f"cells_{name}"] = int(whole.present.sum() - part.present.sum())
+        left[f"units_{name}"] = len(whole.units) - len(units)
+        left[f"seeds_{name}"] = len(whole.seeds) - len(part.seeds)
+    return a, b, by_seed, left

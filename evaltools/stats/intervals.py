@@ -357,8 +357,12 @@ def resampled(
 
 def _varies(loo: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Whether leaving out some one unit moves the metric by more than rounding."""
+    # reducing many short rows takes ten times as long
+    of_metric = np.ascontiguousarray(loo.T)
     with np.errstate(invalid="ignore"):
-        spread = np.nanmax(loo, axis=0, initial=-np.inf) - np.nanmin(loo, axis=0, initial=np.inf)
+        spread = np.fmax.reduce(of_metric, axis=1, initial=-np.inf) - np.fmin.reduce(
+            of_metric, axis=1, initial=np.inf
+        )
         return spread > 1e-13 * np.maximum(np.abs(values), 1e-3)
 
 

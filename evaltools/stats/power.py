@@ -24,8 +24,20 @@ from ..core.errors import UsageError
 from ..core.metric import Metric, MetricTable, compile_table, subset
 from ..core.resampling import Resampling
 from ..core.words import say
-from .compare import Paired, decide, evidence, mde_text, pair
-from .crossed import Components, Crossed, Runs, grid, influence, sample_term, seed_mean, seed_term, spread
+from .compare import decide, evidence, mde_text
+from .crossed import (
+    Components,
+    Crossed,
+    Paired,
+    Runs,
+    grid,
+    influence,
+    pair,
+    sample_term,
+    seed_mean,
+    seed_term,
+    spread,
+)
 from .family import POWER, ROUNDING, smallest
 from .family import needed as units_needed
 from .intervals import MIN_UNITS

@@ -19,8 +19,8 @@ from scipy.special import stdtr
 
 from ..core.metric import AnyMetric, MetricTable, compile_table, subset
 from ..core.resampling import Resampling
-from .compare import Evidence, Paired, evidence, pair
-from .crossed import Runs, grid, in_order
+from .compare import Evidence, evidence
+from .crossed import Paired, Runs, grid, in_order, pair
 from .family import flipped_p, step_down
 from .intervals import MIN_UNITS
 

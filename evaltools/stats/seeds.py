@@ -59,17 +59,11 @@ CONTRACT = ("metric", "mean", "std", "n_seeds", "ci_low", "ci_high", "min", "max
 
 def seed_values(runs: Runs, table: MetricTable, unit: str) -> pd.DataFrame:
     """Every metric of every seed: metric, seed, value (nan: not measured), n_units (of the run)."""
-    compiled = compile_table(table)
-    c = grid(runs, unit)
-    values = compiled.values(c.totals(compiled.columns))
-    return pd.DataFrame(
-        {
-            "metric": np.repeat(compiled.names, len(c.seeds)),
-            "seed": pd.Series(list(c.seeds) * len(compiled.names), dtype=object),
-            "value": values.T.ravel(),
-            "n_units": np.tile(c.present.sum(axis=1), len(compiled.names)),
-        }
-    )
+    compiled, c = compile_table(table), grid(runs, unit)
+    values = pd.DataFrame(compiled.values(c.totals(compiled.columns)), columns=compiled.names)
+    frame = values.assign(seed=pd.Series(c.seeds, dtype=object), n_units=c.present.sum(axis=1))
+    found = frame.melt(["seed", "n_units"], var_name="metric")
+    return found[["metric", "seed", "value", "n_units"]]
 
 
 def pooled_seeds(conditions: Iterable[Runs], table: MetricTable, unit: str) -> SeedPool:
@@ -186,18 +180,14 @@ def _aggregated(
 
 def completeness(runs: Runs, table: MetricTable, unit: str) -> list[str]:
     """What a reader must know of the seeds: one seed only, missing samples, metrics not measured. [] is all well."""
-    compiled = compile_table(table)
-    c = grid(runs, unit)
-    values = compiled.values(c.totals(compiled.columns))
-    counts = c.present.sum(axis=1)
-    notes = []
+    c, values, notes = grid(runs, unit), seed_values(runs, table, unit), []
     if len(c.seeds) == 1:
         notes.append("One seed only: no standard deviation, and the intervals do not speak for another seed.")
     if len(c.seeds) == 2:
         notes.append(TWO_SEEDS)
     if len(c.units) == 1:
         notes.append("One sample only: no interval for new samples.")
-    for seed, count in zip(c.seeds, counts):
+    for seed, count in zip(c.seeds, c.present.sum(axis=1)):
         if count < len(c.units):
             notes.append(f"Seed {seed} has {count} of the {len(c.units)} samples that any seed has.")
     if len(c.seeds) > 1 and len(c.units) and c.present.sum() == len(c.units):
@@ -206,8 +196,8 @@ def completeness(runs: Runs, table: MetricTable, unit: str) -> list[str]:
         notes.append(
             f"{shared} of {len(c.units)} samples occur in every seed; values of a seed rest on its own samples."
         )
-    for m, name in enumerate(compiled.names):
-        lacking = [str(seed) for seed, v in zip(c.seeds, values[:, m]) if np.isnan(v)]
+    for name, of in values.groupby("metric", sort=False):
+        lacking = of.loc[of["value"].isna(), "seed"].map(str).tolist()
         if 0 < len(lacking) < len(c.seeds):
             notes.append(f"{name} is not measured in seed {', '.join(lacking)}; it rests on the other seeds.")
     return notes

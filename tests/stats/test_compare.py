@@ -22,7 +22,6 @@ from evaltools.stats.compare import (
     CONTRACT,
     Comparison,
     NothingPaired,
-    Paired,
     compare,
     decide,
     mde_text,
@@ -32,7 +31,7 @@ from evaltools.stats.compare import (
     verdict_text,
     verdicts,
 )
-from evaltools.stats.crossed import grid
+from evaltools.stats.crossed import Paired, grid
 from evaltools.stats.intervals import estimate
 from evaltools.stats.seeds import CLAIM_BOTH, POOLED, TWO_SEEDS
 

@@ -16,8 +16,8 @@ from evaltools.core.errors import UsageError
 from evaltools.core.metric import Metric, compile_table
 from evaltools.core.resampling import Resampling
 from evaltools.stats import power
-from evaltools.stats.compare import Paired, evidence, pair
-from evaltools.stats.crossed import Components, Spread, grid
+from evaltools.stats.compare import evidence
+from evaltools.stats.crossed import Components, Paired, Spread, grid, pair
 from evaltools.stats.power import (
     CONTRACT,
     MOST,
