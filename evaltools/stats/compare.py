@@ -294,9 +294,9 @@ def within_margin(row: Any) -> Any:
 class Evidence:
     """What a pair of conditions shows without an interval; arrays over metrics.
 
-    `differences` (units, metrics) sum to delta where nothing differs (`Paired.null_errors`). `error` and `df` are those of
-    delta, `spread` what they are made of. `pool` of the seeds, where there is one;
-    `pooled`: whether it is what the seeds of a metric's sides are said to differ by.
+    `differences` (units, metrics) are `Paired.null_errors`. `error` and `df` are those of delta, `spread` what they
+    are made of. `pool` of the seeds, where there is one; `pooled`: whether it is what the seeds of a metric's sides
+    are said to differ by.
     """
 
     paired: Paired

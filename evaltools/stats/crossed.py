@@ -505,6 +505,12 @@ def spread(sample: tuple[np.ndarray, np.ndarray], *seeds: SeedTerm) -> Spread:
     return Spread(total, df, plain, welch, from_seeds, variance - residual, residual)
 
 
+def spread_of_runs(c: Crossed, n: np.ndarray) -> Spread:
+    """Uncertainty of the mean over the seeds of one condition, of n units."""
+    i = influence(c)
+    return spread(sample_term(seed_mean(i.errors, ~np.isnan(i.values)), n), seed_term(i, c))
+
+
 @dataclass(frozen=True)
 class Components:
     """Variances of one cell of a complete table: of its seed, its sample and the rest. Numbers or equal shapes.
@@ -598,8 +604,8 @@ class Paired:
     ) -> tuple[Spread, np.ndarray]:
         """Variance components of the difference: of the paired differences, or of each side's `own` seeds.
 
-        The `pool` knows of seeds that differ by themselves: it counts where equal labels do not mean like seeds, which
-        is said of each metric.
+        The `pool` knows of seeds that differ by themselves: it counts where equal labels do not mean like seeds,
+        which is said of each metric.
         """
         a, b = self.a, self.b
         if self.by_seed:

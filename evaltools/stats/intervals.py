@@ -358,12 +358,10 @@ def resampled(
 def _varies(loo: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Whether leaving out some one unit moves the metric by more than rounding."""
     # reducing many short rows takes ten times as long
-    of_metric = np.ascontiguousarray(loo.T)
+    loo = np.ascontiguousarray(loo.T)
+    most, least = np.fmax.reduce(loo, axis=1, initial=-np.inf), np.fmin.reduce(loo, axis=1, initial=np.inf)
     with np.errstate(invalid="ignore"):
-        spread = np.fmax.reduce(of_metric, axis=1, initial=-np.inf) - np.fmin.reduce(
-            of_metric, axis=1, initial=np.inf
-        )
-        return spread > 1e-13 * np.maximum(np.abs(values), 1e-3)
+        return most - least > 1e-13 * np.maximum(np.abs(values), 1e-3)
 
 
 def monte_carlo_digits(width: float, resampling: Resampling) -> int:

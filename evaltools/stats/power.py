@@ -25,19 +25,7 @@ from ..core.metric import Metric, MetricTable, compile_table, subset
 from ..core.resampling import Resampling
 from ..core.words import say
 from .compare import decide, evidence, mde_text
-from .crossed import (
-    Components,
-    Crossed,
-    Paired,
-    Runs,
-    grid,
-    influence,
-    pair,
-    sample_term,
-    seed_mean,
-    seed_term,
-    spread,
-)
+from .crossed import Components, Crossed, Paired, Runs, grid, pair, seed_mean, spread_of_runs
 from .family import POWER, ROUNDING, smallest
 from .family import needed as units_needed
 from .intervals import MIN_UNITS
@@ -262,9 +250,7 @@ def pilot(conditions: Sequence[Runs], table: MetricTable, unit: str, metric: str
         sides = 2 if seeds > 1 and tested.pooled[0] else 1
         made = _first(Components.of(tested.spread, n, seeds), sides)
         return Pilot(of, value, cells, made, n, seeds, sides * df_seeds)
-    i = influence(c := a.cross(compiled))
-    s = spread(sample_term(seed_mean(i.errors, ~np.isnan(i.values)), np.array([n])), seed_term(i, c))
-    single = _first(Components.of(s, n, seeds), 1)
+    single = _first(Components.of(spread_of_runs(a.cross(compiled), np.array([n])), n, seeds), 1)
     doubled = Components(2 * single.seed, 0.0, 2 * single.residual, 2 if resampling.method == "auto" else 1)
     return Pilot(of, value, np.concatenate([cells, -cells]).reshape(1, -1), doubled, n, seeds, df_seeds)
 
