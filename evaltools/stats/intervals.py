@@ -83,7 +83,7 @@ def wilson(successes: float, trials: float, confidence: float) -> tuple[float, f
 
 def score_interval(p: Any, trials: Any, critical: Any) -> tuple[Any, Any]:
     """Wilson's interval of proportions p of `trials` at critical values (quantiles of a normal or a t)."""
-    z2 = critical**2
+    p, z2 = np.clip(p, 0.0, 1.0), critical**2
     centre = (p + z2 / (2 * trials)) / (1 + z2 / trials)
     half = critical * np.sqrt(p * (1 - p) / trials + z2 / (4 * trials**2)) / (1 + z2 / trials)
     return np.where(p <= 0, 0.0, np.maximum(0.0, centre - half)), np.where(

@@ -97,6 +97,7 @@ def test_proportions_without_a_bootstrap_get_wilson(k: int, n: int) -> None:
 def test_wilson_ends_exactly_at_the_limits() -> None:
     assert wilson(0, 9, 0.95)[0] == 0.0
     assert wilson(9, 9, 0.95)[1] == 1.0
+    assert wilson(10, 9, 0.95) == wilson(9, 9, 0.95)  # no proportion, but no null either
     # 0 of 9: z^2 = 3.8415, upper bound z^2 / (n + z^2) = 3.8415 / 12.8415 = 0.29914
     assert wilson(0, 9, 0.95)[1] == pytest.approx(0.29914, abs=1e-5)
 
