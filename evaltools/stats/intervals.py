@@ -83,7 +83,7 @@ def wilson(successes: float, trials: float, confidence: float) -> tuple[float, f
 
 def score_interval(p: Any, trials: Any, critical: Any) -> tuple[Any, Any]:
     """Wilson's interval of proportions p of `trials` at critical values (quantiles of a normal or a t)."""
-    p, z2 = np.clip(p, 0.0, 1.0), critical**2
+    z2 = critical**2
     centre = (p + z2 / (2 * trials)) / (1 + z2 / trials)
     half = critical * np.sqrt(p * (1 - p) / trials + z2 / (4 * trials**2)) / (1 + z2 / trials)
     return np.where(p <= 0, 0.0, np.maximum(0.0, centre - half)), np.where(
@@ -301,7 +301,7 @@ def _of_run(c: Crossed, values: np.ndarray, resampling: Resampling) -> Bounds:
         hits = np.where(np.abs(hits - np.round(hits)) < 1e-9, np.round(hits), hits)
         known = measured & proportions(compiled)
         z = ndtri(0.5 + resampling.confidence / 2)
-        low, high = score_interval(np.where(known, hits / n, 0.5), n, z)
+        low, high = score_interval(np.clip(np.where(known, hits / n, 0.5), 0.0, 1.0), n, z)
         method = np.full(len(values), "wilson", dtype=object)
     errors, bias = influence(c).errors[0], c.bias[0]
     *drawn, how = resampled([c.sums[0]], compiled.values, errors, bias, carried, resampling)

@@ -97,9 +97,16 @@ def test_proportions_without_a_bootstrap_get_wilson(k: int, n: int) -> None:
 def test_wilson_ends_exactly_at_the_limits() -> None:
     assert wilson(0, 9, 0.95)[0] == 0.0
     assert wilson(9, 9, 0.95)[1] == 1.0
-    assert wilson(10, 9, 0.95) == wilson(9, 9, 0.95)  # no proportion, but no null either
     # 0 of 9: z^2 = 3.8415, upper bound z^2 / (n + z^2) = 3.8415 / 12.8415 = 0.29914
     assert wilson(0, 9, 0.95)[1] == pytest.approx(0.29914, abs=1e-5)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("method", ["auto", "bca"])
+def test_a_share_above_one_has_the_interval_of_one(method: Method) -> None:
+    """No proportion, though it is called one: its upper bound ends at the limit, and no bound is null."""
+    row = of(pd.DataFrame({"id": range(9), "x": 2, "n": 1}), RATE, Resampling(method)).loc["rate"]
+    assert (row["value"], row["ci_low"], row["ci_high"]) == (2.0, *wilson(9, 9, 0.95))
 
 
 @given(st.integers(1, 400), st.data(), st.sampled_from([0.8, 0.95, 0.99]))
