@@ -14,7 +14,7 @@ from ..core import evaluate as core
 from ..core import results
 from ..core.check import Check
 from ..core.errors import OnError, UsageError
-from ..core.files import EXAMPLES
+from ..core.files import EXAMPLES, dumps
 from ..core.metric import AnyMetric, subset
 from ..core.resampling import Resampling
 from ..core.results import Result
@@ -284,8 +284,12 @@ class Run(Shown, Result):
             file = i.path.rsplit("/", 1)[-1]
             size = say("{n:,} bytes", n=i.bytes)
             rows.append((say("input: {what}", what=i.role), f"{file} · {size} · sha256 {i.sha256}"))
-        rows += [(say("policy: {what}", what=k), str(v)) for k, v in self.policy.items()]
-        rows += [(say("intervals"), str(self.resampling)), (say("signature"), self.signature)]
+        written = {k: v if isinstance(v, str) else dumps(v) for k, v in self.policy.items()}
+        rows += [(say("policy: {what}", what=k), v) for k, v in written.items()]
+        r = self.resampling
+        kind = "{method}, {n:,} resamples, {level:.4g}%, seed {seed}"
+        kind = say(kind, method=r.method, n=r.n_resamples, level=100 * r.confidence, seed=r.seed)
+        rows += [(say("intervals"), kind), (say("signature"), self.signature)]
         return table(pd.DataFrame(rows, columns=["what", "value"]), caption="Provenance")
 
 
