@@ -17,7 +17,6 @@ from msgspec import Raw
 
 from evaltools import evaluate
 from evaltools.app.workers import Workers
-from evaltools.core import evaluate as evaluation
 from evaltools.core.errors import InputError, Problem
 from evaltools.core.fast_json import decoder
 from evaltools.core.jsonl import shards
@@ -53,7 +52,6 @@ def test_jobs_and_the_size_of_shards_do_not_show(tmp_path: Path, monkeypatch: py
     path = write(tmp_path / "r" / "scorecards.jsonl", cards)
     path.write_bytes(path.read_bytes() + b"[]\n\n" + json.dumps(card("s3")).encode() + b"\n")
     monkeypatch.setattr(scoring, "SHARD_BYTES", 20_000)
-    monkeypatch.setattr(evaluation, "BESIDE_BYTES", 0)
     assert len(shards(path, -(-path.stat().st_size // scoring.SHARD_BYTES))) > 2
     found = []
     for jobs in (1, 2):
