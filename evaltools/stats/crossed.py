@@ -100,11 +100,15 @@ class Crossed:
         """`ratio_errors` of every metric: (seeds, units, metrics)."""
         return by_metric(self.compiled.combined(self.ratio_errors(at)))
 
+    @cached_property
+    def own_errors(self) -> np.ndarray:
+        """`ratio_errors` at each seed's own ratios, at 0 where it has none."""
+        return self.ratio_errors(np.nan_to_num(self.compiled.ratios(self.totals)))
+
     @property
     def bias(self) -> np.ndarray:
         """Bias of every metric, (seeds, metrics), from the curvature of its ratios: -sum(error * den) / D."""
-        errors = self.ratio_errors(np.nan_to_num(self.compiled.ratios(self.totals)))
-        product = np.einsum("kur,kur->kr", errors, self.den)
+        product = np.einsum("kur,kur->kr", self.own_errors, self.den)
         return self.compiled.combined(
             np.divide(-product, self._total, out=np.zeros_like(product), where=self._total != 0)
         )
@@ -250,8 +254,8 @@ class Influence:
 
 def influence(c: Crossed) -> Influence:
     """Influence of every cell on every metric of its seed."""
-    ratios = c.compiled.ratios(c.totals)
-    return Influence(by_metric(c.compiled.combined(ratios)), c.errors(np.nan_to_num(ratios)), c.part)
+    values, errors = (by_metric(c.compiled.combined(x)) for x in (c.compiled.ratios(c.totals), c.own_errors))
+    return Influence(values, errors, c.part)
 
 
 def seed_mean(values: np.ndarray, measured: np.ndarray) -> np.ndarray:

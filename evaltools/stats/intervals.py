@@ -176,24 +176,28 @@ def score_bounds(
     """
     compiled, den, total = c.compiled, c.den[0], over_units(c.den)[0]
     ratios = np.nan_to_num(compiled.ratios(c.totals))
-    errors, shares = c.ratio_errors(ratios)[0], c.shares[0]
+    errors, shares = c.own_errors[0], c.shares[0]
     # units that are one trial each
     single = (np.einsum("ur,ur->r", den, den) == total)[[parts[0][0] for parts in compiled.parts]]
     plain = single & proportions(compiled) & (not t_only)
+    two = compiled.sides[1][0].any(axis=0)
     sides, moved = [], []
-    for weights, limits in compiled.sides:
+    for weights, limits in compiled.sides[: 1 + two.any()]:
         value, error, share = ratios[0] @ weights, errors @ weights, shares @ weights
-        n = effective_units(share)
+        n, varies = effective_units(share), _varies(error, value)
         variance = np.einsum("um,um->m", error, error) * n / np.maximum(n - 1, 1 / WIDE)
-        variance = np.where(_varies(error, value) & ~plain, variance, 0.0)
+        variance = np.where(varies & ~plain, variance, 0.0)
         critical = np.where(plain, ndtri(0.5 + confidence / 2), t_quantile(n - 1, confidence))
         sides.append((value, *t_wilson(value, variance, n, critical, limits)))
         moved.append(error)
-    (added, taken), two = sides, compiled.sides[1][0].any(axis=0)
-    apart = mover(taken, added, share_correlation(*moved))
-    low, high = (np.where(two, x, y) for x, y in zip(apart, added[1:]))
-    error = moved[0] - moved[1]
-    decide = np.where(_varies(error, added[0] - taken[0]), deciding(error), 0.0)
+    low, high = sides[0][1:]
+    if two.any():
+        added, taken = sides
+        apart = mover(taken, added, share_correlation(*moved))
+        low, high = (np.where(two, x, y) for x, y in zip(apart, (low, high)))
+        error = moved[0] - moved[1]
+        varies = _varies(error, added[0] - taken[0])
+    decide = np.where(varies, deciding(error), 0.0)
     cases = [np.isnan(low), two, plain, decide == 0]
     method = np.select(cases, ["none", "mover", "wilson", CONSTANT], "t-wilson").astype(object)
     return low, high, method, decide
