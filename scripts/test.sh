@@ -41,4 +41,5 @@ step "notebooks (nbval, strict)"
 pytest -q --nbval notebooks -p no:cacheprovider --nbval-kernel-name python3
 
 step "tests"
-pytest -q -n 2 --dist loadfile --no-loadscope-reorder
+# more workers than cores: many tests wait for processes of their own
+pytest -q -n 3 --dist loadfile --no-loadscope-reorder

@@ -168,12 +168,23 @@ def test_a_scheduler_needs_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
 
 
+def _two_workers() -> distributed.LocalCluster:
+    return distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+    )
+
+
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[distributed.LocalCluster]:
-    """Two processes of one thread on this machine; one that is killed comes back."""
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
-    ) as cluster:
+    """Two processes of one thread on this machine."""
+    with _two_workers() as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def cluster_to_lose() -> Iterator[distributed.LocalCluster]:
+    """Another for a test that kills workers: dask does not always start them again."""
+    with _two_workers() as cluster:
         yield cluster
 
 
@@ -270,15 +281,17 @@ def _kill_after(process: subprocess.Popen[bytes], begun: Path) -> None:
     process.kill()
 
 
-def test_task_that_kills_its_workers_fails_alone(cluster: distributed.LocalCluster) -> None:
-    ended = dict(Workers(2, cluster.scheduler_address).ended(double, [(1,), (DIE,), (2,)]))
+def test_task_that_kills_its_workers_fails_alone(cluster_to_lose: distributed.LocalCluster) -> None:
+    ended = dict(Workers(2, cluster_to_lose.scheduler_address).ended(double, [(1,), (DIE,), (2,)]))
     assert isinstance(ended[1].exception(), WorkFailed)
     # a neighbour of the killer may have been lost with it too often; whatever ended is right
     assert [ended[p].result() for p in (0, 2) if ended[p].exception() is None] in ([2, 4], [2], [4], [])
 
 
-def test_what_a_killed_worker_had_begun_is_done_by_another(cluster: distributed.LocalCluster, tmp_path: Path) -> None:
-    found = Workers(2, cluster.scheduler_address).map(partial(die_once, tmp_path), [0, 1, 2, 3])
+def test_what_a_killed_worker_had_begun_is_done_by_another(
+    cluster_to_lose: distributed.LocalCluster, tmp_path: Path
+) -> None:
+    found = Workers(2, cluster_to_lose.scheduler_address).map(partial(die_once, tmp_path), [0, 1, 2, 3])
     assert found == [0, 1, 2, 3]
     assert (tmp_path / "died").is_file()
 
@@ -291,7 +304,7 @@ def die_once(folder: Path, x: int) -> int:
 
 
 def test_shards_of_a_file_are_scored_on_the_cluster_although_a_worker_is_killed(
-    cluster: distributed.LocalCluster, tmp_path: Path
+    cluster_to_lose: distributed.LocalCluster, tmp_path: Path
 ) -> None:
     """The files are the same to the byte as those of one process, but for the times in the manifest."""
     case = {"question": "보험금?", "answer": "진단비 1,000만원을 지급합니다.", "contexts": ["진단비 1,000만원 지급"]}
@@ -303,7 +316,7 @@ def test_shards_of_a_file_are_scored_on_the_cluster_although_a_worker_is_killed(
     path.write_text("".join(lines), encoding="utf-8")
     evaluate("summary", path, out=tmp_path / "local")
 
-    with distributed.Client(cluster.scheduler_address, set_as_default=False) as client:
+    with distributed.Client(cluster_to_lose.scheduler_address, set_as_default=False) as client:
         before = set(client.run(os.getpid).values())
         pid = os.fork()
         if pid == 0:  # kills one worker while they are at work
@@ -312,7 +325,7 @@ def test_shards_of_a_file_are_scored_on_the_cluster_although_a_worker_is_killed(
                 os.kill(min(before), signal.SIGKILL)
             finally:
                 os._exit(0)
-        evaluate("summary", path, out=tmp_path / "cluster", workers=Workers(2, cluster.scheduler_address))
+        evaluate("summary", path, out=tmp_path / "cluster", workers=Workers(2, cluster_to_lose.scheduler_address))
         os.waitpid(pid, 0)
     assert not _alive(min(before))
     for name in ("units.parquet", "metrics.json", "summary_scores.csv"):
