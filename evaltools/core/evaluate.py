@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -111,22 +112,23 @@ def evaluate(
         git_commit=git_commit(),
         started=started.isoformat(timespec="seconds"),
     )
+    before = {path: state(path) for path in source.files.values()}
+    inputs = cache(partial(describe_inputs, source.files))
     folder = Path(out) / "results" / source.name if out is not None else None
     kept: list[Path] = []
     if folder is not None:
         kept = _of_runner(folder, suite)
         require_target(folder, suite, source, fresh)
-        found = None if fresh else load_if_current(folder, suite, opts, planned, source.files, kind)
+        found = None if fresh else load_if_current(folder, suite, opts, planned, inputs, kind)
         if found is not None:
             return found
-    before = {path: state(path) for path in source.files.values()}
     with ThreadPoolExecutor(1) as beside, whole_folder(folder) if folder else nullcontext(None) as aside:
-        inputs = beside.submit(describe_inputs, source.files)
+        described = beside.submit(inputs)
         for made in kept:
             shutil.copy2(made, aside / made.name)  # type: ignore[operator]
         units = suite.score(source, opts, problems, workers or Workers(), aside)
         rows = units.attrs.get("rows", {})
-        hashed = [i.model_copy(update={"rows": rows.get(i.role)}) for i in inputs.result()]
+        hashed = [i.model_copy(update={"rows": rows.get(i.role)}) for i in described.result()]
         for path, was in before.items():
             if state(path) != was:
                 message = "changed while it was read: is it still being written?"

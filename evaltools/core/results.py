@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +17,7 @@ from .. import __version__
 from .check import Check, Level
 from .errors import UsageError
 from .files import atomic, file_hashes, sha256, write_json
-from .manifest import NAME, SCHEMA_VERSION, Manifest, describe_inputs
+from .manifest import NAME, SCHEMA_VERSION, Input, Manifest
 from .metric import MetricTable
 from .resampling import Resampling
 from .suite import BUILT_IN, Suite, decoded, get_suite, stored_suite
@@ -192,7 +192,12 @@ SAME = ("suite", "kind", "policy", "lang", "versions")
 
 
 def load_if_current(
-    folder: Path, suite: Suite, options: Any, planned: Manifest, files: Mapping[str, Path], kind: type[R]
+    folder: Path,
+    suite: Suite,
+    options: Any,
+    planned: Manifest,
+    inputs: Callable[[], Sequence[Input]],
+    kind: type[R],
 ) -> R | None:
     """The result in a folder if it is whole, as it was written, and made as `planned` of the same; None otherwise."""
     there = read_manifest(folder)
@@ -201,7 +206,7 @@ def load_if_current(
         and all(getattr(there, name) == getattr(planned, name) for name in SAME)
         and there.options.get("on_error") == planned.options["on_error"]
         and there.bootstrap.resampling == planned.bootstrap.resampling
-        and [(i.role, i.sha256) for i in there.inputs] == [(i.role, i.sha256) for i in describe_inputs(files)]
+        and [(i.role, i.sha256) for i in there.inputs] == [(i.role, i.sha256) for i in inputs()]
         and bool(there.files)
         and there.files == file_hashes(folder)
     )
