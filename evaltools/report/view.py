@@ -13,9 +13,8 @@ from typing import Any
 
 import pandas as pd
 
-from ..core.errors import UsageError
 from ..core.words import say
-from .tables import HtmlTable, no_rows, notice, table
+from .tables import HtmlTable, no_rows, table
 
 
 @dataclass(frozen=True)
@@ -28,11 +27,8 @@ class TableView:
     formats: Mapping[str, Any] = field(default_factory=dict)
 
     def __call__(self, result: Any) -> HtmlTable:
-        """The table of that result or study; a line that says so where it needs an extra that is not installed."""
-        try:
-            found = self.make(result)
-        except UsageError as e:
-            return notice(str(e))
+        """The table of that result or study."""
+        found = self.make(result)
         heads = None if self.columns is None else {c: say(head) for c, head in self.columns.items()}
         how = {"caption": self.caption, "columns": heads, "formats": self.formats}
         return table(found, **how) if len(found) else no_rows(self.caption)  # type: ignore[arg-type]
