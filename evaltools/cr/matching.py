@@ -5,9 +5,10 @@ Sources: [M] seed cr_metrics_spec, [F] seed cr_f1_metrics_examples, D decisions.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, count
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -54,25 +55,25 @@ class Tuples:
 
 def tabulate(policy: MatchPolicy, *stages: Sequence[Sequence[EvalTuple]]) -> list[Tuples]:
     """For each stage the tuples of each of its samples, in their order; what comes of one call can be compared."""
-    flat = [[*chain.from_iterable(samples)] for samples in stages]
-    forms = _numbers(chain(*flat))
+    forms: defaultdict[EvalTuple, int] = _numbers()
+    places = [_places(forms, chain.from_iterable(samples)) for samples in stages]
     refs, terms = [t.ref for t in forms], [t.term for t in forms]
     columns = refs, [ref.partition("#")[2] for ref in refs], terms, [term_key(term, policy) for term in terms]
-    texts = _numbers(chain([""], *columns))
+    texts = _numbers("")
     numbered = [*(_places(texts, c) for c in columns), _places(_POLARITY, [t.polarity for t in forms])]
     return [
         Tuples(len(samples), np.repeat(np.arange(len(samples)), [*map(len, samples)]), *(c[at] for c in numbered))
-        for samples, at in zip(stages, (_places(forms, tuples) for tuples in flat))
+        for samples, at in zip(stages, places)
     ]
 
 
-def _numbers(values: Iterable[H]) -> dict[H, int]:
-    """A number for each distinct value, in order of appearance."""
-    return {value: i for i, value in enumerate(dict.fromkeys(values))}
+def _numbers(*known: H) -> defaultdict[H, int]:
+    """A number for each distinct value that is looked up, in order of appearance after the known ones."""
+    return defaultdict(count(len(known)).__next__, zip(known, count()))
 
 
-def _places(numbers: Mapping[H, int], values: Sequence[H]) -> Ints:
-    return np.fromiter(map(numbers.__getitem__, values), np.int64, len(values))
+def _places(numbers: Mapping[H, int], values: Iterable[H]) -> Ints:
+    return np.fromiter(map(numbers.__getitem__, values), np.int64)
 
 
 class Counts(NamedTuple):

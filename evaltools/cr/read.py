@@ -111,7 +111,7 @@ def check_tuples(rows: Iterable[TupleRow], text: str | None, problems: Problems,
     """Warn of polarities outside the list and of spans outside the text."""
     for i, row in enumerate(rows):
         polarity, span = polarity_of(row), row.span
-        if polarity and given_polarity(polarity) not in KNOWN:
+        if polarity and polarity not in KNOWN and given_polarity(polarity) not in KNOWN:
             message = f"polarity {polarity!r} of tuple {i} counts as neutral; expected one of "
             problems.warn("unknown-polarity", message + ", ".join(sorted(KNOWN)), **where)
         if span is not None and text is not None and not 0 <= span.start <= span.end <= len(text):

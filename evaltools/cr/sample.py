@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from msgspec import json
+
 from .options import CrOptions
 from .schema import Aspect, ReviewAction, Scorecard, TupleRow
 from .scorecard import DROP_REASONS, drop_reason
@@ -23,9 +25,10 @@ PREDICTIONS = "predictions"
 Sample = dict[str, Any]
 """The facts of one record by name: many are columns of the units as they stand.
 
-`gold`, `stage1` and `final` are without duplicates, in order of appearance. `final_read` are the tuples of the final
-result with duplicates, `ranks` how well each represents its aspect. `implicit` are the true positives, false
-positives and false negatives of the predicted polarities against those of implicit gold (zeros where there are none).
+`tuples` are those of gold, of stage 1 and of the final result without duplicates, in order of appearance, and those
+of the final result with them, of which `ranks` says how well each represents its aspect. `implicit` are the true
+positives, false positives and false negatives of the predicted polarities against those of implicit gold (zeros where
+there are none).
 """
 
 
@@ -35,18 +38,20 @@ def make_sample(
     """The Sample of a record with these gold tuples and the predicted ones `used`."""
     output = output_of(card)
     meta = output.meta or card.meta
+    protocol = PREDICTIONS not in (card.meta.protocol_mode, meta.protocol_mode)
     gold_read = [eval_tuple(row, gold=True) for row in gold_in]
     final_read = [eval_tuple(row) for row in used.rows]
     stage1_in = stage1_rows(card, used)
     stage1_read = final_read if stage1_in is used.rows else [eval_tuple(row) for row in stage1_in]
-    final = _distinct(final_read)
+    gold, stage1, final = _distinct(gold_read), _distinct(stage1_read), _distinct(final_read)
     flags = output.analysis_flags
     text = card.meta.input_text or meta.input_text or ""
     failed = parse_failed(card)
     implicit, invalid = (0, 0, 0), False
-    if not all(t.term for t in gold_read):
+    if not all(t.term for t in gold):
         implicit, invalid = _implicit(gold_in, gold_read, used.rows)
         invalid = invalid or failed or _lacks_polarity(card, used.rows)
+    reviews, arbiter = map(_actions, (flags.review_actions, flags.arb_actions) if flags else (None, None))
     judgements = (card.atsa.sentiment_judgements if card.atsa else None) or []
     return {
         "line": line,
@@ -55,16 +60,18 @@ def make_sample(
         "split": card.meta.split,
         "model": meta.model,
         "text": text,
-        "protocol": PREDICTIONS not in (card.meta.protocol_mode, meta.protocol_mode),
+        "protocol": protocol,
         **labels(card),
-        "gold": _distinct(gold_read),
-        "stage1": _distinct(stage1_read),
-        "final": final,
-        "final_read": final_read,
+        "gold": _cell(gold),
+        "stage1": _cell(stage1 if protocol else ()),
+        "final": _cell(final),
+        "tuples": (gold, stage1, final, final_read),
         "ranks": [rank(row, t.term) for row, t in zip(used.rows, final_read)],
         "source": used.source,
-        "reviews": _actions((flags.review_actions if flags else None) or ()),
-        "arbiter": _actions((flags.arb_actions if flags else None) or ()),
+        "reviews": _cell(reviews),
+        "arbiter": _cell(arbiter),
+        "reviewed": bool(reviews),
+        "arbitrated": bool(arbiter),
         "implicit": implicit,
         "parse_failed": failed,
         "implicit_invalid": invalid,
@@ -75,6 +82,14 @@ def make_sample(
         "stored_changed": card.stage_delta.changed if card.stage_delta else None,
         "latency_ms": card.meta.latency_ms if card.meta.latency_ms is not None else meta.latency_ms,
     }
+
+
+_encode = json.Encoder().encode
+
+
+def _cell(values: Sequence[Any]) -> bytes:
+    """The JSON of a list, as `files.dumps` writes it, in a fraction of the time."""
+    return json.format(_encode(values), indent=0)
 
 
 def _distinct(tuples: Sequence[EvalTuple]) -> tuple[EvalTuple, ...]:
@@ -149,6 +164,6 @@ def _out_of_text(text: str, predicted: Iterable[EvalTuple], options: CrOptions) 
     return not all(term_key(t.term, policy) in place for t in predicted if t.term)
 
 
-def _actions(actions: Iterable[ReviewAction]) -> list[tuple[Any, ...]]:
+def _actions(actions: Iterable[ReviewAction] | None) -> list[tuple[Any, ...]]:
     """What `units.Action` is made of, for each action."""
-    return [(a.actor, a.action_type, a.target_tuple_ids or (), a.reason_code) for a in actions]
+    return [(a.actor, a.action_type, a.target_tuple_ids or (), a.reason_code) for a in actions or ()]

@@ -5,7 +5,7 @@ Source: spec and seeds as named at each metric in `table.toml`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,20 +30,24 @@ class Action(NamedTuple):
     reason_code: str | None
 
 
+TEXTS = (
+    *("text_id", "run_id", "split", "text", "label_stage1", "label_final"),
+    *("gold", "stage1", "final", "model", "reviews", "arbiter"),
+)
+"""The columns of texts that stand in a sample, those of several values as JSON."""
+
 OUTCOMES = {(False, True): "fix", (True, False): "break", (True, True): "keep", (False, False): "still"}
 
 
 def units_frame(samples: Sequence[Sample], options: CrOptions) -> pd.DataFrame:
     """One row a sample, in order. A null score: no gold of that kind, the sample takes no part."""
     policy = options.match_policy
-    of = {name: [s[name] for s in samples] for name in samples[0]}
-    stages = (of[name] for name in ("gold", "stage1", "final", "final_read"))
-    gold, stage1, final, read = tabulate(policy, *stages)
+    of: dict[str, Sequence[Any]] = dict(zip(samples[0], zip(*(s.values() for s in samples))))
+    gold, stage1, final, read = tabulate(policy, *zip(*of["tuples"]))
     explicit = gold[gold.term > 0]
     has_gold, has_explicit = _any(gold), _any(explicit)
     protocol = np.array(of["protocol"])
     reviewable = has_gold & protocol
-    shown = {**of, "stage1": [s if p else () for s, p in zip(of["stage1"], of["protocol"])]}
     before, after = ({key: match(key, gold, t, policy) for key in KEYS} for t in (stage1, final))
     of_explicit = {key: match(key, explicit, final, policy) for key in ("refpol", "otepol")}
     of_both = match("otepol", explicit, final[final.term > 0], policy)
@@ -55,7 +59,7 @@ def units_frame(samples: Sequence[Sample], options: CrOptions) -> pd.DataFrame:
     of_represented = match(options.key, gold, representatives(read, aspect, rank), policy)
     (torn, conflict), (torn_ref, conflict_ref) = (conflicts(read, by, rank) for by in (read.key, read.ref))
 
-    reviewed, arbitrated = (np.array([bool(actions) for actions in of[name]]) for name in ("reviews", "arbiter"))
+    reviewed, arbitrated = (np.array(of[name]) for name in ("reviewed", "arbitrated"))
     delta = stage_delta(stage1, final, of["label_stage1"], of["label_final"], reviewed | arbitrated)
     stored = np.array([changed if s is None else s for s, changed in zip(of["stored_changed"], delta.changed)])
     correction: dict[str, Any] = {}
@@ -67,10 +71,7 @@ def units_frame(samples: Sequence[Sample], options: CrOptions) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "line": np.array(of["line"]),
-            **{c: _texts(of[c]) for c in ("text_id", "run_id", "split", "text", "label_stage1", "label_final")},
-            **{c: _texts(_json(shown[c])) for c in ("gold", "stage1", "final")},
-            "model": _texts(of["model"]),
-            **{c: _texts(_json(of[c])) for c in ("reviews", "arbiter")},
+            **{c: _texts(of[c]) for c in TEXTS},
             "n": np.ones(len(samples), dtype=bool),
             "protocol": protocol,
             "has_gold": has_gold,
@@ -112,11 +113,6 @@ def units_frame(samples: Sequence[Sample], options: CrOptions) -> pd.DataFrame:
 def _texts(values: Iterable[str | bytes | None]) -> Any:
     # the same type whether or not a shard holds a null, or nothing else
     return pd.array(pa.array(list(values), pa.large_string()), dtype="str")
-
-
-def _json(values: Sequence[Any]) -> Iterator[bytes]:
-    """The JSON of each value, as `files.dumps` writes it, in a fraction of the time."""
-    return (json.format(line, indent=0) for line in json.Encoder().encode_lines(values).splitlines())
 
 
 def read_tuples(text: str) -> list[EvalTuple]:

@@ -21,7 +21,7 @@ from ..core.resampling import Resampling
 LARGE = 2_000
 """More resampling units than this have closed forms; up to it the bounds equal scipy's for the same generator."""
 
-AT_ONCE = 2_000_000
+AT_ONCE = 1_000_000
 """Values (metrics times cells) that are held at a time where there are many units."""
 
 STEP = 0.1
