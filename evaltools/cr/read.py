@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -107,13 +107,13 @@ def read_override(path: Path, problems: Problems) -> dict[str, float]:
     return found
 
 
-def check_tuples(rows: Iterable[TupleRow], text: str | None, problems: Problems, **where: Any) -> None:
-    """Warn of polarities outside the list and of spans outside the text."""
+def doubts(rows: Iterable[TupleRow], text: str | None) -> Iterator[tuple[str, str]]:
+    """(code, message) of each polarity outside the list, and of each span outside the text."""
     for i, row in enumerate(rows):
         polarity, span = polarity_of(row), row.span
         if polarity and polarity not in KNOWN and given_polarity(polarity) not in KNOWN:
             message = f"polarity {polarity!r} of tuple {i} counts as neutral; expected one of "
-            problems.warn("unknown-polarity", message + ", ".join(sorted(KNOWN)), **where)
+            yield "unknown-polarity", message + ", ".join(sorted(KNOWN))
         if span is not None and text is not None and not 0 <= span.start <= span.end <= len(text):
             message = f"span [{span.start}, {span.end}] of tuple {i} is not within the text's {len(text)} characters"
-            problems.warn("span-outside-text", message, **where)
+            yield "span-outside-text", message

@@ -21,7 +21,7 @@ from ..core.files import beside, content_hash, dumps, refuse_input
 from ..core.jsonl import Progress, read_jsonl, require_file, shards
 from ..core.suite import Source, Workers
 from .options import CrOptions
-from .read import FILES, check_tuples, read_gold, read_override
+from .read import FILES, doubts, read_gold, read_override
 from .sample import Sample, make_sample
 from .schema import Output, Scorecard, TupleRow
 from .scorecard import StageDelta, as_json, wrap
@@ -88,10 +88,11 @@ def _samples(shard: _Shard, problems: Problems, progress: Progress, drafts: list
     # scorecards are large and only read: a fast decoder makes them; outputs are left to pydantic, their lines kept
     decode: Any = decoder(Scorecard) if shard.model is Scorecard else line_read.append
     how: dict[str, Any] = {"start": shard.start, "stop": shard.stop, "progress": progress, "decode": decode}
+    file = str(shard.path)
     row: Any
     for number, row in read_jsonl(shard.path, shard.model, problems, **how):
         uid = text_id(row)
-        where = {"file": str(shard.path), "line": number, "id": uid}
+        where = {"file": file, "line": number, "id": uid}
         if not uid:
             problems.error("missing-id", "expected a text_id", field="meta.text_id", **where)
             continue
@@ -99,8 +100,9 @@ def _samples(shard: _Shard, problems: Problems, progress: Progress, drafts: list
         gold = gold_rows(row) if given is None else given
         card: Scorecard = row if shard.model is Scorecard else wrap(row, gold, shard.options)
         used = final_rows(card)
-        check_tuples(gold, card.meta.input_text, problems, field="gold_tuples", **where)
-        check_tuples(used.rows, None, problems, field="final_tuples", **where)
+        for field, rows, text in (("gold_tuples", gold, card.meta.input_text), ("final_tuples", used.rows, None)):
+            for code, message in doubts(rows, text):
+                problems.warn(code, message, field=field, **where)
         if shard.part is not None:
             drafts.append((line_read[-1], card, given))
         yield make_sample(number, uid, card, gold, used, shard.options)

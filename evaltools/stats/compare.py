@@ -50,7 +50,7 @@ from .intervals import (
     score_bounds,
     share_correlation,
 )
-from .many import in_blocks
+from .many import of_blocks
 from .seeds import CLAIM_BOTH, TWO_SEEDS, pool_notes
 
 NONE_DIFFER = "too few: none of {n} differ"
@@ -172,16 +172,18 @@ def compare(
         each = " and ".join(f"{name} ({len(side.units)} units)" for name, side in zip(names, sides))
         under = " under a common seed" if by_seed and any(a.seeds) else ""
         raise NothingPaired(f"{each} share no {unit}{under}: nothing to compare")
-    found, pools, identical = [], [], True
-    of_family: dict[int, np.ndarray] = {}
-    for block in in_blocks(table, len(a.units), len(a.units) * (len(a.seeds) + len(b.seeds))):
+
+    def of_block(block: Compiled) -> tuple[pd.DataFrame, Any, bool, dict[int, np.ndarray]]:
         one, other = (side.cross(block).unit_by_unit() for side in (a, b))
-        identical &= np.array_equal(one.present, other.present) and np.array_equal(one.sums, other.sums)
+        same = np.array_equal(one.present, other.present) and np.array_equal(one.sums, other.sums)
         at = [place[name] for name in block.names]
         tested = evidence(Paired(one, other, by_seed), n_permutations, resampling, pool and pool.of(at))
-        pools.append(tested.pool)
-        found.append(_measured(tested, margins[at], resampling))
-        of_family |= {m: tested.differences[:, column].copy() for column, m in enumerate(at) if m in family}
+        leading = {m: tested.differences[:, column].copy() for column, m in enumerate(at) if m in family}
+        return _measured(tested, margins[at], resampling), tested.pool, same, leading
+
+    cells = len(a.units) * (len(a.seeds) + len(b.seeds))
+    found, pools, same, leading = zip(*of_blocks(of_block, table, len(a.units), cells))
+    identical, of_family = all(same), {m: x for block in leading for m, x in block.items()}
     frame = pd.concat(found, ignore_index=True).assign(
         margin=margins,
         primary=np.isin(np.arange(len(own)), family[:1]),

@@ -27,7 +27,7 @@ from scipy.special import ndtr, ndtri, stdtrit
 from ..core.metric import Compiled, Metric, MetricTable, column_values, require_measured
 from ..core.resampling import CONSTANT, Resampling
 from .crossed import Crossed, add_rows, influence, over_units
-from .many import CLOSED, LARGE, closed_bounds, in_blocks
+from .many import CLOSED, LARGE, closed_bounds, of_blocks
 
 MIN_UNITS = 10
 """Fewer resampling units than this carry no bootstrap (coverage: docs/statistics.md)."""
@@ -258,12 +258,12 @@ def estimate(units: pd.DataFrame, table: MetricTable, unit: str, resampling: Res
     0  accuracy   0.75  0.59806  0.858129    wilson
     """
     at, names = pd.factorize(units[unit], use_na_sentinel=False)
-    blocks = in_blocks(table, len(names), len(names))
-    found = []
-    for compiled in blocks:
+
+    def of_block(compiled: Compiled) -> pd.DataFrame:
         require_measured(units, compiled, unit)
-        found.append(_estimated(compiled, unit_sums(units, compiled.columns, at), resampling))
-    return pd.concat(found, ignore_index=True)
+        return _estimated(compiled, unit_sums(units, compiled.columns, at), resampling)
+
+    return pd.concat(of_blocks(of_block, table, len(names), len(names)), ignore_index=True)
 
 
 def _estimated(compiled: Compiled, sums: np.ndarray, resampling: Resampling) -> pd.DataFrame:

@@ -10,7 +10,9 @@ References: DiCiccio and Efron, "More accurate confidence intervals in exponenti
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -18,11 +20,16 @@ from scipy.special import ndtr, ndtri
 from ..core.metric import Compiled, MetricTable, compile_table, subset
 from ..core.resampling import Resampling
 
+T = TypeVar("T")
+
 LARGE = 2_000
 """More resampling units than this have closed forms; up to it the bounds equal scipy's for the same generator."""
 
 AT_ONCE = 1_000_000
 """Values (metrics times cells) that are held at a time where there are many units."""
+
+THREADS = 2
+"""Blocks of metrics that are worked on at a time."""
 
 STEP = 0.1
 """Standard errors over which a curve's second derivative is taken."""
@@ -45,6 +52,15 @@ def in_blocks(table: MetricTable, units: int, cells: int) -> Iterator[Compiled]:
         names = whole.names[start : start + size]
         block = compile_table(subset(table, names))
         yield replace(block, metrics=block.metrics[: len(names)], parts=block.parts[: len(names)])
+
+
+def of_blocks(call: Callable[[Compiled], T], table: MetricTable, units: int, cells: int) -> list[T]:
+    """call(compiled) for each of `in_blocks`, in order: THREADS at a time, as numpy lets others go on."""
+    blocks = [*in_blocks(table, units, cells)]
+    if len(blocks) == 1:
+        return [call(blocks[0])]
+    with ThreadPoolExecutor(THREADS) as pool:
+        return [*pool.map(call, blocks)]
 
 
 def closed_bounds(
