@@ -91,10 +91,10 @@ def refuse_input(target: Path, inputs: Iterable[str | Path] = ()) -> None:
 def sha256(path: Path) -> str:
     if not path.is_file():  # a pipe would be waited for
         raise FileNotFoundError(f"{path}: no such file")
-    digest = hashlib.sha256()
-    with path.open("rb") as f:
-        while block := f.read(HASHED_BYTES):
-            digest.update(block)
+    digest, block = hashlib.sha256(), memoryview(bytearray(HASHED_BYTES))
+    with path.open("rb", buffering=0) as f:
+        while n := f.readinto(block):
+            digest.update(block[:n])
     return digest.hexdigest()
 
 
