@@ -132,22 +132,28 @@ def parse_failed(card: Scorecard) -> bool:
     return bool(flagged or error or b"atsa_parse" in said or b"json_parse" in said)
 
 
+_NO_RISKS = dict.fromkeys(("risk_s1", "risk_s2", "negation_contrast"), False)
+
+
 def risks(card: Scorecard) -> dict[str, bool]:
     """Whether the validator found a stage-1 risk, a stage-2 risk, a NEGATION or CONTRAST risk of either."""
     found = [(v.stage or "", v.structural_risks) for v in card.validator or [] if v.structural_risks]
+    if not found:
+        return _NO_RISKS
     late = ["2" in stage for stage, _ in found]
     ids = " ".join((r.risk_id or "").upper() for _, of_stage in found for r in of_stage)
     negation = "NEGATION" in ids or "CONTRAST" in ids
     return {"risk_s1": not all(late), "risk_s2": any(late), "negation_contrast": negation}
 
 
-def dropped(card: Scorecard, options: CrOptions) -> dict[str, bool | set[str]]:
+def dropped(card: Scorecard, options: CrOptions) -> dict[str, Any]:
     """Whether the sample counts as hallucinated, why its aspects were dropped. Seed cr_hallucination_rate."""
     flagged = any(a is not None and a.hallucination_flag for a in (card.ate, card.ate_score))
     debug = card.inputs.ate_debug if card.inputs else None
     drops = [a for a in (debug.filtered if debug else None) or [] if a.action == "drop"]
     text = card.meta.input_text or ""
-    return {"hallucinated": flagged or bool(drops), "drop_reasons": {_reason(text, a, options) for a in drops}}
+    reasons = {_reason(text, a, options) for a in drops} if drops else ()
+    return {"hallucinated": flagged or bool(drops), "drop_reasons": reasons}
 
 
 def _reason(text: str, aspect: Aspect, options: CrOptions) -> str:

@@ -70,9 +70,7 @@ def _score_shard(shard: _Shard) -> tuple[pd.DataFrame | None, Problems, int]:
     was_on = gc.isenabled()
     gc.disable()  # the collector of cycles would take a tenth of the time, and there are none
     try:
-        samples = list(_samples(shard, problems, progress, drafts))
-        units = units_frame(samples, shard.options) if samples else None
-        del samples  # before the collector would look through them
+        units = units_frame(_samples(shard, problems, progress, drafts), shard.options)
     finally:
         if was_on:
             gc.enable()

@@ -39,10 +39,11 @@ TEXTS = (
 OUTCOMES = {(False, True): "fix", (True, False): "break", (True, True): "keep", (False, False): "still"}
 
 
-def units_frame(samples: Sequence[Sample], options: CrOptions) -> pd.DataFrame:
-    """One row a sample, in order. A null score: no gold of that kind, the sample takes no part."""
-    policy = options.match_policy
-    of: dict[str, Sequence[Any]] = dict(zip(samples[0], zip(*(s.values() for s in samples))))
+def units_frame(samples: Iterable[Sample], options: CrOptions) -> pd.DataFrame | None:
+    """One row a sample, in order; None for none. A null score: no gold of that kind, the sample takes no part."""
+    policy, of = options.match_policy, _columns(samples)
+    if not of:
+        return None
     gold, stage1, final, read = tabulate(policy, *zip(*of["tuples"]))
     explicit = gold[gold.term > 0]
     has_gold, has_explicit = _any(gold), _any(explicit)
@@ -72,7 +73,7 @@ def units_frame(samples: Sequence[Sample], options: CrOptions) -> pd.DataFrame:
         {
             "line": np.array(of["line"]),
             **{c: _texts(of[c]) for c in TEXTS},
-            "n": np.ones(len(samples), dtype=bool),
+            "n": np.ones(len(protocol), dtype=bool),
             "protocol": protocol,
             "has_gold": has_gold,
             "reviewable": reviewable,
@@ -108,6 +109,16 @@ def units_frame(samples: Sequence[Sample], options: CrOptions) -> pd.DataFrame:
             "has_latency": ~np.isnan(latency),
         }
     )
+
+
+def _columns(samples: Iterable[Sample]) -> dict[str, list[Any]]:
+    """The facts of all samples by name. A sample is done with as soon as it is made: there are many."""
+    of: dict[str, list[Any]] = {}
+    for sample in samples:
+        of = of or {name: [] for name in sample}
+        for column, fact in zip(of.values(), sample.values()):
+            column.append(fact)
+    return of
 
 
 def _texts(values: Iterable[str | bytes | None]) -> Any:
