@@ -181,7 +181,7 @@ def _settings(given: dict[str, Any]) -> dict[str, Any]:
 def main() -> None:
     """Evaluation metrics with confidence intervals, and reproducible reports."""
     # importing libraries makes many objects and no garbage: collecting as often as usual takes a tenth of a report
-    gc.set_threshold(50_000)
+    gc.set_threshold(200_000)
 
 
 @main.group(cls=_Runs, params=options("suite_file"))

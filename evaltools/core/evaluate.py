@@ -37,7 +37,7 @@ from .manifest import (
 from .metric import MetricTable
 from .names import safe_name
 from .resampling import Resampling
-from .results import Result, load_if_current, read_manifest, save, stored_metrics
+from .results import Result, load_if_current, read_manifest, save, save_units, stored_metrics
 from .suite import BUILT_IN, Source, Suite, Workers, get_suite, require_input, with_metrics
 from .words import language
 
@@ -122,7 +122,7 @@ def evaluate(
         found = None if fresh else load_if_current(folder, suite, opts, planned, inputs, kind)
         if found is not None:
             return found
-    with ThreadPoolExecutor(1) as beside, whole_folder(folder) if folder else nullcontext(None) as aside:
+    with whole_folder(folder) if folder else nullcontext(None) as aside, ThreadPoolExecutor(1) as beside:
         described = beside.submit(inputs)
         for made in kept:
             shutil.copy2(made, aside / made.name)  # type: ignore[operator]
@@ -137,6 +137,7 @@ def evaluate(
         if units.empty:
             main = next(iter(source.files.values()))
             raise problems.fatal("no-rows", f"no {suite.unit} of it can be used", file=str(main))
+        stored = beside.submit(save_units, units, aside) if aside is not None else None
         frame = _estimated(units, suite, opts, resampling, estimate)
         n_units = int(units[suite.unit].nunique(dropna=False))
         what = {
@@ -147,7 +148,10 @@ def evaluate(
         }
         manifest = planned.model_copy(update=what)
         result = checked(kind(suite, source.name, opts, resampling, units, frame, manifest))
-        return result if aside is None else save(result, aside)
+        if aside is None or stored is None:
+            return result
+        stored.result()
+        return save(result, aside)
 
 
 def checked(result: R) -> R:

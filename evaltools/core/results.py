@@ -295,10 +295,13 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def save(result: R, folder: Path) -> R:
-    """Write the files of a result into a folder; returns it with the manifest that holds their hashes."""
+def save_units(units: pd.DataFrame, folder: Path) -> None:
     with atomic(folder / "units.parquet", "wb") as f:
-        result.data.to_parquet(f, index=False)
+        units.to_parquet(f, index=False)
+
+
+def save(result: R, folder: Path) -> R:
+    """Write the other files of a result beside its units; returns it with the manifest that holds their hashes."""
     content = metrics_json(result.manifest, result.signature, result.frame, result.checks, result.verdicts)
     write_json(folder / "metrics.json", content)
     if result.suite.artifacts is not None:
