@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import WorkFailed
-from ..core.files import asset_dir, sha256, write_text
+from ..core.files import asset_dir, write_text
+from ..core.hashing import sha256
 from ..core.words import say, speak
 from ..report import paper
 from ..report.study import study

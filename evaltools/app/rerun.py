@@ -15,7 +15,8 @@ import pandas as pd
 from pydantic import BaseModel
 
 from ..core.errors import InputError, Problem, UsageError
-from ..core.files import require_writable, sha256
+from ..core.files import require_writable
+from ..core.hashing import sha256
 from ..core.jsonl import read_model
 from ..core.manifest import Input, Manifest, Member, versions
 from ..core.resampling import Resampling

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import platform
@@ -12,7 +11,6 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any
@@ -22,9 +20,6 @@ from .errors import UsageError
 PACKAGE = Path(__file__).parents[1]
 
 HOST = re.sub(r"[^\w-]", "-", platform.node())[:40]
-
-HASHED_BYTES = 1 << 22
-"""Read at once for a hash: much, as a thread that hashes beside other work waits its turn after each."""
 
 LEFTOVER_SECONDS = 24 * 3600
 """A half-written file of this age is nobody's, whichever machine its process was on."""
@@ -86,38 +81,6 @@ def refuse_input(target: Path, inputs: Iterable[str | Path] = ()) -> None:
         there = Path(os.path.realpath(path))  # a link in a circle is an error elsewhere
         if place == there or (there.is_dir() and target.exists() and place.is_relative_to(there)):
             raise UsageError(f"{target} is an input or lies in one, which would be replaced; write to another file")
-
-
-def sha256(path: Path) -> str:
-    if not path.is_file():  # a pipe would be waited for
-        raise FileNotFoundError(f"{path}: no such file")
-    digest, block = hashlib.sha256(), memoryview(bytearray(HASHED_BYTES))
-    with path.open("rb", buffering=0) as f:
-        while n := f.readinto(block):
-            digest.update(block[:n])
-    return digest.hexdigest()
-
-
-def content_hash(path: Path) -> str:
-    """The sha256 of an input, computed once for as long as the file stays as it is."""
-    return _hashed(path, *state(path))
-
-
-def state(path: Path) -> tuple[int, int, int]:
-    """What changes when a file does: time, size and place."""
-    stat = path.stat()
-    return stat.st_mtime_ns, stat.st_size, stat.st_ino
-
-
-@lru_cache(maxsize=1024)
-def _hashed(path: Path, *_as_it_was: int) -> str:
-    return sha256(path)
-
-
-def file_hashes(folder: Path) -> dict[str, str]:
-    """The sha256 of every file below a folder but its manifest and hidden ones, by relative path."""
-    found = {p.relative_to(folder).as_posix(): p for p in folder.rglob("[!.]*") if p.is_file()}
-    return {name: sha256(found[name]) for name in sorted(found) if name != "manifest.json"}
 
 
 def beside(target: Path) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from .. import __version__
-from .files import content_hash, dumps, write_json
+from .files import dumps, write_json
+from .hashing import content_hash
 from .resampling import Method, Resampling
 
 NAME = "manifest.json"

@@ -26,7 +26,7 @@ from pydantic.fields import FieldInfo
 from .. import BUILT_IN
 from .check import Check
 from .errors import Problems, UsageError
-from .files import sha256
+from .hashing import sha256
 from .jsonl import first_line, read_jsonl, require_file
 from .metric import AnyMetric, Difference, Mean, Metric, MetricTable, make_metric
 from .names import nearest

@@ -9,7 +9,8 @@ from pathlib import Path
 import pandas as pd
 
 from ..core.errors import UsageError
-from ..core.files import file_hashes, whole_folder, write_json, write_text
+from ..core.files import whole_folder, write_json, write_text
+from ..core.hashing import file_hashes
 from ..core.manifest import SCHEMA_VERSION, Manifest, Member
 from ..core.names import safe_name
 from ..core.results import metrics_json, read_manifest
