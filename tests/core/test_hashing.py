@@ -107,14 +107,13 @@ def test_that_process_does_not_outlive_who_asked(tmp_path: Path) -> None:
 
 
 def test_a_command_begins_with_its_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = example("summary/cases.jsonl")
-    seen = []
-    monkeypatch.setattr(
-        "evaltools.app.cli.hash_ahead", lambda arguments: (seen.append(arguments), hash_ahead(arguments))
-    )
-    done = CliRunner().invoke(main, ["score", "summary", str(run), "-o", str(tmp_path), "--name", "x", "-q"])
+    run = tmp_path / "cases.jsonl"  # no other test has hashed it
+    run.write_bytes(example("summary/cases.jsonl").read_bytes())
+    begun: list[str] = []
+    monkeypatch.setattr("evaltools.app.cli.hash_ahead", lambda found: (begun.extend(found), hash_ahead(found)))
+    done = CliRunner().invoke(main, ["score", "summary", str(run), "-o", str(tmp_path / "out"), "--name", "x", "-q"])
     assert done.exit_code == 0, done.output
-    assert str(run) in seen
+    assert str(run) in begun
     assert hashing._ahead == {}, "the answer was used"
-    (found,) = json.loads((tmp_path / "results" / "x" / "manifest.json").read_text())["inputs"]
+    (found,) = json.loads((tmp_path / "out" / "results" / "x" / "manifest.json").read_text())["inputs"]
     assert found["sha256"] == _true(run)
