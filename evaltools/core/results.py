@@ -297,6 +297,7 @@ def _plain(value: Any) -> Any:
 
 
 def save_units(units: pd.DataFrame, folder: Path) -> None:
+    """Write the units of a result into a folder; `save` writes what else belongs to it."""
     with atomic(folder / "units.parquet", "wb") as f:
         units.to_parquet(f, index=False)
 

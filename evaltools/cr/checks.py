@@ -86,8 +86,8 @@ class _Ref(Struct, array_like=True, gc=False):
 
 def _refs(column: pd.Series) -> list[str]:
     """The refs of all tuples of a column of the units."""
-    listed = json.decode(f"[{','.join(column.tolist())}]", type=list[list[_Ref]])
-    return [t.ref for of_sample in listed for t in of_sample]
+    decode = json.Decoder(list[_Ref]).decode
+    return [t.ref for text in column.tolist() for t in decode(text)]
 
 
 def _attributes(refs: Iterable[str]) -> set[str]:

@@ -104,8 +104,6 @@ def term_of(row: TupleRow) -> str | None:
     """The term as written: "" is implicit, None is missing."""
     if row.is_implicit:
         return ""
-    if isinstance(row.aspect_term, str):  # nearly every row
-        return row.aspect_term
     for given in (row.aspect_term, row.opinion_term):
         term = given if given is None or isinstance(given, str) else given.term
         if term is not None:
