@@ -102,6 +102,19 @@ def test_some_metrics_at_a_time_make_no_difference(at_once: int, monkeypatch: py
         of(frame, table=[MEAN, RATIO, MEAN])
 
 
+@pytest.mark.parametrize("threads", [1, 2, 8])
+def test_some_blocks_at_a_time_make_no_difference(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = units(LARGE + 1)
+    monkeypatch.setattr(many, "AT_ONCE", 1)
+    monkeypatch.setattr(many, "THREADS", 1)
+    one = of(frame)
+    monkeypatch.setattr(many, "THREADS", threads)
+    pd.testing.assert_frame_equal(of(frame), one, check_exact=True)
+    # of several blocks that fail the first is told
+    with pytest.raises(ValueError, match=r"infinite values.* in \['f1'\]"):
+        of(frame.assign(f1=np.inf, tp=np.inf), table=[MEAN, RATIO])
+
+
 def test_bounds_of_a_rare_event_end_at_its_limits() -> None:
     n = LARGE + 1
     got = of(
