@@ -31,9 +31,9 @@ class Action(NamedTuple):
 
 
 TEXTS = (
-    *("text_id", "run_id", "split", "text", "label_stage1", "label_final"),
-    *("gold", "stage1", "final", "model", "reviews", "arbiter"),
-)
+    "text_id", "run_id", "split", "text", "label_stage1", "label_final", "gold", "stage1", "final", "model",
+    "reviews", "arbiter",
+)  # fmt: skip
 """The columns of texts that stand in a sample, those of several values as JSON."""
 
 OUTCOMES = {(False, True): "fix", (True, False): "break", (True, True): "keep", (False, False): "still"}

@@ -173,7 +173,7 @@ def compare(
         under = " under a common seed" if by_seed and any(a.seeds) else ""
         raise NothingPaired(f"{each} share no {unit}{under}: nothing to compare")
 
-    def of_block(block: Compiled) -> tuple[pd.DataFrame, Any, bool, dict[int, np.ndarray]]:
+    def of_block(block: Compiled) -> tuple[pd.DataFrame, SeedPool | None, bool, dict[int, np.ndarray]]:
         one, other = (side.cross(block).unit_by_unit() for side in (a, b))
         same = np.array_equal(one.present, other.present) and np.array_equal(one.sums, other.sums)
         at = [place[name] for name in block.names]
