@@ -32,8 +32,8 @@ import evaltools as et
 from evaltools.core.metric import Compiled, Metric, column_values, compile_table, subset
 from evaltools.core.resampling import Resampling
 from evaltools.stats.compare import compare, decide, evidence
-from evaltools.stats.crossed import Crossed, Paired
-from evaltools.stats.family import sign_flip
+from evaltools.stats.multiplicity import sign_flip
+from evaltools.stats.seed_by_sample import Crossed, Paired
 
 LEVEL = 0.05
 FAST = Resampling(n_resamples=1000)

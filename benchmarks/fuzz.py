@@ -43,15 +43,15 @@ from evaltools.core.errors import InputError, Problem, Problems, UsageError
 from evaltools.core.files import EXAMPLES, dumps
 from evaltools.core.results import metrics_json
 from evaltools.core.suite import Workers, get_suite
-from evaltools.cr.read import read_override
-from evaltools.memfin.lexicon import BUNDLED as LEXICON
-from evaltools.memfin.options import MemfinOptions
 from evaltools.report.cards import NotComplete, read_card
 from evaltools.report.run import evaluate
 from evaltools.stats.intervals import Resampling, estimate
-from evaltools.summary.rules import FOLDER as RULES
-from evaltools.summary.rules import load_rules
-from evaltools.summary.score import score_case
+from evaltools.suites.cr.read import read_override
+from evaltools.suites.memfin.lexicon import BUNDLED as LEXICON
+from evaltools.suites.memfin.options import MemfinOptions
+from evaltools.suites.summary.rules import FOLDER as RULES
+from evaltools.suites.summary.rules import load_rules
+from evaltools.suites.summary.score import score_case
 
 REFERENCE = Path(os.environ.get("EVALTOOLS_REFERENCE", Path(__file__).parents[2] / "shared" / "reference"))
 QUICK = Resampling(n_resamples=100)
@@ -299,7 +299,7 @@ def seeds(kind: str) -> tuple[bytes, ...]:
 
 
 def _made_scorecards() -> Iterator[bytes]:
-    from evaltools.cr.scorecard import scorecards
+    from evaltools.suites.cr.scorecard import scorecards
 
     for run in sorted((EXAMPLES / "cr").iterdir()):
         for card in scorecards(run / "outputs.jsonl", run / "gold.jsonl", Problems("skip")):

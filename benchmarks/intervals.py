@@ -32,11 +32,12 @@ import pandas as pd
 from evaltools.core.metric import Difference, Mean, Metric, MetricTable, compile_table
 from evaltools.core.resampling import Method, Resampling
 from evaltools.core.suite import get_suite
-from evaltools.cr.tuples import KEYS
-from evaltools.stats import intervals, many
+from evaltools.stats import intervals
+from evaltools.stats import large_samples as many
 from evaltools.stats.compare import compare
-from evaltools.stats.crossed import Runs
 from evaltools.stats.intervals import estimate
+from evaltools.stats.seed_by_sample import Runs
+from evaltools.suites.cr.tuples import KEYS
 
 TABLE: MetricTable = get_suite("cr").metrics(get_suite("cr").options())
 

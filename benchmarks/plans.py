@@ -22,9 +22,9 @@ from scipy.special import ndtr, ndtri
 from evaltools.core.metric import Metric, compile_table
 from evaltools.core.resampling import Resampling
 from evaltools.stats.compare import decide
-from evaltools.stats.crossed import Crossed, Paired
 from evaltools.stats.power import plan
 from evaltools.stats.ranks import pairs, ranks
+from evaltools.stats.seed_by_sample import Crossed, Paired
 
 SHARED, OWN, RESIDUAL = 0.35, 0.15, 0.5
 LEVELS = np.array([0.0, 0.4, 0.5, 2 / 3, 0.8, 1.0])

@@ -20,9 +20,9 @@ from typing import Any
 import pandas as pd
 
 from evaltools.core.files import example
-from evaltools.summary.rules import METRICS, load_rules
-from evaltools.summary.schema import Case
-from evaltools.summary.score import score_case
+from evaltools.suites.summary.rules import METRICS, load_rules
+from evaltools.suites.summary.schema import Case
+from evaltools.suites.summary.score import score_case
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "reference" / "summary"
 DEFAULT = (FOLDER / "cases.jsonl", FOLDER / "fresh.jsonl")

@@ -13,12 +13,12 @@ from typing import Any
 __version__ = "0.1.0"
 
 BUILT_IN = {
-    "cr": "evaltools.cr",
-    "memfin": "evaltools.memfin",
-    "summary": "evaltools.summary",
-    "table": "evaltools.table",
+    "cr": "evaltools.suites.cr",
+    "memfin": "evaltools.suites.memfin",
+    "summary": "evaltools.suites.summary",
+    "table": "evaltools.suites.table",
 }
-"""Suites that come with the package: name -> its package, whose `table.py` holds SUITE."""
+"""Suites that come with the package: name -> its package, whose `suite.py` holds SUITE."""
 
 _LAZY = {
     "evaluate": "report.run",
@@ -28,7 +28,7 @@ _LAZY = {
     "compare": "report.study",
     "StudyView": "report.study",
     "estimate": "stats.intervals",
-    "parameters": "report.notebook",
+    "parameters": "report.parameters",
     "Resampling": "core.resampling",
     "Metric": "core.metric",
     "Difference": "core.metric",
@@ -36,7 +36,7 @@ _LAZY = {
     "jsonl_suite": "core.suite",
     "get_suite": "core.suite",
     "options": "core.suite",
-    "speak": "core.words",
+    "speak": "core.language",
     "example": "core.files",
     "InputError": "core.errors",
     "Problems": "core.errors",

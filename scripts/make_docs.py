@@ -15,9 +15,9 @@ import pandas as pd
 
 from evaltools import BUILT_IN, Difference, Mean, Run, evaluate, get_suite
 from evaltools.core.files import PACKAGE, write_text
+from evaltools.core.language import LANGUAGES, say, speaking
 from evaltools.core.metric import AnyMetric
 from evaltools.core.suite import Suite
-from evaltools.core.words import LANGUAGES, say, speaking
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 

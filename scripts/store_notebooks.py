@@ -11,8 +11,8 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 
-from evaltools.app.execute import kernel_config, scratch, tidy
 from evaltools.core.files import write_text
+from evaltools.report.notebook import kernel_config, scratch, tidy
 
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 

@@ -126,7 +126,7 @@ def done(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     judged = [f"c{i},accuracy,{int(i % 4 > 0)}\n" for i in range(48)]
     (folder / "judge.csv").write_text("case_id,metric,score\n" + "".join(judged))
     (folder / "labels.csv").write_text("case_id,metric,label\n" + "".join(judged[:40]))
-    (folder / "rules.json").write_bytes((PACKAGE / "summary/rules/seed.json").read_bytes())
+    (folder / "rules.json").write_bytes((PACKAGE / "suites/summary/rules/seed.json").read_bytes())
     for line, _ in ROWS:
         words = [
             w for word in shlex.split(line) for w in (sorted(map(str, folder.glob(word))) if "*" in word else [word])

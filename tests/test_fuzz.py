@@ -22,15 +22,15 @@ from evaltools.app.cli import main
 from evaltools.app.workers import Workers
 from evaltools.core import errors
 from evaltools.core.errors import InputError, Problem, Problems
-from evaltools.core.jsonl import read_json
 from evaltools.core.metric import Metric
+from evaltools.core.records import read_json
 from evaltools.core.resampling import Resampling
 from evaltools.core.suite import get_suite
 from evaltools.stats.compare import compare
 from evaltools.stats.intervals import estimate
 from evaltools.stats.seeds import aggregate
-from evaltools.summary.rules import load_rules
-from evaltools.summary.score import score_case
+from evaltools.suites.summary.rules import load_rules
+from evaltools.suites.summary.score import score_case
 
 QUICK = Resampling(n_resamples=100)
 BOUNDS = ["value", "mean", "std", "ci_low", "ci_high", "value_baseline", "value_candidate", "delta"]

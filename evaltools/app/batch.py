@@ -15,22 +15,22 @@ from ..core.check import in_words
 from ..core.errors import BAD_INPUT, FAILED, InputError, OnError, Problems, UsageError, tell
 from ..core.evaluate import make_options, require_target
 from ..core.files import EXAMPLES, refuse_input, remove_leftovers, require_writable, resolve
+from ..core.language import say, speak
 from ..core.names import condition_of, find_runs, natural, safe_name
 from ..core.progress import bar
 from ..core.resampling import Resampling
 from ..core.results import result_at, verdict_line
 from ..core.suite import Suite, get_suite, load_suite_file, mark, require_input, spread, with_metrics
 from ..core.terminal import echo
-from ..core.words import say, speak
+from ..report import study_tables as views
 from ..report.export import write_exports
 from ..report.gallery import replaceable
-from ..report.plain import ARROWS
+from ..report.markdown import ARROWS
+from ..report.notebook import HTML, ReportJob, is_current, parameters_of, prepare, run
 from ..report.run import Run, evaluate, load
 from ..report.study import folder_of, read_runs, study
 from ..report.tables import plain_estimates
 from ..stats.compare import require_declared
-from ..studies import views
-from .execute import HTML, ReportJob, is_current, parameters_of, prepare, run
 from .workers import Workers, cluster_size
 
 Options = Mapping[str, Any]

@@ -8,10 +8,10 @@ import pandas as pd
 
 from ..core.errors import Problems, UsageError
 from ..core.files import refuse_input, write_text
-from ..core.words import say
+from ..core.language import say
+from ..report.study_files import csv
 from ..report.text import visible
 from ..stats.calibration import Calibration, calibrate, read_labels, read_scores
-from ..studies.files import csv
 from .compare import wrapped
 from .plan import columns
 

@@ -25,8 +25,8 @@ from .. import BUILT_IN, __version__
 from ..core.commands import COMMON, PATH, RESAMPLING, options
 from ..core.errors import BAD_INPUT, FAILED, GATE_NOT_MET, INTERRUPTED, InputError, Problems, tell
 from ..core.hashing import hash_ahead
+from ..core.language import speak
 from ..core.terminal import echo
-from ..core.words import speak
 from .options import OfSomeSuite, SuiteGroup, of_model, parse_margins, parse_seeds
 
 # work is spread by --jobs: threads of the linear algebra library would only get in each other's way
@@ -156,7 +156,7 @@ class _Check(SuiteGroup):
 
 def _warm() -> None:
     """The kernels of this command are forked from one process: see `kernels`."""
-    from .kernels import warm
+    from ..report.kernels import warm
 
     click.get_current_context().with_resource(warm())
 

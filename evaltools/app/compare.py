@@ -11,14 +11,14 @@ import pandas as pd
 
 from ..core.check import WORDS
 from ..core.files import refuse_input, write_text
+from ..core.language import say
 from ..core.names import find_runs
-from ..core.words import say
+from ..report import study_tables as views
 from ..report.study import StudyView, note_text
 from ..report.study import compare as compare_runs
+from ..report.study_files import comparison_csv
 from ..stats.compare import mde_text, p_text, verdict_text
-from ..stats.family import POWER
-from ..studies import views
-from ..studies.files import comparison_csv
+from ..stats.multiplicity import POWER
 from .options import parse_margins
 
 

@@ -12,18 +12,18 @@ import pandas as pd
 
 from ..core.errors import Problems, UsageError
 from ..core.files import refuse_input, write_text
-from ..core.jsonl import read_model
 from ..core.names import nearest
+from ..core.records import read_model
 from ..core.results import Stored, read_manifest, verdict_line
 from ..core.suite import refuse_parent
-from ..report.plain import markdown, markdown_table
+from ..report.markdown import markdown, markdown_table
 from ..report.run import load
 from ..report.study import compare
+from ..report.study_data import Study
+from ..report.study_files import folders_of
 from ..report.text import visible
 from ..stats.compare import verdict_text
 from ..stats.intervals import MIN_UNITS
-from ..studies.files import folders_of
-from ..studies.study import Study
 from .options import Bound, parse, parse_margins
 
 SIGNS = {"min": ">=", "max": "<="}

@@ -11,10 +11,10 @@ import pandas as pd
 from ..core.files import refuse_input, require_writable, write_text
 from ..core.names import find_runs, safe_name
 from ..core.progress import bar
+from ..report import study_tables as views
 from ..report.study import StudyView, study
+from ..report.study_files import csv
 from ..report.text import visible
-from ..studies import views
-from ..studies.files import csv
 from .compare import wrapped
 
 

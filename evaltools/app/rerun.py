@@ -17,12 +17,12 @@ from pydantic import BaseModel
 from ..core.errors import InputError, Problem, UsageError
 from ..core.files import require_writable
 from ..core.hashing import sha256
-from ..core.jsonl import read_model
+from ..core.language import speaking
 from ..core.manifest import Input, Manifest, Member, versions
+from ..core.records import read_model
 from ..core.resampling import Resampling
 from ..core.results import Result
 from ..core.suite import get_suite, mark
-from ..core.words import speaking
 from ..report.run import Run, evaluate
 from ..report.study import study
 from .workers import Workers

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from .language import say
 from .resampling import CONSTANT
-from .words import say
 
 Level = Literal["info", "warning", "blocking"]
 

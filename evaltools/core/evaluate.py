@@ -24,23 +24,14 @@ from .check import LEVELS, constant_metrics, duplicate_texts, few_units
 from .errors import OnError, Problems, UsageError
 from .files import resolve, whole_folder
 from .hashing import content_hash, state
-from .jsonl import describe
-from .manifest import (
-    SCHEMA_VERSION,
-    Bootstrap,
-    Found,
-    Manifest,
-    describe_inputs,
-    git_commit,
-    policy_hash,
-    versions,
-)
+from .language import language
+from .manifest import SCHEMA_VERSION, Bootstrap, Found, Manifest, describe_inputs, git_commit, policy_hash, versions
 from .metric import MetricTable
 from .names import safe_name
+from .records import describe
 from .resampling import Resampling
 from .results import Result, load_if_current, read_manifest, save, save_units, stored_metrics
 from .suite import BUILT_IN, Source, Suite, Workers, get_suite, require_input, with_metrics
-from .words import language
 
 R = TypeVar("R", bound=Result)
 Estimate = Callable[[pd.DataFrame, MetricTable, str, Resampling], pd.DataFrame]

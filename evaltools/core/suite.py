@@ -27,10 +27,10 @@ from .. import BUILT_IN
 from .check import Check
 from .errors import Problems, UsageError
 from .hashing import sha256
-from .jsonl import first_line, read_jsonl, require_file
+from .language import bring
 from .metric import AnyMetric, Difference, Mean, Metric, MetricTable, make_metric
 from .names import nearest
-from .words import bring
+from .records import first_line, read_jsonl, require_file
 
 ENTRY_POINTS = "evaltools.suites"
 
@@ -269,7 +269,7 @@ def get_suite(name: str) -> Suite:
     'Conflict Review'
     """
     if name in BUILT_IN:
-        return import_module(f"{BUILT_IN[name]}.table").SUITE
+        return import_module(f"{BUILT_IN[name]}.suite").SUITE
     if name in FROM_FILES:
         return FROM_FILES[name]
     for entry in entry_points(group=ENTRY_POINTS):

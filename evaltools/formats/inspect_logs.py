@@ -10,7 +10,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from ..core.errors import Problems, UsageError
-from ..core.jsonl import fitted, read_json, require_file
+from ..core.records import fitted, read_json, require_file
 from .rows import Place, Row, Score, Unfit, fitting, listed, made, number
 
 try:

@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import ConfigDict, Field
 
 from ..core.errors import Problems
-from ..core.jsonl import fitted, read_json, read_jsonl, require_file
+from ..core.records import fitted, read_json, read_jsonl, require_file
 from .rows import Place, Row, Score, made, number
 
 NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT.+)\.jsonl")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import Problems
-from ..core.jsonl import read_jsonl, require_file
+from ..core.records import read_jsonl, require_file
 from .rows import POLARITIES, Opinion, Place, Row, Sample, Unfit, chosen, made
 
 

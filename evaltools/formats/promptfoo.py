@@ -11,7 +11,7 @@ from pydantic import Field
 
 from ..core.errors import Problems
 from ..core.files import dumps
-from ..core.jsonl import read_json, require_file
+from ..core.records import read_json, require_file
 from .rows import Place, Row, Score, fitting, listed, made, number, under
 
 VERSION, KEY = 3, "results.results"

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ConfigDict
 
 from ..core.errors import Problems
-from ..core.jsonl import csv_rows, read_jsonl, require_file
+from ..core.records import csv_rows, read_jsonl, require_file
 from .rows import Place, Row, Score, Unfit, made, number
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from ..core.errors import Problems
-from ..core.jsonl import BOM, fitted, read_json, require_file
+from ..core.records import BOM, fitted, read_json, require_file
 
 LITERAL_BYTES = 1 << 20
 """A longer line of text is no sample of a data set."""

@@ -11,7 +11,7 @@ from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import iterparse
 
 from ..core.errors import Problems
-from ..core.jsonl import require_file
+from ..core.records import require_file
 from .rows import POLARITIES, Opinion, Place, Sample, Unfit, chosen, made
 
 SENTENCE_BYTES = 16 << 20

@@ -15,9 +15,9 @@ import pandas as pd
 from pydantic import BaseModel, ValidationError
 
 from ..core.check import LEVELS
-from ..core.jsonl import describe
 from ..core.manifest import Manifest
 from ..core.names import RUN_NAME, condition_of
+from ..core.records import describe
 from ..core.results import Stored
 from ..core.suite import BUILT_IN, get_suite
 from ..stats.compare import WORDS

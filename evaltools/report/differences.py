@@ -8,13 +8,13 @@ from typing import Any
 
 import pandas as pd
 
+from ..core.language import say
 from ..core.results import Result
-from ..core.words import say
 from ..stats.compare import differing
-from ..studies.study import Study
-from .plain import is_null, titled
+from .markdown import is_null, titled
 from .run import sample_views
 from .samples import Marked, samples
+from .study_data import Study
 from .tables import HtmlTable, no_rows, table
 from .view import SampleView
 

@@ -19,8 +19,8 @@ import pandas as pd
 
 from ..core.errors import UsageError
 from ..core.files import atomic
-from ..core.words import say
-from .plain import is_null
+from ..core.language import say
+from .markdown import is_null
 
 CELL_LIMIT = 32_767
 ROW_LIMIT = 1_048_576

@@ -31,9 +31,9 @@ from matplotlib.ticker import MaxNLocator
 from PIL import Image
 
 from ..core.files import asset_dir
-from ..core.words import say
+from ..core.language import say
 from .fonts import ANSWERED, covered, families, webfont_css
-from .plain import ARROWS
+from .markdown import ARROWS
 from .templates import in_cell, macros
 from .text import visible
 

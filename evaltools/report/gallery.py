@@ -13,11 +13,11 @@ from markupsafe import Markup
 from ..core.check import FINE, LEVELS, WORDS
 from ..core.errors import UsageError
 from ..core.files import dumps, require_writable, write_text
-from ..core.words import say
+from ..core.language import say
 from ..stats.compare import WORDS as COMPARED
 from .cards import NotComplete, read_card, shown
 from .fonts import ANSWERED
-from .html import page
+from .page import page
 from .tables import KINDS, VERDICTS
 from .text import visible
 

@@ -1,41 +1,227 @@
-"""What a report notebook says of the parameters that it was executed with."""
+"""Running the report notebooks: papermill executes, nbconvert renders, and both files appear whole or not at all."""
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Sequence
-from difflib import get_close_matches
+import json
+import logging
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from .tables import HtmlTable, notice
+from ..core.errors import WorkFailed
+from ..core.files import asset_dir, write_text
+from ..core.hashing import sha256
+from ..core.language import say, speak
+from . import paper
+from .kernels import end_forked, kernel_manager, without
+from .study import study
+
+SOCKET_BYTES = 80
+"""A socket's path has at most 104 bytes on some systems: from longer folders kernels are reached over TCP."""
+
+NOTEBOOK = "metric_report.ipynb"
+HTML = "metric_report.html"
 
 
-def names_set(source: str) -> list[str]:
-    """The names that a cell assigns to, in order; none for a cell that is no Python."""
-    try:
-        body = ast.parse(source).body
-    except SyntaxError:
-        return []
-    return [t.id for s in body if isinstance(s, ast.Assign) for t in s.targets if isinstance(t, ast.Name)]
+@dataclass(frozen=True)
+class ReportJob:
+    """One report to make: which notebook, under which name, with which parameters.
 
-
-def unknown_parameters(cells: Sequence[str]) -> dict[str, list[str]]:
-    """Parameters that were injected but that the first cell does not set -> the nearest that it does.
-
-    `cells` are the sources executed so far; papermill's cell of injected parameters begins with "# Parameters".
+    `current` is what the report depends on (input hashes, policy, versions): a finished report that
+    carries the same is not made again by `--resume`.
     """
-    executed = [c for c in cells if c.strip()]
-    known = names_set(executed[0]) if executed else []
-    given = [n for c in executed[1:] if c.startswith("# Parameters") for n in names_set(c)]
-    return {name: get_close_matches(name, known, 1) for name in given if name not in known}
+
+    name: str
+    notebook: str
+    title: str
+    folder: Path
+    parameters: Mapping[str, Any]
+    current: Mapping[str, Any]
+    paper: bool = False
+    """Whether the files for a paper are written as well (`report.paper`)."""
 
 
-def parameters() -> HtmlTable | None:
-    """A warning of parameters that this notebook does not know, to end a cell with; None where all is well."""
-    from IPython.core.getipython import get_ipython
+class ReportFailed(WorkFailed):
+    """A cell of a report raised, or its kernel died. `notebook` is kept, with the error at its top."""
 
-    shell = get_ipython()
-    wrong = unknown_parameters(shell.user_ns["In"]) if shell is not None else {}
-    if not wrong:
-        return None
-    listed = "; ".join(f"{name}" + (f" (did you mean {near[0]}?)" if near else "") for name, near in wrong.items())
-    return notice(f"Parameters that this notebook does not know, and which changed nothing: {listed}", "error")
+    def __init__(self, name: str, notebook: Path, reason: str):
+        self.name, self.notebook, self.reason = name, notebook, reason
+        super().__init__(f"{reason} (see {notebook})")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.name, self.notebook, self.reason))
+
+
+def load_papermill() -> Any:
+    """Import papermill and, through it, nbformat. Imported before this, nbformat takes a second and a half longer."""
+    # jsonschema's optional URI checker builds parsers for a second at import; notebook schemas use none of it
+    with without("rfc3987_syntax"):
+        import papermill
+
+    return papermill
+
+
+def prepare() -> None:
+    """Load what executes notebooks and renders their pages."""
+    load_papermill()
+    kernel_manager()
+    from .page import prepare as prepare_pages
+
+    prepare_pages()
+
+
+def parameters_of(notebook: str) -> set[str]:
+    """The names that the parameters cell of a notebook sets."""
+    cells = json.loads((asset_dir("notebooks") / notebook).read_text(encoding="utf-8"))["cells"]
+    source = "".join(s for c in cells if "parameters" in c["metadata"].get("tags", []) for s in c["source"])
+    return set(re.findall(r"^(\w+)\s*=", source, flags=re.MULTILINE))
+
+
+def is_current(job: ReportJob) -> bool:
+    """Both files of the report are there, whole, and made from the same inputs, policy and versions."""
+    try:
+        nb = json.loads((job.folder / NOTEBOOK).read_text(encoding="utf-8"))
+        made = nb["metadata"].get("evaltools")
+        return bool(made == {**stamp(job), **_hashes(job.folder)})
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return False
+
+
+def stamp(job: ReportJob) -> dict[str, Any]:
+    return {**job.current, "notebook": job.notebook, "notebook_sha256": sha256(asset_dir("notebooks") / job.notebook)}
+
+
+def _hashes(folder: Path) -> dict[str, Any]:
+    """The sha256 of what stands beside a report's notebook."""
+    for_paper = {p.relative_to(folder).as_posix(): sha256(p) for p in paper.present(folder)}
+    return {"html_sha256": sha256(folder / HTML), **({"paper": for_paper} if for_paper else {})}
+
+
+def _for_paper(job: ReportJob) -> dict[str, tuple[str, bytes]]:
+    """The files for a paper, from the results that the report is on."""
+    if not job.paper:
+        return {}
+    scored = job.parameters["scored"]
+    runs = [scored] if isinstance(scored, str) else scored
+    return paper.files(study(runs, baseline=job.parameters.get("baseline"), name=job.name))
+
+
+def run(job: ReportJob) -> Path:
+    """Execute the notebook, write it and its HTML under `job.folder`; returns the HTML's path.
+
+    Raises ReportFailed where a cell fails or the kernel dies: the notebook is kept, an older HTML is removed.
+    """
+    load_papermill()
+    import nbformat
+
+    speak(job.parameters.get("lang", "en"))
+    from .page import prepare, render
+
+    # the kernel works in a process of its own: what renders its notebook can be loaded meanwhile
+    with ThreadPoolExecutor(1) as meanwhile:
+        meanwhile.submit(prepare)
+        nb, failure = execute(job)
+    tidy(nb)
+    if failure is not None:
+        write_text(job.folder / NOTEBOOK, nbformat.writes(nb) + "\n")
+        (job.folder / HTML).unlink(missing_ok=True)
+        last = str(failure).strip().splitlines()[-1]
+        raise ReportFailed(job.name, job.folder / NOTEBOOK, last) from failure
+    beside = _for_paper(job)
+    paper.write(job.folder, beside)
+    html = render(nb, title=job.title, beside={name: what for name, (what, _) in beside.items()})
+    # the notebook comes last: it vouches for the HTML beside it
+    write_text(job.folder / HTML, html)
+    nb.metadata["evaltools"] = {**stamp(job), **_hashes(job.folder)}
+    write_text(job.folder / NOTEBOOK, nbformat.writes(nb) + "\n")
+    return job.folder / HTML
+
+
+def execute(job: ReportJob) -> tuple[Any, Exception | None]:
+    """The executed notebook of a report, and what made it stop, if anything did."""
+    papermill = load_papermill()
+    import nbformat
+    from nbclient.exceptions import DeadKernelError
+
+    for library in ("asyncio", "papermill"):  # of a kernel that ends with an interrupt asyncio prints a traceback
+        logging.getLogger(library).setLevel(logging.CRITICAL)
+    source = nbformat.read(asset_dir("notebooks") / job.notebook, as_version=4)
+    for cell in source.cells:
+        if cell.cell_type == "markdown":
+            cell.source = say(cell.source)
+    with scratch() as folder:
+        draft = folder / NOTEBOOK
+        target = str(draft).replace("{", "{{").replace("}", "}}")  # papermill fills in parameters there
+        how = {"parameters": dict(job.parameters), "kernel_name": "python3", "progress_bar": False}
+        failure: Exception | None = None
+        try:
+            papermill.execute_notebook(
+                source,
+                target,
+                **how,
+                log_output=False,
+                request_save_on_cell_execute=False,
+                autosave_cell_every=0,
+                coalesce_streams=True,  # one print may come in two messages
+                shutdown_kernel="immediate",
+                config=kernel_config(folder),
+                kernel_manager_class=kernel_manager(),
+            )
+        except papermill.PapermillException as e:
+            failure = e
+        except DeadKernelError as e:
+            failure = e
+            papermill.execute_notebook(source, target, **how, prepare_only=True)
+        nb = nbformat.read(draft, as_version=4)
+    if isinstance(failure, DeadKernelError):
+        text = "**The kernel died while this notebook was executed (out of memory?).**"
+        nb.cells.insert(0, nbformat.v4.new_markdown_cell(text, metadata={"tags": ["papermill-error-cell-tag"]}))
+    return nb, failure
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """A private folder outside of the results; kernels that were started from it end with it."""
+    with tempfile.TemporaryDirectory(prefix="evaltools-", ignore_cleanup_errors=True) as folder:
+        try:
+            yield Path(folder)
+        finally:
+            _end_kernels(folder)
+
+
+def _end_kernels(folder: str) -> None:
+    # nbclient ends the kernels that it knows; one whose start was interrupted is not among them
+    import psutil
+
+    end_forked()
+    for child in psutil.Process().children():
+        with suppress(psutil.Error):
+            if any(folder in argument for argument in child.cmdline()):
+                child.kill()
+                child.wait(1)
+
+
+def kernel_config(folder: Path) -> Any:
+    """Settings by which a kernel is reached through sockets in `folder`, where the system has such."""
+    from traitlets.config import Config
+
+    if os.name != "posix" or len(os.fsencode(folder)) > SOCKET_BYTES:
+        return Config()
+    files = {"connection_file": f"{folder}/kernel.json", "ip": f"{folder}/kernel"}
+    return Config({"KernelManager": {"transport": "ipc", **files}})
+
+
+def tidy(nb: Any) -> None:
+    """Remove what differs between two runs of the same thing: times, random cell ids, machine details."""
+    nb.metadata.pop("papermill", None)
+    nb.metadata.get("language_info", {}).pop("version", None)
+    for number, cell in enumerate(nb.cells):
+        cell["id"] = f"cell-{number}"
+        cell.metadata.pop("papermill", None)
+        cell.metadata.pop("execution", None)

@@ -15,17 +15,17 @@ import pandas as pd
 
 from ..core.errors import UsageError
 from ..core.files import atomic
+from ..core.language import speaking
 from ..core.names import natural
 from ..core.resampling import CONSTANT, Resampling
-from ..core.words import speaking
 from ..stats.compare import compare
 from ..stats.intervals import MIN_UNITS
-from ..stats.many import LARGE
-from ..studies import views
-from ..studies.study import Study
-from . import plain
+from ..stats.large_samples import LARGE
+from . import markdown as plain
+from . import study_tables as views
 from .fonts import ANSWERED
-from .plain import ARROWS, Strong, latex_table, markdown_table, number, titled
+from .markdown import ARROWS, Strong, latex_table, markdown_table, number, titled
+from .study_data import Study
 from .tables import interval, plain_estimates
 from .text import anchor
 

@@ -15,11 +15,11 @@ from ..core import results
 from ..core.check import Check
 from ..core.errors import OnError, UsageError
 from ..core.files import EXAMPLES, dumps
+from ..core.language import say
 from ..core.metric import AnyMetric, subset
 from ..core.resampling import Resampling
 from ..core.results import Result
 from ..core.suite import Suite, Workers
-from ..core.words import say
 from ..stats.breakdown import breakdown
 from ..stats.compare import differing, unit_changes
 from ..stats.coverage import coverage_notes

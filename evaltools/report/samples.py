@@ -10,9 +10,9 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from ..core.words import say
+from ..core.language import say
 from .gallery import script_json
-from .plain import markdown_table, plain, text_of
+from .markdown import markdown_table, plain, text_of
 from .tables import HtmlTable
 from .templates import macros
 from .text import LONG, anchor, visible

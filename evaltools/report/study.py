@@ -15,22 +15,22 @@ import pandas as pd
 from ..core.check import WORDS
 from ..core.errors import OnError, Problems, UsageError
 from ..core.files import resolve
+from ..core.language import say
 from ..core.manifest import NAME
 from ..core.names import RUN_NAME, find_runs
 from ..core.resampling import Resampling
 from ..core.results import CLAIM_ONE, Result, read_manifest, result_at, suite_of
 from ..core.suite import Budget, Suite, Workers, get_suite, looks_like, refuse_parent
-from ..core.words import say
 from ..stats.compare import mde_text, p_text, unit_changes, verdict_text
 from ..stats.seeds import CONTRACT as AGGREGATE_COLUMNS
-from ..studies import views
-from ..studies.files import save_study
-from ..studies.study import Study, group_by_name, group_by_seed, make_study
 from . import paper
+from . import study_tables as views
 from .differences import carrying, differences
-from .plain import markdown_table, plain, struck, titled
+from .markdown import markdown_table, plain, struck, titled
 from .run import Plots, Run, bundled, coverage_notice, dots, evaluate, load, problems_of
 from .run import views as of_suite
+from .study_data import Study, group_by_name, group_by_seed, make_study
+from .study_files import save_study
 from .tables import (
     HtmlTable,
     Shown,

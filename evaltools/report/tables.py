@@ -15,10 +15,10 @@ import pandas as pd
 from markupsafe import Markup
 
 from ..core.check import FINE, WORDS, Check, in_words
+from ..core.language import say
 from ..core.metric import MetricTable
-from ..core.words import say
 from ..stats.intervals import MIN_UNITS, Resampling, monte_carlo_digits
-from .plain import ARROWS, Format, is_null, markdown_table, number, sort_key, struck, text_columns, text_of
+from .markdown import ARROWS, Format, is_null, markdown_table, number, sort_key, struck, text_columns, text_of
 from .templates import in_cell, macros
 from .text import anchor, safe, visible
 

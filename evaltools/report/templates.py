@@ -7,8 +7,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..core.files import asset_dir
-from ..core.words import say
-from .plain import sort_key
+from ..core.language import say
+from .markdown import sort_key
 from .text import marked, safe, visible
 
 if TYPE_CHECKING:

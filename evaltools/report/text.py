@@ -9,7 +9,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from ..core.words import say
+from ..core.language import say
 
 LONG = 600
 """Texts longer than this many characters are folded."""

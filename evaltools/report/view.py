@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..core.words import say
+from ..core.language import say
 from .tables import HtmlTable, no_rows, table
 
 

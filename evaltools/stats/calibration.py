@@ -24,7 +24,7 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from ..core.errors import InputError, Problem, Problems
-from ..core.jsonl import read_rows
+from ..core.records import read_rows
 from .agreement import reviewer_agreement
 from .intervals import DOUBT, t_quantile, t_wilson, wilson
 

@@ -16,11 +16,26 @@ import pandas as pd
 from scipy.special import stdtr
 
 from ..core.errors import UsageError
+from ..core.language import say
 from ..core.metric import Compiled, MetricTable, compile_table, subset
 from ..core.names import nearest
 from ..core.resampling import Resampling
-from ..core.words import say
-from .crossed import (
+from .intervals import (
+    CARRIES,
+    MIN_UNITS,
+    Bounds,
+    Rule,
+    deciding,
+    first_of,
+    mover,
+    proportions,
+    resampled,
+    score_bounds,
+    share_correlation,
+)
+from .large_samples import of_blocks
+from .multiplicity import flipped_p, needed, rounded, shared_seeds, sign_flip, smallest, step_down
+from .seed_by_sample import (
     Grid,
     Paired,
     Runs,
@@ -36,21 +51,6 @@ from .crossed import (
     seed_term,
     spread_of_samples,
 )
-from .family import flipped_p, needed, rounded, shared_seeds, sign_flip, smallest, step_down
-from .intervals import (
-    CARRIES,
-    MIN_UNITS,
-    Bounds,
-    Rule,
-    deciding,
-    first_of,
-    mover,
-    proportions,
-    resampled,
-    score_bounds,
-    share_correlation,
-)
-from .many import of_blocks
 from .seeds import CLAIM_BOTH, TWO_SEEDS, pool_notes
 
 NONE_DIFFER = "too few: none of {n} differ"

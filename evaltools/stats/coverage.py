@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from ..core.language import say
 from ..core.metric import AnyMetric, Metric, MetricTable
-from ..core.words import say
 
 BAND = (0.935, 0.965)
 RARE = 0.1

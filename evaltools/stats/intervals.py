@@ -26,8 +26,8 @@ from scipy.special import ndtr, ndtri, stdtrit
 
 from ..core.metric import Compiled, Metric, MetricTable, column_values, require_measured
 from ..core.resampling import CONSTANT, Resampling
-from .crossed import Crossed, add_rows, influence, over_units
-from .many import CLOSED, LARGE, closed_bounds, of_blocks
+from .large_samples import CLOSED, LARGE, closed_bounds, of_blocks
+from .seed_by_sample import Crossed, add_rows, influence, over_units
 
 MIN_UNITS = 10
 """Fewer resampling units than this carry no bootstrap (coverage: docs/statistics.md)."""

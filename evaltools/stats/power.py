@@ -21,15 +21,15 @@ import pandas as pd
 from scipy.special import nctdtr, ndtr, ndtri
 
 from ..core.errors import UsageError
+from ..core.language import say
 from ..core.metric import Metric, MetricTable, compile_table, subset
 from ..core.resampling import Resampling
-from ..core.words import say
 from .compare import decide, evidence, mde_text
-from .crossed import Components, Crossed, Paired, Runs, grid, pair, seed_mean, spread_of_runs
-from .family import POWER, ROUNDING, smallest
-from .family import needed as units_needed
 from .intervals import MIN_UNITS
-from .many import LARGE
+from .large_samples import LARGE
+from .multiplicity import POWER, ROUNDING, smallest
+from .multiplicity import needed as units_needed
+from .seed_by_sample import Components, Crossed, Paired, Runs, grid, pair, seed_mean, spread_of_runs
 
 CONTRACT = ("seeds", "samples", "power", "samples_low", "samples_high", "calls")
 """The columns of a plan, in order."""

@@ -20,9 +20,9 @@ from scipy.special import stdtr
 from ..core.metric import AnyMetric, MetricTable, compile_table, subset
 from ..core.resampling import Resampling
 from .compare import Evidence, evidence
-from .crossed import Paired, Runs, grid, in_order, pair
-from .family import flipped_p, step_down
 from .intervals import MIN_UNITS
+from .multiplicity import flipped_p, step_down
+from .seed_by_sample import Paired, Runs, grid, in_order, pair
 
 CONTRACT = ("condition", "value", "ci_low", "ci_high", "rank_low", "rank_high", "group")
 """The columns of ranks.csv, in order."""

@@ -16,7 +16,20 @@ from scipy.special import ndtri, stdtrit
 
 from ..core.metric import Compiled, MetricTable, compile_table
 from ..core.resampling import CONSTANT, Resampling
-from .crossed import (
+from .intervals import (
+    MIN_UNITS,
+    Bounds,
+    Rule,
+    effective_units,
+    estimate,
+    first_of,
+    proportions,
+    score_interval,
+    t_quantile,
+    t_wilson,
+)
+from .large_samples import in_blocks
+from .seed_by_sample import (
     ALIKE,
     Crossed,
     Runs,
@@ -30,19 +43,6 @@ from .crossed import (
     seed_term,
     spread,
 )
-from .intervals import (
-    MIN_UNITS,
-    Bounds,
-    Rule,
-    effective_units,
-    estimate,
-    first_of,
-    proportions,
-    score_interval,
-    t_quantile,
-    t_wilson,
-)
-from .many import in_blocks
 
 CLAIM_ONE = "new samples, this system"
 CLAIM_BOTH = "new seeds and new samples"

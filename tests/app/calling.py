@@ -7,7 +7,7 @@ from pathlib import Path
 from click.testing import CliRunner, Result
 
 from evaltools.app.cli import main
-from evaltools.core.words import language, speaking
+from evaltools.core.language import language, speaking
 
 QUICK = ("--n-resamples", "100")
 

@@ -8,8 +8,8 @@ from typing import Any
 import nbformat
 import pytest
 
-from evaltools.app import execute
-from evaltools.app.execute import ReportJob
+from evaltools.report import notebook as execute
+from evaltools.report.notebook import ReportJob
 
 PARAMETERS = "text = None\nitems = None\n"
 

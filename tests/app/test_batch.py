@@ -49,9 +49,9 @@ def _reported(runs: list[str], settings: Settings, options: dict[str, Any]) -> B
 MAIN = """
 import sys
 from pathlib import Path
-import evaltools.app.execute
+import evaltools.report.notebook
 folder = Path(sys.argv.pop(1))
-evaltools.app.execute.asset_dir = lambda name: folder
+evaltools.report.notebook.asset_dir = lambda name: folder
 from evaltools.app.cli import main
 main(prog_name="evaltools")
 """
@@ -431,8 +431,8 @@ def _first_with_kernel(processes: list[psutil.Process], batch: subprocess.Popen[
 
 PRELOAD = """
 from pathlib import Path
-import evaltools.app.execute
-evaltools.app.execute.asset_dir = lambda name: Path({folder!r})
+import evaltools.report.notebook
+evaltools.report.notebook.asset_dir = lambda name: Path({folder!r})
 """
 
 

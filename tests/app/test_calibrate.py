@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from evaltools.core.words import say, speaking
+from evaltools.core.language import say, speaking
 from evaltools.stats.calibration import COLUMNS, NEXT, calibrate
 from tests.app.calling import call, written
 from tests.stats.test_calibration import judged

@@ -14,7 +14,7 @@ import pytest
 
 from evaltools.core.suite import get_suite
 from evaltools.report.study import study
-from evaltools.studies.views import verdicts
+from evaltools.report.study_tables import verdicts
 
 from .calling import QUICK, call, written
 

@@ -12,9 +12,9 @@ import pytest
 from evaltools.app.rerun import rerun_manifest
 from evaltools.core.errors import InputError, UsageError
 from evaltools.core.files import example
+from evaltools.core.language import language, speaking
 from evaltools.core.resampling import Resampling
 from evaltools.core.results import read_manifest
-from evaltools.core.words import language, speaking
 from evaltools.report.run import evaluate
 from evaltools.report.study import study
 from tests.app.calling import call
@@ -156,7 +156,7 @@ def test_results_without_numbers(run: Path) -> None:
 
 def test_options_and_rule_files_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    rules = json.loads((Path(__import__("evaltools").__file__).parent / "summary/rules/seed.json").read_text())
+    rules = json.loads((Path(__import__("evaltools").__file__).parent / "suites/summary/rules/seed.json").read_text())
     Path("mine.json").write_text(json.dumps(rules | {"name": "mine"}), encoding="utf-8")
     shutil.copy(example("summary/cases.jsonl"), "cases.jsonl")
     evaluate("summary", "cases.jsonl", out="out", resampling=QUICK, rules="./mine.json")

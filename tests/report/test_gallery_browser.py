@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evaltools.core.words import speaking
+from evaltools.core.language import speaking
 from evaltools.report.gallery import build
 
 from ..accessibility import findings

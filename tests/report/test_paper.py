@@ -14,8 +14,9 @@ import pytest
 from pydantic import BaseModel
 
 import evaltools as et
-from evaltools.report import figures, paper, plain
-from evaltools.report.html import render
+from evaltools.report import figures, paper
+from evaltools.report import markdown as plain
+from evaltools.report.page import render
 from evaltools.report.study import StudyView
 
 SEEDS = [f"example:cr/{c}__seed{k}_proposed" for c in ("no_memory", "with_memory") for k in (1, 2, 3)]
@@ -249,7 +250,7 @@ def test_the_page_links_what_stands_beside_it_and_does_not_need_it() -> None:
 
 
 def test_counts_are_whole_over_seeds_and_their_mean_has_one_decimal_where_it_is_not(seeded: StudyView) -> None:
-    from evaltools.studies import views
+    from evaltools.report import views
 
     names = ["n", "N_gold_explicit", "tuple_f1_s2_refpol"]
     rows = views.mean_std(seeded, names).set_index("id")

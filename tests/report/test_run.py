@@ -12,8 +12,8 @@ from markupsafe import escape
 from matplotlib.figure import Figure
 
 import evaltools as et
+from evaltools.core.language import speaking, translations
 from evaltools.core.suite import load_suite_file
-from evaltools.core.words import speaking, translations
 from evaltools.report.tables import no_rows
 
 FAST = et.Resampling(n_resamples=100)

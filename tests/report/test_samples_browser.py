@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from nbformat.v4 import new_notebook
 
-from evaltools.report import html
+from evaltools.report import page as html
 from evaltools.report.samples import Marked, samples
 from tests.report.synthetic import HOSTILE, sample_frame, shown
 

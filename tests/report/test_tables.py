@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 
 import evaltools as et
-from evaltools.report import plain, tables, text
+from evaltools.report import markdown as plain
+from evaltools.report import tables, text
 from evaltools.report.samples import samples
 from evaltools.stats.intervals import Resampling
 from tests.report.synthetic import HOSTILE, estimates, sample_frame

@@ -10,7 +10,7 @@ import pytest
 
 import evaltools as et
 from evaltools.report.gallery import collect
-from evaltools.report.notebook import unknown_parameters
+from evaltools.report.parameters import unknown_parameters
 
 from ..app.calling import QUICK, call
 from ..cr.test_cr_checks import FOREIGN, GOLD

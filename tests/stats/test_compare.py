@@ -31,8 +31,8 @@ from evaltools.stats.compare import (
     verdict_text,
     verdicts,
 )
-from evaltools.stats.crossed import Paired, grid
 from evaltools.stats.intervals import estimate
+from evaltools.stats.seed_by_sample import Paired, grid
 from evaltools.stats.seeds import CLAIM_BOTH, POOLED, TWO_SEEDS
 
 MEAN = Metric(name="mean", numerator="y", denominator="n", group="g", better="higher", title="Mean")

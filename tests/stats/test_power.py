@@ -17,7 +17,6 @@ from evaltools.core.metric import Metric, compile_table
 from evaltools.core.resampling import Resampling
 from evaltools.stats import power
 from evaltools.stats.compare import evidence
-from evaltools.stats.crossed import Components, Paired, Spread, grid, pair
 from evaltools.stats.power import (
     CONTRACT,
     MOST,
@@ -31,6 +30,7 @@ from evaltools.stats.power import (
     settle,
     unreached,
 )
+from evaltools.stats.seed_by_sample import Components, Paired, Spread, grid, pair
 
 F1 = Metric(name="f1", numerator="y", denominator="n", better="higher", title="F1", bounds=(0.0, 1.0))
 LOSS = Metric(name="loss", numerator="y", denominator="n", better="lower", title="Loss")

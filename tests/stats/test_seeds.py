@@ -15,8 +15,8 @@ from scipy import stats
 
 from evaltools.core.metric import Difference, Mean, Metric, MetricTable, compile_table
 from evaltools.core.resampling import Method, Resampling
-from evaltools.stats.crossed import grid, in_order, influence, seed_term
 from evaltools.stats.intervals import estimate
+from evaltools.stats.seed_by_sample import grid, in_order, influence, seed_term
 from evaltools.stats.seeds import (
     CLAIM_BOTH,
     CLAIM_ONE,

@@ -1,0 +1,148 @@
+"""The words of pages, tables and workbooks in the reader's language.
+
+The English text is the key of its translation. Translations are data: `lang/ko.toml` and `lang/zh.toml` in any
+package of this one, and in the folder of a suite from elsewhere. What has none stays English. Files that programs
+read (CSV, JSON), errors and ids are English whatever the language.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from .errors import UsageError
+from .files import PACKAGE
+
+LANGUAGES = ("en", "ko", "zh")
+
+PLACE = re.compile(r"{([\w.]+)(:[^{}]*)?}")
+"""A place in a text that a value fills: {name}, or {name:spec} with a format spec."""
+
+QUOTED = re.compile("“([^“”]*)”")
+"""The title of something, among other words."""
+
+NUMBERS = ("n", "of", "total", "value")
+"""Names of places that hold a number."""
+
+WHOLE = "sentence"
+"""Name of the place that holds a sentence; others may hold a list."""
+
+LITERAL, LONGEST = 4, 2000
+"""A sentence is told by at least so many letters and digits besides its places, in a text of at most so many."""
+
+_language: ContextVar[str] = ContextVar("language", default="en")
+_folders: dict[Path, None] = dict.fromkeys(sorted(PACKAGE.rglob("lang")))
+
+
+def language() -> str:
+    """The language in force: "en", "ko" or "zh"."""
+    return _language.get()
+
+
+def speak(lang: str) -> None:
+    """Show everything in this language from now on. UsageError for one that there is not.
+
+    >>> speak("en")
+    """
+    if lang not in LANGUAGES:
+        raise UsageError(f"no language {lang!r}; there are {', '.join(LANGUAGES)}")
+    _language.set(lang)
+
+
+@contextmanager
+def speaking(lang: str) -> Iterator[None]:
+    """The block speaks this language."""
+    before = language()
+    speak(lang)
+    try:
+        yield
+    finally:
+        speak(before)
+
+
+def bring(folder: Path) -> None:
+    """Use the language files in `lang` below a folder too."""
+    if (folder / "lang").is_dir():
+        _folders[folder / "lang"] = None
+
+
+def say(text: str, /, **values: Any) -> str:
+    """The text in the language in force, its {places} filled with the values.
+
+    Without values, a text that was made in English earlier (the title of a metric, the sentence of a check) is told
+    by the sentence that it was made from.
+
+    >>> with speaking("ko"):
+    ...     say("no rows"), say("nothing known of this")
+    ('행 없음', 'nothing known of this')
+    >>> say("{n:,} samples", n=1200)
+    '1,200 samples'
+    """
+    if values:
+        return filled(translations(language()).get(text, text), values)
+    return _told(text, language(), tuple(_folders))
+
+
+def filled(text: str, values: Mapping[str, Any]) -> str:
+    """The text with its {places} filled; a place without a value stays."""
+    return PLACE.sub(lambda m: format(values[m[1]], (m[2] or ":")[1:]) if m[1] in values else m[0], text)
+
+
+def translations(lang: str) -> Mapping[str, str]:
+    """English text -> text in that language."""
+    return _read(lang, tuple(_folders))
+
+
+@lru_cache(maxsize=16)
+def _read(lang: str, folders: tuple[Path, ...]) -> dict[str, str]:
+    files = [f for folder in folders if (f := folder / f"{lang}.toml").is_file()]
+    return {k: v for f in files for k, v in tomllib.loads(f.read_text(encoding="utf-8")).items()}
+
+
+@lru_cache(maxsize=16)
+def _sentences(lang: str, folders: tuple[Path, ...]) -> list[tuple[re.Pattern[str], list[str], str]]:
+    """Pattern of what is made from a sentence with places, the names of these, translation.
+
+    What stands around a whole sentence comes first, then the longest.
+    """
+    found = []
+    for key, text in _read(lang, folders).items():
+        literal, names = PLACE.split(key)[::3], [m[1] for m in PLACE.finditer(key)]
+        if names and sum(map(str.isalnum, "".join(literal))) >= LITERAL:
+            kinds = [r"(\d[\d,.]*)" if name in NUMBERS else "(.+?)" for name in names]
+            source = "".join(re.escape(text) + kind for text, kind in zip(literal, [*kinds, ""]))
+            pattern = re.compile(source, re.DOTALL)
+            found.append(((WHOLE in names, sum(map(len, literal))), pattern, names, text))
+    found.sort(key=lambda entry: entry[0], reverse=True)
+    return [entry[1:] for entry in found]
+
+
+@lru_cache(maxsize=4096)
+def _told(text: str, lang: str, folders: tuple[Path, ...]) -> str:
+    """The translation of a text, its own or that of the sentence that it was made from. Else the text."""
+    known = _read(lang, folders)
+    if not known or text in known:
+        return known.get(text, text)
+    for pattern, names, translation in _sentences(lang, folders) if len(text) <= LONGEST else ():
+        if m := pattern.fullmatch(text):
+            values = zip(names, m.groups())
+            return filled(translation, {n: (_told if n == WHOLE else _value)(v, lang, folders) for n, v in values})
+    return text
+
+
+def _value(text: str, lang: str, folders: tuple[Path, ...]) -> str:
+    """What filled a place: words too, or a list of such."""
+    if "; " in text:
+        return "; ".join(_value(part, lang, folders) for part in text.split("; "))
+    said = _told(text, lang, folders)
+    if said == text and "“" in text:
+        return QUOTED.sub(lambda m: f"“{_value(m[1], lang, folders)}”", text)
+    if said == text and ", " in text:
+        return ", ".join(_value(part, lang, folders) for part in text.split(", "))
+    return said

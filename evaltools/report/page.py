@@ -1,0 +1,148 @@
+"""An executed notebook as one HTML file that loads nothing: contents list, folded code, sorting and filtering."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from markupsafe import Markup
+
+from ..core.files import asset_dir
+from ..core.language import language, say
+from .fonts import webfont_css
+from .tables import is_nothing
+from .templates import OWN_STYLES, asset, environment
+from .text import visible
+
+HEADING = re.compile(r"(#{1,6}) ")
+
+SCRIPTS = ("vendor/sortable.min.js", "vendor/sortable.a11y.min.js", "report/page.js")
+SPOKEN = re.compile(r'\bsay\("((?:[^"\\]|\\.)*)"')
+"""The words of a template or script: `say` is called there with the English text in double quotes."""
+
+STYLES = ("report/fragments.css", "report/page.css")
+
+
+def render(nb: Any, *, title: str, beside: Mapping[str, str] | None = None) -> str:
+    """The report page of an executed notebook (a NotebookNode).
+
+    One self-contained file: styles, scripts, figures and the glyphs of Korean and Chinese text are inside, and
+    a content security policy forbids any request and any script but the page's own. Code is folded, stderr is
+    left out, a cell's error is shown, and a section whose cells show nothing is left out whole. `beside`: files in
+    the page's folder to be linked, path -> what each is. The same notebook and title always give the same bytes.
+    """
+    cells, contents = _contents(_unique_ids(OWN_STYLES.sub("", _cells(nb))))
+    links: dict[str, list[str]] = {}
+    for name, what in (beside or {}).items():
+        links.setdefault(what, []).append(name)
+    if links:
+        contents.append({"level": 2, "id": "downloads", "text": say("Downloads")})
+    content = {"title": visible(title), "contents": contents, "body": Markup(cells), "links": links}
+    glyphs = "".join([title, cells, *map(say, links)])
+    return page("report/page.html.j2", STYLES, SCRIPTS, glyphs=glyphs, **content, has_h1="<h1" in cells)
+
+
+def page(template: str, styles: Iterable[str], scripts: Iterable[str], *, glyphs: str, **content: Any) -> str:
+    """A page that loads nothing: its styles, its scripts and the Korean and Chinese `glyphs` it uses stand in it."""
+    sources = [Markup(asset(name)) for name in scripts]
+    words = {key: say(key) for key in SPOKEN.findall("".join([asset(template), *sources]))}
+    css = Markup("\n".join([webfont_css(glyphs + "".join(words.values())), *map(asset, styles)]))
+    spoken = {key: text for key, text in words.items() if text != key}
+    content |= {"lang": language(), "words": spoken, "policy": policy(sources), "css": css, "scripts": sources}
+    return environment().get_template(template).render(content)
+
+
+@cache
+def prepare() -> None:
+    """Load and compile what every page needs, so that the first `render` takes no longer than the next."""
+    from nbformat import v4
+
+    render(v4.new_notebook(cells=[v4.new_markdown_cell("# a"), v4.new_code_cell("a")]), title="가")
+
+
+def _cells(nb: Any) -> str:
+    from nbconvert import TemplateExporter
+
+    nb = type(nb)({**nb, "cells": _with_content(nb.cells)})
+    # HTMLExporter would read the finished page once more, to add alternative texts that the template has
+    page, _ = TemplateExporter.from_notebook_node(_exporter(), nb)
+    # wide code and printed text scroll sideways, by keyboard too
+    return page.replace("<pre>", '<pre tabindex="0">')
+
+
+def _with_content(cells: Sequence[Any]) -> list[Any]:
+    """The cells without sections whose code shows nothing: their heading, words and code. A title stays."""
+    levels = [HEADING.match(c.source) if c.cell_type == "markdown" else None for c in cells]
+    left_out = set[int]()
+    for i, heading in enumerate(levels):
+        if heading and len(heading[1]) > 1:
+            ends = (j for j, h in enumerate(levels) if j > i and h and len(h[1]) <= len(heading[1]))
+            below = range(i, next(ends, len(cells)))
+            code = [cells[j] for j in below if cells[j].cell_type == "code"]
+            if code and not any(map(_shows, code)):
+                left_out.update(below)
+    return [c for i, c in enumerate(cells) if i not in left_out]
+
+
+def _shows(cell: Any) -> bool:
+    """Whether a cell has an output that is any."""
+    return any(
+        output.get("name") != "stderr"
+        and not is_nothing(OWN_STYLES.sub("", output.get("data", {}).get("text/html", "something")))
+        for output in cell.outputs
+    )
+
+
+@cache
+def _exporter() -> Any:
+    from nbconvert import HTMLExporter
+
+    folder = str(asset_dir("templates"))
+    exporter = HTMLExporter(template_name="report", extra_template_basedirs=[folder], exclude_anchor_links=True)
+    exporter.environment.globals["say"] = say
+    return exporter
+
+
+def policy(scripts: Iterable[str]) -> str:
+    """The content security policy of a page with these scripts, which allows them by their hashes and no others."""
+    digests = [base64.b64encode(hashlib.sha256(s.encode()).digest()).decode("ascii") for s in scripts]
+    hashes = " ".join(f"'sha256-{d}'" for d in digests)
+    return (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; font-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _unique_ids(html: str) -> str:
+    """One sample may stand in several lists: the first keeps the id that deep links name, later ones get --2, --3."""
+    seen: Counter[str] = Counter()
+
+    def number(match: re.Match[str]) -> str:
+        name = match[1]
+        seen[name] += 1
+        return match[0] if seen[name] == 1 else f' id="{name}--{seen[name]}"'
+
+    return re.sub(r' id="((?:sample|metric|group)-[^"]*)"', number, html)
+
+
+def _contents(html: str) -> tuple[str, list[dict[str, Any]]]:
+    """Give each heading an id of its own; returns the page and the entries of its contents list."""
+    entries: list[dict[str, Any]] = []
+    taken: Counter[str] = Counter()
+
+    def heading(match: re.Match[str]) -> str:
+        level, attributes, inner = int(match[1]), match[2] or "", match[3]
+        text = Markup(inner).striptags()
+        slug = re.sub(r"[^\w]+", "-", text.lower()).strip("-") or "section"
+        taken[slug] += 1
+        name = slug if taken[slug] == 1 else f"{slug}-{taken[slug]}"
+        if level > 1:
+            entries.append({"level": level, "id": name, "text": text})
+        return f'<h{level} id="{name}"{attributes}>{inner}</h{level}>'
+
+    return re.sub(r'<h([1-3])(?: id="[^"]*")?( class="[^"]*")?>(.*?)</h\1>', heading, html, flags=re.DOTALL), entries

@@ -1,0 +1,34 @@
+"""The options of the MemFin suite."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field, model_validator
+
+from ...core.suite import Derived, SuiteOptions
+from .lexicon import load_lexicon
+
+
+class MemfinOptions(SuiteOptions):
+    """What decides the numbers. `lexicon_identity` follows from the lexicon's content."""
+
+    ignore_memory_keys: bool = Field(False, description="Score a system without memory: M1 is not measured.")
+    lexicon: str | None = Field(None, description="Word lists to use (JSON file); null takes the bundled ones.")
+    lexicon_identity: str = Derived
+
+    @model_validator(mode="before")
+    @classmethod
+    def _identify(cls, data: Any) -> Any:
+        # kept with the options, so that a result can be read back when the file has gone or changed
+        if isinstance(data, dict) and not data.get("lexicon_identity"):
+            path = data.get("lexicon")
+            return {**data, "lexicon": path and str(path), "lexicon_identity": load_lexicon(path).identity}
+        return data
+
+    def policy(self) -> dict[str, Any]:
+        """The options with the lexicon's name, version and content hash in place of its path."""
+        return {"ignore_memory_keys": self.ignore_memory_keys, "lexicon": self.lexicon_identity}
+
+    def signature(self) -> dict[str, str]:
+        return {"memory": "ignored" if self.ignore_memory_keys else "scored", "lexicon": self.lexicon_identity}

@@ -1,0 +1,47 @@
+"""The suite of the five dialogue metrics.
+
+Micro: sums over all eligible turns. Macro: the mean, over the dialogues with an eligible turn, of the
+same ratio within each dialogue. Both come from the same units frame; both resample dialogues.
+
+Source: memfin_metrics 3 and 4.
+"""
+
+from __future__ import annotations
+
+import json
+
+from ...core.suite import Breakdown, Suite
+from .artifacts import write_artifacts
+from .checks import checks
+from .measures import CONTENT, JSON, METRICS
+from .options import MemfinOptions
+from .score import locate, score, sniff
+
+HEADLINE = tuple(CONTENT["headline"])
+
+SUITE = Suite(
+    name="memfin",
+    title="MemFin: financial dialogues",
+    lead=1,
+    unit="dialog_id",
+    row=("dialog_id", "turn_pair_id"),
+    options=MemfinOptions,
+    input="TRACE",
+    locate=locate,
+    sniff=sniff,
+    score=score,
+    metrics=lambda options: METRICS,
+    headline=lambda options: HEADLINE,
+    checks=checks,
+    artifacts=write_artifacts,
+    notebook="memfin.ipynb",
+    together=True,
+    views="evaltools.suites.memfin.views",
+    given=("user_text",),
+    wrote=("reply",),
+    decode=dict.fromkeys(JSON, json.loads),
+    breakdowns=(
+        Breakdown("Scenario", "scenario_type", HEADLINE),
+        Breakdown("Difficulty", "difficulty", HEADLINE),
+    ),
+)

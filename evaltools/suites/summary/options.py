@@ -1,0 +1,143 @@
+"""The options of the summary suite, with the identity of the rules in force."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import Field, model_validator
+
+from ...core.errors import InputError, Problem, UsageError
+from ...core.suite import COSTLY, Derived, SuiteOptions
+from .rules import Rules, load_rules
+
+DEFAULT_RULES = "ko-insurance"
+Mode = Literal["override", "blend"]
+
+AUDIT = "audit"
+"""What stands as the judge's trigger for a case of which the rules are sure, drawn at random."""
+
+
+def _of_judge(default: Any, description: str, marks: dict[str, Any] | None = None, **limits: Any) -> Any:
+    return Field(default, description=description, json_schema_extra={**COSTLY, **(marks or {})}, **limits)
+
+
+class SummaryOptions(SuiteOptions):
+    """`rules_identity` (name@hash) and `rules_version` follow from the rules' content, `labelled` from the labels'.
+
+    The judge's API key is no option: it is read from EVALTOOLS_JUDGE_API_KEY or OPENAI_API_KEY when the first
+    request is sent, and kept nowhere. A server at a given `judge_base_url` may do without one.
+    judge_max_calls: only the first so many distinct questions, in the order of the cases, may be sent to the
+    server. A reply in the cache is used wherever it stands and costs nothing. A question already in the cache
+    still takes up its place, so that a rerun under the same budget sends nothing and gives the same scores. Of
+    several files of one command each has an equal part: of all where they are scored side by side (`score`,
+    `report`), of what those before it left where one follows the other (`compare`, `plan`, `rank`).
+    Repeats that the client makes on 429, 5xx and the like are not counted apart.
+    """
+
+    rules: str = Field(DEFAULT_RULES, description="Rules: ko-insurance, seed, or the path of a rule file.")
+    rules_identity: str = Derived
+    rules_version: str = Derived
+    labels: str | None = Field(
+        None,
+        description="Labels of people (CSV or JSONL: case_id, metric, label 0..1, rater) of some of the cases: means "
+        "corrected by them lead.",
+        json_schema_extra={"single": True},
+    )
+    labelled: tuple[str, ...] = Field((), json_schema_extra={"derived": True})
+    judge: Literal["off", "hybrid"] = _of_judge(
+        "off", "off: rules alone; hybrid: a language model decides the cases of which the rules are unsure."
+    )
+    judge_model: str = _of_judge("", "Name of the judge's model; needed with the judge hybrid.")
+    judge_base_url: str | None = _of_judge(
+        None, "Address of an OpenAI-compatible server, up to and with /v1; by default the client's own."
+    )
+    judge_mode: Mode = _of_judge(
+        "override",
+        "override: a confident judge's score stands alone, one less so is blended; "
+        "blend: always 0.7 x rule + 0.3 x judge.",
+    )
+    judge_confidence: float = _of_judge(
+        0.8, "Confidence of the judge, from 0 to 1, from which on it overrides.", ge=0, le=1
+    )
+    judge_max_calls: int | None = _of_judge(
+        None,
+        "Questions sent to the judge at the most, spread evenly over the files; by default no limit.",
+        marks={"shared": True},
+        ge=0,
+    )
+    judge_audit: float = _of_judge(
+        0.05,
+        "Share of the cases of which the rules are sure, from 0 to 1, that the judge is asked about all the same: it "
+        "decides nothing there, it shows how often the rules are wrong.",
+        ge=0,
+        le=1,
+    )
+    judge_cache: str | None = _of_judge(
+        None,
+        "Folder of the judge's replies, so that a rerun costs nothing; by default OUT/judge-cache on the "
+        "command line, and none elsewhere.",
+        marks={"below_out": "judge-cache"},
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _identify(cls, data: Any) -> Any:
+        # kept with the options, so that a result can be read back when the file has gone or changed
+        if not isinstance(data, dict) or data.get("rules_identity"):
+            return data
+        name = str(data.get("rules") or DEFAULT_RULES)
+        rules = load_rules(name)
+        return {**data, "rules": name, "rules_identity": rules.identity, "rules_version": rules.version}
+
+    @model_validator(mode="after")
+    def _can_be_asked(self) -> SummaryOptions:
+        if self.judge == "hybrid" and not self.judge_model.strip():
+            raise UsageError("the hybrid judge needs the name of a model (judge_model)")
+        if self.judge == "hybrid" and self.judge_base_url is not None and not _is_plain_url(self.judge_base_url):
+            # The value is left out on purpose: it may hold a password.
+            raise UsageError("the judge's base URL must be http(s)://HOST[:PORT][/PATH], without password or query")
+        return self
+
+    def policy(self) -> dict[str, Any]:
+        """The rules by name and content; of the judge, what can change a number, and only where it is asked."""
+        rules: dict[str, Any] = {
+            "rules": self.rules_identity,
+            "rules_version": self.rules_version,
+            "judge": self.judge,
+        }
+        rules |= {"labelled": list(self.labelled)} if self.labelled else {}
+        if self.judge == "off":
+            return rules
+        from .judge import prompts_hash
+
+        asked = ("judge_model", "judge_base_url", "judge_mode", "judge_confidence", "judge_max_calls", "judge_audit")
+        return {**rules, **{name: getattr(self, name) for name in asked}, "judge_prompts": prompts_hash()}
+
+    def signature(self) -> dict[str, str]:
+        judge = f"{self.judge_model}/{self.judge_mode}{self.judge_confidence:g}"
+        labels = {"labels": str(len(self.labelled))} if self.labelled else {}
+        return {"rules": self.rules_identity, **({} if self.judge == "off" else {"judge": judge}), **labels}
+
+
+def _is_plain_url(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return (
+            parts.scheme in ("http", "https")
+            and bool(parts.hostname)
+            and (parts.port is None or parts.port > 0)
+            and "@" not in parts.netloc
+            and not (parts.query or parts.fragment)
+        )
+    except ValueError:
+        return False
+
+
+def rules_in_force(options: SummaryOptions) -> Rules:
+    """The rules that the options were made for; InputError where the file has changed since."""
+    rules = load_rules(options.rules)
+    if rules.identity != options.rules_identity:
+        message = f"the rules are {rules.identity} now, the options were made for {options.rules_identity}"
+        raise InputError([Problem("error", "rules-changed", message, file=options.rules)])
+    return rules

@@ -1,0 +1,141 @@
+"""The summary suite; its metrics stand in metrics.toml.
+
+Source: seed insurance_summary_prd 5 and 6; specification section 3.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+import pandas as pd
+
+from ...core.errors import Problems
+from ...core.metric import Metric, MetricTable, read_table
+from ...core.records import require_file
+from ...core.results import Result
+from ...core.suite import Breakdown, Source, Suite, Workers
+from . import people
+from .artifacts import write_artifacts
+from .checks import checks
+from .options import SummaryOptions, rules_in_force
+from .rules import METRICS
+from .schema import looks_like_cases, read_cases
+from .score import by_metric, finish, score_cases
+from .verdicts import verdicts
+
+ZERO_ONE = ("summary_non_definitive", "summary_needs_followup")
+"""Metrics whose rule score is 0 or 1: what matters of them is the failing cases, not the mean."""
+
+
+@lru_cache(maxsize=8)
+def metric_table(
+    thresholds: tuple[tuple[str, float], ...], judged: bool, labelled: tuple[str, ...] = ()
+) -> MetricTable:
+    """The metrics under these thresholds; one without a threshold has no pass rate, one not labelled no correction.
+
+    `judged`: a judge's score may lie between 0 and 1, so that a mean of 0/1 scores is no proportion any more.
+    """
+    given = {name: f"{threshold:g}" for name, threshold in thresholds}
+    proportions = () if judged else (*ZERO_ONE, *(f"{name}_measured" for name in ZERO_ONE))
+    return tuple(
+        replace(m, proportion=True) if isinstance(m, Metric) and m.name in proportions else m
+        for m in read_table(Path(__file__).with_name("metrics.toml"), **given)
+        if m.group not in ("pass", "corrected")
+        or m.name.partition("_pass_rate")[0] in given
+        or m.name.removesuffix("_corrected") in labelled
+    )
+
+
+def metrics(options: SummaryOptions) -> MetricTable:
+    thresholds = tuple(rules_in_force(options).thresholds.items())
+    return metric_table(thresholds, options.judge != "off", options.labelled)
+
+
+def spent(result: Result) -> dict[str, int]:
+    """The distinct questions that the judge was asked."""
+    asked = by_metric(result.data, METRICS, ("answer", "contexts"), trigger="_trigger").dropna(subset="trigger")
+    return {"judge_max_calls": len(asked.drop_duplicates(["metric", "answer", "contexts"]))}
+
+
+def headline(options: SummaryOptions) -> tuple[str, ...]:
+    """Over the measured cases (D23, D24): means of shares, the share that passes for 0/1 scores, then the recall.
+
+    Means that are corrected by labels of people stand before them all.
+    """
+    led = (f"{name}_corrected" for name in options.labelled)
+    means = ("summary_accuracy_measured", "any_unsupported", "summary_risk_coverage_measured")
+    return (*led, *means, *(f"{name}_pass_rate_measured" for name in ZERO_ONE), "entity_recall_measured")
+
+
+def locate(path: Path, name: str | None, options: SummaryOptions, problems: Problems) -> Source:
+    """A file of cases; the run is named after it. A rule file of the user's and labels are inputs too."""
+    files, rules = {"cases": path}, Path(options.rules)
+    files |= {"rules": rules} if rules.is_file() else {}
+    files |= {"labels": Path(options.labels)} if options.labels else {}
+    for role in files.keys() - {"rules"}:
+        require_file(files[role], problems)
+    return Source(name or path.stem, files)
+
+
+def fit(source: Source, options: SummaryOptions, problems: Problems) -> SummaryOptions:
+    """The options with the metrics of which there are enough labels."""
+    found = people.labelled(source.files["labels"]) if "labels" in source.files else ()
+    return options.model_copy(update={"labelled": found})
+
+
+def score(
+    source: Source, options: SummaryOptions, problems: Problems, workers: Workers, aside: Path | None
+) -> pd.DataFrame:
+    """The units frame of a file of cases: a row a case, in the file's order; the same for any `workers`.
+
+    Raises InputError for a file that cannot be used or rules that changed since the options were made.
+    """
+    rules, path = rules_in_force(options), source.files["cases"]
+    cases = list(read_cases(path, problems))
+    units = score_cases(cases, rules, problems, workers, str(path))
+    if options.judge == "hybrid":
+        from .judge import judge_units
+
+        problems.raise_if_failed()  # no call is paid for input that fails
+        units = judge_units(units, options, problems, quiet=not workers.label)
+    units = finish(units, rules)
+    if "labels" in source.files:
+        units = people.with_labels(units, source.files["labels"], options, problems)
+    units.attrs["rows"] = {"cases": len(cases)}
+    return units
+
+
+SUITE = Suite(
+    name="summary",
+    title="Insurance summaries",
+    unit="case_id",
+    row=("case_id",),
+    input="CASES",
+    options=SummaryOptions,
+    locate=locate,
+    sniff=looks_like_cases,
+    score=score,
+    metrics=metrics,
+    headline=headline,
+    fit=fit,
+    intervals=people.intervals,
+    checks=checks,
+    verdicts=verdicts,
+    spent=spent,
+    artifacts=write_artifacts,
+    notebook="summary.ipynb",
+    views="evaltools.suites.summary.views",
+    given=("contexts",),
+    wrote=("answer",),
+    decode=dict.fromkeys(
+        ("contexts", "tags", "unknown_tags", "unread_figures", *(f"{m}_evidence" for m in METRICS)), json.loads
+    ),
+    breakdowns=tuple(
+        Breakdown(title, title.lower(), tuple(f"{m}_measured" for m in METRICS))
+        for title in ("Product", "Channel", "Intent")
+    ),
+    commands="evaltools.suites.summary.commands",
+)

@@ -1,0 +1,267 @@
+"""Words in other languages: what `say` gives, and that every language has every word, and none that nobody says."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib import import_module
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaltools.core import language as words
+from evaltools.core.errors import UsageError
+from evaltools.core.files import PACKAGE, asset_dir
+from evaltools.core.language import LANGUAGES, PLACE, bring, filled, language, say, speak, speaking, translations
+from evaltools.report.page import SPOKEN
+
+OTHERS = [lang for lang in LANGUAGES if lang != "en"]
+
+
+# --- what say gives
+
+
+def test_english_is_the_key() -> None:
+    assert say("no rows") == "no rows"
+    assert say("{n:,} of {total}", n=1200, total="x") == "1,200 of x"
+
+
+def test_a_language_is_spoken_within_its_block_only() -> None:
+    with speaking("ko"):
+        assert (language(), say("Interval")) == ("ko", "구간")
+        with speaking("zh"):
+            assert say("Interval") == "区间"
+        assert say("Interval") == "구간"
+    assert (language(), say("Interval")) == ("en", "Interval")
+
+
+def test_what_has_no_translation_stays_english() -> None:
+    with speaking("ko"):
+        assert say("a word of nobody's") == "a word of nobody's"
+        assert say("a word of {who}", who="nobody") == "a word of nobody"
+
+
+def test_an_unknown_language_is_refused() -> None:
+    with pytest.raises(UsageError, match="no language 'fr'; there are en, ko, zh"):
+        speak("fr")
+    assert language() == "en"
+
+
+def test_a_value_is_never_a_template() -> None:
+    """Values come from data: what looks like a place in them is text, and no attribute of a value can be reached."""
+    assert filled("{a} and {b}", {"a": "{b}", "b": 2}) == "{b} and 2"
+    assert filled("{a.__class__}", {"a": 1}) == "{a.__class__}"
+
+
+def test_a_sentence_made_before_is_told_by_what_it_was_made_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(words, "_folders", dict(words._folders))
+    (tmp_path / "lang").mkdir()
+    entries = {"zzz {n} zebras in {where}": "얼룩말 {n}마리: {where}", "zzz the zoo": "동물원", "{a}: {b}": "?"}
+    lines = [f"{json.dumps(k)} = {json.dumps(v)}" for k, v in entries.items()]
+    (tmp_path / "lang" / "ko.toml").write_text("\n".join(lines), encoding="utf-8")
+    bring(tmp_path)
+    with speaking("ko"):
+        assert say("zzz 3 zebras in zzz the zoo") == "얼룩말 3마리: 동물원"
+        assert say("zzz 3 zebras in zzz the zoo, Berlin") == "얼룩말 3마리: 동물원, Berlin"
+        assert say("zzz 3 zebras") == "zzz 3 zebras"
+        assert say("x: y") == "x: y"  # a sentence of places only would tell everything
+    assert say("zzz 3 zebras in zzz the zoo") == "zzz 3 zebras in zzz the zoo"
+
+
+# --- what the package says
+
+
+def _literals(tree: ast.AST) -> Iterator[str]:
+    """Every text that stands in a source, the places of f-strings as {}."""
+    for node in ast.walk(tree):
+        yield from _of(node)
+
+
+def _of(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield node.value
+    elif isinstance(node, ast.JoinedStr):
+        yield "".join(str(v.value) if isinstance(v, ast.Constant) else "{}" for v in node.values)
+
+
+def _calls(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == "say"
+            and isinstance(node.args[0], ast.Constant)
+        ):
+            yield str(node.args[0].value)
+
+
+def templates() -> Iterator[str]:
+    for path in asset_dir("templates").rglob("*"):
+        if path.suffix in (".j2", ".js") and "vendor" not in path.parts:
+            yield path.read_text(encoding="utf-8")
+
+
+def said() -> set[str]:
+    """All that is certainly said: the texts given to `say` in sources and templates."""
+    calls = {key for path in PACKAGE.rglob("*.py") for key in _calls(ast.parse(path.read_text(encoding="utf-8")))}
+    return calls | {key for text in templates() for key in SPOKEN.findall(text)}
+
+
+def normal(key: str) -> str:
+    """A key without the names and formats of its places."""
+    return re.sub(r"{[^{}]*}", "{}", key)
+
+
+def places(text: str) -> set[str]:
+    return {m[1] for m in PLACE.finditer(text)}
+
+
+@pytest.mark.parametrize("lang", OTHERS)
+def test_every_text_that_is_said_has_a_translation(lang: str) -> None:
+    assert sorted(said() - set(translations(lang))) == []
+
+
+def test_the_languages_have_the_same_entries() -> None:
+    for path in PACKAGE.rglob("lang/*.toml"):
+        assert path.stem in OTHERS
+    keys = {lang: set(translations(lang)) for lang in OTHERS}
+    assert keys["ko"] == keys["zh"]
+
+
+@pytest.mark.parametrize("lang", OTHERS)
+def test_a_translation_has_the_places_of_its_key(lang: str) -> None:
+    assert {k: v for k, v in translations(lang).items() if places(k) != places(v) or not v.strip()} == {}
+
+
+def toml_texts() -> Iterator[str]:
+    """What a page shows of the tables of metrics and of views, sentences with their places."""
+    for path in PACKAGE.rglob("metrics.toml"):
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        for row in content["metric"]:
+            for metric in row.get("block", [row]):
+                named = {**content.get("defaults", {}).get(metric.get("group", ""), {}), **metric}
+                yield from (named[k] for k in ("title", "description", "group") if k in named)
+        for values in content.get("each", {}).values():
+            for words_of in values.values():
+                shown = {k: v for k, v in words_of.items() if k != "source"}
+                yield from (v for v in shown.values() if not v.endswith("-pol"))
+    for path in PACKAGE.rglob("views.toml"):
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        for figure in content["figure"].values():
+            yield from (figure[k] for k in ("title", "xlabel", "ylabel") if k in figure)
+        yield from (entry[k] for entry in content.get("known_before", ()) for k in ("what", "detail"))
+        yield from [content["legend"]] if "legend" in content else []
+        for k in ("sides", "fields", "text"):
+            yield from content.get("browser", {}).get(k, {}).values()
+        for _, caption in content.get("samples", {}).values():
+            yield from dict.fromkeys((caption, caption.partition(":")[0]))
+
+
+def markdown_cells() -> Iterator[str]:
+    for path in asset_dir("notebooks").glob("*.ipynb"):
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            if cell["cell_type"] == "markdown":
+                yield "".join(cell["source"])
+
+
+def captions() -> Iterator[str]:
+    """The captions and headers of the tables that suites and studies show."""
+    for package in PACKAGE.rglob("views.py"):
+        module = import_module(f"evaltools.suites.{package.parent.name}.views")
+        for kind in ("TABLES", "STUDY_TABLES"):
+            for view in getattr(module, kind, {}).values():
+                yield from (view.caption, *(view.columns or {}).values())
+
+
+@pytest.mark.parametrize("lang", OTHERS)
+@pytest.mark.parametrize("texts", [toml_texts, markdown_cells, captions])
+def test_what_tables_and_notebooks_show_has_a_translation(texts: Callable[[], Iterator[str]], lang: str) -> None:
+    letters = {text for text in texts() if re.search(r"[^\W\d_]{2}", PLACE.sub("", text))}
+    assert len(letters) > 5
+    assert sorted(letters - set(translations(lang))) == []
+
+
+MADE = [
+    "core/check.py",
+    "suites/cr/checks.py",
+    "suites/memfin/checks.py",
+    "suites/summary/checks.py",
+    "stats/seeds.py",
+]
+"""Modules whose sentences are stored in English and told on a page by what they were made from."""
+
+
+def sentences(tree: ast.AST) -> Iterator[str]:
+    """The texts of several words in a module that are no documentation and no error."""
+    raised = {id(n) for r in ast.walk(tree) if isinstance(r, ast.Raise) for n in ast.walk(r)}
+    inside = {id(v) for j in ast.walk(tree) if isinstance(j, ast.JoinedStr) for v in j.values}
+    documents = {id(e.value) for e in ast.walk(tree) if isinstance(e, ast.Expr)}
+    for node in ast.walk(tree):
+        if id(node) not in raised | inside | documents:
+            yield from (text for text in _of(node) if text.count(" ") > 2)
+
+
+@pytest.mark.parametrize("module", MADE)
+def test_every_sentence_that_is_stored_has_a_translation(module: str) -> None:
+    found = set(sentences(ast.parse((PACKAGE / module).read_text(encoding="utf-8"))))
+    keys = set(translations("ko"))
+    assert found
+    assert sorted(text for text in found if not any(told_by(text, key) for key in keys)) == []
+
+
+def told_by(text: str, key: str) -> bool:
+    """Whether a text of a source, its places open, makes what the key tells, or a part of it."""
+    return _pattern(normal(text)).search(normal(key)) is not None
+
+
+@cache
+def _pattern(text: str) -> re.Pattern[str]:
+    return re.compile(".*?".join(map(re.escape, text.split("{}"))))
+
+
+@pytest.mark.parametrize("lang", OTHERS)
+def test_no_entry_is_of_a_word_that_nobody_says(lang: str) -> None:
+    known, open_texts = written()
+    rest = {key for key in translations(lang) if normal(key) not in known}
+    assert sorted(key for key in rest if not any(told_by(text, key) for text in open_texts)) == []
+
+
+@cache
+def written() -> tuple[set[str], list[str]]:
+    """Every text of the package that may be said, and those of them that have places."""
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py")]
+    texts = {text for tree in trees for text in _literals(tree)} | set(toml_texts()) | set(markdown_cells()) | said()
+    texts |= {text.partition(":")[0].removeprefix("## ") for text in texts}
+    texts |= {name.removeprefix("summary_").replace("_", " ") for name in texts}
+    texts |= {value for path in PACKAGE.rglob("*.json") if "examples" not in path.parts for value in _strings(path)}
+    texts |= {value for path in PACKAGE.rglob("*.toml") if path.parent.name != "lang" for value in _strings(path)}
+    known = {normal(text) for text in texts}
+    open_texts = [t for t in known if sum(map(str.isalpha, t)) > (2 if "{}" in t else 12)]
+    return known, open_texts
+
+
+def _strings(path: Path) -> Iterator[str]:
+    """Every text in a file of data."""
+    text = path.read_text(encoding="utf-8")
+    todo: list[Any] = [tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)]
+    while todo:
+        value = todo.pop()
+        if isinstance(value, str):
+            yield value
+        else:
+            todo += value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
+
+
+def test_a_key_that_stands_in_two_files_is_told_alike() -> None:
+    for lang in OTHERS:
+        files = [tomllib.loads(p.read_text(encoding="utf-8")) for p in PACKAGE.glob(f"*/lang/{lang}.toml")]
+        for a, b in combinations(files, 2):
+            assert {k: a[k] for k in a.keys() & b.keys()} == {k: b[k] for k in a.keys() & b.keys()}

@@ -1,0 +1,120 @@
+"""Reading typed lines, byte ranges, and files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from evaltools.core import records as jsonl
+from evaltools.core.errors import InputError, Problems
+from evaltools.core.files import atomic, dumps, write_json, write_jsonl
+from evaltools.core.records import csv_rows, read_jsonl, shards
+
+
+class Row(BaseModel):
+    x: int
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_scrap(tmp_path: Path) -> None:
+    path = tmp_path / "f.txt"
+    path.write_text("old")
+    with pytest.raises(RuntimeError), atomic(path) as f:
+        f.write("half")
+        raise RuntimeError
+    assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["f.txt"]
+
+
+def test_no_nan_is_written(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="JSON compliant"):
+        write_json(tmp_path / "f.json", {"x": float("nan")})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_text_is_kept_as_it_is() -> None:
+    assert dumps({"a": "향 风险"}) == '{"a": "향 风险"}'
+
+
+@given(
+    st.lists(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=40), max_size=30), st.integers(1, 6)
+)
+def test_shards_cover_every_line_once(tmp_path_factory: pytest.TempPathFactory, texts: list[str], n: int) -> None:
+    path = tmp_path_factory.mktemp("s") / "f.jsonl"
+    write_jsonl(path, [{"x": i, "t": t} for i, t in enumerate(texts)])
+    found = []
+    for start, stop in shards(path, n):
+        problems = Problems()
+        found += [row.x for _, row in read_jsonl(path, Row, problems, start=start, stop=stop)]
+        assert not problems.kept
+    assert found == list(range(len(texts)))
+
+
+def test_line_numbers_of_a_shard_move_down_when_merged() -> None:
+    shard, whole = Problems(), Problems()
+    shard.error("bad-json", "x", file="f", line=3)
+    whole.merge(shard, 10)
+    assert whole.kept[0].line == 13
+    assert whole.count("error") == 1
+
+
+def test_deep_nesting_is_an_error_not_a_crash(tmp_path: Path) -> None:
+    path = tmp_path / "f.jsonl"
+    path.write_text('{"x": 1, "deep": ' + "[" * 100_000 + "]" * 100_000 + "}\n" + '{"x": 2}\n')
+    problems = Problems("skip")
+    assert [r.x for _, r in read_jsonl(path, Row, problems)] in ([1, 2], [2])
+
+
+def test_only_the_first_problems_of_a_kind_are_kept_all_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "f.jsonl"
+    path.write_text("[]\n" * 500)
+    problems = Problems("skip")
+    assert list(read_jsonl(path, Row, problems)) == []
+    assert problems.count("error") == 500
+    assert len(problems.kept) == 20
+    assert json.loads(dumps(problems.summary()))[0]["count"] == 500
+
+
+def test_csv_rows_are_named_by_the_line_on_which_they_end(tmp_path: Path) -> None:
+    path, problems = tmp_path / "a.csv", Problems()
+    path.write_text('\ufeffid,text\na,"one\ntwo"\n\nb\nc,three\n')
+    assert list(csv_rows(path, problems)) == [(1, ["id", "text"]), (3, ["a", "one\ntwo"]), (6, ["c", "three"])]
+    assert [(p.line, p.message) for p in problems.errors] == [(5, "expected 2 cells, as the header has, got 1")]
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        (b'b,"two\n', "not CSV: unexpected end of data"),
+        (b'"b"x,two\n', "not CSV: ',' expected after '\"'"),
+        (
+            "b,가나다\n".encode("cp949"),
+            "not CSV: byte 2 of the line is not UTF-8 (0xb0); it reads as CP949: save it as UTF-8",
+        ),
+    ],
+)
+def test_a_damaged_line_of_a_csv_file_costs_its_row_alone(bad: bytes, said: str, tmp_path: Path) -> None:
+    path, problems = tmp_path / "a.csv", Problems("skip")
+    path.write_bytes(b"id,text\na,one\n" + bad + b"c,three\nd,four")
+    assert list(csv_rows(path, problems)) == [
+        (1, ["id", "text"]),
+        (2, ["a", "one"]),
+        (4, ["c", "three"]),
+        (5, ["d", "four"]),
+    ]
+    assert [(p.line, p.message) for p in problems.errors] == [(3, said)]
+    path.write_bytes(bad.replace(b"b,", b"id,") + b"c,three\n")
+    with pytest.raises(InputError, match=r"a.csv:1: not CSV"):  # of a header nothing can be left out
+        list(csv_rows(path, Problems("skip")))
+
+
+def test_a_line_without_end_is_not_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jsonl, "LINE_BYTES", 100)
+    path = tmp_path / "f.jsonl"
+    path.write_text("[]\n" + "[" * 200)
+    with pytest.raises(InputError, match=r"f.jsonl:2: a line of more than"):
+        list(read_jsonl(path, Row, Problems("skip")))

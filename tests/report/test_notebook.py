@@ -1,0 +1,175 @@
+"""Reports: both files whole or not at all, failures kept, parameters that stay data."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+import evaltools as et
+from evaltools.core.errors import WorkFailed
+from evaltools.report import paper
+from evaltools.report.notebook import HTML, NOTEBOOK, ReportFailed, ReportJob, is_current, run
+
+HOSTILE = (
+    'x"; import os; os.mkdir("pwned") #',
+    "x'); open('pwned', 'w') #",
+    '""" + open("pwned", "w").name + """',
+    "back\\slash\\n\\",
+    "line\nopen('pwned', 'w')\n",
+    "{os} {{text}} %s ${HOME}",
+    "실행 한국어 风险 \u2028 \x00 \x1b[31m",
+    "007",
+    "1e5",
+    "True",
+    "",
+)
+
+
+def texts(notebook: Path) -> list[str]:
+    cells = nbformat.read(notebook, as_version=4).cells
+    return [o.get("text", "") for c in cells for o in c.get("outputs", [])]
+
+
+def test_parameters_stay_data(job: Any, tmp_path: Path) -> None:
+    """Every hostile text arrives as it was given, in a list too, and none of it is run."""
+    show = "import json\nprint(json.dumps([text, items]))"
+    run(job(show, text=HOSTILE[0], items=list(HOSTILE)))
+    assert json.loads(texts(tmp_path / "reports" / "run" / NOTEBOOK)[0]) == [HOSTILE[0], list(HOSTILE)]
+    assert not (tmp_path / "pwned").exists()
+    for text in HOSTILE:
+        assert not (tmp_path / text.replace("\0", "")).is_file()
+
+
+@pytest.mark.parametrize("name", ["{text}", "a {b} %d", "실행 1", "007"])
+def test_names_of_runs_are_no_templates(job: Any, tmp_path: Path, name: str) -> None:
+    assert run(job("1", name=name, text="t")) == tmp_path / "reports" / name / HTML
+    assert sorted(p.name for p in (tmp_path / "reports" / name).iterdir()) == [HTML, NOTEBOOK]
+
+
+def test_the_same_job_gives_the_same_bytes_and_prints_nothing(job: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    made = job("print(text)", text="x")
+    run(made)
+    assert capfd.readouterr() == ("", "")
+    first = [(made.folder / f).read_bytes() for f in (NOTEBOOK, HTML)]
+    run(made)
+    assert [(made.folder / f).read_bytes() for f in (NOTEBOOK, HTML)] == first
+
+
+def test_a_report_loads_no_uri_grammars(job: Any) -> None:
+    """They take longer to build than the page; whoever imports nbformat first decides."""
+    code = "import pickle, sys; from evaltools.report import notebook as execute; from pathlib import Path\n"
+    code += "execute.asset_dir = lambda name: Path('notebooks')\n"
+    code += "execute.run(pickle.load(sys.stdin.buffer)); assert 'rfc3987_syntax' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], input=pickle.dumps(job("1")), check=True)
+
+
+def test_a_report_is_current_until_something_of_it_changes(job: Any) -> None:
+    made = job("1")
+    assert not is_current(made)
+    run(made)
+    assert is_current(made)
+    other = ReportJob(made.name, made.notebook, made.title, made.folder, made.parameters, {"inputs": ["other"]})
+    assert not is_current(other)
+    html, notebook = made.folder / HTML, made.folder / NOTEBOOK
+    whole = html.read_bytes(), notebook.read_bytes()
+    html.write_bytes(whole[0][:-10])
+    assert not is_current(made), "a page that is cut off"
+    html.unlink()
+    assert not is_current(made)
+    html.write_bytes(whole[0])
+    assert is_current(made)
+    for spoilt in (whole[1][:-10], b"[]", b'{"metadata": 3}', b"\xff"):
+        notebook.write_bytes(spoilt)
+        assert not is_current(made)
+    notebook.write_bytes(whole[1])
+    assert is_current(made)
+    assert not is_current(job("2")), "another notebook"
+
+
+def test_a_failed_cell_leaves_the_notebook_with_the_error_at_its_top(job: Any) -> None:
+    run(job("1"))
+    made = job("print('before')", "raise ValueError('no <b>good</b>')", "print('after')")
+    with pytest.raises(ReportFailed, match="ValueError: no <b>good</b>") as caught:
+        run(made)
+    assert sorted(p.name for p in made.folder.iterdir()) == [NOTEBOOK], "the older page is gone"
+    nb = nbformat.read(made.folder / NOTEBOOK, as_version=4)
+    assert nb.cells[0].cell_type == "markdown" and "Exception was encountered" in nb.cells[0].source
+    assert "evaltools" not in nb.metadata
+    assert not is_current(made)
+    assert isinstance(caught.value, WorkFailed)
+    again = pickle.loads(pickle.dumps(caught.value))  # noqa: S301
+    assert (str(again), again.name, again.notebook) == (str(caught.value), "run", made.folder / NOTEBOOK)
+
+
+def test_a_dead_kernel_is_a_failed_report_and_no_library_says_so_too(
+    job: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = job("print(text)", "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", text="x")
+    with pytest.raises(ReportFailed, match="Kernel died"):
+        run(made)
+    nb = nbformat.read(made.folder / NOTEBOOK, as_version=4)
+    assert "The kernel died" in nb.cells[0].source
+    assert any("x" in c.source and "injected-parameters" in c.metadata.get("tags", []) for c in nb.cells)
+    assert not (made.folder / HTML).exists()
+    assert caplog.messages == []
+
+
+def test_nothing_is_left_behind(job: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "scratch").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "scratch"))
+    made = job("raise SystemExit(1)")
+    with pytest.raises(ReportFailed):
+        run(made)
+    run(job("1"))
+    assert list((tmp_path / "scratch").iterdir()) == []
+    assert sorted(p.name for p in made.folder.iterdir()) == [HTML, NOTEBOOK]
+
+
+def test_a_page_that_cannot_be_written_leaves_the_older_report(job: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = job("print(1)")
+    run(made)
+    before = {p.name: p.read_bytes() for p in made.folder.iterdir()}
+
+    def full(fd: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space left on device"):
+        run(job("print(2)"))
+    assert {p.name: p.read_bytes() for p in made.folder.iterdir()} == before
+
+
+def test_what_a_paper_needs_stands_beside_the_report_and_is_part_of_it(job: Any, tmp_path: Path) -> None:
+    """The files come from the saved results, the page links them, and a report without them or with others is old."""
+    et.evaluate("summary", "example:summary/cases.jsonl", out=tmp_path, resampling=et.Resampling(n_resamples=100))
+    made = replace(job("1 + 1", scored=str(tmp_path / "results" / "cases")), paper=True)
+    page = run(made).read_text(encoding="utf-8")
+    names = {p.relative_to(made.folder).as_posix() for p in paper.present(made.folder)}
+    assert {"paper.tex", "paper.md", "figures/forest.svg", "figures/forest.pdf"} <= names
+    assert all(f'href="{name}"' in page for name in names) and is_current(made)
+    before = {name: (made.folder / name).read_bytes() for name in names}
+    (made.folder / "paper.tex").write_text("spoilt")
+    assert not is_current(made)
+    run(made)
+    assert {name: (made.folder / name).read_bytes() for name in names} == before and is_current(made)
+    run(replace(made, paper=False))
+    assert not paper.present(made.folder), "files of an older report"
+
+
+@pytest.mark.parametrize("name", ["b{r}a{ce}", "long" * 25])
+def test_any_folder_for_temporary_files_will_do(name: str, job: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """papermill fills in parameters where a path has braces, and a socket's path has at most about 100 bytes."""
+    made = job("1 + 1")
+    folder = made.folder.parent / name
+    folder.mkdir(parents=True)
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    assert run(made).is_file()
+    assert list(folder.iterdir()) == []

@@ -1,0 +1,264 @@
+"""The report page: as a file, and in a real browser."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fontTools.ttLib import TTFont
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from evaltools.core.language import speaking
+from evaltools.report import figures, tables
+from evaltools.report import page as html
+from tests.report.synthetic import HOSTILE, estimates, notebook, shown
+
+
+@pytest.fixture(scope="module")
+def page_text() -> str:
+    return html.render(notebook(), title="A report of <run> 조건")
+
+
+def test_same_notebook_same_bytes(page_text: str) -> None:
+    again = notebook()
+    for cell in again.cells:
+        cell.id = "x" + cell.id  # papermill makes new ids every time
+    assert html.render(again, title="A report of <run> 조건") == page_text
+
+
+def test_a_page_does_not_depend_on_the_pages_before_it(page_text: str) -> None:
+    html.prepare()
+    html.render(new_notebook(cells=[new_markdown_cell("# 다른 것"), new_code_cell("import other")]), title="other")
+    assert html.render(notebook(), title="A report of <run> 조건") == page_text
+
+
+def test_page_is_one_file_of_modest_size(page_text: str) -> None:
+    assert len(page_text.encode()) < 1_200_000  # six times the field of 100,000 characters, and three figures
+    for reference in re.findall(r'<\w[^<>]*\s(?:src|href)=["\']?([^"\'> ]+)', page_text):
+        assert reference.startswith(("#", "data:")), reference
+    assert not re.search(r"url\((?!data:)", page_text)
+
+
+def test_the_font_of_a_page_holds_the_words_of_its_downloads() -> None:
+    beside = {"paper.tex": "Table and paragraph", "figures/forest.svg": "Differences to the baseline"}
+    with speaking("zh"):
+        text = html.render(new_notebook(cells=[]), title="t", beside=beside)
+    font = base64.b64decode(re.search(r"font/woff;base64,([^)]*)\)", text)[1])
+    body = text.partition("<body>")[2]
+    assert "表格与段落" in body
+    assert {ord(c) for c in body if "\u4e00" <= c <= "\u9fff"} <= set(TTFont(io.BytesIO(font)).getBestCmap())
+
+
+def test_noise_is_left_out_and_code_is_folded(page_text: str) -> None:
+    assert "stderr noise" not in page_text
+    assert "window.hacked = 1</script" not in page_text
+    assert page_text.count('<details class="code-fold">') == sum(c.cell_type == "code" for c in notebook().cells)
+    assert page_text.count("Evaltools Sans CJK") >= 2 and page_text.count(".et-sample {") <= 1
+
+
+def test_an_error_is_shown_with_its_traceback_folded() -> None:
+    error = new_output("error", ename="Bad<Error>", evalue="no <b>file</b>", traceback=["\x1b[31mline <1>\x1b[0m"])
+    text = html.render(new_notebook(cells=[new_code_cell("f()", outputs=[error])]), title="t")
+    assert "Bad&lt;Error&gt;" in text and "no &lt;b&gt;file&lt;/b&gt;" in text and "line &lt;1&gt;" in text
+
+
+def test_contents_list_and_title() -> None:
+    cells = [new_markdown_cell("## Same\n\ntext\n\n### Sub <x>"), new_markdown_cell("## Same")]
+    with speaking("ko"):
+        text = html.render(new_notebook(cells=cells), title="T & <t>")
+    assert re.findall(r'class="level-(\d)"><a href="#([^"]+)"', text) == [
+        ("2", "same"),
+        ("3", "sub"),
+        ("2", "same-2"),
+    ]
+    assert '<html lang="ko">' in text and "<title>T &amp; &lt;t&gt;</title>" in text
+    assert text.count("<h1>") == 1
+
+
+def test_cells_tagged_for_removal_are_left_out() -> None:
+    cell = new_code_cell("secret()", metadata={"tags": ["remove-cell"]})
+    assert "secret" not in html.render(new_notebook(cells=[cell]), title="t")
+
+
+def test_a_page_has_each_style_once(page_text: str) -> None:
+    pieces = [c for c in notebook().cells for o in c.get("outputs", []) if "et-style" in str(o.get("data"))]
+    assert len(pieces) > 5 and "et-style" not in page_text
+    assert page_text.count("<style") == 1
+    # rules of the pieces, of the page, and of the sorting that only a page has
+    for rule in (".et-kpis { display", ".contents { font-size", ".et-table.sortable thead th {", ".et-filter {"):
+        assert page_text.count(rule) == 1, rule
+
+
+def test_a_stylesheet_of_an_earlier_version_is_left_out_too() -> None:
+    old = '<style class="et-style">.et-old { color: red }</style><p class="et-run">kept</p><style>.mine { }</style>'
+    cell = new_code_cell("a", outputs=[new_output("display_data", data={"text/html": old})])
+    text = html.render(new_notebook(cells=[cell]), title="t")
+    assert '<p class="et-run">kept</p><style>.mine { }</style>' in text and "et-old" not in text
+
+
+def test_data_cannot_take_the_rest_of_a_page_away_with_a_stylesheet() -> None:
+    open_style, end_style = (tables.notice(t) for t in ('<style class="et-style">', "</style>"))
+    text = html.render(new_notebook(cells=[shown(open_style, "a"), shown(end_style, "b")]), title="t")
+    assert "&lt;style class=&#34;et-style&#34;&gt;" in text and "&lt;/style&gt;" in text
+
+
+@pytest.fixture
+def open_page(open_page: Callable[..., Any], page_text: str, tmp_path: Path) -> Callable[..., Any]:
+    """Opens the report."""
+    file = tmp_path / "report.html"
+    file.write_text(page_text, encoding="utf-8")
+    return partial(open_page, file)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [400, 1400])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_overflows_and_the_scheme_is_followed(open_page: Any, width: int, scheme: str) -> None:
+    page = open_page(width=width, scheme=scheme)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    outside = page.evaluate(
+        """(width) => [...document.querySelectorAll("main *")].filter((e) =>
+             e.getBoundingClientRect().right > width + 1
+             && !e.closest(".et-box, .et-scroll, .figure, pre, .et-hidden")).map((e) => e.outerHTML.slice(0, 80))""",
+        width,
+    )
+    assert outside == []
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert background == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(20, 24, 29)")
+
+
+@pytest.mark.browser
+def test_hostile_texts_are_read_as_written(open_page: Any) -> None:
+    page = open_page()
+    shown = page.locator("#sample-s000, #sample-s001, #sample-s002, #sample-s003, #sample-s004, #sample-s005")
+    for value, card in zip(HOSTILE, shown.all()):
+        assert value in card.inner_text()
+    assert "U+202E" in page.locator("#sample-s006").inner_text()
+    assert page.locator("main a[href^='javascript']").count() == 0
+    assert page.locator("main img:not([src^='data:'])").count() == 0
+
+
+@pytest.mark.browser
+def test_columns_sort_by_number_with_mouse_and_keyboard(open_page: Any) -> None:
+    page = open_page()
+    table = page.locator("table", has_text="All metrics")
+
+    def column() -> list[str]:
+        return table.locator("tbody tr td:nth-child(4)").all_inner_texts()
+
+    head = table.locator("thead th", has_text="Value")
+    first = column()
+    head.click()
+    page.wait_for_timeout(50)
+    down = column()
+    assert down[-1] == "N/A" and [float(v) for v in down[:-1]] == sorted((float(v) for v in down[:-1]), reverse=True)
+    head.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(50)
+    up = column()
+    assert up[-1] == "N/A" and up[:-1] == down[:-1][::-1]
+    assert sorted(first) == sorted(up)
+    assert head.get_attribute("aria-sort") == "ascending"
+
+
+@pytest.mark.browser
+def test_filter_of_a_table_and_of_samples(open_page: Any) -> None:
+    page = open_page()
+    page.get_by_label("Filter Hostile").fill("风险")
+    rows = page.locator("table", has_text="Hostile").locator("tbody tr")
+    assert [r.is_visible() for r in rows.all()].count(True) == 1
+    assert page.get_by_text("1 of 12").is_visible()
+    page.get_by_label("Filter Fixed").fill("passwd s009")
+    assert page.locator(".et-sample:visible").count() == 1 + 2  # the one found, and the two of the other list
+
+
+@pytest.mark.browser
+def test_deep_links_open_what_hides_their_target(open_page: Any) -> None:
+    page = open_page("#metric-metric_9")
+    row = page.locator("#metric-metric_9")
+    assert "et-target" in (row.get_attribute("class") or "")
+    assert 0 < row.bounding_box()["y"] < 900
+    page.get_by_label("Filter Fixed").fill("nothing like this")
+    assert not page.locator("#sample-s005").is_visible()
+    page.evaluate("location.hash = '#sample-s005'")
+    page.wait_for_timeout(100)
+    assert page.locator("#sample-s005").is_visible()
+    assert 0 < page.locator("#sample-s005").bounding_box()["y"] < 900
+    assert page.locator(".et-target").count() == 1
+
+
+@pytest.mark.browser
+def test_theme_and_code_are_one_click_away(open_page: Any) -> None:
+    page = open_page(scheme="light")
+    page.get_by_label("Switch between light and dark").click()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 29)"
+    assert page.locator(".code-fold[open]").count() == 0
+    page.get_by_role("button", name="Code").click()
+    assert page.locator(".code-fold:not([open])").count() == 0
+    assert page.get_by_text("estimates_table(estimates)").is_visible()
+
+
+@pytest.mark.browser
+def test_korean_and_chinese_are_drawn_with_the_embedded_font(open_page: Any) -> None:
+    page = open_page()
+    assert page.evaluate("document.fonts.check('16px \"Evaltools Sans CJK\"', '제품风险')")
+    assert page.evaluate("[...document.fonts].map((f) => f.status)") == ["loaded"]
+
+
+@pytest.mark.browser
+def test_without_scripts_tables_and_contents_are_there(open_page: Any) -> None:
+    page = open_page(java_script_enabled=False)
+    assert page.locator("table", has_text="All metrics").locator("tbody tr").count() == 12
+    assert page.get_by_role("link", name="By category").is_visible()
+    assert not page.get_by_role("button", name="Code").is_visible()
+
+
+@pytest.mark.browser
+def test_print_shows_tables_whole_and_leaves_the_tools_out(open_page: Any) -> None:
+    page = open_page()
+    page.emulate_media(media="print")
+    assert not page.locator(".contents").is_visible()
+    box = page.locator(".et-box", has_text="A wide table")
+    assert box.evaluate("e => getComputedStyle(e).maxHeight") == "none"
+    assert page.pdf().startswith(b"%PDF")
+
+
+def heads(*cells: Any) -> list[str]:
+    text = html.render(new_notebook(cells=[new_markdown_cell("# Title"), *cells]), title="t")
+    in_contents = re.findall(r'class="level-\d"><a href="#[^"]+">(.*?)</a>', text)
+    assert re.findall(r"<h[2-3] id=[^>]*>(.*?)</h", text) == in_contents
+    return in_contents
+
+
+def test_a_section_that_shows_nothing_is_left_out_of_page_and_contents() -> None:
+    nothing = [
+        shown(tables.no_rows("A <b>\u202e"), "none"),
+        shown(tables.stack([]), "empty"),
+        new_code_cell("x = 1"),
+        new_code_cell("y", outputs=[new_output("stream", name="stderr", text="noise")]),
+    ]
+    some = shown(tables.notice("something"), "notice")
+    printed = new_code_cell("z", outputs=[new_output("stream", name="stdout", text="words")])
+    named = [new_markdown_cell(f"## {name}\n\nwords") for name in ("One", "Two")]
+    assert heads(named[0], *nothing, named[1], some) == ["Two"]
+    assert heads(named[0], nothing[0], some) == heads(named[0], printed) == ["One"]
+    # words without code stay, and so does a heading over one that has something below it
+    assert heads(named[0], named[1], nothing[0]) == ["One"]
+    below = [new_markdown_cell("### Below")]
+    assert heads(named[0], nothing[0], *below, some) == ["One", "Below"]
+    assert heads(named[0], some, *below, nothing[0]) == ["One"]
+    assert heads(named[0], nothing[0], *below, nothing[0]) == []
+
+
+def test_a_figure_of_nothing_is_nothing() -> None:
+    drawn, bare = (figures.dots(estimates().head(n), title="Headline") for n in (3, 0))
+    assert heads(new_markdown_cell("## A"), shown(drawn, "dots"), new_markdown_cell("## B"), shown(bare, "dots")) == [
+        "A"
+    ]
+    assert "<img" in drawn.html and "Headline: none" in bare.html

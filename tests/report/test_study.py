@@ -1,0 +1,267 @@
+"""Several runs together: grouping, files, the numbers of the reference runs, and what the report says."""
+
+from __future__ import annotations
+
+import json
+import random
+import statistics
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import evaltools as et
+from evaltools.core.errors import UsageError
+from evaltools.core.names import condition_of, find_runs, natural
+from evaltools.report import views as study_views
+from evaltools.report.study_data import group_by_seed
+from evaltools.suites.cr import views as cr_views
+
+FAST = et.Resampling(n_resamples=200)
+RUNS = [f"example:cr/{c}_memory__seed{s}_proposed" for c in ("no", "with") for s in (1, 2, 3)]
+
+
+@pytest.fixture(scope="module")
+def study() -> et.StudyView:
+    return et.study(RUNS, resampling=FAST)
+
+
+def test_names_of_runs() -> None:
+    assert condition_of("cr_n50_m0__seed42_proposed") == ("cr_n50_m0", "42", "proposed")
+    assert condition_of("a__b__seed7_x_y") == ("a__b", "7", "x_y")
+    with pytest.raises(et.UsageError, match="is not named"):
+        condition_of("plain")
+    assert sorted(["s10", "s9", "s1"], key=natural) == ["s1", "s9", "s10"]
+
+
+def test_modes_and_doubled_seeds(study: et.StudyView) -> None:
+    first = study.results[0]
+    renamed = [replace(first, name=n) for n in ("a__seed1_x", "a__seed1_y", "b__seed1_x")]
+    assert list(group_by_seed(renamed)) == ["a_x", "a_y", "b"]
+    with pytest.raises(et.UsageError, match="two runs of a under seed 1"):
+        group_by_seed([renamed[0], renamed[0]])
+
+
+def test_agreement_of_seeds_has_its_columns_also_where_there_is_none(study: et.StudyView) -> None:
+    columns = ["metric", "value", "ci_low", "ci_high", "ci_method", "n_samples", "n_incomplete", "title"]
+    found = study.agreement
+    assert list(found) == ["condition", *columns] and set(found["condition"]) == set(study.conditions)
+    assert [found.dtypes[c].kind for c in ("value", "ci_low", "n_samples")] == ["f", "f", "i"]
+    one = [replace(r, name=f"{c}__seed1_x") for c, r in zip("ab", study.results)]
+    alone = et.study(one, resampling=FAST).agreement
+    assert alone.empty and list(alone) == ["condition", *columns]
+
+
+def test_the_first_condition_by_name_is_the_baseline_whatever_the_order(tmp_path: Path) -> None:
+    shuffled = list(RUNS)
+    random.Random(1).shuffle(shuffled)
+    et.study(RUNS, out=tmp_path / "a", resampling=FAST)
+    et.study(shuffled, out=tmp_path / "b", resampling=FAST)
+    files = sorted(p.relative_to(tmp_path / "a") for p in (tmp_path / "a").rglob("*.csv"))
+    assert len([f for f in files if "_aggregated" in str(f)]) == 6
+    for f in files:
+        assert (tmp_path / "a" / f).read_bytes() == (tmp_path / "b" / f).read_bytes(), f
+
+
+def test_files_and_columns(tmp_path: Path) -> None:
+    et.study(RUNS, out=tmp_path, resampling=FAST, baseline="with_memory")
+    folder = tmp_path / "results" / "no_memory_aggregated"
+    aggregated = pd.read_csv(folder / "aggregated_mean_std.csv")
+    assert list(aggregated) == ["condition", "metric", "mean", "std", "n_seeds", "ci_low", "ci_high", "min", "max"]
+    comparison = pd.read_csv(folder / "comparison.csv")
+    assert set(comparison["baseline"]) == {"with_memory"}
+    assert set(comparison["verdict"]) <= {"better", "worse", "tied", "too few", "not measured"}
+    last = ["verdict", "primary", "mde", "margin", "equivalence_low", "equivalence_high"]
+    assert list(comparison)[-6:] == last
+    primary = comparison.loc[comparison["primary"], "metric"].tolist()
+    assert primary[:2] == ["tuple_f1_s2_refpol", "tuple_f1_s2"]  # an alias inherits
+    assert json.loads((folder / "manifest.json").read_text())["runs"] == [
+        f"no_memory__seed{s}_proposed" for s in (1, 2, 3)
+    ]
+    one = tmp_path / "one"
+    et.study(RUNS[:3], out=one, resampling=FAST)
+    alone = pd.read_csv(one / "results" / "no_memory_aggregated" / "aggregated_mean_std.csv")
+    assert next(iter(alone)) == "metric"
+    assert not (one / "results" / "no_memory_aggregated" / "comparison.csv").exists()
+
+
+def test_one_seed_has_no_standard_deviation(tmp_path: Path) -> None:
+    study = et.study(RUNS[:1], resampling=FAST)
+    row = study.aggregates["no_memory"].set_index("metric").loc["tuple_f1_s2_refpol"]
+    assert pd.isna(row["std"])
+    assert row["n_seeds"] == 1
+    assert row["claim"] == "new samples, this system"
+    assert any("One seed only" in n for n in study.notes)
+
+
+def test_incomplete_seeds_are_named(study: et.StudyView) -> None:
+    assert any("Seed 3 has 34 of the 40 samples" in n for n in study.notes)
+
+
+def test_unknown_baseline_and_differing_policies() -> None:
+    with pytest.raises(et.UsageError, match="no condition 'x'"):
+        et.study(RUNS, baseline="x", resampling=FAST)
+    a = et.evaluate("cr", RUNS[0], resampling=FAST)
+    b = et.evaluate("cr", RUNS[1], resampling=FAST, match="reference")
+    with pytest.raises(et.UsageError, match="different policies"):
+        et.study([a, b])
+
+
+def test_identical_runs_are_called_so() -> None:
+    runs = [et.evaluate("cr", RUNS[0], resampling=FAST, name=n) for n in ("a", "b")]
+    study = et.study(runs)
+    table = study.comparisons["b"].table
+    assert (table["delta"].dropna() == 0).all()
+    assert set(table["verdict"]) <= {"too few", "not measured"}
+    assert study_views.verdicts(study) == ["b and a are identical: there is nothing to compare."]
+    assert study_views.narrative(study) == "b and a are identical: there is nothing to compare."
+    assert study_views.how(study) == ""
+
+
+def test_runs_that_share_no_sample_cannot_be_compared(study: et.StudyView) -> None:
+    a, b = study.results[0], study.results[3]
+    other = replace(b, data=b.data.assign(text_id="x" + b.data["text_id"].astype(str)))
+    with pytest.raises(et.UsageError, match=r"\(40 units\) share no text_id"):
+        et.compare(a, other)
+
+
+def test_a_planted_improvement_is_found() -> None:
+    base = et.evaluate("cr", RUNS[0], resampling=FAST, name="base")
+    better = base.data.copy()
+    wrong = better["f1_s2_refpol"] < 1
+    assert wrong.sum() >= 8
+    better.loc[wrong, "f1_s2_refpol"] = 1.0
+    planted = replace(base, name="planted", data=better)
+    table = et.study([planted, base], baseline="base").comparisons["planted"].table
+    row = table.set_index("metric").loc["tuple_f1_s2_refpol"]
+    assert row["verdict"] == "better"
+    assert row["delta"] > 0
+
+
+def test_words_name_claim_and_verdicts(study: et.StudyView) -> None:
+    text = study_views.narrative(study)
+    assert text.startswith(study_views.verdicts(study)[0])
+    assert "95% intervals speak for new seeds and new samples." in text
+    assert "“Tuple F1 after review (ref-pol)” is tested alone, p of 8 other headline metrics adjusted by " in text
+    assert "; all else is exploratory." in text
+    assert "Other headline metrics: better on “Fix rate (ref-pol)” (+0.300); not shown to differ on " in text
+    assert "no difference" not in text
+    alone = et.study(RUNS[:3], resampling=FAST)
+    assert study_views.verdicts(alone) == [] and study_views.how(alone) == ""
+    assert study_views.narrative(alone).startswith("no_memory reaches ")
+
+
+def test_a_declared_primary_metric_leads_the_page_and_is_tested_alone(study: et.StudyView) -> None:
+    assert study.primary == "tuple_f1_s2_refpol"
+    other = et.study(study.results, primary="polarity_conflict_rate_raw")
+    assert other.headline == ("polarity_conflict_rate_raw", *study.headline)
+    (said,) = study_views.verdicts(other)
+    assert "“Polarity conflict rate (raw)”" in said and "exploratory" not in said
+    assert "tested alone, p of 9 other" in study_views.how(other)
+    assert [c.table.loc[c.table["primary"], "metric"].iloc[0] for c in other.comparisons.values()] == [other.primary]
+
+
+@pytest.mark.reference
+def test_a_blocked_metric_is_no_primary_one(reference: Path) -> None:
+    """No ref that these runs predict occurs in the gold, so that the term leads, and the ref cannot be declared."""
+    runs = [str(reference / "cr" / f"cr_n50_{m}__seed42_proposed") for m in ("m0", "m1")]
+    assert et.study(runs, resampling=FAST).primary == "tuple_f1_s2_otepol"
+    with pytest.raises(UsageError, match="primary: tuple_f1_s2_refpol means nothing here: "):
+        et.study(runs, resampling=FAST, primary="tuple_f1_s2_refpol")
+
+
+def test_margins_are_said_where_they_are_declared_and_nowhere_else(study: et.StudyView) -> None:
+    declared = et.study(study.results, margin={"break_rate_refpol": 0.1, "tuple_f1_s2_refpol": 0.02})
+    said = (
+        "Equivalent: the 90% interval lies within the declared margin (±0.02 for “Tuple F1 after review (ref-pol)”, "
+        "±0.1 for “Break rate (ref-pol)”; two one-sided tests)."
+    )
+    for text in (study_views.how(declared), declared.paragraph()):
+        assert text.count(said) == 1
+    assert "margin" not in study_views.how(study) + study.paragraph()
+
+
+def test_one_function_counts_the_family(study: et.StudyView) -> None:
+    """9 headline metrics beside the primary one, of which one has fewer than 10 pairs and cannot be tested."""
+    (found,) = study.comparisons.values()
+    lead = found.table[found.table["headline"] & ~found.table["primary"]]
+    assert len(lead) == 9 and lead["p_adjusted"].notna().sum() == 8
+    said = study_views.family(found.table)
+    assert "p of 8 other headline metrics adjusted" in said
+    for text in (study_views.how(study), study.paragraph()):
+        assert said in text
+    assert study_views.family(found.table.iloc[:0]) == ""
+
+
+def test_words_of_few_units_speak_of_no_test_and_no_interval() -> None:
+    """Five dialogues pair: there is neither an adjusted p nor an interval."""
+    study = et.study(["example:memfin/memory_agent", "example:memfin/plain_llm"], resampling=FAST)
+    assert study_views.how(study) == "Paired by dialog_id, over what both sides have."
+    (said,) = study_views.verdicts(study)
+    assert said.startswith("Too few units to judge plain_llm against memory_agent on “Profile score”")
+    assert "5 paired units, and a verdict needs 10" in said
+    text = study_views.narrative(study)
+    assert "not shown to differ" not in text and " p " not in text and "too few units to judge “Key coverage”" in text
+
+
+def test_views_have_a_row_a_metric_and_condition(study: et.StudyView) -> None:
+    lead = study.suite.headline(study.options)
+    assert len(study_views.estimates(study)) == 2 * len(lead)
+    assert list(study_views.mean_std(study)["id"]) == list(lead)
+    assert list(study_views.comparison(study)["metric"]) == list(lead)
+    shares = study_views.variance_shares(study).dropna()
+    total = shares[["var_share_seed", "var_share_sample", "var_share_residual"]].sum(axis=1)
+    assert total.round(9).eq(1).all()
+
+
+def test_seed_dependent_samples_and_reviewers(study: et.StudyView) -> None:
+    found = cr_views.seed_dependent(study)
+    assert set(found["condition"]) == {"no_memory", "with_memory"}
+    for row in found[["1", "2", "3"]].itertuples(index=False):
+        assert len({v for v in row if isinstance(v, str)}) > 1
+    reviewers = cr_views.reviewers(study)
+    assert {"fleiss_kappa", "cohen_kappa", "perfect_agreement", "majority_agreement"} <= set(reviewers["measure"])
+
+
+def test_compare_finds_runs_by_prefix_list_and_example(tmp_path: Path) -> None:
+    for seed in (2, 10, 1):
+        (tmp_path / f"m0__seed{seed}_p").mkdir()
+    assert [p.name for p in find_runs(str(tmp_path / "m0"))] == ["m0__seed1_p", "m0__seed2_p", "m0__seed10_p"]
+    assert len(find_runs("example:cr/no_memory")) == 3
+    assert len(find_runs(f"{tmp_path}/m0__seed1_p,{tmp_path}/m0__seed2_p")) == 2
+    with pytest.raises(et.UsageError, match="no such run"):
+        find_runs(str(tmp_path / "other"))
+
+
+@pytest.mark.reference
+def test_reference_means_and_deltas(reference: Path) -> None:
+    folders = sorted((reference / "cr").glob("cr_n50_*"))
+    expected = {f.name: json.loads((f / "expected_metrics.json").read_text())["spec"] for f in folders}
+    study = et.study(folders, resampling=FAST)
+    for condition in ("cr_n50_m0", "cr_n50_m1"):
+        rows = study.aggregates[condition].set_index("metric")
+        values = [v for name, v in sorted(expected.items()) if name.startswith(condition)]
+        for metric in values[0]:
+            found = [v[metric] for v in values if v[metric] is not None]
+            row = rows.loc[metric]
+            assert row["n_seeds"] == len(found), metric
+            if found:
+                assert row["mean"] == pytest.approx(sum(found) / len(found), abs=1e-9)
+            if len(found) > 1:
+                assert row["std"] == pytest.approx(statistics.stdev(found), abs=1e-9)
+
+
+@pytest.mark.reference
+def test_reference_deltas_are_paired_by_sample_and_seed(reference: Path) -> None:
+    study = et.study(sorted((reference / "cr").glob("cr_n50_*")), resampling=FAST)
+    per_seed = []
+    for seed in ("42", "123", "456"):
+        a, b = (
+            study.conditions[c][seed].units.set_index("text_id")["f1_s2_otepol"] for c in ("cr_n50_m0", "cr_n50_m1")
+        )
+        both = a.index.intersection(b.index)
+        per_seed.append(b[both].mean() - a[both].mean())
+    row = study.comparisons["cr_n50_m1"].table.set_index("metric").loc["tuple_f1_s2_otepol"]
+    assert row["delta"] == pytest.approx(sum(per_seed) / 3, abs=1e-9)
+    assert row["n_units"] == 50

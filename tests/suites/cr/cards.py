@@ -1,0 +1,63 @@
+"""Small Conflict Review records for the tests."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from evaltools.core.errors import Problems
+from evaltools.suites.cr.schema import TupleRow
+from evaltools.suites.cr.score import write_scorecards
+from evaltools.suites.cr.tuples import EvalTuple, eval_tuple
+
+
+def t(ref: str = "", term: str = "", polarity: str = "positive") -> EvalTuple:
+    return eval_tuple(TupleRow(aspect_ref=ref, aspect_term=term, polarity=polarity))
+
+
+def tup(ref: str, term: str, polarity: str | None = "positive", **more: Any) -> dict[str, Any]:
+    return {"aspect_ref": ref, "aspect_term": term, "polarity": polarity, **more}
+
+
+def output(
+    text_id: str = "a",
+    text: str = "향이 좋고 색이 예쁘다",
+    stage1: list | None = None,
+    final: list | None = None,
+    **more: Any,
+) -> dict:
+    row: dict[str, Any] = {
+        "meta": {"text_id": text_id, "input_text": text, "run_id": "r"},
+        "final_result": {"label": "positive", "stage1_tuples": stage1 or [], "final_tuples": final or []},
+        "analysis_flags": {"review_actions": [], "arb_actions": []},
+    }
+    for key, value in more.items():
+        row[key] = {**row[key], **value} if isinstance(value, dict) and key in row else value
+    return row
+
+
+def gold(uid: str, *tuples: dict[str, Any]) -> dict[str, Any]:
+    return {"uid": uid, "gold_tuples": list(tuples)}
+
+
+def write(path: Path, rows: list[Any]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows), encoding="utf-8")
+    return path
+
+
+def run(folder: Path, outputs: list[dict], golds: list[dict] | None = None) -> Path:
+    write(folder / "outputs.jsonl", outputs)
+    if golds is not None:
+        write(folder / "gold.jsonl", golds)
+    return folder
+
+
+def scorecard(made: dict, *tuples: dict[str, Any]) -> dict[str, Any]:
+    """The scorecard of an output, as JSON, with these gold tuples."""
+    with TemporaryDirectory() as folder:
+        inside = run(Path(folder), [made], [gold(made["meta"]["text_id"], *tuples)])
+        write_scorecards(inside, inside / "gold.jsonl", inside / "cards.jsonl", Problems())
+        return json.loads((inside / "cards.jsonl").read_text(encoding="utf-8"))

@@ -1,0 +1,205 @@
+"""The protocol by hand: merging, conflict flags, votes, the arbiter's truth table, labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaltools.suites.cr.inference.protocol import (
+    REASONS,
+    Action,
+    Candidate,
+    Conflict,
+    Triplet,
+    Vote,
+    applied,
+    arbitrate,
+    conflicts,
+    label,
+    merge,
+    votes,
+)
+
+REFS = ("본품#품질", "제품 전체#품질", "제품 전체#가격")
+TEXT = "보습은 좋은데 향이 별로예요. SPF도 낮아요."
+
+
+def triplet(term: str = "보습", ref: str | None = "본품#품질", polarity: str = "positive", **more: Any) -> Triplet:
+    fields: dict[str, Any] = {"aspect_term": term, "aspect_ref": ref, "polarity": polarity, "confidence": 0.8, **more}
+    return Triplet(**fields)
+
+
+def candidate(name: str, ref: str = "본품#품질", term: str = "보습", polarity: str = "positive") -> Candidate:
+    return Candidate(name, ref, term, polarity, "", 0.8, ("P-NEG",))
+
+
+def merged(policy: Any = "strict", **replies: list[Triplet]) -> tuple[list[Candidate], list[Any]]:
+    refused: list[Any] = []
+    return merge(replies, TEXT, REFS, policy, refused), refused
+
+
+def test_strict_merges_equal_tuples_and_keeps_where_they_came_from() -> None:
+    found, _ = merged(
+        P_NEG=[triplet(confidence=0.5), triplet("향", polarity="negative")], P_LIT=[triplet(confidence=0.9)]
+    )
+    assert [(c.id, c.term, c.polarity, c.origin, c.confidence) for c in found] == [
+        ("t0", "보습", "positive", ("P_NEG", "P_LIT"), 0.9),
+        ("t1", "향", "negative", ("P_NEG",), 0.8),
+    ]
+    assert [c.span for c in found] == [(0, 2), (8, 9)]  # found in the text: "보습은 좋은데 향"
+
+
+def test_original_merges_nothing_and_halves_the_confidence_for_each_flag() -> None:
+    found, _ = merged("original", P_NEG=[triplet(), triplet("SPF", "없는#것", opinion_term="SPF")], P_LIT=[triplet()])
+    assert [c.id for c in found] == ["t0", "t1", "t2"]
+    assert found[1].flags == ("invalid_ref", "invalid_language", "invalid_target")
+    assert [c.confidence for c in found] == [0.8, 0.8 / 8, 0.8]
+
+
+def test_a_term_stands_in_the_text_as_the_text_writes_it() -> None:
+    found, refused = merged(P_NEG=[triplet("spf"), triplet("보 습"), triplet("없는 말"), triplet("없는 말", None)])
+    assert [(c.term, c.span, c.flags) for c in found] == [
+        ("SPF", (17, 20), ("invalid_language",)),
+        ("보습", (0, 2), ()),
+        ("", None, ("term_not_in_text",)),
+    ]
+    assert refused == [("P_NEG", "없는 말", "the term is not in the text, and there is no ref")]
+    assert merged(P_NEG=[triplet("", None)])[1] == [("P_NEG", "", "neither term nor ref")]
+
+
+def test_no_kind_of_space_keeps_a_term_from_its_place() -> None:
+    found, _ = merged(P_NEG=[triplet("보습은\t좋은데\n향이")])
+    assert (found[0].term, found[0].span) == ("보습은 좋은데 향이", (0, 10))
+
+
+def test_conflict_flags() -> None:
+    found = conflicts(
+        [
+            candidate("t0"),
+            candidate("t1", polarity="negative"),
+            candidate("t2", ref="", term="향"),
+            candidate("t3", ref="", term="향", polarity="negative"),
+            candidate("t4", ref="제품 전체#품질"),
+            candidate("t5", ref="제품 전체#가격", polarity="neutral"),
+        ]
+    )
+    assert found == [
+        Conflict("ref_polarity_mismatch", "본품#품질", "", ("t0", "t1")),
+        Conflict("term_polarity_mismatch", "", "향", ("t2", "t3")),
+        Conflict("granularity_overlap_candidate", "제품 전체#품질", "", ("t0", "t4")),
+    ]
+    assert conflicts([candidate("t0"), candidate("t1", ref="제품 전체#가격")]) == []
+
+
+TABLE = [
+    # votes of A, B, C (action, reason; FLIP with its polarity) -> the arbiter's action and reason
+    ([("KEEP", "x"), ("KEEP", "y"), ("DROP", "z")], ("KEEP", "x")),
+    ([("DROP", "x"), ("KEEP", "y"), ("DROP", "z")], ("DROP", "x")),
+    ([("FLIP", "x", "negative"), ("FLIP", "y", "negative"), ("KEEP", "z")], ("FLIP", "x")),
+    (
+        [("FLIP", "NEGATION_SCOPE", "negative"), ("FLIP", "y", "neutral"), ("KEEP", "z")],
+        ("FLAG", "POLARITY_UNCERTAIN"),
+    ),
+    ([("FLAG", "x"), ("FLAG", "y"), ("KEEP", "z")], ("FLAG", "x")),
+    ([("FLIP", "NEGATION_SCOPE", "negative"), ("DROP", "WEAK_EVIDENCE"), ("KEEP", "z")], ("FLIP", "NEGATION_SCOPE")),
+    ([("KEEP", "z"), ("DROP", "y"), ("FLIP", "CONTRAST_CLAUSE", "neutral")], ("FLIP", "CONTRAST_CLAUSE")),
+    (
+        [("FLIP", "STRUCTURAL_INCONSISTENT", "mixed"), ("DROP", "y"), ("KEEP", "z")],
+        ("FLIP", "STRUCTURAL_INCONSISTENT"),
+    ),
+    ([("FLIP", "x", "negative"), ("DROP", "WEAK_EVIDENCE"), ("KEEP", "z")], ("DROP", "WEAK_EVIDENCE")),
+    ([("FLIP", "x", "negative"), ("DROP", "REDUNDANT_UPPER_REF"), ("KEEP", "z")], ("DROP", "REDUNDANT_UPPER_REF")),
+    ([("FLIP", "x", "negative"), ("DROP", "y"), ("KEEP", "z")], ("FLAG", "POLARITY_UNCERTAIN")),
+    ([("FLAG", "x"), ("DROP", "WEAK_EVIDENCE"), ("KEEP", "z")], ("FLAG", "POLARITY_UNCERTAIN")),
+    ([("DROP", "x"), ("KEEP", "y")], ("FLAG", "POLARITY_UNCERTAIN")),
+    ([("DROP", "x"), ("DROP", "y")], ("DROP", "x")),
+    ([("DROP", "x")], ("FLAG", "POLARITY_UNCERTAIN")),
+    ([], None),
+]
+
+
+def ballot(cast: list[Any]) -> list[Vote]:
+    return [Vote(actor, *vote) for actor, vote in zip("ABC", cast)]
+
+
+@pytest.mark.parametrize(("cast", "expected"), TABLE)
+def test_the_arbiters_truth_table(cast: list[Any], expected: tuple[str, str] | None) -> None:
+    found = arbitrate({"t0": ballot(cast)}, [])
+    assert [(d.action, d.reason) for d in found.values()] == ([expected] if expected else [])
+
+
+def test_a_granularity_conflict_with_c_against_is_flagged() -> None:
+    of_size = [Conflict("granularity_overlap_candidate", "", "", ("t0",))]
+    both = ballot([("DROP", "x"), ("DROP", "y"), ("KEEP", "z")])
+    assert arbitrate({"t0": both}, of_size) == {"t0": Vote("ARB", "FLAG", "FACET_MINORITY_SIGNAL")}
+    assert arbitrate({"t1": both}, of_size)["t1"].action == "DROP"  # another candidate
+    with_c = ballot([("KEEP", "x"), ("DROP", "y"), ("DROP", "z")])
+    assert arbitrate({"t0": with_c}, of_size)["t0"].action == "DROP"
+    split = ballot([("DROP", "x"), ("KEEP", "y")])
+    assert arbitrate({"t0": split}, of_size) == {"t0": Vote("ARB", "FLAG", "REDUNDANT_REF_UNCERTAIN", settled=False)}
+
+
+def action(kind: str, *ids: str, reason: str = "WEAK_EVIDENCE", polarity: Any = None) -> Action:
+    new = {"polarity": polarity} if polarity else None
+    return Action(action_type=kind, target_tuple_ids=list(ids), reason_code=reason, new_value=new)  # type: ignore[arg-type]
+
+
+def test_strict_refuses_what_it_was_not_asked_for() -> None:
+    refused: list[Any] = []
+    two = [candidate("t0"), candidate("t1", polarity="negative"), candidate("t2", ref="제품 전체#가격")]
+    said = [action("DROP", "t9"), action("DROP", "t2"), action("FLIP", "t0"), action("KEEP", "t0", reason="because")]
+    said += [action("MERGE", "t0"), action("DROP", "t0"), action("FLIP", "t1", polarity="neutral")]
+    found = votes({"A": said, "B": []}, two, conflicts(two), "strict", refused)
+    assert found == {
+        "t0": [Vote("A", "KEEP", "WEAK_EVIDENCE")],  # MERGE counts as KEEP; B's silence abstains
+        "t1": [Vote("A", "FLIP", "WEAK_EVIDENCE", "neutral")],
+        "t2": [],
+    }
+    assert refused == [
+        ("A", "DROP t9", "no such candidate"),
+        ("A", "DROP t2", "the candidate is not flagged"),
+        ("A", "FLIP t0", "a FLIP without a polarity"),
+        ("A", "KEEP t0", "the reason is none of the list"),
+        ("A", "DROP t0", "a second word on the candidate"),
+    ]
+
+
+def test_original_takes_any_reason_on_any_candidate_and_silence_for_keep() -> None:
+    one = [candidate("t0"), candidate("t1", ref="제품 전체#가격")]
+    found = votes({"A": [action("DROP", "t0", reason="because")], "B": []}, one, [], "original", [])
+    assert [v.action for v in found["t0"]] == ["DROP", "KEEP"]
+    assert [v.action for v in found["t1"]] == ["KEEP", "KEEP"]
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["KEEP", "DROP", "FLIP", "FLAG"]), st.sampled_from(REASONS)), max_size=3).map(
+        lambda cast: [(a, r, "neutral" if a == "FLIP" else "") for a, r in cast]
+    )
+)
+def test_what_is_final_follows_from_the_stored_votes(cast: list[Any]) -> None:
+    before = [candidate("t0"), candidate("t1", polarity="negative")]
+    decisions = arbitrate({"t0": ballot(cast), "t1": []}, [])
+    after = applied(before, decisions)
+    assert before[1] in after
+    for c in before:
+        kept = [a for a in after if a.id == c.id]
+        if not kept:
+            assert decisions[c.id].action == "DROP"
+        elif kept[0].polarity != c.polarity:
+            assert decisions[c.id].action == "FLIP"
+
+
+@pytest.mark.parametrize(
+    ("polarities", "expected"),
+    [
+        ([], "neutral"),
+        (["positive"], "positive"),
+        (["neutral", "neutral"], "neutral"),
+        (["positive", "neutral"], "mixed"),
+    ],
+)
+def test_label(polarities: list[str], expected: str) -> None:
+    assert label([candidate(str(i), polarity=p) for i, p in enumerate(polarities)]) == expected

@@ -1,0 +1,91 @@
+"""Aspect filtering: the worked examples of seed cr_hallucination_rate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from evaltools import evaluate
+from evaltools.suites.cr.options import CrOptions
+from evaltools.suites.cr.schema import Aspect
+from evaltools.suites.cr.scorecard import build_filtered_aspects, drop_reason
+from tests.suites.cr.cards import output, run, scorecard
+
+TEXT = "배송은 빠른데 앱이 자꾸 꺼져요 ㅋㅋ 뷰는 좋아요"
+
+
+def aspect(term: str, start: int, end: int) -> Aspect:
+    return Aspect.model_validate({"term": term, "span": {"start": start, "end": end}})
+
+
+@pytest.mark.parametrize(
+    ("found", "reason"),
+    [
+        (aspect("배송", 0, 2), None),  # the text under [0, 2) is 배송, two characters, no stop term
+        (aspect("앱", 8, 9), None),  # one character, but on the allowlist
+        (aspect("배송", 1, 3), "span_mismatch"),  # the text has 배송, the span holds 송은
+        (aspect("포장", 0, 2), "out_of_text"),  # 포장 is nowhere in the text
+        (aspect("ㅋㅋ", 18, 20), "invalid_target"),  # rightly placed, but a stop term
+        (aspect("꺼", 14, 15), "invalid_target"),  # rightly placed, but one character
+        (Aspect(term="배송"), "span_mismatch"),  # no span at all
+        (aspect("배송", -2, 2), "span_mismatch"),
+    ],
+)
+def test_why_an_aspect_is_dropped(found: Aspect, reason: str | None) -> None:
+    assert drop_reason(TEXT, found, CrOptions()) == reason
+
+
+def test_filtered_aspects_and_their_score() -> None:
+    built = build_filtered_aspects(TEXT, [aspect("배송", 0, 2), aspect("포장", 0, 2)], CrOptions())
+    assert [(a.term, a.action, a.drop_reason) for a in built] == [
+        ("배송", "keep", None),
+        ("포장", "drop", "out_of_text"),
+    ]
+    made = output("a", TEXT, stage1_ate={"aspects": [a.model_dump(include={"term", "span"}) for a in built]})
+    assert scorecard(made)["ate"] == {"hallucination_flag": True, "valid_aspect_rate": 0.5}
+    assert scorecard(output("a", TEXT))["ate"] == {"hallucination_flag": False, "valid_aspect_rate": None}
+
+
+def test_lists_can_be_set() -> None:
+    assert drop_reason(TEXT, aspect("배송", 0, 2), CrOptions(stop_terms=("배송",))) == "invalid_target"
+    assert drop_reason(TEXT, aspect("ㅋㅋ", 18, 20), CrOptions(allowlist=("ㅋㅋ",))) is None
+
+
+def test_rates_count_samples_and_split_by_reason(tmp_path: Path) -> None:
+    # sample a: one kept, one out of text; b: span mismatch and invalid target; c: nothing dropped
+    # aspect_hallucination_rate = 2/3, each of the three reasons 1/3
+    aspects = {
+        "a": [("배송", 0, 2), ("포장", 0, 2)],
+        "b": [("배송", 1, 3), ("ㅋㅋ", 18, 20)],
+        "c": [("배송", 0, 2)],
+    }
+    rows = [
+        output(i, TEXT, stage1_ate={"aspects": [{"term": t, "span": {"start": s, "end": e}} for t, s, e in found]})
+        for i, found in aspects.items()
+    ]
+    result = evaluate("cr", run(tmp_path / "r", rows))
+    assert result.value("aspect_hallucination_rate") == pytest.approx(2 / 3)
+    for reason in ("out_of_text", "span_mismatch", "invalid_target"):
+        assert result.value(f"hallucination_{reason}_rate") == pytest.approx(1 / 3)
+
+
+def test_either_source_of_section_2_counts(tmp_path: Path) -> None:
+    from tests.suites.cr.cards import write
+
+    flagged = {"meta": {"text_id": "a", "input_text": TEXT}, "ate": {"hallucination_flag": True}}
+    older = {"meta": {"text_id": "b", "input_text": TEXT}, "ate_score": {"hallucination_flag": True}}
+    filtered = [{"term": "포장", "span": {"start": 0, "end": 2}, "action": "drop", "drop_reason": "other_not_target"}]
+    dropped = {"meta": {"text_id": "c", "input_text": TEXT}, "inputs": {"ate_debug": {"filtered": filtered}}}
+    clean = {"meta": {"text_id": "d", "input_text": TEXT}, "inputs": {"ate_debug": {"filtered": []}}}
+    result = evaluate("cr", write(tmp_path / "r" / "scorecards.jsonl", [flagged, older, dropped, clean]))
+    assert result.value("aspect_hallucination_rate") == 3 / 4
+    assert result.value("hallucination_out_of_text_rate") == 1 / 4
+
+
+def test_scorecard_carries_what_was_filtered_and_what_it_was_before() -> None:
+    found = {"term": "포장", "span": {"start": 0, "end": 2}}
+    card = scorecard(output("a", TEXT, stage1_ate={"aspects": [found]}))
+    assert card["ate"]["hallucination_flag"] is True
+    assert card["inputs"]["ate_debug"]["raw"] == [found]
+    assert card["inputs"]["ate_debug"]["filtered"] == [{**found, "action": "drop", "drop_reason": "out_of_text"}]

@@ -1,0 +1,200 @@
+"""Bad input: every error and counted warning that the commands promise."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaltools import InputError, UsageError, evaluate
+from evaltools.core.errors import Problems
+from evaltools.suites.cr.score import write_scorecards
+from evaltools.suites.cr.suite import SUITE
+from tests.suites.cr.cards import gold, output, run, tup, write
+
+A = tup("본품#품질", "향")
+GOOD = output("good", final=[A])
+
+
+def problems_of(path: Path, **options: Any) -> list:
+    with pytest.raises(InputError) as e:
+        evaluate("cr", path, **options)
+    return list(e.value.problems)
+
+
+def lines(folder: Path, *raw: str | bytes) -> Path:
+    folder.mkdir(parents=True)
+    data = b"".join(r.encode() if isinstance(r, str) else r for r in raw)
+    (folder / "outputs.jsonl").write_bytes(data)
+    return folder
+
+
+def good(text_id: str = "good") -> str:
+    return json.dumps(output(text_id, final=[A]), ensure_ascii=False) + "\n"
+
+
+def test_missing_file_and_folder_without_a_run(tmp_path: Path) -> None:
+    (p,) = problems_of(tmp_path / "no.jsonl")
+    assert (p.code, p.file) == ("missing-file", str(tmp_path / "no.jsonl"))
+    (p,) = problems_of(tmp_path)
+    assert "neither scorecards.jsonl nor outputs.jsonl" in p.message
+
+
+def test_empty_file(tmp_path: Path) -> None:
+    (p,) = problems_of(lines(tmp_path / "r"))
+    assert p.code == "empty-file"
+
+
+@pytest.mark.parametrize(
+    ("raw", "code", "field"),
+    [
+        ('{"meta": {"text_id": "a"\n', "bad-json", ""),
+        ("[1, 2]\n", "not-an-object", ""),
+        ('"text"\n', "not-an-object", ""),
+        (b'{"meta": {"text_id": "\xff"}}\n', "not-utf8", ""),
+        ('{"meta": {"text_id": ["a"]}}\n', "bad-field", "meta.text_id.str"),
+        ('{"meta": {"text_id": "a", "latency_ms": "7"}}\n', "bad-field", "meta.latency_ms"),
+        ('{"meta": {"text_id": "a", "latency_ms": NaN}}\n', "bad-field", "meta.latency_ms"),
+        ('{"nothing": 1}\n', "bad-field", "meta"),
+        ('{"meta": {}}\n', "missing-id", "meta.text_id"),
+        (
+            '{"meta": {"text_id": "a"}, "final_result": {"final_tuples": [{"polarity": 3}]}}\n',
+            "bad-field",
+            "final_result.final_tuples.0.polarity",
+        ),
+        ('{"meta": {"text_id": "\\ud800"}}\n', "bad-json", ""),
+    ],
+)
+def test_broken_lines_name_line_and_field(tmp_path: Path, raw: str | bytes, code: str, field: str) -> None:
+    folder = lines(tmp_path / "r", good("a1"), raw, good("a2"))
+    p = problems_of(folder)[0]
+    assert (p.code, p.line, p.field) == (code, 2, field)
+    kept = evaluate("cr", folder, on_error="skip")
+    assert kept.units["text_id"].tolist() == ["a1", "a2"]
+    assert kept.manifest.problems[0].count >= 1
+
+
+def test_a_line_cut_off_at_the_end(tmp_path: Path) -> None:
+    (p,) = problems_of(lines(tmp_path / "r", good(), good("b")[:40]))
+    assert (p.code, p.line) == ("cut-off-line", 2)
+
+
+def test_byte_order_mark_blank_lines_and_unknown_keys_are_fine(tmp_path: Path) -> None:
+    folder = lines(tmp_path / "r", b"\xef\xbb\xbf", good("a"), "\n  \n", good("b").replace("{", '{"new": 1, ', 1))
+    result = evaluate("cr", folder)
+    assert result.units[["text_id", "line"]].values.tolist() == [["a", 1], ["b", 4]]
+
+
+def test_doubled_text_id(tmp_path: Path) -> None:
+    folder = lines(tmp_path / "r", good("a"), good("b"), good("a"))
+    (p,) = problems_of(folder)
+    assert (p.code, p.line, p.id) == ("duplicate-id", 3, "a")
+    assert "line 1" in p.message
+    assert len(evaluate("cr", folder, on_error="skip").units) == 2
+
+
+def test_no_usable_line(tmp_path: Path) -> None:
+    assert problems_of(lines(tmp_path / "r", "[]\n"), on_error="skip")[-1].code == "no-rows"
+
+
+def test_gold_of_unknown_and_doubled_samples(tmp_path: Path) -> None:
+    folder = run(tmp_path / "r", [GOOD], [gold("good", A), gold("other", A)])
+    warned = evaluate("cr", folder).manifest.problems
+    assert [(p.severity, p.code, p.count) for p in warned] == [("warning", "unknown-gold", 1)]
+    write(folder / "gold.jsonl", [gold("good", A), gold("good")])
+    (p,) = problems_of(folder)
+    assert (p.code, p.line, p.id) == ("duplicate-gold", 2, "good")
+    write(folder / "gold.jsonl", [{"gold_tuples": [A]}])
+    assert problems_of(folder)[0].code == "missing-id"
+
+
+def test_missing_gold_file(tmp_path: Path) -> None:
+    folder = run(tmp_path / "r", [GOOD])
+    assert problems_of(folder, gold=tmp_path / "no.jsonl")[0].file == str(tmp_path / "no.jsonl")
+
+
+def test_span_outside_the_text_and_unknown_polarity_are_counted(tmp_path: Path) -> None:
+    far = tup("본품#품질", "향", span={"start": 5, "end": 99})
+    odd = tup("본품#품질", "색", "great")
+    folder = run(tmp_path / "r", [output("good", final=[odd])], [gold("good", far, odd)])
+    found = evaluate("cr", folder).manifest.problems
+    assert {p.code: p.count for p in found} == {"span-outside-text": 1, "unknown-polarity": 2}
+    assert "[5, 99]" in found[0].examples[0]
+    assert "outputs.jsonl:1" in found[0].examples[0]
+
+
+def test_a_run_without_gold_still_gives_the_other_metrics(tmp_path: Path) -> None:
+    result = evaluate("cr", run(tmp_path / "r", [GOOD]))
+    assert [p.code for p in result.manifest.problems] == ["no-gold"]
+    assert result["tuple_f1_s2"]["value"] != result["tuple_f1_s2"]["value"]
+    assert result.value("final_aspect_out_of_text_rate") == 0
+
+
+def test_names_cannot_leave_the_output_folder(tmp_path: Path) -> None:
+    folder = run(tmp_path / "r", [GOOD])
+    for name in ("../up", "a/b", "..", "a\\b", "x" * 300, "a\0b"):
+        with pytest.raises(UsageError, match="cannot be the name"):
+            evaluate("cr", folder, name=name, out=tmp_path / "o")
+    assert not (tmp_path / "o").exists()
+
+
+def test_nothing_is_written_on_bad_input(tmp_path: Path) -> None:
+    folder = lines(tmp_path / "r", good(), "{\n")
+    problems_of(folder, out=tmp_path / "o")
+    assert not (tmp_path / "o").exists()
+
+
+def test_scorecards_of_bad_lines(tmp_path: Path) -> None:
+    folder = lines(tmp_path / "r", good("a"), "{\n", good("b"))
+    gold_file = write(tmp_path / "gold.jsonl", [gold("a", A), gold("c", A)])
+    target = tmp_path / "s" / "scorecards.jsonl"
+    with pytest.raises(InputError, match="bad-json"):
+        write_scorecards(folder, gold_file, target, Problems())
+    assert list(target.parent.iterdir()) == []
+    problems = Problems("skip")
+    assert write_scorecards(folder, gold_file, target, problems) == 2
+    assert {c for _, c in problems.counts} == {"bad-json", "unknown-gold"}
+
+
+def test_scorecards_refuse_what_json_cannot_hold(tmp_path: Path) -> None:
+    folder = lines(tmp_path / "r", good("a").replace("{", '{"unused": NaN, ', 1), good("b"))
+    problems = Problems("skip")
+    assert (
+        write_scorecards(folder, write(tmp_path / "gold.jsonl", [gold("a", A)]), tmp_path / "s.jsonl", problems) == 1
+    )
+    assert [p.code for p in problems.errors] == ["not-writable"]
+    assert [json.loads(line)["meta"]["text_id"] for line in (tmp_path / "s.jsonl").open(encoding="utf-8")] == ["b"]
+    with pytest.raises(InputError, match="not-writable"):
+        write_scorecards(folder, tmp_path / "gold.jsonl", tmp_path / "t.jsonl", Problems())
+    assert not (tmp_path / "t.jsonl").exists()
+    result = evaluate("cr", folder, out=tmp_path / "o")
+    assert [(p.severity, p.code, p.count) for p in result.manifest.problems if p.code != "no-gold"] == [
+        ("warning", "not-writable", 1)
+    ]
+    assert len(result.data) == 2
+
+
+def test_scorecards_never_replace_an_input(tmp_path: Path) -> None:
+    folder = run(tmp_path / "r", [GOOD], [gold("good", A)])
+    for name in ("outputs.jsonl", "gold.jsonl"):
+        before = (folder / name).read_bytes()
+        with pytest.raises(UsageError, match="is an input"):
+            write_scorecards(folder, folder / "gold.jsonl", folder / name, Problems())
+        assert (folder / name).read_bytes() == before
+
+
+def test_what_looks_like_a_run(tmp_path: Path) -> None:
+    folder = run(tmp_path / "r", [GOOD], [gold("good", A)])
+    assert SUITE.sniff(folder)
+    assert SUITE.sniff(folder / "outputs.jsonl")
+    assert SUITE.sniff(lines(tmp_path / "s", b"\xef\xbb\xbf", "\n", good()))
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "binary").write_bytes(bytes(range(256)))
+    (tmp_path / "empty").write_bytes(b"")
+    (tmp_path / "list.jsonl").write_text("[1]\n")
+    (tmp_path / "no-id.jsonl").write_text('{"meta": {}}\n')
+    for name in ("", "r/gold.jsonl", "fifo", "binary", "empty", "list.jsonl", "no-id.jsonl", "nothing", "a\0b"):
+        assert not SUITE.sniff(tmp_path / name), name

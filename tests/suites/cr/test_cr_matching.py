@@ -1,0 +1,212 @@
+"""Matching many samples at once: the worked examples of seed cr_f1_metrics_examples, with the arithmetic.
+
+The properties compare it with the definitions written out for one sample in plain Python.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaltools.suites.cr.matching import Counts, conflicts, marks, match, match_terms, representatives, tabulate
+from evaltools.suites.cr.tuples import KEYS, POLICIES, MatchPolicy, term_key
+
+from .cards import t
+
+SPEC, REFERENCE = POLICIES["spec"], POLICIES["reference"]
+
+
+def counts(key, gold, pred, policy) -> tuple[int, int, int]:
+    """(tp, fp, fn) of a single sample."""
+    found = match(key, *tabulate(policy, [gold], [pred]), policy)
+    return tuple(int(n[0]) for n in found)
+
+
+def test_ref_match_of_section_4_3() -> None:
+    # gold {전체#일반, 구성품#편의성, 브랜드#품질-, 본품#일반}, pred {전체#품질, 구성품#편의성}
+    # TP = 1 (구성품#편의성), FP = 2 - 1 = 1, FN = 4 - 1 = 3; P = 1/2, R = 1/4, F1 = 2*(1/8)/(3/4) = 1/3
+    gold = [t("제품 전체#일반"), t("패키지/구성품#편의성"), t("브랜드#품질", "", "negative"), t("본품#일반")]
+    pred = [t("제품 전체#품질", "아이립밤"), t("패키지/구성품#편의성", "사이즈")]
+    assert counts("refpol", gold, pred, SPEC) == (1, 1, 3)
+    assert Counts(*np.array([[1], [1], [3]])).f1 == pytest.approx(1 / 3)
+
+
+def test_ref_pairs_of_section_4() -> None:
+    # four tuples, four refs; a second tuple of the same ref and polarity is the same pair
+    gold = [
+        t("제품 전체#일반", "아이립밤"),
+        t("패키지/구성품#편의성", "사이즈"),
+        t("브랜드#품질", "", "negative"),
+        t("본품#일반", "대용량"),
+    ]
+    assert counts("refpol", gold, [*gold, t("본품#일반", "용량")], SPEC) == (4, 0, 0)
+
+
+def test_empty_ref_does_not_count_under_refpol() -> None:
+    assert counts("refpol", [t("본품#일반")], [t("", "향")], SPEC) == (0, 0, 1)
+
+
+def test_term_match_of_section_5_2() -> None:
+    # 레몬그라스 향 and 레몬그라스향 are the same; a taxonomy ref in the place of the term is not
+    gold = [t("본품#일반", "레몬그라스 향")]
+    assert counts("otepol", gold, [t("", "레몬그라스 향")], SPEC) == (1, 0, 0)
+    assert counts("otepol", gold, [t("", "레몬그라스향")], SPEC) == (1, 0, 0)
+    assert counts("otepol", gold, [t("", "레몬그라스향")], REFERENCE) == (0, 1, 1)
+    assert counts("otepol", gold, [t("", "본품#일반")], SPEC) == (0, 1, 1)
+
+
+def test_attributes_of_section_6() -> None:
+    # {일반, 품질, 편의성, 인지도-}; 브랜드 and 브랜드# have no attribute
+    refs = ("제품 전체#일반", "본품#품질", "패키지/구성품#편의성")
+    gold = [t(r) for r in refs] + [t("브랜드#인지도", "", "negative"), t("브랜드"), t("브랜드#")]
+    assert counts("attrpol", gold, gold, SPEC) == (4, 0, 0)
+    # another entity with the same attribute is right
+    assert counts("attrpol", gold, [t("본품#일반")], SPEC) == (1, 0, 3)
+
+
+def test_implicit_gold_of_section_7_is_a_multiset() -> None:
+    # gold has ("", positive) twice; two positive predictions match one each: TP = 2, FP = 0, FN = 0
+    gold = [t("제품 전체#품질"), t("본품#일반")]
+    pred = [t("제품 전체#품질", "제품"), t("본품#일반", "본품")]
+    assert counts("otepol", gold, pred, SPEC) == (2, 0, 0)
+    # as a set the pair counts once: TP = 1, FP = 2 - 1, FN = 1 - 1
+    assert counts("otepol", gold, pred, REFERENCE) == (1, 1, 0)
+
+
+def test_implicit_gold_takes_only_predictions_that_no_exact_match_used() -> None:
+    # 향+ is matched exactly; the implicit + finds no other positive prediction: TP = 1, FP = 0, FN = 1
+    gold = [t("a#b", "향"), t("c#d", "")]
+    assert counts("otepol", gold, [t("", "향")], SPEC) == (1, 0, 1)
+    # a free negative one does not help: TP = 1, FP = 1, FN = 1
+    assert counts("otepol", gold, [t("", "향"), t("", "색", "negative")], SPEC) == (1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("found", "f1"),
+    [((0, 0, 0), 0.0), ((0, 3, 2), 0.0), ((2, 0, 0), 1.0), ((1, 1, 0), 2 / 3), ((2, 1, 3), 0.5)],
+)
+def test_f1_of_section_8(found: tuple[int, int, int], f1: float) -> None:
+    # (2, 1, 3): P = 2/3, R = 2/5, F1 = 2 * (4/15) / (16/15) = 1/2
+    assert Counts(*(np.array([n]) for n in found)).f1 == pytest.approx(f1)
+
+
+words = st.sampled_from(["향", "레몬 향", "레몬향", "사이즈", "", "A", "d"])
+polarities = st.sampled_from(["positive", "negative", "neutral", "mixed"])
+tuples = st.builds(t, st.sampled_from(["a#b", "a#c", "d", "", "e·f#b"]), words, polarities)
+sample = st.lists(tuples, max_size=6, unique=True)
+policies = st.builds(MatchPolicy, st.sampled_from(["remove", "collapse"]), st.sampled_from(["multiset", "set"]))
+keys = st.sampled_from(KEYS)
+
+
+def plain_counts(key, gold, pred, policy) -> tuple[int, int, int]:
+    """The definition for one sample, with sets and a Counter."""
+    if key == "otepol":
+        wanted, found = ({(term_key(x.term, policy), x.polarity) for x in side} for side in (gold, pred))
+        wanted = {pair for pair in wanted if pair[0]}
+        implicit = Counter(x.polarity for x in gold if not x.term)
+        if policy.implicit == "set":
+            implicit = Counter(set(implicit))
+    else:
+        part = {"refpol": lambda x: x.ref, "attrpol": lambda x: x.ref.partition("#")[2]}[key]
+        wanted, found = ({(part(x), x.polarity) for x in side if part(x)} for side in (gold, pred))
+        implicit = Counter()
+    free = Counter(polarity for _, polarity in found - wanted)
+    tp = len(wanted & found) + (free & implicit).total()
+    return tp, len(found) - tp, len(wanted) + implicit.total() - tp
+
+
+@given(st.lists(st.tuples(sample, sample), max_size=5), policies, keys)
+def test_many_samples_at_once_count_as_each_alone(samples, policy, key) -> None:
+    found = match(key, *tabulate(policy, *([s[side] for s in samples] for side in (0, 1))), policy)
+    assert list(zip(*(n.tolist() for n in found))) == [plain_counts(key, *s, policy) for s in samples]
+
+
+def pair_of(key, policy, x) -> tuple[str, str] | None:
+    text = {"refpol": x.ref, "attrpol": x.ref.partition("#")[2], "otepol": term_key(x.term, policy)}[key]
+    return (text, x.polarity) if text or key == "otepol" else None
+
+
+@given(sample, st.lists(tuples, max_size=8), policies, keys)
+def test_marks_are_the_counts_tuple_by_tuple(gold, pred, policy, key) -> None:
+    of_gold, of_pred = marks(key, gold, pred, policy)
+    tp, fp, fn = counts(key, gold, pred, policy)
+    wanted, found = ([pair_of(key, policy, x) for x in side] for side in (gold, pred))
+    # a predicted pair has one mark, however many tuples it stands for; tuples without one take no part
+    by_pair = dict(zip(found, of_pred))
+    assert of_pred == [by_pair[p] for p in found]
+    assert Counter(m for p, m in by_pair.items() if p) == Counter(matched=tp, spurious=fp)
+    assert all((m == "") == (p is None) for p, m in zip((*wanted, *found), (*of_gold, *of_pred)))
+    # of the gold an explicit pair counts once; an implicit tuple by itself, or once a polarity
+    each = {
+        (p, i if p[0] == "" and policy.implicit == "multiset" else 0): m
+        for i, (p, m) in enumerate(zip(wanted, of_gold))
+        if p
+    }
+    assert Counter(each.values()) == Counter(matched=tp, missing=fn)
+    shared = {p: m for p, m in zip(wanted, of_gold) if p and (p[0] or policy.implicit == "set")}
+    assert all(shared.get(p, m) == m for p, m in zip(wanted, of_gold))
+
+
+def test_marks_of_implicit_gold_by_hand() -> None:
+    # two implicit + of the gold, one + free beside the exact 향+: the tuple without a term stands for the first
+    gold = [t("a#b", "향"), t("c#d", ""), t("e#f", "")]
+    pred = [t("a#b", "향"), t("x#y", "색", "negative"), t("c#d", "")]
+    assert marks("otepol", gold, pred, SPEC) == (
+        ["matched", "matched", "missing"],
+        ["matched", "spurious", "matched"],
+    )
+    # as a set both are one pair, which is found
+    assert marks("otepol", gold, pred, REFERENCE)[0] == ["matched", "matched", "matched"]
+    # a tuple without a term is preferred to one with a term, whatever their order
+    assert marks("otepol", [t("c#d", "")], [t("", "색"), t("", "")], SPEC)[1] == ["spurious", "matched"]
+    assert marks("refpol", [t("a#b", "향")], [t("", "향"), t("a#b", "색")], SPEC) == (["matched"], ["", "matched"])
+
+
+@given(sample, sample, policies, keys)
+def test_counts_are_sane_and_independent_of_order(gold, pred, policy, key) -> None:
+    found = counts(key, gold, pred, policy)
+    of_one = Counts(*(np.array([n]) for n in found))
+    assert min(found) >= 0
+    assert 0 <= of_one.f1[0] <= 1
+    assert counts(key, gold[::-1], pred[::-1], policy) == found
+    assert (of_one.f1[0] == 1) == (of_one.exact[0] and found[0] > 0)
+
+
+@given(sample, policies, keys)
+def test_a_prediction_equal_to_explicit_gold_is_right(gold, policy, key) -> None:
+    explicit = [g for g in gold if g.term]
+    assert counts(key, explicit, explicit, policy)[1:] == (0, 0)
+
+
+@given(st.lists(st.tuples(sample, sample), max_size=5), policies)
+def test_term_pairs_as_plain_sets(samples, policy) -> None:
+    found = match_terms(*tabulate(policy, *([s[side] for s in samples] for side in (0, 1))))
+    sets = [[{(term_key(x.term, policy), x.polarity) for x in side} for side in s] for s in samples]
+    assert list(zip(*(n.tolist() for n in found))) == [(len(a & b), len(b - a), len(a - b)) for a, b in sets]
+
+
+ranked = st.lists(st.tuples(tuples, st.integers(0, 2)), max_size=6)
+
+
+@given(st.lists(ranked, max_size=5))
+def test_representatives_and_conflicts_as_defined_for_one_sample(samples) -> None:
+    (read,) = tabulate(SPEC, [[x for x, _ in s] for s in samples])
+    rank = np.array([r for s in samples for _, r in s], dtype=np.int64)
+    chosen = representatives(read, read.ref, rank)
+    torn, still = conflicts(read, read.ref, rank)
+    for i, s in enumerate(samples):
+        refs = dict.fromkeys(x.ref for x, _ in s)
+        best = {ref: max(r for x, r in s if x.ref == ref) for ref in refs}
+        # max() gives the first of equals
+        kept = [max((pair for pair in s if pair[0].ref == ref), key=lambda pair: pair[1])[0] for ref in refs]
+        (expected,) = tabulate(SPEC, [kept])
+        assert chosen.per_sample()[i] == len(kept)
+        assert sorted(chosen.polarity[chosen.sample == i]) == sorted(expected.polarity)
+        several = {ref: {x.polarity for x, _ in s if x.ref == ref} for ref in refs if ref}
+        top = {ref: {x.polarity for x, r in s if x.ref == ref and r == best[ref]} for ref in refs if ref}
+        assert torn[i] == any(len(p) > 1 for p in several.values())
+        assert still[i] == any(len(p) > 1 for p in top.values())

@@ -1,0 +1,264 @@
+"""Metrics of whole runs, worked by hand."""
+
+from __future__ import annotations
+
+import csv
+import math
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from evaltools import evaluate
+from evaltools.core.metric import Difference
+from evaltools.suites.cr.options import CrOptions
+from evaltools.suites.cr.suite import metrics
+from tests.suites.cr.cards import gold, output, run, tup, write
+
+A, B, C = tup("본품#품질", "향"), tup("본품#일반", "색"), tup("브랜드#품질", "이름", "negative")
+WRONG = tup("본품#품질", "향", "negative")
+
+
+def review(kind: str = "FLIP") -> dict[str, Any]:
+    return {"review_actions": [{"action_type": kind, "actor": "A", "target_tuple_ids": ["t0"]}]}
+
+
+@pytest.fixture
+def four(tmp_path: Path) -> Path:
+    """fixed, broken, kept, still wrong."""
+    outputs = [
+        output("fix", stage1=[WRONG], final=[A], analysis_flags=review()),
+        output("break", stage1=[A, B], final=[A]),
+        output("keep", stage1=[A], final=[A]),
+        output("still", stage1=[WRONG], final=[WRONG]),
+    ]
+    golds = [gold("fix", A), gold("break", A, B), gold("keep", A), gold("still", A)]
+    return run(tmp_path / "four", outputs, golds)
+
+
+def test_f1_and_correction(four: Path) -> None:
+    r = evaluate("cr", four)
+    # before: 0, 1, 1, 0 -> 1/2; after: 1, 2/3 (P = 1, R = 1/2), 1, 0 -> 2/3
+    assert r.value("tuple_f1_s1") == pytest.approx(0.5)
+    assert r.value("tuple_f1_s2") == pytest.approx((1 + 2 / 3 + 1 + 0) / 4)
+    assert r.value("delta_f1") == pytest.approx(2 / 3 - 1 / 2)
+    assert r.value("fix_rate") == 1 / 2  # wrong before: fix, still; fixed 1
+    assert r.value("break_rate") == 1 / 2  # right before: break, keep; broken 1
+    assert r.value("net_gain") == 0  # (1 - 1) / 4
+    # TP 1+1+1+0 = 3, FP 0+0+0+1 = 1, FN 0+1+0+1 = 2; micro F1 = 6 / (6 + 1 + 2)
+    assert r.value("tuple_f1_s2_refpol_micro") == pytest.approx(6 / 9)
+    assert [r.value(f"tuple_f1_s2_refpol_{c}") for c in ("tp", "fp", "fn")] == [3, 1, 2]
+
+
+def test_process(four: Path) -> None:
+    r = evaluate("cr", four)
+    assert r.value("pre_to_post_change_rate") == 2 / 4  # fix, break
+    assert r.value("changed_and_improved_rate") == 1 / 4  # over all samples (D8)
+    assert r.value("changed_and_degraded_rate") == 1 / 4
+    assert r.value("review_action_rate") == 1 / 4
+    assert r.value("guided_by_review_rate") == 1 / 2  # of the two changes, one had a review action
+    assert r.value("validator_clear_rate") == 0  # no validator ran (D9)
+
+
+def test_rates_without_a_case_are_null_but_for_the_seeds_zeros(tmp_path: Path) -> None:
+    r = evaluate("cr", run(tmp_path / "r", [output("a", stage1=[WRONG], final=[WRONG])], [gold("a", A)]))
+    assert math.isnan(r.value("break_rate"))  # nothing was right before review
+    assert r.value("guided_by_review_rate") == 0
+    assert r.value("implicit_invalid_pred_rate") == 0
+    assert math.isnan(r.value("tuple_f1_s2_implicit_only"))
+
+
+def test_gold_without_a_pair_under_the_key_matches_no_prediction_only(tmp_path: Path) -> None:
+    # the gold has no attribute: the prediction is right under attrpol iff it has none either
+    no_attribute = tup("브랜드", "이름")
+    rows = [output("a", stage1=[A], final=[no_attribute])]
+    r = evaluate("cr", run(tmp_path / "r", rows, [gold("a", no_attribute)]))
+    assert r.units["outcome_attrpol"].tolist() == ["fix"]
+
+
+def test_explicit_and_implicit(tmp_path: Path) -> None:
+    implicit = tup("브랜드#품질", "", "negative")
+    outputs = [
+        output("a", final=[A, tup("브랜드#품질", "브랜드", "negative")]),
+        output("b", final=[]),
+        output("c", final=[A]),
+    ]
+    r = evaluate("cr", run(tmp_path / "r", outputs, [gold("a", A, implicit), gold("b", implicit), gold("c", A)]))
+    # explicit gold in a and c: a has gold {향+} against {향+, 브랜드-}: P 1/2, R 1, F1 2/3; c 1
+    assert r.value("tuple_f1_s2_explicit_only_otepol") == pytest.approx((2 / 3 + 1) / 2)
+    # implicit gold in a and b: {negative} against {positive, negative} 2/3; b has none: 0
+    assert r.value("tuple_f1_s2_implicit_only") == pytest.approx((2 / 3 + 0) / 2)
+    assert r.value("implicit_gold_sample_n") == 2
+    assert r.value("implicit_invalid_sample_n") == 1
+    assert r.value("implicit_invalid_pred_rate") == 1 / 2
+
+
+@pytest.mark.parametrize(
+    ("row", "invalid"),
+    [
+        (output("a", final=[A]), False),
+        (output("a", final=[]), True),
+        (output("a", final=[tup("x#y", "향", "mixed")]), True),
+        (output("a", final=[A, tup("x#y", "색", None)]), True),
+        (output("a", final=[A], flags={"parse_failed": True}), True),
+        (output("a", final=[A], flags={"generate_failed": True}), True),
+        (output("a", final=[A], error="timeout"), True),
+        (output("a", final=[A], process_trace=[{"stage": "x", "notes": "json_parse failed"}]), True),
+        (output("a", final=[A], process_trace=[{"stage": "x", "notes": {"why": "atsa_parse"}}]), True),
+    ],
+)
+def test_invalid_implicit_predictions(tmp_path: Path, row: dict, invalid: bool) -> None:
+    r = evaluate("cr", run(tmp_path / "r", [row], [gold("a", tup("x#y", ""))]))
+    assert r.units["implicit_invalid"].tolist() == [invalid]
+
+
+def test_conflicts(tmp_path: Path) -> None:
+    low, high = {"confidence": 0.2}, {"confidence": 0.9}
+    outputs = [
+        output("settled", final=[tup("x#y", "향", **high), tup("x#z", "향", "negative", **low)]),
+        output("tied", final=[tup("x#y", "향", **high), tup("x#z", "향", "negative", **high)]),
+        output("by ref", final=[tup("x#y", "향"), tup("x#y", "색", "negative")]),
+        output("none", final=[A]),
+    ]
+    r = evaluate("cr", run(tmp_path / "r", outputs))
+    assert r.value("polarity_conflict_rate_raw") == 2 / 4  # settled and tied
+    assert r.value("polarity_conflict_rate") == 1 / 4  # the two of `tied` rank alike
+    assert r.value("polarity_conflict_rate_raw_refpol") == 1 / 4
+    assert r.value("polarity_conflict_rate_refpol") == 1 / 4
+    assert r.value("outcome_residual_risk_rate") == 1 / 4
+
+
+def test_dropped_and_ungrounded_tuples_rank_lower(tmp_path: Path) -> None:
+    dropped = [tup("x#y", "향"), tup("x#y", "향", "negative", drop_reason="weak")]
+    grounded = [tup("x#y", "향", grounding="explicit"), tup("x#y", "향", "negative", grounding="implicit")]
+    r = evaluate("cr", run(tmp_path / "r", [output("a", final=dropped), output("b", final=grounded)]))
+    assert r.units["conflict_raw"].tolist() == [True, True]
+    assert r.units["conflict"].tolist() == [False, False]
+
+
+def test_representative_selection(tmp_path: Path) -> None:
+    # per ref the most confident tuple stays: {본품#품질+} is right; raw {+, -} has P 1/2, R 1, F1 2/3
+    final = [tup("본품#품질", "향", confidence=0.9), tup("본품#품질", "향", "negative", confidence=0.1)]
+    r = evaluate("cr", run(tmp_path / "r", [output("a", final=final)], [gold("a", A)]))
+    assert r.value("tuple_f1_s2_raw") == pytest.approx(2 / 3)
+    assert r.value("tuple_f1_s2_after_rep") == 1
+
+
+def test_validator_risks(tmp_path: Path) -> None:
+    def verdict(stage: str, *ids: str) -> dict[str, Any]:
+        return {"stage": stage, "structural_risks": [{"risk_id": i, "severity": "high"} for i in ids]}
+
+    def card(i: str, *verdicts: dict[str, Any]) -> dict[str, Any]:
+        return {"meta": {"text_id": i, "input_text": "x"}, "validator": list(verdicts)}
+
+    cards = [
+        card("cleared", verdict("stage1", "SCOPE"), verdict("stage2")),
+        card("residual", verdict("stage1", "NEGATION_SCOPE"), verdict("stage2", "SCOPE")),
+        card("clean", verdict("stage1")),
+        card("none"),
+    ]
+    r = evaluate("cr", write(tmp_path / "r" / "scorecards.jsonl", cards))
+    assert r.value("validator_clear_rate") == 1 / 2
+    assert r.value("risk_resolution_rate") == 1 / 2
+    assert r.value("validator_residual_risk_rate") == 1 / 4
+    assert r.value("negation_contrast_failure_rate") == 1 / 4
+    assert r.value("outcome_residual_risk_rate") == 1 / 4
+
+
+def test_unsupported_polarity_counts_only_where_it_was_judged(tmp_path: Path) -> None:
+    judged = {"meta": {"text_id": "a"}, "atsa": {"sentiment_judgements": [{"opinion_grounded": False}]}}
+    not_judged = {"meta": {"text_id": "b"}, "atsa": {"sentiment_judgements": []}}
+    r = evaluate("cr", write(tmp_path / "r" / "scorecards.jsonl", [judged, not_judged]))
+    assert r.value("outcome_residual_risk_rate") == 1 / 2
+
+
+def test_label_change_counts_as_a_change(tmp_path: Path) -> None:
+    rows = [
+        output("a", stage1=[A], final=[A], stage1_ate={"label": "negative"}),
+        output("b", stage1=[A], final=[A], stage1_ate={"label": "positive"}),
+    ]
+    r = evaluate("cr", run(tmp_path / "r", rows))
+    assert r.units["changed"].tolist() == [True, False]
+    assert r.units["change_type"].tolist() == ["unguided", "none"]
+
+
+def test_stored_stage_delta_that_disagrees_is_counted(tmp_path: Path) -> None:
+    def card(i: str, changed: bool) -> dict[str, Any]:
+        parsed = {"final_result": {"stage1_tuples": [A], "final_tuples": [WRONG]}}
+        return {"meta": {"text_id": i}, "stage_delta": {"changed": changed}, "runtime": {"parsed_output": parsed}}
+
+    r = evaluate("cr", write(tmp_path / "r" / "scorecards.jsonl", [card("a", True), card("b", False)]))
+    assert r.value("stage_delta_mismatch_n") == 1
+
+
+def test_sources_of_the_final_tuples(tmp_path: Path) -> None:
+    aspects = output("aspects", final=[])
+    aspects["final_result"]["final_aspects"] = [{"aspect_term": {"term": "향"}, "polarity": "positive"}]
+    sentiments = output("sentiments", inputs={"aspect_sentiments": [A, tup("x#y", "")]})
+    trace = output("trace", final=[A])
+    atsa = {"stage": "stage1", "agent": "ATSA", "output": {"aspect_sentiments": [B, C]}}
+    trace["process_trace"] = [{"stage": "stage1", "agent": "P-NEG", "output": "text"}, atsa]
+    r = evaluate("cr", run(tmp_path / "r", [aspects, sentiments, trace, output("nothing")]))
+    assert r.value("N_pred_final_tuples") == 1
+    assert r.value("N_pred_final_aspects") == 1
+    assert r.value("N_pred_inputs_aspect_sentiments") == 2
+    assert r.value("N_agg_fallback_used") == 3
+    assert r.value("N_pred_used") == 3  # 향; 향; 향
+    assert [len(s) for s in r.units["stage1"]] == [1, 1, 2, 0]  # the final tuples, twice; the trace's two; none
+
+
+def test_aliases_follow_the_protocol(four: Path) -> None:
+    v1, v2 = (evaluate("cr", four, protocol=p) for p in ("cr_v1", "cr_v2"))
+    for result, key in ((v1, "otepol"), (v2, "refpol")):
+        aliases = {m.name: m.alias_of for m in metrics(result.options) if m.alias_of}
+        assert len(aliases) == 16
+        assert aliases["fix_rate"] == f"fix_rate_{key}"
+        for alias, name in aliases.items():
+            a, b = result.value(alias), result.value(name)
+            assert a == b or (math.isnan(a) and math.isnan(b)), alias
+
+
+def test_every_metric_names_a_source_and_a_direction() -> None:
+    for m in metrics(CrOptions()):
+        assert m.source
+        assert m.title
+        assert m.better in ("higher", "lower", "none")
+        assert m.description.endswith(".")
+    table = [m for m in metrics(CrOptions()) if not m.alias_of]
+    assert len(table) == 71
+    assert sum(isinstance(m, Difference) for m in table) == 3
+    shown = [(m.group, m.title) for m in table]
+    assert len(set(shown)) == len(shown)
+
+
+def test_incomplete_units_give_the_same_numbers_in_any_order(tmp_path: Path, four: Path) -> None:
+    lines = (four / "outputs.jsonl").read_text(encoding="utf-8").splitlines()
+    turned = tmp_path / "turned"
+    turned.mkdir()
+    (turned / "outputs.jsonl").write_text("\n".join(lines[::-1]), encoding="utf-8")
+    (turned / "gold.jsonl").write_bytes((four / "gold.jsonl").read_bytes())
+    a, b = evaluate("cr", four).frame, evaluate("cr", turned).frame
+    pd.testing.assert_series_equal(a["value"], b["value"], rtol=1e-12)
+
+
+def test_override_gate(tmp_path: Path, four: Path) -> None:
+    evaluate("cr", four, out=tmp_path / "o")
+    csv = "results/four/derived/metrics/structural_metrics.csv"
+    assert pd.read_csv(tmp_path / "o" / csv)["override_applied_rate"].isna().all()
+    (four / "override_gate_debug_summary.json").write_text('{"applied_rate": 0.25, "override_extra": 3, "note": "x"}')
+    evaluate("cr", four, out=tmp_path / "o")
+    row = pd.read_csv(tmp_path / "o" / csv).iloc[0]
+    assert (row["override_applied_rate"], row["override_extra"]) == (0.25, 3)
+
+
+def test_counts_are_whole_in_the_csv_and_what_is_not_measured_is_empty(tmp_path: Path, four: Path) -> None:
+    evaluate("cr", four, out=tmp_path / "o")
+    with (tmp_path / "o/results/four/derived/metrics/structural_metrics.csv").open(encoding="utf-8", newline="") as f:
+        (row,) = csv.DictReader(f)
+    counts = [m.name for m in metrics(CrOptions()) if not getattr(m, "denominator", "x")]
+    assert len(counts) == 22
+    assert all(row[name].isdigit() for name in counts)
+    assert (row["n"], row["N_gold_total_pairs"], row["tuple_f1_s2_refpol_tp"]) == ("4", "5", "3")
+    assert row["fix_rate"] == "0.5"
+    assert row["latency_ms_mean"] == row["tuple_f1_s2_implicit_only"] == ""

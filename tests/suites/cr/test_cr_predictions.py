@@ -1,0 +1,145 @@
+"""Predictions of any system, which no review has seen (D25), against gold of other tools' files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import evaltools as et
+from evaltools.formats.convert import convert
+from evaltools.report.run import Run
+from tests.app.calling import QUICK, call
+
+from .cards import gold, output, run, tup
+
+FEW = et.Resampling(n_resamples=100)
+
+
+def scored(folder: Path, gold_text: str, predicted: str, form: str = "asqp", **options: Any) -> Run:
+    """The result of predictions and gold in one format."""
+    for name, text, kind in (("gold", gold_text, "gold"), ("outputs", predicted, "predictions")):
+        path = folder / f"{name}.txt"
+        path.write_text(text, encoding="utf-8")
+        convert(form, [path], folder / f"{name}.jsonl", et.Problems(), as_=kind)
+    return et.evaluate("cr", folder, resampling=FEW, **options)
+
+
+A, B = "['pizza', 'food', 'positive', 'x']", "['staff', 'service', 'negative', 'y']"
+
+KEYED = ("tuple_f1_s1", "delta_f1", "fix_rate", "break_rate", "net_gain")
+BEFORE = (
+    *(f"{name}_{key}" for name in KEYED for key in ("refpol", "otepol", "attrpol")),
+    *(f"changed_and_{what}_rate_{key}" for what in ("improved", "degraded") for key in ("refpol", "otepol")),
+    *("tuple_f1_s1", "triplet_f1_s1", "delta_f1", "fix_rate", "break_rate", "net_gain"),
+    *("pre_to_post_change_rate", "changed_samples_rate", "review_action_rate", "arb_intervention_rate"),
+    *("guided_by_review_rate", "validator_clear_rate", "risk_resolution_rate", "validator_residual_risk_rate"),
+    *("negation_contrast_failure_rate", "outcome_residual_risk_rate", "aspect_hallucination_rate"),
+)
+
+
+def test_nothing_of_a_review_is_measured(tmp_path: Path) -> None:
+    found = scored(tmp_path, f"t####[{A}, {B}]\n" * 12, f"t####[{A}]\n" * 12)
+    table = found.frame.set_index("name")
+    assert [name for name in BEFORE if pd.notna(table.loc[name, "value"])] == []
+    assert found.value("tuple_f1_s2_refpol") == pytest.approx(2 / 3)  # 1 of 1 is right, 1 of 2 is found
+    assert found.value("final_aspect_out_of_text_rate") == 1.0
+    assert not found.units["stage1"].map(list).any()
+    assert found.units["outcome_refpol"].isna().all() and found.units["change_type"].isna().all()
+
+
+def test_the_page_leads_with_what_is_measured(tmp_path: Path) -> None:
+    found = scored(tmp_path, f"t####[{A}, {B}]\n" * 12, f"t####[{A}]\n" * 12)
+    assert found.primary == "tuple_f1_s2_refpol"
+    assert found.headline == (
+        "tuple_f1_s2_refpol",
+        "tuple_f1_s2_otepol",
+        "polarity_conflict_rate",
+        "implicit_invalid_pred_rate",
+        "final_aspect_out_of_text_rate",
+    )
+    (check,) = [c for c in found.checks if c.code == "predictions-only"]
+    assert (check.level, check.n) == ("info", 12)
+    assert "Fix rate" not in found.table("Correction by review").html
+    assert "Tuple F1 before" not in found.table("Tuple F1").html
+    assert "Tuple F1 after" in found.table("Tuple F1").html
+    assert "Fix rate" not in found.cards().html
+
+
+def test_the_report_of_predictions_is_made(tmp_path: Path) -> None:
+    scored(tmp_path, f"t####[{A}, {B}]\n" * 12, f"t####[{A}]\n" * 12)
+    call("report", "cr", tmp_path, "--name", "m", "-o", tmp_path / "out", "-q", *QUICK)
+    page = (tmp_path / "out" / "reports" / "m" / "metric_report.html").read_text(encoding="utf-8")
+    assert "no review has seen" in page
+    assert "Fix rate" not in page.partition("All metrics")[0]
+
+
+def test_a_run_of_the_protocol_keeps_its_fallback(tmp_path: Path) -> None:
+    right = tup("a#b", "향")
+    found = et.evaluate("cr", run(tmp_path, [output(final=[right])], [gold("a", right)]), resampling=FEW)
+    assert found.value("tuple_f1_s1_refpol") == 1.0  # no stage 1 is given: the final tuples stand in
+    assert found.value("guided_by_review_rate") == 0.0  # nothing changed
+    assert found.value("validator_clear_rate") == 0.0  # no validator ran
+    assert "predictions-only" not in [c.code for c in found.checks]
+
+
+def test_predictions_are_compared_with_a_run_of_the_protocol(tmp_path: Path) -> None:
+    right, wrong = tup("a#b", "향"), tup("c#d", "색", "negative")
+    ids = [f"s{i}" for i in range(12)]
+    golds = [gold(i, right) for i in ids]
+    ours = run(tmp_path / "ours", [output(i, final=[right]) for i in ids], golds)
+    theirs = run(
+        tmp_path / "theirs",
+        [
+            output(i, final=[wrong], meta={"text_id": i, "input_text": "x", "protocol_mode": "predictions"})
+            for i in ids
+        ],
+        golds,
+    )
+    frame = et.compare(theirs, ours, suite="cr", resampling=FEW).frame.set_index("metric")
+    assert frame.loc["tuple_f1_s2_refpol", "delta"] == 1.0
+    assert pd.isna(frame.loc["fix_rate_refpol", "delta"]) and pd.isna(frame.loc["delta_f1_refpol", "delta"])
+
+
+def test_the_two_kinds_of_rows_do_not_go_together(tmp_path: Path) -> None:
+    right = tup("a#b", "향")
+    rows = [
+        output("a", final=[right]),
+        output("b", final=[right], meta={"text_id": "b", "protocol_mode": "predictions"}),
+    ]
+    with pytest.raises(et.InputError, match=r"outputs.jsonl:2: meta.protocol_mode: rows of a run"):
+        et.evaluate("cr", run(tmp_path, rows, [gold("a", right)]))
+
+
+def test_scorecards_of_predictions_say_nothing_of_a_change(tmp_path: Path) -> None:
+    scored(tmp_path, f"t####[{A}]\n", f"t####[{A}]\n")
+    call("scorecards", tmp_path, "--gold", tmp_path / "gold.jsonl", "-o", tmp_path / "cards.jsonl")
+    card = json.loads((tmp_path / "cards.jsonl").read_text(encoding="utf-8"))
+    assert set(card["stage_delta"].values()) == {None}
+    again = et.evaluate("cr", tmp_path / "cards.jsonl", name="again", resampling=FEW)
+    assert pd.isna(again.value("fix_rate_refpol")) and again.value("tuple_f1_s2_refpol") == 1.0
+
+
+def test_repeated_predictions_count_once(tmp_path: Path) -> None:
+    """A scorer that counts each copy as a hit has P 3/3, R 3/2 and F1 1.2; here it is 2 * 1 * .5 / 1.5."""
+    found = scored(tmp_path, f"t####[{A}, {B}]\n", f"t####[{A}, {A}, {A}]\n")
+    for name in ("tuple_f1_s2_refpol", "tuple_f1_s2_otepol", "tuple_f1_s2_refpol_micro"):
+        assert found.value(name) == pytest.approx(2 / 3)
+
+
+def test_one_category_with_two_polarities_can_be_right(tmp_path: Path) -> None:
+    """A scorer that keeps one polarity a category gives this perfect prediction 0.5."""
+    both = "['pizza', 'food', 'positive', 'x'], ['salad', 'food', 'negative', 'y']"
+    found = scored(tmp_path, f"t####[{both}]\n", f"t####[{both}]\n")
+    assert found.value("tuple_f1_s2_refpol") == 1.0 and found.value("tuple_f1_s2_refpol_micro") == 1.0
+
+
+def test_a_part_of_a_term_is_not_the_term(tmp_path: Path) -> None:
+    """A scorer that looks for substrings counts "battery" for "battery life" as right: F1 1.0."""
+    wanted, given = "['battery life', 'laptop', 'positive', 'x']", "['battery', 'laptop', 'positive', 'x']"
+    found = scored(tmp_path, f"t####[{wanted}]\n", f"t####[{given}]\n")
+    assert found.value("tuple_f1_s2_otepol") == 0.0
+    assert found.value("tuple_f1_s2_refpol") == 1.0  # the category and polarity are right

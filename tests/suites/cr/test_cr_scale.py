@@ -1,0 +1,269 @@
+"""Large and odd files: shards, jobs, the fast decoder, long lines, many tuples, and values that are no numbers."""
+
+from __future__ import annotations
+
+import json
+import random
+from copy import deepcopy
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import Raw
+
+from evaltools import evaluate
+from evaltools.app.workers import Workers
+from evaltools.core.errors import InputError, Problem
+from evaltools.core.fast_json import decoder
+from evaltools.core.records import shards
+from evaltools.core.resampling import Resampling
+from evaltools.suites.cr import score as scoring
+from evaltools.suites.cr import scorecard as scorecard_module
+from evaltools.suites.cr.schema import Row, Scorecard
+from tests.suites.cr.cards import gold, output, run, scorecard, tup, write
+
+QUICK = Resampling(n_resamples=100)
+
+
+@cache
+def _card(uid: str) -> dict[str, Any]:
+    polarity = random.Random(uid).choice(["positive", "negative"])
+    made = output(uid, stage1=[tup("본품#품질", "향")], final=[tup("본품#품질", "향", polarity)])
+    return scorecard(made, tup("본품#품질", "향"), tup("본품#일반", "색"))
+
+
+def card(uid: str, **more: Any) -> dict[str, Any]:
+    return {**deepcopy(_card(uid)), **more}
+
+
+def problem(path: Path) -> Problem:
+    with pytest.raises(InputError) as e:
+        evaluate("cr", path, resampling=QUICK)
+    return e.value.problems[0]
+
+
+def test_jobs_and_the_size_of_shards_do_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cards = [card(f"s{i}") for i in range(60)]
+    cards[7]["meta"]["split"] = "train"  # a column that is null in all other shards
+    path = write(tmp_path / "r" / "scorecards.jsonl", cards)
+    path.write_bytes(path.read_bytes() + b"[]\n\n" + json.dumps(card("s3")).encode() + b"\n")
+    monkeypatch.setattr(scoring, "SHARD_BYTES", 20_000)
+    assert len(shards(path, -(-path.stat().st_size // scoring.SHARD_BYTES))) > 2
+    found = []
+    for jobs in (1, 2):
+        out = tmp_path / str(jobs)
+        result = evaluate("cr", path, out=out, resampling=QUICK, on_error="skip", workers=Workers(jobs))
+        found.append((result, (out / "results" / "r" / "units.parquet").read_bytes()))
+    (one, one_file), (two, two_file) = found
+    assert one_file == two_file
+    assert one.manifest.inputs == two.manifest.inputs
+    assert one.manifest.problems == two.manifest.problems
+    assert {p.code: p.count for p in one.manifest.problems} == {"duplicate-id": 1, "not-an-object": 1}
+    assert f"{path}:61" in one.manifest.problems[1].examples[0]
+    assert one.manifest.inputs[0].rows == 63
+    monkeypatch.undo()
+    whole = evaluate("cr", path, resampling=QUICK, on_error="skip")
+    pd.testing.assert_frame_equal(one.data, whole.data)
+    pd.testing.assert_frame_equal(one.frame, whole.frame)
+
+
+def test_a_gold_file_reaches_every_shard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = [f"s{i}" for i in range(40)]
+    folder = run(
+        tmp_path / "r", [output(i, final=[tup("a#b", "향")]) for i in ids], [gold(i, tup("a#b", "향")) for i in ids]
+    )
+    monkeypatch.setattr(scoring, "SHARD_BYTES", 1000)
+    result = evaluate("cr", folder, resampling=QUICK)
+    assert result.value("tuple_f1_s2") == 1
+    write(folder / "gold.jsonl", [gold(i, tup("a#b", "색")) for i in ids])
+    assert evaluate("cr", folder, resampling=QUICK).value("tuple_f1_s2_otepol") == 0
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_scorecards_of_outputs_come_in_one_pass_whatever_the_shards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
+) -> None:
+    ids = [f"s{i}" for i in range(20)]
+    rows = [output(i, final=[tup("a#b", "향")], gold_tuples=[tup("a#b", "색")]) for i in ids]
+    folder = run(tmp_path / "r", [*rows, output("s3"), {**output("odd"), "unused": float("nan")}])
+    write(folder / "gold.jsonl", [gold(i, tup("a#b", "향", label=None)) for i in ids[::2]])
+    passes = [(scoring, "wrap"), (scoring, "read_gold"), (scorecard_module, "build_filtered_aspects")]
+    counts = {name: 0 for _, name in passes}
+    for module, name in passes if jobs == 1 else ():
+        monkeypatch.setattr(module, name, counting(counts, name, getattr(module, name)))
+    monkeypatch.setattr(scoring, "SHARD_BYTES", 1500)
+    result = evaluate("cr", folder, out=tmp_path / "o", resampling=QUICK, on_error="skip", workers=Workers(jobs))
+    written = tmp_path / "o" / "results" / "r"
+    lines = (written / "scorecards.jsonl").read_text(encoding="utf-8").splitlines()
+    cards = [json.loads(line) for line in lines]
+    assert [c["meta"]["text_id"] for c in cards] == ids  # neither the second s3 nor what JSON cannot hold
+    assert [c["meta"]["gold_injected"] for c in cards] == [i % 2 == 0 for i in range(20)]
+    assert cards[0]["inputs"]["gold_tuples"] == [tup("a#b", "향", label=None)]
+    assert cards[1]["inputs"]["gold_tuples"] == [tup("a#b", "색")]
+    assert cards[0]["runtime"]["parsed_output"] == rows[0]
+    assert not [p for p in written.iterdir() if p.suffix == ".part"]
+    assert result.data["text_id"].tolist() == [*ids, "odd"]
+    if jobs == 1:
+        assert counts == {"wrap": 22, "read_gold": 1, "build_filtered_aspects": 22}
+    again = evaluate("cr", written / "scorecards.jsonl", resampling=QUICK)
+    kept = result.data[result.data["text_id"] != "odd"]
+    stage_delta = ["changed", "pairs_changed", "label_changed", "n_s1_pairs", "n_final_pairs", "change_type"]
+    columns = ["text_id", "gold", "final", "f1_s2_refpol", *stage_delta, "stage_delta_mismatch"]
+    pd.testing.assert_frame_equal(again.data[columns], kept[columns])
+
+
+def counting(counts: dict[str, int], name: str, call: Any) -> Any:
+    def counted(*given: Any, **named: Any) -> Any:
+        counts[name] += 1
+        return call(*given, **named)
+
+    return counted
+
+
+def test_shards_of_one_endless_line_take_one_pass(tmp_path: Path) -> None:
+    path = tmp_path / "f.jsonl"
+    path.write_bytes(b"x" * 3_000_000)
+    assert shards(path, 1000) == [(0, 3_000_000)]
+    path.write_bytes(b"a\n" + b"x" * 3_000_000 + b"\nb\n")
+    assert shards(path, 1000)[-1] == (3_000_003, 3_000_005)
+
+
+def test_a_line_of_fifty_megabytes(tmp_path: Path) -> None:
+    path = write(tmp_path / "r" / "scorecards.jsonl", [card("a"), card("b", unused="향" * 17_000_000), card("c")])
+    assert path.stat().st_size > 50_000_000
+    assert evaluate("cr", path, resampling=QUICK).units["text_id"].tolist() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("distinct", [1, 30_000])
+def test_very_many_tuples_in_a_row(tmp_path: Path, distinct: int) -> None:
+    n = 30_000
+    many = [tup("본품#품질", f"향{i % distinct}", ("positive", "negative")[i % 2], confidence=0.5) for i in range(n)]
+    folder = run(tmp_path / "r", [output("a", final=many), output("b")], [gold("a", *many), gold("b", many[0])])
+    units = evaluate("cr", folder, resampling=QUICK).units.set_index("text_id")
+    # one term carries both polarities; each of many carries one
+    kept = 2 if distinct == 1 else n
+    assert units.loc["a", "n_pred_used"] == units.loc["a", "tp_otepol"] == kept
+    assert units.loc["a", "conflict"] == (distinct == 1)
+
+
+def test_very_many_bad_tuples_in_a_row_are_one_line(tmp_path: Path) -> None:
+    bad = [{"polarity": 3}] * 20_000
+    path = write(tmp_path / "r" / "scorecards.jsonl", [card("a", gold_tuples=bad), card("b")])
+    result = evaluate("cr", path, resampling=QUICK, on_error="skip")
+    assert result.units["text_id"].tolist() == ["b"]
+    assert result.manifest.problems[0].count == 1
+    assert problem(path).field == "gold_tuples.0.polarity"
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "field"),
+    [
+        ('"latency_ms": "7"', "bad-field", "meta.latency_ms"),
+        ('"latency_ms": NaN', "bad-field", "meta.latency_ms"),
+        ('"latency_ms": Infinity', "bad-field", "meta.latency_ms"),
+        ('"latency_ms": 1e999', "bad-field", "meta.latency_ms"),
+        ('"latency_ms": true', "bad-field", "meta.latency_ms"),
+        ('"split": 3', "bad-field", "meta.split"),
+        ('"split": "\\ud800"', "bad-json", ""),
+        ('"split": "a\x00b"', "bad-json", ""),
+        ('"split": ' + "[" * 100_000, "bad-json", ""),
+    ],
+)
+def test_values_that_do_not_fit_name_line_and_field(tmp_path: Path, change: str, code: str, field: str) -> None:
+    line = '{"meta": {"text_id": "a", %s}}\n'
+    path = tmp_path / "r" / "scorecards.jsonl"
+    path.parent.mkdir()
+    path.write_text(line % '"split": "x"' + line.replace('"a"', '"b"') % change, encoding="utf-8")
+    p = problem(path)
+    assert (p.code, p.line, p.field) == (code, 2, field)
+
+
+def test_what_no_field_takes_may_be_odd(tmp_path: Path) -> None:
+    odd = ['"x": NaN', '"x": ' + "[" * 150 + "]" * 150, '"x": 1e999', '"x": "\\u0000"', '"x": 1, "x": 2']
+    path = tmp_path / "r" / "scorecards.jsonl"
+    path.parent.mkdir()
+    path.write_text("".join(f'{{"meta": {{"text_id": "s{i}"}}, {x}}}\n' for i, x in enumerate(odd)))
+    assert len(evaluate("cr", path, resampling=QUICK).units) == len(odd)
+
+
+def test_the_last_of_doubled_keys_counts(tmp_path: Path) -> None:
+    path = tmp_path / "r" / "scorecards.jsonl"
+    path.parent.mkdir()
+    path.write_text('{"meta": {"text_id": "a", "text_id": "b"}}\n')
+    assert evaluate("cr", path, resampling=QUICK).units["text_id"].tolist() == ["b"]
+
+
+def plain(value: Any) -> Any:
+    """A record of either kind as plain data."""
+    if isinstance(value, Row):
+        return {k: plain(getattr(value, k)) for k in type(value).model_fields}
+    if hasattr(value, "__struct_fields__"):
+        return {k: plain(getattr(value, k)) for k in value.__struct_fields__}
+    if isinstance(value, Raw | bytes):
+        return json.loads(bytes(value))
+    return [plain(v) for v in value] if isinstance(value, list) else value
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [at, *(p for k, v in inner for p in places(v, (*at, k)))]
+
+
+@settings(max_examples=300)
+@given(data=st.data())
+def test_the_fast_decoder_reads_what_pydantic_reads_or_nothing(data: st.DataObject) -> None:
+    made = card("a", validator=[{"stage": "stage2", "structural_risks": [{"risk_id": "NEGATION"}]}])
+    made["runtime"]["parsed_output"]["process_trace"] = [
+        {"stage": "stage1", "agent": "ATSA", "output": {"aspect_sentiments": [tup("a#b", "c")]}, "notes": "x"}
+    ]
+    *path, last = data.draw(st.sampled_from(places(made)[1:]))
+    holder = made
+    for key in path:
+        holder = holder[key]
+    holder[last] = data.draw(JSON)
+    line = json.dumps(made).encode()
+    fast = decoder(Scorecard)(line)
+    if fast is not None:
+        assert plain(fast) == plain(Scorecard.model_validate_json(line))
+
+
+def test_most_lines_take_the_fast_path_and_nothing_depends_on_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path / "r" / "scorecards.jsonl", [card(f"s{i}") for i in range(12)])
+    assert all(decoder(Scorecard)(line) is not None for line in path.read_bytes().splitlines())
+    kinds = set()
+    make = scoring.make_sample
+
+    def noting(line: int, uid: str, row: Any, *rest: Any) -> Any:
+        kinds.add(isinstance(row, Scorecard))
+        return make(line, uid, row, *rest)
+
+    monkeypatch.setattr(scoring, "make_sample", noting)
+    fast = evaluate("cr", path, resampling=QUICK)
+    assert kinds == {False}
+    kinds.clear()
+    monkeypatch.setattr(scoring, "decoder", lambda model: lambda line: None)
+    slow = evaluate("cr", path, resampling=QUICK)
+    assert kinds == {True}
+    pd.testing.assert_frame_equal(fast.data, slow.data)
+    pd.testing.assert_frame_equal(fast.frame, slow.frame)
+
+
+def test_a_kind_of_field_that_is_not_translated_is_refused() -> None:
+    class Odd(Row):
+        x: dict[str, int] | None = None
+
+    with pytest.raises(TypeError, match="no fast decoder"):
+        decoder(Odd)

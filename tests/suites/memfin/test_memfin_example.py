@@ -1,0 +1,198 @@
+"""The bundled example through evaluate(), and every view of it."""
+
+from __future__ import annotations
+
+import json
+import runpy
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from evaltools import Resampling, Run, evaluate, example, load
+from evaltools.suites.memfin import views
+from tests.suites.memfin.memfin_traces import dialog, turn, write
+
+QUICK = Resampling(n_resamples=200)
+SCRIPT = Path(__file__).resolve().parents[3] / "scripts" / "make_examples_memfin.py"
+SYSTEMS = ("memory_agent", "plain_llm")
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("out")
+
+
+@pytest.fixture(scope="module")
+def agent(out: Path) -> Run:
+    return evaluate("memfin", "example:memfin/memory_agent", out=out, resampling=QUICK)
+
+
+@pytest.fixture(scope="module")
+def plain(out: Path) -> Run:
+    return evaluate("memfin", "example:memfin/plain_llm", out=out, resampling=QUICK)
+
+
+def test_the_script_makes_what_is_bundled() -> None:
+    made = runpy.run_path(str(SCRIPT))
+    for system in SYSTEMS:
+        path = example(f"memfin/{system}") / "dialog_trace.jsonl"
+        assert path.stat().st_size < 150_000
+        assert made["trace"](system) == [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_what_it_shows(agent: Run, plain: Run) -> None:
+    assert set(agent.units["turn_status"]) == {"ok", "timeout", "error"}
+    assert agent.frame["value"].notna().all() and plain.frame["value"].notna().all()
+    for name in ("m1_contradiction_rate", "m3_risk_coverage", "m5_rubric_hit_rate", "turn_failure_rate"):
+        assert 0 < agent.value(name) < 1 and 0 < plain.value(name) < 1
+    assert plain.value("m4_forbidden_hit_rate") > 0
+    assert plain.units.attrs["counters"]["failed_dialogs"] == 1
+    assert {p.code for p in agent.manifest.problems} == {"bad-key", "unresolvable-key"}
+    assert plain.units["reply"].str.contains("<script>alert(1)</script>", regex=False).sum() == 1
+
+
+def test_files(out: Path, agent: Run, plain: Run) -> None:
+    for result in (agent, plain):
+        folder = out / "results" / result.name
+        rows = (folder / "turn_eval.jsonl").read_text(encoding="utf-8").splitlines()
+        assert len(rows) == result.units.attrs["counters"]["total_turn_pairs"]
+        report = (folder / "report.md").read_text(encoding="utf-8")
+        assert result.signature in report and "N/A" in report and "m5_judge_score_mean" in report
+        assert (folder / "metrics.json").is_file()
+
+
+def test_report_says_when_memory_keys_are_ignored(tmp_path: Path) -> None:
+    result = evaluate("memfin", "example:memfin/plain_llm", out=tmp_path, resampling=QUICK, ignore_memory_keys=True)
+    report = (tmp_path / "results" / "plain_llm" / "report.md").read_text(encoding="utf-8")
+    assert "Memory keys were ignored" in report and "24 skipped: memory keys ignored" in report
+    funnel = views.eligibility(result).set_index("measure")
+    assert funnel.loc["M1", ["eligible", "skipped", "failed"]].tolist() == [0, 24, 1]
+
+
+def failing(result: Run) -> pd.DataFrame:
+    return cards(result, "failing")
+
+
+def cards(result: Run, group: str) -> pd.DataFrame:
+    query, _ = views.VIEW.groups(result)[group]
+    return views.VIEW.cards(result, result.units.query(query))
+
+
+VIEWS = (
+    views.eligibility,
+    views.left_out_dialogs,
+    views.memory_hits,
+    views.memory_keys,
+    views.unresolved_keys,
+    views.risk_tags,
+    views.rubric_elements,
+    views.compliance_confusion,
+    views.profile_fields,
+    views.failed_turns,
+    failing,
+)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_view_is_the_same_after_reading_back(view: Callable[[Run], pd.DataFrame], out: Path, plain: Run) -> None:
+    first, second = view(plain), view(load(out / "results" / "plain_llm"))
+    pd.testing.assert_frame_equal(first, second, check_dtype=False)
+
+
+def test_views_agree_with_the_metrics(agent: Run, plain: Run) -> None:
+    for result in (agent, plain):
+        for _, row in views.eligibility(result).iterrows():
+            assert row["total"] == row["eligible"] + row["skipped"] + row["failed"]
+            assert row["eligible"] == result.value(f"{row['measure'].lower()}_eligible_n")
+        hits = views.memory_hits(result).set_index("source")["keys"]
+        coverage = result["m1_key_coverage"]
+        assert hits["nowhere"] == coverage["denominator"] - coverage["numerator"]
+        for view, metric in ((views.risk_tags, "m3_risk_coverage"), (views.rubric_elements, "m5_rubric_hit_rate")):
+            table = view(result)
+            assert table["required"].sum() == result[metric]["denominator"]
+            assert table["covered"].sum() == result[metric]["numerator"]
+            assert table["missed"].is_monotonic_decreasing
+        confusion = views.compliance_confusion(result)
+        right = sum(confusion.loc[label, label] for label in confusion.columns)
+        assert right == result["m4_compliance_label_acc"]["numerator"]
+        fields = views.profile_fields(result)
+        assert fields.groupby("dialog_id")["score"].mean().mean() == pytest.approx(result.value("m2_profile_score"))
+
+
+def test_failing_turns(plain: Run) -> None:
+    turns = cards(plain, "failing")
+    assert turns["n"].is_monotonic_decreasing
+    promise = turns[turns["reply"].str.startswith("放心")].iloc[0]
+    assert promise["measures"] == "M1 M3 M4 M5"
+    assert "M4: severe_violation, truth compliant: forbidden 保本保收益, promise_return (high)" in promise["reason"]
+    assert "M3: credit_risk is not disclosed" in promise["reason"]
+    assert promise["user_text"].startswith("短债基金会不会亏钱")
+    assert "risk: credit_risk、interest_rate_risk、no_guaranteed_return" in promise["truth"]
+    assert set(turns["turn"]) == {t for m in ("m1", "m3", "m4", "m5") for t in cards(plain, m)["turn"]}
+    only = cards(plain, "m4")
+    assert 0 < len(only) < len(turns) and only["measures"].str.endswith(("M4", "M4 M5")).all()
+    in_m4 = turns["measures"].str.contains("M4")
+    assert turns[in_m4]["turn"].tolist() == only["turn"].tolist()
+
+
+def test_any_turn_can_be_shown(plain: Run) -> None:
+    """Also one that falls short of nothing, one without a reply, and a dialogue without turns."""
+    rest = views.VIEW.cards(plain, plain.units[plain.units["turn_status"] != "ok"])
+    assert rest[["measures", "n"]].to_numpy().tolist() == [["", 0]]
+    assert len(views.VIEW.cards(plain, plain.units)) == len(plain.units)
+
+
+@pytest.mark.parametrize("name", views.TABLES)
+def test_tables(name: str, plain: Run) -> None:
+    shown = plain.table(name)
+    assert views.TABLES[name].caption in shown.text
+
+
+@pytest.mark.parametrize("name", views.FIGURES)
+def test_figures(name: str, plain: Run) -> None:
+    assert getattr(plain.plot, name)(title="Another title").title == "Another title"
+
+
+def test_samples(plain: Run) -> None:
+    for group, (_, caption) in views.VIEW.groups(plain).items():
+        assert caption in plain.samples(group).html
+
+
+def test_context_is_shown_from_its_end(tmp_path: Path) -> None:
+    path = write(tmp_path, dialog("d", [turn(1, context="早" * 500 + "晚" * 1_000, profile="偏稳健")]))
+    context = evaluate("memfin", path, resampling=QUICK).units["context"].iloc[0]
+    assert context == f"[short_term] (500 characters before) … {'晚' * 1_000}\n\n[profile] 偏稳健"
+
+
+def test_keys_and_tags_are_counted_in_the_order_in_which_they_are_read(tmp_path: Path) -> None:
+    """Kinds of keys as the trace has them; tags by how many miss them, then by name."""
+    first = ["profile_gt.risk_level_gt", "nonsense", "profile_gt.constraints_gt[0]"]
+    second = ["history_turn_index:1", "profile_gt.constraints_gt[9]"]
+    turns = [turn(1, keys=first, profile="偏稳健", risk=["b", "a"]), turn(2, keys=second, risk=["c", "b"])]
+    result = evaluate("memfin", write(tmp_path, dialog("d", turns)), resampling=QUICK)
+    assert views.memory_keys(result).to_numpy().tolist() == [
+        ["profile_field", 1, 1, 1, 0],
+        ["not_a_key", 1, 0, 0, 0],
+        ["constraints_gt", 1, 1, 0, 1],
+        ["history_user_turn", 1, 1, 0, 1],
+        ["no_target", 1, 0, 0, 0],
+    ]
+    assert views.unresolved_keys(result)[["turn_pair_id", "key", "resolver"]].to_numpy().tolist() == [
+        [1, "nonsense", "not_a_key"],
+        [2, "profile_gt.constraints_gt[9]", "no_target"],
+    ]
+    tags = views.risk_tags(result)[["tag", "required", "covered", "missed"]]
+    assert tags.to_numpy().tolist() == [["b", 2, 0, 2], ["a", 1, 0, 1], ["c", 1, 0, 1]]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_views_of_a_run_without_anything_to_show(view: Callable[[Run], pd.DataFrame], tmp_path: Path) -> None:
+    """A valid dialogue without turns."""
+    view(evaluate("memfin", write(tmp_path, dialog("d", [])), resampling=QUICK, out=tmp_path))
+
+
+def test_comparing_systems_needs_the_same_rows(agent: Run, plain: Run) -> None:
+    """Dialogues pair by id; the one that failed in one system is the leftover."""
+    assert set(agent.units["dialog_id"]) - set(plain.units["dialog_id"]) == {"memfin-ex-06"}

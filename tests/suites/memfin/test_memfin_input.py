@@ -1,0 +1,289 @@
+"""Bad traces: what stops a run, what is counted, and what the message says."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from evaltools import InputError, Problems, Resampling, Run, UsageError, evaluate
+from evaltools.core.suite import Workers
+from evaltools.suites.memfin.options import MemfinOptions
+from evaltools.suites.memfin.suite import SUITE
+from tests.suites.memfin.memfin_traces import dialog, turn, write
+
+QUICK = Resampling(n_resamples=100)
+
+
+def run(path: Path, **options: Any) -> Run:
+    return evaluate("memfin", path, resampling=QUICK, **options)
+
+
+def warnings(path: Path) -> dict[str, tuple[int, str]]:
+    """code -> (count, first message)"""
+    problems = run(path).manifest.problems
+    assert all(p.severity == "warning" for p in problems)
+    return {p.code: (p.count, p.examples[0]) for p in problems}
+
+
+# --- which trace
+
+
+def test_a_folder_with_one_trace_whatever_its_suffix(tmp_path: Path) -> None:
+    write(tmp_path / "agent", dialog(), name="dialog_trace_mem0.jsonl")
+    (tmp_path / "agent" / "turn_eval.jsonl").write_text("{}\n")
+    assert run(tmp_path / "agent").name == "agent"
+    assert run(tmp_path / "agent" / "dialog_trace_mem0.jsonl").name == "agent"
+    assert run(tmp_path / "agent", name="other").name == "other"
+
+
+def test_the_name_of_a_bare_file_is_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "agent", dialog())
+    monkeypatch.chdir(tmp_path / "agent")
+    assert run(Path("dialog_trace.jsonl")).name == "agent"
+
+
+def test_several_traces_are_listed(tmp_path: Path) -> None:
+    write(tmp_path, dialog(), name="dialog_trace.jsonl")
+    write(tmp_path, dialog(), name="dialog_trace_llm.jsonl")
+    with pytest.raises(UsageError, match=r"several traces.*dialog_trace\.jsonl.*dialog_trace_llm\.jsonl"):
+        run(tmp_path)
+
+
+@pytest.mark.parametrize(("name", "code"), [("nowhere", "missing-file"), (".", "missing-file")])
+def test_no_trace(tmp_path: Path, name: str, code: str) -> None:
+    with pytest.raises(InputError, match=code):
+        run(tmp_path / name)
+
+
+def test_an_empty_file(tmp_path: Path) -> None:
+    (tmp_path / "dialog_trace.jsonl").touch()
+    with pytest.raises(InputError, match="empty-file"):
+        run(tmp_path)
+
+
+def test_nothing_valid(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no valid dialogue"):
+        run(write(tmp_path, dialog(valid_dialog=False)))
+
+
+def test_sniff(tmp_path: Path) -> None:
+    """A folder with a trace, or a file of dialogues; whatever else there is, False and no error."""
+    trace = write(tmp_path / "agent", dialog())
+    assert SUITE.sniff(trace) and SUITE.sniff(tmp_path / "agent")
+    assert SUITE.sniff(trace.rename(trace.with_name("mine.jsonl")))
+    bom = tmp_path / "bom.jsonl"
+    bom.write_bytes(b"\xef\xbb\xbf" + trace.with_name("mine.jsonl").read_bytes())
+    assert SUITE.sniff(bom)
+    others = {
+        "turn_eval.jsonl": b'{"dialog_id": "d", "turn_pair_id": 1}\n',
+        "list.jsonl": b'[{"dialog_id": "d", "turns": []}]\n',
+        "empty.jsonl": b"",
+        "binary": bytes(range(256)),
+        "deep.jsonl": b"[" * 100_000,
+        "broken.jsonl": b'{"dialog_id": "d", "turns": [',
+    }
+    for name, content in others.items():
+        (tmp_path / name).write_bytes(content)
+        assert not SUITE.sniff(tmp_path / name), name
+    os.mkfifo(tmp_path / "fifo")
+    for path in (
+        tmp_path,
+        tmp_path / "fifo",
+        tmp_path / "nowhere",
+        tmp_path / "empty.jsonl" / "x",
+        Path("/dev/null"),
+    ):
+        assert not SUITE.sniff(path), path
+
+
+# --- errors: they stop the run, or leave the dialogue out under on_error="skip"
+
+NO_VALIDITY = {k: v for k, v in dialog("bad").items() if k != "valid_dialog"}
+ERRORS = {
+    "unknown status": (
+        dialog("bad", [turn(1), turn(2, status="stalled")]),
+        "unknown-status",
+        "bad: turn 2: .*'stalled'.*ok, timeout, error",
+    ),
+    "doubled turn": (dialog("bad", [turn(4), turn(4)]), "duplicate-turn", "bad: turn 4: "),
+    "text for a number": (
+        dialog("bad", [{**turn(1), "turn_pair_id": "1"}]),
+        "bad-field",
+        r"bad: turns\.0\.turn_pair_id: .*got '1'",
+    ),
+    "no validity": (NO_VALIDITY, "bad-field", "bad: valid_dialog: Field required"),
+    "text for a list": (
+        dialog("bad", [{**turn(1), "gt_turn_tags": {"risk_disclosure_required_gt": "波动"}}]),
+        "bad-field",
+        r"bad: turns\.0\.gt_turn_tags\.risk_disclosure_required_gt",
+    ),
+    "doubled dialogue": (dialog("good", [turn(1)]), "duplicate-id", "good: this dialog_id stands in line 1 "),
+}
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_errors(tmp_path: Path, case: str) -> None:
+    bad, code, message = ERRORS[case]
+    path = write(tmp_path, dialog("good", [turn(1), turn(2)]), bad)
+    with pytest.raises(InputError, match=rf"dialog_trace\.jsonl:2: {message}.*\[{code}\]"):
+        run(path)
+    result = run(path, on_error="skip")
+    assert result.units[["dialog_id", "turn_pair_id"]].to_numpy().tolist() == [["good", 1], ["good", 2]]
+    assert [(p.severity, p.code, p.count) for p in result.manifest.problems] in (
+        [("error", code, 1)],
+        [("error", code, 2)],  # both turns of one number
+    )
+
+
+@pytest.mark.parametrize("back", [40, 41, 42, 43])
+def test_cut_off_in_the_last_line(tmp_path: Path, back: int) -> None:
+    """Wherever the cut falls, also within a character, the message is that of a run still going."""
+    path = write(tmp_path, dialog("whole"), dialog("half", [turn(1, "回复" * 40)]))
+    raw = path.read_bytes()
+    text_ends = raw.rindex("回复".encode()) + 6
+    path.write_bytes(raw[: text_ends - back])
+    with pytest.raises(InputError, match=r":2: half: .*still being written\? \[cut-off-line\]"):
+        run(path)
+    result = run(path, on_error="skip")
+    assert result.units["dialog_id"].tolist() == ["whole"]
+    assert result.manifest.problems[0].code == "cut-off-line"
+
+
+def test_not_json_and_not_an_object(tmp_path: Path) -> None:
+    path = write(tmp_path, dialog("good"))
+    path.write_text(path.read_text(encoding="utf-8") + "nonsense\n[1]\n", encoding="utf-8")
+    with pytest.raises(InputError) as e:
+        run(path)
+    assert [(p.line, p.code) for p in e.value.problems] == [(2, "bad-json"), (3, "not-an-object")]
+
+
+# --- warnings: counted, with dialogue and turn
+
+
+def test_a_turn_without_tags(tmp_path: Path) -> None:
+    bare = {**turn(3), "gt_turn_tags": None}
+    missing = {k: v for k, v in turn(4).items() if k != "gt_turn_tags"}
+    path = write(tmp_path, dialog("d", [turn(1), turn(2), bare, missing]))
+    count, message = warnings(path)["no-tags"]
+    assert count == 2 and ":1: d: turn 3: no gt_turn_tags" in message
+    units = run(path).units
+    assert units["eligible_m4"].tolist() == [True] * 4
+    assert units["gt_compliance_label"].tolist() == ["compliant"] * 4
+
+
+def test_keys(tmp_path: Path) -> None:
+    keys = ["profile_gt.constraints_gt", "history_turn_index:9", "profile_gt.risk_level_gt"]
+    path = write(tmp_path, dialog("d", [turn(1), turn(2, keys=keys)]))
+    found = warnings(path)
+    assert (
+        found["bad-key"][0] == 1
+        and "d: turn 2: the memory key 'profile_gt.constraints_gt' is none of" in found["bad-key"][1]
+    )
+    assert (
+        found["unresolvable-key"][0] == 1
+        and "d: turn 2: the memory key 'history_turn_index:9'" in found["unresolvable-key"][1]
+    )
+    assert run(path)["m1_key_coverage"]["denominator"] == 1  # out of the denominator
+    assert run(path, ignore_memory_keys=True).manifest.problems == []
+
+
+def test_labels_and_statuses(tmp_path: Path) -> None:
+    path = write(tmp_path, dialog("d", [turn(1, label="fine")], dialog_status="paused"))
+    found = warnings(path)
+    assert "d: turn 1: compliance_label_gt 'fine' is none of compliant" in found["unknown-label"][1]
+    assert "d: dialog_status: 'paused' is none of" in found["unknown-dialog-status"][1]
+
+
+def test_unpaired_turns(tmp_path: Path) -> None:
+    one = dialog("d", [turn(1)])
+    one["raw_turns"] = [*one["raw_turns"], {"role": "user", "text": "还有一问"}]
+    assert "d: raw_turns: 1 user turn(s)" in warnings(write(tmp_path, one))["unpaired-turn"][1]
+
+
+def test_missing_turns(tmp_path: Path) -> None:
+    one = dialog("d", [turn(1), turn(2), turn(3)])
+    one["turns"] = one["turns"][:2]
+    assert "d: turns: 2 turn(s) for 3 user/assistant pairs" in warnings(write(tmp_path, one))["turn-count"][1]
+
+
+def test_missing_replies_profile_and_turns(tmp_path: Path) -> None:
+    path = write(tmp_path, dialog("a", [turn(1, None), turn(2, "", "timeout")], profile_gt=None), dialog("b", []))
+    found = warnings(path)
+    assert found["no-reply"] == (1, found["no-reply"][1]) and "a: turn 1" in found["no-reply"][1]
+    assert "a: no profile_gt" in found["no-profile"][1]
+    assert "b: a valid dialogue without turns" in found["no-turns"][1]
+    units = run(path).units
+    assert units["turn_pair_id"].isna().tolist() == [False, False, True]
+
+
+def test_clean_input_has_no_problems(tmp_path: Path) -> None:
+    assert warnings(write(tmp_path, dialog())) == {}
+
+
+def test_failed_turns_may_lack_everything(tmp_path: Path) -> None:
+    failed = {"turn_pair_id": 2, "turn_status": "error", "error": {"kind": "http", "code": 500}}
+    failed |= {"gt_turn_tags": turn()["gt_turn_tags"], "recall": None, "compliance": None}
+    path = write(tmp_path, dialog("d", [turn(1), failed]))
+    units = run(path).units
+    assert units["error"].tolist()[1] == '{"kind": "http", "code": 500}'
+    assert warnings(path) == {}
+
+
+def test_a_byte_order_mark_and_unknown_keys(tmp_path: Path) -> None:
+    path = write(tmp_path, dialog("d", model={"name": "x"}))
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert run(path).units["dialog_id"].tolist() == ["d"]
+
+
+def test_problems_of_one_code_are_all_counted(tmp_path: Path) -> None:
+    path = write(tmp_path, *(dialog(f"d{i}", [turn(1, label="fine")]) for i in range(30)))
+    assert warnings(path)["unknown-label"][0] == 30
+
+
+def test_score_reads_a_dialogue_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No more than one dialogue is held at a time beside the turn table."""
+    from evaltools.suites.memfin import score
+
+    path = write(tmp_path, *(dialog(f"d{i}") for i in range(5)))
+    events: list[str] = []
+    read, rows = score.read_jsonl, score.dialog_rows
+
+    def reading(*args: Any, **kwargs: Any) -> Any:
+        for line, record in read(*args, **kwargs):
+            events.append("read")
+            yield line, record
+
+    def scoring(*args: Any, **kwargs: Any) -> Any:
+        events.append("score")
+        return rows(*args, **kwargs)
+
+    monkeypatch.setattr(score, "read_jsonl", reading)
+    monkeypatch.setattr(score, "dialog_rows", scoring)
+    options, problems = MemfinOptions(), Problems()
+    SUITE.score(SUITE.locate(path, None, options, problems), options, problems, Workers(), None)
+    assert events == ["read", "score"] * 5
+
+
+def test_lone_surrogates_are_refused(tmp_path: Path) -> None:
+    path = write(tmp_path, dialog("good"))
+    line = json.dumps(dialog("bad", [turn(1, "\ud800")]))
+    path.write_text(path.read_text(encoding="utf-8") + line + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match=":2: bad"):
+        run(path)
+
+
+def test_the_size_of_the_chunks_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a column is all null in one chunk and text in another."""
+    from evaltools.suites.memfin import score
+
+    path = write(
+        tmp_path, dialog("a", scenario_type=None), dialog("b", []), dialog("c", [turn(1), turn(2, status="error")])
+    )
+    whole = run(path).units
+    monkeypatch.setattr(score, "CHUNK", 1)
+    pd.testing.assert_frame_equal(run(path).units, whole)

@@ -1,0 +1,81 @@
+"""M1: what a key asks for, and where it is found (memfin_metrics 3.1.1)."""
+
+from __future__ import annotations
+
+import pytest
+
+from evaltools.suites.memfin.keys import align, hit_sources, memories, resolve_key
+from evaltools.suites.memfin.schema import ProfileTruth, RawTurn, Recall
+from tests.suites.memfin.memfin_traces import PROFILE
+
+PROFILE_TRUTH = ProfileTruth.model_validate(PROFILE)
+
+
+def script(*roles_and_texts: str) -> list[RawTurn]:
+    """ "u:text" is a user turn, "a:text" an assistant turn, "s:text" one of a third role."""
+    roles = {"u": "user", "a": "assistant", "s": "system"}
+    return [RawTurn(role=roles[t[0]], text=t[2:]) for t in roles_and_texts]
+
+
+HISTORY = align(script("u:一", "a:甲", "u:二", "a:乙", "u:三"))
+
+
+@pytest.mark.parametrize(
+    ("key", "target", "resolver"),
+    [
+        ("profile_gt.risk_level_gt", "稳健", "profile_field"),
+        ("profile_gt.horizon_gt", "2年以上", "profile_field"),
+        ("profile_gt.liquidity_need_gt", "中", "profile_field"),
+        ("profile_gt.constraints_gt[0]", "不使用杠杆", "constraints_gt"),
+        ("profile_gt.constraints_gt[1]", "最大回撤<10%", "constraints_gt"),
+        ("profile_gt.preferences_gt[1]", "高等级信用债", "preferences_gt"),
+        ("history_turn_index:1", "一", "history_user_turn"),
+        ("history_turn_index:2", "二", "history_user_turn"),
+        # two pairs only: the 3rd and 4th absolute turns stand in
+        ("history_turn_index:3", "二", "history_absolute_turn"),
+        ("history_turn_index:4", "乙", "history_absolute_turn"),
+        ("history_turn_index:6", None, "no_target"),
+        ("history_turn_index:0", None, "no_target"),
+        ("profile_gt.constraints_gt[2]", None, "no_target"),
+        ("profile_gt.constraints_gt", None, "not_a_key"),
+        ("profile_gt.constraints_gt[-1]", None, "not_a_key"),
+        ("profile_gt.age_gt", None, "not_a_key"),
+        ("history_turn_index:two", None, "not_a_key"),
+        ("", None, "not_a_key"),
+    ],
+)
+def test_resolve(key: str, target: str | None, resolver: str) -> None:
+    resolved = resolve_key(key, PROFILE_TRUTH, HISTORY)
+    assert (resolved.target_text, resolved.resolver, resolved.resolvable) == (target, resolver, target is not None)
+
+
+def test_an_empty_text_is_no_target() -> None:
+    """It would be a substring of every memory."""
+    empty = ProfileTruth(risk_level_gt="", constraints_gt=[""])
+    assert not resolve_key("profile_gt.risk_level_gt", empty, HISTORY).resolvable
+    assert not resolve_key("profile_gt.constraints_gt[0]", empty, HISTORY).resolvable
+    assert not resolve_key("profile_gt.risk_level_gt", None, HISTORY).resolvable
+
+
+def test_alignment() -> None:
+    """A user turn pairs with the next assistant turn; what is between is skipped, a trailing user turn dropped."""
+    history = align(script("a:开场", "u:一", "s:提示", "u:插话", "a:甲", "a:补充", "u:二", "a:乙", "u:尾"))
+    assert history.user == ("一", "二")
+    assert history.unpaired == 2  # 插话 and 尾
+    assert history.all[0] == "开场"
+
+
+def test_sources() -> None:
+    recall = Recall.model_validate(
+        {
+            "short_term_context": "用户：我偏稳健",
+            "profile_context": "风险：稳健",
+            "items": [{"content": "不使用"}, {"content": "杠杆"}],
+        }
+    )
+    memory = memories(recall)
+    assert hit_sources("稳健", memory) == ["short_term", "profile"]
+    # the recalled items are joined by newlines, so a text does not run on from one into the next
+    assert hit_sources("不使用杠杆", memory) == []
+    assert hit_sources("杠杆", memory) == ["long_term"]
+    assert hit_sources("杠杆", memories(None)) == []

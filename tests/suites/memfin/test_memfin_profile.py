@@ -1,0 +1,100 @@
+"""M2: profile accuracy of a dialogue (memfin_metrics 3.2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaltools.suites.memfin.lexicon import load_lexicon
+from evaltools.suites.memfin.profile import score_profile, set_f1
+from evaltools.suites.memfin.schema import ProfileSnapshot, ProfileTruth
+
+LEXICON = load_lexicon().profile
+
+
+def scores(truth: dict[str, Any], snapshot: dict[str, Any] | None, replies: str = "") -> dict[str, float]:
+    picture = None if snapshot is None else ProfileSnapshot.model_validate(snapshot)
+    return {f.metric: f.score for f in score_profile(ProfileTruth.model_validate(truth), picture, replies, LEXICON)}
+
+
+def test_set_f1() -> None:
+    assert set_f1([], []) == 1
+    assert set_f1(["a"], []) == 0
+    assert set_f1([], ["a"]) == 0
+    # P = 1/2, R = 1/3, F1 = 2 * (1/2 * 1/3) / (1/2 + 1/3) = (1/3) / (5/6) = 0.4
+    assert set_f1(["a", "b"], ["b", "c", "d"]) == pytest.approx(0.4)
+    # sets: a repeated entry counts once, so P = 1/1, R = 1/1
+    assert set_f1(["a", "a"], ["a"]) == 1
+
+
+@given(st.sets(st.sampled_from("abcdef")), st.sets(st.sampled_from("abcdef")))
+def test_set_f1_is_symmetric_and_bounded(p: set[str], t: set[str]) -> None:
+    assert 0 <= set_f1(p, t) <= 1
+    assert set_f1(p, t) == set_f1(t, p)
+    assert (set_f1(p, t) == 1) == (p == t)
+
+
+def test_snapshot() -> None:
+    truth = {
+        "risk_level_gt": "稳健",
+        "horizon_gt": "2年以上",
+        "liquidity_need_gt": "高",
+        "constraints_gt": ["不使用杠杆", "不投分级基金"],
+        "preferences_gt": ["宽基指数基金"],
+    }
+    snapshot = {
+        "risk_level": "medium",
+        "investment_horizon": "short",
+        "liquidity_need": "high",
+        "forbidden_assets": ["不使用杠杆"],
+        "preferred_topics": ["宽基指数基金", "黄金"],
+    }
+    assert scores(truth, snapshot) == {
+        "risk_level_acc": 1,  # 稳健 = medium
+        "horizon_acc": 0,  # 2年以上 = long, not short
+        "liquidity_acc": 1,  # 高 = high
+        "constraints_f1": pytest.approx(2 / 3),  # P 1/1, R 1/2: 2 * 0.5 / 1.5
+        "preferences_f1": pytest.approx(2 / 3),  # P 1/2, R 1/1
+    }
+    # a constraint that a reply repeats word for word joins the predicted set: P 2/2, R 2/2
+    assert scores(truth, snapshot, "您说过不投分级基金")["constraints_f1"] == 1
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "replies", "score"),
+    [
+        ("risk_level_gt", "保守", "低风险产品", 1),
+        ("risk_level_gt", "稳健", "稳健，不追求高风险", 1),
+        ("risk_level_gt", "进取", "激进一些", 1),
+        ("risk_level_gt", "进取", "稳健还是高风险", 0),  # the first list that matches wins: medium
+        ("horizon_gt", "<=6月", "短期理财", 1),
+        ("horizon_gt", "6-24月", "期限1年", 1),
+        ("horizon_gt", "6-24月", "期限6-24月", 1),  # 24月 is not 6月, and 6-24月 does not hold 6月
+        ("horizon_gt", "2年以上", "长期持有", 1),
+        ("horizon_gt", "2年以上", "短期波动，长期持有", 0),  # short comes first
+        ("liquidity_need_gt", "高", "保留现金", 1),
+        ("liquidity_need_gt", "中", "流动性中等", 1),
+        ("liquidity_need_gt", "低", "低流动性", 1),
+        ("liquidity_need_gt", "低", "没有说明", 0),  # nothing inferred
+        ("risk_level_gt", "极端", "", 0),  # an unknown truth scores 0, also against an unknown prediction
+    ],
+)
+def test_inferred_from_replies(field: str, value: str, replies: str, score: float) -> None:
+    metric = {"risk_level_gt": "risk_level_acc", "horizon_gt": "horizon_acc", "liquidity_need_gt": "liquidity_acc"}
+    assert scores({field: value}, None, replies)[metric[field]] == score
+
+
+def test_a_snapshot_comes_before_the_replies_and_unknown_is_no_snapshot() -> None:
+    truth = {"risk_level_gt": "保守"}
+    assert scores(truth, {"risk_level": "low"}, "激进")["risk_level_acc"] == 1
+    assert scores(truth, {"risk_level": "unknown"}, "低风险")["risk_level_acc"] == 1
+    assert scores(truth, {"risk_level": "high"}, "低风险")["risk_level_acc"] == 0
+
+
+def test_empty_sets() -> None:
+    """Both empty 1; truth empty and something predicted 0."""
+    assert scores({"risk_level_gt": "稳健"}, None)["constraints_f1"] == 1
+    assert scores({"constraints_gt": []}, {"forbidden_assets": ["期货"]})["constraints_f1"] == 0

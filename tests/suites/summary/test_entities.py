@@ -1,0 +1,251 @@
+"""Figures and dates: every way to write a value reads back to it, in time linear in the text."""
+
+from __future__ import annotations
+
+import datetime
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evaltools.suites.summary.entities import Entity, extractor
+from evaltools.suites.summary.numerals import HANGUL, Number, hangul_value, read_number
+from evaltools.suites.summary.rules import load_rules
+from evaltools.suites.summary.score import score_case
+from evaltools.suites.summary.text import normalise
+
+RULES = load_rules("ko-insurance")
+EXTRACTOR = extractor(RULES.compiled)
+
+
+def stated(text: str) -> list[Entity]:
+    return [e for e in EXTRACTOR.entities(text) if not e.support_only]
+
+
+def keys(text: str) -> set[str]:
+    return {e.key for e in stated(text)}
+
+
+def hangul(n: int) -> str:
+    """n below 10^16 in Hangul, as it is spoken: 12,340,000 is 천이백삼십사만."""
+    out = ""
+    for scale, name in ((10**12, "조"), (10**8, "억"), (10**4, "만"), (1, "")):
+        section = n // scale % 10**4
+        if not section:
+            continue
+        part = ""
+        for small, sign in ((1000, "천"), (100, "백"), (10, "십"), (1, "")):
+            digit = section // small % 10
+            if digit:
+                part += ("" if digit == 1 and small > 1 else "일이삼사오육칠팔구"[digit - 1]) + sign
+        out += ("" if part == "일" and name == "만" else part) + name
+    return out
+
+
+def mixed(n: int, blank: str = "") -> str:
+    """n with figures in sections: 1억 2345만 6789."""
+    parts = [f"{n // s % 10**4}{name}" for s, name in ((10**8, "억"), (10**4, "만"), (1, "")) if n // s % 10**4]
+    return blank.join(parts)
+
+
+amounts = st.integers(1, 10**12 - 1)
+
+
+@given(amounts)
+def test_every_form_of_an_amount_has_its_value(n: int) -> None:
+    forms = [f"{n}원", f"{n:,}원", f"{n:,} 원", f"₩{n:,}", f"￦{n:,}", f"KRW {n:,}", f"{n:,} won", f"{n:,}원입니다"]
+    forms += [f"보험금 {mixed(n % 10**12)}원을" if n < 10**12 else "", f"{mixed(n % 10**10 or 1)}원"]
+    for form in forms[:9]:
+        assert keys(form) == {f"amount:KRW:{n}"}, form
+
+
+@given(st.integers(1, 10**8 - 1).map(lambda n: n * 10**4))
+def test_amounts_in_ten_thousands(n: int) -> None:
+    man = n // 10**4
+    forms = [
+        f"{man}만원",
+        f"{man:,}만 원",
+        f"{mixed(n)}원",
+        f"{mixed(n, ' ')} 원",
+        f"{hangul(n)}원",
+        f"금 {hangul(n)} 원",
+    ]
+    forms += [f"{man / 10**4:.4f}억원"]
+    for form in forms:
+        assert keys(form) == {f"amount:KRW:{n}"}, form
+
+
+@given(st.integers(1, 10**15))
+def test_hangul_numerals_read_back(n: int) -> None:
+    assert hangul_value(hangul(n)) == n
+
+
+@given(
+    st.dates(datetime.date(1900, 1, 1), datetime.date(2099, 12, 31)),
+    st.sampled_from(["", "부터", "까지", " 입니다", "."]),
+)
+def test_every_form_of_a_date_has_its_value(day: datetime.date, after: str) -> None:
+    y, m, d = day.year, day.month, day.day
+    month = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October"]
+    month += ["November", "December"]
+    forms = [
+        f"{y}-{m:02d}-{d:02d}", f"{y}-{m}-{d}", f"{y}.{m}.{d}", f"{y}. {m}. {d}", f"{y}/{m:02d}/{d:02d}",
+        f"{y}년 {m}월 {d}일", f"{y}년{m:02d}월{d:02d}일", f"{month[m - 1]} {d}, {y}", f"{d} {month[m - 1][:3]} {y}",
+    ]  # fmt: skip
+    for form in forms:
+        assert keys(form + after) == {f"date::{day.isoformat()}"}, form + after
+
+
+@given(st.integers(1, 60))
+def test_every_form_of_a_duration_has_its_value(n: int) -> None:
+    months = {f"duration:month:{12 * n}"}
+    for form in (
+        f"{n}년",
+        f"{n} 년간",
+        f"{n * 12}개월",
+        f"{n} years",
+        f"{n}-year",
+        f"{hangul(n)} 년" if n > 10 else f"{n}년",
+    ):
+        assert keys(form) == months, form
+    for form in (f"{n}주", f"{n} weeks", f"{7 * n}일", f"{7 * n} days", f"{7 * n}-day", f"{n}주일"):
+        assert keys(form) == {f"duration:day:{7 * n}"}, form
+    if n % 12:
+        assert keys(f"{n // 12}년 {n % 12}개월" if n > 12 else f"{n}개월") == {f"duration:month:{n}"}
+
+
+@pytest.mark.parametrize("unit", [u for u in RULES.units if u.kind != "clause"], ids=lambda u: f"{u.kind}-{u.base}")
+@pytest.mark.parametrize(
+    "after",
+    ["입니다", "이며", "이고", "부터", "까지", "은", "을", "의 ", "으로", "에", "만", "마다", "당", "", " 이내"],
+)
+def test_a_unit_is_read_before_any_particle(unit, after: str) -> None:  # type: ignore[no-untyped-def]
+    for word in unit.words:
+        if any(after.startswith(tail) for tail in unit.not_before.get(word, ())):
+            continue  # another word: 배당
+        assert any(e.kind == unit.kind and e.base == unit.base for e in stated(f"한도 37{word}{after}")), word + after
+
+
+def test_one_month_is_neither_january_nor_thirty_days() -> None:
+    assert keys("1개월") == {"duration:month:1"}
+    assert keys("1월") == {"date::--01"}
+    assert keys("30일") == {"duration:day:30"}
+
+
+def test_the_month_stands_first_in_figures_unless_it_cannot() -> None:
+    """As in the United States; a month and day that may as well be a share, 1/10 or 2/3, are no date."""
+    assert keys("12/05/2026") == {"date::2026-12-05"}
+    assert keys("13/05/2026") == {"date::2026-05-13"}
+    assert keys("13/13/2026") == set()
+    assert keys("12/25") == {"date::--12-25"}
+    assert keys("1/10") == keys("2/5") == set()
+    assert keys("2/6") == {"date::--02-06"}
+    assert keys("2/5까지") == {"date::--02-05"}
+
+
+def test_scales_of_a_range_and_of_english_amounts() -> None:
+    assert keys("2~3천만원") == keys("2, 3천만원") == {"amount:KRW:20000000", "amount:KRW:30000000"}
+    assert keys("20~50만원") == {"amount:KRW:200000", "amount:KRW:500000"}
+    assert keys("$100k") == {"amount:USD:100000"}
+    assert keys("100k") == keys("100 m") == set(), "k and m are scales behind the sign of a currency only"
+    assert keys("5 million won") == {"amount:KRW:5000000"}
+
+
+def test_a_part_of_a_date_that_is_not_named_is_left_out() -> None:
+    assert keys("2026년에 개정") == {"date::2026"}
+    assert keys("2026년 3월") == {"date::2026-03"}
+    assert keys("3월 5일") == {"date::--03-05"}
+    assert {e.key for e in EXTRACTOR.entities("2026년에 개정")} == {"date::2026"}  # and is none by support either
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "end"),
+    [
+        ("1억 2천", 120_000_000, 5),  # in speech the thousands after 억 are of ten thousands
+        ("1억2천,", 120_000_000, 4),
+        ("1억 2천원", 100_002_000, 5),  # but not before a currency
+        ("1억 2천 5백", 100_002_500, 8),
+        ("1억 2천만", 120_000_000, 6),
+        ("3만 2천", 32_000, 5),
+        ("1조 2천", 1_000_000_002_000, 5),
+        ("1억5000", 150_000_000, 6),
+        ("1억 5000", 100_000_000, 2),
+    ],
+)
+def test_thousands_after_a_hundred_million(text: str, value: int, end: int) -> None:
+    number = read_number(text, 0)
+    assert number is not None
+    assert (number.value, number.end) == (value, end)
+
+
+def test_a_figure_before_a_compound_number_does_not_take_its_scale() -> None:
+    assert read_number("1억 2천", 0) == Number(120_000_000, 5, 0, 1000, 10**8)
+    assert keys("3~1억 2천만원") == {"amount:KRW:3", "amount:KRW:120000000"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["조건", "만일", "이주", "사건", "일반", "천만에", "수백만원", "몇십만원", "무조건", "진단서류", "2월 30월"],
+)
+def test_words_that_are_no_figures(text: str) -> None:
+    assert not [e for e in stated(text) if e.kind in ("amount", "percent", "count", "age")]
+
+
+def test_positions_point_into_the_text_as_it_was_given() -> None:
+    text = unicodedata.normalize("NFD", "면책 ９０일, 자기부담 ２０％") + " \u200b3,000만원"
+    found = {e.key: e for e in stated(text)}
+    for key, part in (
+        ("duration:day:90", "９０일"),
+        ("percent:%:20", "２０％"),
+        ("amount:KRW:30000000", "3,000만원"),
+    ):
+        e = found[key]
+        assert unicodedata.normalize("NFC", text[e.start : e.end]) == part
+        assert e.text == text[e.start : e.end]
+
+
+@given(st.text(max_size=60))
+def test_normal_form_is_that_of_unicode_and_keeps_places(text: str) -> None:
+    t = normalise(text)
+    assert t.at is None or (len(t.at) == len(t.norm) + 1 and list(t.at) == sorted(t.at))
+    start, end = t.span(0, len(t.norm))
+    assert (start, end) == (0, len(text)) or not t.norm or end == len(text)
+
+
+@given(st.text(alphabet="가힣각간\u0301éa 1", max_size=30))
+def test_composition_equals_unicode_nfc(text: str) -> None:
+    decomposed = unicodedata.normalize("NFD", text)
+    assert normalise(decomposed, fold=False).norm == unicodedata.normalize("NFC", text).lower()
+
+
+@settings(max_examples=200)
+@given(st.text(alphabet=HANGUL + "0123456789,.원%일월년 -~/()제약$", max_size=40))
+def test_any_mixture_of_signs_is_read_without_error(text: str) -> None:
+    for e in EXTRACTOR.entities(text):
+        assert 0 <= e.start <= e.end <= len(text)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "1",
+        "1,",
+        "억",
+        "1억 ",
+        "이 ",
+        "2026-",
+        "1~",
+        "20,",
+        "one ",
+        "무조건 지급되는 ",
+        "단서진단서",
+        "지급되지 않",
+        "(",
+        "\u1100\u1161",
+    ],
+)
+def test_a_very_long_text_is_read_to_its_end(part: str) -> None:
+    text = part * (30_000 // len(part)) + " 끝 90일"
+    assert "duration:day:90" in keys(text)
+    score_case(text, [text], ["limit", "needs_followup"], RULES)

@@ -1,0 +1,150 @@
+"""The files for people and programs: summary_scores.xlsx read back with openpyxl, summary_scores.csv."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import openpyxl
+import pandas as pd
+import pytest
+
+from evaltools import evaluate
+from evaltools.core.errors import UsageError
+from evaltools.core.language import LANGUAGES, speaking, translations
+from evaltools.core.results import read_manifest
+from evaltools.report import excel
+from evaltools.report.excel import CELL_LIMIT, Sheet, write_workbook
+from evaltools.suites.summary.artifacts import SCORES, cases_frame
+from evaltools.suites.summary.rules import METRICS
+
+
+def cells(path: Path, sheet: str) -> list[list[object]]:
+    return [[c.value for c in row] for row in openpyxl.load_workbook(path)[sheet].iter_rows()]
+
+
+def test_the_files_of_the_example(tmp_path: Path) -> None:
+    r = evaluate("summary", "example:summary/cases.jsonl", out=tmp_path)
+    folder = tmp_path / "results" / "cases"
+    scores = pd.read_csv(folder / "summary_scores.csv")
+    assert tuple(scores.columns) == SCORES
+    assert len(scores) == 24 * len(METRICS)
+    assert scores["metric"].tolist()[:5] == list(METRICS)
+    recall = scores[scores["metric"] == "entity_recall"]
+    assert recall["threshold"].isna().all() and recall["passed"].isna().all()
+    for row in scores[scores["metric"] != "entity_recall"].itertuples():
+        assert str(row.passed) == str(row.score >= row.threshold)
+        json.loads(row.evidence), json.loads(row.tags)
+
+    book = openpyxl.load_workbook(folder / "summary_scores.xlsx")
+    assert book.sheetnames == ["Overview", "Cases", "Rules in force"]
+    for sheet in book.worksheets:
+        assert sheet.freeze_panes is not None and sheet.auto_filter.ref is not None
+        assert not [c for row in sheet.iter_rows() for c in row if c.data_type == "f" or c.hyperlink]
+    table = cells(folder / "summary_scores.xlsx", "Cases")
+    assert len(table) == 25 and table[1][1]  # the first case fails something
+    assert any(str(v).startswith("=HYPERLINK") for row in table for v in row)
+    assert any("<script>" in str(v) for row in table for v in row)
+    assert book["Cases"].conditional_formatting
+    rules = {row[0] for row in cells(folder / "summary_scores.xlsx", "Rules in force")}
+    assert {"thresholds", "tags", "definitive", "units"} <= rules
+    overview = cells(folder / "summary_scores.xlsx", "Overview")
+    assert [r.signature] == [row[1] for row in overview if row[0] == "Signature"]
+    assert [row[0] for row in overview[-1:]] == ["none"]
+    assert {"What", "mean of measured", "What the columns mean"} <= {row[0] for row in overview}
+
+
+def test_the_cases_that_fail_most_metrics_come_first() -> None:
+    table = cases_frame(evaluate("summary", "example:summary/cases.jsonl"))
+    n_failed = table["fails"].str.split(", ").map(lambda names: len([n for n in names if n]))
+    assert n_failed.is_monotonic_decreasing and len(table) == 24
+    assert (
+        table.loc[0, "Summary accuracy (entity precision): why"]
+        == "unsupported: “100%” in “이 담보는 무조건 보장되며 치료비를 100% 지급합니다”"
+    )
+
+
+def test_the_workbook_speaks_the_language_and_programs_read_the_same(tmp_path: Path) -> None:
+    english = {key for key in translations("ko") if key.count(" ") > 1}
+    for lang in LANGUAGES:
+        with speaking(lang):
+            evaluate("summary", "example:summary/cases.jsonl", out=tmp_path / lang)
+        folder = tmp_path / lang / "results" / "cases"
+        book = openpyxl.load_workbook(folder / "summary_scores.xlsx")
+        texts = {str(c.value) for sheet in book for row in sheet.iter_rows() for c in row if c.value is not None}
+        assert bool(texts & english) == (lang == "en")
+        assert not [
+            c for sheet in book for row in sheet.iter_rows() for c in row if c.data_type == "f" or c.hyperlink
+        ]
+        for file in ("metrics.json", "summary_scores.csv"):
+            assert (folder / file).read_bytes() == (tmp_path / "en" / "results" / "cases" / file).read_bytes()
+        assert read_manifest(folder).lang == lang
+    assert {"근거 없음: “이 담보는 무조건 보장되며 치료비를 100% 지급합니다”의 “100%”", "불합격", "열의 뜻"} <= {
+        str(c.value)
+        for sheet in openpyxl.load_workbook(tmp_path / "ko" / "results" / "cases" / "summary_scores.xlsx")
+        for row in sheet.iter_rows()
+        for c in row
+    }
+
+
+def test_the_same_result_gives_the_same_bytes(tmp_path: Path) -> None:
+    for name in "ab":
+        evaluate("summary", "example:summary/cases.jsonl", out=tmp_path / name)
+    for file in ("summary_scores.xlsx", "summary_scores.csv"):
+        one, two = ((tmp_path / name / "results" / "cases" / file).read_bytes() for name in "ab")
+        assert one == two
+
+
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+1", "-1", "@x", '=HYPERLINK("http://a")', "http://a.invalid", "{=1}", "mailto:a"]
+)
+def test_a_text_is_never_a_formula_or_a_link(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "a.xlsx"
+    write_workbook(path, [Sheet("S", pd.DataFrame({text: [text]}))], notes_on="S")
+    for cell in (c for row in openpyxl.load_workbook(path)["S"].iter_rows(max_row=2, max_col=1) for c in row):
+        assert (cell.value, cell.data_type, cell.hyperlink) == (text, "s", None)
+
+
+def test_what_a_cell_cannot_hold_is_changed_and_reported(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    fits, long, wide = "가" * CELL_LIMIT, "가" * (CELL_LIMIT + 1), "😀" * 20_000  # an emoji counts twice
+    texts = ["a\x00b\x1fc\ud800", fits, long, wide, "line\nbreak\ttab"]
+    frame = pd.DataFrame({"text": pd.Series(texts, dtype=object)})
+    notes = write_workbook(path, [Sheet("S", frame)], notes_on="S")
+    got = [row[0] for row in cells(path, "S")]
+    assert got[1] == "a\ufffdb\ufffdc\ufffd"
+    assert got[2] == fits and got[5] == "line\nbreak\ttab"
+    assert str(got[3]).endswith("[cut: 32768 characters]") and len(str(got[3])) == CELL_LIMIT
+    assert str(got[4]).endswith("[cut: 20000 characters]")
+    assert [n.split(":")[0] for n in notes] == ["S!A2", "S!A4", "S!A5"]
+    assert got[-3:] == notes
+    notes = write_workbook(path, [Sheet("S", pd.DataFrame({"text": ["\x00"] * 23}))], notes_on="S")
+    below = [row[0] for row in cells(path, "S")][25:]
+    assert len(notes) == 23 and below == ["Changed cells", *notes[:20], "and 3 more"]
+
+
+def test_values_keep_their_type(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    frame = pd.DataFrame({"a": [1, 2], "b": [0.25, np.nan], "c": [True, False], "d": ["x", None]})
+    write_workbook(path, [Sheet("S", frame, head=[("name", "=1")])], notes_on="S")
+    rows = cells(path, "S")
+    assert rows[0][:2] == ["name", "=1"]
+    assert rows[3][:4] == [1, 0.25, True, "x"] and rows[4][:4] == [2, None, False, None]
+
+
+def test_an_empty_score_has_no_colour(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    write_workbook(path, [Sheet("S", pd.DataFrame({"a": [0.5, np.nan]}), scores={"a": 0.9})], notes_on="S")
+    (found,) = openpyxl.load_workbook(path)["S"].conditional_formatting
+    rules = sorted(found.rules, key=lambda rule: rule.priority)
+    assert [r.type for r in rules] == ["containsBlanks", "cellIs", "cellIs"] and rules[0].stopIfTrue
+
+
+def test_an_empty_frame_and_one_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_workbook(tmp_path / "a.xlsx", [Sheet("S", pd.DataFrame({"a": []}))], notes_on="S")
+    assert cells(tmp_path / "a.xlsx", "S")[0] == ["a"]
+    monkeypatch.setattr(excel, "ROW_LIMIT", 5)
+    with pytest.raises(UsageError, match="too many"):
+        write_workbook(tmp_path / "b.xlsx", [Sheet("S", pd.DataFrame({"a": range(9)}))], notes_on="S")
+    assert not (tmp_path / "b.xlsx").exists()

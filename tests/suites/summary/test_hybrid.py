@@ -1,0 +1,122 @@
+"""The call of the judge: only cases in the uncertain zones, and its decisions back in the frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from evaltools import evaluate
+from evaltools.core.errors import Problems, UsageError
+from evaltools.suites.summary import judge
+from evaltools.suites.summary.judge import AUDIT, Decision, JudgeInput, audited, to_ask
+from evaltools.suites.summary.options import SummaryOptions
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[JudgeInput]:
+    """A judge that calls everything good with confidence 0.9, but has no answer for the case promise-en."""
+    seen: list[JudgeInput] = []
+
+    def judge_cases(
+        inputs: Sequence[JudgeInput], options: SummaryOptions, progress: Any = None, problems: Problems | None = None
+    ) -> list[Decision]:
+        seen.extend(inputs)
+        out = []
+        for i in inputs:
+            lost = i.case_id == "promise-en"
+            llm = None if lost else 1.0
+            out.append(
+                Decision(
+                    case_id=i.case_id, metric=i.metric, rule_score=i.rule_score, llm_score=llm,
+                    confidence=None if lost else 0.9, final_score=i.rule_score if lost else 1.0, trigger=i.trigger,
+                    decided_by="rule" if lost else "llm", error="no reply" if lost else None, reason="because",
+                )
+            )  # fmt: skip
+        return out
+
+    monkeypatch.setattr(judge, "judge_cases", judge_cases)
+    return seen
+
+
+def test_decisions_replace_scores_only_where_the_judge_was_asked(asked: list[JudgeInput]) -> None:
+    path = "example:summary/cases.jsonl"
+    rule = evaluate("summary", path).units.set_index("case_id")
+    units = evaluate("summary", path, judge="hybrid", judge_model="m").units.set_index("case_id")
+    zones = {(i.case_id, i.metric) for i in asked}
+    assert ("promise", "summary_non_definitive") in zones
+    assert not any(case == "empty-summary" for case, _ in zones)
+    assert not any(metric == "entity_recall" for _, metric in zones)
+    for case_id, metric in [(c, m) for c in units.index for m in ("summary_accuracy", "summary_non_definitive")]:
+        assert units.loc[case_id, f"{metric}_rule"] == rule.loc[case_id, metric]
+        if (case_id, metric) not in zones or case_id == "promise-en":
+            assert units.loc[case_id, metric] == rule.loc[case_id, metric]
+            assert units.loc[case_id, f"{metric}_decided_by"] == "rule"
+        else:
+            assert units.loc[case_id, metric] == 1.0
+            assert units.loc[case_id, f"{metric}_decided_by"] == "llm"
+            assert units.loc[case_id, f"{metric}_measured"] and units.loc[case_id, f"{metric}_passed"]
+    evidence = units.loc["promise-en", "summary_non_definitive_evidence"]
+    assert evidence["judge"] == {"reason": "because", "error": "no reply", "virtual_tags": []}
+
+
+def test_the_policy_holds_the_judge_only_where_one_is_asked(asked: list[JudgeInput]) -> None:
+    path = "example:summary/cases.jsonl"
+    r = evaluate("summary", path, judge="hybrid", judge_model="m", judge_cache="/somewhere")
+    assert r.policy["judge_model"] == "m" and "judge_cache" not in r.policy
+    assert "judge:m/override0.8" in r.signature
+    off = evaluate("summary", path, judge_model="m")
+    assert off.policy == evaluate("summary", path).policy
+
+
+def test_a_judge_without_a_model_is_a_usage_error() -> None:
+    with pytest.raises(UsageError, match="judge_model"):
+        evaluate("summary", "example:summary/cases.jsonl", judge="hybrid")
+
+
+def test_the_audit_draws_its_share_by_case_and_metric() -> None:
+    drawn = [audited(f"case-{i}", "summary_accuracy", 0.05) for i in range(20_000)]
+    assert 900 < sum(drawn) < 1_100  # 1,000 expected, standard deviation 31
+    other = [audited(f"case-{i}", "summary_needs_followup", 0.05) for i in range(20_000)]
+    assert sum(a and b for a, b in zip(drawn, other)) < 100  # 50 expected
+    assert not any(audited(f"case-{i}", "summary_accuracy", 0.0) for i in range(1_000))
+    assert all(audited(f"case-{i}", "summary_accuracy", 1.0) for i in range(1_000))
+
+
+def test_the_audit_comes_after_the_uncertain_and_promises_first() -> None:
+    units = evaluate("summary", "example:summary/cases.jsonl").data
+    unsure, whole = to_ask(units, 0.0), to_ask(units, 1.0)
+    assert AUDIT not in {i.trigger for i in unsure}
+    assert whole[: len(unsure)] == unsure
+    sure = whole[len(unsure) :]
+    assert {i.trigger for i in sure} == {AUDIT}
+    promises = [i.metric == "summary_non_definitive" for i in sure]
+    assert promises == sorted(promises, reverse=True) and any(promises) and not all(promises)
+    assert all(i.rule_score == 1.0 for i in sure if i.metric == "summary_non_definitive")
+    assert len({(i.case_id, i.metric) for i in whole}) == len(whole)
+
+
+def test_an_audited_case_keeps_its_score_and_shows_what_the_judge_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def against(
+        inputs: Sequence[JudgeInput], options: SummaryOptions, progress: Any = None, problems: Any = None
+    ) -> list[Decision]:
+        reply = judge.Reply(reason="no", score=0.0, confidence=1.0)
+        return [judge._decide(i, judge.Answer(reply, judge.Call("")), options) for i in inputs]
+
+    monkeypatch.setattr(judge, "judge_cases", against)
+    path, how = "example:summary/cases.jsonl", {"judge": "hybrid", "judge_model": "m"}
+    rule = evaluate("summary", path).units
+    units = evaluate("summary", path, **how, judge_audit=1.0).units
+    unasked = evaluate("summary", path, **how, judge_audit=0.0).units
+    for metric in judge.QUESTIONS:
+        sure = units[f"{metric}_trigger"] == AUDIT
+        assert sure.any() and (units[metric][sure] == rule[metric][sure]).all()
+        assert (units[f"{metric}_measured"][sure] == rule[f"{metric}_measured"][sure]).all()
+        assert (units[f"{metric}_decided_by"][sure] == "rule").all() and units[f"{metric}_llm"][sure].notna().all()
+        assert (units[metric] == unasked[metric]).all() and unasked[f"{metric}_llm"][sure].isna().all()
+
+
+def test_reasons_are_cut() -> None:
+    assert len(judge.Reply(reason="x" * 60_000, score=1.0, confidence=1.0).reason) == judge.REASON == 2_000
+    assert judge.RiskReply(reason="short", tags=(), score=1.0, confidence=1.0).reason == "short"

@@ -1,0 +1,265 @@
+"""The judge's own arithmetic: uncertain zones, mixing, prompts, options, checking of replies, cache entries."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaltools.core.errors import Problems, UsageError
+from evaltools.core.evaluate import make_options
+from evaltools.llm.cache import load_reply, request_hash, store_reply
+from evaltools.llm.client import parse, read_key, strict_schema
+from evaltools.suites.summary import judge
+from evaltools.suites.summary.judge import KEY_VARIABLES, Reply, RiskReply, RiskTag
+from evaltools.suites.summary.suite import SUITE
+
+UNIT = st.floats(0, 1)
+
+
+@pytest.mark.parametrize(
+    ("metric", "rule", "measured", "n", "tags", "ambiguous", "fires"),
+    [
+        ("summary_accuracy", 0.3, True, 10, (), False, True),
+        ("summary_accuracy", 0.7, True, 10, (), False, True),
+        ("summary_accuracy", 0.29, True, 10, (), False, False),
+        ("summary_accuracy", 0.71, True, 10, (), False, False),
+        ("summary_accuracy", 1.0, True, 1, (), False, True),
+        ("summary_accuracy", 1.0, True, 2, (), False, False),
+        ("summary_accuracy", 0.0, False, 4, (), False, True),  # the contexts hold no entities
+        ("summary_risk_coverage", 1.0, False, 0, (), False, True),
+        ("summary_risk_coverage", 0.0, True, 0, ("limit",), False, False),
+        ("summary_non_definitive", 0.0, True, 0, (), False, True),
+        ("summary_non_definitive", 1.0, True, 0, (), True, False),
+        ("summary_needs_followup", 1.0, True, 0, ("needs_followup",), False, True),
+        ("summary_needs_followup", 1.0, True, 0, ("limit",), False, False),
+        ("summary_needs_followup", 0.0, True, 0, (), True, True),
+        ("entity_recall", 0.5, False, 0, (), True, False),
+    ],
+)
+def test_trigger_zones(
+    metric: str, rule: float, measured: bool, n: int, tags: tuple[str, ...], ambiguous: bool, fires: bool
+) -> None:
+    reason = judge.trigger(metric, rule, measured, n, tags, ambiguous)
+    assert bool(reason) is fires
+
+
+def test_combine_by_hand() -> None:
+    assert judge.combine(0.0, 1.0, 0.80, "override", 0.8) == (1.0, "llm")
+    assert judge.combine(0.0, 1.0, 0.79, "override", 0.8) == (0.3, "blend")  # 0.7*0 + 0.3*1
+    assert judge.combine(1.0, 0.0, 1.00, "blend", 0.8) == (0.7, "blend")  # 0.7*1 + 0.3*0
+    final, _ = judge.combine(0.7, 1.0, 1.0, "blend", 0.8)
+    assert final == pytest.approx(0.79)  # 0.7*0.7 + 0.3: still below 0.90, whence override is the default
+
+
+@given(UNIT, UNIT, UNIT, st.sampled_from(["override", "blend"]), UNIT)
+def test_combined_score_lies_between_rule_and_judge(
+    rule: float, llm: float, confidence: float, mode: judge.Mode, threshold: float
+) -> None:
+    final, by = judge.combine(rule, llm, confidence, mode, threshold)
+    assert min(rule, llm) - 1e-12 <= final <= max(rule, llm) + 1e-12
+    assert 0 <= final <= 1
+    assert by == ("llm" if mode == "override" and confidence >= threshold else "blend")
+
+
+def test_every_metric_has_a_versioned_prompt_and_the_hash_follows_the_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shipped = judge.asset_dir("templates") / "summary" / "judge"
+    (tmp_path / "summary" / "judge").mkdir(parents=True)
+    for name in ("common", *judge.QUESTIONS):
+        text = (shipped / f"{name}.md").read_text(encoding="utf-8")
+        (tmp_path / "summary" / "judge" / f"{name}.md").write_text(text, encoding="utf-8")
+    before = judge.prompts_hash()
+    monkeypatch.setattr(judge, "asset_dir", lambda name: tmp_path)
+    assert judge.prompts_hash() == before
+    with (tmp_path / "summary" / "judge" / "common.md").open("a", encoding="utf-8") as f:
+        f.write("- 한 줄 더\n")
+    assert judge.prompts_hash() != before
+    (tmp_path / "summary" / "judge" / "common.md").write_text("질문", encoding="utf-8")
+    with pytest.raises(UsageError, match="version"):
+        judge.prompts_hash()
+
+
+def test_the_prompt_names_every_risk_tag_that_a_reply_may_hold() -> None:
+    text = (judge.asset_dir("templates") / "summary" / "judge" / "summary_risk_coverage.md").read_text(
+        encoding="utf-8"
+    )
+    for tag in get_args(RiskTag):
+        assert f"- {tag}: " in text
+
+
+@pytest.mark.parametrize("metric", judge.QUESTIONS)
+def test_the_example_reply_in_each_prompt_passes_the_check(metric: str) -> None:
+    text = (judge.asset_dir("templates") / "summary" / "judge" / f"{metric}.md").read_text(encoding="utf-8")
+    example = text.split("출력 예: ")[1].strip()
+    reply = judge.QUESTIONS[metric].reply
+    assert isinstance(parse(example, reply), reply)
+    schema = strict_schema(reply)
+    assert list(json.loads(example)) == list(schema["properties"]) == schema["required"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"model": " "},
+        {"mode": "both"},
+        {"confidence": 1.1},
+        {"confidence": float("nan")},
+        {"max_calls": -1},
+        {"base_url": "localhost:8000"},
+        {"base_url": "ftp://host/v1"},
+        {"base_url": "http://[bad/v1"},
+        {"base_url": "http://host:99999/v1"},
+        {"base_url": "https://user:hunter2@host/v1"},
+        {"base_url": "https://host/v1?key=hunter2"},
+    ],
+)
+def test_options_that_make_no_sense(changes: dict[str, object]) -> None:
+    given = {f"judge_{name}": value for name, value in {"model": "m", **changes}.items()}
+    with pytest.raises(UsageError) as e:
+        make_options(SUITE, {"judge": "hybrid", **given})
+    assert "hunter2" not in str(e.value)
+
+
+def test_key_comes_from_the_environment_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "EVALTOOLS_JUDGE_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    assert read_key(KEY_VARIABLES, "http://localhost/v1") == ""
+    with pytest.raises(UsageError, match="EVALTOOLS_JUDGE_API_KEY or OPENAI_API_KEY"):
+        read_key(KEY_VARIABLES, None)
+    monkeypatch.setenv("OPENAI_API_KEY", "one")
+    monkeypatch.setenv("EVALTOOLS_JUDGE_API_KEY", " two\n")
+    assert read_key(KEY_VARIABLES, None) == "two"
+    monkeypatch.setenv("EVALTOOLS_JUDGE_API_KEY", "비밀-열쇠")
+    with pytest.raises(UsageError) as e:
+        read_key(KEY_VARIABLES, None)
+    assert "비밀" not in str(e.value)
+
+
+def test_importing_the_judge_does_not_import_the_client_library() -> None:
+    code = "import sys, evaltools.suites.summary.judge; sys.exit('openai' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+GOOD = '{"reason": "r", "score": 0.5, "confidence": 1, "extra": [1]}'
+
+
+@pytest.mark.parametrize("content", [GOOD, f"```json\n{GOOD}\n```", f"```\n{GOOD}```", f"\n {GOOD} \n"])
+def test_reply_accepted(content: str) -> None:
+    assert parse(content, Reply) == Reply(score=0.5, confidence=1.0, reason="r")
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ('{"score": 1.0001, "confidence": 1}', "score"),
+        ('{"score": -0.1, "confidence": 1}', "score"),
+        ('{"score": 1, "confidence": 2}', "confidence"),
+        ('{"score": NaN, "confidence": 1}', "score"),
+        ('{"score": Infinity, "confidence": 1}', "score"),
+        ('{"score": "1", "confidence": 1}', "score"),
+        ('{"score": true, "confidence": 1}', "score"),
+        ('{"score": null, "confidence": 1}', "score"),
+        ('{"confidence": 1}', "score"),
+        ('{"score": 1}', "confidence"),
+        ('{"score": 1, "confidence": 1', "not valid JSON"),
+        ("점수는 1점입니다", "not valid JSON"),
+        ("", "not valid JSON"),
+        (f"{GOOD} {GOOD}", "not valid JSON"),
+        ("[" * 100_000, "not valid JSON"),
+        ("[1, 1]", "reply"),
+        ("```", "not valid JSON"),
+    ],
+)
+def test_reply_refused(content: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why) as found:
+        parse(content, Reply)
+    assert len(str(found.value)) < 300
+
+
+@pytest.mark.parametrize(
+    ("fields", "good"),
+    [
+        ({"score": 0.5, "tags": ["exclusion", "limit"]}, True),
+        ({"score": 1, "tags": []}, True),
+        ({"score": 0, "tags": []}, False),  # nothing expected, nothing missing: the seed's score is 1.0
+        ({"score": 1, "tags": ["면책"]}, False),
+        ({"score": 1}, False),
+    ],
+)
+def test_risk_items_must_be_known_and_fit_the_score(fields: dict[str, object], good: bool) -> None:
+    text = json.dumps({"confidence": 1, **fields})
+    if good:
+        assert parse(text, RiskReply).score == fields["score"]
+    else:
+        with pytest.raises(ValueError, match="does not fit"):
+            parse(text, RiskReply)
+
+
+@given(st.text(), st.text(), UNIT, UNIT, st.text())
+def test_any_reply_survives_the_cache_and_any_summary_stays_one_json_string(
+    summary: str, context: str, score: float, confidence: float, reason: str
+) -> None:
+    item = judge.JudgeInput("c", "summary_accuracy", summary, (context,), (), 0.5, "t")
+    user = judge._request(item, "system", "m")["messages"][1]["content"]
+    assert json.loads(user.partition("\n")[2]) == {"summary": summary, "contexts": [context]}
+    reply = Reply(score=score, confidence=confidence, reason=reason)
+    assert Reply.model_validate_json(reply.model_dump_json()) == reply
+
+
+def test_cache_key_follows_model_prompt_and_texts_but_not_the_case_id() -> None:
+    def key(model: str = "m", system: str = "s", **changes: object) -> str:
+        fields: dict[str, object] = {
+            "case_id": "a",
+            "metric": "summary_accuracy",
+            "answer": "x",
+            "contexts": ("y",),
+            "tags": (),
+            "rule_score": 0.5,
+            "trigger": "t",
+        }
+        return request_hash(None, judge._request(judge.JudgeInput(**{**fields, **changes}), system, model))  # type: ignore[arg-type]
+
+    assert key() == key(case_id="b", rule_score=0.3, tags=("limit",))
+    others = [key(model="n"), key(system="z"), key(answer="z"), key(contexts=("z",)), key(contexts=("y", "z"))]
+    assert len({key(), *others}) == 6
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b"",
+        b'{"key": "',
+        b"null",
+        b'{"key": "other", "reply": {"score": 1, "confidence": 1}}',
+        b'{"key": "KEY", "reply": {"score": 7, "confidence": 1}}',
+        b'{"key": "KEY", "reply": {"score": NaN, "confidence": 1}}',
+        b"\xff\xfe",
+    ],
+)
+def test_a_damaged_cache_entry_counts_as_missing(tmp_path: Path, damage: bytes) -> None:
+    key = "ab" * 32
+    problems = Problems()
+    assert load_reply(tmp_path, key, Reply, problems) is None
+    assert not problems.counts  # missing is no problem
+    reply = RiskReply(score=0.5, confidence=0.25, reason="이유", tags=("limit",))
+    store_reply(tmp_path, key, reply, {"attempts": 1})
+    assert load_reply(tmp_path, key, RiskReply, problems) == (reply, {"attempts": 1})
+    (file,) = tmp_path.rglob("*.json")
+    assert file == tmp_path / "ab" / f"{key}.json"
+    file.write_bytes(damage.replace(b"KEY", key.encode()))
+    assert load_reply(tmp_path, key, Reply, problems) is None
+    assert problems.counts == {("warning", "reply-cache"): 1}
+
+
+def test_a_cache_that_cannot_be_written_stops_the_run(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match="cannot write the reply cache"):
+        store_reply(tmp_path / "file", "ab", Reply(score=1, confidence=1), {})

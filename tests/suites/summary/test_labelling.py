@@ -1,0 +1,125 @@
+"""The page on which people label, in a real browser: keys, blindness, what is kept, the file, hostile texts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import evaltools as et
+from evaltools.core.errors import Problems
+from evaltools.stats.calibration import read_labels, read_scores
+from evaltools.suites.summary.commands import QUESTIONS, label_page, to_label
+from tests.app.calling import call, written
+from tests.report.synthetic import HOSTILE
+
+M = "summary_non_definitive"
+
+
+def cases(folder: Path, n: int = 12) -> Path:
+    texts = [*HOSTILE, *["무조건 지급됩니다"] * n][:n]
+    rows = [
+        {"id": f'c{i},"{i}', "answer": f"골절 30만원 {t}", "contexts": [t, "골절 30만원"]}
+        for i, t in enumerate(texts)
+    ]
+    (folder / "cases.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return folder / "cases.jsonl"
+
+
+@pytest.fixture
+def labelling(open_page: Callable[..., Any], tmp_path: Path) -> Any:
+    call("label", cases(tmp_path), "-o", tmp_path / "l.html", "--metric", M, "--metric", "summary_accuracy")
+    page = open_page(tmp_path / "l.html")
+    page.fill("#rater", "Kim, A")
+    page.keyboard.press("Enter")
+    return page
+
+
+@pytest.mark.browser
+def test_labels_are_given_by_keys_blind_and_kept(labelling: Any, tmp_path: Path) -> None:
+    page, shown = labelling, to_label(tmp_path / "cases.jsonl", (M, "summary_accuracy"), 100, 0)
+    assert len(shown) == 24
+    assert page.locator("#summary").inner_text().strip() == shown[0]["summary"].strip()
+    assert not page.locator("#evidence").is_visible() and page.locator("#seen").text_content() == ""
+    page.keyboard.press("5")  # a promise is made or it is not
+    assert not page.locator("#evidence").is_visible()
+    page.keyboard.press("1")
+    assert page.locator("#evidence").is_visible()
+    page.keyboard.press("j")
+    assert not page.locator("#evidence").is_visible()
+    page.keyboard.press("0")
+    page.keyboard.press("k")
+    page.keyboard.press("u")  # the last one given, wherever the page stands
+    assert page.locator("#status").inner_text() == "2 of 24, 1 labelled"
+    page.keyboard.press("1")
+    for _ in range(12):
+        page.keyboard.press("j")
+    page.keyboard.press("5")
+    page.reload()
+    assert page.locator("#status").inner_text() == "14 of 24, 3 labelled · label: 0.5"
+    with page.expect_download() as found:
+        page.keyboard.press("d")
+    found.value.save_as(tmp_path / "labels.csv")
+    rows = pd.read_csv(tmp_path / "labels.csv")
+    assert rows["case_id"].tolist() == [shown[i]["case_id"] for i in (0, 1, 13)]
+    assert rows["label"].tolist() == [1, 1, 0.5] and set(rows["rater"]) == {"Kim, A"}
+    assert rows["changed"].tolist() == [0, 1, 0]
+    et.evaluate("summary", tmp_path / "cases.jsonl", out=tmp_path)
+    problems = Problems()
+    scores = read_scores(tmp_path / "results" / "cases" / "summary_scores.csv", problems)
+    assert len(read_labels(tmp_path / "labels.csv", scores, problems)) == 3 and not problems.kept
+
+
+@pytest.mark.browser
+def test_hostile_texts_are_text(labelling: Any, tmp_path: Path) -> None:
+    for item in to_label(tmp_path / "cases.jsonl", (M,), 100, 0):
+        assert labelling.locator("#summary").text_content() == item["summary"]
+        assert labelling.locator("#contexts .text").all_text_contents() == item["contexts"]
+        labelling.keyboard.press("j")
+
+
+def test_the_draw_is_random_and_the_same_for_a_seed(tmp_path: Path) -> None:
+    path = cases(tmp_path)
+    first, other = ([i["case_id"] for i in to_label(path, (M,), 5, seed)] for seed in (0, 1))
+    assert len(first) == 5 and set(first) != set(other)
+    assert first == [i["case_id"] for i in to_label(path, (M,), 5, 0)]
+    assert {i["metric"] for i in to_label(path, tuple(QUESTIONS), 2, 0)} == set(QUESTIONS)
+
+
+def test_the_page_says_no_score(tmp_path: Path) -> None:
+    items = to_label(cases(tmp_path), (M,), 100, 0)
+    assert not {"score", "passed", "rule_score", "llm_score"} & {key for item in items for key in item}
+    assert "</script><script>" not in label_page(items).split('id="items">')[1].split("</script>")[0]
+
+
+def test_cases_of_a_file_keep_their_stratum_and_strangers_are_refused(tmp_path: Path) -> None:
+    path, wanted = cases(tmp_path), tmp_path / "next.csv"
+    first = to_label(path, (M,), 1, 0)[0]["case_id"]
+    pd.DataFrame({"case_id": [first], "metric": M, "stratum": "score 1"}).to_csv(wanted, index=False)
+    (item,) = to_label(path, (M,), 100, 0, wanted)
+    assert (item["case_id"], item["stratum"]) == (first, "score 1")
+    wanted.write_text(f"case_id,metric\nnobody,{M}\n", encoding="utf-8")
+    before = written(tmp_path)
+    how = ("label", path, "--cases", wanted)
+    assert "next.csv:2: nobody: no" in call(*how, "-o", tmp_path / "l.html", status=3).stderr
+    assert (
+        "summary_accuracy" in call("label", path, "--metric", "accuracy", "-o", tmp_path / "l.html", status=2).stderr
+    )
+    call(*how, "-o", wanted, status=2)
+    assert written(tmp_path) == before
+
+
+def test_the_page_speaks_the_language_that_is_asked_for(open_page: Any, tmp_path: Path) -> None:
+    file = tmp_path / "labels.html"
+    call("label", cases(tmp_path), "-n", "1", "--metric", "summary_accuracy", "--lang", "ko", "-o", file)
+    page = open_page(file)
+    assert page.get_attribute("html", "lang") == "ko"
+    page.fill("#rater", "가")
+    page.get_by_role("button", name="시작").click()
+    assert page.locator("#question").inner_text() == "요약의 모든 수치와 조건이 원문으로 뒷받침됩니까?"
+    assert page.locator("#keys").inner_text() == "1 예 · 0 아니요 · 5 일부 · j 다음 · k 이전 · u 취소 · d 내려받기"
+    assert page.locator("#status").inner_text() == "1건 중 1번째, 0건 라벨 완료"

@@ -1,0 +1,175 @@
+"""Labels of people lead a report, and what the judge's audit and its stated confidence show."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from openpyxl import load_workbook
+
+import evaltools as et
+from evaltools.core.errors import InputError, Problems
+from evaltools.stats.calibration import calibrate, contributions, read_labels, read_scores, together
+from evaltools.stats.intervals import wilson
+from evaltools.suites.summary import people
+from evaltools.suites.summary.options import AUDIT
+from tests.app.calling import QUICK, call, written
+
+M = "summary_non_definitive"
+ANSWERS = ("골절 30만원 지급", "무조건 지급됩니다", "골절 30만원, 자기부담금 2만원")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """150 cases, and labels of 50: the rules' score of promises, turned round in every tenth."""
+    folder = tmp_path_factory.mktemp("people")
+    lines = [json.dumps({"id": f"c{i}", "answer": ANSWERS[i % 3] + f" {i}번"}) for i in range(150)]
+    (folder / "cases.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    score = et.evaluate("summary", folder / "cases.jsonl").data[M].to_numpy()
+    at = np.random.default_rng(0).permutation(150)[:50]
+    said = np.where(np.arange(50) % 10 == 0, 1 - score[at], score[at])
+    labels = pd.DataFrame({"case_id": [f"c{i}" for i in at], "metric": M, "label": said})
+    labels.to_csv(folder / "labels.csv", index=False)
+    return folder
+
+
+def run(files: Path, **how: Any) -> et.Run:
+    return et.evaluate("summary", files / "cases.jsonl", labels=str(files / "labels.csv"), **how)
+
+
+def test_a_corrected_mean_leads_and_the_score_stands_beside(files: Path) -> None:
+    found, plain = run(files), et.evaluate("summary", files / "cases.jsonl")
+    assert found.headline[0] == found.primary == f"{M}_corrected"
+    assert found.headline[1:] == plain.headline and not any("corrected" in name for name in plain.frame["name"])
+    row = found[f"{M}_corrected"]
+    assert row["ci_method"] == people.METHOD and row["n_units"] == 50
+    assert found[f"{M}_pass_rate_measured"]["value"] == plain[f"{M}_pass_rate_measured"]["value"]
+    assert [i.role for i in found.manifest.inputs] == ["cases", "labels"]
+    assert "Non-definitive, corrected by labels" in found.page().text
+
+
+def test_report_terminal_excel_and_calibrate_say_the_same(files: Path, tmp_path: Path) -> None:
+    how = ("--labels", files / "labels.csv", "-o", tmp_path, *QUICK)
+    said = call("score", "summary", files / "cases.jsonl", *how).stdout
+    folder = tmp_path / "results" / "cases"
+    call("calibrate", folder / "summary_scores.csv", files / "labels.csv", "-o", tmp_path / "c.csv")
+    expected = pd.read_csv(tmp_path / "c.csv").iloc[0]
+    row = et.load(folder)[f"{M}_corrected"]
+    for ours, theirs in (("value", "corrected_mean"), ("ci_low", "corrected_low"), ("ci_high", "corrected_high")):
+        assert row[ours] == pytest.approx(expected[theirs], abs=1e-12)
+    shown = people.corrected(et.load(folder)).iloc[0]
+    assert shown["corrected_mean"] == pytest.approx(row["value"]) and shown["n_labelled"] == 50
+    text = f"{row['value']:.3f} ["
+    assert text in said
+    sheet = load_workbook(folder / "summary_scores.xlsx").worksheets[0]
+    lead = {r[0]: r[1] for r in sheet.iter_rows(max_col=2, values_only=True)}
+    assert str(lead["Non-definitive, corrected by labels"]).startswith(text)
+    assert str(lead["Non-definitive, corrected by labels"]).endswith("n = 50")
+
+
+def test_what_cases_bring_is_the_corrected_mean(files: Path) -> None:
+    units = run(files).data
+    assert units[f"{M}_corrected"].mean() == pytest.approx(run(files)[f"{M}_corrected"]["value"])
+    # strata: 3 cases of one (labels 1, 0), 2 of another (1, 1), the second one labelled whole
+    cases = pd.DataFrame({"stratum": list("aaabb"), "score": [1, 0, 1, 0, 0.0], "label": [1, 0, np.nan, 1, 1]})
+    found = contributions(cases.assign(case_id=list("vwxyz")))
+    assert found.tolist()[3:] == [1, 1]
+    assert found.mean() == pytest.approx(contributions(cases.iloc[[3, 4, 0, 1, 2]]).mean())
+
+
+def test_too_few_labels_change_nothing_and_are_said(files: Path, tmp_path: Path) -> None:
+    pd.read_csv(files / "labels.csv").head(29).to_csv(tmp_path / "few.csv", index=False)
+    found = et.evaluate("summary", files / "cases.jsonl", labels=str(tmp_path / "few.csv"))
+    assert found.headline == et.evaluate("summary", files / "cases.jsonl").headline
+    assert "29 labelled cases, 30 are needed" in found.manifest.problems[0].examples[0]
+    assert people.corrected(found).empty
+
+
+def test_labels_of_failures_only_are_a_check(files: Path, tmp_path: Path) -> None:
+    units = et.evaluate("summary", files / "cases.jsonl").data
+    failing = units["case_id"][units[M] == 0].head(40)
+    pd.DataFrame({"case_id": failing, "metric": M, "label": 0}).to_csv(tmp_path / "f.csv", index=False)
+    biased = et.evaluate("summary", files / "cases.jsonl", labels=str(tmp_path / "f.csv"))
+    (check,) = [c for c in biased.checks if c.code == "labels-not-random"]
+    assert "labels are of failures only" in check.message and (check.n, check.of) == (40, 150)
+    assert not [c for c in run(files).checks if c.code == "labels-not-random"]
+
+
+def test_labels_that_do_not_fit_are_bad_input(files: Path, tmp_path: Path) -> None:
+    (tmp_path / "l.csv").write_text(f"case_id,metric,label\nnobody,{M},1\n", encoding="utf-8")
+    how = ("score", "summary", files / "cases.jsonl", "-o", tmp_path / "out")
+    said = call(*how, "--labels", tmp_path / "l.csv", status=3).stderr
+    assert f"l.csv:2: nobody: case_id: the scores have no {M} of this case" in said
+    call(*how, "--labels", tmp_path / "none.csv", status=3)
+    two = call("score", "summary", files / "cases.jsonl", files / "labels.csv", "-o", tmp_path / "out",
+               "--labels", files / "labels.csv", status=2)  # fmt: skip
+    assert "--labels goes with one run only" in two.stderr
+    assert not [f for f in written(tmp_path) if f.endswith("metrics.json")]
+
+
+def test_changed_labels_make_the_result_again(files: Path, tmp_path: Path) -> None:
+    labels = tmp_path / "l.csv"
+    labels.write_bytes((files / "labels.csv").read_bytes())
+    first = et.evaluate("summary", files / "cases.jsonl", labels=str(labels), out=tmp_path)
+    pd.read_csv(labels).assign(label=1).to_csv(labels, index=False)
+    again = et.evaluate("summary", files / "cases.jsonl", labels=str(labels), out=tmp_path)
+    assert again[f"{M}_corrected"]["value"] > first[f"{M}_corrected"]["value"]
+
+
+def test_the_same_numbers_from_files(files: Path, tmp_path: Path) -> None:
+    """`calibrate` in Python, on the scores that a run wrote."""
+    et.evaluate("summary", files / "cases.jsonl", out=tmp_path)
+    problems = Problems()
+    scores = read_scores(tmp_path / "results" / "cases" / "summary_scores.csv", problems)
+    labels = read_labels(files / "labels.csv", scores, problems)
+    assert not problems.kept and len(scores) == 5 * 150
+    assert calibrate(scores, labels).frame["n_labelled"].tolist() == [50]
+    assert together(scores, labels, M)["threshold"].unique().tolist() == [0.8]
+
+
+# --- the judge
+
+
+def judged(files: Path, **columns: Any) -> et.Run:
+    found = et.evaluate("summary", files / "cases.jsonl")
+    return replace(found, data=found.data.assign(**columns))
+
+
+def test_the_audit_counts_contradictions_by_hand(files: Path) -> None:
+    assert people.audit(et.evaluate("summary", files / "cases.jsonl")).empty
+    asked = np.arange(150) < 20  # rule score 1 set for all: the judge contradicts it in 3 of 20
+    llm = np.where(asked, np.where(np.arange(150) < 3, 0.2, 1.0), np.nan)
+    trigger = np.where(asked, AUDIT, None).astype(object)
+    trigger[149] = "definitive phrase found"
+    found = people.audit(judged(files, **{f"{M}_trigger": trigger, f"{M}_llm": llm, f"{M}_rule": 1.0}))
+    row = found.iloc[0]
+    assert len(found) == 1 and (row["sure"], row["asked"], row["wrong"], row["share"]) == (149, 20, 3, 0.15)
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx(wilson(3, 20, 0.95))
+
+
+def test_reliability_by_confidence_by_hand(files: Path) -> None:
+    assert people.reliability(et.evaluate("summary", files / "cases.jsonl")).empty
+    at = np.arange(150)
+    llm = np.where(at < 30, 1.0, np.nan)
+    confidence = np.select([at < 10, at < 30], [0.6, 1.0], np.nan)
+    right = np.where((at < 4) | ((at >= 10) & (at < 28)), 1.0, 0.0)
+    columns = {f"{M}_llm": llm, f"{M}_confidence": confidence, f"{M}_rule": right}
+    found = people.reliability(judged(files, **columns))
+    assert found[["confidence", "n", "against", "agree"]].values.tolist() == [
+        ["0.5–0.7", 10, "rules", 0.4],
+        ["0.9–1", 20, "rules", 0.9],
+    ]
+    held = people.reliability(judged(files, **columns, **{f"{M}_label": np.where(at < 12, 1.0, np.nan)}))
+    assert held[["n", "against", "agree"]].values.tolist() == [[10, "labels", 1.0], [2, "labels", 1.0]]
+    assert (held["ci_low"].iloc[1], held["ci_high"].iloc[1]) == pytest.approx(wilson(2, 2, 0.95))
+
+
+def test_strata_that_do_not_fit_are_named(files: Path, tmp_path: Path) -> None:
+    pd.read_csv(files / "labels.csv").assign(stratum="score 1").to_csv(tmp_path / "l.csv", index=False)
+    with pytest.raises(InputError, match="is of another stratum in the scores than in the labels"):
+        et.evaluate("summary", files / "cases.jsonl", labels=str(tmp_path / "l.csv"))

@@ -1,0 +1,205 @@
+"""Rule files: what ships, what is refused and how, inheritance, and the hash."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from evaltools.app.cli import main
+from evaltools.core.errors import InputError, Problems, UsageError
+from evaltools.suites.summary.options import SummaryOptions
+from evaltools.suites.summary.phrases import compile_phrases, find_all
+from evaltools.suites.summary.rules import bundled, load_rules, normal_tag, read_rules, rules_snapshot
+from evaltools.suites.summary.score import score_case
+
+
+def write(tmp_path: Path, **changes: Any) -> Path:
+    path = tmp_path / "own.json"
+    content = {"schema_version": 1, "name": "own", "version": "1", "base": "ko-insurance", **changes}
+    path.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+    return path
+
+
+def test_two_rule_files_ship_and_the_thresholds_are_the_source_documents() -> None:
+    assert bundled() == ["ko-insurance", "seed"]
+    for name in bundled():
+        assert load_rules(name).thresholds == {
+            "summary_accuracy": 0.9,
+            "summary_risk_coverage": 0.9,
+            "summary_non_definitive": 0.8,
+            "summary_needs_followup": 0.8,
+        }
+
+
+def test_seed_holds_the_literal_lists_of_section_7() -> None:
+    seed = load_rules("seed")
+    assert {t: s.phrases for t, s in seed.tags.items()} == {
+        "exclusion": ("면책", "보장 제외", "지급 불가", "exclusion"),
+        "deductible": ("자기부담", "본인부담금", "deductible", "copay"),
+        "limit": ("한도", "상한", "최대", "limit", "cap"),
+        "waiting_period": ("면책기간", "대기기간", "waiting period"),
+        "condition": ("조건", "단서", "다만", "condition"),
+        "documents_required": ("서류", "진단서", "영수증", "documents"),
+    }
+    assert seed.followup.phrases == ("확인 필요", "추가 확인", "담당자 확인", "재문의", "follow up")
+    assert seed.definitive[0].phrases == (
+        "무조건", "반드시", "100%", "전액 지급", "확실히", "분명히", "always", "guaranteed",
+    )  # fmt: skip
+    assert "reduction" in load_rules("ko-insurance").tags and "reduction" not in seed.tags
+
+
+@pytest.mark.parametrize(
+    ("metric", "answer", "tags", "expected"),
+    [
+        # plain substring, with the faults that it has
+        ("summary_non_definitive", "무조건 지급되는 것은 아닙니다.", [], 0.0),
+        ("summary_non_definitive", "손해율이 1100%", [], 0.0),
+        ("summary_non_definitive", "치료비를 １００％ 지급", [], 1.0),
+        ("summary_risk_coverage", "Coverage is unlimited.", ["limit"], 1.0),
+        ("summary_risk_coverage", "진단서 제출", ["condition"], 1.0),
+        ("summary_risk_coverage", "자기 부담 20%", ["deductible"], 0.0),
+        ("summary_needs_followup", "추가 확인 불필요", ["needs_followup"], 1.0),
+        ("summary_needs_followup", "확인이 필요합니다", ["needs_followup"], 0.0),
+    ],
+)
+def test_seed_finds_plain_text(metric: str, answer: str, tags: list[str], expected: float) -> None:
+    assert score_case(answer, [], tags, load_rules("seed")).scores[metric].score == expected
+
+
+def test_a_file_inherits_the_sections_that_it_leaves_out(tmp_path: Path) -> None:
+    changed = load_rules(write(tmp_path, thresholds={**load_rules("seed").thresholds, "summary_accuracy": 0.5}))
+    assert changed.thresholds["summary_accuracy"] == 0.5
+    assert changed.tags == load_rules("ko-insurance").tags
+    assert changed.identity.startswith("own@") and changed.identity != load_rules("ko-insurance").identity
+
+
+def test_the_hash_covers_content_not_layout(tmp_path: Path) -> None:
+    first = load_rules(write(tmp_path))
+    path = write(tmp_path, description="words for a reader")
+    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")), indent=7), encoding="utf-8")
+    assert load_rules(path).identity == first.identity
+    assert load_rules(write(tmp_path, fold=False)).identity != first.identity
+    assert "thresholds" in rules_snapshot(first) and "base" not in rules_snapshot(first)
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "message"),
+    [
+        ({"thresholds": {"summary_accuracy": 0.9}}, "thresholds", "expected a threshold for each"),
+        ({"fold": "yes"}, "fold", "valid boolean"),
+        ({"colour": 1}, "colour", "Extra inputs"),
+        ({"name": "Ä"}, "name", "match pattern"),
+        ({"tags": {"Limit!": {"phrases": []}}}, "tags.Limit!.phrases", "at least 1"),
+        ({"tags": {"Big Limit": {"phrases": ["a"]}}}, "tags", "lower case"),
+        ({"tags": {"needs_followup": {"phrases": ["a"]}}}, "tags", "under `followup`"),
+        ({"followup": {"phrases": ["a"], "let_off": ["nope"]}}, "", "no let-off named nope"),
+        ({"followup": {"phrases": ["(a"]}}, "", "without its ')'"),
+        ({"followup": {"phrases": ["a)"]}}, "", "outside of a group"),
+        ({"followup": {"phrases": ["(a|)"]}}, "", "always there"),
+        ({"followup": {"phrases": ["{nobody} 확인"]}}, "", "no words named 'nobody'"),
+        ({"followup": {"phrases": ["합^ 확인"]}}, "", "without a final consonant, not '합'"),
+        ({"base": "none"}, "base", "expected one of ko-insurance, seed"),
+        ({"schema_version": 2}, "schema_version", "Input should be 1"),
+        (
+            {"units": [{"kind": "a", "base": "b", "words": ["x"]}, {"kind": "c", "base": "d", "words": ["X"]}]},
+            "",
+            "two units",
+        ),
+    ],
+)
+def test_a_wrong_file_is_refused_with_place_and_reason(
+    tmp_path: Path, changes: dict[str, Any], field: str, message: str
+) -> None:
+    path = write(tmp_path, **changes)
+    problems = Problems()
+    with pytest.raises(InputError):
+        read_rules(path, problems)
+    assert problems.errors[0].file == str(path)
+    assert any(p.field == field and message in p.message for p in problems.errors), problems.errors
+    with pytest.raises(InputError, match=r"own\.json"):
+        load_rules(path)
+
+
+@pytest.mark.parametrize(
+    ("raw", "code"),
+    [(b"{", "bad-json"), (b"[]", "not-an-object"), (b"\xff{}", "not-utf8"), (b'{"a":1,"a":2}', "bad-json")],
+)
+def test_a_file_that_is_no_json_object_is_refused(tmp_path: Path, raw: bytes, code: str) -> None:
+    path = tmp_path / "own.json"
+    path.write_bytes(raw)
+    problems = Problems()
+    with pytest.raises(InputError):
+        read_rules(path, problems)
+    assert [p.code for p in problems.errors] == [code]
+
+
+def test_an_unknown_name_is_a_usage_error_with_a_hint() -> None:
+    with pytest.raises(UsageError, match="did you mean ko-insurance"):
+        load_rules("ko-insurence")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "found"),
+    [
+        ("추가 확인", "추가로 확인, 추가확인, 추가  확인, 추가 불확인", ["추가로 확인", "추가확인", "추가  확인"]),
+        ("follow up", "follow-up followup follow up follower up", ["follow-up", "followup", "follow up"]),
+        ("cap", "cap capital escape", ["cap"]),
+        ("exclu*", "excluded inclusion", ["excluded"]),
+        ("(면책|보상) 제외", "면책 제외 보상제외", ["면책 제외", "보상제외"]),
+        ("<단서", "단서 진단서", ["단서"]),
+        ("제외>", "제외 제외를 제외국", ["제외", "제외"]),
+        ("지급 … 불가", "지급이 아예 불가. 지급. 불가", ["지급이 아예 불가"]),
+        ("최대 #", "최대 1,000 최대한", ["최대 1,000"]),
+        ("보험료_의", "보험료의 보험료 의 보험료가 의", ["보험료의", "보험료 의"]),
+        ("n't pay", "won't pay", ["n't pay"]),
+        ("지급하^", "지급함 지급한 지급했 지급합", ["지급함", "지급한", "지급합"]),
+        (r"없\)", "없) 없음", ["없)"]),
+        ("a\\", "a\\", ["a\\"]),  # a last one stands for itself
+    ],
+)
+def test_signs_of_a_phrase(pattern: str, text: str, found: list[str]) -> None:
+    phrases = compile_phrases([pattern], "flex", ["이", "로", "가", "를"])
+    assert [text[a:b] for a, b in find_all(phrases, text)] == found
+
+
+def test_words_stand_for_their_alternatives_and_belong_to_the_hash(tmp_path: Path) -> None:
+    own = {
+        "followup": {"phrases": ["{who} 회신"]},
+        "words": {"team": ["심사팀", "보상팀"], "who": ["{team}", "담당자"]},
+    }
+    seed = load_rules("seed").model_dump(mode="json")
+    own |= {name: seed[name] for name in ("tags", "definitive", "concepts")} | {"expressions": [], "let_offs": {}}
+    rules = load_rules(write(tmp_path, **own))
+    asked = [score_case(f"{who} 회신", [], ["needs_followup"], rules) for who in ("보상팀", "담당자", "고객")]
+    assert [a.scores["summary_needs_followup"].score for a in asked] == [1.0, 1.0, 0.0]
+    assert "words" in rules_snapshot(rules)
+
+
+def test_normal_tag() -> None:
+    assert [normal_tag(t) for t in (" Waiting-Period ", "waiting period", "NEEDS__FOLLOWUP")] == [
+        "waiting_period",
+        "waiting_period",
+        "needs_followup",
+    ]
+
+
+def test_the_command_that_checks_rule_files_lists_every_problem(tmp_path: Path) -> None:
+    bad = write(tmp_path, fold="yes", colour=1)
+    absent = tmp_path / "absent.json"
+    good = Path(__file__).parents[3] / "evaltools" / "suites" / "summary" / "rules" / "seed.json"
+    found = CliRunner().invoke(main, ["check", "rules", str(bad), str(absent), str(good)])
+    assert found.exit_code == 3
+    assert found.stdout == "3 errors, 0 warnings in 3 input(s)\n"
+    codes = [line.rpartition(" ")[2] for line in found.stderr.splitlines()]
+    assert codes == ["[bad-field]", "[bad-field]", "[missing-file]"]
+    assert CliRunner().invoke(main, ["check", "rules", str(good)]).exit_code == 0
+
+
+def test_every_option_that_is_given_says_what_it_is() -> None:
+    given = SummaryOptions.given()
+    assert "rules" in given and not {"rules_identity", "rules_version"} & set(given)
+    assert all(SummaryOptions.model_fields[name].description for name in given)

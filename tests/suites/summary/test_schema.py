@@ -1,0 +1,235 @@
+"""Case files: four formats, the same cases and scores; every record is used or reported with its place."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pandas as pd
+import pytest
+
+from evaltools import evaluate
+from evaltools.core.errors import InputError, Problems
+from evaltools.core.files import example
+from evaltools.suites.summary.schema import CELL_LIMIT, Case, looks_like_cases, read_cases, split_tags
+
+CASES: list[dict[str, Any]] = [
+    json.loads(line) for line in example("summary/cases.jsonl").read_text(encoding="utf-8").splitlines()
+]
+
+
+def flat(record: dict[str, Any], tags: str) -> dict[str, str | None]:
+    """A record as a row of a table, its tags as a JSON array, a comma list or a pipe list."""
+    given = record["metadata"].get("summary_tags")
+    names = split_tags(given)
+    join = {"json": json.dumps(names), "comma": ", ".join(names), "pipe": "|".join(names)}
+    contexts = record["contexts"]
+    return {
+        "id": record["id"],
+        "question": record["question"],
+        "answer": record["answer"],
+        "contexts": contexts if isinstance(contexts, str) else json.dumps(contexts, ensure_ascii=False),
+        "summary_tags": join[tags],
+        "summary_intent": record["metadata"]["summary_intent"],
+    }
+
+
+def write(path: Path, tags: str = "json") -> Path:
+    rows = [flat(r, tags) for r in CASES]
+    if path.suffix == ".csv":
+        with path.open("w", encoding="utf-8-sig", newline="") as f:
+            writer = csv.DictWriter(f, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+    elif path.suffix == ".xlsx":
+        book = openpyxl.Workbook()
+        sheet = book.worksheets[0]
+        sheet.append(list(rows[0]))
+        for row in rows:
+            sheet.append(list(row.values()))
+        for cells in sheet.iter_rows():
+            for c in cells:
+                c.data_type = "s" if isinstance(c.value, str) else c.data_type  # a text that begins with = stays one
+        book.save(path)
+    else:
+        path.write_text(json.dumps({"test_cases": CASES} if tags == "json" else CASES), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("name", ["cases.json", "cases.csv", "cases.xlsx"])
+@pytest.mark.parametrize("tags", ["json", "comma", "pipe"])
+def test_every_format_gives_the_same_scores(tmp_path: Path, name: str, tags: str) -> None:
+    expected = evaluate("summary", example("summary/cases.jsonl")).units.drop(columns=["cases"])
+    units = evaluate("summary", write(tmp_path / name, tags)).units.drop(columns=["cases"])
+    pd.testing.assert_frame_equal(units, expected, check_dtype=False)
+
+
+@pytest.mark.parametrize(
+    ("given", "tags"),
+    [
+        (None, []),
+        ("", []),
+        ("  ", []),
+        ("exclusion", ["exclusion"]),
+        (" Exclusion , LIMIT|waiting-period", ["exclusion", "limit", "waiting_period"]),
+        ('["exclusion", "limit", null, " "]', ["exclusion", "limit"]),
+        ("[]", []),
+        (["Needs Followup", None, "needs-followup"], ["needs_followup"]),
+        ([7, "limit"], ["7", "limit"]),
+    ],
+)
+def test_tags(given: Any, tags: list[str]) -> None:
+    assert split_tags(given) == tags
+
+
+def read(path: Path, problems: Problems) -> list[tuple[int, Case]]:
+    return list(read_cases(path, problems))
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "field"),
+    [
+        ('{"answer": "x"}', "bad-field", "id"),
+        ('{"id": " ", "answer": "x"}', "bad-field", "id"),
+        ('{"id": "a", "answer": 5}', "bad-field", "answer"),
+        ('{"id": "a", "contexts": [1]}', "bad-field", "contexts.0"),
+        ('{"id": "a", "metadata": {"summary_tags": {"x": 1}}}', "bad-field", "metadata.summary_tags"),
+        ('{"id": "a", "summary_tags": "limit", "metadata": {"summary_tags": ["exclusion"]}}', "bad-field", ""),
+        ('{"id": "first", "answer": "x"}', "duplicate-id", "id"),
+        ("[1]", "not-an-object", ""),
+        ('{"id": ', "bad-json", ""),
+    ],
+)
+def test_a_wrong_line_is_named_and_the_others_are_read(tmp_path: Path, line: str, code: str, field: str) -> None:
+    path = tmp_path / "cases.jsonl"
+    path.write_text(f'{{"id": "first"}}\n{line}\n{{"id": 3, "contexts": null, "extra": []}}\n', encoding="utf-8")
+    problems = Problems("skip")
+    assert [(place, c.id) for place, c in read(path, problems)] == [(1, "first"), (3, "3")]
+    found = problems.errors[0]
+    assert (found.code, found.line, found.file) == (code, 2, str(path))
+    assert found.field.startswith(field)
+    with pytest.raises(InputError, match=r"cases\.jsonl:2"):
+        evaluate("summary", path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "code"),
+    [
+        ("a.txt", b"x", "unknown-format"),
+        ("a.jsonl", b"", "empty-file"),
+        ("a.json", b'{"cases": []}', "bad-structure"),
+        ("a.json", b"[", "bad-json"),
+        ("a.csv", b"name,answer\n1,2\n", "bad-header"),
+        ("a.csv", b"id,answer,answer\n1,2,3\n", "bad-header"),
+        ("a.csv", "id,answer\n1,한도\n".encode("cp949"), "not-utf8"),
+        ("a.csv", b'id,answer\n1,"x\n', "bad-csv"),
+        ("a.csv", b"id,answer\n1,2,3\n", "too-many-cells"),
+        ("a.xlsx", b"PK nothing", "bad-xlsx"),
+    ],
+)
+def test_a_file_that_cannot_be_used(tmp_path: Path, name: str, content: bytes, code: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(InputError) as e:
+        evaluate("summary", path)
+    assert [p.code for p in e.value.problems] == [code]
+
+
+def test_a_table_keeps_long_and_many_line_texts_whole(tmp_path: Path) -> None:
+    long = "보험금 90일\n" * 60_000
+    path = tmp_path / "cases.csv"
+    with path.open("w", encoding="utf-8", newline="") as f:
+        csv.writer(f).writerows([["id", "answer", "contexts"], ["1", long, "[면책] 90일"], ["2", "90일", "x"]])
+    problems = Problems()
+    cases = read(path, problems)
+    assert cases[0][1].answer == long
+    assert cases[0][1].texts == ["[면책] 90일"]  # a bracket alone makes no JSON array
+    assert cases[1][0] == 60_003  # line 1 is the header, the first record ends on line 60,002
+
+
+def test_a_table_may_leave_out_empty_cells_and_a_damaged_row_costs_itself_alone(tmp_path: Path) -> None:
+    path = tmp_path / "cases.csv"
+    rows = [
+        "id,answer,contexts",
+        "short,90일",
+        "more,90일,x,,",
+        "",
+        '"open,90일',
+        "rest of it",
+        "whole,90일,x",
+        "a,b",
+    ]
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    problems = Problems("skip")
+    assert [(place, c.id) for place, c in read(path, problems)] == [(2, "short"), (3, "more"), (7, "whole"), (8, "a")]
+    assert [(p.code, p.line) for p in problems.errors] == [("bad-csv", 5)]
+
+
+def test_a_workbook_reports_formulas_and_full_cells(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.worksheets[0]
+    for row in [["id", "answer", "contexts"], [1.0, "=1+1", "가" * CELL_LIMIT], [None, None, None], ["b", 90, "x"]]:
+        sheet.append(row)
+    book.save(tmp_path / "cases.xlsx")
+    problems = Problems()
+    cases = read(tmp_path / "cases.xlsx", problems)
+    assert [(place, c.id, c.answer) for place, c in cases] == [(2, "1", "=1+1"), (4, "b", "90")]
+    assert {p.code for p in problems.warnings} == {"formula", "full-cell"}
+    assert {p.line for p in problems.warnings} == {2}
+
+
+@pytest.mark.parametrize("name", ["cases.json", "cases.csv", "cases.xlsx", "list.json", "cases.jsonl"])
+def test_a_case_file_is_known_by_its_first_record(tmp_path: Path, name: str) -> None:
+    if name.endswith(".jsonl"):
+        assert looks_like_cases(example("summary/cases.jsonl"))
+    else:
+        assert looks_like_cases(write(tmp_path / name, "comma" if name.startswith("list") else "json"))
+
+
+def test_a_first_case_longer_than_what_is_looked_at_is_known(tmp_path: Path) -> None:
+    path = tmp_path / "cases.json"
+    long = {"id": "a", "contexts": ["가나다라"], "answer": "보험금 " * 40_000}
+    path.write_text(json.dumps({"test_cases": [long, *CASES]}, ensure_ascii=False), encoding="utf-8")
+    assert looks_like_cases(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.jsonl", b""),
+        ("a.jsonl", b"\n\n"),
+        ("a.jsonl", b"\xff\xfe\x00"),
+        ("a.jsonl", b"[1]"),
+        ("a.jsonl", b'{"id": "a", "metric": "m", "value": 1}'),
+        ("a.jsonl", b'{"meta": {"text_id": "a"}, "final_result": {}}'),
+        ("a.jsonl", b'{"id": "a", "answer": '),
+        ("a.json", b"[]"),
+        ("a.json", b"3"),
+        ("a.json", b'{"test_cases": {"id": 1, "answer": 2}, "x": '),
+        ("a.csv", b""),
+        ("a.csv", b"id,metric,value\n1,m,2\n"),
+        ("a.csv", b"\xff\xfei\x00d\x00"),
+        ("a.txt", b'{"id": "a", "answer": "x"}'),
+    ],
+)
+def test_what_is_no_case_file(tmp_path: Path, name: str, content: bytes) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    assert not looks_like_cases(path)
+
+
+def test_what_is_no_file_at_all(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    (tmp_path / "folder.json").mkdir()
+    for name in ("pipe.jsonl", "folder.json", "absent.csv", "x" * 5000 + ".json", "."):
+        assert not looks_like_cases(tmp_path / name)
+
+
+@pytest.mark.parametrize("run", ["cr/no_memory__seed1_proposed", "memfin/memory_agent"])
+def test_inputs_of_other_suites_are_no_case_files(run: str) -> None:
+    for path in [example(run), *example(run).rglob("*")]:
+        assert not looks_like_cases(path), path

@@ -1,0 +1,214 @@
+"""When the checks of summaries must appear and when not; the verdict, and what leads beside it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import openpyxl
+import pandas as pd
+import pytest
+
+import evaltools as et
+from evaltools.core.check import Check
+from evaltools.suites.summary import views
+from evaltools.suites.summary.rules import METRICS
+from evaltools.suites.summary.verdicts import COLUMNS, fails, verdict, verdicts
+from tests.app.calling import call
+
+CONTEXT = "보험금은 500만원이며 면책 기간은 90일입니다."
+GOOD = {"answer": "보험금 500만원, 면책 기간 90일로 확인됨.", "contexts": [CONTEXT], "summary_tags": ["exclusion"]}
+
+
+def scored(path: Path, *cases: dict[str, Any], **how: Any) -> et.Run:
+    """A run of cases, each GOOD but for what is given, with texts of their own."""
+    rows = [
+        {
+            "id": str(i),
+            **GOOD,
+            "contexts": [f"상담 {'가' * i}. {CONTEXT}"],
+            "answer": f"{GOOD['answer']} {'나' * i}",
+            **c,
+        }
+        for i, c in enumerate(cases)
+    ]
+    path.write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows), encoding="utf-8")
+    return et.evaluate("summary", path, **how)
+
+
+def found(run: et.Run, code: str) -> Check | None:
+    return next((c for c in run.checks if c.code == code), None)
+
+
+CODES = ("duplicate-texts", "unmeasured-share", "imputed-share", "unread-figures", "duplicate-answers")
+
+
+def test_good_cases_have_no_check(tmp_path: Path) -> None:
+    run = scored(tmp_path / "a.jsonl", *[{}] * 20)
+    assert not [c.message for c in run.checks if c.code in CODES]
+
+
+def test_the_share_that_was_not_measured(tmp_path: Path) -> None:
+    no_tags = {"summary_tags": []}
+    run = scored(tmp_path / "a.jsonl", *[{}] * 15, *[no_tags] * 5)
+    check = found(run, "unmeasured-share")
+    assert check is not None and check.level == "warning" and (check.n, check.of) == (5, 20)
+    assert "“Risk coverage” 5 (25%)" in check.message and "Summary accuracy" not in check.message
+    assert found(scored(tmp_path / "b.jsonl", *[{}] * 16, *[no_tags] * 4), "unmeasured-share") is None
+
+
+def test_a_mean_that_rests_on_imputed_numbers_stands_beside_the_measured_one(tmp_path: Path) -> None:
+    bare = {"contexts": ["인사만 나누었습니다."], "answer": "보험금 500만원으로 안내함."}
+    run = scored(tmp_path / "a.jsonl", *[{}] * 18, bare, {**bare, "answer": "보험금 700만원으로 안내함."})
+    check = found(run, "imputed-share")
+    assert check is not None and check.level == "info" and (check.n, check.of) == (2, 20)
+    assert (
+        "“Summary accuracy (entity precision)” 1.000 over the 18 measured, 0.900 with 2 counted as 0.0"
+        in check.message
+    )
+    assert run.value("summary_accuracy") == 0.9 and run.value("summary_accuracy_measured") == 1.0
+    assert found(scored(tmp_path / "b.jsonl", *[{}] * 19, bare), "imputed-share") is None
+    nothing = found(scored(tmp_path / "c.jsonl", bare, bare), "imputed-share")
+    assert nothing is not None and "none measured" in nothing.message
+
+
+@pytest.mark.parametrize(
+    ("answer", "unread"),
+    [
+        ("보험금 500만원, 면책 90일, 2026-01-05 접수", []),
+        ("보험금 500만원, 다시 말해 500만원", []),  # every occurrence of a value is read
+        ("접수번호 2026-0301-58812, 과실 7:4", ["2026-0301-58812", "7:4"]),
+        ("1. 보험금 500만원\n2) 면책 90일\n(3) 접수", []),  # numbers of a list
+        ("보험금 412,3OO원", ["412,3OO원"]),
+        ("숫자 없음", []),
+        (None, []),
+    ],
+)
+def test_figures_that_no_rule_reads(tmp_path: Path, answer: str | None, unread: list[str]) -> None:
+    run = scored(tmp_path / "a.jsonl", {"answer": answer})
+    assert run.units.loc[0, "unread_figures"] == unread
+    check = found(run, "unread-figures")
+    assert (check is None) == (not unread)
+    if check is not None:
+        assert check.level == "warning" and check.message.startswith(f"{len(unread)} figures in 1 of 1 summaries")
+        assert all(f"“{u}”" in check.message for u in unread)
+
+
+def test_few_summaries_with_unread_figures_are_no_warning(tmp_path: Path) -> None:
+    run = scored(tmp_path / "a.jsonl", *[{}] * 19, {"answer": "번호 7:1, 6:1, 5:1, 4:1, 3:1, 2:1"})
+    check = found(run, "unread-figures")
+    assert check is not None and check.level == "info" and (check.n, check.of) == (1, 20)
+    assert check.message.endswith("“3:1”, ...")
+    old = scored(tmp_path / "b.jsonl", {"answer": "7:4"})
+    object.__setattr__(old, "data", old.data.drop(columns="unread_figures"))  # as an earlier version wrote it
+    assert "unread-figures" not in [c.code for c in old.suite.checks(old)]
+
+
+def test_duplicate_answers_and_contexts(tmp_path: Path) -> None:
+    same, blank = {"answer": "요약 없음."}, {"answer": " "}
+    check = found(scored(tmp_path / "a.jsonl", *[{}] * 18, same, {"answer": "요약  없음. "}), "duplicate-answers")
+    assert check is not None and (check.n, check.of, check.level) == (2, 20, "warning")
+    assert found(scored(tmp_path / "b.jsonl", *[{}] * 39, same, same), "duplicate-answers") is None
+    assert found(scored(tmp_path / "c.jsonl", *[{}] * 5, blank, blank), "duplicate-answers") is None
+    of_one = {"contexts": [CONTEXT]}
+    assert found(scored(tmp_path / "d.jsonl", {}, of_one, of_one), "duplicate-texts") is not None
+    assert found(scored(tmp_path / "e.jsonl", {}, {"contexts": []}, {"contexts": []}), "duplicate-texts") is None
+
+
+def units(measured: list[bool], passed: list[bool] | None) -> pd.DataFrame:
+    limit = {} if passed is None else {"summary_accuracy_passed": passed}
+    return pd.DataFrame({"summary_accuracy_measured": measured, **limit})
+
+
+@pytest.mark.parametrize(
+    ("measured", "passed", "expected"),
+    [
+        ([True, True], [True, True], "pass"),
+        ([True, True], [True, False], "fail"),
+        ([True, False], [True, False], "pass"),  # an imputed number below the threshold fails nobody
+        ([False, False], [False, False], "not measured"),
+        ([False, False], None, "no threshold"),
+        ([True, True], None, "no threshold"),
+    ],
+)
+def test_one_function_gives_the_verdict(measured: list[bool], passed: list[bool] | None, expected: str) -> None:
+    assert verdict(units(measured, passed), "summary_accuracy") == expected
+
+
+def test_the_page_and_excel_say_the_same_and_what_was_measured_leads(tmp_path: Path) -> None:
+    run = et.evaluate("summary", "example:summary/cases.jsonl", out=tmp_path)
+    table = verdicts(run)
+    assert views.TABLES["verdicts"].make is verdicts and views.TABLES["verdicts"].columns is COLUMNS
+    assert list(table.columns).index("mean_measured") < list(table.columns).index("mean")
+    assert [verdict(run.data, m) for m in METRICS] == table["verdict"].tolist()
+    assert (table["mean_measured"] == [run.value(f"{m}_measured") for m in METRICS]).all()
+    assert (table["verdict"] == "fail").equals(table["failing"] > 0)
+    assert fails(run.data).sum().tolist() == table["failing"].dropna().tolist()
+    page = openpyxl.load_workbook(tmp_path / "results" / "cases" / "summary_scores.xlsx")["Overview"]
+    rows = [[c.value for c in row] for row in page.iter_rows()]
+    head = next(i for i, row in enumerate(rows) if row[0] == "metric")
+    assert rows[head] == list(COLUMNS.values())
+    assert [row[1] for row in rows[head + 1 :][: len(METRICS)]] == table["verdict"].tolist()
+
+
+def test_the_verdicts_stand_in_metrics_json_and_the_terminal_with_what_they_rest_on(tmp_path: Path) -> None:
+    scores = {"a": "수술비 30만원", "b": "수술비 30만원, 입원비 9만원"}
+    lines = [{"id": k, "answer": v, "contexts": ["수술비 30만원"], "summary_tags": []} for k, v in scores.items()]
+    cases = tmp_path / "two.jsonl"
+    cases.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    said = call("score", "summary", cases, "-o", tmp_path, "--n-resamples", "100").stdout
+    stored = json.loads((tmp_path / "results/two/metrics.json").read_text(encoding="utf-8"))
+    first, *rest = stored["verdicts"]
+    # one of two: 1/1 and 1/2 of the figures are supported, and the threshold is 0.9
+    assert (first["metric"], first["verdict"], first["mean_measured"]) == ("summary_accuracy", "fail", 0.75)
+    assert "fail: Summary accuracy (entity precision), 1 of 2 measured cases lie below 0.9\n" in said
+    assert [v["verdict"] for v in rest] == ["not measured", "pass", "not measured", "no threshold"]
+    assert "no threshold: Entity recall\n" in said and "not measured: Risk coverage\n" in said
+
+
+@pytest.mark.parametrize(
+    ("answer", "context", "expected"),
+    [
+        ("30만원", "30만원", 0.0),
+        ("30만원, 9만원", "30만원", 1.0),
+        ("80%", "30만원", 1.0),
+        ("5년", "30만원", 1.0),
+        ("2024년 3월 5일", "30만원", 1.0),
+        ("진단서", "30만원", 0.0),  # a document is no figure
+        ("30만원 접수번호 4711", "30만원", 0.0),  # a figure that is not read takes no part
+        ("", "30만원", None),  # states nothing
+        ("9만원", "문의", None),  # nothing to compare with
+    ],
+)
+def test_any_unsupported_is_the_share_of_summaries_with_a_wrong_figure(
+    tmp_path: Path, answer: str, context: str, expected: float | None
+) -> None:
+    cases = tmp_path / "one.jsonl"
+    cases.write_text(json.dumps({"id": "a", "answer": answer, "contexts": [context]}), encoding="utf-8")
+    value = et.evaluate("summary", cases).value("any_unsupported")
+    assert value == expected if expected is not None else pd.isna(value)
+
+
+def test_any_unsupported_counts_summaries_not_figures() -> None:
+    run = et.evaluate("summary", "example:summary/cases.jsonl")
+    row = run["any_unsupported"]
+    assert (row["numerator"], row["denominator"], row["value"]) == (5, 20, 0.25)
+    assert row["ci_low"] < 0.25 < row["ci_high"]
+    assert run.headline.index("any_unsupported") == run.headline.index("summary_accuracy_measured") + 1
+
+
+def test_no_imputed_number_leads(tmp_path: Path) -> None:
+    run = et.evaluate("summary", "example:summary/cases.jsonl")
+    denominators = {m.name: m.denominator for m in run.metrics}
+    assert run.headline[0] == "summary_accuracy_measured"
+    assert all(denominators[name].endswith("_measured") for name in run.headline)
+    assert all(denominators[name].endswith("_measured") for b in run.suite.breakdowns for name in b.metrics)
+
+
+def test_the_reference_cases(reference: Path) -> None:
+    run = et.evaluate("summary", reference / "summary" / "fresh.jsonl", on_error="skip")
+    unread = found(run, "unread-figures")
+    assert unread is not None and (unread.n, unread.of, unread.level) == (4, 143, "info")
+    imputed = found(run, "imputed-share")
+    assert imputed is not None and "measured, 0.892 with 96 counted as 1.0" in imputed.message

@@ -1,0 +1,170 @@
+"""What a page shows of summaries: tags, parts, and a figure beside the passage that it comes from."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evaltools as et
+from evaltools.core.language import say, speaking
+from evaltools.stats.intervals import wilson
+from evaltools.suites.summary import views
+from evaltools.suites.summary.artifacts import cases_frame
+from evaltools.suites.summary.judge import to_ask, trigger
+from evaltools.suites.summary.wording import around, item
+
+CONTEXT = (
+    "골절 진단비는 30만 원입니다. 가입 후 90일은 면책기간이고, 자기부담금은 2만 원이에요. "
+    "음주 사고는 보상하지 않습니다."
+)
+CASES: list[dict[str, Any]] = [
+    {"id": "full", "answer": "면책기간 90일, 자기부담금 2만원, 음주는 보상하지 않음"},
+    {"id": "no deductible", "answer": "대기기간 90일이며 음주는 보상하지 않음"},
+    {"id": "neither", "answer": "골절 진단비 30만원"},
+]
+
+
+def run(tmp_path: Path, cases: list[dict[str, Any]], tags: list[str], **metadata: Any) -> Any:
+    rows = [
+        {"contexts": [CONTEXT], **case, "metadata": {"summary_tags": tags, **metadata, **case.get("metadata", {})}}
+        for case in cases
+    ]
+    path = tmp_path / "cases.jsonl"
+    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    return et.evaluate("summary", path)
+
+
+def test_tags_with_recall_interval_and_what_was_left_out(tmp_path: Path) -> None:
+    found = views.tags(run(tmp_path, CASES, ["deductible", "waiting_period"])).set_index("tag")
+    row = found.loc["deductible"]
+    assert (row["expected"], row["covered"], row["share"]) == (3, 1, pytest.approx(1 / 3))
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx(wilson(1, 3, 0.95))
+    assert row["missed"] == "“자기부담” 2"
+    assert found.loc["waiting_period", "covered"] == 2
+
+
+def test_an_exclusion_that_is_only_a_waiting_period(tmp_path: Path) -> None:
+    cases = [
+        {"id": "a", "answer": "면책기간 90일"},  # 면책 stands in the name of a waiting period only
+        {"id": "b", "answer": "음주 사고는 보상하지 않음"},
+        {"id": "c", "answer": "면책기간 90일, 음주 사고는 보상하지 않음"},
+    ]
+    found = views.confused(run(tmp_path, cases, ["exclusion"])).set_index(["expected", "named"])
+    assert found.loc[("exclusion", "waiting_period")].tolist() == [1, 3]
+    assert found.loc[("waiting_period", "exclusion")].tolist() == [0, 0]  # nobody expects one
+
+
+def test_parts_by_product_and_channel_where_cases_name_them(tmp_path: Path) -> None:
+    assert views.parts(run(tmp_path, CASES, ["deductible"])).empty
+    named = [{**case, "metadata": {"product": product}} for case, product in zip(CASES, ("실손", "실손", 7))]
+    found = views.parts(run(tmp_path, named, ["deductible"], channel=["not a name"]))
+    assert set(found["by"]) == {"Product"}
+    parts = found[found["title"] == "Risk coverage, measured cases"].set_index("part")["value"]
+    assert parts.to_dict() == {"실손": 0.5, "7": 0.0}
+
+
+def test_a_missing_tag_shows_the_sentence_that_names_it(tmp_path: Path) -> None:
+    found = views.missing(run(tmp_path, CASES, ["deductible", "reduction"]))
+    row = found[(found["case_id"] == "neither") & (found["tag"] == "deductible")].iloc[0]
+    assert row["source"] == "가입 후 90일은 면책기간이고, 자기부담금은 2만 원이에요"
+    assert (found.loc[found["tag"] == "reduction", "source"] == "").all()  # no context names one
+
+
+def test_a_figure_stands_beside_the_passage_that_it_comes_from(tmp_path: Path) -> None:
+    found = run(tmp_path, [{"id": "a", "answer": "골절 30만원. 한도 500만원. 2월 30일 접수."}], [])
+    words = views.whys(found.units, "summary_accuracy")[0]
+    assert "“500만원” in “한도 500만원”" in words and "500만원”, from" not in words
+    assert "“30만원” in “골절 30만원”, from “골절 진단비는 30만 원입니다”" in words
+    assert words.endswith("not read, compared with nothing: “2월”, “30일”")
+    evidence = found.units.loc[0, "summary_accuracy_evidence"]
+    assert evidence["read"] == "partly read"
+    whole = run(tmp_path, CASES, []).units
+    assert {e["read"] for e in whole["summary_accuracy_evidence"]} == {"read"}
+    assert not any("not read" in words for words in views.whys(whole, "summary_accuracy"))
+
+
+def test_the_page_says_what_values_cannot_show_where_values_were_found(tmp_path: Path) -> None:
+    for cases, said in ((CASES, views.WORDS["legend"]), ([{"id": "a", "answer": "500만원"}], "")):
+        assert [view.legend for view in views.sample_views(run(tmp_path, cases, []))] == [said]
+
+
+@pytest.mark.parametrize(
+    ("lang", "said"),
+    [
+        ("en", "not measured (counts as 1.00): no tags"),
+        ("ko", "측정 안 됨 (1.00으로 계산): 태그 없음"),
+        ("zh", "未测（按 1.00 计）：没有标签"),
+    ],
+)
+def test_a_number_that_stands_for_none_never_leads(tmp_path: Path, lang: str, said: str) -> None:
+    untagged = {"id": "untagged", "metadata": {"summary_tags": []}, "answer": "자기부담금 2만원"}
+    result = run(tmp_path, [CASES[0], untagged, {"id": "blank", "answer": " "}], ["deductible"])
+    with speaking(lang):
+        cards = views.cards(result, result.units).set_index("case_id")
+        sheet = cases_frame(result).set_index(say("case"))
+        texts = {case_id: cards.loc[case_id, "summary_risk_coverage"] for case_id in cards.index}
+        title, why = say("Risk coverage"), say("{metric}: why", metric=say("Risk coverage"))
+        reasons = str(result.table("not measured"))
+        accuracy = cards.loc["blank", "summary_accuracy"]
+    assert texts["untagged"] == said == sheet.loc["untagged", why]
+    assert math.isnan(sheet.loc["untagged", title]) and sheet.loc["full", title] == 1.0
+    assert texts["full"].startswith("1.00; ") and texts["blank"].startswith("0.00; ")
+    # a blank summary is measured: nothing of it stands for anything
+    assert accuracy.startswith("0.00; ") and "(" not in accuracy and sheet.loc["blank", title] == 0.0
+    assert not any(said.split(":")[0].split("：")[0] in texts[case_id] for case_id in ("full", "blank"))
+    assert {"en": "counts as", "ko": "대신 계산되는 값", "zh": "计为"}[lang] in reasons
+
+
+def test_unread_figures_go_to_the_judge(tmp_path: Path) -> None:
+    cases = [
+        {"id": "read", "answer": "골절 30만원, 자기부담금 2만원"},
+        {"id": "unread", "answer": "골절 30만원, 자기부담금 2만원, 2월 30일 접수"},
+    ]
+    asked = [i for i in to_ask(run(tmp_path, cases, ["deductible"]).data, 0.0) if i.metric == "summary_accuracy"]
+    assert [(i.case_id, i.trigger) for i in asked] == [("unread", "a figure was not read")]
+    assert trigger("summary_non_definitive", 1.0, True, 5, (), False, unread=True) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "said"),
+    [
+        ("가. 나 30일 다. 라", (5, 8), "나 30일 다"),
+        ("1.5배 지급", (0, 4), "1.5배 지급"),
+        ("가" * 50 + "나" + "다" * 50, (50, 51), "…" + "가" * 40 + "나" + "다" * 40 + "…"),
+        ("나", (0, 1), "나"),
+    ],
+)
+def test_the_sentence_around_a_place(text: str, at: tuple[int, int], said: str) -> None:
+    assert around(text, at) == said
+
+
+def test_a_card_holds_the_places_of_figures_and_of_what_is_missing(tmp_path: Path) -> None:
+    answer = "골절 진단비 30만원은 무조건 지급, 수술비 50만원"
+    result = run(tmp_path, [{"id": "a", "answer": answer, "contexts": ["인사말", CONTEXT]}], ["deductible"])
+    card = views.cards(result, result.units).iloc[0]
+    found = [(card[c][s:e], kind, n, told) for c, s, e, kind, n, told in card["places"]]
+    assert found == [
+        ("30만원", "matched", 1, "30만원 · 골절 진단비 ⇄ 30만 원 · 골절 진단비는"),
+        ("30만 원", "matched", 1, "30만원 · 골절 진단비 ⇄ 30만 원 · 골절 진단비는"),
+        ("50만원", "spurious", 2, "50만원 · 수술비"),
+        ("무조건", "spurious", 3, "Definitive phrases"),
+        ("자기부담", "missing", 4, "missing: deductible"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "figure", "item_of"),
+    [
+        ("암 진단비 3천만원", "3천만원", "암 진단비"),
+        ("통원 1회 25만원", "25만원", "통원"),
+        ("진단비 30만원, 90일 면책", "90일", "면책"),
+        ("90일", "90일", ""),
+    ],
+)
+def test_what_a_figure_is_said_of(text: str, figure: str, item_of: str) -> None:
+    at = text.index(figure)
+    assert item(text, (at, at + len(figure))) == item_of

@@ -1,0 +1,368 @@
+"""The suite of long tables: numbers by hand, runs of a file, metrics from the data, bad input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import evaltools as et
+from evaltools.core.errors import InputError, Problems
+from evaltools.core.language import translations
+from evaltools.suites.table import read
+from evaltools.suites.table.suite import sniff
+from tests.app.calling import QUICK, call, written
+
+KINDS = ("csv", "jsonl", "parquet")
+
+
+def put(folder: Path, rows: list[dict[str, Any]] | pd.DataFrame, kind: str = "jsonl", name: str = "scores") -> Path:
+    path = folder / f"{name}.{kind}"
+    frame = pd.DataFrame(rows)
+    if kind == "csv":
+        frame.to_csv(path, index=False)
+    elif kind == "parquet":
+        frame.to_parquet(path, index=False)
+    else:
+        text = "".join(json.dumps({k: v for k, v in row.items() if v is not None}) + "\n" for row in rows)
+        path.write_text(text, encoding="utf-8")
+    return path
+
+
+ROWS = [
+    {"id": "a", "metric": "acc", "value": 1, "text": "one"},
+    {"id": "b", "metric": "acc", "value": 0, "text": "two"},
+    {"id": "c", "metric": "acc", "value": 1, "text": "three"},
+    {"id": "d", "metric": "acc", "value": None, "text": "four"},
+    {"id": "a", "metric": "rouge l", "value": 0.25},
+    {"id": "b", "metric": "rouge l", "value": 0.75},
+    {"id": "a", "metric": "loss", "value": -2.0},
+    {"id": "b", "metric": "loss", "value": 5.0},
+    {"id": "a", "metric": "bits", "num": 3, "den": 2},
+    {"id": "b", "metric": "bits", "num": 1, "den": 6},
+]
+
+
+def grid(conditions: str = "AB", seeds: int = 3, ids: int = 30, seed: int = 0) -> list[dict[str, Any]]:
+    rng = np.random.default_rng(seed)
+    return [
+        {"id": f"q{i}", "metric": "acc", "value": int(rng.random() < 0.5), "condition": c, "seed": s}
+        for c in conditions
+        for s in range(1, seeds + 1)
+        for i in range(ids)
+    ]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_numbers_by_hand(kind: str, tmp_path: Path) -> None:
+    run = et.evaluate("table", put(tmp_path, ROWS, kind))
+    assert run.name == "scores"
+    assert run.value("acc") == 2 / 3  # 1, 0, 1; d was not measured
+    assert run.value("rouge l") == 0.5
+    assert run.value("loss") == 1.5
+    assert run.value("bits") == (3 + 1) / (2 + 6)
+    assert run["acc"]["n_units"] == 3
+    kinds = {m.name: (m.proportion, m.bounds, m.better) for m in run.metrics}
+    assert kinds == {
+        "acc": (True, None, "higher"),
+        "rouge l": (False, (0.0, 1.0), "higher"),
+        "loss": (False, None, "higher"),
+        "bits": (False, None, "higher"),
+    }
+    assert run.headline == ("acc", "rouge l", "loss", "bits")
+    assert run.units["text"].tolist() == ["one", "two", "three", "four"]
+
+
+def test_the_three_forms_give_one_result(tmp_path: Path) -> None:
+    frames = [et.evaluate("table", put(tmp_path, ROWS, kind)).frame for kind in KINDS]
+    for frame in frames[1:]:
+        pd.testing.assert_frame_equal(frame, frames[0])
+
+
+def test_direction_and_bounds(tmp_path: Path) -> None:
+    rows = [{**row, "higher_is_better": False} if row["metric"] == "loss" else row for row in ROWS]
+    for kind in KINDS:
+        run = et.evaluate("table", put(tmp_path, rows, kind), lower=("bits",), bounds=("loss=-5,5", "acc=0,1"))
+        found = {m.name: (m.proportion, m.bounds, m.better) for m in run.metrics}
+        assert found["loss"] == (False, (-5.0, 5.0), "lower")
+        assert found["bits"] == (False, None, "lower")
+        assert found["acc"] == (False, (0.0, 1.0), "higher")
+
+
+def test_clusters_are_resampled(tmp_path: Path) -> None:
+    rows = [{"id": i, "metric": "acc", "value": i % 2, "cluster": f"c{i // 4}"} for i in range(80)]
+    rows.append({"id": 80, "metric": "acc", "value": 1})
+    run = et.evaluate("table", put(tmp_path, rows))
+    assert run.n_units == 21  # 20 clusters of four, and a row that has none
+    assert list(run.units.columns[:2]) == ["id", "item"]
+    assert run.value("acc") == 41 / 81
+
+
+def test_results_are_read_without_the_file(tmp_path: Path) -> None:
+    path = put(tmp_path, ROWS)
+    made = et.evaluate("table", path, out=tmp_path / "out", lower=("loss",))
+    path.unlink()
+    read_back = et.load(tmp_path / "out" / "results" / "scores")
+    pd.testing.assert_frame_equal(made.frame, read_back.frame)
+    assert [m.name for m in read_back.metrics] == [m.name for m in made.metrics]
+    assert read_back.headline == made.headline and read_back.signature == made.signature
+
+
+def test_a_file_of_several_runs(tmp_path: Path) -> None:
+    path = put(tmp_path, grid())
+    out = tmp_path / "out"
+    done = call("report", "seeds", "--suite", "table", path, "-o", out, "-q", *QUICK)
+    names = {f"{c}__seed{s}_scores" for c in "AB" for s in (1, 2, 3)}
+    assert {p.name for p in (out / "results").iterdir() if p.is_dir()} == {*names, "A_aggregated", "B_aggregated"}
+    assert (out / "reports" / "A_vs_B" / "metric_report.html").is_file(), done.output
+    study = et.study([path], suite="table", resampling=et.Resampling(n_resamples=100))
+    assert {c: list(runs) for c, runs in study.conditions.items()} == {"A": ["1", "2", "3"], "B": ["1", "2", "3"]}
+    by_hand = pd.DataFrame(grid()).groupby(["condition", "seed"])["value"].mean()
+    for c, runs in study.conditions.items():
+        for s, run in runs.items():
+            assert run.value("acc") == by_hand[c, int(s)]
+
+
+def test_rerun_finds_the_run_in_its_file(tmp_path: Path) -> None:
+    path = put(tmp_path, grid(seeds=1))
+    call("score", "table", path, "-o", tmp_path / "out", "-q", *QUICK)
+    done = call("rerun", tmp_path / "out" / "results" / "B__seed1_scores")
+    assert "the same" in done.output
+
+
+@pytest.mark.parametrize(
+    ("columns", "names"),
+    [
+        ((), {"scores"}),
+        (("condition",), {"A_scores", "B_scores"}),
+        (("seed",), {"seed1_scores", "seed2_scores"}),
+        (("condition", "seed"), {"A__seed1_scores", "A__seed2_scores", "B__seed1_scores", "B__seed2_scores"}),
+    ],
+)
+def test_names_of_runs(columns: tuple[str, ...], names: set[str], tmp_path: Path) -> None:
+    rows = [{k: row[k] for k in ("id", "metric", "value", *columns)} for row in grid(seeds=2)]
+    rows = list({tuple(r[k] for k in ("id", *columns)): r for r in rows}.values())
+    path = put(tmp_path, rows)
+    call("score", "table", path, "-o", tmp_path / "out", "-q", *QUICK)
+    assert {p.name for p in (tmp_path / "out" / "results").iterdir() if p.is_dir()} == names
+
+
+def test_seeds_without_a_condition_are_seeds_of_the_file(tmp_path: Path) -> None:
+    rows = [{k: v for k, v in row.items() if k != "condition"} for row in grid("A")]
+    study = et.study([put(tmp_path, rows)], suite="table", resampling=et.Resampling(n_resamples=100))
+    assert {c: list(runs) for c, runs in study.conditions.items()} == {"scores": ["1", "2", "3"]}
+
+
+def test_report_on_conditions_without_seeds_compares_them(tmp_path: Path) -> None:
+    rows = [{k: v for k, v in row.items() if k != "seed"} for row in grid(seeds=1)]
+    call("report", "table", put(tmp_path, rows), "-o", tmp_path / "out", "-q", *QUICK)
+    assert {p.name for p in (tmp_path / "out" / "reports").iterdir()} == {"A_scores_vs_B_scores"}
+
+
+def test_report_on_one_run(tmp_path: Path) -> None:
+    call("report", "table", put(tmp_path, ROWS), "-o", tmp_path / "out", "-q", *QUICK)
+    page = (tmp_path / "out" / "reports" / "scores" / "metric_report.html").read_text(encoding="utf-8")
+    assert "rouge l" in page and "Cell error" not in page
+
+
+def test_one_of_several_runs_must_be_named(tmp_path: Path) -> None:
+    path = put(tmp_path, grid(seeds=1))
+    with pytest.raises(et.UsageError, match="holds 2 runs, name one of them: A__seed1_scores, B__seed1_scores"):
+        et.evaluate("table", path)
+    assert et.evaluate("table", path, name="B__seed1_scores").name == "B__seed1_scores"
+    call("score", "table", path, "--name", "B__seed1_scores", "-o", tmp_path / "out", "-q", *QUICK)
+    assert {p.name for p in (tmp_path / "out" / "results").iterdir() if p.is_dir()} == {"B__seed1_scores"}
+
+
+def test_a_metric_that_one_condition_lacks_is_not_measured_there(tmp_path: Path) -> None:
+    rows = [*grid(seeds=1), {"id": "q1", "metric": "f1", "value": 0.5, "condition": "A", "seed": 1}]
+    path = put(tmp_path, rows)
+    assert et.evaluate("table", path, name="A__seed1_scores").value("f1") == 0.5
+    assert np.isnan(et.evaluate("table", path, name="B__seed1_scores").value("f1"))
+
+
+def test_seeds_missing_for_a_condition_are_a_check(tmp_path: Path) -> None:
+    how = {"suite": "table", "resampling": et.Resampling(n_resamples=100)}
+    rows = [row for row in grid() if (row["condition"], row["seed"]) != ("B", 3)]
+    (check,) = [c for c in et.study([put(tmp_path, rows)], **how).checks if c.code == "missing-seeds"]
+    assert check.message == "not all conditions have all of the 3 seeds: B lacks 3"
+    assert (check.n, check.of) == (1, 6)
+    assert "missing-seeds" not in [c.code for c in et.study([put(tmp_path, grid())], **how).checks]
+
+
+def test_files_with_other_metrics_are_not_compared(tmp_path: Path) -> None:
+    a = put(tmp_path, ROWS, name="a")
+    b = put(tmp_path, ROWS[:4], name="b")
+    with pytest.raises(et.UsageError, match=r"under different policies \(eval_policy_hash, found\)"):
+        et.compare(a, b, suite="table")
+
+
+ROW = {"id": "a", "metric": "acc", "value": 1.0}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        ({**ROW}, "a: a second row of acc [duplicate-id]"),
+        ({**ROW, "id": "b", "value": float("inf")}, "b: value: expected a finite number, got 'inf'"),
+        ({**ROW, "id": "b", "value": -1e200}, "b: value: expected a number below 1e+70 in size, got '-1e+200'"),
+        ({**ROW, "id": "b", "value": 7}, "b: acc: 7 is not within 0 and 1 [out-of-bounds]"),
+    ],
+)
+def test_bad_rows_are_named_with_their_line(kind: str, second: dict[str, Any], said: str, tmp_path: Path) -> None:
+    path = put(tmp_path, [ROW, second, {**ROW, "id": "c"}], kind)
+    line = 3 if kind == "csv" else 2
+    for command in (("score", "table", path, "-o", tmp_path / "out"), ("check", "table", path)):
+        done = call(*command, "--bounds", "acc=0,1", status=3)
+        assert f"{path}:{line}: {said}" in done.output, done.output
+    assert not (tmp_path / "out" / "results").exists() or not written(tmp_path / "out" / "results")
+    run = et.evaluate("table", path, bounds=("acc=0,1",), on_error="skip")
+    assert run["acc"]["n_units"] == 2  # the other row and c
+    assert [p.count for p in run.manifest.problems] == [1]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("id,metric,value\na,acc,high\n", "scores.csv:2: a: value: expected a number, got 'high'"),
+        ("id,metric,value\na,acc\n", "scores.csv:2: expected 3 cells, as the header has, got 2"),
+        ("id,metric,value\n,acc,1\n", "id: expected the id as text, got nothing"),
+        ('id,metric,value\na,acc,"1\n', "not CSV: unexpected end of data"),
+        ("id,metric,score\na,acc,1\n", "and value (or num and den), got id, metric, score"),
+        ("id,metric,value,value\na,acc,1,2\n", "two columns are named value"),
+        ("id,metric,value\n", "no row of the file can be used"),
+        ("id,metric,num,den\na,acc,1,0\n", "den: expected a denominator above 0 beside num, got '0'"),
+        ("id,metric,num,den\na,acc,1,-2\n", "den: expected a denominator above 0 beside num, got '-2'"),
+        ("id,metric,value,higher_is_better\na,acc,1,maybe\n", "expected true or false, got 'maybe'"),
+        (
+            "id,metric,value,higher_is_better\na,acc,1,true\nb,acc,1,false\n",
+            "higher_is_better: both true and false for 'acc'",
+        ),
+        (
+            "id,metric,value,condition\na,acc,1,x/y\na,acc,1,X-y\n",
+            "('x/y', None) and ('X-y', None) (condition, seed) would both be named 'X-y_scores'",
+        ),
+        ("id," * 20_000 + "metric,value\n", "20,002 columns; expected the long form"),
+    ],
+)  # fmt: skip
+def test_bad_files(text: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text(text, encoding="utf-8")
+    assert said in call("score", "table", path, "-o", tmp_path / "out", status=3).output
+    assert not written(tmp_path / "out")
+
+
+def test_too_many_metrics_are_a_column_taken_for_another(tmp_path: Path) -> None:
+    path = put(tmp_path, [{"id": "a", "metric": f"m{i}", "value": 1} for i in range(1001)], "csv")
+    assert "more than 1,000 metrics" in call("score", "table", path, "-o", tmp_path / "out", status=3).output
+
+
+def test_damaged_parquet(tmp_path: Path) -> None:
+    path = put(tmp_path, grid(), "parquet")
+    data = path.read_bytes()
+    path.write_bytes(data[:-10])
+    assert "not parquet, or not whole" in call("score", "table", path, "-o", tmp_path / "o", status=3).output
+    path.write_bytes(data[:4] + b"\xff" * 200 + data[204:])
+    assert "parquet" in call("score", "table", path, "-o", tmp_path / "o", status=3).output
+    put(tmp_path, [{"case": 1, "score": 2}], "parquet")
+    assert "expected the columns id, metric" in call("score", "table", path, "-o", tmp_path / "o", status=3).output
+    wide = pa.table({f"c{i}": [1] for i in range(10_001)})
+    pq.write_table(wide, path)
+    assert "10,001 columns; expected the long form" in call("check", "table", path, status=3).output
+    pq.write_table(pa.table({"id": ["a"], "metric": ["m"], "value": [[1, 2]]}), path)
+    assert (
+        "value: expected a text or a number a row, got list"
+        in call("score", "table", path, "-o", tmp_path / "o", status=3).output
+    )
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        (("--bounds", "acc"), "--bounds 'acc': expected NAME=LOW,HIGH"),
+        (("--bounds", "acc=1,0"), "--bounds 'acc=1,0': expected NAME=LOW,HIGH with LOW below HIGH"),
+        (("--bounds", "acc=nan,1"), "expected NAME=LOW,HIGH"),
+        (("--lower", "los"), "has no metric 'los'; did you mean loss?"),
+    ],
+)
+def test_wrong_options(option: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    assert said in call("score", "table", put(tmp_path, ROWS), "-o", tmp_path / "out", *option, status=2).output
+    assert not (tmp_path / "out" / "results").exists()
+
+
+def test_other_input_is_not_taken_for_a_table() -> None:
+    assert not sniff(et.example("summary/cases.jsonl"))
+    assert not sniff(et.example("cr/no_memory__seed1_proposed"))
+
+
+def test_nan_is_not_measured(tmp_path: Path) -> None:
+    for kind in KINDS:
+        path = put(tmp_path, [ROW, {**ROW, "id": "b", "value": float("nan")}], kind)
+        assert et.evaluate("table", path)["acc"]["n_units"] == 1, kind
+
+
+def test_blocks_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    rows = [{"id": f"i{i}", "metric": m, "value": rng.random()} for m in ("x", "y") for i in rng.permutation(50)]
+    whole = et.evaluate("table", put(tmp_path, rows, "parquet", "a"))
+    monkeypatch.setattr(read, "BLOCK", 7)
+    parts = et.evaluate("table", put(tmp_path, rows, "parquet", "b"))
+    pd.testing.assert_frame_equal(whole.units, parts.units)
+
+
+@settings(max_examples=20)
+@given(st.lists(st.tuples(st.integers(0, 5), st.sampled_from("xy"), st.floats(-10, 10)), min_size=1, max_size=30))
+def test_means_are_those_of_pandas(rows: list[tuple[int, str, float]]) -> None:
+    import tempfile
+
+    rows = list({(i, m): (i, m, v) for i, m, v in rows}.values())
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "scores.jsonl"
+        path.write_text("".join(json.dumps({"id": i, "metric": m, "value": v}) + "\n" for i, m, v in rows))
+        run = et.evaluate("table", path, resampling=et.Resampling(n_resamples=100))
+    by_hand = pd.DataFrame(rows, columns=["id", "metric", "value"]).groupby("metric")["value"].mean()
+    for metric, value in by_hand.items():
+        assert run.value(str(metric)) == pytest.approx(value, abs=1e-12)
+
+
+def test_bytes_that_are_no_table(tmp_path: Path) -> None:
+    for kind in KINDS:
+        path = tmp_path / f"x.{kind}"
+        path.write_bytes(b"\xff\xfe\x00" * 100)
+        with pytest.raises(InputError):
+            list(read.blocks(path, Problems()))
+            Problems().raise_if_failed()
+            raise InputError([])
+
+
+def test_bytes_are_no_text(tmp_path: Path) -> None:
+    """Else an id would be shown, and searched for, as b'...'."""
+    pd.DataFrame({"id": [b"a", b"b"], "metric": "m", "value": [0.0, 1.0]}).to_parquet(tmp_path / "t.parquet")
+    said = call("score", "table", tmp_path / "t.parquet", "-o", tmp_path / "o", status=3).output
+    assert "id: expected a text or a number a row, got binary" in said
+
+
+def test_a_time_is_no_score(tmp_path: Path) -> None:
+    """Times are whole numbers within parquet, of nanoseconds, which would be read as scores."""
+    made = pd.DataFrame({"id": ["a", "b"], "metric": "m", "value": pd.to_datetime(["2026-01-01", "2026-01-02"])})
+    made.to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(InputError, match="value: expected a text or a number a row, got timestamp"):
+        et.evaluate("table", tmp_path / "t.parquet")
+    made.assign(id=made["value"], value=[0.0, 1.0]).to_parquet(tmp_path / "u.parquet")
+    assert et.evaluate("table", tmp_path / "u.parquet").value("m") == 0.5
+
+
+@pytest.mark.parametrize("lang", ["ko", "zh"])
+def test_what_a_page_shows_of_the_suite_has_a_translation(tmp_path: Path, lang: str) -> None:
+    run = et.evaluate("table", put(tmp_path, ROWS), resampling=et.Resampling(n_resamples=100))
+    shown = {run.suite.title, *(text for m in run.metrics for text in (m.group, m.description))}
+    assert shown <= set(translations(lang))
