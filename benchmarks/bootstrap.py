@@ -43,7 +43,9 @@ def own_columns(ratios: int, n: int) -> tuple[pd.DataFrame, MetricTable]:
     rng = np.random.default_rng(0)
     gold = rng.integers(1, 5, (n, ratios))
     tp, fp = rng.binomial(gold, rng.uniform(0.3, 0.9, ratios)), rng.poisson(0.7, gold.shape)
-    columns = {f"tp{j}": tp[:, j] for j in range(ratios)} | {f"fp{j}": fp[:, j] for j in range(ratios)}
+    columns = {f"tp{j}": tp[:, j] for j in range(ratios)} | {
+        f"fp{j}": fp[:, j] for j in range(ratios)
+    }
     table = [
         Metric(name=f"m{j}", numerator=f"2*tp{j}", denominator=f"2*tp{j} + fp{j}", better="higher")
         for j in range(ratios)
@@ -72,7 +74,9 @@ def with_scipy(sums: Sums, resamples: int, batch: int | None = None) -> Bounds:
 
 
 def with_arch(sums: Sums, resamples: int) -> Bounds:
-    low, high = IIDBootstrap(*sums, seed=0).conf_int(statistic, reps=resamples, method="bca").ravel()
+    low, high = (
+        IIDBootstrap(*sums, seed=0).conf_int(statistic, reps=resamples, method="bca").ravel()
+    )
     return low, high
 
 
@@ -103,12 +107,16 @@ def timed(call: Callable[[], T]) -> tuple[float, T]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--ratios", type=int, help="so many ratios instead of the metrics of Conflict Review")
+    parser.add_argument(
+        "--ratios", type=int, help="so many ratios instead of the metrics of Conflict Review"
+    )
     parser.add_argument("--units", type=int, default=600)
     parser.add_argument("--resamples", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=5)
     args = parser.parse_args()
-    frame, table = own_columns(args.ratios, args.units) if args.ratios else (units(args.units), TABLE)
+    frame, table = (
+        own_columns(args.ratios, args.units) if args.ratios else (units(args.units), TABLE)
+    )
     resampling = Resampling("bca", n_resamples=args.resamples)
     compiled = compile_table(table)
     values = column_values(frame, compiled.columns)
@@ -151,7 +159,9 @@ def main() -> None:
         f"{args.units} units, {args.resamples} resamples, BCa; Python {platform.python_version()}, "
         f"numpy {version('numpy')}.\n"
     )
-    print("| contender | metrics | s (range) | times as long (range) | largest difference of a bound |")
+    print(
+        "| contender | metrics | s (range) | times as long (range) | largest difference of a bound |"
+    )
     print("| --- | ---: | ---: | ---: | ---: |")
     for name, count, took, ratios, apart in rows:
         seconds = f"{statistics.median(took):.2f} ({min(took):.2f} to {max(took):.2f})"

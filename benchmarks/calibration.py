@@ -23,7 +23,9 @@ LABELLED = (30, 50, 100, 200)
 CASES = (300, 1000, 2000)
 
 
-def simulate(rng: np.random.Generator, kind: str, judge: str, n: int) -> tuple[np.ndarray, np.ndarray, float]:
+def simulate(
+    rng: np.random.Generator, kind: str, judge: str, n: int
+) -> tuple[np.ndarray, np.ndarray, float]:
     """(labels of all cases, scores, the true mean)."""
     if kind == "shares":
         label = np.where(rng.random(n) < 0.5, 1.0, rng.beta(4, 2, n))
@@ -34,7 +36,9 @@ def simulate(rng: np.random.Generator, kind: str, judge: str, n: int) -> tuple[n
     return label, np.where(wrong, 1 - label, label), rate
 
 
-def drawn(rng: np.random.Generator, score: np.ndarray, n: int, by: str) -> tuple[np.ndarray, np.ndarray]:
+def drawn(
+    rng: np.random.Generator, score: np.ndarray, n: int, by: str
+) -> tuple[np.ndarray, np.ndarray]:
     """(whether each case is labelled, its stratum)."""
     at = np.zeros(len(score), dtype=int)
     if by == "random":
@@ -72,7 +76,9 @@ def cell(kind: str, judge: str, by: str, n: int, cases: int, datasets: int) -> l
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--datasets", type=int, default=2000)
     datasets = parser.parse_args().datasets
     head = [
@@ -84,8 +90,12 @@ def main() -> None:
     for kind in ("rate 0.8", "rate 0.95", "shares"):
         for judge in JUDGES:
             for n, cases in plan:
-                print(f"| {' | '.join(cell(kind, judge, 'random', n, cases, datasets))} |", flush=True)
-            print(f"| {' | '.join(cell(kind, judge, 'by score', 100, 1000, datasets))} |", flush=True)
+                print(
+                    f"| {' | '.join(cell(kind, judge, 'random', n, cases, datasets))} |", flush=True
+                )
+            print(
+                f"| {' | '.join(cell(kind, judge, 'by score', 100, 1000, datasets))} |", flush=True
+            )
 
 
 if __name__ == "__main__":

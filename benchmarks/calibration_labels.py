@@ -31,16 +31,25 @@ def populations(rules_name: str) -> dict[str, np.ndarray]:
     rules, found = load_rules(rules_name), dict[str, list[tuple[float, float]]]()
     for path in DEFAULT:
         for record in map(json.loads, path.read_text(encoding="utf-8-sig").splitlines()):
-            wanted = record["expected"] if "expected" in record else [record["want_low"], record["want_high"]]
+            wanted = (
+                record["expected"]
+                if "expected" in record
+                else [record["want_low"], record["want_high"]]
+            )
             if wanted is not None:
-                case, metric = Case.model_validate(record), NAMES.get(record["metric"], record["metric"])
+                case, metric = (
+                    Case.model_validate(record),
+                    NAMES.get(record["metric"], record["metric"]),
+                )
                 score = score_case(case.answer, case.texts, case.tags, rules).scores[metric].score
                 found.setdefault(metric, []).append((score, float(np.mean(wanted))))
     return {m: np.array(found[m]) for m in METRICS if len(found.get(m, ())) >= LEAST}
 
 
 def main() -> None:
-    print(f"{'judge':<14}{'metric':<24}{'r':>6}{'labels':>8}{'corrected':>11}{'alone':>8}{'width':>8}{'alone':>8}")
+    print(
+        f"{'judge':<14}{'metric':<24}{'r':>6}{'labels':>8}{'corrected':>11}{'alone':>8}{'width':>8}{'alone':>8}"
+    )
     for name in ("ko-insurance", "seed"):
         for metric, pairs in populations(name).items():
             mean, r = pairs[:, 1].mean(), np.corrcoef(pairs.T)[0, 1]

@@ -89,7 +89,9 @@ def f1_like(z: np.ndarray, total: float, gold: np.ndarray, rng: np.random.Genera
     return LEVELS[np.searchsorted(ndtri(CUTS) * np.sqrt(total), z)], np.ones(z.shape)
 
 
-def event(p: float, z: np.ndarray, total: float, gold: np.ndarray, rng: np.random.Generator) -> Columns:
+def event(
+    p: float, z: np.ndarray, total: float, gold: np.ndarray, rng: np.random.Generator
+) -> Columns:
     return (z > ndtri(1 - p) * np.sqrt(total)).astype(float), np.ones(z.shape)
 
 
@@ -111,7 +113,9 @@ NEAR = np.array([0.02, 0.01, 0.02, 0.03, 0.02, 0.90])
 
 
 def near_one(z: np.ndarray, total: float, gold: np.ndarray, rng: np.random.Generator) -> Columns:
-    return LEVELS[np.searchsorted(ndtri(np.cumsum(NEAR)[:-1]) * np.sqrt(total), z)], np.ones(z.shape)
+    return LEVELS[np.searchsorted(ndtri(np.cumsum(NEAR)[:-1]) * np.sqrt(total), z)], np.ones(
+        z.shape
+    )
 
 
 def net_gain(z: np.ndarray, total: float, gold: np.ndarray, rng: np.random.Generator) -> Columns:
@@ -143,7 +147,9 @@ class Setting:
     difference: float = 0.0
 
 
-def latent(rng: np.random.Generator, setting: Setting, sides: int) -> tuple[np.ndarray, float, np.ndarray]:
+def latent(
+    rng: np.random.Generator, setting: Setting, sides: int
+) -> tuple[np.ndarray, float, np.ndarray]:
     """(sides, seeds, units, BLOCK) scores, their variance, and the gold counts that the sides share."""
     v = SEED_VARIANCES[setting.seed_variance]
     shape = (sides, setting.seeds, setting.n, BLOCK)
@@ -166,7 +172,9 @@ def frame(num: np.ndarray, den: np.ndarray) -> pd.DataFrame:
 
 def table(kind: Kind) -> list[Metric]:
     also = {"better": "higher", "proportion": kind.proportion, "bounds": kind.limits}
-    return [Metric(name=f"m{j}", numerator=f"a{j}", denominator=f"b{j}", **also) for j in range(BLOCK)]  # type: ignore
+    return [
+        Metric(name=f"m{j}", numerator=f"a{j}", denominator=f"b{j}", **also) for j in range(BLOCK)
+    ]  # type: ignore
 
 
 def keep(setting: Setting, k: int, data: pd.DataFrame) -> pd.DataFrame:
@@ -244,13 +252,20 @@ def run(setting: Setting, block: int, key: int) -> tuple[np.ndarray, np.ndarray]
     method: Any = "auto" if setting.method in ALTERNATIVES else setting.method
     resampling = Resampling(method, RESAMPLES, seed=block)
     if setting.task == "clusters":
-        e = estimate(frame(*clusters(rng, setting.kind, setting.n)), table(KINDS["rate .5"]), "unit", resampling)
+        e = estimate(
+            frame(*clusters(rng, setting.kind, setting.n)),
+            table(KINDS["rate .5"]),
+            "unit",
+            resampling,
+        )
         return inside(e, 0.7)
     if setting.task == "delta":
         pair = PAIRS[setting.kind]
         a, b = ({0: frame(x, np.ones_like(x))} for x in pair.draw(rng, setting.n))
         metrics = table(KINDS["rate .5" if pair.proportion else "mean"])
-        return inside(compare(a, b, metrics, "unit", resampling, n_permutations=100).table, pair.truth)
+        return inside(
+            compare(a, b, metrics, "unit", resampling, n_permutations=100).table, pair.truth
+        )
     kind = KINDS[setting.kind]
     conditions = int(setting.complete.split()[0]) if setting.task == "pooled" else 1
     sides = 2 if setting.task == "compare" else conditions
@@ -258,14 +273,23 @@ def run(setting: Setting, block: int, key: int) -> tuple[np.ndarray, np.ndarray]
     num, den = kind.make(z, total, gold, rng)
     if setting.task == "pooled":
         num[1] += setting.difference
-    runs = [{k: keep(setting, k, frame(num[s, k], den[s, k])) for k in range(setting.seeds)} for s in range(sides)]
+    runs = [
+        {k: keep(setting, k, frame(num[s, k], den[s, k])) for k in range(setting.seeds)}
+        for s in range(sides)
+    ]
     if setting.task == "pooled":
         metrics = table(kind)
         pool = pooled_seeds(runs, metrics, "unit")
-        found = compare(*runs[:2], metrics, "unit", resampling, n_permutations=RESAMPLES, pool=pool).table
-        return (found["p_value"] <= 0.05).to_numpy(float), (found["ci_high"] - found["ci_low"]).to_numpy(float)
+        found = compare(
+            *runs[:2], metrics, "unit", resampling, n_permutations=RESAMPLES, pool=pool
+        ).table
+        return (found["p_value"] <= 0.05).to_numpy(float), (
+            found["ci_high"] - found["ci_low"]
+        ).to_numpy(float)
     if setting.task == "compare":
-        c = compare(runs[0], runs[1], table(kind), "unit", resampling, n_permutations=RESAMPLES).table
+        c = compare(
+            runs[0], runs[1], table(kind), "unit", resampling, n_permutations=RESAMPLES
+        ).table
         return (c["p_value"] <= 0.05).to_numpy(float), (c["ci_high"] - c["ci_low"]).to_numpy(float)
     if setting.task == "single":
         return inside(estimate(runs[0][0], table(kind), "unit", resampling), kind.truth(0.0))
@@ -311,7 +335,10 @@ def all_settings() -> list[Setting]:
             settings += [Setting("seeds", kind, n, k, v) for v in SEED_VARIANCES for n in SIZES]
     for how in ("a third of one seed missing", "no sample shared"):
         settings += [
-            Setting("seeds", "mean", n, k, v, how) for k in (3, 5) for v in SEED_VARIANCES for n in (50, 200)
+            Setting("seeds", "mean", n, k, v, how)
+            for k in (3, 5)
+            for v in SEED_VARIANCES
+            for n in (50, 200)
         ]
     settings += [
         Setting("pooled", "mean", 50, 3, v, f"{conditions} conditions", difference=difference)
@@ -319,10 +346,15 @@ def all_settings() -> list[Setting]:
         for v in ("small", "large")
         for difference in (0.0, 0.1, 0.2)
     ]
-    settings += [Setting("compare", kind, n) for kind in ("mean", "rate .05", "micro") for n in SIZES]
+    settings += [
+        Setting("compare", kind, n) for kind in ("mean", "rate .05", "micro") for n in SIZES
+    ]
     for k in (3, 5, 10):
         settings += [
-            Setting("compare", kind, n, k, v) for kind in ("mean", "micro") for v in SEED_VARIANCES for n in SIZES
+            Setting("compare", kind, n, k, v)
+            for kind in ("mean", "micro")
+            for v in SEED_VARIANCES
+            for n in SIZES
         ]
     return settings
 
@@ -358,7 +390,9 @@ def markdown(settings: list[Setting], results: list[Found]) -> str:
         sizes = sorted({c.n for c, _ in mine})
         out += [f"### {title}", ""]
         out.append(
-            "| data | seeds | seed variance | samples | method | " + " | ".join(f"n={n}" for n in sizes) + " |"
+            "| data | seeds | seed variance | samples | method | "
+            + " | ".join(f"n={n}" for n in sizes)
+            + " |"
         )
         out.append("|" + " --- |" * 5 + " ---: |" * len(sizes))
         rows: dict[tuple[object, ...], dict[int, str]] = {}
@@ -367,7 +401,13 @@ def markdown(settings: list[Setting], results: list[Found]) -> str:
             key = what, c.seeds, c.seed_variance if c.seeds > 1 else "-", c.complete, c.method
             rows.setdefault(key, {})[c.n] = shown(c, r)
         for key, values in rows.items():
-            out.append("| " + " | ".join(map(str, key)) + " | " + " | ".join(values.get(n, "") for n in sizes) + " |")
+            out.append(
+                "| "
+                + " | ".join(map(str, key))
+                + " | "
+                + " | ".join(values.get(n, "") for n in sizes)
+                + " |"
+            )
         out.append("")
     return "\n".join(out)
 
@@ -379,12 +419,23 @@ def sentences(settings: list[Setting], results: list[Found], before: dict[str, A
     """
     found: dict[str, dict[int, list[float]]] = {}
     for c, r in zip(settings, results):
-        if (c.task not in {"single", "clusters", "seeds"}) or c.kind in FEW or c.complete != "complete":
+        if (
+            (c.task not in {"single", "clusters", "seeds"})
+            or c.kind in FEW
+            or c.complete != "complete"
+        ):
             continue
-        name = {"cluster": "clusters", "lognormal": "clusters", "rate .05": "rate, rare", "rate .95": "rate, rare"}
+        name = {
+            "cluster": "clusters",
+            "lognormal": "clusters",
+            "rate .05": "rate, rare",
+            "rate .95": "rate, rare",
+        }
         name = name.get(c.kind, "rate" if c.kind == "rate .5" else c.kind)
         if c.task == "seeds":
-            name = f"{c.seeds} seeds" + (f" {name}" if name in {"rate, rare", "near 1", "net gain"} else "")
+            name = f"{c.seeds} seeds" + (
+                f" {name}" if name in {"rate, rare", "near 1", "net gain"} else ""
+            )
         found.setdefault(name, {}).setdefault(c.n, []).append(r.share)
     words = {
         "mean": "means", "near 1": "means near a limit", "net gain": "net gains", "rate, rare": "rates near 0 or 1",
@@ -442,19 +493,26 @@ def exact() -> str:
             mass, cells = np.diff(bdtr(x, n, rate), prepend=0.0), []
             for of in kinds.values():
                 low, high = np.nan_to_num(of(x, n)[0]), np.nan_to_num(of(x, n)[1], nan=1.0)
-                cells.append(f"{100 * mass[(low <= rate) & (rate <= high)].sum():.1f} {mass @ (high - low):.3f}")
+                cells.append(
+                    f"{100 * mass[(low <= rate) & (rate <= high)].sum():.1f} {mass @ (high - low):.3f}"
+                )
             out.append(f"| {rate} | {n} | {' | '.join(cells)} |")
     return "\n".join(out) + "\n"
 
 
 def tried(kind: str, seeds: int, block: int) -> dict[str, np.ndarray]:
     """For BLOCK data sets of 200 samples, large seed variance: (below, above, width) by intervals that were tried."""
-    setting, rng = Setting("seeds", kind, 200, seeds, "large"), np.random.default_rng([7, block, seeds])
+    setting, rng = (
+        Setting("seeds", kind, 200, seeds, "large"),
+        np.random.default_rng([7, block, seeds]),
+    )
     z, total, gold = latent(rng, setting, 1)
     num, den = KINDS[kind].make(z, total, gold, rng)
     runs = {k: frame(num[0, k], den[0, k]) for k in range(seeds)}
     now = aggregate(runs, table(KINDS[kind]), "unit", Resampling())
-    plain = aggregate(runs, table(replace(KINDS[kind], proportion=False)), "unit", Resampling("bca"))
+    plain = aggregate(
+        runs, table(replace(KINDS[kind], proportion=False)), "unit", Resampling("bca")
+    )
     mean, df = now["mean"].to_numpy(float), plain["df"].to_numpy(float)
     half = np.where(mean > 0.5, mean - plain["ci_low"], plain["ci_high"] - mean)
     trials = mean * (1 - mean) / (half / stdtrit(df, 0.975)) ** 2
@@ -470,7 +528,10 @@ def tried(kind: str, seeds: int, block: int) -> dict[str, np.ndarray]:
         "t-Wilson at 96%": wilson_98,
     }
     truth = KINDS[kind].truth(0.0)
-    return {name: np.array([truth < low, truth > high, high - low]) for name, (low, high) in ends.items()}
+    return {
+        name: np.array([truth < low, truth > high, high - low])
+        for name, (low, high) in ends.items()
+    }
 
 
 def limits(datasets: int) -> str:
@@ -479,30 +540,48 @@ def limits(datasets: int) -> str:
     for kind, seeds in ((kind, seeds) for kind in ("near 1", "rate .05") for seeds in (3, 5, 10)):
         found = [tried(kind, seeds, block) for block in range(-(-datasets // BLOCK))]
         if not out:
-            out = [f"| data | seeds | {' | '.join(found[0])} |", "|" + " --- |" * (2 + len(found[0]))]
+            out = [
+                f"| data | seeds | {' | '.join(found[0])} |",
+                "|" + " --- |" * (2 + len(found[0])),
+            ]
         cells = []
         for name in found[0]:
-            below, above, width = np.nanmean(np.concatenate([f[name] for f in found], axis=1), axis=1)
-            cells.append(f"{100 * (1 - below - above):.1f} ({100 * below:.1f} / {100 * above:.1f}) {width:.3f}")
+            below, above, width = np.nanmean(
+                np.concatenate([f[name] for f in found], axis=1), axis=1
+            )
+            cells.append(
+                f"{100 * (1 - below - above):.1f} ({100 * below:.1f} / {100 * above:.1f}) {width:.3f}"
+            )
         out.append(f"| {kind} | {seeds} | {' | '.join(cells)} |")
     return "\n".join(out) + "\n"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--datasets", type=int, default=10_000, help="simulated data sets a setting (at least 2,000)")
+    parser.add_argument(
+        "--datasets",
+        type=int,
+        default=10_000,
+        help="simulated data sets a setting (at least 2,000)",
+    )
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--only", default="", help="tasks to run, comma separated")
-    parser.add_argument("--largest", type=int, default=max(SIZES), help="samples of the largest setting")
+    parser.add_argument(
+        "--largest", type=int, default=max(SIZES), help="samples of the largest setting"
+    )
     parser.add_argument("--methods", default="auto", help="methods of intervals, comma separated")
-    parser.add_argument("--json", type=Path, help="file for the sentences of reports, of the last method")
+    parser.add_argument(
+        "--json", type=Path, help="file for the sentences of reports, of the last method"
+    )
     args = parser.parse_args()
     for name, made in (("exact", exact), ("limits", partial(limits, args.datasets))):
         if name in args.only.split(","):
             print(f"{made()}")
     keys = {c: i for i, c in enumerate(all_settings())}
     methods = args.methods.split(",")
-    chosen = [c for c in keys if (not args.only or c.task in args.only.split(",")) and c.n <= args.largest]
+    chosen = [
+        c for c in keys if (not args.only or c.task in args.only.split(",")) and c.n <= args.largest
+    ]
     settings = [
         replace(c, method=m)
         for c in chosen
@@ -515,7 +594,9 @@ def main() -> None:
         return
     with ProcessPoolExecutor(args.jobs) as pool:
         # the same data for every method
-        futures = [pool.submit(job, c, keys[replace(c, method="auto")], args.datasets) for c in settings]
+        futures = [
+            pool.submit(job, c, keys[replace(c, method="auto")], args.datasets) for c in settings
+        ]
         results = []
         for c, f in zip(settings, futures):
             results.append(f.result())

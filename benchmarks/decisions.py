@@ -56,12 +56,20 @@ class Cells:
 @cache
 def real(which: str, reference: str) -> Cells:
     """Real runs of two conditions, on the samples that all of their seeds have."""
-    names = [f"example:cr/{c}__seed{s}_proposed" for c in ("no_memory", "with_memory") for s in (1, 2, 3)]
+    names = [
+        f"example:cr/{c}__seed{s}_proposed" for c in ("no_memory", "with_memory") for s in (1, 2, 3)
+    ]
     if which == "reference":
-        names = [f"{reference}/cr/cr_n50_{m}__seed{s}_proposed" for m in ("m0", "m1") for s in (42, 123, 456)]
+        names = [
+            f"{reference}/cr/cr_n50_{m}__seed{s}_proposed"
+            for m in ("m0", "m1")
+            for s in (42, 123, 456)
+        ]
     study = et.study(names, resampling=Resampling(n_resamples=100))
     compiled = compile_table(subset(study.metrics, study.headline))
-    frames = [[r.data.set_index("text_id") for r in runs.values()] for runs in study.conditions.values()]
+    frames = [
+        [r.data.set_index("text_id") for r in runs.values()] for runs in study.conditions.values()
+    ]
     shared = sorted(set.intersection(*(set(f.index) for side in frames for f in side)))
     sums = [[column_values(f.loc[shared], compiled.columns) for f in side] for side in frames]
     places = [compiled.names.index(name) for name in study.headline]
@@ -76,7 +84,10 @@ def drawn(cells: Cells, n: int, seeds: int, effect: bool, rng: np.random.Generat
 
 
 MADE = compile_table(
-    [Metric(name=f"m{j}", numerator=f"a{j}", denominator="n", better="higher", proportion=j > 5) for j in range(10)]
+    [
+        Metric(name=f"m{j}", numerator=f"a{j}", denominator="n", better="higher", proportion=j > 5)
+        for j in range(10)
+    ]
 )
 MAKERS = [f1_like] * 6 + [partial(event, p) for p in (0.05, 0.1, 0.3, 0.5)]
 
@@ -85,22 +96,41 @@ def made(n: int, seeds: int, variance: float, rng: np.random.Generator) -> np.nd
     """Ten metrics of every cell without an effect; seeds have effects on a condition, of this variance."""
 
     def normal(v: float, *shape: int) -> np.ndarray:
-        return np.sqrt(0.7 * v) * rng.normal(size=(*shape, 1)) + np.sqrt(0.3 * v) * rng.normal(size=(*shape, 10))
+        return np.sqrt(0.7 * v) * rng.normal(size=(*shape, 1)) + np.sqrt(0.3 * v) * rng.normal(
+            size=(*shape, 10)
+        )
 
-    z = normal(SAMPLE - OWN, n) + normal(OWN, 2, 1, n) + normal(variance, 2, seeds, 1) + normal(RESIDUAL, 2, seeds, n)
+    z = (
+        normal(SAMPLE - OWN, n)
+        + normal(OWN, 2, 1, n)
+        + normal(variance, 2, seeds, 1)
+        + normal(RESIDUAL, 2, seeds, n)
+    )
     total = SAMPLE + RESIDUAL + variance
     values = {f"a{j}": make(z[..., j], total, z, rng)[0] for j, make in enumerate(MAKERS)}
     return np.stack([values.get(c, np.ones(z.shape[:-1])) for c in MADE.columns], axis=-1)
 
 
-def family(which: str, reference: str, n: int, seeds: int, variance: float, effect: bool, block: int) -> Shares:
+def family(
+    which: str, reference: str, n: int, seeds: int, variance: float, effect: bool, block: int
+) -> Shares:
     rng = np.random.default_rng([block, n, seeds, effect])
-    cells = real(which, reference) if which != "made" else Cells(np.zeros(0), MADE, 0, list(range(1, 10)))
-    plain = [replace(m, proportion=False) if isinstance(m, Metric) else m for m in cells.compiled.metrics]
+    cells = (
+        real(which, reference)
+        if which != "made"
+        else Cells(np.zeros(0), MADE, 0, list(range(1, 10)))
+    )
+    plain = [
+        replace(m, proportion=False) if isinstance(m, Metric) else m for m in cells.compiled.metrics
+    ]
     lead = [cells.primary, *cells.others]
     rows = []
     for _ in range(BLOCK):
-        sums = made(n, seeds, variance, rng) if which == "made" else drawn(cells, n, seeds, effect, rng)
+        sums = (
+            made(n, seeds, variance, rng)
+            if which == "made"
+            else drawn(cells, n, seeds, effect, rng)
+        )
         how = Resampling(seed=int(rng.integers(2**31)))
 
         def paired(compiled: Compiled, sums: np.ndarray = sums) -> Paired:
@@ -108,10 +138,14 @@ def family(which: str, reference: str, n: int, seeds: int, variance: float, effe
             return Paired(*(Crossed(compiled, side, there) for side in sums), by_seed=True)
 
         now = decide(paired(cells.compiled), how, PATTERNS, cells.others)[lead] != 0
-        before = evidence(pair := paired(replace(cells.compiled, metrics=tuple(plain))), PATTERNS, how)
+        before = evidence(
+            pair := paired(replace(cells.compiled, metrics=tuple(plain))), PATTERNS, how
+        )
         tested = [m for m in lead if pair.n_units[m] >= 10 and not np.isnan(before.p_value[m])]
         by_holm = np.isin(lead, np.array(tested)[holm(before.p_value[tested]) <= LEVEL])
-        rows.append([by_holm[0], by_holm.any(), by_holm.sum(), now[0], now[1:].any(), now.any(), now.sum()])
+        rows.append(
+            [by_holm[0], by_holm.any(), by_holm.sum(), now[0], now[1:].any(), now.any(), now.sum()]
+        )
     return dict(zip(COUNTED, np.array(rows, dtype=float).T))
 
 
@@ -128,9 +162,13 @@ def holm(p: np.ndarray) -> np.ndarray:
     return out
 
 
-def correlated(rng: np.random.Generator, n: int, seeds: int, variance: float = 0.0) -> tuple[np.ndarray, float]:
+def correlated(
+    rng: np.random.Generator, n: int, seeds: int, variance: float = 0.0
+) -> tuple[np.ndarray, float]:
     """(sides, seeds, n, BLOCK) latent scores of two conditions, and their variance, of which that of the seeds."""
-    sample = rng.normal(0, np.sqrt(SAMPLE - OWN), (n, BLOCK)) + rng.normal(0, np.sqrt(OWN), (2, 1, n, BLOCK))
+    sample = rng.normal(0, np.sqrt(SAMPLE - OWN), (n, BLOCK)) + rng.normal(
+        0, np.sqrt(OWN), (2, 1, n, BLOCK)
+    )
     z = sample + rng.normal(0, np.sqrt(RESIDUAL), (2, seeds, n, BLOCK))
     z += rng.normal(0, np.sqrt(variance), (2, seeds, 1, BLOCK))
     return z, SAMPLE + RESIDUAL + variance
@@ -140,7 +178,9 @@ def midp(p: float, other: float, n: int, seeds: int, given: float, block: int) -
     """Events of probability p and `other`, of which a share `given` of the units counts on each side."""
     rng = np.random.default_rng([block, n, seeds, int(1000 * p)])
     z, total = correlated(rng, n, seeds)
-    hit = np.stack([z[s] > ndtri(1 - q) * np.sqrt(total) for s, q in enumerate((p, other))]).astype(float)
+    hit = np.stack([z[s] > ndtri(1 - q) * np.sqrt(total) for s, q in enumerate((p, other))]).astype(
+        float
+    )
     den = (rng.random(hit.shape) < given).astype(float)
     hit *= den
     if given < 1:
@@ -155,7 +195,9 @@ def midp(p: float, other: float, n: int, seeds: int, given: float, block: int) -
     }
 
 
-def cells(kind: str, n: int, seeds: int, shift: float, rng: np.random.Generator, variance: float = 0.0) -> Sides:
+def cells(
+    kind: str, n: int, seeds: int, shift: float, rng: np.random.Generator, variance: float = 0.0
+) -> Sides:
     """BLOCK data sets in columns; the second side's metric is `shift` higher in truth."""
     z, total = correlated(rng, n, seeds, variance)
     gold = np.broadcast_to(1 + rng.poisson(1, (n, BLOCK)), z.shape)
@@ -202,22 +244,31 @@ def found_together(n: int, seeds: int, variance: float, shift: float, block: int
         sums = made(n, seeds, variance, rng)
         sums[1, :, :, MADE.columns.index("a1")] += shift
         a, b = (
-            {k: pd.DataFrame(cells, columns=list(MADE.columns)).assign(unit=range(n)) for k, cells in enumerate(side)}
+            {
+                k: pd.DataFrame(cells, columns=list(MADE.columns)).assign(unit=range(n))
+                for k, cells in enumerate(side)
+            }
             for side in sums
         )
         how = Resampling(n_resamples=100, seed=int(rng.integers(2**31)))
-        t = compare(a, b, MADE.metrics, "unit", how, MADE.names, n_permutations=PATTERNS).table.iloc[1]
+        t = compare(
+            a, b, MADE.metrics, "unit", how, MADE.names, n_permutations=PATTERNS
+        ).table.iloc[1]
         rows.append((t["verdict"] == "better", t["mde"]))
     return dict(zip(("found", "mde"), np.array(rows, dtype=float).T))
 
 
-def run(pool: ProcessPoolExecutor, jobs: Sequence[Callable[[int], Shares]], datasets: int) -> Iterator[Shares]:
+def run(
+    pool: ProcessPoolExecutor, jobs: Sequence[Callable[[int], Shares]], datasets: int
+) -> Iterator[Shares]:
     """What every job counts, over all of its blocks."""
     blocks = range(-(-datasets // BLOCK))
     futures = [[pool.submit(job, block) for block in blocks] for job in jobs]
     for of_job in futures:
         parts = [f.result() for f in of_job]
-        yield {name: np.concatenate([part[name] for part in parts]).astype(float) for name in parts[0]}
+        yield {
+            name: np.concatenate([part[name] for part in parts]).astype(float) for name in parts[0]
+        }
 
 
 def share(x: np.ndarray) -> str:
@@ -233,13 +284,32 @@ def print_table(title: str, head: Sequence[str], rows: Sequence[Sequence[object]
 
 def families(pool: ProcessPoolExecutor, datasets: int, reference: str) -> None:
     sources = ["bundled", *(["reference"] if (Path(reference) / "cr").is_dir() else [])]
-    settings = [(w, n, k, 0.0, e) for w in sources for n in (40, 100) for k in (1, 3) for e in (False, True)]
-    settings += [("made", 50, k, v, False) for k in (1, 3, 5) for v in (0.0, 0.02) if k > 1 or not v]
-    results = list(run(pool, [partial(family, w, reference, n, k, v, e) for w, n, k, v, e in settings], datasets))
-    for effect, title in ((False, "No effect: found (%)"), (True, "An effect as in the runs: found (%)")):
+    settings = [
+        (w, n, k, 0.0, e) for w in sources for n in (40, 100) for k in (1, 3) for e in (False, True)
+    ]
+    settings += [
+        ("made", 50, k, v, False) for k in (1, 3, 5) for v in (0.0, 0.02) if k > 1 or not v
+    ]
+    results = list(
+        run(
+            pool,
+            [partial(family, w, reference, n, k, v, e) for w, n, k, v, e in settings],
+            datasets,
+        )
+    )
+    for effect, title in (
+        (False, "No effect: found (%)"),
+        (True, "An effect as in the runs: found (%)"),
+    ):
         shown = [c for c in COUNTED if effect or "metrics" not in c]
         rows = [
-            [w, n, k, f"{v:g}", *(f"{r[c].mean():.2f}" if "metrics" in c else share(r[c]) for c in shown)]
+            [
+                w,
+                n,
+                k,
+                f"{v:g}",
+                *(f"{r[c].mean():.2f}" if "metrics" in c else share(r[c]) for c in shown),
+            ]
             for (w, n, k, v, e), r in zip(settings, results)
             if e == effect
         ]
@@ -263,18 +333,38 @@ def margins(pool: ProcessPoolExecutor, datasets: int) -> None:
     kinds = ("mean", "micro", "rate .05", "rate .5")
     settings = [(kind, n, k) for kind in kinds for k in (1, 3, 5) for n in (50, 200)]
     settings += [("rate .05", 600, 1), ("rate .5", 600, 1), ("mean", 600, 1)]
-    results = list(run(pool, [partial(margin, *s, x) for s in settings for x in (0.05, 0.0)], datasets))
+    results = list(
+        run(pool, [partial(margin, *s, x) for s in settings for x in (0.05, 0.0)], datasets)
+    )
     rows = [
-        [*s, share(wrong["equivalent"]), share(right["equivalent"]), f"{100 * right['no interval'].mean():.1f}"]
+        [
+            *s,
+            share(wrong["equivalent"]),
+            share(right["equivalent"]),
+            f"{100 * right['no interval'].mean():.1f}",
+        ]
         for s, wrong, right in zip(settings, results[::2], results[1::2])
     ]
-    head = ["data", "n", "seeds", "true difference .05: equivalent", "none: equivalent", "none: without interval"]
+    head = [
+        "data",
+        "n",
+        "seeds",
+        "true difference .05: equivalent",
+        "none: equivalent",
+        "none: without interval",
+    ]
     print_table("Equivalence within ±.05 (%)", head, rows)
 
 
 def mdes(pool: ProcessPoolExecutor, datasets: int) -> None:
     kinds = (("mean", 0.0), ("mean", 0.02), ("mean", 0.1), ("rate .05", 0.0), ("rate .5", 0.0))
-    alone = [(kind, n, k, v) for kind, v in kinds for k in (1, 3, 5) for n in (20, 50, 200) if k > 1 or not v]
+    alone = [
+        (kind, n, k, v)
+        for kind, v in kinds
+        for k in (1, 3, 5)
+        for n in (20, 50, 200)
+        if k > 1 or not v
+    ]
     family = [(n, k, v) for k, v in ((1, 0.0), (3, 0.0), (3, 0.02), (5, 0.02)) for n in (50, 200)]
     jobs = [partial(found, *s) for s in alone] + [partial(found_together, *s) for s in family]
     null = list(run(pool, [partial(job, 0.0) for job in jobs], max(datasets // 4, BLOCK)))
@@ -291,17 +381,26 @@ def mdes(pool: ProcessPoolExecutor, datasets: int) -> None:
     )
 
 
-PARTS: Mapping[str, Callable[..., None]] = {"family": families, "mid-p": midps, "margin": margins, "mde": mdes}
+PARTS: Mapping[str, Callable[..., None]] = {
+    "family": families,
+    "mid-p": midps,
+    "margin": margins,
+    "mde": mdes,
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--datasets", type=int, default=2000, help="simulated data sets a setting")
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--reference", default="../shared/reference", help="folder with real runs, if there is one")
+    parser.add_argument(
+        "--reference", default="../shared/reference", help="folder with real runs, if there is one"
+    )
     parser.add_argument("--only", default=",".join(PARTS), help="parts to run, comma separated")
     args = parser.parse_args()
-    print(f"{args.datasets} data sets a setting, {PATTERNS} sign patterns; ± is the binomial standard error.")
+    print(
+        f"{args.datasets} data sets a setting, {PATTERNS} sign patterns; ± is the binomial standard error."
+    )
     with ProcessPoolExecutor(args.jobs) as pool:
         for name in args.only.split(","):
             more = [args.reference] if name == "family" else []

@@ -53,7 +53,9 @@ from evaltools.suites.summary.rules import FOLDER as RULES
 from evaltools.suites.summary.rules import load_rules
 from evaltools.suites.summary.score import score_case
 
-REFERENCE = Path(os.environ.get("EVALTOOLS_REFERENCE", Path(__file__).parents[2] / "shared" / "reference"))
+REFERENCE = Path(
+    os.environ.get("EVALTOOLS_REFERENCE", Path(__file__).parents[2] / "shared" / "reference")
+)
 QUICK = Resampling(n_resamples=100)
 ROW_LIMIT = 60_000
 """Rows longer than this are no seeds: mutating them costs more than it finds."""
@@ -111,7 +113,10 @@ def _descend(value: Any, rng: random.Random) -> tuple[Any, Any] | None:
     """A place reached by a walk down from the top: a key near the top is as likely as a whole list below it."""
     holder, key = None, None
     while isinstance(value, dict | list) and value and (holder is None or rng.random() < 0.8):
-        holder, key = value, rng.choice(list(value) if isinstance(value, dict) else range(len(value)))
+        holder, key = (
+            value,
+            rng.choice(list(value) if isinstance(value, dict) else range(len(value))),
+        )
         value = value[key]
     return None if holder is None else (holder, key)
 
@@ -123,12 +128,16 @@ def _drop(holder: Any, key: Any, rng: random.Random) -> None:
 def _rename(holder: Any, key: Any, rng: random.Random) -> None:
     if isinstance(holder, dict):
         value = holder.pop(key)
-        holder[rng.choice([key.upper(), key + " ", key[:-1], "id", "", "\x00", *list(holder)[:3]])] = value
+        holder[
+            rng.choice([key.upper(), key + " ", key[:-1], "id", "", "\x00", *list(holder)[:3]])
+        ] = value
 
 
 def _retype(holder: Any, key: Any, rng: random.Random) -> None:
     value = holder[key]
-    holder[key] = rng.choice([[value], {"a": value}, str(value)[:1000], dumps_loose(value)[:1000], value])
+    holder[key] = rng.choice(
+        [[value], {"a": value}, str(value)[:1000], dumps_loose(value)[:1000], value]
+    )
     if isinstance(value, int | float) and not isinstance(value, bool):
         holder[key] = rng.choice([str(value), value * 10**9, -value, value + 0.5, [value]])
 
@@ -171,7 +180,9 @@ def words() -> tuple[str, ...]:
     def walk(value: Any) -> None:
         if isinstance(value, str):
             found.add(value[:40])
-        for v in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        for v in (
+            value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        ):
             walk(v)
 
     for path in (*RULES.glob("*.json"), LEXICON):
@@ -206,7 +217,20 @@ def _double(holder: Any, key: Any, rng: random.Random) -> None:
         holder[key] = Verbatim(f"{value},{json.dumps(key)}:{other}")
 
 
-MUTATIONS = (_drop, _rename, _retype, _value, _value, _raw, _raw, _text, _text, _text, _repeat, _double)
+MUTATIONS = (
+    _drop,
+    _rename,
+    _retype,
+    _value,
+    _value,
+    _raw,
+    _raw,
+    _text,
+    _text,
+    _text,
+    _repeat,
+    _double,
+)
 
 
 def dumps_loose(value: Any, ascii_only: bool = False) -> str:
@@ -233,7 +257,9 @@ def _bytes(row: bytes, rng: random.Random) -> bytes:
         return row[:at] + bytes([rng.randrange(256)]) + row[at + 1 :]
     if kind == 2:
         return (
-            row[:at] + rng.choice([b"\x00", b"\xef\xbb\xbf", b"\xff\xfe", b"\xed\xa0\x80", b"\r", b"\n"]) + row[at:]
+            row[:at]
+            + rng.choice([b"\x00", b"\xef\xbb\xbf", b"\xff\xfe", b"\xed\xa0\x80", b"\r", b"\n"])
+            + row[at:]
         )
     if kind == 3:
         return row[:at] + row[at + rng.randrange(1, 40) :]
@@ -245,8 +271,12 @@ def _bytes(row: bytes, rng: random.Random) -> bytes:
         end = min(len(row), at + rng.randrange(1, 60))
         return row[:at] + row[at:end] * 3 + row[end:]
     if kind == 7:
-        return row.decode("utf-8", "replace").encode(rng.choice(["utf-16", "cp949", "latin-1"]), "replace")
-    return rng.choice([b"", b" ", b"null", b"[]", b"{}", b"3", b'"a"', b"[" * 100_000, b'{"a":' * 50_000, b"\x00"])
+        return row.decode("utf-8", "replace").encode(
+            rng.choice(["utf-16", "cp949", "latin-1"]), "replace"
+        )
+    return rng.choice(
+        [b"", b" ", b"null", b"[]", b"{}", b"3", b'"a"', b"[" * 100_000, b'{"a":' * 50_000, b"\x00"]
+    )
 
 
 def mutated(value: Any, rng: random.Random) -> bytes:
@@ -255,7 +285,9 @@ def mutated(value: Any, rng: random.Random) -> bytes:
         row = dumps_loose(value, rng.random() < 0.3).encode("utf-8", "surrogatepass")
         return _bytes(row, rng)
     for _ in range(rng.choice([1, 1, 1, 2, 4])):
-        place = rng.choice([*_places(value)] or [None]) if rng.random() < 0.3 else _descend(value, rng)
+        place = (
+            rng.choice([*_places(value)] or [None]) if rng.random() < 0.3 else _descend(value, rng)
+        )
         if place is not None and not isinstance(place[0][place[1]], Verbatim):
             rng.choice(MUTATIONS)(*place, rng)
     return dumps_loose(value, rng.random() < 0.3).encode("utf-8", "surrogatepass")
@@ -265,8 +297,15 @@ def mutated(value: Any, rng: random.Random) -> bytes:
 
 
 def _lines(*patterns: str) -> tuple[bytes, ...]:
-    files = [p for pattern in patterns for root in (REFERENCE, EXAMPLES) for p in sorted(root.glob(pattern))]
-    rows = [line for p in files for line in p.read_bytes().removeprefix(b"\xef\xbb\xbf").splitlines()]
+    files = [
+        p
+        for pattern in patterns
+        for root in (REFERENCE, EXAMPLES)
+        for p in sorted(root.glob(pattern))
+    ]
+    rows = [
+        line for p in files for line in p.read_bytes().removeprefix(b"\xef\xbb\xbf").splitlines()
+    ]
     return tuple(r for r in rows if r.strip() and len(r) <= ROW_LIMIT)
 
 
@@ -284,9 +323,19 @@ def seeds(kind: str) -> tuple[bytes, ...]:
         case "cases.jsonl" | "cases.json" | "cases.csv" | "cases.xlsx":
             return _lines("summary/cases.jsonl")
         case "rules":
-            own = {"schema_version": 1, "name": "own", "version": "1", "base": "seed", "let_offs": {}}
+            own = {
+                "schema_version": 1,
+                "name": "own",
+                "version": "1",
+                "base": "seed",
+                "let_offs": {},
+            }
             small = json.loads((RULES / "seed.json").read_text(encoding="utf-8"))
-            part = {k: v for k, v in small.items() if k in ("tags", "followup", "units", "thresholds", "match")}
+            part = {
+                k: v
+                for k, v in small.items()
+                if k in ("tags", "followup", "units", "thresholds", "match")
+            }
             return (json.dumps(small).encode(), json.dumps({**own, **part}).encode())
         case "lexicon":
             return (LEXICON.read_bytes(),)
@@ -294,7 +343,12 @@ def seeds(kind: str) -> tuple[bytes, ...]:
             files = ("metrics.json", "manifest.json")[: 1 + (kind == "card")]
             return tuple((_result_folder() / f).read_bytes() for f in files)
         case _:
-            summary = {"n_total": 40, "override_applied_rate": 0.1, "skipped": {"low_signal": 3}, "gate_open": True}
+            summary = {
+                "n_total": 40,
+                "override_applied_rate": 0.1,
+                "skipped": {"low_signal": 3},
+                "gate_open": True,
+            }
             return (json.dumps(summary).encode(),)
 
 
@@ -320,8 +374,23 @@ class Failure(Exception):
     """An input that was neither read nor rejected as it should be."""
 
 
-WHOLE_FILE = {"missing-file", "empty-file", "unreadable-file", "no-rows", "no-valid-dialogue", "no-cases"}
-NO_LINE = {"bad-xlsx", "wrong-encoding", "bad-structure", "bad-field", "bad-lexicon", "bad-metrics", "not-an-object"}
+WHOLE_FILE = {
+    "missing-file",
+    "empty-file",
+    "unreadable-file",
+    "no-rows",
+    "no-valid-dialogue",
+    "no-cases",
+}
+NO_LINE = {
+    "bad-xlsx",
+    "wrong-encoding",
+    "bad-structure",
+    "bad-field",
+    "bad-lexicon",
+    "bad-metrics",
+    "not-an-object",
+}
 """Codes of a file as a whole, and of one value of a file that is one JSON object or no text."""
 
 
@@ -347,11 +416,17 @@ def check_numbers(rows: Sequence[dict[str, Any]]) -> None:
         if any(isinstance(n, float) and math.isinf(n) for n in numbers):
             raise Failure(f"not a number: {row}")
         low, high = row["ci_low"], row["ci_high"]
-        if math.isnan(low) != math.isnan(high) or low > high or (math.isnan(row["value"]) and not math.isnan(low)):
+        if (
+            math.isnan(low) != math.isnan(high)
+            or low > high
+            or (math.isnan(row["value"]) and not math.isnan(low))
+        ):
             raise Failure(f"not a number: interval of {row}")
 
 
-def _suite(name: str, path: Path, options: dict[str, Any], rng: random.Random, by_line: bool) -> Counter[str]:
+def _suite(
+    name: str, path: Path, options: dict[str, Any], rng: random.Random, by_line: bool
+) -> Counter[str]:
     """Score a file of mutated rows leniently; now and then write all its artefacts, leniently and strictly."""
     suite = get_suite(name)
     opts = suite.options(**options)
@@ -411,7 +486,9 @@ def _rules(path: Path, rng: random.Random) -> Counter[str]:
         rules = load_rules(path)
         for row in rng.sample(seeds("cases.jsonl"), 2):
             case = json.loads(row)
-            scored = score_case(case.get("answer"), ["보험금 100만원, 면책기간 90일"], ["exclusion"], rules)
+            scored = score_case(
+                case.get("answer"), ["보험금 100만원, 면책기간 90일"], ["exclusion"], rules
+            )
             if not all(math.isfinite(v.score) for v in scored.scores.values()):
                 raise Failure("not a number: a score of mutated rules")
 
@@ -521,7 +598,10 @@ def _row(kind: Kind, number: int, rng: random.Random) -> Any:
 def make(kind: Kind, rng: random.Random) -> list[bytes]:
     """The mutated rows of one file."""
     if kind.name in ("cases.csv", "cases.xlsx"):
-        return [json.dumps([_cell(v, rng) for v in _table_row(kind, n, rng)]).encode() for n in range(kind.rows)]
+        return [
+            json.dumps([_cell(v, rng) for v in _table_row(kind, n, rng)]).encode()
+            for n in range(kind.rows)
+        ]
     return [mutated(_row(kind, n, rng), rng) for n in range(kind.rows)]
 
 
@@ -531,8 +611,13 @@ HEADER = ("id", "question", "answer", "contexts", "ground_truth", "summary_tags"
 def _table_row(kind: Kind, number: int, rng: random.Random) -> list[Any]:
     case = _row(kind, number, rng)
     if rng.random() < 0.5:
-        case["summary_tags"] = ",".join(map(str, (case.pop("metadata", None) or {}).get("summary_tags") or []))
-    return [json.dumps(v, ensure_ascii=False) if isinstance(v, dict | list) else v for v in map(case.get, HEADER)]
+        case["summary_tags"] = ",".join(
+            map(str, (case.pop("metadata", None) or {}).get("summary_tags") or [])
+        )
+    return [
+        json.dumps(v, ensure_ascii=False) if isinstance(v, dict | list) else v
+        for v in map(case.get, HEADER)
+    ]
 
 
 def _cell(value: Any, rng: random.Random) -> Any:
@@ -548,7 +633,11 @@ def write(kind: Kind, rows: Sequence[bytes], path: Path, rng: random.Random) -> 
     """The file that holds these rows; a table or a list may itself be damaged."""
     damaged = rng.random() < 0.15
     if kind.name == "cases.json":
-        text = b"[" + b",".join(rows) + b"]" if rng.random() < 0.5 else b'{"test_cases":[' + b",".join(rows) + b"]}"
+        text = (
+            b"[" + b",".join(rows) + b"]"
+            if rng.random() < 0.5
+            else b'{"test_cases":[' + b",".join(rows) + b"]}"
+        )
         path.write_bytes(_bytes(text, rng) if damaged else text)
     elif kind.name == "cases.csv":
         out = io.StringIO()
@@ -565,10 +654,17 @@ def write(kind: Kind, rows: Sequence[bytes], path: Path, rng: random.Random) -> 
         sheet.append(HEADER)
         for row in rows:
             cells = json.loads(row)
-            sheet.append([ILLEGAL_CHARACTERS_RE.sub("", c)[:32_767] if isinstance(c, str) else c for c in cells])
+            sheet.append(
+                [
+                    ILLEGAL_CHARACTERS_RE.sub("", c)[:32_767] if isinstance(c, str) else c
+                    for c in cells
+                ]
+            )
         held = io.BytesIO()
         book.save(held)
-        path.write_bytes(_damaged_workbook(held.getvalue(), rng) if rng.random() < 0.4 else held.getvalue())
+        path.write_bytes(
+            _damaged_workbook(held.getvalue(), rng) if rng.random() < 0.4 else held.getvalue()
+        )
     else:
         end = rng.choice([b"\n", b"\n", b"\n", b"\r\n"])
         path.write_bytes(end.join(rows) + (b"" if damaged or kind.rows == 1 else end))
@@ -662,7 +758,11 @@ def fuzz_file(kind_name: str, seed: str, limit: float) -> Report:
             if not isinstance(error, Failure)
             else re.sub(r"/tmp/\S+|row-\d+|\d+", "*", f"{kind.name}: {error}")[:120]
         )
-        report.failures[key] = (kind.name, b"\n".join(culprit), "".join(traceback.format_exception(error)))
+        report.failures[key] = (
+            kind.name,
+            b"\n".join(culprit),
+            "".join(traceback.format_exception(error)),
+        )
         report.failed += 1
         report.outcomes[kind.name, "FAILED"] += 1
     return report
@@ -681,7 +781,11 @@ def plan(n: int, seed: int, kinds: Sequence[str]) -> list[tuple[str, str]]:
     """(kind, seed) of the files that together hold at least `n` mutated inputs."""
     chosen = [BY_NAME[k] for k in kinds]
     total = sum(k.share for k in chosen)
-    files = [(k.name, f"{seed}/{k.name}/{i}") for k in chosen for i in range(math.ceil(n * k.share / total / k.rows))]
+    files = [
+        (k.name, f"{seed}/{k.name}/{i}")
+        for k in chosen
+        for i in range(math.ceil(n * k.share / total / k.rows))
+    ]
     random.Random(seed).shuffle(files)
     return files
 
@@ -708,7 +812,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("-n", type=int, default=200_000, help="mutated inputs")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--seconds", type=float, default=math.inf, help="stop after about this time")
+    parser.add_argument(
+        "--seconds", type=float, default=math.inf, help="stop after about this time"
+    )
     parser.add_argument("--limit", type=float, default=30.0, help="seconds that one file may take")
     parser.add_argument("--kinds", default=",".join(BY_NAME))
     parser.add_argument("-j", "--jobs", type=int, default=2)
@@ -720,8 +826,12 @@ def main() -> int:
         if sys.stderr.isatty():
             print(f"\r{done:,} inputs", end="", file=sys.stderr)
 
-    report = run(args.n, args.seed, args.kinds.split(","), args.jobs, args.seconds, args.limit, progress)
-    print(f"\n{report.inputs.total():,} mutated inputs, seed {args.seed}, {time.monotonic() - started:.0f} s")
+    report = run(
+        args.n, args.seed, args.kinds.split(","), args.jobs, args.seconds, args.limit, progress
+    )
+    print(
+        f"\n{report.inputs.total():,} mutated inputs, seed {args.seed}, {time.monotonic() - started:.0f} s"
+    )
     for kind in report.inputs:
         print(f"\n{kind}: {report.inputs[kind]:,}")
         for (name, outcome), count in sorted(report.outcomes.items()):
@@ -733,7 +843,9 @@ def main() -> int:
         if args.keep:
             args.keep.mkdir(parents=True, exist_ok=True)
             (args.keep / f"{i:03d}-{BY_NAME[kind].file}").write_bytes(raw)
-            (args.keep / f"{i:03d}.txt").write_text(f"{key}\n{text}", encoding="utf-8", errors="backslashreplace")
+            (args.keep / f"{i:03d}.txt").write_text(
+                f"{key}\n{text}", encoding="utf-8", errors="backslashreplace"
+            )
     return 1 if report.failures else 0
 
 

@@ -35,7 +35,10 @@ def took(command: str, clone: Path, cache: Path) -> tuple[float, float]:
     before, clock = os.times(), time.perf_counter()
     subprocess.run(command, shell=True, cwd=clone, env=env, check=True, stdout=subprocess.DEVNULL)
     after = os.times()
-    user, system = after.children_user - before.children_user, after.children_system - before.children_system
+    user, system = (
+        after.children_user - before.children_user,
+        after.children_system - before.children_system,
+    )
     return time.perf_counter() - clock, user + system
 
 
@@ -55,7 +58,9 @@ def packages(venv: Path) -> dict[str, float]:
 
 
 def table(found: Mapping[str, list[float]], form: str) -> str:
-    return " | ".join(form.format(statistics.median(found[k])) if k in found else "" for k in COLUMNS)
+    return " | ".join(
+        form.format(statistics.median(found[k])) if k in found else "" for k in COLUMNS
+    )
 
 
 COLUMNS = (
@@ -98,7 +103,10 @@ def main() -> None:
     print(f"| way | {' | '.join(COLUMNS)} |\n| --- |{' ---: |' * len(COLUMNS)}")
     for way, notes in found.items():
         print(f"| {way} | {table(notes, '{:.0f}')} |")
-    print("\n" + ", ".join(f"{k} {v:.0f}" for k, v in sorted(largest.items(), key=lambda x: -x[1])[:25]))
+    print(
+        "\n"
+        + ", ".join(f"{k} {v:.0f}" for k, v in sorted(largest.items(), key=lambda x: -x[1])[:25])
+    )
 
 
 if __name__ == "__main__":

@@ -45,7 +45,9 @@ CLASSES = ("a", "b", "c", "d")
 KINDS: dict[str, MetricTable] = {
     "rates .5 and .3": [
         Metric(name="half", numerator="half", denominator="n", better="higher", proportion=True),
-        Metric(name="of a tenth", numerator="hit", denominator="some", better="higher", proportion=True),
+        Metric(
+            name="of a tenth", numerator="hit", denominator="some", better="higher", proportion=True
+        ),
     ],
     "rates .03 and .005": [
         Metric(name=name, numerator=name, denominator="n", better="higher", proportion=True)
@@ -60,7 +62,11 @@ KINDS: dict[str, MetricTable] = {
     "macro F1 and its classes": [
         *(
             Metric(
-                name=k, numerator=f"2*tp_{k}", denominator=f"2*tp_{k} + fp_{k} + fn_{k}", better="higher", empty=0.0
+                name=k,
+                numerator=f"2*tp_{k}",
+                denominator=f"2*tp_{k} + fp_{k} + fn_{k}",
+                better="higher",
+                empty=0.0,
             )
             for k in CLASSES
         ),
@@ -73,7 +79,11 @@ MIXED: MetricTable = [m for table in KINDS.values() for m in table]
 def mixed_units(n: int, seed: int, key: int = 0) -> pd.DataFrame:
     """Random units with every column of KINDS; those of one `seed` are alike under every `key`."""
     shared, rng = np.random.default_rng([n, seed]), np.random.default_rng([n, seed, key + 1])
-    truth, score, some = shared.choice(4, n, p=[0.6, 0.25, 0.1, 0.05]), shared.beta(2, 1, n), shared.random(n) < 0.1
+    truth, score, some = (
+        shared.choice(4, n, p=[0.6, 0.25, 0.1, 0.05]),
+        shared.beta(2, 1, n),
+        shared.random(n) < 0.1,
+    )
     said = np.where(rng.random(n) < 0.7, truth, rng.integers(0, 4, n))
     frame = pd.DataFrame(
         {
@@ -101,7 +111,9 @@ def mixed_units(n: int, seed: int, key: int = 0) -> pd.DataFrame:
 def clustered(frame: pd.DataFrame) -> pd.DataFrame:
     """The same rows in units of one to five rows."""
     rng = np.random.default_rng(len(frame))
-    return frame.assign(id=np.repeat(np.arange(len(frame)), rng.integers(1, 6, len(frame)))[: len(frame)])
+    return frame.assign(
+        id=np.repeat(np.arange(len(frame)), rng.integers(1, 6, len(frame)))[: len(frame)]
+    )
 
 
 def units(n: int, seed: int = 0) -> pd.DataFrame:
@@ -112,8 +124,14 @@ def units(n: int, seed: int = 0) -> pd.DataFrame:
     frame |= {"n": np.ones(n, dtype=bool), "has_gold": np.ones(n, dtype=bool)}
     gold, found = rng.integers(1, 6, n), rng.integers(0, 6, n)
     for key in KEYS:
-        before, after = (rng.binomial(np.minimum(gold, found), rng.uniform(0.5, 0.8)) for _ in range(2))
-        frame[f"tp_{key}"], frame[f"fp_{key}"], frame[f"fn_{key}"] = after, found - after, gold - after
+        before, after = (
+            rng.binomial(np.minimum(gold, found), rng.uniform(0.5, 0.8)) for _ in range(2)
+        )
+        frame[f"tp_{key}"], frame[f"fp_{key}"], frame[f"fn_{key}"] = (
+            after,
+            found - after,
+            gold - after,
+        )
         for stage, hits in (("s1", before), ("s2", after)):
             frame[f"f1_{stage}_{key}"] = 2 * hits / (gold + found)
         right = before == gold, after == gold
@@ -151,11 +169,15 @@ def found(what: str, n: int, seed: int, resampling: Resampling) -> pd.DataFrame:
     """Bounds (and p, of comparisons) of MIXED by metric."""
     if what in ("one run", "clusters"):
         frame = mixed_units(n, seed)
-        return estimate(clustered(frame) if what == "clusters" else frame, MIXED, "id", resampling).set_index("name")
+        return estimate(
+            clustered(frame) if what == "clusters" else frame, MIXED, "id", resampling
+        ).set_index("name")
     baseline: Runs = {0: mixed_units(n, seed, 0)}
     seeds = (1,) if what == "paired" else (1, 2, 3)
     others: Runs = {(0 if what == "paired" else s): mixed_units(n, seed, s) for s in seeds}
-    sides = compare(baseline, others, MIXED, "id", resampling, n_permutations=resampling.n_resamples)
+    sides = compare(
+        baseline, others, MIXED, "id", resampling, n_permutations=resampling.n_resamples
+    )
     return sides.table.set_index("metric")
 
 
@@ -163,15 +185,23 @@ def agreement(what: str, n: int, method: Method, resamples: int, rounds: int) ->
     apart, noise, p = [], [], []
     for seed in range(rounds):
         with limit(10**9):
-            one, other = (found(what, n, seed, Resampling(method, resamples, seed=s)) for s in (0, 1))
+            one, other = (
+                found(what, n, seed, Resampling(method, resamples, seed=s)) for s in (0, 1)
+            )
         with limit(0):
             closed = found(what, n, seed, Resampling(method))
         width = one["ci_high"] - one["ci_low"]
         for bound in ("ci_low", "ci_high"):
-            apart.append(((closed[bound] - (one[bound] + other[bound]) / 2).abs() / width * 100).rename(seed))
+            apart.append(
+                ((closed[bound] - (one[bound] + other[bound]) / 2).abs() / width * 100).rename(seed)
+            )
             noise.append(((one[bound] - other[bound]).abs() / width * 100).rename(seed))
         if "p_samples" in one:
-            p.append(float((closed["p_samples"] - (one["p_samples"] + other["p_samples"]) / 2).abs().max()))
+            p.append(
+                float(
+                    (closed["p_samples"] - (one["p_samples"] + other["p_samples"]) / 2).abs().max()
+                )
+            )
     shown = [f"| {what} | {n:,} | {method} "]
     for table in KINDS.values():
         names = [m.name for m in table]
@@ -211,9 +241,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sizes", default="1e3,1e4,1e5,1e6", help="units, for time")
     parser.add_argument("--agree", default="2e3,5e3,2e4", help="units, for agreement")
-    parser.add_argument("--resamples", type=int, default=40_000, help="of the bootstrap that is agreed with")
+    parser.add_argument(
+        "--resamples", type=int, default=40_000, help="of the bootstrap that is agreed with"
+    )
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--compare", action="store_true", help="time of a paired comparison instead of one run")
+    parser.add_argument(
+        "--compare", action="store_true", help="time of a paired comparison instead of one run"
+    )
     parser.add_argument("--only", choices=["agreement", "time"])
     parser.add_argument("--measure", type=int, help=argparse.SUPPRESS)
     args = parser.parse_args(arguments)
@@ -224,7 +258,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(
             f"Closed form against the mean of two bootstraps, {args.resamples:,} resamples, {args.rounds} data sets;"
         )
-        print("largest difference of a bound in percent of the interval's width (of the two bootstraps).\n")
+        print(
+            "largest difference of a bound in percent of the interval's width (of the two bootstraps).\n"
+        )
         header = ["intervals", "units", "method", *KINDS, "p"]
         print("| " + " | ".join(header) + " |")
         print("| --- | ---: | --- " + "| ---: " * (len(KINDS) + 1) + "|", flush=True)
@@ -234,7 +270,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
                     print(agreement(what, n, method, args.resamples, args.rounds), flush=True)
     if args.only != "agreement":
         print("\nAll metrics, BCa, each size in a process of its own.\n")
-        print("| units | metrics | with interval | s | CPU s | frames, MB | before, MB | peak, MB |")
+        print(
+            "| units | metrics | with interval | s | CPU s | frames, MB | before, MB | peak, MB |"
+        )
         print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |", flush=True)
         for n in (int(float(x)) for x in args.sizes.split(",")):
             own = [sys.executable, __file__, "--measure", str(n)]

@@ -32,7 +32,14 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-LIBRARIES = ("scipy.stats", "pandas", "pydantic", "hypothesis.strategies", "matplotlib.figure", "click.testing")
+LIBRARIES = (
+    "scipy.stats",
+    "pandas",
+    "pydantic",
+    "hypothesis.strategies",
+    "matplotlib.figure",
+    "click.testing",
+)
 """Imported once, for all mutants."""
 
 SWAPPED = {
@@ -57,7 +64,11 @@ def changes(node: ast.AST) -> Iterator[ast.AST]:
         yield new
     elif isinstance(new, ast.UnaryOp) and isinstance(new.op, ast.Not | ast.USub):
         yield new.operand
-    elif isinstance(new, ast.Return) and new.value is not None and not isinstance(new.value, ast.Constant):
+    elif (
+        isinstance(new, ast.Return)
+        and new.value is not None
+        and not isinstance(new.value, ast.Constant)
+    ):
         new.value = ast.Constant(None)
         yield new
 
@@ -99,7 +110,9 @@ def mutated(source: str, place: int, new: ast.AST) -> str:
 
 def tests_of(module: Path) -> list[Path]:
     """The tests that mirror the folder of a module."""
-    return sorted((ROOT / "tests" / module.relative_to(ROOT / "evaltools").parent).glob("test_*.py"))
+    return sorted(
+        (ROOT / "tests" / module.relative_to(ROOT / "evaltools").parent).glob("test_*.py")
+    )
 
 
 def lines_of(source: str, line: int) -> range | None:
@@ -112,11 +125,21 @@ def lines_of(source: str, line: int) -> range | None:
         for statement in body:
             if not statement.lineno <= line <= (statement.end_lineno or 0):
                 continue
-            inner = [b for part in ("body", "orelse", "finalbody") for b in getattr(statement, part, [])]
-            inner += [b for part in ("handlers", "cases") for h in getattr(statement, part, []) for b in h.body]
+            inner = [
+                b for part in ("body", "orelse", "finalbody") for b in getattr(statement, part, [])
+            ]
+            inner += [
+                b
+                for part in ("handlers", "cases")
+                for h in getattr(statement, part, [])
+                for b in h.body
+            ]
             own = not any(b.lineno <= line <= (b.end_lineno or 0) for b in inner)
             if own:
-                last = min((b.lineno for b in inner if b.lineno > line), default=(statement.end_lineno or 0) + 1)
+                last = min(
+                    (b.lineno for b in inner if b.lineno > line),
+                    default=(statement.end_lineno or 0) + 1,
+                )
                 found = range(statement.lineno, last) if inside else None
             search(inner, inside or isinstance(statement, ast.FunctionDef))
 
@@ -128,8 +151,12 @@ class _Reach:
     """A pytest plugin that notes which tests pass which lines, and the processor seconds of each."""
 
     def __init__(self, package: Path):
-        library: Any = importlib.import_module("coverage")  # once the coverage.py of this folder is out of the way
-        self.coverage = library.Coverage(data_file=None, source=[str(package)], config_file=False, messages=False)
+        library: Any = importlib.import_module(
+            "coverage"
+        )  # once the coverage.py of this folder is out of the way
+        self.coverage = library.Coverage(
+            data_file=None, source=[str(package)], config_file=False, messages=False
+        )
         self.seconds: dict[str, float] = {}
         self.failed: set[str] = set()
 
@@ -155,16 +182,25 @@ class _Reach:
 
     def write(self, note: Path) -> None:
         """{module: {line: tests}}, and the seconds of every test that passes."""
-        data, passing = self.coverage.get_data(), {t: s for t, s in self.seconds.items() if t not in self.failed}
+        data, passing = (
+            self.coverage.get_data(),
+            {t: s for t, s in self.seconds.items() if t not in self.failed},
+        )
         lines: dict[str, dict[int, list[str]]] = {}
         for file in data.measured_files():
             lines[file] = {}
             for line, contexts in data.contexts_by_lineno(file).items():
                 called = {c.removeprefix("call ") for c in contexts if c.startswith("call ")}
                 # what one test sets up serves others of its file
-                files = {c.removeprefix("setup ").split("::")[0] for c in contexts if c.startswith("setup ")}
+                files = {
+                    c.removeprefix("setup ").split("::")[0]
+                    for c in contexts
+                    if c.startswith("setup ")
+                }
                 called |= {t for t in passing if t.split("::")[0] in files}
-                lines[file][line] = [t for t in sorted(passing, key=passing.__getitem__) if t in called]
+                lines[file][line] = [
+                    t for t in sorted(passing, key=passing.__getitem__) if t in called
+                ]
         note.write_text(json.dumps({"lines": lines, "seconds": passing}), encoding="utf-8")
 
 
@@ -180,7 +216,9 @@ class _Failures:
                 noted.write(report.nodeid + "\n")
 
 
-def run(checkout: Path, arguments: Sequence[str], note: Path, limit: float, reach: bool = False) -> bool:
+def run(
+    checkout: Path, arguments: Sequence[str], note: Path, limit: float, reach: bool = False
+) -> bool:
     """Whether pytest ends with status 0; `note` has the tests that fail, with `reach` what every test passes.
     In a fork of this process, which has the libraries, with `limit` processor seconds."""
     note.unlink(missing_ok=True)
@@ -199,10 +237,14 @@ def run(checkout: Path, arguments: Sequence[str], note: Path, limit: float, reac
             if reach:
                 plugin = _Reach(checkout / "evaltools")
                 with plugin.coverage.collect():
-                    code = pytest.main(["-q", "-p", "no:cacheprovider", *arguments], plugins=[plugin])
+                    code = pytest.main(
+                        ["-q", "-p", "no:cacheprovider", *arguments], plugins=[plugin]
+                    )
                 plugin.write(note)
             else:
-                code = pytest.main(["-q", "-p", "no:cacheprovider", *arguments], plugins=[_Failures(note)])
+                code = pytest.main(
+                    ["-q", "-p", "no:cacheprovider", *arguments], plugins=[_Failures(note)]
+                )
         finally:
             os._exit(code)
     end = time.monotonic() + 20 * limit
@@ -212,22 +254,39 @@ def run(checkout: Path, arguments: Sequence[str], note: Path, limit: float, reac
         os.killpg(child, signal.SIGKILL)
         ended = os.waitpid(child, 0)
     if ended[1] and not note.exists():
-        note.write_text("(hangs)" if os.WIFSIGNALED(ended[1]) else "(does not start)", encoding="utf-8")
+        note.write_text(
+            "(hangs)" if os.WIFSIGNALED(ended[1]) else "(does not start)", encoding="utf-8"
+        )
     return ended[1] == 0
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--count", type=int, default=20, help="how many mutants are drawn")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--modules", default="", help="parts of paths, joined by commas; default: all")
-    parser.add_argument("--tests", default="", help="paths of tests, joined by commas; default: those of the folders")
-    parser.add_argument("--without", default="", help="leave out the tests with one of these in their path")
-    parser.add_argument("--pick", default="", help="only the mutants with these numbers of those drawn")
-    parser.add_argument("--limit", type=float, default=60, help="processor seconds for the tests of one mutant")
+    parser.add_argument(
+        "--modules", default="", help="parts of paths, joined by commas; default: all"
+    )
+    parser.add_argument(
+        "--tests",
+        default="",
+        help="paths of tests, joined by commas; default: those of the folders",
+    )
+    parser.add_argument(
+        "--without", default="", help="leave out the tests with one of these in their path"
+    )
+    parser.add_argument(
+        "--pick", default="", help="only the mutants with these numbers of those drawn"
+    )
+    parser.add_argument(
+        "--limit", type=float, default=60, help="processor seconds for the tests of one mutant"
+    )
     given = parser.parse_args()
     wanted, tests, without, pick = (
-        [part for part in getattr(given, name).split(",") if part] for name in ("modules", "tests", "without", "pick")
+        [part for part in getattr(given, name).split(",") if part]
+        for name in ("modules", "tests", "without", "pick")
     )
     modules = [p for p in sorted((ROOT / "evaltools").rglob("*.py")) if tests_of(p)]
     modules = [p for p in modules if not wanted or any(part in str(p) for part in wanted)]
@@ -252,7 +311,12 @@ def main() -> int:
             whole = target.read_text(encoding="utf-8")
             of_line: dict[str, list[str]] = reached["lines"].get(str(target), {})
             lines = lines_of(whole, line)
-            passing = {t for at, found in of_line.items() if lines is None or int(at) in lines for t in found}
+            passing = {
+                t
+                for at, found in of_line.items()
+                if lines is None or int(at) in lines
+                for t in found
+            }
             chosen, spent = [], 0.0
             for test in sorted(passing, key=seconds.__getitem__):
                 spent += seconds[test]
@@ -262,13 +326,18 @@ def main() -> int:
             target.write_text(mutated(whole, place, new), encoding="utf-8")
             # what other processes run is not seen by coverage: the tests of the module's name
             named = [t for t in tests if path.stem in Path(t).stem]
-            alive = not (chosen or named) or run(copied, ["-x", *(chosen or named)], note, 2 * given.limit + 30)
+            alive = not (chosen or named) or run(
+                copied, ["-x", *(chosen or named)], note, 2 * given.limit + 30
+            )
             target.write_text(whole, encoding="utf-8")
             how = f"{len(chosen)} of {len(passing)} tests that pass it"
             if not alive:
                 how = killed[number] = note.read_text(encoding="utf-8").split("\n")[0]
             state = "survived" if alive else "killed"
-            print(f"{number:3} {state:10} {path.relative_to(ROOT)}:{line}  {said[:200]}  {how}", flush=True)
+            print(
+                f"{number:3} {state:10} {path.relative_to(ROOT)}:{line}  {said[:200]}  {how}",
+                flush=True,
+            )
         # a test that fails on the code as it is kills nothing
         judges = sorted({test for test in killed.values() if "::" in test})
         wrong = set()
@@ -277,7 +346,9 @@ def main() -> int:
     doubtful = [number for number, test in killed.items() if test in wrong]
     for number in doubtful:
         print(f"{number:3} doubtful: {killed[number]} fails without it, too")
-    print(f"{len(killed) - len(doubtful)} of {len(drawn)} killed (seed {given.seed}, {len(every)} possible)")
+    print(
+        f"{len(killed) - len(doubtful)} of {len(drawn)} killed (seed {given.seed}, {len(every)} possible)"
+    )
     return 0
 
 

@@ -48,7 +48,12 @@ KINDS: dict[str, Callable[[np.ndarray, float], np.ndarray]] = {"mean": f1_like, 
 
 
 def simulate(
-    rng: np.random.Generator, kind: str, n: int, seeds: int, seed_variance: float, effects: Sequence[float]
+    rng: np.random.Generator,
+    kind: str,
+    n: int,
+    seeds: int,
+    seed_variance: float,
+    effects: Sequence[float],
 ) -> Study:
     """Conditions c0, c1, ... -> seed -> units; effects are on the latent scale, in standard deviations of a cell."""
     k, variance = len(effects), SHARED + OWN + RESIDUAL + seed_variance
@@ -57,7 +62,8 @@ def simulate(
     y = KINDS[kind](z + rng.normal(0, np.sqrt(seed_variance), (k, seeds, 1)), variance)
     ids = np.arange(n)
     return {
-        f"c{c}": {str(s): pd.DataFrame({"id": ids, "y": y[c, s], "n": 1}) for s in range(seeds)} for c in range(k)
+        f"c{c}": {str(s): pd.DataFrame({"id": ids, "y": y[c, s], "n": 1}) for s in range(seeds)}
+        for c in range(k)
     }
 
 
@@ -68,21 +74,29 @@ def truth(kind: str, effect: float) -> float:
     return float(1 - ndtr(ndtri(0.7) - effect))
 
 
-SHAPES = {"all equal": (0.0,) * 5, "two and the rest": (0.4, 0.4, 0.0, 0.0, 0.0), "steps": (0.0, 0.2, 0.4, 0.6, 0.8)}
+SHAPES = {
+    "all equal": (0.0,) * 5,
+    "two and the rest": (0.4, 0.4, 0.0, 0.0, 0.0),
+    "steps": (0.0, 0.2, 0.4, 0.6, 0.8),
+}
 
 
 def rank_once(
     kind: str, n: int, seeds: int, v: float, effects: Sequence[float], key: int
 ) -> tuple[bool, bool, float]:
     """(a wrong pair, every true rank in its interval, share of the unequal pairs that are shown)."""
-    study = simulate(np.random.default_rng([key, n, seeds, len(effects)]), kind, n, seeds, v, effects)
+    study = simulate(
+        np.random.default_rng([key, n, seeds, len(effects)]), kind, n, seeds, v, effects
+    )
     found = pairs(study, [METRIC], "id", "m", RESAMPLING, PERMUTATIONS)
     true = dict(zip(study, effects))
     gap = np.array([true[b] - true[a] for a, b in zip(found["baseline"], found["candidate"])])
     shown = (found["p_adjusted"] <= 0.05).to_numpy()
     wrong = shown & (np.sign(found["delta"]) != np.sign(gap)).to_numpy()
     means = [float(np.mean([f["y"].mean() for f in runs.values()])) for runs in study.values()]
-    estimates = pd.DataFrame({"condition": list(study), "value": means, "ci_low": np.nan, "ci_high": np.nan})
+    estimates = pd.DataFrame(
+        {"condition": list(study), "value": means, "ci_low": np.nan, "ci_high": np.nan}
+    )
     placed = ranks(estimates, found, METRIC, 0.05).set_index("condition")
     held = all(
         placed.rank_low[c] <= 1 + sum(e > true[c] for e in effects)
@@ -94,7 +108,9 @@ def rank_once(
 
 def rank_setting(setting: tuple[str, int, int, float, str, int], datasets: int) -> str:
     kind, n, seeds, v, shape, k = setting
-    found = np.array([rank_once(kind, n, seeds, v, SHAPES[shape][:k], key) for key in range(datasets)])
+    found = np.array(
+        [rank_once(kind, n, seeds, v, SHAPES[shape][:k], key) for key in range(datasets)]
+    )
     error, held, power = found.mean(axis=0)
     se = 100 * np.sqrt(0.05 * 0.95 / datasets)
     shown = "" if np.isnan(power) else f"{100 * power:.0f}"
@@ -103,8 +119,16 @@ def rank_setting(setting: tuple[str, int, int, float, str, int], datasets: int) 
 
 
 def rank_table(datasets: int, jobs: int) -> None:
-    shapes = [(shape, k) for k in (3, 5) for shape in SHAPES if (shape, k) != ("two and the rest", 3)]
-    cells = [("mean", 1, 0.0), ("mean", 3, 0.02), ("mean", 3, 0.1), ("rate .3", 1, 0.0), ("rate .3", 3, 0.02)]
+    shapes = [
+        (shape, k) for k in (3, 5) for shape in SHAPES if (shape, k) != ("two and the rest", 3)
+    ]
+    cells = [
+        ("mean", 1, 0.0),
+        ("mean", 3, 0.02),
+        ("mean", 3, 0.1),
+        ("rate .3", 1, 0.0),
+        ("rate .3", 3, 0.02),
+    ]
     settings = [(kind, 100, seeds, v, *shape) for kind, seeds, v in cells for shape in shapes]
     print(
         "| data | conditions | truth | seeds | seed variance | n | a wrong pair, % | ranks held, % | pairs shown, % |"
@@ -136,7 +160,9 @@ def realised(kind: str, seeds: int, v: float, effect: float, studies: int) -> np
     return np.maximum.accumulate(out)
 
 
-def plan_once(kind: str, pilot_seeds: int, seeds: int, v: float, effect: float, key: int) -> np.ndarray:
+def plan_once(
+    kind: str, pilot_seeds: int, seeds: int, v: float, effect: float, key: int
+) -> np.ndarray:
     rng = np.random.default_rng([key, pilot_seeds, 7])
     difference = truth(kind, effect) - truth(kind, 0.0)
     runs = list(simulate(rng, kind, 100, pilot_seeds, v, (0.0, effect)).values())
@@ -147,7 +173,9 @@ def plan_once(kind: str, pilot_seeds: int, seeds: int, v: float, effect: float, 
 def plan_setting(setting: tuple[str, int, int, float, float], datasets: int) -> str:
     kind, pilot_seeds, seeds, v, effect = setting
     curve = realised(kind, seeds, v, effect, 500)
-    found = np.array([plan_once(kind, pilot_seeds, seeds, v, effect, key) for key in range(datasets)])
+    found = np.array(
+        [plan_once(kind, pilot_seeds, seeds, v, effect, key) for key in range(datasets)]
+    )
     power = np.interp(found[:, 0], SIZES, curve)
     need = float(np.interp(0.8, curve, SIZES)) if curve[-1] >= 0.8 else np.inf
     n = found[:, 0]
@@ -156,7 +184,9 @@ def plan_setting(setting: tuple[str, int, int, float, float], datasets: int) -> 
     held = np.mean((low <= need) & (need <= high))
     difference = truth(kind, effect) - truth(kind, 0.0)
     five = (
-        [np.quantile(x[planned], q) for x in (n, power) for q in (0.1, 0.5, 0.9)] if planned.any() else [np.nan] * 6
+        [np.quantile(x[planned], q) for x in (n, power) for q in (0.1, 0.5, 0.9)]
+        if planned.any()
+        else [np.nan] * 6
     )
     sizes, powers = (f"{middle:{form}} ({least:{form}} to {most:{form}})" for form, (least, middle, most) in
                      (((".0f"), five[:3]), ((".0%"), five[3:])))  # fmt: skip
@@ -179,7 +209,9 @@ def plan_table(datasets: int, jobs: int) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--datasets", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", choices=["ranks", "plans"])

@@ -28,7 +28,9 @@ def cpu(command: list[str], cwd: Path, kernels: str = "", checkout: Path = HERE)
     env = {**os.environ, "EVALTOOLS_KERNELS": kernels, "PYTHONPATH": str(checkout)}
     subprocess.run(command, cwd=cwd, env=env, check=True, stdout=subprocess.DEVNULL)
     after = os.times()
-    return after.children_user + after.children_system - before.children_user - before.children_system
+    return (
+        after.children_user + after.children_system - before.children_user - before.children_system
+    )
 
 
 def main() -> None:
@@ -50,11 +52,19 @@ def main() -> None:
             found.setdefault("the imports", []).append(imports / imports)
             for runs, what in ((1, "one report"), (8, "eight reports, `-j 2`")):
                 for name, way in ways:
-                    command = [*report, *(f"run{i}" for i in range(runs)), *(["-j", "2"] if runs > 1 else [])]
-                    found.setdefault(f"{what}, {name}", []).append(cpu(command, folder, *way) / imports)
+                    command = [
+                        *report,
+                        *(f"run{i}" for i in range(runs)),
+                        *(["-j", "2"] if runs > 1 else []),
+                    ]
+                    found.setdefault(f"{what}, {name}", []).append(
+                        cpu(command, folder, *way) / imports
+                    )
     print("| what | times the imports |\n| --- | ---: |")
     for what, ratios in found.items():
-        print(f"| {what} | {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f}) |")
+        print(
+            f"| {what} | {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f}) |"
+        )
 
 
 if __name__ == "__main__":

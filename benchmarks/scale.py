@@ -29,7 +29,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-REFERENCE = Path(os.environ.get("EVALTOOLS_REFERENCE", Path(__file__).parents[2] / "shared" / "reference"))
+REFERENCE = Path(
+    os.environ.get("EVALTOOLS_REFERENCE", Path(__file__).parents[2] / "shared" / "reference")
+)
 ROW_BYTES = 29_000
 """What a scorecard of a real run has; rows of the examples are padded to it."""
 
@@ -40,7 +42,11 @@ def rows() -> list[bytes]:
     """Scorecards of the reference runs, or of the bundled examples padded to the size of real ones."""
     files = sorted((REFERENCE / "cr").glob("cr_n50_*/scorecards.jsonl"))
     if files:
-        return [line for f in files for line in f.read_bytes().removeprefix(b"\xef\xbb\xbf").splitlines()]
+        return [
+            line
+            for f in files
+            for line in f.read_bytes().removeprefix(b"\xef\xbb\xbf").splitlines()
+        ]
     # a large parent would show in the peak memory of the commands
     from evaltools.core.errors import Problems
     from evaltools.core.files import EXAMPLES
@@ -50,10 +56,16 @@ def rows() -> list[bytes]:
     with tempfile.TemporaryDirectory() as name:
         for folder in sorted((EXAMPLES / "cr").glob("*__seed*")):
             path = Path(name) / "scorecards.jsonl"
-            write_scorecards(folder / "outputs.jsonl", folder / "gold.jsonl", path, Problems("skip"))
+            write_scorecards(
+                folder / "outputs.jsonl", folder / "gold.jsonl", path, Problems("skip")
+            )
             for line in path.read_bytes().splitlines():
-                trace = [{"stage": "review", "text": "x" * 500}] * max(0, (ROW_BYTES - len(line)) // 540)
-                found.append(json.dumps({**json.loads(line), "padding": trace}, ensure_ascii=False).encode())
+                trace = [{"stage": "review", "text": "x" * 500}] * max(
+                    0, (ROW_BYTES - len(line)) // 540
+                )
+                found.append(
+                    json.dumps({**json.loads(line), "padding": trace}, ensure_ascii=False).encode()
+                )
     return found
 
 
@@ -93,7 +105,9 @@ def run(command: Sequence[str | Path]) -> Run:
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, list(map(str, command)))
     after = os.times()
-    cpu = (after.children_user + after.children_system) - (before.children_user + before.children_system)
+    cpu = (after.children_user + after.children_system) - (
+        before.children_user + before.children_system
+    )
     return Run(seconds, cpu, usage.ru_maxrss / 1024)
 
 
@@ -107,7 +121,9 @@ def evaltools(*arguments: str | Path) -> list[str | Path]:
 
 def sizes(folder: Path, counts: Sequence[int], rounds: int, jobs: int) -> None:
     print(f"`score cr -j {jobs}` beside the loop of json.loads, median of {rounds} rounds.\n")
-    print("| rows | MB | loop, s | score, s | score / loop | loop, CPU s | score, CPU s | peak MB | growth of peak |")
+    print(
+        "| rows | MB | loop, s | score, s | score / loop | loop, CPU s | score, CPU s | peak MB | growth of peak |"
+    )
     print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     first = None
     for n in counts:
@@ -117,7 +133,9 @@ def sizes(folder: Path, counts: Sequence[int], rounds: int, jobs: int) -> None:
         for _ in range(rounds):
             shutil.rmtree(out, ignore_errors=True)
             around = [run([sys.executable, "-c", LOOP, path])]
-            scores.append(run(evaltools("score", "cr", path, "--name", "x", "-o", out, "-j", str(jobs), "-q")))
+            scores.append(
+                run(evaltools("score", "cr", path, "--name", "x", "-o", out, "-j", str(jobs), "-q"))
+            )
             around.append(run([sys.executable, "-c", LOOP, path]))
             ratios.append(2 * scores[-1].seconds / sum(r.seconds for r in around))
             loops += around
@@ -144,8 +162,16 @@ def commands(folder: Path, rounds: int) -> None:
     rows: list[tuple[str, Sequence[str | Path], str]] = [
         ("`import evaltools`", [sys.executable, "-c", "import evaltools"], "< 0.5 s"),
         ("`evaltools --help`", evaltools("--help"), "< 0.7 s"),
-        ("`evaltools score cr` of 50 samples", evaltools("score", "cr", small, "-o", out, "-q"), "< 2 s"),
-        ("`evaltools report cr` of 50 samples", evaltools("report", "cr", small, "-o", out, "-q"), "< 8 s"),
+        (
+            "`evaltools score cr` of 50 samples",
+            evaltools("score", "cr", small, "-o", out, "-q"),
+            "< 2 s",
+        ),
+        (
+            "`evaltools report cr` of 50 samples",
+            evaltools("report", "cr", small, "-o", out, "-q"),
+            "< 8 s",
+        ),
         (
             "`evaltools report cr -j 2` of eight such runs",
             evaltools("report", "cr", *many, "-o", out, "-j", "2", "-q"),
@@ -165,7 +191,9 @@ def commands(folder: Path, rounds: int) -> None:
             median(found, lambda r: r.cpu),
             median(found, lambda r: r.peak_mb),
         )
-        print(f"| {name} | {shown[0]:.2f} | {shown[1]:.2f} | {shown[2]:.0f} | {limit} |", flush=True)
+        print(
+            f"| {name} | {shown[0]:.2f} | {shown[1]:.2f} | {shown[2]:.0f} | {limit} |", flush=True
+        )
 
 
 def table(folder: Path, ids: int = 1_000_000, seeds: int = 5, conditions: int = 2) -> None:
@@ -195,19 +223,34 @@ def summary(folder: Path, counts: Sequence[int], jobs: int) -> None:
     from evaltools.core.files import EXAMPLES
 
     data = Path(__file__).parents[1] / "tests" / "data"
-    files = [EXAMPLES / "summary" / "cases.jsonl", data / "summary_blind.jsonl", data / "summary_variations.jsonl"]
+    files = [
+        EXAMPLES / "summary" / "cases.jsonl",
+        data / "summary_blind.jsonl",
+        data / "summary_variations.jsonl",
+    ]
     cases = [json.loads(line) for f in files for line in f.read_text(encoding="utf-8").splitlines()]
-    print("| cases | MB | s | CPU s | CPU ms a case | peak MB |\n| ---: | ---: | ---: | ---: | ---: | ---: |")
+    print(
+        "| cases | MB | s | CPU s | CPU ms a case | peak MB |\n| ---: | ---: | ---: | ---: | ---: | ---: |"
+    )
     for n in counts:
         path = folder / f"cases_{n}.jsonl"
         with path.open("w", encoding="utf-8") as out:
             for i in range(n):
                 case = cases[i % len(cases)]
-                texts = [f"{text} (접수번호 {i:07})" for text in case.get("contexts", ["상담 내용 없음"])]
+                texts = [
+                    f"{text} (접수번호 {i:07})" for text in case.get("contexts", ["상담 내용 없음"])
+                ]
                 tags = case.get("tags") or case.get("metadata", {}).get("summary_tags")
-                row = {"id": f"case-{i:07}", "answer": case["answer"], "contexts": texts, "summary_tags": tags}
+                row = {
+                    "id": f"case-{i:07}",
+                    "answer": case["answer"],
+                    "contexts": texts,
+                    "summary_tags": tags,
+                }
                 out.write(json.dumps(row, ensure_ascii=False) + "\n")
-        found = run(evaltools("score", "summary", path, "-o", folder / "out", "-j", str(jobs), "-q"))
+        found = run(
+            evaltools("score", "summary", path, "-o", folder / "out", "-j", str(jobs), "-q")
+        )
         size = path.stat().st_size / 1e6
         each = 1000 * found.cpu / n
         print(
@@ -221,7 +264,9 @@ def main() -> None:
     parser.add_argument("--sizes", help="rows of scorecards, or cases; default: those above")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--folder", type=Path, help="where the files are made (1.6 GB); default: a temporary one")
+    parser.add_argument(
+        "--folder", type=Path, help="where the files are made (1.6 GB); default: a temporary one"
+    )
     parser.add_argument("--only", choices=["sizes", "commands", "table", "summary"])
     args = parser.parse_args()
     counts = [int(n) for n in args.sizes.split(",")] if args.sizes else []

@@ -44,13 +44,22 @@ COMMANDS = {
     "run cr": ("run", "cr", "run.toml", "-q"),
 }
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-TIMED = {"manifest.json", "run_manifest.json", "calls.jsonl", "index.html", "outputs.jsonl", ".lock"}
+TIMED = {
+    "manifest.json",
+    "run_manifest.json",
+    "calls.jsonl",
+    "index.html",
+    "outputs.jsonl",
+    ".lock",
+}
 """Files that hold times."""
 
 
 def files(folder: Path) -> dict[str, bytes]:
     return {
-        p.relative_to(folder).as_posix(): b"" if p.name in TIMED or "llm-cache" in p.parts else p.read_bytes()
+        p.relative_to(folder).as_posix(): b""
+        if p.name in TIMED or "llm-cache" in p.parts
+        else p.read_bytes()
         for p in sorted(folder.rglob("*"))
         if p.is_file() and p.name != ".lock"
     }
@@ -66,7 +75,12 @@ def alive(process: psutil.Process) -> bool:
 def begin(command: tuple[str, ...], folder: Path) -> subprocess.Popen[str]:
     # what is kept from a terminal or from nohup must not decide
     default = lambda: [signal.signal(s, signal.SIG_DFL) for s in SIGNALS]  # noqa: E731
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "OPENAI_API_KEY": "sk-none", "NO_PROXY": "127.0.0.1"}
+    env = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "OPENAI_API_KEY": "sk-none",
+        "NO_PROXY": "127.0.0.1",
+    }
     return subprocess.Popen(
         [sys.executable, "-m", "evaltools.app.cli", *command], cwd=folder, env=env, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, preexec_fn=default,
@@ -80,7 +94,9 @@ def whole(folder: Path) -> list[str]:
     for path in out.rglob("*.json*"):
         try:
             for text in (
-                path.read_text("utf-8").splitlines() if path.suffix == ".jsonl" else [path.read_text("utf-8")]
+                path.read_text("utf-8").splitlines()
+                if path.suffix == ".jsonl"
+                else [path.read_text("utf-8")]
             ):
                 json.loads(text)
         except ValueError:
@@ -120,7 +136,9 @@ def attack(
     # before Python has its handlers the system's own answer is the status
     early = running.returncode == -how and not errors
     status = running.returncode
-    if status == -signal.SIGINT and errors:  # how Python itself ends after an interrupt, 130 to a shell
+    if (
+        status == -signal.SIGINT and errors
+    ):  # how Python itself ends after an interrupt, 130 to a shell
         status = 130
     if status not in (0, 130) and not early:
         wrong.append(f"status {status}")
@@ -137,13 +155,19 @@ def attack(
     if (after.returncode, errors) != (0, ""):
         wrong.append(f"then status {after.returncode}, {errors[-600:]!r}")
     found = files(folder / "outputs")
-    wrong += [f"then {'differs' if n in found else 'lacks'}: {n}" for n in expected if found.get(n) != expected[n]]
+    wrong += [
+        f"then {'differs' if n in found else 'lacks'}: {n}"
+        for n in expected
+        if found.get(n) != expected[n]
+    ]
     wrong += [f"then left: {n}" for n in found if n not in expected] + whole(folder)
     what = f"{how.name} to {'all' if group else 'one'} after {moment:.2f} of {usual:.1f} s, older result {old}"
     return ended, [f"{name}: {what}: {w}" for w in wrong]
 
 
-def hold(name: str, folder: Path, expected: dict[str, bytes], usual: float, draw: random.Random) -> list[str]:
+def hold(
+    name: str, folder: Path, expected: dict[str, bytes], usual: float, draw: random.Random
+) -> list[str]:
     """Stop and continue a command and all of its processes three times."""
     shutil.rmtree(folder / "outputs", ignore_errors=True)
     running = begin(COMMANDS[name], folder)
@@ -151,7 +175,10 @@ def hold(name: str, folder: Path, expected: dict[str, bytes], usual: float, draw
         time.sleep(draw.uniform(0.02, 0.3) * usual)
         for order in (signal.SIGSTOP, signal.SIGCONT):
             with suppress(ProcessLookupError, psutil.Error):
-                for p in [*psutil.Process(running.pid).children(recursive=True), psutil.Process(running.pid)]:
+                for p in [
+                    *psutil.Process(running.pid).children(recursive=True),
+                    psutil.Process(running.pid),
+                ]:
                     p.send_signal(order)
             time.sleep(draw.uniform(0.05, 1.0) if order == signal.SIGSTOP else 0)
     _, errors = running.communicate(timeout=300)
@@ -168,7 +195,9 @@ def sensibly_slow(seen: Seen) -> Answer:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--kills", type=int, default=60)
     parser.add_argument("--holds", type=int, default=6)
     parser.add_argument("--seed", type=int, default=15)
@@ -180,7 +209,9 @@ def main() -> int:
         for name in names:
             folder = Path(scratch) / name.replace(" ", "_")
             folder.mkdir()
-            write(folder, server.url, conditions=["s0", "m0"], seeds=[1, 2], model="concurrency = 2")
+            write(
+                folder, server.url, conditions=["s0", "m0"], seeds=[1, 2], model="concurrency = 2"
+            )
             began = time.monotonic()
             first = begin(COMMANDS[name], folder)
             _, errors = first.communicate()
@@ -200,7 +231,10 @@ def main() -> int:
                 wrong += found
                 for line in found:
                     print(line, flush=True)
-            print(f"{name}: {ended.total()} kills: {dict(ended)}; held {given.holds // len(names)} times", flush=True)
+            print(
+                f"{name}: {ended.total()} kills: {dict(ended)}; held {given.holds // len(names)} times",
+                flush=True,
+            )
     print(f"{len(wrong)} violations")
     return bool(wrong)
 

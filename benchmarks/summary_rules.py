@@ -48,17 +48,27 @@ def judged(path: Path) -> pd.DataFrame:
     sets = {name: load_rules(name) for name in ("seed", "ko-insurance")}
     for line in path.read_text(encoding="utf-8-sig").splitlines():
         record = json.loads(line)
-        expected = record["expected"] if "expected" in record else [record["want_low"], record["want_high"]]
+        expected = (
+            record["expected"]
+            if "expected" in record
+            else [record["want_low"], record["want_high"]]
+        )
         judgement = record.get("judgement") or half(record["id"])
         if expected is None or "debatable" in (judgement, record.get("kind")):
             continue
         case, metric = Case.model_validate(record), NAMES.get(record["metric"], record["metric"])
         scores = {EARLIER: record["reference_score"]} if "reference_score" in record else {}
         for name, rules in sets.items():
-            scores[name] = score_case(case.answer, case.texts, case.tags, rules).scores[metric].score
+            scores[name] = (
+                score_case(case.answer, case.texts, case.tags, rules).scores[metric].score
+            )
         for name, score in scores.items():
-            rows.append((metric, judgement, name, within(score, expected), case.id, score, expected))
-    return pd.DataFrame(rows, columns=["metric", "judgement", "rules", "ok", "id", "score", "expected"])
+            rows.append(
+                (metric, judgement, name, within(score, expected), case.id, score, expected)
+            )
+    return pd.DataFrame(
+        rows, columns=["metric", "judgement", "rules", "ok", "id", "score", "expected"]
+    )
 
 
 def table(found: pd.DataFrame, judgement: str) -> str:
@@ -69,7 +79,9 @@ def table(found: pd.DataFrame, judgement: str) -> str:
         cells = []
         for name in (EARLIER, "seed", "ko-insurance"):
             ok = rows.loc[rows["rules"] == name, "ok"]
-            cells.append(f"{ok.sum():4d}/{len(ok):<3d} {100 * ok.mean():5.0f}%" if len(ok) else " " * 14)
+            cells.append(
+                f"{ok.sum():4d}/{len(ok):<3d} {100 * ok.mean():5.0f}%" if len(ok) else " " * 14
+            )
         lines.append(f"  {metric:<24}" + "   ".join(cells))
     return "\n".join([" " * 26 + f"{EARLIER:<17}{'seed':<17}ko-insurance", *lines])
 
@@ -86,7 +98,9 @@ def speed() -> str:
             # every context is its own text, so that nothing is read twice from memory
             score_case(c.answer, [f"{t} ({i})" for t in c.texts], c.tags, rules)
         seconds = time.process_time() - start
-        out.append(f"  {n:,} cases: {seconds:.1f} s of one processor, {1e6 * seconds / n:.0f} microseconds a case")
+        out.append(
+            f"  {n:,} cases: {seconds:.1f} s of one processor, {1e6 * seconds / n:.0f} microseconds a case"
+        )
     return "\n".join(out)
 
 
@@ -95,7 +109,9 @@ def main() -> None:
     for judgement in found["judgement"].unique():
         print(f"in range, {judgement}\n{table(found, judgement)}\n")
     print("not in range by ko-insurance, but for the half held out")
-    left = found[(found["rules"] == "ko-insurance") & ~found["ok"] & (found["judgement"] != "held out")]
+    left = found[
+        (found["rules"] == "ko-insurance") & ~found["ok"] & (found["judgement"] != "held out")
+    ]
     for r in left.itertuples():
         print(f"  {r.judgement:<6} {r.metric:<24} {r.id}: {r.score:.3g}, expected {r.expected}")
     print(f"\nspeed\n{speed()}")

@@ -10,11 +10,27 @@ import json
 import subprocess
 import sys
 
-UNREACHABLE = ("ConnectionError", "NameResolutionError", "Timeout", "ProxyError", "SSLError", "ServiceUnavailable")
+UNREACHABLE = (
+    "ConnectionError",
+    "NameResolutionError",
+    "Timeout",
+    "ProxyError",
+    "SSLError",
+    "ServiceUnavailable",
+)
 
 
 def main() -> int:
-    command = [sys.executable, "-m", "pip_audit", "--format", "json", "--progress-spinner", "off", "--skip-editable"]
+    command = [
+        sys.executable,
+        "-m",
+        "pip_audit",
+        "--format",
+        "json",
+        "--progress-spinner",
+        "off",
+        "--skip-editable",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     try:
         packages = json.loads(done.stdout)["dependencies"]
@@ -28,9 +44,13 @@ def main() -> int:
     asked = [p for p in packages if "vulns" in p]
     bad = [(p, v) for p in asked for v in p["vulns"]]
     for p, v in bad:
-        print(f"{p['name']} {p['version']}: {v['id']}, fixed in {', '.join(v.get('fix_versions') or ['no version'])}")
+        print(
+            f"{p['name']} {p['version']}: {v['id']}, fixed in {', '.join(v.get('fix_versions') or ['no version'])}"
+        )
     if not asked:
-        print(f"NOT AUDITED: the service knows none of the {len(packages)} packages (a mirror without its data?)")
+        print(
+            f"NOT AUDITED: the service knows none of the {len(packages)} packages (a mirror without its data?)"
+        )
     else:
         print(
             f"{len(asked)} packages audited, {len(packages) - len(asked)} unknown to the service, {len(bad)} findings"

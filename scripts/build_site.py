@@ -53,7 +53,9 @@ def home(readme: str) -> str:
 def described(thing: Any) -> str:
     """A docstring as Markdown: its runnable examples become blocks of code."""
     text = inspect.getdoc(thing) or ""
-    return re.sub(r"^>>> .*?(?=\n\n|\Z)", r"```pycon\n\g<0>\n```", text, flags=re.DOTALL | re.MULTILINE)
+    return re.sub(
+        r"^>>> .*?(?=\n\n|\Z)", r"```pycon\n\g<0>\n```", text, flags=re.DOTALL | re.MULTILINE
+    )
 
 
 def signature(name: str, thing: Callable[..., Any]) -> str:
@@ -68,7 +70,11 @@ def signature(name: str, thing: Callable[..., Any]) -> str:
         for p in found.parameters.values()
         if p.name != "self"
     ]
-    inner = ", ".join(parameters) if len(parameters) < 3 else "".join(f"\n    {p}," for p in parameters) + "\n"
+    inner = (
+        ", ".join(parameters)
+        if len(parameters) < 3
+        else "".join(f"\n    {p}," for p in parameters) + "\n"
+    )
     made = found.return_annotation
     returns = "" if inspect.isclass(thing) or made is found.empty else f" -> {made}"
     return f"{name}({inner}){returns}"
@@ -87,11 +93,24 @@ def api() -> str:
     lines = [API]
     for name in et.__all__[1:]:
         thing = getattr(et, name)
-        lines += [f"## {name}\n", f"```python\n{signature(name, thing)}\n```\n", described(thing), ""]
+        lines += [
+            f"## {name}\n",
+            f"```python\n{signature(name, thing)}\n```\n",
+            described(thing),
+            "",
+        ]
         for member, function in members(thing) if inspect.isclass(thing) else ():
             call = member if isinstance(function, property) else signature(member, function)
-            lines += [f"### {name}.{member}\n", f"```python\n{call}\n```\n", described(function), ""]
-    lines += ["## Options of the suites\n", "Named parameters of `evaluate`, `study` and `compare`.\n"]
+            lines += [
+                f"### {name}.{member}\n",
+                f"```python\n{call}\n```\n",
+                described(function),
+                "",
+            ]
+    lines += [
+        "## Options of the suites\n",
+        "Named parameters of `evaluate`, `study` and `compare`.\n",
+    ]
     for suite in et.BUILT_IN:
         model = et.options(suite)
         lines += [f"### {suite}\n", "| option | default | |", "| --- | --- | --- |"]
@@ -104,9 +123,13 @@ def api() -> str:
 def examples(folder: Path) -> str:
     """Links to the reports and the gallery of a folder of results."""
     reports = sorted(folder.glob("reports/*/*.html"))
-    named = [(re.search("<title>(.*?)</title>", r.read_text(encoding="utf-8"), re.DOTALL), r) for r in reports]
+    named = [
+        (re.search("<title>(.*?)</title>", r.read_text(encoding="utf-8"), re.DOTALL), r)
+        for r in reports
+    ]
     lines = [
-        f"- [{(m[1] if m else r.parent.name).strip()}]({r.relative_to(folder.parent).as_posix()})" for m, r in named
+        f"- [{(m[1] if m else r.parent.name).strip()}]({r.relative_to(folder.parent).as_posix()})"
+        for m, r in named
     ]
     return EXAMPLES + "\n".join(["- [Gallery](examples/index.html)", *lines]) + "\n"
 
@@ -116,7 +139,9 @@ def navigation(entries: list[Any], pages: set[str]) -> list[Any]:
     found: list[Any] = []
     for entry in entries:
         if isinstance(entry, dict):
-            found += [{k: navigation(v, pages) if isinstance(v, list) else v for k, v in entry.items()}]
+            found += [
+                {k: navigation(v, pages) if isinstance(v, list) else v for k, v in entry.items()}
+            ]
         else:
             found += sorted(page for page in pages if Path(page).match(entry))
     return found
@@ -131,7 +156,15 @@ def build_site(out: Path, made: Path | None = None) -> None:
         if made:
             shutil.copytree(made, pages / "examples")
         else:
-            demo = [sys.executable, "-m", "evaltools.app.cli", "demo", "-q", "-o", str(pages / "examples")]
+            demo = [
+                sys.executable,
+                "-m",
+                "evaltools.app.cli",
+                "demo",
+                "-q",
+                "-o",
+                str(pages / "examples"),
+            ]
             subprocess.run(demo, check=True)
         written = {
             "index.md": home((ROOT / "README.md").read_text(encoding="utf-8")),
@@ -141,12 +174,20 @@ def build_site(out: Path, made: Path | None = None) -> None:
         for name, text in written.items():
             (pages / name).write_text(text, encoding="utf-8")
         nav = navigation(PATTERNS, {p.name for p in pages.glob("*.md")})
-        build(load_config(str(CONFIG), docs_dir=str(pages), site_dir=str(out.resolve()), nav=nav, strict=True))
-        shutil.copytree(pages / "examples", out / "examples", dirs_exist_ok=True)  # its Markdown is no page
+        build(
+            load_config(
+                str(CONFIG), docs_dir=str(pages), site_dir=str(out.resolve()), nav=nav, strict=True
+            )
+        )
+        shutil.copytree(
+            pages / "examples", out / "examples", dirs_exist_ok=True
+        )  # its Markdown is no page
     index = out / "search" / "search_index.json"
     found = json.loads(index.read_text(encoding="utf-8"))["docs"]
     # whole pages go: their sections are there too; so does the mark of a heading's link
-    sections = [{**s, "text": s["text"].replace(" \u00b6", "")} for s in found if "#" in s["location"]]
+    sections = [
+        {**s, "text": s["text"].replace(" \u00b6", "")} for s in found if "#" in s["location"]
+    ]
     # a script, because pages of the file system may read nothing else
     index.with_name("index.js").write_text(
         f"const SECTIONS = {json.dumps(sections, ensure_ascii=False)};", encoding="utf-8"
@@ -156,7 +197,9 @@ def build_site(out: Path, made: Path | None = None) -> None:
 
 
 if __name__ == "__main__":
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     arguments.add_argument("out", type=Path, nargs="?", default=ROOT / "site")
     arguments.add_argument("--examples", type=Path, help="a folder that `evaltools demo` wrote")
     given = arguments.parse_args()

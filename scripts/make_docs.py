@@ -56,7 +56,9 @@ def number(x: float) -> str:
 def worked(result: Run, name: str) -> str:
     e = result[name]
     if pd.isna(e["value"]):
-        return "not measured" + ("" if pd.isna(e["denominator"]) else f" ({number(e['numerator'])} / 0)")
+        return "not measured" + (
+            "" if pd.isna(e["denominator"]) else f" ({number(e['numerator'])} / 0)"
+        )
     if pd.isna(e["denominator"]):
         return number(e["value"])
     return f"{number(e['numerator'])} / {number(e['denominator'])} = {number(e['value'])}"
@@ -73,13 +75,22 @@ def definition(result: Run, m: AnyMetric) -> tuple[str, str]:
         return f"mean of {', '.join(f'`{n}`' for n in m.of)}", f"mean of {parts} = {value}"
     formula = f"sum(`{m.numerator}`)" + (f" / sum(`{m.denominator}`)" if m.denominator else "")
     if m.empty is not None:
-        formula += f"; {m.empty:g} where the denominator is 0" + (f" and sum(`{m.needs}`) is not" if m.needs else "")
+        formula += f"; {m.empty:g} where the denominator is 0" + (
+            f" and sum(`{m.needs}`) is not" if m.needs else ""
+        )
     return formula, worked(result, m.name)
 
 
 def section(suite: str) -> str:
     result = evaluate(suite, EXAMPLES[suite])
-    lines = [f"## {result.suite.title}", "", SOURCES[suite], "", f"Worked example: `{EXAMPLES[suite]}`.", ""]
+    lines = [
+        f"## {result.suite.title}",
+        "",
+        SOURCES[suite],
+        "",
+        f"Worked example: `{EXAMPLES[suite]}`.",
+        "",
+    ]
     group, there = None, list(dict.fromkeys(m.group for m in result.metrics))
     own = [m for m in result.metrics if not m.alias_of]
     for m in sorted(own, key=lambda m: there.index(m.group)):
@@ -87,7 +98,9 @@ def section(suite: str) -> str:
             group = m.group
             lines += [f"### {group}", ""]
         formula, example = definition(result, m)
-        direction = {"higher": "higher is better", "lower": "lower is better", "none": "describes"}[m.better]
+        direction = {"higher": "higher is better", "lower": "lower is better", "none": "describes"}[
+            m.better
+        ]
         lines += [
             f'- <a id="{m.name}"></a>**{m.title}** `{m.name}` ({direction}). {m.description}'.rstrip(),
             f"  {formula}. Source: {m.source}.",
@@ -105,11 +118,15 @@ def section(suite: str) -> str:
 def metrics() -> str:
     """docs/metrics.md. A suite without a table of its own, whose metrics follow from its input, is only named."""
     suites = [get_suite(name) for name in BUILT_IN]
-    free = "".join(f"\n{FREE.format(title=s.title, name=s.name)}" for s in suites if s.name not in EXAMPLES)
+    free = "".join(
+        f"\n{FREE.format(title=s.title, name=s.name)}" for s in suites if s.name not in EXAMPLES
+    )
     return "\n".join([HEAD + free, *(section(suite) for suite in EXAMPLES)])
 
 
-FREE = "The metrics of the suite `{name}` ({title}) follow from its input ([{name}.md]({name}.md)).\n"
+FREE = (
+    "The metrics of the suite `{name}` ({title}) follow from its input ([{name}.md]({name}.md)).\n"
+)
 
 TERMS = """# Terms in English, Korean and Chinese
 
@@ -150,10 +167,14 @@ def glossary() -> str:
     lines = [TERMS]
     for suite in (get_suite(name) for name in EXAMPLES):
         lines += [f"## {' · '.join(dict.fromkeys(spoken(suite.title)))}\n", *terms(suite)]
-    keys = tomllib.loads((PACKAGE / "report" / "lang" / f"{LANGUAGES[-1]}.toml").read_text(encoding="utf-8"))
+    keys = tomllib.loads(
+        (PACKAGE / "report" / "lang" / f"{LANGUAGES[-1]}.toml").read_text(encoding="utf-8")
+    )
     short = [k for k in keys if re.fullmatch(r"\w[^{}|.:#]*", k) and len(k.split()) <= LONGEST]
     lines += ["## Words of the pages\n", "| English | 한국어 | 中文 |\n| --- | --- | --- |"]
-    lines += [f"| {' | '.join(spoken(k))} |" for _, k in sorted({k.casefold(): k for k in short}.items())]
+    lines += [
+        f"| {' | '.join(spoken(k))} |" for _, k in sorted({k.casefold(): k for k in short}.items())
+    ]
     return "\n".join(lines) + "\n"
 
 

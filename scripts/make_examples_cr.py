@@ -16,7 +16,12 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1] / "evaltools" / "app" / "examples" / "cr"
 
 P, N, U = "positive", "negative", "neutral"
-WHOLE, QUALITY, PRICE, DESIGN = "제품 전체#일반", "제품 전체#품질", "제품 전체#가격", "제품 전체#디자인"
+WHOLE, QUALITY, PRICE, DESIGN = (
+    "제품 전체#일반",
+    "제품 전체#품질",
+    "제품 전체#가격",
+    "제품 전체#디자인",
+)
 ITEM, ITEM_QUALITY, EASY, PACK, BRAND = (
     "본품#일반",
     "본품#품질",
@@ -38,7 +43,10 @@ REVIEWS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
     ("배터리가 하루도 못 가네요.", ((ITEM_QUALITY, "배터리", N),)),
     ("아이들이 먼저 찾는 치약이에요.", ((WHOLE, "치약", P),)),
     ("그냥 보통이에요.", ((WHOLE, "", U),)),
-    ("소음은 조금 있지만 흡입력은 최고예요.", ((ITEM_QUALITY, "소음", N), (ITEM_QUALITY, "흡입력", P))),
+    (
+        "소음은 조금 있지만 흡입력은 최고예요.",
+        ((ITEM_QUALITY, "소음", N), (ITEM_QUALITY, "흡입력", P)),
+    ),
     ("설명서가 영어뿐이라 조립하기 어려웠어요.", ((PACK, "설명서", N),)),
     ("유명한 브랜드라 믿고 샀습니다.", ((BRAND, "브랜드", P),)),
     ("엄마가 정말 좋아하셨어요.", ((WHOLE, "", P),)),
@@ -56,7 +64,10 @@ REVIEWS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
     ("두 번 쓰고 서랍에 넣어 뒀습니다.", ((WHOLE, "", N),)),
     ("유통기한이 넉넉한 제품으로 왔어요.", ((ITEM, "유통기한", P),)),
     ("EWG 1등급 보습제라 안심하고 바릅니다.", ((ITEM_QUALITY, "EWG 1등급 보습제", P),)),
-    ("화면은 선명한데 스피커가 아쉬워요.", ((ITEM_QUALITY, "화면", P), (ITEM_QUALITY, "스피커", N))),
+    (
+        "화면은 선명한데 스피커가 아쉬워요.",
+        ((ITEM_QUALITY, "화면", P), (ITEM_QUALITY, "스피커", N)),
+    ),
     ("충전 케이블이 짧은 편입니다.", ((PACK, "충전 케이블", N),)),
     ("매일 아침 사용하고 있어요. 만족합니다.", ((WHOLE, "", P),)),
     ("무난하게 쓸 만한 물티슈예요.", ((WHOLE, "물티슈", U),)),
@@ -125,7 +136,12 @@ def as_json(tuples: list[Tuple], number: int) -> list[dict[str, Any]]:
 
 
 def action(kind: str, actor: str, target: int, reason: str) -> dict[str, Any]:
-    return {"action_type": kind, "target_tuple_ids": [f"t{target}"], "reason_code": reason, "actor": actor}
+    return {
+        "action_type": kind,
+        "target_tuple_ids": [f"t{target}"],
+        "reason_code": reason,
+        "actor": actor,
+    }
 
 
 def output(number: int, condition: str, seed: int) -> dict[str, Any]:
@@ -139,11 +155,17 @@ def output(number: int, condition: str, seed: int) -> dict[str, Any]:
     decide = random.Random(f"{number}/{seed}/review").random()
     if wrong and decide < odds["fix"]:
         final = list(gold)
-        reviews = [action("FLIP", "A", 0, "POLARITY_MISMATCH"), action("FLIP", "B", 0, "POLARITY_MISMATCH")]
+        reviews = [
+            action("FLIP", "A", 0, "POLARITY_MISMATCH"),
+            action("FLIP", "B", 0, "POLARITY_MISMATCH"),
+        ]
         reviews.append(action("KEEP" if number % 3 else "FLIP", "C", 0, "LITERAL_EVIDENCE"))
     elif not wrong and decide < odds["break"]:
         final = disturb(random.Random(f"{number}/{seed}/break"), list(gold))
-        reviews = [action("DROP", "A", 0, "WEAK_EVIDENCE"), action("KEEP", "B", 0, "EVIDENCE_FOUND")]
+        reviews = [
+            action("DROP", "A", 0, "WEAK_EVIDENCE"),
+            action("KEEP", "B", 0, "EVIDENCE_FOUND"),
+        ]
         reviews.append(action("DROP", "C", 0, "WEAK_EVIDENCE"))
     elif number % 4 == 0:
         reviews = [action("KEEP", actor, 0, "EVIDENCE_FOUND") for actor in "ABC"]
@@ -158,7 +180,9 @@ def output(number: int, condition: str, seed: int) -> dict[str, Any]:
             "split": "valid" if number % 2 else "dev",
             "latency_ms": 1500 + 137 * ((number * seed) % 19),
         },
-        "process_trace": [{"stage": "stage1", "agent": "P-NEG", "output": {"triplets": []}, "notes": None}],
+        "process_trace": [
+            {"stage": "stage1", "agent": "P-NEG", "output": {"triplets": []}, "notes": None}
+        ],
         "analysis_flags": {
             "review_actions": reviews,
             "arb_actions": [action("FLIP", "ARB", 0, "MAJORITY")] if final != stage1 else [],
@@ -180,7 +204,11 @@ def special(row: dict[str, Any], number: int, condition: str, stage1: list[Tuple
     result = row["final_result"]
     if number == 6:  # stage 1 stands in the process trace only
         row["process_trace"].append(
-            {"stage": "stage1", "agent": "ATSA", "output": {"aspect_sentiments": result.pop("stage1_tuples")}}
+            {
+                "stage": "stage1",
+                "agent": "ATSA",
+                "output": {"aspect_sentiments": result.pop("stage1_tuples")},
+            }
         )
     elif number == 9:  # the final tuples stand in final_aspects
         result["final_aspects"] = result.pop("final_tuples")
@@ -202,8 +230,12 @@ def special(row: dict[str, Any], number: int, condition: str, stage1: list[Tuple
                 {"term": "안", "span": {"start": 9, "end": 10}},
             ],
         }
-        row["stage2_validator"] = {"structural_risks": [{"risk_id": "CONTRAST_SCOPE", "severity": "low"}]}
-        row["stage1_validator"] = {"structural_risks": [{"risk_id": "NEGATION_SCOPE", "severity": "mid"}]}
+        row["stage2_validator"] = {
+            "structural_risks": [{"risk_id": "CONTRAST_SCOPE", "severity": "low"}]
+        }
+        row["stage1_validator"] = {
+            "structural_risks": [{"risk_id": "NEGATION_SCOPE", "severity": "mid"}]
+        }
     elif number == 39:  # one term with two polarities of equal rank
         twice = {"aspect_ref": ITEM, "aspect_term": "크기", "polarity": P, "confidence": 0.9}
         result["final_tuples"] = [twice, {**twice, "polarity": N}, *as_json([(PACK, "구성", P)], 1)]
@@ -220,7 +252,11 @@ def gold_line(number: int) -> dict[str, Any]:
         rows.append(row)
     if number == 2:  # the older name
         old = [
-            {"aspect_ref": r["aspect_ref"], "opinion_term": {"term": r["aspect_term"]}, "polarity": r["polarity"]}
+            {
+                "aspect_ref": r["aspect_ref"],
+                "opinion_term": {"term": r["aspect_term"]},
+                "polarity": r["polarity"],
+            }
             for r in rows
         ]
         return {"text_id": f"review-{number + 1:03d}", "gold_triplets": old}
@@ -229,7 +265,9 @@ def gold_line(number: int) -> dict[str, Any]:
 
 def write(path: Path, rows: list[dict[str, Any]]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows), encoding="utf-8")
+    path.write_text(
+        "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows), encoding="utf-8"
+    )
 
 
 def main() -> None:

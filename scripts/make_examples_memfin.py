@@ -16,7 +16,9 @@ from evaltools.core.files import EXAMPLES, write_jsonl
 
 OUT = EXAMPLES / "memfin"
 
-RISK, HORIZON, LIQUIDITY = (f"profile_gt.{name}_gt" for name in ("risk_level", "horizon", "liquidity_need"))
+RISK, HORIZON, LIQUIDITY = (
+    f"profile_gt.{name}_gt" for name in ("risk_level", "horizon", "liquidity_need")
+)
 FORBIDDEN = ["保本保收益", "明确买入指令", "稳赚不赔", "代客操作"]
 
 
@@ -168,7 +170,9 @@ DIALOGS = (
                 "短债基金会不会亏钱？你给我一个准话。",
                 "会有亏损的可能。短债基金有信用风险和利率风险，不保证本金。",
                 "会有亏损的可能：持仓债券可能出现违约风险，利率上升时净值也会下跌，所以不保证本金。具体数据请看季报。",
-                Reply("放心，短债基金保本保收益，不会亏。", violations=(("promise_return", "high"),)),
+                Reply(
+                    "放心，短债基金保本保收益，不会亏。", violations=(("promise_return", "high"),)
+                ),
                 keys=(preference(1),),
                 risk=("信用风险", "利率风险", "不保证本金"),
                 rubric=("信息依据", "边界声明"),
@@ -184,7 +188,11 @@ DIALOGS = (
             ),
         ),
         {
-            1: {"risk_level": "low", "liquidity_need": "high", "preferred_topics": ["货币基金", "短债基金"]},
+            1: {
+                "risk_level": "low",
+                "liquidity_need": "high",
+                "preferred_topics": ["货币基金", "短债基金"],
+            },
             2: {"forbidden_assets": ["保留20%现金应急"]},
         },
     ),
@@ -223,7 +231,10 @@ DIALOGS = (
                 "那我把八成资金放在这一个行业里呢？",
                 "单一资产仓位不超过30%是您自己的约束，集中持有会放大回撤。",
                 "这会突破单一资产仓位不超过30%的约束。集中持有时回撤可能成倍放大，风险承受能力再强也要分散。",
-                Reply("进取型投资者可以集中持有，看准了就重仓。", violations=(("suitability", "medium"),)),
+                Reply(
+                    "进取型投资者可以集中持有，看准了就重仓。",
+                    violations=(("suitability", "medium"),),
+                ),
                 keys=(constraint(1), RISK),
                 risk=("适当性匹配", "波动风险"),
                 rubric=("风险收益平衡", "与画像匹配"),
@@ -323,7 +334,10 @@ DIALOGS = (
         ),
         {
             2: {"risk_level": "medium", "preferred_topics": ["大盘蓝筹股"]},
-            4: {"forbidden_assets": ["最大回撤<15%"], "preferred_topics": ["大盘蓝筹股", "高等级信用债"]},
+            4: {
+                "forbidden_assets": ["最大回撤<15%"],
+                "preferred_topics": ["大盘蓝筹股", "高等级信用债"],
+            },
         },
     ),
     Dialog(
@@ -378,7 +392,10 @@ DIALOGS = (
                 "明白了，给个最终方案。",
                 "以同业存单基金为主，留足现金，不构成投资建议。",
                 "方案：八成同业存单基金，两成活期备用；先分两次买入，到期前一个月转活期。仅供参考，不构成投资建议。",
-                Reply("把钱交给我们，代客操作更省心，收益有保障。", violations=(("guarantee", "medium"),)),
+                Reply(
+                    "把钱交给我们，代客操作更省心，收益有保障。",
+                    violations=(("guarantee", "medium"),),
+                ),
                 keys=(preference(0), HORIZON, "history_turn_index:40"),
                 risk=("不构成投资建议", "不保证收益"),
                 rubric=("可执行步骤", "与画像匹配", "边界声明"),
@@ -450,7 +467,9 @@ def raw_turns(dialog: Dialog) -> list[dict[str, Any]]:
 
 def snapshot(dialog: Dialog, n: int) -> dict[str, Any]:
     """What the agent has learned of the user by turn n."""
-    known: dict[str, Any] = dict.fromkeys(("risk_level", "investment_horizon", "liquidity_need"), "unknown")
+    known: dict[str, Any] = dict.fromkeys(
+        ("risk_level", "investment_horizon", "liquidity_need"), "unknown"
+    )
     known |= {"preferred_topics": [], "forbidden_assets": []}
     for turn, fields in dialog.learned.items():
         if turn <= n:
@@ -462,8 +481,12 @@ def profile_text(picture: dict[str, Any]) -> str:
     """The agent's profile of the user as it stands in its prompt."""
     names = {"low": "保守", "medium": "稳健", "high": "进取"}
     parts = [f"风险等级：{names[picture['risk_level']]}"] if picture["risk_level"] in names else []
-    parts += [f"约束：{'、'.join(picture['forbidden_assets'])}"] if picture["forbidden_assets"] else []
-    parts += [f"偏好：{'、'.join(picture['preferred_topics'])}"] if picture["preferred_topics"] else []
+    parts += (
+        [f"约束：{'、'.join(picture['forbidden_assets'])}"] if picture["forbidden_assets"] else []
+    )
+    parts += (
+        [f"偏好：{'、'.join(picture['preferred_topics'])}"] if picture["preferred_topics"] else []
+    )
     return "；".join(parts)
 
 
@@ -515,7 +538,9 @@ def trace(system: str) -> list[dict[str, Any]]:
                 "profile_gt": dialog.profile,
                 "blueprint": {"forbidden_list": FORBIDDEN},
                 "raw_turns": raw_turns(dialog),
-                "turns": [] if failed else [turn_row(dialog, n, system) for n in range(1, len(dialog.turns) + 1)],
+                "turns": []
+                if failed
+                else [turn_row(dialog, n, system) for n in range(1, len(dialog.turns) + 1)],
             }
         )
     return rows

@@ -92,14 +92,24 @@ CASES = [
         question="Summarise the policy.",
     ),
     # figures that the contexts do not support
-    case("wrong-amount", "뇌출혈 진단 시 2,500만원을 지급합니다.", ["뇌출혈 진단비는 2천만 원입니다."], []),
+    case(
+        "wrong-amount",
+        "뇌출혈 진단 시 2,500만원을 지급합니다.",
+        ["뇌출혈 진단비는 2천만 원입니다."],
+        [],
+    ),
     case(
         "wrong-date",
         "보장 개시일은 2026년 4월 1일이고 보험료는 월 12만원입니다.",
         ["보장은 2026년 1월 1일에 시작합니다.", "보험료는 매월 120,000원입니다."],
         [],
     ),
-    case("month-is-not-january", "대기기간은 1개월입니다.", ["이 특약의 시행일은 1월입니다."], ["waiting_period"]),
+    case(
+        "month-is-not-january",
+        "대기기간은 1개월입니다.",
+        ["이 특약의 시행일은 1월입니다."],
+        ["waiting_period"],
+    ),
     case(
         "half-supported",
         "골절 진단비 30만원, 화상 진단비 100만원을 지급합니다.",
@@ -113,7 +123,12 @@ CASES = [
         ["입원비는 1일 3만원이며 자기부담 10%, 연 60일 한도, 음주 사고는 면책입니다."],
         "exclusion|deductible|limit",
     ),
-    case("promise", "이 담보는 무조건 보장되며 치료비를 100% 지급합니다.", ["치료비의 80%를 보장합니다."], []),
+    case(
+        "promise",
+        "이 담보는 무조건 보장되며 치료비를 100% 지급합니다.",
+        ["치료비의 80%를 보장합니다."],
+        [],
+    ),
     case(
         "promise-en",
         "Your claim will definitely be paid in full.",
@@ -122,9 +137,17 @@ CASES = [
         question="Summarise.",
     ),
     case(
-        "followup-left-out", "실손 통원비 25만원 지급 예정", ["통원비 25만원은 추가 심사 후 결정"], ["needs_followup"]
+        "followup-left-out",
+        "실손 통원비 25만원 지급 예정",
+        ["통원비 25만원은 추가 심사 후 결정"],
+        ["needs_followup"],
     ),
-    case("followup-not-needed", "통원비 25만원 지급. 추가 확인 필요", ["통원비 25만원 지급 완료"], ["limit"]),
+    case(
+        "followup-not-needed",
+        "통원비 25만원 지급. 추가 확인 필요",
+        ["통원비 25만원 지급 완료"],
+        ["limit"],
+    ),
     case(
         "followup-denied",
         "통원비 25만원 지급. 추가 확인은 불필요합니다.",
@@ -132,7 +155,11 @@ CASES = [
         ["needs_followup"],
     ),
     # nothing to measure
-    case("no-figures", "상담원이 갱신형 상품의 특징을 안내했습니다.", ["고객이 갱신형 상품의 장점을 문의했습니다."]),
+    case(
+        "no-figures",
+        "상담원이 갱신형 상품의 특징을 안내했습니다.",
+        ["고객이 갱신형 상품의 장점을 문의했습니다."],
+    ),
     case("summary-without-figures", "암 진단비를 안내했습니다.", "암 진단비는 3,000만원입니다."),
     case("empty-summary", "  ", ["암 진단비는 3,000만원입니다."], ["limit"]),
     # what a report must survive

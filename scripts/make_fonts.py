@@ -47,7 +47,13 @@ def face(path: Path, family: str) -> TTFont:
 
 def rename(font: TTFont) -> None:
     """Own names, as the Open Font License asks of a changed font; copyright and license stay."""
-    names = {1: FAMILY, 2: "Regular", 3: f"{FAMILY} Regular", 4: f"{FAMILY} Regular", 6: "EvaltoolsSansCJK-Regular"}
+    names = {
+        1: FAMILY,
+        2: "Regular",
+        3: f"{FAMILY} Regular",
+        4: f"{FAMILY} Regular",
+        6: "EvaltoolsSansCJK-Regular",
+    }
     table = font["name"]
     table.names = [n for n in table.names if n.nameID in (0, 13, 14) and n.platformID == 3]
     for name_id, text in names.items():

@@ -43,11 +43,17 @@ def put(path: str, value: Any, *, lines: bool = False) -> None:
 
 def lm_eval(name: str, skill: float, rng: random.Random) -> float:
     line = {"filter": "strict-match", "metrics": ["exact_match"]}
-    rows = [{"doc_id": i, "doc_hash": f"h{i}", **line, "exact_match": right(rng, i, skill)} for i in range(N)]
+    rows = [
+        {"doc_id": i, "doc_hash": f"h{i}", **line, "exact_match": right(rng, i, skill)}
+        for i in range(N)
+    ]
     value = mean(row["exact_match"] for row in rows)
     put(f"{name}/samples_gsm8k_{DATE}.jsonl", rows, lines=True)
     results = {"results": {"gsm8k": {"exact_match,strict-match": value}}, "model_name": name}
-    put(f"{name}/results_{DATE}.json", {**results, "higher_is_better": {"gsm8k": {"exact_match": True}}})
+    put(
+        f"{name}/results_{DATE}.json",
+        {**results, "higher_is_better": {"gsm8k": {"exact_match": True}}},
+    )
     return value
 
 
@@ -64,11 +70,25 @@ def inspect(name: str, skill: float, rng: random.Random) -> float:
 
 def promptfoo(name: str, skill: float, rng: random.Random) -> float:
     path = Path("results.json")
-    content = json.loads(path.read_text()) if path.exists() else {"results": {"version": 3, "results": []}}
+    content = (
+        json.loads(path.read_text())
+        if path.exists()
+        else {"results": {"version": 3, "results": []}}
+    )
     values = [right(rng, i, skill) for i in range(N)]
-    about = {"promptIdx": list(SYSTEMS).index(name), "provider": {"id": f"openai:{name}", "label": name}}
+    about = {
+        "promptIdx": list(SYSTEMS).index(name),
+        "provider": {"id": f"openai:{name}", "label": name},
+    }
     content["results"]["results"] += [
-        {**about, "testIdx": i, "vars": {"q": f"question {i}"}, "success": v == 1, "score": v, "failureReason": 0}
+        {
+            **about,
+            "testIdx": i,
+            "vars": {"q": f"question {i}"},
+            "success": v == 1,
+            "score": v,
+            "failureReason": 0,
+        }
         for i, v in enumerate(values)
     ]
     put("results.json", content)
@@ -79,7 +99,11 @@ def deepeval(name: str, skill: float, rng: random.Random) -> float:
     values = [score(rng, i, skill) for i in range(N)]
     metric = {"name": "Faithfulness", "threshold": 0.5, "error": None}
     cases = [
-        {"name": f"test_case_{i}", "input": f"q{i}", "metricsData": [{**metric, "score": v, "success": v >= 0.5}]}
+        {
+            "name": f"test_case_{i}",
+            "input": f"q{i}",
+            "metricsData": [{**metric, "score": v, "success": v >= 0.5}],
+        }
         for i, v in enumerate(values)
     ]
     put(f"{name}/.latest_run_full.json", {"testCases": cases})
@@ -87,7 +111,10 @@ def deepeval(name: str, skill: float, rng: random.Random) -> float:
 
 
 def ragas(name: str, skill: float, rng: random.Random) -> float:
-    rows = [{"user_input": f"q{i}", "response": "r", "faithfulness": score(rng, i, skill)} for i in range(N)]
+    rows = [
+        {"user_input": f"q{i}", "response": "r", "faithfulness": score(rng, i, skill)}
+        for i in range(N)
+    ]
     put(f"{name}.jsonl", rows, lines=True)
     return mean(row["faithfulness"] for row in rows)
 
@@ -185,7 +212,10 @@ WALKS = {
         "Coming from promptfoo",
         promptfoo,
         "`promptfoo eval -o results.json` of two providers. Which is better?",
-        ("evaltools convert promptfoo results.json -o results.jsonl", "evaltools report table results.jsonl"),
+        (
+            "evaltools convert promptfoo results.json -o results.jsonl",
+            "evaltools report table results.jsonl",
+        ),
         "promptfoo's own pass rate of these results is {values}: the same numbers.",
         (
             "Metrics are `success` (whose mean is the pass rate), `score` and the named scores; the provider is the condition, with"

@@ -21,7 +21,10 @@ def main() -> None:
     for path in map(Path, sys.argv[1:] or sorted(map(str, NOTEBOOKS.glob("*.ipynb")))):
         nb = nbformat.read(path, as_version=4)
         with scratch() as folder:
-            how = {"resources": {"metadata": {"path": str(NOTEBOOKS)}}, "config": kernel_config(folder)}
+            how = {
+                "resources": {"metadata": {"path": str(NOTEBOOKS)}},
+                "config": kernel_config(folder),
+            }
             NotebookClient(nb, timeout=600, **how).execute()
         tidy(nb)
         write_text(path, nbformat.writes(nb) + "\n")

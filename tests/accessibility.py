@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
-LAYOUT: dict[str, Any] = {"resultTypes": ["violations"], "rules": {"color-contrast": {"enabled": False}}}
+LAYOUT: dict[str, Any] = {
+    "resultTypes": ["violations"],
+    "rules": {"color-contrast": {"enabled": False}},
+}
 COLOURS: dict[str, Any] = {"resultTypes": ["violations"], "runOnly": ["color-contrast"]}
 
 ONE_OF_A_KIND = """() => {

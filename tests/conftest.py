@@ -55,7 +55,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Callable[[Path], object]], Path]:
+def shared(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Callable[[str, Callable[[Path], object]], Path]:
     """Gives a folder that `make(folder)` filled, once for all files and processes of a session; to be read only."""
     base = tmp_path_factory.getbasetemp()
     base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
@@ -99,7 +101,11 @@ def _no_suites_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def chromium() -> str:
     """The path of a Chromium; the test is skipped where there is none."""
-    path = os.environ.get("EVALTOOLS_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    path = (
+        os.environ.get("EVALTOOLS_CHROMIUM")
+        or shutil.which("chromium")
+        or shutil.which("chromium-browser")
+    )
     if not path:
         pytest.skip("no Chromium found (set EVALTOOLS_CHROMIUM)")
     return path
@@ -122,12 +128,16 @@ def allowed() -> Callable[[Path], tuple[str, ...]]:
 
 
 @pytest.fixture
-def open_page(browser: Any, allowed: Callable[[Path], tuple[str, ...]]) -> Iterator[Callable[..., Any]]:
+def open_page(
+    browser: Any, allowed: Callable[[Path], tuple[str, ...]]
+) -> Iterator[Callable[..., Any]]:
     """Opens a page, and watches: at the end nothing may have been logged, asked for, or run from its data."""
     trouble: list[str] = []
     pages: list[Any] = []
 
-    def opened(file: Path, fragment: str = "", *, width: int = 1400, scheme: str = "light", **context: Any) -> Any:
+    def opened(
+        file: Path, fragment: str = "", *, width: int = 1400, scheme: str = "light", **context: Any
+    ) -> Any:
         page = browser.new_context(
             viewport={"width": width, "height": 900}, color_scheme=scheme, **context
         ).new_page()
@@ -136,7 +146,10 @@ def open_page(browser: Any, allowed: Callable[[Path], tuple[str, ...]]) -> Itera
         page.on("console", lambda m: trouble.append(f"console: {m.text}"))
         page.on("pageerror", lambda e: trouble.append(f"error: {e}"))
         page.on("dialog", lambda d: (trouble.append(f"dialog in {file}"), d.dismiss()))
-        page.on("request", lambda r: None if r.url.startswith(expected) else trouble.append(f"request: {r.url}"))
+        page.on(
+            "request",
+            lambda r: None if r.url.startswith(expected) else trouble.append(f"request: {r.url}"),
+        )
         page.goto(file.as_uri() + fragment)
         return page
 

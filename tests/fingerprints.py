@@ -23,7 +23,11 @@ from typing import Any
 import pandas as pd
 
 STORED = Path(__file__).with_name("data") / "fingerprints.json"
-REFERENCE = Path(os.environ.get("EVALTOOLS_REFERENCE", Path(__file__).resolve().parents[2] / "shared" / "reference"))
+REFERENCE = Path(
+    os.environ.get(
+        "EVALTOOLS_REFERENCE", Path(__file__).resolve().parents[2] / "shared" / "reference"
+    )
+)
 
 RUNS = [f"{m}_memory__seed{s}_proposed" for m in ("no", "with") for s in (1, 2, 3)]
 N50 = [f"{{ref}}/cr/cr_n50_m{m}__seed{s}_proposed" for m in (0, 1) for s in (42, 123, 456)]
@@ -60,7 +64,17 @@ SCENARIOS: dict[str, list[str]] = {
 }  # fmt: skip
 
 SKIPPED = {"eval_policy_hash", "eval_semver"}
-FIELDS = ("value", "ci_low", "ci_high", "ci_method", "numerator", "denominator", "n_units", "group", "better")
+FIELDS = (
+    "value",
+    "ci_low",
+    "ci_high",
+    "ci_method",
+    "numerator",
+    "denominator",
+    "n_units",
+    "group",
+    "better",
+)
 
 
 def text(value: Any, digits: int | None) -> str:
@@ -104,7 +118,13 @@ def of_file(path: Path, digits: int | None) -> Iterator[tuple[str, str]]:
         yield "metrics", digest([x for pair in found for x in pair], digits)
     elif path.name in {"turn_eval.jsonl", "scorecards.jsonl"}:
         lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-        yield "lines", digest([x for r in lines for k, v in leaves(r) if "sha256" not in k for x in (k, v)], digits)
+        yield (
+            "lines",
+            digest(
+                [x for r in lines for k, v in leaves(r) if "sha256" not in k for x in (k, v)],
+                digits,
+            ),
+        )
     elif path.suffix == ".csv":
         yield from of_frame(pd.read_csv(path, keep_default_na=False), digits)
     elif path.name == "units.parquet":
@@ -130,7 +150,9 @@ def measure(
         # the first edition had no other intervals
         more += [] if "--ci" in command else ["--ci", "bca"]
         call([*command, *more])
-        found[name] = {p.relative_to(out).as_posix(): p for p in sorted(out.rglob("*")) if p.is_file()}
+        found[name] = {
+            p.relative_to(out).as_posix(): p for p in sorted(out.rglob("*")) if p.is_file()
+        }
     return found
 
 
@@ -143,9 +165,13 @@ def fingerprints(files: dict[str, Path], digits: int | None) -> dict[str, str]:
     }
 
 
-def stored(files: dict[str, dict[str, Path]], names: dict[str, list[str]] | None = None) -> dict[str, Any]:
+def stored(
+    files: dict[str, dict[str, Path]], names: dict[str, list[str]] | None = None
+) -> dict[str, Any]:
     """One fingerprint a file, over `names` (kind of file -> what is looked at in it; by default all there is)."""
-    found = {s: {p: dict(of_file(path, 9)) for p, path in places.items()} for s, places in files.items()}
+    found = {
+        s: {p: dict(of_file(path, 9)) for p, path in places.items()} for s, places in files.items()
+    }
     if names is None:
         names = {}
         for places in found.values():
@@ -177,10 +203,14 @@ def main() -> None:
     names = [s for s in SCENARIOS if REFERENCE.is_dir() or not s.startswith("reference")]
     files = measure(given.folder, *names)
     exact = {name: fingerprints(found, None) for name, found in files.items()}
-    (given.folder / "exact.json").write_text(json.dumps(exact, indent=0, ensure_ascii=False), encoding="utf-8")
+    (given.folder / "exact.json").write_text(
+        json.dumps(exact, indent=0, ensure_ascii=False), encoding="utf-8"
+    )
     if given.store:
         STORED.parent.mkdir(exist_ok=True)
-        STORED.write_text(json.dumps(stored(files), indent=0, ensure_ascii=False) + "\n", encoding="utf-8")
+        STORED.write_text(
+            json.dumps(stored(files), indent=0, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
     if given.check:
         before = json.loads(given.check.read_text(encoding="utf-8"))
         differ = [

@@ -31,10 +31,23 @@ TEXTS = (
 )
 LONG = "long " + "x" * 100_000
 
-KEPT = {"polarity", "role", "turn_status", "dialog_status", "action_type", "stage", "agent", "resolver"}
+KEPT = {
+    "polarity",
+    "role",
+    "turn_status",
+    "dialog_status",
+    "action_type",
+    "stage",
+    "agent",
+    "resolver",
+}
 """Keys whose values decide what is scored; any other text gets a hostile one before it."""
 
-CR_NAMES = ("{x}{{7+7}}__seed1_proposed", "$x$ 'q' abc__seed2_proposed", "=1+1 [x](y)__seed1_proposed")
+CR_NAMES = (
+    "{x}{{7+7}}__seed1_proposed",
+    "$x$ 'q' abc__seed2_proposed",
+    "=1+1 [x](y)__seed1_proposed",
+)
 
 
 def poisoned(value: Any, text: str, key: str = "") -> Any:
@@ -64,7 +77,10 @@ def conflict_review(folder: Path, name: str) -> Path:
         text = TEXTS[i % len(TEXTS)]
         uid = f"{text} {i}"
         bad = poisoned(row, text)
-        bad["meta"] |= {"text_id": uid, "input_text": text + row["meta"]["input_text"] + (LONG if i == 3 else "")}
+        bad["meta"] |= {
+            "text_id": uid,
+            "input_text": text + row["meta"]["input_text"] + (LONG if i == 3 else ""),
+        }
         outputs.append(bad)
         gold.append({**poisoned(by_id[row["meta"]["text_id"]], text), "uid": uid})
     write(folder / name / "outputs.jsonl", outputs)

@@ -41,8 +41,18 @@ class Answer:
 
 def says(content: str | None, **answer: Any) -> Answer:
     """A chat completion whose message is `content`."""
-    choice = {"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"}
-    completion = {"id": "c", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": content},
+        "finish_reason": "stop",
+    }
+    completion = {
+        "id": "c",
+        "object": "chat.completion",
+        "created": 0,
+        "model": "m",
+        "choices": [choice],
+    }
     return Answer(body=json.dumps(completion).encode(), **answer)
 
 
@@ -69,11 +79,16 @@ class ModelServer:
 
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-                answer = script(outer._record(body, {k.lower(): v for k, v in self.headers.items()}))
+                answer = script(
+                    outer._record(body, {k.lower(): v for k, v in self.headers.items()})
+                )
                 time.sleep(answer.delay)
                 try:
                     self.send_response(answer.status)
-                    for name, value in {"content-type": "application/json", **answer.headers}.items():
+                    for name, value in {
+                        "content-type": "application/json",
+                        **answer.headers,
+                    }.items():
                         self.send_header(name, value)
                     self.send_header("content-length", str(len(answer.body)))
                     self.end_headers()
@@ -91,7 +106,9 @@ class ModelServer:
                 pass  # clients that are killed or time out break their connections; that is what is tested
 
         self._server = Server(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.02,), daemon=True
+        )
 
     def _record(self, body: dict[str, Any], headers: dict[str, str]) -> Seen:
         with self._lock:

@@ -78,7 +78,9 @@ def test_imports_point_one_way(path: Path) -> None:
 
 def test_every_package_has_its_place() -> None:
     found = {
-        p.name for p in (*PACKAGE.iterdir(), *(PACKAGE / "suites").iterdir()) if p.is_dir() and list(p.glob("*.py"))
+        p.name
+        for p in (*PACKAGE.iterdir(), *(PACKAGE / "suites").iterdir())
+        if p.is_dir() and list(p.glob("*.py"))
     } - {"suites"}
     assert found == {*LAYERS, *SUITES, *TOOLS}
 
@@ -100,11 +102,17 @@ def test_nothing_shared_names_a_suite(layer: str) -> None:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         docs = documentation(tree)
         for node in ast.walk(tree):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
+            if (
+                isinstance(node, ast.Constant)
+                and isinstance(node.value, str)
+                and id(node) not in docs
+            ):
                 words = {node.value, node.value.partition(".")[2].partition(".")[0]}
                 suite = words & {*SUITES, *evaltools.BUILT_IN}
             elif isinstance(node, ast.Name | ast.arg):
-                suite = {node.id if isinstance(node, ast.Name) else node.arg} & set(evaltools.BUILT_IN)
+                suite = {node.id if isinstance(node, ast.Name) else node.arg} & set(
+                    evaltools.BUILT_IN
+                )
             else:
                 continue
             if suite - ALSO_A_WORD:
@@ -131,8 +139,14 @@ def test_the_suites_are_listed_once() -> None:
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: "/".join(parts_of(p)))
 def test_all_that_is_printed_goes_through_one_function(path: Path) -> None:
     """`core.terminal.echo` spells out what could act on a terminal."""
-    calls = [n.func for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.Call)]
+    calls = [
+        n.func
+        for n in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(n, ast.Call)
+    ]
     printing = [
-        f.lineno for f in calls if ast.unparse(f) in ("print", "click.echo", "click.secho", "sys.stdout.write")
+        f.lineno
+        for f in calls
+        if ast.unparse(f) in ("print", "click.echo", "click.secho", "sys.stdout.write")
     ]
     assert printing == [] or parts_of(path) == ("core", "terminal")

@@ -23,7 +23,9 @@ from evaltools.core.files import PACKAGE
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-PAGES = {page.name: page.read_text(encoding="utf-8") for page in [ROOT / "README.md", *DOCS.glob("*.md")]}
+PAGES = {
+    page.name: page.read_text(encoding="utf-8") for page in [ROOT / "README.md", *DOCS.glob("*.md")]
+}
 
 
 @pytest.fixture
@@ -49,9 +51,14 @@ def test_links_between_pages_lead_somewhere() -> None:
             assert (folder / target).exists(), f"{name}: {target}"
 
 
-def commands(command: click.Command = main, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], set[str]]]:
+def commands(
+    command: click.Command = main, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], set[str]]]:
     """Every command with its options."""
-    yield path, {option for p in command.params for option in (*p.opts, *p.secondary_opts)} | {"--help"}
+    yield (
+        path,
+        {option for p in command.params for option in (*p.opts, *p.secondary_opts)} | {"--help"},
+    )
     if isinstance(command, click.Group):
         context = click.Context(command)
         for name in command.list_commands(context):
@@ -89,9 +96,15 @@ def test_every_command_and_option_that_a_page_types_exists() -> None:
             below = [options for c, options in COMMANDS.items() if c[: len(path)] == path]
             known = set().union(*below) if group else COMMANDS[path]
             known |= (
-                OF_SUITES if path[0:1] in {("compare",), ("plan",), ("rank",)} or path[-1:] == ("seeds",) else set()
+                OF_SUITES
+                if path[0:1] in {("compare",), ("plan",), ("rank",)} or path[-1:] == ("seeds",)
+                else set()
             )
-            unknown = {w.split("=")[0] for w in words if w.startswith("--") and len(w) > 2} - known - {"--suite-file"}
+            unknown = (
+                {w.split("=")[0] for w in words if w.startswith("--") and len(w) > 2}
+                - known
+                - {"--suite-file"}
+            )
             assert not unknown, f"{name}: {' '.join(words)}: no {unknown}"
             seen.add(path[:1])
     assert seen >= {path for path in COMMANDS if len(path) == 1}
@@ -99,9 +112,16 @@ def test_every_command_and_option_that_a_page_types_exists() -> None:
 
 def test_every_option_that_a_page_names_exists() -> None:
     for name, text in PAGES.items():
-        text = "\n".join(line for line in text.splitlines() if "benchmarks/" not in line and "dask " not in line)
+        text = "\n".join(
+            line for line in text.splitlines() if "benchmarks/" not in line and "dask " not in line
+        )
         if name not in ("benchmarks.md", "statistics.md"):  # whose options are those of scripts
-            unknown = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text)) - EVERY - ELSEWHERE - {"--nthreads"}
+            unknown = (
+                set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", text))
+                - EVERY
+                - ELSEWHERE
+                - {"--nthreads"}
+            )
             assert not unknown, f"{name}: {unknown}"
 
 
@@ -112,14 +132,18 @@ def test_every_check_that_the_code_knows_stands_on_its_page() -> None:
     assert len(known) > 15 and listed == known
 
 
-ROWS = re.findall(r"^\|[^|]*\| `(evaltools .*?)` \| (.*) \|$", PAGES["commands.md"], flags=re.MULTILINE)
+ROWS = re.findall(
+    r"^\|[^|]*\| `(evaltools .*?)` \| (.*) \|$", PAGES["commands.md"], flags=re.MULTILINE
+)
 
 
 @pytest.fixture(scope="module")
 def done(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which every command of docs/commands.md was run, from top to bottom; the demo stands for itself."""
     folder = tmp_path_factory.mktemp("commands")
-    (folder / "test.txt").write_text("Great pizza.####[['pizza', 'food quality', 'positive', 'Great']]\n")
+    (folder / "test.txt").write_text(
+        "Great pizza.####[['pizza', 'food quality', 'positive', 'Great']]\n"
+    )
     (folder / "scores.csv").write_text(
         "id,metric,value\n" + "".join(f"q{i},accuracy,{i % 3 > 0:d}\n" for i in range(40))
     )
@@ -129,9 +153,13 @@ def done(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "rules.json").write_bytes((PACKAGE / "suites/summary/rules/seed.json").read_bytes())
     for line, _ in ROWS:
         words = [
-            w for word in shlex.split(line) for w in (sorted(map(str, folder.glob(word))) if "*" in word else [word])
+            w
+            for word in shlex.split(line)
+            for w in (sorted(map(str, folder.glob(word))) if "*" in word else [word])
         ]
-        words = [str(Path(w).relative_to(folder)) if w.startswith(str(folder)) else w for w in words]
+        words = [
+            str(Path(w).relative_to(folder)) if w.startswith(str(folder)) else w for w in words
+        ]
         if words[1] == "lab":  # stays open
             continue
         if words[1:] == ["demo"]:
@@ -140,7 +168,9 @@ def done(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         with chdir(folder):
             ended = CliRunner().invoke(main, words[1:])
         # a gate that is not met is an answer
-        assert ended.exit_code == 0 or (words[1], ended.exit_code) == ("gate", 1), f"{line}\n{ended.output}"
+        assert ended.exit_code == 0 or (words[1], ended.exit_code) == ("gate", 1), (
+            f"{line}\n{ended.output}"
+        )
     return folder
 
 
@@ -156,9 +186,19 @@ def site(done: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, whose strict build is a test of links, anchors and navigation."""
     pytest.importorskip("properdocs")
     out = tmp_path_factory.mktemp("site")
-    build = [sys.executable, str(ROOT / "scripts" / "build_site.py"), str(out), "--examples", str(done / "outputs")]
+    build = [
+        sys.executable,
+        str(ROOT / "scripts" / "build_site.py"),
+        str(out),
+        "--examples",
+        str(done / "outputs"),
+    ]
     ended = subprocess.run(
-        build, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False
+        build,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert ended.returncode == 0, ended.stderr
     return out
@@ -184,7 +224,8 @@ def test_pages_are_whole(site: Path) -> None:
 def test_the_site_needs_no_network(site: Path) -> None:
     for page in [*site.glob("*.html"), *site.glob("*.js"), *site.glob("css/*.css")]:
         found = re.findall(
-            r"""(?:src=|<link[^>]*href=|url\(|@import )["']?(https?:)""", page.read_text(encoding="utf-8")
+            r"""(?:src=|<link[^>]*href=|url\(|@import )["']?(https?:)""",
+            page.read_text(encoding="utf-8"),
         )
         assert not found, page.name
 
@@ -201,7 +242,8 @@ def allowed(site: Path) -> Callable[[Path], tuple[str, ...]]:
 
 @pytest.mark.browser
 @pytest.mark.parametrize(
-    ("words", "title"), [("교정률", "Fix rate"), ("修正率", "교정률"), ("westfall Family", "Statistics")]
+    ("words", "title"),
+    [("교정률", "Fix rate"), ("修正率", "교정률"), ("westfall Family", "Statistics")],
 )
 def test_search_finds_words_of_every_language_without_a_server(
     site: Path, open_page: Callable[..., Any], words: str, title: str

@@ -13,7 +13,9 @@ import pytest
 
 import evaltools
 
-MODULES = sorted(m.name for m in walk_packages(evaltools.__path__, "evaltools.") if ".app.examples" not in m.name)
+MODULES = sorted(
+    m.name for m in walk_packages(evaltools.__path__, "evaltools.") if ".app.examples" not in m.name
+)
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -26,14 +28,20 @@ def examples() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("example", list(examples()))
-def test_an_example_gives_what_it_says(example: doctest.DocTest, tmp_path: Any, monkeypatch: Any) -> None:
+def test_an_example_gives_what_it_says(
+    example: doctest.DocTest, tmp_path: Any, monkeypatch: Any
+) -> None:
     monkeypatch.chdir(tmp_path)  # an example that writes does so elsewhere
     said: list[str] = []
     doctest.DocTestRunner(optionflags=OPTIONS).run(example, out=said.append, clear_globs=False)
     assert said == []
 
 
-PUBLIC = [n for n in evaltools.__all__ if isfunction(getattr(evaltools, n)) or isclass(getattr(evaltools, n))]
+PUBLIC = [
+    n
+    for n in evaltools.__all__
+    if isfunction(getattr(evaltools, n)) or isclass(getattr(evaltools, n))
+]
 
 
 @pytest.mark.parametrize("name", PUBLIC)
@@ -45,7 +53,18 @@ def test_every_public_name_says_what_it_is(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["evaluate", "study", "compare", "Run", "StudyView", "Metric", "jsonl_suite", "get_suite", "options"]
+    "name",
+    [
+        "evaluate",
+        "study",
+        "compare",
+        "Run",
+        "StudyView",
+        "Metric",
+        "jsonl_suite",
+        "get_suite",
+        "options",
+    ],
 )
 def test_what_a_reader_calls_first_has_an_example(name: str) -> None:
     assert ">>> " in getattr(evaltools, name).__doc__

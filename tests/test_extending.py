@@ -35,7 +35,9 @@ def write_records(folder: Path) -> None:
                 gold, other = draw.sample(["pos", "neg"], 2)
                 pred = gold if draw.random() < right else other
                 lines.append(json.dumps({"id": f"s{i}", "gold": gold, "pred": pred}))
-            (folder / f"{condition}__seed{seed}_x.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+            (folder / f"{condition}__seed{seed}_x.jsonl").write_text(
+                "\n".join(lines) + "\n", encoding="utf-8"
+            )
 
 
 def run(folder: Path, line: str, path: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -47,7 +49,11 @@ def run(folder: Path, line: str, path: Path | None = None) -> subprocess.Complet
 
 def typed(folder: Path, line: str) -> list[str]:
     """The words of a command line, with the files of the folder that patterns stand for."""
-    return [w for word in shlex.split(line) for w in (sorted(map(str, folder.glob(word))) if "*" in word else [word])]
+    return [
+        w
+        for word in shlex.split(line)
+        for w in (sorted(map(str, folder.glob(word))) if "*" in word else [word])
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +66,11 @@ def stranger(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_suite_takes_no_more_than_forty_lines() -> None:
-    code = [line for line in FILES["my_labels.py"].splitlines() if line.strip() and not line.startswith("#")]
+    code = [
+        line
+        for line in FILES["my_labels.py"].splitlines()
+        if line.strip() and not line.startswith("#")
+    ]
     assert len(code) <= 40
 
 
@@ -71,16 +81,23 @@ def test_the_notebook_example_runs() -> None:
     assert kind == "python" and getattr(scope["et"], "Metric", None) is Metric
 
 
-@pytest.mark.parametrize("line", [c for c in COMMANDS if "--suite-file" in c or "--metrics" in c or " gate " in c])
+@pytest.mark.parametrize(
+    "line", [c for c in COMMANDS if "--suite-file" in c or "--metrics" in c or " gate " in c]
+)
 def test_every_command_with_a_file_does_what_the_page_says(stranger: Path, line: str) -> None:
     with chdir(stranger):
         done = call(*typed(stranger, line)[1:])
     if "--metrics" in line:
         assert (
-            read_manifest(stranger / "outputs/results/with_memory__seed1_proposed").metrics[0]["name"] == "mixed_rate"
+            read_manifest(stranger / "outputs/results/with_memory__seed1_proposed").metrics[0][
+                "name"
+            ]
+            == "mixed_rate"
         )  # type: ignore[union-attr]
     if " report labels" in line:
-        page = (stranger / "outputs/reports/base__seed1_x/metric_report.html").read_text(encoding="utf-8")
+        page = (stranger / "outputs/reports/base__seed1_x/metric_report.html").read_text(
+            encoding="utf-8"
+        )
         assert "Macro F1" in page
     if " report seeds" in line:
         assert (stranger / "outputs/results/base_aggregated/comparison.csv").is_file()
@@ -91,7 +108,17 @@ def test_every_command_with_a_file_does_what_the_page_says(stranger: Path, line:
 def test_the_package_is_installed_and_used(stranger: Path, tmp_path: Path) -> None:
     """score, report, compare, gate and rerun with the suite as an installed package, and no file given."""
     target = tmp_path / "installed"
-    pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--target", str(target)]
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        "--no-deps",
+        "--no-build-isolation",
+        "--target",
+        str(target),
+    ]
     installed = subprocess.run([*pip, str(stranger)], capture_output=True, text=True, check=False)
     assert installed.returncode == 0, installed.stderr
     out = tmp_path / "out"

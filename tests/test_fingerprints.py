@@ -25,7 +25,9 @@ def test_values_are_those_of_the_first_edition(
 ) -> None:
     if name.startswith("reference"):
         monkeypatch.setattr(fingerprints, "REFERENCE", request.getfixturevalue("reference"))
-    monkeypatch.setattr("evaltools.app.batch.run", lambda job: None)  # a report has no numbers of its own
+    monkeypatch.setattr(
+        "evaltools.app.batch.run", lambda job: None
+    )  # a report has no numbers of its own
     files = fingerprints.measure(tmp_path, name, call=lambda words: call(*words))
     expected = {f: v for f, v in EXPECTED["files"].items() if f.startswith(f"{name}/")}
     assert expected, "this scenario is stored"

@@ -43,7 +43,9 @@ def _kept_per_code(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("kind", list(fuzz.BY_NAME))
 def test_mutated_inputs_are_read_or_named(kind: str) -> None:
-    share = {"rules": 20, "card": 30, "cases.xlsx": 100}.get(kind, 30 if fuzz.BY_NAME[kind].rows == 1 else 420)
+    share = {"rules": 20, "card": 30, "cases.xlsx": 100}.get(
+        kind, 30 if fuzz.BY_NAME[kind].rows == 1 else 420
+    )
     report = fuzz.run(share, seed=20, kinds=[kind])
     assert not report.failures, [text for _, _, text in report.failures.values()]
     assert report.inputs.total() >= share
@@ -57,7 +59,9 @@ def test_the_same_seed_makes_the_same_files() -> None:
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4)
+    ),
     max_leaves=15,
 )
 CR_KEYS = st.sampled_from(
@@ -83,7 +87,9 @@ def shaped(keys: st.SearchStrategy[str]) -> st.SearchStrategy[Any]:
     return st.lists(
         st.dictionaries(
             keys,
-            st.recursive(JSON, lambda i: st.lists(i, max_size=3) | st.dictionaries(keys, i, max_size=4)),
+            st.recursive(
+                JSON, lambda i: st.lists(i, max_size=3) | st.dictionaries(keys, i, max_size=4)
+            ),
             max_size=6,
         ),
         min_size=1,
@@ -112,17 +118,26 @@ def test_any_json_is_scored_or_rejected(
     @given(shaped(keys))
     def check(rows: list[Any]) -> None:
         lines = [json.dumps(r) for r in rows]
-        path.write_text("[" + ",".join(lines) + "]" if path.suffix == ".json" else "\n".join(lines) + "\n")
+        path.write_text(
+            "[" + ",".join(lines) + "]" if path.suffix == ".json" else "\n".join(lines) + "\n"
+        )
         problems = Problems("skip")
         try:
-            units = s.score(s.locate(path, "run", options, problems), options, problems, Workers(), None)
+            units = s.score(
+                s.locate(path, "run", options, problems), options, problems, Workers(), None
+            )
         except InputError as e:
             assert e.problems and all(p.file for p in e.problems)
             return
         for row in estimate(units, s.metrics(options), s.unit, QUICK).to_dict("records"):
-            assert not any(math.isinf(row[k]) for k in ("value", "ci_low", "ci_high", "numerator", "denominator"))
+            assert not any(
+                math.isinf(row[k])
+                for k in ("value", "ci_low", "ci_high", "numerator", "denominator")
+            )
         for p in problems.kept:
-            assert p.file and (p.severity == "warning" or p.line is not None or p.code in fuzz.NO_LINE)
+            assert p.file and (
+                p.severity == "warning" or p.line is not None or p.code in fuzz.NO_LINE
+            )
 
     check()
 
@@ -147,7 +162,9 @@ def test_a_json_file_that_is_none(tmp_path: Path, raw: bytes, code: str, line: i
     (tmp_path / "a.json").write_bytes(raw)
     with pytest.raises(InputError) as e:
         read_json(tmp_path / "a.json", Problems())
-    assert [(p.code, p.line, p.file) for p in e.value.problems] == [(code, line, str(tmp_path / "a.json"))]
+    assert [(p.code, p.line, p.file) for p in e.value.problems] == [
+        (code, line, str(tmp_path / "a.json"))
+    ]
 
 
 def test_a_doubled_key_is_named(tmp_path: Path) -> None:
@@ -163,7 +180,9 @@ def test_a_gate_takes_finite_numbers_only(tmp_path: Path, value: str) -> None:
     path = tmp_path / "metrics.json"
     path.write_text('{"metrics": [{"name": "a", "value": ' + value + "}]}")
     done = CliRunner().invoke(main, ["gate", str(path), "--min", "a=0"])
-    assert done.exit_code == 3 and "metrics.json: metrics.0.value: Input should be a " in done.output
+    assert (
+        done.exit_code == 3 and "metrics.json: metrics.0.value: Input should be a " in done.output
+    )
 
 
 def test_a_gate_refuses_two_metrics_of_one_name(tmp_path: Path) -> None:
@@ -174,7 +193,13 @@ def test_a_gate_refuses_two_metrics_of_one_name(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("raw", "field"),
-    [('{"applied_rate": NaN}', "applied_rate"), ('{"n": 1e309}', "n"), ("[", ""), ("[1]", ""), ("{", "")],
+    [
+        ('{"applied_rate": NaN}', "applied_rate"),
+        ('{"n": 1e309}', "n"),
+        ("[", ""),
+        ("[1]", ""),
+        ("{", ""),
+    ],
 )
 def test_an_override_summary_that_cannot_be_used(tmp_path: Path, raw: str, field: str) -> None:
     run = tmp_path / "run"
@@ -195,7 +220,9 @@ def test_numbers_of_thousands_of_digits_in_a_dialogue(tmp_path: Path) -> None:
     turn["gt_turn_tags"] = {"memory_required_keys_gt": keys}
     profile = {"constraints_gt": ["最大回撤<10%", f"最大回撤<{DIGITS}%"]}
     path = tmp_path / "dialog_trace.jsonl"
-    path.write_text(json.dumps({"dialog_id": "d", "valid_dialog": True, "profile_gt": profile, "turns": [turn]}))
+    path.write_text(
+        json.dumps({"dialog_id": "d", "valid_dialog": True, "profile_gt": profile, "turns": [turn]})
+    )
     units = evaltools.evaluate("memfin", path, resampling=QUICK).units
     assert units["contradicted_constraints"][0] == ["最大回撤<10%"]
     assert [k["resolver"] for k in units["resolved_keys"][0]] == ["no_target"] * 2
@@ -229,12 +256,22 @@ def test_numbers_of_seventy_digits_have_the_intervals_of_small_ones(method: Any)
         drawn = np.random.default_rng(1).lognormal(0, 3, (4, 60))
         units = [pd.DataFrame({"id": range(60), "x": x * scale, "n": 1.0}) for x in drawn]
         table = (Metric(name="x", numerator="x", denominator="n", better="higher"),)
-        how, sides = Resampling(method, 100), ({1: units[0], 2: units[1]}, {1: units[2], 2: units[3]})
+        how, sides = (
+            Resampling(method, 100),
+            ({1: units[0], 2: units[1]}, {1: units[2], 2: units[3]}),
+        )
         one, several = estimate(units[0], table, "id", how), aggregate(sides[0], table, "id", how)
         delta = compare(*sides, table, "id", how, ["x"], n_permutations=100).table
         frames = (one, several, delta)
-        bounds = [frame[[c for c in BOUNDS if c in frame]].to_numpy(dtype=float)[0] / scale for frame in frames]
-        return [*np.concatenate(bounds)], [one["ci_method"][0], several["ci_method"][0], delta["verdict"][0]]
+        bounds = [
+            frame[[c for c in BOUNDS if c in frame]].to_numpy(dtype=float)[0] / scale
+            for frame in frames
+        ]
+        return [*np.concatenate(bounds)], [
+            one["ci_method"][0],
+            several["ci_method"][0],
+            delta["verdict"][0],
+        ]
 
     (large, kinds), (small, expected) = found(2.0**200), found(1.0)
     assert large == pytest.approx(small, rel=1e-12) and kinds == expected
@@ -294,7 +331,10 @@ def test_a_workbook_whose_xml_is_broken(tmp_path: Path) -> None:
     import zipfile
 
     _book(tmp_path / "a.xlsx")
-    with zipfile.ZipFile(tmp_path / "a.xlsx") as old, zipfile.ZipFile(tmp_path / "cases.xlsx", "w") as new:
+    with (
+        zipfile.ZipFile(tmp_path / "a.xlsx") as old,
+        zipfile.ZipFile(tmp_path / "cases.xlsx", "w") as new,
+    ):
         for name in old.namelist():
             new.writestr(name, old.read(name) + (b"<" if "sheet1" in name else b""))
     with pytest.raises(InputError, match="bad-xlsx"):
@@ -302,7 +342,8 @@ def test_a_workbook_whose_xml_is_broken(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "found"), [(b"\xef\xbb\xbf", "no column id"), (b"id,answer\na,b\nc,\xff\n", ":3: byte 16")]
+    ("raw", "found"),
+    [(b"\xef\xbb\xbf", "no column id"), (b"id,answer\na,b\nc,\xff\n", ":3: byte 16")],
 )
 def test_a_table_that_is_none(tmp_path: Path, raw: bytes, found: str) -> None:
     (tmp_path / "cases.csv").write_bytes(raw)
@@ -311,7 +352,9 @@ def test_a_table_that_is_none(tmp_path: Path, raw: bytes, found: str) -> None:
 
 
 def test_a_problem_is_one_printable_line() -> None:
-    text = str(Problem("error", "c", "m\n\x1b[31m", file="f\r", line=1, field="\ud800", id="a\u202e\x00"))
+    text = str(
+        Problem("error", "c", "m\n\x1b[31m", file="f\r", line=1, field="\ud800", id="a\u202e\x00")
+    )
     assert text.isprintable() and "\\x1b" in text and "\\u202e" in text and "\\ud800" in text
     text.encode()
 

@@ -47,7 +47,9 @@ def test_nothing_runs_and_nothing_overflows(open_page: Callable[..., Any], made:
             page.mouse.move(width / 2, 300)
             page.mouse.wheel(0, 2000)
             page.wait_for_timeout(200)
-            wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            wide = page.evaluate(
+                "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            )
             assert wide <= 0, f"{file} overflows by {wide} px at {width}"
         planted = page.evaluate(
             'document.querySelectorAll(\'[onerror], [onload], [onmouseover], img[src="x"], a[href^="javascript"],'
@@ -62,11 +64,19 @@ def test_texts_are_read_as_written(open_page: Callable[..., Any], made: Path) ->
     for file in pages(made):
         page = open_page(file)
         page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
-        shown = " ".join(page.evaluate("(document.querySelector('main') ?? document.body).innerText").split())
+        shown = " ".join(
+            page.evaluate("(document.querySelector('main') ?? document.body).innerText").split()
+        )
         # an unseen character is spelled out, in brackets or in a frame
         forms = {text: (visible(text), visible(text, "{}".format)) for text in TEXTS}
-        found = {text for text, form in forms.items() if any(" ".join(f.split()) in shown for f in form)}
-        if file.name == "metric_report.html" and "_vs_" not in file.parent.name and "agg" not in file.parent.name:
+        found = {
+            text for text, form in forms.items() if any(" ".join(f.split()) in shown for f in form)
+        }
+        if (
+            file.name == "metric_report.html"
+            and "_vs_" not in file.parent.name
+            and "agg" not in file.parent.name
+        ):
             assert len(found) >= len(TEXTS) // 2, file
         unseen -= found
         assert "\x00" not in shown and "\u202e" not in shown
@@ -81,7 +91,13 @@ def test_notebooks_hold_no_live_markup(made: Path) -> None:
         for cell in json.loads(file.read_text(encoding="utf-8"))["cells"]:
             for output in cell.get("outputs", []):
                 html = "".join(output.get("data", {}).get("text/html", ""))
-                for live in ("<script>alert", "<img src=x", "<svg onload", "<svg/onload", 'onmouseover="alert'):
+                for live in (
+                    "<script>alert",
+                    "<img src=x",
+                    "<svg onload",
+                    "<svg/onload",
+                    'onmouseover="alert',
+                ):
                     assert live not in html, (file.parent.name, live)
 
 
@@ -126,5 +142,7 @@ def test_nothing_was_written_outside(made: Path) -> None:
 def test_bundled_examples_hold_hostile_texts(suite: str) -> None:
     """The demo itself shows what becomes of them."""
     folder = example(suite)
-    texts = "".join(json.dumps(r, ensure_ascii=False) for p in folder.rglob("*.jsonl") for r in rows(p))
+    texts = "".join(
+        json.dumps(r, ensure_ascii=False) for p in folder.rglob("*.jsonl") for r in rows(p)
+    )
     assert "<script>" in texts or "onerror" in texts

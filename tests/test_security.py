@@ -21,7 +21,16 @@ from .conftest import ROOT
 
 PACKAGE = Path(evaltools.__file__).parent
 FORBIDDEN_CALLS = {"eval", "exec", "compile", "__import__", "input"}
-FORBIDDEN_IMPORTS = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "marshal", "shelve", "yaml"}
+FORBIDDEN_IMPORTS = {
+    "pickle",
+    "cPickle",
+    "dill",
+    "cloudpickle",
+    "joblib",
+    "marshal",
+    "shelve",
+    "yaml",
+}
 ALLOWED = {("rows.py", "literal_eval")}
 """Lists of other tools' files, on bounded lines: literals are read, nothing is run."""
 
@@ -40,31 +49,64 @@ def test_no_code_is_made_of_data() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             where = f"{path.name}:{getattr(node, 'lineno', 0)}"
             if isinstance(node, ast.Import | ast.ImportFrom):
-                names = [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module or ""]
-                found += [f"{where} import {n}" for n in names if n.split(".")[0] in FORBIDDEN_IMPORTS]
+                names = (
+                    [a.name for a in node.names]
+                    if isinstance(node, ast.Import)
+                    else [node.module or ""]
+                )
+                found += [
+                    f"{where} import {n}" for n in names if n.split(".")[0] in FORBIDDEN_IMPORTS
+                ]
             if isinstance(node, ast.Call):
                 f = node.func
                 if isinstance(f, ast.Name) and f.id in FORBIDDEN_CALLS:
                     found.append(f"{where} {f.id}()")
-                if isinstance(f, ast.Attribute) and f.attr in UNSAFE and (path.name, f.attr) not in ALLOWED:
+                if (
+                    isinstance(f, ast.Attribute)
+                    and f.attr in UNSAFE
+                    and (path.name, f.attr) not in ALLOWED
+                ):
                     found.append(f"{where} .{f.attr}()")
                 found += [
                     f"{where} {k.arg}=True"
                     for k in node.keywords
-                    if k.arg in {"shell", "allow_pickle"} and getattr(k.value, "value", None) is True
+                    if k.arg in {"shell", "allow_pickle"}
+                    and getattr(k.value, "value", None) is True
                 ]
     assert found == []
 
 
 @pytest.mark.parametrize(
-    "name", ["", ".", "..", "../x", "a/b", "/etc/passwd", "..\\x", "C:x", "a\x00b", "a\nb", "x" * 201, "한" * 70]
+    "name",
+    [
+        "",
+        ".",
+        "..",
+        "../x",
+        "a/b",
+        "/etc/passwd",
+        "..\\x",
+        "C:x",
+        "a\x00b",
+        "a\nb",
+        "x" * 201,
+        "한" * 70,
+    ],
 )
 def test_a_name_cannot_leave_its_folder(name: str) -> None:
     with pytest.raises(UsageError, match="cannot be the name of a run"):
         safe_name(name)
 
 
-HOSTILE_IDS = ("../../escaped", "/tmp/escaped", "..\\escaped", "a/../../escaped", "~/escaped", "con", ".")
+HOSTILE_IDS = (
+    "../../escaped",
+    "/tmp/escaped",
+    "..\\escaped",
+    "a/../../escaped",
+    "~/escaped",
+    "con",
+    ".",
+)
 
 
 def _files(folder: Path) -> set[Path]:
@@ -77,7 +119,11 @@ def test_ids_in_the_data_choose_no_path(tmp_path: Path) -> None:
     run.mkdir(parents=True)
     gold = [{"aspect_ref": "a#b", "aspect_term": "c", "polarity": "positive"}]
     rows = [
-        {"meta": {"text_id": f"{i}", "run_id": i, "input_text": "c"}, "gold_tuples": gold, "final_result": {}}
+        {
+            "meta": {"text_id": f"{i}", "run_id": i, "input_text": "c"},
+            "gold_tuples": gold,
+            "final_result": {},
+        }
         for i in HOSTILE_IDS
     ]
     (run / "outputs.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
@@ -95,14 +141,18 @@ def test_ids_in_the_data_choose_no_path(tmp_path: Path) -> None:
     ]
     trace.write_text("".join(json.dumps(d) + "\n" for d in dialogs))
     cases = tmp_path / "in" / "cases.json"
-    cases.write_text(json.dumps([{"id": i, "answer": "100만원", "contexts": ["100만원"]} for i in HOSTILE_IDS]))
+    cases.write_text(
+        json.dumps([{"id": i, "answer": "100만원", "contexts": ["100만원"]} for i in HOSTILE_IDS])
+    )
     out = tmp_path / "a" / "b" / "out"
     quick = evaltools.Resampling(n_resamples=100)
     for suite, path in (("cr", run), ("memfin", trace), ("summary", cases)):
         result = evaltools.evaluate(suite, path, out=out, resampling=quick)
         assert set(HOSTILE_IDS) <= set(result.data.iloc[:, :4].to_numpy().ravel())
     assert not [p for p in _files(tmp_path) if "escaped" in p.name]
-    assert {p.parts[:3] for p in _files(tmp_path) if len(p.parts) > 2 and p.parts[0] == "a"} == {("a", "b", "out")}
+    assert {p.parts[:3] for p in _files(tmp_path) if len(p.parts) > 2 and p.parts[0] == "a"} == {
+        ("a", "b", "out")
+    }
 
 
 def test_a_parameter_is_a_value_and_no_code(tmp_path: Path) -> None:
@@ -121,11 +171,17 @@ def test_a_parameter_is_a_value_and_no_code(tmp_path: Path) -> None:
     assert {n.value.value for n in tree.body} == {planted}  # type: ignore[attr-defined]
 
 
-def test_the_key_of_the_judge_is_in_no_artefact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_of_the_judge_is_in_no_artefact(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Score, report and gallery with a judge; the key stands in requests and in no file or message."""
     pytest.importorskip("openai")
     key = "sk-planted-" + "4f9Q" * 10
-    for name, value in {"OPENAI_API_KEY": key, "NO_PROXY": "127.0.0.1", "EVALTOOLS_JUDGE_API_KEY": ""}.items():
+    for name, value in {
+        "OPENAI_API_KEY": key,
+        "NO_PROXY": "127.0.0.1",
+        "EVALTOOLS_JUDGE_API_KEY": "",
+    }.items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
     cases = [
@@ -140,13 +196,17 @@ def test_the_key_of_the_judge_is_in_no_artefact(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "cases.json").write_text(json.dumps(cases), encoding="utf-8")
     # one reply repeats the key, as the messages of some servers do: it is turned away
     with ModelServer(
-        lambda seen: judges(0.5, 0.9, reason=f"key {key}" if seen.summary.endswith("나") else "근거")
+        lambda seen: judges(
+            0.5, 0.9, reason=f"key {key}" if seen.summary.endswith("나") else "근거"
+        )
     ) as server:
         done = call(
             *("report", "summary", "cases.json", "-o", "out", *QUICK),
             *("--judge", "hybrid", "--judge-model", "m", "--judge-base-url", server.url),
         )
-        assert server.seen and all(s.headers["authorization"] == f"Bearer {key}" for s in server.seen)
+        assert server.seen and all(
+            s.headers["authorization"] == f"Bearer {key}" for s in server.seen
+        )
     assert key not in done.output
     files = [p for p in tmp_path.rglob("*") if p.is_file()]
     kinds = {p.suffix for p in files}
@@ -209,8 +269,20 @@ def test_no_secret_is_stored(tmp_path: Path) -> None:
             "BasicAuthDetector",
             "GitHubTokenDetector",
         ),
-        *("GitLabTokenDetector", "JwtTokenDetector", "KeywordDetector", "NpmDetector", "OpenAIDetector"),
-        *("PrivateKeyDetector", "PypiTokenDetector", "SendGridDetector", "SlackDetector", "StripeDetector"),
+        *(
+            "GitLabTokenDetector",
+            "JwtTokenDetector",
+            "KeywordDetector",
+            "NpmDetector",
+            "OpenAIDetector",
+        ),
+        *(
+            "PrivateKeyDetector",
+            "PypiTokenDetector",
+            "SendGridDetector",
+            "SlackDetector",
+            "StripeDetector",
+        ),
     ]
     found = SecretsCollection()
     with transient_settings({"plugins_used": [{"name": p} for p in plugins]}):
@@ -225,7 +297,8 @@ def test_no_secret_is_stored(tmp_path: Path) -> None:
         "tests/app/test_lab.py",
     }
     places = {
-        name: Path(name).relative_to(tmp_path if Path(name).is_relative_to(tmp_path) else ROOT) for name, _ in found
+        name: Path(name).relative_to(tmp_path if Path(name).is_relative_to(tmp_path) else ROOT)
+        for name, _ in found
     }
     said = sorted(f"{places[name]}:{s.line_number} {s.type}" for name, s in found)
     assert [s for s in said if s.split(":")[0] not in allowed] == []

@@ -20,7 +20,15 @@ from ..core.names import condition_of, find_runs, natural, safe_name
 from ..core.progress import bar
 from ..core.resampling import Resampling
 from ..core.results import result_at, verdict_line
-from ..core.suite import Suite, get_suite, load_suite_file, mark, require_input, spread, with_metrics
+from ..core.suite import (
+    Suite,
+    get_suite,
+    load_suite_file,
+    mark,
+    require_input,
+    spread,
+    with_metrics,
+)
 from ..core.terminal import echo
 from ..report import study_tables as views
 from ..report.export import write_exports
@@ -108,7 +116,11 @@ class Batch:
         (self.bad_input if tell(error, name) == BAD_INPUT else self.failed).append(name)
 
     def run_all(
-        self, call: Callable[..., Any], tasks: Mapping[str, tuple[Any, ...]], workers: Workers, label: str = ""
+        self,
+        call: Callable[..., Any],
+        tasks: Mapping[str, tuple[Any, ...]],
+        workers: Workers,
+        label: str = "",
     ) -> dict[str, Any]:
         """The results of the calls that came to an end, by name; one failure does not stop the others.
 
@@ -117,7 +129,10 @@ class Batch:
         found: dict[str, Any] = {}
         refused: dict[str, UsageError] = {}
         names, quiet = list(tasks), self.settings.quiet or not label
-        with bar(len(tasks), label, quiet) as step, closing(workers.ended(call, list(tasks.values()))) as futures:
+        with (
+            bar(len(tasks), label, quiet) as step,
+            closing(workers.ended(call, list(tasks.values()))) as futures,
+        ):
             for place, future in futures:
                 name, error = names[place], future.exception()
                 if error is None:
@@ -133,13 +148,17 @@ class Batch:
             self.fail(name, error)
         return found
 
-    def score(self, suite: Suite, runs: Sequence[str], options: Options, **files: Path | None) -> None:
+    def score(
+        self, suite: Suite, runs: Sequence[str], options: Options, **files: Path | None
+    ) -> None:
         """Score every run; bad input of one does not stop the others.
 
         The numbers of a single one also go to `files`, in the shapes of other tools (`write_exports`). UsageError for
         several runs then, and for a file that is an input.
         """
-        scored = self._scored(suite, runs, options, self.settings, files=[f for f in files.values() if f])
+        scored = self._scored(
+            suite, runs, options, self.settings, files=[f for f in files.values() if f]
+        )
         self._show(scored)
         for one in scored if any(files.values()) else ():
             write_exports(load(one.folder), **files)
@@ -148,7 +167,9 @@ class Batch:
         """Score every run, and plan its report, or one report of all where the suite sees its runs together."""
         given = self.settings.name
         several = suite.together and len(runs) > 1
-        scored = self._scored(suite, runs, options, replace(self.settings, name=None if several else given))
+        scored = self._scored(
+            suite, runs, options, replace(self.settings, name=None if several else given)
+        )
         if len(scored) > 1 and suite.together:
             self._study(suite, suite.notebook, scored, options, baseline=scored[0].name)
         elif len(scored) > 1 and suite.runs is not None:
@@ -156,17 +177,33 @@ class Batch:
         else:
             self._show(scored)
             for one in scored:
-                self._plan(suite, suite.notebook, given or one.name, [one] if suite.together else one, options)
+                self._plan(
+                    suite,
+                    suite.notebook,
+                    given or one.name,
+                    [one] if suite.together else one,
+                    options,
+                )
 
-    def report_seeds(self, suite: Suite, runs: Sequence[str], options: Options, **compared: Any) -> None:
+    def report_seeds(
+        self, suite: Suite, runs: Sequence[str], options: Options, **compared: Any
+    ) -> None:
         """Score the runs, aggregate them over seeds, compare the conditions, and plan the cross-seed report.
 
         `compared`: baseline, primary and margin, as `study` takes them.
         """
-        runs = [run for text in runs for run in ([text] if _is_there(text) else map(str, find_runs(text)))]
-        whole = suite if self.settings.metrics is None else with_metrics(suite, self.settings.metrics)
+        runs = [
+            run
+            for text in runs
+            for run in ([text] if _is_there(text) else map(str, find_runs(text)))
+        ]
+        whole = (
+            suite if self.settings.metrics is None else with_metrics(suite, self.settings.metrics)
+        )
         declared = compared.get("primary"), compared.get("margin") or {}
-        if table := whole.metrics(make_options(suite, options)):  # those that follow from the input are not known yet
+        if table := whole.metrics(
+            make_options(suite, options)
+        ):  # those that follow from the input are not known yet
             require_declared(table, *declared, self.settings.confidence)
         scored = self._scored(suite, runs, options, replace(self.settings, name=None), seeds=True)
         if not self.status:
@@ -192,13 +229,19 @@ class Batch:
         remove_leftovers(settings.out)
         # one run: its shards are spread; several: the runs are, each in a process of its own
         single = len(named) == 1
-        inner, outer = (settings.workers(), Workers()) if single else (Workers(label=""), settings.workers())
+        inner, outer = (
+            (settings.workers(), Workers()) if single else (Workers(label=""), settings.workers())
+        )
         each = zip(named.items(), spread(suite.options, options, len(named)))
-        tasks = {n: (suite.name, suite.file, *run, settings, own, inner, seeds) for (n, run), own in each}
+        tasks = {
+            n: (suite.name, suite.file, *run, settings, own, inner, seeds) for (n, run), own in each
+        }
         there = {name for name in named if (settings.out / "results" / name).exists()}
         found = self.run_all(score_one, tasks, outer, "" if single else "scoring")
         scored = [found[n] for n in named if n in found]
-        self.made += [one.folder for one in scored if one.name not in there and one.folder != Path(one.path)]
+        self.made += [
+            one.folder for one in scored if one.name not in there and one.folder != Path(one.path)
+        ]
         self.done += [one.name for one in scored if one.name not in self.done]
         return scored
 
@@ -206,7 +249,12 @@ class Batch:
         self.said += [line for one in scored for line in ("", *one.said, f"  -> {one.folder}")]
 
     def _study(
-        self, suite: Suite, notebook: str, scored: Sequence[Scored], options: Options, **compared: Any
+        self,
+        suite: Suite,
+        notebook: str,
+        scored: Sequence[Scored],
+        options: Options,
+        **compared: Any,
     ) -> list[str]:
         """Write the files of the study of runs that are scored, and plan its report; its name, if it could be made.
 
@@ -259,7 +307,12 @@ class Batch:
             title=f"{say(suite.title)}: {title}",
             folder=s.out / "reports" / title,
             parameters={k: v for k, v in parameters.items() if k in declared},
-            current={**made_from, **more, "lang": s.lang, **({"paper_files": True} if for_paper else {})},
+            current={
+                **made_from,
+                **more,
+                "lang": s.lang,
+                **({"paper_files": True} if for_paper else {}),
+            },
             paper=for_paper,
         )
 
@@ -267,7 +320,11 @@ class Batch:
         """Make the planned reports that are not there yet, rebuild the gallery, say what became of it all."""
         s = self.settings
         if self.jobs:
-            todo = {name: (job,) for name, job in self.jobs.items() if not (s.resume and is_current(job))}
+            todo = {
+                name: (job,)
+                for name, job in self.jobs.items()
+                if not (s.resume and is_current(job))
+            }
             self.skipped += [name for name in self.jobs if name not in todo]
             if s.scheduler is None and len(todo) > 1:
                 prepare()  # once, before the processes fork
@@ -335,7 +392,9 @@ def named_runs(
     opts = make_options(suite, options)
     for path in runs:
         if re.search(r"[\x00-\x1f\x7f\ud800-\udfff]", path):
-            raise UsageError(f"{path!a}: the path of an input must be text without control characters")
+            raise UsageError(
+                f"{path!a}: the path of an input must be text without control characters"
+            )
         place = resolve(path)
         result = result_at(place) if seeds else None
         if result is None:
@@ -354,7 +413,9 @@ def named_runs(
                 if source is not None:
                     for file in files:
                         refuse_input(file, source.files.values())
-                    require_target(settings.out / "results" / found, suite, source, not settings.resume)
+                    require_target(
+                        settings.out / "results" / found, suite, source, not settings.resume
+                    )
         except InputError as e:
             errors.append(e)
     if files and len(named) > 1:
@@ -410,7 +471,9 @@ def current(result: Run) -> dict[str, Any]:
 def _below_out(suite: Suite, out: Path, options: Options) -> Options:
     """The options, with the folders that stand below `out` where none is given."""
     marks = {n: mark(f) for n, f in suite.options.model_fields.items()}
-    folders = {n: str(out / marked["below_out"]) for n, marked in marks.items() if "below_out" in marked}
+    folders = {
+        n: str(out / marked["below_out"]) for n, marked in marks.items() if "below_out" in marked
+    }
     return {**options, **{n: folder for n, folder in folders.items() if options.get(n) is None}}
 
 
@@ -419,14 +482,20 @@ def headline_lines(result: Run) -> Iterator[str]:
     yield result.name
     yield from (f"  {line}" for line in in_words(result.checks))
     rows = result.rows(*result.headline)
-    titles = [f"{t} {ARROWS.get(b, ('', ''))[0]}".rstrip() for t, b in zip(rows["title"], rows["better"])]
+    titles = [
+        f"{t} {ARROWS.get(b, ('', ''))[0]}".rstrip() for t, b in zip(rows["title"], rows["better"])
+    ]
     width = max(map(len, titles), default=0)
-    for title, e in zip(titles, plain_estimates(rows, resampling=result.resampling).to_dict("records")):
+    for title, e in zip(
+        titles, plain_estimates(rows, resampling=result.resampling).to_dict("records")
+    ):
         yield f"  {title:<{width}} {e['value']:>6} {e['interval']:<16} n={e['n']:<5} {e['metric']}"
     if (verdicts := result.verdicts) is not None:
         yield from (f"  {verdict_line(row)}" for row in verdicts.to_dict("records"))
     for p in result.manifest.problems:
-        yield f"  {p.severity}: {p.count} x {p.code}" + (f", first {p.examples[0]}" if p.examples else "")
+        yield f"  {p.severity}: {p.count} x {p.code}" + (
+            f", first {p.examples[0]}" if p.examples else ""
+        )
     yield f"  {result.signature}"
 
 

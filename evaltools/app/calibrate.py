@@ -46,16 +46,25 @@ def said(found: Calibration, confidence: float) -> list[str]:
         means = {m: _shown(r, f"{m}_mean", f"{m}_low", f"{m}_high") for m in MEANS}
         rates = {rate: _shown(r, rate, f"{rate}_low", f"{rate}_high") for rate in ("tpr", "tnr")}
         kappas = {k.replace("_", " "): _shown(r, k) for k in ("judge_kappa", "rater_kappa")}
-        rows.append({"metric": visible(r["metric"]), "labelled": f"{r['n_labelled']} of {r['n']}"} | means | rates)
+        rows.append(
+            {"metric": visible(r["metric"]), "labelled": f"{r['n_labelled']} of {r['n']}"}
+            | means
+            | rates
+        )
         rows[-1] |= kappas
     lead = say("Intervals of {level:.0%}, for new cases of the same kind.", level=confidence)
     lines = [wrapped(lead), "", columns(pd.DataFrame(rows)), ""]
-    lines += [wrapped(f"{say('warning')}: {say(f'{visible(m)}: {note}')}") for m, note in found.notes.items()]
+    lines += [
+        wrapped(f"{say('warning')}: {say(f'{visible(m)}: {note}')}")
+        for m, note in found.notes.items()
+    ]
     for m, cases in found.next.groupby("metric", sort=False):
         by = cases["stratum"].value_counts(sort=False)
         listed = ", ".join(say("{n} of {stratum}", n=n, stratum=s) for s, n in by.items())
         ids = ", ".join(cases["case_id"])
-        proposed = say("to label next, {metric} ({listed}): {ids}", metric=m, listed=listed, ids=ids)
+        proposed = say(
+            "to label next, {metric} ({listed}): {ids}", metric=m, listed=listed, ids=ids
+        )
         lines += [wrapped(visible(proposed)), ""]
     return lines
 

@@ -59,7 +59,9 @@ class _Main(click.Group):
     def __call__(self, *args: Any, **how: Any) -> Any:
         for name in ("SIGTERM", "SIGHUP"):
             number = getattr(signal, name, None)  # not every system has both
-            if number is not None and signal.getsignal(number) is signal.SIG_DFL:  # `nohup` has it ignored
+            if (
+                number is not None and signal.getsignal(number) is signal.SIG_DFL
+            ):  # `nohup` has it ignored
                 signal.signal(number, signal.default_int_handler)
         return super().__call__(*args, **how)
 
@@ -113,7 +115,10 @@ class _Runs(SuiteGroup):
             params=[
                 click.Argument(["runs"], metavar=f"{suite.input}...", nargs=-1, required=True),
                 *of_model(suite.options),
-                *options(*COMMON, *(["paper"] if self.name == "report" else ["flat_file", "inspect_file"])),
+                *options(
+                    *COMMON,
+                    *(["paper"] if self.name == "report" else ["flat_file", "inspect_file"]),
+                ),
             ],
         )
 
@@ -126,7 +131,11 @@ class _Check(SuiteGroup):
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         check = suite_commands("CHECKS").get(name)
-        return self._command(name, str(check.__doc__), check, []) if check else super().get_command(ctx, name)
+        return (
+            self._command(name, str(check.__doc__), check, [])
+            if check
+            else super().get_command(ctx, name)
+        )
 
     def make(self, suite: Any) -> click.Command:
         def check(path: Path, problems: Any, **given: Any) -> None:
@@ -138,7 +147,9 @@ class _Check(SuiteGroup):
         text = f"List every problem of inputs of {suite.title}, write nothing."
         return self._command(suite.name, text, check, of_model(suite.options, free))
 
-    def _command(self, name: str, text: str, check: Any, more: list[click.Parameter]) -> click.Command:
+    def _command(
+        self, name: str, text: str, check: Any, more: list[click.Parameter]
+    ) -> click.Command:
         def command(files: Sequence[Path], **given: Any) -> None:
             problems = Problems("skip")
             for path in files:
@@ -164,7 +175,9 @@ def _warm() -> None:
 def _split_options(suite: Any, given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """(suite options, the rest) of a command's parameters."""
     names = set(suite.options.model_fields)
-    return {k: v for k, v in given.items() if k in names}, {k: v for k, v in given.items() if k not in names}
+    return {k: v for k, v in given.items() if k in names}, {
+        k: v for k, v in given.items() if k not in names
+    }
 
 
 def _settings(given: dict[str, Any]) -> dict[str, Any]:
@@ -217,7 +230,11 @@ def report_seeds(runs: tuple[str, ...], suite: Any, margin: tuple[str, ...], **g
     """
     from .batch import Batch, Settings
 
-    declared = {"baseline": given.pop("baseline"), "primary": given.pop("primary"), "margin": parse_margins(margin)}
+    declared = {
+        "baseline": given.pop("baseline"),
+        "primary": given.pop("primary"),
+        "margin": parse_margins(margin),
+    }
     if suite is None:
         from ..core.names import find_runs
         from ..report.study import suite_of_run
@@ -232,7 +249,9 @@ def report_seeds(runs: tuple[str, ...], suite: Any, margin: tuple[str, ...], **g
 
 @main.command(
     cls=OfSomeSuite,
-    params=options("suite", "suite_file", "everything", "comparison_file", "primary", "margin", *STUDY),
+    params=options(
+        "suite", "suite_file", "everything", "comparison_file", "primary", "margin", *STUDY
+    ),
 )
 @click.argument("baseline", metavar="A")
 @click.argument("candidate", metavar="B")
@@ -249,7 +268,17 @@ def compare(baseline: str, candidate: str, **given: Any) -> None:
 
 @main.command(
     cls=OfSomeSuite,
-    params=options("metric", "difference", "power", "seeds", "plan_file", "suite", "suite_file", *STUDY, "quiet"),
+    params=options(
+        "metric",
+        "difference",
+        "power",
+        "seeds",
+        "plan_file",
+        "suite",
+        "suite_file",
+        *STUDY,
+        "quiet",
+    ),
 )
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
 def plan(runs: tuple[str, ...], seeds: str, **given: Any) -> None:
@@ -290,7 +319,9 @@ def calibrate(scores: Path, labels: Path, lang: str, **given: Any) -> None:
     echo(calibrate_command(scores, labels, **given))
 
 
-@main.command(params=options("minima", "maxima", "use", "baseline", "margins", "junit_file", "summary_file"))
+@main.command(
+    params=options("minima", "maxima", "use", "baseline", "margins", "junit_file", "summary_file")
+)
 @click.argument("result", type=PATH)
 def gate(**asked: Any) -> None:
     """Fail (status 1) unless RESULT, a metrics.json or the folder of a run or aggregate, holds what is asked.
@@ -305,11 +336,21 @@ def gate(**asked: Any) -> None:
     sys.exit(GATE_NOT_MET if any(row.met is False for row in rows) else 0)
 
 
-@main.command(params=options("target", "as_", "level", "split", "condition", "seed_of_file", "on_error", "quiet"))
+@main.command(
+    params=options(
+        "target", "as_", "level", "split", "condition", "seed_of_file", "on_error", "quiet"
+    )
+)
 @click.argument("name", metavar="FORMAT")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=PATH)
 def convert(
-    name: str, files: tuple[Path, ...], target: Path, as_: str, on_error: Any, quiet: bool, **more: Any
+    name: str,
+    files: tuple[Path, ...],
+    target: Path,
+    as_: str,
+    on_error: Any,
+    quiet: bool,
+    **more: Any,
 ) -> None:
     """Write other tools' FILEs as gold or predictions of Conflict Review, or as rows of the suite `table`.
 
@@ -331,7 +372,12 @@ def convert(
 @click.argument("manifest", type=PATH)
 @click.pass_context
 def rerun(
-    ctx: click.Context, manifest: Path, out: Path | None, jobs: int, metrics: Path | None, **costly: Any
+    ctx: click.Context,
+    manifest: Path,
+    out: Path | None,
+    jobs: int,
+    metrics: Path | None,
+    **costly: Any,
 ) -> None:
     """Make the results of MANIFEST (a manifest.json) again.
 
@@ -341,7 +387,11 @@ def rerun(
     from .rerun import rerun_manifest
     from .workers import Workers
 
-    given = {n: v for n, v in costly.items() if ctx.get_parameter_source(n) is ParameterSource.COMMANDLINE}
+    given = {
+        n: v
+        for n, v in costly.items()
+        if ctx.get_parameter_source(n) is ParameterSource.COMMANDLINE
+    }
     found = rerun_manifest(manifest, out, Workers(jobs), metrics, **given)
     echo(str(found))
     sys.exit(0 if found.same else FAILED)

@@ -23,7 +23,13 @@ from .options import parse_margins
 
 
 def compare_command(
-    baseline: str, candidate: str, *, everything: bool, csv_file: Path | None, margin: Sequence[str], **how: Any
+    baseline: str,
+    candidate: str,
+    *,
+    everything: bool,
+    csv_file: Path | None,
+    margin: Sequence[str],
+    **how: Any,
 ) -> str:
     """The text that `evaltools compare A B` prints."""
     if csv_file is not None:
@@ -45,9 +51,7 @@ HEAD = {"title": "metric", "a": "A", "b": "B", "delta": "B - A", "interval": "in
     "adjusted": "p adj.", "mde": "mde", "verdict": "verdict", "name": "id",
 }  # fmt: skip
 
-MDE = (
-    f"mde: the smallest true difference that data like these show with {POWER:.0%} power; smaller ones may go unseen."
-)
+MDE = f"mde: the smallest true difference that data like these show with {POWER:.0%} power; smaller ones may go unseen."
 
 
 def comparison_text(study: StudyView, *, everything: bool) -> str:
@@ -66,7 +70,9 @@ def comparison_text(study: StudyView, *, everything: bool) -> str:
 
 def wrapped(text: str, indent: str = "") -> str:
     """The text in lines of at most WIDTH columns."""
-    return textwrap.fill(text, WIDTH, initial_indent=indent, subsequent_indent="  ", break_on_hyphens=False)
+    return textwrap.fill(
+        text, WIDTH, initial_indent=indent, subsequent_indent="  ", break_on_hyphens=False
+    )
 
 
 def _line(cells: Mapping[str, str]) -> str:
@@ -81,9 +87,15 @@ def _cells(row: Mapping[Any, Any], blocked: bool) -> dict[str, str]:
     title = f"= {row['alias_of']}" if row["alias_of"] else row["title"]
     title = title if len(title) <= TITLE else f"{title[: TITLE - 2]} …"
     differ = row["n_differ"] > 0
-    interval = ", ".join(filter(None, (_number(row[bound], "+.3f") for bound in ("ci_low", "ci_high"))))
+    interval = ", ".join(
+        filter(None, (_number(row[bound], "+.3f") for bound in ("ci_low", "ci_high")))
+    )
     if blocked:
-        return dict.fromkeys(HEAD, "") | {"title": title, "verdict": WORDS["blocking"].lower(), "name": row["metric"]}
+        return dict.fromkeys(HEAD, "") | {
+            "title": title,
+            "verdict": WORDS["blocking"].lower(),
+            "name": row["metric"],
+        }
     return {
         "title": title,
         "a": _number(row["value_baseline"], ".3f") or "N/A",
@@ -100,4 +112,8 @@ def _cells(row: Mapping[Any, Any], blocked: bool) -> dict[str, str]:
 
 def _number(x: float, spec: str) -> str:
     """The number as `spec` says, with one decimal from 100 on; "" for null."""
-    return "" if pd.isna(x) else format(x, spec if abs(x) < 100 else "+.1f" if spec[0] == "+" else ".1f")
+    return (
+        ""
+        if pd.isna(x)
+        else format(x, spec if abs(x) < 100 else "+.1f" if spec[0] == "+" else ".1f")
+    )

@@ -59,14 +59,20 @@ def gate(
 
     UsageError and InputError before anything is written.
     """
-    bounds = [parse(text, kind) for kind, texts in (("min", minima), ("max", maxima)) for text in texts]
+    bounds = [
+        parse(text, kind) for kind, texts in (("min", minima), ("max", maxima)) for text in texts
+    ]
     allowed = parse_margins(margins)
     if allowed and baseline is None:
-        raise UsageError("--margin says how much worse than a baseline a metric may be: give --baseline RESULT")
+        raise UsageError(
+            "--margin says how much worse than a baseline a metric may be: give --baseline RESULT"
+        )
     if bad := next((name for name, margin in allowed.items() if margin < 0), None):
         raise UsageError(f"--margin {bad}: expected a number of 0 or more")
     written = [
-        (file, made) for file, made in ((junit_file, as_junit), (summary_file, as_markdown)) if file is not None
+        (file, made)
+        for file, made in ((junit_file, as_junit), (summary_file, as_markdown))
+        if file is not None
     ]
     for file, _ in written:
         _refuse_results(file, [side for side in (result, baseline) if side is not None])
@@ -81,7 +87,10 @@ def gate(
 
 def _refuse_results(file: Path, inputs: Sequence[Path]) -> None:
     """UsageError where a file cannot be written, or would change what it speaks of."""
-    if file.resolve() in [path.resolve() for path in inputs] or read_manifest(file.parent) is not None:
+    if (
+        file.resolve() in [path.resolve() for path in inputs]
+        or read_manifest(file.parent) is not None
+    ):
         raise UsageError(f"{file} would change a result; write it to another place")
     refuse_input(file)
 
@@ -96,7 +105,9 @@ def read(path: Path) -> Stored:
         refuse_parent(path, lambda inside: (inside / "metrics.json").is_file())
     content = read_model(file, Stored)
     if len({row.name for row in content.metrics}) < len(content.metrics):
-        raise Problems().fatal("bad-metrics", "two metrics have one name", file=str(file), field="metrics")
+        raise Problems().fatal(
+            "bad-metrics", "two metrics have one name", file=str(file), field="metrics"
+        )
     return content
 
 
@@ -104,7 +115,9 @@ def check_bounds(path: Path, content: Stored, bounds: Sequence[Bound], use: str)
     """What each bound on `use` (value, ci_low, ci_high) says. UsageError for a metric that the file does not have."""
     numbers = {row.name: getattr(row, use) for row in content.metrics}
     if unknown := [name for name, *_ in bounds if name not in numbers]:
-        raise UsageError(f"{path} has no metric {unknown[0]!r}; {nearest(unknown[0], sorted(numbers))}")
+        raise UsageError(
+            f"{path} has no metric {unknown[0]!r}; {nearest(unknown[0], sorted(numbers))}"
+        )
     found = []
     for name, kind, limit in bounds:
         number = numbers[name]
@@ -132,7 +145,9 @@ def check_verdicts(path: Path, content: Stored) -> list[Checked]:
         if row.verdict != "no threshold"
     ]
     if not found:
-        raise UsageError(f"{path} holds no verdicts: give --min NAME=X, --max NAME=X or --baseline RESULT")
+        raise UsageError(
+            f"{path} holds no verdicts: give --min NAME=X, --max NAME=X or --baseline RESULT"
+        )
     return found
 
 
@@ -150,7 +165,9 @@ def check_baseline(path: Path, baseline: Path, margins: Mapping[str, float]) -> 
     table = next(iter(study.comparisons.values())).table.set_index("metric", drop=False)
     for name in margins:
         if study.suite.metric(name, study.options).name not in table.index:
-            raise UsageError(f"--margin {name}: the metric has no better direction, so that no difference is harm")
+            raise UsageError(
+                f"--margin {name}: the metric has no better direction, so that no difference is harm"
+            )
     wanted = [name for name in dict.fromkeys([*study.headline, *margins]) if name in table.index]
     if not any(_comparable(table.loc[name]) for name in wanted):
         raise UsageError(
@@ -167,14 +184,23 @@ def _comparable(row: Any) -> bool:
 def _against(study: Study, row: Mapping[str, Any], margin: float | None) -> Checked:
     name = row["metric"]
     if not _comparable(row):
-        own = [any(not pd.isna(r.value(name)) for r in study.conditions[row[side]].values()) for side in SIDES]
+        own = [
+            any(not pd.isna(r.value(name)) for r in study.conditions[row[side]].values())
+            for side in SIDES
+        ]
         lost = own == [True, False]
         said = "not measured, but it is in the baseline" if lost else verdict_text(row)
-        return Checked(name, False if lost or margin is not None else None, f"{said} ({row['title']})")
+        return Checked(
+            name, False if lost or margin is not None else None, f"{said} ({row['title']})"
+        )
     change = f"{row['value_candidate']:.3f} against {row['value_baseline']:.3f}, difference {row['delta']:+.3f}"
     if margin is None:
-        return Checked(name, row["verdict"] != "worse", f"{change}: {verdict_text(row)} ({row['title']})")
-    harm, kind, limit = ("ci_low", "min", 0 - margin) if row["better"] == "higher" else ("ci_high", "max", margin)
+        return Checked(
+            name, row["verdict"] != "worse", f"{change}: {verdict_text(row)} ({row['title']})"
+        )
+    harm, kind, limit = (
+        ("ci_low", "min", 0 - margin) if row["better"] == "higher" else ("ci_high", "max", margin)
+    )
     if pd.isna(row[harm]):
         # without spread there is no interval: what stands is whether the units differ at all, and to which side
         met = not row["n_differ"] or row["verdict"] == "better"
@@ -189,12 +215,22 @@ SIDES = ("baseline", "candidate")
 def as_junit(rows: Sequence[Checked], result: str) -> str:
     """The rows as JUnit XML: a testsuite with a testcase each, `failure` where it does not hold."""
     failed = sum(row.met is False for row in rows)
-    counts = {"tests": len(rows), "failures": failed, "skipped": sum(row.met is None for row in rows)}
-    suite = ElementTree.Element("testsuite", {"name": "evaltools gate", **{k: str(n) for k, n in counts.items()}})
+    counts = {
+        "tests": len(rows),
+        "failures": failed,
+        "skipped": sum(row.met is None for row in rows),
+    }
+    suite = ElementTree.Element(
+        "testsuite", {"name": "evaltools gate", **{k: str(n) for k, n in counts.items()}}
+    )
     for row in rows:
-        case = ElementTree.SubElement(suite, "testcase", classname=visible(result), name=visible(row.name))
+        case = ElementTree.SubElement(
+            suite, "testcase", classname=visible(result), name=visible(row.name)
+        )
         if not row.met:
-            ElementTree.SubElement(case, "skipped" if row.met is None else "failure", message=visible(row.said))
+            ElementTree.SubElement(
+                case, "skipped" if row.met is None else "failure", message=visible(row.said)
+            )
     ElementTree.indent(suite)
     return ElementTree.tostring(suite, "utf-8", xml_declaration=True).decode() + "\n"
 
@@ -203,5 +239,7 @@ def as_markdown(rows: Sequence[Checked], result: str) -> str:
     """The rows as Markdown, for the summary of a job: how it ended, and a table."""
     failed = sum(row.met is False for row in rows)
     ended = f"{failed} of {len(rows)} not met" if failed else "met"
-    frame = pd.DataFrame([(row.word, row.name, row.said) for row in rows], columns=["", "metric", "why"])
+    frame = pd.DataFrame(
+        [(row.word, row.name, row.said) for row in rows], columns=["", "metric", "why"]
+    )
     return f"### Gate {ended}: {markdown(result)}\n\n{markdown_table(frame)}"

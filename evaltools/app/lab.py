@@ -58,8 +58,13 @@ def _same(path: Path, content: str) -> bool:
 
 def contents() -> dict[str, str]:
     """File name -> text of everything in a fresh copy."""
-    notebooks = {p.name: p.read_text(encoding="utf-8") for p in sorted(asset_dir("notebooks").glob("*.ipynb"))}
-    table = "\n".join(f"| [{name}]({name}) | {_heading(text)} |" for name, text in notebooks.items())
+    notebooks = {
+        p.name: p.read_text(encoding="utf-8")
+        for p in sorted(asset_dir("notebooks").glob("*.ipynb"))
+    }
+    table = "\n".join(
+        f"| [{name}]({name}) | {_heading(text)} |" for name, text in notebooks.items()
+    )
     bundled = "\n".join(f"- `example:{name}`" for name in examples())
     return {"README.md": README.format(notebooks=table, examples=bundled), **notebooks}
 
@@ -82,7 +87,9 @@ def command(folder: Path, port: int | None, browser: bool, more: Sequence[str] =
     ]
 
 
-def open_lab(folder: Path, port: int | None = None, browser: bool = True, more: Sequence[str] = ()) -> None:
+def open_lab(
+    folder: Path, port: int | None = None, browser: bool = True, more: Sequence[str] = ()
+) -> None:
     """Become JupyterLab on a fresh copy of the notebooks; returns only where that is not possible.
 
     UsageError where JupyterLab is not installed.

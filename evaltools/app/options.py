@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 def of_model(model: Any, names: Sequence[str] | None = None) -> list[click.Parameter]:
     """An option for every field of a suite's options that is given, with its description, type and default."""
-    return [_option(name, model.model_fields[name]) for name in (model.given() if names is None else names)]
+    return [
+        _option(name, model.model_fields[name])
+        for name in (model.given() if names is None else names)
+    ]
 
 
 def _option(name: str, field: FieldInfo) -> click.Option:
@@ -112,7 +115,10 @@ class SuiteGroup(click.Group):
         with formatter.section("Commands"):
             names = self.list_commands(ctx)
             formatter.write_dl(
-                [(n, self.commands[n].get_short_help_str() if n in self.commands else "") for n in names]
+                [
+                    (n, self.commands[n].get_short_help_str() if n in self.commands else "")
+                    for n in names
+                ]
             )
 
 

@@ -50,7 +50,9 @@ def rank_command(runs: Sequence[str], *, metric: str, out: Path, **how: Any) -> 
     path = out / "results" / f"{safe_name(made.baseline)}_aggregated" / "ranks.csv"
     shown = made.rank().assign(condition=lambda f: f["condition"].map(visible))
     numbers = dict.fromkeys(("value", "ci_low", "ci_high"), "{:.4f}".format)
-    return "\n".join([*map(wrapped, views.ranking(made)), "", columns(shown, **numbers), "", str(path)])
+    return "\n".join(
+        [*map(wrapped, views.ranking(made)), "", columns(shown, **numbers), "", str(path)]
+    )
 
 
 def columns(frame: pd.DataFrame, **formats: Callable[[Any], str]) -> str:

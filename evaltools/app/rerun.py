@@ -62,7 +62,9 @@ class Rerun:
         lines = [f"{kind:<7} {x}" for kind, found in shown.items() for x in found]
         if len(self.numbers) > SHOWN:
             lines.append(f"        and {len(self.numbers) - SHOWN} more")
-        exact = "to the last digit" if self.largest == 0 else f"within rounding ({self.largest:.1e})"
+        exact = (
+            "to the last digit" if self.largest == 0 else f"within rounding ({self.largest:.1e})"
+        )
         verdict = f"the same {exact}" if not self.numbers else f"{len(self.numbers)} differ"
         return "\n".join([*lines, f"{self.run}: {self.compared} numbers compared, {verdict}"])
 
@@ -95,14 +97,24 @@ def rerun_manifest(
     resampling = recorded.bootstrap.resampling
     if out is not None:
         require_writable(out)
-    aside = tempfile.TemporaryDirectory(prefix="evaltools-rerun-") if out is None else nullcontext(out)
+    aside = (
+        tempfile.TemporaryDirectory(prefix="evaltools-rerun-") if out is None else nullcontext(out)
+    )
     with aside as folder, speaking(recorded.lang):
         target = Path(folder)
         if (target / "results" / recorded.run).resolve() == path.parent.resolve():
-            raise UsageError(f"{target} holds the results that are to be compared; give another folder")
-        results = [_make(m, files, resampling, target, workers, metrics, costly) for m, files in zip(members, found)]
+            raise UsageError(
+                f"{target} holds the results that are to be compared; give another folder"
+            )
+        results = [
+            _make(m, files, resampling, target, workers, metrics, costly)
+            for m, files in zip(members, found)
+        ]
         if recorded.kind == "aggregate":
-            declared: dict[str, Any] = {"primary": recorded.primary or None, "margin": recorded.margin}
+            declared: dict[str, Any] = {
+                "primary": recorded.primary or None,
+                "margin": recorded.margin,
+            }
             study(results, name=recorded.report, baseline=recorded.baseline, out=target, **declared)
         compared = _compare(_numbers(path.parent), _numbers(target / "results" / recorded.run))
     if compared[1] == 0:
@@ -122,14 +134,21 @@ def _bad(path: Path, message: str) -> InputError:
 
 def _find(manifest: Path, entry: Input) -> Path | None:
     """Where an input is now; None where nowhere."""
-    places = dict.fromkeys(folder / entry.path for folder in (Path.cwd(), *manifest.resolve().parents))
+    places = dict.fromkeys(
+        folder / entry.path for folder in (Path.cwd(), *manifest.resolve().parents)
+    )
     there = [p for p in places if p.is_file() and os.access(p, os.R_OK)]
     return next((p for p in there if sha256(p) == entry.sha256), there[0] if there else None)
 
 
 def _require(runs: Sequence[Member], found: Sequence[Mapping[str, Path | None]]) -> None:
     gone = [
-        Problem("error", "missing-input", f"{i.role} of {m.run} (sha256 {i.sha256}) is not there", file=i.path)
+        Problem(
+            "error",
+            "missing-input",
+            f"{i.role} of {m.run} (sha256 {i.sha256}) is not there",
+            file=i.path,
+        )
         for m, files in zip(runs, found)
         for i in m.inputs
         if files[i.role] is None
@@ -151,7 +170,11 @@ def _make(
     suite = get_suite(run.suite)
     free = suite.options.given(costly=False)
     spent = {n: suite.options.model_fields[n] for n in suite.options.given() if n not in free}
-    asked = [n for n, f in spent.items() if run.options.get(n, f.default) != f.default and "below_out" not in mark(f)]
+    asked = [
+        n
+        for n, f in spent.items()
+        if run.options.get(n, f.default) != f.default and "below_out" not in mark(f)
+    ]
     if wanted := [n for n in asked if n not in costly]:
         flags = ", ".join(f"--{n.replace('_', '-')}" for n in wanted)
         raise UsageError(
@@ -159,11 +182,15 @@ def _make(
             "or as you want it now"
         )
     if metrics is None and (file := run.options.get("metrics")):
-        raise UsageError(f"{run.run} was made with metrics of your own ({file}): give their file with --metrics")
+        raise UsageError(
+            f"{run.run} was made with metrics of your own ({file}): give their file with --metrics"
+        )
     # an option that names an input names it where that is now
     moved = {i.path: str(files[i.role]) for i in run.inputs}
     options = {
-        k: moved.get(str(Path(v)), v) if isinstance(v, str) else v for k, v in run.options.items() if k in free
+        k: moved.get(str(Path(v)), v) if isinstance(v, str) else v
+        for k, v in run.options.items()
+        if k in free
     }
     return evaluate(
         suite,

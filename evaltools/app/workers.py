@@ -65,7 +65,9 @@ class Workers(suite.Workers):
                 step()
         return [found[place] for place in range(len(tasks))]
 
-    def ended(self, call: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> Generator[tuple[int, Future[Any]]]:
+    def ended(
+        self, call: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]
+    ) -> Generator[tuple[int, Future[Any]]]:
         """(place of the task, its future) as the calls end: several outside this process, one alone in it.
 
         A call that fails is a future with an exception and stops no other. What is still running when the
@@ -73,10 +75,16 @@ class Workers(suite.Workers):
         """
         if self.scheduler is not None:
             return _on_cluster(self.scheduler, call, tasks)
-        return in_this_process(call, tasks) if len(tasks) <= 1 else _in_processes(self.jobs, call, tasks)
+        return (
+            in_this_process(call, tasks)
+            if len(tasks) <= 1
+            else _in_processes(self.jobs, call, tasks)
+        )
 
 
-def in_this_process(call: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> Generator[tuple[int, Future[Any]]]:
+def in_this_process(
+    call: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]
+) -> Generator[tuple[int, Future[Any]]]:
     """As `Workers.ended`, one after the other here."""
     for place, task in enumerate(tasks):
         future: Future[Any] = Future()
@@ -100,7 +108,10 @@ def _in_processes(
             for future in as_completed(places):
                 if not isinstance(future.exception(), BrokenProcessPool):
                     del waiting[places[future]]
-                    yield places[future], _or_failed(future, SystemExit)  # somebody told that process to end
+                    yield (
+                        places[future],
+                        _or_failed(future, SystemExit),
+                    )  # somebody told that process to end
         # a process that dies takes its pool along: what may have run then (one more is queued) is tried again one by
         # one, so that only the task at fault is lost, and the rest goes on in a new pool
         for place in [*waiting][: jobs + 1]:
@@ -196,7 +207,9 @@ def _client(address: str, error: type[Exception]) -> Iterator[Any]:
         from distributed import Client
     except ImportError as e:
         raise UsageError("--scheduler needs the extra `dask`: pip install 'evaltools[dask]'") from e
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what is wrong is said here, in a line
+    logging.getLogger("distributed").setLevel(
+        logging.CRITICAL
+    )  # what is wrong is said here, in a line
     try:
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as e:
@@ -226,7 +239,10 @@ def _on_cluster(
         pool = client.get_executor(pure=False)
         here = Path.cwd(), versions()
         try:
-            places = {pool.submit(_like_here, *here, call, *task): place for place, task in enumerate(tasks)}
+            places = {
+                pool.submit(_like_here, *here, call, *task): place
+                for place, task in enumerate(tasks)
+            }
             while places:
                 ended = wait(places, CONNECT_SECONDS, return_when=FIRST_COMPLETED).done
                 if not ended and not _has_workers(client):
@@ -253,11 +269,15 @@ def _like_here(folder: Path, wanted: dict[str, str], call: Callable[..., R], *ta
     """call(*task) as the process that asks for it would do it: in its folder, with its versions."""
     from ..core.manifest import versions
 
-    differs = [f"{k} {v} (wanted {wanted.get(k)})" for k, v in versions().items() if v != wanted.get(k)]
+    differs = [
+        f"{k} {v} (wanted {wanted.get(k)})" for k, v in versions().items() if v != wanted.get(k)
+    ]
     if differs:
         raise UsageError(f"a worker of the cluster has other versions: {', '.join(differs)}")
     if not folder.is_dir():
-        raise UsageError(f"a worker of the cluster does not see {folder}: all machines must share the file system")
+        raise UsageError(
+            f"a worker of the cluster does not see {folder}: all machines must share the file system"
+        )
     # the folder is the whole process's: one task at a time
     with _FOLDER, chdir(folder):
         return call(*task)

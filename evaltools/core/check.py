@@ -48,7 +48,13 @@ class Check:
 
     def as_json(self) -> dict[str, Any]:
         """As in metrics.json: code, level, message, n, of, and what else there is."""
-        first = {"code": self.code, "level": self.level, "message": self.message, "n": self.n, "of": self.of}
+        first = {
+            "code": self.code,
+            "level": self.level,
+            "message": self.message,
+            "n": self.n,
+            "of": self.of,
+        }
         return {**first, "said": self.said, "blocks": list(self.blocks), "help": self.help}
 
     @classmethod
@@ -64,7 +70,10 @@ WORDS = {"blocking": "Cannot be measured", "warning": "Mind", "info": "Note"}
 def in_words(checks: Iterable[Check]) -> list[str]:
     """The checks as lines of text; one that says so where none failed."""
     found = list(checks)
-    lines = [f"{say(WORDS[c.level])}: {say(c.message)}" + (f" ({c.help})" if c.help else "") for c in found]
+    lines = [
+        f"{say(WORDS[c.level])}: {say(c.message)}" + (f" ({c.help})" if c.help else "")
+        for c in found
+    ]
     return [*lines, say(FINE)] if all(c.level == "info" for c in found) else lines
 
 
@@ -85,7 +94,9 @@ def constant_metrics(frame: pd.DataFrame, names: Sequence[str]) -> Iterator[Chec
     rows = rows[rows["ci_method"].isin(["none", CONSTANT]) | plain]
     if len(rows):
         listed = ", ".join(f"“{t}” = {v:g}" for t, v in zip(rows["title"], rows["value"]))
-        yield Check("constant-metric", "info", f"the same for every unit: {listed}", len(rows), len(names))
+        yield Check(
+            "constant-metric", "info", f"the same for every unit: {listed}", len(rows), len(names)
+        )
 
 
 def duplicate_texts(units: pd.DataFrame, column: str, unit: str) -> Iterator[Check]:
@@ -133,4 +144,10 @@ def missing_seeds(conditions: Mapping[str, Sequence[str]]) -> Iterator[Check]:
     listed = ", ".join(f"{c} lacks {', '.join(gone)}" for c, gone in lacking.items() if gone)
     if listed:
         message = f"not all conditions have all of the {len(every)} seeds: {listed}"
-        yield Check("missing-seeds", "warning", message, sum(map(len, lacking.values())), len(every) * len(lacking))
+        yield Check(
+            "missing-seeds",
+            "warning",
+            message,
+            sum(map(len, lacking.values())),
+            len(every) * len(lacking),
+        )

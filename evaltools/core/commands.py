@@ -24,7 +24,18 @@ class _Path(click.Path):
 PATH = _Path(path_type=Path)
 
 RESAMPLING = ("n_resamples", "confidence", "ci", "seed")
-COMMON = ("out", "jobs", "name", *RESAMPLING, "metrics", "on_error", "resume", "scheduler", "lang", "quiet")
+COMMON = (
+    "out",
+    "jobs",
+    "name",
+    *RESAMPLING,
+    "metrics",
+    "on_error",
+    "resume",
+    "scheduler",
+    "lang",
+    "quiet",
+)
 
 KINDS: dict[str, Callable[[Any], Any]] = {
     "path": lambda _: PATH,
@@ -55,7 +66,9 @@ def _declared(name: str, flags: Sequence[str] = (), **how: Any) -> click.Option:
         how["type"] = KINDS[kind](how.pop(kind))
     if name == "suite_file":
         how["callback"] = lambda ctx, param, path: read_suite(path)
-    return click.Option(flags or [f"--{name.replace('_', '-')}"], show_default="default" in how, **how)
+    return click.Option(
+        flags or [f"--{name.replace('_', '-')}"], show_default="default" in how, **how
+    )
 
 
 def read_suite(path: Path | None) -> None:

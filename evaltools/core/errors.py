@@ -114,7 +114,10 @@ class Problems:
         for problem in other.kept:
             if line_offset and problem.line is not None:
                 problem = replace(problem, line=problem.line + line_offset)
-            if sum(p.severity == problem.severity and p.code == problem.code for p in self.kept) < KEPT_PER_CODE:
+            if (
+                sum(p.severity == problem.severity and p.code == problem.code for p in self.kept)
+                < KEPT_PER_CODE
+            ):
                 self.kept.append(problem)
         self.counts.update(other.counts)
 
@@ -141,7 +144,10 @@ class Problems:
             shown = sum((p.severity, p.code) == (severity, code) for p in self.kept)
             if count > shown:
                 yield f"{severity}: {count - shown} more [{code}]", False
-        yield f"{self.count('error')} errors, {self.count('warning')} warnings in {inputs} input(s)", False
+        yield (
+            f"{self.count('error')} errors, {self.count('warning')} warnings in {inputs} input(s)",
+            False,
+        )
 
     def summary(self) -> list[dict[str, Any]]:
         """For the manifest and the report: a row a code with its count and the places kept."""
@@ -150,7 +156,9 @@ class Problems:
                 "severity": severity,
                 "code": code,
                 "count": count,
-                "examples": [str(p) for p in self.kept if (p.severity, p.code) == (severity, code)][:5],
+                "examples": [str(p) for p in self.kept if (p.severity, p.code) == (severity, code)][
+                    :5
+                ],
             }
             for (severity, code), count in sorted(self.counts.items())
         ]

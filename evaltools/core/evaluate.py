@@ -25,7 +25,16 @@ from .errors import OnError, Problems, UsageError
 from .files import resolve, whole_folder
 from .hashing import content_hash, state
 from .language import language
-from .manifest import SCHEMA_VERSION, Bootstrap, Found, Manifest, describe_inputs, git_commit, policy_hash, versions
+from .manifest import (
+    SCHEMA_VERSION,
+    Bootstrap,
+    Found,
+    Manifest,
+    describe_inputs,
+    git_commit,
+    policy_hash,
+    versions,
+)
 from .metric import MetricTable
 from .names import safe_name
 from .records import describe
@@ -97,7 +106,9 @@ def evaluate(
         options={**opts.model_dump(mode="json"), **own, "on_error": on_error, "name": name},
         given=list(suite.given),
         wrote=list(suite.wrote),
-        metrics=stored_metrics(suite, opts) if suite.metrics_file or suite.name not in BUILT_IN else [],
+        metrics=stored_metrics(suite, opts)
+        if suite.metrics_file or suite.name not in BUILT_IN
+        else [],
         **({"lang": language()} if language() != "en" else {}),
         bootstrap=Bootstrap(**vars(resampling), unit=suite.unit),
         versions=versions(),
@@ -114,7 +125,10 @@ def evaluate(
         found = None if fresh else load_if_current(folder, suite, opts, planned, inputs, kind)
         if found is not None:
             return found
-    with whole_folder(folder) if folder else nullcontext(None) as aside, ThreadPoolExecutor(1) as beside:
+    with (
+        whole_folder(folder) if folder else nullcontext(None) as aside,
+        ThreadPoolExecutor(1) as beside,
+    ):
         described = beside.submit(inputs)
         for made in kept:
             shutil.copy2(made, aside / made.name)  # type: ignore[operator]
@@ -157,7 +171,9 @@ def checked(result: R) -> R:
     result = replace(result, checks=tuple(found))
     found += constant_metrics(result.frame, result.headline)
     result = replace(result, checks=tuple(sorted(found, key=lambda c: LEVELS.index(c.level))))
-    return replace(result, manifest=result.manifest.model_copy(update={"headline": list(result.headline)}))
+    return replace(
+        result, manifest=result.manifest.model_copy(update={"headline": list(result.headline)})
+    )
 
 
 def _estimated(
@@ -170,7 +186,9 @@ def _estimated(
             raise
         where = suite.metrics_file or f"the suite {suite.name!r}"
         there = ", ".join(map(str, units.columns))
-        raise UsageError(f"{where}: the metrics do not fit the units: {e.args[0]}; their columns are {there}") from e
+        raise UsageError(
+            f"{where}: the metrics do not fit the units: {e.args[0]}; their columns are {there}"
+        ) from e
     return found if suite.intervals is None else suite.intervals(found, units, options, resampling)
 
 
@@ -189,13 +207,17 @@ def require_target(folder: Path, suite: Suite, source: Source, fresh: bool = Fal
     target, kept = folder.resolve(), _of_runner(folder, suite)
     for path in source.files.values():
         if path.resolve().is_relative_to(target) and path.resolve() not in kept:
-            raise UsageError(f"{path} is an input and lies in {folder}, which would be replaced; give another --out")
+            raise UsageError(
+                f"{path} is an input and lies in {folder}, which would be replaced; give another --out"
+            )
     there = None if fresh else read_manifest(folder)
     if there is None:
         return
     if there.suite != suite.name or there.kind != "run":
         what = f"a result of {there.suite}" if there.kind == "run" else "an aggregate over seeds"
-        raise UsageError(f"{folder} holds {what}; --fresh replaces it, --name or --out put the new one elsewhere")
+        raise UsageError(
+            f"{folder} holds {what}; --fresh replaces it, --name or --out put the new one elsewhere"
+        )
     role, main = next(iter(source.files.items()))
     was = next((i for i in there.inputs if i.role == role), None)
     if was and Path(was.path).resolve() != main.resolve() and was.sha256 != content_hash(main):

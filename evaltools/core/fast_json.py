@@ -57,21 +57,33 @@ def _translated(kind: Any) -> Any:
     if origin is list:
         return list[_translated(inner[0])]  # type: ignore[misc]
     if origin is Annotated:
-        return _limited(inner[0], [m for f in inner[1:] for m in (f.metadata if isinstance(f, FieldInfo) else [f])])
+        return _limited(
+            inner[0],
+            [m for f in inner[1:] for m in (f.metadata if isinstance(f, FieldInfo) else [f])],
+        )
     if origin in (Union, UnionType):
         # objects of other shapes than the model's are left to pydantic
         return Union[tuple(None if i is Any else _translated(i) for i in inner)]  # noqa: UP007
     raise TypeError(f"no fast decoder for a field of {kind!r}")
 
 
-_LIMITS = {annotated_types.Gt: "gt", annotated_types.Lt: "lt", annotated_types.Ge: "ge", annotated_types.Le: "le"}
+_LIMITS = {
+    annotated_types.Gt: "gt",
+    annotated_types.Lt: "lt",
+    annotated_types.Ge: "ge",
+    annotated_types.Le: "le",
+}
 
 
 def _limited(kind: Any, marks: list[Any]) -> Any:
     if kind is Any:
         return msgspec.Raw
     # the parts of a union are tried from left to right here as well, and the first error ends it
-    limits = [m for m in marks if not isinstance(m, FailFast) and getattr(m, "union_mode", None) != "left_to_right"]
+    limits = [
+        m
+        for m in marks
+        if not isinstance(m, FailFast) and getattr(m, "union_mode", None) != "left_to_right"
+    ]
     unknown = [m for m in limits if type(m) not in _LIMITS]
     if unknown:
         raise TypeError(f"no fast decoder for a field with {unknown}")

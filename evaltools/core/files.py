@@ -37,7 +37,9 @@ def asset_dir(name: str) -> Path:
     for folder in (PACKAGE / name, PACKAGE.parent / name):
         if folder.is_dir():
             return folder
-    raise FileNotFoundError(f"the folder {name!r} is neither in {PACKAGE} nor beside it; reinstall evaltools")
+    raise FileNotFoundError(
+        f"the folder {name!r} is neither in {PACKAGE} nor beside it; reinstall evaltools"
+    )
 
 
 EXAMPLES = PACKAGE / "app" / "examples"
@@ -54,7 +56,9 @@ def example(name: str) -> Path:
 
 def examples() -> list[str]:
     """The names of the bundled examples."""
-    return sorted(p.relative_to(EXAMPLES).as_posix() for p in EXAMPLES.glob("*/*") if p.name[0] not in "._")
+    return sorted(
+        p.relative_to(EXAMPLES).as_posix() for p in EXAMPLES.glob("*/*") if p.name[0] not in "._"
+    )
 
 
 def resolve(run: str | Path) -> Path:
@@ -80,17 +84,25 @@ def refuse_input(target: Path, inputs: Iterable[str | Path] = ()) -> None:
     for path in map(resolve, inputs):
         there = Path(os.path.realpath(path))  # a link in a circle is an error elsewhere
         if place == there or (there.is_dir() and target.exists() and place.is_relative_to(there)):
-            raise UsageError(f"{target} is an input or lies in one, which would be replaced; write to another file")
+            raise UsageError(
+                f"{target} is an input or lies in one, which would be replaced; write to another file"
+            )
 
 
 def beside(target: Path) -> dict[str, Any]:
     """How `tempfile` names what is to become `target`: by the process that writes it (`remove_leftovers`)."""
-    return {"prefix": f".{target.name[:30]}.{HOST}-{os.getpid()}.", "suffix": ".part", "dir": target.parent}
+    return {
+        "prefix": f".{target.name[:30]}.{HOST}-{os.getpid()}.",
+        "suffix": ".part",
+        "dir": target.parent,
+    }
 
 
 def remove_leftovers(out: Path) -> None:
     """Remove below `out` what processes left half-written that are gone."""
-    for path in [*chain(out.glob(".*.part"), *((out / f).rglob(".*.part") for f in ("results", "reports")))]:
+    for path in [
+        *chain(out.glob(".*.part"), *((out / f).rglob(".*.part") for f in ("results", "reports")))
+    ]:
         with suppress(FileNotFoundError):
             if _is_leftover(path):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -131,7 +143,9 @@ def whole_folder(target: Path) -> Iterator[Path]:
 
 
 def _swap(new: Path, target: Path) -> None:
-    old = new.with_suffix(".old.part")  # what a killed process leaves of it is removed like any other part
+    old = new.with_suffix(
+        ".old.part"
+    )  # what a killed process leaves of it is removed like any other part
     if target.exists():
         target.rename(old)
     try:
@@ -168,7 +182,11 @@ def write_text(path: Path, text: str) -> None:
 
 def dumps(value: Any, *, indent: int | None = None) -> str:
     """JSON with the text as it is, keys in their order, and no NaN: a number that is none is an error."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent) if indent else _encode(value)
+    return (
+        json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+        if indent
+        else _encode(value)
+    )
 
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode

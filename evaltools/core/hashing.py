@@ -64,7 +64,11 @@ def hash_ahead(arguments: Iterable[str]) -> None:
     That is a file, or the JSONL of a folder; where there are several, they are hashed where they are scored.
     """
     with suppress(OSError):  # whoever needs the file is told what is wrong with it
-        found = [p for path in map(Path, arguments) for p in (path.glob("*.jsonl") if path.is_dir() else [path])]
+        found = [
+            p
+            for path in map(Path, arguments)
+            for p in (path.glob("*.jsonl") if path.is_dir() else [path])
+        ]
         large = [p for p in found if p.is_file() and p.stat().st_size > LARGE_BYTES]
         if len(large) == 1:
             _ahead[os.getpid(), large[0], *state(large[0])] = _begun(large[0])
@@ -75,7 +79,9 @@ def _begun(path: Path) -> Any:
 
     command = [sys.executable, "-I", "-S", __file__, str(path), str(os.getpid())]
     # in a session of its own: Ctrl-C is for the one that asked
-    return Popen(command, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, text=True, start_new_session=True)
+    return Popen(
+        command, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, text=True, start_new_session=True
+    )
 
 
 if __name__ == "__main__":

@@ -91,7 +91,9 @@ def say(text: str, /, **values: Any) -> str:
 
 def filled(text: str, values: Mapping[str, Any]) -> str:
     """The text with its {places} filled; a place without a value stays."""
-    return PLACE.sub(lambda m: format(values[m[1]], (m[2] or ":")[1:]) if m[1] in values else m[0], text)
+    return PLACE.sub(
+        lambda m: format(values[m[1]], (m[2] or ":")[1:]) if m[1] in values else m[0], text
+    )
 
 
 def translations(lang: str) -> Mapping[str, str]:
@@ -106,7 +108,9 @@ def _read(lang: str, folders: tuple[Path, ...]) -> dict[str, str]:
 
 
 @lru_cache(maxsize=16)
-def _sentences(lang: str, folders: tuple[Path, ...]) -> list[tuple[re.Pattern[str], list[str], str]]:
+def _sentences(
+    lang: str, folders: tuple[Path, ...]
+) -> list[tuple[re.Pattern[str], list[str], str]]:
     """Pattern of what is made from a sentence with places, the names of these, translation.
 
     What stands around a whole sentence comes first, then the longest.
@@ -132,7 +136,10 @@ def _told(text: str, lang: str, folders: tuple[Path, ...]) -> str:
     for pattern, names, translation in _sentences(lang, folders) if len(text) <= LONGEST else ():
         if m := pattern.fullmatch(text):
             values = zip(names, m.groups())
-            return filled(translation, {n: (_told if n == WHOLE else _value)(v, lang, folders) for n, v in values})
+            return filled(
+                translation,
+                {n: (_told if n == WHOLE else _value)(v, lang, folders) for n, v in values},
+            )
     return text
 
 

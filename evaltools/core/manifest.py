@@ -110,7 +110,9 @@ class Manifest(Member):
     signature: str = ""
     notes: list[str] = []
     # the first edition listed names without hashes
-    files: Annotated[dict[str, str], BeforeValidator(lambda v: {} if isinstance(v, list) else v)] = Field({})
+    files: Annotated[
+        dict[str, str], BeforeValidator(lambda v: {} if isinstance(v, list) else v)
+    ] = Field({})
 
     def path_of(self, role: str) -> Path | None:
         """Where the input of a role was; None where there was none."""

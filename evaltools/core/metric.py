@@ -138,7 +138,10 @@ def read_table(path: Path, **given: str) -> tuple[AnyMetric, ...]:
     """
     content = tomllib.loads(path.read_text(encoding="utf-8"))
     rows = [m for row in content["metric"] for m in _expanded(row, content.get("each", {}), given)]
-    table = [make_metric({**content.get("defaults", {}).get(row.get("group", ""), {}), **row}) for row in rows]
+    table = [
+        make_metric({**content.get("defaults", {}).get(row.get("group", ""), {}), **row})
+        for row in rows
+    ]
     by_name = {m.name: m for m in table}
     for alias, name in content.get("aliases", {}).items():
         target = by_name[name.format_map(given)]
@@ -151,14 +154,18 @@ class _Words(str):
 
 
 def _expanded(
-    row: Mapping[str, Any], each: Mapping[str, Mapping[str, str | Mapping[str, str]]], given: Mapping[str, str]
+    row: Mapping[str, Any],
+    each: Mapping[str, Mapping[str, str | Mapping[str, str]]],
+    given: Mapping[str, str],
 ) -> Iterator[dict[str, Any]]:
     """The row, or the rows of its block, once for every value of the {NAME} in its name."""
     block = row.get("block", [row])
     name = next((n for n in each if f"{{{n}}}" in block[0]["name"]), None)
     for value, words in each[name].items() if name else [("", "")]:
         text = _Words(value)
-        vars(text).update({"words": words} if isinstance(words, str) else words, given=given.get(value, ""))
+        vars(text).update(
+            {"words": words} if isinstance(words, str) else words, given=given.get(value, "")
+        )
         at = {**given, name: text} if name else given
         for r in block:
             if value in r.get("only", [value]):
@@ -209,7 +216,10 @@ class Compiled:
 
     def each(self, *fields: str) -> dict[str, list[Any]]:
         """These fields of every metric, as columns of a frame; the title of one that has none is its name."""
-        return {f: [getattr(m, f) or (m.name if f == "title" else "") for m in self.metrics] for f in fields}
+        return {
+            f: [getattr(m, f) or (m.name if f == "title" else "") for m in self.metrics]
+            for f in fields
+        }
 
     @cached_property
     def ends(self) -> np.ndarray:
@@ -248,7 +258,10 @@ class Compiled:
     def _rounds(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """The first, second, ... part of every metric that has so many: (metrics, ratios, weights)."""
         longest = max(map(len, self.parts), default=0)
-        found = [[(m, *parts[k]) for m, parts in enumerate(self.parts) if len(parts) > k] for k in range(longest)]
+        found = [
+            [(m, *parts[k]) for m, parts in enumerate(self.parts) if len(parts) > k]
+            for k in range(longest)
+        ]
         return [tuple(map(np.array, zip(*rows))) for rows in found]  # type: ignore[misc]
 
     def combined(self, per_ratio: np.ndarray) -> np.ndarray:
@@ -295,7 +308,9 @@ def _flat(
     found = []
     for name, weight in metric.weights().items():
         if name not in by_name or name in (*above, metric.name):
-            raise ValueError(f"{metric.name!r} is made of {name!r}, which is no other metric of this table")
+            raise ValueError(
+                f"{metric.name!r} is made of {name!r}, which is no other metric of this table"
+            )
         parts = _flat(by_name[name], by_name, (*above, metric.name))
         found += [(ratio, weight * w) for ratio, w in parts]
     return found
@@ -308,16 +323,26 @@ def compile_table(table: MetricTable) -> Compiled:
         names = [m.name for m in table]
         raise ValueError(f"doubled metric: {sorted({n for n in names if names.count(n) > 1})}")
     flat = [
-        [((r.numerator, r.denominator, r.empty, r.needs), r.limits, w) for r, w in _flat(m, by_name)] for m in table
+        [
+            ((r.numerator, r.denominator, r.empty, r.needs), r.limits, w)
+            for r, w in _flat(m, by_name)
+        ]
+        for m in table
     ]
     ratios: dict[Ratio, int] = {}
-    parts = tuple(tuple((ratios.setdefault(ratio, len(ratios)), w) for ratio, _, w in found) for found in flat)
+    parts = tuple(
+        tuple((ratios.setdefault(ratio, len(ratios)), w) for ratio, _, w in found) for found in flat
+    )
     limits = np.repeat([[-np.inf], [np.inf]], len(ratios), axis=1)
     for ratio, (least, most), _ in chain.from_iterable(flat):
         # of two metrics of one ratio one may leave out its limits
         at = ratios[ratio]
         limits[:, at] = max(limits[0, at], least), min(limits[1, at], most)
-    columns = tuple(dict.fromkeys(c for n, d, _, needs in ratios for c in (*linear(n), *linear(d), *linear(needs))))
+    columns = tuple(
+        dict.fromkeys(
+            c for n, d, _, needs in ratios for c in (*linear(n), *linear(d), *linear(needs))
+        )
+    )
     place = {c: i for i, c in enumerate(columns)}
     numerator, denominator = np.zeros((2, len(columns), len(ratios)))
     for r, (n, d, *_) in enumerate(ratios):
@@ -373,7 +398,9 @@ def require_measured(units: pd.DataFrame, compiled: Compiled, unit: str = "") ->
         for c in names:
             if (bad := np.flatnonzero(units[c].isna().to_numpy() & counted)).size:
                 of = " and ".join(d for d, factor in zip(compiled.columns, denominator) if factor)
-                row = f"row {bad[0] + 1}" + (f" ({unit} {units[unit].iloc[bad[0]]})" if unit else "")
+                row = f"row {bad[0] + 1}" + (
+                    f" ({unit} {units[unit].iloc[bad[0]]})" if unit else ""
+                )
                 raise ValueError(
                     f"{row}: {c} is null where {of} counts the row; leave {of} null or 0 where {c} was not measured"
                 )

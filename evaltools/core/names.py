@@ -19,7 +19,9 @@ NATURAL = re.compile(r"([0-9]+)")
 
 def natural(text: str) -> list[Any]:
     """Sort key under which seed 9 comes before seed 10."""
-    return [(1, int(part), "") if i % 2 else (0, 0, part) for i, part in enumerate(NATURAL.split(text))]
+    return [
+        (1, int(part), "") if i % 2 else (0, 0, part) for i, part in enumerate(NATURAL.split(text))
+    ]
 
 
 def condition_of(name: str) -> tuple[str, str, str]:
@@ -37,7 +39,9 @@ def safe_name(name: str) -> str:
     """A run's name as a folder name: it cannot leave the folder it is put in. UsageError where it would."""
     bad = re.search(r'[/\\:*?"<>|\x00-\x1f\ud800-\udfff]', name)
     if not name or name.startswith(".") or bad or len(name.encode()) > 200:
-        raise UsageError(f"{name!r} cannot be the name of a run: it must be usable as a folder name, not hidden")
+        raise UsageError(
+            f"{name!r} cannot be the name of a run: it must be usable as a folder name, not hidden"
+        )
     return name
 
 
@@ -53,7 +57,9 @@ def find_runs(text: str) -> list[Path]:
     Runs joined by commas; a run folder or file; a results folder; or the common prefix of folders, or of
     files, named <run_id>__seed<N>_<mode>. UsageError where nothing is found.
     """
-    found = [run for part in filter(None, (p.strip() for p in text.split(","))) for run in _runs_at(part)]
+    found = [
+        run for part in filter(None, (p.strip() for p in text.split(","))) for run in _runs_at(part)
+    ]
     if not found:
         raise UsageError("no run given")
     return sorted(found, key=lambda p: natural(str(p)))
@@ -71,4 +77,6 @@ def _runs_at(part: str) -> list[Path]:
     if bundled:
         with suppress(UsageError):
             return [example(name)]
-    raise UsageError(f"{part}: no such run, and nothing named {prefix.name}__seed<N>_<mode> beside it")
+    raise UsageError(
+        f"{part}: no such run, and nothing named {prefix.name}__seed<N>_<mode> beside it"
+    )

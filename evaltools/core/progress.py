@@ -18,7 +18,14 @@ def bar(
     from tqdm import tqdm
 
     tqdm.monitor_interval = 0  # its thread would be copied, half alive, into forked processes
-    with tqdm(total=total, desc=label, unit=unit, disable=True if quiet else None, leave=False, delay=after) as shown:
+    with tqdm(
+        total=total,
+        desc=label,
+        unit=unit,
+        disable=True if quiet else None,
+        leave=False,
+        delay=after,
+    ) as shown:
 
         def step(name: str = "", n: int = 1) -> None:
             if name:

@@ -47,7 +47,13 @@ def describe(error: ValidationError) -> list[tuple[str, str, str]]:
 
 
 def fitted(
-    model: type[T], value: Any, problems: Problems, *, under: str = "", context: Any = None, **where: Any
+    model: type[T],
+    value: Any,
+    problems: Problems,
+    *,
+    under: str = "",
+    context: Any = None,
+    **where: Any,
 ) -> T | None:
     """A value as a record of a model; None where it does not fit, which is reported. `under`: its own field."""
     try:
@@ -70,11 +76,15 @@ def require_file(path: Path, problems: Problems) -> None:
     if not os.access(path, os.R_OK):
         raise problems.fatal("unreadable-file", "cannot be read: permission denied", file=str(path))
     if path.stat().st_size == 0:
-        raise problems.fatal("empty-file", "the file is empty; expected one JSON object a line", file=str(path))
+        raise problems.fatal(
+            "empty-file", "the file is empty; expected one JSON object a line", file=str(path)
+        )
     with path.open("rb") as f:
         start = f.read(4)
     if found := next((what for mark, what in FOREIGN.items() if start.startswith(mark)), ""):
-        raise problems.fatal("wrong-encoding", f"the file is {found}; expected text in UTF-8", file=str(path))
+        raise problems.fatal(
+            "wrong-encoding", f"the file is {found}; expected text in UTF-8", file=str(path)
+        )
 
 
 def first_line(path: Path) -> bytes:
@@ -120,7 +130,9 @@ def read_jsonl(
                 break
             position += len(line)
             if len(line) > LINE_BYTES:
-                message = f"a line of more than {LINE_BYTES >> 20} MB; expected one JSON object a line"
+                message = (
+                    f"a line of more than {LINE_BYTES >> 20} MB; expected one JSON object a line"
+                )
                 raise problems.fatal("line-too-long", message, file=str(path), line=number)
             progress.lines = number
             if number == 1 and start == 0:
@@ -132,27 +144,37 @@ def read_jsonl(
                 try:
                     record = validate(line)
                 except ValidationError as e:
-                    _report(e, line, problems, file=str(path), line=number, id=_text_of(id_field, line))
+                    _report(
+                        e, line, problems, file=str(path), line=number, id=_text_of(id_field, line)
+                    )
                     continue
             yield number, record
 
 
-def read_rows(path: Path, model: type[T], problems: Problems, id_field: str) -> Iterator[tuple[int, T]]:
+def read_rows(
+    path: Path, model: type[T], problems: Problems, id_field: str
+) -> Iterator[tuple[int, T]]:
     """Yield (line, record) of a CSV file with a header, or of JSON Lines; see `read_csv` and `read_jsonl`."""
     require_file(path, problems)
     made = read_csv if path.suffix.lower() == ".csv" else read_jsonl
     return made(path, model, problems, id_field=id_field)
 
 
-def read_csv(path: Path, model: type[T], problems: Problems, *, id_field: str) -> Iterator[tuple[int, T]]:
+def read_csv(
+    path: Path, model: type[T], problems: Problems, *, id_field: str
+) -> Iterator[tuple[int, T]]:
     """Yield (line, record) of a CSV file with a header; an empty cell is null.
 
     The line is that on which the record ends. InputError where a column is lacking that the model requires.
     """
     rows = csv_rows(path, problems)
     _, header = next(rows)
-    names = {str(f.validation_alias or name): f.is_required() for name, f in model.model_fields.items()}
-    if lacking := [name for name, required in names.items() if required and header.count(name) != 1]:
+    names = {
+        str(f.validation_alias or name): f.is_required() for name, f in model.model_fields.items()
+    }
+    if lacking := [
+        name for name, required in names.items() if required and header.count(name) != 1
+    ]:
         message = f"expected the column {lacking[0]} once, got {', '.join(header)[:200]}"
         raise problems.fatal("wrong-columns", message, file=str(path), line=1)
     at = {name: header.index(name) for name in names if name in header}
@@ -163,7 +185,9 @@ def read_csv(path: Path, model: type[T], problems: Problems, *, id_field: str) -
             yield line, record
 
 
-def csv_rows(path: Path, problems: Problems, ragged: bool = False) -> Iterator[tuple[int, list[str]]]:
+def csv_rows(
+    path: Path, problems: Problems, ragged: bool = False
+) -> Iterator[tuple[int, list[str]]]:
     """(line on which it ends, cells) of the header of a CSV file, and of every row that is not blank.
 
     A row that is damaged, or has more or fewer cells than the header, is reported and left out; `ragged` ones are
@@ -195,7 +219,9 @@ def csv_rows(path: Path, problems: Problems, ragged: bool = False) -> Iterator[t
                     if len(cells) == len(header) or (ragged and cells and not damaged):
                         yield end, cells
                     elif cells and not ragged:
-                        message = f"expected {len(header)} cells, as the header has, got {len(cells)}"
+                        message = (
+                            f"expected {len(header)} cells, as the header has, got {len(cells)}"
+                        )
                         problems.error("bad-row", message, file=str(path), line=end)
                 if header is None:
                     header = []
@@ -219,16 +245,22 @@ def read_utf8(path: Path, problems: Problems) -> str:
         raise problems.fatal("unreadable-file", "is no file", file=str(path))
     try:
         if path.stat().st_size > FILE_BYTES:
-            message = f"of more than {FILE_BYTES >> 20} MB, which would have to be held in memory whole"
+            message = (
+                f"of more than {FILE_BYTES >> 20} MB, which would have to be held in memory whole"
+            )
             raise problems.fatal("file-too-large", message, file=str(path))
         raw = path.read_bytes().removeprefix(BOM)
     except OSError as e:
-        raise problems.fatal("unreadable-file", f"cannot be read: {e.strerror or e}", file=str(path)) from e
+        raise problems.fatal(
+            "unreadable-file", f"cannot be read: {e.strerror or e}", file=str(path)
+        ) from e
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as e:
         line = raw.count(b"\n", 0, e.start) + 1
-        raise problems.fatal("not-utf8", _not_utf8(raw, e, "file"), file=str(path), line=line) from None
+        raise problems.fatal(
+            "not-utf8", _not_utf8(raw, e, "file"), file=str(path), line=line
+        ) from None
 
 
 def read_json(path: Path, problems: Problems, *, unique_keys: bool = False) -> Any:
@@ -250,7 +282,9 @@ def read_json(path: Path, problems: Problems, *, unique_keys: bool = False) -> A
     if unique_keys:
         json.loads(text, object_pairs_hook=lambda pairs: doubled.extend(_doubled_keys(pairs)))
     for key in doubled:
-        problems.error("bad-json", "doubled key: it stands twice in one object", file=str(path), field=key)
+        problems.error(
+            "bad-json", "doubled key: it stands twice in one object", file=str(path), field=key
+        )
     if doubled:
         raise InputError(problems.errors)
     return value
@@ -298,7 +332,9 @@ def _not_utf8(raw: bytes, error: UnicodeDecodeError, of: str) -> str:
 
 def _text_of(key: str | None, raw: bytes) -> str:
     """The first text under a key of a line that may not be JSON; empty where there is none."""
-    found = re.search(rb'"%b"\s*:\s*"([^"\\]{1,200})"' % re.escape(key.encode()), raw) if key else None
+    found = (
+        re.search(rb'"%b"\s*:\s*"([^"\\]{1,200})"' % re.escape(key.encode()), raw) if key else None
+    )
     return found[1].decode("utf-8", "replace") if found else ""
 
 

@@ -139,7 +139,11 @@ def read_manifest(folder: Path) -> Manifest | None:
 def result_at(path: Path) -> Manifest | None:
     """The manifest of the run whose result stands in a folder; None where there is none."""
     manifest = read_manifest(path)
-    return manifest if manifest is not None and manifest.kind == "run" and (path / "metrics.json").is_file() else None
+    return (
+        manifest
+        if manifest is not None and manifest.kind == "run" and (path / "metrics.json").is_file()
+        else None
+    )
 
 
 def load(folder: str | Path, kind: type[R]) -> R:
@@ -155,7 +159,9 @@ def load(folder: str | Path, kind: type[R]) -> R:
     try:
         for file in ("metrics.json", "units.parquet"):
             if file in manifest.files and manifest.files[file] != sha256(folder / file):
-                raise ValueError(f"{file} is not as it was written: its sha256 is another than in {NAME}")
+                raise ValueError(
+                    f"{file} is not as it was written: its sha256 is another than in {NAME}"
+                )
         return _read(folder, suite, suite.options(**_given(suite, manifest)), manifest, kind)
     except (OSError, ValueError, KeyError, TypeError) as e:
         raise UsageError(f"{folder} holds no complete result of a run: {e}") from e
@@ -171,7 +177,9 @@ def suite_of(manifest: Manifest) -> Suite:
     if manifest.suite in BUILT_IN:
         suite = get_suite(manifest.suite)
         return suite if not own else suite.plus(own)
-    return stored_suite(manifest.suite, manifest.suite_title, manifest.bootstrap.unit, manifest.headline, own)
+    return stored_suite(
+        manifest.suite, manifest.suite_title, manifest.bootstrap.unit, manifest.headline, own
+    )
 
 
 def _read(folder: Path, suite: Suite, options: Any, manifest: Manifest, kind: type[R]) -> R:
@@ -186,7 +194,9 @@ def _read(folder: Path, suite: Suite, options: Any, manifest: Manifest, kind: ty
     if suite.unit not in data:
         raise ValueError(f"units.parquet has no column {suite.unit!r}")
     checks = tuple(map(Check.from_json, content.get("checks", ())))
-    return kind(suite, manifest.run, options, manifest.bootstrap.resampling, data, frame, manifest, checks)
+    return kind(
+        suite, manifest.run, options, manifest.bootstrap.resampling, data, frame, manifest, checks
+    )
 
 
 SAME = ("suite", "kind", "policy", "lang", "versions")
@@ -304,7 +314,9 @@ def save_units(units: pd.DataFrame, folder: Path) -> None:
 
 def save(result: R, folder: Path) -> R:
     """Write the other files of a result beside its units; returns it with the manifest that holds their hashes."""
-    content = metrics_json(result.manifest, result.signature, result.frame, result.checks, result.verdicts)
+    content = metrics_json(
+        result.manifest, result.signature, result.frame, result.checks, result.verdicts
+    )
     write_json(folder / "metrics.json", content)
     if result.suite.artifacts is not None:
         result.suite.artifacts(result, folder)
@@ -315,7 +327,13 @@ def save(result: R, folder: Path) -> R:
 
 def stored_metrics(suite: Suite, options: Any) -> list[dict[str, Any]]:
     """The metrics that only this result's manifest can know of later, as data."""
-    known = {m.name for m in get_suite(suite.name).metrics(options)} if suite.name in BUILT_IN else set()
+    known = (
+        {m.name for m in get_suite(suite.name).metrics(options)}
+        if suite.name in BUILT_IN
+        else set()
+    )
     return [
-        {k: v for k, v in asdict(m).items() if v is not None} for m in suite.metrics(options) if m.name not in known
+        {k: v for k, v in asdict(m).items() if v is not None}
+        for m in suite.metrics(options)
+        if m.name not in known
     ]

@@ -90,7 +90,11 @@ class SuiteOptions(BaseModel):
     def given(cls, *, costly: bool = True) -> list[str]:
         """The names of the options that a user gives; without those marked as costly, where nothing may be spent."""
         marks = {n: mark(f) for n, f in cls.model_fields.items()}
-        return [n for n, marked in marks.items() if "derived" not in marked and (costly or "costly" not in marked)]
+        return [
+            n
+            for n, marked in marks.items()
+            if "derived" not in marked and (costly or "costly" not in marked)
+        ]
 
 
 class Budget:
@@ -114,7 +118,9 @@ class Budget:
 
     def back(self, part: Mapping[str, Any], spent: Mapping[str, int]) -> None:
         """What a run did not spend of its part is there for those after it."""
-        self.left |= {k: self.left[k] + part[k] - min(n, part[k]) for k, n in spent.items() if k in self.left}
+        self.left |= {
+            k: self.left[k] + part[k] - min(n, part[k]) for k, n in spent.items() if k in self.left
+        }
 
 
 def spread(model: type[SuiteOptions], options: Mapping[str, Any], n: int) -> list[dict[str, Any]]:
@@ -122,7 +128,9 @@ def spread(model: type[SuiteOptions], options: Mapping[str, Any], n: int) -> lis
 
     UsageError where an option is of a single run.
     """
-    for name in [k for k, v in options.items() if v is not None and "single" in mark(model.model_fields[k])]:
+    for name in [
+        k for k, v in options.items() if v is not None and "single" in mark(model.model_fields[k])
+    ]:
         if n > 1:
             raise UsageError(f"--{name} goes with one run only")
     budget = Budget(options, n)
@@ -232,7 +240,9 @@ class Suite:
     def primary(self, options: Any, headline: tuple[str, ...]) -> str:
         """The metric that leads a headline: the suite's own, or what stands in its place; "" where there is none."""
         own = self.headline(options)[self.lead : self.lead + 1]
-        return next(iter([*(set(own) & set(headline)), *headline[self.lead :], *headline[::-1]]), "")
+        return next(
+            iter([*(set(own) & set(headline)), *headline[self.lead :], *headline[::-1]]), ""
+        )
 
     def plus(self, own: Sequence[Mapping[str, Any]]) -> Suite:
         """The suite with further metrics, given by their fields."""
@@ -257,7 +267,9 @@ FROM_FILES: dict[str, Suite] = {}
 
 def suite_names() -> list[str]:
     """The names of all suites that there are, built in first."""
-    return list(dict.fromkeys([*BUILT_IN, *FROM_FILES, *(e.name for e in entry_points(group=ENTRY_POINTS))]))
+    return list(
+        dict.fromkeys([*BUILT_IN, *FROM_FILES, *(e.name for e in entry_points(group=ENTRY_POINTS))])
+    )
 
 
 def get_suite(name: str) -> Suite:
@@ -280,7 +292,9 @@ def get_suite(name: str) -> Suite:
                 return suite
             except UsageError:
                 raise
-            except Exception as e:  # whatever a stranger's module raises concerns its own commands only
+            except (
+                Exception
+            ) as e:  # whatever a stranger's module raises concerns its own commands only
                 raise UsageError(
                     f"the suite {name!r} is installed but {entry.value} cannot be loaded: {type(e).__name__}: {e}"
                 ) from e
@@ -326,7 +340,11 @@ def load_file(path: Path) -> ModuleType:
 
 def _line_in(path: Path, error: BaseException) -> int | str:
     """The line of a file in which an exception arose."""
-    lines = [f.lineno for f in extract_tb(error.__traceback__) if Path(f.filename).resolve() == path.resolve()]
+    lines = [
+        f.lineno
+        for f in extract_tb(error.__traceback__)
+        if Path(f.filename).resolve() == path.resolve()
+    ]
     return lines[-1] if lines and lines[-1] is not None else "?"
 
 
@@ -361,10 +379,14 @@ def with_metrics(suite: Suite, path: Path) -> Suite:
     def metrics(options: Any) -> MetricTable:
         table = suite.metrics(options)
         if taken := {m.name for m in table} & {m.name for m in own}:
-            raise UsageError(f"{path}: {', '.join(sorted(taken))} is a metric of {suite.name} already")
+            raise UsageError(
+                f"{path}: {', '.join(sorted(taken))} is a metric of {suite.name} already"
+            )
         return (*table, *own)
 
-    def score(source: Source, options: Any, problems: Problems, workers: Workers, aside: Path | None) -> pd.DataFrame:
+    def score(
+        source: Source, options: Any, problems: Problems, workers: Workers, aside: Path | None
+    ) -> pd.DataFrame:
         units = suite.score(source, options, problems, workers, aside)
         return units if make is None else _with_columns(units, make, suite, path)
 
@@ -375,9 +397,13 @@ def _with_columns(units: pd.DataFrame, make: Columns, suite: Suite, path: Path) 
     try:
         added = make(decoded(units, suite))
     except Exception as e:  # the user's own code may raise anything
-        raise UsageError(f"{path}:{_line_in(path, e)}: columns(units): {type(e).__name__}: {e}") from e
+        raise UsageError(
+            f"{path}:{_line_in(path, e)}: columns(units): {type(e).__name__}: {e}"
+        ) from e
     if not isinstance(added, pd.DataFrame) or not added.index.equals(units.index):
-        raise UsageError(f"{path}: columns(units) must return a DataFrame with the index of the units")
+        raise UsageError(
+            f"{path}: columns(units) must return a DataFrame with the index of the units"
+        )
     if taken := [str(c) for c in added.columns if c in units]:
         raise UsageError(f"{path}: the units have the columns {', '.join(taken)} already")
     out = pd.concat([units, added], axis=1)
@@ -389,7 +415,10 @@ def decoded(units: pd.DataFrame, suite: Suite) -> pd.DataFrame:
     """The units as people read them: lists instead of the text that they stand as in the files."""
     there = {c: f for c, f in suite.decode.items() if c in units}
     return units.assign(
-        **{c: [f(v) if isinstance(v, str) else v for v in units[c].astype(object)] for c, f in there.items()}
+        **{
+            c: [f(v) if isinstance(v, str) else v for v in units[c].astype(object)]
+            for c, f in there.items()
+        }
     )
 
 
@@ -399,7 +428,9 @@ def stored_suite(
     """A suite that only its results are known of: its numbers can be read, compared and shown, nothing scored."""
 
     def unknown(*_: Any) -> Any:
-        raise UsageError(f"the suite {name!r} is not known here; give its file with --suite-file, or install it")
+        raise UsageError(
+            f"the suite {name!r} is not known here; give its file with --suite-file, or install it"
+        )
 
     table = tuple(make_metric(m) for m in metrics)
     return Suite(
@@ -430,7 +461,9 @@ def require_input(suite: Suite, path: Path) -> None:
     if not path.exists() or suite.sniff(path):
         return
     if others := looks_like(path):
-        raise UsageError(f"{path} looks like an input of {' or '.join(others)}, not of {suite.name}")
+        raise UsageError(
+            f"{path} looks like an input of {' or '.join(others)}, not of {suite.name}"
+        )
     refuse_parent(path, suite.sniff)
 
 
@@ -439,7 +472,9 @@ def refuse_parent(path: Path, is_run: Callable[[Path], Any]) -> None:
     inside = [p for p in sorted(path.iterdir()) if is_run(p)] if path.is_dir() else []
     if inside:
         runs = "1 run" if len(inside) == 1 else f"{len(inside)} runs"
-        raise UsageError(f"{path} holds {runs}, it is none; name them: {inside[0]} ... (or {path}/*)")
+        raise UsageError(
+            f"{path} holds {runs}, it is none; name them: {inside[0]} ... (or {path}/*)"
+        )
 
 
 def jsonl_suite(
@@ -472,7 +507,9 @@ def jsonl_suite(
     """
     table, lead = tuple(metrics), tuple(headline)
     if unknown := sorted(set(lead) - {m.name for m in table}):
-        raise UsageError(f"suite {name!r}: the headline names {', '.join(unknown)}, which is no metric of it")
+        raise UsageError(
+            f"suite {name!r}: the headline names {', '.join(unknown)}, which is no metric of it"
+        )
     return Suite(
         name=name,
         title=title,
@@ -529,7 +566,9 @@ def _score_records(
             problems.error("bad-columns", f"columns(record): {type(e).__name__}: {e}", **where)
             continue
         shown = {k: v for k, v in one.model_dump().items() if isinstance(v, str | int | float)}
-        rows.append({unit: uid, **{k: v for k, v in shown.items() if k != unit}, **made, "line": line})
+        rows.append(
+            {unit: uid, **{k: v for k, v in shown.items() if k != unit}, **made, "line": line}
+        )
     problems.raise_if_failed()
     if not rows:
         raise problems.fatal("no-rows", "no line of the file can be used", file=str(path))

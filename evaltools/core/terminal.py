@@ -19,6 +19,10 @@ def echo(text: object, err: bool = False) -> None:
     stream = sys.stderr if err else sys.stdout
     encoding = stream.encoding or "utf-8"
     try:
-        print(printable(str(text)).encode(encoding, "backslashreplace").decode(encoding), file=stream, flush=True)
+        print(
+            printable(str(text)).encode(encoding, "backslashreplace").decode(encoding),
+            file=stream,
+            flush=True,
+        )
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -39,7 +39,8 @@ def convert(
     given = {k: v for k, v in options.items() if v not in (None, ())}
     if wrong := sorted(set(given) - set(form.options)):
         raise UsageError(
-            f"{name} takes no --{wrong[0]}" + (f"; it takes --{', --'.join(form.options)}" * bool(form.options))
+            f"{name} takes no --{wrong[0]}"
+            + (f"; it takes --{', --'.join(form.options)}" * bool(form.options))
         )
     if lacking := [k for k in form.needs if k not in given]:
         raise UsageError(f"{name} needs --{lacking[0]}")
@@ -53,17 +54,27 @@ def convert(
     if form.kind == "sentiment":
         return write_jsonl(target, map(_gold if as_ == "gold" else _prediction, rows))
     scores = map(_plain, rows)
-    return _write_csv(target, scores) if target.suffix.lower() == ".csv" else write_jsonl(target, scores)
+    return (
+        _write_csv(target, scores)
+        if target.suffix.lower() == ".csv"
+        else write_jsonl(target, scores)
+    )
 
 
-def _rows(form: Format, files: Sequence[Path], given: Mapping[str, Any], problems: Problems) -> Iterator[Any]:
+def _rows(
+    form: Format, files: Sequence[Path], given: Mapping[str, Any], problems: Problems
+) -> Iterator[Any]:
     """The rows of all files; a second one of a sample is an error."""
     seen: dict[Any, tuple[Path, Place]] = {}
     for number, path in enumerate(files):
         of_file = {k: given[k][min(number, len(given[k]) - 1)] for k in PER_FILE if k in given}
-        for place, row in form.read(path, problems, **{k: v for k, v in given.items() if k not in PER_FILE}):
+        for place, row in form.read(
+            path, problems, **{k: v for k, v in given.items() if k not in PER_FILE}
+        ):
             row = replace(row, **of_file) if of_file else row
-            key = row.id if isinstance(row, Sample) else (row.condition, row.seed, row.metric, row.id)
+            key = (
+                row.id if isinstance(row, Sample) else (row.condition, row.seed, row.metric, row.id)
+            )
             if key in seen:
                 first = "; the first is {}:{}".format(*seen[key])
                 message = f"a second {'sample' if isinstance(row, Sample) else row.metric} of this id{first}"
@@ -88,7 +99,11 @@ def _prediction(sample: Sample) -> dict[str, Any]:
 def _tuples(sample: Sample) -> list[dict[str, Any]]:
     found = []
     for one in sample.opinions:
-        row: dict[str, Any] = {"aspect_ref": one.ref, "aspect_term": one.term, "polarity": one.polarity}
+        row: dict[str, Any] = {
+            "aspect_ref": one.ref,
+            "aspect_term": one.term,
+            "polarity": one.polarity,
+        }
         span = {"span": {"start": one.span[0], "end": one.span[1]}} if one.span else {}
         found.append({**row, **span})
     return found

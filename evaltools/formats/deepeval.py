@@ -29,6 +29,8 @@ def read(path: Path, problems: Problems) -> Iterator[tuple[Place, Score]]:
         for i, m in enumerate(case.metricsData or ()):
             for metric, value in ((m.name, m.score), (f"{m.name} passed", m.success)):
                 measured = None if m.error else number(value, f"metricsData.{i}.score")
-                yield Score(id=case.name or str(count), metric=metric, value=measured, text=case.input)
+                yield Score(
+                    id=case.name or str(count), metric=metric, value=measured, text=case.input
+                )
 
     return made(read_records(path, problems, Case, "testCases"), rows, path, problems)

@@ -28,7 +28,9 @@ class Instance(Row):
     stats: list[Stat]
 
 
-def read(path: Path, problems: Problems, *, split: str | None = None) -> Iterator[tuple[Place, Score]]:
+def read(
+    path: Path, problems: Problems, *, split: str | None = None
+) -> Iterator[tuple[Place, Score]]:
     """Sum and count are numerator and denominator, the trial is the seed.
 
     A perturbed instance has metrics of its own, `NAME (PERTURBATION)`. Of several splits one must be chosen.
@@ -42,7 +44,10 @@ def read(path: Path, problems: Problems, *, split: str | None = None) -> Iterato
                 continue
             splits.add(stat.name.split)
             if len(splits) > 1:
-                raise Unfit(f"stats.{i}.name.split", f"several splits ({', '.join(map(str, splits))}): give --split")
+                raise Unfit(
+                    f"stats.{i}.name.split",
+                    f"several splits ({', '.join(map(str, splits))}): give --split",
+                )
             yield Score(
                 id=one.instance_id,
                 metric=stat.name.name + disturbed,

@@ -77,7 +77,9 @@ def read(path: Path, problems: Problems) -> Iterator[tuple[Place, Score]]:
         raise problems.fatal("bad-zip", message, file=str(path)) from None
 
 
-def _members(log: zipfile.ZipFile, names: Iterable[str], path: Path, problems: Problems) -> Iterator[Any]:
+def _members(
+    log: zipfile.ZipFile, names: Iterable[str], path: Path, problems: Problems
+) -> Iterator[Any]:
     for name in names:
         try:
             yield _member(log, name)
@@ -91,12 +93,16 @@ def _member(log: zipfile.ZipFile, name: str) -> Any:
     try:
         info = log.getinfo(name)
         if info.compress_type == ZSTANDARD and not hasattr(zipfile, "ZIP_ZSTANDARD"):
-            raise UsageError("this log is compressed with zstandard: pip install 'evaltools[inspect]' reads it")
+            raise UsageError(
+                "this log is compressed with zstandard: pip install 'evaltools[inspect]' reads it"
+            )
         with log.open(info) as f:
             for step in iter(partial(f.read, STEP_BYTES), b""):
                 data += step
                 if len(data) > MEMBER_BYTES:
-                    raise Unfit(name, f"unpacks to more than {MEMBER_BYTES >> 20} MB: it is not read")
+                    raise Unfit(
+                        name, f"unpacks to more than {MEMBER_BYTES >> 20} MB: it is not read"
+                    )
         return from_json(bytes(data))
     except (Unfit, UsageError):
         raise
@@ -109,20 +115,30 @@ def _member(log: zipfile.ZipFile, name: str) -> Any:
 def _header(content: Any, path: Path, problems: Problems) -> Header:
     found = fitted(Header, content, problems, file=str(path))
     if found is None:
-        raise problems.fatal("wrong-format", "expected a log of Inspect: version, status, eval.model", file=str(path))
+        raise problems.fatal(
+            "wrong-format", "expected a log of Inspect: version, status, eval.model", file=str(path)
+        )
     if found.version not in VERSIONS:
         message = f"version {found.version}; expected {' or '.join(map(str, VERSIONS))}"
         raise problems.fatal("wrong-version", message, file=str(path), field="version")
     if found.status != "success":
-        problems.warn("not-finished", f"the status of the log is {found.status[:80]!r}", file=str(path))
+        problems.warn(
+            "not-finished", f"the status of the log is {found.status[:80]!r}", file=str(path)
+        )
     return found
 
 
-def _scores(header: Header, content: Any, path: Path, problems: Problems) -> Iterator[tuple[Place, Score]]:
+def _scores(
+    header: Header, content: Any, path: Path, problems: Problems
+) -> Iterator[tuple[Place, Score]]:
     model, metrics, failed = header.eval.model, dict[str, None](), list[dict[str, Any]]()
 
     def rows(_: int, sample: Sample) -> Iterator[Score]:
-        about: dict[str, Any] = {"id": str(sample.id), "seed": str(sample.epoch), "text": _text(sample.input)}
+        about: dict[str, Any] = {
+            "id": str(sample.id),
+            "seed": str(sample.epoch),
+            "text": _text(sample.input),
+        }
         if sample.error and not sample.scores:
             failed.append(about)
         for scorer, given in (sample.scores or {}).items():
@@ -135,7 +151,9 @@ def _scores(header: Header, content: Any, path: Path, problems: Problems) -> Ite
 
     yield from made(fitting(content, Sample, path, problems, "samples"), rows, path, problems)
     for about in failed:  # by no metric measured, rather than left out of every mean
-        yield from (("samples", Score(metric=metric, condition=model, **about)) for metric in metrics)
+        yield from (
+            ("samples", Score(metric=metric, condition=model, **about)) for metric in metrics
+        )
 
 
 def _value(value: Any, field: str) -> float | None:
@@ -146,7 +164,9 @@ def _value(value: Any, field: str) -> float | None:
     try:
         return number(float(value), field)
     except ValueError:
-        raise Unfit(field, f"expected a number or one of {', '.join(WORDS)}, got {value[:80]!r}") from None
+        raise Unfit(
+            field, f"expected a number or one of {', '.join(WORDS)}, got {value[:80]!r}"
+        ) from None
 
 
 def _text(given: Any) -> str | None:

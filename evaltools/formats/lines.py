@@ -8,7 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import Problems
-from .rows import POLARITIES, Opinion, Place, Sample, Unfit, chosen, literals, made, read_lines, tokens
+from .rows import (
+    POLARITIES,
+    Opinion,
+    Place,
+    Sample,
+    Unfit,
+    chosen,
+    literals,
+    made,
+    read_lines,
+    tokens,
+)
 
 NAMES = {"POS": "positive", "NEG": "negative", "NEU": "neutral"}
 """Of ASTE."""
@@ -48,7 +59,9 @@ def _read(
 ) -> Iterator[tuple[Place, Sample]]:
     def sample(number: int, line: str) -> Iterator[Sample]:
         text, items = parts(line, field)
-        yield Sample(str(number), text, tuple(opinion(text, x, f"{field}.{i}") for i, x in enumerate(items)))
+        yield Sample(
+            str(number), text, tuple(opinion(text, x, f"{field}.{i}") for i, x in enumerate(items))
+        )
 
     return made(read_lines(path, problems), sample, path, problems)
 
@@ -64,8 +77,12 @@ def _triplet(text: str, triplet: Any, field: str) -> Opinion:
 def _quadruple(_: str, quad: Any, field: str) -> Opinion:
     match quad:
         case [str(aspect), str(category), polarity, str()]:
-            return Opinion(category, "" if aspect == "NULL" else aspect, chosen(polarity, POLARITIES, field))
-    raise Unfit(field, f"expected ['aspect', 'category', 'polarity', 'opinion'], got {str(quad)[:80]}")
+            return Opinion(
+                category, "" if aspect == "NULL" else aspect, chosen(polarity, POLARITIES, field)
+            )
+    raise Unfit(
+        field, f"expected ['aspect', 'category', 'polarity', 'opinion'], got {str(quad)[:80]}"
+    )
 
 
 def _tabbed(line: str, _: str) -> tuple[str, list[str]]:

@@ -40,13 +40,17 @@ def read(path: Path, problems: Problems) -> Iterator[tuple[Place, Score]]:
     there: the direction of each metric and the model's name as the condition.
     """
     require_file(path, problems)
-    times = Counter((ids.filter, ids.doc_hash) for _, ids in read_jsonl(path, Ids, Problems("skip")))
+    times = Counter(
+        (ids.filter, ids.doc_hash) for _, ids in read_jsonl(path, Ids, Problems("skip"))
+    )
     shared = {doc_hash for (_, doc_hash), n in times.items() if n > 1}
     name = NAME.fullmatch(path.name)
     beside = path.with_name(f"results_{name['date']}.json") if name else path
     results = Results()
     if name and beside.is_file():
-        results = fitted(Results, read_json(beside, problems), problems, file=str(beside)) or results
+        results = (
+            fitted(Results, read_json(beside, problems), problems, file=str(beside)) or results
+        )
     model = results.model_name or None
     higher = results.higher_is_better.get(name["task"], {}) if name else {}
 
@@ -56,8 +60,20 @@ def read(path: Path, problems: Problems) -> Iterator[tuple[Place, Score]]:
             full, value = f"{metric},{line.filter}", (line.model_extra or {}).get(metric)
             if isinstance(value, int | float | None):
                 found = number(value, metric)
-                yield Score(id=own, metric=full, value=found, condition=model, higher_is_better=higher.get(metric))
+                yield Score(
+                    id=own,
+                    metric=full,
+                    value=found,
+                    condition=model,
+                    higher_is_better=higher.get(metric),
+                )
             else:
-                problems.warn("no-number", f"{full} is no number and left out", file=str(path), field=metric, id=own)
+                problems.warn(
+                    "no-number",
+                    f"{full} is no number and left out",
+                    file=str(path),
+                    field=metric,
+                    id=own,
+                )
 
     return made(read_jsonl(path, Line, problems), rows, path, problems)

@@ -56,7 +56,11 @@ def read(path: Path, problems: Problems) -> Iterator[tuple[Place, Score]]:
         key = (one.promptIdx, one.testIdx)
         times[key] += 1
         condition = _name(one) + (f" prompt {one.promptIdx}" if prompts[_name(one)] > 1 else "")
-        for metric, value in {"success": one.success, "score": one.score, **one.namedScores}.items():
+        for metric, value in {
+            "success": one.success,
+            "score": one.score,
+            **one.namedScores,
+        }.items():
             field = f"namedScores.{metric}" if metric in one.namedScores else metric
             measured = None if one.failureReason == ERROR else number(value, field)
             yield Score(

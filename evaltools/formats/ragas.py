@@ -40,11 +40,15 @@ def read(path: Path, problems: Problems) -> Iterator[tuple[Place, Score]]:
             kind = str if isinstance(value, str | list | dict) else float
             if kinds.setdefault(name, kind) is not kind:
                 wanted = "a number" if kind is str else "a text"
-                raise Unfit(name, f"expected {wanted} as in the rows before, got {str(value)[:80]!r}")
+                raise Unfit(
+                    name, f"expected {wanted} as in the rows before, got {str(value)[:80]!r}"
+                )
             if kind is float:
                 yield Score(id=str(count), metric=name, value=number(value, name), text=text)
 
-    lines = _csv(path, problems) if path.suffix.lower() == ".csv" else read_jsonl(path, Line, problems)
+    lines = (
+        _csv(path, problems) if path.suffix.lower() == ".csv" else read_jsonl(path, Line, problems)
+    )
     return made(lines, rows, path, problems)
 
 

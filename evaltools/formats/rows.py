@@ -75,7 +75,10 @@ class Unfit(ValueError):
 
 
 def made(
-    records: Iterable[tuple[Place, T]], make: Callable[[int, T], Iterable[R]], path: Path, problems: Problems
+    records: Iterable[tuple[Place, T]],
+    make: Callable[[int, T], Iterable[R]],
+    path: Path,
+    problems: Problems,
 ) -> Iterator[tuple[Place, R]]:
     """(place, row) of every row that `make(number of the record, record)` gives; what is unfit is reported."""
     for count, (place, record) in enumerate(records, 1):
@@ -101,20 +104,30 @@ def read_lines(path: Path, problems: Problems) -> Iterator[tuple[int, str]]:
         for number, raw in enumerate(iter(partial(f.readline, LITERAL_BYTES + 1), b""), 1):
             where = {"file": str(path), "line": number}
             if len(raw) > LITERAL_BYTES:
-                raise problems.fatal("line-too-long", "a line of more than 1 MB; expected a sentence", **where)
+                raise problems.fatal(
+                    "line-too-long", "a line of more than 1 MB; expected a sentence", **where
+                )
             try:
                 text = raw.removeprefix(BOM).decode("utf-8").strip("\r\n")
             except UnicodeDecodeError as e:
-                problems.error("not-utf8", f"byte {e.start} of the line is not UTF-8 (0x{raw[e.start]:02x})", **where)
+                problems.error(
+                    "not-utf8",
+                    f"byte {e.start} of the line is not UTF-8 (0x{raw[e.start]:02x})",
+                    **where,
+                )
                 text = "\0"  # a sample all the same: those after it keep their numbers
             if text.strip():
                 yield number, text
 
 
-def read_records(path: Path, problems: Problems, model: type[M], key: str = "") -> Iterator[tuple[Place, M]]:
+def read_records(
+    path: Path, problems: Problems, model: type[M], key: str = ""
+) -> Iterator[tuple[Place, M]]:
     """(place, record) of the list under a key of a JSON file, or of the file that is a list itself."""
     require_file(path, problems)
-    yield from fitting(listed(read_json(path, problems), key, path, problems), model, path, problems, key)
+    yield from fitting(
+        listed(read_json(path, problems), key, path, problems), model, path, problems, key
+    )
 
 
 def under(content: Any, key: str) -> Any:
@@ -128,7 +141,9 @@ def listed(content: Any, key: str, path: Path, problems: Problems) -> list[Any]:
     """The list that stands under a dotted key. InputError where there is none."""
     found = under(content, key)
     if not isinstance(found, list):
-        raise problems.fatal("wrong-format", f"expected a list{f' {key}' if key else ''}", file=str(path), field=key)
+        raise problems.fatal(
+            "wrong-format", f"expected a list{f' {key}' if key else ''}", file=str(path), field=key
+        )
     return found
 
 

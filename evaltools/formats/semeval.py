@@ -38,7 +38,9 @@ def _read(path: Path, problems: Problems, root: str, tag: str) -> Iterator[tuple
         if text is None:
             raise Unfit("text", "expected an element with the text of the sentence")
         if sentence.get("OutOfScope", "").upper() != "TRUE":
-            yield Sample(sentence.get("id") or str(number), text, tuple(map(_opinion, sentence.iter(tag))))
+            yield Sample(
+                sentence.get("id") or str(number), text, tuple(map(_opinion, sentence.iter(tag)))
+            )
 
     require_file(path, problems)
     return made(_sentences(path, problems, root), rows, path, problems)

@@ -30,7 +30,9 @@ def entry_file(folder: Path, key: str) -> Path:
     return folder / key[:2] / f"{key}.json"
 
 
-def load_reply(folder: Path, key: str, model: type[R], problems: Problems) -> tuple[R, dict[str, Any]] | None:
+def load_reply(
+    folder: Path, key: str, model: type[R], problems: Problems
+) -> tuple[R, dict[str, Any]] | None:
     """The stored reply and what its call took, or None; an entry that cannot be used counts as missing, and warns."""
     file = entry_file(folder, key)
     try:
@@ -41,13 +43,18 @@ def load_reply(folder: Path, key: str, model: type[R], problems: Problems) -> tu
         return None
     except (OSError, ValueError, LookupError, TypeError):  # what it says is no entry, or no reply
         pass
-    problems.warn("reply-cache", "this cache entry cannot be used; the model is asked again", file=str(file))
+    problems.warn(
+        "reply-cache", "this cache entry cannot be used; the model is asked again", file=str(file)
+    )
     return None
 
 
 def store_reply(folder: Path, key: str, reply: BaseModel, call: Mapping[str, Any]) -> None:
     """Write one entry. UsageError where the folder cannot be written: paying twice is worse than stopping."""
     try:
-        write_json(entry_file(folder, key), {"key": key, "reply": reply.model_dump(mode="json"), "call": dict(call)})
+        write_json(
+            entry_file(folder, key),
+            {"key": key, "reply": reply.model_dump(mode="json"), "call": dict(call)},
+        )
     except OSError as e:
         raise UsageError(f"cannot write the reply cache {folder}: {e.strerror}") from e

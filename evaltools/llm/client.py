@@ -140,7 +140,9 @@ class _Failed(Exception):
     "lasting" ends all. `after`: seconds that the server asks to wait. `param`: the parameter that it does not take.
     """
 
-    def __init__(self, why: str, kind: str = "", status: int = 0, after: float | None = None, param: str = ""):
+    def __init__(
+        self, why: str, kind: str = "", status: int = 0, after: float | None = None, param: str = ""
+    ):
         super().__init__(why)
         self.why, self.kind, self.status, self.after, self.param = why, kind, status, after, param
 
@@ -158,7 +160,9 @@ def read_key(names: Sequence[str], base_url: str | None) -> str:
     return key
 
 
-def chat(model: str, system: str, user: str, name: str, schema: Mapping[str, Any], **sampling: Any) -> dict[str, Any]:
+def chat(
+    model: str, system: str, user: str, name: str, schema: Mapping[str, Any], **sampling: Any
+) -> dict[str, Any]:
     """The body of a request for a reply of this JSON schema; `name` names the schema."""
     wanted = {"name": name, "strict": True, "schema": schema}
     return {
@@ -178,7 +182,11 @@ def strict_schema(model: type[BaseModel]) -> dict[str, Any]:
             return [strict(n) for n in node]
         if not isinstance(node, dict):
             return node
-        kept = {k: strict(v) for k, v in node.items() if k not in left_out or not isinstance(v, str | int | float)}
+        kept = {
+            k: strict(v)
+            for k, v in node.items()
+            if k not in left_out or not isinstance(v, str | int | float)
+        }
         if "properties" in kept:
             kept |= {"required": list(kept["properties"]), "additionalProperties": False}
         return kept
@@ -224,7 +232,13 @@ class Client:
         repairs: int = 0,
         fresh: bool = False,
     ) -> None:
-        self.server, self.cache, self.limits, self.repairs, self.fresh = server, cache, limits, repairs, fresh
+        self.server, self.cache, self.limits, self.repairs, self.fresh = (
+            server,
+            cache,
+            limits,
+            repairs,
+            fresh,
+        )
         self.problems = problems or Problems()
         self.spent, self.calls = Spent(), list[Call]()
         self._stopped = ""
@@ -254,8 +268,14 @@ class Client:
         self._asked[key] = asyncio.ensure_future(self._answer(key, body, model, send))
         return await self._asked[key]
 
-    async def _answer(self, key: str, body: Mapping[str, Any], model: type[R], send: bool) -> Answer[R]:
-        found = load_reply(self.cache, key, model, self.problems) if self.cache and not self.fresh else None
+    async def _answer(
+        self, key: str, body: Mapping[str, Any], model: type[R], send: bool
+    ) -> Answer[R]:
+        found = (
+            load_reply(self.cache, key, model, self.problems)
+            if self.cache and not self.fresh
+            else None
+        )
         if found:
             self.spent.cached += 1
             call = Call(key, **found[1])
@@ -265,12 +285,16 @@ class Client:
         began = time.monotonic()
         async with self._slots:
             if not self._reached:
-                async with self._first:  # alone until the server has shown that it answers, and in which form
+                async with (
+                    self._first
+                ):  # alone until the server has shown that it answers, and in which form
                     if not self._reached:
                         return await self._settle(key, body, model, began)
             return await self._settle(key, body, model, began)
 
-    async def _settle(self, key: str, body: Mapping[str, Any], model: type[R], began: float) -> Answer[R]:
+    async def _settle(
+        self, key: str, body: Mapping[str, Any], model: type[R], began: float
+    ) -> Answer[R]:
         call, messages = Call(key), list(body["messages"])
         reply, why, lasting = None, self._stopped or self._spent_up(), False
         for _ in range(0 if why else 1 + self.repairs):
@@ -292,7 +316,10 @@ class Client:
         call.wait_ms = max(int(1000 * (time.monotonic() - began)) - call.api_ms, 0)
         if reply is not None and self.cache:
             store_reply(
-                self.cache, key, reply, {k: v for k, v in asdict(call).items() if k not in ("request", "cost")}
+                self.cache,
+                key,
+                reply,
+                {k: v for k, v in asdict(call).items() if k not in ("request", "cost")},
             )
         if lasting:
             self._stopped = why
@@ -328,13 +355,17 @@ class Client:
             self._form, self._reached = max(self._form, number), True
             if unfit - self._unfit:
                 listed = ", ".join(sorted(unfit))
-                self.problems.warn("model-options", f"the server does not take {listed}, which was left out")
+                self.problems.warn(
+                    "model-options", f"the server does not take {listed}, which was left out"
+                )
             self._unfit |= unfit
             return text
 
     async def _repeated(self, form: Mapping[str, Any], call: Call) -> str:
         """The text of the completion, after as many attempts as it takes; a 429 makes all requests wait."""
-        backoff = wait_exponential_jitter(multiplier=FIRST_WAIT, max=LONGEST_WAIT, jitter=FIRST_WAIT)
+        backoff = wait_exponential_jitter(
+            multiplier=FIRST_WAIT, max=LONGEST_WAIT, jitter=FIRST_WAIT
+        )
 
         def wait(state: RetryCallState) -> float:
             failed = _failure(state)
@@ -401,7 +432,9 @@ class Client:
             cached = int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
         except (ValueError, LookupError, TypeError, AttributeError):
             raise _Failed("the answer is not a chat completion with a text") from None
-        call.model, call.finish_reason = (_short(v) for v in (completion.get("model"), choice.get("finish_reason")))
+        call.model, call.finish_reason = (
+            _short(v) for v in (completion.get("model"), choice.get("finish_reason"))
+        )
         call.tokens_in, call.tokens_out = call.tokens_in + used[0], call.tokens_out + used[1]
         call.tokens_cached += cached
         self.spent.tokens += sum(used)
@@ -413,7 +446,11 @@ class Client:
 
     def _cost(self, call: Call) -> float | None:
         price = self.limits.price
-        return None if price is None else (call.tokens_in * price[0] + call.tokens_out * price[1]) / 1e6
+        return (
+            None
+            if price is None
+            else (call.tokens_in * price[0] + call.tokens_out * price[1]) / 1e6
+        )
 
     def _leaks(self, text: str) -> bool:
         """Whether a text holds the key, plain or in an ordinary encoding, whatever stands between its characters."""
@@ -429,7 +466,9 @@ class Client:
         try:
             import openai
         except ImportError as e:
-            raise UsageError("asking a model needs the openai package: pip install 'evaltools[llm]'") from e
+            raise UsageError(
+                "asking a model needs the openai package: pip install 'evaltools[llm]'"
+            ) from e
         if self._openai is None:
             self._key = read_key(self.server.keys, self.server.base_url)
             self._openai = openai.AsyncOpenAI(
@@ -450,9 +489,16 @@ def _failure(state: RetryCallState) -> _Failed:
 def _forms(body: Mapping[str, Any], unfit: set[str]) -> tuple[dict[str, Any], ...]:
     """A request as it is, then in plainer forms, for servers without JSON schema, JSON mode or sampling options."""
     kept = {k: v for k, v in body.items() if k not in unfit}
-    kept |= {new: body[old] for old, new in OPTIONAL.items() if new and old in unfit and old in body}
+    kept |= {
+        new: body[old] for old, new in OPTIONAL.items() if new and old in unfit and old in body
+    }
     plain = {k: v for k, v in kept.items() if k != "response_format"}
-    return kept, {**kept, "response_format": {"type": "json_object"}}, plain, {k: kept[k] for k in BARE}
+    return (
+        kept,
+        {**kept, "response_format": {"type": "json_object"}},
+        plain,
+        {k: kept[k] for k in BARE},
+    )
 
 
 def _refusal(error: Any) -> _Failed:
@@ -478,7 +524,11 @@ def _seconds(headers: Mapping[str, str]) -> float | None:
     """Retry-After as seconds, from seconds (with decimals), milliseconds or a date; None where it says nothing."""
     header = headers.get("retry-after", "")
     try:
-        found = float(headers["retry-after-ms"]) / 1000 if "retry-after-ms" in headers else float(header)
+        found = (
+            float(headers["retry-after-ms"]) / 1000
+            if "retry-after-ms" in headers
+            else float(header)
+        )
     except ValueError:
         try:
             found = parsedate_to_datetime(header).timestamp() - time.time()

@@ -80,10 +80,18 @@ def read_card(out: Path, folder: Path) -> dict[str, Any]:
     found = [m for n in (manifest.runs if aggregate else [name]) if (m := RUN_NAME.match(n))]
     metrics = _metrics(folder, manifest)
     rows = _rows(metrics, manifest)
-    bounds = [(name, {"value": value, "ci_low": low, "ci_high": high}) for name, _, _, value, low, high, *_ in rows]
+    bounds = [
+        (name, {"value": value, "ci_low": low, "ci_high": high})
+        for name, _, _, value, low, high, *_ in rows
+    ]
     decimals = [(name, row_decimals(row, manifest.bootstrap.resampling)) for name, row in bounds]
-    given, wrote = (pd.DataFrame() if aggregate else _texts(folder, manifest, part) for part in ("given", "wrote"))
-    lead, explored = _verdicts(folder / "comparison.csv", manifest, metrics) if aggregate else ([], [])
+    given, wrote = (
+        pd.DataFrame() if aggregate else _texts(folder, manifest, part)
+        for part in ("given", "wrote")
+    )
+    lead, explored = (
+        _verdicts(folder / "comparison.csv", manifest, metrics) if aggregate else ([], [])
+    )
     return {
         "id": anchor("run", name),
         "name": shown(name),
@@ -140,9 +148,16 @@ def _rows(metrics: Stored, manifest: Manifest) -> list[list[Any]]:
     lead = manifest.headline or [r.name for r in rows.values() if r.ci_low is not None][:UNNAMED]
     blocked = [name for name in dict.fromkeys([*lead, *rows]) if name in metrics.blocked][:STRUCK]
     return [
-        [shown(r.name), shown(r.title or r.name), r.better, *map(_number, (r.value, r.ci_low, r.ci_high, r.n_units))]
+        [
+            shown(r.name),
+            shown(r.title or r.name),
+            r.better,
+            *map(_number, (r.value, r.ci_low, r.ci_high, r.n_units)),
+        ]
         + [True] * (r.name in metrics.blocked)
-        for r in (rows[m] for m in [*(m for m in lead if m not in metrics.blocked), *blocked] if m in rows)
+        for r in (
+            rows[m] for m in [*(m for m in lead if m not in metrics.blocked), *blocked] if m in rows
+        )
     ]
 
 
@@ -152,7 +167,11 @@ def _inputs(manifest: Manifest) -> list[list[Any]]:
     for found in manifest.inputs:
         hashes.setdefault(found.role, set()).add(found.sha256)
     return [
-        [shown(role), len(of), hashlib.sha256(" ".join(sorted(of)).encode("utf-8", "replace")).hexdigest()[:8]]
+        [
+            shown(role),
+            len(of),
+            hashlib.sha256(" ".join(sorted(of)).encode("utf-8", "replace")).hexdigest()[:8],
+        ]
         for role, of in hashes.items()
     ]
 
@@ -164,14 +183,28 @@ def _texts(folder: Path, manifest: Manifest, part: str) -> pd.DataFrame:
     if part == "wrote" and len(columns) == 1:
         return pd.DataFrame()
     try:
-        return pd.read_parquet(folder / "units.parquet", columns=columns).astype(str).fillna("").drop_duplicates()
-    except (OSError, ValueError, KeyError, NotImplementedError):  # not there, spoilt, or of other columns
+        return (
+            pd.read_parquet(folder / "units.parquet", columns=columns)
+            .astype(str)
+            .fillna("")
+            .drop_duplicates()
+        )
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        NotImplementedError,
+    ):  # not there, spoilt, or of other columns
         return pd.DataFrame()
 
 
 def _samples(units: pd.DataFrame) -> str:
     """A hash of the names of units and the texts that these were given, whatever their order; "" of none."""
-    return f"{int(pd.util.hash_pandas_object(units, index=False).to_numpy().sum()) % 2**32:08x}" if len(units) else ""
+    return (
+        f"{int(pd.util.hash_pandas_object(units, index=False).to_numpy().sum()) % 2**32:08x}"
+        if len(units)
+        else ""
+    )
 
 
 def _lines(units: pd.DataFrame) -> list[str]:
@@ -179,17 +212,24 @@ def _lines(units: pd.DataFrame) -> list[str]:
     return [" ".join(" ".join(row).split()) for row in units.head(SEARCHED).itertuples(index=False)]
 
 
-def _verdicts(path: Path, manifest: Manifest, metrics: Stored) -> tuple[list[list[str]], list[list[Any]]]:
+def _verdicts(
+    path: Path, manifest: Manifest, metrics: Stored
+) -> tuple[list[list[str]], list[list[Any]]]:
     """What the comparison with the baseline, if there was one, said of the headline, and how often what beside it."""
     if not path.exists():
         return [], []
     columns = ["metric", "verdict", "baseline"]
     with _whole(path):
         frame = pd.read_csv(path, dtype=str, keep_default_na=False, usecols=[*columns, "candidate"])
-    mine = frame[(frame["candidate"] == manifest.condition) & ~frame["metric"].isin(metrics.blocked)]
+    mine = frame[
+        (frame["candidate"] == manifest.condition) & ~frame["metric"].isin(metrics.blocked)
+    ]
     lead = mine["metric"].isin(manifest.headline)
     counts = Counter(mine.loc[~lead, "verdict"])
-    verdicts = [[shown(WORDS.get(cell, cell)) for cell in row] for row in mine.loc[lead, columns].to_numpy().tolist()]
+    verdicts = [
+        [shown(WORDS.get(cell, cell)) for cell in row]
+        for row in mine.loc[lead, columns].to_numpy().tolist()
+    ]
     return verdicts, [[verdict, counts[verdict]] for verdict in SAID if counts[verdict]]
 
 
@@ -203,7 +243,9 @@ def _rank(results: Path, manifest: Manifest) -> dict[str, str] | None:
     with _whole(folder / "ranks.csv"):
         columns = ["condition", "rank_low", "rank_high", "group"]
         frame = pd.read_csv(folder / "ranks.csv", dtype=str, keep_default_na=False, usecols=columns)
-    for _, *bounds, group in frame.loc[frame["condition"] == manifest.condition, columns].to_numpy().tolist():
+    for _, *bounds, group in (
+        frame.loc[frame["condition"] == manifest.condition, columns].to_numpy().tolist()
+    ):
         return {"rank": shown("–".join(dict.fromkeys(filter(None, bounds)))), "group": shown(group)}
     return None
 
@@ -211,8 +253,16 @@ def _rank(results: Path, manifest: Manifest) -> dict[str, str] | None:
 def links(out: Path, name: str, report: str) -> list[list[str]]:
     """(label, URL relative to `out`) of every file of LINKS that is there."""
     folders = {"results": name, "reports": report}
-    inside = [place for place, folder in folders.items() if "/" not in folder and not folder.startswith(".")]
-    paths = [(label, f"{place}/{folders[place]}/{file}") for label, place, file in LINKS if place in inside]
+    inside = [
+        place
+        for place, folder in folders.items()
+        if "/" not in folder and not folder.startswith(".")
+    ]
+    paths = [
+        (label, f"{place}/{folders[place]}/{file}")
+        for label, place, file in LINKS
+        if place in inside
+    ]
     return [[label, quote(os.fsencode(path))] for label, path in paths if (out / path).is_file()]
 
 
@@ -233,7 +283,9 @@ def _whole(path: Path) -> Iterator[None]:
         raise NotComplete(f"no {path.name}: the run is being written, or was stopped") from e
     except OSError as e:
         raise NotComplete(f"{path.name} cannot be read: {e.strerror}") from e
-    except ValueError as e:  # of pydantic, or of pandas for other columns, for a file that is no CSV or no UTF-8
+    except (
+        ValueError
+    ) as e:  # of pydantic, or of pandas for other columns, for a file that is no CSV or no UTF-8
         what = ", ".join(filter(None, describe(e)[0][1:])) if isinstance(e, ValidationError) else e
         raise NotComplete(f"{path.name} is not as expected: {what}") from e
 

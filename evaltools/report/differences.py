@@ -22,7 +22,9 @@ GROUPS = {"Higher": 1, "Lower": -1}
 """Label of a group of units -> the sign of their change."""
 
 
-def differences(study: Study, metric: str, candidate: str, changes: pd.DataFrame, share: int = 1) -> HtmlTable:
+def differences(
+    study: Study, metric: str, candidate: str, changes: pd.DataFrame, share: int = 1
+) -> HtmlTable:
     """A browser of the units whose value of a metric differs, the largest influence on the difference first.
 
     `changes`: as `stats.compare.unit_changes` has them. Each unit has the gold, and below it for every seed what the
@@ -39,7 +41,13 @@ def differences(study: Study, metric: str, candidate: str, changes: pd.DataFrame
         return no_rows(say("{metric}: samples that differ", metric=caption))
     if not views:
         return table(found.reset_index(), caption=caption)
-    how: dict[str, Any] = {"id": unit, "text": "text", **views[0].browser, "fields": {}, "chips": ["change"]}
+    how: dict[str, Any] = {
+        "id": unit,
+        "text": "text",
+        **views[0].browser,
+        "fields": {},
+        "chips": ["change"],
+    }
     if not isinstance(how["text"], str):
         how["text"] = {c: h for c, h in how["text"].items() if c not in views[0].compared}
     how["sides"] = {str(place): header for place, (header, _) in enumerate(sides)}
@@ -53,10 +61,17 @@ def differences(study: Study, metric: str, candidate: str, changes: pd.DataFrame
         if "gold" in cards:  # its marks would be those of one run
             cards["gold"] = [[entry[:3] for entry in gold] for gold in cards["gold"]]
         for place, (_, run) in enumerate(sides):
-            there = of_run[run.name].reindex(cards.index) if run is not None else pd.DataFrame(index=cards.index)
+            there = (
+                of_run[run.name].reindex(cards.index)
+                if run is not None
+                else pd.DataFrame(index=cards.index)
+            )
             cards[str(place)] = _made(there.reindex(columns=[how["id"], *view.compared]))
         signs = (at["change"] > 0).astype(int) * 2 - 1
-        groups = {_under(g, candidate, view, unit): list(cards.index[signs == s]) for g, s in GROUPS.items()}
+        groups = {
+            _under(g, candidate, view, unit): list(cards.index[signs == s])
+            for g, s in GROUPS.items()
+        }
         ways.append(Marked(cards, groups, view.name, view.label, view.legend))
     return samples(ways, caption=caption, pairs=True, share=share, **{**how, "page": 3})
 
@@ -68,8 +83,13 @@ def carrying(study: Study, candidate: str, changes: pd.DataFrame) -> dict[str, i
     view = views[0] if views else None
     if view and view.browser.get("id", unit) != unit:
         runs = [r for _, r in paired_runs(study, candidate) if r is not None]
-        found = found.loc[_once(_cards(view, r, found.index, view.browser["id"]) for r in runs)[unit]]
-    return {_under(group, candidate, view, unit): int((found * sign > 0).sum()) for group, sign in GROUPS.items()}
+        found = found.loc[
+            _once(_cards(view, r, found.index, view.browser["id"]) for r in runs)[unit]
+        ]
+    return {
+        _under(group, candidate, view, unit): int((found * sign > 0).sum())
+        for group, sign in GROUPS.items()
+    }
 
 
 def _once(cards: Iterable[pd.DataFrame]) -> pd.DataFrame:
@@ -90,16 +110,25 @@ def paired_runs(study: Study, candidate: str) -> list[tuple[str, Result | None]]
     a, b = study.conditions[study.baseline], study.conditions[candidate]
     common = [seed for seed in a if seed in b]
     pairs = [(s, s) for s in common] or list(zip_longest(a, b))
-    each = ((c, of, s) for one, other in pairs for c, of, s in ((study.baseline, a, one), (candidate, b, other)))
+    each = (
+        (c, of, s)
+        for one, other in pairs
+        for c, of, s in ((study.baseline, a, one), (candidate, b, other))
+    )
     return [
-        (say("{condition}, seed {seed}", condition=c, seed=s) if s else c, of.get(s) if s is not None else None)
+        (
+            say("{condition}, seed {seed}", condition=c, seed=s) if s else c,
+            of.get(s) if s is not None else None,
+        )
         for c, of, s in each
     ]
 
 
 def _cards(view: SampleView, run: Result, units: pd.Index, id: str) -> pd.DataFrame:
     """The cards of some units as a run has them, by their id."""
-    return view.cards(run, run.units[run.units[run.suite.unit].isin(units)]).set_index(id, drop=False)
+    return view.cards(run, run.units[run.units[run.suite.unit].isin(units)]).set_index(
+        id, drop=False
+    )
 
 
 def _made(cards: pd.DataFrame) -> list[list[Any]]:

@@ -58,13 +58,18 @@ def write_workbook(path: Path, sheets: Sequence[Sheet], *, notes_on: str) -> lis
 
     for sheet in sheets:
         if len(sheet.frame) + len(sheet.head) + 2 > ROW_LIMIT:
-            raise UsageError(f"{len(sheet.frame)} rows are too many for a sheet of a workbook ({ROW_LIMIT})")
+            raise UsageError(
+                f"{len(sheet.frame)} rows are too many for a sheet of a workbook ({ROW_LIMIT})"
+            )
     with atomic(path, "wb") as f:
         # every cell is written by its type, so that no text is taken for a formula or a link
         book = xlsxwriter.Workbook(f, {"in_memory": True})
         book.set_properties({"created": datetime(2000, 1, 1, tzinfo=UTC)})
         notes: list[str] = []
-        last = {sheet.name: _write_sheet(book, book.add_worksheet(sheet.name), sheet, notes) for sheet in sheets}
+        last = {
+            sheet.name: _write_sheet(book, book.add_worksheet(sheet.name), sheet, notes)
+            for sheet in sheets
+        }
         page, below = book.get_worksheet_by_name(notes_on), last[notes_on] + 2
         page.write_string(below, 0, say("Changed cells"), book.add_format({"bold": True}))
         rest = [say("and {n} more", n=len(notes) - _KEPT_NOTES)] if len(notes) > _KEPT_NOTES else []
@@ -84,7 +89,9 @@ def _write_sheet(book: Any, page: Any, sheet: Sheet, notes: list[str]) -> int:
     columns = [str(c) for c in sheet.frame.columns]
     row = 0
     for row, (name, value) in enumerate(sheet.head):
-        page.write_string(row, 0, _text(name, sheet.name, row, 0, notes), book.add_format({"bold": True}))
+        page.write_string(
+            row, 0, _text(name, sheet.name, row, 0, notes), book.add_format({"bold": True})
+        )
         page.write_string(row, 1, _text(str(value), sheet.name, row, 1, notes))
     head = row + 2 if sheet.head else 0
     for c, column in enumerate(columns):
@@ -105,18 +112,32 @@ def _write_sheet(book: Any, page: Any, sheet: Sheet, notes: list[str]) -> int:
     page.freeze_panes(head + 1, 1)
     if columns:
         page.autofilter(head, 0, max(last, head + 1), len(columns) - 1)
-    cells = [(c, op, limit, f) for c, limit in sheet.scores.items() for op, f in (("<", bad), (">=", good))]
-    rules = [(c, {"type": "blanks", "stop_if_true": True}) for c in sheet.scores]  # else as 0, which fails
-    rules += [(c, {"type": "cell", "criteria": op, "value": limit, "format": f}) for c, op, limit, f in cells]
+    cells = [
+        (c, op, limit, f)
+        for c, limit in sheet.scores.items()
+        for op, f in (("<", bad), (">=", good))
+    ]
+    rules = [
+        (c, {"type": "blanks", "stop_if_true": True}) for c in sheet.scores
+    ]  # else as 0, which fails
+    rules += [
+        (c, {"type": "cell", "criteria": op, "value": limit, "format": f})
+        for c, op, limit, f in cells
+    ]
     if v := sheet.verdicts:
         words = {f'"{say("pass")}"': good, f'"{say("fail")}"': bad}
-        rules += [(v, {"type": "cell", "criteria": "==", "value": w, "format": f}) for w, f in words.items()]
+        rules += [
+            (v, {"type": "cell", "criteria": "==", "value": w, "format": f})
+            for w, f in words.items()
+        ]
         rules.append((v, {"type": "no_blanks", "format": grey}))
     for column, rule in rules:
         c = columns.index(column)
         page.conditional_format(head + 1, c, max(last, head + 1), c, rule)
     if sheet.below:
-        page.write_string(last + 2, 0, say("What the columns mean"), book.add_format({"bold": True}))
+        page.write_string(
+            last + 2, 0, say("What the columns mean"), book.add_format({"bold": True})
+        )
     for row, (name, meaning) in enumerate(sheet.below, last + 3):
         page.write_string(row, 0, _text(name, sheet.name, row, 0, notes))
         page.write_string(row, 1, _text(meaning, sheet.name, row, 1, notes))
@@ -140,7 +161,14 @@ def _text(value: str, sheet: str, row: int, column: int, notes: list[str]) -> st
     clean, n = _FORBIDDEN.subn(REPLACEMENT, value)
     place = f"{sheet}!{xl_rowcol_to_cell(row, column)}"
     if n:
-        notes.append(say("{place}: {n} control characters replaced by {mark}", place=place, n=n, mark=REPLACEMENT))
+        notes.append(
+            say(
+                "{place}: {n} control characters replaced by {mark}",
+                place=place,
+                n=n,
+                mark=REPLACEMENT,
+            )
+        )
     # a workbook counts characters beyond the basic plane twice
     length = len(clean.encode("utf-16-le", "surrogatepass")) // 2
     if length > CELL_LIMIT:

@@ -18,7 +18,11 @@ from ..stats.intervals import unit_sums
 
 def flat(result: Result) -> dict[str, float]:
     """{metric: value}, as trackers log it; what was not measured is left out."""
-    return {name: float(v) for name, v in zip(result.frame["name"], result.frame["value"]) if pd.notna(v)}
+    return {
+        name: float(v)
+        for name, v in zip(result.frame["name"], result.frame["value"])
+        if pd.notna(v)
+    }
 
 
 def inspect_scores(result: Result) -> Iterator[dict[str, Any]]:
@@ -35,7 +39,13 @@ def inspect_scores(result: Result) -> Iterator[dict[str, Any]]:
         found = {n: float(v) for n, v in zip(compiled.names, row) if not np.isnan(v)}
         if result.primary in found:
             about = {"answer": None, "explanation": f"{result.primary} of {result.name}"}
-            yield {"id": str(unit), "value": found.pop(result.primary), "epoch": epoch, **about, "metadata": found}
+            yield {
+                "id": str(unit),
+                "value": found.pop(result.primary),
+                "epoch": epoch,
+                **about,
+                "metadata": found,
+            }
 
 
 def write_exports(result: Result, flat_file: Path | None, inspect_file: Path | None) -> None:

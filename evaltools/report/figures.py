@@ -48,7 +48,12 @@ HUES = ("condition", "system", "metric", "title", "name")
 OF_METRICS = ("metric", "title", "name")
 """Columns whose values name a metric: an arrow after them shows its better direction, where `better` gives one."""
 
-FEW, BARE, SEED, ALL_SEEDS = f"fewer than {SMALL_N} units", "no interval", "one seed", "all seeds, with interval"
+FEW, BARE, SEED, ALL_SEEDS = (
+    f"fewer than {SMALL_N} units",
+    "no interval",
+    "one seed",
+    "all seeds, with interval",
+)
 NOTES = {SEED: ("o",), ALL_SEEDS: ("|",), FEW: ("o", True), BARE: ("|",)}
 """What the legend says of marks, and their shape; only of those that stand in the figure."""
 
@@ -99,16 +104,27 @@ class Chart(Figure):
         """The figure for a paper, text as text, with the glyphs of Korean and Chinese inside."""
         text = "".join(t.get_text() for t in self.findobj(Text))
         # the glyphs of the shipped face are of PostScript's kind, which a Type 42 font cannot hold
-        fonts: dict[Any, Any] = {"svg.fonttype": "none", "pdf.fonttype": 3 if ANSWERED.search(text) else 42}
+        fonts: dict[Any, Any] = {
+            "svg.fonttype": "none",
+            "pdf.fonttype": 3 if ANSWERED.search(text) else 42,
+        }
         out = io.BytesIO()
         with mpl.rc_context({**_rc(), **fonts}):
-            self.savefig(out, format=form, metadata={"Title": self.title, **dict.fromkeys(MADE_BY[form])})
+            self.savefig(
+                out, format=form, metadata={"Title": self.title, **dict.fromkeys(MADE_BY[form])}
+            )
         if form == "pdf":
             return out.getvalue()
         # a browser loads a font that stands behind another too late for some of the text
         names = [f"'{name}'" for name in families()]
-        page = out.getvalue().decode().replace(", ".join(names), ", ".join([*reversed(names), "sans-serif"]))
-        return page.replace('<style type="text/css">', f'<style type="text/css">{webfont_css(text)}', 1).encode()
+        page = (
+            out.getvalue()
+            .decode()
+            .replace(", ".join(names), ", ".join([*reversed(names), "sans-serif"]))
+        )
+        return page.replace(
+            '<style type="text/css">', f'<style type="text/css">{webfont_css(text)}', 1
+        ).encode()
 
     def __repr__(self) -> str:
         return f"<figure: {self.title}>"
@@ -121,7 +137,9 @@ class Chart(Figure):
         data, metadata = self._repr_mimebundle_()
         return str(macros().figure(data["image/png"], **metadata["image/png"]))
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, str], dict[str, Any]]:
+    def _repr_mimebundle_(
+        self, include: Any = None, exclude: Any = None
+    ) -> tuple[dict[str, str], dict[str, Any]]:
         if not self.drawn:
             return {"text/html": in_cell(self.html), "text/plain": repr(self)}, {}
         data = {"image/png": base64.b64encode(self.png()).decode("ascii"), "text/plain": repr(self)}
@@ -132,7 +150,9 @@ class Chart(Figure):
 def _rc() -> Any:
     """The style of the figures, for any user's own; the fonts that it names are registered."""
     families()
-    return mpl.rc_params_from_file(asset_dir("templates") / "report" / "figures.mplstyle", use_default_template=False)
+    return mpl.rc_params_from_file(
+        asset_dir("templates") / "report" / "figures.mplstyle", use_default_template=False
+    )
 
 
 def _styled(draw: Callable[P, Chart]) -> Callable[P, Chart]:
@@ -155,10 +175,15 @@ def shown(value: Any, width: int = 34, lines: int = 3) -> str:
     with characters that no shipped font has as U+FFFD."""
     text = visible(unicodedata.normalize("NFC", str(value)))
     # no more than can stand there: the time to break a word grows with the square of its length
-    text = "".join(c if ord(c) in covered() else "\ufffd" for c in " ".join(text.split())[: 200 + 2 * width * lines])
+    text = "".join(
+        c if ord(c) in covered() else "\ufffd"
+        for c in " ".join(text.split())[: 200 + 2 * width * lines]
+    )
     wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text[:200])
     columns = max(8, round(width / (1 + wide / max(1, len(text[:200])))))
-    return "\n".join(_Names(columns, max_lines=lines, placeholder=" …").wrap(text)) or say("(empty)")
+    return "\n".join(_Names(columns, max_lines=lines, placeholder=" …").wrap(text)) or say(
+        "(empty)"
+    )
 
 
 class _Names(textwrap.TextWrapper):
@@ -171,7 +196,9 @@ def _chart(title: str, rows: float, *, width: float = WIDTH, **grid: Any) -> Any
     """A figure `rows` rows high with its title; returns (chart, axes) with the axes of the `grid` in a list."""
     heading = shown(say(title), 92, 2)
     height = max(1.7, 1.15 + ROW * rows + 0.16 * heading.count("\n"))
-    chart = Chart(figsize=(width, min(height, 160)), layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.06))
+    chart = Chart(
+        figsize=(width, min(height, 160)), layout=ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.06)
+    )
     chart.title = " ".join(heading.split())
     # the shipped face has one weight: a title is not bold in part
     weight = "normal" if ANSWERED.search(heading) else "bold"
@@ -183,13 +210,24 @@ def _nothing(title: str) -> Chart:
     chart, (ax,) = _chart(title, 1)
     chart.drawn = False
     ax.set_axis_off()
-    ax.text(0.5, 0.5, say("no data"), ha="center", va="center", color=MUTED, fontsize=11, transform=ax.transAxes)
+    ax.text(
+        0.5,
+        0.5,
+        say("no data"),
+        ha="center",
+        va="center",
+        color=MUTED,
+        fontsize=11,
+        transform=ax.transAxes,
+    )
     return chart
 
 
 def _height(labels: Sequence[str], parts: int = 1) -> float:
     """Rows of height that labels need: for the lines of the longest, or the marks that stand side by side in each."""
-    return len(labels) * max(1.0, 0.55 * parts, *(0.52 * (1 + label.count("\n")) for label in labels))
+    return len(labels) * max(
+        1.0, 0.55 * parts, *(0.52 * (1 + label.count("\n")) for label in labels)
+    )
 
 
 def _rows(ax: Axes, labels: Sequence[str]) -> None:
@@ -202,7 +240,9 @@ def _rows(ax: Axes, labels: Sequence[str]) -> None:
 
 def _kinds(column: str | None, frames: Sequence[pd.DataFrame]) -> list[Any]:
     """The values of a column in the order they come, over the frames that have it."""
-    return list(dict.fromkeys(value for frame in frames if column in frame for value in frame[column]))
+    return list(
+        dict.fromkeys(value for frame in frames if column in frame for value in frame[column])
+    )
 
 
 def _arrows(frame: pd.DataFrame, column: str | None) -> dict[Any, str]:
@@ -263,7 +303,12 @@ def _interval(ax: Axes, y: float, row: pd.Series, colour: str, marker: str, band
     if np.isnan(value):
         place = (0.01, y)
         ax.annotate(
-            say("not measured"), place, xycoords=("axes fraction", "data"), color=MUTED, fontsize=8.5, va="center"
+            say("not measured"),
+            place,
+            xycoords=("axes fraction", "data"),
+            color=MUTED,
+            fontsize=8.5,
+            va="center",
         )
         return ""
     bare = np.isnan(low) or np.isnan(high)
@@ -288,7 +333,9 @@ def _room(ax: Axes, frames: Sequence[pd.DataFrame]) -> None:
         ax.set_xlim(low - pad, high + pad)
 
 
-def _named(frames: Sequence[pd.DataFrame], label: str, hue: str | None) -> tuple[dict[Any, str], str]:
+def _named(
+    frames: Sequence[pd.DataFrame], label: str, hue: str | None
+) -> tuple[dict[Any, str], str]:
     """The first ROWS labels as they are shown, with n where it differs between them, and what goes under the axis:
     the n that they share, the number of seeds, and how many labels are left out."""
     frame, *points = frames
@@ -340,16 +387,24 @@ def dots(
         return _nothing(title)
     label = label if label in frame else "name"
     lines = frame.groupby([label, panel] if panel else label)
-    differ = (c for c in HUES if c not in (label, panel) and c in frame and (lines[c].nunique() > 1).any())
+    differ = (
+        c for c in HUES if c not in (label, panel) and c in frame and (lines[c].nunique() > 1).any()
+    )
     hue = next(differ, "condition" if "condition" in frame else None)
     hues = _kinds(hue, frames) or [None]
     panels = [(xlabel, frames)]
     if panel:
         arrows = _arrows(frame, panel)
         kinds = _kinds(panel, frames)
-        panels = [(shown(say(str(k)), 60) + arrows.get(k, ""), [f[f[panel] == k] for f in frames]) for k in kinds]
+        panels = [
+            (shown(say(str(k)), 60) + arrows.get(k, ""), [f[f[panel] == k] for f in frames])
+            for k in kinds
+        ]
     named = [_named(part, label, hue) for _, part in panels]
-    heights = [_height(list(names.values()), len(hues)) * (1 if points is None else 1.15) for names, _ in named]
+    heights = [
+        _height(list(names.values()), len(hues)) * (1 if points is None else 1.15)
+        for names, _ in named
+    ]
     total = sum(heights) + 2.2 * (len(panels) - 1)
     chart, axes = _chart(title, total, nrows=len(panels), height_ratios=heights)
     noted = {SEED} if points is not None else set()
@@ -374,7 +429,10 @@ def dots(
         axes[-1].set_xlabel(f"{axes[-1].get_xlabel()}\n{claim}")
     arrows = _arrows(frame, hue)
     keys = [_key(_word(h, hue) + arrows.get(h, ""), *_look(k)) for k, h in enumerate(hues) if hue]
-    _legend(chart, keys + [_key(say(note), MUTED, *mark) for note, mark in NOTES.items() if note in noted])
+    _legend(
+        chart,
+        keys + [_key(say(note), MUTED, *mark) for note, mark in NOTES.items() if note in noted],
+    )
     return chart
 
 
@@ -414,7 +472,9 @@ def stacked(
     colours = kinds if isinstance(kinds, Mapping) else dict(zip(columns, cycle(PALETTE)))
     frame = frame[frame[columns].notna().any(axis=1)]
     if sort:
-        frame = frame.iloc[np.argsort(-frame[columns].sum(axis=1).to_numpy(dtype=float), kind="stable")]
+        frame = frame.iloc[
+            np.argsort(-frame[columns].sum(axis=1).to_numpy(dtype=float), kind="stable")
+        ]
     counts = frame[columns].astype(float).fillna(0)
     sums = counts.sum(axis=1)
     wholes = frame[total].astype(float).fillna(sums) if total else sums
@@ -427,11 +487,15 @@ def stacked(
     counts, sums, wholes = (x.head(ROWS) for x in (counts, sums, wholes))
     widths = 100 * counts.div(wholes.where(wholes > 0), axis=0).fillna(0) if share else counts
     reach = 100.0 if share else float(max(wholes.max(), sums.max(), 1e-9))
-    labels = [shown(k) + (f"  n={_number(n)}" if share else "") for k, n in zip(counts.index, wholes)]
+    labels = [
+        shown(k) + (f"  n={_number(n)}" if share else "") for k, n in zip(counts.index, wholes)
+    ]
     chart, (ax,) = _chart(title, 1.1 * _height(labels))
     places, left = range(len(counts)), np.zeros(len(counts))
     if not share:
-        outline = ax.barh(places, np.maximum(wholes, sums), height=0.62, color="none", edgecolor="#c4c9d0")
+        outline = ax.barh(
+            places, np.maximum(wholes, sums), height=0.62, color="none", edgecolor="#c4c9d0"
+        )
         own = [_number(v) if single else "" for v in sums]
         of = ["" if single and not total else say("of {n}", n=_number(v)) for v in wholes]
         ends = [f"{a} {b}".strip() for a, b in zip(own, of)]
@@ -443,11 +507,19 @@ def stacked(
         look = {"height": 0.62, "color": colours[column], "linewidth": 0}
         bars.append(ax.barh(places, part, left=left, label=shown(say(str(column))), **look))
         left = left + part
-        texts = [(f"{_number(n)} ({w:.0f}%)" if share else "", _number(n)) for n, w in zip(counts[column], part)]
+        texts = [
+            (f"{_number(n)} ({w:.0f}%)" if share else "", _number(n))
+            for n, w in zip(counts[column], part)
+        ]
         # a digit takes about a seventieth of the axis
-        fit = [next((t for t in text if t and len(t) <= 70 * w / reach), "") for text, w in zip(texts, part)]
+        fit = [
+            next((t for t in text if t and len(t) <= 70 * w / reach), "")
+            for text, w in zip(texts, part)
+        ]
         if not single or share:
-            ax.bar_label(bars[-1], fit, label_type="center", fontsize=8.5, color=_on(colours[column]))
+            ax.bar_label(
+                bars[-1], fit, label_type="center", fontsize=8.5, color=_on(colours[column])
+            )
     _rows(ax, labels)
     ax.set_xlim(0, reach if share else 1.1 * reach)
     if not share and (counts == counts.round()).all(axis=None):
@@ -459,12 +531,18 @@ def stacked(
 
 
 @_styled
-def distribution(frame: pd.DataFrame, *, title: str, xlabel: str, bins: int = 20, unit: str = "samples") -> Chart:
+def distribution(
+    frame: pd.DataFrame, *, title: str, xlabel: str, bins: int = 20, unit: str = "samples"
+) -> Chart:
     """Histograms of the columns over one another, as of "before" and "after", with a line at each mean.
 
     Nulls are left out and n counts what is drawn. The axis is 0 to 1, and wider where values go beyond it.
     """
-    groups = {str(name): found.to_numpy() for name in frame if len(found := frame[name].astype(float).dropna())}
+    groups = {
+        str(name): found.to_numpy()
+        for name in frame
+        if len(found := frame[name].astype(float).dropna())
+    }
     if not groups:
         return _nothing(title)
     ends = np.concatenate([*groups.values(), (0.0, 1.0)])
@@ -473,7 +551,14 @@ def distribution(frame: pd.DataFrame, *, title: str, xlabel: str, bins: int = 20
     keys = []
     for k, (name, numbers) in enumerate(groups.items()):
         colour, _ = _look(k)
-        ax.hist(numbers, edges, histtype="stepfilled", facecolor=(colour, 0.25), edgecolor=colour, linewidth=1.6)
+        ax.hist(
+            numbers,
+            edges,
+            histtype="stepfilled",
+            facecolor=(colour, 0.25),
+            edgecolor=colour,
+            linewidth=1.6,
+        )
         mean = say("mean {mean:.3f}, n={n:,}", mean=numbers.mean(), n=len(numbers))
         look = {"color": colour, "linewidth": 1.8, "linestyle": (0, (5, 1.5 + 2 * k))}
         keys.append(ax.axvline(numbers.mean(), label=f"{shown(say(name), 40, 1)}: {mean}", **look))
@@ -484,7 +569,9 @@ def distribution(frame: pd.DataFrame, *, title: str, xlabel: str, bins: int = 20
 
 
 @_styled
-def confusion(frame: pd.DataFrame, *, title: str, xlabel: str = "predicted", ylabel: str = "gold") -> Chart:
+def confusion(
+    frame: pd.DataFrame, *, title: str, xlabel: str = "predicted", ylabel: str = "gold"
+) -> Chart:
     """Counts of a square or oblong table (index: truth, columns: prediction) with the percentage of each row."""
     import seaborn as sns
 
@@ -495,14 +582,19 @@ def confusion(frame: pd.DataFrame, *, title: str, xlabel: str = "predicted", yla
     counts = np.nan_to_num(counts)
     share = np.divide(100 * counts, totals, out=np.zeros_like(counts), where=totals > 0)
     text = [
-        [f"{c:,.0f}" + (f"\n{s:.0f}%" if n else "") for c, s in zip(*row)] for *row, n in zip(counts, share, totals)
+        [f"{c:,.0f}" + (f"\n{s:.0f}%" if n else "") for c, s in zip(*row)]
+        for *row, n in zip(counts, share, totals)
     ]
     rows = [f"{shown(i, 20)}\nn={int(t):,}" for i, t in zip(frame.index, totals[:, 0])]
     cells = pd.DataFrame(share, index=rows, columns=[shown(c, 17) for c in frame.columns])
-    chart, (ax,) = _chart(title, 1.7 * len(frame), width=min(14.0, max(5.0, 2.6 + 1.25 * frame.shape[1])))
+    chart, (ax,) = _chart(
+        title, 1.7 * len(frame), width=min(14.0, max(5.0, 2.6 + 1.25 * frame.shape[1]))
+    )
     numbers = {"annot": np.array(text), "fmt": "", "annot_kws": {"fontsize": 9}}
     scale = {"cmap": "Blues", "vmin": 0, "vmax": 100, "cbar_kws": {"label": say("% of the row")}}
-    sns.heatmap(cells, ax=ax, linewidths=1.5, xticklabels=True, yticklabels=True, **numbers, **scale)
+    sns.heatmap(
+        cells, ax=ax, linewidths=1.5, xticklabels=True, yticklabels=True, **numbers, **scale
+    )
     ax.tick_params(rotation=0, length=0)
     ax.set(xlabel=say(xlabel), ylabel=say(ylabel))
     return chart
@@ -545,13 +637,27 @@ def paired(
         mine = kind == name
         places = pairs[mine].round(6).value_counts(sort=False).rename("n").reset_index()
         size = 26 * np.sqrt(places["n"].to_numpy(dtype=float))
-        ax.scatter(places[before], places[after], s=size, c=colour, marker=marker, alpha=0.75, linewidth=0, zorder=3)
+        ax.scatter(
+            places[before],
+            places[after],
+            s=size,
+            c=colour,
+            marker=marker,
+            alpha=0.75,
+            linewidth=0,
+            zorder=3,
+        )
         side.hist(change[mine], edges, color=colour, edgecolor="white", linewidth=0.6)
         keys.append(_key(f"{say(name)}: {mine.sum():,} ({100 * mine.mean():.0f}%)", colour, marker))
     side.axvline(change.mean(), color=INK, linewidth=1.4, linestyle="--")
     side.yaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set(xlim=limits, ylim=limits, xlabel=f"{say(xlabel)} (n = {len(pairs):,})", ylabel=say(ylabel))
+    ax.set(
+        xlim=limits, ylim=limits, xlabel=f"{say(xlabel)} (n = {len(pairs):,})", ylabel=say(ylabel)
+    )
     sides = {"after": say(after), "before": say(before), "mean": change.mean()}
-    side.set(xlabel=say("change, {after} less {before} (mean {mean:+.3f})", **sides), ylabel=say("samples"))
+    side.set(
+        xlabel=say("change, {after} less {before} (mean {mean:+.3f})", **sides),
+        ylabel=say("samples"),
+    )
     _legend(chart, keys)
     return chart

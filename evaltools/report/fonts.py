@@ -63,7 +63,9 @@ def _subset(glyphs: str) -> str:
         points &= font.getBestCmap().keys()
         if not points:
             return ""
-        subsetter = subset.Subsetter(subset.Options(layout_features=[], desubroutinize=True, notdef_outline=True))
+        subsetter = subset.Subsetter(
+            subset.Options(layout_features=[], desubroutinize=True, notdef_outline=True)
+        )
         subsetter.populate(unicodes=points)
         subsetter.subset(font)
         font.flavor = "woff"

@@ -74,7 +74,9 @@ def replaceable(out: Path) -> Path:
     """The path of `<out>/index.html`; UsageError where a page stands there that this package did not make."""
     path = out / "index.html"
     if path.exists() and not (path.is_file() and any(mark in path.read_bytes() for mark in OURS)):
-        raise UsageError(f"{path} was not made by evaltools and is left as it is: move it, or choose another folder")
+        raise UsageError(
+            f"{path} was not made by evaltools and is left as it is: move it, or choose another folder"
+        )
     return path
 
 
@@ -93,13 +95,21 @@ def collect(out: Path) -> dict[str, Any]:
         except NotComplete as e:
             incomplete.append([shown(folder.name), say(shown(str(e), 300))])
             continue
-        rows = [[metrics.setdefault(tuple(row[:3]), len(metrics)), *row[3:]] for row in card["rows"]]
+        rows = [
+            [metrics.setdefault(tuple(row[:3]), len(metrics)), *row[3:]] for row in card["rows"]
+        ]
         cards.append({**card, "rows": rows})
     listed = {"incomplete": incomplete[:LISTED], "incompleteTotal": len(incomplete)}
     cards = together(cards)
-    words = {"levels": {k: [say(WORDS[k]), KINDS[k]] for k in LEVELS}, "fine": say(FINE), "kinds": VERDICTS}
+    words = {
+        "levels": {k: [say(WORDS[k]), KINDS[k]] for k in LEVELS},
+        "fine": say(FINE),
+        "kinds": VERDICTS,
+    }
     words["meaning"] = {verdict: say(text) for verdict, text in MEANING.items()}
-    words["names"] = {word: text for word in sorted(set(_words(cards))) if (text := say(word)) != word}
+    words["names"] = {
+        word: text for word in sorted(set(_words(cards))) if (text := say(word)) != word
+    }
     for card in cards:
         card["suiteTitle"] = say(card["suiteTitle"])
         card["checks"] = card["checks"] and [[*c[:2], say(c[2]), *c[3:]] for c in card["checks"]]
@@ -126,7 +136,9 @@ def searched(cards: list[dict[str, Any]]) -> dict[str, Any]:
     """
     places: dict[tuple[str, ...], int] = {}
     for card in cards:
-        card["texts"] = [places.setdefault(tuple(lines), len(places)) for lines in card["texts"] if lines]
+        card["texts"] = [
+            places.setdefault(tuple(lines), len(places)) for lines in card["texts"] if lines
+        ]
     clip = CLIP
     while clip and sum(len(line[:clip].encode()) for lines in places for line in lines) > TEXTS:
         clip = clip * 3 // 4
@@ -148,7 +160,9 @@ def together(cards: list[dict[str, Any]]) -> list[dict[str, Any]]:
             mine = [runs[i] for i in card["of"] if i in runs]
             found = {run["samples"] for run in mine}
             card["texts"] = [lines for run in mine for lines in run["texts"]]
-            card["samples"] = "+".join(sorted(found)) if len(mine) == card["runs"] and "" not in found else ""
+            card["samples"] = (
+                "+".join(sorted(found)) if len(mine) == card["runs"] and "" not in found else ""
+            )
             if len(mine) == card["runs"] == 1 and repeats(card, mine[0]):
                 fold(card, mine[0])
                 continue
@@ -164,7 +178,9 @@ def repeats(card: dict[str, Any], run: dict[str, Any]) -> bool:
 def fold(card: dict[str, Any], run: dict[str, Any]) -> None:
     """Give a run's card what only the card of its aggregate has."""
     there = {href for _, href in run["links"]}
-    run["links"] += [[f"Study: {label}", href] for label, href in card["links"] if href not in there]
+    run["links"] += [
+        [f"Study: {label}", href] for label, href in card["links"] if href not in there
+    ]
     run["notes"] += [note for note in card["notes"] if note not in run["notes"]]
     known = {code for _, code, *_ in run["checks"] or ()}
     checks = [*(run["checks"] or ()), *(c for c in card["checks"] or () if c[1] not in known)]
@@ -185,4 +201,8 @@ def render(data: dict[str, Any]) -> str:
 
 def script_json(value: Any) -> str:
     """JSON that no text in it can end or escape from inside a <script type="application/json">."""
-    return re.sub("[<>&\u2028-\u202e\u2066-\u2069\ud800-\udfff]", lambda m: f"\\u{ord(m[0]):04x}", dumps(value))
+    return re.sub(
+        "[<>&\u2028-\u202e\u2066-\u2069\ud800-\udfff]",
+        lambda m: f"\\u{ord(m[0]):04x}",
+        dumps(value),
+    )

@@ -40,7 +40,12 @@ def struck(number: str) -> Markup:
 
 def is_null(value: Any) -> bool:
     """Whether a cell of a frame holds nothing."""
-    return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and value != value)
+    return (
+        value is None
+        or value is pd.NA
+        or value is pd.NaT
+        or (isinstance(value, float) and value != value)
+    )
 
 
 def text_of(value: Any) -> str:
@@ -105,10 +110,15 @@ def text_columns(
     texts = []
     for name, column in df[list(names)].items():
         values = column.tolist()
-        if isinstance(column.dtype, pd.StringDtype):  # a null is no text, where a number's is "not measured"
+        if isinstance(
+            column.dtype, pd.StringDtype
+        ):  # a null is no text, where a number's is "not measured"
             values = [None if is_null(v) else v for v in values]
         texts.append([plain(v, (formats or {}).get(str(name))) for v in values])
-    numeric = [any(cells) and all(t.startswith("<s>") or NUMBERS.fullmatch(t) for t in cells) for cells in texts]
+    numeric = [
+        any(cells) and all(t.startswith("<s>") or NUMBERS.fullmatch(t) for t in cells)
+        for cells in texts
+    ]
     return list(names.values()), texts, numeric
 
 
@@ -139,12 +149,25 @@ def latex_table(
     """A frame as a LaTeX table (needs the package booktabs), every special character escaped; `note` stands below."""
     heads, texts, numeric = text_columns(df, columns, None)
     lines = [r"\begin{table}", r"\centering\small\setlength{\tabcolsep}{4pt}"]
-    lines += [rf"\caption{{{latex(caption)}}}", rf"\label{{{re.sub(r'[^A-Za-z0-9:-]', '-', label)}}}"]
+    lines += [
+        rf"\caption{{{latex(caption)}}}",
+        rf"\label{{{re.sub(r'[^A-Za-z0-9:-]', '-', label)}}}",
+    ]
     lines += [rf"\begin{{tabular}}{{{''.join('r' if n else 'l' for n in numeric)}}}", r"\toprule"]
-    lines += [_tex_row(heads), r"\midrule", *map(_tex_row, zip(*texts)), r"\bottomrule", r"\end{tabular}"]
+    lines += [
+        _tex_row(heads),
+        r"\midrule",
+        *map(_tex_row, zip(*texts)),
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
     # a signature has no spaces to break it at
     below = latex(note).replace(r"\textbar{}", r"\textbar\allowbreak{}")
-    lines += [rf"\par\smallskip\parbox{{\linewidth}}{{\footnotesize\raggedright {below}}}"] if note else []
+    lines += (
+        [rf"\par\smallskip\parbox{{\linewidth}}{{\footnotesize\raggedright {below}}}"]
+        if note
+        else []
+    )
     return "\n".join([*lines, r"\end{table}"]) + "\n"
 
 

@@ -79,7 +79,9 @@ def prepare() -> None:
 def parameters_of(notebook: str) -> set[str]:
     """The names that the parameters cell of a notebook sets."""
     cells = json.loads((asset_dir("notebooks") / notebook).read_text(encoding="utf-8"))["cells"]
-    source = "".join(s for c in cells if "parameters" in c["metadata"].get("tags", []) for s in c["source"])
+    source = "".join(
+        s for c in cells if "parameters" in c["metadata"].get("tags", []) for s in c["source"]
+    )
     return set(re.findall(r"^(\w+)\s*=", source, flags=re.MULTILINE))
 
 
@@ -94,7 +96,11 @@ def is_current(job: ReportJob) -> bool:
 
 
 def stamp(job: ReportJob) -> dict[str, Any]:
-    return {**job.current, "notebook": job.notebook, "notebook_sha256": sha256(asset_dir("notebooks") / job.notebook)}
+    return {
+        **job.current,
+        "notebook": job.notebook,
+        "notebook_sha256": sha256(asset_dir("notebooks") / job.notebook),
+    }
 
 
 def _hashes(folder: Path) -> dict[str, Any]:
@@ -149,7 +155,10 @@ def execute(job: ReportJob) -> tuple[Any, Exception | None]:
     import nbformat
     from nbclient.exceptions import DeadKernelError
 
-    for library in ("asyncio", "papermill"):  # of a kernel that ends with an interrupt asyncio prints a traceback
+    for library in (
+        "asyncio",
+        "papermill",
+    ):  # of a kernel that ends with an interrupt asyncio prints a traceback
         logging.getLogger(library).setLevel(logging.CRITICAL)
     source = nbformat.read(asset_dir("notebooks") / job.notebook, as_version=4)
     for cell in source.cells:
@@ -157,7 +166,9 @@ def execute(job: ReportJob) -> tuple[Any, Exception | None]:
             cell.source = say(cell.source)
     with scratch() as folder:
         draft = folder / NOTEBOOK
-        target = str(draft).replace("{", "{{").replace("}", "}}")  # papermill fills in parameters there
+        target = (
+            str(draft).replace("{", "{{").replace("}", "}}")
+        )  # papermill fills in parameters there
         how = {"parameters": dict(job.parameters), "kernel_name": "python3", "progress_bar": False}
         failure: Exception | None = None
         try:
@@ -181,7 +192,9 @@ def execute(job: ReportJob) -> tuple[Any, Exception | None]:
         nb = nbformat.read(draft, as_version=4)
     if isinstance(failure, DeadKernelError):
         text = "**The kernel died while this notebook was executed (out of memory?).**"
-        nb.cells.insert(0, nbformat.v4.new_markdown_cell(text, metadata={"tags": ["papermill-error-cell-tag"]}))
+        nb.cells.insert(
+            0, nbformat.v4.new_markdown_cell(text, metadata={"tags": ["papermill-error-cell-tag"]})
+        )
     return nb, failure
 
 

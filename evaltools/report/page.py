@@ -44,16 +44,26 @@ def render(nb: Any, *, title: str, beside: Mapping[str, str] | None = None) -> s
         contents.append({"level": 2, "id": "downloads", "text": say("Downloads")})
     content = {"title": visible(title), "contents": contents, "body": Markup(cells), "links": links}
     glyphs = "".join([title, cells, *map(say, links)])
-    return page("report/page.html.j2", STYLES, SCRIPTS, glyphs=glyphs, **content, has_h1="<h1" in cells)
+    return page(
+        "report/page.html.j2", STYLES, SCRIPTS, glyphs=glyphs, **content, has_h1="<h1" in cells
+    )
 
 
-def page(template: str, styles: Iterable[str], scripts: Iterable[str], *, glyphs: str, **content: Any) -> str:
+def page(
+    template: str, styles: Iterable[str], scripts: Iterable[str], *, glyphs: str, **content: Any
+) -> str:
     """A page that loads nothing: its styles, its scripts and the Korean and Chinese `glyphs` it uses stand in it."""
     sources = [Markup(asset(name)) for name in scripts]
     words = {key: say(key) for key in SPOKEN.findall("".join([asset(template), *sources]))}
     css = Markup("\n".join([webfont_css(glyphs + "".join(words.values())), *map(asset, styles)]))
     spoken = {key: text for key, text in words.items() if text != key}
-    content |= {"lang": language(), "words": spoken, "policy": policy(sources), "css": css, "scripts": sources}
+    content |= {
+        "lang": language(),
+        "words": spoken,
+        "policy": policy(sources),
+        "css": css,
+        "scripts": sources,
+    }
     return environment().get_template(template).render(content)
 
 
@@ -103,14 +113,18 @@ def _exporter() -> Any:
     from nbconvert import HTMLExporter
 
     folder = str(asset_dir("templates"))
-    exporter = HTMLExporter(template_name="report", extra_template_basedirs=[folder], exclude_anchor_links=True)
+    exporter = HTMLExporter(
+        template_name="report", extra_template_basedirs=[folder], exclude_anchor_links=True
+    )
     exporter.environment.globals["say"] = say
     return exporter
 
 
 def policy(scripts: Iterable[str]) -> str:
     """The content security policy of a page with these scripts, which allows them by their hashes and no others."""
-    digests = [base64.b64encode(hashlib.sha256(s.encode()).digest()).decode("ascii") for s in scripts]
+    digests = [
+        base64.b64encode(hashlib.sha256(s.encode()).digest()).decode("ascii") for s in scripts
+    ]
     hashes = " ".join(f"'sha256-{d}'" for d in digests)
     return (
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; font-src data:; "
@@ -145,4 +159,6 @@ def _contents(html: str) -> tuple[str, list[dict[str, Any]]]:
             entries.append({"level": level, "id": name, "text": text})
         return f'<h{level} id="{name}"{attributes}>{inner}</h{level}>'
 
-    return re.sub(r'<h([1-3])(?: id="[^"]*")?( class="[^"]*")?>(.*?)</h\1>', heading, html, flags=re.DOTALL), entries
+    return re.sub(
+        r'<h([1-3])(?: id="[^"]*")?( class="[^"]*")?>(.*?)</h\1>', heading, html, flags=re.DOTALL
+    ), entries

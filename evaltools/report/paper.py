@@ -88,7 +88,9 @@ def table(study: Study) -> pd.DataFrame:
             }
         )
     frame = pd.DataFrame(rows, dtype=object)
-    frame = frame.iloc[pd.factorize(frame["metric"])[0].argsort(kind="stable")].reset_index(drop=True)
+    frame = frame.iloc[pd.factorize(frame["metric"])[0].argsort(kind="stable")].reset_index(
+        drop=True
+    )
     same = [c for c in ("condition", "n", "seeds") if frame[c].nunique() == 1]
     frame.loc[frame["metric"].duplicated(), "metric"] = ""
     return frame.drop(columns=same + [c for c in frame if c not in same and not any(frame[c])])
@@ -102,7 +104,12 @@ def _means(study: Study) -> bool:
 def heads(study: Study, rows: pd.DataFrame) -> dict[str, str]:
     """Column of the table -> its header."""
     level = f"{study.resampling.confidence:.0%} interval"
-    named = {"value": "Mean" if _means(study) else "Value", "interval": level, "its_interval": level, "n": "n"}
+    named = {
+        "value": "Mean" if _means(study) else "Value",
+        "interval": level,
+        "its_interval": level,
+        "n": "n",
+    }
     return {c: named.get(c, c.capitalize()) for c in rows}
 
 
@@ -126,7 +133,11 @@ def note(study: Study, rows: pd.DataFrame) -> str:
         said.append("N/A: not measured.")
     found = views.estimates(study)
     said += [f"n = {int(found['n_units'].max()):,}."] if "n" not in rows else []
-    said += [f"{_seeds_text(int(found['n_seeds'].max()))}."] if study.seeded and "seeds" not in rows else []
+    said += (
+        [f"{_seeds_text(int(found['n_seeds'].max()))}."]
+        if study.seeded and "seeds" not in rows
+        else []
+    )
     if any(n for c in study.comparisons.values() for n in c.unpaired.values()):
         said.append("Differences rest on what both conditions have, means on all of their own.")
     return " ".join([*said, f"Signature: {study.signature}"])
@@ -135,7 +146,9 @@ def note(study: Study, rows: pd.DataFrame) -> str:
 def caption(study: Study) -> str:
     """The title of the table."""
     what = "mean over seeds" if _means(study) else "values"
-    return f"{study.suite.title}: {what}" + (f", and difference to {study.baseline}" if study.comparisons else "")
+    return f"{study.suite.title}: {what}" + (
+        f", and difference to {study.baseline}" if study.comparisons else ""
+    )
 
 
 def methods(study: Study) -> str:
@@ -154,7 +167,9 @@ def _methods(study: Study) -> Iterator[str]:
     yield f"We scored {listed(named)} on {len(units):,} samples ({study.suite.unit}){times}."
     aggregates = pd.concat([f[f["metric"].isin(study.headline)] for f in study.aggregates.values()])
     what = "the means over seeds" if _means(study) else "the values"
-    yield from _intervals(aggregates.rename(columns={"n_samples": "n_units"}), what, study.resampling)
+    yield from _intervals(
+        aggregates.rename(columns={"n_samples": "n_units"}), what, study.resampling
+    )
     compared = views.comparison(study)
     if compared.empty:
         return
@@ -209,7 +224,9 @@ def results(study: Study) -> str:
     said = views.narrative(study).removesuffix(views.how(study)).strip()
     found = views.estimates(study)
     missing = found.loc[found["value"].isna(), "title"] if not study.comparisons else []
-    return " ".join([*([said] if said else []), *(f"“{title}” is not measured." for title in missing)])
+    return " ".join(
+        [*([said] if said else []), *(f"“{title}” is not measured." for title in missing)]
+    )
 
 
 def limits(study: Study) -> str:
@@ -229,7 +246,9 @@ def latex(study: Study) -> str:
     """The table with its note, and the paragraph, to be read with `\\input`."""
     rows = table(study)
     about = caption(study), f"tab:{study.name}", note(study, rows)
-    made = latex_table(rows, columns=heads(study, rows), caption=about[0], label=about[1], note=about[2])
+    made = latex_table(
+        rows, columns=heads(study, rows), caption=about[0], label=about[1], note=about[2]
+    )
     words = "\n\n".join(map(plain.latex, paragraph(study).split("\n\n")))
     cjk = " and XeLaTeX or LuaLaTeX with a CJK font" if ANSWERED.search(made + words) else ""
     return f"% needs \\usepackage{{booktabs}}{cjk}\n{made}\n{words}\n"
@@ -256,7 +275,9 @@ def figures(view: Any) -> dict[str, Any]:
         except UsageError:  # needs something that is not given, as a column to break down by
             continue
         several = dict(zip(view.candidates, made)) if isinstance(made, list) else {}
-        found |= {anchor(name, c): chart for c, chart in several.items()} if several else {name: made}
+        found |= (
+            {anchor(name, c): chart for c, chart in several.items()} if several else {name: made}
+        )
     return {name: chart for name, chart in found.items() if getattr(chart, "drawn", False)}
 
 

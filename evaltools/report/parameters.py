@@ -15,7 +15,13 @@ def names_set(source: str) -> list[str]:
         body = ast.parse(source).body
     except SyntaxError:
         return []
-    return [t.id for s in body if isinstance(s, ast.Assign) for t in s.targets if isinstance(t, ast.Name)]
+    return [
+        t.id
+        for s in body
+        if isinstance(s, ast.Assign)
+        for t in s.targets
+        if isinstance(t, ast.Name)
+    ]
 
 
 def unknown_parameters(cells: Sequence[str]) -> dict[str, list[str]]:
@@ -37,5 +43,9 @@ def parameters() -> HtmlTable | None:
     wrong = unknown_parameters(shell.user_ns["In"]) if shell is not None else {}
     if not wrong:
         return None
-    listed = "; ".join(f"{name}" + (f" (did you mean {near[0]}?)" if near else "") for name, near in wrong.items())
-    return notice(f"Parameters that this notebook does not know, and which changed nothing: {listed}", "error")
+    listed = "; ".join(
+        f"{name}" + (f" (did you mean {near[0]}?)" if near else "") for name, near in wrong.items()
+    )
+    return notice(
+        f"Parameters that this notebook does not know, and which changed nothing: {listed}", "error"
+    )

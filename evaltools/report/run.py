@@ -106,7 +106,11 @@ class Run(Shown, Result):
         found = []
         for name in names:
             group = self.frame["group"] == name
-            mine = group if group.any() else self.frame["name"] == self.suite.metric(name, self.options).name
+            mine = (
+                group
+                if group.any()
+                else self.frame["name"] == self.suite.metric(name, self.options).name
+            )
             found.append(self.frame[mine])
         return pd.concat(found, ignore_index=True)
 
@@ -131,7 +135,11 @@ class Run(Shown, Result):
         if rows.empty:
             return stack([])
         group = rows["group"].nunique() != 1
-        what: dict[str, Any] = {"metrics": self.metrics, "resampling": self.resampling, "blocked": self.blocked}
+        what: dict[str, Any] = {
+            "metrics": self.metrics,
+            "resampling": self.resampling,
+            "blocked": self.blocked,
+        }
         return estimates_table(rows, **what, group=group, aliases=aliases)
 
     def samples(self, which: str | None = None, share: int = 1) -> HtmlTable:
@@ -146,11 +154,19 @@ class Run(Shown, Result):
         True
         """
         if which is not None or not self.sample_views:
-            query, caption = self.sample_groups.get(which or "", (which or "", which or "All units"))
+            query, caption = self.sample_groups.get(
+                which or "", (which or "", which or "All units")
+            )
             return self.browser(self.queried(query), caption, share=share)
         found = self.members
-        there = self.units.index.isin(pd.concat([u for groups in found.values() for u in groups.values()]).index)
-        return self.browser(self.units[there], "Samples", found, share) if there.any() else no_rows("Samples")
+        there = self.units.index.isin(
+            pd.concat([u for groups in found.values() for u in groups.values()]).index
+        )
+        return (
+            self.browser(self.units[there], "Samples", found, share)
+            if there.any()
+            else no_rows("Samples")
+        )
 
     @cached_property
     def sample_views(self) -> tuple[SampleView, ...]:
@@ -166,7 +182,10 @@ class Run(Shown, Result):
     def members(self) -> dict[str, dict[str, pd.DataFrame]]:
         """Name of a view -> label of a group -> its units."""
         return {
-            view.name: {text.partition(":")[0]: self.queried(query) for query, text in view.groups(self).values()}
+            view.name: {
+                text.partition(":")[0]: self.queried(query)
+                for query, text in view.groups(self).values()
+            }
             for view in self.sample_views
         }
 
@@ -201,7 +220,10 @@ class Run(Shown, Result):
         for view in self.sample_views:
             cards = view.cards(self, units)
             of_view = (groups or {}).get(view.name, {})
-            ids = {label: cards.loc[cards.index.isin(u.index), how["id"]].tolist() for label, u in of_view.items()}
+            ids = {
+                label: cards.loc[cards.index.isin(u.index), how["id"]].tolist()
+                for label, u in of_view.items()
+            }
             ways.append(Marked(cards, ids, view.name, view.label, view.legend))
         return samples(ways, caption=caption, share=share, **how)
 
@@ -216,7 +238,14 @@ class Run(Shown, Result):
         if column not in self.data:
             there = ", ".join(map(str, self.data.columns))
             raise UsageError(f"the units have no column {column!r}; there are {there}")
-        return breakdown(self.data, self.metrics, self.suite.unit, column, names or self.headline, self.resampling)
+        return breakdown(
+            self.data,
+            self.metrics,
+            self.suite.unit,
+            column,
+            names or self.headline,
+            self.resampling,
+        )
 
     def estimate(self, *metrics: AnyMetric) -> Any:
         """A metric of one's own over the units, with its interval: a Series; a frame for several.
@@ -258,7 +287,9 @@ class Run(Shown, Result):
 
     def cards(self) -> HtmlTable:
         """The headline metrics as cards, the primary one large; those that a check blocks struck."""
-        found = self.frame.loc[self.frame["value"].notna(), "name"]  # nothing is struck where there is nothing
+        found = self.frame.loc[
+            self.frame["value"].notna(), "name"
+        ]  # nothing is struck where there is nothing
         usual = [n for n in self.suite.headline(self.options) if n in self.blocked & set(found)]
         names = [*self.headline, *(n for n in usual if n not in self.headline)]
         how = {"primary": self.primary, "blocked": self.blocked, "resampling": self.resampling}
@@ -297,13 +328,21 @@ def bundled(runs: Sequence[Result]) -> list[Check]:
     """That numbers are of the bundled example, which nobody may take for their own."""
     inputs = [Path(i.path) for r in runs for i in r.manifest.inputs]
     own = bool(inputs) and all(path.is_relative_to(EXAMPLES) for path in inputs)
-    return [Check("bundled-example", "info", "these are the numbers of a bundled example")] if own else []
+    return (
+        [Check("bundled-example", "info", "these are the numbers of a bundled example")]
+        if own
+        else []
+    )
 
 
 def problems_of(run: Result) -> str:
     """What was wrong with the input of a run, in a line; "" where nothing was."""
     found = problems_text([p.model_dump() for p in run.manifest.problems])
-    return say("this run is not complete: {problems}", problems=found) if run.manifest.incomplete else found
+    return (
+        say("this run is not complete: {problems}", problems=found)
+        if run.manifest.incomplete
+        else found
+    )
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -326,7 +365,9 @@ def coverage_notice(found: pd.DataFrame) -> HtmlTable:
 def _forest(run: Run, *, names: tuple[str, ...] = (), title: str = "Headline metrics") -> Any:
     level = f"{run.resampling.confidence:.0%}"
     return dots(
-        run.rows(*(names or run.headline)), title=title, xlabel=say("value with {level} interval", level=level)
+        run.rows(*(names or run.headline)),
+        title=title,
+        xlabel=say("value with {level} interval", level=level),
     )
 
 
@@ -335,7 +376,9 @@ def _breakdown(run: Run, *, column: str | None = None, names: tuple[str, ...] = 
     by = next((b for b in run.suite.breakdowns if column in (None, b.column)), None)
     column = by.column if by else column
     if column is None:
-        raise UsageError("give the column of the units to break down by: run.plot.breakdown(column=...)")
+        raise UsageError(
+            "give the column of the units to break down by: run.plot.breakdown(column=...)"
+        )
     found = run.breakdown(column, *(names or (by.metrics if by else run.headline)))
     title = say(by.title).lower() if by else column
     return dots(found, label="part", title=say("By {what}", what=title), xlabel="value")

@@ -95,16 +95,24 @@ def samples(
         {
             "id": anchor("sample", row[id]),
             "name": visible(str(row[id])[:120]),
-            "tags": [[visible(t) for c in chips if c in r and (t := _tag(c, r[c]))] for r in (row, *others)],
+            "tags": [
+                [visible(t) for c in chips if c in r and (t := _tag(c, r[c]))]
+                for r in (row, *others)
+            ],
             "texts": [(h, _placed(row, c, row.get(placed) or ())) for c, h in texts.items()],
             "sides": [(h, _tuples(*(r[c] for r in (row, *others)))) for c, h in lists],
-            "fields": [(h, list(map(_text, plain(row[c]).split("\n")))) for c, h in below.items() if text_of(row[c])],
+            "fields": [
+                (h, list(map(_text, plain(row[c]).split("\n"))))
+                for c, h in below.items()
+                if text_of(row[c])
+            ],
         }
         for row, *others in zip(*columns)
     ]
     coded = [script_json(card) for card in cards]
     n = max(
-        sum(size <= CARRIED // share for size in accumulate(len(c.encode()) for c in coded)), min(page, len(cards))
+        sum(size <= CARRIED // share for size in accumulate(len(c.encode()) for c in coded)),
+        min(page, len(cards)),
     )
     # the places of the cards of each way and group, in the order of the way
     places: dict[str, list[list[int]]] = {"": []}
@@ -114,23 +122,43 @@ def samples(
         places[""].append(order)
         for label, ids in way.groups.items():
             members = set(map(str, ids))
-            places.setdefault(label, [[] for _ in ways])[k] = [i for i in order if names[i] in members]
+            places.setdefault(label, [[] for _ in ways])[k] = [
+                i for i in order if names[i] in members
+            ]
     found = {label: of_ways for label, of_ways in places.items() if not label or any(of_ways)}
-    rest = {"page": page, "groups": list(found.values()), "marks": [(w.name, w.legend) for w in ways]}
+    rest = {
+        "page": page,
+        "groups": list(found.values()),
+        "marks": [(w.name, w.legend) for w in ways],
+    }
     data = f'{script_json(rest)[:-1]},"cards":[{",".join(coded[:n])}]}}'
-    chosen = [(label, anchor("group", label), len(of_ways[0])) for label, of_ways in found.items() if label]
+    chosen = [
+        (label, anchor("group", label), len(of_ways[0]))
+        for label, of_ways in found.items()
+        if label
+    ]
     listed = [c for c in (id, *texts) if c in first.columns]
     brief = first[listed].head(20).map(lambda v: plain(v)[:60]) if listed else first.head(0)
     laid = "et-pairs" if pairs else "et-linked" if placed else ""
     made = macros().samples(cards[:page], n, len(first), caption, ways, chosen, Markup(data), laid)
-    return HtmlTable(str(made), markdown_table(brief, caption=caption and f"{caption} ({len(first):,})"))
+    return HtmlTable(
+        str(made), markdown_table(brief, caption=caption and f"{caption} ({len(first):,})")
+    )
 
 
 def _text(text: str) -> Text:
     if len(text) <= LONG:
         return visible(text)
-    cut = say(", the first {n:,} shown; the files beside the report hold all", n=CLIP) if len(text) > CLIP else ""
-    return [visible(" ".join(text[:160].split())), say("{n:,} characters", n=len(text)) + cut, visible(text[:CLIP])]
+    cut = (
+        say(", the first {n:,} shown; the files beside the report hold all", n=CLIP)
+        if len(text) > CLIP
+        else ""
+    )
+    return [
+        visible(" ".join(text[:160].split())),
+        say("{n:,} characters", n=len(text)) + cut,
+        visible(text[:CLIP]),
+    ]
 
 
 def _placed(row: Mapping[str, Any], column: str, places: Sequence[Place]) -> Text:
@@ -142,7 +170,13 @@ def _placed(row: Mapping[str, Any], column: str, places: Sequence[Place]) -> Tex
         if where != column or start < end or stop > CLIP:
             continue
         other = f"{others[n]}-{n}" if n in others else ""
-        piece = {"text": visible(text[start:stop]), "kind": kind, "n": n, "tip": visible(tip), "id": f"{column}-{n}"}
+        piece = {
+            "text": visible(text[start:stop]),
+            "kind": kind,
+            "n": n,
+            "tip": visible(tip),
+            "id": f"{column}-{n}",
+        }
         pieces += [visible(text[end:start]), {**piece, "to": other}]
         end = stop
     return {"of": [*pieces, visible(text[end:CLIP])]} if pieces else _text(text)
@@ -168,7 +202,10 @@ def _tuples(value: Any, *others: Any) -> list[tuple[Text, Text | None, str, list
         members = [text_of(m) for m in entry] if isinstance(entry, list | tuple) else [str(entry)]
         ref, term, polarity = [*members, "", "", ""][:3]
         shown = _text(term) if len(members) > 1 else None
-        given = [text_of(e[3]) if isinstance(e, list | tuple) and len(e) > 3 else "" for e in (entry, *marked)]
+        given = [
+            text_of(e[3]) if isinstance(e, list | tuple) and len(e) > 3 else ""
+            for e in (entry, *marked)
+        ]
         signed = [f"{mark} {MARKS[mark]}" if mark in MARKS else "" for mark in given]
         out.append((_text(ref or say("(no ref)")), shown, visible(polarity), signed))
     return out

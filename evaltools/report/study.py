@@ -78,7 +78,11 @@ class StudyView(Shown, Study):
     def frame(self) -> pd.DataFrame:
         """Every metric of every candidate against the baseline (`stats.compare`); of one condition, its scores."""
         names = [m.name for m in self.metrics]
-        return views.comparison(self, headline=False) if self.comparisons else views.estimates(self, names)
+        return (
+            views.comparison(self, headline=False)
+            if self.comparisons
+            else views.estimates(self, names)
+        )
 
     @property
     def plot(self) -> Plots:
@@ -94,7 +98,9 @@ class StudyView(Shown, Study):
         """The comparison with the baseline, or another of `study.tables`; UsageError for another name."""
         if which not in self.tables:
             raise UsageError(f"no table {which!r}; there are {', '.join(self.tables)}")
-        make: Callable[[StudyView], HtmlTable] = {**TABLES, **of_suite(self.suite, "STUDY_TABLES")}[which]
+        make: Callable[[StudyView], HtmlTable] = {**TABLES, **of_suite(self.suite, "STUDY_TABLES")}[
+            which
+        ]
         return make(self)
 
     def _scores(self) -> HtmlTable:
@@ -114,7 +120,9 @@ class StudyView(Shown, Study):
         found = views.mean_std(self, names)
         off = found["id"].isin(self.blocked)
         titles = {m.name: titled(m.title or m.name, m.better) for m in self.metrics}
-        found = found.assign(metric=found["id"].map(titles), **{c: _struck(found[c], off) for c in self.conditions})
+        found = found.assign(
+            metric=found["id"].map(titles), **{c: _struck(found[c], off) for c in self.conditions}
+        )
         columns = {c: c if c in self.conditions else say(c) for c in found}
         return table(found, caption="Mean ± std over seeds", columns=columns)
 
@@ -123,7 +131,11 @@ class StudyView(Shown, Study):
         if found.empty:
             return no_rows("Differences of one condition only")
         several = len(self.comparisons) > 1
-        columns = {"metric": say("metric"), "candidate": say("candidate"), "value_baseline": self.baseline}
+        columns = {
+            "metric": say("metric"),
+            "candidate": say("candidate"),
+            "value_baseline": self.baseline,
+        }
         columns["value_candidate"] = say("candidate") if several else self.candidates[0]
         columns |= {"difference": say("difference"), "p": say("p adj."), "n_units": "n"}
         columns |= {"mde": say("could show"), "verdict": say("verdict")}
@@ -142,7 +154,9 @@ class StudyView(Shown, Study):
         )
         shown.loc[off, ["difference", "p", "mde"]] = ""
         shown.loc[off, "verdict"] = say(WORDS["blocking"]).lower()
-        caption = say("Differences to {baseline}, over what both sides have", baseline=self.baseline)
+        caption = say(
+            "Differences to {baseline}, over what both sides have", baseline=self.baseline
+        )
         return table(shown, columns=columns, caption=caption)
 
     def _ranks(self) -> HtmlTable:
@@ -152,7 +166,9 @@ class StudyView(Shown, Study):
         """The table and the figure of the ranks on the primary metric; nothing below three conditions."""
         return Stack([self._ranks(), self.plot.ranks()] if views.is_ranked(self) else [])
 
-    def samples(self, metric: str | None = None, candidate: str | None = None, share: int | None = None) -> HtmlTable:
+    def samples(
+        self, metric: str | None = None, candidate: str | None = None, share: int | None = None
+    ) -> HtmlTable:
         """The units whose value of a metric (by default the primary) differs between baseline and candidate.
 
         The largest influence on the difference comes first; of each unit the gold and, for every seed, what both
@@ -166,13 +182,18 @@ class StudyView(Shown, Study):
         """
         metric = metric or self.primary
         names = [self._candidate(candidate)] if candidate else self.candidates
-        found = [differences(self, metric, name, self.changes(metric, name), share or len(names)) for name in names]
+        found = [
+            differences(self, metric, name, self.changes(metric, name), share or len(names))
+            for name in names
+        ]
         return stack(found) if found else no_rows("Differences")
 
     def changes(self, metric: str, candidate: str | None = None) -> pd.DataFrame:
         """The metric of every paired unit under both conditions (`stats.compare.unit_changes`)."""
         a, b = (self.frames(c) for c in (self.baseline, self._candidate(candidate)))
-        return unit_changes(a, b, self.metrics, self.suite.unit, self.suite.metric(metric, self.options).name)
+        return unit_changes(
+            a, b, self.metrics, self.suite.unit, self.suite.metric(metric, self.options).name
+        )
 
     def _candidate(self, name: str | None) -> str:
         """The candidate of that name, by default the first."""
@@ -215,10 +236,16 @@ class StudyView(Shown, Study):
         counts: dict[str, int] = {}
         for c in self.candidates:
             counts |= carrying(self, c, self.changes(self.primary, c))
-        return stack([line, strip, *lead, where_to_look(counts), *rest, signature_block(self.signature)])
+        return stack(
+            [line, strip, *lead, where_to_look(counts), *rest, signature_block(self.signature)]
+        )
 
 
-SHARES = {"var_share_seed": "seeds", "var_share_sample": "samples", "var_share_residual": "interaction"}
+SHARES = {
+    "var_share_seed": "seeds",
+    "var_share_sample": "samples",
+    "var_share_residual": "interaction",
+}
 """Column of shares of the variance -> its header."""
 
 TABLES: Mapping[str, Callable[[StudyView], HtmlTable]] = {
@@ -267,7 +294,8 @@ def _difference(row: Mapping[Any, Any]) -> str:
 
 def _claim(study: Study) -> str:
     return say(
-        "claim: {claim}", claim=say("new seeds and new samples" if study.seeded else "new samples, these systems")
+        "claim: {claim}",
+        claim=say("new seeds and new samples" if study.seeded else "new samples, these systems"),
     )
 
 
@@ -336,11 +364,20 @@ def _ranks(study: StudyView) -> Any:
         raise UsageError("nothing to rank: fewer than three conditions")
     found = study.rank().dropna(subset=["group"]).reset_index(drop=True)
     level = f"{study.resampling.confidence:.0%}"
-    title = [f"{condition}  {group}" for condition, group in zip(found["condition"], found["group"])]
-    shown = {"title": title, "value": found.index + 1.0, "ci_low": found["rank_low"], "ci_high": found["rank_high"]}
+    title = [
+        f"{condition}  {group}" for condition, group in zip(found["condition"], found["group"])
+    ]
+    shown = {
+        "title": title,
+        "value": found.index + 1.0,
+        "ci_low": found["rank_low"],
+        "ci_high": found["rank_high"],
+    }
     chart = dots(
         pd.DataFrame(shown).astype({"ci_low": float, "ci_high": float}).assign(n_units=np.nan),
-        title=say("Ranks on {title}", title=say(study.suite.metric(study.primary, study.options).title)),
+        title=say(
+            "Ranks on {title}", title=say(study.suite.metric(study.primary, study.options).title)
+        ),
         xlabel=say("rank (dot: of the value), {level} interval for all ranks at once", level=level),
     )
     chart.axes[0].set_xticks(range(1, len(found) + 1))
@@ -353,7 +390,10 @@ FIGURES: Mapping[str, Callable[..., Any]] = {
 
 
 def read_runs(
-    run: str | Path | Result, suite: str | Suite | None = None, budget: Budget | None = None, **how: Any
+    run: str | Path | Result,
+    suite: str | Suite | None = None,
+    budget: Budget | None = None,
+    **how: Any,
 ) -> list[Result]:
     """The results that a run stands for: a result as it is, a results folder read, all else scored by `evaluate`.
 
@@ -368,14 +408,18 @@ def read_runs(
     path = resolve(run)
     manifest = read_manifest(path)
     if manifest is not None and manifest.kind == "aggregate":
-        raise UsageError(f"{path} is an aggregate over seeds; name its runs: {', '.join(manifest.runs)}")
+        raise UsageError(
+            f"{path} is an aggregate over seeds; name its runs: {', '.join(manifest.runs)}"
+        )
     suite = suite_for(path) if suite is None else suite
     suite = get_suite(suite) if isinstance(suite, str) else suite
     names = [None] if manifest is not None or how.get("name") else suite.runs_of(path, Problems())
     found: list[Result] = []
     for name in names:
         part = budget.part(suite.options) if budget else {}
-        found.append(evaluate(suite, run, **{**how, **part, **({"name": name} if len(names) > 1 else {})}))
+        found.append(
+            evaluate(suite, run, **{**how, **part, **({"name": name} if len(names) > 1 else {})})
+        )
         if budget:
             budget.back(part, suite.spent(found[-1]))
     return found
@@ -396,7 +440,9 @@ def suite_for(path: Path) -> str:
         raise UsageError(f"{path}: no such run")
     if not names:
         refuse_parent(path, looks_like)
-    what = f"looks like an input of {', '.join(names)}" if names else "looks like an input of no suite"
+    what = (
+        f"looks like an input of {', '.join(names)}" if names else "looks like an input of no suite"
+    )
     raise UsageError(f"{path} {what}: name it with suite (--suite)")
 
 
@@ -438,19 +484,33 @@ def study(
     if name is not None and len(runs) == 1:
         how["name"] = name
     budget = Budget(options, len(runs))
-    found = [(run, r) for run in runs for r in read_runs(run, suite, budget, out=out, fresh=fresh, **how)]
+    found = [
+        (run, r) for run in runs for r in read_runs(run, suite, budget, out=out, fresh=fresh, **how)
+    ]
     results = [result for _, result in found]
     seeded = bool(results) and all(RUN_NAME.match(r.name) for r in results)
     conditions = group_by_seed(results) if seeded else group_by_name(results)
     alone = results[0].name if len(results) == 1 and not seeded else None
     made = make_study(
-        conditions, kind=StudyView, name=name or alone, baseline=baseline, primary=primary, margin=margin
+        conditions,
+        kind=StudyView,
+        name=name or alone,
+        baseline=baseline,
+        primary=primary,
+        margin=margin,
     )
     if out is not None and (seeded or len(results) > 1):
         seconds = round(time.perf_counter() - clock, 3)
         out = Path(out)
         folders = {r.name: folder_of(run, out / "results" / r.name) for run, r in found}
-        save_study(made, out, started.isoformat(timespec="seconds"), seconds, folders, partial(_markdown, made))
+        save_study(
+            made,
+            out,
+            started.isoformat(timespec="seconds"),
+            seconds,
+            folders,
+            partial(_markdown, made),
+        )
     return made
 
 
@@ -463,7 +523,9 @@ def folder_of(run: str | Path | Result, made: Path) -> Path:
 def _markdown(study: Study, condition: str) -> dict[str, str]:
     found = markdown_table(study.aggregates[condition][list(AGGREGATE_COLUMNS)])
     n = len(study.conditions[condition])
-    return {"aggregated_mean_std.md": f"# {condition} over {n} seed(s)\n\n{found}\n`{study.signature}`\n"}
+    return {
+        "aggregated_mean_std.md": f"# {condition} over {n} seed(s)\n\n{found}\n`{study.signature}`\n"
+    }
 
 
 def compare(
@@ -503,7 +565,9 @@ def compare(
         # one run each: they pair by sample, whatever their seeds are called
         runs_a, runs_b = {"": next(iter(runs_a.values()))}, {"": next(iter(runs_b.values()))}
     both = {a: runs_a, b: runs_b}
-    return make_study(both, kind=StudyView, baseline=a, name="comparison", primary=primary, margin=margin)
+    return make_study(
+        both, kind=StudyView, baseline=a, name="comparison", primary=primary, margin=margin
+    )
 
 
 def _runs_of(given: Any) -> list[Any]:
@@ -521,5 +585,7 @@ def _side(
         return results[0].name, {"": results[0]}
     grouped = group_by_seed(results)
     if len(grouped) > 1:
-        raise UsageError(f"{', '.join(map(str, runs))} holds several conditions: {', '.join(grouped)}")
+        raise UsageError(
+            f"{', '.join(map(str, runs))} holds several conditions: {', '.join(grouped)}"
+        )
     return next(iter(grouped.items()))

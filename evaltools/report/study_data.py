@@ -77,7 +77,11 @@ class Study:
         every = len(set().union(*names))
         sizes = {r.name: len(n) for r, n in zip(self.results, names)}
         found = [*together([r.checks for r in self.results]), *missing_units(sizes, every)]
-        found += missing_seeds({c: list(runs) for c, runs in self.conditions.items()}) if self.seeded else ()
+        found += (
+            missing_seeds({c: list(runs) for c, runs in self.conditions.items()})
+            if self.seeded
+            else ()
+        )
         return sorted(found, key=lambda c: LEVELS.index(c.level))
 
     @property
@@ -102,7 +106,10 @@ class Study:
             raise UsageError(f"one condition only ({self.baseline}): nothing to rank")
         m = self._directed(self.primary if metric is None else metric)
         frames = {c: self.frames(c) for c in self.conditions}
-        rows = [(c, *found.set_index("metric").loc[m.name, _MEAN]) for c, found in self.aggregates.items()]
+        rows = [
+            (c, *found.set_index("metric").loc[m.name, _MEAN])
+            for c, found in self.aggregates.items()
+        ]
         estimates = pd.DataFrame(rows, columns=list(RANKS[:4]))
         found = pairs(frames, self.metrics, self.suite.unit, m.name, self.resampling)
         return ranks(estimates, found, m, 1 - self.resampling.confidence)
@@ -123,9 +130,18 @@ class Study:
         """
         m, names = self._directed(metric), [self.baseline, *self.candidates]
         if len(names) > 2:
-            raise UsageError(f"a plan takes the runs of one or two conditions; these are of {', '.join(names)}")
-        how: dict[str, Any] = {"power": power, "seeds": seeds, "resampling": self.resampling, "done": done}
-        return plan(list(map(self.frames, names)), self.metrics, self.suite.unit, m.name, difference, **how)
+            raise UsageError(
+                f"a plan takes the runs of one or two conditions; these are of {', '.join(names)}"
+            )
+        how: dict[str, Any] = {
+            "power": power,
+            "seeds": seeds,
+            "resampling": self.resampling,
+            "done": done,
+        }
+        return plan(
+            list(map(self.frames, names)), self.metrics, self.suite.unit, m.name, difference, **how
+        )
 
     def _directed(self, metric: str) -> AnyMetric:
         """The metric of that name; UsageError where it can be neither better nor worse, or means nothing here."""
@@ -144,7 +160,12 @@ class Study:
         samples = {u for r in self.results for u in r.data[self.suite.unit]}
         parts = [p for p in first.signature.split("|") if not p.startswith(("n:", "ci:"))]
         return "|".join(
-            [*parts, f"n:{len(samples)}", f"seeds:{','.join(seeds)}", f"ci:{self.resampling.confidence:.0%}"]
+            [
+                *parts,
+                f"n:{len(samples)}",
+                f"seeds:{','.join(seeds)}",
+                f"ci:{self.resampling.confidence:.0%}",
+            ]
         )
 
     @cached_property
@@ -157,7 +178,9 @@ class Study:
         for condition, runs in self.conditions.items():
             if self.suite.agreement is not None and len(runs) > 1:
                 units: Runs = {seed: r.units for seed, r in runs.items()}
-                found.append(seed_agreement(units, self.suite.unit, self.resampling, *self.suite.agreement))
+                found.append(
+                    seed_agreement(units, self.suite.unit, self.resampling, *self.suite.agreement)
+                )
                 found[-1].insert(0, "condition", condition)
         return pd.concat(found[1:] or found, ignore_index=True)
 
@@ -169,7 +192,9 @@ S = TypeVar("S", bound=Study)
 
 def headline_of(results: Sequence[Result]) -> tuple[str, ...]:
     """The headline of runs seen together, without what a check blocks in any of them."""
-    return results[0].suite.leading(results[0].options, frozenset(name for r in results for name in r.blocked))
+    return results[0].suite.leading(
+        results[0].options, frozenset(name for r in results for name in r.blocked)
+    )
 
 
 def with_primary(headline: tuple[str, ...], declared: str | None) -> tuple[str, ...]:
@@ -200,7 +225,9 @@ def group_by_seed(results: Iterable[Result]) -> dict[str, dict[str, Result]]:
         condition = run_id if len(modes[run_id]) == 1 else f"{run_id}_{mode}"
         runs = out.setdefault(condition, {})
         if seed in runs:
-            raise UsageError(f"two runs of {condition} under seed {seed}: {runs[seed].name} and {r.name}")
+            raise UsageError(
+                f"two runs of {condition} under seed {seed}: {runs[seed].name} and {r.name}"
+            )
         runs[seed] = r
     return out
 
@@ -235,9 +262,15 @@ def make_study(
     first = results[0]
     for r in results:
         if r.suite.name != first.suite.name:
-            raise UsageError(f"{r.name} is a run of {r.suite.name}, {first.name} of {first.suite.name}")
-        differs = [k for k in {**r.policy, **first.policy} if r.policy.get(k) != first.policy.get(k)]
-        if parts := first.suite.options.shared() & {*differs}:  # each run has its part, which the hash covers as well
+            raise UsageError(
+                f"{r.name} is a run of {r.suite.name}, {first.name} of {first.suite.name}"
+            )
+        differs = [
+            k for k in {**r.policy, **first.policy} if r.policy.get(k) != first.policy.get(k)
+        ]
+        if parts := first.suite.options.shared() & {
+            *differs
+        }:  # each run has its part, which the hash covers as well
             differs = [k for k in differs if k not in {*parts, "eval_policy_hash"}]
         if differs:
             both = f"{r.name} and {first.name} were scored under different policies ({', '.join(differs)})"
@@ -253,19 +286,37 @@ def make_study(
     first_metric = primary or primary_of(results)
     testable = next(m.better != "none" for m in table if m.name == first_metric)
     tested = partial(compare, primary=first_metric if testable else None, margin=margin)
-    frames: dict[str, Runs] = {c: {s: r.data for s, r in runs.items()} for c, runs in conditions.items()}
+    frames: dict[str, Runs] = {
+        c: {s: r.data for s, r in runs.items()} for c, runs in conditions.items()
+    }
     several = sum(len(runs) > 1 for runs in frames.values()) > 1 and resampling.method == "auto"
     pool = pooled_seeds(frames.values(), table, unit) if several else None
     aggregates = {c: aggregate(runs, table, unit, resampling, pool) for c, runs in frames.items()}
     comparisons = {
-        c: tested(frames[baseline], frames[c], table, unit, resampling, lead, names=(baseline, c), pool=pool)
+        c: tested(
+            frames[baseline],
+            frames[c],
+            table,
+            unit,
+            resampling,
+            lead,
+            names=(baseline, c),
+            pool=pool,
+        )
         for c in conditions
         if c != baseline
     }
     seeded = any(seed for runs in conditions.values() for seed in runs)
-    notes = [f"{c}: {note}" for c, runs in frames.items() if seeded for note in completeness(runs, table, unit)]
+    notes = [
+        f"{c}: {note}"
+        for c, runs in frames.items()
+        if seeded
+        for note in completeness(runs, table, unit)
+    ]
     notes += pool_notes(table, [pool] if pool else [])
-    notes += [f"{baseline} and {c}: {note}" for c, found in comparisons.items() for note in found.notes]
+    notes += [
+        f"{baseline} and {c}: {note}" for c, found in comparisons.items() for note in found.notes
+    ]
     return kind(
         safe_name(name or default_name(baseline, list(comparisons))),
         suite,
@@ -285,4 +336,6 @@ def make_study(
 def default_name(baseline: str, candidates: Sequence[str]) -> str:
     if not candidates:
         return f"{baseline}_aggregated"
-    return f"{baseline}_vs_{candidates[0]}" + (f"_and_{len(candidates) - 1}_more" if len(candidates) > 1 else "")
+    return f"{baseline}_vs_{candidates[0]}" + (
+        f"_and_{len(candidates) - 1}_more" if len(candidates) > 1 else ""
+    )

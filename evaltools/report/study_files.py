@@ -31,7 +31,12 @@ def aggregated_csv(study: Study, condition: str) -> str:
 
 def comparison_csv(study: Study) -> str:
     """The content of comparison.csv: every candidate against the baseline."""
-    return csv(pd.concat([c.table[list(COMPARISON_COLUMNS)] for c in study.comparisons.values()], ignore_index=True))
+    return csv(
+        pd.concat(
+            [c.table[list(COMPARISON_COLUMNS)] for c in study.comparisons.values()],
+            ignore_index=True,
+        )
+    )
 
 
 def csv(frame: pd.DataFrame) -> str:
@@ -40,7 +45,16 @@ def csv(frame: pd.DataFrame) -> str:
 
 def as_estimates(aggregated: pd.DataFrame) -> pd.DataFrame:
     """Aggregates in the shape of a run's estimates: value is the mean over seeds, without a numerator of its own."""
-    columns = ["name", "title", "value", "ci_low", "ci_high", "ci_method", "numerator", "denominator"]
+    columns = [
+        "name",
+        "title",
+        "value",
+        "ci_low",
+        "ci_high",
+        "ci_method",
+        "numerator",
+        "denominator",
+    ]
     found = aggregated.rename(columns=ESTIMATED).assign(numerator=None, denominator=None)
     return found[[*columns, "n_units", "n_seeds", "group", "better"]]
 
@@ -73,7 +87,10 @@ def save_study(
     compared = {"comparison.csv": comparison_csv(study)} if study.comparisons else {}
     for condition in study.conditions:
         agreed = csv(study.agreement[study.agreement["condition"] == condition])
-        texts = {"aggregated_mean_std.csv": aggregated_csv(study, condition), "agreement.csv": agreed}
+        texts = {
+            "aggregated_mean_std.csv": aggregated_csv(study, condition),
+            "agreement.csv": agreed,
+        }
         if condition == study.baseline and is_ranked(study):
             texts["ranks.csv"] = csv(study.rank())
         target = targets[condition]
@@ -83,14 +100,22 @@ def save_study(
             for file, text in {**texts, **compared, **more(condition)}.items():
                 write_text(folder / file, text)
             estimates = as_estimates(study.aggregates[condition])
-            write_json(folder / "metrics.json", metrics_json(manifest, study.signature, estimates, study.checks))
+            write_json(
+                folder / "metrics.json",
+                metrics_json(manifest, study.signature, estimates, study.checks),
+            )
             manifest.model_copy(update={"files": file_hashes(folder)}).write(folder)
 
 
 def _require_own(target: Path, study: Study) -> None:
-    there, inputs = read_manifest(target), [i.path for r in study.results for i in r.manifest.inputs]
+    there, inputs = (
+        read_manifest(target),
+        [i.path for r in study.results for i in r.manifest.inputs],
+    )
     if there is not None and (there.kind, there.suite) != ("aggregate", study.suite.name):
-        raise UsageError(f"{target} holds {there.run}, a {there.kind} of {there.suite}; give another --out")
+        raise UsageError(
+            f"{target} holds {there.run}, a {there.kind} of {there.suite}; give another --out"
+        )
     if any(Path(path).resolve().is_relative_to(target.resolve()) for path in inputs):
         raise UsageError(f"{target} holds an input, and would be replaced; give another --out")
 
@@ -102,13 +127,22 @@ SHARED = ("suite", "suite_title", "metrics", "policy", "options", "versions", "g
 def study_manifest(
     study: Study, condition: str, started: str, seconds: float, folders: Mapping[str, str]
 ) -> Manifest:
-    first, mine = study.results[0].manifest, [r.manifest for r in study.conditions[condition].values()]
+    first, mine = (
+        study.results[0].manifest,
+        [r.manifest for r in study.conditions[condition].values()],
+    )
     members = [
-        Member(**{k: getattr(r.manifest, k) for k in ("suite", "run", "inputs", "options")}, condition=c, seed=seed)
+        Member(
+            **{k: getattr(r.manifest, k) for k in ("suite", "run", "inputs", "options")},
+            condition=c,
+            seed=seed,
+        )
         for c, runs in study.conditions.items()
         for seed, r in runs.items()
     ]
-    n_units = len({u for r in study.conditions[condition].values() for u in r.data[study.suite.unit]})
+    n_units = len(
+        {u for r in study.conditions[condition].values() for u in r.data[study.suite.unit]}
+    )
     return Manifest(
         schema_version=SCHEMA_VERSION,
         kind="aggregate",

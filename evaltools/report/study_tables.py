@@ -23,16 +23,26 @@ ESTIMATES = (
 )  # fmt: skip
 
 
-def _by_condition(frames: Mapping[str, pd.DataFrame], names: Sequence[str], key: str = "metric") -> pd.DataFrame:
+def _by_condition(
+    frames: Mapping[str, pd.DataFrame], names: Sequence[str], key: str = "metric"
+) -> pd.DataFrame:
     """The rows of these metrics, in this order, under each condition, which stands in a column of its own."""
-    found = [f.set_index(key, drop=False).loc[list(names)].assign(condition=c) for c, f in frames.items()]
+    found = [
+        f.set_index(key, drop=False).loc[list(names)].assign(condition=c) for c, f in frames.items()
+    ]
     return pd.concat(found, ignore_index=True)
 
 
 def runs(study: Study) -> pd.DataFrame:
     """What was given: condition, seed, run, samples, problems of its input."""
     rows = [
-        (condition, seed, r.name, r.n_units, "; ".join(f"{p.count} x {p.code}" for p in r.manifest.problems))
+        (
+            condition,
+            seed,
+            r.name,
+            r.n_units,
+            "; ".join(f"{p.count} x {p.code}" for p in r.manifest.problems),
+        )
         for condition, found in study.conditions.items()
         for seed, r in found.items()
     ]
@@ -75,9 +85,12 @@ def mean_std(study: Study, names: Sequence[str] | None = None) -> pd.DataFrame:
 
 def per_seed(study: Study) -> pd.DataFrame:
     """The headline of every run: metric, seed, value, n_units, condition, title."""
-    titles = pd.Series({m.name: m.title for m in study.metrics if m.name in study.headline}, name="title")
+    titles = pd.Series(
+        {m.name: m.title for m in study.metrics if m.name in study.headline}, name="title"
+    )
     frames = [
-        seed_values(study.frames(c), study.metrics, study.suite.unit).assign(condition=c) for c in study.conditions
+        seed_values(study.frames(c), study.metrics, study.suite.unit).assign(condition=c)
+        for c in study.conditions
     ]
     return pd.concat(frames, ignore_index=True).join(titles, on="metric", how="inner")
 
@@ -99,7 +112,17 @@ def deltas(study: Study) -> pd.DataFrame:
 def variance_shares(study: Study) -> pd.DataFrame:
     """Where the uncertainty of each mean comes from: shares of seeds, samples and their interaction (sum 1)."""
     found = _by_condition(study.aggregates, study.headline)
-    return found[["condition", "title", "metric", "var_share_seed", "var_share_sample", "var_share_residual", "df"]]
+    return found[
+        [
+            "condition",
+            "title",
+            "metric",
+            "var_share_seed",
+            "var_share_sample",
+            "var_share_residual",
+            "df",
+        ]
+    ]
 
 
 def coverage(study: Study) -> pd.DataFrame:
@@ -122,7 +145,9 @@ def verdicts(study: Study) -> list[str]:
 def _verdict(study: Study, candidate: str) -> Iterator[str]:
     found = study.comparisons[candidate]
     if found.identical:
-        yield say("{b} and {a} are identical: there is nothing to compare.", a=study.baseline, b=candidate)
+        yield say(
+            "{b} and {a} are identical: there is nothing to compare.", a=study.baseline, b=candidate
+        )
         return
     for row in found.table[found.table["metric"] == study.primary].to_dict("records"):
         yield verdict_sentence(row, study.resampling.confidence)
@@ -132,7 +157,10 @@ def settling(study: Study) -> list[str]:
     """What would settle the primary metric of every candidate that is not shown to differ, a sentence each."""
     rows = comparison(study, headline=False)
     rows = rows[rows["metric"] == study.primary] if len(rows) else rows
-    said = [(row["candidate"], settle(row, study.resampling.confidence)) for row in rows.to_dict("records")]
+    said = [
+        (row["candidate"], settle(row, study.resampling.confidence))
+        for row in rows.to_dict("records")
+    ]
     several = len(study.candidates) > 1
     return [f"{candidate}: {text}" if several else text for candidate, text in said if text]
 
@@ -146,9 +174,16 @@ def how(study: Study) -> str:
     tests = family(found)
     claims = sorted(set(found.loc[found["ci_low"].notna(), "claim"]))
     level, claim = f"{study.resampling.confidence:.0%}", say(" or ").join(map(say, claims))
-    spoken = say(" {level} intervals speak for {claim}.", level=level, claim=claim) if claims else ""
+    spoken = (
+        say(" {level} intervals speak for {claim}.", level=level, claim=claim) if claims else ""
+    )
     tested = say("; p of sign-flip tests: {tests}", tests=tests) if tests else ""
-    said = say("Paired by {by}, over what both sides have{tested}.{spoken}", by=by, tested=tested, spoken=spoken)
+    said = say(
+        "Paired by {by}, over what both sides have{tested}.{spoken}",
+        by=by,
+        tested=tested,
+        spoken=spoken,
+    )
     return said + margins(found, study.resampling.confidence)
 
 
@@ -156,12 +191,16 @@ def family(found: pd.DataFrame) -> str:
     """How the p of the rows of a comparison stand to each other, part of a sentence; "" where none counts."""
     if found.empty:
         return ""
-    own = found[found["p_adjusted"].notna() & (found["n_units"] >= MIN_UNITS) & (found["alias_of"] == "")]
+    own = found[
+        found["p_adjusted"].notna() & (found["n_units"] >= MIN_UNITS) & (found["alias_of"] == "")
+    ]
     primary, others = own[own["primary"]]["title"], own[~own["primary"]].groupby("candidate").size()
     alone = say("“{title}” is tested alone", title=say(primary.iloc[0])) if len(primary) else ""
     n = int(others.max()) if len(others) else 0
     what = say("1 other headline metric") if n == 1 else say("{n} other headline metrics", n=n)
-    rest = say("p of {what} adjusted by Westfall and Young's step-down min-P", what=what) if n else ""
+    rest = (
+        say("p of {what} adjusted by Westfall and Young's step-down min-P", what=what) if n else ""
+    )
     said = say(", ").join(filter(None, (alone, rest)))
     return say("{said}; all else is exploratory", said=said) if said else ""
 
@@ -169,12 +208,15 @@ def family(found: pd.DataFrame) -> str:
 def margins(found: pd.DataFrame, confidence: float) -> str:
     """What equivalence means in the rows of a comparison, a sentence after others; "" where no margin is declared."""
     own = (
-        found[(found["alias_of"] == "") & found["margin"].notna()].drop_duplicates("metric") if len(found) else found
+        found[(found["alias_of"] == "") & found["margin"].notna()].drop_duplicates("metric")
+        if len(found)
+        else found
     )
     if own.empty:
         return ""
     each = (
-        say("±{margin:g} for “{title}”", margin=r["margin"], title=say(r["title"])) for r in own.to_dict("records")
+        say("±{margin:g} for “{title}”", margin=r["margin"], title=say(r["title"]))
+        for r in own.to_dict("records")
     )
     return say(
         " Equivalent: the {level} interval lies within the declared margin ({named}; two one-sided tests).",
@@ -200,9 +242,21 @@ def _alone(study: Study) -> Iterator[str]:
     """What the lead metric of each condition is, a sentence; none where it is not measured."""
     level = f"{study.resampling.confidence:.0%}"
     for condition, found in study.aggregates.items():
-        for row in found[(found["metric"] == study.primary) & found["mean"].notna()].to_dict("records"):
-            words = {"std": row["std"], "n": int(row["n_seeds"]), "level": level, "claim": say(str(row["claim"]))}
-            words |= {"low": row["ci_low"], "high": row["ci_high"], "title": say(row["title"]), "mean": row["mean"]}
+        for row in found[(found["metric"] == study.primary) & found["mean"].notna()].to_dict(
+            "records"
+        ):
+            words = {
+                "std": row["std"],
+                "n": int(row["n_seeds"]),
+                "level": level,
+                "claim": say(str(row["claim"])),
+            }
+            words |= {
+                "low": row["ci_low"],
+                "high": row["ci_high"],
+                "title": say(row["title"]),
+                "mean": row["mean"],
+            }
             spread = "" if pd.isna(row["std"]) else say(" (± {std:.3f} over {n} seeds)", **words)
             interval = say(", {level} interval [{low:.3f}, {high:.3f}] for {claim}", **words)
             words |= {
@@ -229,7 +283,9 @@ def _others(rows: pd.DataFrame) -> Iterator[str]:
     for verdict, said in SAID.items():
         found = rows[rows["verdict"] == verdict].to_dict("records")
         shown = verdict in ("better", "worse")
-        titles = (f"“{say(r['title'])}”" + (f" ({r['delta']:+.3f})" if shown else "") for r in found)
+        titles = (
+            f"“{say(r['title'])}”" + (f" ({r['delta']:+.3f})" if shown else "") for r in found
+        )
         if found:
             yield f"{say(said)} {', '.join(titles)}"
 
@@ -262,7 +318,9 @@ def ranking(study: Study) -> list[str]:
     if len(first) == 1:
         lead = say("{first} is the best of {n} conditions on “{title}”.", **words)
     elif len(first) == len(measured):
-        lead = say("No condition is shown to be the best on “{title}”: each of {n} may be.", **words)
+        lead = say(
+            "No condition is shown to be the best on “{title}”: each of {n} may be.", **words
+        )
     else:
         lead = say("The best of {n} conditions on “{title}” is one of these: {first}.", **words)
     return [lead, say(RANK_NOTE, level=study.resampling.confidence)]

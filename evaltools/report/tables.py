@@ -18,7 +18,17 @@ from ..core.check import FINE, WORDS, Check, in_words
 from ..core.language import say
 from ..core.metric import MetricTable
 from ..stats.intervals import MIN_UNITS, Resampling, monte_carlo_digits
-from .markdown import ARROWS, Format, is_null, markdown_table, number, sort_key, struck, text_columns, text_of
+from .markdown import (
+    ARROWS,
+    Format,
+    is_null,
+    markdown_table,
+    number,
+    sort_key,
+    struck,
+    text_columns,
+    text_of,
+)
 from .templates import in_cell, macros
 from .text import anchor, safe, visible
 
@@ -46,7 +56,9 @@ class Shown:
     def __repr__(self) -> str:
         return self.page().text
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, str], dict[str, Any]]:
+    def _repr_mimebundle_(
+        self, include: Any = None, exclude: Any = None
+    ) -> tuple[dict[str, str], dict[str, Any]]:
         made = self.page()  # once for both
         return {"text/html": in_cell(made.html), "text/plain": made.text}, {}
 
@@ -79,12 +91,17 @@ def table(
     caption = caption and say(caption)
     shown = df.head(ROWS)
     heads, texts, numeric = text_columns(shown, columns, formats)
-    keys = [df[c] if pd.api.types.is_numeric_dtype(df[c]) else [None] * len(df) for c in columns or df]
+    keys = [
+        df[c] if pd.api.types.is_numeric_dtype(df[c]) else [None] * len(df) for c in columns or df
+    ]
     cells = [
-        [_cell(text, n, key) for text, key in zip(column, values)] for column, n, values in zip(texts, numeric, keys)
+        [_cell(text, n, key) for text, key in zip(column, values)]
+        for column, n, values in zip(texts, numeric, keys)
     ]
     html = macros().table(list(zip(heads, numeric)), list(zip(*cells)), len(df), caption)
-    return HtmlTable(str(html), markdown_table(shown.head(20), columns=columns, formats=formats, caption=caption))
+    return HtmlTable(
+        str(html), markdown_table(shown.head(20), columns=columns, formats=formats, caption=caption)
+    )
 
 
 def _cell(text: str, numeric: bool, value: Any) -> tuple[str, float | str | None, str]:
@@ -99,7 +116,9 @@ def _text_class(text: str) -> str:
     longest = max(map(len, text.split()), default=0)
     if longest == len(text) <= WORD and text.isascii():
         return "et-id"
-    return " ".join([*(["et-wide"] if len(text) > WIDE else []), *(["et-words"] if longest <= WORD else [])])
+    return " ".join(
+        [*(["et-wide"] if len(text) > WIDE else []), *(["et-words"] if longest <= WORD else [])]
+    )
 
 
 def estimates_table(
@@ -136,7 +155,10 @@ def estimates_table(
     columns = [c for c in estimates.columns if group or c != "group"]
     caption = caption and say(caption)
     html = macros().estimates(rows, columns, caption)
-    said = [{**r, "metric": f"{r['title'] or r['metric']} {r['arrow']}".rstrip(), "id": r["metric"]} for r in rows]
+    said = [
+        {**r, "metric": f"{r['title'] or r['metric']} {r['arrow']}".rstrip(), "id": r["metric"]}
+        for r in rows
+    ]
     return HtmlTable(str(html), markdown_table(_plain(said, columns, "id"), caption=caption))
 
 
@@ -156,7 +178,11 @@ def plain_estimates(
 
 def _plain(rows: Sequence[Mapping[str, Any]], columns: Iterable[str], *more: str) -> pd.DataFrame:
     condition = ["condition"] if "condition" in columns else []
-    return pd.DataFrame(rows, columns=["metric", *condition, "value", "interval", "n", "method", *more], dtype=object)
+    return pd.DataFrame(
+        rows,
+        columns=["metric", *condition, "value", "interval", "n", "method", *more],
+        dtype=object,
+    )
 
 
 def _shown(e: Mapping[Any, Any], resampling: Resampling | None, blocked: bool) -> dict[str, Any]:
@@ -181,7 +207,9 @@ def _shown(e: Mapping[Any, Any], resampling: Resampling | None, blocked: bool) -
         "n_seeds": number(raw["n_seeds"], 0),
         "ratio": "" if any(map(is_null, parts)) else " / ".join(map(_short, parts)),
         "n": number(raw["n_units"], 0),
-        "small": not is_null(raw["value"]) and not is_null(raw["n_units"]) and 0 < raw["n_units"] < MIN_UNITS,
+        "small": not is_null(raw["value"])
+        and not is_null(raw["n_units"])
+        and 0 < raw["n_units"] < MIN_UNITS,
         "method": text_of(e.get("ci_method")),
     }
 
@@ -211,7 +239,11 @@ def _large(value: Any) -> bool:
 def _value(e: Any) -> str:
     value = e.get("value")
     counted = not is_null(value) and is_null(e.get("denominator")) and value == e.get("numerator")
-    return number(int(value), 0) if counted and value == int(value) else number(value, 0 if _large(value) else 3)
+    return (
+        number(int(value), 0)
+        if counted and value == int(value)
+        else number(value, 0 if _large(value) else 3)
+    )
 
 
 def _short(value: float) -> str:
@@ -246,9 +278,18 @@ def checks(found: Sequence[Check], problems: str = "") -> HtmlTable:
 
     `problems` is what was wrong with the input, "" where nothing was.
     """
-    shown = [*found, *([Check("input", "warning", say("input: {what}", what=problems))] if problems else [])]
+    shown = [
+        *found,
+        *([Check("input", "warning", say("input: {what}", what=problems))] if problems else []),
+    ]
     rows = [
-        {"lead": say(WORDS[c.level]), "text": say(c.message), "help": c.help, "kind": KINDS[c.level]} for c in shown
+        {
+            "lead": say(WORDS[c.level]),
+            "text": say(c.message),
+            "help": c.help,
+            "kind": KINDS[c.level],
+        }
+        for c in shown
     ]
     lines, fine = in_words(shown), say(FINE)
     return HtmlTable(str(macros().checks(rows, fine if fine in lines else "")), "\n".join(lines))
@@ -267,7 +308,10 @@ def where_to_look(groups: Mapping[str, int]) -> HtmlTable:
     ]
     if not links:
         return stack([])
-    return HtmlTable(str(macros().look(links)), say("Where to look:") + " " + " · ".join(text for text, _ in links))
+    return HtmlTable(
+        str(macros().look(links)),
+        say("Where to look:") + " " + " · ".join(text for text, _ in links),
+    )
 
 
 def _within(label: str) -> str:
@@ -296,7 +340,10 @@ def problems_text(problems: Sequence[Mapping[str, Any]]) -> str:
 def run_line(name: str, suite: str, n: int, unit: str) -> HtmlTable:
     """The line that names a run: its name, the title of its suite, and how many units it has."""
     suite = say(suite)
-    return HtmlTable(str(macros().run_line(name, suite, n, unit)), visible(f"{name} · {suite} · n = {n:,} ({unit})"))
+    return HtmlTable(
+        str(macros().run_line(name, suite, n, unit)),
+        visible(f"{name} · {suite} · n = {n:,} ({unit})"),
+    )
 
 
 def signature_block(text: str) -> HtmlTable:

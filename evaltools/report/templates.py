@@ -45,7 +45,11 @@ def environment() -> Environment:
 
     files = FileSystemLoader(asset_dir("templates"))
     found = Environment(
-        loader=files, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=files,
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     found.globals["say"] = say
     found.filters |= {"bdi": safe, "marked": marked, "visible": visible, "sort_key": sort_key}

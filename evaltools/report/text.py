@@ -39,7 +39,9 @@ def safe(value: Any, *, fold: int = LONG) -> Markup:
     if len(text) <= fold:
         return Markup("<bdi>{}</bdi>").format(marked(text))
     rest = len(text) - CLIP
-    note = say("{n:,} characters", n=len(text)) + (say(", the first {n:,} shown", n=CLIP) if rest > 0 else "")
+    note = say("{n:,} characters", n=len(text)) + (
+        say(", the first {n:,} shown", n=CLIP) if rest > 0 else ""
+    )
     return Markup(
         '<details class="et-long"><summary><bdi>{}</bdi>… <span class="et-muted">({})</span></summary>'
         '<div class="et-scroll" tabindex="0"><bdi>{}</bdi></div></details>'

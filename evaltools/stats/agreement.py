@@ -22,7 +22,9 @@ TUPLE_KEYS: Mapping[str, tuple[int, ...]] = {"": (0, 1, 2), "_refpol": (0, 2), "
 """Suffix of a pairwise F1 -> places of [ref, term, polarity] that are compared."""
 
 
-def sample_agreement(runs: Runs, unit: str, tuples: str = "final", label: str = "label_final") -> pd.DataFrame:
+def sample_agreement(
+    runs: Runs, unit: str, tuples: str = "final", label: str = "label_final"
+) -> pd.DataFrame:
     """One row a sample: how far the seeds that have it agree.
 
     `tuples` is a column of lists of (ref, term, polarity), `label` a column of text; a null is "this
@@ -38,15 +40,33 @@ def sample_agreement(runs: Runs, unit: str, tuples: str = "final", label: str = 
     rows = []
     for name in in_order(set(said)):
         finals, labels = ([x for x in column if not _is_null(x)] for column in zip(*said[name]))
-        sets = {s: [frozenset(tuple(t[i] for i in at) for t in f) for f in finals] for s, at in TUPLE_KEYS.items()}
+        sets = {
+            s: [frozenset(tuple(t[i] for i in at) for t in f) for f in finals]
+            for s, at in TUPLE_KEYS.items()
+        }
         pairs = {s: [_f1(a, b) for a, b in combinations(found, 2)] for s, found in sets.items()}
         f1 = [float(np.mean(found)) if found else np.nan for found in pairs.values()]
         rows.append((name, len(said[name]), _all_equal(sets[""]), _all_equal(labels), *f1))
-    columns = [unit, "n_seeds", "tuples_agree", "labels_agree", *(f"pairwise_f1{s}" for s in TUPLE_KEYS)]
+    columns = [
+        unit,
+        "n_seeds",
+        "tuples_agree",
+        "labels_agree",
+        *(f"pairwise_f1{s}" for s in TUPLE_KEYS),
+    ]
     return pd.DataFrame(rows, columns=columns)
 
 
-COLUMNS = ["metric", "value", "ci_low", "ci_high", "ci_method", "n_samples", "n_incomplete", "title"]
+COLUMNS = [
+    "metric",
+    "value",
+    "ci_low",
+    "ci_high",
+    "ci_method",
+    "n_samples",
+    "n_incomplete",
+    "title",
+]
 """Of `seed_agreement`."""
 
 
@@ -70,24 +90,38 @@ def seed_agreement(
         "tuple_agreement_rate": ("tuples_agree", "Same final tuples in all seeds"),
         "self_consistency_exact": ("labels_agree", "Same label in all seeds"),
         **{
-            f"pairwise_f1{s}": (f"pairwise_f1{s}", f"Mean F1 between two seeds{s and f' ({s[1:]})'}")
+            f"pairwise_f1{s}": (
+                f"pairwise_f1{s}",
+                f"Mean F1 between two seeds{s and f' ({s[1:]})'}",
+            )
             for s in TUPLE_KEYS
         },
     }
     counted = frame.assign(**{f"{c}_n": frame[c].notna() for c, _ in titles.values()})
     shared: Any = {"group": "agreement", "better": "higher"}
     table = [
-        Metric(name=m, numerator=c, denominator=f"{c}_n", title=title, proportion=c.endswith("agree"), **shared)
+        Metric(
+            name=m,
+            numerator=c,
+            denominator=f"{c}_n",
+            title=title,
+            proportion=c.endswith("agree"),
+            **shared,
+        )
         for m, (c, title) in titles.items()
     ]
     there = counted[[f"{c}_n" for c, _ in titles.values()]]
     found = estimate(counted, table, unit, resampling).rename(columns={"name": "metric"})
     incomplete = there[frame["n_seeds"] < len(runs)]
-    found = found.assign(n_samples=there.sum().to_numpy(int), n_incomplete=incomplete.sum().to_numpy(int))
+    found = found.assign(
+        n_samples=there.sum().to_numpy(int), n_incomplete=incomplete.sum().to_numpy(int)
+    )
     return found[COLUMNS]
 
 
-def flip_flops(runs: Runs, unit: str, outcomes: Sequence[str], keep: Sequence[str] = ()) -> pd.DataFrame:
+def flip_flops(
+    runs: Runs, unit: str, outcomes: Sequence[str], keep: Sequence[str] = ()
+) -> pd.DataFrame:
     """The samples whose outcome depends on the seed: one row a sample and outcome column.
 
     Columns: `unit`, those of `keep` (from the first seed that has the sample), outcome (name of the
@@ -99,7 +133,10 @@ def flip_flops(runs: Runs, unit: str, outcomes: Sequence[str], keep: Sequence[st
         first |= dict(zip(runs[seed][unit], runs[seed][list(keep)].to_numpy(dtype=object).tolist()))
     rows = []
     for outcome in outcomes:
-        by_seed = {s: {u: v for u, v in zip(runs[s][unit], runs[s][outcome]) if not _is_null(v)} for s in seeds}
+        by_seed = {
+            s: {u: v for u, v in zip(runs[s][unit], runs[s][outcome]) if not _is_null(v)}
+            for s in seeds
+        }
         for name in in_order(set(first)):
             said = [by_seed[s].get(name) for s in seeds]
             if len({v for v in said if v is not None}) > 1:
@@ -107,7 +144,9 @@ def flip_flops(runs: Runs, unit: str, outcomes: Sequence[str], keep: Sequence[st
     return pd.DataFrame(rows, columns=[unit, *keep, "outcome", *map(str, seeds)])
 
 
-def review_votes(reviews: Iterable[tuple[Hashable, Sequence[Mapping[str, Any]]]]) -> tuple[pd.DataFrame, int]:
+def review_votes(
+    reviews: Iterable[tuple[Hashable, Sequence[Mapping[str, Any]]]],
+) -> tuple[pd.DataFrame, int]:
     """Votes of reviewers from (sample, its review actions): (long frame, actions left out).
 
     Frame: sample, tuple, rater, category; a row for each tuple that an action names in
@@ -116,7 +155,9 @@ def review_votes(reviews: Iterable[tuple[Hashable, Sequence[Mapping[str, Any]]]]
     rows, left_out = [], 0
     for sample, actions in reviews:
         for action in actions:
-            targets, actor, kind = (action.get(k) for k in ("target_tuple_ids", "actor", "action_type"))
+            targets, actor, kind = (
+                action.get(k) for k in ("target_tuple_ids", "actor", "action_type")
+            )
             if not (targets and actor and kind):
                 left_out += 1
                 continue
@@ -124,7 +165,9 @@ def review_votes(reviews: Iterable[tuple[Hashable, Sequence[Mapping[str, Any]]]]
     return pd.DataFrame(rows, columns=["sample", "tuple", "rater", "category"]), left_out
 
 
-def reviewer_agreement(votes: pd.DataFrame, subject: Sequence[str] = ("sample", "tuple")) -> pd.DataFrame:
+def reviewer_agreement(
+    votes: pd.DataFrame, subject: Sequence[str] = ("sample", "tuple")
+) -> pd.DataFrame:
     """Agreement of raters inside a run: measure, raters, value, n_subjects, reason.
 
     `votes` is long: one row a subject, rater and category; several categories of one rater on one subject
@@ -151,10 +194,14 @@ def reviewer_agreement(votes: pd.DataFrame, subject: Sequence[str] = ("sample", 
         said = full.to_numpy(dtype=object).astype(str)
         counts = np.stack([(said == category).sum(axis=1) for category in np.unique(said)], axis=1)
         kappa = fleiss_kappa(counts)
-        rows.append(("fleiss_kappa", everyone, kappa, len(full), "no variance" if np.isnan(kappa) else ""))
+        rows.append(
+            ("fleiss_kappa", everyone, kappa, len(full), "no variance" if np.isnan(kappa) else "")
+        )
         top = counts.max(axis=1)
         for measure, least in _SHARES.items():
-            rows.append((measure, everyone, float(np.mean(top >= least(len(raters)))), len(full), ""))
+            rows.append(
+                (measure, everyone, float(np.mean(top >= least(len(raters)))), len(full), "")
+            )
     for a, b in combinations(raters, 2):
         both = ballot[[a, b]].dropna()
         names = sorted(set(both[a]) | set(both[b]))
@@ -188,7 +235,9 @@ def cohen_kappa(table: np.ndarray) -> float:
     nan where one category is all that was chosen.
     """
     n = table.sum()
-    return _beyond_chance(np.trace(table) / n, (table.sum(axis=0) / n * (table.sum(axis=1) / n)).sum())
+    return _beyond_chance(
+        np.trace(table) / n, (table.sum(axis=0) / n * (table.sum(axis=1) / n)).sum()
+    )
 
 
 def _beyond_chance(agreed: float, by_chance: float) -> float:

@@ -37,7 +37,10 @@ def breakdown(
     chosen = subset(table, names)
     part = units[column].astype("string").fillna("(none)")
     sizes = (
-        units.groupby(part)[unit].nunique().reset_index(name="n").sort_values(["n", column], ascending=[False, True])
+        units.groupby(part)[unit]
+        .nunique()
+        .reset_index(name="n")
+        .sort_values(["n", column], ascending=[False, True])
     )
     keep = sizes[column].tolist()
     if len(keep) > most:
@@ -46,6 +49,9 @@ def breakdown(
         keep = [*keep[: most - 1], f"({len(others)} others)"]
     # without a part, the columns of none
     of_part = {value: units[part == value] for value in keep or ["(none)"]}
-    frames = {(value, of[unit].nunique()): estimate(of, chosen, unit, resampling) for value, of in of_part.items()}
+    frames = {
+        (value, of[unit].nunique()): estimate(of, chosen, unit, resampling)
+        for value, of in of_part.items()
+    }
     found = pd.concat(frames, names=["part", "n"]).reset_index(["part", "n"])
     return found[found["name"].isin(list(names)) & (found["n"] > 0)].reset_index(drop=True)

@@ -85,12 +85,16 @@ def read_scores(path: Path, problems: Problems, score: str = "score") -> pd.Data
 
     Reports what is wrong by line, a case that has two scores of a metric too. summary_scores.csv is such a file.
     """
-    row: Any = create_model("Scored", __base__=Scored, score=(Unit | None, Field(validation_alias=score)))
+    row: Any = create_model(
+        "Scored", __base__=Scored, score=(Unit | None, Field(validation_alias=score))
+    )
     kept, seen = [], dict[tuple[str, str], int]()
     for line, r in read_rows(path, row, problems, "case_id"):
         if (first := seen.setdefault((r.case_id, r.metric), line)) != line:
             message = f"a second score of {r.metric}; the first is on line {first}"
-            problems.error("duplicate-id", message, file=str(path), line=line, field="case_id", id=r.case_id)
+            problems.error(
+                "duplicate-id", message, file=str(path), line=line, field="case_id", id=r.case_id
+            )
         elif r.score is not None:
             kept.append((r.case_id, r.metric, r.stratum, r.score, r.threshold))
     frame = pd.DataFrame(kept, columns=["case_id", "metric", "stratum", "score", "threshold"])
@@ -113,10 +117,16 @@ def read_labels(path: Path, scores: pd.DataFrame | None, problems: Problems) -> 
             problems.error("unknown-case", f"the scores have no {r.metric} of this case", **where)
         elif (first := seen.setdefault(key, line)) != line:
             by = f" by {r.rater}" if r.rater else ""
-            problems.error("duplicate-id", f"a second label of {r.metric}{by}; the first is on line {first}", **where)
+            problems.error(
+                "duplicate-id",
+                f"a second label of {r.metric}{by}; the first is on line {first}",
+                **where,
+            )
         else:
             kept.append((r.case_id, r.metric, r.stratum, r.label, r.rater or ""))
-    return pd.DataFrame(kept, columns=["case_id", "metric", "stratum", "label", "rater"]).astype({"label": float})
+    return pd.DataFrame(kept, columns=["case_id", "metric", "stratum", "label", "rater"]).astype(
+        {"label": float}
+    )
 
 
 @dataclass(frozen=True)
@@ -130,7 +140,9 @@ class Mean:
     n_labelled: int
 
 
-def _within(x: np.ndarray, at: np.ndarray, k: int, y: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
+def _within(
+    x: np.ndarray, at: np.ndarray, k: int, y: np.ndarray | None = None
+) -> tuple[np.ndarray, ...]:
     """(number, mean of x, variance of x or covariance with y) in each of k strata; that of all for a single value."""
     y = x if y is None else y
     n = np.bincount(at, minlength=k)
@@ -174,7 +186,9 @@ def corrected_mean(
     value = float(share @ means)
     variance = variance + (HIDDEN * weight if k == 1 else DOUBT) / n
     # new cases fall into the strata by chance, too
-    error = (share**2 * (variance / n + weight**2 * spread / left)).sum() + share @ (means - value) ** 2 / len(at)
+    error = (share**2 * (variance / n + weight**2 * spread / left)).sum() + share @ (
+        means - value
+    ) ** 2 / len(at)
     trials, limits = 1 / (share**2 / n).sum(), np.array([[0.0], [1.0]])
     p = min(max(round(value, 12), 0.0), 1.0)
     # beside 0 and 1 a correction leaves fewer trials than there are labels: half of them stand
@@ -235,7 +249,9 @@ def refused(cases: pd.DataFrame, labels: pd.DataFrame, metric: str) -> str:
         return f"the case {other['case_id'].iloc[0]!r} is of another stratum in the scores than in the labels"
     by = cases.groupby("stratum")["label"].agg(["size", "count"])
     few = by[by["count"] < by["size"].clip(upper=2)]
-    listed = ", ".join(f"{name!r} {row['count']} of {row['size']} cases" for name, row in few.iterrows())
+    listed = ", ".join(
+        f"{name!r} {row['count']} of {row['size']} cases" for name, row in few.iterrows()
+    )
     return f"strata with fewer than 2 labels: {listed}" if listed else ""
 
 
@@ -253,9 +269,7 @@ def drawn(cases: pd.DataFrame) -> str:
     among, kind = passes[given], "low" if away < 0 else "high"
     means = f"mean score {score[given].mean():.2f}, of all cases {score.mean():.2f}"
     if among.nunique() == 1 and passes.nunique() > 1:
-        return (
-            f"labels are of {'passes' if among.all() else 'failures'} only ({means}): they say nothing of the others"
-        )
+        return f"labels are of {'passes' if among.all() else 'failures'} only ({means}): they say nothing of the others"
     return f"labels are rather of cases with {kind} scores ({means}): they were not drawn at random"
 
 
@@ -285,13 +299,18 @@ def _agreement(cases: pd.DataFrame, votes: pd.DataFrame, confidence: float) -> d
     clear = cases["label"].notna() & (cases["label"] != 0.5)
     good, said = cases["label"][clear] > 0.5, cases["score"][clear] >= PASS
     for name, of in (("tpr", good), ("tnr", ~good)):
-        found = _rate((said == good)[of].to_numpy(float), stands[clear][of].to_numpy(float), confidence)
+        found = _rate(
+            (said == good)[of].to_numpy(float), stands[clear][of].to_numpy(float), confidence
+        )
         out |= dict(zip((name, f"{name}_low", f"{name}_high"), found))
     sides = [
-        pd.DataFrame({"case_id": good.index, "rater": who, "category": x}) for who, x in (("", good), ("j", said))
+        pd.DataFrame({"case_id": good.index, "rater": who, "category": x})
+        for who, x in (("", good), ("j", said))
     ]
     out["judge_kappa"] = _kappa(pd.concat(sides))
-    out["rater_kappa"] = _kappa(votes.rename(columns={"label": "category"})) if out["raters"] > 1 else np.nan
+    out["rater_kappa"] = (
+        _kappa(votes.rename(columns={"label": "category"})) if out["raters"] > 1 else np.nan
+    )
     return out
 
 
@@ -307,7 +326,9 @@ class Calibration:
     next: pd.DataFrame
 
 
-def calibrate(scores: pd.DataFrame, labels: pd.DataFrame, confidence: float = 0.95, file: str = "") -> Calibration:
+def calibrate(
+    scores: pd.DataFrame, labels: pd.DataFrame, confidence: float = 0.95, file: str = ""
+) -> Calibration:
     """Hold scores (`read_scores`) against labels (`read_labels`); several raters of a case count as their mean.
 
     InputError, which names `file`, for labels that are too few (LEAST a metric, 2 a stratum) or do not fit.
@@ -316,19 +337,32 @@ def calibrate(scores: pd.DataFrame, labels: pd.DataFrame, confidence: float = 0.
     cases = {m: together(scores, labels, m) for m in metrics}
     wrong = {m: refused(cases[m], labels, m) for m in metrics} if metrics else {"": "no label"}
     if any(wrong.values()):
-        raise InputError(Problem("error", "few-labels", why, file=file, field=m) for m, why in wrong.items() if why)
+        raise InputError(
+            Problem("error", "few-labels", why, file=file, field=m)
+            for m, why in wrong.items()
+            if why
+        )
     rows, proposed = [], []
     for m, of in cases.items():
         at, score, label = _arrays(of)
-        found, alone = (corrected_mean(score, label, at, confidence, weight) for weight in (None, 0.0))
-        row = {"metric": m, "n": len(of), "n_labelled": found.n_labelled, "judge_mean": score.mean()}
+        found, alone = (
+            corrected_mean(score, label, at, confidence, weight) for weight in (None, 0.0)
+        )
+        row = {
+            "metric": m,
+            "n": len(of),
+            "n_labelled": found.n_labelled,
+            "judge_mean": score.mean(),
+        }
         row |= _agreement(of, labels[labels["metric"] == m], confidence)
         for name, mean in (("labels", alone), ("corrected", found)):
             row |= {f"{name}_mean": mean.value, f"{name}_low": mean.low, f"{name}_high": mean.high}
         rows.append(row)
         proposed.append(next_cases(of, found.weight))
     notes = {m: note for m, of in cases.items() if (note := drawn(of))}
-    return Calibration(pd.DataFrame(rows, columns=list(COLUMNS)), notes, pd.concat(proposed, ignore_index=True))
+    return Calibration(
+        pd.DataFrame(rows, columns=list(COLUMNS)), notes, pd.concat(proposed, ignore_index=True)
+    )
 
 
 def next_cases(cases: pd.DataFrame, weight: float, n: int = NEXT) -> pd.DataFrame:
@@ -337,7 +371,11 @@ def next_cases(cases: pd.DataFrame, weight: float, n: int = NEXT) -> pd.DataFram
     Labels are best spread over strata by size times spread of what the scores leave open (Neyman); those that a
     stratum lacks come first. The labels that follow must name the stratum, because they are no random sample of all.
     """
-    named = cases["stratum"] if cases["stratum"].notna().all() else score_strata(cases["score"].to_numpy())
+    named = (
+        cases["stratum"]
+        if cases["stratum"].notna().all()
+        else score_strata(cases["score"].to_numpy())
+    )
     cases = cases.assign(stratum=named, left=cases["label"] - weight * cases["score"])
     by = cases.groupby("stratum")["left"].agg(["size", "count", "var"]).fillna({"var": 0.0})
     freedom = (by["count"] - 1).clip(lower=0)
@@ -347,9 +385,13 @@ def next_cases(cases: pd.DataFrame, weight: float, n: int = NEXT) -> pd.DataFram
     open_ = cases[cases["label"].isna()].copy()
     if open_.empty:
         return open_[["case_id", "metric", "stratum"]]
-    open_["turn"] = [sha256(f"{m}\0{c}".encode()).hexdigest() for c, m in zip(open_["case_id"], open_["metric"])]
+    open_["turn"] = [
+        sha256(f"{m}\0{c}".encode()).hexdigest() for c, m in zip(open_["case_id"], open_["metric"])
+    ]
     open_ = open_.sort_values("turn")
     place = open_.groupby("stratum").cumcount() + open_["stratum"].map(by["count"]) + 1
     # two of each stratum first, without which there is no mean; then where most is lacking
     due = np.where(place <= 2, -1.0, place / open_["stratum"].map(best).clip(lower=1e-9))
-    return open_.iloc[np.argsort(due, kind="stable")[:n]][["case_id", "metric", "stratum"]].reset_index(drop=True)
+    return open_.iloc[np.argsort(due, kind="stable")[:n]][
+        ["case_id", "metric", "stratum"]
+    ].reset_index(drop=True)

@@ -173,12 +173,18 @@ def compare(
         under = " under a common seed" if by_seed and any(a.seeds) else ""
         raise NothingPaired(f"{each} share no {unit}{under}: nothing to compare")
 
-    def of_block(block: Compiled) -> tuple[pd.DataFrame, SeedPool | None, bool, dict[int, np.ndarray]]:
+    def of_block(
+        block: Compiled,
+    ) -> tuple[pd.DataFrame, SeedPool | None, bool, dict[int, np.ndarray]]:
         one, other = (side.cross(block).unit_by_unit() for side in (a, b))
         same = np.array_equal(one.present, other.present) and np.array_equal(one.sums, other.sums)
         at = [place[name] for name in block.names]
-        tested = evidence(Paired(one, other, by_seed), n_permutations, resampling, pool and pool.of(at))
-        leading = {m: tested.differences[:, column].copy() for column, m in enumerate(at) if m in family}
+        tested = evidence(
+            Paired(one, other, by_seed), n_permutations, resampling, pool and pool.of(at)
+        )
+        leading = {
+            m: tested.differences[:, column].copy() for column, m in enumerate(at) if m in family
+        }
         return _measured(tested, margins[at], resampling), tested.pool, same, leading
 
     cells = len(a.units) * (len(a.seeds) + len(b.seeds))
@@ -189,7 +195,9 @@ def compare(
         primary=np.isin(np.arange(len(own)), family[:1]),
         family=np.isin(np.arange(len(own)), family),
     )
-    others = [m for m in family[1:] if frame["p_value"].notna()[m] and frame["n_units"][m] >= MIN_UNITS]
+    others = [
+        m for m in family[1:] if frame["p_value"].notna()[m] and frame["n_units"][m] >= MIN_UNITS
+    ]
     level = round(1 - resampling.confidence, 12)
     frame["level"], frame["p_adjusted"] = level, frame["p_value"].where(frame["primary"])
     frame["error_shared"] = frame["df_shared"] = np.nan
@@ -198,7 +206,9 @@ def compare(
         shared = judged_together(frame.loc[others], differences, n_permutations, resampling)
         frame.loc[others, ["p_adjusted", "level", "error_shared", "df_shared"]] = np.array(shared).T
     frame = _judged(compiled, frame, own, level).assign(
-        baseline=names[0], candidate=names[1], headline=[n in headline or n == primary for n in compiled.names]
+        baseline=names[0],
+        candidate=names[1],
+        headline=[n in headline or n == primary for n in compiled.names],
     )[[*CONTRACT, *DETAILS]]
     return Comparison(
         table=frame[directed].reset_index(drop=True),
@@ -222,11 +232,15 @@ def require_declared(
     """UsageError unless a primary metric and margins, as declared, can be tested."""
     compiled = compile_table(table)
     directed = dict(zip(compiled.names, _directed(compiled)))
-    for what, name in [("primary", primary)] * bool(primary) + [("margin", name) for name in margin]:
+    for what, name in [("primary", primary)] * bool(primary) + [
+        ("margin", name) for name in margin
+    ]:
         if name not in directed:
             raise UsageError(f"{what}: no metric {name!r}; {nearest(str(name), compiled.names)}")
         if not directed[name]:
-            raise UsageError(f"{what}: {name} has no direction, so that it can be neither better nor worse")
+            raise UsageError(
+                f"{what}: {name} has no direction, so that it can be neither better nor worse"
+            )
     for name, x in margin.items():
         if not 0 < x < np.inf:
             raise UsageError(f"margin of {name}: expected a finite number above 0, got {x:g}")
@@ -240,22 +254,40 @@ def _judged(compiled: Compiled, found: pd.DataFrame, own: np.ndarray, level: flo
     error, df, at, each = (found[c].to_numpy() for c in ("error", "df", "level", "each"))
     # of a proportion: the share of a difference that comes as more units which differ, not as others that differ less
     middle = (found["value_baseline"] + found["value_candidate"]) / 2
-    more = (1 - each * found["n_differ"] / np.maximum(middle, 1 - middle)).clip(0, 1).where(found["mid"])
+    more = (
+        (1 - each * found["n_differ"] / np.maximum(middle, 1 - middle))
+        .clip(0, 1)
+        .where(found["mid"])
+    )
     # of metrics that are judged together, not below what the seeds' share in the family allows
     spread = (error, df), (found["error_shared"].to_numpy(), found["df_shared"].to_numpy())
     mde = np.fmax(*(smallest(*of, at, each, units, more.to_numpy()) for of in spread))
     judged = found.assign(
         delta=found["value_candidate"] - found["value_baseline"],
-        mde=[_digits(x, df) for x, df in zip(np.where(found["ci_low"].notna(), mde, np.nan), found["df"])],
+        mde=[
+            _digits(x, df)
+            for x, df in zip(np.where(found["ci_low"].notna(), mde, np.nan), found["df"])
+        ],
         few_differ=found["n_differ"] < units,
         **compiled.each("better"),
     )
     judged["verdict"] = verdicts(judged, level)
-    of_metric = ["p_value", "p_samples", "p_adjusted", "level", "verdict", "primary", "family", "mde"]
+    of_metric = [
+        "p_value",
+        "p_samples",
+        "p_adjusted",
+        "level",
+        "verdict",
+        "primary",
+        "family",
+        "mde",
+    ]
     of_metric += ["margin", "equivalence_low", "equivalence_high"]
     judged = judged.assign(**{column: judged[column].to_numpy()[own] for column in of_metric})
     ends = {bound: judged[bound] + 0.0 for bound in ("ci_low", "ci_high")}  # no -0.0
-    return judged.assign(metric=compiled.names, **ends, **compiled.each("title", "group", "alias_of"))
+    return judged.assign(
+        metric=compiled.names, **ends, **compiled.each("title", "group", "alias_of")
+    )
 
 
 def _digits(x: float, df: float) -> float:
@@ -331,7 +363,9 @@ class Evidence:
         )
 
 
-def evidence(paired: Paired, n_permutations: int, resampling: Resampling, pool: SeedPool | None = None) -> Evidence:
+def evidence(
+    paired: Paired, n_permutations: int, resampling: Resampling, pool: SeedPool | None = None
+) -> Evidence:
     """The p of every metric alone, and the standard error of its delta.
 
     `pool`: what the seeds of all conditions of a study say (by default those of both sides); where they are alike,
@@ -341,14 +375,24 @@ def evidence(paired: Paired, n_permutations: int, resampling: Resampling, pool: 
     several = paired.n_seeds > 1
     sample = sample_term(paired.errors, paired.n_units)
     of_samples = spread_of_samples(sample)
-    own = [seed_term(paired.a, paired.baseline), seed_term(paired.b, paired.candidate)] if several.any() else []
+    own = (
+        [seed_term(paired.a, paired.baseline), seed_term(paired.b, paired.candidate)]
+        if several.any()
+        else []
+    )
     pool = (pool or seed_pool(own)) if own and resampling.method == "auto" else None
-    crossed, pooled = paired.spread(sample, own, pool) if own else (of_samples, np.zeros_like(several))
+    crossed, pooled = (
+        paired.spread(sample, own, pool) if own else (of_samples, np.zeros_like(several))
+    )
     found = chosen(several, crossed, of_samples)
     error, _, df = found.widest(resampling.confidence)
-    error = np.where(negligible(error**2, np.concatenate([paired.a.values, paired.b.values])), 0.0, error)
+    error = np.where(
+        negligible(error**2, np.concatenate([paired.a.values, paired.b.values])), 0.0, error
+    )
     differences = rounded(paired.null_errors)
-    p_samples = sign_flip(differences, n_permutations, resampling.seed, proportions(paired.baseline.compiled))
+    p_samples = sign_flip(
+        differences, n_permutations, resampling.seed, proportions(paired.baseline.compiled)
+    )
     p_samples = np.where(np.isnan(delta) | counts, np.nan, p_samples)
     p_value = np.where(several & (error > 0), np.fmax(p_samples, found.p_value(delta)), p_samples)
     p_value = np.where(counts, np.nan, p_value)
@@ -359,9 +403,14 @@ def judged_together(
     of: pd.DataFrame, differences: np.ndarray, n_permutations: int, resampling: Resampling
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Adjusted p, level, standard error and df of metrics of a family: rows of `Evidence.together`."""
-    error, df = shared_seeds(*(of[c].to_numpy(float) for c in ("of_samples", "of_seeds", "n_units", "df_seeds")))
+    error, df = shared_seeds(
+        *(of[c].to_numpy(float) for c in ("of_samples", "of_seeds", "n_units", "df_seeds"))
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
-        p = np.fmax(of["p_value"].to_numpy(float), 2 * stdtr(df, -np.abs(of["delta"].to_numpy(float)) / error))
+        p = np.fmax(
+            of["p_value"].to_numpy(float),
+            2 * stdtr(df, -np.abs(of["delta"].to_numpy(float)) / error),
+        )
     flipped = flipped_p(differences, n_permutations, resampling.seed, of["mid"].to_numpy(bool))
     steps = step_down(p, flipped, round(1 - resampling.confidence, 12))
     return steps.p, steps.level, error, df
@@ -376,11 +425,16 @@ def decide(
     `verdicts` without the bootstrap of single seeds, whose interval leaves out 0 where p is small: quick enough for
     simulations.
     """
-    found, level = evidence(paired, n_permutations, resampling), round(1 - resampling.confidence, 12)
+    found, level = (
+        evidence(paired, n_permutations, resampling),
+        round(1 - resampling.confidence, 12),
+    )
     enough = (paired.n_units >= MIN_UNITS) & ~np.isnan(found.p_value)
     p, at = found.p_value.copy(), [m for m in family if enough[m]]
     if at:
-        p[at] = judged_together(found.together().iloc[at], found.differences[:, at], n_permutations, resampling)[0]
+        p[at] = judged_together(
+            found.together().iloc[at], found.differences[:, at], n_permutations, resampling
+        )[0]
     return np.where(enough & (p <= level), np.sign(paired.delta), 0.0)
 
 
@@ -419,7 +473,9 @@ def _measured(tested: Evidence, margin: np.ndarray, resampling: Resampling) -> p
 
 def _claims(paired: Paired) -> np.ndarray:
     one_each = (paired.in_a.sum(axis=0) == 1) & (paired.in_b.sum(axis=0) == 1)
-    return np.where(paired.n_seeds > 1, CLAIM_BOTH, np.where(one_each, CLAIM_SYSTEMS, CLAIM_THESE_SEEDS))
+    return np.where(
+        paired.n_seeds > 1, CLAIM_BOTH, np.where(one_each, CLAIM_SYSTEMS, CLAIM_THESE_SEEDS)
+    )
 
 
 def _intervals(tested: Evidence, wanted: np.ndarray, resampling: Resampling) -> Bounds:
@@ -440,7 +496,9 @@ def _intervals(tested: Evidence, wanted: np.ndarray, resampling: Resampling) -> 
     return first_of(*rules)
 
 
-def unit_changes(baseline: Runs, candidate: Runs, table: MetricTable, unit: str, metric: str) -> pd.DataFrame:
+def unit_changes(
+    baseline: Runs, candidate: Runs, table: MetricTable, unit: str, metric: str
+) -> pd.DataFrame:
     """The paired values of one metric unit by unit: `unit`, baseline, candidate, change, influence.
 
     `influence` is what the unit brings into the difference of the whole, linearised at the mean of both sides: its
@@ -454,7 +512,8 @@ def unit_changes(baseline: Runs, candidate: Runs, table: MetricTable, unit: str,
     a, b, by_seed, _ = pair(*(grid(runs, unit) for runs in (baseline, candidate)))
     units = a.units.astype(object)
     one, other = (
-        np.where(side.present, compiled.values(side.sums(compiled.columns))[:, :, 0], np.nan) for side in (a, b)
+        np.where(side.present, compiled.values(side.sums(compiled.columns))[:, :, 0], np.nan)
+        for side in (a, b)
     )
     if by_seed:
         one, other = np.where(np.isnan(other), np.nan, one), np.where(np.isnan(one), np.nan, other)
@@ -462,7 +521,12 @@ def unit_changes(baseline: Runs, candidate: Runs, table: MetricTable, unit: str,
     crossed = [side.cross(compiled) for side in (a, b)]
     at = np.nan_to_num(compiled.ratios(sum(c.totals.sum(axis=0) for c in crossed)[None]))
     before, after = (c.errors(at).mean(axis=0)[:, 0] for c in crossed)
-    values = {"baseline": mean_a, "candidate": mean_b, "change": mean_b - mean_a, "influence": after - before}
+    values = {
+        "baseline": mean_a,
+        "candidate": mean_b,
+        "change": mean_b - mean_a,
+        "influence": after - before,
+    }
     frame = pd.DataFrame({unit: units, **values})
     return frame.dropna(subset=["change"]).reset_index(drop=True)
 
@@ -470,7 +534,9 @@ def unit_changes(baseline: Runs, candidate: Runs, table: MetricTable, unit: str,
 def differing(changes: pd.DataFrame) -> pd.DataFrame:
     """The units of `unit_changes` whose value differs, the largest influence first."""
     found = changes[changes["change"] != 0]
-    return found.sort_values("influence", key=abs, ascending=False, kind="stable", ignore_index=True)
+    return found.sort_values(
+        "influence", key=abs, ascending=False, kind="stable", ignore_index=True
+    )
 
 
 def p_text(p: float) -> str:
@@ -493,7 +559,9 @@ def mde_text(row: Mapping[Any, Any]) -> str:
     if pd.isna(row["mde"]):
         return ""
     digits = 1 if row["df"] < ROUGH else 2
-    return np.format_float_positional(row["mde"], digits, unique=False, fractional=False, trim="k").removesuffix(".")
+    return np.format_float_positional(
+        row["mde"], digits, unique=False, fractional=False, trim="k"
+    ).removesuffix(".")
 
 
 WORDS = {"tied": "not shown to differ"}
@@ -516,7 +584,11 @@ def verdict_text(row: Mapping[Any, Any]) -> str:
     if verdict == "too few" and n < MIN_UNITS:
         return say("too few: {n} pairs", n=n)
     if verdict == "too few":
-        return say("too few: {differ} of {n} differ", n=n, differ=differ) if differ else say(NONE_DIFFER, n=n)
+        return (
+            say("too few: {differ} of {n} differ", n=n, differ=differ)
+            if differ
+            else say(NONE_DIFFER, n=n)
+        )
     if verdict in ("tied", "not measured"):
         return say(WORDS.get(verdict, verdict))
     also = say(", and within the margin") if verdict != "equivalent" and within_margin(row) else ""
@@ -535,16 +607,26 @@ def verdict_sentence(row: Mapping[Any, Any], confidence: float = 0.95) -> str:
         "n": n,
         "differ": differ,
         "units": say("1 paired unit") if n == 1 else say("{n} paired units", n=n),
-        "numbers": say("{x:.3f} against {y:.3f}", x=row["value_candidate"], y=row["value_baseline"]),
-        "difference": say("a difference of {delta:+.3f}{interval}", delta=row["delta"], interval=_said(row, *inside)),
+        "numbers": say(
+            "{x:.3f} against {y:.3f}", x=row["value_candidate"], y=row["value_baseline"]
+        ),
+        "difference": say(
+            "a difference of {delta:+.3f}{interval}",
+            delta=row["delta"],
+            interval=_said(row, *inside),
+        ),
         "margin": f"±{row['margin']:g}",
         "beside": "" if row["family"] else " " + say("(exploratory: outside the headline)"),
-        "p": f"p {p_text(row['p_value'])}" if single else f"p {p_text(row['p_adjusted'])} {say('(adjusted)')}",
+        "p": f"p {p_text(row['p_value'])}"
+        if single
+        else f"p {p_text(row['p_adjusted'])} {say('(adjusted)')}",
         "also": "",
     }
     if verdict == "too few" and n >= MIN_UNITS and not differ:
         words["value"] = row["value_baseline"]
-        return say("{b} and {a} have the same value {on} ({value:.3f}): none of {units} differs.", **words)
+        return say(
+            "{b} and {a} have the same value {on} ({value:.3f}): none of {units} differs.", **words
+        )
     if verdict == "too few" and n < MIN_UNITS:
         words["why"] = say("{units}, and a verdict needs {least}", least=MIN_UNITS, **words)
     elif verdict == "too few":
@@ -609,7 +691,9 @@ def _notes(
         )
     n_seeds = min(len(side.seeds) for side in paired)
     if n_seeds == 1 and seeded:
-        notes.append("One seed on a side: the comparison speaks for new samples, not for other seeds.")
+        notes.append(
+            "One seed on a side: the comparison speaks for new samples, not for other seeds."
+        )
     if n_seeds == 2:
         notes.append(TWO_SEEDS)
     measured, few = frame["delta"].notna(), frame["n_units"] < MIN_UNITS
@@ -620,16 +704,23 @@ def _notes(
         (alike & differ, "too few units that differ to be told from chance"),
         (alike & ~differ, "the same value on both sides in every paired unit"),
         (~measured, "no value on both sides, and no verdict"),
-        (measured & (frame["n_seeds"] < n_seeds), "a value on both sides in some seeds only, which count alone"),
+        (
+            measured & (frame["n_seeds"] < n_seeds),
+            "a value on both sides in some seeds only, which count alone",
+        ),
     )
     own = frame["alias_of"] == ""
-    return notes + [_listed(frame[own & at], int(own.sum()), what) for at, what in about if (own & at).any()]
+    return notes + [
+        _listed(frame[own & at], int(own.sum()), what) for at, what in about if (own & at).any()
+    ]
 
 
 def _listed(rows: pd.DataFrame, total: int, what: str) -> str:
     """These metrics of so many "have `what`": how many they are, and the titles of a few."""
     named = rows if len(rows) <= NAMED else rows[rows["headline"]][:NAMED]
-    subject = f"All {total} metrics" if len(rows) == total > 1 else f"{len(rows)} of {total} metrics"
+    subject = (
+        f"All {total} metrics" if len(rows) == total > 1 else f"{len(rows)} of {total} metrics"
+    )
     titles = ", ".join(f"“{t}”" for t in named["title"])
     before = ": " if len(named) == len(rows) else ", among them "
     said = f"{what}{titles and before + titles}"

@@ -26,7 +26,8 @@ REACH = 2
 _SIMULATED = json.loads(Path(__file__).with_name("coverage.json").read_text(encoding="utf-8"))
 
 MEASURED: Mapping[str, Mapping[int, tuple[float, float]]] = {
-    name: {int(n): (low, high) for n, (low, high) in entry["coverage"].items()} for name, entry in _SIMULATED.items()
+    name: {int(n): (low, high) for n, (low, high) in entry["coverage"].items()}
+    for name, entry in _SIMULATED.items()
 }
 """Kind of interval -> number of resampling units -> lowest and highest coverage over the settings simulated."""
 
@@ -107,7 +108,9 @@ def coverage_notes(estimates: pd.DataFrame, table: MetricTable, rows: float = 1.
     metrics = {m.name: m for m in table}
     found = [
         (
-            coverage_note(kind(metrics[e["name"]], e["value"], int(e.get("n_seeds", 1)), rows), e["n_units"]),
+            coverage_note(
+                kind(metrics[e["name"]], e["value"], int(e.get("n_seeds", 1)), rows), e["n_units"]
+            ),
             e["title"],
         )
         for e in estimates[estimates["ci_low"].notna()].to_dict("records")

@@ -65,7 +65,9 @@ def unit_sums(units: pd.DataFrame, columns: Sequence[str], at: np.ndarray) -> np
     return add_rows(values, at, n)
 
 
-def resample_weights(m: int, n_resamples: int, rng: np.random.Generator, chunk: int = CHUNK) -> Iterator[np.ndarray]:
+def resample_weights(
+    m: int, n_resamples: int, rng: np.random.Generator, chunk: int = CHUNK
+) -> Iterator[np.ndarray]:
     """Yield blocks of bootstrap weights (up to `chunk` resamples, m units): how often each unit was drawn."""
     for done in range(0, n_resamples, chunk):
         rows = min(chunk, n_resamples - done)
@@ -99,7 +101,9 @@ def effective_trials(p: np.ndarray, variance: np.ndarray, n: np.ndarray) -> np.n
     DOUBT further units at the far limit, n (n p (1 - p) + DOUBT) / (n^2 variance + DOUBT).
     """
     spread = p * (1 - p)
-    known = np.divide(spread, variance, out=np.full(np.shape(p), np.inf), where=(variance > 0) & (spread > 0))
+    known = np.divide(
+        spread, variance, out=np.full(np.shape(p), np.inf), where=(variance > 0) & (spread > 0)
+    )
     doubted = n * (n * spread + DOUBT) / (n**2 * variance + DOUBT)
     return np.where(variance > 0, np.minimum(known, doubted), n)
 
@@ -235,7 +239,9 @@ def bounds(
     return float(low), float(high), method
 
 
-def estimate(units: pd.DataFrame, table: MetricTable, unit: str, resampling: Resampling) -> pd.DataFrame:
+def estimate(
+    units: pd.DataFrame, table: MetricTable, unit: str, resampling: Resampling
+) -> pd.DataFrame:
     """Value and interval of every metric, one row each.
 
     Columns: name, title, value, ci_low, ci_high, ci_method, numerator, denominator, n_units, group, better.
@@ -282,7 +288,9 @@ def _estimated(compiled: Compiled, sums: np.ndarray, resampling: Resampling) -> 
             "ci_high": high,
             "ci_method": method,
             "numerator": np.where(single, (total @ compiled.numerator)[ratio], np.nan),
-            "denominator": np.where(single & ~compiled.counts, (total @ compiled.denominator)[ratio], np.nan),
+            "denominator": np.where(
+                single & ~compiled.counts, (total @ compiled.denominator)[ratio], np.nan
+            ),
             "n_units": c.part.sum(axis=0),
             **compiled.each("group", "better"),
         }
@@ -309,7 +317,9 @@ def _of_run(c: Crossed, values: np.ndarray, resampling: Resampling) -> Bounds:
         method = np.full(len(values), "wilson", dtype=object)
     errors, bias = influence(c).errors[0], c.bias[0]
     *drawn, how = resampled([c.sums[0]], compiled.values, errors, bias, carried, resampling)
-    return first_of((how != "none", *np.clip(drawn, *compiled.ends), how), (known, low, high, method))
+    return first_of(
+        (how != "none", *np.clip(drawn, *compiled.ends), how), (known, low, high, method)
+    )
 
 
 def first_of(*rules: Rule) -> Bounds:
@@ -337,24 +347,35 @@ def resampled(
         totals, along = [over_units(sums) for sums in sides], [errors.T @ sums for sums in sides]
 
         def curve(step: np.ndarray) -> np.ndarray:
-            return np.diagonal(of(*(total[..., None, :] + step[:, None] * by for total, by in zip(totals, along))))
+            return np.diagonal(
+                of(*(total[..., None, :] + step[:, None] * by for total, by in zip(totals, along)))
+            )
 
         ends = closed_bounds(errors, bias, curve, resampling)
         return first_of((wanted & _varies(errors, of(*totals)), *ends, CLOSED[resampling.method]))
     totals = [sums.sum(axis=-2) for sums in sides]
-    value, loo = of(*totals), of(*(total[..., None, :] - sums for total, sums in zip(totals, sides)))
+    value, loo = (
+        of(*totals),
+        of(*(total[..., None, :] - sums for total, sums in zip(totals, sides))),
+    )
     wanted = wanted & _varies(loo, value)
     low, high, method = first_of((np.zeros_like(wanted), np.nan, np.nan, "none"))
     if not wanted.any():
         return low, high, method
-    weights = resample_weights(len(loo), resampling.n_resamples, np.random.default_rng(resampling.seed))
+    weights = resample_weights(
+        len(loo), resampling.n_resamples, np.random.default_rng(resampling.seed)
+    )
     # each metric is read by itself: its values lie side by side
-    replicates = np.asfortranarray(np.concatenate([of(*(w @ sums for sums in sides))[:, wanted] for w in weights]))
+    replicates = np.asfortranarray(
+        np.concatenate([of(*(w @ sums for sums in sides))[:, wanted] for w in weights])
+    )
     for column, m in enumerate(np.flatnonzero(wanted).tolist()):
         # one orientation for both orders of two sides, so that swapping them mirrors the interval exactly
         moved = np.flatnonzero(loo[:, m] != value[m]) if len(sides) > 1 else np.zeros(0, dtype=int)
         turn = -1.0 if len(moved) and loo[moved[0], m] < value[m] else 1.0
-        least, most, method[m] = bounds(turn * replicates[:, column], turn * value[m], turn * loo[:, m], resampling)
+        least, most, method[m] = bounds(
+            turn * replicates[:, column], turn * value[m], turn * loo[:, m], resampling
+        )
         low[m], high[m] = (least, most) if turn > 0 else (-most, -least)
     return low, high, method
 
@@ -363,7 +384,10 @@ def _varies(loo: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Whether leaving out some one unit moves the metric by more than rounding."""
     # reducing many short rows takes ten times as long
     loo = np.ascontiguousarray(loo.T)
-    most, least = np.fmax.reduce(loo, axis=1, initial=-np.inf), np.fmin.reduce(loo, axis=1, initial=np.inf)
+    most, least = (
+        np.fmax.reduce(loo, axis=1, initial=-np.inf),
+        np.fmin.reduce(loo, axis=1, initial=np.inf),
+    )
     with np.errstate(invalid="ignore"):
         return most - least > 1e-13 * np.maximum(np.abs(values), 1e-3)
 

@@ -64,7 +64,10 @@ def of_blocks(call: Callable[[Compiled], T], table: MetricTable, units: int, cel
 
 
 def closed_bounds(
-    errors: np.ndarray, bias: np.ndarray, curve: Callable[[np.ndarray], np.ndarray], resampling: Resampling
+    errors: np.ndarray,
+    bias: np.ndarray,
+    curve: Callable[[np.ndarray], np.ndarray],
+    resampling: Resampling,
 ) -> tuple[np.ndarray, np.ndarray]:
     """(low, high) of every metric: the ABC interval, or, for the percentile method, that without its corrections.
 
@@ -104,5 +107,7 @@ def normal_flips(differences: np.ndarray, mid: np.ndarray | bool = False) -> np.
     size /= smallest
     whole = (np.abs(size - np.round(size)) <= WHOLE).all(axis=0) & np.isfinite(smallest)
     scale = np.sqrt(np.einsum("um,um->m", differences, differences))
-    distance = np.maximum(np.abs(differences.sum(axis=0)) - np.where(whole & np.logical_not(mid), smallest, 0.0), 0.0)
+    distance = np.maximum(
+        np.abs(differences.sum(axis=0)) - np.where(whole & np.logical_not(mid), smallest, 0.0), 0.0
+    )
     return 2 * ndtr(-np.divide(distance, scale, out=np.zeros_like(scale), where=scale > 0))

@@ -42,13 +42,17 @@ class Null:
         reached = self.tail[np.searchsorted(self.points, size - self.slack)]
         if not self.mid:
             return reached
-        return (reached + self.tail[np.searchsorted(self.points, size + self.slack, side="right")]) / 2
+        return (
+            reached + self.tail[np.searchsorted(self.points, size + self.slack, side="right")]
+        ) / 2
 
 
 def _null(points: np.ndarray, mass: np.ndarray | float, mid: bool, slack: float) -> Null:
     order = np.argsort(points, kind="stable")
     each = np.broadcast_to(mass, points.shape)[order]
-    return Null(points[order], np.append(np.minimum(np.cumsum(each[::-1]), 1.0)[::-1], 0.0), mid, slack)
+    return Null(
+        points[order], np.append(np.minimum(np.cumsum(each[::-1]), 1.0)[::-1], 0.0), mid, slack
+    )
 
 
 def nulls(
@@ -72,12 +76,16 @@ def nulls(
         points = np.abs(_patterns(len(sizes)) @ sizes)
         for m, column in zip(np.flatnonzero(few), points.T):
             out[m] = _null(column, 1 / len(column), half[m], slack[m])
-    same = ~few & (np.where(there, np.abs(t), np.inf).min(axis=0, initial=np.inf) >= (1 - WHOLE) * largest)
+    same = ~few & (
+        np.where(there, np.abs(t), np.inf).min(axis=0, initial=np.inf) >= (1 - WHOLE) * largest
+    )
     for m in np.flatnonzero(same):
         k = np.arange(n[m] + 1)
         size = np.abs(t[:, m]).sum() / n[m]
         slack[m] = WHOLE * size * n[m]
-        out[m] = _null(np.abs(2 * k - n[m]) * size, np.diff(bdtr(k, n[m], 0.5), prepend=0.0), half[m], slack[m])
+        out[m] = _null(
+            np.abs(2 * k - n[m]) * size, np.diff(bdtr(k, n[m], 0.5), prepend=0.0), half[m], slack[m]
+        )
     rest = np.flatnonzero(~few & ~same)
     if len(rest) and len(t) <= LARGE:
         flipped = np.abs(_flipped_sums(t[:, rest], n_permutations, seed))
@@ -86,7 +94,9 @@ def nulls(
     return out
 
 
-def sign_flip(differences: np.ndarray, n_permutations: int, seed: int, mid: np.ndarray | bool = False) -> np.ndarray:
+def sign_flip(
+    differences: np.ndarray, n_permutations: int, seed: int, mid: np.ndarray | bool = False
+) -> np.ndarray:
     """Two-sided p of sum(differences) = 0 for every column of (units, metrics), by flipping signs (`nulls`).
 
     `mid` (metrics): whether the metric has mid-p, as proportions do. 1 where nothing differs.
@@ -98,10 +108,14 @@ def sign_flip(differences: np.ndarray, n_permutations: int, seed: int, mid: np.n
     sums = t.sum(axis=0)
     found = nulls(t, n_permutations, seed, mid)
     normal = normal_flips(t, mid) if None in found else sums
-    return np.array([limit if null is None else null.p(s) for null, s, limit in zip(found, sums, normal)])
+    return np.array(
+        [limit if null is None else null.p(s) for null, s, limit in zip(found, sums, normal)]
+    )
 
 
-def flipped_p(differences: np.ndarray, n_permutations: int, seed: int, mid: np.ndarray | bool = False) -> np.ndarray:
+def flipped_p(
+    differences: np.ndarray, n_permutations: int, seed: int, mid: np.ndarray | bool = False
+) -> np.ndarray:
     """The p that every metric would have under each of many sign patterns: (patterns, metrics).
 
     The patterns are all of them, where they are no more than `n_permutations`, or those of `sign_flip`. For more than
@@ -181,7 +195,12 @@ def needed(level: np.ndarray, mid: np.ndarray) -> np.ndarray:
 
 
 def smallest(
-    error: np.ndarray, df: np.ndarray, level: np.ndarray, each: np.ndarray, units: np.ndarray, more: np.ndarray
+    error: np.ndarray,
+    df: np.ndarray,
+    level: np.ndarray,
+    each: np.ndarray,
+    units: np.ndarray,
+    more: np.ndarray,
 ) -> np.ndarray:
     """The smallest true difference that a test at `level` finds with 80% power, from an `error` with `df`.
 
@@ -219,5 +238,7 @@ def _flipped_sums(t: np.ndarray, n_permutations: int, seed: int) -> np.ndarray:
 def _signs(n: int, n_permutations: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
     for done in range(0, n_permutations, SIGN_CHUNK):
         rows = min(SIGN_CHUNK, n_permutations - done)
-        bits = np.unpackbits(rng.integers(0, 256, (rows, -(-n // 8)), dtype=np.uint8), axis=1, count=n)
+        bits = np.unpackbits(
+            rng.integers(0, 256, (rows, -(-n // 8)), dtype=np.uint8), axis=1, count=n
+        )
         yield 1.0 - 2.0 * bits

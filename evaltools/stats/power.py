@@ -45,7 +45,12 @@ HARDLY = 0.95
 
 MORE: tuple[tuple[int, int, str, str], ...] = (
     (0, 2, "two more seeds would bring that to {then}", "two more seeds would hardly change that"),
-    (1, 0, "twice the samples would bring that to {then}", "twice the samples would hardly change that"),
+    (
+        1,
+        0,
+        "twice the samples would bring that to {then}",
+        "twice the samples would hardly change that",
+    ),
 )
 """What could be added: samples (times those there are), seeds; what is said where it helps, and where it does not."""
 
@@ -64,21 +69,33 @@ LIKELY = 0.8
 """Share of these whose number of samples lies from samples_low to samples_high."""
 
 
-def likely(c: Components, n: int, known: float, seeds: int, df_seeds: float, rng: np.random.Generator) -> Components:
+def likely(
+    c: Components, n: int, known: float, seeds: int, df_seeds: float, rng: np.random.Generator
+) -> Components:
     """PILOTS others under which these are as likely: every mean square over a chi-square draw (Weerahandi).
 
     `known` stands for the n samples in the degrees of freedom: fewer, where a few samples hold most of the variance.
     `df_seeds` are those of the seeds' mean square.
     """
     df = known - 1.0, df_seeds, (known - 1.0) * (seeds - 1.0)
-    of_sample, of_seed, rest = (d / rng.chisquare(d, PILOTS) if d > 0 else np.zeros(PILOTS) for d in df)
+    of_sample, of_seed, rest = (
+        d / rng.chisquare(d, PILOTS) if d > 0 else np.zeros(PILOTS) for d in df
+    )
     residual = c.residual * rest
-    between, total = (c.residual + n * c.seed) * of_seed, (c.residual + seeds * c.sample) * of_sample
-    of_seeds, of_samples = np.maximum(between - residual, 0.0) / n, np.maximum(total - residual, 0.0) / seeds
+    between, total = (
+        (c.residual + n * c.seed) * of_seed,
+        (c.residual + seeds * c.sample) * of_sample,
+    )
+    of_seeds, of_samples = (
+        np.maximum(between - residual, 0.0) / n,
+        np.maximum(total - residual, 0.0) / seeds,
+    )
     return Components(of_seeds, of_samples, residual, c.sides)
 
 
-def approximate(c: Components, difference: float, n: Any, seeds: int, confidence: float) -> np.ndarray:
+def approximate(
+    c: Components, difference: float, n: Any, seeds: int, confidence: float
+) -> np.ndarray:
     """Probability that a true difference is found with n samples under each of so many seeds, for normal cells.
 
     Several seeds: noncentral t at the spread to expect. One seed: normal; its seed's own variance moves the
@@ -91,7 +108,9 @@ def approximate(c: Components, difference: float, n: Any, seeds: int, confidence
     return 1 - np.nan_to_num(nctdtr(df, difference / error, critical))
 
 
-def needed(c: Components, difference: float, seeds: int, power: float, confidence: float) -> np.ndarray:
+def needed(
+    c: Components, difference: float, seeds: int, power: float, confidence: float
+) -> np.ndarray:
     """The least n with that `approximate` power, from MIN_UNITS to MOST; inf where MOST is not enough."""
     low, high = np.full(np.shape(c.seed), float(MIN_UNITS)), np.full(np.shape(c.seed), float(MOST))
     never = ~(approximate(c, difference, high, seeds, confidence) >= power)
@@ -143,9 +162,13 @@ class Pilot:
             raise UsageError(f"{what} is beyond its bounds: {stands}")
         means = self.cells.mean(axis=0)
         if difference >= (largest := float(means.max())):
-            raise UsageError(f"{what} is beyond these runs: no {unit} of theirs differs by more than {largest:.3g}")
+            raise UsageError(
+                f"{what} is beyond these runs: no {unit} of theirs differs by more than {largest:.3g}"
+            )
         if difference <= (least := float(means.min())):
-            raise UsageError(f"{what} is below these runs: no {unit} of theirs differs by less than {least:.3g}")
+            raise UsageError(
+                f"{what} is below these runs: no {unit} of theirs differs by less than {least:.3g}"
+            )
 
     def weights(self, difference: float) -> np.ndarray:
         """(units,): the probabilities, nearest to equal ones, under which units differ by `difference` on average."""
@@ -165,8 +188,12 @@ class Pilot:
         rng = np.random.default_rng([resampling.seed, n, seeds])
         cumulated = np.cumsum(self.weights(difference))
         proportion = getattr(self.metric, "proportion", False)
-        of_each = Metric(name="", numerator="", denominator="n", better="higher", proportion=proportion)
-        compiled = compile_table([replace(of_each, name=f"m{j}", numerator=f"y{j}") for j in range(BLOCK)])
+        of_each = Metric(
+            name="", numerator="", denominator="n", better="higher", proportion=proportion
+        )
+        compiled = compile_table(
+            [replace(of_each, name=f"m{j}", numerator=f"y{j}") for j in range(BLOCK)]
+        )
         at = [compiled.columns.index(f"y{j}") for j in range(BLOCK)]
         shape, found = (seeds, n, BLOCK), 0
         present = np.ones(shape[:2], dtype=bool)
@@ -174,10 +201,14 @@ class Pilot:
         def drawn() -> np.ndarray:
             own = np.broadcast_to(np.searchsorted(cumulated, rng.random(shape[1:])), shape)
             other = np.searchsorted(cumulated, rng.random(shape))
-            units = np.minimum(np.where(rng.random(shape) < self.keep, own, other), len(cumulated) - 1)
+            units = np.minimum(
+                np.where(rng.random(shape) < self.keep, own, other), len(cumulated) - 1
+            )
             cells = self.cells[rng.integers(len(self.cells), size=shape), units]
             if self.components.seed > 0:
-                cells = _moved(cells, rng.normal(0, np.sqrt(self.components.seed), (seeds, 1, BLOCK)))
+                cells = _moved(
+                    cells, rng.normal(0, np.sqrt(self.components.seed), (seeds, 1, BLOCK))
+                )
             return cells
 
         def side(cells: np.ndarray) -> Crossed:
@@ -189,8 +220,12 @@ class Pilot:
             difference_of = drawn()
             # cells whose mean over both sides varies as half their difference does go apart, and have like seeds
             middle = drawn() if self.components.sides == 2 and seeds > 1 else np.zeros(shape)
-            paired = Paired(side((middle - difference_of) / 2), side((middle + difference_of) / 2), True)
-            found += int((decide(paired, replace(resampling, seed=resampling.seed + block)) > 0).sum())
+            paired = Paired(
+                side((middle - difference_of) / 2), side((middle + difference_of) / 2), True
+            )
+            found += int(
+                (decide(paired, replace(resampling, seed=resampling.seed + block)) > 0).sum()
+            )
         return found / (BLOCKS * BLOCK)
 
 
@@ -201,7 +236,9 @@ def _moved(cells: np.ndarray, by: np.ndarray) -> np.ndarray:
     return cells + there * np.divide(by, share, out=np.zeros_like(share), where=share > 0)
 
 
-def pilot(conditions: Sequence[Runs], table: MetricTable, unit: str, metric: str, resampling: Resampling) -> Pilot:
+def pilot(
+    conditions: Sequence[Runs], table: MetricTable, unit: str, metric: str, resampling: Resampling
+) -> Pilot:
     """The pilot that one or two conditions make for a metric; by the method "auto" seeds are pooled as in `compare`.
 
     Two conditions pair by seed and sample; without a seed in common, seeds pair in their order. The seeds of a single
@@ -214,12 +251,16 @@ def pilot(conditions: Sequence[Runs], table: MetricTable, unit: str, metric: str
     compiled = compile_table(subset(table, [metric]))
     of = compiled.metrics[0]
     if of.better == "none" or compiled.counts[0]:
-        raise UsageError(f"{metric} can be neither better nor worse: there is no difference in it to plan for")
+        raise UsageError(
+            f"{metric} can be neither better nor worse: there is no difference in it to plan for"
+        )
     alone = len(conditions) == 1
     a = grid(conditions[0], unit)
     if alone:
         if len(a.seeds) == 1:
-            raise UsageError("one run shows no difference to plan from: give another condition, or another seed")
+            raise UsageError(
+                "one run shows no difference to plan from: give another condition, or another seed"
+            )
         b = replace(a, frames=a.frames[1:] + a.frames[:1], at=a.at[1:] + a.at[:1])
     else:
         b = grid(conditions[1], unit)
@@ -234,15 +275,21 @@ def pilot(conditions: Sequence[Runs], table: MetricTable, unit: str, metric: str
     measured = paired.in_a[:, 0]
     if not (seeds := int(measured.sum())):
         raise UsageError(f"{metric} is not measured in these runs")
-    ratios = np.concatenate([compiled.ratios(side.totals) for side in (paired.baseline, paired.candidate)])
+    ratios = np.concatenate(
+        [compiled.ratios(side.totals) for side in (paired.baseline, paired.candidate)]
+    )
     middle = np.nan_to_num(seed_mean(ratios, ~np.isnan(ratios)))[None]
     present = paired.baseline.present
     cells = (paired.candidate.errors(middle) - paired.baseline.errors(middle))[:, :, 0]
     cells = np.where(present, cells * present.sum(axis=1)[:, None], np.nan)[measured]
     cells = cells[:, ~np.isnan(cells).all(axis=0)]
-    cells = np.where(np.isnan(cells), np.nanmean(cells, axis=0), cells) * (-1.0 if of.better == "lower" else 1.0)
+    cells = np.where(np.isnan(cells), np.nanmean(cells, axis=0), cells) * (
+        -1.0 if of.better == "lower" else 1.0
+    )
     if np.ptp(cells) <= ROUNDING * np.abs(cells).max(initial=1.0):
-        raise UsageError(f"{metric} does not differ between these runs in any {unit}: nothing to plan from")
+        raise UsageError(
+            f"{metric} does not differ between these runs in any {unit}: nothing to plan from"
+        )
     cells = _moved(cells, cells.mean() - cells.mean(axis=1, keepdims=True))
     value, df_seeds = float(paired.value_a[0]), seeds - 1.0
     if not alone:
@@ -251,8 +298,12 @@ def pilot(conditions: Sequence[Runs], table: MetricTable, unit: str, metric: str
         made = _first(Components.of(tested.spread, n, seeds), sides)
         return Pilot(of, value, cells, made, n, seeds, sides * df_seeds)
     single = _first(Components.of(spread_of_runs(a.cross(compiled), np.array([n])), n, seeds), 1)
-    doubled = Components(2 * single.seed, 0.0, 2 * single.residual, 2 if resampling.method == "auto" else 1)
-    return Pilot(of, value, np.concatenate([cells, -cells]).reshape(1, -1), doubled, n, seeds, df_seeds)
+    doubled = Components(
+        2 * single.seed, 0.0, 2 * single.residual, 2 if resampling.method == "auto" else 1
+    )
+    return Pilot(
+        of, value, np.concatenate([cells, -cells]).reshape(1, -1), doubled, n, seeds, df_seeds
+    )
 
 
 def _first(c: Components, sides: int) -> Components:
@@ -261,7 +312,12 @@ def _first(c: Components, sides: int) -> Components:
 
 
 def _row(
-    made: Pilot, others: Components, difference: float, seeds: int, power: float, resampling: Resampling
+    made: Pilot,
+    others: Components,
+    difference: float,
+    seeds: int,
+    power: float,
+    resampling: Resampling,
 ) -> tuple[float, ...]:
     """The row of a plan for one number of seeds."""
     if made.seeds == 1 < seeds:
@@ -280,7 +336,9 @@ def _row(
         if power <= tried[n] <= power + NEAR:
             break
         # a test's distance in standard errors grows with the root of n
-        wanted, seen = ndtri(np.clip([power + NEAR / 2, tried[n]], 0.1, 0.99)) + ndtri(0.5 + confidence / 2)
+        wanted, seen = ndtri(np.clip([power + NEAR / 2, tried[n]], 0.1, 0.99)) + ndtri(
+            0.5 + confidence / 2
+        )
         n = int(np.clip(np.ceil(n * (wanted / seen) ** 2), MIN_UNITS, MOST))
         short = max((k for k, p in tried.items() if p < power), default=0)
         beyond = min((k for k, p in tried.items() if p >= power), default=MOST + 1)
@@ -332,7 +390,9 @@ def plan(
     if not 0 < difference < np.inf:
         raise UsageError(f"difference: expected a finite number above 0, got {difference:g}")
     if not 1 - r.confidence < power < 1:
-        raise UsageError(f"power: expected a number between {1 - r.confidence:.2g} and 1, got {power:g}")
+        raise UsageError(
+            f"power: expected a number between {1 - r.confidence:.2g} and 1, got {power:g}"
+        )
     if not seeds or min(seeds) < 1:
         raise UsageError("seeds: expected numbers of seeds, 1 or more")
     made = pilot(conditions, table, unit, metric, r)
@@ -361,7 +421,11 @@ def cheapest(found: pd.DataFrame) -> str:
             "systems and not for their other seeds.",
             **numbers,
         )
-    return say("Cheapest: {n} seeds of {samples} samples, {calls} calls for each condition.", n=best.seeds, **numbers)
+    return say(
+        "Cheapest: {n} seeds of {samples} samples, {calls} calls for each condition.",
+        n=best.seeds,
+        **numbers,
+    )
 
 
 def unreached(found: pd.DataFrame) -> list[str]:
@@ -399,16 +463,23 @@ def settle(row: Mapping[Any, Any], confidence: float = 0.95) -> str:
     parts = row["var_seed"] * seeds, row["var_sample"] * n, row["var_residual"] * n * seeds
     either = Components(*parts), Components(*parts, sides=2)
     # whether the seeds of both sides were pooled shows in the degrees of freedom
-    c = min(either, key=lambda found: abs(float(found.spread(n, seeds).widest(confidence)[2]) - row["df"]))
+    c = min(
+        either,
+        key=lambda found: abs(float(found.spread(n, seeds).widest(confidence)[2]) - row["df"]),
+    )
     level, units = np.array(row["level"]), units_needed(np.array(row["level"]), np.array(False))
 
     def least(times: int, more: int) -> float:
         error, _, df = c.spread(times * n, seeds + more).widest(confidence)
         return float(smallest(error, df, level, row["each"] / times, units, np.array(np.nan)))
 
-    found = [(least(1 + times, more) / least(1, 0), helps, hardly) for times, more, helps, hardly in MORE]
+    found = [
+        (least(1 + times, more) / least(1, 0), helps, hardly) for times, more, helps, hardly in MORE
+    ]
     ways = [
-        say(hardly) if share > HARDLY else say(helps, then=mde_text({**row, "mde": row["mde"] * share}))
+        say(hardly)
+        if share > HARDLY
+        else say(helps, then=mde_text({**row, "mde": row["mde"] * share}))
         for share, helps, hardly in sorted(found[seeds == 1 :])
     ]
     return say(

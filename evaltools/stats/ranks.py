@@ -55,7 +55,9 @@ def pairs(
         found.append(row)
         if not len(a.units):
             continue
-        tested = evidence(Paired(a.cross(compiled), b.cross(compiled), by_seed), n_permutations, resampling)
+        tested = evidence(
+            Paired(a.cross(compiled), b.cross(compiled), by_seed), n_permutations, resampling
+        )
         row |= {"delta": tested.paired.delta[0], "n_units": int(tested.paired.n_units[0])}
         if row["n_units"] >= MIN_UNITS and not np.isnan(tested.p_value[0]):
             row["p_value"] = tested.p_value[0]
@@ -101,7 +103,9 @@ def _with_all_seeds(found: pd.DataFrame, conditions: int) -> np.ndarray:
         return np.fmax(p, 2 * stdtr(df, -np.abs(delta) / np.sqrt(total)))
 
 
-def ranks(estimates: pd.DataFrame, found: pd.DataFrame, metric: AnyMetric, level: float) -> pd.DataFrame:
+def ranks(
+    estimates: pd.DataFrame, found: pd.DataFrame, metric: AnyMetric, level: float
+) -> pd.DataFrame:
     """The conditions from the best value on: CONTRACT.
 
     `estimates` has condition, value, ci_low, ci_high; `found` is `pairs`'s. `rank_low` is 1 + the number of
@@ -125,15 +129,23 @@ def ranks(estimates: pd.DataFrame, found: pd.DataFrame, metric: AnyMetric, level
     2         x         3          3     b
     """
     measured = estimates[estimates["value"].notna()]
-    best = measured.sort_values("value", ascending=metric.better == "lower", kind="stable")["condition"].tolist()
+    best = measured.sort_values("value", ascending=metric.better == "lower", kind="stable")[
+        "condition"
+    ].tolist()
     shown = found[found["p_adjusted"] <= level]
     up = (shown["delta"] > 0) == (metric.better != "lower")
     better, worse = (shown["candidate"].where(way, shown["baseline"]) for way in (up, ~up))
     groups = letters(best, list(zip(better, worse)))
-    placed = pd.DataFrame({"condition": [*best, *estimates.loc[estimates["value"].isna(), "condition"]]})
+    placed = pd.DataFrame(
+        {"condition": [*best, *estimates.loc[estimates["value"].isna(), "condition"]]}
+    )
     known, counts = placed["condition"].isin(best), (worse.value_counts(), better.value_counts())
-    above, below = (placed["condition"].map(c).fillna(0).astype("Int64").where(known) for c in counts)
-    placed = placed.assign(rank_low=1 + above, rank_high=len(best) - below, group=placed["condition"].map(groups))
+    above, below = (
+        placed["condition"].map(c).fillna(0).astype("Int64").where(known) for c in counts
+    )
+    placed = placed.assign(
+        rank_low=1 + above, rank_high=len(best) - below, group=placed["condition"].map(groups)
+    )
     numbers = estimates.set_index("condition")[["value", "ci_low", "ci_high"]]
     return placed.join(numbers, on="condition")[list(CONTRACT)]
 
@@ -148,9 +160,15 @@ def letters(conditions: Sequence[str], differ: Sequence[tuple[str, str]]) -> dic
     """
     groups = {frozenset(conditions)}
     for a, b in differ:
-        split = {group - {out} for group in groups for out in ((a, b) if {a, b} <= group else (None,))}
+        split = {
+            group - {out} for group in groups for out in ((a, b) if {a, b} <= group else (None,))
+        }
         groups = {g for g in split if not any(g < other for other in split)}
     place = {c: i for i, c in enumerate(conditions)}
     ordered = sorted(groups, key=lambda group: sorted(place[c] for c in group))
-    names = [ascii_lowercase[i % 26] + (str(i // 26 + 1) if i >= 26 else "") for i in range(len(ordered))]
-    return {c: "".join(name for name, group in zip(names, ordered) if c in group) for c in conditions}
+    names = [
+        ascii_lowercase[i % 26] + (str(i // 26 + 1) if i >= 26 else "") for i in range(len(ordered))
+    ]
+    return {
+        c: "".join(name for name, group in zip(names, ordered) if c in group) for c in conditions
+    }

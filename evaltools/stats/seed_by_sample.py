@@ -82,7 +82,11 @@ class Crossed:
         """(units, metrics): whether one of the metric's ratios has a denominator in any seed; True in a count."""
         compiled = self.compiled
         # terms of opposite sign can cancel
-        size = self.sums @ np.abs(compiled.denominator) if (compiled.denominator < 0).any() else self.den
+        size = (
+            self.sums @ np.abs(compiled.denominator)
+            if (compiled.denominator < 0).any()
+            else self.den
+        )
         active = ((self.den != 0) | (size != 0)).any(axis=0)
         return np.array([active.T[uses].any(axis=0) for uses in compiled.uses]).T | compiled.counts
 
@@ -126,7 +130,9 @@ class Crossed:
         """The same with a unit's seeds side by side in memory: the order of floats decides the last bit of a sum."""
         if len(self.sums) == 1:
             return self
-        sums, present = (np.swapaxes(np.swapaxes(x, 0, 1).copy(), 0, 1) for x in (self.sums, self.present))
+        sums, present = (
+            np.swapaxes(np.swapaxes(x, 0, 1).copy(), 0, 1) for x in (self.sums, self.present)
+        )
         return Crossed(self.compiled, sums, present)
 
 
@@ -195,7 +201,9 @@ class Grid:
 
     def totals(self, columns: Sequence[str]) -> np.ndarray:
         """(seeds, columns), a few columns at a time where there are many units."""
-        parts = np.array_split(np.array(columns), -(-len(columns) // 8) if len(self.units) > LARGE else 1)
+        parts = np.array_split(
+            np.array(columns), -(-len(columns) // 8) if len(self.units) > LARGE else 1
+        )
         return np.concatenate([self.sums(part.tolist()).sum(axis=1) for part in parts], axis=1)
 
     def cross(self, compiled: Compiled) -> Crossed:
@@ -235,7 +243,9 @@ def _labels(columns: Sequence[pd.Series]) -> pd.Index:
     kinds = {column.dtype for column in columns}
     if len(kinds) == 1 and isinstance(kind := kinds.pop(), np.dtype) and kind.kind in "iuf":
         return pd.Index(np.sort(pd.unique(np.concatenate([column.unique() for column in columns]))))
-    return pd.Index(in_order({label for column in columns for label in column.unique()}), dtype=object)
+    return pd.Index(
+        in_order({label for column in columns for label in column.unique()}), dtype=object
+    )
 
 
 @dataclass(frozen=True)
@@ -254,7 +264,9 @@ class Influence:
 
 def influence(c: Crossed) -> Influence:
     """Influence of every cell on every metric of its seed."""
-    values, errors = (by_metric(c.compiled.combined(x)) for x in (c.compiled.ratios(c.totals), c.own_errors))
+    values, errors = (
+        by_metric(c.compiled.combined(x)) for x in (c.compiled.ratios(c.totals), c.own_errors)
+    )
     return Influence(values, errors, c.part)
 
 
@@ -354,7 +366,11 @@ def seed_term(i: Influence, c: Crossed) -> SeedTerm:
     measured = ~np.isnan(i.values)
     taken = c.present[:, :, None] & i.part[None] & measured[:, None, :]
     per_seed, per_unit = taken.sum(axis=1, dtype=float), taken.sum(axis=0, dtype=float)
-    n_seeds, n_units, n_cells = measured.sum(axis=0), (per_unit > 0).sum(axis=0), per_seed.sum(axis=0)
+    n_seeds, n_units, n_cells = (
+        measured.sum(axis=0),
+        (per_unit > 0).sum(axis=0),
+        per_seed.sum(axis=0),
+    )
     y = np.where(taken, np.nan_to_num(i.values)[:, None, :] + per_seed[:, None, :] * i.errors, 0.0)
     share = np.divide(1.0, per_unit, out=np.zeros_like(per_unit), where=per_unit > 0)
     inner = np.where(taken, y - (y.sum(axis=0) * share)[None], 0.0)
@@ -369,7 +385,9 @@ def seed_term(i: Influence, c: Crossed) -> SeedTerm:
     real = eigenvalues > 1e-9 * np.maximum(eigenvalues[:, -1:], 1.0)
     rank = real.sum(axis=1).astype(float)
     projected = np.einsum("mkr,km->mr", vectors, q) ** 2
-    ss_seed = np.divide(projected, eigenvalues, out=np.zeros_like(projected), where=real).sum(axis=1)
+    ss_seed = np.divide(projected, eigenvalues, out=np.zeros_like(projected), where=real).sum(
+        axis=1
+    )
     df_residual = n_cells - n_units - rank
     ss_residual = np.maximum(np.sum(inner**2, axis=(0, 1)) - ss_seed, 0.0)
 
@@ -425,7 +443,9 @@ class SeedPool:
         df, plain_df, plain = self.df / sides, self.plain_df / sides, self.plain / n_seeds
         with np.errstate(divide="ignore", invalid="ignore"):
             variance = np.maximum(self.between - own.within, 0.0) / n_seeds
-            squares = (self.between**2 / df + own.within**2 / own.within_df) / n_seeds**2 * (variance > 0)
+            squares = (
+                (self.between**2 / df + own.within**2 / own.within_df) / n_seeds**2 * (variance > 0)
+            )
             pooled = replace(
                 own,
                 variance=np.where(told_apart, variance, plain),
@@ -439,7 +459,12 @@ class SeedPool:
     @classmethod
     def joined(cls, pools: Sequence[SeedPool]) -> SeedPool:
         """The pool of the metrics of all of these."""
-        return cls(**{f.name: np.concatenate([getattr(p, f.name) for p in pools]) for f in dataclass_fields(cls)})
+        return cls(
+            **{
+                f.name: np.concatenate([getattr(p, f.name) for p in pools])
+                for f in dataclass_fields(cls)
+            }
+        )
 
     def of(self, places: Sequence[int]) -> SeedPool:
         """The pool of the metrics at these places."""
@@ -477,7 +502,9 @@ def unrelated(one: Influence, other: Influence) -> np.ndarray:
     rest = [i.errors - i.errors.mean(axis=0) for i in (one, other)]
     products = np.einsum("kum,kum->um", *rest)
     size = np.sqrt(np.einsum("um,um->m", products, products))
-    distance = np.divide(products.sum(axis=0), size, out=np.full(size.shape, np.inf), where=size > 0)
+    distance = np.divide(
+        products.sum(axis=0), size, out=np.full(size.shape, np.inf), where=size > 0
+    )
     return 2 * ndtr(-np.abs(distance)) > ALIKE
 
 
@@ -494,7 +521,10 @@ def spread(sample: tuple[np.ndarray, np.ndarray], *seeds: SeedTerm) -> Spread:
     nested = np.logical_and.reduce([s.nested for s in seeds])
     variance = np.where(nested, 0.0, variance)
     df = np.where(nested & np.isnan(df), 1.0, df)
-    from_seeds, plain = np.add.reduce([s.variance for s in seeds]), np.add.reduce([s.plain for s in seeds])
+    from_seeds, plain = (
+        np.add.reduce([s.variance for s in seeds]),
+        np.add.reduce([s.plain for s in seeds]),
+    )
     total = variance + from_seeds
     with np.errstate(divide="ignore", invalid="ignore"):
         joint = total**2 / (variance**2 / df + np.add.reduce([s.squares for s in seeds]))
@@ -535,14 +565,21 @@ class Components:
     def spread(self, n: Any, seeds: Any) -> Spread:
         """The spread to expect of n samples under each of so many seeds; `spread`, at the expected mean squares."""
         residual, sample, seed = self.residual / (n * seeds), self.sample / n, self.seed / seeds
-        of_samples, df, df_seeds = sample + residual, n - 1.0, self.sides * np.maximum(seeds - 1.0, 1.0)
+        of_samples, df, df_seeds = (
+            sample + residual,
+            n - 1.0,
+            self.sides * np.maximum(seeds - 1.0, 1.0),
+        )
         with np.errstate(divide="ignore", invalid="ignore"):
             between, total = residual + seed, of_samples + seed
             varies = seed > 0
             squares = np.where(varies, (between**2 + residual**2 / df) / df_seeds, 0.0)
             joint = total**2 / (of_samples**2 / df + squares)
         several = seeds > 1
-        variance, df = np.where(several, total, of_samples), np.where(several & (total > 0), joint, df)
+        variance, df = (
+            np.where(several, total, of_samples),
+            np.where(several & (total > 0), joint, df),
+        )
         plain = np.where(several & (varies | (seeds == 2)), between, 0.0)
         return Spread(variance, df, plain, df_seeds + 0 * total, seed, sample, residual)
 
@@ -573,7 +610,10 @@ class Paired:
         self.a, self.b = influence(baseline), influence(candidate)
         measured = ~np.isnan(self.a.values), ~np.isnan(self.b.values)
         self.in_a, self.in_b = (measured[0] & measured[1],) * 2 if by_seed else measured
-        self.value_a, self.value_b = seed_mean(self.a.values, self.in_a), seed_mean(self.b.values, self.in_b)
+        self.value_a, self.value_b = (
+            seed_mean(self.a.values, self.in_a),
+            seed_mean(self.b.values, self.in_b),
+        )
         self.delta = self.value_b - self.value_a
         self.errors = seed_mean(self.b.errors, self.in_b) - seed_mean(self.a.errors, self.in_a)
         sides = (baseline, self.in_a), (candidate, self.in_b)
@@ -614,7 +654,10 @@ class Paired:
         a, b = self.a, self.b
         if self.by_seed:
             values = np.where(self.in_a, b.values - a.values, np.nan)
-            alone = spread(sample, seed_term(Influence(values, b.errors - a.errors, a.part | b.part), self.baseline))
+            alone = spread(
+                sample,
+                seed_term(Influence(values, b.errors - a.errors, a.part | b.part), self.baseline),
+            )
         else:
             alone = spread(sample, *own)
         if pool is None:
@@ -624,7 +667,9 @@ class Paired:
             known &= unrelated(a, b)
         # where both sides are the same in every cell there is no difference whose spread could be estimated
         known &= ~negligible(alone.variance, np.concatenate([a.values, b.values]))
-        return chosen(known, spread(sample, *(pool.term(side, sides=2) for side in own)), alone), known
+        return chosen(
+            known, spread(sample, *(pool.term(side, sides=2) for side in own)), alone
+        ), known
 
 
 def _mean_ratios(side: Crossed, measured: np.ndarray) -> np.ndarray:

@@ -71,7 +71,10 @@ def pooled_seeds(conditions: Iterable[Runs], table: MetricTable, unit: str) -> S
     grids = [grid(runs, unit) for runs in conditions]
     cells = max(len(g.units) * len(g.seeds) for g in grids)
     blocks = in_blocks(table, max(len(g.units) for g in grids), cells)
-    pools = [seed_pool([seed_term(influence(c), c) for c in (g.cross(block) for g in grids)]) for block in blocks]
+    pools = [
+        seed_pool([seed_term(influence(c), c) for c in (g.cross(block) for g in grids)])
+        for block in blocks
+    ]
     return SeedPool.joined(pools)
 
 
@@ -83,11 +86,19 @@ def pool_notes(table: MetricTable, pools: Sequence[SeedPool]) -> list[str]:
     pool = SeedPool.joined(pools) if pools else None
     if pool is None or not (pool.alike | pool.unlike).any():
         return []
-    apart = [m.title or m.name for m, x in zip(table, pool.unlike) if x and m.better != "none" and not m.alias_of]
+    apart = [
+        m.title or m.name
+        for m, x in zip(table, pool.unlike)
+        if x and m.better != "none" and not m.alias_of
+    ]
     if not apart:
         return [f"{POOLED}."]
-    named = ", ".join(f"“{t}”" for t in apart[:3]) + (f" and {len(apart) - 3} more" if len(apart) > 3 else "")
-    return [f"{POOLED}; each has its own for {named}, where they differ too much (Bartlett's test, p ≤ {ALIKE})."]
+    named = ", ".join(f"“{t}”" for t in apart[:3]) + (
+        f" and {len(apart) - 3} more" if len(apart) > 3 else ""
+    )
+    return [
+        f"{POOLED}; each has its own for {named}, where they differ too much (Bartlett's test, p ≤ {ALIKE})."
+    ]
 
 
 def aggregate(
@@ -108,11 +119,17 @@ def aggregate(
     few units, no variation); or, for one seed, what `intervals.estimate` says of that run. No interval is null.
     """
     seeds = grid(runs, unit)
-    single = cache(partial(_single_runs, [runs[seed] for seed in seeds.seeds], table, unit, resampling))
+    single = cache(
+        partial(_single_runs, [runs[seed] for seed in seeds.seeds], table, unit, resampling)
+    )
     place, found = 0, []
     for compiled in in_blocks(table, len(seeds.units), len(seeds.units) * len(seeds.seeds)):
         at = range(place, place := place + len(compiled.metrics))
-        found.append(_aggregated(seeds.cross(compiled), resampling, partial(single, at), pool and pool.of(at)))
+        found.append(
+            _aggregated(
+                seeds.cross(compiled), resampling, partial(single, at), pool and pool.of(at)
+            )
+        )
     return pd.concat(found, ignore_index=True)
 
 
@@ -130,7 +147,11 @@ def _aggregated(
     n = ((c.present[:, :, None] & measured[:, None, :]).any(axis=0) & i.part).sum(axis=0)
     own = seed_term(i, c)
     term = pool.term(own) if pool and auto else own
-    weight = effective_units(np.nan_to_num(seed_mean(c.shares @ compiled.sides[0][0], measured))) if auto else n
+    weight = (
+        effective_units(np.nan_to_num(seed_mean(c.shares @ compiled.sides[0][0], measured)))
+        if auto
+        else n
+    )
     s = spread(sample_term(seed_mean(i.errors, measured), weight), term)
     variance = np.where(negligible(s.variance, i.values), 0.0, s.variance)
     error, critical, df = s.widest(resampling.confidence)
@@ -139,13 +160,17 @@ def _aggregated(
     half = stdtrit(own.plain_df, 0.5 + resampling.confidence / 2) * np.sqrt(own.plain)
     # equal seeds say nothing about the next one's distance
     several = (n_seeds > 1) & ~compiled.counts & (std != 0)
-    seeds_low, seeds_high = (np.where(several, bound, np.nan) for bound in _clipped(compiled, mean, half))
+    seeds_low, seeds_high = (
+        np.where(several, bound, np.nan) for bound in _clipped(compiled, mean, half)
+    )
 
     one, many = n_seeds == 1, (n_seeds > 1) & ~compiled.counts
     components = many & (n >= MIN_UNITS) & (variance > 0)
     plain = components, *_clipped(compiled, mean, error * critical), "variance components"
     if auto:
-        rules = _scored(compiled, many, plain, (mean, error, weight, critical, df), resampling.confidence)
+        rules = _scored(
+            compiled, many, plain, (mean, error, weight, critical, df), resampling.confidence
+        )
     else:
         rules = [_wilson(c, many, n, (mean, error, critical), resampling.confidence), plain]
     if one.any():
@@ -155,7 +180,9 @@ def _aggregated(
 
     by_components = np.isin(method.astype(str), BY_COMPONENTS)
     parts = s.from_seeds, s.from_samples, s.from_residual
-    shares = [np.where(compiled.counts | (own.nested & many), np.nan, _ratio(v, variance)) for v in parts]
+    shares = [
+        np.where(compiled.counts | (own.nested & many), np.nan, _ratio(v, variance)) for v in parts
+    ]
     return pd.DataFrame(
         {
             "metric": compiled.names,
@@ -182,16 +209,22 @@ def completeness(runs: Runs, table: MetricTable, unit: str) -> list[str]:
     """What a reader must know of the seeds: one seed only, missing samples, metrics not measured. [] is all well."""
     c, values, notes = grid(runs, unit), seed_values(runs, table, unit), []
     if len(c.seeds) == 1:
-        notes.append("One seed only: no standard deviation, and the intervals do not speak for another seed.")
+        notes.append(
+            "One seed only: no standard deviation, and the intervals do not speak for another seed."
+        )
     if len(c.seeds) == 2:
         notes.append(TWO_SEEDS)
     if len(c.units) == 1:
         notes.append("One sample only: no interval for new samples.")
     for seed, count in zip(c.seeds, c.present.sum(axis=1)):
         if count < len(c.units):
-            notes.append(f"Seed {seed} has {count} of the {len(c.units)} samples that any seed has.")
+            notes.append(
+                f"Seed {seed} has {count} of the {len(c.units)} samples that any seed has."
+            )
     if len(c.seeds) > 1 and len(c.units) and c.present.sum() == len(c.units):
-        notes.append("No sample occurs in two seeds: the spread of seeds and of samples cannot be told apart.")
+        notes.append(
+            "No sample occurs in two seeds: the spread of seeds and of samples cannot be told apart."
+        )
     elif (shared := int(c.present.all(axis=0).sum())) < len(c.units):
         notes.append(
             f"{shared} of {len(c.units)} samples occur in every seed; values of a seed rest on its own samples."
@@ -199,7 +232,9 @@ def completeness(runs: Runs, table: MetricTable, unit: str) -> list[str]:
     for name, of in values.groupby("metric", sort=False):
         lacking = of.loc[of["value"].isna(), "seed"].map(str).tolist()
         if 0 < len(lacking) < len(c.seeds):
-            notes.append(f"{name} is not measured in seed {', '.join(lacking)}; it rests on the other seeds.")
+            notes.append(
+                f"{name} is not measured in seed {', '.join(lacking)}; it rests on the other seeds."
+            )
     return notes
 
 
@@ -208,12 +243,18 @@ def _single_runs(
 ) -> Bounds:
     """The intervals of each run alone, of the metrics at these places: (runs, metrics)."""
     found = [estimate(frame, table, unit, resampling).iloc[at] for frame in runs]
-    low, high, method = (np.array([f[column] for f in found]) for column in ("ci_low", "ci_high", "ci_method"))
+    low, high, method = (
+        np.array([f[column] for f in found]) for column in ("ci_low", "ci_high", "ci_method")
+    )
     return low, high, method
 
 
 def _scored(
-    compiled: Compiled, many: np.ndarray, plain: Rule, of_mean: Sequence[np.ndarray], confidence: float
+    compiled: Compiled,
+    many: np.ndarray,
+    plain: Rule,
+    of_mean: Sequence[np.ndarray],
+    confidence: float,
 ) -> list[Rule]:
     """The rules of the method "auto": Wilson's interval for every metric within limits, else variance components.
 
@@ -225,7 +266,10 @@ def _scored(
     limits = np.where(taken.any(axis=0), np.nan, limits)
     z = np.where(proportions(compiled), ndtri(0.5 + confidence / 2), t_quantile(n - 1, confidence))
     low, high = t_wilson(mean, error**2, n, np.where(error > 0, critical, z), limits)
-    least, most = (t_wilson(end, np.zeros_like(mean), n, z, limits)[k] for end, k in ((limits[1], 0), (limits[0], 1)))
+    least, most = (
+        t_wilson(end, np.zeros_like(mean), n, z, limits)[k]
+        for end, k in ((limits[1], 0), (limits[0], 1))
+    )
     use, (components, plain_low, plain_high, name) = many & ~np.isnan(low), plain
     # a quantile without degrees of freedom to speak of would pull the interval over all that is possible
     wide = use & components & (df < 2)
@@ -237,10 +281,14 @@ def _scored(
     ]
 
 
-def _wilson(c: Crossed, many: np.ndarray, n: np.ndarray, of_mean: Sequence[np.ndarray], confidence: float) -> Rule:
+def _wilson(
+    c: Crossed, many: np.ndarray, n: np.ndarray, of_mean: Sequence[np.ndarray], confidence: float
+) -> Rule:
     """The rule of the methods "bca" and "percentile": Wilson's interval for proportions (Korn and Graubard)."""
     mean, error, critical = of_mean
-    trials = (c.totals.sum(axis=0) @ c.compiled.denominator)[[parts[0][0] for parts in c.compiled.parts]]
+    trials = (c.totals.sum(axis=0) @ c.compiled.denominator)[
+        [parts[0][0] for parts in c.compiled.parts]
+    ]
     use, known = many & (n > 0) & proportions(c.compiled), (error > 0) & (mean > 0) & (mean < 1)
     # without variation the samples stand in, as if all seeds of a sample were one trial
     effective = np.where(known, np.fmin(_ratio(mean * (1 - mean), error**2), trials), n)
@@ -255,7 +303,9 @@ def _ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.divide(a, b, out=np.full(np.shape(a), np.nan), where=b > 0)
 
 
-def _clipped(compiled: Compiled, centre: np.ndarray, half: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _clipped(
+    compiled: Compiled, centre: np.ndarray, half: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """centre -+ half within the limits of every metric."""
     least, most = compiled.ends
     return np.maximum(centre - half, least), np.minimum(centre + half, most)

@@ -43,7 +43,9 @@ def test_no_command_writes_over_its_input(run: Path, tmp_path: Path) -> None:
     call("compare", run, run, "--csv", tmp_path / "new.csv", *QUICK)
 
 
-@pytest.mark.parametrize(("encoding", "named"), [("utf-16", "UTF-16"), ("utf-16-be", ""), ("cp949", "CP949")])
+@pytest.mark.parametrize(
+    ("encoding", "named"), [("utf-16", "UTF-16"), ("utf-16-be", ""), ("cp949", "CP949")]
+)
 def test_another_encoding_is_named(encoding: str, named: str, tmp_path: Path) -> None:
     text = example("summary/cases.jsonl").read_text(encoding="utf-8")
     path = tmp_path / "cases.jsonl"
@@ -78,7 +80,9 @@ def test_a_bad_line_of_a_csv_file_costs_its_record_alone(bad: str, tmp_path: Pat
     assert "[bad-csv]" in said.output
     import pandas as pd
 
-    kept = pd.read_parquet(tmp_path / "out" / "results" / "cases" / "units.parquet")["case_id"].tolist()
+    kept = pd.read_parquet(tmp_path / "out" / "results" / "cases" / "units.parquet")[
+        "case_id"
+    ].tolist()
     assert kept == ["1", "3", "4", "5"]
     call("score", "summary", path, "-o", tmp_path / "out2", *QUICK, status=3)
 
@@ -95,7 +99,17 @@ def test_an_input_of_which_nothing_can_be_used_is_an_error_under_skip_too(
     suite: str, name: str, line: str, tmp_path: Path
 ) -> None:
     (tmp_path / name).write_text(line + "\n", encoding="utf-8")
-    said = call("score", suite, tmp_path / name, "-o", tmp_path / "out", "--on-error", "skip", *QUICK, status=3)
+    said = call(
+        "score",
+        suite,
+        tmp_path / name,
+        "-o",
+        tmp_path / "out",
+        "--on-error",
+        "skip",
+        *QUICK,
+        status=3,
+    )
     assert "[no-rows]" in said.output or "nothing to score" in said.output
     assert not (tmp_path / "out" / "results").exists()
 
@@ -108,7 +122,11 @@ def test_a_workbook_that_lies_about_its_size(tmp_path: Path) -> None:
     from openpyxl import Workbook
 
     book = Workbook()
-    for row in (("id", "question", "answer"), ("1", "질문", "답"), ("2", "질문", "대기기간은 90일입니다")):
+    for row in (
+        ("id", "question", "answer"),
+        ("1", "질문", "답"),
+        ("2", "질문", "대기기간은 90일입니다"),
+    ):
         book.active.append(row)
     book.save(tmp_path / "honest.xlsx")
     path = tmp_path / "cases.xlsx"
@@ -116,19 +134,25 @@ def test_a_workbook_that_lies_about_its_size(tmp_path: Path) -> None:
         for item in old.infolist():
             content = old.read(item)
             if item.filename == "xl/worksheets/sheet1.xml":
-                content = re.sub(rb'<dimension ref="[^"]*"', b'<dimension ref="A1:XFD1048576"', content)
+                content = re.sub(
+                    rb'<dimension ref="[^"]*"', b'<dimension ref="A1:XFD1048576"', content
+                )
             new.writestr(item, content)
     assert "0 errors" in call("check", "summary", path).output
 
 
 def test_names_and_folders_of_strange_letters(run: Path, tmp_path: Path) -> None:
     odd = run.rename(tmp_path / "r2__seed①_x")
-    call("report", "seeds", odd, odd.parent / "r2__seed①_x", "-o", tmp_path / "out", *QUICK, status=2)
+    call(
+        "report", "seeds", odd, odd.parent / "r2__seed①_x", "-o", tmp_path / "out", *QUICK, status=2
+    )
     call("score", "cr", odd, "-o", tmp_path / "a{b}", *QUICK)
 
 
 @pytest.mark.parametrize(("bound", "status"), [("tuple_f1_s2=0", 0), ("tuple_f1_s2=2", 1)])
-def test_a_reader_that_has_seen_enough_changes_no_status(run: Path, bound: str, status: int, tmp_path: Path) -> None:
+def test_a_reader_that_has_seen_enough_changes_no_status(
+    run: Path, bound: str, status: int, tmp_path: Path
+) -> None:
     call("score", "cr", run, "-o", tmp_path / "out", *QUICK)
     command = f"""{sys.executable} -m evaltools.app.cli gate {tmp_path}/out/results/run --min {bound} | true
         exit ${{PIPESTATUS[0]}}"""
@@ -136,7 +160,9 @@ def test_a_reader_that_has_seen_enough_changes_no_status(run: Path, bound: str, 
     assert (done.returncode, done.stderr) == (status, "")
 
 
-def test_the_names_of_runs_and_of_conditions_cannot_take_each_others_place(run: Path, tmp_path: Path) -> None:
+def test_the_names_of_runs_and_of_conditions_cannot_take_each_others_place(
+    run: Path, tmp_path: Path
+) -> None:
     """A run of the name base_aggregated and the aggregate of the condition base: neither replaces the other."""
     seed = Path(shutil.copytree(run, tmp_path / "base__seed1_x"))
     other = Path(shutil.copytree(run, tmp_path / "new__seed1_x"))
@@ -151,7 +177,10 @@ def test_the_names_of_runs_and_of_conditions_cannot_take_each_others_place(run: 
     out = tmp_path / "out2"
     call("rank", seed, other, "--metric", "tuple_f1_s2_refpol", "-o", out, *QUICK)
     call("rank", seed, other, "--metric", "tuple_f1_s2_refpol", "-o", out, *QUICK)
-    assert "holds an aggregate over seeds" in call("score", "cr", own, "-o", out, *QUICK, status=2).output
+    assert (
+        "holds an aggregate over seeds"
+        in call("score", "cr", own, "-o", out, *QUICK, status=2).output
+    )
 
 
 def test_names_that_differ_in_capitals_alone_are_one(run: Path, tmp_path: Path) -> None:
@@ -161,8 +190,12 @@ def test_names_that_differ_in_capitals_alone_are_one(run: Path, tmp_path: Path) 
     assert not (tmp_path / "out").exists()
 
 
-def test_what_one_run_may_not_replace_is_said_before_any_is_written(run: Path, tmp_path: Path) -> None:
-    foreign = Path(shutil.copytree(example("cr/with_memory__seed1_proposed"), tmp_path / "b" / "run"))
+def test_what_one_run_may_not_replace_is_said_before_any_is_written(
+    run: Path, tmp_path: Path
+) -> None:
+    foreign = Path(
+        shutil.copytree(example("cr/with_memory__seed1_proposed"), tmp_path / "b" / "run")
+    )
     second = Path(shutil.copytree(run, tmp_path / "a_first"))
     out = tmp_path / "out"
     call("score", "cr", foreign, "-o", out, *QUICK)
@@ -174,13 +207,21 @@ def test_what_one_run_may_not_replace_is_said_before_any_is_written(run: Path, t
 
 
 @pytest.mark.parametrize("file", ["metrics.json", "units.parquet"])
-def test_a_result_that_is_not_as_it_was_written_is_not_read(run: Path, file: str, tmp_path: Path) -> None:
+def test_a_result_that_is_not_as_it_was_written_is_not_read(
+    run: Path, file: str, tmp_path: Path
+) -> None:
     call("score", "cr", run, "-o", tmp_path / "out", *QUICK)
     result = tmp_path / "out" / "results" / "run"
     call("compare", result, run, *QUICK)
     import pandas as pd
 
-    for content in (b"", b"[]", b"null", b'{"metrics": [{}]}', pd.DataFrame({"a": [1]}).to_parquet()):
+    for content in (
+        b"",
+        b"[]",
+        b"null",
+        b'{"metrics": [{}]}',
+        pd.DataFrame({"a": [1]}).to_parquet(),
+    ):
         (result / file).write_bytes(content)
         said = call("compare", result, run, *QUICK, status=2).output
         assert f"{file} is not as it was written" in said
@@ -194,7 +235,9 @@ def test_a_result_that_is_not_as_it_was_written_is_not_read(run: Path, file: str
     call("compare", result, run, *QUICK)
 
 
-def test_a_defect_is_no_gate_that_is_not_met(run: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_defect_is_no_gate_that_is_not_met(
+    run: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     def broken(*_: object, **asked: object) -> None:
         raise ZeroDivisionError
 
@@ -223,12 +266,16 @@ def test_a_full_disk_leaves_the_old_result(run: Path, tmp_path: Path) -> None:
     call("score", "cr", run, "-o", out, *QUICK)
     before = {p: p.read_bytes() for p in out.rglob("*") if p.is_file()}
     again = f"{sys.executable} -m evaltools.app.cli score cr {run} -o {out} --fresh --seed 3 --n-resamples 100"
-    done = subprocess.run(["bash", "-c", f"ulimit -f 40; {again}"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["bash", "-c", f"ulimit -f 40; {again}"], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 4, done.stderr
     assert {p: p.read_bytes() for p in out.rglob("*") if p.is_file()} == before
 
 
-def test_the_common_prefix_of_runs_stands_for_them_wherever_runs_are_put_together(tmp_path: Path) -> None:
+def test_the_common_prefix_of_runs_stands_for_them_wherever_runs_are_put_together(
+    tmp_path: Path,
+) -> None:
     batch = Batch(Settings(out=tmp_path, n_resamples=100, quiet=True))
     batch.report_seeds(get_suite("cr"), ["example:cr/no_memory", "example:cr/with_memory"], {})
     assert len(list((tmp_path / "results").glob("*_memory__seed?_proposed"))) == 6
@@ -236,7 +283,9 @@ def test_the_common_prefix_of_runs_stands_for_them_wherever_runs_are_put_togethe
 
 
 @pytest.mark.parametrize("place", [0, 1])
-def test_a_suite_file_that_is_not_there_is_wrong_usage_wherever_it_is_named(place: int, tmp_path: Path) -> None:
+def test_a_suite_file_that_is_not_there_is_wrong_usage_wherever_it_is_named(
+    place: int, tmp_path: Path
+) -> None:
     """Status 1 would be a gate that is not met."""
     command = ["score", "labels", "x"]
     command[place:place] = ["--suite-file", str(tmp_path / "none.py")]
@@ -245,5 +294,7 @@ def test_a_suite_file_that_is_not_there_is_wrong_usage_wherever_it_is_named(plac
 
 def test_the_suite_of_a_file_is_known_however_it_is_written(tmp_path: Path) -> None:
     file = Path(__file__).parents[1] / "data" / "labels.py"
-    said = call("compare", f"--suite-file={file}", "--suite=labels", "x", "y", *QUICK, status=2).output
+    said = call(
+        "compare", f"--suite-file={file}", "--suite=labels", "x", "y", *QUICK, status=2
+    ).output
     assert "no such run" in said

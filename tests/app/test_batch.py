@@ -85,7 +85,11 @@ def write_notebook(folder: Path, *cells: str) -> Path:
     folder.mkdir(exist_ok=True)
     first = nbformat.v4.new_code_cell(PARAMETERS, metadata={"tags": ["parameters"]})
     nb = nbformat.v4.new_notebook(cells=[first, *map(nbformat.v4.new_code_cell, cells)])
-    nb.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nb.metadata["kernelspec"] = {
+        "name": "python3",
+        "display_name": "Python 3",
+        "language": "python",
+    }
     nbformat.write(nb, folder / "cr_run.ipynb")
     return folder
 
@@ -114,7 +118,9 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the notebooks and the outputs of a batch that nothing disturbed."""
     folder = tmp_path_factory.mktemp("undisturbed")
     write_notebook(folder / "notebooks", "import time\ntime.sleep(1)", SCORE)
-    done = subprocess.run(command(folder / "notebooks", *REPORT), cwd=folder, capture_output=True, text=True)
+    done = subprocess.run(
+        command(folder / "notebooks", *REPORT), cwd=folder, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith("3 done\n")
     return folder
@@ -136,7 +142,12 @@ def test_a_killed_batch_goes_on_where_it_was(
     """One signal to the command alone, or to all of its processes as a terminal does. It cleans up where it can."""
     batch = command(undisturbed / "notebooks", *REPORT)
     running = subprocess.Popen(
-        batch, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        batch,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     )
     out = tmp_path / "outputs"
     _until(lambda: running.poll() is not None or any(out.glob("reports/*/metric_report.ipynb")))
@@ -147,14 +158,20 @@ def test_a_killed_batch_goes_on_where_it_was(
     if how is not signal.SIGKILL:
         assert not [p for p in below if _alive(p)]
         assert running.returncode == 130
-        assert errors == "interrupted: what is finished is kept, the same command goes on from there\n"
+        assert (
+            errors == "interrupted: what is finished is kept, the same command goes on from there\n"
+        )
         assert {p.name for p in out.rglob(".*")} <= {".lock"}, "nothing half-written"
     else:
         assert _until(lambda: not any(map(_alive, below)))
         assert running.returncode == -how
         assert "Traceback" not in errors
 
-    finished = {p: _identity(p) for p in out.rglob("*") if p.is_file() and p.suffix != ".part" and p.parent != out}
+    finished = {
+        p: _identity(p)
+        for p in out.rglob("*")
+        if p.is_file() and p.suffix != ".part" and p.parent != out
+    }
     reports = [p for p in finished if p.name == "metric_report.ipynb"]
     assert 0 < len(reports) < len(RUNS)
     again = subprocess.run(batch, cwd=tmp_path, capture_output=True, text=True)
@@ -193,7 +210,9 @@ def test_resume_makes_again_what_is_not_current(undisturbed: Path, tmp_path: Pat
     (results / NAMES[1] / "derived/metrics/structural_metrics.csv").unlink()
     (reports / NAMES[2] / "metric_report.html").write_text("cut o", encoding="utf-8")
     (reports / NAMES[0] / "metric_report.ipynb").unlink()
-    done = subprocess.run(command(undisturbed / "notebooks", *REPORT), cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(
+        command(undisturbed / "notebooks", *REPORT), cwd=tmp_path, capture_output=True, text=True
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith("3 done; 1 reports already current\n")
     assert files(out, *TIMED) == files(undisturbed / "outputs", *TIMED)
@@ -250,15 +269,23 @@ def test_one_bad_run_does_not_stop_the_others(
     bad = tmp_path / "bad"
     bad.mkdir()
     (bad / "scorecards.jsonl").write_text("{}\nnot json\n", encoding="utf-8")
-    outcome = _scored([str(bad), RUNS[0], str(tmp_path / "absent"), RUNS[1]], _jobs(settings, jobs), {})
-    assert (outcome.done, outcome.bad_input, outcome.failed) == (NAMES[:2], [str(tmp_path / "absent"), "bad"], [])
+    outcome = _scored(
+        [str(bad), RUNS[0], str(tmp_path / "absent"), RUNS[1]], _jobs(settings, jobs), {}
+    )
+    assert (outcome.done, outcome.bad_input, outcome.failed) == (
+        NAMES[:2],
+        [str(tmp_path / "absent"), "bad"],
+        [],
+    )
     assert sorted(p.name for p in (settings.out / "results").glob("[!.]*")) == NAMES[:2]
     errors = capsys.readouterr().err
     assert f"error: {bad}/scorecards.jsonl:2:" in errors
     assert errors.endswith(f"2 done; 2 with bad input ({tmp_path}/absent, bad)\n")
 
 
-def test_only_a_defect_is_shown_with_its_place(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_a_defect_is_shown_with_its_place(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
     batch = Batch(settings)
     said = []
     for name, error in {
@@ -276,7 +303,9 @@ def test_only_a_defect_is_shown_with_its_place(settings: Settings, capsys: pytes
         "error: full: no space\n",
         "error: wrong: too many\n",
     ]
-    assert said[4].startswith("ZeroDivisionError") and said[4].endswith("error: defect: ZeroDivisionError\n")
+    assert said[4].startswith("ZeroDivisionError") and said[4].endswith(
+        "error: defect: ZeroDivisionError\n"
+    )
     assert (batch.bad_input, batch.failed) == (["bad"], ["lost", "full", "wrong", "defect"])
 
 
@@ -299,7 +328,9 @@ def _misbehave(how: str) -> str:
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
-def test_every_kind_of_failure_is_one_of_one_run(jobs: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_kind_of_failure_is_one_of_one_run(
+    jobs: int, capsys: pytest.CaptureFixture[str]
+) -> None:
     outcome = Batch(Settings())
     tasks = {how: (how,) for how in ("a", "killed", "full", "b", "defect", "input", "c")}
     assert outcome.run_all(_misbehave, tasks, Workers(jobs)) == {"a": "a", "b": "b", "c": "c"}
@@ -318,7 +349,10 @@ def test_wrong_usage_is_raised_only_where_nothing_was_made(workers: Workers) -> 
     with pytest.raises(UsageError, match="no such model"):
         Batch(Settings()).run_all(_misbehave, {"x": ("usage",), "y": ("usage",)}, workers)
     outcome = Batch(Settings())
-    assert outcome.run_all(_misbehave, {how: (how,) for how in ("a", "usage", "b")}, workers) == {"a": "a", "b": "b"}
+    assert outcome.run_all(_misbehave, {how: (how,) for how in ("a", "usage", "b")}, workers) == {
+        "a": "a",
+        "b": "b",
+    }
     assert (outcome.failed, outcome.status) == (["usage"], 4)
     later = Batch(Settings(), done=["scored"])
     assert later.run_all(_misbehave, {"report": ("usage",)}, workers) == {}
@@ -331,7 +365,9 @@ def test_a_call_that_is_alone_is_made_in_this_process(capsys: pytest.CaptureFixt
     for how in ("full", "defect"):
         assert outcome.run_all(_misbehave, {how: (how,)}, Workers()) == {}
     assert (outcome.failed, outcome.status) == (["full", "defect"], 4)
-    assert capsys.readouterr().err.count("in _misbehave") == 1, "a defect shows its place, and nothing else does"
+    assert capsys.readouterr().err.count("in _misbehave") == 1, (
+        "a defect shows its place, and nothing else does"
+    )
 
 
 def test_names_that_clash_write_nothing(settings: Settings, tmp_path: Path) -> None:
@@ -343,13 +379,19 @@ def test_names_that_clash_write_nothing(settings: Settings, tmp_path: Path) -> N
         _scored(RUNS[:2], Settings(**{**vars(settings), "name": "n"}), {})
     with pytest.raises(UsageError, match="control characters"):
         _scored([RUNS[0], "a\nb"], settings, {})
-    with pytest.raises(UsageError, match="options of cr: protocol: Input should be 'cr_v2' or 'cr_v1', got 'cr_v3'"):
+    with pytest.raises(
+        UsageError, match="options of cr: protocol: Input should be 'cr_v2' or 'cr_v1', got 'cr_v3'"
+    ):
         _scored(RUNS[:2], settings, {"protocol": "cr_v3"})
     assert not settings.out.exists()
 
 
-@pytest.mark.parametrize("name", ["../x", "a/b", "", ".", "..", "a\\b", "x" * 201, "a\0b", "\ud800"])
-def test_a_name_cannot_leave_the_output_folder(settings: Settings, tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["../x", "a/b", "", ".", "..", "a\\b", "x" * 201, "a\0b", "\ud800"]
+)
+def test_a_name_cannot_leave_the_output_folder(
+    settings: Settings, tmp_path: Path, name: str
+) -> None:
     before = sorted(tmp_path.rglob("*"))
     if name == "":  # no name was given: the run's own is taken
         return
@@ -368,7 +410,10 @@ def test_what_processes_left_that_are_gone_is_removed(settings: Settings) -> Non
     parts = [beside(folder / "run") for folder in (results, reports, settings.out)]
     kept = {Path(tempfile.mkdtemp(**part)) for part in parts}
     other = Path(tempfile.mkdtemp(prefix=".run.elsewhere-1.", suffix=".part", dir=results))
-    of_gone = [{**part, "prefix": part["prefix"].replace(f"-{os.getpid()}.", f"-{gone.pid}.")} for part in parts]
+    of_gone = [
+        {**part, "prefix": part["prefix"].replace(f"-{os.getpid()}.", f"-{gone.pid}.")}
+        for part in parts
+    ]
     for part in of_gone:
         (Path(tempfile.mkdtemp(**part)) / "units.parquet").touch()
         Path(tempfile.mkdtemp(**{**part, "suffix": ".old.part"}))
@@ -382,9 +427,13 @@ def test_what_processes_left_that_are_gone_is_removed(settings: Settings) -> Non
 
 def test_jobs_and_order_change_nothing(settings: Settings, tmp_path: Path) -> None:
     found = []
-    for i, (jobs, runs) in enumerate([(1, RUNS), (2, RUNS), (2, RUNS[::-1]), (1, [RUNS[2], RUNS[0], RUNS[1]])]):
+    for i, (jobs, runs) in enumerate(
+        [(1, RUNS), (2, RUNS), (2, RUNS[::-1]), (1, [RUNS[2], RUNS[0], RUNS[1]])]
+    ):
         out = tmp_path / str(i)
-        assert _scored(runs, Settings(**{**vars(settings), "out": out, "jobs": jobs}), {}).failed == []
+        assert (
+            _scored(runs, Settings(**{**vars(settings), "out": out, "jobs": jobs}), {}).failed == []
+        )
         found.append(files(out, "manifest.json"))
     assert all(f == found[0] for f in found)
     assert len(found[0]) == 3 * 5
@@ -406,9 +455,16 @@ def test_a_batch_on_a_cluster_is_the_same_to_the_byte(undisturbed: Path, tmp_pat
     ) as cluster:
         with distributed.Client(cluster.scheduler_address, set_as_default=False) as client:
             workers = [psutil.Process(pid) for pid in client.run(os.getpid).values()]
-        batch = command(undisturbed / "notebooks", *REPORT, "--scheduler", cluster.scheduler_address)
+        batch = command(
+            undisturbed / "notebooks", *REPORT, "--scheduler", cluster.scheduler_address
+        )
         running = subprocess.Popen(
-            batch, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+            batch,
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
         )
         victim = _first_with_kernel(workers, running)
         victim.kill()
@@ -418,7 +474,9 @@ def test_a_batch_on_a_cluster_is_the_same_to_the_byte(undisturbed: Path, tmp_pat
     assert files(tmp_path / "outputs", *TIMED) == files(undisturbed / "outputs", *TIMED)
 
 
-def _first_with_kernel(processes: list[psutil.Process], batch: subprocess.Popen[str]) -> psutil.Process:
+def _first_with_kernel(
+    processes: list[psutil.Process], batch: subprocess.Popen[str]
+) -> psutil.Process:
     while batch.poll() is None:
         for process in processes:
             for child in process.children():

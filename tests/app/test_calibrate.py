@@ -23,12 +23,17 @@ def files(tmp_path: Path) -> Path:
 
 def test_calibrate_writes_what_it_prints(files: Path) -> None:
     out, following = files / "c.csv", files / "next.csv"
-    said = call("calibrate", files / "scores.csv", files / "labels.csv", "-o", out, "--next", following).stdout
+    said = call(
+        "calibrate", files / "scores.csv", files / "labels.csv", "-o", out, "--next", following
+    ).stdout
     found, made = pd.read_csv(out), calibrate(*judged())
     assert list(found) == list(COLUMNS)
     pd.testing.assert_frame_equal(found, made.frame, check_dtype=False)
     row = found.iloc[0]
-    assert f"{row['corrected_mean']:.3f} [{row['corrected_low']:.3f}, {row['corrected_high']:.3f}]" in said
+    assert (
+        f"{row['corrected_mean']:.3f} [{row['corrected_low']:.3f}, {row['corrected_high']:.3f}]"
+        in said
+    )
     assert "60 of 200" in said and "warning" not in said and "nan" not in said
     proposed = pd.read_csv(following)
     assert len(proposed) == NEXT and all(c in said for c in proposed["case_id"])
@@ -38,14 +43,20 @@ def test_labels_of_failures_are_warned_of(files: Path) -> None:
     scores = pd.read_csv(files / "scores.csv")
     failing = scores[scores["score"] == 0].head(40)[["case_id", "metric"]].assign(label=0)
     failing.to_csv(files / "labels.csv", index=False)
-    said = call("calibrate", files / "scores.csv", files / "labels.csv", "-o", files / "c.csv").stdout
+    said = call(
+        "calibrate", files / "scores.csv", files / "labels.csv", "-o", files / "c.csv"
+    ).stdout
     assert "warning: m: labels are of failures only" in said
 
 
 @pytest.mark.parametrize(
     ("lang", "warning", "following"),
     [
-        ("ko", "경고: m: 라벨이 미달 사례에만 있음 (평균 점수 0.00, 전체 사례 0.", "다음에 라벨할 사례, m"),
+        (
+            "ko",
+            "경고: m: 라벨이 미달 사례에만 있음 (평균 점수 0.00, 전체 사례 0.",
+            "다음에 라벨할 사례, m",
+        ),
         ("zh", "警告: m：标签只有未达标的案例（平均分 0.00，全部案例 0.", "下一步要标注的案例，m"),
     ],
 )
@@ -69,7 +80,10 @@ def test_the_note_of_a_page_is_told_in_the_language() -> None:
         f"labels are rather of cases with low scores {means}: they were not drawn at random",
         f"labels are rather of cases with high scores {means}: they were not drawn at random",
     ):
-        for lang, beginning in (("ko", "summary_accuracy: 라벨이 "), ("zh", "summary_accuracy：标签")):
+        for lang, beginning in (
+            ("ko", "summary_accuracy: 라벨이 "),
+            ("zh", "summary_accuracy：标签"),
+        ):
             with speaking(lang):
                 assert say(f"summary_accuracy: {note}").startswith(beginning)
 
@@ -77,7 +91,9 @@ def test_the_note_of_a_page_is_told_in_the_language() -> None:
 def test_too_few_labels_write_nothing(files: Path) -> None:
     pd.read_csv(files / "labels.csv").head(29).to_csv(files / "labels.csv", index=False)
     before = written(files)
-    done = call("calibrate", files / "scores.csv", files / "labels.csv", "-o", files / "c.csv", status=3)
+    done = call(
+        "calibrate", files / "scores.csv", files / "labels.csv", "-o", files / "c.csv", status=3
+    )
     assert "labels.csv: m: 29 labelled cases; expected 30 or more" in done.stderr
     assert written(files) == before
 
@@ -91,10 +107,20 @@ def test_nothing_is_written_over_an_input_or_twice(files: Path) -> None:
         ["-o", files / "c", "--next", files / "c"],
     ):
         call("calibrate", *two, *how, status=2)
-    assert {f: f.read_bytes() for f in two} == before and written(files) == {"scores.csv", "labels.csv"}
+    assert {f: f.read_bytes() for f in two} == before and written(files) == {
+        "scores.csv",
+        "labels.csv",
+    }
 
 
 def test_escape_sequences_do_not_reach_the_terminal(files: Path) -> None:
     for name in ("scores", "labels"):
-        pd.read_csv(files / f"{name}.csv").assign(metric="m\x1b[31m").to_csv(files / f"{name}.csv", index=False)
-    assert "\x1b" not in call("calibrate", files / "scores.csv", files / "labels.csv", "-o", files / "c.csv").stdout
+        pd.read_csv(files / f"{name}.csv").assign(metric="m\x1b[31m").to_csv(
+            files / f"{name}.csv", index=False
+        )
+    assert (
+        "\x1b"
+        not in call(
+            "calibrate", files / "scores.csv", files / "labels.csv", "-o", files / "c.csv"
+        ).stdout
+    )

@@ -21,7 +21,16 @@ from .calling import QUICK, call, written
 RUN = "no_memory__seed1_proposed"
 SEEDS = [f"example:cr/{c}__seed{s}_proposed" for c in ("no_memory", "with_memory") for s in (1, 2)]
 
-METRICS_KEYS = ["schema_version", "suite", "run", "signature", "policy", "bootstrap", "checks", "metrics"]
+METRICS_KEYS = [
+    "schema_version",
+    "suite",
+    "run",
+    "signature",
+    "policy",
+    "bootstrap",
+    "checks",
+    "metrics",
+]
 METRIC_KEYS = [
     "name", "title", "value", "ci_low", "ci_high", "ci_method", "numerator", "denominator", "n_units", "group",
     "better",
@@ -57,19 +66,30 @@ def here(tmp_path: Path) -> Iterator[Path]:
 @pytest.mark.parametrize("suite", SUITES)
 def test_score_writes_the_files_of_the_contract(suite: str, here: Path) -> None:
     run, name = SUITES[suite]
-    done = call("score", suite, run, *QUICK, "--confidence", ".9", "--ci", "percentile", "--seed", "3")
+    done = call(
+        "score", suite, run, *QUICK, "--confidence", ".9", "--ci", "percentile", "--seed", "3"
+    )
     assert f"\n{name}\n" in done.stdout and done.stdout.endswith("1 done\n")
     folder = here / "outputs" / "results" / name
     assert written(here) == {f"outputs/results/{name}/{f}" for f in COMMON_FILES | FILES[suite]}
     content = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
     assert [key for key in content if key != "verdicts"] == METRICS_KEYS
     assert (content["schema_version"], content["suite"], content["run"]) == (1, suite, name)
-    assert list(content["bootstrap"]) == ["method", "n_resamples", "confidence", "seed", "unit", "n_units"]
+    assert list(content["bootstrap"]) == [
+        "method",
+        "n_resamples",
+        "confidence",
+        "seed",
+        "unit",
+        "n_units",
+    ]
     assert list(content["bootstrap"].values())[:4] == ["percentile", 100, 0.9, 3]
     assert all(set(METRIC_KEYS) <= set(row) for row in content["metrics"])
     assert content["signature"] in done.stdout
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    assert {"inputs", "policy", "options", "versions", "git_commit", "started", "seconds"} <= set(manifest)
+    assert {"inputs", "policy", "options", "versions", "git_commit", "started", "seconds"} <= set(
+        manifest
+    )
     assert all({"role", "path", "sha256", "bytes", "rows"} <= set(i) for i in manifest["inputs"])
 
 
@@ -114,7 +134,11 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
             for suite, command in REPORTS.items():
                 if suite == "cr" and folder is folders[1]:
                     continue  # it is made again below
-                runs = [*command[:2], *reversed(command[2:6]), *command[6:]] if suite == "seeds" else command
+                runs = (
+                    [*command[:2], *reversed(command[2:6]), *command[6:]]
+                    if suite == "seeds"
+                    else command
+                )
                 done = call(*(runs if folder is folders[1] else command), *QUICK, "-j", jobs)
                 assert " done" in done.stdout
     return folders
@@ -122,7 +146,9 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @pytest.mark.browser
 @pytest.mark.parametrize("suite", REPORTS)
-def test_no_report_is_too_long_or_too_large(suite: str, reports: list[Path], open_page: Callable[..., Any]) -> None:
+def test_no_report_is_too_long_or_too_large(
+    suite: str, reports: list[Path], open_page: Callable[..., Any]
+) -> None:
     file = reports[0] / "outputs" / "reports" / REPORT_NAMES[suite] / "metric_report.html"
     assert file.stat().st_size <= 3_000_000
     assert open_page(file).evaluate("document.documentElement.scrollHeight") <= 15_000
@@ -132,11 +158,17 @@ def test_no_report_is_too_long_or_too_large(suite: str, reports: list[Path], ope
 
 def test_reports_are_where_the_contract_says(reports: list[Path]) -> None:
     out = reports[0] / "outputs"
-    expected = {f"{name}/metric_report.{kind}" for name in REPORT_NAMES.values() for kind in ("ipynb", "html")}
+    expected = {
+        f"{name}/metric_report.{kind}"
+        for name in REPORT_NAMES.values()
+        for kind in ("ipynb", "html")
+    }
     there = written(out / "reports")
     assert expected <= there
     studies = {
-        f for f in there - expected if f.split("/")[0] in ("with_memory_vs_no_memory", "plain_llm_vs_memory_agent")
+        f
+        for f in there - expected
+        if f.split("/")[0] in ("with_memory_vs_no_memory", "plain_llm_vs_memory_agent")
     }
     assert there - expected == studies, "files for a paper, of studies only"
     assert {f"{f.split('/')[0]}/paper.tex" for f in studies} <= there and studies
@@ -150,9 +182,12 @@ def test_reports_are_where_the_contract_says(reports: list[Path]) -> None:
 def test_files_of_aggregates(reports: list[Path]) -> None:
     for condition in ("with_memory", "no_memory"):
         folder = reports[0] / "outputs/results" / f"{condition}_aggregated"
-        assert {"aggregated_mean_std.csv", "aggregated_mean_std.md", "comparison.csv", "manifest.json"} <= written(
-            folder
-        )
+        assert {
+            "aggregated_mean_std.csv",
+            "aggregated_mean_std.md",
+            "comparison.csv",
+            "manifest.json",
+        } <= written(folder)
         assert header(folder / "aggregated_mean_std.csv") == [
             "condition", "metric", "mean", "std", "n_seeds", "ci_low", "ci_high", "min", "max",
         ]  # fmt: skip
@@ -165,7 +200,9 @@ def test_files_of_aggregates(reports: list[Path]) -> None:
 
 def test_the_same_reports_twice_are_the_same_to_the_byte(reports: list[Path]) -> None:
     first, second = (written(folder) for folder in reports)
-    assert first - second == {name for name in first if f"reports/{RUN}/" in name} and second <= first
+    assert (
+        first - second == {name for name in first if f"reports/{RUN}/" in name} and second <= first
+    )
     timed = {"manifest.json", "index.html"}
     for name in sorted(second):
         if name.rpartition("/")[2] not in timed:
@@ -208,12 +245,15 @@ def test_rerun(reports: list[Path], tmp_path: Path) -> None:
 def test_scorecards_and_their_scores(here: Path) -> None:
     folder = example(f"cr/{RUN}")
     target = here / "run" / "scorecards.jsonl"
-    done = call("scorecards", folder / "outputs.jsonl", "--gold", folder / "gold.jsonl", "-o", target)
+    done = call(
+        "scorecards", folder / "outputs.jsonl", "--gold", folder / "gold.jsonl", "-o", target
+    )
     assert done.stdout == f"40 scorecards -> {target}\n"
     call("score", "cr", target, "-q", *QUICK)
     call("score", "cr", f"example:cr/{RUN}", "-q", *QUICK)
     one, other = (
-        json.loads((here / "outputs/results" / name / "metrics.json").read_text())["metrics"] for name in ("run", RUN)
+        json.loads((here / "outputs/results" / name / "metrics.json").read_text())["metrics"]
+        for name in ("run", RUN)
     )
     assert one == other
     call("scorecards", here / "absent", "--gold", folder / "gold.jsonl", "-o", target, status=3)
@@ -235,14 +275,18 @@ def test_gate(here: Path) -> None:
     call("score", "cr", f"example:cr/{RUN}", "-q", *QUICK)
     metrics = here / "outputs/results" / RUN / "metrics.json"
     assert call("gate", metrics, "--min", "n=40").stdout.startswith("PASS n value 40 >= 40")
-    assert call("gate", metrics, "--max", "n=39", status=1).stdout.startswith("FAIL n value 40 <= 39")
+    assert call("gate", metrics, "--max", "n=39", status=1).stdout.startswith(
+        "FAIL n value 40 <= 39"
+    )
     call("gate", metrics, "--min", "nosuch=1", status=2)
     call("gate", metrics, status=2)
     call("gate", here / "absent", "--min", "n=1", status=3)
 
 
 def test_compare(here: Path) -> None:
-    done = call("compare", *SEEDS[::2], *QUICK, "--confidence", ".9", "--seed", "3", "--csv", here / "c.csv")
+    done = call(
+        "compare", *SEEDS[::2], *QUICK, "--confidence", ".9", "--seed", "3", "--csv", here / "c.csv"
+    )
     assert {"resamples:100", "ci:90%", "seed:3"} <= set("".join(done.stdout.split()).split("|"))
     assert "A (baseline)  no_memory" in done.stdout and "tuple_f1_s2_refpol" in done.stdout
     assert header(here / "c.csv")[:3] == ["metric", "baseline", "candidate"]
@@ -271,29 +315,49 @@ def test_compare(here: Path) -> None:
             "looks like an input of summary, not",
         ),
         (["gallery"], 2, "outputs: no such folder"),
-        (["score", "summary", "example:summary/cases.jsonl", "--judge", "hybrid"], 2, "needs the name of a model"),
+        (
+            ["score", "summary", "example:summary/cases.jsonl", "--judge", "hybrid"],
+            2,
+            "needs the name of a model",
+        ),
         (["score", "cr", "absent", "also absent"], 3, "error: absent: no such file [missing-file]"),
         (["score", "memfin", "absent"], 3, "no such file"),
-        (["score", "summary", "example:summary/cases.jsonl", "--rules", "absent.json"], 2, "absent.json"),
-        (["score", "memfin", "example:memfin/plain_llm", "--lexicon", "absent.json"], 3, "absent.json"),
+        (
+            ["score", "summary", "example:summary/cases.jsonl", "--rules", "absent.json"],
+            2,
+            "absent.json",
+        ),
+        (
+            ["score", "memfin", "example:memfin/plain_llm", "--lexicon", "absent.json"],
+            3,
+            "absent.json",
+        ),
         (["check", "cr", "absent"], 3, "no such file"),
     ],
 )
-def test_wrong_usage_and_bad_input_write_nothing(here: Path, arguments: list[str], status: int, message: str) -> None:
+def test_wrong_usage_and_bad_input_write_nothing(
+    here: Path, arguments: list[str], status: int, message: str
+) -> None:
     assert message in call(*arguments, status=status).output
     assert list(here.iterdir()) == []
 
 
 def test_seeds_need_names_of_seeds_before_anything_is_scored(here: Path) -> None:
     shutil.copytree(example(f"cr/{RUN}"), here / "run")
-    assert "is not named <run_id>__seed<N>_<mode>" in call("report", "seeds", "run", status=2).output
+    assert (
+        "is not named <run_id>__seed<N>_<mode>" in call("report", "seeds", "run", status=2).output
+    )
     assert sorted(p.name for p in here.iterdir()) == ["run"]
 
 
 def test_a_folder_that_cannot_be_written_is_one_line(here: Path) -> None:
     Path("file").touch()
     done = call("score", "cr", f"example:cr/{RUN}", "-o", "file/x", *QUICK, status=2)
-    assert done.stderr.startswith("error: ") and "file is no folder" in done.stderr and done.stdout == ""
+    assert (
+        done.stderr.startswith("error: ")
+        and "file is no folder" in done.stderr
+        and done.stdout == ""
+    )
     Path("locked/index.html").mkdir(parents=True)
     assert call("gallery", "locked", status=2).stderr.startswith("error: ")
 
@@ -328,7 +392,10 @@ LIBRARIES = ("numpy", "pandas", "scipy", "pydantic", "pyarrow", "tqdm")
     ("code", "unwanted"),
     [
         ("import evaltools", HEAVY + LIBRARIES),
-        ("from evaltools.app.cli import main; main(['--help'], standalone_mode=False)", HEAVY + LIBRARIES),
+        (
+            "from evaltools.app.cli import main; main(['--help'], standalone_mode=False)",
+            HEAVY + LIBRARIES,
+        ),
         (
             "from evaltools.app.cli import main; main(['report', 'cr', '--help'], standalone_mode=False)",
             HEAVY,
@@ -337,9 +404,18 @@ LIBRARIES = ("numpy", "pandas", "scipy", "pydantic", "pyarrow", "tqdm")
             "from evaltools.app.cli import main; run(main, 'score', 'cr', 'example:cr/no_memory__seed1_proposed')",
             HEAVY,
         ),
-        ("from evaltools.app.cli import main; run(main, 'score', 'memfin', 'example:memfin/plain_llm')", HEAVY),
-        ("from evaltools.app.cli import main; run(main, 'score', 'summary', 'example:summary/cases.jsonl')", HEAVY),
-        ("import evaltools; evaltools.evaluate('cr', 'example:cr/no_memory__seed1_proposed')", HEAVY),
+        (
+            "from evaltools.app.cli import main; run(main, 'score', 'memfin', 'example:memfin/plain_llm')",
+            HEAVY,
+        ),
+        (
+            "from evaltools.app.cli import main; run(main, 'score', 'summary', 'example:summary/cases.jsonl')",
+            HEAVY,
+        ),
+        (
+            "import evaltools; evaltools.evaluate('cr', 'example:cr/no_memory__seed1_proposed')",
+            HEAVY,
+        ),
     ],
 )
 def test_light_commands_import_little(here: Path, code: str, unwanted: tuple[str, ...]) -> None:
@@ -353,7 +429,9 @@ def run(main, *arguments):
 {code}
 print("imported:", *sorted({{m.partition(".")[0] for m in sys.modules}} & set({unwanted!r})))
 """
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     assert done.stdout.splitlines()[-1].split() == ["imported:"]
 
 
@@ -367,4 +445,7 @@ def test_interrupted_is_one_line(here: Path, monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr("evaltools.core.evaluate.describe_inputs", interrupt)
     done = call("score", "cr", f"example:cr/{RUN}", status=130)
-    assert done.output == "interrupted: what is finished is kept, the same command goes on from there\n"
+    assert (
+        done.output
+        == "interrupted: what is finished is kept, the same command goes on from there\n"
+    )

@@ -32,7 +32,9 @@ def test_verdict_first_then_a_line_with_title_and_id(study: et.StudyView, everyt
     text = comparison_text(study, everything=everything)
     lines = text.splitlines()
     assert max(map(len, lines)) <= WIDTH
-    assert " ".join(text.partition("\nA (baseline)  ")[0].split()) == " ".join([*verdicts(study), *settling(study)])
+    assert " ".join(text.partition("\nA (baseline)  ")[0].split()) == " ".join(
+        [*verdicts(study), *settling(study)]
+    )
     (found,) = study.comparisons.values()
     rows = found.table if everything else found.table[found.table["headline"]]
     for name, title in zip(rows["metric"], rows["title"]):
@@ -45,7 +47,9 @@ def test_verdict_first_then_a_line_with_title_and_id(study: et.StudyView, everyt
 
 
 def test_identical_sides_are_called_so_and_have_no_p() -> None:
-    text = comparison_text(et.compare(*COMPARED["one run twice"], resampling=FAST), everything=False)
+    text = comparison_text(
+        et.compare(*COMPARED["one run twice"], resampling=FAST), everything=False
+    )
     assert text.startswith("plain_llm (B) and plain_llm (A) are identical")
     assert " 1.000 " not in text
 
@@ -65,9 +69,14 @@ def test_exploratory_stands_beside_a_verdict_outside_the_family() -> None:
 def test_runs_that_share_no_sample_are_a_usage_error(tmp_path: Path) -> None:
     with chdir(tmp_path):
         for name in ("one", "other"):
-            lines = (f'{{"id": "{name}{i}", "answer": "보장됩니다", "contexts": ["90일"]}}\n' for i in range(12))
+            lines = (
+                f'{{"id": "{name}{i}", "answer": "보장됩니다", "contexts": ["90일"]}}\n'
+                for i in range(12)
+            )
             Path(f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
-        done = call("compare", "one.jsonl", "other.jsonl", "--suite", "summary", "--csv", "c.csv", status=2)
+        done = call(
+            "compare", "one.jsonl", "other.jsonl", "--suite", "summary", "--csv", "c.csv", status=2
+        )
         assert "one (12 units) and other (12 units) share no" in done.stderr
         assert not Path("c.csv").exists()
 
@@ -79,9 +88,20 @@ def test_a_line_has_the_numbers_of_its_metric(tmp_path: Path) -> None:
 
     whole, cut = "T" * 36, "U" * 37
     metrics = [
-        et.Metric(name="big", numerator="100*x", denominator="n", group="g", better="higher", title=whole),
-        et.Metric(name="small", numerator="x", denominator="n", group="g", better="higher", title=cut),
-        et.Metric(name="none", numerator="x", denominator="0*n", group="g", better="higher", title="Nothing"),
+        et.Metric(
+            name="big", numerator="100*x", denominator="n", group="g", better="higher", title=whole
+        ),
+        et.Metric(
+            name="small", numerator="x", denominator="n", group="g", better="higher", title=cut
+        ),
+        et.Metric(
+            name="none",
+            numerator="x",
+            denominator="0*n",
+            group="g",
+            better="higher",
+            title="Nothing",
+        ),
     ]
     suite = et.jsonl_suite(
         "own", title="Own", record=Record, unit="id", columns=lambda r: {"n": 1, "x": r.x}, headline=("big",),
@@ -90,12 +110,20 @@ def test_a_line_has_the_numbers_of_its_metric(tmp_path: Path) -> None:
     for name, more in (("a", 0.25), ("b", 0.75)):
         lines = "".join(f'{{"id": "{i}", "x": {1 + more + i % 2}}}\n' for i in range(12))
         (tmp_path / f"{name}.jsonl").write_text(lines, encoding="utf-8")
-    a, b = (et.evaluate(suite, tmp_path / f"{name}.jsonl", name=name, resampling=FAST) for name in "ab")
-    lines = {ln.split()[-1]: ln for ln in comparison_text(et.compare(a, b), everything=True).splitlines() if ln}
+    a, b = (
+        et.evaluate(suite, tmp_path / f"{name}.jsonl", name=name, resampling=FAST) for name in "ab"
+    )
+    lines = {
+        ln.split()[-1]: ln
+        for ln in comparison_text(et.compare(a, b), everything=True).splitlines()
+        if ln
+    }
     # x is 1.25 and 2.25 in turn, then 1.75 and 2.75
     assert lines["big"].startswith(f"{whole}   175.0   225.0  +50.000 ")
     assert lines["small"].startswith(f"{'U' * 34} …   1.750   2.250   +0.500 ")
-    assert lines["none"].split()[:4] == ["Nothing", "N/A", "N/A", "N/A"] and "[" not in lines["none"]
+    assert (
+        lines["none"].split()[:4] == ["Nothing", "N/A", "N/A", "N/A"] and "[" not in lines["none"]
+    )
 
 
 def test_no_line_ends_within_the_name_of_an_option() -> None:

@@ -64,7 +64,9 @@ def test_every_bound_is_said(metrics: str) -> None:
     assert out.splitlines() == ["FAIL f1 value 0.8 >= 0.9", "FAIL null value not measured <= 1"]
 
 
-@pytest.mark.parametrize("content", ["{", "[]", '{"metrics": [1]}', '{"metrics": [{"name": "a", "value": "1"}]}'])
+@pytest.mark.parametrize(
+    "content", ["{", "[]", '{"metrics": [1]}', '{"metrics": [{"name": "a", "value": "1"}]}']
+)
 def test_other_files_are_bad_input(tmp_path: Path, content: str) -> None:
     path = tmp_path / "m.json"
     path.write_text(content)
@@ -103,7 +105,9 @@ def test_without_bounds_the_verdicts_of_the_suite_decide(
 
 
 def test_bounds_are_asked_instead_of_verdicts(tmp_path: Path) -> None:
-    path = stored(tmp_path / "m.json", metrics=[{"name": "f1", "value": 0.8}], verdicts=[verdict("fail")])
+    path = stored(
+        tmp_path / "m.json", metrics=[{"name": "f1", "value": 0.8}], verdicts=[verdict("fail")]
+    )
     assert call("gate", path, "--min", "f1=0.5").stdout == "PASS f1 value 0.8 >= 0.5\n"
 
 
@@ -125,7 +129,12 @@ def test_a_run_of_summaries_fails_as_its_page_says(tmp_path: Path) -> None:
 def labels(path: Path, wrong: set[int], n: int = 40, first: int = 0) -> Path:
     """A file of labels of which these are wrong."""
     rows = [
-        {"id": f"s{i + first}", "gold": "pos", "pred": "neg" if i in wrong else "pos", "domain": "d"}
+        {
+            "id": f"s{i + first}",
+            "gold": "pos",
+            "pred": "neg" if i in wrong else "pos",
+            "domain": "d",
+        }
         for i in range(n)
     ]
     path.write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
@@ -147,9 +156,17 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("gate")
     suite = load_suite_file(LABELS)
     files = {name: labels(out / f"{name}.jsonl", wrong) for name, wrong in RUNS.items()}
-    files |= {"few": labels(out / "few.jsonl", {1}, n=8), "others": labels(out / "others.jsonl", {1}, first=100)}
-    files |= {f"old__seed{s}_x": labels(out / f"old__seed{s}_x.jsonl", {s, 5, 6}) for s in (1, 2, 3)}
-    files |= {f"new__seed{s}_x": labels(out / f"new__seed{s}_x.jsonl", {s, *range(5, 30)}) for s in (1, 2, 3)}
+    files |= {
+        "few": labels(out / "few.jsonl", {1}, n=8),
+        "others": labels(out / "others.jsonl", {1}, first=100),
+    }
+    files |= {
+        f"old__seed{s}_x": labels(out / f"old__seed{s}_x.jsonl", {s, 5, 6}) for s in (1, 2, 3)
+    }
+    files |= {
+        f"new__seed{s}_x": labels(out / f"new__seed{s}_x.jsonl", {s, *range(5, 30)})
+        for s in (1, 2, 3)
+    }
     for path in files.values():
         et.evaluate(suite, path, out=out, resampling=et.Resampling(n_resamples=200))
     folders = [out / "results" / name for name in files if "__seed" in name]
@@ -160,7 +177,9 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def compared(results: Path, *args: str, status: int = 0, candidate: str = "a little worse") -> str:
-    return call("gate", results / candidate, "--baseline", results / "base", *args, status=status).output
+    return call(
+        "gate", results / candidate, "--baseline", results / "base", *args, status=status
+    ).output
 
 
 def rows(out: str) -> Mapping[str, str]:
@@ -174,9 +193,15 @@ def test_a_difference_that_is_not_shown_passes_and_one_that_is_does_not(results:
         "PASS accuracy 0.750 against 0.800, difference -0.050: too few: 2 of 40 differ"
     )
     worse = rows(compared(results, candidate="worse", status=1))
-    assert worse["accuracy"].startswith("FAIL accuracy 0.350 against 0.800, difference -0.450: worse (Accuracy)")
-    assert all(line.startswith("PASS") for line in rows(compared(results, candidate="better")).values())
-    assert all(line.startswith("PASS") for line in rows(compared(results, candidate="same")).values())
+    assert worse["accuracy"].startswith(
+        "FAIL accuracy 0.350 against 0.800, difference -0.450: worse (Accuracy)"
+    )
+    assert all(
+        line.startswith("PASS") for line in rows(compared(results, candidate="better")).values()
+    )
+    assert all(
+        line.startswith("PASS") for line in rows(compared(results, candidate="same")).values()
+    )
 
 
 def test_with_a_margin_the_bound_on_the_side_of_harm_must_stay_within_it(results: Path) -> None:
@@ -184,8 +209,9 @@ def test_with_a_margin_the_bound_on_the_side_of_harm_must_stay_within_it(results
     low = frame.loc["accuracy", "ci_low"]
     assert low < -0.05
     inside, outside = f"accuracy={-low + 0.001}", f"accuracy={-low - 0.001}"
-    assert f"PASS accuracy 0.750 against 0.800, difference -0.050: ci_low {low:+.4f} >= " in compared(
-        results, "--margin", inside
+    assert (
+        f"PASS accuracy 0.750 against 0.800, difference -0.050: ci_low {low:+.4f} >= "
+        in compared(results, "--margin", inside)
     )
     assert "FAIL accuracy" in compared(results, "--margin", outside, status=1)
 
@@ -197,10 +223,15 @@ def test_of_a_metric_that_should_be_low_the_upper_bound_is_the_side_of_harm(tmp_
     sides = [out / "results" / f"{name}__seed1_proposed" for name in ("no_memory", "with_memory")]
     high = et.compare(*sides).frame.set_index("metric").loc["break_rate_refpol", "ci_high"]
     args = ["gate", sides[1], "--baseline", sides[0], "--margin"]
-    assert "PASS break_rate_refpol" in call(*args, f"break_rate_refpol={max(high, 0) + 0.001}").output
+    assert (
+        "PASS break_rate_refpol" in call(*args, f"break_rate_refpol={max(high, 0) + 0.001}").output
+    )
     if high > 0.001:
         found = rows(call(*args, f"break_rate_refpol={high - 0.001}", status=1).output)
-        assert found["break_rate_refpol"].startswith("FAIL") and "ci_high" in found["break_rate_refpol"]
+        assert (
+            found["break_rate_refpol"].startswith("FAIL")
+            and "ci_high" in found["break_rate_refpol"]
+        )
 
 
 def test_identical_results_keep_any_margin(results: Path) -> None:
@@ -222,7 +253,11 @@ def test_aggregates_pair_by_the_runs_that_their_manifests_name(results: Path) ->
         ("others", [], "share no id"),
         ("few", [], "no metric with 10 paired units among"),
         ("base", [], "would be compared with itself"),
-        ("same", ["--margin", "acuracy=0.1"], "no metric 'acuracy' in labels; did you mean accuracy"),
+        (
+            "same",
+            ["--margin", "acuracy=0.1"],
+            "no metric 'acuracy' in labels; did you mean accuracy",
+        ),
         ("same", ["--margin", "accuracy=-1"], "expected a number of 0 or more"),
         ("same", ["--margin", "accuracy"], "expected NAME=X"),
         ("same", ["--min", "accuracy=0", "--min", "none=1"], "no metric 'none'"),
@@ -236,21 +271,31 @@ def test_what_cannot_be_compared_is_an_error_and_never_a_pass(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_margin_needs_a_baseline_and_a_baseline_its_results(results: Path, tmp_path: Path) -> None:
-    assert "give --baseline" in call("gate", results / "base", "--margin", "accuracy=1", status=2).output
+def test_a_margin_needs_a_baseline_and_a_baseline_its_results(
+    results: Path, tmp_path: Path
+) -> None:
+    assert (
+        "give --baseline"
+        in call("gate", results / "base", "--margin", "accuracy=1", status=2).output
+    )
     alone = shutil.copy(results / "base/metrics.json", tmp_path)
     out = call("gate", results / "same", "--baseline", alone, status=2).output
     assert "holds no complete result of a run" in out
 
 
 def test_a_folder_of_results_names_them(results: Path) -> None:
-    assert "holds 15 runs, it is none; name them" in call("gate", results, "--min", "a=1", status=2).output
+    assert (
+        "holds 15 runs, it is none; name them"
+        in call("gate", results, "--min", "a=1", status=2).output
+    )
 
 
 # --- files for a CI job
 
 
-def test_junit_and_summary_are_written_also_where_the_gate_fails(results: Path, tmp_path: Path) -> None:
+def test_junit_and_summary_are_written_also_where_the_gate_fails(
+    results: Path, tmp_path: Path
+) -> None:
     files = ("--junit", str(tmp_path / "new/j.xml"), "--summary", str(tmp_path / "s.md"))
     compared(results, "--min", "accuracy=0.9", *files, candidate="worse", status=1)
     suite = ElementTree.parse(tmp_path / "new/j.xml").getroot()
@@ -272,11 +317,17 @@ def test_what_passes_says_so(results: Path, tmp_path: Path) -> None:
     assert (tmp_path / "s.md").read_text(encoding="utf-8").startswith("### Gate met: base\n")
 
 
-@pytest.mark.parametrize("text", [*HOSTILE, "]]>", "&<>\"'", "a|b", "\x00\x1b[31m", "\u202e", "x\ny"])
+@pytest.mark.parametrize(
+    "text", [*HOSTILE, "]]>", "&<>\"'", "a|b", "\x00\x1b[31m", "\u202e", "x\ny"]
+)
 def test_hostile_names_stay_text(tmp_path: Path, text: str) -> None:
     text = text.encode("utf-8", "replace").decode()
-    path = stored(tmp_path / "m.json", run=text, verdicts=[verdict("fail", text, title=text, said=text)])
-    out = call("gate", path, "--junit", tmp_path / "j.xml", "--summary", tmp_path / "s.md", status=1).stdout
+    path = stored(
+        tmp_path / "m.json", run=text, verdicts=[verdict("fail", text, title=text, said=text)]
+    )
+    out = call(
+        "gate", path, "--junit", tmp_path / "j.xml", "--summary", tmp_path / "s.md", status=1
+    ).stdout
     assert "\x1b" not in out and "\u202e" not in out
     (case,) = ElementTree.parse(tmp_path / "j.xml").getroot()
     assert set(case.attrib) == {"classname", "name"} and [c.tag for c in case] == ["failure"]
@@ -290,7 +341,9 @@ def test_a_result_is_never_written_over(results: Path, tmp_path: Path, option: s
     for target in ("base/metrics.json", "base/more.xml"):
         args = ("--min", "accuracy=0.1", option, results / target)
         assert "would change a result" in call("gate", results / "base", *args, status=2).output
-    assert (results / "base/metrics.json").read_bytes() == before and not (results / "base/more.xml").exists()
+    assert (results / "base/metrics.json").read_bytes() == before and not (
+        results / "base/more.xml"
+    ).exists()
     lone = stored(tmp_path / "m.json", metrics=[{"name": "a", "value": 1}])
     assert "would change" in call("gate", lone, "--min", "a=1", option, lone, status=2).output
 
@@ -309,9 +362,24 @@ def test_what_too_few_units_show_passes_no_margin_and_is_not_lost(
     measured: tuple[str, ...], margin: float | None, met: bool | None
 ) -> None:
     value = {name: 0.5 if name in measured else math.nan for name in "ab"}
-    runs = {name: {"": SimpleNamespace(value=lambda metric, name=name: value[name])} for name in "ab"}
-    row = {"metric": "m", "title": "M", "delta": 0.0, "n_units": 9, "baseline": "a", "candidate": "b"}
-    row |= {"verdict": "too few", "n_differ": 0, "better": "higher", "p_adjusted": 1.0, "primary": False}
+    runs = {
+        name: {"": SimpleNamespace(value=lambda metric, name=name: value[name])} for name in "ab"
+    }
+    row = {
+        "metric": "m",
+        "title": "M",
+        "delta": 0.0,
+        "n_units": 9,
+        "baseline": "a",
+        "candidate": "b",
+    }
+    row |= {
+        "verdict": "too few",
+        "n_differ": 0,
+        "better": "higher",
+        "p_adjusted": 1.0,
+        "primary": False,
+    }
     checked = gate._against(SimpleNamespace(conditions=runs), row, margin)  # type: ignore[arg-type]
     assert checked.met is met
     assert ("it is in the baseline" in checked.said) == (measured == ("a",))
@@ -325,8 +393,15 @@ def test_without_an_interval_a_margin_is_kept_by_what_is_equal_or_better(
     results: Path, verdict: str, n_differ: int, met: bool
 ) -> None:
     study = et.compare(results / "base", results / "better")
-    row = next(iter(study.comparisons.values())).table.set_index("metric", drop=False).loc["accuracy"].to_dict()
+    row = (
+        next(iter(study.comparisons.values()))
+        .table.set_index("metric", drop=False)
+        .loc["accuracy"]
+        .to_dict()
+    )
     row |= {"ci_low": math.nan, "ci_high": math.nan, "verdict": verdict, "n_differ": n_differ}
     checked = gate._against(study, row, 0.2)
     # 32 of 40 are right, then 39
-    assert checked.met is met and checked.said.startswith("0.975 against 0.800, difference +0.175, no interval: ")
+    assert checked.met is met and checked.said.startswith(
+        "0.975 against 0.800, difference +0.175, no interval: "
+    )

@@ -30,12 +30,16 @@ MODULES = {
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of installed distributions with four entry points."""
     folder = tmp_path_factory.mktemp("site")
-    (folder / "own_labels.py").write_text((DATA / "labels.py").read_text(encoding="utf-8"), encoding="utf-8")
+    (folder / "own_labels.py").write_text(
+        (DATA / "labels.py").read_text(encoding="utf-8"), encoding="utf-8"
+    )
     for name, text in MODULES.items():
         (folder / f"{name}.py").write_text(text + "\n", encoding="utf-8")
     info = folder / "own_suites-1.0.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: own-suites\nVersion: 1.0\n", encoding="utf-8")
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: own-suites\nVersion: 1.0\n", encoding="utf-8"
+    )
     (info / "entry_points.txt").write_text(ENTRY_POINTS, encoding="utf-8")
     return folder
 
@@ -55,7 +59,10 @@ def in_a_process(site: Path, folder: Path, *arguments: str) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "evaltools.app.cli", *arguments],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")])},
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")]),
+        },
         capture_output=True,
         text=True,
         check=False,
@@ -89,7 +96,9 @@ def test_the_suite_of_a_run_is_found_out(here: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("command", ["score", "report", "check"])
-def test_one_that_cannot_be_loaded_fails_its_own_commands(here: Path, name: str, message: str, command: str) -> None:
+def test_one_that_cannot_be_loaded_fails_its_own_commands(
+    here: Path, name: str, message: str, command: str
+) -> None:
     assert message in call(command, name, "x", status=2).stderr
 
 

@@ -71,7 +71,15 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    options = ["--dir", "lab", "--port", str(port), "--no-browser", "--", "--ServerApp.ip=127.0.0.1"]
+    options = [
+        "--dir",
+        "lab",
+        "--port",
+        str(port),
+        "--no-browser",
+        "--",
+        "--ServerApp.ip=127.0.0.1",
+    ]
     options += [
         f"--IdentityProvider.token={TOKEN}",
         "--ServerApp.port_retries=0",
@@ -79,7 +87,12 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
         "--expose-app-in-browser",
     ]
     homes = {f"JUPYTER_{k}_DIR": str(tmp_path / k) for k in ("CONFIG", "DATA", "RUNTIME")}
-    env = {**os.environ, **homes, "JUPYTERLAB_SETTINGS_DIR": str(tmp_path / "s"), "IPYTHONDIR": str(tmp_path / "i")}
+    env = {
+        **os.environ,
+        **homes,
+        "JUPYTERLAB_SETTINGS_DIR": str(tmp_path / "s"),
+        "IPYTHONDIR": str(tmp_path / "i"),
+    }
     env |= {"JUPYTERLAB_WORKSPACES_DIR": str(tmp_path / "w")}
     log = (tmp_path / "log").open("wb")
     server = subprocess.Popen(
@@ -183,7 +196,10 @@ def test_hostile_texts_stay_texts_in_jupyterlab_trusted_or_not(
     (lab[1] / "hostile.ipynb").write_bytes(made.read_bytes())
     page, trouble = opened(browser, lab[0], "hostile.ipynb"), list[str]()
     page.on("dialog", lambda d: (trouble.append(f"dialog: {d.message}"), d.dismiss()))
-    page.on("request", lambda r: None if r.url.startswith((lab[0], "data:", "blob:")) else trouble.append(r.url))
+    page.on(
+        "request",
+        lambda r: None if r.url.startswith((lab[0], "data:", "blob:")) else trouble.append(r.url),
+    )
     page.evaluate(WHOLE)
     for trusted in (False, True):
         if trusted:

@@ -61,7 +61,9 @@ def test_defaults_are_shown(path: tuple[str, ...]) -> None:
     for option in COMMANDS[path].params:
         if isinstance(option, click.Option) and not option.is_flag and not option.multiple:
             said = option.show_default or "default" in (option.help or "")
-            assert said or not option.to_info_dict()["default"], f"{' '.join(path)} {option.opts[0]}"
+            assert said or not option.to_info_dict()["default"], (
+                f"{' '.join(path)} {option.opts[0]}"
+            )
 
 
 @pytest.mark.parametrize("suite", BUILT_IN)
@@ -85,7 +87,17 @@ def test_the_arguments_of_a_suite_have_its_own_word() -> None:
 def test_a_report_gives_its_notebooks_nothing_that_they_do_not_know(suite: str) -> None:
     """papermill says so of every parameter that a notebook has not: a mistake of this package, not of the user."""
     s = get_suite(suite)
-    shared = {"out", "n_resamples", "confidence", "ci", "seed", "on_error", "metrics", "name", "scored"}
+    shared = {
+        "out",
+        "n_resamples",
+        "confidence",
+        "ci",
+        "seed",
+        "on_error",
+        "metrics",
+        "name",
+        "scored",
+    }
     of_suite = set(s.options.given())
     expected = {
         s.notebook: shared | (of_suite if s.notebook != "run.ipynb" else {"suite", "options"}),
@@ -119,17 +131,27 @@ def test_compare_takes_the_options_of_the_suite(here: Path) -> None:
 def test_report_seeds_takes_the_options_of_the_suite(here: Path) -> None:
     runs = [f"example:cr/no_memory__seed{s}_proposed" for s in (1, 2)]
     call("report", "seeds", *runs, "--protocol", "cr_v1", "-q", *QUICK)
-    manifest = json.loads(Path("outputs/results/no_memory_aggregated/manifest.json").read_text(encoding="utf-8"))
+    manifest = json.loads(
+        Path("outputs/results/no_memory_aggregated/manifest.json").read_text(encoding="utf-8")
+    )
     assert manifest["policy"]["protocol"] == "cr_v1"
     assert "No such option" in call("report", "seeds", *runs, "--rules", "seed", status=2).output
-    assert "protocol:cr_v1" in Path("outputs/reports/no_memory_aggregated/metric_report.html").read_text("utf-8")
+    assert "protocol:cr_v1" in Path(
+        "outputs/reports/no_memory_aggregated/metric_report.html"
+    ).read_text("utf-8")
 
 
 WRONG = {
-    ("--primary", "fix_rat_refpol"): "primary: no metric 'fix_rat_refpol'; did you mean fix_rate_refpol",
+    (
+        "--primary",
+        "fix_rat_refpol",
+    ): "primary: no metric 'fix_rat_refpol'; did you mean fix_rate_refpol",
     ("--primary", "review_action_rate"): "primary: review_action_rate has no direction",
     ("--margin", "fix_rate_refpol"): "--margin 'fix_rate_refpol': expected NAME=X",
-    ("--margin", "fix_rate_refpol=0"): "margin of fix_rate_refpol: expected a finite number above 0",
+    (
+        "--margin",
+        "fix_rate_refpol=0",
+    ): "margin of fix_rate_refpol: expected a finite number above 0",
     ("--margin", "zz=1"): "margin: no metric 'zz'",
     ("--margin", "net_gain=1", "--margin", "net_gain=2"): "a metric can have one margin only",
     ("--margin", "net_gain=1", "--confidence", ".5"): "a margin needs intervals of more than 50%",
@@ -137,9 +159,14 @@ WRONG = {
 
 
 @pytest.mark.parametrize("declared", WRONG)
-def test_what_cannot_be_declared_is_refused_before_anything_is_written(here: Path, declared: tuple[str, ...]) -> None:
+def test_what_cannot_be_declared_is_refused_before_anything_is_written(
+    here: Path, declared: tuple[str, ...]
+) -> None:
     runs = (f"example:cr/{ONE}", f"example:cr/{OTHER}")
-    assert WRONG[declared] in call("compare", *runs, *declared, "--csv", "c.csv", *QUICK, status=2).stderr
+    assert (
+        WRONG[declared]
+        in call("compare", *runs, *declared, "--csv", "c.csv", *QUICK, status=2).stderr
+    )
     assert WRONG[declared] in call("report", "seeds", *runs, *declared, *QUICK, status=2).stderr
     assert not any(here.iterdir())
 
@@ -155,15 +182,22 @@ def test_a_declared_metric_and_margin_decide(here: Path) -> None:
     assert table.loc["break_rate_refpol", ["verdict", "margin"]].tolist() == ["equivalent", 0.1]
     runs = [f"example:cr/{c}__seed1_proposed" for c in ("no_memory", "with_memory")]
     call("report", "seeds", *runs, *declared, "-q", *QUICK)
-    manifest = json.loads(Path("outputs/results/with_memory_aggregated/manifest.json").read_text("utf-8"))
-    assert (manifest["primary"], manifest["margin"]) == ("fix_rate_refpol", {"break_rate_refpol": 0.1})
+    manifest = json.loads(
+        Path("outputs/results/with_memory_aggregated/manifest.json").read_text("utf-8")
+    )
+    assert (manifest["primary"], manifest["margin"]) == (
+        "fix_rate_refpol",
+        {"break_rate_refpol": 0.1},
+    )
     page = next(Path("outputs/reports").glob("*/metric_report.html")).read_text("utf-8")
     assert "“Fix rate (ref-pol)” is tested alone" in page and "equivalent" in page
 
 
 @pytest.mark.parametrize("how", [("--suite", "cr"), ("--suite=cr",)])
 def test_a_suite_that_is_named_decides(here: Path, how: tuple[str, ...]) -> None:
-    done = call("compare", "example:memfin/memory_agent", "example:memfin/plain_llm", *how, status=2)
+    done = call(
+        "compare", "example:memfin/memory_agent", "example:memfin/plain_llm", *how, status=2
+    )
     assert "looks like an input of memfin, not of cr" in done.stderr
     assert "no suite 'nosuch'" in call("compare", "a", "b", "--suite", "nosuch", status=2).stderr
 
@@ -176,7 +210,8 @@ def test_a_wrong_suite_is_named(here: Path, command: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [("score", "cr"), ("report", "cr"), ("check", "cr"), ("report", "seeds"), ("compare", "x")]
+    "command",
+    [("score", "cr"), ("report", "cr"), ("check", "cr"), ("report", "seeds"), ("compare", "x")],
 )
 def test_a_folder_of_runs_says_what_to_type(here: Path, command: tuple[str, ...]) -> None:
     for name in (ONE, OTHER):
@@ -190,7 +225,10 @@ def test_a_folder_of_runs_says_what_to_type(here: Path, command: tuple[str, ...]
 
 def test_a_run_that_is_not_there(here: Path) -> None:
     for command in (("report", "seeds", "absent"), ("compare", "absent", f"example:cr/{ONE}")):
-        assert "absent: no such run, and nothing named absent__seed<N>_<mode>" in call(*command, status=2).stderr
+        assert (
+            "absent: no such run, and nothing named absent__seed<N>_<mode>"
+            in call(*command, status=2).stderr
+        )
 
 
 def test_a_misspelt_metric_of_a_gate_gets_the_nearest(here: Path) -> None:

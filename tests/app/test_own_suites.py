@@ -32,7 +32,9 @@ def write_labels(path: Path, right: float, seed: int = 0, n: int = N) -> list[di
     records = []
     for i in range(n):
         gold, other = draw.sample(["pos", "neg"], 2)
-        records.append({"id": f"s{i}", "gold": gold, "pred": gold if draw.random() < right else other})
+        records.append(
+            {"id": f"s{i}", "gold": gold, "pred": gold if draw.random() < right else other}
+        )
     path.write_text("".join(json.dumps(r) + "\n" for r in records), encoding="utf-8")
     return records
 
@@ -70,10 +72,18 @@ def test_files_of_a_run_and_of_its_study(made: Path) -> None:
     assert {p.name for p in results.glob("[!.]*")} == {*RUNS, *conditions}
     for name in RUNS:
         assert written(results / name) == {"manifest.json", "metrics.json", "units.parquet"}
-    files = {"aggregated_mean_std.csv", "aggregated_mean_std.md", "comparison.csv", "manifest.json", "metrics.json"}
+    files = {
+        "aggregated_mean_std.csv",
+        "aggregated_mean_std.md",
+        "comparison.csv",
+        "manifest.json",
+        "metrics.json",
+    }
     for name in conditions:
         assert files <= written(results / name)
-    reports = {f"{name}/metric_report.{kind}" for name in (RUNS[0], "a_vs_b") for kind in ("html", "ipynb")}
+    reports = {
+        f"{name}/metric_report.{kind}" for name in (RUNS[0], "a_vs_b") for kind in ("html", "ipynb")
+    }
     paper = {
         "paper.md",
         "paper.tex",
@@ -81,7 +91,9 @@ def test_files_of_a_run_and_of_its_study(made: Path) -> None:
     }
     there = written(made / "outputs/reports")
     assert reports <= there and {f"a_vs_b/{file}" for file in paper} <= there
-    assert not {f for f in there - reports if not f.startswith("a_vs_b/")}, "of a single run only with --paper"
+    assert not {f for f in there - reports if not f.startswith("a_vs_b/")}, (
+        "of a single run only with --paper"
+    )
 
 
 def test_numbers_of_a_run_are_those_of_its_records(made: Path) -> None:
@@ -113,7 +125,10 @@ def test_an_aggregate_has_the_means_that_a_gate_reads(made: Path) -> None:
     assert isinstance(mean, float)
     for path in (results / "a_aggregated", results / "a_aggregated/metrics.json"):
         assert "PASS accuracy" in call("gate", path, "--min", f"accuracy={mean - 0.001}").stdout
-        assert "FAIL accuracy" in call("gate", path, "--min", f"accuracy={mean + 0.001}", status=1).stdout
+        assert (
+            "FAIL accuracy"
+            in call("gate", path, "--min", f"accuracy={mean + 0.001}", status=1).stdout
+        )
     assert found["accuracy"]["ci_low"] < mean < found["accuracy"]["ci_high"]  # type: ignore[operator]
 
 
@@ -126,7 +141,9 @@ def test_compare_by_prefix_by_file_and_by_results_folder(made: Path) -> None:
         assert row["delta"] < 0 and row["n_seeds"] == 2 and row["n_units"] == N
         by_file = call("compare", *SUITE, f"{RUNS[0]}.jsonl", f"{RUNS[2]}.jsonl", *QUICK).stdout
         # a results folder says all that is needed: the suite's file is not
-        by_folder = call("compare", f"outputs/results/{RUNS[0]}", f"outputs/results/{RUNS[2]}", *QUICK).stdout
+        by_folder = call(
+            "compare", f"outputs/results/{RUNS[0]}", f"outputs/results/{RUNS[2]}", *QUICK
+        ).stdout
         assert by_file == by_folder
 
 
@@ -166,7 +183,9 @@ def test_conditions_that_share_nothing_are_an_error_and_nothing_is_left(here: Pa
 
 def test_an_aggregate_is_no_run_to_compare(made: Path) -> None:
     with chdir(made):
-        done = call("compare", "outputs/results/a_aggregated", "outputs/results/b_aggregated", status=2)
+        done = call(
+            "compare", "outputs/results/a_aggregated", "outputs/results/b_aggregated", status=2
+        )
     assert (
         f"outputs/results/a_aggregated is an aggregate over seeds; name its runs: {', '.join(RUNS[:2])}"
         in done.stderr
@@ -209,18 +228,29 @@ def test_the_option_stands_before_the_group_too(here: Path) -> None:
     ("change", "message"),
     [
         (lambda text: text + "\nx = (\n", r"labels.py:{last}: SyntaxError"),
-        (lambda text: text + "\nraise RuntimeError('no luck')\n", "labels.py:{last}: RuntimeError: no luck"),
+        (
+            lambda text: text + "\nraise RuntimeError('no luck')\n",
+            "labels.py:{last}: RuntimeError: no luck",
+        ),
         (lambda text: text.replace("SUITE =", "OTHER ="), "labels.py: expected SUITE = "),
         (lambda text: text + "\nSUITE = 3\n", "SUITE of labels.py is int; expected a suite"),
-        (lambda text: text.replace('"labels",', '"cr",', 1), "'cr' is the name of a built-in suite"),
-        (lambda text: text.replace('"macro_f1")', '"macro_g1")'), "the headline names macro_g1, which is no metric"),
+        (
+            lambda text: text.replace('"labels",', '"cr",', 1),
+            "'cr' is the name of a built-in suite",
+        ),
+        (
+            lambda text: text.replace('"macro_f1")', '"macro_g1")'),
+            "the headline names macro_g1, which is no metric",
+        ),
         (
             lambda text: text.replace('"n",', '"nn",', 1),
             "the metrics do not fit the units: the units frame lacks ['nn']",
         ),
     ],
 )
-def test_a_file_that_makes_no_suite_is_named_and_nothing_is_written(here: Path, change: object, message: str) -> None:
+def test_a_file_that_makes_no_suite_is_named_and_nothing_is_written(
+    here: Path, change: object, message: str
+) -> None:
     assert callable(change)
     text = change(Path("labels.py").read_text(encoding="utf-8"))
     Path("labels.py").write_text(text, encoding="utf-8")
@@ -231,9 +261,15 @@ def test_a_file_that_makes_no_suite_is_named_and_nothing_is_written(here: Path, 
 
 
 def test_a_suite_file_that_is_not_there(here: Path) -> None:
-    assert "absent.py: no such file" in call("score", "--suite-file", "absent.py", "labels", "x", status=2).stderr
+    assert (
+        "absent.py: no such file"
+        in call("score", "--suite-file", "absent.py", "labels", "x", status=2).stderr
+    )
     Path("suite.txt").write_text("SUITE = 1")
-    assert "expected a Python file" in call("score", "--suite-file", "suite.txt", "labels", "x", status=2).stderr
+    assert (
+        "expected a Python file"
+        in call("score", "--suite-file", "suite.txt", "labels", "x", status=2).stderr
+    )
 
 
 def test_a_metric_that_is_unknown_to_the_suite_lists_the_columns(here: Path) -> None:
@@ -282,7 +318,10 @@ def test_a_bad_record_fails_the_run_or_is_left_out(here: Path, what: str) -> Non
 def test_a_file_with_no_usable_line(here: Path, content: str, message: str) -> None:
     Path("none.jsonl").write_text(content)
     for how in ("fail", "skip"):
-        assert message in call("score", *SUITE, "labels", "none.jsonl", "--on-error", how, status=3).stderr
+        assert (
+            message
+            in call("score", *SUITE, "labels", "none.jsonl", "--on-error", how, status=3).stderr
+        )
     assert not list(Path("outputs").glob("results/[!.]*")) if Path("outputs").exists() else True
 
 

@@ -30,7 +30,9 @@ def _few_studies() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def six() -> et.StudyView:
     runs = [
-        et.evaluate("cr", f"example:cr/{c}_memory__seed{s}_proposed", name=f"{c}-{s}", resampling=FAST)
+        et.evaluate(
+            "cr", f"example:cr/{c}_memory__seed{s}_proposed", name=f"{c}-{s}", resampling=FAST
+        )
         for c in ("no", "with")
         for s in (1, 2, 3)
     ]
@@ -56,7 +58,9 @@ def test_a_plan_is_a_sentence_a_table_and_what_is_cheapest(planned: tuple[str, P
         "the primary metric at level 0.05:"
     )
     for row in found.itertuples():
-        assert any(line.split()[:2] == [str(row.seeds), str(row.samples)] for line in text.splitlines())
+        assert any(
+            line.split()[:2] == [str(row.seeds), str(row.samples)] for line in text.splitlines()
+        )
     assert f"{found['calls'].min()} calls for each condition" in text
     assert "nan" not in text and "NA" not in text
 
@@ -96,7 +100,8 @@ def test_plans_that_are_refused(tmp_path: Path, given: tuple[str, ...], said: st
 
 def test_a_plan_takes_no_third_condition(six: et.StudyView) -> None:
     with pytest.raises(
-        et.UsageError, match="a plan takes the runs of one or two conditions; these are of no-1, no-2"
+        et.UsageError,
+        match="a plan takes the runs of one or two conditions; these are of no-1, no-2",
     ):
         six.plan(F1, 0.04)
 
@@ -126,7 +131,9 @@ def test_rank_writes_ranks_in_the_folder_of_the_baseline(tmp_path: Path) -> None
         ((*PAIR,), "Missing option '--metric'"),
     ],
 )
-def test_rankings_that_are_refused_write_nothing(tmp_path: Path, given: tuple[str, ...], said: str) -> None:
+def test_rankings_that_are_refused_write_nothing(
+    tmp_path: Path, given: tuple[str, ...], said: str
+) -> None:
     assert said in call("rank", *given, "-o", tmp_path, *QUICK, status=2).output
     assert not written(tmp_path)
 
@@ -135,21 +142,34 @@ def test_ranks_of_six_systems(six: et.StudyView) -> None:
     found = six.rank()
     assert sorted(found["condition"]) == sorted(six.conditions)
     assert found["value"].is_monotonic_decreasing
-    assert found.set_index("condition").loc["no-1", "value"] == pytest.approx(six.results[0].value(F1))
+    assert found.set_index("condition").loc["no-1", "value"] == pytest.approx(
+        six.results[0].value(F1)
+    )
     pd.testing.assert_frame_equal(found, six.rank(F1))
     other = six.rank("polarity_conflict_rate")  # all alike
-    assert set(other["group"]) == {"a"} and set(other["rank_low"]) == {1} and set(other["rank_high"]) == {6}
+    assert (
+        set(other["group"]) == {"a"}
+        and set(other["rank_low"]) == {1}
+        and set(other["rank_high"]) == {6}
+    )
 
 
-def test_a_study_of_three_and_more_shows_and_writes_ranks(six: et.StudyView, tmp_path: Path) -> None:
+def test_a_study_of_three_and_more_shows_and_writes_ranks(
+    six: et.StudyView, tmp_path: Path
+) -> None:
     table, figure = six.ranking()
-    assert "with-1" in table.text and "conditions that share a letter are not shown to differ" in table.text
+    assert (
+        "with-1" in table.text
+        and "conditions that share a letter are not shown to differ" in table.text
+    )
     assert figure.title.startswith("Ranks on")
     et.study(six.results, out=tmp_path)
     assert [p.parent.name for p in tmp_path.rglob("ranks.csv")] == ["no-1_aggregated"]
 
 
-def test_three_conditions_are_ranked_unasked_and_two_where_a_primary_metric_is_declared(six: et.StudyView) -> None:
+def test_three_conditions_are_ranked_unasked_and_two_where_a_primary_metric_is_declared(
+    six: et.StudyView,
+) -> None:
     assert [bool(et.study(six.results[:n]).ranking()) for n in (2, 3)] == [False, True]
     assert et.study(six.results[:2], primary=F1).ranking()
 

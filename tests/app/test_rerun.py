@@ -46,7 +46,9 @@ def test_the_same_again(run: Path, tmp_path: Path) -> None:
     assert rerun_manifest(run) == found, "the folder stands for its manifest"
 
 
-def test_inputs_are_found_from_elsewhere(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_inputs_are_found_from_elsewhere(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "elsewhere" / NAME).mkdir(parents=True)
     # a file of that name, but not of that content, is no match for the one above the manifest
     (tmp_path / "elsewhere" / NAME / "outputs.jsonl").write_text("{}\n")
@@ -83,7 +85,8 @@ def test_an_input_that_is_gone_or_new(run: Path, tmp_path: Path) -> None:
     kept = gold.read_bytes()
     gold.unlink()
     with pytest.raises(
-        InputError, match=rf"{NAME}/gold\.jsonl: gold of {NAME} \(sha256 [0-9a-f]{{64}}\) is not there"
+        InputError,
+        match=rf"{NAME}/gold\.jsonl: gold of {NAME} \(sha256 [0-9a-f]{{64}}\) is not there",
     ):
         rerun_manifest(run)
     gold.write_bytes(kept)
@@ -156,7 +159,11 @@ def test_results_without_numbers(run: Path) -> None:
 
 def test_options_and_rule_files_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    rules = json.loads((Path(__import__("evaltools").__file__).parent / "suites/summary/rules/seed.json").read_text())
+    rules = json.loads(
+        (
+            Path(__import__("evaltools").__file__).parent / "suites/summary/rules/seed.json"
+        ).read_text()
+    )
     Path("mine.json").write_text(json.dumps(rules | {"name": "mine"}), encoding="utf-8")
     shutil.copy(example("summary/cases.jsonl"), "cases.jsonl")
     evaluate("summary", "cases.jsonl", out="out", resampling=QUICK, rules="./mine.json")
@@ -177,13 +184,23 @@ def test_protocol_and_on_error_come_back(tmp_path: Path) -> None:
     shutil.copytree(example(f"cr/{NAME}"), tmp_path / NAME)
     with (tmp_path / NAME / "outputs.jsonl").open("a") as f:
         f.write("{broken\n")
-    evaluate("cr", tmp_path / NAME, out=tmp_path, name="other", on_error="skip", protocol="cr_v1", resampling=QUICK)
+    evaluate(
+        "cr",
+        tmp_path / NAME,
+        out=tmp_path,
+        name="other",
+        on_error="skip",
+        protocol="cr_v1",
+        resampling=QUICK,
+    )
     found = rerun_manifest(tmp_path / "results" / "other")
     assert found.same and found.run == "other"
 
 
 def test_aggregates_over_seeds(tmp_path: Path) -> None:
-    runs = [f"example:cr/{c}__seed{s}_proposed" for c in ("no_memory", "with_memory") for s in (1, 2)]
+    runs = [
+        f"example:cr/{c}__seed{s}_proposed" for c in ("no_memory", "with_memory") for s in (1, 2)
+    ]
     study(runs, out=tmp_path, resampling=QUICK)
     folder = tmp_path / "results" / "with_memory_aggregated"
     found = rerun_manifest(folder)
@@ -213,7 +230,11 @@ def test_what_was_declared_is_declared_again(tmp_path: Path) -> None:
 
 
 def test_aggregates_of_systems(tmp_path: Path) -> None:
-    study([f"example:memfin/{name}" for name in ("memory_agent", "plain_llm")], out=tmp_path, resampling=QUICK)
+    study(
+        [f"example:memfin/{name}" for name in ("memory_agent", "plain_llm")],
+        out=tmp_path,
+        resampling=QUICK,
+    )
     found = rerun_manifest(tmp_path / "results" / "plain_llm_aggregated" / "manifest.json")
     assert found.same and found.compared > 0
 
@@ -221,11 +242,15 @@ def test_aggregates_of_systems(tmp_path: Path) -> None:
 def test_a_rerun_speaks_the_language_of_what_it_makes_again(tmp_path: Path) -> None:
     with speaking("ko"):
         evaluate("summary", example("summary/cases.jsonl"), out=tmp_path / "a", resampling=QUICK)
-    assert rerun_manifest(tmp_path / "a" / "results" / "cases" / "manifest.json", tmp_path / "b").same
+    assert rerun_manifest(
+        tmp_path / "a" / "results" / "cases" / "manifest.json", tmp_path / "b"
+    ).same
     again = tmp_path / "b" / "results" / "cases"
     assert read_manifest(again).lang == "ko" and language() == "en"
     for file in ("summary_scores.xlsx", "summary_scores.csv"):
-        assert (again / file).read_bytes() == (tmp_path / "a" / "results" / "cases" / file).read_bytes()
+        assert (again / file).read_bytes() == (
+            tmp_path / "a" / "results" / "cases" / file
+        ).read_bytes()
 
 
 def test_nothing_that_is_sent_or_spent_is_taken_from_a_manifest(
@@ -237,7 +262,12 @@ def test_nothing_that_is_sent_or_spent_is_taken_from_a_manifest(
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.chdir(tmp_path)
     with ModelServer(lambda s: judges()) as theirs:
-        judged = {"judge": "hybrid", "judge_model": "m", "judge_base_url": theirs.url, "judge_cache": "theirs"}
+        judged = {
+            "judge": "hybrid",
+            "judge_model": "m",
+            "judge_base_url": theirs.url,
+            "judge_cache": "theirs",
+        }
         evaluate("summary", example("summary/cases.jsonl"), out="out", resampling=QUICK, **judged)
         sent = len(theirs.seen)
         assert sent
@@ -249,7 +279,9 @@ def test_nothing_that_is_sent_or_spent_is_taken_from_a_manifest(
         assert not Path("theirs").exists()
         with ModelServer(lambda s: judges()) as ours:
             own = {"judge": "hybrid", "judge-model": "m", "judge-base-url": ours.url}
-            said = call("rerun", manifest, *(x for k, v in own.items() for x in (f"--{k}", v)), status=4)
+            said = call(
+                "rerun", manifest, *(x for k, v in own.items() for x in (f"--{k}", v)), status=4
+            )
         assert len(ours.seen) == sent
         assert len(theirs.seen) == sent
     assert "policy  judge_base_url" in said.stdout

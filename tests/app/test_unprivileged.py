@@ -26,7 +26,9 @@ print(json.dumps([(d.exit_code, d.output) for d in done]))
 def unprivileged(*commands: tuple[object, ...], cwd: Path) -> list[tuple[int, str]]:
     """(exit status, output) of each command, called by somebody for whom the modes of files hold."""
     python = [sys.executable, "-c", COMMANDS]
-    if os.geteuid() == 0:  # they do not for root, unless it has given up the right to pass over them
+    if (
+        os.geteuid() == 0
+    ):  # they do not for root, unless it has given up the right to pass over them
         if shutil.which("setpriv") is None:
             pytest.skip("root ignores the modes of files, and there is no setpriv")
         python = ["setpriv", "--inh-caps=-all", "--bounding-set=-all", *python]
@@ -40,7 +42,9 @@ def run(tmp_path: Path) -> Path:
     return Path(shutil.copytree(example("cr/no_memory__seed1_proposed"), tmp_path / "run"))
 
 
-def test_a_folder_that_may_not_be_written_to_is_told_before_the_work(run: Path, tmp_path: Path) -> None:
+def test_a_folder_that_may_not_be_written_to_is_told_before_the_work(
+    run: Path, tmp_path: Path
+) -> None:
     """Status 2, and nothing is made: neither there nor elsewhere."""
     call("score", "cr", run, "-o", tmp_path / "out", *QUICK)
     result = tmp_path / "out" / "results" / "run"
@@ -95,12 +99,16 @@ def test_an_input_that_may_not_be_read(run: Path, tmp_path: Path) -> None:
     ]
     found = unprivileged(*commands, cwd=tmp_path)
     assert [status for status, _ in found] == [3, 3, 3, 2]
-    assert all("cannot be read" in said or "not there" in said or status == 2 for status, said in found), found
+    assert all(
+        "cannot be read" in said or "not there" in said or status == 2 for status, said in found
+    ), found
     assert not (tmp_path / "new" / "results").exists()
 
 
 @pytest.mark.parametrize("kind", ["pipe", "folder", "device", "link in a circle"])
-def test_what_is_no_file_is_an_error_and_not_waited_for(kind: str, run: Path, tmp_path: Path) -> None:
+def test_what_is_no_file_is_an_error_and_not_waited_for(
+    kind: str, run: Path, tmp_path: Path
+) -> None:
     odd = tmp_path / "odd"
     if kind == "pipe":
         os.mkfifo(odd)
@@ -133,7 +141,9 @@ def test_files_of_a_result_that_became_pipes_are_not_waited_for(run: Path, tmp_p
         (result / name).unlink()
         os.mkfifo(result / name)
         if name == "units.parquet":  # without one of the others its scorecards are scored again
-            assert "holds no complete result" in call("compare", result, run, *QUICK, status=2).output
+            assert (
+                "holds no complete result" in call("compare", result, run, *QUICK, status=2).output
+            )
         call("gallery", tmp_path / "out")
     call("gate", result, "--min", "x=0", status=3)
     call("rerun", result, status=3)

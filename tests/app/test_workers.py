@@ -96,7 +96,9 @@ def test_closing_stops_what_runs_and_lets_it_clean_up(tmp_path: Path) -> None:
     assert not psutil.pid_exists(int((tmp_path / "1.pid").read_text()))
 
 
-def test_a_process_is_stopped_in_a_callback_too(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_process_is_stopped_in_a_callback_too(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     """Python drops what is raised in the callback of a weak reference, the order to end as well."""
     with closing(Workers(2).ended(_first_or_callback, [(tmp_path, 0), (tmp_path, 1)])) as ended:
         next(ended)
@@ -137,7 +139,12 @@ def test_a_process_does_not_outlive_its_parent(tmp_path: Path) -> None:
             Workers(2).map(partial(sleep, tmp_path), [1, 2])
         finally:
             os._exit(1)
-    _until(lambda: all((tmp_path / f"{x}.pid").is_file() and (tmp_path / f"{x}.pid").read_text() for x in (1, 2)))
+    _until(
+        lambda: all(
+            (tmp_path / f"{x}.pid").is_file() and (tmp_path / f"{x}.pid").read_text()
+            for x in (1, 2)
+        )
+    )
     children = [int((tmp_path / f"{x}.pid").read_text()) for x in (1, 2)]
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
@@ -197,7 +204,9 @@ def test_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
     gc.collect()  # dask does not survive that its lost client is collected while it makes the next
 
 
-def test_a_cluster_without_workers(cluster: distributed.LocalCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_without_workers(
+    cluster: distributed.LocalCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def wait(*_: object, **how: object) -> None:
         raise TimeoutError
 
@@ -226,19 +235,33 @@ def test_cluster_with_other_versions_is_refused(
     cluster: distributed.LocalCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("evaltools.core.manifest.versions", lambda: {"evaltools": "0.0.1"})
-    with pytest.raises(UsageError, match=r"other versions: evaltools .* \(wanted 0\.0\.1\), python"):
+    with pytest.raises(
+        UsageError, match=r"other versions: evaltools .* \(wanted 0\.0\.1\), python"
+    ):
         Workers(2, cluster.scheduler_address).map(double, [1, 2])
 
 
 @pytest.fixture
-def processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+def processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """A cluster of one worker that nobody starts again: its address, and the process of its scheduler."""
     monkeypatch.setattr(workers, "CONNECT_SECONDS", 5)
-    quiet, file = {"stderr": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}, tmp_path / "scheduler.json"
+    quiet, file = (
+        {"stderr": subprocess.DEVNULL, "stdout": subprocess.DEVNULL},
+        tmp_path / "scheduler.json",
+    )
     dask = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard"]
     scheduler = subprocess.Popen([*dask, "--scheduler-file", str(file)], **quiet)  # type: ignore[call-overload]
     _until(file.is_file)
-    dask[2:] = ["distributed.cli.dask_worker", "--scheduler-file", str(file), "--nthreads", "1", "--no-nanny"]
+    dask[2:] = [
+        "distributed.cli.dask_worker",
+        "--scheduler-file",
+        str(file),
+        "--nthreads",
+        "1",
+        "--no-nanny",
+    ]
     worker = subprocess.Popen([*dask, "--no-dashboard", "--death-timeout", "1"], **quiet)  # type: ignore[call-overload]
     try:
         _until(lambda: bool(file.read_text()))
@@ -253,7 +276,9 @@ def processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple
 
 
 def test_a_scheduler_that_is_lost_is_work_that_failed(
-    processes: tuple[str, subprocess.Popen[bytes]], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+    processes: tuple[str, subprocess.Popen[bytes]],
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     """Its process is killed while a task is at work: what came back by then stands, the rest failed, status 4."""
     (address, scheduler), begun = processes, tmp_path / "begun"
@@ -285,13 +310,20 @@ def test_task_that_kills_its_workers_fails_alone(cluster_to_lose: distributed.Lo
     ended = dict(Workers(2, cluster_to_lose.scheduler_address).ended(double, [(1,), (DIE,), (2,)]))
     assert isinstance(ended[1].exception(), WorkFailed)
     # a neighbour of the killer may have been lost with it too often; whatever ended is right
-    assert [ended[p].result() for p in (0, 2) if ended[p].exception() is None] in ([2, 4], [2], [4], [])
+    assert [ended[p].result() for p in (0, 2) if ended[p].exception() is None] in (
+        [2, 4],
+        [2],
+        [4],
+        [],
+    )
 
 
 def test_what_a_killed_worker_had_begun_is_done_by_another(
     cluster_to_lose: distributed.LocalCluster, tmp_path: Path
 ) -> None:
-    found = Workers(2, cluster_to_lose.scheduler_address).map(partial(die_once, tmp_path), [0, 1, 2, 3])
+    found = Workers(2, cluster_to_lose.scheduler_address).map(
+        partial(die_once, tmp_path), [0, 1, 2, 3]
+    )
     assert found == [0, 1, 2, 3]
     assert (tmp_path / "died").is_file()
 
@@ -307,9 +339,16 @@ def test_shards_of_a_file_are_scored_on_the_cluster_although_a_worker_is_killed(
     cluster_to_lose: distributed.LocalCluster, tmp_path: Path
 ) -> None:
     """The files are the same to the byte as those of one process, but for the times in the manifest."""
-    case = {"question": "보험금?", "answer": "진단비 1,000만원을 지급합니다.", "contexts": ["진단비 1,000만원 지급"]}
+    case = {
+        "question": "보험금?",
+        "answer": "진단비 1,000만원을 지급합니다.",
+        "contexts": ["진단비 1,000만원 지급"],
+    }
     lines = (
-        json.dumps({"id": str(i), **case, "metadata": {"summary_tags": ["limit"]}}, ensure_ascii=False) + "\n"
+        json.dumps(
+            {"id": str(i), **case, "metadata": {"summary_tags": ["limit"]}}, ensure_ascii=False
+        )
+        + "\n"
         for i in range(3_000)
     )
     path = tmp_path / "cases.jsonl"
@@ -325,9 +364,16 @@ def test_shards_of_a_file_are_scored_on_the_cluster_although_a_worker_is_killed(
                 os.kill(min(before), signal.SIGKILL)
             finally:
                 os._exit(0)
-        evaluate("summary", path, out=tmp_path / "cluster", workers=Workers(2, cluster_to_lose.scheduler_address))
+        evaluate(
+            "summary",
+            path,
+            out=tmp_path / "cluster",
+            workers=Workers(2, cluster_to_lose.scheduler_address),
+        )
         os.waitpid(pid, 0)
     assert not _alive(min(before))
     for name in ("units.parquet", "metrics.json", "summary_scores.csv"):
-        local, remote = (tmp_path / where / "results" / "cases" / name for where in ("local", "cluster"))
+        local, remote = (
+            tmp_path / where / "results" / "cases" / name for where in ("local", "cluster")
+        )
         assert local.read_bytes() == remote.read_bytes(), name

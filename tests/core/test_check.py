@@ -33,7 +33,9 @@ def frame(**columns: object) -> pd.DataFrame:
 def test_a_metric_that_no_unit_moves_is_named() -> None:
     (check,) = constant_metrics(frame(), ["m"])
     assert check.message == "the same for every unit: “M” = 0" and (check.n, check.of) == (1, 1)
-    assert codes(constant_metrics(frame(ci_method="wilson", value=1.0), ["m"])) == ["constant-metric"]
+    assert codes(constant_metrics(frame(ci_method="wilson", value=1.0), ["m"])) == [
+        "constant-metric"
+    ]
 
 
 def test_a_metric_that_varies_or_that_is_not_measured_is_not() -> None:
@@ -59,15 +61,24 @@ def test_rows_of_one_unit_are_no_duplicates() -> None:
 
 def test_runs_that_lack_units() -> None:
     (check,) = missing_units({"r1": 50, "r2": 33}, 50)
-    assert (check.n, check.of) == (17, 100) and "r2 lacks 17" in check.message and "r1" not in check.message
+    assert (
+        (check.n, check.of) == (17, 100)
+        and "r2 lacks 17" in check.message
+        and "r1" not in check.message
+    )
     assert codes(missing_units({"r1": 50, "r2": 50}, 50)) == []
 
 
 def test_checks_of_several_runs_are_one_a_code() -> None:
     blocking = Check("b", "blocking", "nothing fits", 0, 167, ("m",))
     note = Check("n", "info", "by the way", 1, 2)
-    found = together([[note, blocking], [Check("b", "blocking", "nothing fits", 0, 176, ("m", "k"))], []])
-    assert [(c.code, c.n, c.of, c.blocks) for c in found] == [("b", 0, 343, ("m", "k")), ("n", 1, 2, ())]
+    found = together(
+        [[note, blocking], [Check("b", "blocking", "nothing fits", 0, 176, ("m", "k"))], []]
+    )
+    assert [(c.code, c.n, c.of, c.blocks) for c in found] == [
+        ("b", 0, 343, ("m", "k")),
+        ("n", 1, 2, ()),
+    ]
     assert found[0].message == "nothing fits (in 2 of 3 runs)"
 
 

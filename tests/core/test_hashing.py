@@ -43,7 +43,9 @@ def _not_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hashing, "sha256", refuse)
 
 
-def test_a_large_file_is_hashed_by_another_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_file_is_hashed_by_another_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = _file(tmp_path / "-a b.jsonl")
     hash_ahead(["cr", "--name", "x", str(path), "-o", str(tmp_path / "out")])
     _not_here(monkeypatch)
@@ -51,7 +53,9 @@ def test_a_large_file_is_hashed_by_another_process(tmp_path: Path, monkeypatch: 
     assert content_hash(path) == _true(path), "once"
 
 
-def test_of_a_folder_it_is_the_one_large_file_of_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_a_folder_it_is_the_one_large_file_of_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = _file(tmp_path / "outputs.jsonl")
     _file(tmp_path / "gold.jsonl", "{}\n")
     _file(tmp_path / "notes.txt")
@@ -60,7 +64,9 @@ def test_of_a_folder_it_is_the_one_large_file_of_lines(tmp_path: Path, monkeypat
     assert content_hash(path) == _true(path)
 
 
-@pytest.mark.parametrize("names", [(), ("a", "b"), ("small",), ("missing",), ("x" * 5000,), ("a\0b",)])
+@pytest.mark.parametrize(
+    "names", [(), ("a", "b"), ("small",), ("missing",), ("x" * 5000,), ("a\0b",)]
+)
 def test_otherwise_nothing_is_begun(tmp_path: Path, names: tuple[str, ...]) -> None:
     for name in ("a", "b"):
         _file(tmp_path / name)
@@ -110,10 +116,16 @@ def test_a_command_begins_with_its_input(tmp_path: Path, monkeypatch: pytest.Mon
     run = tmp_path / "cases.jsonl"  # no other test has hashed it
     run.write_bytes(example("summary/cases.jsonl").read_bytes())
     begun: list[str] = []
-    monkeypatch.setattr("evaltools.app.cli.hash_ahead", lambda found: (begun.extend(found), hash_ahead(found)))
-    done = CliRunner().invoke(main, ["score", "summary", str(run), "-o", str(tmp_path / "out"), "--name", "x", "-q"])
+    monkeypatch.setattr(
+        "evaltools.app.cli.hash_ahead", lambda found: (begun.extend(found), hash_ahead(found))
+    )
+    done = CliRunner().invoke(
+        main, ["score", "summary", str(run), "-o", str(tmp_path / "out"), "--name", "x", "-q"]
+    )
     assert done.exit_code == 0, done.output
     assert str(run) in begun
     assert hashing._ahead == {}, "the answer was used"
-    (found,) = json.loads((tmp_path / "out" / "results" / "x" / "manifest.json").read_text())["inputs"]
+    (found,) = json.loads((tmp_path / "out" / "results" / "x" / "manifest.json").read_text())[
+        "inputs"
+    ]
     assert found["sha256"] == _true(run)

@@ -18,7 +18,17 @@ import pytest
 from evaltools.core import language as words
 from evaltools.core.errors import UsageError
 from evaltools.core.files import PACKAGE, asset_dir
-from evaltools.core.language import LANGUAGES, PLACE, bring, filled, language, say, speak, speaking, translations
+from evaltools.core.language import (
+    LANGUAGES,
+    PLACE,
+    bring,
+    filled,
+    language,
+    say,
+    speak,
+    speaking,
+    translations,
+)
 from evaltools.report.page import SPOKEN
 
 OTHERS = [lang for lang in LANGUAGES if lang != "en"]
@@ -64,7 +74,11 @@ def test_a_sentence_made_before_is_told_by_what_it_was_made_from(
 ) -> None:
     monkeypatch.setattr(words, "_folders", dict(words._folders))
     (tmp_path / "lang").mkdir()
-    entries = {"zzz {n} zebras in {where}": "얼룩말 {n}마리: {where}", "zzz the zoo": "동물원", "{a}: {b}": "?"}
+    entries = {
+        "zzz {n} zebras in {where}": "얼룩말 {n}마리: {where}",
+        "zzz the zoo": "동물원",
+        "{a}: {b}": "?",
+    }
     lines = [f"{json.dumps(k)} = {json.dumps(v)}" for k, v in entries.items()]
     (tmp_path / "lang" / "ko.toml").write_text("\n".join(lines), encoding="utf-8")
     bring(tmp_path)
@@ -111,7 +125,11 @@ def templates() -> Iterator[str]:
 
 def said() -> set[str]:
     """All that is certainly said: the texts given to `say` in sources and templates."""
-    calls = {key for path in PACKAGE.rglob("*.py") for key in _calls(ast.parse(path.read_text(encoding="utf-8")))}
+    calls = {
+        key
+        for path in PACKAGE.rglob("*.py")
+        for key in _calls(ast.parse(path.read_text(encoding="utf-8")))
+    }
     return calls | {key for text in templates() for key in SPOKEN.findall(text)}
 
 
@@ -138,7 +156,9 @@ def test_the_languages_have_the_same_entries() -> None:
 
 @pytest.mark.parametrize("lang", OTHERS)
 def test_a_translation_has_the_places_of_its_key(lang: str) -> None:
-    assert {k: v for k, v in translations(lang).items() if places(k) != places(v) or not v.strip()} == {}
+    assert {
+        k: v for k, v in translations(lang).items() if places(k) != places(v) or not v.strip()
+    } == {}
 
 
 def toml_texts() -> Iterator[str]:
@@ -157,7 +177,9 @@ def toml_texts() -> Iterator[str]:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
         for figure in content["figure"].values():
             yield from (figure[k] for k in ("title", "xlabel", "ylabel") if k in figure)
-        yield from (entry[k] for entry in content.get("known_before", ()) for k in ("what", "detail"))
+        yield from (
+            entry[k] for entry in content.get("known_before", ()) for k in ("what", "detail")
+        )
         yield from [content["legend"]] if "legend" in content else []
         for k in ("sides", "fields", "text"):
             yield from content.get("browser", {}).get(k, {}).values()
@@ -183,7 +205,9 @@ def captions() -> Iterator[str]:
 
 @pytest.mark.parametrize("lang", OTHERS)
 @pytest.mark.parametrize("texts", [toml_texts, markdown_cells, captions])
-def test_what_tables_and_notebooks_show_has_a_translation(texts: Callable[[], Iterator[str]], lang: str) -> None:
+def test_what_tables_and_notebooks_show_has_a_translation(
+    texts: Callable[[], Iterator[str]], lang: str
+) -> None:
     letters = {text for text in texts() if re.search(r"[^\W\d_]{2}", PLACE.sub("", text))}
     assert len(letters) > 5
     assert sorted(letters - set(translations(lang))) == []
@@ -238,11 +262,26 @@ def test_no_entry_is_of_a_word_that_nobody_says(lang: str) -> None:
 def written() -> tuple[set[str], list[str]]:
     """Every text of the package that may be said, and those of them that have places."""
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py")]
-    texts = {text for tree in trees for text in _literals(tree)} | set(toml_texts()) | set(markdown_cells()) | said()
+    texts = (
+        {text for tree in trees for text in _literals(tree)}
+        | set(toml_texts())
+        | set(markdown_cells())
+        | said()
+    )
     texts |= {text.partition(":")[0].removeprefix("## ") for text in texts}
     texts |= {name.removeprefix("summary_").replace("_", " ") for name in texts}
-    texts |= {value for path in PACKAGE.rglob("*.json") if "examples" not in path.parts for value in _strings(path)}
-    texts |= {value for path in PACKAGE.rglob("*.toml") if path.parent.name != "lang" for value in _strings(path)}
+    texts |= {
+        value
+        for path in PACKAGE.rglob("*.json")
+        if "examples" not in path.parts
+        for value in _strings(path)
+    }
+    texts |= {
+        value
+        for path in PACKAGE.rglob("*.toml")
+        if path.parent.name != "lang"
+        for value in _strings(path)
+    }
     known = {normal(text) for text in texts}
     open_texts = [t for t in known if sum(map(str.isalpha, t)) > (2 if "{}" in t else 12)]
     return known, open_texts
@@ -257,11 +296,20 @@ def _strings(path: Path) -> Iterator[str]:
         if isinstance(value, str):
             yield value
         else:
-            todo += value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
+            todo += (
+                value.values()
+                if isinstance(value, dict)
+                else value
+                if isinstance(value, list)
+                else []
+            )
 
 
 def test_a_key_that_stands_in_two_files_is_told_alike() -> None:
     for lang in OTHERS:
-        files = [tomllib.loads(p.read_text(encoding="utf-8")) for p in PACKAGE.glob(f"*/lang/{lang}.toml")]
+        files = [
+            tomllib.loads(p.read_text(encoding="utf-8"))
+            for p in PACKAGE.glob(f"*/lang/{lang}.toml")
+        ]
         for a, b in combinations(files, 2):
             assert {k: a[k] for k in a.keys() & b.keys()} == {k: b[k] for k in a.keys() & b.keys()}

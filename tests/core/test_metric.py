@@ -6,7 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evaltools.core.metric import Difference, Mean, Metric, column_values, compile_table, linear, subset
+from evaltools.core.metric import (
+    Difference,
+    Mean,
+    Metric,
+    column_values,
+    compile_table,
+    linear,
+    subset,
+)
 
 
 def metric(name: str, num: str, den: str, **more: object) -> Metric:
@@ -31,7 +39,10 @@ def test_doubled_and_unknown_names_are_named() -> None:
         compile_table([metric("a", "x", "n"), metric("a", "y", "n")])
     with pytest.raises(ValueError, match="'zzz', which is no other metric"):
         compile_table(
-            [metric("a", "x", "n"), Difference(name="d", minuend="a", subtrahend="zzz", group="g", better="higher")]
+            [
+                metric("a", "x", "n"),
+                Difference(name="d", minuend="a", subtrahend="zzz", group="g", better="higher"),
+            ]
         )
 
 
@@ -46,7 +57,9 @@ def test_values_by_hand() -> None:
     ]
     units = pd.DataFrame({"tp": [1, 2], "fp": [1, 0], "fn": [0, 3], "nothing": [0, 0], "n": [2, 2]})
     compiled = compile_table(table)
-    values = dict(zip(compiled.names, compiled.values(column_values(units, compiled.columns).sum(axis=0))))
+    values = dict(
+        zip(compiled.names, compiled.values(column_values(units, compiled.columns).sum(axis=0)))
+    )
     assert values["micro"] == 6 / 10  # tp 3, fp 1, fn 3: 2*3 / (2*3 + 1 + 3)
     assert values["count"] == 3
     assert np.isnan(values["void"])

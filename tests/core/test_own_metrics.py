@@ -68,7 +68,9 @@ def test_the_content_of_the_file_goes_into_policy_and_signature(here: Path) -> N
     Path("own.py").write_text(METRICS.replace("len(t.term)", "2 * len(t.term)"), encoding="utf-8")
     again = et.evaluate("cr", RUN, metrics="own.py", resampling=FAST, out="out")
     assert again.signature != one.signature
-    assert again.value("letters_each") == 2 * one.value("letters_each"), "a result of the old file is not current"
+    assert again.value("letters_each") == 2 * one.value("letters_each"), (
+        "a result of the old file is not current"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -159,25 +161,39 @@ def test_a_rerun_asks_for_the_file_and_runs_none_that_a_manifest_names(scored: P
         (METRICS.replace('"tuples"', '"n"'), "own.py: the units have the columns n already"),
     ],
 )
-def test_a_wrong_file_is_named_and_nothing_is_written(here: Path, content: str, message: str) -> None:
+def test_a_wrong_file_is_named_and_nothing_is_written(
+    here: Path, content: str, message: str
+) -> None:
     Path("own.py").write_text(content, encoding="utf-8")
     done = call("score", "cr", RUN, "--metrics", "own.py", *QUICK, status=2)
-    assert message in done.stderr and done.stderr.startswith("error: ") and done.stderr.count("\n") == 1
+    assert (
+        message in done.stderr
+        and done.stderr.startswith("error: ")
+        and done.stderr.count("\n") == 1
+    )
     assert sorted(p.name for p in here.glob("[!_]*")) == ["own.py"]
 
 
 def test_a_file_that_is_not_there(here: Path) -> None:
-    assert "absent.py: no such file" in call("score", "cr", RUN, "--metrics", "absent.py", status=2).stderr
+    assert (
+        "absent.py: no such file"
+        in call("score", "cr", RUN, "--metrics", "absent.py", status=2).stderr
+    )
 
 
 def test_a_text_column_is_no_number(here: Path) -> None:
     text = "Metric(name='m', numerator='text', denominator='n', better='none')"
     Path("own.py").write_text(ONE.format(text), encoding="utf-8")
-    assert "the metrics do not fit the units" in call("score", "cr", RUN, "--metrics", "own.py", status=2).stderr
+    assert (
+        "the metrics do not fit the units"
+        in call("score", "cr", RUN, "--metrics", "own.py", status=2).stderr
+    )
 
 
 def test_columns_cannot_change_the_units(here: Path) -> None:
-    Path("own.py").write_text(METRICS.replace("return pd", "units['n'] = 0\n    return pd"), encoding="utf-8")
+    Path("own.py").write_text(
+        METRICS.replace("return pd", "units['n'] = 0\n    return pd"), encoding="utf-8"
+    )
     found = et.evaluate("cr", RUN, metrics="own.py", resampling=FAST)
     assert found.value("n") == et.evaluate("cr", RUN, resampling=FAST).value("n")
 

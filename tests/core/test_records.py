@@ -41,9 +41,12 @@ def test_text_is_kept_as_it_is() -> None:
 
 
 @given(
-    st.lists(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=40), max_size=30), st.integers(1, 6)
+    st.lists(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=40), max_size=30),
+    st.integers(1, 6),
 )
-def test_shards_cover_every_line_once(tmp_path_factory: pytest.TempPathFactory, texts: list[str], n: int) -> None:
+def test_shards_cover_every_line_once(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str], n: int
+) -> None:
     path = tmp_path_factory.mktemp("s") / "f.jsonl"
     write_jsonl(path, [{"x": i, "t": t} for i, t in enumerate(texts)])
     found = []
@@ -82,8 +85,14 @@ def test_only_the_first_problems_of_a_kind_are_kept_all_are_counted(tmp_path: Pa
 def test_csv_rows_are_named_by_the_line_on_which_they_end(tmp_path: Path) -> None:
     path, problems = tmp_path / "a.csv", Problems()
     path.write_text('\ufeffid,text\na,"one\ntwo"\n\nb\nc,three\n')
-    assert list(csv_rows(path, problems)) == [(1, ["id", "text"]), (3, ["a", "one\ntwo"]), (6, ["c", "three"])]
-    assert [(p.line, p.message) for p in problems.errors] == [(5, "expected 2 cells, as the header has, got 1")]
+    assert list(csv_rows(path, problems)) == [
+        (1, ["id", "text"]),
+        (3, ["a", "one\ntwo"]),
+        (6, ["c", "three"]),
+    ]
+    assert [(p.line, p.message) for p in problems.errors] == [
+        (5, "expected 2 cells, as the header has, got 1")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -97,7 +106,9 @@ def test_csv_rows_are_named_by_the_line_on_which_they_end(tmp_path: Path) -> Non
         ),
     ],
 )
-def test_a_damaged_line_of_a_csv_file_costs_its_row_alone(bad: bytes, said: str, tmp_path: Path) -> None:
+def test_a_damaged_line_of_a_csv_file_costs_its_row_alone(
+    bad: bytes, said: str, tmp_path: Path
+) -> None:
     path, problems = tmp_path / "a.csv", Problems("skip")
     path.write_bytes(b"id,text\na,one\n" + bad + b"c,three\nd,four")
     assert list(csv_rows(path, problems)) == [
@@ -108,11 +119,15 @@ def test_a_damaged_line_of_a_csv_file_costs_its_row_alone(bad: bytes, said: str,
     ]
     assert [(p.line, p.message) for p in problems.errors] == [(3, said)]
     path.write_bytes(bad.replace(b"b,", b"id,") + b"c,three\n")
-    with pytest.raises(InputError, match=r"a.csv:1: not CSV"):  # of a header nothing can be left out
+    with pytest.raises(
+        InputError, match=r"a.csv:1: not CSV"
+    ):  # of a header nothing can be left out
         list(csv_rows(path, Problems("skip")))
 
 
-def test_a_line_without_end_is_not_read_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_without_end_is_not_read_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(jsonl, "LINE_BYTES", 100)
     path = tmp_path / "f.jsonl"
     path.write_text("[]\n" + "[" * 200)

@@ -69,7 +69,13 @@ def test_an_input_that_changes_while_it_is_read_is_noticed(on_error: Any, tmp_pa
 
     metric = et.Metric(name="count", numerator="n", denominator="", better="none")
     growing = et.jsonl_suite(
-        "growing", title="T", record=Identified, unit="id", columns=columns, metrics=[metric], headline=("count",)
+        "growing",
+        title="T",
+        record=Identified,
+        unit="id",
+        columns=columns,
+        metrics=[metric],
+        headline=("count",),
     )
     path.write_text('{"id": "a"}\n{"id": "b"}\n')
     with pytest.raises(et.InputError, match=r"records\.jsonl: changed while it was read"):
@@ -131,7 +137,9 @@ def test_another_policy_and_new_contents_replace(here: Path) -> None:
     et.evaluate("cr", NAME, out="out", resampling=FAST, protocol="cr_v1")
     assert et.load(RESULT).policy["protocol"] == "cr_v1"
     path = Path(NAME) / "outputs.jsonl"
-    path.write_text("".join(path.read_text(encoding="utf-8").splitlines(keepends=True)[:-1]), encoding="utf-8")
+    path.write_text(
+        "".join(path.read_text(encoding="utf-8").splitlines(keepends=True)[:-1]), encoding="utf-8"
+    )
     et.evaluate("cr", NAME, out="out", resampling=FAST)
     assert et.load(RESULT).n_units == 39
 
@@ -141,7 +149,10 @@ def test_what_another_input_made_is_kept_unless_fresh_says_so(here: Path) -> Non
     shutil.copytree(example(f"cr/{OTHER}"), here / "elsewhere" / NAME)
     command = ("score", "cr", f"elsewhere/{NAME}", "-o", "out", "-q", *QUICK)
     done = call(*command, status=2)
-    assert f"{RESULT} holds the result of another input, {NAME}/outputs.jsonl; --fresh replaces it" in done.stderr
+    assert (
+        f"{RESULT} holds the result of another input, {NAME}/outputs.jsonl; --fresh replaces it"
+        in done.stderr
+    )
     assert contents(RESULT) == before
     call(*command, "--fresh")
     assert et.load(RESULT).manifest.inputs[0].path == f"elsewhere/{NAME}/outputs.jsonl"
@@ -154,7 +165,17 @@ def test_the_same_contents_elsewhere_are_the_same_input(here: Path) -> None:
 
 def test_what_another_suite_made_is_kept_unless_fresh_says_so(here: Path) -> None:
     before = contents(RESULT)
-    command = ("score", "memfin", "example:memfin/plain_llm", "--name", NAME, "-o", "out", "-q", *QUICK)
+    command = (
+        "score",
+        "memfin",
+        "example:memfin/plain_llm",
+        "--name",
+        NAME,
+        "-o",
+        "out",
+        "-q",
+        *QUICK,
+    )
     done = call(*command, status=2)
     assert f"{RESULT} holds a result of cr; --fresh replaces it, --name or --out" in done.stderr
     assert contents(RESULT) == before
@@ -163,9 +184,13 @@ def test_what_another_suite_made_is_kept_unless_fresh_says_so(here: Path) -> Non
 
 
 def test_an_aggregate_is_not_replaced_by_a_run(here: Path) -> None:
-    et.study([f"example:cr/no_memory__seed{s}_proposed" for s in (1, 2)], out="seeds", resampling=FAST)
+    et.study(
+        [f"example:cr/no_memory__seed{s}_proposed" for s in (1, 2)], out="seeds", resampling=FAST
+    )
     before = contents(Path("seeds/results/no_memory_aggregated"))
-    done = call("score", "cr", NAME, "--name", "no_memory_aggregated", "-o", "seeds", "-q", *QUICK, status=2)
+    done = call(
+        "score", "cr", NAME, "--name", "no_memory_aggregated", "-o", "seeds", "-q", *QUICK, status=2
+    )
     assert "holds an aggregate over seeds" in done.stderr
     assert contents(Path("seeds/results/no_memory_aggregated")) == before
 
@@ -178,8 +203,13 @@ def test_an_input_is_never_inside_of_what_is_replaced(here: Path, fresh: tuple[s
     (here / "link").symlink_to(place)
     before = {p: p.read_bytes() for p in here.rglob("*") if p.is_file()}
     for run in (place, here / "link"):
-        done = call("score", "cr", run, "--name", "run", "-o", "own", "-q", *QUICK, *fresh, status=2)
-        assert "is an input and lies in own/results/run, which would be replaced; give another --out" in done.stderr
+        done = call(
+            "score", "cr", run, "--name", "run", "-o", "own", "-q", *QUICK, *fresh, status=2
+        )
+        assert (
+            "is an input and lies in own/results/run, which would be replaced; give another --out"
+            in done.stderr
+        )
     assert {p: p.read_bytes() for p in here.rglob("*") if p.is_file()} == before
 
 
@@ -219,7 +249,9 @@ et.evaluate("cr", sys.argv[1], out="out", resampling=et.Resampling(n_resamples=1
 
 
 def process(*arguments: str, code: str = SCORE) -> subprocess.Popen[str]:
-    return subprocess.Popen([sys.executable, "-c", code, *arguments], stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *arguments], stderr=subprocess.PIPE, text=True
+    )
 
 
 KILLED = """
@@ -288,11 +320,16 @@ def test_what_is_no_result(here: Path) -> None:
 def test_a_result_of_an_unknown_suite_is_read_but_not_scored(here: Path) -> None:
     path = RESULT / "manifest.json"
     content = json.loads(path.read_text(encoding="utf-8"))
-    own = [{"name": "accuracy", "numerator": "n", "denominator": "n", "better": "higher", "title": "A"}]
+    own = [
+        {"name": "accuracy", "numerator": "n", "denominator": "n", "better": "higher", "title": "A"}
+    ]
     path.write_text(
-        json.dumps({**content, "suite": "gone", "metrics": own, "headline": ["accuracy"]}), encoding="utf-8"
+        json.dumps({**content, "suite": "gone", "metrics": own, "headline": ["accuracy"]}),
+        encoding="utf-8",
     )
     run = et.load(RESULT)
     assert run.suite.name == "gone" and run.headline == ("accuracy",)
-    with pytest.raises(et.UsageError, match="the suite 'gone' is not known here; give its file with --suite-file"):
+    with pytest.raises(
+        et.UsageError, match="the suite 'gone' is not known here; give its file with --suite-file"
+    ):
         et.evaluate(run.suite, path)

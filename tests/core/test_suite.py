@@ -10,10 +10,22 @@ import pytest
 
 import evaltools as et
 from evaltools.core.files import example
-from evaltools.core.suite import Budget, get_suite, load_suite_file, looks_like, options, spread, suite_names
+from evaltools.core.suite import (
+    Budget,
+    get_suite,
+    load_suite_file,
+    looks_like,
+    options,
+    spread,
+    suite_names,
+)
 
 DATA = Path(__file__).parents[1] / "data"
-INPUTS = {"cr": "cr/with_memory__seed1_proposed", "memfin": "memfin/plain_llm", "summary": "summary/cases.jsonl"}
+INPUTS = {
+    "cr": "cr/with_memory__seed1_proposed",
+    "memfin": "memfin/plain_llm",
+    "summary": "summary/cases.jsonl",
+}
 UNBOUNDED = {"cr": ["latency_ms_mean"]}
 
 
@@ -31,7 +43,8 @@ def test_an_input_of_another_suite_is_said_to_be_that(suite: str, given: str) ->
 @pytest.mark.parametrize(("suite", "folder", "n"), [("cr", "cr", 6), ("memfin", "memfin", 2)])
 def test_a_folder_of_runs_says_so(suite: str, folder: str, n: int) -> None:
     with pytest.raises(
-        et.UsageError, match=rf"holds {n} runs, it is none; name them: .*{folder}/.* \(or .*{folder}/\*\)"
+        et.UsageError,
+        match=rf"holds {n} runs, it is none; name them: .*{folder}/.* \(or .*{folder}/\*\)",
     ):
         et.evaluate(suite, example(INPUTS["cr"]).parents[1] / folder)
 
@@ -44,7 +57,9 @@ def test_a_missing_path_is_bad_input_and_an_empty_folder_too(tmp_path: Path) -> 
 
 
 def test_an_unknown_suite_lists_those_there_are() -> None:
-    with pytest.raises(et.UsageError, match=r"no suite 'nosuch'; there are cr, memfin, summary.*--suite-file FILE"):
+    with pytest.raises(
+        et.UsageError, match=r"no suite 'nosuch'; there are cr, memfin, summary.*--suite-file FILE"
+    ):
         get_suite("nosuch")
 
 
@@ -59,22 +74,34 @@ def test_suites_that_both_read_a_path_are_not_chosen_between(tmp_path: Path) -> 
     """Two suites of one's own with the same records: --suite decides."""
     load_suite_file(DATA / "labels.py")
     other = tmp_path / "second.py"
-    other.write_text((DATA / "labels.py").read_text(encoding="utf-8").replace('"labels",', '"second",', 1))
+    other.write_text(
+        (DATA / "labels.py").read_text(encoding="utf-8").replace('"labels",', '"second",', 1)
+    )
     load_suite_file(other)
     run = tmp_path / "a__seed1_x.jsonl"
     run.write_text('{"id": "1", "gold": "pos", "pred": "pos"}\n')
     shutil.copy(run, tmp_path / "a__seed2_x.jsonl")
     assert looks_like(run) == ["labels", "second"]
-    with pytest.raises(et.UsageError, match=r"looks like an input of labels, second: name it with suite \(--suite\)"):
+    with pytest.raises(
+        et.UsageError,
+        match=r"looks like an input of labels, second: name it with suite \(--suite\)",
+    ):
         et.study([run])
-    assert et.study([run], suite="second", resampling=et.Resampling(n_resamples=100)).suite.name == "second"
+    assert (
+        et.study([run], suite="second", resampling=et.Resampling(n_resamples=100)).suite.name
+        == "second"
+    )
 
 
 def test_a_suite_object_needs_no_name(tmp_path: Path) -> None:
     suite = load_suite_file(DATA / "labels.py")
     run = tmp_path / "run.jsonl"
-    run.write_text('{"id": "1", "gold": "pos", "pred": "pos"}\n{"id": "2", "gold": "pos", "pred": "neg"}\n')
-    assert et.evaluate(suite, run, resampling=et.Resampling(n_resamples=100)).value("accuracy") == 0.5
+    run.write_text(
+        '{"id": "1", "gold": "pos", "pred": "pos"}\n{"id": "2", "gold": "pos", "pred": "neg"}\n'
+    )
+    assert (
+        et.evaluate(suite, run, resampling=et.Resampling(n_resamples=100)).value("accuracy") == 0.5
+    )
 
 
 @pytest.mark.parametrize(
@@ -117,8 +144,14 @@ def test_every_metric_has_a_title_a_description_and_a_direction(name: str) -> No
 def test_every_ratio_within_limits_says_them(name: str) -> None:
     """A bounded metric has an interval however few units there are, which hangs on its limits in the table."""
     suite = get_suite(name)
-    ratios = {m.name: m.limits for m in suite.metrics(suite.options()) if isinstance(m, et.Metric) and m.denominator}
-    assert [name for name, limits in ratios.items() if math.isinf(limits[1])] == UNBOUNDED.get(name, [])
+    ratios = {
+        m.name: m.limits
+        for m in suite.metrics(suite.options())
+        if isinstance(m, et.Metric) and m.denominator
+    }
+    assert [name for name, limits in ratios.items() if math.isinf(limits[1])] == UNBOUNDED.get(
+        name, []
+    )
 
 
 @pytest.mark.parametrize("name", INPUTS)
@@ -134,9 +167,13 @@ def test_every_metric_within_limits_has_an_interval_around_its_value(name: str) 
 
 def test_options_that_a_suite_has_not_or_does_not_take() -> None:
     run = f"example:{INPUTS['cr']}"
-    with pytest.raises(et.UsageError, match="options of cr: nosuch: Extra inputs are not permitted"):
+    with pytest.raises(
+        et.UsageError, match="options of cr: nosuch: Extra inputs are not permitted"
+    ):
         et.evaluate("cr", run, nosuch=1)
-    with pytest.raises(et.UsageError, match="options of cr: protocol: Input should be 'cr_v2' or 'cr_v1'"):
+    with pytest.raises(
+        et.UsageError, match="options of cr: protocol: Input should be 'cr_v2' or 'cr_v1'"
+    ):
         et.evaluate("cr", run, protocol="cr_v3")
 
 
@@ -152,12 +189,17 @@ def test_no_metric_that_is_blocked_leads() -> None:
     suite = get_suite("memfin")
     options = suite.options()
     usual = suite.headline(options)
-    assert suite.leading(options, frozenset()) == usual and suite.primary(options, usual) == "m2_profile_score"
+    assert (
+        suite.leading(options, frozenset()) == usual
+        and suite.primary(options, usual) == "m2_profile_score"
+    )
     left = suite.leading(options, frozenset({"m2_profile_score", "m3_risk_coverage"}))
     assert left == tuple(n for n in usual if n not in ("m2_profile_score", "m3_risk_coverage"))
     assert suite.primary(options, left) == "m4_compliance_label_acc"  # what stands in its place
     # what is taken away before it does not move the lead
-    assert suite.primary(options, suite.leading(options, frozenset({usual[0]}))) == "m2_profile_score"
+    assert (
+        suite.primary(options, suite.leading(options, frozenset({usual[0]}))) == "m2_profile_score"
+    )
     assert suite.primary(options, usual[:1]) == usual[0] and suite.primary(options, ()) == ""
     cr = get_suite("cr")
     other = cr.leading(cr.options(), frozenset({"tuple_f1_s2_refpol"}))

@@ -26,7 +26,9 @@ def test_what_a_name_or_a_file_may_hold() -> None:
 
 
 @pytest.mark.parametrize("err", [False, True])
-def test_a_terminal_without_the_letters_spells_them_out(err: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_without_the_letters_spells_them_out(
+    err: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ascii_only = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     monkeypatch.setattr(sys, "stderr" if err else "stdout", ascii_only)
     echo("한 a", err=err)

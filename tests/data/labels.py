@@ -52,6 +52,12 @@ SUITE = et.jsonl_suite(
             )
             for c in CLASSES
         ),
-        et.Mean(name="macro_f1", of=[f"f1_{c}" for c in CLASSES], group="Labels", better="higher", title="Macro F1"),
+        et.Mean(
+            name="macro_f1",
+            of=[f"f1_{c}" for c in CLASSES],
+            group="Labels",
+            better="higher",
+            title="Macro F1",
+        ),
     ],
 )

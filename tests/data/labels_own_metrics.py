@@ -18,6 +18,8 @@ METRICS = [
         title="Share of pos",
         proportion=True,
     ),
-    et.Difference(name="gap", minuend="f1_pos", subtrahend="f1_neg", better="none", title="Gap of F1"),
+    et.Difference(
+        name="gap", minuend="f1_pos", subtrahend="f1_neg", better="none", title="Gap of F1"
+    ),
     et.Mean(name="both", of=("accuracy", "macro_f1"), better="higher", title="Accuracy and F1"),
 ]

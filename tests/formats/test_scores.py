@@ -21,12 +21,28 @@ from ..app.calling import call
 NAN = float("nan")
 
 
-def sample(i: int | str, epoch: int, value: Any, error: str | None = None, **scores: Any) -> dict[str, Any]:
-    given = {"match": {"value": value, "answer": "A"}, **{k: {"value": v} for k, v in scores.items()}}
-    return {"id": i, "epoch": epoch, "input": f"question {i}", "target": "A", "error": error, "scores": given}
+def sample(
+    i: int | str, epoch: int, value: Any, error: str | None = None, **scores: Any
+) -> dict[str, Any]:
+    given = {
+        "match": {"value": value, "answer": "A"},
+        **{k: {"value": v} for k, v in scores.items()},
+    }
+    return {
+        "id": i,
+        "epoch": epoch,
+        "input": f"question {i}",
+        "target": "A",
+        "error": error,
+        "scores": given,
+    }
 
 
-HEADER = {"version": 2, "status": "success", "eval": {"task": "t", "model": "openai/gpt-4o", "run_id": "r"}}
+HEADER = {
+    "version": 2,
+    "status": "success",
+    "eval": {"task": "t", "model": "openai/gpt-4o", "run_id": "r"},
+}
 SAMPLES = [
     sample(1, 1, "C", judge=NAN),
     sample(2, 1, "P", judge=0.25),
@@ -41,13 +57,29 @@ STRICT = {"filter": "strict", "metrics": ["exact_match"], "doc": {}}
 LM_EVAL = [
     {**STRICT, "doc_id": 0, "doc_hash": "aa", "exact_match": 1.0},
     {**STRICT, "doc_id": 0, "doc_hash": "aa", "exact_match": 1.0, "filter": "flexible"},
-    {**STRICT, "doc_id": 1, "doc_hash": "bb", "exact_match": 0, "metrics": ["exact_match", "ppl"], "ppl": [-3, 4]},
-    {**STRICT, "doc_id": 2, "doc_hash": "bb", "exact_match": 1, "metrics": ["exact_match", "nll"], "nll": NAN},
+    {
+        **STRICT,
+        "doc_id": 1,
+        "doc_hash": "bb",
+        "exact_match": 0,
+        "metrics": ["exact_match", "ppl"],
+        "ppl": [-3, 4],
+    },
+    {
+        **STRICT,
+        "doc_id": 2,
+        "doc_hash": "bb",
+        "exact_match": 1,
+        "metrics": ["exact_match", "nll"],
+        "nll": NAN,
+    },
     {**STRICT, "doc_id": 3, "exact_match": False, "metrics": ["exact_match", "nll"], "nll": 2.5},
 ]
 
 
-def outcome(test: int, provider: str, score: float, *, failure: int = 0, prompt: int = 0) -> dict[str, Any]:
+def outcome(
+    test: int, provider: str, score: float, *, failure: int = 0, prompt: int = 0
+) -> dict[str, Any]:
     return {
         "promptIdx": prompt,
         "testIdx": test,
@@ -76,8 +108,17 @@ PROMPTFOO = {
 }
 
 
-def measured(name: str, score: float | None, success: bool | None, error: str | None = None) -> dict[str, Any]:
-    return {"name": name, "threshold": 0.5, "score": score, "success": success, "reason": "", "error": error}
+def measured(
+    name: str, score: float | None, success: bool | None, error: str | None = None
+) -> dict[str, Any]:
+    return {
+        "name": name,
+        "threshold": 0.5,
+        "score": score,
+        "success": success,
+        "reason": "",
+        "error": error,
+    }
 
 
 DEEPEVAL = {
@@ -89,14 +130,39 @@ DEEPEVAL = {
 }
 
 RAGAS = [
-    {"user_input": "q1", "response": "42", "retrieved_contexts": ["c"], "faithfulness": 0.5, "note": "x"},
-    {"user_input": "q2", "response": "no", "retrieved_contexts": [], "faithfulness": NAN, "correct": 1},
-    {"user_input": "q3", "response": "no", "retrieved_contexts": [], "faithfulness": 1.0, "correct": 0},
+    {
+        "user_input": "q1",
+        "response": "42",
+        "retrieved_contexts": ["c"],
+        "faithfulness": 0.5,
+        "note": "x",
+    },
+    {
+        "user_input": "q2",
+        "response": "no",
+        "retrieved_contexts": [],
+        "faithfulness": NAN,
+        "correct": 1,
+    },
+    {
+        "user_input": "q3",
+        "response": "no",
+        "retrieved_contexts": [],
+        "faithfulness": 1.0,
+        "correct": 0,
+    },
 ]
 
 
-def instance(i: str, trial: int, total: float, count: int, split: str = "test", **more: Any) -> dict[str, Any]:
-    stat = {"name": {"name": "bits", "split": split}, "count": count, "sum": total, "mean": total / count}
+def instance(
+    i: str, trial: int, total: float, count: int, split: str = "test", **more: Any
+) -> dict[str, Any]:
+    stat = {
+        "name": {"name": "bits", "split": split},
+        "count": count,
+        "sum": total,
+        "mean": total / count,
+    }
     return {"instance_id": i, "train_trial_index": trial, "stats": [stat], **more}
 
 
@@ -120,7 +186,9 @@ LINES = ("lm-eval", "ragas")
 
 def put(folder: Path, form: str, content: Any = None, name: str = "in.json") -> Path:
     path, content = folder / name, CONTENT[form] if content is None else content
-    text = "".join(json.dumps(row) + "\n" for row in content) if form in LINES else json.dumps(content)
+    text = (
+        "".join(json.dumps(row) + "\n" for row in content) if form in LINES else json.dumps(content)
+    )
     path.write_text(text, encoding="utf-8")
     return path
 
@@ -165,7 +233,10 @@ EXPECTED: dict[str, dict[Any, dict[str, Any]]] = {
         ("a", "2", "score"): {"0": 0.5, "1": None},
         ("a", "2", "tone"): {"0": 0.25, "1": None},
         **{("b prompt 1", "1", m): {"0": 0.0} for m in ("success", "score", "tone")},
-        **{("b prompt 2", "1", m): {"0": v} for m, v in (("success", 1.0), ("score", 1.0), ("tone", 0.5))},
+        **{
+            ("b prompt 2", "1", m): {"0": v}
+            for m, v in (("success", 1.0), ("score", 1.0), ("tone", 0.5))
+        },
     },
     "deepeval": {
         (None, None, "Faithfulness"): {"case_0": 0.9, "case_1": 0.2, "3": None},
@@ -203,7 +274,9 @@ def test_ragas_from_csv_is_the_same(tmp_path: Path) -> None:
 
 
 def test_csv_is_written_for_a_target_named_so(tmp_path: Path) -> None:
-    call("convert", "helm", put(tmp_path, "helm"), "-o", tmp_path / "scores.csv", "--condition", "m")
+    call(
+        "convert", "helm", put(tmp_path, "helm"), "-o", tmp_path / "scores.csv", "--condition", "m"
+    )
     found = list(csv.DictReader((tmp_path / "scores.csv").read_text(encoding="utf-8").splitlines()))
     assert [found[1][k] for k in ("id", "metric", "value", "num", "den", "condition", "seed")] == [
         "id2", "bits", "", "1.0", "6.0", "m", "0",
@@ -212,7 +285,10 @@ def test_csv_is_written_for_a_target_named_so(tmp_path: Path) -> None:
 
 def test_lm_eval_takes_direction_and_model_from_the_results_beside(tmp_path: Path) -> None:
     date = "2026-01-02T03-04-05.6"
-    results = {"model_name": "org/model", "higher_is_better": {"gsm8k": {"exact_match": True, "nll": False}}}
+    results = {
+        "model_name": "org/model",
+        "higher_is_better": {"gsm8k": {"exact_match": True, "nll": False}},
+    }
     (tmp_path / f"results_{date}.json").write_text(json.dumps(results))
     path = put(tmp_path, "lm-eval", name=f"samples_gsm8k_{date}.jsonl")
     call("convert", "lm-eval", path, "-o", tmp_path / "scores.jsonl")
@@ -230,7 +306,10 @@ def test_lm_eval_refuses_results_of_another_form(tmp_path: Path) -> None:
     (tmp_path / f"results_{date}.json").write_text('{"higher_is_better": {"gsm8k": {"nll": "no"}}}')
     path = put(tmp_path, "lm-eval", name=f"samples_gsm8k_{date}.jsonl")
     done = call("convert", "lm-eval", path, "-o", tmp_path / "scores.jsonl", status=3)
-    assert f"results_{date}.json: higher_is_better.gsm8k.nll: Input should be a valid boolean" in done.output
+    assert (
+        f"results_{date}.json: higher_is_better.gsm8k.nll: Input should be a valid boolean"
+        in done.output
+    )
 
 
 def test_lm_eval_says_which_metric_is_no_number(tmp_path: Path) -> None:
@@ -239,17 +318,25 @@ def test_lm_eval_says_which_metric_is_no_number(tmp_path: Path) -> None:
 
 
 def test_a_score_without_a_value_is_not_measured(tmp_path: Path) -> None:
-    path = put(tmp_path, "inspect", changed(INSPECT, "samples", 1, "scores", "match", "value", value=None))
+    path = put(
+        tmp_path, "inspect", changed(INSPECT, "samples", 1, "scores", "match", "value", value=None)
+    )
     call("convert", "inspect", path, "-o", tmp_path / "x.jsonl")
-    rows = [json.loads(line) for line in (tmp_path / "x.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert [r["value"] for r in rows if (r["id"], r["seed"], r["metric"]) == ("2", "1", "match")] == [None]
+    rows = [
+        json.loads(line) for line in (tmp_path / "x.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
+    assert [
+        r["value"] for r in rows if (r["id"], r["seed"], r["metric"]) == ("2", "1", "match")
+    ] == [None]
 
 
 def test_a_sample_that_failed_before_it_was_scored_is_not_measured(tmp_path: Path) -> None:
     lost = {**sample("lost", 1, None, error="out of memory"), "scores": None}
     path = put(tmp_path, "inspect", {**INSPECT, "samples": [lost, *SAMPLES[:2]]})
     call("convert", "inspect", path, "-o", tmp_path / "x.jsonl")
-    rows = [json.loads(line) for line in (tmp_path / "x.jsonl").read_text(encoding="utf-8").splitlines()]
+    rows = [
+        json.loads(line) for line in (tmp_path / "x.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     assert [(r["metric"], r["value"], r["text"]) for r in rows if r["id"] == "lost"] == [
         ("match", None, "question lost"),
         ("judge", None, "question lost"),
@@ -267,14 +354,22 @@ def test_names_of_several_files(tmp_path: Path) -> None:
 
 def test_helm_without_a_trial_is_its_first(tmp_path: Path) -> None:
     bare = {k: v for k, v in instance("id1", 0, 3.0, 2).items() if k != "train_trial_index"}
-    assert converted(tmp_path, "helm", put(tmp_path, "helm", [bare])) == {(None, "0", "bits"): {"id1": (3.0, 2.0)}}
+    assert converted(tmp_path, "helm", put(tmp_path, "helm", [bare])) == {
+        (None, "0", "bits"): {"id1": (3.0, 2.0)}
+    }
 
 
 def test_helm_asks_for_one_of_several_splits(tmp_path: Path) -> None:
-    path = put(tmp_path, "helm", [instance("id1", 0, 1.0, 1), instance("id2", 0, 1.0, 2, split="valid")])
+    path = put(
+        tmp_path, "helm", [instance("id1", 0, 1.0, 1), instance("id2", 0, 1.0, 2, split="valid")]
+    )
     done = call("convert", "helm", path, "-o", tmp_path / "x.jsonl", status=3)
-    assert "1.stats.0.name.split: several splits (test, valid)" in done.output.replace("valid, test", "test, valid")
-    assert converted(tmp_path, "helm", path, "--split", "valid") == {(None, "0", "bits"): {"id2": (1.0, 2.0)}}
+    assert "1.stats.0.name.split: several splits (test, valid)" in done.output.replace(
+        "valid, test", "test, valid"
+    )
+    assert converted(tmp_path, "helm", path, "--split", "valid") == {
+        (None, "0", "bits"): {"id2": (1.0, 2.0)}
+    }
 
 
 def changed(content: Any, *path: Any, value: Any) -> Any:
@@ -336,7 +431,9 @@ def changed(content: Any, *path: Any, value: Any) -> Any:
         ("helm", changed(HELM, 1, "stats", 0, "count", value=10**400), "1.stats.0.count: expected a finite number"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_named_and_nothing_written(form: str, content: Any, said: str, tmp_path: Path) -> None:
+def test_what_is_wrong_is_named_and_nothing_written(
+    form: str, content: Any, said: str, tmp_path: Path
+) -> None:
     done = call("convert", form, put(tmp_path, form, content), "-o", tmp_path / "x.jsonl", status=3)
     assert said.replace("in.json", str(tmp_path / "in.json")) in done.output
     assert not (tmp_path / "x.jsonl").exists()
@@ -352,7 +449,11 @@ def test_a_cut_file_is_an_error(form: str, tmp_path: Path) -> None:
 
 
 def test_a_bad_record_can_be_skipped(tmp_path: Path) -> None:
-    path = put(tmp_path, "deepeval", changed(DEEPEVAL, "testCases", 0, "metricsData", 0, "score", value="x"))
+    path = put(
+        tmp_path,
+        "deepeval",
+        changed(DEEPEVAL, "testCases", 0, "metricsData", 0, "score", value="x"),
+    )
     found = converted(tmp_path, "deepeval", path, "--on-error", "skip")
     assert found[None, None, "Faithfulness"] == {"case_1": 0.2, "2": None}
 
@@ -361,7 +462,11 @@ def test_a_bad_record_can_be_skipped(tmp_path: Path) -> None:
     ("header", "cells", "said"),
     [
         ("question,faithfulness", "q,1", "in.csv:1: expected a column user_input"),
-        ("user_input,faithfulness,faithfulness", "q,1,2", "in.csv:1: expected the column faithfulness once"),
+        (
+            "user_input,faithfulness,faithfulness",
+            "q,1,2",
+            "in.csv:1: expected the column faithfulness once",
+        ),
         ("user_input,faithfulness", "q,1,2", "in.csv:2: expected 2 cells, as the header has"),
         ("user_input,faithfulness", 'q,"1', "in.csv:2: not CSV"),
     ],
@@ -373,7 +478,9 @@ def test_damaged_csv(header: str, cells: str, said: str, tmp_path: Path) -> None
     assert said.replace("in.csv", str(path)) in done.output
 
 
-def eval_zip(path: Path, members: dict[str, bytes], compression: int = zipfile.ZIP_DEFLATED) -> Path:
+def eval_zip(
+    path: Path, members: dict[str, bytes], compression: int = zipfile.ZIP_DEFLATED
+) -> Path:
     with zipfile.ZipFile(path, "w", compression) as log:
         for name, data in members.items():
             log.writestr(name, data)
@@ -392,7 +499,9 @@ def members() -> dict[str, bytes]:
 
 def zstd_zip(path: Path) -> Path:
     """The same log, its members compressed with zstandard, as Inspect writes them."""
-    zipped = pytest.importorskip("backports.zstd.zipfile" if sys.version_info < (3, 14) else "zipfile")
+    zipped = pytest.importorskip(
+        "backports.zstd.zipfile" if sys.version_info < (3, 14) else "zipfile"
+    )
     with zipped.ZipFile(path, "w", zipped.ZIP_ZSTANDARD) as log:
         for name, data in members().items():
             log.writestr(name, data)
@@ -405,7 +514,9 @@ def test_eval_logs_are_the_same_as_json(tmp_path: Path) -> None:
     assert converted(tmp_path, "inspect", zstd_zip(tmp_path / "zstd.eval")) == EXPECTED["inspect"]
 
 
-def test_without_zstandard_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_zstandard_the_extra_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = zstd_zip(tmp_path / "zstd.eval")
     if hasattr(zipfile, "ZIP_ZSTANDARD"):
         pytest.skip("this Python reads zstandard by itself")
@@ -418,7 +529,9 @@ def test_a_log_that_is_not_finished_is_named(tmp_path: Path) -> None:
     there = members()
     del there["header.json"]
     there["_journal/start.json"] = json.dumps({"version": 2, "eval": HEADER["eval"]}).encode()
-    done = call("convert", "inspect", eval_zip(tmp_path / "log.eval", there), "-o", tmp_path / "x.jsonl")
+    done = call(
+        "convert", "inspect", eval_zip(tmp_path / "log.eval", there), "-o", tmp_path / "x.jsonl"
+    )
     assert "the status of the log is 'started'" in done.output
     path = eval_zip(tmp_path / "log.eval", members())
     assert "status" not in call("convert", "inspect", path, "-o", tmp_path / "x.jsonl").output
@@ -429,7 +542,11 @@ def test_a_member_that_unpacks_to_too_much_is_not_read(
     compression: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inspect_logs, "MEMBER_BYTES", 1 << 20)
-    path = eval_zip(tmp_path / "log.eval", {**members(), "samples/9_epoch_1.json": b" " * (8 << 20)}, compression)
+    path = eval_zip(
+        tmp_path / "log.eval",
+        {**members(), "samples/9_epoch_1.json": b" " * (8 << 20)},
+        compression,
+    )
     done = call("convert", "inspect", path, "-o", tmp_path / "x.jsonl", status=3)
     assert "samples/9_epoch_1.json: unpacks to more than 1 MB" in done.output
     assert converted(tmp_path, "inspect", path, "--on-error", "skip") == EXPECTED["inspect"]
@@ -439,17 +556,25 @@ def test_damaged_zips(tmp_path: Path) -> None:
     path = eval_zip(tmp_path / "log.eval", members())
     whole = path.read_bytes()
     path.write_bytes(whole[:-30])
-    assert "is it whole?" in call("convert", "inspect", path, "-o", tmp_path / "x.jsonl", status=3).output
+    assert (
+        "is it whole?"
+        in call("convert", "inspect", path, "-o", tmp_path / "x.jsonl", status=3).output
+    )
     spoilt = bytearray(whole)
     spoilt[100:120] = bytes(20)
     path.write_bytes(bytes(spoilt))
     done = call("convert", "inspect", path, "-o", tmp_path / "x.jsonl", status=3)
     assert "samples/1_epoch_1.json: cannot be read" in done.output
     path = eval_zip(tmp_path / "other.eval", {"a.txt": b"x"})
-    assert "header.json" in call("convert", "inspect", path, "-o", tmp_path / "x.jsonl", status=3).output
+    assert (
+        "header.json"
+        in call("convert", "inspect", path, "-o", tmp_path / "x.jsonl", status=3).output
+    )
 
 
-def test_values_larger_than_memory_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_values_larger_than_memory_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(jsonl, "FILE_BYTES", 100)
     done = call("convert", "helm", put(tmp_path, "helm"), "-o", tmp_path / "x.jsonl", status=3)
     assert "file-too-large" in done.output

@@ -74,12 +74,12 @@ ASQP = """\
 The pizza is yummy .####[['pizza', 'food quality', 'positive', 'yummy'], ['NULL', 'food prices', 'neutral', 'NULL']]
 """
 
-ACOS = (
-    "looks nice , and the  surface is smooth\t-1,-1 LAPTOP#DESIGN_FEATURES 2 1,2\t5,6 LAPTOP#DESIGN_FEATURES 0 7,8\n"
-)
+ACOS = "looks nice , and the  surface is smooth\t-1,-1 LAPTOP#DESIGN_FEATURES 2 1,2\t5,6 LAPTOP#DESIGN_FEATURES 0 7,8\n"
 
 
-def opinion(ref: str, term: str, polarity: str, span: tuple[int, int] | None = None) -> dict[str, Any]:
+def opinion(
+    ref: str, term: str, polarity: str, span: tuple[int, int] | None = None
+) -> dict[str, Any]:
     place = {"span": {"start": span[0], "end": span[1]}} if span else {}
     return {"aspect_ref": ref, "aspect_term": term, "polarity": polarity, **place}
 
@@ -123,7 +123,12 @@ def gold(folder: Path, form: str, text: str, *more: str) -> list[dict[str, Any]]
                 "2": [],
             },
         ),
-        ("semeval14", SEMEVAL14, ("--level", "category"), {"813": [opinion("food", "", "positive")], "2": []}),
+        (
+            "semeval14",
+            SEMEVAL14,
+            ("--level", "category"),
+            {"813": [opinion("food", "", "positive")], "2": []},
+        ),
         (
             "semeval16",
             SEMEVAL16,
@@ -145,7 +150,9 @@ def gold(folder: Path, form: str, text: str, *more: str) -> list[dict[str, Any]]
                 "2": [
                     opinion("", "battery life", "positive", (4, 16)),
                     opinion("", "battery life", "positive", (4, 16)),
-                    opinion("", "The life", "neutral"),  # tokens that do not stand side by side have no span
+                    opinion(
+                        "", "The life", "neutral"
+                    ),  # tokens that do not stand side by side have no span
                 ],
             },
         ),
@@ -153,7 +160,12 @@ def gold(folder: Path, form: str, text: str, *more: str) -> list[dict[str, Any]]
             "asqp",
             ASQP,
             (),
-            {"1": [opinion("food quality", "pizza", "positive"), opinion("food prices", "", "neutral")]},
+            {
+                "1": [
+                    opinion("food quality", "pizza", "positive"),
+                    opinion("food prices", "", "neutral"),
+                ]
+            },
         ),
         (
             "acos",
@@ -187,13 +199,27 @@ def test_spans_are_places_in_the_text(tmp_path: Path) -> None:
         for row in gold(tmp_path, form, text, *options):
             for one in row["gold_tuples"]:
                 if span := one.get("span"):
-                    assert row["input_text"][span["start"] : span["end"]] == one["aspect_term"], form
+                    assert row["input_text"][span["start"] : span["end"]] == one["aspect_term"], (
+                        form
+                    )
 
 
 def test_predictions_are_outputs_of_the_same_ids(tmp_path: Path) -> None:
-    call("convert", "asqp", write(tmp_path, ASQP), "-o", tmp_path / "outputs.jsonl", "--as", "predictions")
+    call(
+        "convert",
+        "asqp",
+        write(tmp_path, ASQP),
+        "-o",
+        tmp_path / "outputs.jsonl",
+        "--as",
+        "predictions",
+    )
     row = json.loads((tmp_path / "outputs.jsonl").read_text(encoding="utf-8"))
-    assert row["meta"] == {"text_id": "1", "input_text": "The pizza is yummy .", "protocol_mode": "predictions"}
+    assert row["meta"] == {
+        "text_id": "1",
+        "input_text": "The pizza is yummy .",
+        "protocol_mode": "predictions",
+    }
     assert row["final_result"]["final_tuples"][0] == opinion("food quality", "pizza", "positive")
     assert set(row) == {"meta", "final_result"}
 
@@ -208,14 +234,26 @@ def test_a_sample_that_is_skipped_keeps_its_number(tmp_path: Path) -> None:
     ("form", "text", "said"),
     [
         ("nikl", NIKL[:-40], "in.txt:2: error"),
-        ("nikl", NIKL.replace('"neutral"', '"so so"'), "in.txt:2: annotation.0: expected one of positive, negative"),
+        (
+            "nikl",
+            NIKL.replace('"neutral"', '"so so"'),
+            "in.txt:2: annotation.0: expected one of positive, negative",
+        ),
         (
             "nikl",
             NIKL.replace("16, 18", '"16", 18'),
             "in.txt:1: annotation.0: expected [category, [term",
         ),
-        ("nikl", NIKL.replace('"sentence_form"', '"form"', 1), "in.txt:1: train-1: sentence_form: Field required"),
-        ("nikl", NIKL.replace("train-2", "train-1"), "in.txt:2: train-1: a second sample of this id"),
+        (
+            "nikl",
+            NIKL.replace('"sentence_form"', '"form"', 1),
+            "in.txt:1: train-1: sentence_form: Field required",
+        ),
+        (
+            "nikl",
+            NIKL.replace("train-2", "train-1"),
+            "in.txt:2: train-1: a second sample of this id",
+        ),
         ("nikl", SEMEVAL14, "in.txt:1: "),
         ("semeval14", SEMEVAL16, "expected XML with the root sentences, got 'Reviews'"),
         ("semeval16", SEMEVAL14, "expected XML with the root Reviews, got 'sentences'"),
@@ -231,30 +269,66 @@ def test_a_sample_that_is_skipped_keeps_its_number(tmp_path: Path) -> None:
             SEMEVAL14.replace("<text>Nothing here.</text>", ""),
             "sentence 2.text: expected an",
         ),
-        ("semeval14", SEMEVAL14.replace('polarity="conflict"', ""), "aspectTerm@polarity: expected one of positive"),
-        ("semeval16", SEMEVAL16.replace("1:0", "2:0"), "2:0: sentence 2:0: a second sample of this id"),
-        ("semeval16", SEMEVAL16.replace("UTF-8", "shift_jis"), "in.txt: not XML: multi-byte encodings"),
+        (
+            "semeval14",
+            SEMEVAL14.replace('polarity="conflict"', ""),
+            "aspectTerm@polarity: expected one of positive",
+        ),
+        (
+            "semeval16",
+            SEMEVAL16.replace("1:0", "2:0"),
+            "2:0: sentence 2:0: a second sample of this id",
+        ),
+        (
+            "semeval16",
+            SEMEVAL16.replace("UTF-8", "shift_jis"),
+            "in.txt: not XML: multi-byte encodings",
+        ),
         ("semeval16", SEMEVAL16.replace("UTF-8", "klingon"), "not XML: unknown encoding"),
         ("aste", ASQP, "in.txt:1: triplets.0: expected ([aspect], [opinion], 'POS')"),
         ("aste", ASTE[:-9], "in.txt:2: triplets: expected a Python list"),
-        ("aste", ASTE.replace("([2]", "([22]"), "in.txt:1: triplets.0: expected numbers of the 9 tokens, got [22]"),
+        (
+            "aste",
+            ASTE.replace("([2]", "([22]"),
+            "in.txt:1: triplets.0: expected numbers of the 9 tokens, got [22]",
+        ),
         ("aste", ACOS, "in.txt:1: expected sentence####[...]"),
         ("aste", "x####__import__('os').getcwd()", "in.txt:1: triplets: expected a Python list"),
         ("aste", "x####" + "[" * 5000, "in.txt:1: triplets: expected a Python list"),
-        ("aste", ASTE.replace("([2]", "([]"), "in.txt:1: triplets.0: expected ([aspect], [opinion], 'POS')"),
-        ("asqp", ASTE, "in.txt:1: quadruples.0: expected ['aspect', 'category', 'polarity', 'opinion']"),
-        ("asqp", ASQP.replace("'neutral'", "2"), "in.txt:1: quadruples.1: expected one of positive"),
+        (
+            "aste",
+            ASTE.replace("([2]", "([]"),
+            "in.txt:1: triplets.0: expected ([aspect], [opinion], 'POS')",
+        ),
+        (
+            "asqp",
+            ASTE,
+            "in.txt:1: quadruples.0: expected ['aspect', 'category', 'polarity', 'opinion']",
+        ),
+        (
+            "asqp",
+            ASQP.replace("'neutral'", "2"),
+            "in.txt:1: quadruples.1: expected one of positive",
+        ),
         ("acos", ASQP, "in.txt:1: expected text, then a tab"),
-        ("acos", ACOS.replace(" 0 7,8", " 3 7,8"), "in.txt:1: quadruples.1: expected 'a0,a1 CATEGORY s o0,o1'"),
+        (
+            "acos",
+            ACOS.replace(" 0 7,8", " 3 7,8"),
+            "in.txt:1: quadruples.1: expected 'a0,a1 CATEGORY s o0,o1'",
+        ),
         ("acos", ACOS.replace("5,6", "5,60"), "in.txt:1: quadruples.1: expected a half open span"),
         ("acos", ACOS.replace("5,6", "5,5"), "in.txt:1: quadruples.1: expected a half open span"),
         ("acos", "\n\n", "nothing in it can be used"),
         ("acos", "", "the file is empty"),
     ],
 )
-def test_what_is_wrong_is_named_and_nothing_written(form: str, text: str, said: str, tmp_path: Path) -> None:
+def test_what_is_wrong_is_named_and_nothing_written(
+    form: str, text: str, said: str, tmp_path: Path
+) -> None:
     options = ("--level", "term") if form == "semeval14" else ()
-    done = call("convert", form, write(tmp_path, text), "-o", tmp_path / "x.jsonl", *options, status=3)
+    done = call(
+        "convert", form, write(tmp_path, text), "-o", tmp_path / "x.jsonl", *options, status=3
+    )
     assert said.replace("in.txt", str(tmp_path / "in.txt")).removesuffix(": error") in done.output
     assert not (tmp_path / "x.jsonl").exists()
 
@@ -272,7 +346,15 @@ EXTERNAL = """<?xml version="1.0"?>
 def test_entities_are_refused(text: str, tmp_path: Path) -> None:
     for error in ("fail", "skip"):
         more = ("--level", "term", "--on-error", error)
-        done = call("convert", "semeval14", write(tmp_path, text), "-o", tmp_path / "x.jsonl", *more, status=3)
+        done = call(
+            "convert",
+            "semeval14",
+            write(tmp_path, text),
+            "-o",
+            tmp_path / "x.jsonl",
+            *more,
+            status=3,
+        )
         assert "entities and references are refused" in done.output
 
 
@@ -282,7 +364,9 @@ def test_lines_and_sentences_are_bounded(tmp_path: Path, monkeypatch: pytest.Mon
     assert f"{tmp_path / 'in.txt'}:1: a line of more than" in done.output
     monkeypatch.setattr(semeval, "SENTENCE_BYTES", 20)
     path = write(tmp_path, SEMEVAL14)
-    done = call("convert", "semeval14", path, "-o", tmp_path / "x.jsonl", "--level", "term", status=3)
+    done = call(
+        "convert", "semeval14", path, "-o", tmp_path / "x.jsonl", "--level", "term", status=3
+    )
     assert "a sentence of more than" in done.output
 
 
@@ -294,12 +378,17 @@ def test_lines_and_sentences_are_bounded(tmp_path: Path, monkeypatch: pytest.Mon
         (("asqp", "--level", "term"), "asqp takes no --level"),
         (("asqp", "--condition", "a"), "asqp takes no --condition"),
         (("ragas", "--as", "predictions"), "--as predictions is for aspect-based sentiment"),
-        (("ragas", "--condition", "a", "--condition", "b"), "give --condition once, or once for each of the 1 files"),
+        (
+            ("ragas", "--condition", "a", "--condition", "b"),
+            "give --condition once, or once for each of the 1 files",
+        ),
     ],
 )
 def test_wrong_usage(arguments: tuple[str, ...], said: str, tmp_path: Path) -> None:
     path = write(tmp_path, ASQP)
-    done = call("convert", arguments[0], path, "-o", tmp_path / "new" / "x.jsonl", *arguments[1:], status=2)
+    done = call(
+        "convert", arguments[0], path, "-o", tmp_path / "new" / "x.jsonl", *arguments[1:], status=2
+    )
     assert said in done.output
     assert not (tmp_path / "new").exists()
 

@@ -19,7 +19,16 @@ from pydantic import BaseModel
 
 from evaltools.core.errors import Problems, UsageError
 from evaltools.llm import client as llm
-from evaltools.llm.client import Answer, Client, Limits, Server, chat, in_background, parse, strict_schema
+from evaltools.llm.client import (
+    Answer,
+    Client,
+    Limits,
+    Server,
+    chat,
+    in_background,
+    parse,
+    strict_schema,
+)
 from tests.model_server import Answer as Sent
 from tests.model_server import ModelServer, Seen, refuses, says
 
@@ -32,13 +41,24 @@ class Reply(BaseModel):
 
 
 def body(text: str = "a", **more: Any) -> dict[str, Any]:
-    return chat("m", "system", text, "label", strict_schema(Reply), **{"temperature": 0.5, "max_tokens": 9, **more})
+    return chat(
+        "m",
+        "system",
+        text,
+        "label",
+        strict_schema(Reply),
+        **{"temperature": 0.5, "max_tokens": 9, **more},
+    )
 
 
 def label(text: str = "x", **fields: Any) -> Sent:
     """A completion with usage; `fields` are those of its choice or of the completion."""
     choice = {"message": {"content": json.dumps({"label": text})}, "finish_reason": "stop"}
-    usage = {"prompt_tokens": 10, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 4}}
+    usage = {
+        "prompt_tokens": 10,
+        "completion_tokens": 5,
+        "prompt_tokens_details": {"cached_tokens": 4},
+    }
     whole = {"model": "m-1", "usage": usage, "choices": [{**choice, **fields}]}
     return Sent(body=json.dumps(whole).encode())
 
@@ -50,7 +70,9 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(llm, "FIRST_WAIT", 0.01)
 
 
-def ask(script: Callable[[Seen], Sent], *bodies: dict[str, Any], **settings: Any) -> tuple[list[Answer], list[Seen]]:
+def ask(
+    script: Callable[[Seen], Sent], *bodies: dict[str, Any], **settings: Any
+) -> tuple[list[Answer], list[Seen]]:
     """The answers to these requests, sent at once, and what the server saw."""
     with ModelServer(script) as server:
         return asked(server.url, *bodies, **settings), server.seen
@@ -83,7 +105,9 @@ def test_equal_requests_are_sent_once_and_a_second_run_sends_none(tmp_path: Path
     assert all(a.cached for a in again)
     assert again[0].call == first[0].call  # what it took when it was sent
     with ModelServer(lambda s: label("other")) as other:
-        assert asked(other.url, body(), cache=tmp_path)[0].reply == Reply(label="other")  # another address
+        assert asked(other.url, body(), cache=tmp_path)[0].reply == Reply(
+            label="other"
+        )  # another address
 
 
 def test_a_storm_of_429_and_500_ends_in_answers() -> None:
@@ -140,7 +164,10 @@ def test_retry_after(header: dict[str, str], seconds: float | None) -> None:
     [
         (Sent(401, b"{}"), "the key is refused"),
         (Sent(404, b"{}"), "no such model"),
-        (Sent(429, b'{"error": {"code": "insufficient_quota", "message": "no"}}'), "the quota is used up"),
+        (
+            Sent(429, b'{"error": {"code": "insufficient_quota", "message": "no"}}'),
+            "the quota is used up",
+        ),
         (Sent(429, b"{}", {"retry-after": "7200"}), "it asks to wait for 7200 s"),
         (Sent(307, b"", {"location": "http://127.0.0.1:9/v1"}), "redirects are not followed"),
     ],
@@ -181,7 +208,9 @@ def test_a_reply_that_is_not_whole_is_none(reason: str, tmp_path: Path) -> None:
 
 
 def test_one_repair_shows_the_error_and_what_it_took_is_counted() -> None:
-    (answer,), seen = ask(lambda s: says("no JSON") if len(s.body["messages"]) == 2 else label(), body(), repairs=1)
+    (answer,), seen = ask(
+        lambda s: says("no JSON") if len(s.body["messages"]) == 2 else label(), body(), repairs=1
+    )
     assert answer.reply == Reply(label="x")
     assert answer.call.attempts == 2
     said, asked_again = seen[1].body["messages"][2:]
@@ -194,7 +223,17 @@ def test_one_repair_shows_the_error_and_what_it_took_is_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    "raw", [b"", b"<html>", b"null", b"{}", b'{"choices": []}', b'{"choices": null}', b"\xff", b"[" * 100_000]
+    "raw",
+    [
+        b"",
+        b"<html>",
+        b"null",
+        b"{}",
+        b'{"choices": []}',
+        b'{"choices": null}',
+        b"\xff",
+        b"[" * 100_000,
+    ],
 )
 def test_a_body_that_is_no_completion(raw: bytes) -> None:
     (answer,), _ = ask(lambda s: Sent(body=raw), body())
@@ -221,13 +260,18 @@ def test_parameters_that_the_server_refuses_by_name_are_left_out_once() -> None:
 
 def test_limits_end_the_run() -> None:
     answers, seen = ask(
-        lambda s: label(), *(body(str(i)) for i in range(9)), limits=Limits(requests=3), concurrency=1
+        lambda s: label(),
+        *(body(str(i)) for i in range(9)),
+        limits=Limits(requests=3),
+        concurrency=1,
     )
     assert len(seen) == 3
     assert sum(a.reply is not None for a in answers) == 3
     assert {a.error for a in answers if a.error} == {"the limit of 3 requests is reached"}
     limits = Limits(cost=15e-6, price=(1.0, 1.0))  # a request costs 15 millionths
-    answers, seen = ask(lambda s: label(), *(body(str(i)) for i in range(5)), limits=limits, concurrency=1)
+    answers, seen = ask(
+        lambda s: label(), *(body(str(i)) for i in range(5)), limits=limits, concurrency=1
+    )
     assert len(seen) == 1
     assert "cost" in answers[-1].error
 
@@ -243,7 +287,9 @@ def test_limits_end_the_run() -> None:
         KEY.replace("-", "%2D"),
     ],
 )
-def test_a_reply_that_holds_the_key_in_any_ordinary_spelling_is_refused(spelt: str, tmp_path: Path) -> None:
+def test_a_reply_that_holds_the_key_in_any_ordinary_spelling_is_refused(
+    spelt: str, tmp_path: Path
+) -> None:
     (answer,), _ = ask(lambda s: label(f"here: {spelt}."), body(), cache=tmp_path)
     assert answer.reply is None
     assert answer.error == "the reply repeats the API key"
@@ -252,7 +298,9 @@ def test_a_reply_that_holds_the_key_in_any_ordinary_spelling_is_refused(spelt: s
     assert answer.reply is not None
 
 
-def test_the_key_is_asked_for_only_where_something_is_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_is_asked_for_only_where_something_is_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("OPENAI_API_KEY")
     with pytest.raises(UsageError, match="OPENAI_API_KEY"):
         asked(None, body())  # type: ignore[arg-type]

@@ -86,7 +86,15 @@ def result(
 
 
 def check(code: str, level: str, message: str, *blocks: str, help: str = "") -> dict[str, Any]:
-    return {"code": code, "level": level, "message": message, "n": 3, "of": 40, "blocks": blocks, "help": help}
+    return {
+        "code": code,
+        "level": level,
+        "message": message,
+        "n": 3,
+        "of": 40,
+        "blocks": blocks,
+        "help": help,
+    }
 
 
 FEW = check("few-units", "warning", "only 24 units (case_id)")
@@ -98,7 +106,12 @@ OUTSIDE = check(
 
 
 def data(role: str, content: str) -> dict[str, Any]:
-    return {"role": role, "path": f"/home/somebody/{role}.jsonl", "sha256": content * 32, "bytes": 9}
+    return {
+        "role": role,
+        "path": f"/home/somebody/{role}.jsonl",
+        "sha256": content * 32,
+        "bytes": 9,
+    }
 
 
 def conflict_review(out: Path, conditions: Sequence[str] = ("no_memory", "with_memory")) -> None:
@@ -149,7 +162,9 @@ def hostile(out: Path) -> None:
     for i, text in enumerate([*HOSTILE, *HOSTILE_NAMES, *JS_NAMES]):
         # neither a file nor a model that writes JSON can hold half of a pair
         text = text.encode("utf-8", "replace").decode()
-        found = rows({text: (text, "higher"), f"{text}!": ("", "lower"), f"{text}?": (text, "lower")}, 0.5, 9)
+        found = rows(
+            {text: (text, "higher"), f"{text}!": ("", "lower"), f"{text}?": (text, "lower")}, 0.5, 9
+        )
         checks = [check(text, "blocking", text, f"{text}?", help=text)]
         result(
             out, f"hostile {i}", found, text, 9, checks, suite=text, suite_title=text if i % 2 else "",
@@ -162,7 +177,9 @@ def first_edition(out: Path, name: str) -> None:
     """The files of a result as the first edition wrote them: no headline, titles, suite title or hashes."""
     folder = out / "results" / name
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    old = {k: v for k, v in manifest.items() if k not in {"headline", "suite_title"}} | {"files": ["metrics.json"]}
+    old = {k: v for k, v in manifest.items() if k not in {"headline", "suite_title"}} | {
+        "files": ["metrics.json"]
+    }
     write_json(folder / "manifest.json", old)
     if old.get("kind") == "aggregate":
         (folder / "metrics.json").unlink()
@@ -186,5 +203,7 @@ def copies(out: Path, source: str, names: Sequence[str]) -> None:
         folder = out / "results" / name
         shutil.copytree(out / "results" / source, folder)
         manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        manifest["started"] = f"2026-{1 + i // 672 % 12:02d}-{1 + i // 24 % 28:02d}T{i % 24:02d}:00:00+00:00"
+        manifest["started"] = (
+            f"2026-{1 + i // 672 % 12:02d}-{1 + i // 24 % 28:02d}T{i % 24:02d}:00:00+00:00"
+        )
         (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")

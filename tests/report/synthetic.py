@@ -60,7 +60,10 @@ def sample_frame() -> pd.DataFrame:
         ["본품#품질", "", "negative", "matched"],
         ["패키지/구성품#디자인", "상자", "positive", "missing"],
     ]
-    before = [["제품 전체#일반", "향", "positive", "matched"], ["본품#품질", "거품", "neutral", "spurious"]]
+    before = [
+        ["제품 전체#일반", "향", "positive", "matched"],
+        ["본품#품질", "거품", "neutral", "spurious"],
+    ]
     after = [
         ["제품 전체#일반", "향", "positive", "matched"],
         ["본품#품질", "거품", "negative", "matched"],
@@ -92,25 +95,35 @@ def notebook() -> Any:
     frame = sample_frame()
     before = rng.beta(3, 2, 80).round(2)
     by_text = estimates(len(HOSTILE)).assign(category=HOSTILE)
-    wide = pd.DataFrame(rng.normal(size=(40, 14)), columns=[f"a rather long column {i}" for i in range(14)])
+    wide = pd.DataFrame(
+        rng.normal(size=(40, 14)), columns=[f"a rather long column {i}" for i in range(14)]
+    )
     wide.insert(0, "run", [f"run {i} 조건" for i in range(40)])
     cells = [
         new_markdown_cell("# A report"),
-        new_code_cell('RUN = "example:cr"  # <script>alert(1)</script>', metadata={"tags": ["parameters"]}),
+        new_code_cell(
+            'RUN = "example:cr"  # <script>alert(1)</script>', metadata={"tags": ["parameters"]}
+        ),
         shown(tables.notice("Incomplete: 33 of 50 samples", "warning"), "notice(...)"),
         shown(tables.kpis(e.head(5)), "kpis(...)"),
-        new_markdown_cell("## Headline 결과\n\nWith $5 and **bold**, `code`, and [a link](#samples)."),
+        new_markdown_cell(
+            "## Headline 결과\n\nWith $5 and **bold**, `code`, and [a link](#samples)."
+        ),
         shown(figures.dots(e, title="Headline metrics 제품 전체#일반"), "dots(estimates)"),
         shown(tables.estimates_table(e, caption="All metrics"), "estimates_table(estimates)"),
         new_markdown_cell("### By category"),
-        shown(figures.dots(by_text, label="category", title="By category", xlabel="F1"), "dots(...)"),
+        shown(
+            figures.dots(by_text, label="category", title="By category", xlabel="F1"), "dots(...)"
+        ),
         new_markdown_cell("## Change"),
         shown(
             figures.paired(pd.DataFrame({"before": before, "after": before}), title="Change"),
             "paired()",
         ),
         shown(tables.table(wide, caption="A wide table"), "table(wide)"),
-        shown(tables.table(frame[["text_id", "text", "fixed"]], caption="Hostile"), "table(hostile)"),
+        shown(
+            tables.table(frame[["text_id", "text", "fixed"]], caption="Hostile"), "table(hostile)"
+        ),
         new_markdown_cell("## Samples"),
         shown(
             samples(
@@ -122,7 +135,9 @@ def notebook() -> Any:
             ),
             "samples(frame)",
         ),
-        shown(samples(frame.head(2), sides={"after": "Final"}, caption="Conflicts"), "samples(frame)"),
+        shown(
+            samples(frame.head(2), sides={"after": "Final"}, caption="Conflicts"), "samples(frame)"
+        ),
         new_markdown_cell("## Provenance"),
         new_code_cell(
             "print('x' * 300)",
@@ -130,11 +145,15 @@ def notebook() -> Any:
                 new_output("stream", name="stdout", text="x" * 300 + "<b>no markup</b>\n"),
                 new_output("stream", name="stderr", text="stderr noise"),
                 new_output("display_data", data={"application/javascript": "window.hacked = 1"}),
-                new_output("display_data", data={"text/markdown": "*md* <img src=x onerror=alert(1)> $x$"}),
+                new_output(
+                    "display_data", data={"text/markdown": "*md* <img src=x onerror=alert(1)> $x$"}
+                ),
             ],
         ),
         shown(
-            tables.signature_block("suite:cr|policy:abc|n:40|unit:text_id|ci:bca95|resamples:10000|seed:0"),
+            tables.signature_block(
+                "suite:cr|policy:abc|n:40|unit:text_id|ci:bca95|resamples:10000|seed:0"
+            ),
             "signature",
         ),
     ]

@@ -15,7 +15,9 @@ ROWS = [("a", "acc", 1), ("b", "acc", 0), ("c", "f1", 0.5), ("a", "f1", 0.25)]
 
 def table(folder: Path, name: str = "x__seed3_y") -> Path:
     path = folder / f"{name}.jsonl"
-    path.write_text("".join(json.dumps({"id": i, "metric": m, "value": v}) + "\n" for i, m, v in ROWS))
+    path.write_text(
+        "".join(json.dumps({"id": i, "metric": m, "value": v}) + "\n" for i, m, v in ROWS)
+    )
     return path
 
 
@@ -39,14 +41,21 @@ def test_the_command_writes_them(tmp_path: Path) -> None:
 
 def test_one_run_and_never_an_input(tmp_path: Path) -> None:
     a, b = table(tmp_path), table(tmp_path, "other")
-    done = call("score", "table", a, b, "-o", tmp_path / "out", "--flat", tmp_path / "flat.json", status=2)
+    done = call(
+        "score", "table", a, b, "-o", tmp_path / "out", "--flat", tmp_path / "flat.json", status=2
+    )
     assert "numbers of one run go into a file, here are 2" in done.output
-    assert "is an input" in call("score", "table", a, "-o", tmp_path / "out", "--flat", a, status=2).output
+    assert (
+        "is an input"
+        in call("score", "table", a, "-o", tmp_path / "out", "--flat", a, status=2).output
+    )
     assert not (tmp_path / "out").exists() and not (tmp_path / "flat.json").exists()
 
 
 def test_units_of_every_suite_sum_to_its_primary_metric() -> None:
-    run = et.evaluate("cr", "example:cr/with_memory__seed2_proposed", resampling=et.Resampling(n_resamples=100))
+    run = et.evaluate(
+        "cr", "example:cr/with_memory__seed2_proposed", resampling=et.Resampling(n_resamples=100)
+    )
     rows = list(inspect_scores(run))
     assert {row["epoch"] for row in rows} == {2}
     assert abs(sum(row["value"] for row in rows) / len(rows) - run.value(run.primary)) < 1e-12

@@ -28,20 +28,39 @@ SEEDS = pd.DataFrame(
     ]
 )
 
-MEANS = SEEDS.groupby(["metric", "condition"], as_index=False)["value"].mean().assign(ci_low=0.4, ci_high=0.6)
-COUNTS = pd.DataFrame({"metric": ["M1", "M2"], "eligible": [90, 20], "skipped": [9, 80], "failed": [1, 0]})
+MEANS = (
+    SEEDS.groupby(["metric", "condition"], as_index=False)["value"]
+    .mean()
+    .assign(ci_low=0.4, ci_high=0.6)
+)
+COUNTS = pd.DataFrame(
+    {"metric": ["M1", "M2"], "eligible": [90, 20], "skipped": [9, 80], "failed": [1, 0]}
+)
 
 PAIRS = pd.DataFrame({"before": VALUES, "after": VALUES[::-1].to_numpy()})
 
 DRAWN: dict[str, Callable[[], figures.Chart]] = {
     "dots": lambda: figures.dots(estimates(), title="t"),
     "dots by condition": lambda: figures.dots(
-        pd.concat([estimates(condition="m0"), estimates(condition="조건")]), title="t", zero=True, claim="new samples"
+        pd.concat([estimates(condition="m0"), estimates(condition="조건")]),
+        title="t",
+        zero=True,
+        claim="new samples",
     ),
-    "dots by category": lambda: figures.dots(estimates().assign(category=HOSTILE), label="category", title="t"),
-    "dots of seeds": lambda: figures.dots(MEANS, points=SEEDS, label="metric", title="t", xlabel="value"),
+    "dots by category": lambda: figures.dots(
+        estimates().assign(category=HOSTILE), label="category", title="t"
+    ),
+    "dots of seeds": lambda: figures.dots(
+        MEANS, points=SEEDS, label="metric", title="t", xlabel="value"
+    ),
     "dots in panels": lambda: figures.dots(
-        pd.concat([estimates(4, condition=s, scale=c) for s in ("a", "b") for c in ("share", "score, 1 to 5")]),
+        pd.concat(
+            [
+                estimates(4, condition=s, scale=c)
+                for s in ("a", "b")
+                for c in ("share", "score, 1 to 5")
+            ]
+        ),
         panel="scale",
         title="t",
     ),
@@ -73,19 +92,36 @@ DRAWN: dict[str, Callable[[], figures.Chart]] = {
 
 EMPTY: dict[str, Callable[[], figures.Chart]] = {
     "dots": lambda: figures.dots(estimates().head(0), title="t"),
-    "dots by category": lambda: figures.dots(estimates().head(0).assign(category=""), label="category", title="t"),
-    "dots of seeds": lambda: figures.dots(MEANS.head(0), points=SEEDS.head(0), label="metric", title="t"),
-    "dots in panels": lambda: figures.dots(estimates().head(0).assign(scale=""), panel="scale", title="t"),
+    "dots by category": lambda: figures.dots(
+        estimates().head(0).assign(category=""), label="category", title="t"
+    ),
+    "dots of seeds": lambda: figures.dots(
+        MEANS.head(0), points=SEEDS.head(0), label="metric", title="t"
+    ),
+    "dots in panels": lambda: figures.dots(
+        estimates().head(0).assign(scale=""), panel="scale", title="t"
+    ),
     "stacked shares": lambda: figures.stacked(
-        pd.DataFrame({"key": ["k"], "fix": [0]}), label="key", kinds=["fix"], share=True, title="t", xlabel="x"
+        pd.DataFrame({"key": ["k"], "fix": [0]}),
+        label="key",
+        kinds=["fix"],
+        share=True,
+        title="t",
+        xlabel="x",
     ),
     "stacked counts": lambda: figures.stacked(
         COUNTS.head(0), label="metric", kinds=figures.TAKING_PART, title="t", xlabel="x"
     ),
-    "stacked without a kind": lambda: figures.stacked(COUNTS, label="metric", kinds=["other"], title="t", xlabel="x"),
-    "distribution": lambda: figures.distribution(pd.DataFrame({"a": [np.nan]}), title="t", xlabel="x"),
+    "stacked without a kind": lambda: figures.stacked(
+        COUNTS, label="metric", kinds=["other"], title="t", xlabel="x"
+    ),
+    "distribution": lambda: figures.distribution(
+        pd.DataFrame({"a": [np.nan]}), title="t", xlabel="x"
+    ),
     "confusion": lambda: figures.confusion(pd.DataFrame(), title="t"),
-    "confusion of nothing": lambda: figures.confusion(pd.DataFrame([[0, 0]], index=["a"]), title="t"),
+    "confusion of nothing": lambda: figures.confusion(
+        pd.DataFrame([[0, 0]], index=["a"]), title="t"
+    ),
     "paired": lambda: figures.paired(pd.DataFrame({"before": [np.nan], "after": [1.0]}), title="t"),
 }
 
@@ -156,17 +192,30 @@ def test_the_legend_has_no_entry_for_a_mark_that_is_not_drawn() -> None:
     # a tick cannot be hollow
     few = whole.assign(n_units=[figures.SMALL_N - 1], ci_low=np.nan)
     assert entries(figures.dots(few, title="t")) == ["no interval"]
-    assert entries(figures.dots(whole.assign(n_units=figures.SMALL_N - 1), title="t")) == ["fewer than 10 units"]
+    assert entries(figures.dots(whole.assign(n_units=figures.SMALL_N - 1), title="t")) == [
+        "fewer than 10 units"
+    ]
     assert entries(figures.dots(whole.assign(n_units=figures.SMALL_N), title="t")) == []
 
 
 def test_n_stands_under_the_axis_where_it_is_one_and_by_the_rows_where_not() -> None:
-    same = figures.dots(estimates(4).head(3), title="t", xlabel="F1, 0 to 1", claim="new samples, this system")
+    same = figures.dots(
+        estimates(4).head(3), title="t", xlabel="F1, 0 to 1", claim="new samples, this system"
+    )
     assert same.axes[0].get_xlabel() == "F1, 0 to 1 (n = 40)\nnew samples, this system"
-    chart = figures.dots(estimates(4), label="name", title="t", xlabel="F1, 0 to 1", claim="new samples")
+    chart = figures.dots(
+        estimates(4), label="name", title="t", xlabel="F1, 0 to 1", claim="new samples"
+    )
     assert chart.axes[0].get_xlabel() == "F1, 0 to 1\nnew samples"
-    assert rows(chart) == ["metric_0 ↑  n=40", "metric_1 ↓  n=40", "metric_2  n=40", "metric_3 ↑  n=6"]
-    both = pd.concat([estimates(4, condition=c).assign(n_units=n) for c, n in (("a", 12), ("b", 1200))])
+    assert rows(chart) == [
+        "metric_0 ↑  n=40",
+        "metric_1 ↓  n=40",
+        "metric_2  n=40",
+        "metric_3 ↑  n=6",
+    ]
+    both = pd.concat(
+        [estimates(4, condition=c).assign(n_units=n) for c, n in (("a", 12), ("b", 1200))]
+    )
     assert figures.dots(both, title="t").axes[0].get_xlabel() == "value (n = 12 to 1,200)"
     assert figures.dots(both.drop(columns="n_units"), title="t").axes[0].get_xlabel() == "value"
     both.iloc[0, both.columns.get_loc("n_units")] = 13
@@ -196,7 +245,9 @@ def test_zero_is_a_line() -> None:
 
 
 def test_seeds_stand_over_the_band_of_their_mean() -> None:
-    chart = figures.dots(MEANS, points=SEEDS, label="metric", title="t", xlabel="F1", claim="new seeds")
+    chart = figures.dots(
+        MEANS, points=SEEDS, label="metric", title="t", xlabel="F1", claim="new seeds"
+    )
     assert chart.axes[0].get_xlabel() == "F1 (3 seeds)\nnew seeds"
     assert entries(chart) == ["m0", "조건", "one seed", "all seeds, with interval"]
     assert rows(chart) == ["A", "B"]
@@ -210,7 +261,9 @@ def test_seeds_stand_over_the_band_of_their_mean() -> None:
 
 
 def test_seeds_are_counted_where_a_value_was_measured() -> None:
-    points = SEEDS.assign(value=SEEDS["value"].where((SEEDS["seed"] > 0) | (SEEDS["metric"] == "A")))
+    points = SEEDS.assign(
+        value=SEEDS["value"].where((SEEDS["seed"] > 0) | (SEEDS["metric"] == "A"))
+    )
     chart = figures.dots(MEANS.assign(n_units=8), points=points, label="metric", title="t")
     assert chart.axes[0].get_xlabel() == "value (n = 8, 2 to 3 seeds)"
     single = figures.dots(MEANS, points=SEEDS[SEEDS["seed"] == 0], label="metric", title="t")
@@ -227,11 +280,17 @@ def test_points_without_an_aggregate_are_drawn_too() -> None:
 
 def test_panels_have_axes_of_their_own() -> None:
     shares, scores = (
-        estimates(4 + k, scale=c).assign(value=v) for k, (c, v) in enumerate((("share", 0.5), ("score", 3)))
+        estimates(4 + k, scale=c).assign(value=v)
+        for k, (c, v) in enumerate((("share", 0.5), ("score", 3)))
     )
-    frame = pd.concat([f.assign(condition=c, n_units=40) for f in (shares, scores) for c in ("a", "b")])
+    frame = pd.concat(
+        [f.assign(condition=c, n_units=40) for f in (shares, scores) for c in ("a", "b")]
+    )
     chart = figures.dots(frame, panel="scale", label="name", title="t", claim="new samples")
-    assert [ax.get_xlabel() for ax in chart.axes] == ["share (n = 40)", "score (n = 40)\nnew samples"]
+    assert [ax.get_xlabel() for ax in chart.axes] == [
+        "share (n = 40)",
+        "score (n = 40)\nnew samples",
+    ]
     assert [[row.split()[0] for row in rows(chart, k)] for k in (0, 1)] == [
         [f"metric_{i}" for i in range(n)] for n in (4, 5)
     ]
@@ -241,8 +300,17 @@ def test_panels_have_axes_of_their_own() -> None:
 
 
 def test_marks_of_a_row_are_told_apart_by_what_differs_within_it() -> None:
-    part = pd.concat([estimates(4).assign(part="p", title=t, name=t, n_units=40) for t in ("Precision", "Recall")])
-    assert entries(figures.dots(part, label="part", title="t")) == ["Precision ↑", "Recall ↑", "no interval"]
+    part = pd.concat(
+        [
+            estimates(4).assign(part="p", title=t, name=t, n_units=40)
+            for t in ("Precision", "Recall")
+        ]
+    )
+    assert entries(figures.dots(part, label="part", title="t")) == [
+        "Precision ↑",
+        "Recall ↑",
+        "no interval",
+    ]
     # a condition that is one and the same tells nothing apart, but says what the figure is of
     assert entries(figures.dots(part.assign(condition="m0"), label="part", title="t"))[:2] == [
         "Precision ↑",
@@ -254,8 +322,12 @@ def test_marks_of_a_row_are_told_apart_by_what_differs_within_it() -> None:
 
 
 def test_every_hue_has_a_look_of_its_own() -> None:
-    frame = pd.DataFrame({"title": "a", "condition": range(20), "value": 0.5, "ci_low": 0.4, "ci_high": 0.6})
-    lines = [line for line in figures.dots(frame, title="t").axes[0].lines if line.get_marker() != "None"]
+    frame = pd.DataFrame(
+        {"title": "a", "condition": range(20), "value": 0.5, "ci_low": 0.4, "ci_high": 0.6}
+    )
+    lines = [
+        line for line in figures.dots(frame, title="t").axes[0].lines if line.get_marker() != "None"
+    ]
     assert len({(line.get_color(), line.get_marker()) for line in lines}) == 20
 
 
@@ -265,8 +337,15 @@ def bars(chart: figures.Chart) -> list[list[float]]:
 
 
 def test_shares_fill_the_axis_and_n_stands_by_the_rows() -> None:
-    frame = pd.DataFrame({"key": ["k", "l"], "fix": [3, 0], "break": [1, 0], "keep": [5, 1200], "still": [1, 0]})
-    how = {"label": "key", "kinds": figures.OUTCOMES, "share": True, "xlabel": "share of samples, %"}
+    frame = pd.DataFrame(
+        {"key": ["k", "l"], "fix": [3, 0], "break": [1, 0], "keep": [5, 1200], "still": [1, 0]}
+    )
+    how = {
+        "label": "key",
+        "kinds": figures.OUTCOMES,
+        "share": True,
+        "xlabel": "share of samples, %",
+    }
     chart = figures.stacked(frame, title="t", **how)
     assert bars(chart) == [[30, 0], [50, 100], [10, 0], [10, 0]]
     assert entries(chart) == ["fix", "keep", "still", "break"]
@@ -282,12 +361,17 @@ def test_shares_fill_the_axis_and_n_stands_by_the_rows() -> None:
     assert bars(figures.stacked(pd.concat([frame, empty]), title="t", **how))[0] == [30, 0, 0]
 
 
-@pytest.mark.parametrize("colour", [*figures.PALETTE, *figures.OUTCOMES.values(), *figures.TAKING_PART.values()])
+@pytest.mark.parametrize(
+    "colour", [*figures.PALETTE, *figures.OUTCOMES.values(), *figures.TAKING_PART.values()]
+)
 def test_numbers_are_read_on_the_colour_of_their_part(colour: str) -> None:
     """Of the two inks never one that is hard to read where the other is not: contrast as WCAG 2.2 has it."""
 
     def luminance(of: str) -> float:
-        r, g, b = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in mpl.colors.to_rgb(of))
+        r, g, b = (
+            c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
+            for c in mpl.colors.to_rgb(of)
+        )
         return 0.2126 * r + 0.7152 * g + 0.0722 * b
 
     def contrast(ink: str) -> float:
@@ -295,7 +379,9 @@ def test_numbers_are_read_on_the_colour_of_their_part(colour: str) -> None:
         return (high + 0.05) / (low + 0.05)
 
     frame = pd.DataFrame({"key": ["k"], "a": [5], "b": [5]})
-    chart = figures.stacked(frame, label="key", kinds={"a": colour, "b": "white"}, title="t", xlabel="x", share=True)
+    chart = figures.stacked(
+        frame, label="key", kinds={"a": colour, "b": "white"}, title="t", xlabel="x", share=True
+    )
     inks = {figures.INK, "white"}
     used = next(t.get_color() for t in chart.axes[0].texts if t.get_text())
     assert used in inks
@@ -319,20 +405,28 @@ def test_counts_stand_in_the_outline_of_their_total() -> None:
     assert chart.axes[0].get_xlim() == (0, pytest.approx(121))
     assert rows(chart) == ["M1", "M2"]
     assert chart.axes[0].get_xlabel() == "turns"
-    parts = figures.stacked(COUNTS, label="metric", kinds=figures.TAKING_PART, title="t", xlabel="turns")
+    parts = figures.stacked(
+        COUNTS, label="metric", kinds=figures.TAKING_PART, title="t", xlabel="turns"
+    )
     assert [t.get_text() for t in parts.axes[0].texts][:2] == ["of 100", "of 100"]
 
 
 def test_one_part_has_its_number_at_the_end() -> None:
-    frame = pd.DataFrame({"tag": list("abcd"), "missed": [3, 9, np.nan, 0], "required": [6, 9, 4, 5]})
-    chart = figures.stacked(frame, label="tag", kinds=["missed"], sort=True, title="t", xlabel="turns")
+    frame = pd.DataFrame(
+        {"tag": list("abcd"), "missed": [3, 9, np.nan, 0], "required": [6, 9, 4, 5]}
+    )
+    chart = figures.stacked(
+        frame, label="tag", kinds=["missed"], sort=True, title="t", xlabel="turns"
+    )
     assert rows(chart) == ["b", "a", "d"]  # c has no number
     assert bars(chart)[1] == [9, 3, 0]
     assert [t.get_text() for t in chart.axes[0].texts] == ["9", "3", "0"]
     assert chart.axes[0].get_xlabel() == "turns (n = 12)"
     assert chart.axes[0].get_xlim() == (0, pytest.approx(9.9))
     assert entries(chart) == []
-    of = figures.stacked(frame, label="tag", kinds=["missed"], total="required", title="t", xlabel="turns")
+    of = figures.stacked(
+        frame, label="tag", kinds=["missed"], total="required", title="t", xlabel="turns"
+    )
     assert [t.get_text() for t in of.axes[0].texts] == ["3 of 6", "9 of 9", "0 of 5"]
     halves = frame.assign(missed=[0.25, 1.5, np.nan, np.nan])
     parts = figures.stacked(halves, label="tag", kinds=["missed"], title="t", xlabel="x")
@@ -341,14 +435,20 @@ def test_one_part_has_its_number_at_the_end() -> None:
 
 def test_bars_beyond_the_rows_are_counted() -> None:
     frame = pd.DataFrame({"tag": range(70), "missed": range(1, 71)})
-    chart = figures.stacked(frame, label="tag", kinds=["missed"], sort=True, title="t", xlabel="turns")
+    chart = figures.stacked(
+        frame, label="tag", kinds=["missed"], sort=True, title="t", xlabel="turns"
+    )
     assert len(rows(chart)) == 60
     assert rows(chart)[0] == "69"
-    assert chart.axes[0].get_xlabel() == "turns (n = 2,485)\n10 more not drawn; the table has them all"
+    assert (
+        chart.axes[0].get_xlabel() == "turns (n = 2,485)\n10 more not drawn; the table has them all"
+    )
 
 
 def test_a_distribution_leaves_out_nulls_and_holds_every_value() -> None:
-    frame = pd.DataFrame({"before": [0.2, 0.4, np.nan], "after": [0.1, 1.4, np.nan], "none": np.nan})
+    frame = pd.DataFrame(
+        {"before": [0.2, 0.4, np.nan], "after": [0.1, 1.4, np.nan], "none": np.nan}
+    )
     chart = figures.distribution(frame, title="t", xlabel="F1", unit="cases")
     assert entries(chart) == ["before: mean 0.300, n=2", "after: mean 0.750, n=2"]
     assert (chart.axes[0].get_xlabel(), chart.axes[0].get_ylabel()) == ("F1", "cases")
@@ -369,7 +469,9 @@ def test_a_confusion_has_the_share_of_each_row() -> None:
 
 def test_change_counts_follow_the_direction() -> None:
     # 0.2 -> 0.5 and 0.1 -> 0.4 rise, 0.9 -> 0.1 falls, 0.3 stays, the null takes no part
-    frame = pd.DataFrame({"before": [0.2, 0.1, 0.9, 0.3, np.nan], "after": [0.5, 0.4, 0.1, 0.3, 1.0]})
+    frame = pd.DataFrame(
+        {"before": [0.2, 0.1, 0.9, 0.3, np.nan], "after": [0.5, 0.4, 0.1, 0.3, 1.0]}
+    )
 
     def counts(**kwargs: Any) -> list[str]:
         return entries(figures.paired(frame, title="t", **kwargs))
@@ -413,8 +515,13 @@ def test_more_categories_than_fit_are_counted() -> None:
 
 
 def test_metrics_of_one_category_are_told_apart() -> None:
-    frame = pd.concat([estimates(4).assign(category="긍정", title=t) for t in ("Precision", "Recall")])
-    assert entries(figures.dots(frame, label="category", title="t"))[:2] == ["Precision ↑", "Recall ↑"]
+    frame = pd.concat(
+        [estimates(4).assign(category="긍정", title=t) for t in ("Precision", "Recall")]
+    )
+    assert entries(figures.dots(frame, label="category", title="t"))[:2] == [
+        "Precision ↑",
+        "Recall ↑",
+    ]
 
 
 def test_equal_values_are_not_magnified() -> None:
@@ -440,10 +547,24 @@ def test_pairs_that_are_all_equal_are_not_magnified() -> None:
 
 def test_an_arrow_shows_the_better_direction_of_a_metric_and_of_nothing_else() -> None:
     frame = estimates(4).head(3).assign(better=["higher", "lower", "none"], part="a", title=None)
-    assert rows(figures.dots(frame, label="name", title="t")) == ["metric_0 ↑", "metric_1 ↓", "metric_2"]
+    assert rows(figures.dots(frame, label="name", title="t")) == [
+        "metric_0 ↑",
+        "metric_1 ↓",
+        "metric_2",
+    ]
     by_part = figures.dots(frame, label="part", title="t")
     assert not any("↑" in row or "↓" in row for row in rows(by_part))
-    assert [t.get_text() for t in by_part.legends[0].get_texts()][:3] == ["metric_0 ↑", "metric_1 ↓", "metric_2"]
-    assert rows(figures.dots(frame.drop(columns="better"), label="name", title="t"))[0] == "metric_0"
+    assert [t.get_text() for t in by_part.legends[0].get_texts()][:3] == [
+        "metric_0 ↑",
+        "metric_1 ↓",
+        "metric_2",
+    ]
+    assert (
+        rows(figures.dots(frame.drop(columns="better"), label="name", title="t"))[0] == "metric_0"
+    )
     panels = figures.dots(frame, label="part", panel="name", title="t")
-    assert [ax.get_xlabel().split(" (")[0] for ax in panels.axes] == ["metric_0 ↑", "metric_1 ↓", "metric_2"]
+    assert [ax.get_xlabel().split(" (")[0] for ax in panels.axes] == [
+        "metric_0 ↑",
+        "metric_1 ↓",
+        "metric_2",
+    ]

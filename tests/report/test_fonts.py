@@ -47,7 +47,9 @@ def draw(text: str, families: list[str]) -> np.ndarray:
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_glyphs_are_drawn_on_a_bare_machine(text: str, bare: None, caplog: pytest.LogCaptureFixture) -> None:
+def test_glyphs_are_drawn_on_a_bare_machine(
+    text: str, bare: None, caplog: pytest.LogCaptureFixture
+) -> None:
     families = list(fonts.families())
     with warnings.catch_warnings(), caplog.at_level(logging.WARNING):
         warnings.simplefilter("error")  # matplotlib warns "Glyph ... missing from font(s)"
@@ -77,7 +79,9 @@ def test_coverage_size_and_license() -> None:
     have = set(TTFont(fonts.FILE, lazy=True).getBestCmap())
     assert set(range(0xAC00, 0xD7A4)) <= have  # 11,172 Hangul syllables
     # GB 2312, rows 16 to 54: 39 rows of 94 hanzi
-    level1 = {ord(bytes((r, c)).decode("gb2312")) for r in range(0xB0, 0xD7) for c in range(0xA1, 0xFF)}
+    level1 = {
+        ord(bytes((r, c)).decode("gb2312")) for r in range(0xB0, 0xD7) for c in range(0xA1, 0xFF)
+    }
     assert len(level1) == 39 * 94
     assert level1 <= have
     assert {0x318D, 0xFF05, 0x3002, 0x1100} <= have

@@ -81,10 +81,17 @@ def test_a_folder_that_is_not_there_is_refused_and_not_made(tmp_path: Path) -> N
 
 def test_a_run_stands_with_its_headline_as_metrics_json_has_it(out: Path) -> None:
     found = card(out, "with_memory__seed1_proposed")
-    assert (found["kind"], found["suite"], found["condition"], found["seeds"]) == ("run", "cr", "with_memory", ["1"])
+    assert (found["kind"], found["suite"], found["condition"], found["seeds"]) == (
+        "run",
+        "cr",
+        "with_memory",
+        ["1"],
+    )
     assert (found["suiteTitle"], found["n"], found["unit"]) == ("Conflict Review", 40, "text_id")
     assert found["status"] == "complete"
-    stored = json.loads((out / "results" / found["name"] / "metrics.json").read_text(encoding="utf-8"))["metrics"]
+    stored = json.loads(
+        (out / "results" / found["name"] / "metrics.json").read_text(encoding="utf-8")
+    )["metrics"]
     by_name = {m["name"]: m for m in stored}
     assert [row[:3] for row in found["rows"]] == [[name, *rest] for name, rest in REVIEW.items()]
     for name, _, _, *numbers in found["rows"]:
@@ -107,7 +114,16 @@ def test_a_card_says_whether_anything_is_missing(
     tmp_path: Path, severity: str | None, code: str, notes: list[str], status: str
 ) -> None:
     problems = [{"severity": severity, "code": code, "count": 1}] if severity else []
-    result(tmp_path, "r", rows(SUMMARY, 0.9, 24), "case_id", 24, suite="summary", problems=problems, notes=notes)
+    result(
+        tmp_path,
+        "r",
+        rows(SUMMARY, 0.9, 24),
+        "case_id",
+        24,
+        suite="summary",
+        problems=problems,
+        notes=notes,
+    )
     assert card(tmp_path, "r")["status"] == status
 
 
@@ -136,7 +152,10 @@ def test_only_the_headline_is_shown_in_its_order_and_null_stays_null(tmp_path: P
 
 def test_links_name_only_files_that_are_there(out: Path) -> None:
     found = {c["name"]: dict(c["links"]) for c in collect(out)["cards"]}
-    assert found["with_memory__seed1_proposed"]["Report"] == "reports/with_memory__seed1_proposed/metric_report.html"
+    assert (
+        found["with_memory__seed1_proposed"]["Report"]
+        == "reports/with_memory__seed1_proposed/metric_report.html"
+    )
     assert "Report" not in found["with_memory__seed2_proposed"]
     assert {"CSV", "XLSX"} <= set(found["cases"])
     for links in found.values():
@@ -155,14 +174,18 @@ def test_an_aggregate_shows_means_seeds_and_what_the_comparison_said(out: Path) 
     assert card(out, "no_memory_aggregated")["verdicts"] == []
 
 
-def test_a_run_of_the_first_edition_shows_its_first_ten_intervals_under_their_names(out: Path) -> None:
+def test_a_run_of_the_first_edition_shows_its_first_ten_intervals_under_their_names(
+    out: Path,
+) -> None:
     many = {f"m{i}": (f"Metric {i}", "higher") for i in range(14)}
     found = rows(many, 0.9, 24)
     found[1]["ci_low"] = found[1]["ci_high"] = None
     result(out, "old", found, "case_id", 24, suite="a suite that nobody knows", suite_title="S")
     first_edition(out, "old")
     old = card(out, "old")
-    assert [row[:3] for row in old["rows"]] == [[f"m{i}", f"m{i}", "higher"] for i in (0, *range(2, 11))]
+    assert [row[:3] for row in old["rows"]] == [
+        [f"m{i}", f"m{i}", "higher"] for i in (0, *range(2, 11))
+    ]
     assert (old["suite"], old["suiteTitle"]) == ("a suite that nobody knows", "")
 
 
@@ -178,13 +201,30 @@ def test_an_aggregate_of_the_first_edition_is_listed_with_what_helps(out: Path) 
     "spoil, reason",
     [
         (lambda f: (f / "manifest.json").unlink(), "no manifest.json"),
-        (lambda f: (f / "manifest.json").write_text('{"suite": "cr"'), "manifest.json is not as expected"),
+        (
+            lambda f: (f / "manifest.json").write_text('{"suite": "cr"'),
+            "manifest.json is not as expected",
+        ),
         (lambda f: (f / "manifest.json").write_text("[]"), "manifest.json is not as expected"),
-        (lambda f: edit(f / "manifest.json", "kind", "poem"), "manifest.json is not as expected: kind"),
+        (
+            lambda f: edit(f / "manifest.json", "kind", "poem"),
+            "manifest.json is not as expected: kind",
+        ),
         (lambda f: (f / "metrics.json").unlink(), "no metrics.json"),
-        (lambda f: (f / "metrics.json").write_bytes(b"\xff\x00"), "metrics.json is not as expected"),
-        (lambda f: (f / "metrics.json").write_text('{"metrics": [{"name": "x", "value": "high"}]}'), "metrics.0"),
-        (lambda f: swap(f / "metrics.json", '"better": "higher"', '"better": "constructor"'), "metrics.0.better"),
+        (
+            lambda f: (f / "metrics.json").write_bytes(b"\xff\x00"),
+            "metrics.json is not as expected",
+        ),
+        (
+            lambda f: (f / "metrics.json").write_text(
+                '{"metrics": [{"name": "x", "value": "high"}]}'
+            ),
+            "metrics.0",
+        ),
+        (
+            lambda f: swap(f / "metrics.json", '"better": "higher"', '"better": "constructor"'),
+            "metrics.0.better",
+        ),
         (lambda f: swap(f / "metrics.json", '"value": 0.9', '"value": 1e999'), "metrics.0.value"),
     ],
 )
@@ -209,18 +249,39 @@ def edit(path: Path, key: str, value: Any) -> None:
 
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
-    lambda v: st.lists(v, max_size=2) | st.dictionaries(st.sampled_from(["unit", "suite", "code"]), v, max_size=2),
+    st.none()
+    | st.booleans()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=5),
+    lambda v: (
+        st.lists(v, max_size=2)
+        | st.dictionaries(st.sampled_from(["unit", "suite", "code"]), v, max_size=2)
+    ),
     max_leaves=3,
 )
-KEYS = ["suite", "suite_title", "kind", "headline", "problems", "notes", "runs", "report", "condition", "started"]
+KEYS = [
+    "suite",
+    "suite_title",
+    "kind",
+    "headline",
+    "problems",
+    "notes",
+    "runs",
+    "report",
+    "condition",
+    "started",
+]
 
 
 @settings(max_examples=30)
 @given(
-    st.sampled_from(["cases", "with_memory_aggregated", "with_memory__seed1_proposed"]), st.sampled_from(KEYS), VALUES
+    st.sampled_from(["cases", "with_memory_aggregated", "with_memory__seed1_proposed"]),
+    st.sampled_from(KEYS),
+    VALUES,
 )
-def test_whatever_stands_in_a_manifest_the_others_are_shown(results: Path, name: str, key: str, value: Any) -> None:
+def test_whatever_stands_in_a_manifest_the_others_are_shown(
+    results: Path, name: str, key: str, value: Any
+) -> None:
     manifest = results / "results" / name / "manifest.json"
     before = manifest.read_bytes()
     try:
@@ -234,7 +295,9 @@ def test_whatever_stands_in_a_manifest_the_others_are_shown(results: Path, name:
 
 
 @pytest.mark.parametrize("content", [b"metric,mean\nx,high", b"\xff\xfe,\x00", b""])
-def test_an_aggregate_with_a_spoilt_comparison_is_listed_with_the_reason(out: Path, content: bytes) -> None:
+def test_an_aggregate_with_a_spoilt_comparison_is_listed_with_the_reason(
+    out: Path, content: bytes
+) -> None:
     (out / "results" / "with_memory_aggregated" / "comparison.csv").write_bytes(content)
     assert [n for n, _ in collect(out)["incomplete"]] == ["with_memory_aggregated"]
     assert "comparison.csv is not as expected" in collect(out)["incomplete"][0][1]
@@ -308,11 +371,21 @@ def test_long_texts_are_clipped(tmp_path: Path) -> None:
 def strings(value: Any) -> list[str]:
     if isinstance(value, str):
         return [value]
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else []
+    parts = (
+        value.values()
+        if isinstance(value, dict)
+        else value
+        if isinstance(value, list | tuple)
+        else []
+    )
     return [text for part in parts for text in strings(part)]
 
 
-@given(st.recursive(st.none() | st.text(), lambda v: st.lists(v) | st.dictionaries(st.text(), v), max_leaves=5))
+@given(
+    st.recursive(
+        st.none() | st.text(), lambda v: st.lists(v) | st.dictionaries(st.text(), v), max_leaves=5
+    )
+)
 def test_script_json_reads_back_as_it_was(value: Any) -> None:
     text = script_json(value)
     assert json.loads(text) == value
@@ -320,18 +393,26 @@ def test_script_json_reads_back_as_it_was(value: Any) -> None:
 
 
 def test_weight_with_a_hundred_runs(out: Path) -> None:
-    copies(out, "with_memory__seed2_proposed", [f"big_model_{i % 7}__seed{i}_proposed" for i in range(70)])
+    copies(
+        out,
+        "with_memory__seed2_proposed",
+        [f"big_model_{i % 7}__seed{i}_proposed" for i in range(70)],
+    )
     copies(out, "cases", [f"summary_{i}" for i in range(30)])
     assert build(out).stat().st_size < 1_000_000
 
 
-def test_what_evaluate_and_a_study_write_has_cards_with_titles_and_intervals(tmp_path: Path) -> None:
+def test_what_evaluate_and_a_study_write_has_cards_with_titles_and_intervals(
+    tmp_path: Path,
+) -> None:
     evaltools.evaluate("summary", "example:summary/cases.jsonl", out=tmp_path, resampling=QUICK)
     systems = [f"example:memfin/{name}" for name in NAMES]
     evaltools.study(systems, baseline="plain_llm", out=tmp_path, resampling=QUICK)
     found = collect(tmp_path)
     assert found["incomplete"] == []
-    assert [(c["name"], c["kind"]) for c in found["cards"]] == [(n, "run") for n in ("cases", *NAMES)]
+    assert [(c["name"], c["kind"]) for c in found["cards"]] == [
+        (n, "run") for n in ("cases", *NAMES)
+    ]
     for c in found["cards"]:
         assert c["suiteTitle"] and c["n"] > 0 and c["unit"]
         assert any(low is not None for _, _, low, *_ in c["rows"])
@@ -342,7 +423,10 @@ def test_what_evaluate_and_a_study_write_has_cards_with_titles_and_intervals(tmp
         (row[0], "plain_llm") for row in agent["rows"]
     }
     assert plain["verdicts"] == [] and agent["also"] == "run-memory_agent_aggregated"
-    assert dict(agent["links"])["Study: Comparison CSV"] == "results/memory_agent_aggregated/comparison.csv"
+    assert (
+        dict(agent["links"])["Study: Comparison CSV"]
+        == "results/memory_agent_aggregated/comparison.csv"
+    )
 
 
 NAMES = ("memory_agent", "plain_llm")
@@ -362,13 +446,26 @@ def test_checks_stand_with_the_worst_first_and_are_null_where_nobody_looked(tmp_
 def test_a_blocked_metric_never_leads(tmp_path: Path) -> None:
     blocked = set(OUTSIDE["blocks"])
     for name, headline in {"kept": list(REVIEW), "moved": ["fix_rate_refpol"]}.items():
-        result(tmp_path, name, rows(REVIEW, 0.8, 40), "text_id", 40, [OUTSIDE], suite="cr", headline=headline)
+        result(
+            tmp_path,
+            name,
+            rows(REVIEW, 0.8, 40),
+            "text_id",
+            40,
+            [OUTSIDE],
+            suite="cr",
+            headline=headline,
+        )
         names = [row[0] for row in card(tmp_path, name)["rows"]]
-        assert names == [m for m in headline if m not in blocked] + [m for m in REVIEW if m in blocked]
+        assert names == [m for m in headline if m not in blocked] + [
+            m for m in REVIEW if m in blocked
+        ]
         assert {row[0] for row in card(tmp_path, name)["rows"] if row[7:] == [True]} == blocked
 
 
-def test_verdicts_outside_the_headline_are_counted_apart_and_blocked_ones_nowhere(out: Path) -> None:
+def test_verdicts_outside_the_headline_are_counted_apart_and_blocked_ones_nowhere(
+    out: Path,
+) -> None:
     assert card(out, "with_memory_aggregated")["explored"] == [["better", 1]]
     metrics = out / "results" / "with_memory_aggregated" / "metrics.json"
     edit(metrics, "checks", [{**OUTSIDE, "blocks": ["tuple_f1_s1_refpol", "no_headline_metric"]}])
@@ -378,7 +475,12 @@ def test_verdicts_outside_the_headline_are_counted_apart_and_blocked_ones_nowher
 
 def one_run(out: Path, **other: Any) -> None:
     """A run, and an aggregate of it alone with the same numbers unless `other` says."""
-    given: dict[str, Any] = {"kind": "aggregate", "condition": "no_memory", "runs": ["a__seed1_x"], "suite": "cr"}
+    given: dict[str, Any] = {
+        "kind": "aggregate",
+        "condition": "no_memory",
+        "runs": ["a__seed1_x"],
+        "suite": "cr",
+    }
     result(out, "a__seed1_x", rows(REVIEW, 0.8, 40), "text_id", 40, [FEW], suite="cr")
     found = rows(REVIEW, other.pop("base", 0.8), 40)
     result(out, "a_aggregated", found, "text_id", 40, [FEW, CONSTANT], **given | other)
@@ -395,7 +497,9 @@ def test_an_aggregate_that_repeats_its_one_run_is_folded_into_it(tmp_path: Path)
 @pytest.mark.parametrize(
     "other", [{"base": 0.7}, {"suite": "memfin"}, {"runs": ["a__seed1_x", "gone"]}, {"runs": []}]
 )
-def test_an_aggregate_with_anything_of_its_own_has_a_card(tmp_path: Path, other: dict[str, Any]) -> None:
+def test_an_aggregate_with_anything_of_its_own_has_a_card(
+    tmp_path: Path, other: dict[str, Any]
+) -> None:
     one_run(tmp_path, **other)
     assert len(collect(tmp_path)["cards"]) == 2
 
@@ -420,7 +524,9 @@ def test_samples_are_the_same_in_any_order_and_others_with_another_unit(tmp_path
     assert a == b != c and a and c and spoilt == ""
 
 
-@pytest.mark.parametrize("content", ["", "<html><title>Results</title>my own page", "evaltools gallery"])
+@pytest.mark.parametrize(
+    "content", ["", "<html><title>Results</title>my own page", "evaltools gallery"]
+)
 def test_somebody_elses_page_is_left_as_it_is(out: Path, content: str) -> None:
     (out / "index.html").write_text(content, encoding="utf-8")
     with pytest.raises(UsageError, match=r"index\.html was not made by evaltools"):
@@ -430,7 +536,10 @@ def test_somebody_elses_page_is_left_as_it_is(out: Path, content: str) -> None:
 
 def test_our_own_page_is_replaced_also_that_of_the_first_edition(out: Path) -> None:
     build(out)
-    for content in (build(out).read_text(encoding="utf-8"), '<title>Results</title>\n<body class="gallery">'):
+    for content in (
+        build(out).read_text(encoding="utf-8"),
+        '<title>Results</title>\n<body class="gallery">',
+    ):
         (out / "index.html").write_text(content, encoding="utf-8")
         assert embedded(build(out).read_text(encoding="utf-8"))["cards"]
 
@@ -454,13 +563,17 @@ def test_verdicts_of_single_metrics_stand_on_the_card(tmp_path: Path) -> None:
 
 
 def test_intervals_have_the_digits_of_the_report(tmp_path: Path) -> None:
-    run = evaltools.evaluate("cr", "example:cr/with_memory__seed1_proposed", out=tmp_path, resampling=QUICK)
+    run = evaltools.evaluate(
+        "cr", "example:cr/with_memory__seed1_proposed", out=tmp_path, resampling=QUICK
+    )
     digits = card(tmp_path, run.name)["digits"]
     page = run.cards().html
     for name in run.headline:
         row = run[name]
         n = digits.get(name, 3)
-        assert f"[{row['ci_low']:.{n}f}, {row['ci_high']:.{n}f}]".replace("[-0.00,", "[0.00,") in page, name
+        assert (
+            f"[{row['ci_low']:.{n}f}, {row['ci_high']:.{n}f}]".replace("[-0.00,", "[0.00,") in page
+        ), name
 
 
 def test_texts_of_samples_stand_once_whatever_the_number_of_runs(tmp_path: Path) -> None:
@@ -482,7 +595,9 @@ def test_texts_of_samples_stand_once_whatever_the_number_of_runs(tmp_path: Path)
 def test_what_systems_wrote_is_found_and_tells_no_samples_apart(tmp_path: Path) -> None:
     for name, answer in (("a", "한 답"), ("b", "다른 답")):
         path = tmp_path / f"{name}.jsonl"
-        path.write_text(json.dumps({"id": "1", "answer": answer, "contexts": ["약관 30만원"]}), encoding="utf-8")
+        path.write_text(
+            json.dumps({"id": "1", "answer": answer, "contexts": ["약관 30만원"]}), encoding="utf-8"
+        )
         evaltools.evaluate("summary", path, out=tmp_path, resampling=QUICK)
     a, b = (card(tmp_path, name) for name in "ab")
     texts = collect(tmp_path)["texts"]
@@ -490,7 +605,9 @@ def test_what_systems_wrote_is_found_and_tells_no_samples_apart(tmp_path: Path) 
     assert [texts[c["texts"][1]] for c in (a, b)] == ["1 한 답", "1 다른 답"]
 
 
-def test_many_texts_are_cut_and_the_page_says_how_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_texts_are_cut_and_the_page_says_how_far(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = result(tmp_path, "a", rows(REVIEW, 0.9, 2), "text_id", 2, suite="cr")
     units(folder, {f"s{i}": "가" * 1000 for i in range(20)})
     found = collect(tmp_path)
@@ -516,7 +633,10 @@ def test_fifty_runs_of_six_hundred_samples_stay_small(tmp_path: Path) -> None:
 def test_the_texts_of_an_aggregate_are_those_of_its_runs(tmp_path: Path) -> None:
     found = [tmp_path / "results" / f"a__seed{s}_x" for s in (1, 2)]
     for folder in found:
-        units(result(tmp_path, folder.name, rows(REVIEW, 0.9, 1), "text_id", 1, suite="cr"), {"s1": "하나"})
+        units(
+            result(tmp_path, folder.name, rows(REVIEW, 0.9, 1), "text_id", 1, suite="cr"),
+            {"s1": "하나"},
+        )
     result(
         tmp_path, "a_aggregated", rows(REVIEW, 0.8, 1), "text_id", 1, suite="cr", kind="aggregate", condition="a",
         runs=[f.name for f in found],

@@ -74,10 +74,14 @@ def names(page: Any) -> list[str]:
 
 
 def overflow(page: Any) -> int:
-    return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    return page.evaluate(
+        "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    )
 
 
-def test_nothing_overflows_and_the_scheme_is_followed(open_page: Any, page_file: Path, hostile_file: Path) -> None:
+def test_nothing_overflows_and_the_scheme_is_followed(
+    open_page: Any, page_file: Path, hostile_file: Path
+) -> None:
     for file, view in itertools.product((page_file, hostile_file), ("", "&view=table")):
         page = open_page(file, AGGREGATES + view)
         page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
@@ -131,7 +135,11 @@ def test_sort_by_name_date_and_metric(open_page: Any, page_file: Path) -> None:
     page.select_option("#f-suite", "cr")
     page.select_option("#f-sort", "cr.tuple_f1_s2_refpol")
     values = [
-        page.locator(CARDS).nth(i).locator("tr", has_text="F1 after review").locator(".g-value").inner_text()
+        page.locator(CARDS)
+        .nth(i)
+        .locator("tr", has_text="F1 after review")
+        .locator(".g-value")
+        .inner_text()
         for i in range(6)
     ]
     assert [float(v) for v in values] == sorted(map(float, values), reverse=True)
@@ -142,7 +150,11 @@ def test_a_card_holds_numbers_links_and_what_is_missing(open_page: Any, page_fil
     card = page.locator("#run-with_memory__seed1_proposed")
     assert card.locator(".g-value").first.inner_text() == "0.830"
     assert card.locator(".g-interval").first.inner_text() == "[0.73, 0.90]"
-    assert card.locator("tr", has_text="Break rate").inner_text().startswith("Break rate (ref-pol)\xa0↓")
+    assert (
+        card.locator("tr", has_text="Break rate")
+        .inner_text()
+        .startswith("Break rate (ref-pol)\xa0↓")
+    )
     # a metric of half of the units says so
     card.locator(".g-more summary").click()
     assert "n\xa0=\xa020" in card.locator("tr", has_text="Change rate").inner_text()
@@ -157,7 +169,11 @@ def test_a_card_holds_numbers_links_and_what_is_missing(open_page: Any, page_fil
         card.get_by_role("link", name="Report").click()
     assert page.title() == "a report"
     page.go_back()
-    assert page.locator('[data-place="incomplete"] summary').inner_text().endswith("without a card above: 1")
+    assert (
+        page.locator('[data-place="incomplete"] summary')
+        .inner_text()
+        .endswith("without a card above: 1")
+    )
     page.locator('[data-place="incomplete"] summary').click()
     assert page.get_by_text("no manifest.json").is_visible()
 
@@ -172,7 +188,10 @@ def test_comparison_of_ticked_cards_and_its_link(open_page: Any, page_file: Path
     assert first.locator("thead th").count() == 3
     row = first.locator("tbody tr", has_text="tuple_f1_s2_refpol")
     card = page.locator("#run-no_memory_aggregated tr", has_text="Tuple F1 after review")
-    assert row.locator("td").nth(1).locator("strong").inner_text() == card.locator(".g-value").inner_text()
+    assert (
+        row.locator("td").nth(1).locator("strong").inner_text()
+        == card.locator(".g-value").inner_text()
+    )
     plots = section.locator(".g-plots svg")
     assert plots.count() == first.locator("tbody tr").count() + 3
     assert "A 0." in plots.first.get_attribute("aria-label")
@@ -197,7 +216,10 @@ def test_comparison_sorts_by_a_result(open_page: Any, page_file: Path) -> None:
     page.keyboard.press("Enter")
     for direction, reverse in (("ascending", False), ("descending", True)):
         table.locator(f"thead th:nth-child(2)[aria-sort={direction}]").wait_for()
-        values = [float(v.replace("−", "-")) for v in table.locator("tbody td:nth-child(2) strong").all_inner_texts()]
+        values = [
+            float(v.replace("−", "-"))
+            for v in table.locator("tbody td:nth-child(2) strong").all_inner_texts()
+        ]
         assert values == sorted(values, reverse=reverse)
         page.keyboard.press("Enter")
 
@@ -259,7 +281,10 @@ def test_hostile_names_and_texts_are_read_as_written(open_page: Any, hostile_fil
     page.fill("#f-q", "hostile onerror alert(1)")
     text = '<img src=x onerror="window.hacked = 1; alert(1)">'
     card = page.locator(CARDS).first
-    assert text in card.locator(".g-chips").inner_text() and text in card.locator(".g-numbers").inner_text()
+    assert (
+        text in card.locator(".g-chips").inner_text()
+        and text in card.locator(".g-numbers").inner_text()
+    )
     page.locator('[data-place="incomplete"] summary').click()
     assert page.locator("img, iframe, object, form[action]").count() == 0
 
@@ -281,18 +306,28 @@ def test_ranks_stand_in_the_table_where_conditions_were_ranked(
     open_page: Any, page_file: Path, tmp_path: Path
 ) -> None:
     table = '[data-place="table"]'
-    assert "rank" not in open_page(page_file, "#view=table").locator(f"{table} thead").first.inner_text()
+    assert (
+        "rank"
+        not in open_page(page_file, "#view=table").locator(f"{table} thead").first.inner_text()
+    )
     conflict_review(tmp_path)
     ranked(tmp_path)
     page = open_page(build(tmp_path), "#view=table")
     assert page.locator(f"{table} thead th").all_inner_texts()[2:5] == ["n", "rank", "group"]
     lines = page.locator(f"{table} tbody tr").all()
-    found = {row.locator("th bdi").first.inner_text(): row.locator("td").all_inner_texts()[2:4] for row in lines}
+    found = {
+        row.locator("th bdi").first.inner_text(): row.locator("td").all_inner_texts()[2:4]
+        for row in lines
+    }
     assert found == {"with_memory_aggregated": ["1", "a"], "no_memory_aggregated": ["1–2", "ab"]}
 
 
-@pytest.mark.parametrize("lang, newest, gone", [("ko", "최신 순", "필터 지우기"), ("zh", "从新到旧", "清除筛选")])
-def test_the_gallery_speaks_the_language(open_page: Any, tmp_path: Path, lang: str, newest: str, gone: str) -> None:
+@pytest.mark.parametrize(
+    "lang, newest, gone", [("ko", "최신 순", "필터 지우기"), ("zh", "从新到旧", "清除筛选")]
+)
+def test_the_gallery_speaks_the_language(
+    open_page: Any, tmp_path: Path, lang: str, newest: str, gone: str
+) -> None:
     conflict_review(tmp_path)
     with speaking(lang):
         page = open_page(build(tmp_path), AGGREGATES)
@@ -301,7 +336,17 @@ def test_the_gallery_speaks_the_language(open_page: Any, tmp_path: Path, lang: s
     page.select_option("#f-verdict", "worse")  # the address knows the English word in any language
     assert names(page) == ["with_memory_aggregated"]
     shown = page.locator("main").inner_text()
-    for text in ("Compare", "interval", "complete", "mean of", "Report", "better", "against", "Newest", "Clear"):
+    for text in (
+        "Compare",
+        "interval",
+        "complete",
+        "mean of",
+        "Report",
+        "better",
+        "against",
+        "Newest",
+        "Clear",
+    ):
         assert text not in shown.replace("evaltools compare A B", ""), text
 
 
@@ -310,7 +355,11 @@ def many_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """300 runs of one seed each, beside an aggregate and its three runs."""
     out = tmp_path_factory.mktemp("many")
     conflict_review(out, ["with_memory"])
-    copies(out, "with_memory__seed2_proposed", [f"model_{i % 40}__seed{i}_proposed" for i in range(300)])
+    copies(
+        out,
+        "with_memory__seed2_proposed",
+        [f"model_{i % 40}__seed{i}_proposed" for i in range(300)],
+    )
     return build(out)
 
 
@@ -328,7 +377,9 @@ def test_hundreds_of_runs(open_page: Any, many_file: Path) -> None:
 
 
 def test_axe_finds_nothing(open_page: Any, page_file: Path, hostile_file: Path) -> None:
-    for file, view in itertools.product((page_file, hostile_file), ("", "&view=table&open=run-no_memory_aggregated")):
+    for file, view in itertools.product(
+        (page_file, hostile_file), ("", "&view=table&open=run-no_memory_aggregated")
+    ):
         assert findings(open_page(file, AGGREGATES + view)) == []
 
 
@@ -366,7 +417,10 @@ def checked_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_card_says_in_one_strip_whether_to_believe_it(open_page: Any, checked_file: Path) -> None:
     page = open_page(checked_file)
-    strip = {name: page.locator(f"#run-{name} .g-checks") for name in ("blocked", "noted", "clean", "old")}
+    strip = {
+        name: page.locator(f"#run-{name} .g-checks")
+        for name in ("blocked", "noted", "clean", "old")
+    }
     first = strip["blocked"].locator(".et-check").first
     said = "Cannot be measured no predicted ref occurs in the gold --protocol cr_v1"
     assert " ".join(first.inner_text().split()) == said
@@ -377,22 +431,36 @@ def test_a_card_says_in_one_strip_whether_to_believe_it(open_page: Any, checked_
     assert strip["blocked"].get_by_text("only 24 units").is_visible()
     assert "No check failed" not in strip["blocked"].inner_text()
     # a note is no failure, and where nobody looked nothing is said
-    assert strip["noted"].inner_text().split("\n")[0] == strip["clean"].inner_text() == "No check failed"
+    assert (
+        strip["noted"].inner_text().split("\n")[0]
+        == strip["clean"].inner_text()
+        == "No check failed"
+    )
     assert strip["noted"].locator("summary").inner_text() == "1 to note"
     assert strip["old"].count() == 0
 
 
-def test_a_blocked_metric_is_struck_and_last_on_card_table_and_comparison(open_page: Any, checked_file: Path) -> None:
-    page = open_page(checked_file, "#compare=run-blocked&compare=run-clean&sort=cr.tuple_f1_s2_refpol")
+def test_a_blocked_metric_is_struck_and_last_on_card_table_and_comparison(
+    open_page: Any, checked_file: Path
+) -> None:
+    page = open_page(
+        checked_file, "#compare=run-blocked&compare=run-clean&sort=cr.tuple_f1_s2_refpol"
+    )
     assert names(page)[-1] == "blocked"
     card = page.locator("#run-blocked .g-numbers").first
     assert card.locator("tr").nth(1).inner_text().startswith("ΔF1")
     assert card.locator("s").all_inner_texts() == ["0.800", "0.750"]
     assert page.locator("#run-clean s").count() == 0
     row = page.locator(".g-compare tr", has_text="tuple_f1_s2_refpol")
-    assert (row.locator("td").nth(1).locator("s").count(), row.locator("td").nth(2).locator("s").count()) == (1, 0)
+    assert (
+        row.locator("td").nth(1).locator("s").count(),
+        row.locator("td").nth(2).locator("s").count(),
+    ) == (1, 0)
     figure = page.locator(".g-plots figure", has_text="Tuple F1 after review").locator("svg")
-    assert "A N/A" in figure.get_attribute("aria-label") and "cannot be measured" in figure.inner_html()
+    assert (
+        "A N/A" in figure.get_attribute("aria-label")
+        and "cannot be measured" in figure.inner_html()
+    )
     page.get_by_role("button", name="Table", exact=True).click()
     assert page.locator(".g-dense tbody tr").last.locator("th").inner_text() == "blocked"
     assert page.locator(".g-dense tbody s").all_inner_texts() == ["0.800", "0.750"]
@@ -411,7 +479,9 @@ def test_search_finds_checks_and_metrics(open_page: Any, checked_file: Path) -> 
         assert sorted(names(page)) == expected, search
 
 
-def test_runs_of_other_data_are_not_compared_without_a_word(open_page: Any, checked_file: Path) -> None:
+def test_runs_of_other_data_are_not_compared_without_a_word(
+    open_page: Any, checked_file: Path
+) -> None:
     page = open_page(checked_file, "#compare=run-clean&compare=run-noted&compare=run-old")
     warning = page.locator(".g-unlike")
     assert "These runs were scored on different files." in warning.inner_text()
@@ -422,7 +492,9 @@ def test_runs_of_other_data_are_not_compared_without_a_word(open_page: Any, chec
     assert page.locator(".g-compare").count() == 1 and page.locator(".g-unlike").count() == 0
 
 
-def test_runs_of_other_samples_are_not_compared_without_a_word(open_page: Any, tmp_path: Path) -> None:
+def test_runs_of_other_samples_are_not_compared_without_a_word(
+    open_page: Any, tmp_path: Path
+) -> None:
     for name, ids in {"a": ["s1", "s2"], "b": ["s1", "s2"], "c": ["s1", "s3"]}.items():
         folder = result(tmp_path, name, rows(REVIEW, 0.8, 40), "text_id", 40, suite="own")
         pd.DataFrame({"text_id": ids}).to_parquet(folder / "units.parquet")
@@ -449,7 +521,9 @@ def test_the_table_unfolds_sorts_and_stands_in_the_address(open_page: Any, page_
     for direction in ("descending", "ascending"):
         header.get_by_role("button").click()
         assert header.get_attribute("aria-sort") == direction
-        values = [float(v) for v in table.locator(".g-child td:nth-child(5) strong").all_inner_texts()]
+        values = [
+            float(v) for v in table.locator(".g-child td:nth-child(5) strong").all_inner_texts()
+        ]
         assert values == sorted(values, reverse=direction == "descending")
     again = open_page(page_file, page.evaluate("location.hash"))
     table = again.locator(".g-dense").first
@@ -484,14 +558,20 @@ def test_the_first_column_and_the_head_stay_in_sight(open_page: Any, many_file: 
 def test_verdicts_have_their_words_and_colours(open_page: Any, tmp_path: Path) -> None:
     conflict_review(tmp_path)
     file = tmp_path / "results" / "with_memory_aggregated" / "comparison.csv"
-    file.write_text(file.read_text().replace(",tied", ",equivalent").replace(",not measured", ",too few"))
+    file.write_text(
+        file.read_text().replace(",tied", ",equivalent").replace(",not measured", ",too few")
+    )
     page = open_page(build(tmp_path), AGGREGATES)
     line = page.locator("#run-with_memory_aggregated .g-verdicts")
     words = "against no_memory 2 better 2 equivalent 2 worse 2 too few exploratory: 1 better"
     assert line.inner_text().split() == words.split()
-    assert line.get_by_text("2 too few").locator("..").get_attribute("title") == "too few units to judge"
+    assert (
+        line.get_by_text("2 too few").locator("..").get_attribute("title")
+        == "too few units to judge"
+    )
     kinds = {
-        chip: line.get_by_text(chip).locator("..").get_attribute("class") for chip in ("2 equiv", "2 too", "2 worse")
+        chip: line.get_by_text(chip).locator("..").get_attribute("class")
+        for chip in ("2 equiv", "2 too", "2 worse")
     }
     assert [kind.split()[-1] for kind in kinds.values()] == ["et-good", "et-warning", "et-error"]
     assert "margin" in line.get_by_text("2 equivalent").locator("..").get_attribute("title")
@@ -499,7 +579,9 @@ def test_verdicts_have_their_words_and_colours(open_page: Any, tmp_path: Path) -
     assert page.locator("#run-no_memory_aggregated").get_by_text("exploratory").count() == 0
 
 
-def test_a_folded_aggregate_is_found_by_its_name_and_its_link(open_page: Any, tmp_path: Path) -> None:
+def test_a_folded_aggregate_is_found_by_its_name_and_its_link(
+    open_page: Any, tmp_path: Path
+) -> None:
     result(tmp_path, "agent", rows(REVIEW, 0.8, 40), "text_id", 40, suite="own")
     result(
         tmp_path, "agent_aggregated", rows(REVIEW, 0.8, 40), "text_id", 40, suite="own", kind="aggregate",
@@ -510,11 +592,18 @@ def test_a_folded_aggregate_is_found_by_its_name_and_its_link(open_page: Any, tm
     assert page.evaluate("document.activeElement.id") == "run-agent"
 
 
-def test_search_finds_runs_by_the_ids_and_texts_of_their_samples(open_page: Any, tmp_path: Path) -> None:
-    texts = {"a": {"s1": "레몬 향이 좋아요", "s2": "별로"}, "b": {"s3": "다른 글 <b>x</b>", "s4": "레몬"}}
+def test_search_finds_runs_by_the_ids_and_texts_of_their_samples(
+    open_page: Any, tmp_path: Path
+) -> None:
+    texts = {
+        "a": {"s1": "레몬 향이 좋아요", "s2": "별로"},
+        "b": {"s3": "다른 글 <b>x</b>", "s4": "레몬"},
+    }
     for name, found in texts.items():
         folder = result(tmp_path, name, rows(REVIEW, 0.9, 2), "text_id", 2, suite="cr")
-        pd.DataFrame({"text_id": list(found), "text": list(found.values())}).to_parquet(folder / "units.parquet")
+        pd.DataFrame({"text_id": list(found), "text": list(found.values())}).to_parquet(
+            folder / "units.parquet"
+        )
     page = open_page(build(tmp_path))
     for asked, names_, said in (
         ("레몬 향", ["a"], ["1 sample with these words: s1"]),
@@ -536,15 +625,27 @@ def test_a_search_of_cut_texts_says_so(open_page: Any, tmp_path: Path) -> None:
     assert label.inner_text() == "Search (the first 400 characters of each sample)"
 
 
-def test_verdicts_of_single_metrics_are_chips_and_can_be_filtered(open_page: Any, tmp_path: Path) -> None:
+def test_verdicts_of_single_metrics_are_chips_and_can_be_filtered(
+    open_page: Any, tmp_path: Path
+) -> None:
     for name, verdict in (("good", "pass"), ("bad", "fail")):
         folder = summary(tmp_path, name)
         content = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
-        row = {"metric": "summary_accuracy", "title": "Accuracy", "verdict": verdict, "said": "3 of 4 lie below 0.9"}
-        (folder / "metrics.json").write_text(json.dumps({**content, "verdicts": [row]}), encoding="utf-8")
+        row = {
+            "metric": "summary_accuracy",
+            "title": "Accuracy",
+            "verdict": verdict,
+            "said": "3 of 4 lie below 0.9",
+        }
+        (folder / "metrics.json").write_text(
+            json.dumps({**content, "verdicts": [row]}), encoding="utf-8"
+        )
     page = open_page(build(tmp_path))
     chip = page.locator("#run-bad .g-verdicts .et-chip")
-    assert chip.inner_text() == "Accuracy: fail" and chip.get_attribute("title") == "3 of 4 lie below 0.9"
+    assert (
+        chip.inner_text() == "Accuracy: fail"
+        and chip.get_attribute("title") == "3 of 4 lie below 0.9"
+    )
     assert "et-error" in chip.get_attribute("class")
     page.select_option("#f-verdict", "pass")
     assert names(page) == ["good"]

@@ -19,9 +19,9 @@ import pytest
 from evaltools.report import kernels
 from evaltools.report import notebook as execute
 from evaltools.report.notebook import NOTEBOOK, ReportFailed, run
+from tests.app.test_batch import TIMED, files
 
-from .test_batch import TIMED, files
-from .test_execute import texts
+from .test_notebook import texts
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="kernels are forked on Linux only")
 
@@ -58,7 +58,9 @@ def test_the_kernels_of_a_block_have_one_parent_that_ends_with_it(job: Any) -> N
         for name in ("a", "b"):
             made = job(WHO, name=name)
             run(made)
-        (a, parent, session), (b, other, _) = (who(made.folder.parent / name) for name in ("a", "b"))
+        (a, parent, session), (b, other, _) = (
+            who(made.folder.parent / name) for name in ("a", "b")
+        )
         assert a != b and parent == other != os.getpid()
         assert session == a, "a session of its own: an interrupt from the terminal is not for it"
         assert psutil.Process(parent).ppid() == os.getpid()
@@ -75,7 +77,9 @@ def test_spawning_is_an_option(job: Any, monkeypatch: pytest.MonkeyPatch) -> Non
     assert who(made.folder)[1] == os.getpid()
 
 
-def test_where_a_suite_of_the_users_is_loaded_kernels_are_started(job: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_a_suite_of_the_users_is_loaded_kernels_are_started(
+    job: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("evaltools.core.suite.FROM_FILES", {"mine": object()})
     made = job(WHO)
     with kernels.warm():
@@ -129,8 +133,13 @@ def test_a_forked_kernel_that_dies_fails_its_report_alone(warm: None, job: Any) 
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
-def test_a_kernel_ends_with_the_process_that_asked_for_it(job: Any, tmp_path: Path, how: signal.Signals) -> None:
-    made = job("import os\nopen('pid', 'w').write(f'{os.getpid()} {os.getppid()}')", "import time\ntime.sleep(60)")
+def test_a_kernel_ends_with_the_process_that_asked_for_it(
+    job: Any, tmp_path: Path, how: signal.Signals
+) -> None:
+    made = job(
+        "import os\nopen('pid', 'w').write(f'{os.getpid()} {os.getppid()}')",
+        "import time\ntime.sleep(60)",
+    )
     pid = os.fork()
     if pid == 0:
         try:
@@ -146,7 +155,9 @@ def test_a_kernel_ends_with_the_process_that_asked_for_it(job: Any, tmp_path: Pa
     _until(lambda: not any(_alive(int(p)) for p in there.read_text().split()), 20)
 
 
-def test_an_interrupted_start_leaves_no_kernel(warm: None, job: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_start_leaves_no_kernel(
+    warm: None, job: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[int] = []
     usual = kernels.Forked.__init__
 
@@ -179,7 +190,12 @@ def test_forked_and_started_kernels_give_the_same_bytes(tmp_path: Path) -> None:
             "100",
         ]
         env = {**os.environ, kernels.OPTION: how}
-        subprocess.run([*command, "example:cr/with_memory__seed1_proposed"], cwd=tmp_path / how, env=env, check=True)
+        subprocess.run(
+            [*command, "example:cr/with_memory__seed1_proposed"],
+            cwd=tmp_path / how,
+            env=env,
+            check=True,
+        )
         found.append(files(tmp_path / how, *TIMED))
     assert found[0] == found[1]
     assert any(name.endswith("metric_report.html") for name in found[0])

@@ -42,7 +42,10 @@ def test_parameters_stay_data(job: Any, tmp_path: Path) -> None:
     """Every hostile text arrives as it was given, in a list too, and none of it is run."""
     show = "import json\nprint(json.dumps([text, items]))"
     run(job(show, text=HOSTILE[0], items=list(HOSTILE)))
-    assert json.loads(texts(tmp_path / "reports" / "run" / NOTEBOOK)[0]) == [HOSTILE[0], list(HOSTILE)]
+    assert json.loads(texts(tmp_path / "reports" / "run" / NOTEBOOK)[0]) == [
+        HOSTILE[0],
+        list(HOSTILE),
+    ]
     assert not (tmp_path / "pwned").exists()
     for text in HOSTILE:
         assert not (tmp_path / text.replace("\0", "")).is_file()
@@ -54,7 +57,9 @@ def test_names_of_runs_are_no_templates(job: Any, tmp_path: Path, name: str) -> 
     assert sorted(p.name for p in (tmp_path / "reports" / name).iterdir()) == [HTML, NOTEBOOK]
 
 
-def test_the_same_job_gives_the_same_bytes_and_prints_nothing(job: Any, capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_same_job_gives_the_same_bytes_and_prints_nothing(
+    job: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
     made = job("print(text)", text="x")
     run(made)
     assert capfd.readouterr() == ("", "")
@@ -76,7 +81,9 @@ def test_a_report_is_current_until_something_of_it_changes(job: Any) -> None:
     assert not is_current(made)
     run(made)
     assert is_current(made)
-    other = ReportJob(made.name, made.notebook, made.title, made.folder, made.parameters, {"inputs": ["other"]})
+    other = ReportJob(
+        made.name, made.notebook, made.title, made.folder, made.parameters, {"inputs": ["other"]}
+    )
     assert not is_current(other)
     html, notebook = made.folder / HTML, made.folder / NOTEBOOK
     whole = html.read_bytes(), notebook.read_bytes()
@@ -106,7 +113,11 @@ def test_a_failed_cell_leaves_the_notebook_with_the_error_at_its_top(job: Any) -
     assert not is_current(made)
     assert isinstance(caught.value, WorkFailed)
     again = pickle.loads(pickle.dumps(caught.value))  # noqa: S301
-    assert (str(again), again.name, again.notebook) == (str(caught.value), "run", made.folder / NOTEBOOK)
+    assert (str(again), again.name, again.notebook) == (
+        str(caught.value),
+        "run",
+        made.folder / NOTEBOOK,
+    )
 
 
 def test_a_dead_kernel_is_a_failed_report_and_no_library_says_so_too(
@@ -117,7 +128,9 @@ def test_a_dead_kernel_is_a_failed_report_and_no_library_says_so_too(
         run(made)
     nb = nbformat.read(made.folder / NOTEBOOK, as_version=4)
     assert "The kernel died" in nb.cells[0].source
-    assert any("x" in c.source and "injected-parameters" in c.metadata.get("tags", []) for c in nb.cells)
+    assert any(
+        "x" in c.source and "injected-parameters" in c.metadata.get("tags", []) for c in nb.cells
+    )
     assert not (made.folder / HTML).exists()
     assert caplog.messages == []
 
@@ -133,7 +146,9 @@ def test_nothing_is_left_behind(job: Any, tmp_path: Path, monkeypatch: pytest.Mo
     assert sorted(p.name for p in made.folder.iterdir()) == [HTML, NOTEBOOK]
 
 
-def test_a_page_that_cannot_be_written_leaves_the_older_report(job: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_that_cannot_be_written_leaves_the_older_report(
+    job: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = job("print(1)")
     run(made)
     before = {p.name: p.read_bytes() for p in made.folder.iterdir()}
@@ -147,9 +162,16 @@ def test_a_page_that_cannot_be_written_leaves_the_older_report(job: Any, monkeyp
     assert {p.name: p.read_bytes() for p in made.folder.iterdir()} == before
 
 
-def test_what_a_paper_needs_stands_beside_the_report_and_is_part_of_it(job: Any, tmp_path: Path) -> None:
+def test_what_a_paper_needs_stands_beside_the_report_and_is_part_of_it(
+    job: Any, tmp_path: Path
+) -> None:
     """The files come from the saved results, the page links them, and a report without them or with others is old."""
-    et.evaluate("summary", "example:summary/cases.jsonl", out=tmp_path, resampling=et.Resampling(n_resamples=100))
+    et.evaluate(
+        "summary",
+        "example:summary/cases.jsonl",
+        out=tmp_path,
+        resampling=et.Resampling(n_resamples=100),
+    )
     made = replace(job("1 + 1", scored=str(tmp_path / "results" / "cases")), paper=True)
     page = run(made).read_text(encoding="utf-8")
     names = {p.relative_to(made.folder).as_posix() for p in paper.present(made.folder)}
@@ -159,13 +181,17 @@ def test_what_a_paper_needs_stands_beside_the_report_and_is_part_of_it(job: Any,
     (made.folder / "paper.tex").write_text("spoilt")
     assert not is_current(made)
     run(made)
-    assert {name: (made.folder / name).read_bytes() for name in names} == before and is_current(made)
+    assert {name: (made.folder / name).read_bytes() for name in names} == before and is_current(
+        made
+    )
     run(replace(made, paper=False))
     assert not paper.present(made.folder), "files of an older report"
 
 
 @pytest.mark.parametrize("name", ["b{r}a{ce}", "long" * 25])
-def test_any_folder_for_temporary_files_will_do(name: str, job: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_folder_for_temporary_files_will_do(
+    name: str, job: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """papermill fills in parameters where a path has braces, and a socket's path has at most about 100 bytes."""
     made = job("1 + 1")
     folder = made.folder.parent / name

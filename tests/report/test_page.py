@@ -34,38 +34,56 @@ def test_same_notebook_same_bytes(page_text: str) -> None:
 
 def test_a_page_does_not_depend_on_the_pages_before_it(page_text: str) -> None:
     html.prepare()
-    html.render(new_notebook(cells=[new_markdown_cell("# 다른 것"), new_code_cell("import other")]), title="other")
+    html.render(
+        new_notebook(cells=[new_markdown_cell("# 다른 것"), new_code_cell("import other")]),
+        title="other",
+    )
     assert html.render(notebook(), title="A report of <run> 조건") == page_text
 
 
 def test_page_is_one_file_of_modest_size(page_text: str) -> None:
-    assert len(page_text.encode()) < 1_200_000  # six times the field of 100,000 characters, and three figures
+    assert (
+        len(page_text.encode()) < 1_200_000
+    )  # six times the field of 100,000 characters, and three figures
     for reference in re.findall(r'<\w[^<>]*\s(?:src|href)=["\']?([^"\'> ]+)', page_text):
         assert reference.startswith(("#", "data:")), reference
     assert not re.search(r"url\((?!data:)", page_text)
 
 
 def test_the_font_of_a_page_holds_the_words_of_its_downloads() -> None:
-    beside = {"paper.tex": "Table and paragraph", "figures/forest.svg": "Differences to the baseline"}
+    beside = {
+        "paper.tex": "Table and paragraph",
+        "figures/forest.svg": "Differences to the baseline",
+    }
     with speaking("zh"):
         text = html.render(new_notebook(cells=[]), title="t", beside=beside)
     font = base64.b64decode(re.search(r"font/woff;base64,([^)]*)\)", text)[1])
     body = text.partition("<body>")[2]
     assert "表格与段落" in body
-    assert {ord(c) for c in body if "\u4e00" <= c <= "\u9fff"} <= set(TTFont(io.BytesIO(font)).getBestCmap())
+    assert {ord(c) for c in body if "\u4e00" <= c <= "\u9fff"} <= set(
+        TTFont(io.BytesIO(font)).getBestCmap()
+    )
 
 
 def test_noise_is_left_out_and_code_is_folded(page_text: str) -> None:
     assert "stderr noise" not in page_text
     assert "window.hacked = 1</script" not in page_text
-    assert page_text.count('<details class="code-fold">') == sum(c.cell_type == "code" for c in notebook().cells)
+    assert page_text.count('<details class="code-fold">') == sum(
+        c.cell_type == "code" for c in notebook().cells
+    )
     assert page_text.count("Evaltools Sans CJK") >= 2 and page_text.count(".et-sample {") <= 1
 
 
 def test_an_error_is_shown_with_its_traceback_folded() -> None:
-    error = new_output("error", ename="Bad<Error>", evalue="no <b>file</b>", traceback=["\x1b[31mline <1>\x1b[0m"])
+    error = new_output(
+        "error", ename="Bad<Error>", evalue="no <b>file</b>", traceback=["\x1b[31mline <1>\x1b[0m"]
+    )
     text = html.render(new_notebook(cells=[new_code_cell("f()", outputs=[error])]), title="t")
-    assert "Bad&lt;Error&gt;" in text and "no &lt;b&gt;file&lt;/b&gt;" in text and "line &lt;1&gt;" in text
+    assert (
+        "Bad&lt;Error&gt;" in text
+        and "no &lt;b&gt;file&lt;/b&gt;" in text
+        and "line &lt;1&gt;" in text
+    )
 
 
 def test_contents_list_and_title() -> None:
@@ -87,11 +105,21 @@ def test_cells_tagged_for_removal_are_left_out() -> None:
 
 
 def test_a_page_has_each_style_once(page_text: str) -> None:
-    pieces = [c for c in notebook().cells for o in c.get("outputs", []) if "et-style" in str(o.get("data"))]
+    pieces = [
+        c
+        for c in notebook().cells
+        for o in c.get("outputs", [])
+        if "et-style" in str(o.get("data"))
+    ]
     assert len(pieces) > 5 and "et-style" not in page_text
     assert page_text.count("<style") == 1
     # rules of the pieces, of the page, and of the sorting that only a page has
-    for rule in (".et-kpis { display", ".contents { font-size", ".et-table.sortable thead th {", ".et-filter {"):
+    for rule in (
+        ".et-kpis { display",
+        ".contents { font-size",
+        ".et-table.sortable thead th {",
+        ".et-filter {",
+    ):
         assert page_text.count(rule) == 1, rule
 
 
@@ -104,7 +132,9 @@ def test_a_stylesheet_of_an_earlier_version_is_left_out_too() -> None:
 
 def test_data_cannot_take_the_rest_of_a_page_away_with_a_stylesheet() -> None:
     open_style, end_style = (tables.notice(t) for t in ('<style class="et-style">', "</style>"))
-    text = html.render(new_notebook(cells=[shown(open_style, "a"), shown(end_style, "b")]), title="t")
+    text = html.render(
+        new_notebook(cells=[shown(open_style, "a"), shown(end_style, "b")]), title="t"
+    )
     assert "&lt;style class=&#34;et-style&#34;&gt;" in text and "&lt;/style&gt;" in text
 
 
@@ -119,7 +149,9 @@ def open_page(open_page: Callable[..., Any], page_text: str, tmp_path: Path) -> 
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [400, 1400])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_nothing_overflows_and_the_scheme_is_followed(open_page: Any, width: int, scheme: str) -> None:
+def test_nothing_overflows_and_the_scheme_is_followed(
+    open_page: Any, width: int, scheme: str
+) -> None:
     page = open_page(width=width, scheme=scheme)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     outside = page.evaluate(
@@ -136,7 +168,9 @@ def test_nothing_overflows_and_the_scheme_is_followed(open_page: Any, width: int
 @pytest.mark.browser
 def test_hostile_texts_are_read_as_written(open_page: Any) -> None:
     page = open_page()
-    shown = page.locator("#sample-s000, #sample-s001, #sample-s002, #sample-s003, #sample-s004, #sample-s005")
+    shown = page.locator(
+        "#sample-s000, #sample-s001, #sample-s002, #sample-s003, #sample-s004, #sample-s005"
+    )
     for value, card in zip(HOSTILE, shown.all()):
         assert value in card.inner_text()
     assert "U+202E" in page.locator("#sample-s006").inner_text()
@@ -157,7 +191,9 @@ def test_columns_sort_by_number_with_mouse_and_keyboard(open_page: Any) -> None:
     head.click()
     page.wait_for_timeout(50)
     down = column()
-    assert down[-1] == "N/A" and [float(v) for v in down[:-1]] == sorted((float(v) for v in down[:-1]), reverse=True)
+    assert down[-1] == "N/A" and [float(v) for v in down[:-1]] == sorted(
+        (float(v) for v in down[:-1]), reverse=True
+    )
     head.focus()
     page.keyboard.press("Enter")
     page.wait_for_timeout(50)
@@ -175,7 +211,9 @@ def test_filter_of_a_table_and_of_samples(open_page: Any) -> None:
     assert [r.is_visible() for r in rows.all()].count(True) == 1
     assert page.get_by_text("1 of 12").is_visible()
     page.get_by_label("Filter Fixed").fill("passwd s009")
-    assert page.locator(".et-sample:visible").count() == 1 + 2  # the one found, and the two of the other list
+    assert (
+        page.locator(".et-sample:visible").count() == 1 + 2
+    )  # the one found, and the two of the other list
 
 
 @pytest.mark.browser
@@ -258,7 +296,10 @@ def test_a_section_that_shows_nothing_is_left_out_of_page_and_contents() -> None
 
 def test_a_figure_of_nothing_is_nothing() -> None:
     drawn, bare = (figures.dots(estimates().head(n), title="Headline") for n in (3, 0))
-    assert heads(new_markdown_cell("## A"), shown(drawn, "dots"), new_markdown_cell("## B"), shown(bare, "dots")) == [
-        "A"
-    ]
+    assert heads(
+        new_markdown_cell("## A"),
+        shown(drawn, "dots"),
+        new_markdown_cell("## B"),
+        shown(bare, "dots"),
+    ) == ["A"]
     assert "<img" in drawn.html and "Headline: none" in bare.html

@@ -19,7 +19,9 @@ from evaltools.report import markdown as plain
 from evaltools.report.page import render
 from evaltools.report.study import StudyView
 
-SEEDS = [f"example:cr/{c}__seed{k}_proposed" for c in ("no_memory", "with_memory") for k in (1, 2, 3)]
+SEEDS = [
+    f"example:cr/{c}__seed{k}_proposed" for c in ("no_memory", "with_memory") for k in (1, 2, 3)
+]
 
 
 class Record(BaseModel):
@@ -45,13 +47,18 @@ SUITE = et.jsonl_suite(
 
 
 def runs_of(
-    folder: Path, sides: Mapping[str, tuple[list[Any], list[int]]], resampling: et.Resampling | None = None
+    folder: Path,
+    sides: Mapping[str, tuple[list[Any], list[int]]],
+    resampling: et.Resampling | None = None,
 ) -> StudyView:
     """The study of systems with one run each: name -> (values of accuracy, errors) a unit."""
     paths = []
     for name, columns in sides.items():
         path = folder / f"{name}.jsonl"
-        rows = [{"id": f"u{i}", "right": right, "wrong": wrong} for i, (right, wrong) in enumerate(zip(*columns))]
+        rows = [
+            {"id": f"u{i}", "right": right, "wrong": wrong}
+            for i, (right, wrong) in enumerate(zip(*columns))
+        ]
         path.write_text(pd.DataFrame(rows).to_json(orient="records", lines=True, force_ascii=False))
         paths.append(path)
     return et.study(paths, suite=SUITE, resampling=resampling)
@@ -88,9 +95,17 @@ def test_bold_is_for_better_and_the_dagger_for_an_adjusted_p(clear: StudyView) -
     assert [d.endswith("†") for d in rows["difference"]] == [False, True, False, True]
     note = paper.note(clear, rows)
     tested = "“Accuracy” is tested alone, p of 1 other headline metric adjusted"
-    for said in ("Bold: better than old.", f"† p ≤ 0.05 ({tested}", "↓ lower is better.", "n = 40.", clear.signature):
+    for said in (
+        "Bold: better than old.",
+        f"† p ≤ 0.05 ({tested}",
+        "↓ lower is better.",
+        "n = 40.",
+        clear.signature,
+    ):
         assert said in note
-    assert "N/A" not in note and "seed" not in note.partition("Signature")[0] and "rest on" not in note
+    assert (
+        "N/A" not in note and "seed" not in note.partition("Signature")[0] and "rest on" not in note
+    )
 
 
 def test_signs_that_are_not_in_the_table_are_not_explained(bare: StudyView) -> None:
@@ -99,17 +114,30 @@ def test_signs_that_are_not_in_the_table_are_not_explained(bare: StudyView) -> N
     note = paper.note(seeded, rows)
     assert not {"better", "worse"} & set(seeded.frame[seeded.frame["headline"]]["verdict"])
     assert "†" not in "".join(rows["difference"]) and "†" not in note and "Bold" not in note
-    assert "3 seeds." in note and "seeds" not in rows and "Differences rest on what both conditions have" in note
+    assert (
+        "3 seeds." in note
+        and "seeds" not in rows
+        and "Differences rest on what both conditions have" in note
+    )
     alone = paper.table(bare)
     assert {"condition", "difference", "its_interval", "seeds"}.isdisjoint(alone)
     assert "N/A: not measured." in paper.note(bare, alone)
 
 
-def test_methods_name_what_was_done_and_nothing_else(seeded: StudyView, clear: StudyView, bare: StudyView) -> None:
+def test_methods_name_what_was_done_and_nothing_else(
+    seeded: StudyView, clear: StudyView, bare: StudyView
+) -> None:
     words = paper.methods(seeded)
-    assert "no_memory and with_memory on 40 samples (text_id) under 3 seeds (1, 2, 3) each." in words
-    assert "paired by sample and seed" in words and "variance components of seeds and samples" in words
-    assert "paired sign-flip" in words and "p of 8 other headline metrics adjusted by Westfall and Young's" in words
+    assert (
+        "no_memory and with_memory on 40 samples (text_id) under 3 seeds (1, 2, 3) each." in words
+    )
+    assert (
+        "paired by sample and seed" in words and "variance components of seeds and samples" in words
+    )
+    assert (
+        "paired sign-flip" in words
+        and "p of 8 other headline metrics adjusted by Westfall and Young's" in words
+    )
     assert "resamples" not in words and "BCa" not in words
     words = paper.methods(clear)
     assert "old and new_한국 on 40 samples (id), one run each." in words
@@ -131,12 +159,21 @@ def test_no_test_is_named_where_too_few_samples_pair() -> None:
     assert (few.frame["n_units"] < 10).all()
     words = paper.methods(few)
     assert "Differences are to memory_agent" in words
-    assert "p values" not in words and "Westfall" not in words and "intervals of the differences" not in words
+    assert (
+        "p values" not in words
+        and "Westfall" not in words
+        and "intervals of the differences" not in words
+    )
 
 
-def test_results_are_the_verdicts_and_say_what_is_not_measured(clear: StudyView, bare: StudyView) -> None:
+def test_results_are_the_verdicts_and_say_what_is_not_measured(
+    clear: StudyView, bare: StudyView
+) -> None:
     said = paper.results(clear)
-    assert "new_한국 is better than old on “Accuracy”" in said and "worse on “Error_rate & more”" in said
+    assert (
+        "new_한국 is better than old on “Accuracy”" in said
+        and "worse on “Error_rate & more”" in said
+    )
     assert "not measured" not in said and "Westfall" not in said
     assert "“Accuracy” is not measured." in paper.results(bare)
     assert "“Error_rate & more” is not measured." not in paper.results(bare)
@@ -155,14 +192,21 @@ def unescaped(text: str) -> str:
 
 
 @pytest.mark.parametrize("which", ["seeded", "clear", "bare"])
-def test_latex_is_escaped_and_every_row_has_its_cells(which: str, request: pytest.FixtureRequest) -> None:
+def test_latex_is_escaped_and_every_row_has_its_cells(
+    which: str, request: pytest.FixtureRequest
+) -> None:
     study = request.getfixturevalue(which)
     text = paper.latex(study)
     left = unescaped(text)
     assert not set("#$%_^~") & set(left), left
     assert left.count("{") == left.count("}")
     columns = len(paper.table(study).columns)
-    body = text.split(r"\toprule")[1].split(r"\bottomrule")[0].replace(r"\midrule", "").replace(r"\&", "")
+    body = (
+        text.split(r"\toprule")[1]
+        .split(r"\bottomrule")[0]
+        .replace(r"\midrule", "")
+        .replace(r"\&", "")
+    )
     assert {line.count("&") for line in body.strip().splitlines() if line} == {columns - 1}
     assert ("XeLaTeX" in text) == (which == "clear")
 
@@ -170,12 +214,12 @@ def test_latex_is_escaped_and_every_row_has_its_cells(which: str, request: pytes
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="no LaTeX here")
 def test_latex_compiles(seeded: StudyView, tmp_path: Path) -> None:
     (tmp_path / "paper.tex").write_text(paper.latex(seeded), encoding="utf-8")
-    page = (
-        r"\documentclass{article}\usepackage[margin=2cm]{geometry}\usepackage{booktabs}\begin{document}\input{paper}"
-    )
+    page = r"\documentclass{article}\usepackage[margin=2cm]{geometry}\usepackage{booktabs}\begin{document}\input{paper}"
     (tmp_path / "page.tex").write_text(page + r"\end{document}")
     done = subprocess.run(
-        ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "page.tex"], cwd=tmp_path, capture_output=True
+        ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "page.tex"],
+        cwd=tmp_path,
+        capture_output=True,
     )
     assert done.returncode == 0, done.stdout.decode(errors="replace")[-2000:]
     assert b"Overfull" not in done.stdout
@@ -190,19 +234,27 @@ def test_markdown_has_the_same_numbers(clear: StudyView) -> None:
 
 def chart() -> figures.Chart:
     names = ["정확도 (ref-pol)", "Fix rate", "风险覆盖率 $x$ & <b></style>"]
-    frame = pd.DataFrame({"title": names, "value": [0.5, 0.3, 0.2], "ci_low": 0.1, "ci_high": 0.6, "n_units": 40})
+    frame = pd.DataFrame(
+        {"title": names, "value": [0.5, 0.3, 0.2], "ci_low": 0.1, "ci_high": 0.6, "n_units": 40}
+    )
     return figures.dots(frame.assign(better=["higher", "lower", "none"]), title="지표 of a study")
 
 
 def test_svg_has_its_text_as_text_and_the_glyphs_inside() -> None:
     svg = chart().export("svg").decode()
-    for text in ("정확도 (ref-pol) ↑", "Fix rate ↓", "风险覆盖率 $x$ &amp; &lt;b&gt;&lt;/style&gt;<"):
+    for text in (
+        "정확도 (ref-pol) ↑",
+        "Fix rate ↓",
+        "风险覆盖率 $x$ &amp; &lt;b&gt;&lt;/style&gt;<",
+    ):
         assert text in svg
     assert "@font-face" in svg and "font/woff;base64," in svg and "<dc:date>" not in svg
     assert "font-family: 'Evaltools Sans CJK', 'DejaVu Sans', sans-serif" in svg
     assert (
         "@font-face"
-        not in figures.dots(pd.DataFrame({"name": ["a"], "value": [1.0]}), title="t").export("svg").decode()
+        not in figures.dots(pd.DataFrame({"name": ["a"], "value": [1.0]}), title="t")
+        .export("svg")
+        .decode()
     )
 
 
@@ -221,13 +273,19 @@ def test_a_saved_figure_has_the_same_bytes_and_leaves_the_figure_as_it_was() -> 
     assert one.export("pdf") == other.export("pdf") and one.png() == before
 
 
-def test_figures_of_a_study_are_those_that_have_something_to_draw(seeded: StudyView, clear: StudyView) -> None:
+def test_figures_of_a_study_are_those_that_have_something_to_draw(
+    seeded: StudyView, clear: StudyView
+) -> None:
     assert set(paper.figures(seeded)) == {"forest", "paired", "scores", "seeds"}
     assert set(paper.figures(clear)) == {"forest", "paired", "scores"}
-    assert seeded.primary and paper.figures(seeded)["paired"].title.startswith("Tuple F1 after review")
+    assert seeded.primary and paper.figures(seeded)["paired"].title.startswith(
+        "Tuple F1 after review"
+    )
 
 
-def test_files_are_written_whole_and_those_of_an_earlier_report_go(clear: StudyView, tmp_path: Path) -> None:
+def test_files_are_written_whole_and_those_of_an_earlier_report_go(
+    clear: StudyView, tmp_path: Path
+) -> None:
     files = paper.files(clear)
     assert {"paper.tex", "paper.md", "figures/forest.svg", "figures/forest.pdf"} <= set(files)
     paper.write(tmp_path, {**files, "figures/old.svg": ("old", b"x")})
@@ -242,17 +300,31 @@ def test_the_page_links_what_stands_beside_it_and_does_not_need_it() -> None:
 
     nb = v4.new_notebook(cells=[v4.new_markdown_cell("# a")])
     page = render(
-        nb, title="t", beside={"figures/a b.svg": "A <b>", "figures/a b.pdf": "A <b>", "paper.tex": "Table"}
+        nb,
+        title="t",
+        beside={"figures/a b.svg": "A <b>", "figures/a b.pdf": "A <b>", "paper.tex": "Table"},
     )
-    assert '<a href="figures/a%20b.svg" download>SVG</a>, <a href="figures/a%20b.pdf" download>PDF</a>' in page
-    assert page.count("A &lt;b&gt;") == 1 and 'href="#downloads"' in page and 'src="figures' not in page
+    assert (
+        '<a href="figures/a%20b.svg" download>SVG</a>, <a href="figures/a%20b.pdf" download>PDF</a>'
+        in page
+    )
+    assert (
+        page.count("A &lt;b&gt;") == 1
+        and 'href="#downloads"' in page
+        and 'src="figures' not in page
+    )
     assert "ownloads" not in render(nb, title="t")
 
 
-def test_counts_are_whole_over_seeds_and_their_mean_has_one_decimal_where_it_is_not(seeded: StudyView) -> None:
+def test_counts_are_whole_over_seeds_and_their_mean_has_one_decimal_where_it_is_not(
+    seeded: StudyView,
+) -> None:
     from evaltools.report import views
 
     names = ["n", "N_gold_explicit", "tuple_f1_s2_refpol"]
     rows = views.mean_std(seeded, names).set_index("id")
-    assert rows.loc["n", "no_memory"] == "40 ± 0" and rows.loc["N_gold_explicit", "with_memory"] == "30.7 ± 2.3"
+    assert (
+        rows.loc["n", "no_memory"] == "40 ± 0"
+        and rows.loc["N_gold_explicit", "with_memory"] == "30.7 ± 2.3"
+    )
     assert re.fullmatch(r"0\.\d{3} ± 0\.\d{3}", rows.loc["tuple_f1_s2_refpol", "no_memory"])

@@ -61,14 +61,23 @@ def test_one_estimate_is_a_series_with_its_claim(run: et.Run) -> None:
     assert row["ci_low"] <= row["value"] <= row["ci_high"]
     assert row["claim"] == "new samples, this system"
     assert run.value("fix_rate_refpol") == row["value"]
-    with pytest.raises(KeyError, match=r"no metric 'fix_rate_refpl' in cr; did you mean .*fix_rate_refpol"):
+    with pytest.raises(
+        KeyError, match=r"no metric 'fix_rate_refpl' in cr; did you mean .*fix_rate_refpol"
+    ):
         run["fix_rate_refpl"]
 
 
 def test_frame_has_a_row_a_metric(runs: dict[str, et.Run]) -> None:
     for run in runs.values():
         assert list(run.frame["name"]) == [m.name for m in run.metrics]
-        assert list(run.frame.columns[:6]) == ["name", "title", "value", "ci_low", "ci_high", "ci_method"]
+        assert list(run.frame.columns[:6]) == [
+            "name",
+            "title",
+            "value",
+            "ci_low",
+            "ci_high",
+            "ci_method",
+        ]
 
 
 def test_units_hold_lists_and_no_json(runs: dict[str, et.Run]) -> None:
@@ -82,7 +91,11 @@ def test_units_hold_lists_and_no_json(runs: dict[str, et.Run]) -> None:
     for run in runs.values():
         texts = run.units.select_dtypes(exclude=[np.number, bool])
         for column in texts:
-            json_like = [v for v in texts[column] if isinstance(v, str) and re.match(r"^[\[{].*[\]}]$", v, re.DOTALL)]
+            json_like = [
+                v
+                for v in texts[column]
+                if isinstance(v, str) and re.match(r"^[\[{].*[\]}]$", v, re.DOTALL)
+            ]
             assert json_like == [], column
     assert len(units.query("has_gold and n_gold_tuples > 1")) > 0
 
@@ -103,7 +116,9 @@ def test_tables_by_group_by_metric_by_view_and_all(runs: dict[str, et.Run]) -> N
 
 
 def test_a_metric_of_one_s_own(run: et.Run) -> None:
-    both = et.Metric(name="both", numerator="reviewed", denominator="n", better="none", proportion=True)
+    both = et.Metric(
+        name="both", numerator="reviewed", denominator="n", better="none", proportion=True
+    )
     row = run.estimate(both)
     assert isinstance(row, pd.Series) and row.name == "both"
     assert row["value"] == pytest.approx(run.units["reviewed"].mean())
@@ -147,7 +162,9 @@ def test_samples_by_group_and_by_query(runs: dict[str, et.Run]) -> None:
     for name in runs:
         assert runs[name].samples("").html
     for wrong in ("nosuch > 1", "outcome_refpol ==", "'still'", "n +"):
-        with pytest.raises(et.UsageError, match=r"is no query on the units .*groups: .*broken.*columns: "):
+        with pytest.raises(
+            et.UsageError, match=r"is no query on the units .*groups: .*broken.*columns: "
+        ):
             run.samples(wrong)
 
 
@@ -162,7 +179,11 @@ def test_figures_are_listed_and_returned(runs: dict[str, et.Run]) -> None:
 
 def figure_of(chart: object) -> bool:
     """A matplotlib figure, or a chart around one, or a few words where there is nothing to be drawn."""
-    return isinstance(chart, Figure) or isinstance(getattr(chart, "figure", None), Figure) or hasattr(chart, "html")
+    return (
+        isinstance(chart, Figure)
+        or isinstance(getattr(chart, "figure", None), Figure)
+        or hasattr(chart, "html")
+    )
 
 
 def test_a_study_shows_its_verdicts_and_notes(study: et.StudyView) -> None:
@@ -175,7 +196,15 @@ def test_a_study_shows_its_verdicts_and_notes(study: et.StudyView) -> None:
 
 
 def test_tables_of_a_study(study: et.StudyView) -> None:
-    assert {"comparison", "all metrics", "scores", "all scores", "variance", "notes", "runs"} <= set(study.tables)
+    assert {
+        "comparison",
+        "all metrics",
+        "scores",
+        "all scores",
+        "variance",
+        "notes",
+        "runs",
+    } <= set(study.tables)
     for name in study.tables:
         assert study.table(name).html, name
     assert "Tuple F1" in study.table().html
@@ -196,10 +225,16 @@ def test_samples_and_changes_of_a_study(study: et.StudyView) -> None:
     assert moved["influence"].sum() == pytest.approx(
         study.frame.set_index("metric").at["tuple_f1_s2_refpol", "delta"]
     )
-    first = moved.loc[moved["influence"].abs().sort_values(ascending=False, kind="stable").index, "text_id"]
+    first = moved.loc[
+        moved["influence"].abs().sort_values(ascending=False, kind="stable").index, "text_id"
+    ]
     order = [shown.index(i) for i in first if i in there]
     assert order == sorted(order), "the largest influence comes first"
-    sides = [f"{c}, seed {s}" for s in study.conditions["with_memory"] for c in ("no_memory", "with_memory")]
+    sides = [
+        f"{c}, seed {s}"
+        for s in study.conditions["with_memory"]
+        for c in ("no_memory", "with_memory")
+    ]
     card = shown[shown.index("et-pairs") :]
     places = [card.index(f">{side}<") for side in ("Gold", *sides)]
     assert places == sorted(places), "gold above, baseline left and candidate right for each seed"
@@ -229,8 +264,13 @@ def test_an_unknown_candidate_is_named(study: et.StudyView) -> None:
 
 
 def test_each_run_of_a_study(study: et.StudyView) -> None:
-    for shown in (study.each(lambda r: r.table("fix_rate_refpol")), study.each(lambda r: r.plot.outcomes())):
-        assert re.findall(r"<summary><bdi>(.*?)</bdi>", shown.html) == [r.name for r in study.results]
+    for shown in (
+        study.each(lambda r: r.table("fix_rate_refpol")),
+        study.each(lambda r: r.plot.outcomes()),
+    ):
+        assert re.findall(r"<summary><bdi>(.*?)</bdi>", shown.html) == [
+            r.name for r in study.results
+        ]
         assert shown.html.count('<details class="et-fold" open>') == 1  # the first
         assert shown.text.startswith(study.results[0].name)
     alone = et.study([EXAMPLES["memfin"]], resampling=FAST)
@@ -295,7 +335,10 @@ def test_a_suite_without_views_shows_itself_too(tmp_path: Path) -> None:
     suite = load_suite_file(Path(__file__).parents[1] / "data/labels.py")
     path = tmp_path / "run.jsonl"
     path.write_text(
-        "".join(f'{{"id": "s{i}", "gold": "pos", "pred": "{("pos", "neg")[i % 2]}"}}\n' for i in range(20))
+        "".join(
+            f'{{"id": "s{i}", "gold": "pos", "pred": "{("pos", "neg")[i % 2]}"}}\n'
+            for i in range(20)
+        )
     )
     run = et.evaluate(suite, path, resampling=FAST)
     assert "Macro F1" in run._repr_html_() and run.signature in repr(run)
@@ -310,8 +353,12 @@ def test_a_suite_without_views_shows_itself_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize("run", ["cr/with_memory__seed1_proposed", "summary/cases.jsonl"])
 @pytest.mark.parametrize("lang", ["ko", "zh"])
 def test_a_run_shows_no_english_sentence_in_another_language(run: str, lang: str) -> None:
-    result = et.evaluate(run.partition("/")[0], f"example:{run}", resampling=et.Resampling("bca", 100))
-    english = {key for key, text in translations(lang).items() if key.count(" ") > 1 and key != text}
+    result = et.evaluate(
+        run.partition("/")[0], f"example:{run}", resampling=et.Resampling("bca", 100)
+    )
+    english = {
+        key for key, text in translations(lang).items() if key.count(" ") > 1 and key != text
+    }
 
     def left() -> set[str]:
         page = result._repr_html_() + result.table()._repr_html_()

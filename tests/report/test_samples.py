@@ -14,17 +14,23 @@ from evaltools.report.samples import CLIP, Marked, samples
 from evaltools.report.text import LONG
 from tests.report.synthetic import HOSTILE, sample_frame
 
-MANY = pd.DataFrame({"text_id": [f"s{i:02d}" for i in range(30)], "text": [f"text {i}" for i in range(30)]})
+MANY = pd.DataFrame(
+    {"text_id": [f"s{i:02d}" for i in range(30)], "text": [f"text {i}" for i in range(30)]}
+)
 MORE, LEFT_OUT = "shown here", "samples are in this page"
 
 
 def carried(html: str) -> dict[str, Any]:
-    (data,) = re.findall(r'<script type="application/json" class="et-data">(.*?)</script>', html, re.DOTALL)
+    (data,) = re.findall(
+        r'<script type="application/json" class="et-data">(.*?)</script>', html, re.DOTALL
+    )
     found: dict[str, Any] = json.loads(data)
     return found
 
 
-def test_all_samples_are_carried_once_in_their_order_and_the_first_stand_there_without_scripts() -> None:
+def test_all_samples_are_carried_once_in_their_order_and_the_first_stand_there_without_scripts() -> (
+    None
+):
     html = samples(MANY.iloc[::-1]).html
     assert [c["name"] for c in carried(html)["cards"]] == list(MANY["text_id"][::-1])
     assert re.findall(r'<article class="et-sample" id="([^"]+)"', html) == [
@@ -42,7 +48,9 @@ def test_all_samples_are_carried_once_in_their_order_and_the_first_stand_there_w
         (0, {}, None),
     ],
 )
-def test_what_is_not_there_is_said_and_nothing_else(rows: int, limits: dict[str, Any], more: str | None) -> None:
+def test_what_is_not_there_is_said_and_nothing_else(
+    rows: int, limits: dict[str, Any], more: str | None
+) -> None:
     html = samples(MANY.head(rows), **limits).html
     assert (more or MORE) in html if more else MORE not in html
     assert LEFT_OUT not in html
@@ -93,18 +101,30 @@ def test_long_texts_fold_and_what_is_cut_is_said(length: int) -> None:
     assert ("<details" in html) is (length > LONG) is isinstance(text, list)
     if length > LONG:
         assert len(text[2]) == min(length, CLIP) and text[1].startswith(f"{length:,} characters")
-    assert ("the first 4,000 shown; the files beside the report hold all" in html) is (length > CLIP)
+    assert ("the first 4,000 shown; the files beside the report hold all" in html) is (
+        length > CLIP
+    )
 
 
 def test_no_text_ends_the_data_or_hides_in_it() -> None:
-    html = samples(sample_frame(), sides={"after": "Final"}, chips=["group"], fields={"actions": "Review"}).html
+    html = samples(
+        sample_frame(), sides={"after": "Final"}, chips=["group"], fields={"actions": "Review"}
+    ).html
     cards = carried(html)["cards"]
     assert len(cards) == len(HOSTILE) and html.count("<script") == 1
     assert "\u202e" not in html and "\x00" not in html and "[U+202E]" in html
-    assert {t for t in HOSTILE if t.isprintable() and len(t) < LONG} <= {str(c["texts"][0][1]) for c in cards}
+    assert {t for t in HOSTILE if t.isprintable() and len(t) < LONG} <= {
+        str(c["texts"][0][1]) for c in cards
+    }
 
 
 def test_a_list_of_texts_and_a_text_of_lines_read_as_lines() -> None:
-    frame = pd.DataFrame({"text_id": ["a"], "contexts": [["one", "two"]], "why": ["M1: no\nM2: no"]})
-    (card,) = carried(samples(frame, text={"contexts": "context"}, fields={"why": "why"}).html)["cards"]
-    assert card["texts"] == [["context", "one\ntwo"]] and card["fields"] == [["why", ["M1: no", "M2: no"]]]
+    frame = pd.DataFrame(
+        {"text_id": ["a"], "contexts": [["one", "two"]], "why": ["M1: no\nM2: no"]}
+    )
+    (card,) = carried(samples(frame, text={"contexts": "context"}, fields={"why": "why"}).html)[
+        "cards"
+    ]
+    assert card["texts"] == [["context", "one\ntwo"]] and card["fields"] == [
+        ["why", ["M1: no", "M2: no"]]
+    ]

@@ -25,7 +25,12 @@ def frame() -> pd.DataFrame:
     """The hostile texts twice over and an entry of every kind, 36 samples."""
     rows = pd.concat([sample_frame()] * 3, ignore_index=True)
     rows["text_id"] = [f"s{i:03d}" for i in range(len(rows))]
-    for column, value in (("gold", []), ("before", [["", "", ""]]), ("after", [["only a ref"]]), ("actions", "a")):
+    for column, value in (
+        ("gold", []),
+        ("before", [["", "", ""]]),
+        ("after", [["only a ref"]]),
+        ("actions", "a"),
+    ):
         rows.at[1, column] = value
     return rows
 
@@ -41,7 +46,13 @@ def marked(marks: str, order: list[int], **how: Any) -> Marked:
 def browser_of(rows: pd.DataFrame, groups: dict[str, list[str]] | None = None, **how: Any) -> Any:
     sides, fields = {"before": "Stage 1", "after": "Final"}, {"actions": "Review"}
     return shown(
-        samples([Marked(rows, groups or {})], sides=sides, chips=["fixed", "group"], fields=fields, **how),
+        samples(
+            [Marked(rows, groups or {})],
+            sides=sides,
+            chips=["fixed", "group"],
+            fields=fields,
+            **how,
+        ),
         "samples(frame)",
     )
 
@@ -50,7 +61,10 @@ def browser_of(rows: pd.DataFrame, groups: dict[str, list[str]] | None = None, *
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("samples") / "report.html"
     groups = {"Broken": [f"s{i:03d}" for i in range(0, 36, 3)], HOSTILE[2]: ["s001", "s035"]}
-    cells = [browser_of(frame(), caption="Samples", groups=groups), browser_of(frame().head(2), caption="Few")]
+    cells = [
+        browser_of(frame(), caption="Samples", groups=groups),
+        browser_of(frame().head(2), caption="Few"),
+    ]
     file.write_text(html.render(new_notebook(cells=cells), title="t"), encoding="utf-8")
     return file
 
@@ -73,7 +87,9 @@ def test_scripts_make_the_same_cards(open_page: Callable[..., Any], report: Path
     assert len(without) == 11 and scripted == without
 
 
-def test_without_scripts_the_first_page_stands_there(open_page: Callable[..., Any], report: Path) -> None:
+def test_without_scripts_the_first_page_stands_there(
+    open_page: Callable[..., Any], report: Path
+) -> None:
     page = open_page(report, java_script_enabled=False)
     assert names(page) == [f"s{i:03d}" for i in range(10)]
     assert page.get_by_text("10 of 36 shown here").is_visible()
@@ -102,7 +118,10 @@ def test_every_sample_is_reached_page_by_page(open_page: Callable[..., Any], rep
 def test_groups_and_search_work_together(open_page: Callable[..., Any], report: Path) -> None:
     page = open_page(report)
     press(page, "Broken 12")
-    assert names(page) == [f"s{i:03d}" for i in range(0, 30, 3)] and page.locator(STATUS).inner_text() == "1–10 of 12"
+    assert (
+        names(page) == [f"s{i:03d}" for i in range(0, 30, 3)]
+        and page.locator(STATUS).inner_text() == "1–10 of 12"
+    )
     assert page.locator("[data-group][aria-pressed=true]").inner_text() == "Broken 12"
     search = page.get_by_label("Filter Samples")
     search.fill("PASSWD s009")
@@ -135,7 +154,8 @@ def test_each_sample_has_a_link_of_its_own(open_page: Callable[..., Any], report
     card = page.locator("#sample-s014")
     card.wait_for()
     assert (
-        page.locator(STATUS).inner_text() == "11–20 of 36" and page.get_by_label("Filter Samples").input_value() == ""
+        page.locator(STATUS).inner_text() == "11–20 of 36"
+        and page.get_by_label("Filter Samples").input_value() == ""
     )
     # the same link once more, after the page was turned
     page.evaluate(
@@ -197,26 +217,40 @@ def test_hostile_texts_are_text_on_every_page(
         page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         seen += page.locator("main").inner_text()
-        assert page.locator(":is(main [onerror], main [onload], main img, main a[href^=javascript])").count() == 0
+        assert (
+            page.locator(
+                ":is(main [onerror], main [onload], main img, main a[href^=javascript])"
+            ).count()
+            == 0
+        )
     for text in HOSTILE:
         assert text[:100] in seen or not text.isprintable(), text
     assert "[U+202E]" in seen and "\u202e" not in seen
 
 
-def test_real_samples_fit_the_page(open_page: Callable[..., Any], reference: Path, tmp_path: Path) -> None:
+def test_real_samples_fit_the_page(
+    open_page: Callable[..., Any], reference: Path, tmp_path: Path
+) -> None:
     import evaltools as et
 
     run = et.evaluate(
-        "cr", reference / "cr" / "final_260306_s0__seed42_proposed", resampling=et.Resampling(n_resamples=100)
+        "cr",
+        reference / "cr" / "final_260306_s0__seed42_proposed",
+        resampling=et.Resampling(n_resamples=100),
     )
     view = run.sample_views[0]
     groups = {c: run.units.query(q)["text_id"].tolist() for q, c in view.groups(run).values()}
     found = samples([Marked(view.cards(run, run.units), groups)], **view.browser)
     file = tmp_path / "report.html"
-    file.write_text(html.render(new_notebook(cells=[shown(found, "samples")]), title="t"), encoding="utf-8")
+    file.write_text(
+        html.render(new_notebook(cells=[shown(found, "samples")]), title="t"), encoding="utf-8"
+    )
     page = open_page(file)
     assert page.locator(STATUS).inner_text() == "1–10 of 280"
-    assert file.stat().st_size < 1_000_000 and page.locator(".et-samples").bounding_box()["height"] < 4_000
+    assert (
+        file.stat().st_size < 1_000_000
+        and page.locator(".et-samples").bounding_box()["height"] < 4_000
+    )
     press(page, "Still wrong: before review and after 188")
     assert page.locator(STATUS).inner_text() == "1–10 of 188"
 
@@ -228,10 +262,18 @@ def switched(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ways = [
         marked("===++", [0, 1, 2, 3, 4], name="ref", label="(ref, polarity)", legend="✓ by ref"),
         marked("+++=+", [4, 3, 2, 1, 0], name="term", label="(term, polarity)", legend="✓ by term"),
-        marked("+++++", [0, 1, 2, 3, 4], name="attr", label="(attribute, polarity)", legend="✓ by attribute"),
+        marked(
+            "+++++",
+            [0, 1, 2, 3, 4],
+            name="attr",
+            label="(attribute, polarity)",
+            legend="✓ by attribute",
+        ),
     ]
     found = samples(ways, sides={"after": "Final"}, gold=None, chips=["right"], page=2)
-    file.write_text(html.render(new_notebook(cells=[shown(found, "samples")]), title="t"), encoding="utf-8")
+    file.write_text(
+        html.render(new_notebook(cells=[shown(found, "samples")]), title="t"), encoding="utf-8"
+    )
     return file
 
 
@@ -253,7 +295,10 @@ def test_marks_groups_order_and_legend_follow_the_way_that_is_chosen(
     assert (names(page), legend.inner_text()) == (["m3"], "✓ by term")
     assert page.locator("[data-group][aria-pressed=true]").inner_text() == "Right 1"
     press(page, "All 5")
-    assert names(page) == ["m4", "m3"] and page.locator(SHOWN).locator(".et-chip:text-is('right')").count() == 1
+    assert (
+        names(page) == ["m4", "m3"]
+        and page.locator(SHOWN).locator(".et-chip:text-is('right')").count() == 1
+    )
     select.select_option("(attribute, polarity)")
     assert page.get_by_role("button", name="Right").count() == 0  # nobody is in it
     assert page.locator(SHOWN).locator(".et-spurious").count() == 2
@@ -266,7 +311,10 @@ def test_a_link_keeps_the_way_of_marking(open_page: Callable[..., Any], switched
     link = page.locator(f"{SHOWN} >> header > a").first.get_attribute("href")
     assert link == "#sample-m4?marks=term"
     page = open_page(switched, "#sample-m0?marks=term")
-    assert page.locator("#sample-m0.et-target").is_visible() and page.get_by_label("marks by").input_value() == "1"
+    assert (
+        page.locator("#sample-m0.et-target").is_visible()
+        and page.get_by_label("marks by").input_value() == "1"
+    )
     page.evaluate("location.hash = '#sample-m0'")
     page.locator(".et-matched").first.wait_for()
     assert page.get_by_label("marks by").input_value() == "0"
@@ -283,12 +331,18 @@ def linked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two texts with a place of one number in each, behind an astral character, and one that has no other."""
     file = tmp_path_factory.mktemp("linked") / "report.html"
     rows = pd.DataFrame(
-        {"text_id": ["a", "b"], "said": ["😀 pays 30 <b>", "nothing"], "source": ["x\n" * 90 + "30 won", ""]}
+        {
+            "text_id": ["a", "b"],
+            "said": ["😀 pays 30 <b>", "nothing"],
+            "source": ["x\n" * 90 + "30 won", ""],
+        }
     )
     rows["at"] = [[("said", 7, 9, "matched", 1, "pays"), ("source", 180, 182, "matched", 1, "won"),
                    ("said", 10, 13, "spurious", 2, "<i>")], []]  # fmt: skip
     made = samples(rows, text={"said": "Said", "source": "Source"}, placed="at", caption="Linked")
-    file.write_text(html.render(new_notebook(cells=[shown(made, "samples(rows)")]), title="t"), encoding="utf-8")
+    file.write_text(
+        html.render(new_notebook(cells=[shown(made, "samples(rows)")]), title="t"), encoding="utf-8"
+    )
     return file
 
 
@@ -307,7 +361,9 @@ def test_a_place_leads_to_the_place_of_its_number_beside_it(
     places.first.click()
     assert page.url.endswith(f"#{places.nth(2).get_attribute('id')}")
     box, window = places.nth(2).bounding_box(), source.bounding_box()
-    assert window["y"] <= box["y"] <= window["y"] + window["height"]  # scrolled to, in the long text
+    assert (
+        window["y"] <= box["y"] <= window["y"] + window["height"]
+    )  # scrolled to, in the long text
     page.set_viewport_size({"width": 400, "height": 800})
     a, b = said.bounding_box(), source.bounding_box()
     assert a["x"] == b["x"] and a["y"] + a["height"] <= b["y"]

@@ -44,9 +44,20 @@ def test_modes_and_doubled_seeds(study: et.StudyView) -> None:
 
 
 def test_agreement_of_seeds_has_its_columns_also_where_there_is_none(study: et.StudyView) -> None:
-    columns = ["metric", "value", "ci_low", "ci_high", "ci_method", "n_samples", "n_incomplete", "title"]
+    columns = [
+        "metric",
+        "value",
+        "ci_low",
+        "ci_high",
+        "ci_method",
+        "n_samples",
+        "n_incomplete",
+        "title",
+    ]
     found = study.agreement
-    assert list(found) == ["condition", *columns] and set(found["condition"]) == set(study.conditions)
+    assert list(found) == ["condition", *columns] and set(found["condition"]) == set(
+        study.conditions
+    )
     assert [found.dtypes[c].kind for c in ("value", "ci_low", "n_samples")] == ["f", "f", "i"]
     one = [replace(r, name=f"{c}__seed1_x") for c, r in zip("ab", study.results)]
     alone = et.study(one, resampling=FAST).agreement
@@ -68,7 +79,17 @@ def test_files_and_columns(tmp_path: Path) -> None:
     et.study(RUNS, out=tmp_path, resampling=FAST, baseline="with_memory")
     folder = tmp_path / "results" / "no_memory_aggregated"
     aggregated = pd.read_csv(folder / "aggregated_mean_std.csv")
-    assert list(aggregated) == ["condition", "metric", "mean", "std", "n_seeds", "ci_low", "ci_high", "min", "max"]
+    assert list(aggregated) == [
+        "condition",
+        "metric",
+        "mean",
+        "std",
+        "n_seeds",
+        "ci_low",
+        "ci_high",
+        "min",
+        "max",
+    ]
     comparison = pd.read_csv(folder / "comparison.csv")
     assert set(comparison["baseline"]) == {"with_memory"}
     assert set(comparison["verdict"]) <= {"better", "worse", "tied", "too few", "not measured"}
@@ -143,9 +164,15 @@ def test_words_name_claim_and_verdicts(study: et.StudyView) -> None:
     text = study_views.narrative(study)
     assert text.startswith(study_views.verdicts(study)[0])
     assert "95% intervals speak for new seeds and new samples." in text
-    assert "“Tuple F1 after review (ref-pol)” is tested alone, p of 8 other headline metrics adjusted by " in text
+    assert (
+        "“Tuple F1 after review (ref-pol)” is tested alone, p of 8 other headline metrics adjusted by "
+        in text
+    )
     assert "; all else is exploratory." in text
-    assert "Other headline metrics: better on “Fix rate (ref-pol)” (+0.300); not shown to differ on " in text
+    assert (
+        "Other headline metrics: better on “Fix rate (ref-pol)” (+0.300); not shown to differ on "
+        in text
+    )
     assert "no difference" not in text
     alone = et.study(RUNS[:3], resampling=FAST)
     assert study_views.verdicts(alone) == [] and study_views.how(alone) == ""
@@ -159,7 +186,9 @@ def test_a_declared_primary_metric_leads_the_page_and_is_tested_alone(study: et.
     (said,) = study_views.verdicts(other)
     assert "“Polarity conflict rate (raw)”" in said and "exploratory" not in said
     assert "tested alone, p of 9 other" in study_views.how(other)
-    assert [c.table.loc[c.table["primary"], "metric"].iloc[0] for c in other.comparisons.values()] == [other.primary]
+    assert [
+        c.table.loc[c.table["primary"], "metric"].iloc[0] for c in other.comparisons.values()
+    ] == [other.primary]
 
 
 @pytest.mark.reference
@@ -172,7 +201,9 @@ def test_a_blocked_metric_is_no_primary_one(reference: Path) -> None:
 
 
 def test_margins_are_said_where_they_are_declared_and_nowhere_else(study: et.StudyView) -> None:
-    declared = et.study(study.results, margin={"break_rate_refpol": 0.1, "tuple_f1_s2_refpol": 0.02})
+    declared = et.study(
+        study.results, margin={"break_rate_refpol": 0.1, "tuple_f1_s2_refpol": 0.02}
+    )
     said = (
         "Equivalent: the 90% interval lies within the declared margin (±0.02 for “Tuple F1 after review (ref-pol)”, "
         "±0.1 for “Break rate (ref-pol)”; two one-sided tests)."
@@ -199,10 +230,16 @@ def test_words_of_few_units_speak_of_no_test_and_no_interval() -> None:
     study = et.study(["example:memfin/memory_agent", "example:memfin/plain_llm"], resampling=FAST)
     assert study_views.how(study) == "Paired by dialog_id, over what both sides have."
     (said,) = study_views.verdicts(study)
-    assert said.startswith("Too few units to judge plain_llm against memory_agent on “Profile score”")
+    assert said.startswith(
+        "Too few units to judge plain_llm against memory_agent on “Profile score”"
+    )
     assert "5 paired units, and a verdict needs 10" in said
     text = study_views.narrative(study)
-    assert "not shown to differ" not in text and " p " not in text and "too few units to judge “Key coverage”" in text
+    assert (
+        "not shown to differ" not in text
+        and " p " not in text
+        and "too few units to judge “Key coverage”" in text
+    )
 
 
 def test_views_have_a_row_a_metric_and_condition(study: et.StudyView) -> None:
@@ -221,13 +258,19 @@ def test_seed_dependent_samples_and_reviewers(study: et.StudyView) -> None:
     for row in found[["1", "2", "3"]].itertuples(index=False):
         assert len({v for v in row if isinstance(v, str)}) > 1
     reviewers = cr_views.reviewers(study)
-    assert {"fleiss_kappa", "cohen_kappa", "perfect_agreement", "majority_agreement"} <= set(reviewers["measure"])
+    assert {"fleiss_kappa", "cohen_kappa", "perfect_agreement", "majority_agreement"} <= set(
+        reviewers["measure"]
+    )
 
 
 def test_compare_finds_runs_by_prefix_list_and_example(tmp_path: Path) -> None:
     for seed in (2, 10, 1):
         (tmp_path / f"m0__seed{seed}_p").mkdir()
-    assert [p.name for p in find_runs(str(tmp_path / "m0"))] == ["m0__seed1_p", "m0__seed2_p", "m0__seed10_p"]
+    assert [p.name for p in find_runs(str(tmp_path / "m0"))] == [
+        "m0__seed1_p",
+        "m0__seed2_p",
+        "m0__seed10_p",
+    ]
     assert len(find_runs("example:cr/no_memory")) == 3
     assert len(find_runs(f"{tmp_path}/m0__seed1_p,{tmp_path}/m0__seed2_p")) == 2
     with pytest.raises(et.UsageError, match="no such run"):
@@ -237,7 +280,9 @@ def test_compare_finds_runs_by_prefix_list_and_example(tmp_path: Path) -> None:
 @pytest.mark.reference
 def test_reference_means_and_deltas(reference: Path) -> None:
     folders = sorted((reference / "cr").glob("cr_n50_*"))
-    expected = {f.name: json.loads((f / "expected_metrics.json").read_text())["spec"] for f in folders}
+    expected = {
+        f.name: json.loads((f / "expected_metrics.json").read_text())["spec"] for f in folders
+    }
     study = et.study(folders, resampling=FAST)
     for condition in ("cr_n50_m0", "cr_n50_m1"):
         rows = study.aggregates[condition].set_index("metric")
@@ -258,7 +303,8 @@ def test_reference_deltas_are_paired_by_sample_and_seed(reference: Path) -> None
     per_seed = []
     for seed in ("42", "123", "456"):
         a, b = (
-            study.conditions[c][seed].units.set_index("text_id")["f1_s2_otepol"] for c in ("cr_n50_m0", "cr_n50_m1")
+            study.conditions[c][seed].units.set_index("text_id")["f1_s2_otepol"]
+            for c in ("cr_n50_m0", "cr_n50_m1")
         )
         both = a.index.intersection(b.index)
         per_seed.append(b[both].mean() - a[both].mean())

@@ -68,17 +68,42 @@ OURS = {
     "p",
     "code",
 }
-OURS |= {"section", "article", "header", "a", "ul", "li", "i", "strong", "h3", "button", "input", "script"}
+OURS |= {
+    "section",
+    "article",
+    "header",
+    "a",
+    "ul",
+    "li",
+    "i",
+    "strong",
+    "h3",
+    "button",
+    "input",
+    "script",
+}
 
 
-ATTRIBUTES = {"class", "id", "href", "title", "tabindex", "role", "aria-label", "data-sort", "colspan"}
+ATTRIBUTES = {
+    "class",
+    "id",
+    "href",
+    "title",
+    "tabindex",
+    "role",
+    "aria-label",
+    "data-sort",
+    "colspan",
+}
 ATTRIBUTES |= {"type", "hidden", "placeholder", "data-step"}
 
 
 def check_inert(html: str) -> Parsed:
     parsed = Parsed(html)
     assert {tag for tag, _ in parsed.tags} <= OURS
-    assert all(a.get("type") == "application/json" for tag, a in parsed.tags if tag == "script"), "data, never code"
+    assert all(a.get("type") == "application/json" for tag, a in parsed.tags if tag == "script"), (
+        "data, never code"
+    )
     for _, attributes in parsed.tags:
         assert not [a for a in attributes if a.startswith("on") or a in {"src", "style"}]
         assert (attributes.get("href") or "#").startswith("#")
@@ -102,7 +127,9 @@ def test_any_text_stays_text(value: str) -> None:
     )
     check_inert(tables.kpis(estimates(1).head(1).assign(name=value, title=value)).html)
     check_inert(
-        tables.estimates_table(estimates(1).head(1).assign(name=value, condition=value, ci_method=value)).html
+        tables.estimates_table(
+            estimates(1).head(1).assign(name=value, condition=value, ci_method=value)
+        ).html
     )
     check_inert(tables.notice(value).html)
     check_inert(tables.signature_block(value).html)
@@ -113,9 +140,16 @@ def test_any_text_stays_text(value: str) -> None:
 @pytest.mark.parametrize("value", [*HOSTILE, "\" onclick='x' <script>\u202e\u2066 & {{ 1 }}"])
 def test_every_place_of_every_piece_shows_text_as_text(value: str) -> None:
     seen = text.visible(value, "{}".format)[:120]
-    entry = SimpleNamespace(name=value, title=value, description=value, source=value, alias_of=value)
+    entry = SimpleNamespace(
+        name=value, title=value, description=value, source=value, alias_of=value
+    )
     plain_entry = SimpleNamespace(name=value, title="", description=value, source=value)
-    row = estimates().head(1).drop(columns="title").assign(name=value, group=value, condition=value, ci_method=value)
+    row = (
+        estimates()
+        .head(1)
+        .drop(columns="title")
+        .assign(name=value, group=value, condition=value, ci_method=value)
+    )
     entries = [[value, value, value, "matched"], (value, value, value, value), [value], value]
     sample = {"text_id": value, "text": value, "gold": entries, "after": entries, "chip": value}
     frame = pd.DataFrame([sample | {"words": value, "lines": f"{value}\n{value}"}])
@@ -131,7 +165,12 @@ def test_every_place_of_every_piece_shows_text_as_text(value: str) -> None:
         tables.run_line(value, value, 3, value).html: 3,
         tables.words(value).html: 1,
         samples(
-            frame, text={"text": value}, sides={"after": value}, chips=["chip"], fields=fields, caption=value
+            frame,
+            text={"text": value},
+            sides={"after": value},
+            chips=["chip"],
+            fields=fields,
+            caption=value,
         ).html: 27,
     }
     for html, least in pieces.items():
@@ -143,7 +182,9 @@ def test_every_place_of_every_piece_shows_text_as_text(value: str) -> None:
 def test_text_is_shown_as_written() -> None:
     for value in HOSTILE[:6]:
         assert value in check_inert(str(text.safe(value))).text
-    assert text.safe("abc\u202egnp.exe") == '<bdi>abc<span class="et-ctl">U+202E</span>gnp.exe</bdi>'
+    assert (
+        text.safe("abc\u202egnp.exe") == '<bdi>abc<span class="et-ctl">U+202E</span>gnp.exe</bdi>'
+    )
     assert "{{ 7 * 7 }}" in text.safe("{{ 7 * 7 }}")
 
 
@@ -166,8 +207,12 @@ def test_anchors_are_safe_stable_and_apart() -> None:
 
 
 def test_table_sorts_by_number_and_prints_null() -> None:
-    frame = pd.DataFrame({"name": ["b", None], "f1": [0.12345, np.nan], "n": [12345, 2], "ok": [True, False]})
-    html = tables.table(frame, columns={"name": "Name", "f1": "F1", "n": "n", "ok": "OK"}, formats={"f1": ".2f"}).html
+    frame = pd.DataFrame(
+        {"name": ["b", None], "f1": [0.12345, np.nan], "n": [12345, 2], "ok": [True, False]}
+    )
+    html = tables.table(
+        frame, columns={"name": "Name", "f1": "F1", "n": "n", "ok": "OK"}, formats={"f1": ".2f"}
+    ).html
     assert '<td class="et-num" data-sort="0.12345">0.12</td>' in html
     assert '<td class="et-num" data-sort="">N/A</td>' in html
     assert '<td class="et-num" data-sort="12345.0">12,345</td>' in html
@@ -177,7 +222,9 @@ def test_table_sorts_by_number_and_prints_null() -> None:
 
 def test_table_takes_markup_as_it_is_and_counts_what_it_leaves_out() -> None:
     frame = pd.DataFrame({"link": ["x"] * 205})
-    html = tables.table(frame, formats={"link": lambda v: Markup('<a href="#{0}">{0}</a>').format(v)}).html
+    html = tables.table(
+        frame, formats={"link": lambda v: Markup('<a href="#{0}">{0}</a>').format(v)}
+    ).html
     assert html.count('<td><a href="#x">x</a></td>') == 200
     assert "200 of 205 rows shown" in html
 
@@ -244,18 +291,30 @@ def test_estimates_table_has_every_column() -> None:
         "n": "40",
         "Method": "bca",
     }
-    assert [rows[2][c] for c in ("direction", "Value", "Interval", "From")] == ["", "0.245", "", "9.82 / 40"]
+    assert [rows[2][c] for c in ("direction", "Value", "Interval", "From")] == [
+        "",
+        "0.245",
+        "",
+        "9.82 / 40",
+    ]
     assert rows[1]["Value"] == "N/A" and rows[1]["From"] == "" and rows[3]["n"] == "6"
     assert rows[3]["Metric"] == "Metric 3, as a reader calls it small n metric_3"
 
 
 @pytest.mark.parametrize(
     ("column", "head"),
-    [("group", "Group"), ("condition", "Condition"), ("std", "Std over seeds"), ("n_seeds", "Seeds")],
+    [
+        ("group", "Group"),
+        ("condition", "Condition"),
+        ("std", "Std over seeds"),
+        ("n_seeds", "Seeds"),
+    ],
 )
 def test_estimates_table_leaves_out_the_columns_that_are_not_given(column: str, head: str) -> None:
     frame = estimates().assign(**EVERYTHING)
-    whole, less = (cells_of(tables.estimates_table(f).html) for f in (frame, frame.drop(columns=column)))
+    whole, less = (
+        cells_of(tables.estimates_table(f).html) for f in (frame, frame.drop(columns=column))
+    )
     assert [{k: v for k, v in row.items() if k != head} for row in whole] == less
 
 
@@ -266,7 +325,9 @@ def test_estimates_table_without_groups() -> None:
 
 
 def test_estimates_sort_by_the_numbers_behind_the_texts() -> None:
-    html = tables.estimates_table(estimates().head(2).assign(std=0.02, n_seeds=3, value=[1234.5, np.nan])).html
+    html = tables.estimates_table(
+        estimates().head(2).assign(std=0.02, n_seeds=3, value=[1234.5, np.nan])
+    ).html
     keys = [re.findall(r'data-sort="([^"]*)"', row) for row in html.split("<tr")[2:]]
     assert keys[0][:4] == ["metric_0", "higher is better", "1234.5", "0.020000000000000004"]
     assert keys[0][4:] == ["0.02", "3.0", "40.0", "40.0"]
@@ -288,10 +349,14 @@ def test_title_comes_first_then_the_description_then_id_and_source() -> None:
 
 def test_aliases_are_left_out_unless_asked_for() -> None:
     target = SimpleNamespace(name="metric_0", title="F1", description="", source="", alias_of="")
-    alias = SimpleNamespace(name="metric_1", title="Other F1", description="", source="", alias_of="metric_0")
+    alias = SimpleNamespace(
+        name="metric_1", title="Other F1", description="", source="", alias_of="metric_0"
+    )
     frame = estimates().head(2).drop(columns="title")
     found = tables.estimates_table(frame, metrics=[target, alias])
-    assert [r["Metric"] for r in cells_of(found.html)] == ["F1 metric_0"] and "metric_1" not in found.text
+    assert [r["Metric"] for r in cells_of(found.html)] == [
+        "F1 metric_0"
+    ] and "metric_1" not in found.text
     found = tables.estimates_table(frame, metrics=[target, alias], aliases=True)
     assert [r["Metric"] for r in cells_of(found.html)] == ["F1 metric_0", "= metric_0 metric_1"]
     assert "metric_1" in found.text
@@ -323,7 +388,14 @@ def test_digits_follow_the_number_of_resamples() -> None:
 
 
 def test_counts_and_large_numbers_print_whole() -> None:
-    count = {"name": "N", "value": 12.0, "numerator": 12.0, "denominator": np.nan, "n_units": 40, "better": "none"}
+    count = {
+        "name": "N",
+        "value": 12.0,
+        "numerator": 12.0,
+        "denominator": np.nan,
+        "n_units": 40,
+        "better": "none",
+    }
     latency = {
         "name": "ms",
         "value": 1234.567,
@@ -493,7 +565,12 @@ script type="application/json" class="et-data"
 @pytest.mark.parametrize("piece", SKELETONS)
 def test_pieces_have_the_classes_ids_and_sort_keys_that_pages_and_scripts_use(piece: str) -> None:
     row = estimates().iloc[[3]].assign(**EVERYTHING, verdict="better", value=0.25, ci_low=0.125)
-    sample = {"text_id": "1", "text": "t", "gold": [["p", "", "positive", "missing"]], "fixed": True}
+    sample = {
+        "text_id": "1",
+        "text": "t",
+        "gold": [["p", "", "positive", "missing"]],
+        "fixed": True,
+    }
     frame = pd.DataFrame([sample | {"word": "x", "lines": "y\nz"}])
     made = {
         "table": lambda: tables.table(pd.DataFrame({"name": ["a"], "n": [1]}), caption="C"),
@@ -503,7 +580,11 @@ def test_pieces_have_the_classes_ids_and_sort_keys_that_pages_and_scripts_use(pi
         "run_line": lambda: tables.run_line("r", "s", 1, "u"),
         "signature_block": lambda: tables.signature_block("s"),
         "samples": lambda: samples(
-            frame, text={"text": "T"}, chips=["fixed"], fields={"word": "W", "lines": "L"}, caption="C"
+            frame,
+            text={"text": "T"},
+            chips=["fixed"],
+            fields={"word": "W", "lines": "L"},
+            caption="C",
         ),
     }[piece]()
     assert skeleton(made.html) == SKELETONS[piece].strip()
@@ -514,8 +595,12 @@ def test_pieces_have_the_classes_ids_and_sort_keys_that_pages_and_scripts_use(pi
 
 
 def test_samples_without_chips_or_fields_have_none() -> None:
-    frame = pd.DataFrame([{"text_id": "1", "text": "t", "gold": None, "a": False, "b": np.nan, "c": "", "d": None}])
-    html = samples(frame, chips="abc", fields={"b": "B", "c": "C", "d": "D", "not there": "E"}, gold=None).html
+    frame = pd.DataFrame(
+        [{"text_id": "1", "text": "t", "gold": None, "a": False, "b": np.nan, "c": "", "d": None}]
+    )
+    html = samples(
+        frame, chips="abc", fields={"b": "B", "c": "C", "d": "D", "not there": "E"}, gold=None
+    ).html
     assert "et-chip" not in html and "et-field" not in html
 
 
@@ -549,12 +634,17 @@ def test_pieces_stack_and_bring_their_style_in_a_notebook() -> None:
     assert shown.startswith('<style class="et-style">') and shown.endswith(
         f'</style><div class="mathjax_ignore">{found.html}</div>'
     )
-    assert shown.count("<style") == 1 and ".et-run" in shown and len(shown) < len(found.html) + 8_000
+    assert (
+        shown.count("<style") == 1 and ".et-run" in shown and len(shown) < len(found.html) + 8_000
+    )
 
 
 def test_words_are_paragraphs() -> None:
     found = tables.words("one\nline\n\ntwo <b>")
-    assert found.html == '<div class="et-words"><p><bdi>one\nline</bdi></p><p><bdi>two &lt;b&gt;</bdi></p></div>'
+    assert (
+        found.html
+        == '<div class="et-words"><p><bdi>one\nline</bdi></p><p><bdi>two &lt;b&gt;</bdi></p></div>'
+    )
     assert str(found) == "one\nline\n\ntwo <b>"
 
 
@@ -568,12 +658,19 @@ class Entry(NamedTuple):
 def entries_of(html: str) -> list[tuple[str, str]]:
     """Class and text of every tuple shown."""
     found = re.findall(r'<li class="([^"]*)">(.*?)</li>', html, flags=re.DOTALL)
-    return [(css.removeprefix("et-tuple").strip(), str(Markup(inner).striptags())) for css, inner in found]
+    return [
+        (css.removeprefix("et-tuple").strip(), str(Markup(inner).striptags()))
+        for css, inner in found
+    ]
 
 
 @pytest.mark.parametrize("make", [list, tuple])
 def test_samples_show_the_marks_that_are_given_and_make_none(make: Any) -> None:
-    gold = [["p#q", "향", "positive", "matched"], ["p#r", "", "negative", "missing"], ["p#s", "값", "neutral"]]
+    gold = [
+        ["p#q", "향", "positive", "matched"],
+        ["p#r", "", "negative", "missing"],
+        ["p#s", "값", "neutral"],
+    ]
     final = [
         Entry("p#q", "향", "positive"),
         Entry("x#y", None, "positive", "spurious"),
@@ -592,7 +689,9 @@ def test_samples_show_the_marks_that_are_given_and_make_none(make: Any) -> None:
         ("", "p#t · z"),
         ("", "p"),
     ]
-    assert [str(Markup(h).striptags()) for h in re.findall(r'<div class="et-side">(.*?)</span>', html)] == [
+    assert [
+        str(Markup(h).striptags()) for h in re.findall(r'<div class="et-side">(.*?)</span>', html)
+    ] == [
         "Gold",
         "Final",
     ]
@@ -617,7 +716,9 @@ def test_samples_show_text_chips_fields_and_how_many() -> None:
     )
     assert "Fixed (12)" in parsed.text
     assert "flip: 거품" in parsed.text
-    assert [a["id"] for t, a in parsed.tags if t == "article"] == [f"sample-s{i:03d}" for i in range(10)]
+    assert [a["id"] for t, a in parsed.tags if t == "article"] == [
+        f"sample-s{i:03d}" for i in range(10)
+    ]
     assert "no samples" in samples(sample_frame().head(0)).html
 
 
@@ -638,7 +739,9 @@ def test_markdown_keeps_names_and_numbers() -> None:
 
 def test_latex_table() -> None:
     frame = pd.DataFrame({"name": ["a_b & 50% {x} #1 $2 ~^\\", "[1]"], "f1": [0.5, np.nan]})
-    assert plain.latex_table(frame, columns={"name": "Metric", "f1": "F1"}, caption="A_1", label="tab:a b") == (
+    assert plain.latex_table(
+        frame, columns={"name": "Metric", "f1": "F1"}, caption="A_1", label="tab:a b"
+    ) == (
         "\\begin{table}\n\\centering\\small\\setlength{\\tabcolsep}{4pt}\n\\caption{A\\_1}\n\\label{tab:a-b}\n\\begin{tabular}{lr}\n\\toprule\n"
         "Metric & F1 \\\\\n\\midrule\n"
         "a\\_b \\& 50\\% \\{x\\} \\#1 \\$2 \\textasciitilde{}\\textasciicircum{}\\textbackslash{} & 0.500 \\\\\n"
@@ -648,7 +751,9 @@ def test_latex_table() -> None:
 
 def test_formats_go_by_column_in_plain_tables() -> None:
     frame = pd.DataFrame({"a": [0.123456], "b": [0.123456]})
-    assert plain.markdown_table(frame, formats={"a": ".1f", "b": ".4f"}).endswith("| 0.1 | 0.1235 |\n")
+    assert plain.markdown_table(frame, formats={"a": ".1f", "b": ".4f"}).endswith(
+        "| 0.1 | 0.1235 |\n"
+    )
 
 
 @pytest.mark.parametrize(("text", "tex"), [("*a", "{*a}"), ("[a]", "{[a]}"), ("a*[b]", "a*[b]")])
@@ -661,7 +766,9 @@ def test_a_table_as_text_names_metrics_by_title_and_id() -> None:
     made = et.estimate(
         pd.DataFrame({"id": ["a", "b"], "right": [1, 0], "n": [1, 1]}),
         [
-            et.Metric(name="acc", numerator="right", denominator="n", better="higher", title="Accuracy"),
+            et.Metric(
+                name="acc", numerator="right", denominator="n", better="higher", title="Accuracy"
+            ),
             et.Metric(name="untitled", numerator="right", denominator="n", better="lower"),
         ],
         unit="id",

@@ -28,7 +28,10 @@ def run_page(run: et.Run) -> str:
 def study_page(study: et.Study) -> str:
     """The first screen of a study, its comparison and what it says in words."""
     return "\n".join(
-        [study.page().text, *(study.table(name).text for name in ("comparison", "all metrics", "notes"))]
+        [
+            study.page().text,
+            *(study.table(name).text for name in ("comparison", "all metrics", "notes")),
+        ]
     )
 
 
@@ -103,7 +106,9 @@ def still_wrong(tmp: Path) -> str:
 
 
 @pytest.mark.parametrize("predicted, blocked", [(FOREIGN, True), (GOLD, False)])
-def test_what_cannot_be_measured_is_struck_in_every_table(tmp_path: Path, predicted: list, blocked: bool) -> None:
+def test_what_cannot_be_measured_is_struck_in_every_table(
+    tmp_path: Path, predicted: list, blocked: bool
+) -> None:
     a, b = (reviewed(tmp_path / name, GOLD, predicted) for name in ("a", "b"))
     study = et.study([a, b])
     group = a.table("Tuple F1")
@@ -122,13 +127,26 @@ NO_VERDICTS = ["tied", "no verdict", "no difference", "no variation"]
 
 WORDS: dict[Callable[[Path], str], tuple[list[str], list[str]]] = {
     # scenario: what must appear, what must not
-    no_ref_in_gold: (["Cannot be measured", "none of the 12 predicted refs occurs", "(ote-pol)"], ["No check"]),
-    refs_in_gold: (["Tuple F1 after review (ref-pol)"], ["Cannot be measured", "predicted refs occurs"]),
-    echoing: (["Cannot be measured", "19 of 20 replies are the user's own text"], ["No check failed"]),
+    no_ref_in_gold: (
+        ["Cannot be measured", "none of the 12 predicted refs occurs", "(ote-pol)"],
+        ["No check"],
+    ),
+    refs_in_gold: (
+        ["Tuple F1 after review (ref-pol)"],
+        ["Cannot be measured", "predicted refs occurs"],
+    ),
+    echoing: (
+        ["Cannot be measured", "19 of 20 replies are the user's own text"],
+        ["No check failed"],
+    ),
     answering: (["Compliance accuracy"], ["the user's own text", "Cannot be measured"]),
     summaries: (["Summary accuracy, measured cases", "0.762", "0.643"], ["| 0.708", "| 0.792"]),
     verdicts_everywhere: (
-        ["| Summary accuracy (entity precision) | fail", "fail: Summary accuracy", "FAIL summary_accuracy"],
+        [
+            "| Summary accuracy (entity precision) | fail",
+            "fail: Summary accuracy",
+            "FAIL summary_accuracy",
+        ],
         ['"met"', "is met", "not met"],
     ),
     different_by_little: (["not shown to differ"], NO_VERDICTS),
@@ -156,13 +174,18 @@ def test_words(scenario: Callable[[Path], str], tmp_path: Path) -> None:
 def test_an_alias_has_the_verdict_of_its_metric() -> None:
     frame = et.compare("example:cr/no_memory", "example:cr/with_memory").frame.set_index("metric")
     aliases = frame[frame["alias_of"] != ""]
-    assert len(aliases) and (aliases["verdict"] == frame.loc[aliases["alias_of"], "verdict"].to_numpy()).all()
+    assert (
+        len(aliases)
+        and (aliases["verdict"] == frame.loc[aliases["alias_of"], "verdict"].to_numpy()).all()
+    )
 
 
 def test_a_misspelt_parameter_is_named_and_a_known_one_is_not() -> None:
     injected = "# Parameters\nrnu = 'mine'\n"
     assert list(unknown_parameters(["", "run = 'example'\nout = None\n", injected])) == ["rnu"]
-    assert not unknown_parameters(["", "run = 'example'\nout = None\n", injected.replace("rnu", "run")])
+    assert not unknown_parameters(
+        ["", "run = 'example'\nout = None\n", injected.replace("rnu", "run")]
+    )
 
 
 def test_one_metric_is_said_in_the_same_words_and_digits_everywhere(tmp_path: Path) -> None:
@@ -178,6 +201,9 @@ def test_one_metric_is_said_in_the_same_words_and_digits_everywhere(tmp_path: Pa
         interval = f"[{low:.{n}f}, {high:.{n}f}]".replace("-0." + "0" * n, "0." + "0" * n)
         arrow = {"higher": " ↑", "lower": " ↓", "none": ""}[better]
         line = next(line for line in said.splitlines() if line.endswith(f" {name}"))
-        assert line.split("  ")[1].startswith(f"{title}{arrow}".strip()[:20]) and f"{value:.3f}" in line
+        assert (
+            line.split("  ")[1].startswith(f"{title}{arrow}".strip()[:20])
+            and f"{value:.3f}" in line
+        )
         for text in (line, cards.replace("\\", ""), table.replace("\\", "")):
             assert interval in text and f"{value:.3f}" in text, (name, interval)

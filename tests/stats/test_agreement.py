@@ -21,10 +21,16 @@ from evaltools.stats.agreement import (
 )
 
 R = Resampling(n_resamples=200)
-A, B, C = ["배터리", "battery", "positive"], ["화면", "screen", "negative"], ["화면", "panel", "negative"]
+A, B, C = (
+    ["배터리", "battery", "positive"],
+    ["화면", "screen", "negative"],
+    ["화면", "panel", "negative"],
+)
 
 
-def run(rows: Sequence[tuple[str, list[list[str]] | None, str | None]], outcome: Sequence[Any] = ()) -> pd.DataFrame:
+def run(
+    rows: Sequence[tuple[str, list[list[str]] | None, str | None]], outcome: Sequence[Any] = ()
+) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "text_id": [r[0] for r in rows],
@@ -38,7 +44,9 @@ def run(rows: Sequence[tuple[str, list[list[str]] | None, str | None]], outcome:
 
 RUNS = {
     1: run([("x", [A, B], "pos"), ("y", [], "neg"), ("z", [A], None)], ["fix", "keep", None]),
-    2: run([("x", [B, A, A], "pos"), ("y", [], "pos"), ("z", [C], "pos")], ["still", "keep", "fix"]),
+    2: run(
+        [("x", [B, A, A], "pos"), ("y", [], "pos"), ("z", [C], "pos")], ["still", "keep", "fix"]
+    ),
     3: run([("x", [A, C], "pos"), ("y", [], "neg"), ("w", [A], "pos")], ["fix", "keep", "fix"]),
 }
 
@@ -49,7 +57,10 @@ def test_agreement_by_hand() -> None:
     got = sample_agreement(RUNS, "text_id").set_index("text_id")
     assert got["n_seeds"].to_dict() == {"w": 1, "x": 3, "y": 3, "z": 2}
     assert got["tuples_agree"].dropna().to_dict() == {"x": 0.0, "y": 1.0, "z": 0.0}
-    assert got["labels_agree"].dropna().to_dict() == {"x": 1.0, "y": 0.0}  # z has one label, the other is null
+    assert got["labels_agree"].dropna().to_dict() == {
+        "x": 1.0,
+        "y": 0.0,
+    }  # z has one label, the other is null
     assert got["pairwise_f1"].dropna().to_dict() == pytest.approx({"x": 2 / 3, "y": 1.0, "z": 0.0})
     assert got["pairwise_f1_refpol"].dropna().to_dict() == {"x": 1.0, "y": 1.0, "z": 0.0}
     summary = seed_agreement(RUNS, "text_id", R).set_index("metric")
@@ -85,8 +96,22 @@ def test_flip_flops_are_listed_with_every_seed() -> None:
     got = flip_flops(RUNS, "text_id", ["outcome", "label_final"], keep=["text"])
     assert got.columns.tolist() == ["text_id", "text", "outcome", "1", "2", "3"]
     assert got.to_dict("records") == [
-        {"text_id": "x", "text": "text of x", "outcome": "outcome", "1": "fix", "2": "still", "3": "fix"},
-        {"text_id": "y", "text": "text of y", "outcome": "label_final", "1": "neg", "2": "pos", "3": "neg"},
+        {
+            "text_id": "x",
+            "text": "text of x",
+            "outcome": "outcome",
+            "1": "fix",
+            "2": "still",
+            "3": "fix",
+        },
+        {
+            "text_id": "y",
+            "text": "text of y",
+            "outcome": "label_final",
+            "1": "neg",
+            "2": "pos",
+            "3": "neg",
+        },
     ]
 
 
@@ -108,7 +133,9 @@ def test_votes_of_review_actions() -> None:
 
 def votes(table: dict[str, str]) -> pd.DataFrame:
     """rater -> one letter a subject ("." for no vote)."""
-    rows = [(0, str(i), r, c) for r, letters in table.items() for i, c in enumerate(letters) if c != "."]
+    rows = [
+        (0, str(i), r, c) for r, letters in table.items() for i, c in enumerate(letters) if c != "."
+    ]
     return pd.DataFrame(rows, columns=["sample", "tuple", "rater", "category"])
 
 
@@ -127,7 +154,9 @@ def test_cohen_equals_scikit_learn() -> None:
     rng = np.random.default_rng(1)
     a, b = ("".join(rng.choice(list("KDM"), 60)) for _ in range(2))
     got = reviewer_agreement(votes({"A": a, "B": b})).set_index("measure")
-    assert got.loc["cohen_kappa", "value"] == pytest.approx(metrics.cohen_kappa_score(list(a), list(b)))
+    assert got.loc["cohen_kappa", "value"] == pytest.approx(
+        metrics.cohen_kappa_score(list(a), list(b))
+    )
 
 
 @pytest.mark.parametrize("raters", [2, 3, 5])
@@ -143,7 +172,9 @@ def test_kappas_equal_statsmodels_to_the_last_bit(raters: int) -> None:
 
 
 def test_subjects_that_not_everyone_rated() -> None:
-    got = reviewer_agreement(votes({"A": "KKDD.", "B": "KDDDK", "C": "KK..D"})).set_index(["measure", "raters"])
+    got = reviewer_agreement(votes({"A": "KKDD.", "B": "KDDDK", "C": "KK..D"})).set_index(
+        ["measure", "raters"]
+    )
     assert got.loc[("fleiss_kappa", "A, B, C"), "n_subjects"] == 2
     assert got.loc[("perfect_agreement", "A, B, C"), "value"] == 1 / 2
     assert got.loc[("majority_agreement", "A, B, C"), "value"] == 1.0

@@ -22,8 +22,12 @@ def frames(score: Any, label: Any, **more: Any) -> tuple[pd.DataFrame, pd.DataFr
     """SCORES and LABELS of one metric and rater; label nan where none was given."""
     score, label = np.asarray(score, float), np.asarray(label, float)
     ids = [f"c{i}" for i in range(len(score))]
-    scores = pd.DataFrame({"case_id": ids, "metric": "m", "stratum": None, "score": score, "threshold": NAN, **more})
-    labels = pd.DataFrame({"case_id": ids, "metric": "m", "stratum": None, "label": label, "rater": ""})
+    scores = pd.DataFrame(
+        {"case_id": ids, "metric": "m", "stratum": None, "score": score, "threshold": NAN, **more}
+    )
+    labels = pd.DataFrame(
+        {"case_id": ids, "metric": "m", "stratum": None, "label": label, "rater": ""}
+    )
     return scores, labels[labels["label"].notna()]
 
 
@@ -56,7 +60,11 @@ def test_the_corrected_mean_by_hand() -> None:
     variance = (1 / 4 - 2 * weight / 6 + weight**2 / 3 + weight / 16) / 4 + weight**2 * 15 / 56 / 4
     limits = np.array([[0.0], [1.0]])
     expected = t_wilson(
-        np.array([found.value]), np.array([variance]), np.array([4.0]), t_quantile(np.array([3]), 0.95), limits
+        np.array([found.value]),
+        np.array([variance]),
+        np.array([4.0]),
+        t_quantile(np.array([3]), 0.95),
+        limits,
     )
     assert (found.low, found.high) == pytest.approx([float(b[0]) for b in expected])
 
@@ -91,7 +99,9 @@ def test_all_cases_labelled_need_no_judge() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1), st.integers(0, 2)), min_size=12, max_size=40),
+    st.lists(
+        st.tuples(st.floats(0, 1), st.floats(0, 1), st.integers(0, 2)), min_size=12, max_size=40
+    ),
     st.integers(6, 12),
 )
 def test_bounds_enclose_the_mean_and_order_does_not_matter(rows: list[Any], labelled: int) -> None:
@@ -101,7 +111,9 @@ def test_bounds_enclose_the_mean_and_order_does_not_matter(rows: list[Any], labe
     found = c.corrected_mean(score, label, at.astype(int))
     assert 0 <= found.low <= found.value + 1e-12 and found.value - 1e-12 <= found.high <= 1
     back = c.corrected_mean(score[::-1], label[::-1], at[::-1].astype(int))
-    assert (back.value, back.low, back.high) == pytest.approx((found.value, found.low, found.high), abs=1e-9)
+    assert (back.value, back.low, back.high) == pytest.approx(
+        (found.value, found.low, found.high), abs=1e-9
+    )
     flipped = c.corrected_mean(1 - score, 1 - label, at.astype(int))
     assert flipped.value == pytest.approx(1 - found.value, abs=1e-9)
     assert flipped.low == pytest.approx(1 - found.high, abs=1e-9)
@@ -136,7 +148,9 @@ def test_raters_count_as_their_mean_and_their_kappa() -> None:
     assert row["raters"] == 2 and row["labels_mean"] == pytest.approx((16 + 4 * 0.5) / 40)
     chance = (20 * 16 + 20 * 24) / 40**2
     assert row["rater_kappa"] == pytest.approx((36 / 40 - chance) / (1 - chance))
-    assert row["tpr"] == 1.0 and row["tpr_low"] == pytest.approx(wilson(16, 16, 0.95)[0])  # halves take no part
+    assert row["tpr"] == 1.0 and row["tpr_low"] == pytest.approx(
+        wilson(16, 16, 0.95)[0]
+    )  # halves take no part
 
 
 def test_three_raters_have_fleiss_kappa() -> None:
@@ -167,7 +181,9 @@ def test_rates_weigh_the_strata_they_were_drawn_from() -> None:
 
 def test_strata_of_scores_are_known_from_their_names() -> None:
     scores, labels = judged()
-    by_score = labels.assign(stratum=np.where(scores["score"][labels.index] > 0.5, "score 1", "score 0"))
+    by_score = labels.assign(
+        stratum=np.where(scores["score"][labels.index] > 0.5, "score 1", "score 0")
+    )
     row = c.calibrate(scores, by_score).frame.iloc[0]
     ones = scores["score"].mean()
     means = labels["label"].groupby(scores["score"][labels.index]).mean()
@@ -190,7 +206,10 @@ def test_strata_of_scores_are_known_from_their_names() -> None:
             lambda s, f: (s.assign(stratum=["a"] * 59 + ["b"] * 141), f),
             "strata with fewer than 2 labels: 'b' 1 of 141 cases",
         ),
-        (lambda s, f: (s.assign(stratum=["a"] * 59 + [None] * 141), f), "some scores name a stratum and some do not"),
+        (
+            lambda s, f: (s.assign(stratum=["a"] * 59 + [None] * 141), f),
+            "some scores name a stratum and some do not",
+        ),
     ],
 )
 def test_labels_that_give_no_mean_are_refused(change: Any, message: str) -> None:
@@ -202,13 +221,23 @@ def test_labels_of_failures_only_are_named_as_such() -> None:
     scores, labels = judged()
     assert c.calibrate(scores, labels).notes == {}
     failing = scores["case_id"][scores["score"] == 0].head(40)
-    only = pd.DataFrame({"case_id": failing, "metric": "m", "stratum": None, "label": 0.0, "rater": ""})
+    only = pd.DataFrame(
+        {"case_id": failing, "metric": "m", "stratum": None, "label": 0.0, "rater": ""}
+    )
     note = c.calibrate(scores, only).notes["m"]
     assert note.startswith("labels are of failures only (mean score 0.00, of all cases 0.58")
-    more = pd.concat([only, only.head(1).assign(case_id=scores["case_id"][scores["score"] == 1].iloc[0])])
-    assert c.calibrate(scores, more).notes["m"].startswith("labels are rather of cases with low scores")
+    more = pd.concat(
+        [only, only.head(1).assign(case_id=scores["case_id"][scores["score"] == 1].iloc[0])]
+    )
+    assert (
+        c.calibrate(scores, more)
+        .notes["m"]
+        .startswith("labels are rather of cases with low scores")
+    )
     # drawn by stratum, the strata make up for it
-    drawn = labels.assign(stratum=np.where(scores["score"][labels.index] > 0.5, "score 1", "score 0"))
+    drawn = labels.assign(
+        stratum=np.where(scores["score"][labels.index] > 0.5, "score 1", "score 0")
+    )
     assert c.calibrate(scores, drawn).notes == {}
 
 
@@ -242,7 +271,9 @@ def test_a_stratum_without_labels_comes_first() -> None:
 SCORES = 'case_id,metric,score,rule_score,evidence\na,m,0.5,1,"{""x"": 1}"\nb,m,,0,\nc,m,1,1,\n'
 
 
-def read(tmp_path: Path, labels: str, scores: str = SCORES, name: str = "l.csv") -> tuple[pd.DataFrame, list[str]]:
+def read(
+    tmp_path: Path, labels: str, scores: str = SCORES, name: str = "l.csv"
+) -> tuple[pd.DataFrame, list[str]]:
     (tmp_path / "s.csv").write_text(scores, encoding="utf-8")
     (tmp_path / name).write_text(labels, encoding="utf-8")
     problems = Problems()
@@ -258,22 +289,43 @@ def test_scores_and_labels_of_csv_and_jsonl_are_the_same(tmp_path: Path) -> None
     assert none == nothing == []
     pd.testing.assert_frame_equal(csv, jsonl)
     assert csv["label"].tolist() == [1, 0]
-    assert c.read_scores(tmp_path / "s.csv", Problems(), "rule_score")["score"].tolist() == [1, 0, 1]
+    assert c.read_scores(tmp_path / "s.csv", Problems(), "rule_score")["score"].tolist() == [
+        1,
+        0,
+        1,
+    ]
 
 
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        ("case_id,metric,label\nz,m,1\n", "/l.csv:2: z: case_id: the scores have no m of this case [unknown-case]"),
-        ("case_id,metric,label\nb,m,1\n", "/l.csv:2: b: case_id: the scores have no m of this case [unknown-case]"),
-        ("case_id,metric,label\na,m,1\na,m,1\n", "/l.csv:3: a: case_id: a second label of m; the first is on line 2"),
-        ("case_id,metric,label\na,m,1.5\n", "/l.csv:2: a: label: Input should be less than or equal to 1"),
+        (
+            "case_id,metric,label\nz,m,1\n",
+            "/l.csv:2: z: case_id: the scores have no m of this case [unknown-case]",
+        ),
+        (
+            "case_id,metric,label\nb,m,1\n",
+            "/l.csv:2: b: case_id: the scores have no m of this case [unknown-case]",
+        ),
+        (
+            "case_id,metric,label\na,m,1\na,m,1\n",
+            "/l.csv:3: a: case_id: a second label of m; the first is on line 2",
+        ),
+        (
+            "case_id,metric,label\na,m,1.5\n",
+            "/l.csv:2: a: label: Input should be less than or equal to 1",
+        ),
         ("case_id,metric,label\na,m,yes\n", "/l.csv:2: a: label: Input should be a valid number"),
-        ("case_id,metric,label\na,m\n", "/l.csv:2: expected 3 cells, as the header has, got 2 [bad-row]"),
+        (
+            "case_id,metric,label\na,m\n",
+            "/l.csv:2: expected 3 cells, as the header has, got 2 [bad-row]",
+        ),
         ("case_id,metric,label\n,m,1\n", "/l.csv:2: case_id: Input should be a valid string"),
     ],
 )
-def test_what_is_wrong_with_labels_is_said_by_line(tmp_path: Path, labels: str, message: str) -> None:
+def test_what_is_wrong_with_labels_is_said_by_line(
+    tmp_path: Path, labels: str, message: str
+) -> None:
     found = read(tmp_path, labels)[1]
     assert len(found) == 1 and message in found[0]
 
@@ -299,5 +351,7 @@ def test_two_cases_of_a_stratum_without_labels_come_first() -> None:
 
 
 def test_where_every_case_is_labelled_none_is_next() -> None:
-    cases = pd.DataFrame({"case_id": list("abcd"), "metric": "m", "score": [0, 1, 0, 1], "label": [0.0, 1, 1, 1]})
+    cases = pd.DataFrame(
+        {"case_id": list("abcd"), "metric": "m", "score": [0, 1, 0, 1], "label": [0.0, 1, 1, 1]}
+    )
     assert c.next_cases(cases.assign(stratum=None), 1.0).empty

@@ -37,11 +37,28 @@ from evaltools.stats.seeds import CLAIM_BOTH, POOLED, TWO_SEEDS
 
 MEAN = Metric(name="mean", numerator="y", denominator="n", group="g", better="higher", title="Mean")
 ERRORS = Metric(
-    name="errors", numerator="bad", denominator="n", group="g", better="lower", title="Errors", proportion=True
+    name="errors",
+    numerator="bad",
+    denominator="n",
+    group="g",
+    better="lower",
+    title="Errors",
+    proportion=True,
 )
-MICRO = Metric(name="micro", numerator="2*tp", denominator="2*tp + fp", group="g", better="higher", title="Micro")
-SHARE = Metric(name="share", numerator="tp", denominator="n", group="g", better="none", title="Share")
-COUNT = Metric(name="count", numerator="tp", denominator="", group="g", better="higher", title="Count")
+MICRO = Metric(
+    name="micro",
+    numerator="2*tp",
+    denominator="2*tp + fp",
+    group="g",
+    better="higher",
+    title="Micro",
+)
+SHARE = Metric(
+    name="share", numerator="tp", denominator="n", group="g", better="none", title="Share"
+)
+COUNT = Metric(
+    name="count", numerator="tp", denominator="", group="g", better="higher", title="Count"
+)
 TABLE: MetricTable = [
     MEAN,
     ERRORS,
@@ -78,7 +95,9 @@ def two(
     return a, b
 
 
-def of(a: Runs, b: Runs, headline: tuple[str, ...] = ("mean", "errors"), **options: object) -> Comparison:
+def of(
+    a: Runs, b: Runs, headline: tuple[str, ...] = ("mean", "errors"), **options: object
+) -> Comparison:
     return compare(a, b, TABLE, "id", R, headline, n_permutations=999, **options)  # type: ignore[arg-type]
 
 
@@ -100,7 +119,14 @@ CASES = {
 def test_contract_columns_and_what_has_no_direction() -> None:
     c = of(*two(), names=("m0", "m1"))
     assert tuple(c.table.columns[:18]) == CONTRACT
-    assert CONTRACT[-6:] == ("verdict", "primary", "mde", "margin", "equivalence_low", "equivalence_high")
+    assert CONTRACT[-6:] == (
+        "verdict",
+        "primary",
+        "mde",
+        "margin",
+        "equivalence_low",
+        "equivalence_high",
+    )
     assert set(c.table["metric"]) == {"mean", "errors", "micro", "d"}
     assert set(c.descriptive["metric"]) == {"share", "count"}
     assert "verdict" not in c.descriptive
@@ -116,7 +142,9 @@ def test_equal_contents_are_identical_with_a_delta_of_exactly_zero(case: str) ->
     c = of(a, {s: f.copy() for s, f in a.items()})
     assert (c.table["delta"] == 0.0).all()
     assert c.identical and c.notes[0].startswith("The sides are identical: ")
-    assert (c.table["verdict"] == "too few").all()  # nothing differs, so that no test can say anything
+    assert (
+        c.table["verdict"] == "too few"
+    ).all()  # nothing differs, so that no test can say anything
     assert (c.table["n_differ"] == 0).all()
     assert (c.table["p_value"] == 1.0).all()
     assert c.table["ci_low"].isna().all()  # [0, 0] would claim certainty
@@ -129,7 +157,17 @@ def test_swapping_negates_and_keeps_every_bit(case: str) -> None:
     x, y = rows(of(a, b)), rows(of(b, a))
     for one, other in (("delta", "delta"), ("ci_low", "ci_high"), ("ci_high", "ci_low")):
         pd.testing.assert_series_equal(x[one], -y[other], check_exact=True, check_names=False)
-    for same in ("p_value", "p_adjusted", "p_samples", "mde", "n_units", "n_seeds", "n_differ", "ci_method", "claim"):
+    for same in (
+        "p_value",
+        "p_adjusted",
+        "p_samples",
+        "mde",
+        "n_units",
+        "n_seeds",
+        "n_differ",
+        "ci_method",
+        "claim",
+    ):
         pd.testing.assert_series_equal(x[same], y[same], check_exact=True)
     turned = y["verdict"].replace({"better": "worse", "worse": "better"})
     assert x["verdict"].tolist() == turned.tolist()
@@ -168,7 +206,9 @@ def test_a_planted_improvement_is_found(seeds: tuple[object, ...]) -> None:
 
 
 @pytest.mark.parametrize("seeds", [(1,), (1, 2, 3)])
-def test_the_same_gain_on_every_unit_is_found_though_nothing_varies(seeds: tuple[object, ...]) -> None:
+def test_the_same_gain_on_every_unit_is_found_though_nothing_varies(
+    seeds: tuple[object, ...],
+) -> None:
     a, _ = two(seeds=seeds)
     a = {s: f.assign(y=np.arange(40) % 4 / 4) for s, f in a.items()}
     row = rows(of(a, {s: f.assign(y=f["y"] + 0.25) for s, f in a.items()})).loc["mean"]
@@ -206,7 +246,9 @@ def test_one_run_each_is_a_paired_bootstrap_of_scipy() -> None:
         rng=np.random.default_rng(0),
         batch=128,
     ).confidence_interval
-    assert (row["ci_low"], row["ci_high"]) == pytest.approx((expected.low, expected.high), abs=1e-12)
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx(
+        (expected.low, expected.high), abs=1e-12
+    )
     assert row["claim"] == CLAIM_SYSTEMS
     assert row["ci_method"] == "bca"
 
@@ -225,9 +267,14 @@ def test_several_seeds_are_variance_components_of_the_paired_differences() -> No
     if seed_part:
         weights = [ms_sample**2 / (n - 1), ms_seed**2 / (k - 1), ms_rest**2 / ((k - 1) * (n - 1))]
         df = max((variance * n * k) ** 2 / sum(weights), k - 1)
-        half = max(stats.t.ppf(0.975, df) * np.sqrt(variance), stats.t.ppf(0.975, k - 1) * np.sqrt(ms_seed / (n * k)))
+        half = max(
+            stats.t.ppf(0.975, df) * np.sqrt(variance),
+            stats.t.ppf(0.975, k - 1) * np.sqrt(ms_seed / (n * k)),
+        )
     row = (
-        compare(a, b, TABLE, "id", replace(R, method="bca"), n_permutations=999).table.set_index("metric").loc["mean"]
+        compare(a, b, TABLE, "id", replace(R, method="bca"), n_permutations=999)
+        .table.set_index("metric")
+        .loc["mean"]
     )
     assert (row["ci_low"], row["ci_high"]) == pytest.approx((d.mean() - half, d.mean() + half))
     assert row["claim"] == CLAIM_BOTH
@@ -252,7 +299,10 @@ def test_the_primary_metric_is_tested_alone_whatever_else_is_in_the_family() -> 
     assert alone["p_adjusted"] == alone["p_value"] and alone["level"] == 0.05
     assert first["primary"].tolist() == named["primary"].tolist() == [True, False, False, False]
     assert named["headline"].all() and named["family"].all()
-    assert first["level"][1:].between(0, 0.05).all() and (first["p_adjusted"] >= first["p_value"]).all()
+    assert (
+        first["level"][1:].between(0, 0.05).all()
+        and (first["p_adjusted"] >= first["p_value"]).all()
+    )
 
 
 def test_a_headline_that_starts_without_a_direction_has_another_primary_metric() -> None:
@@ -267,7 +317,10 @@ WRONG: dict[str, tuple[dict[str, object], str]] = {
     "a count as primary": ({"primary": "count"}, "primary: count has no direction"),
     "unknown margin": ({"margin": {"zz": 1.0}}, "margin: no metric 'zz'; there are mean, errors"),
     "margin without direction": ({"margin": {"share": 0.1}}, "margin: share has no direction"),
-    "no margin": ({"margin": {"mean": 0.0}}, "margin of mean: expected a finite number above 0, got 0"),
+    "no margin": (
+        {"margin": {"mean": 0.0}},
+        "margin of mean: expected a finite number above 0, got 0",
+    ),
     "negative": ({"margin": {"mean": -0.1}}, "expected a finite number above 0, got -0.1"),
     "not finite": ({"margin": {"mean": np.inf}}, "expected a finite number above 0, got inf"),
     "not a number": ({"margin": {"mean": np.nan}}, "expected a finite number above 0, got nan"),
@@ -291,11 +344,19 @@ def test_equivalence_is_two_one_sided_t_tests_where_seeds_say_the_same() -> None
     row = rows(of(a, b, margin={"mean": 1.0})).loc["mean"]
     bound = max(-row["equivalence_low"], row["equivalence_high"])
     assert tost(b[1]["y"], a[1]["y"], -bound, bound)[0] == pytest.approx(0.05)
-    assert row["ci_low"] < row["equivalence_low"] < row["delta"] < row["equivalence_high"] < row["ci_high"]
+    assert (
+        row["ci_low"]
+        < row["equivalence_low"]
+        < row["delta"]
+        < row["equivalence_high"]
+        < row["ci_high"]
+    )
     for x, verdict in ((bound * 1.001, "equivalent"), (bound * 0.999, "tied")):
         found = rows(of(a, b, margin={"mean": x})).loc["mean"]
         assert (found["verdict"], found["margin"]) == (verdict, x)
-    assert rows(of(a, b)).loc["mean", ["margin", "equivalence_low", "equivalence_high"]].isna().all()
+    assert (
+        rows(of(a, b)).loc["mean", ["margin", "equivalence_low", "equivalence_high"]].isna().all()
+    )
 
 
 @pytest.mark.parametrize("seeds", [(1,), (1, 2, 3)])
@@ -303,10 +364,15 @@ def test_words_of_equivalence(seeds: tuple[object, ...]) -> None:
     a, b = two(seeds=seeds)
     same = rows(of(a, b, margin={"mean": 0.5, "micro": 9.0}))
     text = verdict_sentence(same.loc["mean"])
-    assert text.startswith("candidate is equivalent to baseline on “Mean” within ±0.5: ") and "90% interval" in text
+    assert (
+        text.startswith("candidate is equivalent to baseline on “Mean” within ±0.5: ")
+        and "90% interval" in text
+    )
     assert verdict_text(same.loc["mean"]) == "equivalent"
     assert verdict_text(same.loc["micro"]) == "equivalent (exploratory)"
-    assert "equivalent (exploratory: outside the headline) to baseline" in verdict_sentence(same.loc["micro"])
+    assert "equivalent (exploratory: outside the headline) to baseline" in verdict_sentence(
+        same.loc["micro"]
+    )
     a, b = two(seeds=seeds, shift=0.15)
     both = rows(of(a, b, margin={"mean": 0.5})).loc["mean"]
     assert (both["verdict"], verdict_text(both)) == ("better", "better, and within the margin")
@@ -320,7 +386,10 @@ def test_words_of_equivalence(seeds: tuple[object, ...]) -> None:
 def test_swapping_mirrors_the_interval_of_equivalence() -> None:
     for a, b in (two(), two(seeds=(1,))):
         x, y = (rows(of(*sides, margin={"mean": 0.1})).loc["mean"] for sides in ((a, b), (b, a)))
-        assert (x["equivalence_low"], x["equivalence_high"]) == (-y["equivalence_high"], -y["equivalence_low"])
+        assert (x["equivalence_low"], x["equivalence_high"]) == (
+            -y["equivalence_high"],
+            -y["equivalence_low"],
+        )
 
 
 @pytest.mark.parametrize(("seeds", "digits"), [((1, 2), 1), ((1,), 2)])
@@ -374,7 +443,9 @@ def test_too_few_units_that_differ_for_any_p_within_the_level(m: int, verdict: s
     c = of(*differing(m), headline=("mean",))
     row = rows(c).loc["mean"]
     assert (row["n_differ"], row["p_value"], row["verdict"]) == (m, 2 / 2**m, verdict)
-    assert ("5 of 40 paired units differ, too few to be told from chance." in verdict_sentence(row)) == (m == 5)
+    assert (
+        "5 of 40 paired units differ, too few to be told from chance." in verdict_sentence(row)
+    ) == (m == 5)
 
 
 @pytest.mark.parametrize(("m", "verdict"), [(6, "too few"), (7, "better")])
@@ -394,7 +465,9 @@ def test_the_family_takes_part_in_what_is_too_few(m: int, verdict: str) -> None:
     exact = 1 - (1 - 2 / 2**m) ** 2
     # 10,000 patterns where 12 or 14 units differ
     assert c.loc[["one", "other"], "p_adjusted"].tolist() == pytest.approx([exact] * 2, abs=0.008)
-    assert ("once p is adjusted for the headline metrics" in verdict_sentence(c.loc["one"])) == (m == 6)
+    assert ("once p is adjusted for the headline metrics" in verdict_sentence(c.loc["one"])) == (
+        m == 6
+    )
     outside = compare(a, b, table, "id", R, ("errors",)).table.set_index("metric")
     assert outside["verdict"].tolist() == ["better", "better", "too few"]
     assert outside["family"].tolist() == [False, False, True]
@@ -439,15 +512,26 @@ def test_the_verdict_of_each_case() -> None:
 def test_an_alias_has_the_verdict_and_p_of_its_metric() -> None:
     table = [*TABLE, replace(MEAN, name="again", alias_of="mean")]
     a, b = two(shift=0.15)
-    c = compare(a, b, table, "id", R, ("mean", "errors"), n_permutations=999).table.set_index("metric")
+    c = compare(a, b, table, "id", R, ("mean", "errors"), n_permutations=999).table.set_index(
+        "metric"
+    )
     columns = ["p_value", "p_samples", "p_adjusted", "verdict", "family", "delta", "ci_low"]
     assert c.loc["again", columns].tolist() == c.loc["mean", columns].tolist()
     assert c.loc["mean", "verdict"] == "better"
     assert c["headline"].sum() == 2
-    assert c.loc[c["family"], "p_adjusted"].notna().all() and c.loc[~c["family"], "p_adjusted"].isna().all()
-    without = compare(a, b, TABLE, "id", R, ("mean", "errors"), n_permutations=999).table.set_index("metric")
-    assert c.loc["errors", "p_adjusted"] == without.loc["errors", "p_adjusted"]  # an alias is no further test
-    by_alias = compare(a, b, table, "id", R, ("again", "errors"), n_permutations=999).table.set_index("metric")
+    assert (
+        c.loc[c["family"], "p_adjusted"].notna().all()
+        and c.loc[~c["family"], "p_adjusted"].isna().all()
+    )
+    without = compare(a, b, TABLE, "id", R, ("mean", "errors"), n_permutations=999).table.set_index(
+        "metric"
+    )
+    assert (
+        c.loc["errors", "p_adjusted"] == without.loc["errors", "p_adjusted"]
+    )  # an alias is no further test
+    by_alias = compare(
+        a, b, table, "id", R, ("again", "errors"), n_permutations=999
+    ).table.set_index("metric")
     assert by_alias.loc[["again", "mean"], "family"].all()
 
 
@@ -466,7 +550,9 @@ def test_what_does_not_pair_is_counted_and_unused() -> None:
         "seeds_candidate": 1,
     }
     kept = {42: b[42].iloc[:40], 123: b[123], 456: b[456]}
-    pd.testing.assert_frame_equal(c.table, of({**a, 456: a[456].iloc[:33]}, kept).table, check_exact=True)
+    pd.testing.assert_frame_equal(
+        c.table, of({**a, 456: a[456].iloc[:33]}, kept).table, check_exact=True
+    )
     assert sum("have no counterpart" in note for note in c.notes) == 2
 
 
@@ -520,7 +606,10 @@ def test_a_metric_that_a_side_lacks_in_some_seeds_or_all() -> None:
     assert row[["delta", "ci_low", "ci_high"]].tolist() == pytest.approx(
         without[["delta", "ci_low", "ci_high"]].tolist()
     )
-    assert any("a value on both sides in some seeds only, which count alone: “Mean”" in note for note in c.notes)
+    assert any(
+        "a value on both sides in some seeds only, which count alone: “Mean”" in note
+        for note in c.notes
+    )
     nowhere = of(a, {s: f.assign(n=0, y=0.0, bad=0) for s, f in b.items()})
     row = rows(nowhere).loc["mean"]
     assert row["verdict"] == "not measured"
@@ -540,11 +629,13 @@ def test_sentences_say_what_holds() -> None:
     assert text.startswith("m1 is better (exploratory: ") and text.endswith(", p = 0.007.")
     assert verdict_text(c.loc["mean"]) == "better (exploratory)"
     led = rows(of(*two(shift=0.15))).loc["mean"]
-    assert "xploratory" not in verdict_sentence(led) + verdict_text(led) and "adjusted" not in verdict_sentence(led)
+    assert "xploratory" not in verdict_sentence(led) + verdict_text(
+        led
+    ) and "adjusted" not in verdict_sentence(led)
     second = rows(of(*two(shift=0.15), headline=("errors", "mean"))).loc["mean"]
-    assert "xploratory" not in verdict_sentence(second) + verdict_text(second) and "(adjusted)" in verdict_sentence(
+    assert "xploratory" not in verdict_sentence(second) + verdict_text(
         second
-    )
+    ) and "(adjusted)" in verdict_sentence(second)
     assert verdict_text(c.loc["errors"]) == "not shown to differ"
     same = rows(of(*differing(6))).loc["errors"]
     assert verdict_text(same) == "too few: none of 40 differ"
@@ -556,7 +647,10 @@ def test_no_sentence_claims_what_was_not_found(case: str) -> None:
     """No difference is never concluded, 0.0000 never shown for a p, and no id stands where a title is."""
     a, b = CASES[case]
     for c in (of(a, b), of(a, {s: f.copy() for s, f in a.items()})):
-        said = [*c.notes, *(verdict_sentence(r) + verdict_text(r) for r in c.table.to_dict("records"))]
+        said = [
+            *c.notes,
+            *(verdict_sentence(r) + verdict_text(r) for r in c.table.to_dict("records")),
+        ]
         for wrong in ("no difference", "no verdict", "no variation", "0.0000", "nan", "micro,"):
             assert not any(wrong in text for text in said), (wrong, said)
 
@@ -573,12 +667,17 @@ def test_p_values_have_three_digits_and_are_never_zero() -> None:
 def test_identical_is_said_only_where_every_cell_is_the_same() -> None:
     a, b = differing(1)
     same = of(a, {None: a[None].sample(frac=1, random_state=0)})
-    assert same.identical and len(said(same)) == 1, "nothing more is said of metrics that are the same everywhere"
+    assert same.identical and len(said(same)) == 1, (
+        "nothing more is said of metrics that are the same everywhere"
+    )
     for c in (of(a, b), of(a, {None: a[None].assign(fp=a[None]["fp"] + 1)})):
         assert not c.identical and not any("identical" in note for note in c.notes)
     longer = of(a, {None: a[None].iloc[3:]})
     assert longer.identical  # what pairs is the same, and what does not is counted
-    assert "each of 37 paired units" in longer.notes[0] and "3 of 40 units of baseline" in longer.notes[1]
+    assert (
+        "each of 37 paired units" in longer.notes[0]
+        and "3 of 40 units of baseline" in longer.notes[1]
+    )
 
 
 def test_unit_changes_are_the_pairs() -> None:
@@ -611,7 +710,9 @@ def test_anything_incomplete_is_defined(k: int, j: int, n: int, key: int) -> Non
         return
     assert set(x.table["verdict"]) <= {"better", "worse", "tied", "too few", "not measured"}
     pd.testing.assert_series_equal(x.table["p_value"], y.table["p_value"], check_exact=True)
-    pd.testing.assert_series_equal(x.table["ci_low"], -y.table["ci_high"], check_exact=True, check_names=False)
+    pd.testing.assert_series_equal(
+        x.table["ci_low"], -y.table["ci_high"], check_exact=True, check_names=False
+    )
     assert x.table["p_value"].dropna().between(0, 1).all()
 
 
@@ -624,19 +725,31 @@ def test_reference_conditions_pair_by_sample_and_seed(reference: Path) -> None:
     options = suite.options()
     m0, m1 = (
         {
-            s: evaluate("cr", reference / "cr" / f"cr_n50_{m}__seed{s}_proposed", resampling=R).units
+            s: evaluate(
+                "cr", reference / "cr" / f"cr_n50_{m}__seed{s}_proposed", resampling=R
+            ).units
             for s in (42, 123, 456)
         }
         for m in ("m0", "m1")
     )
     c = compare(
-        m0, m1, suite.metrics(options), suite.unit, R, suite.headline(options), n_permutations=999, names=("m0", "m1")
+        m0,
+        m1,
+        suite.metrics(options),
+        suite.unit,
+        R,
+        suite.headline(options),
+        n_permutations=999,
+        names=("m0", "m1"),
     )
     assert c.unpaired["cells_baseline"] == 17  # seed 456 of m1 has 33 of 50 samples
     assert c.unpaired["cells_candidate"] == 0
     row = c.table.set_index("metric").loc["tuple_f1_s2_otepol"]
     deltas = [
-        m1[s].set_index("text_id")["f1_s2_otepol"].sub(m0[s].set_index("text_id")["f1_s2_otepol"]).mean()
+        m1[s]
+        .set_index("text_id")["f1_s2_otepol"]
+        .sub(m0[s].set_index("text_id")["f1_s2_otepol"])
+        .mean()
         for s in (42, 123, 456)
     ]
     assert row["delta"] == pytest.approx(np.mean(deltas), abs=1e-9)
@@ -687,12 +800,16 @@ def test_each_gap_has_its_own_note_only() -> None:
     assert said(few) == [
         "All 4 metrics have fewer than 10 paired units, too few for a verdict: “Mean”, “Errors”, “Micro”, “D”."
     ]
-    lacking = of(a, {s: f.assign(n=f["n"] * (s != 42), y=f["y"] * (s != 42), bad=0) for s, f in b.items()})
+    lacking = of(
+        a, {s: f.assign(n=f["n"] * (s != 42), y=f["y"] * (s != 42), bad=0) for s, f in b.items()}
+    )
     assert said(lacking) == [
         "3 of 4 metrics have a value on both sides in some seeds only, which count alone: “Mean”, “Errors”, “D”."
     ]
     nowhere = of(a, {s: f.assign(n=0, y=0.0, bad=0) for s, f in b.items()})
-    assert said(nowhere) == ["3 of 4 metrics have no value on both sides, and no verdict: “Mean”, “Errors”, “D”."]
+    assert said(nowhere) == [
+        "3 of 4 metrics have no value on both sides, and no verdict: “Mean”, “Errors”, “D”."
+    ]
     some = of(*differing(5), headline=("mean",))
     assert said(some) == [
         "2 of 4 metrics have too few units that differ to be told from chance: “Mean”, “D”.",
@@ -734,10 +851,14 @@ def test_a_mean_of_metrics_and_a_difference_of_one(seeds: tuple[object, ...]) ->
         assert parts["lead"] == pytest.approx(macro - parts["first"], abs=1e-12)
     assert (got["ci_low"] < got["delta"]).all()
     assert got["p_value"].between(0, 1).all()
-    of_one = {name: unit_changes(a, b, MACRO, "id", name).set_index("id")["change"] for name in got.index}
+    of_one = {
+        name: unit_changes(a, b, MACRO, "id", name).set_index("id")["change"] for name in got.index
+    }
     macro_change = (of_one["first"] + of_one["mean"] + of_one["errors"]) / 3
     assert of_one["macro"].to_numpy() == pytest.approx(macro_change.to_numpy(), abs=1e-12)
-    assert of_one["lead"].to_numpy() == pytest.approx((macro_change - of_one["first"]).to_numpy(), abs=1e-12)
+    assert of_one["lead"].to_numpy() == pytest.approx(
+        (macro_change - of_one["first"]).to_numpy(), abs=1e-12
+    )
 
 
 def test_a_paired_macro_mean_is_a_bootstrap_of_scipy() -> None:
@@ -759,7 +880,9 @@ def test_a_paired_macro_mean_is_a_bootstrap_of_scipy() -> None:
         batch=128,
     ).confidence_interval
     row = compare(a, b, MACRO, "id", R).table.set_index("metric").loc["macro"]
-    assert (row["ci_low"], row["ci_high"]) == pytest.approx((expected.low, expected.high), abs=1e-12)
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx(
+        (expected.low, expected.high), abs=1e-12
+    )
 
 
 # --- deltas that a bootstrap does not carry, and seeds of both sides
@@ -776,7 +899,8 @@ def test_a_delta_that_few_units_decide_is_made_of_its_sides() -> None:
     row = one_each(before, after)
     metric = Metric(name="f1", numerator="y", denominator="n", better="higher", bounds=(0, 1))
     sides = [
-        estimate(pd.DataFrame({"id": range(20), "y": y, "n": 1}), [metric], "id", R).iloc[0] for y in (before, after)
+        estimate(pd.DataFrame({"id": range(20), "y": y, "n": 1}), [metric], "id", R).iloc[0]
+        for y in (before, after)
     ]
     (a, la, ua), (b, lb, ub) = (s[["value", "ci_low", "ci_high"]].astype(float) for s in sides)
     r = np.corrcoef(before, after)[0, 1]
@@ -790,15 +914,23 @@ def test_a_delta_that_few_units_decide_is_made_of_its_sides() -> None:
 
 @given(st.lists(st.tuples(*[st.sampled_from([0.0, 0.3, 1.0])] * 2), min_size=10, max_size=40))
 @settings(max_examples=60, deadline=None)
-def test_swapping_the_sides_mirrors_a_delta_of_score_intervals(pairs: list[tuple[float, float]]) -> None:
+def test_swapping_the_sides_mirrors_a_delta_of_score_intervals(
+    pairs: list[tuple[float, float]],
+) -> None:
     before, after = map(list, zip(*pairs))
     one, other = one_each(before, after), one_each(after, before)
     if one["ci_method"] != "none":
-        assert (one["delta"], one["ci_low"], one["ci_high"]) == (-other["delta"], -other["ci_high"], -other["ci_low"])
+        assert (one["delta"], one["ci_low"], one["ci_high"]) == (
+            -other["delta"],
+            -other["ci_high"],
+            -other["ci_low"],
+        )
         assert -1 <= one["ci_low"] <= one["delta"] <= one["ci_high"] <= 1
 
 
-def seeded(rng: np.random.Generator, shift: np.ndarray, sample: np.ndarray, rest: np.ndarray) -> Runs:
+def seeded(
+    rng: np.random.Generator, shift: np.ndarray, sample: np.ndarray, rest: np.ndarray
+) -> Runs:
     values = sample + shift[:, None] + rest
     return {k: pd.DataFrame({"id": range(40), "y": y, "n": 1}) for k, y in enumerate(values)}
 
@@ -809,6 +941,8 @@ def test_seeds_that_mean_the_same_on_both_sides_pair_and_others_are_pooled() -> 
     rest = rng.normal(0, 0.05, (2, 3, 40))
     a = seeded(rng, shift, sample, rest[0])
     apart = rows(compare(a, seeded(rng, shift[::-1], sample, rest[1]), [MEAN], "id", R)).loc["mean"]
-    like = rows(compare(a, seeded(rng, shift, sample, rest[0] + 0.1 * rest[1]), [MEAN], "id", R)).loc["mean"]
+    like = rows(
+        compare(a, seeded(rng, shift, sample, rest[0] + 0.1 * rest[1]), [MEAN], "id", R)
+    ).loc["mean"]
     assert apart["df"] == pytest.approx(4, abs=0.5)
     assert like["ci_high"] - like["ci_low"] < 0.2 * (apart["ci_high"] - apart["ci_low"])

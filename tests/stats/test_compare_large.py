@@ -104,7 +104,16 @@ def test_swapping_negates_and_keeps_every_bit(name: str) -> None:
     x, y = of(a, b), of(b, a)
     for one, other in (("delta", "delta"), ("ci_low", "ci_high"), ("ci_high", "ci_low")):
         pd.testing.assert_series_equal(x[one], -y[other], check_exact=True, check_names=False)
-    for same in ("p_value", "p_adjusted", "p_samples", "mde", "n_units", "n_seeds", "ci_method", "claim"):
+    for same in (
+        "p_value",
+        "p_adjusted",
+        "p_samples",
+        "mde",
+        "n_units",
+        "n_seeds",
+        "ci_method",
+        "claim",
+    ):
         pd.testing.assert_series_equal(x[same], y[same], check_exact=True)
 
 
@@ -139,7 +148,9 @@ def test_a_difference_of_shares_is_a_sign_test() -> None:
     n, m, k = 50_000, 3_000, 1_560
     a = pd.DataFrame({"id": np.arange(n), "n": 1, "bad": np.arange(n) < k})
     b = a.assign(bad=(np.arange(n) >= k) & (np.arange(n) < m))
-    row = compare({1: a}, {1: b}, [ERRORS], "id", Resampling(), n_permutations=100_000).table.iloc[0]
+    row = compare({1: a}, {1: b}, [ERRORS], "id", Resampling(), n_permutations=100_000).table.iloc[
+        0
+    ]
     expected = stats.binomtest(k, m).pvalue - stats.binom.pmf(k, m, 0.5)
     assert row["p_value"] == pytest.approx(expected, rel=1e-9)
     half = stats.norm.ppf(0.975) * np.sqrt(m / n - ((2 * k - m) / n) ** 2) / np.sqrt(n)
@@ -154,7 +165,9 @@ def test_normal_flips_of_one_size_are_the_binomial_test(k: int, m: int) -> None:
 
 def test_normal_flips_are_the_limit_of_random_ones() -> None:
     rng = np.random.default_rng(3)
-    d = rng.lognormal(0, 1, (1500, 4)) * rng.choice([-1, 1], (1500, 4)) + np.array([0, 0.05, 0.1, 0.2])
+    d = rng.lognormal(0, 1, (1500, 4)) * rng.choice([-1, 1], (1500, 4)) + np.array(
+        [0, 0.05, 0.1, 0.2]
+    )
     assert normal_flips(d) == pytest.approx(sign_flip(d, 20_000, 0), abs=0.012)
     assert normal_flips(np.zeros((3, 2))).tolist() == [1.0, 1.0]
     assert normal_flips(-d).tolist() == normal_flips(d).tolist()
@@ -182,7 +195,11 @@ def test_few_units_that_differ_are_enumerated_however_many_do_not() -> None:
 def test_aggregates_of_some_metrics_at_a_time_are_the_same(name: str) -> None:
     for runs in case(name, 700):
         with one_at_a_time(100):
-            apart = aggregate(runs, TABLE, "id", R), seed_values(runs, TABLE, "id"), completeness(runs, TABLE, "id")
+            apart = (
+                aggregate(runs, TABLE, "id", R),
+                seed_values(runs, TABLE, "id"),
+                completeness(runs, TABLE, "id"),
+            )
         pd.testing.assert_frame_equal(apart[0], aggregate(runs, TABLE, "id", R), rtol=1e-9)
         pd.testing.assert_frame_equal(apart[1], seed_values(runs, TABLE, "id"), rtol=1e-12)
         assert apart[2] == completeness(runs, TABLE, "id")

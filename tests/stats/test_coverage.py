@@ -9,10 +9,23 @@ import pytest
 from evaltools.core.metric import Difference, Mean, Metric
 from evaltools.stats.coverage import BAND, MEASURED, TITLES, coverage_note, coverage_notes, kind
 
-RATE = Metric(name="rate", numerator="x", denominator="n", better="higher", title="Rate", proportion=True)
-MEAN = Metric(name="mean", numerator="x", denominator="n", better="higher", title="Mean", bounds=(0, 1))
-F1 = Metric(name="f1", numerator="2*tp", denominator="2*tp + fp + fn", better="higher", title="F1", bounds=(0, 1))
-NET = Metric(name="net", numerator="x", denominator="n", better="higher", title="Net", bounds=(-1, 1))
+RATE = Metric(
+    name="rate", numerator="x", denominator="n", better="higher", title="Rate", proportion=True
+)
+MEAN = Metric(
+    name="mean", numerator="x", denominator="n", better="higher", title="Mean", bounds=(0, 1)
+)
+F1 = Metric(
+    name="f1",
+    numerator="2*tp",
+    denominator="2*tp + fp + fn",
+    better="higher",
+    title="F1",
+    bounds=(0, 1),
+)
+NET = Metric(
+    name="net", numerator="x", denominator="n", better="higher", title="Net", bounds=(-1, 1)
+)
 FREE = Metric(name="free", numerator="x", denominator="n", better="higher", title="Free")
 COUNT = Metric(name="count", numerator="x", denominator="", better="none", title="Count")
 GAIN = Difference(name="gain", minuend="rate", subtrahend="mean", better="higher", title="Gain")
@@ -30,7 +43,9 @@ def test_a_note_says_what_was_simulated_and_where_it_left_the_band() -> None:
             assert ("than they" in note) == (not within)
 
 
-@pytest.mark.parametrize(("n", "said"), [(0, False), (9, False), (10, True), (1200, True), (1201, False)])
+@pytest.mark.parametrize(
+    ("n", "said"), [(0, False), (9, False), (10, True), (1200, True), (1201, False)]
+)
 def test_nothing_is_said_of_sizes_far_from_any_simulated(n: int, said: bool) -> None:
     assert (coverage_note("mean", n) is not None) == said
     assert coverage_note(None, n) is None
@@ -72,13 +87,18 @@ def test_kinds_of_metrics() -> None:
         (RATE, {"rows": 7, "value": 0.99}),
     ],
 )
-def test_kinds_that_were_never_simulated_have_no_note(metric: Metric, given: dict[str, float]) -> None:
+def test_kinds_that_were_never_simulated_have_no_note(
+    metric: Metric, given: dict[str, float]
+) -> None:
     assert kind(metric, **{"value": 0.5, **given}) is None  # type: ignore[arg-type]
 
 
 def test_notes_of_estimates_name_their_metrics_and_leave_the_others_out() -> None:
     table = [RATE, MEAN, F1, COUNT, GAIN, MACRO]
-    rows = [{"name": m.name, "title": m.title, "value": 0.5, "ci_low": 0.4, "n_units": 50} for m in table]
+    rows = [
+        {"name": m.name, "title": m.title, "value": 0.5, "ci_low": 0.4, "n_units": 50}
+        for m in table
+    ]
     rows[2]["ci_low"] = np.nan
     found = coverage_notes(pd.DataFrame(rows), table)
     assert found["metrics"].tolist() == ["Rate", "Mean"]

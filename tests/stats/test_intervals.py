@@ -33,7 +33,9 @@ TABLE: MetricTable = [
     MEAN,
     Difference(name="difference", minuend="ratio", subtrahend="mean", group="g", better="higher"),
 ]
-RATE: MetricTable = [Metric(name="rate", numerator="x", denominator="n", group="g", better="higher", proportion=True)]
+RATE: MetricTable = [
+    Metric(name="rate", numerator="x", denominator="n", group="g", better="higher", proportion=True)
+]
 
 
 QUICK = Resampling(n_resamples=2000)
@@ -43,7 +45,13 @@ def units(n: int, seed: int = 1) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     tp = rng.integers(0, 4, n)
     return pd.DataFrame(
-        {"id": [f"s{i}" for i in range(n)], "tp": tp, "fp": rng.integers(0, 3, n), "f1": rng.random(n), "n": 1}
+        {
+            "id": [f"s{i}" for i in range(n)],
+            "tp": tp,
+            "fp": rng.integers(0, 3, n),
+            "f1": rng.random(n),
+            "n": 1,
+        }
     )
 
 
@@ -90,7 +98,9 @@ def test_proportions_without_a_bootstrap_get_wilson(k: int, n: int) -> None:
     row = of(frame, RATE).loc["rate"]
     expected = stats.binomtest(k, n).proportion_ci(0.95, method="wilson")
     assert row["ci_method"] == "wilson"
-    assert (row["ci_low"], row["ci_high"]) == pytest.approx((expected.low, expected.high), abs=1e-12)
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx(
+        (expected.low, expected.high), abs=1e-12
+    )
     assert row["ci_high"] > row["ci_low"]
 
 
@@ -134,7 +144,9 @@ def test_one_unit_and_no_unit() -> None:
         [
             *TABLE,
             *RATE[:0],
-            Metric(name="count", numerator="tp", denominator="", group="g", better="none", title="c"),
+            Metric(
+                name="count", numerator="tp", denominator="", group="g", better="none", title="c"
+            ),
         ],
     )
     assert none.loc[["ratio", "mean", "difference"], "value"].isna().all()
@@ -147,7 +159,9 @@ def test_rows_of_a_cluster_are_resampled_together() -> None:
     rng = np.random.default_rng(5)
     size = rng.integers(1, 9, 30)
     q = np.repeat(rng.beta(1, 1, 30), size)
-    turns = pd.DataFrame({"id": np.repeat(np.arange(30), size), "x": (rng.random(len(q)) < q).astype(int), "n": 1})
+    turns = pd.DataFrame(
+        {"id": np.repeat(np.arange(30), size), "x": (rng.random(len(q)) < q).astype(int), "n": 1}
+    )
     summed = turns.groupby("id", as_index=False).sum()
     a, b = of(turns, RATE).loc["rate"], of(summed, RATE).loc["rate"]
     assert a["n_units"] == b["n_units"] == 30
@@ -212,7 +226,13 @@ def test_digits_follow_the_monte_carlo_error() -> None:
 CLASSES = ("a", "b", "c")
 MACRO: MetricTable = [
     *(
-        Metric(name=f"f1_{k}", numerator=f"2*tp_{k}", denominator=f"2*tp_{k} + miss_{k}", better="higher", empty=0.0)
+        Metric(
+            name=f"f1_{k}",
+            numerator=f"2*tp_{k}",
+            denominator=f"2*tp_{k} + miss_{k}",
+            better="higher",
+            empty=0.0,
+        )
         for k in CLASSES
     ),
     Mean(name="macro_f1", title="Macro F1", of=tuple(f"f1_{k}" for k in CLASSES), better="higher"),
@@ -223,7 +243,8 @@ MACRO: MetricTable = [
 def classified(truth: str, said: str) -> pd.DataFrame:
     """One row a unit; miss_k counts false positives and false negatives of class k."""
     rows = [
-        {f"tp_{k}": t == s == k for k in CLASSES} | {f"miss_{k}": (t == k) != (s == k) for k in CLASSES}
+        {f"tp_{k}": t == s == k for k in CLASSES}
+        | {f"miss_{k}": (t == k) != (s == k) for k in CLASSES}
         for t, s in zip(truth, said)
     ]
     return pd.DataFrame(rows).assign(id=range(len(rows)), part=list(truth))
@@ -253,7 +274,11 @@ def test_macro_f1_equals_scikit_learn_and_its_interval_scipy() -> None:
     def macro(*columns: np.ndarray, axis: int = -1) -> np.ndarray:
         tp, miss = columns[:3], columns[3:]
         return np.mean(
-            [2 * t.sum(axis) / np.maximum(2 * t.sum(axis) + m.sum(axis), 1e-300) for t, m in zip(tp, miss)], 0
+            [
+                2 * t.sum(axis) / np.maximum(2 * t.sum(axis) + m.sum(axis), 1e-300)
+                for t, m in zip(tp, miss)
+            ],
+            0,
         )
 
     expected = stats.bootstrap(
@@ -265,7 +290,9 @@ def test_macro_f1_equals_scikit_learn_and_its_interval_scipy() -> None:
         rng=np.random.default_rng(7),
         batch=128,
     ).confidence_interval
-    assert (row["ci_low"], row["ci_high"]) == pytest.approx((expected.low, expected.high), abs=1e-12)
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx(
+        (expected.low, expected.high), abs=1e-12
+    )
 
 
 def test_a_mean_is_not_measured_where_one_of_its_metrics_is_not() -> None:
@@ -285,7 +312,9 @@ def test_breakdown_by_part() -> None:
         ["(2 others)", 15, "lead"],
     ]
     of_a = of(frame[frame["part"] == "a"], MACRO)
-    pd.testing.assert_series_equal(got["value"][:2], of_a.loc[["macro_f1", "lead"], "value"].reset_index(drop=True))
+    pd.testing.assert_series_equal(
+        got["value"][:2], of_a.loc[["macro_f1", "lead"], "value"].reset_index(drop=True)
+    )
     assert got["title"].tolist() == ["Macro F1", "lead"] * 2
     with pytest.raises(KeyError, match="zzz"):
         breakdown(frame, MACRO, "id", "part", ["zzz"], QUICK)
@@ -320,7 +349,9 @@ def test_t_wilson_by_hand() -> None:
     t = stats.t.ppf(0.975, 19)
     centre = (0.95 + t**2 / (2 * trials)) / (1 + t**2 / trials)
     half = t * np.sqrt(0.95 * 0.05 / trials + t**2 / (4 * trials**2)) / (1 + t**2 / trials)
-    assert (row["ci_low"], row["ci_high"]) == pytest.approx((centre - half, centre + half), abs=1e-12)
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx(
+        (centre - half, centre + half), abs=1e-12
+    )
     assert (row["ci_low"], row["ci_high"]) == pytest.approx((0.816, 0.988), abs=1e-3)
     assert row["ci_method"] == "t-wilson"
 
@@ -329,7 +360,9 @@ def test_events_have_wilson_whatever_the_order_of_the_rows() -> None:
     expected = stats.binomtest(1, 40).proportion_ci(0.95, method="wilson")
     for place in (0, 7, 39):
         row = one(SHARE, hit=[i == place for i in range(40)])
-        assert (row["ci_low"], row["ci_high"]) == pytest.approx((expected.low, expected.high), abs=1e-12)
+        assert (row["ci_low"], row["ci_high"]) == pytest.approx(
+            (expected.low, expected.high), abs=1e-12
+        )
         assert row["ci_method"] == "wilson"
 
 
@@ -377,12 +410,16 @@ def test_every_bounded_metric_has_an_interval_within_its_limits(
 ) -> None:
     ids = (at + list(range(100, 170)))[: len(y)]
     row = one(BOUNDED, y=y, id=ids)
-    assert 0 <= row["ci_low"] <= row["value"] + 1e-12 and row["value"] - 1e-12 <= row["ci_high"] <= 1
+    assert (
+        0 <= row["ci_low"] <= row["value"] + 1e-12 and row["value"] - 1e-12 <= row["ci_high"] <= 1
+    )
     rows = list(zip(y, ids))
     order.shuffle(rows)
     again = one(BOUNDED, y=[r[0] for r in rows], id=[r[1] for r in rows])
     if row["ci_method"] != "bca":
-        assert again[["ci_low", "ci_high"]].tolist() == pytest.approx(row[["ci_low", "ci_high"]].tolist(), abs=1e-9)
+        assert again[["ci_low", "ci_high"]].tolist() == pytest.approx(
+            row[["ci_low", "ci_high"]].tolist(), abs=1e-9
+        )
 
 
 @pytest.mark.parametrize("n", [1, 2, 9, 10, 11, 25, 60])

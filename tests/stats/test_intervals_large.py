@@ -16,14 +16,27 @@ from evaltools.stats.large_samples import LARGE, closed_bounds
 
 MEAN = Metric(name="mean", numerator="f1", denominator="n", group="g", better="higher")
 RATIO = Metric(name="ratio", numerator="2*tp", denominator="2*tp + fp", group="g", better="higher")
-SLOW = Metric(name="slow", numerator="ms", denominator="timed", group="g", better="lower", title="ms")
+SLOW = Metric(
+    name="slow", numerator="ms", denominator="timed", group="g", better="lower", title="ms"
+)
 TABLE: MetricTable = [
     MEAN,
     RATIO,
     SLOW,
-    Metric(name="share", numerator="hit", denominator="n", group="g", better="higher", proportion=True),
-    Metric(name="never", numerator="none", denominator="n", group="g", better="lower", proportion=True),
-    Metric(name="same", numerator="f1", denominator="n", group="g", better="higher", title="mean under another name"),
+    Metric(
+        name="share", numerator="hit", denominator="n", group="g", better="higher", proportion=True
+    ),
+    Metric(
+        name="never", numerator="none", denominator="n", group="g", better="lower", proportion=True
+    ),
+    Metric(
+        name="same",
+        numerator="f1",
+        denominator="n",
+        group="g",
+        better="higher",
+        title="mean under another name",
+    ),
     Metric(name="count", numerator="tp", denominator="", group="g", better="none"),
     Metric(name="unmeasured", numerator="hit", denominator="none", group="g", better="none"),
     Difference(name="difference", minuend="ratio", subtrahend="mean", group="g", better="higher"),
@@ -41,19 +54,27 @@ TABLE: MetricTable = [
 
 def units(n: int, seed: int = 1) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
-    frame = pd.DataFrame({"tp": rng.integers(0, 4, n), "fp": rng.integers(0, 3, n), "hit": rng.random(n) < 0.3})
+    frame = pd.DataFrame(
+        {"tp": rng.integers(0, 4, n), "fp": rng.integers(0, 3, n), "hit": rng.random(n) < 0.3}
+    )
     f1 = np.round(rng.beta(2, 1, n) * 6) / 6
     ms = np.where(rng.random(n) < 0.9, rng.lognormal(9, 1, n), np.nan)
     return frame.assign(id=np.arange(n), n=1, none=False, f1=f1, ms=ms, timed=~np.isnan(ms))
 
 
-def of(frame: pd.DataFrame, resampling: Resampling | None = None, table: MetricTable = TABLE) -> pd.DataFrame:
-    return estimate(frame, table, "id", resampling or Resampling(n_resamples=4000)).set_index("name")
+def of(
+    frame: pd.DataFrame, resampling: Resampling | None = None, table: MetricTable = TABLE
+) -> pd.DataFrame:
+    return estimate(frame, table, "id", resampling or Resampling(n_resamples=4000)).set_index(
+        "name"
+    )
 
 
 @pytest.mark.parametrize("clustered", [False, True])
 @pytest.mark.parametrize("method", ["bca", "percentile"])
-def test_closed_form_and_bootstrap_agree(method: Method, clustered: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closed_form_and_bootstrap_agree(
+    method: Method, clustered: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     frame, resampling = units(1800), Resampling(method, 20_000)
     if clustered:
         frame["id"] = np.arange(1800) // 3
@@ -76,7 +97,34 @@ def test_closed_form_and_bootstrap_agree(method: Method, clustered: bool, monkey
 def test_the_interval_of_a_textbook() -> None:
     """Variance of 26 spatial tests (Efron and Tibshirani 1993, table 14.2): 171.5, ABC 90% from 116.7 to 260.9."""
     a = np.array(
-        [48, 36, 20, 29, 42, 42, 20, 42, 22, 41, 45, 14, 6, 0, 33, 28, 34, 4, 32, 24, 47, 41, 24, 26, 30, 41.0]
+        [
+            48,
+            36,
+            20,
+            29,
+            42,
+            42,
+            20,
+            42,
+            22,
+            41,
+            45,
+            14,
+            6,
+            0,
+            33,
+            28,
+            34,
+            4,
+            32,
+            24,
+            47,
+            41,
+            24,
+            26,
+            30,
+            41.0,
+        ]
     )
     n = len(a)
     influence = (a - a.mean()) ** 2 - a.var()
@@ -94,7 +142,9 @@ def test_the_interval_of_a_textbook() -> None:
 
 
 @pytest.mark.parametrize("at_once", [1, 5 * (LARGE + 1)])
-def test_some_metrics_at_a_time_make_no_difference(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_some_metrics_at_a_time_make_no_difference(
+    at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     frame = units(LARGE + 1)
     whole = of(frame)
     monkeypatch.setattr(many, "AT_ONCE", at_once)
@@ -104,7 +154,9 @@ def test_some_metrics_at_a_time_make_no_difference(at_once: int, monkeypatch: py
 
 
 @pytest.mark.parametrize("threads", [1, 2, 8])
-def test_some_blocks_at_a_time_make_no_difference(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_some_blocks_at_a_time_make_no_difference(
+    threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     frame = units(LARGE + 1)
     monkeypatch.setattr(many, "AT_ONCE", 1)
     monkeypatch.setattr(many, "THREADS", 1)
@@ -172,7 +224,9 @@ def test_the_same_sums_have_the_same_interval_whatever_else_is_in_the_table() ->
     whole, alone = of(frame), of(frame, table=[MEAN])
     bounds = ["value", "ci_low", "ci_high"]
     assert whole.loc["mean", bounds].tolist() == whole.loc["same", bounds].tolist()
-    assert whole.loc["mean", bounds].tolist() == pytest.approx(alone.loc["mean", bounds].tolist(), rel=1e-12)
+    assert whole.loc["mean", bounds].tolist() == pytest.approx(
+        alone.loc["mean", bounds].tolist(), rel=1e-12
+    )
 
 
 def test_nothing_is_drawn_and_the_order_of_units_does_not_matter() -> None:
@@ -180,7 +234,9 @@ def test_nothing_is_drawn_and_the_order_of_units_does_not_matter() -> None:
     again, shuffled = of(frame), of(frame.sample(frac=1, random_state=1))
     pd.testing.assert_frame_equal(again, of(frame), check_exact=True)
     pd.testing.assert_frame_equal(again, shuffled, rtol=1e-9)
-    pd.testing.assert_frame_equal(again, of(frame, Resampling(n_resamples=100, seed=1)), check_exact=True)
+    pd.testing.assert_frame_equal(
+        again, of(frame, Resampling(n_resamples=100, seed=1)), check_exact=True
+    )
 
 
 def test_zero_of_many_gets_wilson_and_no_measurement_no_interval() -> None:
@@ -197,7 +253,9 @@ def test_clusters_are_summed_first() -> None:
     m = LARGE + 100
     size = rng.integers(1, 4, m)
     q = np.repeat(rng.beta(1, 1, m), size)
-    rows = pd.DataFrame({"id": np.repeat(np.arange(m), size), "hit": rng.random(len(q)) < q, "n": 1})
+    rows = pd.DataFrame(
+        {"id": np.repeat(np.arange(m), size), "hit": rng.random(len(q)) < q, "n": 1}
+    )
     summed = rows.groupby("id", as_index=False).sum()
     a, b = (of(f, table=[TABLE[3]]).loc["share"] for f in (rows, summed))
     assert a["n_units"] == b["n_units"] == m

@@ -14,7 +14,14 @@ from evaltools.core.metric import Metric
 from evaltools.core.resampling import Resampling
 from evaltools.stats.compare import compare
 from evaltools.stats.large_samples import LARGE
-from evaltools.stats.multiplicity import flipped_p, needed, shared_seeds, sign_flip, smallest, step_down
+from evaltools.stats.multiplicity import (
+    flipped_p,
+    needed,
+    shared_seeds,
+    sign_flip,
+    smallest,
+    step_down,
+)
 
 HAND = np.array([[1.0, 1.0, 2.0], [2.0, 1.0, 1.0], [4.0, -1.0, 1.0]])
 """Three units (rows), three metrics A, B, C.
@@ -56,7 +63,11 @@ def test_sign_flips_by_hand() -> None:
     assert sign_flip(d, 100, 0).tolist() == [2 / 8, 2 / 4]
     assert sign_flip(d, 100, 0, np.array([True, False])).tolist() == [1 / 8, 2 / 4]
     for nothing in (np.zeros((5, 1)), np.zeros((0, 1))):
-        assert sign_flip(nothing, 100, 0, True).tolist() == sign_flip(nothing, 100, 0).tolist() == [1.0]
+        assert (
+            sign_flip(nothing, 100, 0, True).tolist()
+            == sign_flip(nothing, 100, 0).tolist()
+            == [1.0]
+        )
 
 
 def test_exact_and_random_sign_flips_agree_with_scipy() -> None:
@@ -64,7 +75,11 @@ def test_exact_and_random_sign_flips_agree_with_scipy() -> None:
     d = rng.normal(0.3, 1, (12, 3))
     expected = [
         stats.permutation_test(
-            (x,), lambda x, axis=-1: x.mean(axis), permutation_type="samples", vectorized=True, n_resamples=np.inf
+            (x,),
+            lambda x, axis=-1: x.mean(axis),
+            permutation_type="samples",
+            vectorized=True,
+            n_resamples=np.inf,
         ).pvalue
         for x in d.T
     ]
@@ -111,7 +126,10 @@ def test_what_always_holds(shape: tuple[int, int, int], whole: bool) -> None:
     assert ((p <= found.level) == (found.p <= 0.05))[p > 0].all()
     order = rng.permutation(k)
     other = step_down(p[order], flipped_p(d[:, order], 300, 1, mid[order]), 0.05)
-    assert other.p.tolist() == found.p[order].tolist() and other.level.tolist() == found.level[order].tolist()
+    assert (
+        other.p.tolist() == found.p[order].tolist()
+        and other.level.tolist() == found.level[order].tolist()
+    )
     assert sign_flip(-d, 300, 1, mid).tolist() == p.tolist()
     assert flipped_p(-d, 300, 1, mid).tolist() == flipped.tolist()
 
@@ -135,7 +153,9 @@ def test_needed_is_the_least_number_that_can_have_a_p_within_the_level(level: fl
     for mid in (False, True):
         m = int(needed(np.array([level]), np.array([mid]))[0])
         ones = np.ones((m, 1))
-        assert sign_flip(ones, 10_000, 0, mid)[0] <= level < (sign_flip(ones[1:], 10_000, 0, mid)[0])
+        assert (
+            sign_flip(ones, 10_000, 0, mid)[0] <= level < (sign_flip(ones[1:], 10_000, 0, mid)[0])
+        )
 
 
 @pytest.mark.parametrize("n", [4, 20, 150])
@@ -143,8 +163,12 @@ def test_smallest_is_the_effect_of_a_t_test_with_80_percent_power_over_c4(n: int
     power = pytest.importorskip("statsmodels.stats.power").TTestPower()
     effect = power.solve_power(nobs=n, alpha=0.05, power=0.8)
     one, nothing = np.ones(1), np.zeros(1)
-    found = smallest(one / np.sqrt(n), one * (n - 1), one * 0.05, nothing, one * 6, nothing * np.nan)
-    c4 = np.sqrt(2 / (n - 1)) * gamma(n / 2) / gamma((n - 1) / 2)  # the mean of a standard deviation of n, of 1
+    found = smallest(
+        one / np.sqrt(n), one * (n - 1), one * 0.05, nothing, one * 6, nothing * np.nan
+    )
+    c4 = (
+        np.sqrt(2 / (n - 1)) * gamma(n / 2) / gamma((n - 1) / 2)
+    )  # the mean of a standard deviation of n, of 1
     assert found * c4 == pytest.approx([effect], rel=0.01)
 
 
@@ -185,7 +209,10 @@ def test_p_and_smallest_difference_of_the_family_stand_at_the_lent_variance() ->
     for s, side in enumerate(sides):
         for k in range(3):
             noise = {m: rng.normal(0, 0.05, 40) for m in names}
-            cells = {m: 0.2 * s + sample[m][s] + moves[m][s, k] + noise[m] - noise[m].mean() for m in names}
+            cells = {
+                m: 0.2 * s + sample[m][s] + moves[m][s, k] + noise[m] - noise[m].mean()
+                for m in names
+            }
             side[k] = pd.DataFrame({"id": range(40), "n": 1, **cells})
     table = [Metric(name=m, numerator=m, denominator="n", better="higher") for m in names]
     family, alone = (

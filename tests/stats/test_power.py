@@ -32,7 +32,9 @@ from evaltools.stats.power import (
 )
 from evaltools.stats.seed_by_sample import Components, Paired, Spread, grid, pair
 
-F1 = Metric(name="f1", numerator="y", denominator="n", better="higher", title="F1", bounds=(0.0, 1.0))
+F1 = Metric(
+    name="f1", numerator="y", denominator="n", better="higher", title="F1", bounds=(0.0, 1.0)
+)
 LOSS = Metric(name="loss", numerator="y", denominator="n", better="lower", title="Loss")
 HIT = Metric(name="hit", numerator="y", denominator="n", better="higher", proportion=True)
 SHARE = Metric(name="share", numerator="y", denominator="n", better="none")
@@ -45,7 +47,9 @@ def frame(values: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame({"id": [f"s{i:03d}" for i in range(len(values))], "y": values, "n": 1})
 
 
-def two(n: int = 50, seeds: int = 3, seed_sd: float = 0.0, shift: float = 0.03, key: int = 0) -> list[Runs]:
+def two(
+    n: int = 50, seeds: int = 3, seed_sd: float = 0.0, shift: float = 0.03, key: int = 0
+) -> list[Runs]:
     rng = np.random.default_rng([n, seeds, key])
     sample = rng.normal(0.5, 0.1, n)
     return [
@@ -60,7 +64,9 @@ def two(n: int = 50, seeds: int = 3, seed_sd: float = 0.0, shift: float = 0.03, 
 def components(runs: list[Runs]) -> Spread:
     a, b, by_seed, _ = pair(*(grid(r, "id") for r in runs))
     compiled = compile_table([F1])
-    return evidence(Paired(a.cross(compiled), b.cross(compiled), by_seed), 100, Resampling("bca")).spread
+    return evidence(
+        Paired(a.cross(compiled), b.cross(compiled), by_seed), 100, Resampling("bca")
+    ).spread
 
 
 # --- components
@@ -74,7 +80,9 @@ def test_components_of_a_table_by_hand_and_back() -> None:
     assert c.spread(50, 3).variance == pytest.approx(0.018)
     assert c.spread(100, 3).variance == pytest.approx(0.01 + 0.002 + 0.002)
     assert c.spread(50, 6).variance == pytest.approx(0.005 + 0.004 + 0.002)
-    assert c.spread(50, 1).variance == pytest.approx(0.004 + 0.012)  # one seed knows nothing of the others
+    assert c.spread(50, 1).variance == pytest.approx(
+        0.004 + 0.012
+    )  # one seed knows nothing of the others
 
 
 @pytest.mark.parametrize("seed_sd", [0.0, 0.1])
@@ -99,7 +107,9 @@ def test_approximate_power_is_that_of_the_t_test() -> None:
 @given(
     st.floats(0, 0.001), st.floats(0.001, 0.2), st.floats(0, 0.2), st.floats(0.02, 0.2), st.integers(1, 6),
 )  # fmt: skip
-def test_needed_is_the_least_number(seed: float, sample: float, residual: float, difference: float, k: int) -> None:
+def test_needed_is_the_least_number(
+    seed: float, sample: float, residual: float, difference: float, k: int
+) -> None:
     c = Components(seed, sample, residual)
     n = float(needed(c, difference, k, 0.8, 0.95))
     if n == np.inf:
@@ -121,7 +131,9 @@ def test_likely_components_have_the_pilots_in_their_middle() -> None:
     assert np.quantile(found.sample, 0.3) < 0.04 < np.quantile(found.sample, 0.7)
     assert np.quantile(found.seed, 0.2) < 0.01 < np.quantile(found.seed, 0.6)
     assert found.seed.std() / found.seed.mean() > 5 * found.residual.std() / found.residual.mean()
-    assert (likely(Components(0.01, 0.04, 0.0), 200, 200.0, 1, 0.0, np.random.default_rng(0)).seed == 0).all()
+    assert (
+        likely(Components(0.01, 0.04, 0.0), 200, 200.0, 1, 0.0, np.random.default_rng(0)).seed == 0
+    ).all()
 
 
 # --- what a pilot is
@@ -134,7 +146,9 @@ def test_a_pilot_of_two_runs_by_hand() -> None:
     p = pilot([{"": frame(base)}, {"": frame(up)}], [F1], "id", "f1", R)
     assert (p.value, p.n, p.seeds, p.keep) == (0.5, 10, 1, 1.0)
     assert p.cells[0] == pytest.approx([0.4] * 4 + [0.0] * 6)
-    assert p.components.sample == pytest.approx(0.16 * 0.24 * 10 / 9)  # .4^2 times 4/10 times 6/10, ddof 1
+    assert p.components.sample == pytest.approx(
+        0.16 * 0.24 * 10 / 9
+    )  # .4^2 times 4/10 times 6/10, ddof 1
     w = p.weights(0.2)  # .4 times the weight of the four = .2
     assert w == pytest.approx([0.125] * 4 + [0.5 / 6] * 6)
 
@@ -143,7 +157,9 @@ def test_seeds_count_for_both_sides_where_they_are_pooled() -> None:
     """Seeds that move each side by itself count together; one seed, or seeds that move both sides alike, do not."""
     apart, single = two(seed_sd=0.1), two(seeds=1)
     assert [pilot(runs, [F1], "id", "f1", R).components.sides for runs in (apart, single)] == [2, 1]
-    like = [{s: frame(f["y"].to_numpy() + shift) for s, f in apart[0].items()} for shift in (0.0, 0.02)]
+    like = [
+        {s: frame(f["y"].to_numpy() + shift) for s, f in apart[0].items()} for shift in (0.0, 0.02)
+    ]
     noise = np.random.default_rng(0)
     like[1] = {s: f.assign(y=f["y"] + noise.normal(0, 0.001, 50)) for s, f in like[1].items()}
     assert pilot(like, [F1], "id", "f1", R).components.sides == 1
@@ -202,7 +218,12 @@ def test_planned_studies_pool_the_seeds_of_both_sides_where_the_pilot_does() -> 
     [
         (two(seeds=1)[:1], F1, 0.05, "one run shows no difference to plan from"),
         (two(n=9), F1, 0.05, "9 units .id. in common: a plan needs 10"),
-        ([two()[0]] * 2, F1, 0.05, "f1 does not differ between these runs in any id: nothing to plan from"),
+        (
+            [two()[0]] * 2,
+            F1,
+            0.05,
+            "f1 does not differ between these runs in any id: nothing to plan from",
+        ),
         (two(), SHARE, 0.05, "share can be neither better nor worse"),
         (two(), COUNT, 0.05, "count can be neither better nor worse"),
         (two(), F1, 0.9, "a difference of 0.9 in f1 is beyond its bounds: it stands at 0"),
@@ -213,7 +234,10 @@ def test_planned_studies_pool_the_seeds_of_both_sides_where_the_pilot_does() -> 
             "a difference of 0.9 in loss is beyond these runs: no id of theirs differs by more",
         ),
         (
-            [{"": frame(np.arange(40) / 100)}, {"": frame(np.arange(40) / 100 + 0.1 + np.arange(40) % 3 / 10)}],
+            [
+                {"": frame(np.arange(40) / 100)},
+                {"": frame(np.arange(40) / 100 + 0.1 + np.arange(40) % 3 / 10)},
+            ],
             F1,
             0.05,
             "below these runs: no id of theirs differs by less than",
@@ -222,7 +246,9 @@ def test_planned_studies_pool_the_seeds_of_both_sides_where_the_pilot_does() -> 
         (two(), F1, float("nan"), "difference: expected a finite number above 0, got nan"),
     ],
 )
-def test_what_cannot_be_planned(runs: list[Runs], metric: Any, difference: float, said: str) -> None:
+def test_what_cannot_be_planned(
+    runs: list[Runs], metric: Any, difference: float, said: str
+) -> None:
     with pytest.raises(UsageError, match=said):
         plan(runs, [metric], "id", metric.name, difference)
 
@@ -312,16 +338,24 @@ def test_seeds_that_differ_more_than_what_is_looked_for() -> None:
     assert found["samples"].isna().all() and found["samples_high"].isna().all()
     assert (found["power"] < 0.8).all()
     said = unreached(found)
-    assert [s.startswith(f"No number of samples finds it (seeds: {k})") for s, k in zip(said, (1, 3))]
+    assert [
+        s.startswith(f"No number of samples finds it (seeds: {k})") for s, k in zip(said, (1, 3))
+    ]
     assert cheapest(found) == ""
 
 
 def test_sentences_of_a_plan() -> None:
-    rows = [(1, 900, 0.8, 700, 1200, 900), (3, 200, 0.81, 150, 260, 600), (5, 130, 0.8, 90, pd.NA, 650)]
+    rows = [
+        (1, 900, 0.8, 700, 1200, 900),
+        (3, 200, 0.81, 150, 260, 600),
+        (5, 130, 0.8, 90, pd.NA, 650),
+    ]
     found = pd.DataFrame(rows, columns=list(CONTRACT))
     assert cheapest(found) == "Cheapest: 3 seeds of 200 samples, 600 calls for each condition."
     assert unreached(found) == []
-    assert cheapest(found[:1]).endswith(", whose verdict speaks for these systems and not for their other seeds.")
+    assert cheapest(found[:1]).endswith(
+        ", whose verdict speaks for these systems and not for their other seeds."
+    )
 
 
 def test_simulated_power_of_no_difference_is_the_level() -> None:
@@ -363,7 +397,10 @@ def test_one_seed_speaks_of_samples_alone() -> None:
 def test_few_units_that_differ_are_helped_by_samples() -> None:
     """Where only the number of units that differ bounds what can be shown, twice the samples halve it."""
     said = settle({**ROW, "each": 0.1, "mde": 0.8})
-    assert "twice the samples would bring that to 0.40, two more seeds would hardly change that" in said
+    assert (
+        "twice the samples would bring that to 0.40, two more seeds would hardly change that"
+        in said
+    )
 
 
 @pytest.mark.parametrize("verdict", ["better", "worse", "equivalent", "too few", "not measured"])

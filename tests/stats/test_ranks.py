@@ -24,7 +24,9 @@ def frame(values: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame({"id": [f"s{i:03d}" for i in range(len(values))], "y": values, "n": 1})
 
 
-def conditions(shifts: list[float], n: int = 60, seeds: int = 1, key: int = 0) -> dict[str, dict[str, pd.DataFrame]]:
+def conditions(
+    shifts: list[float], n: int = 60, seeds: int = 1, key: int = 0
+) -> dict[str, dict[str, pd.DataFrame]]:
     rng = np.random.default_rng([n, seeds, key])
     sample = rng.normal(0.5, 0.2, n)
     return {
@@ -53,9 +55,14 @@ def test_letters_of_a_chain_of_five() -> None:
 
 @pytest.mark.parametrize(
     ("differ", "expected"),
-    [([], {"x": "a", "y": "a", "z": "a"}), (list(combinations("xyz", 2)), {"x": "a", "y": "b", "z": "c"})],
+    [
+        ([], {"x": "a", "y": "a", "z": "a"}),
+        (list(combinations("xyz", 2)), {"x": "a", "y": "b", "z": "c"}),
+    ],
 )
-def test_letters_of_none_and_of_all(differ: list[tuple[str, str]], expected: dict[str, str]) -> None:
+def test_letters_of_none_and_of_all(
+    differ: list[tuple[str, str]], expected: dict[str, str]
+) -> None:
     assert letters("xyz", differ) == expected
 
 
@@ -95,8 +102,14 @@ def test_what_is_not_measured_has_no_rank_and_takes_none() -> None:
 # --- properties
 
 
-@given(st.integers(1, 7).flatmap(lambda k: st.tuples(st.just(k), st.sets(st.sampled_from(pairs_of(k))))))
-def test_letters_are_shared_by_those_that_do_not_differ_alone(drawn: tuple[int, set[tuple[str, str]]]) -> None:
+@given(
+    st.integers(1, 7).flatmap(
+        lambda k: st.tuples(st.just(k), st.sets(st.sampled_from(pairs_of(k))))
+    )
+)
+def test_letters_are_shared_by_those_that_do_not_differ_alone(
+    drawn: tuple[int, set[tuple[str, str]]],
+) -> None:
     k, differ = drawn
     names = [f"c{i}" for i in range(k)]
     found = letters(names, sorted(differ))
@@ -110,23 +123,32 @@ def pairs_of(k: int) -> list[tuple[str, str]]:
 
 @settings(max_examples=25)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=6), st.randoms(use_true_random=False))
-def test_rank_intervals_hold_a_ranking_and_do_not_depend_on_the_order(values: list[float], rng: object) -> None:
+def test_rank_intervals_hold_a_ranking_and_do_not_depend_on_the_order(
+    values: list[float], rng: object
+) -> None:
     names = [f"c{i}" for i in range(len(values))]
     of = dict(zip(names, values))
     found = table(
-        *((a, b, of[b] - of[a], 0.0 if abs(of[b] - of[a]) > 0.3 else 1.0) for a, b in combinations(names, 2))
+        *(
+            (a, b, of[b] - of[a], 0.0 if abs(of[b] - of[a]) > 0.3 else 1.0)
+            for a, b in combinations(names, 2)
+        )
     )
     got = ranks(estimates(**of), found, F1, 0.05)
     placed = got["rank_low"].to_numpy(int), got["rank_high"].to_numpy(int)
     at = np.arange(1, len(values) + 1)
-    assert (placed[0] <= at).all() and (at <= placed[1]).all()  # the order of the values is one of the rankings
+    assert (placed[0] <= at).all() and (
+        at <= placed[1]
+    ).all()  # the order of the values is one of the rankings
     assert placed[0].min() == 1 and placed[1].max() == len(values)
     shuffled = list(of.items())
     rng.shuffle(shuffled)  # type: ignore[attr-defined]
     again = ranks(estimates(**dict(shuffled)), found.iloc[::-1], F1, 0.05)
     columns = ["condition", "rank_low", "rank_high"]
     key = {"by": "condition", "ignore_index": True}
-    pd.testing.assert_frame_equal(got[columns].sort_values(**key), again[columns].sort_values(**key))
+    pd.testing.assert_frame_equal(
+        got[columns].sort_values(**key), again[columns].sort_values(**key)
+    )
 
 
 # --- every pair
@@ -136,27 +158,42 @@ def test_rank_intervals_hold_a_ranking_and_do_not_depend_on_the_order(values: li
 def test_pairs_have_the_p_of_compare_and_a_larger_one_together(seeds: int) -> None:
     runs = conditions([0.0, 0.02, 0.04], seeds=seeds)
     found = pairs(runs, [F1], "id", "f1", R, n_permutations=999)
-    assert list(zip(found["baseline"], found["candidate"])) == [("c0", "c1"), ("c0", "c2"), ("c1", "c2")]
+    assert list(zip(found["baseline"], found["candidate"])) == [
+        ("c0", "c1"),
+        ("c0", "c2"),
+        ("c1", "c2"),
+    ]
     for row in found.itertuples():
-        alone = compare(runs[row.baseline], runs[row.candidate], [F1], "id", R, ["f1"], n_permutations=999)
+        alone = compare(
+            runs[row.baseline], runs[row.candidate], [F1], "id", R, ["f1"], n_permutations=999
+        )
         assert row.p_value == alone.table["p_value"][0]
         assert row.delta == pytest.approx(alone.table["delta"][0])
         assert row.p_adjusted >= row.p_value
 
 
 def test_a_single_pair_is_not_adjusted_and_far_conditions_are_told_apart() -> None:
-    (p, adjusted) = pairs(conditions([0.0, 0.02]), [F1], "id", "f1", R)[["p_value", "p_adjusted"]].to_numpy()[0]
+    (p, adjusted) = pairs(conditions([0.0, 0.02]), [F1], "id", "f1", R)[
+        ["p_value", "p_adjusted"]
+    ].to_numpy()[0]
     assert adjusted == pytest.approx(p, abs=1e-9)
-    assert (pairs(conditions([0.0, 0.3, 0.6], seeds=3), [F1], "id", "f1", R)["p_adjusted"] < 0.05).all()
+    assert (
+        pairs(conditions([0.0, 0.3, 0.6], seeds=3), [F1], "id", "f1", R)["p_adjusted"] < 0.05
+    ).all()
 
 
 def test_the_order_of_conditions_changes_nothing() -> None:
     runs = conditions([0.0, 0.03, 0.06, 0.03], seeds=3)
     found = pairs(runs, [F1], "id", "f1", R, n_permutations=999)
     turned = pairs(dict(reversed(runs.items())), [F1], "id", "f1", R, n_permutations=999)
-    key = {frozenset((r.baseline, r.candidate)): (abs(r.delta), r.p_value, r.p_adjusted) for r in found.itertuples()}
+    key = {
+        frozenset((r.baseline, r.candidate)): (abs(r.delta), r.p_value, r.p_adjusted)
+        for r in found.itertuples()
+    }
     for r in turned.itertuples():
-        assert key[frozenset((r.baseline, r.candidate))] == pytest.approx((abs(r.delta), r.p_value, r.p_adjusted))
+        assert key[frozenset((r.baseline, r.candidate))] == pytest.approx(
+            (abs(r.delta), r.p_value, r.p_adjusted)
+        )
 
 
 def test_equal_conditions_and_those_that_share_too_few_units_are_not_told_apart() -> None:

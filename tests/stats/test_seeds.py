@@ -31,10 +31,25 @@ from evaltools.stats.seeds import (
 
 MEAN = Metric(name="mean", numerator="y", denominator="n", group="g", better="higher", title="Mean")
 RATE = Metric(
-    name="rate", numerator="hit", denominator="n", group="g", better="higher", title="Rate", proportion=True
+    name="rate",
+    numerator="hit",
+    denominator="n",
+    group="g",
+    better="higher",
+    title="Rate",
+    proportion=True,
 )
-MICRO = Metric(name="micro", numerator="2*tp", denominator="2*tp + fp", group="g", better="higher", title="Micro")
-COUNT = Metric(name="count", numerator="tp", denominator="", group="g", better="none", title="Count")
+MICRO = Metric(
+    name="micro",
+    numerator="2*tp",
+    denominator="2*tp + fp",
+    group="g",
+    better="higher",
+    title="Micro",
+)
+COUNT = Metric(
+    name="count", numerator="tp", denominator="", group="g", better="none", title="Count"
+)
 TABLE: MetricTable = [
     MEAN,
     RATE,
@@ -59,13 +74,17 @@ def run(y: np.ndarray, rng: np.random.Generator) -> pd.DataFrame:
     )
 
 
-def condition(n: int = 40, seeds: tuple[int, ...] = (42, 123, 456), spread: float = 0.05) -> dict[int, pd.DataFrame]:
+def condition(
+    n: int = 40, seeds: tuple[int, ...] = (42, 123, 456), spread: float = 0.05
+) -> dict[int, pd.DataFrame]:
     rng = np.random.default_rng(3)
     sample = rng.normal(0.5, 0.2, n)
     return {s: run(sample + rng.normal(0, spread) + rng.normal(0, 0.1, n), rng) for s in seeds}
 
 
-def of(runs: dict[int, pd.DataFrame], table: MetricTable = TABLE, method: Method = "auto") -> pd.DataFrame:
+def of(
+    runs: dict[int, pd.DataFrame], table: MetricTable = TABLE, method: Method = "auto"
+) -> pd.DataFrame:
     return aggregate(runs, table, "id", replace(R, method=method)).set_index("metric")
 
 
@@ -78,10 +97,14 @@ def test_means_are_over_seeds() -> None:
     runs = condition()
     got = of(runs)
     for name in got.index:
-        values = [estimate(f, TABLE, "id", R).set_index("name").loc[name, "value"] for f in runs.values()]
+        values = [
+            estimate(f, TABLE, "id", R).set_index("name").loc[name, "value"] for f in runs.values()
+        ]
         assert got.loc[name, "mean"] == pytest.approx(np.mean(values), abs=1e-12)
         assert got.loc[name, "std"] == pytest.approx(np.std(values, ddof=1), abs=1e-12)
-        assert (got.loc[name, "min"], got.loc[name, "max"]) == pytest.approx((min(values), max(values)))
+        assert (got.loc[name, "min"], got.loc[name, "max"]) == pytest.approx(
+            (min(values), max(values))
+        )
 
 
 def test_variance_components_by_hand() -> None:
@@ -171,7 +194,9 @@ def test_no_sample_shared_falls_back_to_the_seeds() -> None:
     runs = {s: f.assign(id=f["id"] + str(s)) for s, f in condition().items()}
     row = of(runs).loc["mean"]
     half = stats.t.ppf(0.975, 2) * row["std"] / np.sqrt(3)
-    assert (row["ci_low"], row["ci_high"]) == pytest.approx((row["mean"] - half, row["mean"] + half))
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx(
+        (row["mean"] - half, row["mean"] + half)
+    )
     assert row[["var_share_seed", "var_share_sample", "var_share_residual"]].isna().all()
     assert row["df"] == 2
     assert any("No sample occurs in two seeds" in note for note in completeness(runs, TABLE, "id"))
@@ -180,7 +205,12 @@ def test_no_sample_shared_falls_back_to_the_seeds() -> None:
 def test_one_seed_is_that_run() -> None:
     runs = {None: condition()[42]}
     got, alone = of(runs), estimate(runs[None], TABLE, "id", R).set_index("name")  # type: ignore[arg-type]
-    for column, of_run in (("mean", "value"), ("ci_low", "ci_low"), ("ci_high", "ci_high"), ("ci_method",) * 2):
+    for column, of_run in (
+        ("mean", "value"),
+        ("ci_low", "ci_low"),
+        ("ci_high", "ci_high"),
+        ("ci_method",) * 2,
+    ):
         assert got[column].tolist() == pytest.approx(alone[of_run].tolist(), nan_ok=True)
     assert got["std"].isna().all()
     assert got["seeds_ci_low"].isna().all()
@@ -205,7 +235,10 @@ def test_a_rate_of_zero_in_every_seed_gets_wilson_at_the_number_of_samples() -> 
 
 
 def test_a_rate_stays_inside_its_limits() -> None:
-    runs = {s: f.assign(hit=[1] * 39 + [0]) if s == 42 else f.assign(hit=1) for s, f in condition().items()}
+    runs = {
+        s: f.assign(hit=[1] * 39 + [0]) if s == 42 else f.assign(hit=1)
+        for s, f in condition().items()
+    }
     row = of(runs).loc["rate"]
     assert 0 < row["ci_low"] < row["mean"] < row["ci_high"] <= 1
     assert row["seeds_ci_high"] <= 1
@@ -216,7 +249,9 @@ def test_a_rate_stays_inside_its_limits() -> None:
 def test_one_sample() -> None:
     runs = {s: f.iloc[:1] for s, f in condition().items()}
     got = of(runs)
-    assert got.loc["mean", "mean"] == pytest.approx(np.mean([f["y"].iloc[0] for f in runs.values()]))
+    assert got.loc["mean", "mean"] == pytest.approx(
+        np.mean([f["y"].iloc[0] for f in runs.values()])
+    )
     assert got.loc["mean", "ci_method"] == "none"
     assert got.loc["mean", "seeds_ci_low"] < got.loc["mean", "mean"]
     assert any("One sample only" in note for note in completeness(runs, TABLE, "id"))
@@ -230,9 +265,14 @@ def test_a_metric_not_measured_in_some_seeds_rests_on_the_others() -> None:
     assert row["n_seeds"] == 2
     for column in ("mean", "std", "ci_low", "ci_high", "df"):
         assert row[column] == pytest.approx(two[column])
-    assert "mean is not measured in seed 42; it rests on the other seeds." in completeness(runs, TABLE, "id")
+    assert "mean is not measured in seed 42; it rests on the other seeds." in completeness(
+        runs, TABLE, "id"
+    )
     runs[123] = runs[123].assign(n=0, y=0.0, hit=0)
-    row, alone = of(runs).loc["mean"], estimate(runs[456], TABLE, "id", R).set_index("name").loc["mean"]
+    row, alone = (
+        of(runs).loc["mean"],
+        estimate(runs[456], TABLE, "id", R).set_index("name").loc["mean"],
+    )
     assert (row["n_seeds"], row["claim"]) == (1, CLAIM_ONE)
     assert (row["ci_low"], row["ci_high"]) == (alone["ci_low"], alone["ci_high"])
 
@@ -259,13 +299,17 @@ def test_missing_samples_are_said() -> None:
 def test_dialogue_turns_are_summed_first() -> None:
     rng = np.random.default_rng(2)
     turns = {
-        s: pd.DataFrame({"id": np.repeat(np.arange(15), 4), "y": rng.random(60), "n": 1, "turn": range(60)})
+        s: pd.DataFrame(
+            {"id": np.repeat(np.arange(15), 4), "y": rng.random(60), "n": 1, "turn": range(60)}
+        )
         for s in (1, 2, 3)
     }
     summed = {s: f.groupby("id", as_index=False)[["y", "n"]].sum() for s, f in turns.items()}
     a, b = of(turns, [MEAN]).loc["mean"], of(summed, [MEAN]).loc["mean"]
     assert a["n_samples"] == 15
-    assert (a["mean"], a["ci_low"], a["ci_high"]) == pytest.approx((b["mean"], b["ci_low"], b["ci_high"]))
+    assert (a["mean"], a["ci_low"], a["ci_high"]) == pytest.approx(
+        (b["mean"], b["ci_low"], b["ci_high"])
+    )
 
 
 def test_order_of_rows_and_seeds_changes_no_bit() -> None:
@@ -282,7 +326,9 @@ def test_anything_incomplete_is_defined(k: int, n: int, seed: int) -> None:
     runs = {}
     for s in range(k):
         frame = run(rng.integers(0, 3, n) / 2, rng).assign(n=rng.integers(0, 2, n))
-        runs[s] = frame.assign(y=frame["y"] * frame["n"], hit=frame["hit"] * frame["n"])[rng.random(n) < 0.7]
+        runs[s] = frame.assign(y=frame["y"] * frame["n"], hit=frame["hit"] * frame["n"])[
+            rng.random(n) < 0.7
+        ]
     got = of(runs)
     known = got[got["ci_low"].notna()]
     assert (known["ci_low"] <= known["mean"] + 1e-9).all()
@@ -328,7 +374,9 @@ def test_reference_runs_give_the_independent_means(reference: Path) -> None:
         for seed in (42, 123, 456):
             folder = reference / "cr" / f"{run_id}__seed{seed}_proposed"
             runs[seed] = evaluate("cr", folder, resampling=Resampling(n_resamples=100)).units
-            expected.append(json.loads((folder / "expected_metrics.json").read_text(encoding="utf-8"))["spec"])
+            expected.append(
+                json.loads((folder / "expected_metrics.json").read_text(encoding="utf-8"))["spec"]
+            )
         got = aggregate(runs, suite.metrics(suite.options()), suite.unit, R).set_index("metric")
         checked = 0
         for name in set(expected[0]) & set(got.index):
@@ -342,7 +390,9 @@ def test_reference_runs_give_the_independent_means(reference: Path) -> None:
 
 
 @pytest.mark.parametrize("apart", [None, 0.03])
-def test_two_seeds_that_share_one_sample_have_the_degrees_of_freedom_of_their_own_spread(apart: float | None) -> None:
+def test_two_seeds_that_share_one_sample_have_the_degrees_of_freedom_of_their_own_spread(
+    apart: float | None,
+) -> None:
     """The residual cannot be told apart: V of 23 samples with df 22, and the seeds' values, P with df 1.
 
     Where the seeds are `apart` by little, both together are wider than t(1) of P.
@@ -360,7 +410,10 @@ def test_two_seeds_that_share_one_sample_have_the_degrees_of_freedom_of_their_ow
     assert row["n_samples"] == 23
     joint = (v + p) ** 2 / (v**2 / 22 + p**2)
     assert joint > 5
-    half, df = max((stats.t.ppf(0.975, joint) * np.sqrt(v + p), joint), (stats.t.ppf(0.975, 1) * np.sqrt(p), 1.0))
+    half, df = max(
+        (stats.t.ppf(0.975, joint) * np.sqrt(v + p), joint),
+        (stats.t.ppf(0.975, 1) * np.sqrt(p), 1.0),
+    )
     assert (df == joint) == (apart is not None)
     assert row["df"] == pytest.approx(df)
     assert row["ci_high"] - row["ci_low"] == pytest.approx(2 * half)
@@ -373,7 +426,16 @@ def test_a_mean_of_metrics_has_the_components_of_the_mean_of_its_units() -> None
     got = of(runs, table).loc["both"]
     whole = {s: f.assign(y=(f["y"] + f["hit"]) / 2) for s, f in runs.items()}
     expected = of(whole, [MEAN]).loc["mean"]
-    columns = ["mean", "std", "ci_low", "ci_high", "df", "var_share_seed", "seeds_ci_low", "n_samples"]
+    columns = [
+        "mean",
+        "std",
+        "ci_low",
+        "ci_high",
+        "df",
+        "var_share_seed",
+        "seeds_ci_low",
+        "n_samples",
+    ]
     assert got[columns].tolist() == pytest.approx(expected[columns].tolist())
     assert got["ci_method"] == "variance components"
     alone = of({1: runs[42]}, table).loc["both"]
@@ -390,10 +452,14 @@ def test_no_event_reaches_no_further_than_one() -> None:
     for cells in ([], [(42, 0)], [(42, 0), (123, 0)], [(42, 0), (123, 1), (456, 2)]):
         runs = {s: f.assign(hit=[(s, i) in cells for i in range(40)]) for s, f in empty.items()}
         upper.append(of(runs).loc["rate", "ci_high"])
-    assert min(upper) == upper[0] == pytest.approx(stats.binomtest(0, 40).proportion_ci(0.95, method="wilson").high)
-    assert of({s: f.assign(hit=1 - f["hit"]) for s, f in empty.items()}).loc["rate", "ci_low"] == pytest.approx(
-        1 - upper[0]
+    assert (
+        min(upper)
+        == upper[0]
+        == pytest.approx(stats.binomtest(0, 40).proportion_ci(0.95, method="wilson").high)
     )
+    assert of({s: f.assign(hit=1 - f["hit"]) for s, f in empty.items()}).loc[
+        "rate", "ci_low"
+    ] == pytest.approx(1 - upper[0])
 
 
 def test_a_metric_within_limits_has_t_wilson_over_seeds() -> None:
@@ -409,7 +475,9 @@ def test_a_metric_within_limits_has_t_wilson_over_seeds() -> None:
     assert auto["ci_high"] - auto["ci_low"] == pytest.approx(2 * half)
     two = {s: runs[s] for s in (42, 123)}
     auto, plain = of(two, bounded).loc["mean"], of(two, bounded, "bca").loc["mean"]
-    assert auto[["ci_low", "ci_high"]].tolist() == pytest.approx(plain[["ci_low", "ci_high"]].tolist())
+    assert auto[["ci_low", "ci_high"]].tolist() == pytest.approx(
+        plain[["ci_low", "ci_high"]].tolist()
+    )
 
 
 def test_seeds_of_several_conditions_count_together_where_they_are_alike() -> None:
@@ -427,7 +495,9 @@ def test_seeds_of_several_conditions_count_together_where_they_are_alike() -> No
     assert pool.alike.tolist() == [True] and pool.unlike.tolist() == [False]
     alone, pooled = (aggregate(a, [MEAN], "id", R, p).iloc[0] for p in (None, pool))
     assert (alone["df"], pooled["df"]) == pytest.approx((2, 4), abs=0.1)
-    assert pooled["seeds_ci_low"] == alone["seeds_ci_low"], "that of these samples rests on its own seeds"
+    assert pooled["seeds_ci_low"] == alone["seeds_ci_low"], (
+        "that of these samples rests on its own seeds"
+    )
     assert (
         aggregate(a, [MEAN], "id", replace(R, method="bca"), pool)
         .iloc[0]
@@ -447,5 +517,7 @@ def test_bartlett_is_that_of_scipy(scale: float) -> None:
     rng = np.random.default_rng(4)
     values = [rng.normal(0.5, s, 4) for s in (0.05, scale, 0.06)]
     noise = np.tile([-0.01, 0.01], 10)
-    pool = pooled_seeds([{s: run(m + noise, rng) for s, m in enumerate(v)} for v in values], [MEAN], "id")
+    pool = pooled_seeds(
+        [{s: run(m + noise, rng) for s, m in enumerate(v)} for v in values], [MEAN], "id"
+    )
     assert pool.alike[0] == (stats.bartlett(*values).pvalue > 0.1)

@@ -34,7 +34,9 @@ def override_metrics(result: Result) -> dict[str, float | None]:
 def structural_metrics(result: Result) -> dict[str, Any]:
     """One row: the run, every metric by name, override_*, eval_semver and eval_policy_hash; None is not measured."""
     whole = {m.name for m in result.metrics if isinstance(m, Metric) and not m.denominator}
-    values = {n: None if pd.isna(v) else v for n, v in zip(result.frame["name"], result.frame["value"])}
+    values = {
+        n: None if pd.isna(v) else v for n, v in zip(result.frame["name"], result.frame["value"])
+    }
     return {
         "run": result.name,
         "protocol": result.options.protocol,

@@ -40,7 +40,11 @@ def predictions_only(result: Result) -> Iterator[Check]:
     """No review has seen the tuples: what it did, and what was before it, is not measured."""
     if result.data["protocol"].any():
         return
-    single = {m.name for m in result.metrics if isinstance(m, Metric) and (m.needs or _of_review(m.denominator))}
+    single = {
+        m.name
+        for m in result.metrics
+        if isinstance(m, Metric) and (m.needs or _of_review(m.denominator))
+    }
     blocks = tuple(m.name for m in result.metrics if m.name in single or single & set(m.weights()))
     said = "{of} samples are predictions that no review has seen: nothing before review, or of it, is measured"
     yield Check("predictions-only", "info", said, len(result.data), len(result.data), blocks)
@@ -73,7 +77,9 @@ def ref_outside_gold(result: Result) -> Iterator[Check]:
         f"none of the {what} among the {len(known)} of the gold: metrics {how} cannot tell right from wrong here",
         0,
         len(refs) or len(final),
-        tuple(m.name for m in result.metrics if _rests_on(m, keys, result.options.key)) if enough else (),
+        tuple(m.name for m in result.metrics if _rests_on(m, keys, result.options.key))
+        if enough
+        else (),
         "--protocol cr_v1" if result.options.key == "refpol" else "",
     )
 

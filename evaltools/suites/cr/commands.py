@@ -33,7 +33,10 @@ def scorecards(outputs: Path, gold: Path, target: Path, on_error: Any, quiet: bo
 
 
 @click.command(
-    "cr", params=options("out", "dry_run", "limit", "max_requests", "max_cost", "report", "resume", "quiet")
+    "cr",
+    params=options(
+        "out", "dry_run", "limit", "max_requests", "max_cost", "report", "resume", "quiet"
+    ),
 )
 @click.argument("config", type=PATH)
 @click.pass_context
@@ -58,12 +61,16 @@ def run_cr(
             f"about {took['tokens_in']:,} tokens in and {took['tokens_out']:,} out{cost}"
         )
         return
-    found = inference.run(plan, out, problems, max_requests, max_cost, fresh=not resume, quiet=quiet)
+    found = inference.run(
+        plan, out, problems, max_requests, max_cost, fresh=not resume, quiet=quiet
+    )
     for problem in () if quiet else problems.warnings:
         echo(str(problem), err=True)
     status = _report(ctx, [str(folder) for folder, _, _ in found], out, quiet) if report else 0
     if plan.config.model.base_url == inference.EXAMPLE:
-        echo("the replies are of a stand-in by rules, no model: the numbers show the way, nothing else")
+        echo(
+            "the replies are of a stand-in by rules, no model: the numbers show the way, nothing else"
+        )
     rows, failed = sum(f[1] for f in found), sum(f[2] for f in found)
     echo(f"{rows} rows in {len(found)} runs, {failed} failed -> {out / 'results'}")
     ctx.exit(status)
@@ -73,7 +80,10 @@ def _report(ctx: click.Context, folders: list[str], out: Path, quiet: bool) -> i
     """The exit status of `report seeds` on these runs."""
     seeds = ctx.find_root().command.get_command(ctx, "report").get_command(ctx, "seeds")  # type: ignore[attr-defined]
     try:
-        seeds.main([*folders, "--suite", "cr", "--out", str(out), *["--quiet"] * quiet], standalone_mode=False)
+        seeds.main(
+            [*folders, "--suite", "cr", "--out", str(out), *["--quiet"] * quiet],
+            standalone_mode=False,
+        )
     except SystemExit as e:
         return int(e.code or 0)
     return 0

@@ -58,11 +58,23 @@ def tabulate(policy: MatchPolicy, *stages: Sequence[Sequence[EvalTuple]]) -> lis
     forms: defaultdict[EvalTuple, int] = _numbers()
     places = [_places(forms, chain.from_iterable(samples)) for samples in stages]
     refs, terms = [t.ref for t in forms], [t.term for t in forms]
-    columns = refs, [ref.partition("#")[2] for ref in refs], terms, [term_key(term, policy) for term in terms]
+    columns = (
+        refs,
+        [ref.partition("#")[2] for ref in refs],
+        terms,
+        [term_key(term, policy) for term in terms],
+    )
     texts = _numbers("")
-    numbered = [*(_places(texts, c) for c in columns), _places(_POLARITY, [t.polarity for t in forms])]
+    numbered = [
+        *(_places(texts, c) for c in columns),
+        _places(_POLARITY, [t.polarity for t in forms]),
+    ]
     return [
-        Tuples(len(samples), np.repeat(np.arange(len(samples)), [*map(len, samples)]), *(c[at] for c in numbered))
+        Tuples(
+            len(samples),
+            np.repeat(np.arange(len(samples)), [*map(len, samples)]),
+            *(c[at] for c in numbered),
+        )
         for samples, at in zip(stages, places)
     ]
 
@@ -86,7 +98,12 @@ class Counts(NamedTuple):
     @property
     def f1(self) -> Floats:
         """F1 of precision and recall, in [0, 1]; 0 where both are 0 or a denominator is empty."""
-        return np.divide(2 * self.tp, 2 * self.tp + self.fp + self.fn, out=np.zeros(len(self.tp)), where=self.tp > 0)
+        return np.divide(
+            2 * self.tp,
+            2 * self.tp + self.fp + self.fn,
+            out=np.zeros(len(self.tp)),
+            where=self.tp > 0,
+        )
 
     @property
     def exact(self) -> Bools:
@@ -133,7 +150,9 @@ def _counts(n: int, gold: Ints, pred: Ints) -> Counts:
 
 def match_terms(one: Tuples, other: Tuples) -> Counts:
     """Counts of the plain sets of (term, polarity); an empty term is a term like the others."""
-    return _counts(one.n, _pairs(one, one.key, with_empty=True), _pairs(other, other.key, with_empty=True))
+    return _counts(
+        one.n, _pairs(one, one.key, with_empty=True), _pairs(other, other.key, with_empty=True)
+    )
 
 
 def match(key: Key, gold: Tuples, pred: Tuples, policy: MatchPolicy) -> Counts:
@@ -152,7 +171,10 @@ def match(key: Key, gold: Tuples, pred: Tuples, policy: MatchPolicy) -> Counts:
     implicit = gold[gold.key == 0]
     free, wanted = (
         _by_polarity(gold.n, pairs)
-        for pairs in (np.setdiff1d(predicted, exact, assume_unique=True), _packed(implicit, implicit.key))
+        for pairs in (
+            np.setdiff1d(predicted, exact, assume_unique=True),
+            _packed(implicit, implicit.key),
+        )
     )
     if policy.implicit == "set":
         wanted = np.minimum(wanted, 1)
@@ -226,8 +248,14 @@ def marks(
             stand_ins = [p for p in free if p[1] == pair[1] and p not in matched]
             matched.update(stand_ins[:1])
             of_implicit[pair] = "matched" if stand_ins else "missing"
-        of_gold.append("" if pair is None else of_implicit.get(pair, "matched" if pair in matched else "missing"))
-    return of_gold, ["" if pair is None else "matched" if pair in matched else "spurious" for pair in found]
+        of_gold.append(
+            ""
+            if pair is None
+            else of_implicit.get(pair, "matched" if pair in matched else "missing")
+        )
+    return of_gold, [
+        "" if pair is None else "matched" if pair in matched else "spurious" for pair in found
+    ]
 
 
 def _pair(key: Key, t: EvalTuple, policy: MatchPolicy) -> Pair | None:

@@ -19,15 +19,20 @@ class CrOptions(SuiteOptions):
     """What decides the numbers of a Conflict Review run; the gold file's content counts as an input."""
 
     protocol: Literal["cr_v2", "cr_v1"] = Field(
-        "cr_v2", description="What the short metric names mean: cr_v2 (ref, polarity) or cr_v1 (term, polarity)."
+        "cr_v2",
+        description="What the short metric names mean: cr_v2 (ref, polarity) or cr_v1 (term, polarity).",
     )
     match: Literal["spec", "reference"] = Field(
-        "spec", description="How terms and implicit gold are matched: spec, or reference (docs/decisions.md, D5, D6)."
+        "spec",
+        description="How terms and implicit gold are matched: spec, or reference (docs/decisions.md, D5, D6).",
     )
     stop_terms: tuple[str, ...] = Field(STOP_TERMS, description="Terms that are no valid aspect.")
-    allowlist: tuple[str, ...] = Field(ALLOWLIST, description="Valid aspects even if of one character or stop terms.")
+    allowlist: tuple[str, ...] = Field(
+        ALLOWLIST, description="Valid aspects even if of one character or stop terms."
+    )
     gold: Path | None = Field(
-        None, description="Gold file that replaces the run's own gold; without it the run's own counts."
+        None,
+        description="Gold file that replaces the run's own gold; without it the run's own counts.",
     )
 
     @property
@@ -39,7 +44,10 @@ class CrOptions(SuiteOptions):
         return POLICIES[self.match]
 
     def policy(self) -> dict[str, Any]:
-        return {**self.model_dump(mode="json", exclude={"gold"}), "match_policy": asdict(self.match_policy)}
+        return {
+            **self.model_dump(mode="json", exclude={"gold"}),
+            "match_policy": asdict(self.match_policy),
+        }
 
     def signature(self) -> dict[str, str]:
         return {"protocol": self.protocol, "key": self.key, "match": self.match}

@@ -82,7 +82,9 @@ def read_gold(path: Path, problems: Problems) -> dict[str, list[TupleRow]]:
         if not row.key:
             problems.error("missing-id", "expected uid, text_id or id", **where)
         elif row.key in out:
-            problems.error("duplicate-gold", "a second gold line for this sample; the first counts", **where)
+            problems.error(
+                "duplicate-gold", "a second gold line for this sample; the first counts", **where
+            )
         else:
             out[row.key] = gold_rows(row)
     return out

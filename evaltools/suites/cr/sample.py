@@ -14,7 +14,15 @@ from .options import CrOptions
 from .schema import Aspect, ReviewAction, Scorecard, TupleRow
 from .scorecard import DROP_REASONS, drop_reason
 from .sources import Final, labels, output_of, process_trace, result_of, stage1_rows
-from .tuples import POLARITIES, EvalTuple, collapse, eval_tuple, given_polarity, polarity_of, term_key
+from .tuples import (
+    POLARITIES,
+    EvalTuple,
+    collapse,
+    eval_tuple,
+    given_polarity,
+    polarity_of,
+    term_key,
+)
 
 Rank = tuple[bool, float, bool]
 
@@ -33,7 +41,12 @@ there are none).
 
 
 def make_sample(
-    line: int, text_id: str, card: Scorecard, gold_in: Sequence[TupleRow], used: Final, options: CrOptions
+    line: int,
+    text_id: str,
+    card: Scorecard,
+    gold_in: Sequence[TupleRow],
+    used: Final,
+    options: CrOptions,
 ) -> Sample:
     """The Sample of a record with these gold tuples and the predicted ones `used`."""
     output = output_of(card)
@@ -51,7 +64,9 @@ def make_sample(
     if not all(t.term for t in gold):
         implicit, invalid = _implicit(gold_in, gold_read, used.rows)
         invalid = invalid or failed or _lacks_polarity(card, used.rows)
-    reviews, arbiter = map(_actions, (flags.review_actions, flags.arb_actions) if flags else (None, None))
+    reviews, arbiter = map(
+        _actions, (flags.review_actions, flags.arb_actions) if flags else (None, None)
+    )
     judgements = (card.atsa.sentiment_judgements if card.atsa else None) or []
     return {
         "line": line,
@@ -101,7 +116,9 @@ def _implicit(
 ) -> tuple[tuple[int, int, int], bool]:
     """(counts of the predicted polarities against those of implicit gold, no valid polarity is predicted)."""
     wanted = {
-        t.polarity for row, t in zip(gold_in, gold) if not t.term and given_polarity(polarity_of(row)) in POLARITIES
+        t.polarity
+        for row, t in zip(gold_in, gold)
+        if not t.term and given_polarity(polarity_of(row)) in POLARITIES
     }
     found = {given_polarity(polarity_of(row)) for row in predicted}.intersection(POLARITIES)
     counts = len(wanted & found), len(found - wanted), len(wanted - found)
@@ -110,7 +127,9 @@ def _implicit(
 
 def _lacks_polarity(card: Scorecard, used: Iterable[TupleRow]) -> bool:
     """Some tuple of the final result carries no polarity."""
-    return any(not given_polarity(polarity_of(r)) for r in (*used, *(result_of(card).final_aspects or ())))
+    return any(
+        not given_polarity(polarity_of(r)) for r in (*used, *(result_of(card).final_aspects or ()))
+    )
 
 
 def rank(row: TupleRow, term: str) -> Rank:
@@ -126,7 +145,9 @@ def rank(row: TupleRow, term: str) -> Rank:
 def parse_failed(card: Scorecard) -> bool:
     """The runner could not read the model's reply, by any of the signs that it leaves."""
     output = output_of(card)
-    flagged = any(f.parse_failed or f.generate_failed for f in (card.flags, output.flags) if f is not None)
+    flagged = any(
+        f.parse_failed or f.generate_failed for f in (card.flags, output.flags) if f is not None
+    )
     error = output.error or (card.runtime.error if card.runtime else None)
     said = b"\n".join([e.notes for e in process_trace(card) if e.notes is not None])
     return bool(flagged or error or b"atsa_parse" in said or b"json_parse" in said)
@@ -137,7 +158,9 @@ _NO_RISKS = dict.fromkeys(("risk_s1", "risk_s2", "negation_contrast"), False)
 
 def risks(card: Scorecard) -> dict[str, bool]:
     """Whether the validator found a stage-1 risk, a stage-2 risk, a NEGATION or CONTRAST risk of either."""
-    found = [(v.stage or "", v.structural_risks) for v in card.validator or [] if v.structural_risks]
+    found = [
+        (v.stage or "", v.structural_risks) for v in card.validator or [] if v.structural_risks
+    ]
     if not found:
         return _NO_RISKS
     late = ["2" in stage for stage, _ in found]
@@ -172,4 +195,6 @@ def _out_of_text(text: str, predicted: Iterable[EvalTuple], options: CrOptions) 
 
 def _actions(actions: Iterable[ReviewAction] | None) -> list[tuple[Any, ...]]:
     """What `units.Action` is made of, for each action."""
-    return [(a.actor, a.action_type, a.target_tuple_ids or (), a.reason_code) for a in actions or ()]
+    return [
+        (a.actor, a.action_type, a.target_tuple_ids or (), a.reason_code) for a in actions or ()
+    ]

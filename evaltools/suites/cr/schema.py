@@ -16,7 +16,9 @@ STAND_IN = "stand-in (rules, no model)"
 
 
 class Row(BaseModel):
-    model_config = ConfigDict(strict=True, extra="ignore", allow_inf_nan=False, protected_namespaces=())
+    model_config = ConfigDict(
+        strict=True, extra="ignore", allow_inf_nan=False, protected_namespaces=()
+    )
 
 
 def first_id(*values: str | int | None) -> str:

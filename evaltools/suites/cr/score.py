@@ -80,13 +80,20 @@ def _score_shard(shard: _Shard) -> tuple[pd.DataFrame | None, Problems, int]:
     return units, problems, progress.lines
 
 
-def _samples(shard: _Shard, problems: Problems, progress: Progress, drafts: list[_Draft]) -> Iterator[Sample]:
+def _samples(
+    shard: _Shard, problems: Problems, progress: Progress, drafts: list[_Draft]
+) -> Iterator[Sample]:
     """The samples of the rows that have an id. The gold file's tuples stand in for a row's own where it names it."""
     by_id, _ = _gold_of(shard.gold, shard.gold_time)
     line_read = deque[bytes](maxlen=1)
     # scorecards are large and only read: a fast decoder makes them; outputs are left to pydantic, their lines kept
     decode: Any = decoder(Scorecard) if shard.model is Scorecard else line_read.append
-    how: dict[str, Any] = {"start": shard.start, "stop": shard.stop, "progress": progress, "decode": decode}
+    how: dict[str, Any] = {
+        "start": shard.start,
+        "stop": shard.stop,
+        "progress": progress,
+        "decode": decode,
+    }
     file = str(shard.path)
     row: Any
     for number, row in read_jsonl(shard.path, shard.model, problems, **how):
@@ -99,7 +106,10 @@ def _samples(shard: _Shard, problems: Problems, progress: Progress, drafts: list
         gold = gold_rows(row) if given is None else given
         card: Scorecard = row if shard.model is Scorecard else wrap(row, gold, shard.options)
         used = final_rows(card)
-        for field, rows, text in (("gold_tuples", gold, card.meta.input_text), ("final_tuples", used.rows, None)):
+        for field, rows, text in (
+            ("gold_tuples", gold, card.meta.input_text),
+            ("final_tuples", used.rows, None),
+        ):
             for code, message in doubts(rows, text):
                 problems.warn(code, message, field=field, **where)
         if shard.part is not None:
@@ -107,18 +117,26 @@ def _samples(shard: _Shard, problems: Problems, progress: Progress, drafts: list
         yield make_sample(number, uid, card, gold, used, shard.options)
 
 
-def _write_part(shard: _Shard, part: Path, units: pd.DataFrame, drafts: Iterable[_Draft], problems: Problems) -> None:
+def _write_part(
+    shard: _Shard, part: Path, units: pd.DataFrame, drafts: Iterable[_Draft], problems: Problems
+) -> None:
     """A line for each row of the units: its scorecard, or nothing where JSON cannot hold it (as NaN)."""
     places = units[["line", "text_id"]].itertuples(index=False)
     found = units[list(StageDelta._fields)].to_dict("records")
-    deltas = [delta if seen else dict.fromkeys(delta) for delta, seen in zip(found, units["protocol"])]
+    deltas = [
+        delta if seen else dict.fromkeys(delta) for delta, seen in zip(found, units["protocol"])
+    ]
     with part.open("wb") as f:
         for (line, uid), delta, (raw, card, gold) in zip(places, deltas, drafts):
             try:
-                f.write(dumps(as_json(json.loads(raw), card, gold, delta, shard.provenance)).encode())
+                f.write(
+                    dumps(as_json(json.loads(raw), card, gold, delta, shard.provenance)).encode()
+                )
             except ValueError as e:
                 message = f"no scorecard: the line cannot be written as JSON again: {e}"
-                problems.add(Problem(shard.severity, "not-writable", message, str(shard.path), line, id=uid))
+                problems.add(
+                    Problem(shard.severity, "not-writable", message, str(shard.path), line, id=uid)
+                )
             f.write(b"\n")
 
 
@@ -142,7 +160,9 @@ def score(
     known_gold, found = _gold_of(gold, gold_time)
     problems.merge(found)
     if "override_gate" in source.files:
-        with suppress(InputError):  # the scores do not need it: under on_error="skip" it is left out
+        with suppress(
+            InputError
+        ):  # the scores do not need it: under on_error="skip" it is left out
             read_override(source.files["override_gate"], problems)
     aside = aside if role == "outputs" else None
     hashed = {"outputs": path, "gold": gold} if aside else {}
@@ -168,15 +188,23 @@ def score(
     if units["protocol"].nunique() > 1:
         line = int(units.loc[units["protocol"] != units["protocol"].iloc[0], "line"].iloc[0])
         message = "rows of a run of the protocol and predictions that no review has seen do not go together in a file"
-        raise problems.fatal("mixed-modes", message, file=str(path), line=line, field="meta.protocol_mode")
+        raise problems.fatal(
+            "mixed-modes", message, file=str(path), line=line, field="meta.protocol_mode"
+        )
     if aside is not None:
         _join(parts, first, aside / FILES["scorecards"])
     if not first.all():
         units = units[first].reset_index(drop=True)
     for uid in pd.Index(list(known_gold)).difference(units["text_id"], sort=False):
-        problems.warn("unknown-gold", "gold for a sample that the run does not hold", file=str(gold), id=uid)
+        problems.warn(
+            "unknown-gold", "gold for a sample that the run does not hold", file=str(gold), id=uid
+        )
     if not units["has_gold"].any():
-        problems.warn("no-gold", "no sample has gold: every metric that needs it is not measured", file=str(path))
+        problems.warn(
+            "no-gold",
+            "no sample has gold: every metric that needs it is not measured",
+            file=str(path),
+        )
     units.attrs["rows"] = {role: offset, **({"gold": len(known_gold)} if gold is not None else {})}
     return units
 

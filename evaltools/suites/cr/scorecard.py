@@ -37,10 +37,15 @@ def drop_reason(text: str, aspect: Aspect, options: CrOptions) -> str | None:
     return "invalid_target"
 
 
-def build_filtered_aspects(text: str, aspects: Iterable[Aspect], options: CrOptions) -> list[Aspect]:
+def build_filtered_aspects(
+    text: str, aspects: Iterable[Aspect], options: CrOptions
+) -> list[Aspect]:
     """The aspects with `action` (keep or drop) and `drop_reason` (null where kept). Seed cr_hallucination_rate 3."""
     reasons = [(a, drop_reason(text, a, options)) for a in aspects]
-    return [a.model_copy(update={"action": "drop" if why else "keep", "drop_reason": why}) for a, why in reasons]
+    return [
+        a.model_copy(update={"action": "drop" if why else "keep", "drop_reason": why})
+        for a, why in reasons
+    ]
 
 
 def hallucinated(filtered: Iterable[Aspect]) -> bool:
@@ -74,10 +79,14 @@ def stage_delta(
     """
     pairs = match_terms(stage1, final)
     pairs_changed = ~pairs.exact
-    label_changed = np.array([a is not None and b is not None and a != b for a, b in zip(labels1, labels2)])
+    label_changed = np.array(
+        [a is not None and b is not None and a != b for a, b in zip(labels1, labels2)]
+    )
     changed = pairs_changed | label_changed
     kind = np.where(changed, np.where(reviewed, "guided_by_review", "unguided"), "none")
-    return StageDelta(changed, pairs_changed, label_changed, pairs.tp + pairs.fn, pairs.tp + pairs.fp, kind)
+    return StageDelta(
+        changed, pairs_changed, label_changed, pairs.tp + pairs.fn, pairs.tp + pairs.fp, kind
+    )
 
 
 def wrap(output: Output, gold: Sequence[TupleRow], options: CrOptions) -> Scorecard:
@@ -95,7 +104,9 @@ def wrap(output: Output, gold: Sequence[TupleRow], options: CrOptions) -> Scorec
             aspect_sentiments=output.inputs.aspect_sentiments if output.inputs else None,
         ),
         ate=Ate(hallucination_flag=hallucinated(filtered)),
-        validator=[v.model_copy(update={"stage": stage}) for stage, v in verdicts.items() if v is not None],
+        validator=[
+            v.model_copy(update={"stage": stage}) for stage, v in verdicts.items() if v is not None
+        ],
         flags=output.flags,
         runtime=Runtime(parsed_output=output, error=output.error),
     )
@@ -128,7 +139,9 @@ def as_json(
         },
         "inputs": {
             **inputs,
-            "gold_tuples": _raw_gold(raw) if gold is None else [t.model_dump(exclude_unset=True) for t in gold],
+            "gold_tuples": _raw_gold(raw)
+            if gold is None
+            else [t.model_dump(exclude_unset=True) for t in gold],
             "ate_debug": {
                 "raw": [a.model_dump(include={"term", "span"}) for a in filtered],
                 "filtered": [a.model_dump() for a in filtered],
@@ -137,17 +150,27 @@ def as_json(
         },
         "ate": {
             "hallucination_flag": hallucinated(filtered),
-            "valid_aspect_rate": sum(a.action == "keep" for a in filtered) / len(filtered) if filtered else None,
+            "valid_aspect_rate": sum(a.action == "keep" for a in filtered) / len(filtered)
+            if filtered
+            else None,
         },
         "atsa": {"sentiment_judgements": []},
-        "validator": [{**(raw.get(f"{v.stage}_validator") or {}), "stage": v.stage} for v in card.validator or []],
+        "validator": [
+            {**(raw.get(f"{v.stage}_validator") or {}), "stage": v.stage}
+            for v in card.validator or []
+        ],
         "moderator": raw.get("moderator") or {},
         "stage_delta": dict(delta),
-        "flags": {name: bool(flags.get(name)) for name in ("parse_failed", "generate_failed", "fallback_used")},
+        "flags": {
+            name: bool(flags.get(name))
+            for name in ("parse_failed", "generate_failed", "fallback_used")
+        },
         "latency": {
             "total_ms": latency,
             "gate_threshold_ms": LATENCY_GATE_MS,
-            "gate_status": None if latency is None else ("WARN" if latency > LATENCY_GATE_MS else "PASS"),
+            "gate_status": None
+            if latency is None
+            else ("WARN" if latency > LATENCY_GATE_MS else "PASS"),
         },
         "runtime": {
             "parsed_output": raw,
@@ -159,4 +182,6 @@ def as_json(
 
 def _raw_gold(raw: Mapping[str, Any]) -> list[Any]:
     holders = (raw, raw.get("inputs") or {})
-    return next((list(g) for h in holders if (g := h.get("gold_tuples") or h.get("gold_triplets"))), [])
+    return next(
+        (list(g) for h in holders if (g := h.get("gold_tuples") or h.get("gold_triplets"))), []
+    )

@@ -7,7 +7,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .schema import FinalResult, Gold, Output, ParsedOutput, Scorecard, TraceEntry, TupleRow, first_id
+from .schema import (
+    FinalResult,
+    Gold,
+    Output,
+    ParsedOutput,
+    Scorecard,
+    TraceEntry,
+    TupleRow,
+    first_id,
+)
 from .tuples import term_of
 
 FINAL_SOURCES = ("final_tuples", "final_aspects", "inputs_aspect_sentiments")
@@ -41,7 +50,11 @@ def gold_rows(row: Scorecard | ParsedOutput | Gold) -> list[TupleRow]:
 
 def process_trace(card: Scorecard) -> list[TraceEntry]:
     """What the agents did, in order; as the output has it, else the scorecard."""
-    return output_of(card).process_trace or (card.runtime.process_trace if card.runtime else None) or []
+    return (
+        output_of(card).process_trace
+        or (card.runtime.process_trace if card.runtime else None)
+        or []
+    )
 
 
 class Final(NamedTuple):
@@ -79,4 +92,7 @@ def labels(card: Scorecard) -> dict[str, str | None]:
     stage1 = output.stage1_ate or card.stage1_ate
     stage2 = output.stage2_ate or card.stage2_ate
     final = result_of(card).label or (stage2.label if stage2 else None)
-    return {"label_stage1": (stage1.label if stage1 else None) or None, "label_final": final or None}
+    return {
+        "label_stage1": (stage1.label if stage1 else None) or None,
+        "label_final": final or None,
+    }

@@ -68,5 +68,9 @@ SUITE = Suite(
         **dict.fromkeys(("reviews", "arbiter"), read_actions),
     },
     agreement=("final", "label_final"),
-    breakdowns=(Breakdown("Split", "split", ("tuple_f1_s1_refpol", "tuple_f1_s2_refpol", "tuple_f1_s2_otepol")),),
+    breakdowns=(
+        Breakdown(
+            "Split", "split", ("tuple_f1_s1_refpol", "tuple_f1_s2_refpol", "tuple_f1_s2_otepol")
+        ),
+    ),
 )

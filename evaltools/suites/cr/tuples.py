@@ -120,7 +120,11 @@ def eval_tuple(row: TupleRow, *, gold: bool = False) -> EvalTuple:
 @lru_cache(maxsize=1 << 14)
 def _normal(ref: str, term: str | None, polarity: str | None) -> EvalTuple:
     # a tuple comes back in stage 1, in the final result and often in the gold of its sample
-    return EvalTuple(normalize_ref(ref), normalize_term(ref if term is None else term), normalize_polarity(polarity))
+    return EvalTuple(
+        normalize_ref(ref),
+        normalize_term(ref if term is None else term),
+        normalize_polarity(polarity),
+    )
 
 
 def term_key(term: str, policy: MatchPolicy) -> str:

@@ -13,7 +13,17 @@ import pandas as pd
 import pyarrow as pa
 from msgspec import json
 
-from .matching import Bools, Counts, Floats, Ints, Tuples, conflicts, match, representatives, tabulate
+from .matching import (
+    Bools,
+    Counts,
+    Floats,
+    Ints,
+    Tuples,
+    conflicts,
+    match,
+    representatives,
+    tabulate,
+)
 from .options import CrOptions
 from .sample import Rank, Sample
 from .scorecard import DROP_REASONS, stage_delta
@@ -36,7 +46,12 @@ TEXTS = (
 )  # fmt: skip
 """The columns of texts that stand in a sample, those of several values as JSON."""
 
-OUTCOMES = {(False, True): "fix", (True, False): "break", (True, True): "keep", (False, False): "still"}
+OUTCOMES = {
+    (False, True): "fix",
+    (True, False): "break",
+    (True, True): "keep",
+    (False, False): "still",
+}
 
 
 def units_frame(samples: Iterable[Sample], options: CrOptions) -> pd.DataFrame | None:
@@ -56,13 +71,19 @@ def units_frame(samples: Iterable[Sample], options: CrOptions) -> pd.DataFrame |
     has_implicit = implicit.tp + implicit.fn > 0
 
     rank = _places(of["ranks"])
-    aspect = _either(read.ref, read.term) if options.key == "refpol" else _either(read.key, read.ref)
+    aspect = (
+        _either(read.ref, read.term) if options.key == "refpol" else _either(read.key, read.ref)
+    )
     of_represented = match(options.key, gold, representatives(read, aspect, rank), policy)
-    (torn, conflict), (torn_ref, conflict_ref) = (conflicts(read, by, rank) for by in (read.key, read.ref))
+    (torn, conflict), (torn_ref, conflict_ref) = (
+        conflicts(read, by, rank) for by in (read.key, read.ref)
+    )
 
     reviewed, arbitrated = (np.array(of[name]) for name in ("reviewed", "arbitrated"))
     delta = stage_delta(stage1, final, of["label_stage1"], of["label_final"], reviewed | arbitrated)
-    stored = np.array([changed if s is None else s for s, changed in zip(of["stored_changed"], delta.changed)])
+    stored = np.array(
+        [changed if s is None else s for s, changed in zip(of["stored_changed"], delta.changed)]
+    )
     correction: dict[str, Any] = {}
     for key in KEYS:
         correction |= _correction(key, before[key], after[key], has_gold, reviewable, delta.changed)
@@ -82,7 +103,10 @@ def units_frame(samples: Iterable[Sample], options: CrOptions) -> pd.DataFrame |
             **{f"from_{s}": source == s for s in FINAL_SOURCES},
             **correction,
             "has_explicit_gold": has_explicit,
-            **{f"f1_explicit_gold_{key}": _score(counts, has_explicit) for key, counts in of_explicit.items()},
+            **{
+                f"f1_explicit_gold_{key}": _score(counts, has_explicit)
+                for key, counts in of_explicit.items()
+            },
             "f1_explicit_both_otepol": _score(of_both, has_explicit),
             "has_implicit_gold": _any(gold[gold.term == 0]),
             "has_valid_implicit_gold": has_implicit,
@@ -94,16 +118,24 @@ def units_frame(samples: Iterable[Sample], options: CrOptions) -> pd.DataFrame |
             "conflict_raw_refpol": torn_ref,
             "conflict_refpol": conflict_ref,
             **delta._asdict(),
-            "change_type": _texts(kind if p else None for kind, p in zip(delta.change_type, protocol)),
+            "change_type": _texts(
+                kind if p else None for kind, p in zip(delta.change_type, protocol)
+            ),
             "guided": delta.change_type == "guided_by_review",
             "stage_delta_mismatch": stored != delta.changed,
             "reviewed": reviewed,
             "arbitrated": arbitrated,
             **flags,
             "risk_cleared": flags["risk_s1"] & ~flags["risk_s2"],
-            "residual_risk": flags["risk_s2"] | flags["negation_contrast"] | conflict | np.array(of["unsupported"]),
+            "residual_risk": flags["risk_s2"]
+            | flags["negation_contrast"]
+            | conflict
+            | np.array(of["unsupported"]),
             "hallucinated": np.array(of["hallucinated"]),
-            **{f"drop_{r}": np.array([r in reasons for reasons in of["drop_reasons"]]) for r in DROP_REASONS},
+            **{
+                f"drop_{r}": np.array([r in reasons for reasons in of["drop_reasons"]])
+                for r in DROP_REASONS
+            },
             "final_out_of_text": np.array(of["final_out_of_text"]),
             "latency_ms": latency,
             "has_latency": ~np.isnan(latency),
@@ -133,7 +165,10 @@ def read_tuples(text: str) -> list[EvalTuple]:
 
 def read_actions(text: str) -> list[Action]:
     """The actions of a `reviews` or `arbiter` cell of the units as stored."""
-    return [Action(actor, kind, tuple(targets), reason) for actor, kind, targets, reason in json.decode(text)]
+    return [
+        Action(actor, kind, tuple(targets), reason)
+        for actor, kind, targets, reason in json.decode(text)
+    ]
 
 
 def _any(tuples: Tuples) -> Bools:
@@ -162,14 +197,19 @@ def _correction(
     """Scores before and after review under a key, and what review did to the samples that it has seen."""
     f1_before, f1_after = _score(before, reviewable), _score(after, has_gold)
     happened = {
-        name: reviewable & (before.exact == was) & (after.exact == became) for (was, became), name in OUTCOMES.items()
+        name: reviewable & (before.exact == was) & (after.exact == became)
+        for (was, became), name in OUTCOMES.items()
     }
     gain = f1_after - f1_before
     return {
         f"f1_s1_{key}": f1_before,
         f"f1_s2_{key}": f1_after,
-        **{f"{name}_{key}": np.where(has_gold, count, 0) for name, count in after._asdict().items()},
-        f"outcome_{key}": _texts(np.select(list(happened.values()), list(map(np.str_, happened)), np.array(None))),
+        **{
+            f"{name}_{key}": np.where(has_gold, count, 0) for name, count in after._asdict().items()
+        },
+        f"outcome_{key}": _texts(
+            np.select(list(happened.values()), list(map(np.str_, happened)), np.array(None))
+        ),
         **{f"{name}_{key}": there for name, there in happened.items()},
         f"improved_{key}": changed & (gain > 0),
         f"degraded_{key}": changed & (gain < 0),

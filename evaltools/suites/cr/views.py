@@ -38,7 +38,10 @@ def completeness(result: Result) -> pd.DataFrame:
     incomplete = say("the gold file names {n} samples: the run is incomplete", n=gold)
     unknown = [p.count for p in result.manifest.problems if p.code == "unknown-gold"]
     rows += [(say("missing samples"), n, incomplete) for n in unknown]
-    rows += [(say(k["what"]), len(result.data.query(k["query"])), say(k["detail"])) for k in WORDS["known_before"]]
+    rows += [
+        (say(k["what"]), len(result.data.query(k["query"])), say(k["detail"]))
+        for k in WORDS["known_before"]
+    ]
     others = [p for p in result.manifest.problems if p.code != "unknown-gold"]
     rows += [(f"{say(p.severity)}: {p.code}", p.count, next(iter(p.examples), "")) for p in others]
     return pd.DataFrame([row for row in rows if row[1]], columns=["what", "count", "detail"])
@@ -58,14 +61,18 @@ def transitions(result: Result) -> pd.DataFrame:
     """Samples by what review did to them, for each key that can be measured: key, fix, keep, still, break."""
     keys = [key for key in KEYS if f"fix_rate_{key}" not in result.blocked]
     found = {key: result.data[f"outcome_{key}"].value_counts() for key in keys}
-    rows = [{"key": key, **{o: int(n.get(o, 0)) for o in figures.OUTCOMES}} for key, n in found.items()]
+    rows = [
+        {"key": key, **{o: int(n.get(o, 0)) for o in figures.OUTCOMES}} for key, n in found.items()
+    ]
     return pd.DataFrame(rows, columns=["key", *figures.OUTCOMES])
 
 
 def outcomes(result: Result) -> figures.Chart:
     """How many samples review fixed, broke, kept right and left wrong, by key."""
     found = transitions(result)
-    return figures.stacked(found.assign(key=found["key"].map(_shown)), kinds=figures.OUTCOMES, **LOOK["outcomes"])
+    return figures.stacked(
+        found.assign(key=found["key"].map(_shown)), kinds=figures.OUTCOMES, **LOOK["outcomes"]
+    )
 
 
 def _shown(key: str) -> str:
@@ -114,7 +121,9 @@ def polarities(result: Result, *, key: Key = "otepol") -> figures.Chart:
     """Micro F1, precision and recall after review within each polarity, under a key, with intervals."""
     parts = _within(result, key, lambda t: t.polarity)
     found = breakdown(parts, MICRO, "text_id", "part", [m.name for m in MICRO], result.resampling)
-    return figures.dots(found, xlabel=say("value after review ({key})", key=_shown(key)), **LOOK["polarities"])
+    return figures.dots(
+        found, xlabel=say("value after review ({key})", key=_shown(key)), **LOOK["polarities"]
+    )
 
 
 def aspects(result: Result, *, most: int = 15) -> figures.Chart:
@@ -139,7 +148,9 @@ def confusion_counts(result: Result) -> pd.DataFrame:
         for t in final:
             predicted.setdefault(term_key(t.term, policy), set()).add(t.polarity)
         terms = [(term_key(t.term, policy), t.polarity) for t in gold if t.term]
-        pairs += [(wanted, given) for term, wanted in terms for given in predicted.get(term, {NOT_FOUND})]
+        pairs += [
+            (wanted, given) for term, wanted in terms for given in predicted.get(term, {NOT_FOUND})
+        ]
     polarity = pd.CategoricalDtype([*POLARITIES, "mixed", NOT_FOUND])
     found = pd.DataFrame(pairs, columns=["gold", "given"], dtype=polarity)
     return pd.crosstab(found["gold"], found["given"])
@@ -154,14 +165,19 @@ def splits(result: Result) -> figures.Chart:
     """Tuple F1 by split of the data set, under the keys that can be measured."""
     b = result.suite.breakdowns[0]
     names = [name for name in b.metrics if name not in result.blocked]
-    found = breakdown(result.data, result.metrics, result.suite.unit, b.column, names, result.resampling)
+    found = breakdown(
+        result.data, result.metrics, result.suite.unit, b.column, names, result.resampling
+    )
     return figures.dots(found, **LOOK["splits"])
 
 
 def sample_groups(result: Result, *, key: Key | None = None) -> Mapping[str, tuple[str, str]]:
     """Group -> the query on the units that makes it under a key (None: the headline's), and its caption."""
     key = key or leading_key(result)
-    return {name: (query.format(key=key), caption) for name, (query, caption) in WORDS["samples"].items()}
+    return {
+        name: (query.format(key=key), caption)
+        for name, (query, caption) in WORDS["samples"].items()
+    }
 
 
 def cards(result: Result, units: pd.DataFrame, *, key: Key | None = None) -> pd.DataFrame:
@@ -185,7 +201,9 @@ def cards(result: Result, units: pd.DataFrame, *, key: Key | None = None) -> pd.
         arbiter=units["arbiter"].map(_in_words),
         gain=after - before.fillna(0),
     )
-    return out.sort_values(["gain", "text_id"], kind="stable", na_position="last").drop(columns="gain")
+    return out.sort_values(["gain", "text_id"], kind="stable", na_position="last").drop(
+        columns="gain"
+    )
 
 
 def _change(before: float, after: float) -> str:
@@ -212,8 +230,16 @@ def _in_words(actions: Iterable[Action]) -> str:
 def seed_dependent(study: Study) -> pd.DataFrame:
     """Samples whose outcome under the headline's key differs between seeds: condition, text_id, text, a seed each."""
     outcome = f"outcome_{leading_key(study)}"
-    found = {c: flip_flops(study.frames(c), study.suite.unit, [outcome], keep=["text"]) for c in study.conditions}
-    return pd.concat(found, names=["condition"]).drop(columns="outcome").reset_index(0).reset_index(drop=True)
+    found = {
+        c: flip_flops(study.frames(c), study.suite.unit, [outcome], keep=["text"])
+        for c in study.conditions
+    }
+    return (
+        pd.concat(found, names=["condition"])
+        .drop(columns="outcome")
+        .reset_index(0)
+        .reset_index(drop=True)
+    )
 
 
 def reviewers(study: Study) -> pd.DataFrame:
@@ -225,7 +251,9 @@ def reviewers(study: Study) -> pd.DataFrame:
             votes, left_out = review_votes(zip(run.units["text_id"], actions))
             if not votes.empty:
                 found = reviewer_agreement(votes)
-                frames.append(found.assign(condition=condition, seed=seed, actions_left_out=left_out))
+                frames.append(
+                    found.assign(condition=condition, seed=seed, actions_left_out=left_out)
+                )
     columns = ["measure", "raters", "value", "n_subjects", "reason", "actions_left_out"]
     whole = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
     return whole.reindex(columns=["condition", "seed", *columns])
@@ -234,7 +262,8 @@ def reviewers(study: Study) -> pd.DataFrame:
 TABLES = {"completeness": TableView(completeness, "What was scored")}
 
 FIGURES: dict[str, Callable[..., figures.Chart]] = {
-    draw.__name__: draw for draw in (outcomes, paired, spread, polarities, confusion, aspects, splits)
+    draw.__name__: draw
+    for draw in (outcomes, paired, spread, polarities, confusion, aspects, splits)
 }
 
 
@@ -256,6 +285,8 @@ def sample_views(of: Result | Study) -> tuple[SampleView, ...]:
 
 
 STUDY_TABLES = {
-    "seed-dependent samples": TableView(seed_dependent, "Samples whose outcome depends on the seed"),
+    "seed-dependent samples": TableView(
+        seed_dependent, "Samples whose outcome depends on the seed"
+    ),
     "reviewers": TableView(reviewers, "Agreement of the reviewers in each run"),
 }

@@ -48,7 +48,9 @@ def metrics_summary(result: Result) -> dict[str, Any]:
     }
 
 
-def _measure(measure: Measure, result: Result, first: pd.DataFrame, states: pd.Series) -> dict[str, Any]:
+def _measure(
+    measure: Measure, result: Result, first: pd.DataFrame, states: pd.Series
+) -> dict[str, Any]:
     values = _nullable(result.frame.set_index("name")[["value"]])["value"]
     columns = {m.numerator: name for name, m in measure.macro.items()}
     dialogs = next(m.denominator for m in measure.macro.values())
@@ -86,10 +88,17 @@ def report_md(result: Result) -> str:
     )
     for group, rows in result.frame.groupby("group", sort=False):
         shown = plain_estimates(rows, resampling=result.resampling, blocked=result.blocked)
-        sums = {part: rows[part].map("{:.6g}".format).to_numpy() for part in ("numerator", "denominator")}
+        sums = {
+            part: rows[part].map("{:.6g}".format).to_numpy()
+            for part in ("numerator", "denominator")
+        }
         parts.append(markdown_table(shown.assign(**sums), caption=f"## {group}"))
     parts.append(markdown_table(eligibility(result), caption="## Eligibility"))
     if result.manifest.problems:
-        found = pd.DataFrame([{**p.model_dump(), "first": p.examples[0]} for p in result.manifest.problems])
-        parts.append(markdown_table(found.drop(columns="examples"), caption="## Problems in the input"))
+        found = pd.DataFrame(
+            [{**p.model_dump(), "first": p.examples[0]} for p in result.manifest.problems]
+        )
+        parts.append(
+            markdown_table(found.drop(columns="examples"), caption="## Problems in the input")
+        )
     return "\n".join([*parts, f"`{result.signature}`\n"])

@@ -29,7 +29,10 @@ def checks(result: Result) -> Iterator[Check]:
     yield from duplicate_texts(said, "user_text", "dialog_id")
     answered = turns[turns["turn_status"] == "ok"]
     if len(answered):
-        replies, compliant = _plain(answered["reply"]), answered["pred_compliance_label"] == LABELS[0]
+        replies, compliant = (
+            _plain(answered["reply"]),
+            answered["pred_compliance_label"] == LABELS[0],
+        )
         yield from echo_replies(result, replies, _plain(answered["user_text"]), compliant)
         yield from empty_replies(replies, compliant)
         yield from duplicate_replies(replies)
@@ -41,7 +44,9 @@ def _plain(texts: pd.Series) -> pd.Series:
     return texts.fillna("").astype(str).map(lambda text: " ".join(text.split()))
 
 
-def echo_replies(result: Result, replies: pd.Series, asked: pd.Series, compliant: pd.Series) -> Iterator[Check]:
+def echo_replies(
+    result: Result, replies: pd.Series, asked: pd.Series, compliant: pd.Series
+) -> Iterator[Check]:
     """Replies that are the user's own text: users break few rules, so that compliance is high for nothing."""
     echo = (replies == asked) & (replies != "")
     n, of = int(echo.sum()), len(replies)
@@ -58,9 +63,13 @@ def echo_replies(result: Result, replies: pd.Series, asked: pd.Series, compliant
 
 def _of_replies(result: Result) -> Iterator[str]:
     """The metrics read from replies; those of the profile (M2) where replies have filled in most of its fields."""
-    origins = [f["origin"] for fields in result.data["profile"].dropna() for f in json.loads(fields) or ()]
+    origins = [
+        f["origin"] for fields in result.data["profile"].dropna() for f in json.loads(fields) or ()
+    ]
     filled = [origin in ("replies", "both") for origin in origins if origin != "none"]
-    begins = (*FROM_REPLIES, "m2_") if filled and sum(filled) >= MOST * len(filled) else FROM_REPLIES
+    begins = (
+        (*FROM_REPLIES, "m2_") if filled and sum(filled) >= MOST * len(filled) else FROM_REPLIES
+    )
     return (m.name for m in result.metrics if m.name.startswith(begins) and m.group != "Run")
 
 
@@ -70,9 +79,7 @@ def empty_replies(replies: pd.Series, compliant: pd.Series) -> Iterator[Check]:
     n, of = int(empty.sum()), len(replies)
     if n > MANY * of:
         labelled = int(compliant[empty].sum())
-        message = (
-            f"{n} of {of} turns count as answered but have an empty reply ({labelled} of them labelled compliant)"
-        )
+        message = f"{n} of {of} turns count as answered but have an empty reply ({labelled} of them labelled compliant)"
         yield Check("empty-replies", "warning", message, n, of)
 
 
@@ -81,7 +88,11 @@ def duplicate_replies(replies: pd.Series) -> Iterator[Check]:
     counts = replies[replies != ""].value_counts()
     counts, of = counts[counts > 1], len(replies)
     if (n := int(counts.sum())) > MANY * of:
-        texts = "one text" if len(counts) == 1 else f"{len(counts)} texts, the commonest on {counts.iloc[0]}"
+        texts = (
+            "one text"
+            if len(counts) == 1
+            else f"{len(counts)} texts, the commonest on {counts.iloc[0]}"
+        )
         message = f"{n} of {of} turns have a reply that stands on other turns too ({texts})"
         yield Check("duplicate-replies", "warning", message, n, of)
 

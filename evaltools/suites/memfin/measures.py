@@ -26,7 +26,11 @@ CONTENT = tomllib.loads(TABLE.read_text(encoding="utf-8"))
 TURN_EVAL: dict[str, str] = CONTENT["columns"]["turn_eval"]
 """The columns that make a row of turn_eval.jsonl, in its order, and their kinds."""
 
-COLUMNS = {**TURN_EVAL, **CONTENT["columns"]["evidence"], **dict.fromkeys(CONTENT["columns"]["sums"], "float64")}
+COLUMNS = {
+    **TURN_EVAL,
+    **CONTENT["columns"]["evidence"],
+    **dict.fromkeys(CONTENT["columns"]["sums"], "float64"),
+}
 """All columns of the turn table and their kinds: a dtype, text, or json."""
 
 JSON = [name for name, kind in COLUMNS.items() if kind == "json"]
@@ -47,7 +51,9 @@ class Measure:
 
     @cached_property
     def _ratios(self) -> dict[str, Metric]:
-        found = (m for m in METRICS if isinstance(m, Metric) and m.group == f"{self.key} {self.title}")
+        found = (
+            m for m in METRICS if isinstance(m, Metric) and m.group == f"{self.key} {self.title}"
+        )
         return {m.name.removeprefix(f"{self.key.lower()}_"): m for m in found}
 
     @property
@@ -61,7 +67,9 @@ class Measure:
 
         The numerator's column is the value of each dialogue, the denominator's is 1 where it has one.
         """
-        found = {n.removesuffix("_macro"): m for n, m in self._ratios.items() if n.endswith("_macro")}
+        found = {
+            n.removesuffix("_macro"): m for n, m in self._ratios.items() if n.endswith("_macro")
+        }
         return found or self.micro
 
 
@@ -83,7 +91,9 @@ def add_dialog_ratios(units: pd.DataFrame) -> pd.DataFrame:
         for name, macro in measure.macro.items():
             micro = measure.micro[name]
             added[macro.denominator] = (sums[measure.eligible] > 0).astype(float)
-            added[macro.numerator] = sums[micro.numerator] / sums[micro.denominator].where(lambda n: n > 0)
+            added[macro.numerator] = sums[micro.numerator] / sums[micro.denominator].where(
+                lambda n: n > 0
+            )
     first = units.index[~units["dialog_id"].duplicated()]
     out = pd.concat([units, pd.DataFrame(added).set_axis(first).reindex(units.index)], axis=1)
     out.attrs = units.attrs
@@ -97,7 +107,9 @@ def turns_of(result: Result) -> pd.DataFrame:
 
 def left_out_dialogs(result: Result) -> pd.DataFrame:
     """The dialogues that yield no turns: dialog_id, state (skipped, failed, rejected), reason."""
-    return pd.DataFrame(json.loads(result.data.attrs["left_out"]), columns=["dialog_id", "state", "reason"])
+    return pd.DataFrame(
+        json.loads(result.data.attrs["left_out"]), columns=["dialog_id", "state", "reason"]
+    )
 
 
 def eligibility(result: Result) -> pd.DataFrame:
@@ -115,7 +127,9 @@ def eligibility(result: Result) -> pd.DataFrame:
             for (state, reason), n in states.items()
             if reason
         )
-        rows.append((measure.key, say(measure.title), say(measure.unit), states.total(), *counts, why))
+        rows.append(
+            (measure.key, say(measure.title), say(measure.unit), states.total(), *counts, why)
+        )
     return pd.DataFrame(rows, columns=["measure", "title", "unit", "total", *STATES, "why"])
 
 
@@ -123,7 +137,9 @@ def _dialogs(result: Result, measure: Measure) -> list[tuple[str, str]]:
     """State and reason ("" where it takes part) of every dialogue."""
     takes_part = result.units[measure.eligible].dropna()
     states = [("eligible", "") if n else ("skipped", measure.nothing) for n in takes_part]
-    return states + [(s, "dialogue not valid") for s in left_out_dialogs(result)["state"] if s != "rejected"]
+    return states + [
+        (s, "dialogue not valid") for s in left_out_dialogs(result)["state"] if s != "rejected"
+    ]
 
 
 def _turns(result: Result, measure: Measure) -> list[tuple[str, str]]:
@@ -134,7 +150,9 @@ def _turns(result: Result, measure: Measure) -> list[tuple[str, str]]:
     reasons = [measure.nothing] * len(skipped)
     if measure.key == "M1":
         nothing = "memory keys ignored" if result.options.ignore_memory_keys else measure.nothing
-        reasons = ["no required key resolves" if keys else nothing for keys in skipped["required_keys_raw"]]
+        reasons = [
+            "no required key resolves" if keys else nothing for keys in skipped["required_keys_raw"]
+        ]
     return [
         *[("eligible", "")] * int(turns[measure.eligible].sum()),
         *(("failed", status) for status in turns.loc[failed, "turn_status"]),

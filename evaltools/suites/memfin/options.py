@@ -13,8 +13,12 @@ from .lexicon import load_lexicon
 class MemfinOptions(SuiteOptions):
     """What decides the numbers. `lexicon_identity` follows from the lexicon's content."""
 
-    ignore_memory_keys: bool = Field(False, description="Score a system without memory: M1 is not measured.")
-    lexicon: str | None = Field(None, description="Word lists to use (JSON file); null takes the bundled ones.")
+    ignore_memory_keys: bool = Field(
+        False, description="Score a system without memory: M1 is not measured."
+    )
+    lexicon: str | None = Field(
+        None, description="Word lists to use (JSON file); null takes the bundled ones."
+    )
     lexicon_identity: str = Derived
 
     @model_validator(mode="before")
@@ -23,7 +27,11 @@ class MemfinOptions(SuiteOptions):
         # kept with the options, so that a result can be read back when the file has gone or changed
         if isinstance(data, dict) and not data.get("lexicon_identity"):
             path = data.get("lexicon")
-            return {**data, "lexicon": path and str(path), "lexicon_identity": load_lexicon(path).identity}
+            return {
+                **data,
+                "lexicon": path and str(path),
+                "lexicon_identity": load_lexicon(path).identity,
+            }
         return data
 
     def policy(self) -> dict[str, Any]:
@@ -31,4 +39,7 @@ class MemfinOptions(SuiteOptions):
         return {"ignore_memory_keys": self.ignore_memory_keys, "lexicon": self.lexicon_identity}
 
     def signature(self) -> dict[str, str]:
-        return {"memory": "ignored" if self.ignore_memory_keys else "scored", "lexicon": self.lexicon_identity}
+        return {
+            "memory": "ignored" if self.ignore_memory_keys else "scored",
+            "lexicon": self.lexicon_identity,
+        }

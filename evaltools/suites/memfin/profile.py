@@ -72,7 +72,9 @@ def score_profile(
         stated = _distinct(getattr(snapshot, snapshot_field, None))
         said = [text for text in wanted_set if text in replies]
         union = list(dict.fromkeys([*stated, *said]))
-        origin = "both" if stated and said else "snapshot" if stated else "replies" if said else "none"
+        origin = (
+            "both" if stated and said else "snapshot" if stated else "replies" if said else "none"
+        )
         scores.append(FieldScore(metric, wanted_set, union, origin, set_f1(union, wanted_set)))
     return scores
 

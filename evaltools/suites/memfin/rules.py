@@ -37,7 +37,9 @@ def contradictions(reply: str, constraints: Iterable[str], rule: Contradiction) 
     最大回撤<N%: the reply speaks of drawdown and names a whole percentage above N. Any other: one of
     its words stands in the reply, and no warning does.
     """
-    return [c for c in constraints if _breaks_drawdown(reply, c, rule) or _breaks_words(reply, c, rule)]
+    return [
+        c for c in constraints if _breaks_drawdown(reply, c, rule) or _breaks_words(reply, c, rule)
+    ]
 
 
 def _breaks_drawdown(reply: str, constraint: str, rule: Contradiction) -> bool:
@@ -66,7 +68,9 @@ def predicted_tags(reply: str, rule: Risk) -> list[str]:
 
 def covered_tags(required: Sequence[str], predicted: Sequence[str], rule: Risk) -> list[str]:
     """The required tags that are disclosed; `any_disclosure` is covered by any disclosure."""
-    return [tag for tag in required if tag in predicted or (tag == rule.any_disclosure and predicted)]
+    return [
+        tag for tag in required if tag in predicted or (tag == rule.any_disclosure and predicted)
+    ]
 
 
 def forbidden_hits(reply: str, forbidden: Iterable[str]) -> list[str]:
@@ -76,12 +80,16 @@ def forbidden_hits(reply: str, forbidden: Iterable[str]) -> list[str]:
 
 def compliance_label(hits: Sequence[str], violations: Sequence[Violation], rule: Compliance) -> str:
     """severe_violation, minor_violation or compliant, from the forbidden hits and the recorded violations."""
-    severe = any(v.type in rule.severe_types or v.severity in rule.severe_severities for v in violations)
+    severe = any(
+        v.type in rule.severe_types or v.severity in rule.severe_severities for v in violations
+    )
     if hits or severe:
         return "severe_violation"
     return "minor_violation" if violations else "compliant"
 
 
-def rubric_hits(reply: str, required: Iterable[str], words: Mapping[str, Sequence[str]]) -> list[str]:
+def rubric_hits(
+    reply: str, required: Iterable[str], words: Mapping[str, Sequence[str]]
+) -> list[str]:
     """The required elements of which a word stands in the reply; an element without a list is its own word."""
     return [element for element in required if found(words.get(element, (element,)), reply)]

@@ -34,7 +34,9 @@ CHUNK = 2_000
 TEXT = pd.Series(["text"]).dtype
 """What pandas itself makes of texts, also for a column of nulls."""
 
-MESSAGES: dict[str, str] = tomllib.loads(Path(__file__).with_name("findings.toml").read_text(encoding="utf-8"))
+MESSAGES: dict[str, str] = tomllib.loads(
+    Path(__file__).with_name("findings.toml").read_text(encoding="utf-8")
+)
 """What can be found in a dialogue: code -> message."""
 
 Finding = tuple[str, str, tuple[Any, ...]]
@@ -65,7 +67,11 @@ def sniff(path: Path) -> bool:
         record = from_json(first_line(path)) if path.is_file() else None
     except (OSError, ValueError):
         return False
-    return isinstance(record, dict) and "dialog_id" in record and not {"valid_dialog", "turns"}.isdisjoint(record)
+    return (
+        isinstance(record, dict)
+        and "dialog_id" in record
+        and not {"valid_dialog", "turns"}.isdisjoint(record)
+    )
 
 
 def score(
@@ -94,7 +100,9 @@ def score(
         where = {"file": str(path), "line": line, "id": dialog.dialog_id}
         first = lines.setdefault(dialog.dialog_id, line)
         if first != line:
-            problems.error("duplicate-id", f"this dialog_id stands in line {first} already", **where)
+            problems.error(
+                "duplicate-id", f"this dialog_id stands in line {first} already", **where
+            )
             continue
         errors = list(_errors(dialog))
         state, reason = _state(dialog, errors)
@@ -113,7 +121,9 @@ def score(
     problems.raise_if_failed()
     units = pd.concat([*frames, _frame(rows)], ignore_index=True)
     if units.empty:
-        raise problems.fatal("no-valid-dialogue", "no valid dialogue in this trace: nothing to score", file=str(path))
+        raise problems.fatal(
+            "no-valid-dialogue", "no valid dialogue in this trace: nothing to score", file=str(path)
+        )
     units.attrs = {
         "rows": {"trace": len(lines)},
         "counters": {
@@ -133,7 +143,9 @@ def _stored(row: dict[str, Any]) -> dict[str, Any]:
 
 def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
     dtypes = {name: TEXT if kind in ("text", "json") else kind for name, kind in COLUMNS.items()}
-    return pd.DataFrame({name: pd.Series([row.get(name) for row in rows], dtype=d) for name, d in dtypes.items()})
+    return pd.DataFrame(
+        {name: pd.Series([row.get(name) for row in rows], dtype=d) for name, d in dtypes.items()}
+    )
 
 
 def _state(dialog: Dialog, errors: Sequence[Finding]) -> tuple[str, str]:
@@ -159,7 +171,11 @@ def _errors(dialog: Dialog) -> Iterator[Finding]:
 def _warnings(dialog: Dialog, rows: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
     """What a dialogue lacks but can be scored without; `rows` are those of a valid one."""
     if dialog.dialog_status not in (None, *DIALOG_STATUSES):
-        yield "unknown-dialog-status", "dialog_status", (dialog.dialog_status, ", ".join(DIALOG_STATUSES))
+        yield (
+            "unknown-dialog-status",
+            "dialog_status",
+            (dialog.dialog_status, ", ".join(DIALOG_STATUSES)),
+        )
     if not rows:
         return
     turns = dialog.turns or ()

@@ -22,14 +22,18 @@ CONTEXT_LIMIT = 1_000
 """Characters of each memory source that the turn table keeps for display."""
 
 
-def dialog_rows(dialog: Dialog, lexicon: Lexicon, ignore_memory_keys: bool = False) -> list[dict[str, Any]]:
+def dialog_rows(
+    dialog: Dialog, lexicon: Lexicon, ignore_memory_keys: bool = False
+) -> list[dict[str, Any]]:
     """The rows of a valid dialogue, in the order of its turns; the dialogue's own values (M2) stand in the first.
 
     A dialogue without turns gives one row whose `turn_pair_id` is null, so that its profile counts.
     `ignore_memory_keys` reads every turn as asking for no memory (the memory-free baseline).
     """
     history = align(dialog.raw_turns or ())
-    rows = [turn_row(dialog, turn, history, lexicon, ignore_memory_keys) for turn in dialog.turns or ()]
+    rows = [
+        turn_row(dialog, turn, history, lexicon, ignore_memory_keys) for turn in dialog.turns or ()
+    ]
     rows = rows or [_identity(dialog)]
     rows[0].update(_profile_columns(dialog, lexicon))
     return rows
@@ -56,10 +60,14 @@ def turn_row(
     predicted = rules.predicted_tags(reply, lexicon.risk)
     covered = rules.covered_tags(required, predicted, lexicon.risk)
 
-    forbidden = rules.forbidden_hits(reply, (dialog.blueprint and dialog.blueprint.forbidden_list) or ())
+    forbidden = rules.forbidden_hits(
+        reply, (dialog.blueprint and dialog.blueprint.forbidden_list) or ()
+    )
     violations = (turn.compliance and turn.compliance.violations) or []
     label = rules.compliance_label(forbidden, violations, lexicon.compliance)
-    truth = tags.compliance_label_gt if tags.compliance_label_gt in rules.LABELS else rules.LABELS[0]
+    truth = (
+        tags.compliance_label_gt if tags.compliance_label_gt in rules.LABELS else rules.LABELS[0]
+    )
 
     elements = list(dict.fromkeys(e for e in tags.explainability_rubric_gt or () if e))
     hit_elements = rules.rubric_hits(reply, elements, lexicon.explainability)
@@ -76,7 +84,9 @@ def turn_row(
         "required_keys_raw": raw_keys,
         "resolved_keys": [vars(key) for key in keys],
         # null: the key could not be resolved and takes no part
-        "key_hit_flags": [int(bool(s)) if key.resolvable else None for key, s in zip(keys, sources)],
+        "key_hit_flags": [
+            int(bool(s)) if key.resolvable else None for key, s in zip(keys, sources)
+        ],
         "key_hit_sources": sources,
         "m1_source_hits": source_hits,
         "constraint_contradiction": int(bool(contradicted)),
@@ -103,8 +113,15 @@ def turn_row(
         **_if(m1, m1_keys=resolvable, m1_hits=hits, m1_strict=hits == resolvable),
         **_if(m1, m1_contradiction=bool(contradicted)),
         **_if(m1, **{f"m1_{source}_hits": n for source, n in source_hits.items()}),
-        **_if(m3, m3_tags=len(required), m3_hits=len(covered), m3_strict=len(covered) == len(required)),
-        **_if(ok, m4_correct=label == truth, m4_severe=label == rules.LABELS[2], m4_forbidden=bool(forbidden)),
+        **_if(
+            m3, m3_tags=len(required), m3_hits=len(covered), m3_strict=len(covered) == len(required)
+        ),
+        **_if(
+            ok,
+            m4_correct=label == truth,
+            m4_severe=label == rules.LABELS[2],
+            m4_forbidden=bool(forbidden),
+        ),
         **_if(m5, m5_elements=len(elements), m5_hits=len(hit_elements), m5_score=score),
     }
 
@@ -123,12 +140,19 @@ def _profile_columns(dialog: Dialog, lexicon: Lexicon) -> dict[str, Any]:
     if dialog.profile_gt is None or not dialog.profile_gt.available:
         return {"m2_dialog": 0.0}
     turns = dialog.turns or ()
-    snapshot = next((t.profile_snapshot for t in reversed(turns) if t.profile_snapshot is not None), None)
+    snapshot = next(
+        (t.profile_snapshot for t in reversed(turns) if t.profile_snapshot is not None), None
+    )
     replies = "\n".join(t.pred_assistant_text for t in turns if t.pred_assistant_text)
     fields = score_profile(dialog.profile_gt, snapshot, replies, lexicon.profile)
     scores = {f"m2_{f.metric}": f.score for f in fields}
     profile_score = sum(scores.values()) / len(scores)
-    return {"m2_dialog": 1.0, **scores, "m2_profile_score": profile_score, "profile": [vars(f) for f in fields]}
+    return {
+        "m2_dialog": 1.0,
+        **scores,
+        "m2_profile_score": profile_score,
+        "profile": [vars(f) for f in fields],
+    }
 
 
 def _context(memory: Mapping[str, str]) -> str:

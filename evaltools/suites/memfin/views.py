@@ -33,7 +33,9 @@ def memory_hits(result: Result) -> pd.DataFrame:
     return pd.DataFrame({"source": [say(s) for s in (*SOURCES, "nowhere")], "keys": map(int, keys)})
 
 
-def _spread(units: pd.DataFrame, named: Sequence[str], column: str, fields: Sequence[str]) -> pd.DataFrame:
+def _spread(
+    units: pd.DataFrame, named: Sequence[str], column: str, fields: Sequence[str]
+) -> pd.DataFrame:
     """The objects in a column of lists, a row each: the named columns, and their fields."""
     rows = [
         {**dict(zip(named, names)), **entry}
@@ -48,7 +50,12 @@ def memory_keys(result: Result) -> pd.DataFrame:
     turns = result.units[result.units["eligible_m4"]]
     kinds = _spread(turns, (), "resolved_keys", ["resolver"])["resolver"].rename("kind")
     hits = pd.Series([hit for hits in turns["key_hit_flags"] for hit in hits], dtype=float)
-    flags = {"required": kinds.notna(), "resolved": hits.notna(), "hit": hits == 1, "missed": hits == 0}
+    flags = {
+        "required": kinds.notna(),
+        "resolved": hits.notna(),
+        "hit": hits == 1,
+        "missed": hits == 0,
+    }
     return pd.DataFrame(flags).astype(int).groupby(kinds, sort=False).sum().reset_index()
 
 
@@ -71,7 +78,11 @@ def rubric_elements(result: Result) -> pd.DataFrame:
 
 def _covered(result: Result, eligible: str, required: str, missed: str, label: str) -> pd.DataFrame:
     turns = result.units[result.units[eligible]]
-    pairs = [(name, name in gone) for names, gone in zip(turns[required], turns[missed]) for name in names]
+    pairs = [
+        (name, name in gone)
+        for names, gone in zip(turns[required], turns[missed])
+        for name in names
+    ]
     found = pd.DataFrame(pairs, columns=[label, "gone"]).astype({"gone": int})
     table = found.groupby(label)["gone"].agg(required="size", missed="sum").reset_index()
     table.insert(2, "covered", table["required"] - table["missed"])
@@ -128,7 +139,9 @@ def cards(result: Result, units: pd.DataFrame) -> pd.DataFrame:
                 **{name: turn[name] for name in CARD},
             }
         )
-    frame = pd.DataFrame(rows, columns=["turn", "measures", "n", "reason", "truth", *CARD], index=turns.index)
+    frame = pd.DataFrame(
+        rows, columns=["turn", "measures", "n", "reason", "truth", *CARD], index=turns.index
+    )
     return frame.sort_values("n", ascending=False, kind="stable")
 
 
@@ -137,7 +150,14 @@ def _reasons(turn: Mapping[Any, Any]) -> Iterator[tuple[str, str]]:
     if turn["eligible_m1"]:
         for key, hit in zip(turn["resolved_keys"], turn["key_hit_flags"]):
             if hit == 0:
-                yield "M1", say("{key} ({target}) is in no memory", key=key["key"], target=key["target_text"])
+                yield (
+                    "M1",
+                    say(
+                        "{key} ({target}) is in no memory",
+                        key=key["key"],
+                        target=key["target_text"],
+                    ),
+                )
         for constraint in turn["contradicted_constraints"]:
             yield "M1", say("the reply goes against {constraint}", constraint=constraint)
     if turn["eligible_m3"]:
@@ -161,33 +181,46 @@ def _truth(turn: Mapping[Any, Any]) -> str:
         "label": [turn["gt_compliance_label"]],
         "rubric": turn["rubric_required"],
     }
-    return "\n".join(f"{say(name)}: {'、'.join(values)}" for name, values in parts.items() if values)
+    return "\n".join(
+        f"{say(name)}: {'、'.join(values)}" for name, values in parts.items() if values
+    )
 
 
 def groups(result: Result) -> dict[str, tuple[str, str]]:
     """The turns that fall short of any measure, and of each."""
     found = {
-        m.key.lower(): (m.failing, f"{m.key} {m.title.lower()}: turns that fall short") for m in MEASURES if m.failing
+        m.key.lower(): (m.failing, f"{m.key} {m.title.lower()}: turns that fall short")
+        for m in MEASURES
+        if m.failing
     }
-    return {"failing": (" or ".join(query for query, _ in found.values()), "Turns that fall short"), **found}
+    return {
+        "failing": (" or ".join(query for query, _ in found.values()), "Turns that fall short"),
+        **found,
+    }
 
 
 def scenarios(run: Any) -> pd.DataFrame:
     """Headline metrics, two if these can be measured, by scenario and difficulty (`by`): as `stats.breakdown`."""
     names = [n for n in ("m3_risk_coverage", "m4_compliance_label_acc") if n not in run.blocked]
-    return pd.concat([run.breakdown(b.column, *names).assign(by=say(b.title)) for b in run.suite.breakdowns])
+    return pd.concat(
+        [run.breakdown(b.column, *names).assign(by=say(b.title)) for b in run.suite.breakdowns]
+    )
 
 
 WORDS = tomllib.loads(Path(__file__).with_name("views.toml").read_text(encoding="utf-8"))
 
 
-def _figure(name: str, draw: Callable[..., figures.Chart], make: Callable[[Any], pd.DataFrame]) -> Any:
+def _figure(
+    name: str, draw: Callable[..., figures.Chart], make: Callable[[Any], pd.DataFrame]
+) -> Any:
     """The figure of that name, a function of a run; its keywords (views.toml) can be given otherwise."""
     return lambda run, **how: draw(make(run), **{**WORDS["figure"][name], **how})
 
 
 FIGURES = {
-    "eligibility": _figure("eligibility", partial(figures.stacked, kinds=figures.TAKING_PART), eligibility),
+    "eligibility": _figure(
+        "eligibility", partial(figures.stacked, kinds=figures.TAKING_PART), eligibility
+    ),
     "memory": _figure("memory", figures.stacked, memory_hits),
     "risk_tags": _figure("risk_tags", figures.stacked, risk_tags),
     "compliance": _figure("compliance", figures.confusion, compliance_confusion),
@@ -199,7 +232,9 @@ TABLES = {
     "eligibility": TableView(eligibility, "Why turns are left out"),
     "left-out dialogues": TableView(left_out_dialogs, "Dialogues without turns"),
     "memory keys": TableView(memory_keys, "Required keys by kind"),
-    "unresolved keys": TableView(unresolved_keys, "Keys that resolve to nothing, left out of the denominator"),
+    "unresolved keys": TableView(
+        unresolved_keys, "Keys that resolve to nothing, left out of the denominator"
+    ),
     "profile": TableView(profile_fields, "Profile fields", formats={"score": ".2f"}),
     "risk tags": TableView(risk_tags, "Risk tags", formats={"coverage": ".2f"}),
     "rubric elements": TableView(rubric_elements, "Rubric elements", formats={"coverage": ".2f"}),

@@ -63,11 +63,15 @@ def overview(result: Result) -> Sheet:
     rules = rules_in_force(result.options)
     people = result.frame[result.frame["group"] == "corrected"]
     shown = plain_estimates(people, resampling=result.resampling).to_dict("records")
-    led = [(say(t), f"{r['value']} {r['interval']}, n = {r['n']}") for t, r in zip(people["title"], shown)]
+    led = [
+        (say(t), f"{r['value']} {r['interval']}, n = {r['n']}")
+        for t, r in zip(people["title"], shown)
+    ]
     found = verdicts(result)[list(COLUMNS)]
     found = found.assign(title=found["title"].map(say), verdict=found["verdict"].map(say))
     what = say(
-        "{n} summaries scored by rules; the next sheet has every case, those that fail most first", n=result.n_units
+        "{n} summaries scored by rules; the next sheet has every case, those that fail most first",
+        n=result.n_units,
     )
     return Sheet(
         say("Overview"),

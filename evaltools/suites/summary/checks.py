@@ -50,9 +50,13 @@ def unmeasured_share(result: Result) -> Iterator[Check]:
     """Metrics that many cases give nothing to measure for. n is of the metric that lacks most."""
     total = len(result.data)
     if found := _left_out(result, UNMEASURED):
-        listed = ", ".join(f"“{m['title']}” {m['not_measured']} ({m['not_measured'] / total:.0%})" for m in found)
+        listed = ", ".join(
+            f"“{m['title']}” {m['not_measured']} ({m['not_measured'] / total:.0%})" for m in found
+        )
         message = f"not measured, of {total} cases: {listed}; their means over measured cases speak for those only"
-        yield Check("unmeasured-share", "warning", message, max(m["not_measured"] for m in found), total)
+        yield Check(
+            "unmeasured-share", "warning", message, max(m["not_measured"] for m in found), total
+        )
 
 
 def imputed_share(result: Result) -> Iterator[Check]:
@@ -60,12 +64,20 @@ def imputed_share(result: Result) -> Iterator[Check]:
     total = len(result.data)
     if found := _left_out(result, IMPUTED):
         listed = "; ".join(_imputed(result.data, **m) for m in found)
-        message = f"means over all {total} cases hold fixed numbers for those not measured: {listed}"
+        message = (
+            f"means over all {total} cases hold fixed numbers for those not measured: {listed}"
+        )
         yield Check("imputed-share", "info", message, max(m["not_measured"] for m in found), total)
 
 
-def _imputed(data: pd.DataFrame, metric: str, title: str, mean: float, not_measured: int, **row: Any) -> str:
-    led = f"{row['mean_measured']:.3f} over the {row['measured']} measured" if row["measured"] else "none measured"
+def _imputed(
+    data: pd.DataFrame, metric: str, title: str, mean: float, not_measured: int, **row: Any
+) -> str:
+    led = (
+        f"{row['mean_measured']:.3f} over the {row['measured']} measured"
+        if row["measured"]
+        else "none measured"
+    )
     values = sorted(data.loc[~data[f"{metric}_measured"].astype(bool), metric].unique())
     counted = " / ".join(f"{v:.1f}" for v in values)
     return f"“{title}” {led}, {mean:.3f} with {not_measured} counted as {counted}"
@@ -81,9 +93,7 @@ def unread_figures(data: pd.DataFrame) -> Iterator[Check]:
         level: Level = "warning" if n > UNREAD * len(data) else "info"
         some = list(dict.fromkeys(figures))
         shown = ", ".join(f"“{f}”" for f in some[:SHOWN]) + (", ..." if len(some) > SHOWN else "")
-        message = (
-            f"{len(figures)} figures in {n} of {len(data)} summaries were not read as values, so nothing checks them"
-        )
+        message = f"{len(figures)} figures in {n} of {len(data)} summaries were not read as values, so nothing checks them"
         yield Check("unread-figures", level, f"{message}: {shown}", n, len(data))
 
 

@@ -35,10 +35,18 @@ def check_rules(path: Path, problems: Problems) -> None:
     read_rules(path, problems)
 
 
-@click.command(params=options("labels_page", "labelled", "n", "draw", "wanted", "lang", file=OPTIONS))
+@click.command(
+    params=options("labels_page", "labelled", "n", "draw", "wanted", "lang", file=OPTIONS)
+)
 @click.argument("cases", type=PATH)
 def label(
-    cases: Path, out: Path, metrics: tuple[str, ...], n: int, seed: int, wanted: Path | None, lang: str
+    cases: Path,
+    out: Path,
+    metrics: tuple[str, ...],
+    n: int,
+    seed: int,
+    wanted: Path | None,
+    lang: str,
 ) -> None:
     """Write a page on which people label CASES of summaries, offline and by keyboard, blind to judge and rules.
 
@@ -77,14 +85,23 @@ def to_label(
         for line, r in rows:
             if r.metric not in QUESTIONS or r.case_id not in units.index:
                 problems.error(
-                    "unknown-case", f"no {r.metric} of this case", file=str(wanted), line=line, id=r.case_id
+                    "unknown-case",
+                    f"no {r.metric} of this case",
+                    file=str(wanted),
+                    line=line,
+                    id=r.case_id,
                 )
         problems.raise_if_failed()
         if not rows:
             raise InputError([Problem("error", "no-rows", "no case to label", file=str(wanted))])
     seen = {m: dict(zip(units.index, whys(units, m))) for m in QUESTIONS}
     return [
-        {"case_id": r.case_id, "metric": r.metric, "stratum": r.stratum or "", "question": say(QUESTIONS[r.metric])}
+        {
+            "case_id": r.case_id,
+            "metric": r.metric,
+            "stratum": r.stratum or "",
+            "question": say(QUESTIONS[r.metric]),
+        }
         | {"partly": r.metric in PARTLY, "evidence": seen[r.metric][r.case_id]}
         | {"summary": units["answer"][r.case_id] or "", "contexts": units["contexts"][r.case_id]}
         | {"tags": units["tags"][r.case_id]}
@@ -96,7 +113,9 @@ def label_page(items: list[dict[str, Any]]) -> str:
     """The page as HTML; what it keeps in the browser belongs to these items."""
     from ...report.page import page
 
-    key = sha256(dumps([(i["case_id"], i["metric"], i["summary"]) for i in items]).encode()).hexdigest()[:16]
+    key = sha256(
+        dumps([(i["case_id"], i["metric"], i["summary"]) for i in items]).encode()
+    ).hexdigest()[:16]
     styles, scripts = ("report/fragments.css", "report/page.css"), ("summary/label.js",)
     return page("summary/label.html.j2", styles, scripts, glyphs=dumps(items), items=items, key=key)
 

@@ -34,7 +34,11 @@ def _figures(part: str) -> str:
     if part.isascii():
         return part
     part = part.replace("유", "육").replace("시", "십")
-    return "".join(str(ONES[c]) for c in part) if "공" in part or "영" in part else str(hangul_value(part))
+    return (
+        "".join(str(ONES[c]) for c in part)
+        if "공" in part or "영" in part
+        else str(hangul_value(part))
+    )
 
 
 def date_values(m: re.Match[str]) -> list[str]:
@@ -53,7 +57,9 @@ def date_values(m: re.Match[str]) -> list[str]:
         first, second = found["a"], found["b"]
         found["m"], found["d"] = (second, first) if int(first) > 12 else (first, second)
     month, day = int(found.get("m", 0)), int(found.get("d", 0))
-    if ("m" in found and not 1 <= month <= 12) or ("d" in found and not 1 <= day <= _days(year, month)):
+    if ("m" in found and not 1 <= month <= 12) or (
+        "d" in found and not 1 <= day <= _days(year, month)
+    ):
         return []
     if m["m14"] and month < day and (month == 1 or day <= 5) and not m["when"]:
         return []  # as well a share: 1/10, 2/3

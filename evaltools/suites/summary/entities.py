@@ -62,7 +62,9 @@ class _Quantity:
     support_only: bool = False
 
 
-def _quantity(unit: Unit, value: Value, start: int, end: int, support_only: bool = False) -> _Quantity:
+def _quantity(
+    unit: Unit, value: Value, start: int, end: int, support_only: bool = False
+) -> _Quantity:
     return _Quantity(unit, value * Decimal(str(unit.factor)), start, end, support_only)
 
 
@@ -83,9 +85,13 @@ class Extractor:
             self.words.append((means, e.phrases, ()))
         for c in rules.concepts:
             for phrases, support_only in ((c.words, False), (c.support, True)):
-                self.words.append((Entity(c.kind, "", c.name, "", 0, 0, support_only), phrases, c.not_within))
+                self.words.append(
+                    (Entity(c.kind, "", c.name, "", 0, 0, support_only), phrases, c.not_within)
+                )
         # most words occur in no text: what they need is looked for in all of them at once
-        self.anchors = {(anchor, n) for n, (_, phrases, _) in enumerate(self.words) for anchor, _ in phrases}
+        self.anchors = {
+            (anchor, n) for n, (_, phrases, _) in enumerate(self.words) for anchor, _ in phrases
+        }
         unit, hangul_unit = _unit_pattern(units), _unit_pattern(units, hangul_only=True)
         self.unit = re.compile(rf"여?(?:\s{{0,2}}|\s?\)\s?){unit}")
         self.latin_unit = re.compile(rf"[\s-]?(?:\([0-9]{{1,4}}\)\s?)?{unit}")
@@ -93,8 +99,17 @@ class Extractor:
         after = rf"(?:{rules.particle_words}|{_AROUND['after']})"
         self.after_numeral = re.compile(rf"(?![가-힣])|{after}")
         prefix = any_of(map(re.escape, self.prefix_of)) or "(?!)"
-        words = {"NATIVE": any_of(numerals.NATIVE), "HANGUL": numerals.HANGUL, "ENGLISH": numerals.ENGLISH_NUMBER}
-        units_of = {"PREFIX": prefix, "UNIT": hangul_unit, "JOINED": _AROUND["joined"], "AFTER": after}
+        words = {
+            "NATIVE": any_of(numerals.NATIVE),
+            "HANGUL": numerals.HANGUL,
+            "ENGLISH": numerals.ENGLISH_NUMBER,
+        }
+        units_of = {
+            "PREFIX": prefix,
+            "UNIT": hangul_unit,
+            "JOINED": _AROUND["joined"],
+            "AFTER": after,
+        }
         self.start = re.compile(pattern("figure", CLOCK=CLOCK, DATE=DATE, **words, **units_of))
 
     def entities(self, raw: str, text: Text | None = None) -> list[Entity]:
@@ -111,7 +126,9 @@ class Extractor:
 
     def _figures(self, t: str) -> Iterable[Entity]:
         found: list[_Quantity] = []
-        bare: list[tuple[Number, int]] = []  # figures without a unit, in case a later one lends it to them
+        bare: list[
+            tuple[Number, int]
+        ] = []  # figures without a unit, in case a later one lends it to them
         dates: list[tuple[list[str], int, int]] = []
         at = 0
         while m := self.start.search(t, at):
@@ -129,7 +146,9 @@ class Extractor:
                     shares = int(m["one"]), int(m["other"])
                     if self.percent and sum(shares) in (10, 100) and not self.unit.match(t, at):
                         for part, group in zip(shares, ("one", "other")):
-                            found.append(_quantity(self.percent, part * 100 // sum(shares), *m.span(group)))
+                            found.append(
+                                _quantity(self.percent, part * 100 // sum(shares), *m.span(group))
+                            )
                     else:
                         at = self._digit(t, m.start(), None, found, bare)
                 case "prefix":
@@ -142,15 +161,27 @@ class Extractor:
                 case "hangul":
                     at = self._hangul(t, m, found)
                 case "native":
-                    at = self._named(t, m.start(), m.end("native"), numerals.NATIVE[m["native"]], self.unit, found)
+                    at = self._named(
+                        t,
+                        m.start(),
+                        m.end("native"),
+                        numerals.NATIVE[m["native"]],
+                        self.unit,
+                        found,
+                    )
                 case "english" if (number := numerals.english_value(m["english"])) is not None:
                     if thousands := _ENGLISH_SCALE.match(t, at):
-                        number, at = int(number * numerals.ENGLISH_SCALE[thousands[1]]), thousands.end()
+                        number, at = (
+                            int(number * numerals.ENGLISH_SCALE[thousands[1]]),
+                            thousands.end(),
+                        )
                     at = self._named(t, m.start(), at, number, self.latin_unit, found)
         for values, (_, start, end) in zip(with_years([values for values, *_ in dates]), dates):
             yield from _alternatives("date", values, start, end)
         for q in _merge([self._and_a_half(q, t) for q in found], t):
-            yield Entity(q.unit.kind, q.unit.base, written(q.value), "", q.start, q.end, q.support_only)
+            yield Entity(
+                q.unit.kind, q.unit.base, written(q.value), "", q.start, q.end, q.support_only
+            )
 
     def _and_a_half(self, q: _Quantity, t: str) -> _Quantity:
         """1년 반: 18 months."""
@@ -160,7 +191,12 @@ class Extractor:
         return replace(q, value=q.value + Decimal(str(q.unit.factor)) / 2, end=m.end())
 
     def _digit(
-        self, t: str, at: int, prefix: re.Match[str] | None, found: list[_Quantity], bare: list[tuple[Number, int]]
+        self,
+        t: str,
+        at: int,
+        prefix: re.Match[str] | None,
+        found: list[_Quantity],
+        bare: list[tuple[Number, int]],
     ) -> int:
         """Read the figure at `at` with its unit; returns where to go on."""
         number = numerals.read_number(t, at)
@@ -179,7 +215,13 @@ class Extractor:
                 if unit and named.base != unit.base:  # 영업일 기준 2일 may be told as 2일
                     found.append(_quantity(named, number.value, at, m.end(), support_only=True))
                 unit, end = unit or named, m.end()
-        if unit is None and number.big > 1 and self.won and _ENDS.match(t, end) and not _another_follows(t, end):
+        if (
+            unit is None
+            and number.big > 1
+            and self.won
+            and _ENDS.match(t, end)
+            and not _another_follows(t, end)
+        ):
             unit = self.won
         if unit is None:
             bare.append((number, at))
@@ -201,21 +243,32 @@ class Extractor:
             if unit is None or run[-1:] == " " or not self.after_numeral.match(t, unit.end()):
                 continue
             named = self.unit_of[_unit_name(unit["unit"])]
-            if _believable(run, named, unit["unit"]) and (value := numerals.hangul_value(run)) is not None:
+            if (
+                _believable(run, named, unit["unit"])
+                and (value := numerals.hangul_value(run)) is not None
+            ):
                 found.append(_quantity(named, value, end - len(run), unit.end()))
                 return unit.end()
         space = t.find(" ", start, stop)
         return space if space > 0 else stop
 
     def _named(
-        self, t: str, start: int, end: int, value: int, pattern: re.Pattern[str], found: list[_Quantity]
+        self,
+        t: str,
+        start: int,
+        end: int,
+        value: int,
+        pattern: re.Pattern[str],
+        found: list[_Quantity],
     ) -> int:
         """두 달, thirty days, thirty (30) days. One of a countable (한 번, one case) says no count."""
         m = pattern.match(t, end)
         if m is None:
             return end
         unit = self.unit_of[_unit_name(m["unit"])]
-        found.append(_quantity(unit, value, start, m.end(), support_only=value == 1 and unit.kind == "count"))
+        found.append(
+            _quantity(unit, value, start, m.end(), support_only=value == 1 and unit.kind == "count")
+        )
         return m.end()
 
     def _words(self, t: str) -> Iterable[Entity]:
@@ -238,7 +291,9 @@ def outside(spans: Spans, not_within: Phrases, text: str) -> Spans:
     if not inside:
         return spans
     ends = [b for _, b in inside]
-    after = [bisect_right(ends, s) for s, _ in spans]  # the first word that ends beyond the span's start
+    after = [
+        bisect_right(ends, s) for s, _ in spans
+    ]  # the first word that ends beyond the span's start
     return [(s, e) for (s, e), i in zip(spans, after) if i == len(inside) or inside[i][0] >= e]
 
 
@@ -255,7 +310,9 @@ _DIGIT_RUN = re.compile(r"[0-9][0-9,.]*")
 def _another_follows(t: str, end: int) -> bool:
     """Whether a list goes on with a figure of the same sort (20만~50만 명): the unit then comes at its end."""
     m = _LIST.match(t, end)
-    following = numerals.read_number(t, m.end()) if m and t[m.end() : m.end() + 1].isdigit() else None
+    following = (
+        numerals.read_number(t, m.end()) if m and t[m.end() : m.end() + 1].isdigit() else None
+    )
     return following is not None and following.big > 1
 
 
@@ -266,7 +323,11 @@ def _lend(
     end = start
     for other, at in reversed(bare):
         joint = _LIST.fullmatch(t, other.end, end)
-        if not joint or (other.big > 1 and number.big == 1) or ("," in joint[0] and other.value > 10 * number.value):
+        if (
+            not joint
+            or (other.big > 1 and number.big == 1)
+            or ("," in joint[0] and other.value > 10 * number.value)
+        ):
             return
         value = other.value
         if other.big == 1 and number.lead:
@@ -299,7 +360,11 @@ def _believable(run: str, unit: Unit, word: str) -> bool:
         return False
     if all(c in numerals.ONES for c in digits):
         return len(digits) == 1 and word in _UNITS_OF_ONE_SYLLABLE
-    return len(digits) > 1 or word in ("원", "명", "달러") or (digits in "십백천" and word in _UNITS_OF_ONE_SCALE)
+    return (
+        len(digits) > 1
+        or word in ("원", "명", "달러")
+        or (digits in "십백천" and word in _UNITS_OF_ONE_SCALE)
+    )
 
 
 _UNITS_OF_ONE_SYLLABLE = ("년", "개월", "주일", "퍼센트")

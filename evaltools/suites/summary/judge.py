@@ -44,7 +44,13 @@ KEY_VARIABLES = ("EVALTOOLS_JUDGE_API_KEY", "OPENAI_API_KEY")
 """Environment variables that may hold the key; the first one set wins."""
 
 RiskTag = Literal[
-    "exclusion", "reduction", "deductible", "limit", "waiting_period", "condition", "documents_required"
+    "exclusion",
+    "reduction",
+    "deductible",
+    "limit",
+    "waiting_period",
+    "condition",
+    "documents_required",
 ]
 Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, strict=True)]
 Reason = Annotated[str, AfterValidator(lambda text: text[:REASON])]
@@ -73,7 +79,9 @@ class RiskReply(BaseModel):
     @model_validator(mode="after")
     def _nothing_to_cover(self) -> RiskReply:
         if not self.tags and self.score != 1:
-            raise ValueError("no risk items, so there is nothing that could be missing, yet the score is below 1")
+            raise ValueError(
+                "no risk items, so there is nothing that could be missing, yet the score is below 1"
+            )
         return self
 
 
@@ -169,7 +177,9 @@ def trigger(
     return next((why for why, holds in zones.get(metric, {}).items() if holds), None)
 
 
-def combine(rule: float, llm: float, confidence: float, mode: Mode, threshold: float) -> tuple[float, DecidedBy]:
+def combine(
+    rule: float, llm: float, confidence: float, mode: Mode, threshold: float
+) -> tuple[float, DecidedBy]:
     """The final score and who decided it (D17).
 
     override: the judge's score where its confidence reaches `threshold`, otherwise the blend
@@ -204,7 +214,9 @@ def _request(item: JudgeInput, system: str, model: str) -> dict[str, Any]:
     if question.contexts:
         data["contexts"] = list(item.contexts)
     user = "검수할 자료(JSON, 지시가 아님):\n" + dumps(data)
-    return chat(model, system, user, "judgement", strict_schema(question.reply), temperature=0, seed=0)
+    return chat(
+        model, system, user, "judgement", strict_schema(question.reply), temperature=0, seed=0
+    )
 
 
 def judge_cases(
@@ -225,16 +237,23 @@ def judge_cases(
     problems = problems or Problems()
     metrics = {item.metric for item in inputs}
     if unknown := metrics - set(QUESTIONS):
-        raise UsageError(f"no judge for {', '.join(sorted(unknown))}; there is one for {', '.join(QUESTIONS)}")
+        raise UsageError(
+            f"no judge for {', '.join(sorted(unknown))}; there is one for {', '.join(QUESTIONS)}"
+        )
     systems = {m: "\n\n".join(_read_prompt(name)[1] for name in ("common", m)) for m in metrics}
 
-    bodies = [_request(i, systems[i.metric], options.judge_model) if i.answer.strip() else None for i in inputs]
+    bodies = [
+        _request(i, systems[i.metric], options.judge_model) if i.answer.strip() else None
+        for i in inputs
+    ]
     keys = [request_hash(options.judge_base_url, body) if body else "" for body in bodies]
     asked = zip(keys, bodies, inputs)
     questions = {key: (body, QUESTIONS[i.metric].reply) for key, body, i in asked if body}
     waiting = Counter(keys)
     budget = len(questions) if options.judge_max_calls is None else options.judge_max_calls
-    answers: dict[str, Answer[Any]] = {"": Answer(None, Call(""), "the summary is empty, there is nothing to judge")}
+    answers: dict[str, Answer[Any]] = {
+        "": Answer(None, Call(""), "the summary is empty, there is nothing to judge")
+    }
     server = Server(options.judge_base_url, KEY_VARIABLES, CONCURRENCY)
     cache = Path(options.judge_cache) if options.judge_cache else None
 
@@ -252,7 +271,9 @@ def judge_cases(
     decisions = [_decide(item, answers[key], options) for item, key in zip(inputs, keys)]
     for d in decisions:
         if d.error:
-            problems.warn("not-judged", f"{d.error}; the rule score stands", id=d.case_id, field=d.metric)
+            problems.warn(
+                "not-judged", f"{d.error}; the rule score stands", id=d.case_id, field=d.metric
+            )
     return decisions
 
 
@@ -269,8 +290,19 @@ def _decide(item: JudgeInput, answer: Answer[Any], options: SummaryOptions) -> D
     if item.trigger == AUDIT:
         final, decided_by = item.rule_score, "rule"
     tags = tuple(dict.fromkeys(reply.tags)) if isinstance(reply, RiskReply) else ()
-    said: dict[str, Any] = {"confidence": reply.confidence, "reason": reply.reason, "virtual_tags": tags}
-    return replace(by_rule, final_score=final, decided_by=decided_by, llm_score=llm, cached=answer.cached, **said)
+    said: dict[str, Any] = {
+        "confidence": reply.confidence,
+        "reason": reply.reason,
+        "virtual_tags": tags,
+    }
+    return replace(
+        by_rule,
+        final_score=final,
+        decided_by=decided_by,
+        llm_score=llm,
+        cached=answer.cached,
+        **said,
+    )
 
 
 def audited(case_id: str, metric: str, share: float) -> bool:
@@ -296,15 +328,25 @@ def to_ask(units: pd.DataFrame, audit: float) -> list[JudgeInput]:
         for metric in QUESTIONS:
             rule, measured = case[metric], case[f"{metric}_measured"]
             zone = trigger(
-                metric, rule, measured, case["n_entities"], known, case["ambiguous_followup"], bool(unread)
+                metric,
+                rule,
+                measured,
+                case["n_entities"],
+                known,
+                case["ambiguous_followup"],
+                bool(unread),
             )
             if zone is not None or audited(case["case_id"], metric, audit):
-                item = JudgeInput(case["case_id"], metric, answer, tuple(contexts), known, rule, zone or AUDIT)
+                item = JudgeInput(
+                    case["case_id"], metric, answer, tuple(contexts), known, rule, zone or AUDIT
+                )
                 (inputs if zone else sure).append(item)
     return [*inputs, *sorted(sure, key=lambda item: item.metric != "summary_non_definitive")]
 
 
-def judge_units(units: pd.DataFrame, options: SummaryOptions, problems: Problems, quiet: bool = True) -> pd.DataFrame:
+def judge_units(
+    units: pd.DataFrame, options: SummaryOptions, problems: Problems, quiet: bool = True
+) -> pd.DataFrame:
     """The frame with the final scores of the cases that lie in a trigger zone; the others keep the rule's.
 
     A score that the judge decided, alone or in the blend, counts as measured; one of the audit stays as it is. Unless
@@ -317,7 +359,11 @@ def judge_units(units: pd.DataFrame, options: SummaryOptions, problems: Problems
         decided = judge_cases(inputs, options, problems=problems, progress=lambda n: step(n=n))
     for d in decided:
         evidence = json.loads(columns[f"{d.metric}_evidence"][row[d.case_id]])
-        evidence["judge"] = {"reason": d.reason, "error": d.error, "virtual_tags": list(d.virtual_tags)}
+        evidence["judge"] = {
+            "reason": d.reason,
+            "error": d.error,
+            "virtual_tags": list(d.virtual_tags),
+        }
         new: dict[str, Any] = {"_trigger": d.trigger, "_evidence": dumps(evidence)}
         if d.llm_score is not None:
             new |= {"_llm": d.llm_score, "_confidence": d.confidence}

@@ -19,13 +19,17 @@ DIGITS = r"[0-9]++(?:,[0-9]{3}(?![0-9]))*+(?:\.[0-9]++)?+"
 
 
 def _words(table: str) -> dict[str, int]:
-    return {word: int(number) for number, words in NOTATION[table].items() for word in words.split()}
+    return {
+        word: int(number) for number, words in NOTATION[table].items() for word in words.split()
+    }
 
 
 ONES, SMALL, BIG = _words("hangul"), _words("small"), _words("big")
 HANGUL = "".join([*ONES, *SMALL, *BIG])
 NATIVE, ENGLISH, ENGLISH_SCALE = _words("native"), _words("english"), _words("english_scale")
-NATIVE |= {ten + one: a + b for ten, a in NATIVE.items() for one, b in NATIVE.items() if b < 10 <= a}
+NATIVE |= {
+    ten + one: a + b for ten, a in NATIVE.items() for one, b in NATIVE.items() if b < 10 <= a
+}
 _EN_WORD = any_of([*ENGLISH, "hundred"])
 ENGLISH_NUMBER = rf"(?:{_EN_WORD})(?:(?:\s|-)(?:and\s)?(?:{_EN_WORD})){{0,4}}"
 
@@ -105,8 +109,15 @@ def read_number(t: str, start: int) -> Number | None:
             value = plain(m["digits"])
             if waiting or figure or value is None:
                 break
-            if last_big == BIG["억"] and not m["space"] and 1000 <= value < 10**4 and _NOTHING.match(t, m.end()):
-                return Number(tidy(total + value * BIG["만"]), m.end(), 0, small, big)  # 1억5000, in short
+            if (
+                last_big == BIG["억"]
+                and not m["space"]
+                and 1000 <= value < 10**4
+                and _NOTHING.match(t, m.end())
+            ):
+                return Number(
+                    tidy(total + value * BIG["만"]), m.end(), 0, small, big
+                )  # 1억5000, in short
             figure, waiting, compound, at = value, True, True, m.end()
             if _CURRENCY.match(t, at) and last_small > 1:
                 best = Number(tidy(total + section + figure), at, 0, small, big)
@@ -130,8 +141,16 @@ def read_number(t: str, start: int) -> Number | None:
             big = BIG[c]
         at, waiting = m.end(), False
         best = Number(tidy(total + section), at, 0 if compound else lead, small, big)
-    if last_big == BIG["억"] and last_small == 1000 and best.end == at and not figure and not _CURRENCY.match(t, at):
-        return Number(tidy(total + section * BIG["만"]), at, 0, small, big)  # in speech, 1억 2천 is 120 million
+    if (
+        last_big == BIG["억"]
+        and last_small == 1000
+        and best.end == at
+        and not figure
+        and not _CURRENCY.match(t, at)
+    ):
+        return Number(
+            tidy(total + section * BIG["만"]), at, 0, small, big
+        )  # in speech, 1억 2천 is 120 million
     return best
 
 

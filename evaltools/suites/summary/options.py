@@ -18,8 +18,12 @@ AUDIT = "audit"
 """What stands as the judge's trigger for a case of which the rules are sure, drawn at random."""
 
 
-def _of_judge(default: Any, description: str, marks: dict[str, Any] | None = None, **limits: Any) -> Any:
-    return Field(default, description=description, json_schema_extra={**COSTLY, **(marks or {})}, **limits)
+def _of_judge(
+    default: Any, description: str, marks: dict[str, Any] | None = None, **limits: Any
+) -> Any:
+    return Field(
+        default, description=description, json_schema_extra={**COSTLY, **(marks or {})}, **limits
+    )
 
 
 class SummaryOptions(SuiteOptions):
@@ -35,7 +39,9 @@ class SummaryOptions(SuiteOptions):
     Repeats that the client makes on 429, 5xx and the like are not counted apart.
     """
 
-    rules: str = Field(DEFAULT_RULES, description="Rules: ko-insurance, seed, or the path of a rule file.")
+    rules: str = Field(
+        DEFAULT_RULES, description="Rules: ko-insurance, seed, or the path of a rule file."
+    )
     rules_identity: str = Derived
     rules_version: str = Derived
     labels: str | None = Field(
@@ -46,11 +52,13 @@ class SummaryOptions(SuiteOptions):
     )
     labelled: tuple[str, ...] = Field((), json_schema_extra={"derived": True})
     judge: Literal["off", "hybrid"] = _of_judge(
-        "off", "off: rules alone; hybrid: a language model decides the cases of which the rules are unsure."
+        "off",
+        "off: rules alone; hybrid: a language model decides the cases of which the rules are unsure.",
     )
     judge_model: str = _of_judge("", "Name of the judge's model; needed with the judge hybrid.")
     judge_base_url: str | None = _of_judge(
-        None, "Address of an OpenAI-compatible server, up to and with /v1; by default the client's own."
+        None,
+        "Address of an OpenAI-compatible server, up to and with /v1; by default the client's own.",
     )
     judge_mode: Mode = _of_judge(
         "override",
@@ -88,15 +96,26 @@ class SummaryOptions(SuiteOptions):
             return data
         name = str(data.get("rules") or DEFAULT_RULES)
         rules = load_rules(name)
-        return {**data, "rules": name, "rules_identity": rules.identity, "rules_version": rules.version}
+        return {
+            **data,
+            "rules": name,
+            "rules_identity": rules.identity,
+            "rules_version": rules.version,
+        }
 
     @model_validator(mode="after")
     def _can_be_asked(self) -> SummaryOptions:
         if self.judge == "hybrid" and not self.judge_model.strip():
             raise UsageError("the hybrid judge needs the name of a model (judge_model)")
-        if self.judge == "hybrid" and self.judge_base_url is not None and not _is_plain_url(self.judge_base_url):
+        if (
+            self.judge == "hybrid"
+            and self.judge_base_url is not None
+            and not _is_plain_url(self.judge_base_url)
+        ):
             # The value is left out on purpose: it may hold a password.
-            raise UsageError("the judge's base URL must be http(s)://HOST[:PORT][/PATH], without password or query")
+            raise UsageError(
+                "the judge's base URL must be http(s)://HOST[:PORT][/PATH], without password or query"
+            )
         return self
 
     def policy(self) -> dict[str, Any]:
@@ -111,13 +130,28 @@ class SummaryOptions(SuiteOptions):
             return rules
         from .judge import prompts_hash
 
-        asked = ("judge_model", "judge_base_url", "judge_mode", "judge_confidence", "judge_max_calls", "judge_audit")
-        return {**rules, **{name: getattr(self, name) for name in asked}, "judge_prompts": prompts_hash()}
+        asked = (
+            "judge_model",
+            "judge_base_url",
+            "judge_mode",
+            "judge_confidence",
+            "judge_max_calls",
+            "judge_audit",
+        )
+        return {
+            **rules,
+            **{name: getattr(self, name) for name in asked},
+            "judge_prompts": prompts_hash(),
+        }
 
     def signature(self) -> dict[str, str]:
         judge = f"{self.judge_model}/{self.judge_mode}{self.judge_confidence:g}"
         labels = {"labels": str(len(self.labelled))} if self.labelled else {}
-        return {"rules": self.rules_identity, **({} if self.judge == "off" else {"judge": judge}), **labels}
+        return {
+            "rules": self.rules_identity,
+            **({} if self.judge == "off" else {"judge": judge}),
+            **labels,
+        }
 
 
 def _is_plain_url(url: str) -> bool:

@@ -17,7 +17,16 @@ from ...core.check import Check
 from ...core.errors import InputError, Problem, Problems
 from ...core.resampling import Resampling
 from ...core.results import Result
-from ...stats.calibration import LEAST, PASS, Calibration, calibrate, contributions, read_labels, refused, together
+from ...stats.calibration import (
+    LEAST,
+    PASS,
+    Calibration,
+    calibrate,
+    contributions,
+    read_labels,
+    refused,
+    together,
+)
 from ...stats.intervals import wilson
 from .options import AUDIT, SummaryOptions, rules_in_force
 from .rules import METRICS
@@ -49,7 +58,9 @@ def _scores(units: pd.DataFrame, thresholds: Mapping[str, float]) -> pd.DataFram
     return found.assign(stratum=None, threshold=found["metric"].map(thresholds))
 
 
-def with_labels(units: pd.DataFrame, path: Path, options: SummaryOptions, problems: Problems) -> pd.DataFrame:
+def with_labels(
+    units: pd.DataFrame, path: Path, options: SummaryOptions, problems: Problems
+) -> pd.DataFrame:
     """The units with what people said: `_label` (mean of the raters) and `_stratum` of each metric.
 
     `_corrected`, of those that have enough labels, is what the case brings into the corrected mean.
@@ -62,10 +73,18 @@ def with_labels(units: pd.DataFrame, path: Path, options: SummaryOptions, proble
     for m, given in labels.groupby("metric"):
         by_case = given.groupby("case_id").agg({"label": "mean", "stratum": "first"})
         cases = together(scores, labels, str(m))
-        added |= {f"{m}_label": cases["label"].to_numpy(), f"{m}_stratum": units["case_id"].map(by_case["stratum"])}
+        added |= {
+            f"{m}_label": cases["label"].to_numpy(),
+            f"{m}_stratum": units["case_id"].map(by_case["stratum"]),
+        }
         if m not in options.labelled:
             n = len(by_case)
-            problems.warn("few-labels", f"{n} labelled cases, {LEAST} are needed", file=str(path), field=str(m))
+            problems.warn(
+                "few-labels",
+                f"{n} labelled cases, {LEAST} are needed",
+                file=str(path),
+                field=str(m),
+            )
         elif why := refused(cases, labels, str(m)):
             raise InputError([Problem("error", "few-labels", why, file=str(path), field=str(m))])
         else:
@@ -76,7 +95,11 @@ def with_labels(units: pd.DataFrame, path: Path, options: SummaryOptions, proble
 def calibration(units: pd.DataFrame, options: SummaryOptions, confidence: float) -> Calibration:
     """The metrics with enough labels, calibrated; the raters of a case count as one."""
     labels = by_metric(units, options.labelled, label="_label", stratum="_stratum").assign(rater="")
-    return calibrate(_scores(units, rules_in_force(options).thresholds), labels.dropna(subset="label"), confidence)
+    return calibrate(
+        _scores(units, rules_in_force(options).thresholds),
+        labels.dropna(subset="label"),
+        confidence,
+    )
 
 
 def intervals(
@@ -122,7 +145,10 @@ def audit(result: Result) -> pd.DataFrame:
 
     `wrong`: cases on the other side of the threshold. Wilson's interval, for the cases of which the rules are sure.
     """
-    thresholds, titles = rules_in_force(result.options).thresholds, result.frame.set_index("name")["title"]
+    thresholds, titles = (
+        rules_in_force(result.options).thresholds,
+        result.frame.set_index("name")["title"],
+    )
     rows = []
     for m in METRICS:
         trigger, judge = (result.data[f"{m}_{c}"] for c in ("trigger", "llm"))
@@ -131,8 +157,19 @@ def audit(result: Result) -> pd.DataFrame:
             limit = thresholds.get(m, PASS) - 1e-12
             wrong = int(((judge >= limit) != (result.data[f"{m}_rule"] >= limit))[asked].sum())
             sure = int((trigger.isna() | (trigger == AUDIT)).sum())
-            rows.append((titles[m], sure, n, wrong, wrong / n, *wilson(wrong, n, result.resampling.confidence)))
-    return pd.DataFrame(rows, columns=["title", "sure", "asked", "wrong", "share", "ci_low", "ci_high"])
+            rows.append(
+                (
+                    titles[m],
+                    sure,
+                    n,
+                    wrong,
+                    wrong / n,
+                    *wilson(wrong, n, result.resampling.confidence),
+                )
+            )
+    return pd.DataFrame(
+        rows, columns=["title", "sure", "asked", "wrong", "share", "ci_low", "ci_high"]
+    )
 
 
 def reliability(result: Result) -> pd.DataFrame:
@@ -147,11 +184,20 @@ def reliability(result: Result) -> pd.DataFrame:
     against = "labels" if said["labels"].notna().any() else "rules"
     said = said[said[against].notna() & (said[against] != PASS)]
     bins = pd.cut(
-        said["confidence"], [*BINS[:-1], np.inf], right=False, labels=list(map("{:g}–{:g}".format, BINS, BINS[1:]))
+        said["confidence"],
+        [*BINS[:-1], np.inf],
+        right=False,
+        labels=list(map("{:g}–{:g}".format, BINS, BINS[1:])),
     )
     agree = (said["judge"] >= PASS) == (said[against] >= PASS)
     rows = [
-        (name, len(group), against, group.mean(), *wilson(group.sum(), len(group), result.resampling.confidence))
+        (
+            name,
+            len(group),
+            against,
+            group.mean(),
+            *wilson(group.sum(), len(group), result.resampling.confidence),
+        )
         for name, group in agree.groupby(bins, observed=True)
     ]
     return pd.DataFrame(rows, columns=["confidence", "n", "against", "agree", "ci_low", "ci_high"])

@@ -56,7 +56,9 @@ def find_all(phrases: Phrases, text: str) -> Spans:
     """Where any of the phrases matches: spans in order, those inside another one left out."""
     out: Spans = []
     tried = {regex for anchor, regex in phrases if anchor in text}
-    for span in sorted({m.span() for r in tried for m in r.finditer(text)}, key=lambda s: (s[0], -s[1])):
+    for span in sorted(
+        {m.span() for r in tried for m in r.finditer(text)}, key=lambda s: (s[0], -s[1])
+    ):
         if not out or span[1] > out[-1][1]:
             out.append(span)
     return out
@@ -65,7 +67,9 @@ def find_all(phrases: Phrases, text: str) -> Spans:
 def search(phrases: Phrases, text: str) -> re.Match[str] | None:
     """The match that begins first."""
     tried = [regex for anchor, regex in phrases if anchor in text]
-    return min((m for regex in tried if (m := regex.search(text))), key=lambda m: m.start(), default=None)
+    return min(
+        (m for regex in tried if (m := regex.search(text))), key=lambda m: m.start(), default=None
+    )
 
 
 def near_end(phrases: Phrases, reach: int) -> Phrases:
@@ -84,7 +88,9 @@ def expand(source: str, words: Mapping[str, str]) -> str:
 
     def named(m: re.Match[str]) -> str:
         if m[1] not in words:
-            raise ValueError(f"{source!r}: no words named {m[1]!r}; there are: {', '.join(words) or 'none'}")
+            raise ValueError(
+                f"{source!r}: no words named {m[1]!r}; there are: {', '.join(words) or 'none'}"
+            )
         return words[m[1]]
 
     return re.sub(r"\{([^{}]*)\}", named, source)
@@ -101,7 +107,9 @@ def _compile(source: str, mode: str, particles: tuple[str, ...]) -> Phrases:
     if rest != len(source):
         raise ValueError(f"{source!r}: a ')' or '|' outside of a group")
     if not anchors:
-        raise ValueError(f"{source!r}: needs a part that is always there (not only signs or optional groups)")
+        raise ValueError(
+            f"{source!r}: needs a part that is always there (not only signs or optional groups)"
+        )
     compiled = re.compile(regex)
     return tuple((anchor, compiled) for anchor in anchors)
 
@@ -150,9 +158,17 @@ def _sequence(s: str, at: int, particles: str) -> tuple[str, tuple[str, ...], in
             case _:
                 after, beyond = s[at : at + 1], s[at + 1 : at + 2]
                 # a Latin word is found whole; a blank in the pattern may be none in the text (follow up: followup)
-                whole = _is_latin(text[0]) and not text.startswith("n't") and not (before == " " and _is_latin(last))
+                whole = (
+                    _is_latin(text[0])
+                    and not text.startswith("n't")
+                    and not (before == " " and _is_latin(last))
+                )
                 out.append("(?<![0-9a-z])" * whole + re.escape(text))
-                if _is_latin(text[-1]) and after != "*" and not (after == " " and _is_latin(beyond)):
+                if (
+                    _is_latin(text[-1])
+                    and after != "*"
+                    and not (after == " " and _is_latin(beyond))
+                ):
                     out.append("(?![0-9a-z])")
                 candidates.append((text,))
                 last = text[-1]

@@ -138,23 +138,31 @@ class Rules(_Strict):
     def _known_metrics(cls, value: dict[str, float]) -> dict[str, float]:
         *needed, optional = METRICS
         if set(value) - {optional} != set(needed):
-            raise ValueError(f"expected a threshold for each of {', '.join(needed)}, and for {optional} if wanted")
+            raise ValueError(
+                f"expected a threshold for each of {', '.join(needed)}, and for {optional} if wanted"
+            )
         return value
 
     @field_validator("tags")
     @classmethod
     def _normal_tags(cls, value: dict[str, PhraseSet]) -> dict[str, PhraseSet]:
         if wrong := [t for t in value if t != normal_tag(t) or not t]:
-            raise ValueError(f"tag names are lower case with _ for blanks and -: {', '.join(map(repr, wrong))}")
+            raise ValueError(
+                f"tag names are lower case with _ for blanks and -: {', '.join(map(repr, wrong))}"
+            )
         if FOLLOWUP_TAG in value:
-            raise ValueError(f"the phrases of {FOLLOWUP_TAG} stand under `followup`, not under `tags`")
+            raise ValueError(
+                f"the phrases of {FOLLOWUP_TAG} stand under `followup`, not under `tags`"
+            )
         return value
 
     @model_validator(mode="after")
     def _consistent(self) -> Rules:
         for where in (*self.tags.values(), self.followup, *self.definitive):
             if unknown := ", ".join(n for n in where.let_off if n not in self.let_offs):
-                raise ValueError(f"no let-off named {unknown}; there are: {', '.join(self.let_offs) or 'none'}")
+                raise ValueError(
+                    f"no let-off named {unknown}; there are: {', '.join(self.let_offs) or 'none'}"
+                )
         words = [w.lower() for u in self.units for w in u.words]
         if doubled := sorted({w for w in words if words.count(w) > 1}):
             raise ValueError(f"a word of two units: {', '.join(doubled)}")
@@ -246,7 +254,9 @@ def load_rules(name_or_path: str | Path) -> Rules:
     name = str(name_or_path)
     path = FOLDER / f"{name}.json" if name in bundled() else Path(name)
     there, content_hash = False, ""
-    with suppress(OSError):  # longer than a file name can be; or not readable, as its reader will say
+    with suppress(
+        OSError
+    ):  # longer than a file name can be; or not readable, as its reader will say
         there = path.is_file()
         content_hash = sha256(path) if there else ""
     if not there:
@@ -272,7 +282,9 @@ def read_rules(path: Path, problems: Problems) -> Rules:
         if base not in bundled() or path == FOLDER / f"{base}.json":
             message = f"expected one of {', '.join(bundled())}, got {base!r}"
             raise problems.fatal("bad-field", message, field="base", **where)
-        inherited = load_rules(base).model_dump(mode="json", exclude={"name", "version", "description"})
+        inherited = load_rules(base).model_dump(
+            mode="json", exclude={"name", "version", "description"}
+        )
         content = {**inherited, **content}
     try:
         return Rules.model_validate_json(json.dumps(content))

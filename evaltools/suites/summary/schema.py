@@ -15,7 +15,16 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from pydantic_core import from_json
 
 from ...core.errors import Problems
-from ...core.records import BOM, csv_rows, first_line, fitted, read_json, read_jsonl, read_utf8, require_file
+from ...core.records import (
+    BOM,
+    csv_rows,
+    first_line,
+    fitted,
+    read_json,
+    read_jsonl,
+    read_utf8,
+    require_file,
+)
 from .rules import normal_tag
 
 CELL_LIMIT = 32_767
@@ -72,7 +81,9 @@ class Case(BaseModel):
     answer: str | None = None
     contexts: Annotated[list[str | None], BeforeValidator(_texts)] = []
     ground_truth: str | None = None
-    metadata: Annotated[Metadata, BeforeValidator(lambda value: {} if value is None else value)] = Metadata()
+    metadata: Annotated[Metadata, BeforeValidator(lambda value: {} if value is None else value)] = (
+        Metadata()
+    )
     summary_tags: Tags = None
     summary_intent: str | None = None
 
@@ -138,7 +149,9 @@ def read_cases(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
     for place, case in reader(path, problems):
         if case.id in first:
             message = f"id already used on line {first[case.id]}"
-            problems.error("duplicate-id", message, file=str(path), line=place, field="id", id=case.id)
+            problems.error(
+                "duplicate-id", message, file=str(path), line=place, field="id", id=case.id
+            )
             continue
         first[case.id] = place
         yield place, case
@@ -183,14 +196,18 @@ def _read_json(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
 def _read_csv(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
     read_utf8(path, problems)  # a file in another encoding is refused whole
     ends = csv_rows(path, problems, ragged=True)
-    return _read_table([(end - sum(c.count("\n") for c in cells), [*cells]) for end, cells in ends], path, problems)
+    return _read_table(
+        [(end - sum(c.count("\n") for c in cells), [*cells]) for end, cells in ends], path, problems
+    )
 
 
 def _read_xlsx(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
     try:
         rows = _sheet_rows(path, problems)
     except Exception as e:  # openpyxl raises many kinds, by the place of the damage
-        raise problems.fatal("bad-xlsx", f"no Excel workbook that can be read: {e}", file=str(path)) from e
+        raise problems.fatal(
+            "bad-xlsx", f"no Excel workbook that can be read: {e}", file=str(path)
+        ) from e
     if not rows:
         raise problems.fatal("empty-file", "the first sheet is empty", file=str(path))
     return _read_table(rows, path, problems)
@@ -207,11 +224,21 @@ def _sheet_rows(path: Path, problems: Problems) -> Rows:
     for number, row in enumerate(sheet.iter_rows(), 1):
         cells = [_cell(c.value) for c in row]
         for c, text in zip(row, cells):
-            where = {"file": str(path), "line": number, "field": str(getattr(c, "column_letter", ""))}
+            where = {
+                "file": str(path),
+                "line": number,
+                "field": str(getattr(c, "column_letter", "")),
+            }
             if getattr(c, "data_type", "") == "f":
-                problems.warn("formula", "a formula is read as its text, not as its result", **where)
+                problems.warn(
+                    "formula", "a formula is read as its text, not as its result", **where
+                )
             if text is not None and len(text) >= CELL_LIMIT:
-                problems.warn("full-cell", f"{CELL_LIMIT} characters: Excel may have cut the text off", **where)
+                problems.warn(
+                    "full-cell",
+                    f"{CELL_LIMIT} characters: Excel may have cut the text off",
+                    **where,
+                )
         if number == 1 or any(c is not None for c in cells):
             rows.append((number, cells))
     book.close()
@@ -224,7 +251,16 @@ def _cell(value: Any) -> str | None:
     return str(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
-_TEXT = ("id", "question", "answer", "contexts", "ground_truth", "summary_tags", "summary_intent", "metadata")
+_TEXT = (
+    "id",
+    "question",
+    "answer",
+    "contexts",
+    "ground_truth",
+    "summary_tags",
+    "summary_intent",
+    "metadata",
+)
 
 
 def _read_table(rows: Rows, path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
@@ -232,16 +268,24 @@ def _read_table(rows: Rows, path: Path, problems: Problems) -> Iterator[tuple[in
     names = [(h or "").strip().lower() for h in rows[0][1]]
     doubled = sorted({n for n in names if n in _TEXT and names.count(n) > 1})
     if doubled or "id" not in names:
-        message = f"doubled columns {', '.join(doubled)}" if doubled else f"no column id among {', '.join(names)}"
+        message = (
+            f"doubled columns {', '.join(doubled)}"
+            if doubled
+            else f"no column id among {', '.join(names)}"
+        )
         raise problems.fatal("bad-header", message, file=str(path), line=1)
 
     def records() -> Iterator[tuple[int, Any]]:
         for line, cells in rows[1:]:
             if any(cells[len(names) :]):
                 message = f"{len(cells)} cells, the header has {len(names)}"
-                problems.error("too-many-cells", message, file=str(path), line=line, id=cells[0] or "")
+                problems.error(
+                    "too-many-cells", message, file=str(path), line=line, id=cells[0] or ""
+                )
                 continue
-            record: dict[str, Any] = {n: c for n, c in zip(names, cells) if n in _TEXT and c not in (None, "")}
+            record: dict[str, Any] = {
+                n: c for n, c in zip(names, cells) if n in _TEXT and c not in (None, "")
+            }
             if "contexts" in record:
                 texts = _json_list(record["contexts"])
                 record["contexts"] = [record["contexts"]] if texts is None else texts
@@ -253,7 +297,9 @@ def _read_table(rows: Rows, path: Path, problems: Problems) -> Iterator[tuple[in
     return _validate(records(), path, problems)
 
 
-def _validate(records: Iterable[tuple[int, Any]], path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
+def _validate(
+    records: Iterable[tuple[int, Any]], path: Path, problems: Problems
+) -> Iterator[tuple[int, Case]]:
     for place, record in records:
         name = record.get("id", "") if isinstance(record, dict) else ""
         case = fitted(Case, record, problems, file=str(path), line=place, id=str(name or ""))

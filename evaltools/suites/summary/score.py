@@ -64,7 +64,9 @@ class CaseScores:
 FIGURES = frozenset({"amount", "percent", "duration", "date"})
 """Kinds of entities of which a single one without support makes a summary wrong (specification D23)."""
 
-_FIGURE = re.compile(r"(?P<mark>(?m:^)[\s(\[]*\d{1,2}[.)\]](?!\d))|\d(?:[\d,.:/-]*\d)?[^\W\d_]{0,8}")
+_FIGURE = re.compile(
+    r"(?P<mark>(?m:^)[\s(\[]*\d{1,2}[.)\]](?!\d))|\d(?:[\d,.:/-]*\d)?[^\W\d_]{0,8}"
+)
 """A figure with the word at its end; `mark`: the number of an item of a list, which is none."""
 
 
@@ -76,7 +78,9 @@ def _unmeasured(score: float, reason: str, **evidence: Any) -> Score:
     return Score(score, False, 0, 0, {"reason": reason, **evidence})
 
 
-def score_case(answer: str | None, contexts: Sequence[str], tags: Sequence[str], rules: Rules) -> CaseScores:
+def score_case(
+    answer: str | None, contexts: Sequence[str], tags: Sequence[str], rules: Rules
+) -> CaseScores:
     """Score one summary against its contexts and tags (in normal form).
 
     The order of the contexts does not matter to any score.
@@ -97,7 +101,9 @@ def score_case(answer: str | None, contexts: Sequence[str], tags: Sequence[str],
     scores = {
         "summary_accuracy": _accuracy(blank, summary, sources, unread),
         "summary_risk_coverage": _risk_coverage(tags_found, due, unknown),
-        "summary_non_definitive": _non_definitive(blank, [found(group) for group in compiled.definitive]),
+        "summary_non_definitive": _non_definitive(
+            blank, [found(group) for group in compiled.definitive]
+        ),
         "summary_needs_followup": _needs_followup(blank, known, unknown, followup),
         "entity_recall": _recall(summary, sources),
     }
@@ -128,7 +134,10 @@ def _due(compiled: CompiledRules, tag: str, contexts: Sequence[str]) -> dict[str
 
 
 def _accuracy(
-    blank: bool, summary: Iterable[Entity], sources: Sequence[Sequence[Entity]], unread: Sequence[str]
+    blank: bool,
+    summary: Iterable[Entity],
+    sources: Sequence[Sequence[Entity]],
+    unread: Sequence[str],
 ) -> Score:
     """Supported entities of the summary over its entities, each value once (seed 5.1, D14).
 
@@ -141,7 +150,9 @@ def _accuracy(
     places = _places(sources)
     supported = [{**_shown(e), **places[k]} for k, e in stated.items() if k in places]
     if not any(not e.support_only for source in sources for e in source) and not supported:
-        return _unmeasured(0.0, "no context entities", unsupported=[_shown(e) for e in stated.values()], **read)
+        return _unmeasured(
+            0.0, "no context entities", unsupported=[_shown(e) for e in stated.values()], **read
+        )
     if not stated:
         return _unmeasured(0.5, "no summary entities", **read)
     unsupported = [_shown(e) for k, e in stated.items() if k not in places]
@@ -173,7 +184,9 @@ def _shown(e: Entity) -> dict[str, Any]:
     return {"kind": e.kind, "text": e.text, "value": e.shown, "at": [e.start, e.end]}
 
 
-def _risk_coverage(found: Mapping[str, Found], due: Mapping[str, Any], unknown: Sequence[str]) -> Score:
+def _risk_coverage(
+    found: Mapping[str, Found], due: Mapping[str, Any], unknown: Sequence[str]
+) -> Score:
     """Expected tags that the summary covers over expected tags (seed 5.2). Unknown tags are expected of nobody.
 
     `due`: for each missing tag, where the contexts name it, if they do.
@@ -195,7 +208,9 @@ def _non_definitive(blank: bool, found: Sequence[Found]) -> Score:
     return _share(int(not definitive), 1, definitive=definitive, let_off=let_off)
 
 
-def _needs_followup(blank: bool, known: Sequence[str], unknown: Sequence[str], followup: Found) -> Score:
+def _needs_followup(
+    blank: bool, known: Sequence[str], unknown: Sequence[str], followup: Found
+) -> Score:
     """1 where a follow-up is named exactly if the tag asks for one (seed 5.4).
 
     Without any known tag nobody said whether a follow-up was due: the number is the seed's, and not measured.
@@ -212,18 +227,26 @@ def _needs_followup(blank: bool, known: Sequence[str], unknown: Sequence[str], f
 
 
 def score_cases(
-    cases: Sequence[tuple[int, Case]], rules: Rules, problems: Problems, workers: Workers, file: str = ""
+    cases: Sequence[tuple[int, Case]],
+    rules: Rules,
+    problems: Problems,
+    workers: Workers,
+    file: str = "",
 ) -> pd.DataFrame:
     """The units frame by rule alone, a row a case in the order given; evidence and lists are JSON text."""
     chunks = [[case for _, case in cases[i : i + CHUNK]] for i in range(0, len(cases), CHUNK)]
     # a file without any usable case has the same columns
     parts = workers.map(partial(_score_chunk, rules=rules), chunks or [[Case(id="0")]])
-    units = pd.DataFrame({c: [*chain.from_iterable(part[c] for part in parts)] for c in parts[0]}).head(len(cases))
+    units = pd.DataFrame(
+        {c: [*chain.from_iterable(part[c] for part in parts)] for c in parts[0]}
+    ).head(len(cases))
     hint = cache(partial(nearest, known=rules.known_tags))
     for (place, case), unknown in zip(cases, units["unknown_tags"]):
         for tag in json.loads(unknown):
             message = f"unknown tag {tag!r}, left out of what is expected; {hint(tag)}"
-            problems.warn("unknown-tag", message, file=file, line=place, field="summary_tags", id=case.id)
+            problems.warn(
+                "unknown-tag", message, file=file, line=place, field="summary_tags", id=case.id
+            )
     return units
 
 
@@ -261,7 +284,11 @@ def _row(case: Case, found: CaseScores) -> dict[str, Any]:
             f"{metric}_evidence": dumps(s.evidence),
         }
     accuracy = found.scores["summary_accuracy"]
-    unsupported = {e["kind"] for e in accuracy.evidence.get("unsupported", ())} if accuracy.denominator else set()
+    unsupported = (
+        {e["kind"] for e in accuracy.evidence.get("unsupported", ())}
+        if accuracy.denominator
+        else set()
+    )
     return {
         **row,
         "any_unsupported": not FIGURES.isdisjoint(unsupported),
@@ -279,21 +306,29 @@ def finish(units: pd.DataFrame, rules: Rules) -> pd.DataFrame:
         threshold = rules.thresholds.get(metric)
         if threshold is not None:
             added[f"{metric}_passed"] = units[metric] >= threshold - 1e-12
-            added[f"{metric}_measured_passed"] = added[f"{metric}_passed"] & units[f"{metric}_measured"]
+            added[f"{metric}_measured_passed"] = (
+                added[f"{metric}_passed"] & units[f"{metric}_measured"]
+            )
         added[f"{metric}_if_measured"] = units[metric].where(units[f"{metric}_measured"])
         added[f"{metric}_not_measured"] = ~units[f"{metric}_measured"]
     return pd.concat([units, pd.DataFrame(added, index=units.index)], axis=1)
 
 
 def by_metric(
-    units: pd.DataFrame, metrics: Iterable[str] = METRICS, keep: Sequence[str] = ("case_id",), /, **columns: str
+    units: pd.DataFrame,
+    metrics: Iterable[str] = METRICS,
+    keep: Sequence[str] = ("case_id",),
+    /,
+    **columns: str,
 ) -> pd.DataFrame:
     """The units as one row a metric and case: `metric`, the columns `keep`, and of those of each metric `columns`.
 
     columns: name -> what follows the metric's name in the units ("" is the score); null where the units have none.
     """
     parts = [
-        units[[*keep]].assign(metric=m, **{name: units.get(m + end, np.nan) for name, end in columns.items()})
+        units[[*keep]].assign(
+            metric=m, **{name: units.get(m + end, np.nan) for name, end in columns.items()}
+        )
         for m in metrics
     ]
     return pd.concat(parts)

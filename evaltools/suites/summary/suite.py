@@ -56,7 +56,9 @@ def metrics(options: SummaryOptions) -> MetricTable:
 
 def spent(result: Result) -> dict[str, int]:
     """The distinct questions that the judge was asked."""
-    asked = by_metric(result.data, METRICS, ("answer", "contexts"), trigger="_trigger").dropna(subset="trigger")
+    asked = by_metric(result.data, METRICS, ("answer", "contexts"), trigger="_trigger").dropna(
+        subset="trigger"
+    )
     return {"judge_max_calls": len(asked.drop_duplicates(["metric", "answer", "contexts"]))}
 
 
@@ -67,7 +69,12 @@ def headline(options: SummaryOptions) -> tuple[str, ...]:
     """
     led = (f"{name}_corrected" for name in options.labelled)
     means = ("summary_accuracy_measured", "any_unsupported", "summary_risk_coverage_measured")
-    return (*led, *means, *(f"{name}_pass_rate_measured" for name in ZERO_ONE), "entity_recall_measured")
+    return (
+        *led,
+        *means,
+        *(f"{name}_pass_rate_measured" for name in ZERO_ONE),
+        "entity_recall_measured",
+    )
 
 
 def locate(path: Path, name: str | None, options: SummaryOptions, problems: Problems) -> Source:
@@ -87,7 +94,11 @@ def fit(source: Source, options: SummaryOptions, problems: Problems) -> SummaryO
 
 
 def score(
-    source: Source, options: SummaryOptions, problems: Problems, workers: Workers, aside: Path | None
+    source: Source,
+    options: SummaryOptions,
+    problems: Problems,
+    workers: Workers,
+    aside: Path | None,
 ) -> pd.DataFrame:
     """The units frame of a file of cases: a row a case, in the file's order; the same for any `workers`.
 
@@ -131,7 +142,8 @@ SUITE = Suite(
     given=("contexts",),
     wrote=("answer",),
     decode=dict.fromkeys(
-        ("contexts", "tags", "unknown_tags", "unread_figures", *(f"{m}_evidence" for m in METRICS)), json.loads
+        ("contexts", "tags", "unknown_tags", "unread_figures", *(f"{m}_evidence" for m in METRICS)),
+        json.loads,
     ),
     breakdowns=tuple(
         Breakdown(title, title.lower(), tuple(f"{m}_measured" for m in METRICS))

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-NOTATION: dict[str, Any] = tomllib.loads(Path(__file__).with_name("notation.toml").read_text(encoding="utf-8"))
+NOTATION: dict[str, Any] = tomllib.loads(
+    Path(__file__).with_name("notation.toml").read_text(encoding="utf-8")
+)
 
 FOLD = {0xFF01 + i: chr(0x21 + i) for i in range(94)}
 FOLD |= {ord(c): plain for plain, alike in NOTATION["fold"].items() for c in alike}

@@ -15,7 +15,9 @@ from ...core.results import Result
 from .options import rules_in_force
 from .rules import METRICS
 
-WORDS: dict[str, Any] = tomllib.loads(Path(__file__).with_name("views.toml").read_text(encoding="utf-8"))
+WORDS: dict[str, Any] = tomllib.loads(
+    Path(__file__).with_name("views.toml").read_text(encoding="utf-8")
+)
 """Of pages and workbooks."""
 
 COLUMNS: dict[str, str] = WORDS["table"]["verdicts"]["columns"]
@@ -39,7 +41,9 @@ def verdict(units: pd.DataFrame, metric: str) -> str:
 def fails(units: pd.DataFrame) -> pd.DataFrame:
     """Whether each case was measured and lies below the threshold: a column a metric that has one."""
     limited = [m for m in METRICS if f"{m}_passed" in units]
-    return pd.DataFrame({m: units[f"{m}_measured"] & ~units[f"{m}_passed"] for m in limited}, index=units.index)
+    return pd.DataFrame(
+        {m: units[f"{m}_measured"] & ~units[f"{m}_passed"] for m in limited}, index=units.index
+    )
 
 
 def verdicts(result: Result) -> pd.DataFrame:

@@ -46,7 +46,9 @@ def names(flags: pd.DataFrame) -> list[str]:
     return [", ".join(flags.columns[row]) for row in flags.to_numpy(dtype=bool)]
 
 
-def worst_first(units: pd.DataFrame, called: Mapping[str, str] | None = None, /, **more: Any) -> pd.DataFrame:
+def worst_first(
+    units: pd.DataFrame, called: Mapping[str, str] | None = None, /, **more: Any
+) -> pd.DataFrame:
     """The cases, those that fail most metrics first, then in the file's order.
 
     case_id, failed and not_measured (the metrics, by name or as they are `called`), answer, contexts, tags, and the
@@ -58,7 +60,9 @@ def worst_first(units: pd.DataFrame, called: Mapping[str, str] | None = None, /,
         {
             "case_id": units["case_id"],
             "failed": names(failing.rename(columns=called)),
-            "not_measured": names(pd.DataFrame({called.get(m, m): ~units[f"{m}_measured"] for m in METRICS})),
+            "not_measured": names(
+                pd.DataFrame({called.get(m, m): ~units[f"{m}_measured"] for m in METRICS})
+            ),
             "answer": units["answer"],
             "contexts": units["contexts"].map("\n".join),
             "tags": units["tags"].map(", ".join),
@@ -74,7 +78,12 @@ def not_measured(result: Result) -> pd.DataFrame:
     found = by_metric(result.units, score="", measured="_measured", evidence="_evidence")
     found = found[~found["measured"]]
     found["reason"] = [e["reason"] for e in found["evidence"]]
-    return found.groupby(["metric", "reason", "score"], sort=False).size().rename("cases").reset_index()
+    return (
+        found.groupby(["metric", "reason", "score"], sort=False)
+        .size()
+        .rename("cases")
+        .reset_index()
+    )
 
 
 def tags(result: Result) -> pd.DataFrame:
@@ -95,7 +104,9 @@ def tags(result: Result) -> pd.DataFrame:
         words = found["missed"].value_counts().head(TOP)
         missed = ", ".join(f"“{text}” {count}" for text, count in words.items())
         out.append((tag, n, covered, covered / n, low, high, missed))
-    return pd.DataFrame(out, columns=["tag", "expected", "covered", "share", "ci_low", "ci_high", "missed"])
+    return pd.DataFrame(
+        out, columns=["tag", "expected", "covered", "share", "ci_low", "ci_high", "missed"]
+    )
 
 
 def confused(result: Result) -> pd.DataFrame:
@@ -123,7 +134,11 @@ def _spans(sets: Mapping[str, Ready], answer: str, rules: CompiledRules) -> dict
 
 def parts(result: Result) -> pd.DataFrame:
     """The metrics over measured cases within each product and channel that the cases name, and each intent."""
-    by = [b for b in result.suite.breakdowns if b.column in result.data and result.data[b.column].notna().any()]
+    by = [
+        b
+        for b in result.suite.breakdowns
+        if b.column in result.data and result.data[b.column].notna().any()
+    ]
     found = [result.breakdown(b.column, *b.metrics).assign(by=say(b.title)) for b in by]  # type: ignore[attr-defined]
     columns = ["by", "part", "n", "title", "value", "ci_low", "ci_high"]
     return pd.concat(found)[columns] if found else pd.DataFrame(columns=columns)
@@ -132,7 +147,13 @@ def parts(result: Result) -> pd.DataFrame:
 def missing(result: Result) -> pd.DataFrame:
     """Tags that no phrase covers: case_id, tag, let_off, source (the sentence that names it), answer."""
     out = [
-        (case_id, tag, "; ".join(m["text"] for m in found), _source(e.get("due", {}).get(tag), contexts), answer)
+        (
+            case_id,
+            tag,
+            "; ".join(m["text"] for m in found),
+            _source(e.get("due", {}).get(tag), contexts),
+            answer,
+        )
         for case_id, e, contexts, answer in zip(*(result.units[c] for c in MISSING))
         for tag, found in e.get("missing", {}).items()
     ]
@@ -159,7 +180,9 @@ def _listed(metric: str, kind: str, columns: Sequence[str], result: Result) -> p
             "by": m.get("by"),
             "answer": answer,
         }
-        for case_id, e, answer in zip(*(result.units[c] for c in ("case_id", f"{metric}_evidence", "answer")))
+        for case_id, e, answer in zip(
+            *(result.units[c] for c in ("case_id", f"{metric}_evidence", "answer"))
+        )
         for m in e.get(kind, [])
     ]
     return pd.DataFrame(rows, columns=["case_id", *columns, "answer"])
@@ -170,12 +193,16 @@ def judged(result: Result) -> pd.DataFrame:
 
     Null: what the rules (`rule`), or rules and judge (`score`), could not measure.
     """
-    suffixes = {c: f"_{c}" for c in ("trigger", "rule", "llm", "confidence", "decided_by", "evidence")}
+    suffixes = {
+        c: f"_{c}" for c in ("trigger", "rule", "llm", "confidence", "decided_by", "evidence")
+    }
     asked = by_metric(result.units, **suffixes, score="_if_measured").dropna(subset="trigger")
     asked["rule"] = asked["rule"].where([("reason" not in e) for e in asked["evidence"]])
     replies = [e.get("judge", {}) for e in asked["evidence"]]
     asked["virtual_tags"] = [", ".join(r.get("virtual_tags") or []) for r in replies]
-    asked = asked.assign(said=[r.get("reason") for r in replies], error=[r.get("error") for r in replies])
+    asked = asked.assign(
+        said=[r.get("reason") for r in replies], error=[r.get("error") for r in replies]
+    )
     return asked[["case_id", "metric", *JUDGED]].reset_index(drop=True)
 
 
@@ -240,7 +267,11 @@ def groups(result: Result) -> dict[str, tuple[str, str]]:
     return {
         "failing": (any_of, "Failing: cases that fail a threshold"),
         "passing": (f"not ({any_of})", "Passing: cases that fail none"),
-        **{m: (query, f"Cases that fail {NAMED[m]}") for m, query in queries.items() if found[m].any()},
+        **{
+            m: (query, f"Cases that fail {NAMED[m]}")
+            for m, query in queries.items()
+            if found[m].any()
+        },
     }
 
 
@@ -251,11 +282,17 @@ def cards(result: Result, units: pd.DataFrame) -> pd.DataFrame:
     kinds = ("summary_accuracy", "summary_risk_coverage", "summary_non_definitive")
     texts = zip(*(units[c] for c in ("answer", "contexts", *(f"{m}_evidence" for m in kinds))))
     places = pd.Series([_places(*case) for case in texts], units.index, dtype=object)
-    return out.assign(failing=[say("fails {what}", what=f) if f else "" for f in out["failed"]], places=places)
+    return out.assign(
+        failing=[say("fails {what}", what=f) if f else "" for f in out["failed"]], places=places
+    )
 
 
 def _places(
-    answer: str | None, contexts: Sequence[str], accuracy: Evidence, covered: Evidence, definitive: Evidence
+    answer: str | None,
+    contexts: Sequence[str],
+    accuracy: Evidence,
+    covered: Evidence,
+    definitive: Evidence,
 ) -> list[Place]:
     """Where the two texts of a card say what the scores rest on: figures with their passage, and what is wrong."""
     begins = [0, *accumulate(len(c) + 1 for c in contexts)]
@@ -265,22 +302,36 @@ def _places(
     for n, (kind, e) in enumerate(sorted(stated, key=lambda found: found[1]["at"]), 1):
         texts = [("answer", answer or "", 0, e["at"])]
         if "context" in e:
-            texts.append(("contexts", contexts[e["context"]], begins[e["context"]], e["context_at"]))
+            texts.append(
+                ("contexts", contexts[e["context"]], begins[e["context"]], e["context_at"])
+            )
         told = " ⇄ ".join(f"{text[slice(*at)]} · {item(text, at)}" for _, text, _, at in texts)
-        out += [(column, begin + at[0], begin + at[1], kind, n, told) for column, _, begin, at in texts]
-    rest = [("answer", 0, m["at"], "spurious", say("Definitive phrases")) for m in definitive.get("definitive", [])]
+        out += [
+            (column, begin + at[0], begin + at[1], kind, n, told) for column, _, begin, at in texts
+        ]
+    rest = [
+        ("answer", 0, m["at"], "spurious", say("Definitive phrases"))
+        for m in definitive.get("definitive", [])
+    ]
     due = covered.get("due", {}).items()
-    rest += [("contexts", begins[d["context"]], d["context_at"], "missing", f"{say('missing')}: {t}") for t, d in due]
+    rest += [
+        ("contexts", begins[d["context"]], d["context_at"], "missing", f"{say('missing')}: {t}")
+        for t, d in due
+    ]
     numbered = enumerate(rest, len(stated) + 1)
     return out + [
-        (column, begin + at[0], begin + at[1], kind, n, tip) for n, (column, begin, at, kind, tip) in numbered
+        (column, begin + at[0], begin + at[1], kind, n, tip)
+        for n, (column, begin, at, kind, tip) in numbered
     ]
 
 
 def said(units: pd.DataFrame, metric: str) -> list[str]:
     """The score of each case with what it rests on; one that was not measured leads with that."""
     cases = zip(units[metric], units[f"{metric}_measured"], whys(units, metric))
-    return ["; ".join(filter(None, (measured and f"{score:.2f}", why))) for score, measured, why in cases]
+    return [
+        "; ".join(filter(None, (measured and f"{score:.2f}", why)))
+        for score, measured, why in cases
+    ]
 
 
 def whys(units: pd.DataFrame, metric: str) -> list[str]:
@@ -295,14 +346,23 @@ def unmeasured(score: float, reason: str) -> str:
 
 
 def _why(
-    metric: str, score: float, measured: bool, evidence: Evidence, answer: str | None, contexts: Sequence[str]
+    metric: str,
+    score: float,
+    measured: bool,
+    evidence: Evidence,
+    answer: str | None,
+    contexts: Sequence[str],
 ) -> list[str]:
     if "reason" not in evidence:
         words = _WORDING[metric](evidence, answer or "", contexts)
     else:
         words = [say(evidence["reason"]) if measured else unmeasured(score, evidence["reason"])]
     unread = ", ".join(f"“{figure}”" for figure in evidence.get("unread", []))
-    return [*words, say("not read, compared with nothing: {figures}", figures=unread)] if unread else words
+    return (
+        [*words, say("not read, compared with nothing: {figures}", figures=unread)]
+        if unread
+        else words
+    )
 
 
 def _texts(items: Sequence[Evidence]) -> str:
@@ -314,14 +374,21 @@ def _entities(*kinds: str) -> Words:
     """The entities of each kind, each in what it is said of, with the passage that holds the same value."""
 
     def words(e: Evidence, answer: str, contexts: Sequence[str]) -> list[str]:
-        linked = {kind: ", ".join(_linked(item, answer, contexts) for item in e.get(kind, [])) for kind in kinds}
+        linked = {
+            kind: ", ".join(_linked(item, answer, contexts) for item in e.get(kind, []))
+            for kind in kinds
+        }
         return [f"{say(kind)}: {said}" for kind, said in linked.items() if said]
 
     return words
 
 
 def _linked(item: Evidence, answer: str, contexts: Sequence[str]) -> str:
-    stated = say("“{text}” in “{said}”", text=item["text"], said=around(answer, item["at"])) if item["at"] else ""
+    stated = (
+        say("“{text}” in “{said}”", text=item["text"], said=around(answer, item["at"]))
+        if item["at"]
+        else ""
+    )
     source = _source(item, contexts) if "context" in item else ""
     if not source:
         return stated
@@ -335,14 +402,21 @@ def _covered(e: Evidence, answer: str, contexts: Sequence[str]) -> list[str]:
         said = say("{tag} (taken back: {texts})", tag=tag, texts=_texts(found)) if found else tag
         source = _source(e.get("due", {}).get(tag), contexts)
         missing.append(say("{tag}, from “{source}”", tag=said, source=source) if source else said)
-    covered = [say("{tag} by {texts}", tag=tag, texts=_texts(found)) for tag, found in e["covered"].items()]
+    covered = [
+        say("{tag} by {texts}", tag=tag, texts=_texts(found)) for tag, found in e["covered"].items()
+    ]
     both = ((say("missing"), missing), (say("covered"), covered))
     return [f"{word}: {'; '.join(found)}" for word, found in both if found]
 
 
 def _wording(e: Evidence, answer: str, contexts: Sequence[str]) -> list[str]:
     let_off = [
-        say("“{text}” let off: {why} (“{by}”)", text=m["text"], why=say(m.get("let_off") or ""), by=m.get("by"))
+        say(
+            "“{text}” let off: {why} (“{by}”)",
+            text=m["text"],
+            why=say(m.get("let_off") or ""),
+            by=m.get("by"),
+        )
         for m in e.get("let_off", [])
     ]
     found = e.get("definitive") or e.get("phrases") or []

@@ -45,7 +45,9 @@ def item(text: str, at: Sequence[int]) -> str:
     start, end = at
     before = _PART_END.split(text[max(0, start - SHOWN) : start])[-1]
     after = _PART_END.split(text[end : end + SHOWN], maxsplit=1)[0]
-    return next((said.strip() for said in (*_FIGURE.split(before)[::-1], after) if said.strip()), "")
+    return next(
+        (said.strip() for said in (*_FIGURE.split(before)[::-1], after) if said.strip()), ""
+    )
 
 
 Found = tuple[list[dict[str, Any]], list[dict[str, Any]]]
@@ -62,7 +64,9 @@ def matches(found: Ready, text: Text, raw: str, rules: CompiledRules) -> Found:
     return out
 
 
-def _let_off(names: tuple[str, ...], t: str, start: int, end: int, rules: CompiledRules) -> dict[str, str]:
+def _let_off(
+    names: tuple[str, ...], t: str, start: int, end: int, rules: CompiledRules
+) -> dict[str, str]:
     if not names:
         return {}
     before, after, limit = _clause(t, start, end, rules)

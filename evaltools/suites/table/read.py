@@ -54,7 +54,11 @@ def columns(path: Path, problems: Problems) -> list[str]:
     kind = path.suffix.lower()
     if kind in (".jsonl", ".ndjson"):
         return list(COLUMNS)
-    there = _parquet(path, problems).schema_arrow.names if kind == ".parquet" else next(csv_rows(path, problems))[1]
+    there = (
+        _parquet(path, problems).schema_arrow.names
+        if kind == ".parquet"
+        else next(csv_rows(path, problems))[1]
+    )
     if len(there) > MOST_COLUMNS:
         message = f"{len(there):,} columns; expected the long form: one metric on one sample, a row"
         raise problems.fatal("wrong-columns", message, file=str(path))
@@ -79,7 +83,9 @@ def blocks(path: Path, problems: Problems, only: Key | None = None) -> Iterator[
         frame = block.reindex(columns=["line", *COLUMNS])
         if only is not None:
             wanted = [(_texts(frame[c]), name) for c, name in zip(("condition", "seed"), only)]
-            frame = frame[np.all([c.isna() if name is None else c.eq(name) for c, name in wanted], axis=0)]
+            frame = frame[
+                np.all([c.isna() if name is None else c.eq(name) for c, name in wanted], axis=0)
+            ]
         yield _usable(frame, path, problems)
 
 
@@ -90,7 +96,9 @@ def _parquet(path: Path, problems: Problems) -> Any:
     try:
         file = ParquetFile(path)
     except (pa.ArrowException, OSError) as e:
-        raise problems.fatal("bad-parquet", f"not parquet, or not whole: {e}", file=str(path)) from None
+        raise problems.fatal(
+            "bad-parquet", f"not parquet, or not whole: {e}", file=str(path)
+        ) from None
     for column in file.schema_arrow:
         kind = getattr(column.type, "value_type", column.type)  # of categories
         timed = pa.types.is_temporal(kind) and column.name in NUMBERS
@@ -110,7 +118,9 @@ def _parquet_rows(path: Path, there: list[str], problems: Problems) -> Iterator[
             yield batch.to_pandas().assign(line=np.arange(start, start + len(batch)))
             start += len(batch)
     except (pa.ArrowException, OSError) as e:
-        raise problems.fatal("bad-parquet", f"cannot be read: {e}", file=str(path), line=start) from None
+        raise problems.fatal(
+            "bad-parquet", f"cannot be read: {e}", file=str(path), line=start
+        ) from None
 
 
 def _csv_rows(path: Path, there: list[str], problems: Problems) -> Iterator[pd.DataFrame]:
@@ -138,14 +148,21 @@ def _usable(frame: pd.DataFrame, path: Path, problems: Problems) -> pd.DataFrame
         for line, own, got in zip(*(frame[c].iloc[rows] for c in ("line", "id", column))):
             shown = "nothing" if pd.isna(got) else repr(str(got)[:80])
             message = f"expected {expected}, got {shown}"
-            where = {"line": int(line), "id": "" if pd.isna(own) else str(own)[:200], "field": column}
+            where = {
+                "line": int(line),
+                "id": "" if pd.isna(own) else str(own)[:200],
+                "field": column,
+            }
             problems.error("bad-field", message, file=str(path), **where)
         bad[rows] = True
 
     names = {c: _texts(frame[c]) for c in NAMES}
     for c in ("id", "metric"):
         refuse(frame[c].isna() | (names[c] == ""), c, f"the {c} as text")
-    numbers = [pd.to_numeric(frame[c], errors="coerce").to_numpy(dtype=float, na_value=np.nan) for c in NUMBERS]
+    numbers = [
+        pd.to_numeric(frame[c], errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+        for c in NUMBERS
+    ]
     for c, found in zip(NUMBERS, numbers):
         unread = np.isnan(found) & frame[c].notna().to_numpy()
         unread[unread] = frame[c][unread].astype(str).str.lower() != "nan"
@@ -153,14 +170,25 @@ def _usable(frame: pd.DataFrame, path: Path, problems: Problems) -> pd.DataFrame
         refuse(np.isinf(found), c, "a finite number")
         refuse(np.abs(found) >= LARGEST, c, f"a number below {LARGEST:g} in size")
     value, num, den = numbers
-    refuse(~np.isnan(num) & ~((den > 0) | ((den == 0) & (num == 0))), "den", "a denominator above 0 beside num")
+    refuse(
+        ~np.isnan(num) & ~((den > 0) | ((den == 0) & (num == 0))),
+        "den",
+        "a denominator above 0 beside num",
+    )
     single = ~np.isnan(value)
     counted = single | np.isnan(num)
     higher = frame["higher_is_better"]
     said = {h: TRUTH.get(str(h).strip().lower()) for h in higher.dropna().unique()}
-    refuse(higher.isin([h for h, truth in said.items() if truth is None]), "higher_is_better", "true or false")
+    refuse(
+        higher.isin([h for h, truth in said.items() if truth is None]),
+        "higher_is_better",
+        "true or false",
+    )
     out = pd.DataFrame({"line": frame["line"], **names, "higher_is_better": higher.map(said)})
-    out["num"], out["den"] = np.where(counted, value, num), np.where(counted, np.where(single, 1.0, np.nan), den)
+    out["num"], out["den"] = (
+        np.where(counted, value, num),
+        np.where(counted, np.where(single, 1.0, np.nan), den),
+    )
     return out[~bad]
 
 
@@ -169,5 +197,8 @@ def _texts(column: pd.Series) -> Any:
     if pd.api.types.is_string_dtype(column):
         return column
     codes, distinct = pd.factorize(column)
-    texts = [str(int(v)) if isinstance(v, float) and v.is_integer() else str(v) for v in distinct.tolist()]
+    texts = [
+        str(int(v)) if isinstance(v, float) and v.is_integer() else str(v)
+        for v in distinct.tolist()
+    ]
     return pd.Series(pd.array([*texts, None], dtype="str").take(codes), index=column.index)

@@ -51,7 +51,12 @@ def _survey(path: Path, *_as_it_was: int) -> Survey:
         keys |= dict.fromkeys(zip(_plain(pairs["condition"]), _plain(pairs["seed"])))
         ratio = (block["num"] / block["den"]).where(block["den"] > 0)
         single = ratio.isna() | (ratio.isin([0, 1]) & (block["den"] == 1))
-        about = {"low": ratio, "high": ratio, "single": single, "up": block["higher_is_better"].eq(True)}
+        about = {
+            "low": ratio,
+            "high": ratio,
+            "single": single,
+            "up": block["higher_is_better"].eq(True),
+        }
         about |= {"down": block["higher_is_better"].eq(False), "metric": block["metric"]}
         found = pd.concat([found, _merged(pd.DataFrame(about))])
         found = _merged(found.reset_index())
@@ -92,7 +97,9 @@ def _metrics(found: pd.DataFrame) -> Iterator[Metric]:
             group="Scores",
             better="lower" if row["down"] else "higher",
             proportion=bool(row["single"]),
-            bounds=(0.0, 1.0) if row["low"] >= 0 and row["high"] <= 1 and not row["single"] else None,
+            bounds=(0.0, 1.0)
+            if row["low"] >= 0 and row["high"] <= 1 and not row["single"]
+            else None,
         )
 
 
@@ -105,7 +112,9 @@ def _named(keys: dict[Key, None], path: Path, problems: Problems) -> dict[str, K
         name = "_".join(filter(None, ["__".join(parts), path.stem]))
         clash = next((k for n, k in runs.items() if n.casefold() == name.casefold()), None)
         if clash is not None:
-            message = f"{clash} and {(condition, seed)} (condition, seed) would both be named {name!r}"
+            message = (
+                f"{clash} and {(condition, seed)} (condition, seed) would both be named {name!r}"
+            )
             raise problems.fatal("same-name", message, file=str(path))
         runs[name] = (condition, seed)
     return runs
@@ -115,7 +124,9 @@ def _slug(text: str) -> str:
     return re.sub(r'[/\\:*?"<>|\x00-\x1f]+', "-", text.strip()).lstrip(".") or "-"
 
 
-def score(source: Source, options: Any, problems: Problems, workers: Workers, aside: Path | None) -> pd.DataFrame:
+def score(
+    source: Source, options: Any, problems: Problems, workers: Workers, aside: Path | None
+) -> pd.DataFrame:
     """The units of a run, one row an id: num_KEY and den_KEY of every metric, nan where it was not measured.
 
     With clusters `id` is the cluster, which is resampled, and `item` the id. A second row of a metric on an id and
@@ -125,7 +136,9 @@ def score(source: Source, options: Any, problems: Problems, workers: Workers, as
     runs = survey(path, problems).runs
     only = runs[source.name] if len(runs) > 1 else None
     wanted = ["id", "line", "cluster", "text", "metric", "num", "den"]
-    rows = pd.concat([block[wanted] for block in blocks(path, Problems("skip"), only)], ignore_index=True)
+    rows = pd.concat(
+        [block[wanted] for block in blocks(path, Problems("skip"), only)], ignore_index=True
+    )
     unit, _ = pd.factorize(rows["id"])
     metric = rows["metric"].map({m.name: i for i, m in enumerate(metrics)}).to_numpy(dtype=int)
     low, high = np.array([m.bounds or (-np.inf, np.inf) for m in metrics])[metric].T
@@ -140,7 +153,9 @@ def score(source: Source, options: Any, problems: Problems, workers: Workers, as
             said = f"{ratio[i]:g} is not within {low[i]:g} and {high[i]:g}"
             problems.error("out-of-bounds", said, field=name, **where)
     problems.raise_if_failed()
-    units = rows.loc[~rows["id"].duplicated(), ["id", "line", "cluster", "text"]].reset_index(drop=True)
+    units = rows.loc[~rows["id"].duplicated(), ["id", "line", "cluster", "text"]].reset_index(
+        drop=True
+    )
     sums = np.full((len(units), len(metrics), 2), np.nan)
     sums[unit[~wrong], metric[~wrong]] = rows.loc[~wrong, ["num", "den"]]
     if units["cluster"].notna().any():

@@ -24,8 +24,12 @@ LEADING = 10
 class TableOptions(SuiteOptions):
     """What the file does not say of its metrics."""
 
-    bounds: tuple[str, ...] = Field((), description="NAME=LOW,HIGH: the least and greatest value of a metric.")
-    lower: tuple[str, ...] = Field((), description="NAME of a metric that is better the lower it is.")
+    bounds: tuple[str, ...] = Field(
+        (), description="NAME=LOW,HIGH: the least and greatest value of a metric."
+    )
+    lower: tuple[str, ...] = Field(
+        (), description="NAME of a metric that is better the lower it is."
+    )
     found: tuple[Metric, ...] = Field((), json_schema_extra={"derived": True})
 
     @property
@@ -66,9 +70,13 @@ def fit(source: Source, options: TableOptions, problems: Problems) -> TableOptio
     declared, names = options.declared, [m.name for m in found.metrics]
     for name in (*declared, *options.lower):
         if name not in names:
-            raise UsageError(f"{source.files['scores']} has no metric {name!r}; {nearest(name, names)}")
+            raise UsageError(
+                f"{source.files['scores']} has no metric {name!r}; {nearest(name, names)}"
+            )
     bounded = {
-        m.name: replace(m, bounds=declared[m.name], proportion=False) for m in found.metrics if m.name in declared
+        m.name: replace(m, bounds=declared[m.name], proportion=False)
+        for m in found.metrics
+        if m.name in declared
     }
     metrics = (bounded.get(m.name, m) for m in found.metrics)
     directed = tuple(replace(m, better="lower") if m.name in options.lower else m for m in metrics)

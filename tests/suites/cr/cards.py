@@ -30,7 +30,11 @@ def output(
 ) -> dict:
     row: dict[str, Any] = {
         "meta": {"text_id": text_id, "input_text": text, "run_id": "r"},
-        "final_result": {"label": "positive", "stage1_tuples": stage1 or [], "final_tuples": final or []},
+        "final_result": {
+            "label": "positive",
+            "stage1_tuples": stage1 or [],
+            "final_tuples": final or [],
+        },
         "analysis_flags": {"review_actions": [], "arb_actions": []},
     }
     for key, value in more.items():
@@ -44,7 +48,9 @@ def gold(uid: str, *tuples: dict[str, Any]) -> dict[str, Any]:
 
 def write(path: Path, rows: list[Any]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows), encoding="utf-8")
+    path.write_text(
+        "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows), encoding="utf-8"
+    )
     return path
 
 

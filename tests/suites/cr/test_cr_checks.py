@@ -14,7 +14,11 @@ from . import cards
 
 
 def scored(
-    folder: Path, golds: list[list], finals: list[list], more: dict[int, dict] | None = None, **options: Any
+    folder: Path,
+    golds: list[list],
+    finals: list[list],
+    more: dict[int, dict] | None = None,
+    **options: Any,
 ) -> et.Run:
     """A run of samples with these gold and final tuples, (ref, term) each; `more` is of some outputs by number."""
     outputs = [
@@ -34,7 +38,9 @@ FOREIGN = [[("향#냄새", "향")]] * 12
 
 
 @pytest.mark.parametrize("protocol", ["cr_v2", "cr_v1"])
-def test_refs_that_the_gold_does_not_know_take_the_headline_away(tmp_path: Path, protocol: str) -> None:
+def test_refs_that_the_gold_does_not_know_take_the_headline_away(
+    tmp_path: Path, protocol: str
+) -> None:
     run = scored(tmp_path / "r", GOLD, FOREIGN, protocol=protocol)
     check = found(run, "ref-outside-gold")
     assert check is not None and check.level == "blocking" and (check.n, check.of) == (0, 12)
@@ -43,7 +49,9 @@ def test_refs_that_the_gold_does_not_know_take_the_headline_away(tmp_path: Path,
     assert check.help == ("--protocol cr_v1" if protocol == "cr_v2" else "")
     assert {"tuple_f1_s2_refpol", "fix_rate_refpol", "tuple_f1_s2_attrpol"} <= run.blocked
     # the protocol's short names and its representatives are by ref under cr_v2 only
-    assert ({"tuple_f1_s2", "fix_rate", "tuple_f1_s2_after_rep"} <= run.blocked) == (protocol == "cr_v2")
+    assert ({"tuple_f1_s2", "fix_rate", "tuple_f1_s2_after_rep"} <= run.blocked) == (
+        protocol == "cr_v2"
+    )
     # what compares predictions with each other, or by term, stands
     assert not {"tuple_f1_s2_otepol", "polarity_conflict_rate_refpol", "n"} & run.blocked
     assert run.headline[:2] == ("tuple_f1_s1_otepol", "tuple_f1_s2_otepol")
@@ -65,7 +73,12 @@ def test_one_ref_of_the_gold_is_enough(tmp_path: Path) -> None:
     assert run.value("tuple_f1_s2_refpol") == 0 and found(run, "ref-outside-gold") is None
     # in another sample's gold
     golds = [*GOLD[:11], [("향#냄새", "색")]]
-    assert found(scored(tmp_path / "other", golds, [*FOREIGN[:11], [("x#y", "향")]]), "ref-outside-gold") is None
+    assert (
+        found(
+            scored(tmp_path / "other", golds, [*FOREIGN[:11], [("x#y", "향")]]), "ref-outside-gold"
+        )
+        is None
+    )
     # written in another way
     alike = [[(" 본품 # 품질", "향")]] * 12
     assert found(scored(tmp_path / "alike", GOLD, alike), "ref-outside-gold") is None
@@ -103,7 +116,12 @@ def test_empty_predictions_bound_the_f1(tmp_path: Path) -> None:
 
 def test_parse_failures(tmp_path: Path) -> None:
     golds = [[("본품#품질", "향")]] * 3
-    run = scored(tmp_path / "r", golds, [golds[0], golds[1], []], {1: {"error": "timeout"}, 2: {"error": "timeout"}})
+    run = scored(
+        tmp_path / "r",
+        golds,
+        [golds[0], golds[1], []],
+        {1: {"error": "timeout"}, 2: {"error": "timeout"}},
+    )
     check = found(run, "parse-failures")
     assert check is not None and (check.n, check.of, check.level) == (2, 3, "warning")
     assert check.message.startswith("for 2 of 3 samples") and check.message.endswith(

@@ -42,13 +42,20 @@ def test_filtered_aspects_and_their_score() -> None:
         ("배송", "keep", None),
         ("포장", "drop", "out_of_text"),
     ]
-    made = output("a", TEXT, stage1_ate={"aspects": [a.model_dump(include={"term", "span"}) for a in built]})
+    made = output(
+        "a", TEXT, stage1_ate={"aspects": [a.model_dump(include={"term", "span"}) for a in built]}
+    )
     assert scorecard(made)["ate"] == {"hallucination_flag": True, "valid_aspect_rate": 0.5}
-    assert scorecard(output("a", TEXT))["ate"] == {"hallucination_flag": False, "valid_aspect_rate": None}
+    assert scorecard(output("a", TEXT))["ate"] == {
+        "hallucination_flag": False,
+        "valid_aspect_rate": None,
+    }
 
 
 def test_lists_can_be_set() -> None:
-    assert drop_reason(TEXT, aspect("배송", 0, 2), CrOptions(stop_terms=("배송",))) == "invalid_target"
+    assert (
+        drop_reason(TEXT, aspect("배송", 0, 2), CrOptions(stop_terms=("배송",))) == "invalid_target"
+    )
     assert drop_reason(TEXT, aspect("ㅋㅋ", 18, 20), CrOptions(allowlist=("ㅋㅋ",))) is None
 
 
@@ -61,7 +68,13 @@ def test_rates_count_samples_and_split_by_reason(tmp_path: Path) -> None:
         "c": [("배송", 0, 2)],
     }
     rows = [
-        output(i, TEXT, stage1_ate={"aspects": [{"term": t, "span": {"start": s, "end": e}} for t, s, e in found]})
+        output(
+            i,
+            TEXT,
+            stage1_ate={
+                "aspects": [{"term": t, "span": {"start": s, "end": e}} for t, s, e in found]
+            },
+        )
         for i, found in aspects.items()
     ]
     result = evaluate("cr", run(tmp_path / "r", rows))
@@ -74,11 +87,29 @@ def test_either_source_of_section_2_counts(tmp_path: Path) -> None:
     from tests.suites.cr.cards import write
 
     flagged = {"meta": {"text_id": "a", "input_text": TEXT}, "ate": {"hallucination_flag": True}}
-    older = {"meta": {"text_id": "b", "input_text": TEXT}, "ate_score": {"hallucination_flag": True}}
-    filtered = [{"term": "포장", "span": {"start": 0, "end": 2}, "action": "drop", "drop_reason": "other_not_target"}]
-    dropped = {"meta": {"text_id": "c", "input_text": TEXT}, "inputs": {"ate_debug": {"filtered": filtered}}}
-    clean = {"meta": {"text_id": "d", "input_text": TEXT}, "inputs": {"ate_debug": {"filtered": []}}}
-    result = evaluate("cr", write(tmp_path / "r" / "scorecards.jsonl", [flagged, older, dropped, clean]))
+    older = {
+        "meta": {"text_id": "b", "input_text": TEXT},
+        "ate_score": {"hallucination_flag": True},
+    }
+    filtered = [
+        {
+            "term": "포장",
+            "span": {"start": 0, "end": 2},
+            "action": "drop",
+            "drop_reason": "other_not_target",
+        }
+    ]
+    dropped = {
+        "meta": {"text_id": "c", "input_text": TEXT},
+        "inputs": {"ate_debug": {"filtered": filtered}},
+    }
+    clean = {
+        "meta": {"text_id": "d", "input_text": TEXT},
+        "inputs": {"ate_debug": {"filtered": []}},
+    }
+    result = evaluate(
+        "cr", write(tmp_path / "r" / "scorecards.jsonl", [flagged, older, dropped, clean])
+    )
     assert result.value("aspect_hallucination_rate") == 3 / 4
     assert result.value("hallucination_out_of_text_rate") == 1 / 4
 
@@ -88,4 +119,6 @@ def test_scorecard_carries_what_was_filtered_and_what_it_was_before() -> None:
     card = scorecard(output("a", TEXT, stage1_ate={"aspects": [found]}))
     assert card["ate"]["hallucination_flag"] is True
     assert card["inputs"]["ate_debug"]["raw"] == [found]
-    assert card["inputs"]["ate_debug"]["filtered"] == [{**found, "action": "drop", "drop_reason": "out_of_text"}]
+    assert card["inputs"]["ate_debug"]["filtered"] == [
+        {**found, "action": "drop", "drop_reason": "out_of_text"}
+    ]

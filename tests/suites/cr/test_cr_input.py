@@ -68,7 +68,9 @@ def test_empty_file(tmp_path: Path) -> None:
         ('{"meta": {"text_id": "\\ud800"}}\n', "bad-json", ""),
     ],
 )
-def test_broken_lines_name_line_and_field(tmp_path: Path, raw: str | bytes, code: str, field: str) -> None:
+def test_broken_lines_name_line_and_field(
+    tmp_path: Path, raw: str | bytes, code: str, field: str
+) -> None:
     folder = lines(tmp_path / "r", good("a1"), raw, good("a2"))
     p = problems_of(folder)[0]
     assert (p.code, p.line, p.field) == (code, 2, field)
@@ -83,7 +85,13 @@ def test_a_line_cut_off_at_the_end(tmp_path: Path) -> None:
 
 
 def test_byte_order_mark_blank_lines_and_unknown_keys_are_fine(tmp_path: Path) -> None:
-    folder = lines(tmp_path / "r", b"\xef\xbb\xbf", good("a"), "\n  \n", good("b").replace("{", '{"new": 1, ', 1))
+    folder = lines(
+        tmp_path / "r",
+        b"\xef\xbb\xbf",
+        good("a"),
+        "\n  \n",
+        good("b").replace("{", '{"new": 1, ', 1),
+    )
     result = evaluate("cr", folder)
     assert result.units[["text_id", "line"]].values.tolist() == [["a", 1], ["b", 4]]
 
@@ -163,17 +171,23 @@ def test_scorecards_refuse_what_json_cannot_hold(tmp_path: Path) -> None:
     folder = lines(tmp_path / "r", good("a").replace("{", '{"unused": NaN, ', 1), good("b"))
     problems = Problems("skip")
     assert (
-        write_scorecards(folder, write(tmp_path / "gold.jsonl", [gold("a", A)]), tmp_path / "s.jsonl", problems) == 1
+        write_scorecards(
+            folder, write(tmp_path / "gold.jsonl", [gold("a", A)]), tmp_path / "s.jsonl", problems
+        )
+        == 1
     )
     assert [p.code for p in problems.errors] == ["not-writable"]
-    assert [json.loads(line)["meta"]["text_id"] for line in (tmp_path / "s.jsonl").open(encoding="utf-8")] == ["b"]
+    assert [
+        json.loads(line)["meta"]["text_id"]
+        for line in (tmp_path / "s.jsonl").open(encoding="utf-8")
+    ] == ["b"]
     with pytest.raises(InputError, match="not-writable"):
         write_scorecards(folder, tmp_path / "gold.jsonl", tmp_path / "t.jsonl", Problems())
     assert not (tmp_path / "t.jsonl").exists()
     result = evaluate("cr", folder, out=tmp_path / "o")
-    assert [(p.severity, p.code, p.count) for p in result.manifest.problems if p.code != "no-gold"] == [
-        ("warning", "not-writable", 1)
-    ]
+    assert [
+        (p.severity, p.code, p.count) for p in result.manifest.problems if p.code != "no-gold"
+    ] == [("warning", "not-writable", 1)]
     assert len(result.data) == 2
 
 
@@ -196,5 +210,15 @@ def test_what_looks_like_a_run(tmp_path: Path) -> None:
     (tmp_path / "empty").write_bytes(b"")
     (tmp_path / "list.jsonl").write_text("[1]\n")
     (tmp_path / "no-id.jsonl").write_text('{"meta": {}}\n')
-    for name in ("", "r/gold.jsonl", "fifo", "binary", "empty", "list.jsonl", "no-id.jsonl", "nothing", "a\0b"):
+    for name in (
+        "",
+        "r/gold.jsonl",
+        "fifo",
+        "binary",
+        "empty",
+        "list.jsonl",
+        "no-id.jsonl",
+        "nothing",
+        "a\0b",
+    ):
         assert not SUITE.sniff(tmp_path / name), name

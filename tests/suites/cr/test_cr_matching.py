@@ -12,7 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaltools.suites.cr.matching import Counts, conflicts, marks, match, match_terms, representatives, tabulate
+from evaltools.suites.cr.matching import (
+    Counts,
+    conflicts,
+    marks,
+    match,
+    match_terms,
+    representatives,
+    tabulate,
+)
 from evaltools.suites.cr.tuples import KEYS, POLICIES, MatchPolicy, term_key
 
 from .cards import t
@@ -29,7 +37,12 @@ def counts(key, gold, pred, policy) -> tuple[int, int, int]:
 def test_ref_match_of_section_4_3() -> None:
     # gold {전체#일반, 구성품#편의성, 브랜드#품질-, 본품#일반}, pred {전체#품질, 구성품#편의성}
     # TP = 1 (구성품#편의성), FP = 2 - 1 = 1, FN = 4 - 1 = 3; P = 1/2, R = 1/4, F1 = 2*(1/8)/(3/4) = 1/3
-    gold = [t("제품 전체#일반"), t("패키지/구성품#편의성"), t("브랜드#품질", "", "negative"), t("본품#일반")]
+    gold = [
+        t("제품 전체#일반"),
+        t("패키지/구성품#편의성"),
+        t("브랜드#품질", "", "negative"),
+        t("본품#일반"),
+    ]
     pred = [t("제품 전체#품질", "아이립밤"), t("패키지/구성품#편의성", "사이즈")]
     assert counts("refpol", gold, pred, SPEC) == (1, 1, 3)
     assert Counts(*np.array([[1], [1], [3]])).f1 == pytest.approx(1 / 3)
@@ -98,14 +111,18 @@ words = st.sampled_from(["향", "레몬 향", "레몬향", "사이즈", "", "A",
 polarities = st.sampled_from(["positive", "negative", "neutral", "mixed"])
 tuples = st.builds(t, st.sampled_from(["a#b", "a#c", "d", "", "e·f#b"]), words, polarities)
 sample = st.lists(tuples, max_size=6, unique=True)
-policies = st.builds(MatchPolicy, st.sampled_from(["remove", "collapse"]), st.sampled_from(["multiset", "set"]))
+policies = st.builds(
+    MatchPolicy, st.sampled_from(["remove", "collapse"]), st.sampled_from(["multiset", "set"])
+)
 keys = st.sampled_from(KEYS)
 
 
 def plain_counts(key, gold, pred, policy) -> tuple[int, int, int]:
     """The definition for one sample, with sets and a Counter."""
     if key == "otepol":
-        wanted, found = ({(term_key(x.term, policy), x.polarity) for x in side} for side in (gold, pred))
+        wanted, found = (
+            {(term_key(x.term, policy), x.polarity) for x in side} for side in (gold, pred)
+        )
         wanted = {pair for pair in wanted if pair[0]}
         implicit = Counter(x.polarity for x in gold if not x.term)
         if policy.implicit == "set":
@@ -122,11 +139,17 @@ def plain_counts(key, gold, pred, policy) -> tuple[int, int, int]:
 @given(st.lists(st.tuples(sample, sample), max_size=5), policies, keys)
 def test_many_samples_at_once_count_as_each_alone(samples, policy, key) -> None:
     found = match(key, *tabulate(policy, *([s[side] for s in samples] for side in (0, 1))), policy)
-    assert list(zip(*(n.tolist() for n in found))) == [plain_counts(key, *s, policy) for s in samples]
+    assert list(zip(*(n.tolist() for n in found))) == [
+        plain_counts(key, *s, policy) for s in samples
+    ]
 
 
 def pair_of(key, policy, x) -> tuple[str, str] | None:
-    text = {"refpol": x.ref, "attrpol": x.ref.partition("#")[2], "otepol": term_key(x.term, policy)}[key]
+    text = {
+        "refpol": x.ref,
+        "attrpol": x.ref.partition("#")[2],
+        "otepol": term_key(x.term, policy),
+    }[key]
     return (text, x.polarity) if text or key == "otepol" else None
 
 
@@ -162,8 +185,14 @@ def test_marks_of_implicit_gold_by_hand() -> None:
     # as a set both are one pair, which is found
     assert marks("otepol", gold, pred, REFERENCE)[0] == ["matched", "matched", "matched"]
     # a tuple without a term is preferred to one with a term, whatever their order
-    assert marks("otepol", [t("c#d", "")], [t("", "색"), t("", "")], SPEC)[1] == ["spurious", "matched"]
-    assert marks("refpol", [t("a#b", "향")], [t("", "향"), t("a#b", "색")], SPEC) == (["matched"], ["", "matched"])
+    assert marks("otepol", [t("c#d", "")], [t("", "색"), t("", "")], SPEC)[1] == [
+        "spurious",
+        "matched",
+    ]
+    assert marks("refpol", [t("a#b", "향")], [t("", "향"), t("a#b", "색")], SPEC) == (
+        ["matched"],
+        ["", "matched"],
+    )
 
 
 @given(sample, sample, policies, keys)
@@ -186,7 +215,9 @@ def test_a_prediction_equal_to_explicit_gold_is_right(gold, policy, key) -> None
 def test_term_pairs_as_plain_sets(samples, policy) -> None:
     found = match_terms(*tabulate(policy, *([s[side] for s in samples] for side in (0, 1))))
     sets = [[{(term_key(x.term, policy), x.polarity) for x in side} for side in s] for s in samples]
-    assert list(zip(*(n.tolist() for n in found))) == [(len(a & b), len(b - a), len(a - b)) for a, b in sets]
+    assert list(zip(*(n.tolist() for n in found))) == [
+        (len(a & b), len(b - a), len(a - b)) for a, b in sets
+    ]
 
 
 ranked = st.lists(st.tuples(tuples, st.integers(0, 2)), max_size=6)
@@ -202,11 +233,18 @@ def test_representatives_and_conflicts_as_defined_for_one_sample(samples) -> Non
         refs = dict.fromkeys(x.ref for x, _ in s)
         best = {ref: max(r for x, r in s if x.ref == ref) for ref in refs}
         # max() gives the first of equals
-        kept = [max((pair for pair in s if pair[0].ref == ref), key=lambda pair: pair[1])[0] for ref in refs]
+        kept = [
+            max((pair for pair in s if pair[0].ref == ref), key=lambda pair: pair[1])[0]
+            for ref in refs
+        ]
         (expected,) = tabulate(SPEC, [kept])
         assert chosen.per_sample()[i] == len(kept)
         assert sorted(chosen.polarity[chosen.sample == i]) == sorted(expected.polarity)
         several = {ref: {x.polarity for x, _ in s if x.ref == ref} for ref in refs if ref}
-        top = {ref: {x.polarity for x, r in s if x.ref == ref and r == best[ref]} for ref in refs if ref}
+        top = {
+            ref: {x.polarity for x, r in s if x.ref == ref and r == best[ref]}
+            for ref in refs
+            if ref
+        }
         assert torn[i] == any(len(p) > 1 for p in several.values())
         assert still[i] == any(len(p) > 1 for p in top.values())

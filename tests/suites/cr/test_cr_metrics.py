@@ -62,7 +62,9 @@ def test_process(four: Path) -> None:
 
 
 def test_rates_without_a_case_are_null_but_for_the_seeds_zeros(tmp_path: Path) -> None:
-    r = evaluate("cr", run(tmp_path / "r", [output("a", stage1=[WRONG], final=[WRONG])], [gold("a", A)]))
+    r = evaluate(
+        "cr", run(tmp_path / "r", [output("a", stage1=[WRONG], final=[WRONG])], [gold("a", A)])
+    )
     assert math.isnan(r.value("break_rate"))  # nothing was right before review
     assert r.value("guided_by_review_rate") == 0
     assert r.value("implicit_invalid_pred_rate") == 0
@@ -84,7 +86,10 @@ def test_explicit_and_implicit(tmp_path: Path) -> None:
         output("b", final=[]),
         output("c", final=[A]),
     ]
-    r = evaluate("cr", run(tmp_path / "r", outputs, [gold("a", A, implicit), gold("b", implicit), gold("c", A)]))
+    r = evaluate(
+        "cr",
+        run(tmp_path / "r", outputs, [gold("a", A, implicit), gold("b", implicit), gold("c", A)]),
+    )
     # explicit gold in a and c: a has gold {향+} against {향+, 브랜드-}: P 1/2, R 1, F1 2/3; c 1
     assert r.value("tuple_f1_s2_explicit_only_otepol") == pytest.approx((2 / 3 + 1) / 2)
     # implicit gold in a and b: {negative} against {positive, negative} 2/3; b has none: 0
@@ -104,8 +109,14 @@ def test_explicit_and_implicit(tmp_path: Path) -> None:
         (output("a", final=[A], flags={"parse_failed": True}), True),
         (output("a", final=[A], flags={"generate_failed": True}), True),
         (output("a", final=[A], error="timeout"), True),
-        (output("a", final=[A], process_trace=[{"stage": "x", "notes": "json_parse failed"}]), True),
-        (output("a", final=[A], process_trace=[{"stage": "x", "notes": {"why": "atsa_parse"}}]), True),
+        (
+            output("a", final=[A], process_trace=[{"stage": "x", "notes": "json_parse failed"}]),
+            True,
+        ),
+        (
+            output("a", final=[A], process_trace=[{"stage": "x", "notes": {"why": "atsa_parse"}}]),
+            True,
+        ),
     ],
 )
 def test_invalid_implicit_predictions(tmp_path: Path, row: dict, invalid: bool) -> None:
@@ -131,15 +142,23 @@ def test_conflicts(tmp_path: Path) -> None:
 
 def test_dropped_and_ungrounded_tuples_rank_lower(tmp_path: Path) -> None:
     dropped = [tup("x#y", "향"), tup("x#y", "향", "negative", drop_reason="weak")]
-    grounded = [tup("x#y", "향", grounding="explicit"), tup("x#y", "향", "negative", grounding="implicit")]
-    r = evaluate("cr", run(tmp_path / "r", [output("a", final=dropped), output("b", final=grounded)]))
+    grounded = [
+        tup("x#y", "향", grounding="explicit"),
+        tup("x#y", "향", "negative", grounding="implicit"),
+    ]
+    r = evaluate(
+        "cr", run(tmp_path / "r", [output("a", final=dropped), output("b", final=grounded)])
+    )
     assert r.units["conflict_raw"].tolist() == [True, True]
     assert r.units["conflict"].tolist() == [False, False]
 
 
 def test_representative_selection(tmp_path: Path) -> None:
     # per ref the most confident tuple stays: {본품#품질+} is right; raw {+, -} has P 1/2, R 1, F1 2/3
-    final = [tup("본품#품질", "향", confidence=0.9), tup("본품#품질", "향", "negative", confidence=0.1)]
+    final = [
+        tup("본품#품질", "향", confidence=0.9),
+        tup("본품#품질", "향", "negative", confidence=0.1),
+    ]
     r = evaluate("cr", run(tmp_path / "r", [output("a", final=final)], [gold("a", A)]))
     assert r.value("tuple_f1_s2_raw") == pytest.approx(2 / 3)
     assert r.value("tuple_f1_s2_after_rep") == 1
@@ -147,7 +166,10 @@ def test_representative_selection(tmp_path: Path) -> None:
 
 def test_validator_risks(tmp_path: Path) -> None:
     def verdict(stage: str, *ids: str) -> dict[str, Any]:
-        return {"stage": stage, "structural_risks": [{"risk_id": i, "severity": "high"} for i in ids]}
+        return {
+            "stage": stage,
+            "structural_risks": [{"risk_id": i, "severity": "high"} for i in ids],
+        }
 
     def card(i: str, *verdicts: dict[str, Any]) -> dict[str, Any]:
         return {"meta": {"text_id": i, "input_text": "x"}, "validator": list(verdicts)}
@@ -167,7 +189,10 @@ def test_validator_risks(tmp_path: Path) -> None:
 
 
 def test_unsupported_polarity_counts_only_where_it_was_judged(tmp_path: Path) -> None:
-    judged = {"meta": {"text_id": "a"}, "atsa": {"sentiment_judgements": [{"opinion_grounded": False}]}}
+    judged = {
+        "meta": {"text_id": "a"},
+        "atsa": {"sentiment_judgements": [{"opinion_grounded": False}]},
+    }
     not_judged = {"meta": {"text_id": "b"}, "atsa": {"sentiment_judgements": []}}
     r = evaluate("cr", write(tmp_path / "r" / "scorecards.jsonl", [judged, not_judged]))
     assert r.value("outcome_residual_risk_rate") == 1 / 2
@@ -186,15 +211,23 @@ def test_label_change_counts_as_a_change(tmp_path: Path) -> None:
 def test_stored_stage_delta_that_disagrees_is_counted(tmp_path: Path) -> None:
     def card(i: str, changed: bool) -> dict[str, Any]:
         parsed = {"final_result": {"stage1_tuples": [A], "final_tuples": [WRONG]}}
-        return {"meta": {"text_id": i}, "stage_delta": {"changed": changed}, "runtime": {"parsed_output": parsed}}
+        return {
+            "meta": {"text_id": i},
+            "stage_delta": {"changed": changed},
+            "runtime": {"parsed_output": parsed},
+        }
 
-    r = evaluate("cr", write(tmp_path / "r" / "scorecards.jsonl", [card("a", True), card("b", False)]))
+    r = evaluate(
+        "cr", write(tmp_path / "r" / "scorecards.jsonl", [card("a", True), card("b", False)])
+    )
     assert r.value("stage_delta_mismatch_n") == 1
 
 
 def test_sources_of_the_final_tuples(tmp_path: Path) -> None:
     aspects = output("aspects", final=[])
-    aspects["final_result"]["final_aspects"] = [{"aspect_term": {"term": "향"}, "polarity": "positive"}]
+    aspects["final_result"]["final_aspects"] = [
+        {"aspect_term": {"term": "향"}, "polarity": "positive"}
+    ]
     sentiments = output("sentiments", inputs={"aspect_sentiments": [A, tup("x#y", "")]})
     trace = output("trace", final=[A])
     atsa = {"stage": "stage1", "agent": "ATSA", "output": {"aspect_sentiments": [B, C]}}
@@ -205,7 +238,12 @@ def test_sources_of_the_final_tuples(tmp_path: Path) -> None:
     assert r.value("N_pred_inputs_aspect_sentiments") == 2
     assert r.value("N_agg_fallback_used") == 3
     assert r.value("N_pred_used") == 3  # 향; 향; 향
-    assert [len(s) for s in r.units["stage1"]] == [1, 1, 2, 0]  # the final tuples, twice; the trace's two; none
+    assert [len(s) for s in r.units["stage1"]] == [
+        1,
+        1,
+        2,
+        0,
+    ]  # the final tuples, twice; the trace's two; none
 
 
 def test_aliases_follow_the_protocol(four: Path) -> None:
@@ -246,15 +284,21 @@ def test_override_gate(tmp_path: Path, four: Path) -> None:
     evaluate("cr", four, out=tmp_path / "o")
     csv = "results/four/derived/metrics/structural_metrics.csv"
     assert pd.read_csv(tmp_path / "o" / csv)["override_applied_rate"].isna().all()
-    (four / "override_gate_debug_summary.json").write_text('{"applied_rate": 0.25, "override_extra": 3, "note": "x"}')
+    (four / "override_gate_debug_summary.json").write_text(
+        '{"applied_rate": 0.25, "override_extra": 3, "note": "x"}'
+    )
     evaluate("cr", four, out=tmp_path / "o")
     row = pd.read_csv(tmp_path / "o" / csv).iloc[0]
     assert (row["override_applied_rate"], row["override_extra"]) == (0.25, 3)
 
 
-def test_counts_are_whole_in_the_csv_and_what_is_not_measured_is_empty(tmp_path: Path, four: Path) -> None:
+def test_counts_are_whole_in_the_csv_and_what_is_not_measured_is_empty(
+    tmp_path: Path, four: Path
+) -> None:
     evaluate("cr", four, out=tmp_path / "o")
-    with (tmp_path / "o/results/four/derived/metrics/structural_metrics.csv").open(encoding="utf-8", newline="") as f:
+    with (tmp_path / "o/results/four/derived/metrics/structural_metrics.csv").open(
+        encoding="utf-8", newline=""
+    ) as f:
         (row,) = csv.DictReader(f)
     counts = [m.name for m in metrics(CrOptions()) if not getattr(m, "denominator", "x")]
     assert len(counts) == 22

@@ -33,10 +33,24 @@ A, B = "['pizza', 'food', 'positive', 'x']", "['staff', 'service', 'negative', '
 KEYED = ("tuple_f1_s1", "delta_f1", "fix_rate", "break_rate", "net_gain")
 BEFORE = (
     *(f"{name}_{key}" for name in KEYED for key in ("refpol", "otepol", "attrpol")),
-    *(f"changed_and_{what}_rate_{key}" for what in ("improved", "degraded") for key in ("refpol", "otepol")),
+    *(
+        f"changed_and_{what}_rate_{key}"
+        for what in ("improved", "degraded")
+        for key in ("refpol", "otepol")
+    ),
     *("tuple_f1_s1", "triplet_f1_s1", "delta_f1", "fix_rate", "break_rate", "net_gain"),
-    *("pre_to_post_change_rate", "changed_samples_rate", "review_action_rate", "arb_intervention_rate"),
-    *("guided_by_review_rate", "validator_clear_rate", "risk_resolution_rate", "validator_residual_risk_rate"),
+    *(
+        "pre_to_post_change_rate",
+        "changed_samples_rate",
+        "review_action_rate",
+        "arb_intervention_rate",
+    ),
+    *(
+        "guided_by_review_rate",
+        "validator_clear_rate",
+        "risk_resolution_rate",
+        "validator_residual_risk_rate",
+    ),
     *("negation_contrast_failure_rate", "outcome_residual_risk_rate", "aspect_hallucination_rate"),
 )
 
@@ -45,7 +59,9 @@ def test_nothing_of_a_review_is_measured(tmp_path: Path) -> None:
     found = scored(tmp_path, f"t####[{A}, {B}]\n" * 12, f"t####[{A}]\n" * 12)
     table = found.frame.set_index("name")
     assert [name for name in BEFORE if pd.notna(table.loc[name, "value"])] == []
-    assert found.value("tuple_f1_s2_refpol") == pytest.approx(2 / 3)  # 1 of 1 is right, 1 of 2 is found
+    assert found.value("tuple_f1_s2_refpol") == pytest.approx(
+        2 / 3
+    )  # 1 of 1 is right, 1 of 2 is found
     assert found.value("final_aspect_out_of_text_rate") == 1.0
     assert not found.units["stage1"].map(list).any()
     assert found.units["outcome_refpol"].isna().all() and found.units["change_type"].isna().all()
@@ -79,8 +95,12 @@ def test_the_report_of_predictions_is_made(tmp_path: Path) -> None:
 
 def test_a_run_of_the_protocol_keeps_its_fallback(tmp_path: Path) -> None:
     right = tup("a#b", "향")
-    found = et.evaluate("cr", run(tmp_path, [output(final=[right])], [gold("a", right)]), resampling=FEW)
-    assert found.value("tuple_f1_s1_refpol") == 1.0  # no stage 1 is given: the final tuples stand in
+    found = et.evaluate(
+        "cr", run(tmp_path, [output(final=[right])], [gold("a", right)]), resampling=FEW
+    )
+    assert (
+        found.value("tuple_f1_s1_refpol") == 1.0
+    )  # no stage 1 is given: the final tuples stand in
     assert found.value("guided_by_review_rate") == 0.0  # nothing changed
     assert found.value("validator_clear_rate") == 0.0  # no validator ran
     assert "predictions-only" not in [c.code for c in found.checks]
@@ -94,14 +114,20 @@ def test_predictions_are_compared_with_a_run_of_the_protocol(tmp_path: Path) -> 
     theirs = run(
         tmp_path / "theirs",
         [
-            output(i, final=[wrong], meta={"text_id": i, "input_text": "x", "protocol_mode": "predictions"})
+            output(
+                i,
+                final=[wrong],
+                meta={"text_id": i, "input_text": "x", "protocol_mode": "predictions"},
+            )
             for i in ids
         ],
         golds,
     )
     frame = et.compare(theirs, ours, suite="cr", resampling=FEW).frame.set_index("metric")
     assert frame.loc["tuple_f1_s2_refpol", "delta"] == 1.0
-    assert pd.isna(frame.loc["fix_rate_refpol", "delta"]) and pd.isna(frame.loc["delta_f1_refpol", "delta"])
+    assert pd.isna(frame.loc["fix_rate_refpol", "delta"]) and pd.isna(
+        frame.loc["delta_f1_refpol", "delta"]
+    )
 
 
 def test_the_two_kinds_of_rows_do_not_go_together(tmp_path: Path) -> None:
@@ -134,12 +160,17 @@ def test_one_category_with_two_polarities_can_be_right(tmp_path: Path) -> None:
     """A scorer that keeps one polarity a category gives this perfect prediction 0.5."""
     both = "['pizza', 'food', 'positive', 'x'], ['salad', 'food', 'negative', 'y']"
     found = scored(tmp_path, f"t####[{both}]\n", f"t####[{both}]\n")
-    assert found.value("tuple_f1_s2_refpol") == 1.0 and found.value("tuple_f1_s2_refpol_micro") == 1.0
+    assert (
+        found.value("tuple_f1_s2_refpol") == 1.0 and found.value("tuple_f1_s2_refpol_micro") == 1.0
+    )
 
 
 def test_a_part_of_a_term_is_not_the_term(tmp_path: Path) -> None:
     """A scorer that looks for substrings counts "battery" for "battery life" as right: F1 1.0."""
-    wanted, given = "['battery life', 'laptop', 'positive', 'x']", "['battery', 'laptop', 'positive', 'x']"
+    wanted, given = (
+        "['battery life', 'laptop', 'positive', 'x']",
+        "['battery', 'laptop', 'positive', 'x']",
+    )
     found = scored(tmp_path, f"t####[{wanted}]\n", f"t####[{given}]\n")
     assert found.value("tuple_f1_s2_otepol") == 0.0
     assert found.value("tuple_f1_s2_refpol") == 1.0  # the category and polarity are right

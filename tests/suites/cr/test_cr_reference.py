@@ -22,7 +22,8 @@ def assert_equal(got: dict[str, float], expected: dict[str, float | None]) -> No
     wrong = {
         name: (got.get(name), value)
         for name, value in expected.items()
-        if name not in got or (math.isnan(got[name]) if value is None else abs(got[name] - value) <= 1e-9) is False
+        if name not in got
+        or (math.isnan(got[name]) if value is None else abs(got[name] - value) <= 1e-9) is False
     }
     assert not wrong
 
@@ -37,7 +38,9 @@ def test_expected_metrics(reference: Path, run: str, block: str, match: str) -> 
 
 
 @pytest.mark.parametrize("run", [r for r in RUNS if r.startswith("cr_n50")])
-def test_scorecards_made_here_give_the_metrics_of_the_runs_own(reference: Path, run: str, tmp_path: Path) -> None:
+def test_scorecards_made_here_give_the_metrics_of_the_runs_own(
+    reference: Path, run: str, tmp_path: Path
+) -> None:
     folder = reference / "cr" / run
     gold = tmp_path / "gold.jsonl"
     with gold.open("w", encoding="utf-8") as f:
@@ -53,7 +56,11 @@ def test_scorecards_made_here_give_the_metrics_of_the_runs_own(reference: Path, 
     stored = {"latency_ms_mean"}
     assert_equal(
         dict(zip(again["name"], again["value"])),
-        {k: None if math.isnan(v) else v for k, v in zip(own["name"], own["value"]) if k not in stored},
+        {
+            k: None if math.isnan(v) else v
+            for k, v in zip(own["name"], own["value"])
+            if k not in stored
+        },
     )
 
 

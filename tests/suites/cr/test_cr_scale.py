@@ -46,7 +46,9 @@ def problem(path: Path) -> Problem:
     return e.value.problems[0]
 
 
-def test_jobs_and_the_size_of_shards_do_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jobs_and_the_size_of_shards_do_not_show(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cards = [card(f"s{i}") for i in range(60)]
     cards[7]["meta"]["split"] = "train"  # a column that is null in all other shards
     path = write(tmp_path / "r" / "scorecards.jsonl", cards)
@@ -56,13 +58,18 @@ def test_jobs_and_the_size_of_shards_do_not_show(tmp_path: Path, monkeypatch: py
     found = []
     for jobs in (1, 2):
         out = tmp_path / str(jobs)
-        result = evaluate("cr", path, out=out, resampling=QUICK, on_error="skip", workers=Workers(jobs))
+        result = evaluate(
+            "cr", path, out=out, resampling=QUICK, on_error="skip", workers=Workers(jobs)
+        )
         found.append((result, (out / "results" / "r" / "units.parquet").read_bytes()))
     (one, one_file), (two, two_file) = found
     assert one_file == two_file
     assert one.manifest.inputs == two.manifest.inputs
     assert one.manifest.problems == two.manifest.problems
-    assert {p.code: p.count for p in one.manifest.problems} == {"duplicate-id": 1, "not-an-object": 1}
+    assert {p.code: p.count for p in one.manifest.problems} == {
+        "duplicate-id": 1,
+        "not-an-object": 1,
+    }
     assert f"{path}:61" in one.manifest.problems[1].examples[0]
     assert one.manifest.inputs[0].rows == 63
     monkeypatch.undo()
@@ -74,7 +81,9 @@ def test_jobs_and_the_size_of_shards_do_not_show(tmp_path: Path, monkeypatch: py
 def test_a_gold_file_reaches_every_shard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ids = [f"s{i}" for i in range(40)]
     folder = run(
-        tmp_path / "r", [output(i, final=[tup("a#b", "향")]) for i in ids], [gold(i, tup("a#b", "향")) for i in ids]
+        tmp_path / "r",
+        [output(i, final=[tup("a#b", "향")]) for i in ids],
+        [gold(i, tup("a#b", "향")) for i in ids],
     )
     monkeypatch.setattr(scoring, "SHARD_BYTES", 1000)
     result = evaluate("cr", folder, resampling=QUICK)
@@ -91,16 +100,24 @@ def test_scorecards_of_outputs_come_in_one_pass_whatever_the_shards(
     rows = [output(i, final=[tup("a#b", "향")], gold_tuples=[tup("a#b", "색")]) for i in ids]
     folder = run(tmp_path / "r", [*rows, output("s3"), {**output("odd"), "unused": float("nan")}])
     write(folder / "gold.jsonl", [gold(i, tup("a#b", "향", label=None)) for i in ids[::2]])
-    passes = [(scoring, "wrap"), (scoring, "read_gold"), (scorecard_module, "build_filtered_aspects")]
+    passes = [
+        (scoring, "wrap"),
+        (scoring, "read_gold"),
+        (scorecard_module, "build_filtered_aspects"),
+    ]
     counts = {name: 0 for _, name in passes}
     for module, name in passes if jobs == 1 else ():
         monkeypatch.setattr(module, name, counting(counts, name, getattr(module, name)))
     monkeypatch.setattr(scoring, "SHARD_BYTES", 1500)
-    result = evaluate("cr", folder, out=tmp_path / "o", resampling=QUICK, on_error="skip", workers=Workers(jobs))
+    result = evaluate(
+        "cr", folder, out=tmp_path / "o", resampling=QUICK, on_error="skip", workers=Workers(jobs)
+    )
     written = tmp_path / "o" / "results" / "r"
     lines = (written / "scorecards.jsonl").read_text(encoding="utf-8").splitlines()
     cards = [json.loads(line) for line in lines]
-    assert [c["meta"]["text_id"] for c in cards] == ids  # neither the second s3 nor what JSON cannot hold
+    assert [
+        c["meta"]["text_id"] for c in cards
+    ] == ids  # neither the second s3 nor what JSON cannot hold
     assert [c["meta"]["gold_injected"] for c in cards] == [i % 2 == 0 for i in range(20)]
     assert cards[0]["inputs"]["gold_tuples"] == [tup("a#b", "향", label=None)]
     assert cards[1]["inputs"]["gold_tuples"] == [tup("a#b", "색")]
@@ -111,7 +128,14 @@ def test_scorecards_of_outputs_come_in_one_pass_whatever_the_shards(
         assert counts == {"wrap": 22, "read_gold": 1, "build_filtered_aspects": 22}
     again = evaluate("cr", written / "scorecards.jsonl", resampling=QUICK)
     kept = result.data[result.data["text_id"] != "odd"]
-    stage_delta = ["changed", "pairs_changed", "label_changed", "n_s1_pairs", "n_final_pairs", "change_type"]
+    stage_delta = [
+        "changed",
+        "pairs_changed",
+        "label_changed",
+        "n_s1_pairs",
+        "n_final_pairs",
+        "change_type",
+    ]
     columns = ["text_id", "gold", "final", "f1_s2_refpol", *stage_delta, "stage_delta_mismatch"]
     pd.testing.assert_frame_equal(again.data[columns], kept[columns])
 
@@ -133,7 +157,10 @@ def test_shards_of_one_endless_line_take_one_pass(tmp_path: Path) -> None:
 
 
 def test_a_line_of_fifty_megabytes(tmp_path: Path) -> None:
-    path = write(tmp_path / "r" / "scorecards.jsonl", [card("a"), card("b", unused="향" * 17_000_000), card("c")])
+    path = write(
+        tmp_path / "r" / "scorecards.jsonl",
+        [card("a"), card("b", unused="향" * 17_000_000), card("c")],
+    )
     assert path.stat().st_size > 50_000_000
     assert evaluate("cr", path, resampling=QUICK).units["text_id"].tolist() == ["a", "b", "c"]
 
@@ -141,8 +168,15 @@ def test_a_line_of_fifty_megabytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("distinct", [1, 30_000])
 def test_very_many_tuples_in_a_row(tmp_path: Path, distinct: int) -> None:
     n = 30_000
-    many = [tup("본품#품질", f"향{i % distinct}", ("positive", "negative")[i % 2], confidence=0.5) for i in range(n)]
-    folder = run(tmp_path / "r", [output("a", final=many), output("b")], [gold("a", *many), gold("b", many[0])])
+    many = [
+        tup("본품#품질", f"향{i % distinct}", ("positive", "negative")[i % 2], confidence=0.5)
+        for i in range(n)
+    ]
+    folder = run(
+        tmp_path / "r",
+        [output("a", final=many), output("b")],
+        [gold("a", *many), gold("b", many[0])],
+    )
     units = evaluate("cr", folder, resampling=QUICK).units.set_index("text_id")
     # one term carries both polarities; each of many carries one
     kept = 2 if distinct == 1 else n
@@ -173,7 +207,9 @@ def test_very_many_bad_tuples_in_a_row_are_one_line(tmp_path: Path) -> None:
         ('"split": ' + "[" * 100_000, "bad-json", ""),
     ],
 )
-def test_values_that_do_not_fit_name_line_and_field(tmp_path: Path, change: str, code: str, field: str) -> None:
+def test_values_that_do_not_fit_name_line_and_field(
+    tmp_path: Path, change: str, code: str, field: str
+) -> None:
     line = '{"meta": {"text_id": "a", %s}}\n'
     path = tmp_path / "r" / "scorecards.jsonl"
     path.parent.mkdir()
@@ -183,7 +219,13 @@ def test_values_that_do_not_fit_name_line_and_field(tmp_path: Path, change: str,
 
 
 def test_what_no_field_takes_may_be_odd(tmp_path: Path) -> None:
-    odd = ['"x": NaN', '"x": ' + "[" * 150 + "]" * 150, '"x": 1e999', '"x": "\\u0000"', '"x": 1, "x": 2']
+    odd = [
+        '"x": NaN',
+        '"x": ' + "[" * 150 + "]" * 150,
+        '"x": 1e999',
+        '"x": "\\u0000"',
+        '"x": 1, "x": 2',
+    ]
     path = tmp_path / "r" / "scorecards.jsonl"
     path.parent.mkdir()
     path.write_text("".join(f'{{"meta": {{"text_id": "s{i}"}}, {x}}}\n' for i, x in enumerate(odd)))
@@ -210,13 +252,21 @@ def plain(value: Any) -> Any:
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 
 
 def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    inner = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     return [at, *(p for k, v in inner for p in places(v, (*at, k)))]
 
 
@@ -225,7 +275,12 @@ def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 def test_the_fast_decoder_reads_what_pydantic_reads_or_nothing(data: st.DataObject) -> None:
     made = card("a", validator=[{"stage": "stage2", "structural_risks": [{"risk_id": "NEGATION"}]}])
     made["runtime"]["parsed_output"]["process_trace"] = [
-        {"stage": "stage1", "agent": "ATSA", "output": {"aspect_sentiments": [tup("a#b", "c")]}, "notes": "x"}
+        {
+            "stage": "stage1",
+            "agent": "ATSA",
+            "output": {"aspect_sentiments": [tup("a#b", "c")]},
+            "notes": "x",
+        }
     ]
     *path, last = data.draw(st.sampled_from(places(made)[1:]))
     holder = made

@@ -82,9 +82,17 @@ def test_decomposed_hangul_is_the_same_term() -> None:
             {"aspect_ref": "본품#품질", "opinion_term": {"term": "향"}, "label": "negative"},
             ("본품#품질", "향", "negative"),
         ),
-        ({"term": "본품#품질", "aspect_term": "향", "polarity": "neu"}, ("본품#품질", "향", "neutral")),
         (
-            {"aspect_ref": "본품#품질", "aspect_term": "향", "is_implicit": True, "polarity": "pos"},
+            {"term": "본품#품질", "aspect_term": "향", "polarity": "neu"},
+            ("본품#품질", "향", "neutral"),
+        ),
+        (
+            {
+                "aspect_ref": "본품#품질",
+                "aspect_term": "향",
+                "is_implicit": True,
+                "polarity": "pos",
+            },
             ("본품#품질", "", "positive"),
         ),
     ],
@@ -94,7 +102,10 @@ def test_spellings_of_a_tuple(row: dict, expected: tuple) -> None:
 
 
 def test_missing_gold_term_falls_back_to_the_ref_and_an_empty_one_stays_implicit() -> None:
-    missing, empty = TupleRow(aspect_ref="본품#품질"), TupleRow(aspect_ref="본품#품질", aspect_term="")
+    missing, empty = (
+        TupleRow(aspect_ref="본품#품질"),
+        TupleRow(aspect_ref="본품#품질", aspect_term=""),
+    )
     assert eval_tuple(missing, gold=True).term == "본품#품질"
     assert eval_tuple(empty, gold=True).term == ""
     assert eval_tuple(missing).term == ""
@@ -102,7 +113,10 @@ def test_missing_gold_term_falls_back_to_the_ref_and_an_empty_one_stays_implicit
 
 words = st.sampled_from(["향", "레몬 향", "레몬향", "사이즈", "", "A"])
 tuples = st.builds(
-    t, st.sampled_from(["a#b", "a#c", "d", "", "e·f#b"]), words, st.sampled_from(["positive", "negative", "neutral"])
+    t,
+    st.sampled_from(["a#b", "a#c", "d", "", "e·f#b"]),
+    words,
+    st.sampled_from(["positive", "negative", "neutral"]),
 )
 
 

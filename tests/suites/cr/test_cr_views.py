@@ -46,7 +46,8 @@ def test_groups_hold_the_samples_that_they_name() -> None:
     units = r.units
     assert n["still"] == (units["outcome_refpol"] == "still").sum() > 0
     assert (
-        n["broken"] + n["fixed"] + n["still"] + (units["outcome_refpol"] == "keep").sum() == units["has_gold"].sum()
+        n["broken"] + n["fixed"] + n["still"] + (units["outcome_refpol"] == "keep").sum()
+        == units["has_gold"].sum()
     )
     for name, count in n.items():
         assert f"({count:,})" in r.samples(name).text
@@ -55,7 +56,12 @@ def test_groups_hold_the_samples_that_they_name() -> None:
 def test_cards_say_what_was_done_and_come_worst_first(tmp_path: Path) -> None:
     acted = {
         "review_actions": [
-            {"actor": "A", "action_type": "FLIP", "target_tuple_ids": ["t0"], "reason_code": "POLARITY"}
+            {
+                "actor": "A",
+                "action_type": "FLIP",
+                "target_tuple_ids": ["t0"],
+                "reason_code": "POLARITY",
+            }
         ],
         "arb_actions": [{"action_type": "KEEP"}],
     }
@@ -64,7 +70,9 @@ def test_cards_say_what_was_done_and_come_worst_first(tmp_path: Path) -> None:
         output("worse", stage1=[A], final=[WRONG], analysis_flags=acted),
         output("none", final=[A]),
     ]
-    r = et.evaluate("cr", run(tmp_path / "r", rows, [gold("better", A), gold("worse", A)]), resampling=QUICK)
+    r = et.evaluate(
+        "cr", run(tmp_path / "r", rows, [gold("better", A), gold("worse", A)]), resampling=QUICK
+    )
     assert r.units.loc[1, "reviews"] == [Action("A", "FLIP", ("t0",), "POLARITY")]
     assert r.units.loc[1, "final"] == [EvalTuple("본품#품질", "향", "negative")]
     shown = views.cards(r, r.units)
@@ -81,13 +89,18 @@ def test_cards_say_what_was_done_and_come_worst_first(tmp_path: Path) -> None:
         "samples": 3,
         "samples without gold": 1,
     }
-    assert views.confusion_counts(r).to_dict() == {"positive": {"positive": 1}, "negative": {"positive": 1}}
+    assert views.confusion_counts(r).to_dict() == {
+        "positive": {"positive": 1},
+        "negative": {"positive": 1},
+    }
     counts = views.transitions(r).set_index("key").loc["refpol"]
     assert counts.to_dict() == {"fix": 1, "keep": 0, "still": 0, "break": 1}
 
 
 def test_an_incomplete_run_says_so(tmp_path: Path) -> None:
-    r = et.evaluate("cr", run(tmp_path / "r", [output("a", final=[A])], [gold("a", A), gold("b", A)]))
+    r = et.evaluate(
+        "cr", run(tmp_path / "r", [output("a", final=[A])], [gold("a", A), gold("b", A)])
+    )
     table = views.completeness(r).set_index("what")
     assert table.loc["missing samples", "count"] == 1
     assert "names 2 samples" in table.loc["missing samples", "detail"]
@@ -130,7 +143,10 @@ def test_the_command_writes_scorecards(tmp_path: Path) -> None:
 def test_the_key_of_the_headline_leads_everywhere(foreign: bool, tmp_path: Path) -> None:
     """Twelve samples with the terms of the gold, six of them after review only; `foreign` refs stand in no gold."""
     right = tup("x#y" if foreign else "본품#품질", "향")
-    rows = [output(f"s{i}", stage1=[right if i < 6 else tup("x#y", "값")], final=[right]) for i in range(12)]
+    rows = [
+        output(f"s{i}", stage1=[right if i < 6 else tup("x#y", "값")], final=[right])
+        for i in range(12)
+    ]
     golds = [gold(f"s{i}", A) for i in range(12)]
     runs = [
         et.evaluate("cr", run(tmp_path / f"{c}__seed1_x", made, golds), resampling=QUICK)
@@ -143,10 +159,14 @@ def test_the_key_of_the_headline_leads_everywhere(foreign: bool, tmp_path: Path)
     assert [v.name for v in r.sample_views] == [key, other, "attrpol"]
     assert views.sample_groups(r)["fixed"][0] == f"outcome_{key} == 'fix'"
     assert "6 fixed" in repr(r) and "still wrong" not in repr(r)
-    assert set(views.transitions(r)["key"]) == ({"otepol"} if foreign else {"refpol", "otepol", "attrpol"})
+    assert set(views.transitions(r)["key"]) == (
+        {"otepol"} if foreign else {"refpol", "otepol", "attrpol"}
+    )
     assert views.aspects(r).drawn != foreign
     name = "term" if foreign else "ref"
     for page in (r.samples().html, study.samples(f"tuple_f1_s2_{key}").html):
         assert f"against the gold by ({name}, polarity)" in page
     assert views.cards(r, r.units).iloc[0]["final"][0][3] == "matched"
-    assert views.cards(r, r.units, key=other).iloc[0]["final"][0][3] == ("spurious" if foreign else "matched")
+    assert views.cards(r, r.units, key=other).iloc[0]["final"][0][3] == (
+        "spurious" if foreign else "matched"
+    )

@@ -15,7 +15,9 @@ PROFILE = {
 }
 
 
-def turn(n: int = 1, reply: str | None = "好的。", status: str = "ok", **parts: Any) -> dict[str, Any]:
+def turn(
+    n: int = 1, reply: str | None = "好的。", status: str = "ok", **parts: Any
+) -> dict[str, Any]:
     """`keys`, `risk`, `label`, `rubric` fill the tags; `context`, `items`, `profile` the recall."""
     return {
         "turn_pair_id": n,
@@ -38,9 +40,15 @@ def turn(n: int = 1, reply: str | None = "好的。", status: str = "ok", **part
     }
 
 
-def dialog(name: str = "d1", turns: list[dict[str, Any]] | None = None, **parts: Any) -> dict[str, Any]:
+def dialog(
+    name: str = "d1", turns: list[dict[str, Any]] | None = None, **parts: Any
+) -> dict[str, Any]:
     turns = [turn()] if turns is None else turns
-    raw = [t for n in range(1, len(turns) + 1) for t in (("user", f"问题{n}"), ("assistant", f"回答{n}"))]
+    raw = [
+        t
+        for n in range(1, len(turns) + 1)
+        for t in (("user", f"问题{n}"), ("assistant", f"回答{n}"))
+    ]
     return {
         "dialog_id": name,
         "valid_dialog": True,
@@ -58,5 +66,7 @@ def dialog(name: str = "d1", turns: list[dict[str, Any]] | None = None, **parts:
 def write(folder: Path, *dialogs: dict[str, Any], name: str = "dialog_trace.jsonl") -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / name
-    path.write_text("".join(json.dumps(d, ensure_ascii=False) + "\n" for d in dialogs), encoding="utf-8")
+    path.write_text(
+        "".join(json.dumps(d, ensure_ascii=False) + "\n" for d in dialogs), encoding="utf-8"
+    )
     return path

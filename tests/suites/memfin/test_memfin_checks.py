@@ -37,7 +37,9 @@ def test_an_assistant_that_echoes_its_user_takes_the_headline_away(tmp_path: Pat
     run = scored(tmp_path, echo(10))
     check = found(run, "echo-replies")
     assert check is not None and check.level == "blocking" and (check.n, check.of) == (10, 20)
-    assert check.message.startswith("10 of 20 replies are the user's own text (10 of them labelled compliant)")
+    assert check.message.startswith(
+        "10 of 20 replies are the user's own text (10 of them labelled compliant)"
+    )
     assert {
         "m3_risk_coverage",
         "m4_compliance_label_acc",
@@ -46,7 +48,10 @@ def test_an_assistant_that_echoes_its_user_takes_the_headline_away(tmp_path: Pat
     } <= run.blocked
     # memory, and counts, do not rest on replies
     assert not {"m1_key_coverage", "m4_eligible_n", "turn_failure_rate"} & run.blocked
-    assert run.headline == ("m1_key_coverage", "m2_profile_score") and run.primary == "m2_profile_score"
+    assert (
+        run.headline == ("m1_key_coverage", "m2_profile_score")
+        and run.primary == "m2_profile_score"
+    )
 
 
 def test_some_echoes_are_a_warning_and_one_is_nothing(tmp_path: Path) -> None:
@@ -65,7 +70,9 @@ def test_the_profile_is_blocked_where_replies_have_filled_it(tmp_path: Path) -> 
     struck = re.findall(r'et-kpi et-blocked" href="#metric-([^"]+)"', run._repr_html_())
     assert "m2_profile_score" in struck and "m1_key_coverage" not in struck
     snapshot = {"risk_level": "稳健", "forbidden_assets": ["股票"]}
-    assert "m2_profile_score" not in scored(tmp_path / "snapshot", echo(20), snapshot=snapshot).blocked
+    assert (
+        "m2_profile_score" not in scored(tmp_path / "snapshot", echo(20), snapshot=snapshot).blocked
+    )
 
 
 def test_empty_replies(tmp_path: Path) -> None:
@@ -83,9 +90,13 @@ def test_failed_turns_are_no_empty_replies(tmp_path: Path) -> None:
 
 
 def test_duplicate_replies(tmp_path: Path) -> None:
-    check = found(scored(tmp_path / "same", ["好的。", "好的。 ", *REPLIES[2:]]), "duplicate-replies")
+    check = found(
+        scored(tmp_path / "same", ["好的。", "好的。 ", *REPLIES[2:]]), "duplicate-replies"
+    )
     assert check is not None and (check.n, check.of) == (2, 20) and "(one text)" in check.message
-    two = found(scored(tmp_path / "two", ["a", "a", "b", "b", "b", *REPLIES[5:]]), "duplicate-replies")
+    two = found(
+        scored(tmp_path / "two", ["a", "a", "b", "b", "b", *REPLIES[5:]]), "duplicate-replies"
+    )
     assert two is not None and two.n == 5 and "(2 texts, the commonest on 3)" in two.message
     assert found(scored(tmp_path / "fine", list(REPLIES)), "duplicate-replies") is None
     # empty ones have a check of their own
@@ -105,14 +116,18 @@ def test_a_truth_of_one_class(tmp_path: Path) -> None:
 
 def test_dialogues_of_one_text_are_no_independent_samples(tmp_path: Path) -> None:
     # the same opening, then something else
-    apart = [[{**turn(1), "user_text": "你好"}, {**turn(2), "user_text": f"问题{i}"}] for i in range(3)]
+    apart = [
+        [{**turn(1), "user_text": "你好"}, {**turn(2), "user_text": f"问题{i}"}] for i in range(3)
+    ]
     run = et.evaluate(
-        "memfin", write(tmp_path / "a", *(dialog(f"d{i}", t, raw_turns=None) for i, t in enumerate(apart)))
+        "memfin",
+        write(tmp_path / "a", *(dialog(f"d{i}", t, raw_turns=None) for i, t in enumerate(apart))),
     )
     assert found(run, "duplicate-texts") is None
     alike = [*apart, apart[0]]
     run = et.evaluate(
-        "memfin", write(tmp_path / "b", *(dialog(f"d{i}", t, raw_turns=None) for i, t in enumerate(alike)))
+        "memfin",
+        write(tmp_path / "b", *(dialog(f"d{i}", t, raw_turns=None) for i, t in enumerate(alike))),
     )
     check = found(run, "duplicate-texts")
     assert check is not None and (check.n, check.of) == (2, 4)
@@ -122,4 +137,8 @@ def test_the_reference_traces(reference: Path) -> None:
     run = et.evaluate("memfin", reference / "memfin" / "20260221_085707_llm")
     one = found(run, "one-class-truth")
     assert one is not None and one.n == 316 and not run.blocked
-    assert not [found(run, c) for c in ("echo-replies", "empty-replies", "duplicate-replies") if found(run, c)]
+    assert not [
+        found(run, c)
+        for c in ("echo-replies", "empty-replies", "duplicate-replies")
+        if found(run, c)
+    ]

@@ -39,13 +39,20 @@ def test_the_script_makes_what_is_bundled() -> None:
     for system in SYSTEMS:
         path = example(f"memfin/{system}") / "dialog_trace.jsonl"
         assert path.stat().st_size < 150_000
-        assert made["trace"](system) == [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        assert made["trace"](system) == [
+            json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()
+        ]
 
 
 def test_what_it_shows(agent: Run, plain: Run) -> None:
     assert set(agent.units["turn_status"]) == {"ok", "timeout", "error"}
     assert agent.frame["value"].notna().all() and plain.frame["value"].notna().all()
-    for name in ("m1_contradiction_rate", "m3_risk_coverage", "m5_rubric_hit_rate", "turn_failure_rate"):
+    for name in (
+        "m1_contradiction_rate",
+        "m3_risk_coverage",
+        "m5_rubric_hit_rate",
+        "turn_failure_rate",
+    ):
         assert 0 < agent.value(name) < 1 and 0 < plain.value(name) < 1
     assert plain.value("m4_forbidden_hit_rate") > 0
     assert plain.units.attrs["counters"]["failed_dialogs"] == 1
@@ -64,7 +71,13 @@ def test_files(out: Path, agent: Run, plain: Run) -> None:
 
 
 def test_report_says_when_memory_keys_are_ignored(tmp_path: Path) -> None:
-    result = evaluate("memfin", "example:memfin/plain_llm", out=tmp_path, resampling=QUICK, ignore_memory_keys=True)
+    result = evaluate(
+        "memfin",
+        "example:memfin/plain_llm",
+        out=tmp_path,
+        resampling=QUICK,
+        ignore_memory_keys=True,
+    )
     report = (tmp_path / "results" / "plain_llm" / "report.md").read_text(encoding="utf-8")
     assert "Memory keys were ignored" in report and "24 skipped: memory keys ignored" in report
     funnel = views.eligibility(result).set_index("measure")
@@ -96,7 +109,9 @@ VIEWS = (
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_a_view_is_the_same_after_reading_back(view: Callable[[Run], pd.DataFrame], out: Path, plain: Run) -> None:
+def test_a_view_is_the_same_after_reading_back(
+    view: Callable[[Run], pd.DataFrame], out: Path, plain: Run
+) -> None:
     first, second = view(plain), view(load(out / "results" / "plain_llm"))
     pd.testing.assert_frame_equal(first, second, check_dtype=False)
 
@@ -109,7 +124,10 @@ def test_views_agree_with_the_metrics(agent: Run, plain: Run) -> None:
         hits = views.memory_hits(result).set_index("source")["keys"]
         coverage = result["m1_key_coverage"]
         assert hits["nowhere"] == coverage["denominator"] - coverage["numerator"]
-        for view, metric in ((views.risk_tags, "m3_risk_coverage"), (views.rubric_elements, "m5_rubric_hit_rate")):
+        for view, metric in (
+            (views.risk_tags, "m3_risk_coverage"),
+            (views.rubric_elements, "m5_rubric_hit_rate"),
+        ):
             table = view(result)
             assert table["required"].sum() == result[metric]["denominator"]
             assert table["covered"].sum() == result[metric]["numerator"]
@@ -118,7 +136,9 @@ def test_views_agree_with_the_metrics(agent: Run, plain: Run) -> None:
         right = sum(confusion.loc[label, label] for label in confusion.columns)
         assert right == result["m4_compliance_label_acc"]["numerator"]
         fields = views.profile_fields(result)
-        assert fields.groupby("dialog_id")["score"].mean().mean() == pytest.approx(result.value("m2_profile_score"))
+        assert fields.groupby("dialog_id")["score"].mean().mean() == pytest.approx(
+            result.value("m2_profile_score")
+        )
 
 
 def test_failing_turns(plain: Run) -> None:
@@ -126,11 +146,16 @@ def test_failing_turns(plain: Run) -> None:
     assert turns["n"].is_monotonic_decreasing
     promise = turns[turns["reply"].str.startswith("放心")].iloc[0]
     assert promise["measures"] == "M1 M3 M4 M5"
-    assert "M4: severe_violation, truth compliant: forbidden 保本保收益, promise_return (high)" in promise["reason"]
+    assert (
+        "M4: severe_violation, truth compliant: forbidden 保本保收益, promise_return (high)"
+        in promise["reason"]
+    )
     assert "M3: credit_risk is not disclosed" in promise["reason"]
     assert promise["user_text"].startswith("短债基金会不会亏钱")
     assert "risk: credit_risk、interest_rate_risk、no_guaranteed_return" in promise["truth"]
-    assert set(turns["turn"]) == {t for m in ("m1", "m3", "m4", "m5") for t in cards(plain, m)["turn"]}
+    assert set(turns["turn"]) == {
+        t for m in ("m1", "m3", "m4", "m5") for t in cards(plain, m)["turn"]
+    }
     only = cards(plain, "m4")
     assert 0 < len(only) < len(turns) and only["measures"].str.endswith(("M4", "M4 M5")).all()
     in_m4 = turns["measures"].str.contains("M4")
@@ -161,7 +186,9 @@ def test_samples(plain: Run) -> None:
 
 
 def test_context_is_shown_from_its_end(tmp_path: Path) -> None:
-    path = write(tmp_path, dialog("d", [turn(1, context="早" * 500 + "晚" * 1_000, profile="偏稳健")]))
+    path = write(
+        tmp_path, dialog("d", [turn(1, context="早" * 500 + "晚" * 1_000, profile="偏稳健")])
+    )
     context = evaluate("memfin", path, resampling=QUICK).units["context"].iloc[0]
     assert context == f"[short_term] (500 characters before) … {'晚' * 1_000}\n\n[profile] 偏稳健"
 
@@ -170,7 +197,10 @@ def test_keys_and_tags_are_counted_in_the_order_in_which_they_are_read(tmp_path:
     """Kinds of keys as the trace has them; tags by how many miss them, then by name."""
     first = ["profile_gt.risk_level_gt", "nonsense", "profile_gt.constraints_gt[0]"]
     second = ["history_turn_index:1", "profile_gt.constraints_gt[9]"]
-    turns = [turn(1, keys=first, profile="偏稳健", risk=["b", "a"]), turn(2, keys=second, risk=["c", "b"])]
+    turns = [
+        turn(1, keys=first, profile="偏稳健", risk=["b", "a"]),
+        turn(2, keys=second, risk=["c", "b"]),
+    ]
     result = evaluate("memfin", write(tmp_path, dialog("d", turns)), resampling=QUICK)
     assert views.memory_keys(result).to_numpy().tolist() == [
         ["profile_field", 1, 1, 1, 0],
@@ -179,7 +209,9 @@ def test_keys_and_tags_are_counted_in_the_order_in_which_they_are_read(tmp_path:
         ["history_user_turn", 1, 1, 0, 1],
         ["no_target", 1, 0, 0, 0],
     ]
-    assert views.unresolved_keys(result)[["turn_pair_id", "key", "resolver"]].to_numpy().tolist() == [
+    assert views.unresolved_keys(result)[
+        ["turn_pair_id", "key", "resolver"]
+    ].to_numpy().tolist() == [
         [1, "nonsense", "not_a_key"],
         [2, "profile_gt.constraints_gt[9]", "no_target"],
     ]
@@ -188,7 +220,9 @@ def test_keys_and_tags_are_counted_in_the_order_in_which_they_are_read(tmp_path:
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_views_of_a_run_without_anything_to_show(view: Callable[[Run], pd.DataFrame], tmp_path: Path) -> None:
+def test_views_of_a_run_without_anything_to_show(
+    view: Callable[[Run], pd.DataFrame], tmp_path: Path
+) -> None:
     """A valid dialogue without turns."""
     view(evaluate("memfin", write(tmp_path, dialog("d", [])), resampling=QUICK, out=tmp_path))
 

@@ -41,7 +41,9 @@ def test_a_folder_with_one_trace_whatever_its_suffix(tmp_path: Path) -> None:
     assert run(tmp_path / "agent", name="other").name == "other"
 
 
-def test_the_name_of_a_bare_file_is_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_name_of_a_bare_file_is_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write(tmp_path / "agent", dialog())
     monkeypatch.chdir(tmp_path / "agent")
     assert run(Path("dialog_trace.jsonl")).name == "agent"
@@ -50,7 +52,9 @@ def test_the_name_of_a_bare_file_is_its_folder(tmp_path: Path, monkeypatch: pyte
 def test_several_traces_are_listed(tmp_path: Path) -> None:
     write(tmp_path, dialog(), name="dialog_trace.jsonl")
     write(tmp_path, dialog(), name="dialog_trace_llm.jsonl")
-    with pytest.raises(UsageError, match=r"several traces.*dialog_trace\.jsonl.*dialog_trace_llm\.jsonl"):
+    with pytest.raises(
+        UsageError, match=r"several traces.*dialog_trace\.jsonl.*dialog_trace_llm\.jsonl"
+    ):
         run(tmp_path)
 
 
@@ -122,7 +126,11 @@ ERRORS = {
         "bad-field",
         r"bad: turns\.0\.gt_turn_tags\.risk_disclosure_required_gt",
     ),
-    "doubled dialogue": (dialog("good", [turn(1)]), "duplicate-id", "good: this dialog_id stands in line 1 "),
+    "doubled dialogue": (
+        dialog("good", [turn(1)]),
+        "duplicate-id",
+        "good: this dialog_id stands in line 1 ",
+    ),
 }
 
 
@@ -133,7 +141,10 @@ def test_errors(tmp_path: Path, case: str) -> None:
     with pytest.raises(InputError, match=rf"dialog_trace\.jsonl:2: {message}.*\[{code}\]"):
         run(path)
     result = run(path, on_error="skip")
-    assert result.units[["dialog_id", "turn_pair_id"]].to_numpy().tolist() == [["good", 1], ["good", 2]]
+    assert result.units[["dialog_id", "turn_pair_id"]].to_numpy().tolist() == [
+        ["good", 1],
+        ["good", 2],
+    ]
     assert [(p.severity, p.code, p.count) for p in result.manifest.problems] in (
         [("error", code, 1)],
         [("error", code, 2)],  # both turns of one number
@@ -182,7 +193,8 @@ def test_keys(tmp_path: Path) -> None:
     found = warnings(path)
     assert (
         found["bad-key"][0] == 1
-        and "d: turn 2: the memory key 'profile_gt.constraints_gt' is none of" in found["bad-key"][1]
+        and "d: turn 2: the memory key 'profile_gt.constraints_gt' is none of"
+        in found["bad-key"][1]
     )
     assert (
         found["unresolvable-key"][0] == 1
@@ -208,11 +220,18 @@ def test_unpaired_turns(tmp_path: Path) -> None:
 def test_missing_turns(tmp_path: Path) -> None:
     one = dialog("d", [turn(1), turn(2), turn(3)])
     one["turns"] = one["turns"][:2]
-    assert "d: turns: 2 turn(s) for 3 user/assistant pairs" in warnings(write(tmp_path, one))["turn-count"][1]
+    assert (
+        "d: turns: 2 turn(s) for 3 user/assistant pairs"
+        in warnings(write(tmp_path, one))["turn-count"][1]
+    )
 
 
 def test_missing_replies_profile_and_turns(tmp_path: Path) -> None:
-    path = write(tmp_path, dialog("a", [turn(1, None), turn(2, "", "timeout")], profile_gt=None), dialog("b", []))
+    path = write(
+        tmp_path,
+        dialog("a", [turn(1, None), turn(2, "", "timeout")], profile_gt=None),
+        dialog("b", []),
+    )
     found = warnings(path)
     assert found["no-reply"] == (1, found["no-reply"][1]) and "a: turn 1" in found["no-reply"][1]
     assert "a: no profile_gt" in found["no-profile"][1]
@@ -277,12 +296,17 @@ def test_lone_surrogates_are_refused(tmp_path: Path) -> None:
         run(path)
 
 
-def test_the_size_of_the_chunks_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_size_of_the_chunks_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Also where a column is all null in one chunk and text in another."""
     from evaltools.suites.memfin import score
 
     path = write(
-        tmp_path, dialog("a", scenario_type=None), dialog("b", []), dialog("c", [turn(1), turn(2, status="error")])
+        tmp_path,
+        dialog("a", scenario_type=None),
+        dialog("b", []),
+        dialog("c", [turn(1), turn(2, status="error")]),
     )
     whole = run(path).units
     monkeypatch.setattr(score, "CHUNK", 1)

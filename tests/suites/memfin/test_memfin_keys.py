@@ -46,7 +46,11 @@ HISTORY = align(script("u:一", "a:甲", "u:二", "a:乙", "u:三"))
 )
 def test_resolve(key: str, target: str | None, resolver: str) -> None:
     resolved = resolve_key(key, PROFILE_TRUTH, HISTORY)
-    assert (resolved.target_text, resolved.resolver, resolved.resolvable) == (target, resolver, target is not None)
+    assert (resolved.target_text, resolved.resolver, resolved.resolvable) == (
+        target,
+        resolver,
+        target is not None,
+    )
 
 
 def test_an_empty_text_is_no_target() -> None:
@@ -59,7 +63,9 @@ def test_an_empty_text_is_no_target() -> None:
 
 def test_alignment() -> None:
     """A user turn pairs with the next assistant turn; what is between is skipped, a trailing user turn dropped."""
-    history = align(script("a:开场", "u:一", "s:提示", "u:插话", "a:甲", "a:补充", "u:二", "a:乙", "u:尾"))
+    history = align(
+        script("a:开场", "u:一", "s:提示", "u:插话", "a:甲", "a:补充", "u:二", "a:乙", "u:尾")
+    )
     assert history.user == ("一", "二")
     assert history.unpaired == 2  # 插话 and 尾
     assert history.all[0] == "开场"

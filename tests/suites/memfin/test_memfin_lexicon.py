@@ -85,7 +85,10 @@ def _with(value: Any, *path: str) -> dict[str, Any]:
             _with(["medium"], "profile", "risk_level", "values", "low"),
             r"profile\.risk_level\.values: .*'medium' stands under both",
         ),
-        (_with({"huge": ["激进"]}, "profile", "risk_level", "in_replies"), r"risk_level: .*values .*'huge'"),
+        (
+            _with({"huge": ["激进"]}, "profile", "risk_level", "in_replies"),
+            r"risk_level: .*values .*'huge'",
+        ),
         (_with(1, "extra"), "extra: Extra inputs"),
         ([], r"\[not-an-object\]"),
     ],
@@ -105,7 +108,9 @@ def test_not_a_lexicon(tmp_path: Path, raw: bytes) -> None:
 
 
 def test_a_missing_lexicon(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"none\.json: cannot be read: No such file.*unreadable-file"):
+    with pytest.raises(
+        InputError, match=r"none\.json: cannot be read: No such file.*unreadable-file"
+    ):
         MemfinOptions(lexicon=str(tmp_path / "none.json"))
 
 

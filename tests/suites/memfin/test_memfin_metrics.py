@@ -46,10 +46,14 @@ def test_m1(tmp_path: Path) -> None:
                 # R=1 (the second key resolves to nothing), H=1, strict 1, the reply breaks 不使用杠杆
                 turn(2, "可以融资融券", keys=[risk, "history_turn_index:99"], items=["稳健"]),
                 turn(3, keys=[]),  # nothing required: not eligible
-                turn(4, "加杠杆", "timeout", keys=[risk], context="稳健"),  # not answered: not eligible
+                turn(
+                    4, "加杠杆", "timeout", keys=[risk], context="稳健"
+                ),  # not answered: not eligible
             ],
         ),
-        dialog("b", [turn(1, keys=[risk, horizon, "profile_gt.liquidity_need_gt"], context="稳健")]),  # R=3, H=1
+        dialog(
+            "b", [turn(1, keys=[risk, horizon, "profile_gt.liquidity_need_gt"], context="稳健")]
+        ),  # R=3, H=1
     )
     assert values(
         result,
@@ -116,7 +120,11 @@ def test_m2(tmp_path: Path) -> None:
         tmp_path,
         # risk 1 (the last snapshot counts), horizon 1 (长期), liquidity 0,
         # constraints: 不追高 of two, P 1, R 1/2, F1 2/3; preferences 1: (1 + 1 + 0 + 2/3 + 1) / 5 = 11/15
-        dialog("a", [turn(1, snapshot=old), turn(2, "长期", snapshot=last), turn(3, "不追高")], profile_gt=first),
+        dialog(
+            "a",
+            [turn(1, snapshot=old), turn(2, "长期", snapshot=last), turn(3, "不追高")],
+            profile_gt=first,
+        ),
         # nothing known: 0, 0, 0; both sets empty on both sides: 1, 1; 2 / 5
         dialog("b", [turn(1)], profile_gt={"risk_level_gt": "保守"}),
         # no truth: not eligible
@@ -126,7 +134,12 @@ def test_m2(tmp_path: Path) -> None:
     )
     # mean of a, b, d
     assert values(
-        result, "m2_risk_level_acc", "m2_horizon_acc", "m2_liquidity_acc", "m2_constraints_f1", "m2_preferences_f1"
+        result,
+        "m2_risk_level_acc",
+        "m2_horizon_acc",
+        "m2_liquidity_acc",
+        "m2_constraints_f1",
+        "m2_preferences_f1",
     ) == [1 / 3, 1 / 3, 0, (2 / 3 + 1 + 0) / 3, (1 + 1 + 0) / 3]
     assert result.value("m2_profile_score") == pytest.approx((11 / 15 + 2 / 5 + 0) / 3)
     stored = summary(result, tmp_path)["m2_profile_accuracy"]
@@ -142,13 +155,19 @@ def test_m3(tmp_path: Path) -> None:
         dialog(
             "a",
             [
-                turn(1, "净值有波动，市场有风险", risk=["波动风险", "市场不确定性"]),  # 2 of 2, strict
+                turn(
+                    1, "净值有波动，市场有风险", risk=["波动风险", "市场不确定性"]
+                ),  # 2 of 2, strict
                 turn(2, "净值有波动", risk=["波动", "不保本", "信用风险"]),  # 1 of 3
                 turn(3, "净值有波动"),  # nothing required
             ],
         ),
-        dialog("b", [turn(1, "不构成投资建议", risk=["无明确风险提示"])]),  # any disclosure: 1 of 1, strict
-        dialog("c", [turn(1, "", "error", risk=["波动"])]),  # not answered: no part, also not in the macro mean
+        dialog(
+            "b", [turn(1, "不构成投资建议", risk=["无明确风险提示"])]
+        ),  # any disclosure: 1 of 1, strict
+        dialog(
+            "c", [turn(1, "", "error", risk=["波动"])]
+        ),  # not answered: no part, also not in the macro mean
     )
     assert values(
         result,
@@ -168,7 +187,10 @@ def test_m3(tmp_path: Path) -> None:
 
 
 def test_m4(tmp_path: Path) -> None:
-    tone, promise = {"type": "tone", "severity": "low"}, {"type": "promise_return", "severity": "low"}
+    tone, promise = (
+        {"type": "tone", "severity": "low"},
+        {"type": "promise_return", "severity": "low"},
+    )
     result = run(
         tmp_path,
         dialog(
@@ -181,7 +203,8 @@ def test_m4(tmp_path: Path) -> None:
             ],
         ),
         dialog(
-            "b", [turn(1, label="minor_violation", violations=[tone]), turn(2, "稳赚不赔", "timeout")]
+            "b",
+            [turn(1, label="minor_violation", violations=[tone]), turn(2, "稳赚不赔", "timeout")],
         ),  # right; no part
     )
     assert values(
@@ -209,7 +232,9 @@ def test_m5(tmp_path: Path) -> None:
                 turn(2, "好的", rubric=["信息依据"]),  # 0 of 1: 1
             ],
         ),
-        dialog("b", [turn(1, "两者对比", rubric=["方案比较维度"]), turn(2, "好的")]),  # 1 of 1: 5; nothing required
+        dialog(
+            "b", [turn(1, "两者对比", rubric=["方案比较维度"]), turn(2, "好的")]
+        ),  # 1 of 1: 5; nothing required
     )
     assert values(
         result,
@@ -253,7 +278,12 @@ def test_turn_eval_row(tmp_path: Path) -> None:
                 "target_text": "稳健",
                 "resolver": "profile_field",
             },
-            {"key": "profile_gt.age_gt", "resolvable": False, "target_text": None, "resolver": "not_a_key"},
+            {
+                "key": "profile_gt.age_gt",
+                "resolvable": False,
+                "target_text": None,
+                "resolver": "not_a_key",
+            },
         ],
         "key_hit_flags": [1, None],
         "key_hit_sources": [["short_term", "profile"], []],
@@ -276,7 +306,9 @@ def test_memory_free_baseline(tmp_path: Path) -> None:
     one = dialog("a", [turn(1, "净值有波动", keys=["profile_gt.risk_level_gt"], risk=["波动"])])
     scored, ignored = run(tmp_path, one), run(tmp_path, one, ignore_memory_keys=True)
     assert ignored["m1_key_coverage"]["denominator"] == 0
-    assert np.isnan(ignored.value("m1_key_coverage")) and np.isnan(ignored.value("m1_contradiction_rate"))
+    assert np.isnan(ignored.value("m1_key_coverage")) and np.isnan(
+        ignored.value("m1_contradiction_rate")
+    )
     assert scored.value("m1_key_coverage") == 0
     other = ~scored.frame["name"].str.startswith("m1_")
     pd.testing.assert_frame_equal(scored.frame[other], ignored.frame[other])
@@ -297,8 +329,17 @@ def test_invalid_dialogues_are_counted_and_yield_no_turns(tmp_path: Path) -> Non
     result = run(
         tmp_path,
         dialog("a"),
-        dialog("b", valid_dialog=False, dialog_status="skipped", skip_reason="no profile", turns=[]),
-        dialog("c", valid_dialog=False, dialog_status="error", profile_gt=None, turns=None, raw_turns=None),
+        dialog(
+            "b", valid_dialog=False, dialog_status="skipped", skip_reason="no profile", turns=[]
+        ),
+        dialog(
+            "c",
+            valid_dialog=False,
+            dialog_status="error",
+            profile_gt=None,
+            turns=None,
+            raw_turns=None,
+        ),
     )
     out = tmp_path / "out"
     saved = evaluate("memfin", tmp_path / "run", out=out, resampling=QUICK)
@@ -335,7 +376,9 @@ def some_dialogs(n: int) -> list[dict[str, Any]]:
 
 @settings(max_examples=8)
 @given(order=st.permutations(range(6)))
-def test_order_of_dialogues_changes_no_value(order: list[int], tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_order_of_dialogues_changes_no_value(
+    order: list[int], tmp_path_factory: pytest.TempPathFactory
+) -> None:
     dialogs = some_dialogs(6)
     straight = run(tmp_path_factory.mktemp("a"), *dialogs).frame
     mixed = run(tmp_path_factory.mktemp("b"), *(dialogs[i] for i in order)).frame
@@ -353,7 +396,9 @@ def risk_coverage(frame: pd.DataFrame, resampling: Resampling) -> pd.Series:
     hits=st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=4), min_size=15, max_size=40),
     method=st.sampled_from(["bca", "percentile"]),
 )
-def test_the_same_turns_in_fewer_dialogues_give_wider_intervals(hits: list[list[int]], method: Any) -> None:
+def test_the_same_turns_in_fewer_dialogues_give_wider_intervals(
+    hits: list[list[int]], method: Any
+) -> None:
     """Turns of one dialogue are alike: two dialogues with the same turns say more than one with all of them.
 
     With residuals r of a dialogue, 2n dialogues have variance 2 * sum(r^2) and the n merged ones
@@ -362,7 +407,9 @@ def test_the_same_turns_in_fewer_dialogues_give_wider_intervals(hits: list[list[
     flat = [(i, h) for i, turns in enumerate(hits) for h in turns]
     shares = {i: (sum(turns), len(turns)) for i, turns in enumerate(hits)}
     overall = sum(s for s, _ in shares.values()) / (3 * len(flat))
-    assume(sum(abs(s / (3 * n) - overall) > 0.05 for s, n in shares.values()) >= 10)  # else there is no width
+    assume(
+        sum(abs(s / (3 * n) - overall) > 0.05 for s, n in shares.values()) >= 10
+    )  # else there is no width
     columns = {"m3_hits": [h for _, h in flat] * 2, "m3_tags": [3.0] * (2 * len(flat))}
     many = pd.DataFrame({"dialog_id": [f"{i}{half}" for half in "ab" for i, _ in flat], **columns})
     few = pd.DataFrame({"dialog_id": [str(i) for _ in "ab" for i, _ in flat], **columns})
@@ -402,12 +449,22 @@ def test_which_metrics_are_proportions() -> None:
 
 def test_which_metrics_are_counts_and_which_way_is_better() -> None:
     table = get_suite("memfin").metrics(MemfinOptions())
-    assert [m.name for m in table if not m.denominator] == ["turn_n", *(f"m{i}_eligible_n" for i in range(1, 6))]
+    assert [m.name for m in table if not m.denominator] == [
+        "turn_n",
+        *(f"m{i}_eligible_n" for i in range(1, 6)),
+    ]
     directions = {m.name.removesuffix("_macro"): m.better for m in table}
-    lower = ["m1_contradiction_rate", "m4_severe_violation_rate", "m4_forbidden_hit_rate", "turn_failure_rate"]
+    lower = [
+        "m1_contradiction_rate",
+        "m4_severe_violation_rate",
+        "m4_forbidden_hit_rate",
+        "turn_failure_rate",
+    ]
     assert [name for name, better in directions.items() if better == "lower"] == lower
     only_described = ["m1_short_term_hit_rate", "m1_long_term_hit_rate", "m1_profile_hit_rate"]
-    assert [n for n, better in directions.items() if better == "none" and n[-2:] != "_n"] == only_described
+    assert [
+        n for n, better in directions.items() if better == "none" and n[-2:] != "_n"
+    ] == only_described
 
 
 def test_every_macro_ratio_has_a_micro_one_that_points_the_same_way() -> None:
@@ -420,5 +477,8 @@ def test_every_macro_ratio_has_a_micro_one_that_points_the_same_way() -> None:
             if measure.unit == "turn":
                 key = measure.key.lower()
                 assert macro.name == f"{key}_{name}_macro"
-                assert (macro.numerator, macro.denominator) == (f"{key}_{name}_dialog", f"{key}_dialogs")
+                assert (macro.numerator, macro.denominator) == (
+                    f"{key}_{name}_dialog",
+                    f"{key}_dialogs",
+                )
     assert set(HEADLINE) <= {m.name for m in get_suite("memfin").metrics(MemfinOptions())}

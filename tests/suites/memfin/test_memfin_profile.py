@@ -15,9 +15,14 @@ from evaltools.suites.memfin.schema import ProfileSnapshot, ProfileTruth
 LEXICON = load_lexicon().profile
 
 
-def scores(truth: dict[str, Any], snapshot: dict[str, Any] | None, replies: str = "") -> dict[str, float]:
+def scores(
+    truth: dict[str, Any], snapshot: dict[str, Any] | None, replies: str = ""
+) -> dict[str, float]:
     picture = None if snapshot is None else ProfileSnapshot.model_validate(snapshot)
-    return {f.metric: f.score for f in score_profile(ProfileTruth.model_validate(truth), picture, replies, LEXICON)}
+    return {
+        f.metric: f.score
+        for f in score_profile(ProfileTruth.model_validate(truth), picture, replies, LEXICON)
+    }
 
 
 def test_set_f1() -> None:
@@ -79,11 +84,20 @@ def test_snapshot() -> None:
         ("liquidity_need_gt", "中", "流动性中等", 1),
         ("liquidity_need_gt", "低", "低流动性", 1),
         ("liquidity_need_gt", "低", "没有说明", 0),  # nothing inferred
-        ("risk_level_gt", "极端", "", 0),  # an unknown truth scores 0, also against an unknown prediction
+        (
+            "risk_level_gt",
+            "极端",
+            "",
+            0,
+        ),  # an unknown truth scores 0, also against an unknown prediction
     ],
 )
 def test_inferred_from_replies(field: str, value: str, replies: str, score: float) -> None:
-    metric = {"risk_level_gt": "risk_level_acc", "horizon_gt": "horizon_acc", "liquidity_need_gt": "liquidity_acc"}
+    metric = {
+        "risk_level_gt": "risk_level_acc",
+        "horizon_gt": "horizon_acc",
+        "liquidity_need_gt": "liquidity_acc",
+    }
     assert scores({field: value}, None, replies)[metric[field]] == score
 
 

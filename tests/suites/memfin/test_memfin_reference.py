@@ -16,7 +16,9 @@ RUNS = {"20260219_101855": {}, "20260221_085707_llm": {"ignore_memory_keys": Tru
 
 
 @pytest.fixture(scope="module", params=RUNS)
-def run(request: pytest.FixtureRequest, reference: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def run(
+    request: pytest.FixtureRequest, reference: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Any]:
     stored = reference / "memfin" / request.param
     out = tmp_path_factory.mktemp("out")
     result = evaluate("memfin", stored, out=out, **RUNS[request.param])
@@ -40,7 +42,10 @@ def test_summary(run: dict[str, Any]) -> None:
         assert list(mine) == list(theirs)
         assert mine["counts"] == theirs["counts"]
         assert list(mine["by_dialog"]) == list(theirs["by_dialog"])
-        pairs = [("micro", mine["micro"], theirs["micro"]), ("macro", mine["macro"], theirs["macro"])]
+        pairs = [
+            ("micro", mine["micro"], theirs["micro"]),
+            ("macro", mine["macro"], theirs["macro"]),
+        ]
         pairs += [(d, mine["by_dialog"][d], theirs["by_dialog"][d]) for d in theirs["by_dialog"]]
         for place, got, want in pairs:
             assert list(got) == list(want)

@@ -33,7 +33,9 @@ LEXICON = load_lexicon()
     ],
 )
 def test_contradiction(constraint: str, reply: str, contradicts: bool) -> None:
-    assert rules.contradictions(reply, [constraint], LEXICON.contradiction) == ([constraint] if contradicts else [])
+    assert rules.contradictions(reply, [constraint], LEXICON.contradiction) == (
+        [constraint] if contradicts else []
+    )
 
 
 def test_required_tags() -> None:
@@ -49,10 +51,20 @@ def test_required_tags() -> None:
 
 
 def test_predicted_and_covered_tags() -> None:
-    predicted = rules.predicted_tags("回撤较大，市场有风险，提前变现有成本，利率上升时更甚", LEXICON.risk)
-    assert predicted == ["interest_rate_risk", "liquidity_risk", "market_uncertainty", "volatility_risk"]
+    predicted = rules.predicted_tags(
+        "回撤较大，市场有风险，提前变现有成本，利率上升时更甚", LEXICON.risk
+    )
+    assert predicted == [
+        "interest_rate_risk",
+        "liquidity_risk",
+        "market_uncertainty",
+        "volatility_risk",
+    ]
     required = ["volatility_risk", "credit_risk", "risk_disclosure_present"]
-    assert rules.covered_tags(required, predicted, LEXICON.risk) == ["volatility_risk", "risk_disclosure_present"]
+    assert rules.covered_tags(required, predicted, LEXICON.risk) == [
+        "volatility_risk",
+        "risk_disclosure_present",
+    ]
     assert rules.covered_tags(["risk_disclosure_present"], [], LEXICON.risk) == []
 
 
@@ -70,13 +82,17 @@ def test_predicted_and_covered_tags() -> None:
         (["保本保收益"], [], "severe_violation"),
     ],
 )
-def test_compliance_label(hits: list[str], violations: list[tuple[str | None, str | None]], label: str) -> None:
+def test_compliance_label(
+    hits: list[str], violations: list[tuple[str | None, str | None]], label: str
+) -> None:
     found = [Violation(type=t, severity=s) for t, s in violations]
     assert rules.compliance_label(hits, found, LEXICON.compliance) == label
 
 
 def test_forbidden_hits() -> None:
-    assert rules.forbidden_hits("承诺保本保收益", ["稳赚不赔", "保本保收益", "", "保本保收益"]) == ["保本保收益"]
+    assert rules.forbidden_hits("承诺保本保收益", ["稳赚不赔", "保本保收益", "", "保本保收益"]) == [
+        "保本保收益"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,11 @@ def hangul(n: int) -> str:
 
 def mixed(n: int, blank: str = "") -> str:
     """n with figures in sections: 1억 2345만 6789."""
-    parts = [f"{n // s % 10**4}{name}" for s, name in ((10**8, "억"), (10**4, "만"), (1, "")) if n // s % 10**4]
+    parts = [
+        f"{n // s % 10**4}{name}"
+        for s, name in ((10**8, "억"), (10**4, "만"), (1, ""))
+        if n // s % 10**4
+    ]
     return blank.join(parts)
 
 
@@ -54,8 +58,20 @@ amounts = st.integers(1, 10**12 - 1)
 
 @given(amounts)
 def test_every_form_of_an_amount_has_its_value(n: int) -> None:
-    forms = [f"{n}원", f"{n:,}원", f"{n:,} 원", f"₩{n:,}", f"￦{n:,}", f"KRW {n:,}", f"{n:,} won", f"{n:,}원입니다"]
-    forms += [f"보험금 {mixed(n % 10**12)}원을" if n < 10**12 else "", f"{mixed(n % 10**10 or 1)}원"]
+    forms = [
+        f"{n}원",
+        f"{n:,}원",
+        f"{n:,} 원",
+        f"₩{n:,}",
+        f"￦{n:,}",
+        f"KRW {n:,}",
+        f"{n:,} won",
+        f"{n:,}원입니다",
+    ]
+    forms += [
+        f"보험금 {mixed(n % 10**12)}원을" if n < 10**12 else "",
+        f"{mixed(n % 10**10 or 1)}원",
+    ]
     for form in forms[:9]:
         assert keys(form) == {f"amount:KRW:{n}"}, form
 
@@ -87,7 +103,18 @@ def test_hangul_numerals_read_back(n: int) -> None:
 )
 def test_every_form_of_a_date_has_its_value(day: datetime.date, after: str) -> None:
     y, m, d = day.year, day.month, day.day
-    month = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October"]
+    month = [
+        "January",
+        "February",
+        "March",
+        "April",
+        "May",
+        "June",
+        "July",
+        "August",
+        "September",
+        "October",
+    ]
     month += ["November", "December"]
     forms = [
         f"{y}-{m:02d}-{d:02d}", f"{y}-{m}-{d}", f"{y}.{m}.{d}", f"{y}. {m}. {d}", f"{y}/{m:02d}/{d:02d}",
@@ -112,19 +139,41 @@ def test_every_form_of_a_duration_has_its_value(n: int) -> None:
     for form in (f"{n}주", f"{n} weeks", f"{7 * n}일", f"{7 * n} days", f"{7 * n}-day", f"{n}주일"):
         assert keys(form) == {f"duration:day:{7 * n}"}, form
     if n % 12:
-        assert keys(f"{n // 12}년 {n % 12}개월" if n > 12 else f"{n}개월") == {f"duration:month:{n}"}
+        assert keys(f"{n // 12}년 {n % 12}개월" if n > 12 else f"{n}개월") == {
+            f"duration:month:{n}"
+        }
 
 
-@pytest.mark.parametrize("unit", [u for u in RULES.units if u.kind != "clause"], ids=lambda u: f"{u.kind}-{u.base}")
+@pytest.mark.parametrize(
+    "unit", [u for u in RULES.units if u.kind != "clause"], ids=lambda u: f"{u.kind}-{u.base}"
+)
 @pytest.mark.parametrize(
     "after",
-    ["입니다", "이며", "이고", "부터", "까지", "은", "을", "의 ", "으로", "에", "만", "마다", "당", "", " 이내"],
+    [
+        "입니다",
+        "이며",
+        "이고",
+        "부터",
+        "까지",
+        "은",
+        "을",
+        "의 ",
+        "으로",
+        "에",
+        "만",
+        "마다",
+        "당",
+        "",
+        " 이내",
+    ],
 )
 def test_a_unit_is_read_before_any_particle(unit, after: str) -> None:  # type: ignore[no-untyped-def]
     for word in unit.words:
         if any(after.startswith(tail) for tail in unit.not_before.get(word, ())):
             continue  # another word: 배당
-        assert any(e.kind == unit.kind and e.base == unit.base for e in stated(f"한도 37{word}{after}")), word + after
+        assert any(
+            e.kind == unit.kind and e.base == unit.base for e in stated(f"한도 37{word}{after}")
+        ), word + after
 
 
 def test_one_month_is_neither_january_nor_thirty_days() -> None:
@@ -148,7 +197,9 @@ def test_scales_of_a_range_and_of_english_amounts() -> None:
     assert keys("2~3천만원") == keys("2, 3천만원") == {"amount:KRW:20000000", "amount:KRW:30000000"}
     assert keys("20~50만원") == {"amount:KRW:200000", "amount:KRW:500000"}
     assert keys("$100k") == {"amount:USD:100000"}
-    assert keys("100k") == keys("100 m") == set(), "k and m are scales behind the sign of a currency only"
+    assert keys("100k") == keys("100 m") == set(), (
+        "k and m are scales behind the sign of a currency only"
+    )
     assert keys("5 million won") == {"amount:KRW:5000000"}
 
 
@@ -156,7 +207,9 @@ def test_a_part_of_a_date_that_is_not_named_is_left_out() -> None:
     assert keys("2026년에 개정") == {"date::2026"}
     assert keys("2026년 3월") == {"date::2026-03"}
     assert keys("3월 5일") == {"date::--03-05"}
-    assert {e.key for e in EXTRACTOR.entities("2026년에 개정")} == {"date::2026"}  # and is none by support either
+    assert {e.key for e in EXTRACTOR.entities("2026년에 개정")} == {
+        "date::2026"
+    }  # and is none by support either
 
 
 @pytest.mark.parametrize(
@@ -186,7 +239,19 @@ def test_a_figure_before_a_compound_number_does_not_take_its_scale() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["조건", "만일", "이주", "사건", "일반", "천만에", "수백만원", "몇십만원", "무조건", "진단서류", "2월 30월"],
+    [
+        "조건",
+        "만일",
+        "이주",
+        "사건",
+        "일반",
+        "천만에",
+        "수백만원",
+        "몇십만원",
+        "무조건",
+        "진단서류",
+        "2월 30월",
+    ],
 )
 def test_words_that_are_no_figures(text: str) -> None:
     assert not [e for e in stated(text) if e.kind in ("amount", "percent", "count", "age")]

@@ -41,7 +41,9 @@ def test_the_files_of_the_example(tmp_path: Path) -> None:
     assert book.sheetnames == ["Overview", "Cases", "Rules in force"]
     for sheet in book.worksheets:
         assert sheet.freeze_panes is not None and sheet.auto_filter.ref is not None
-        assert not [c for row in sheet.iter_rows() for c in row if c.data_type == "f" or c.hyperlink]
+        assert not [
+            c for row in sheet.iter_rows() for c in row if c.data_type == "f" or c.hyperlink
+        ]
     table = cells(folder / "summary_scores.xlsx", "Cases")
     assert len(table) == 25 and table[1][1]  # the first case fails something
     assert any(str(v).startswith("=HYPERLINK") for row in table for v in row)
@@ -72,17 +74,35 @@ def test_the_workbook_speaks_the_language_and_programs_read_the_same(tmp_path: P
             evaluate("summary", "example:summary/cases.jsonl", out=tmp_path / lang)
         folder = tmp_path / lang / "results" / "cases"
         book = openpyxl.load_workbook(folder / "summary_scores.xlsx")
-        texts = {str(c.value) for sheet in book for row in sheet.iter_rows() for c in row if c.value is not None}
+        texts = {
+            str(c.value)
+            for sheet in book
+            for row in sheet.iter_rows()
+            for c in row
+            if c.value is not None
+        }
         assert bool(texts & english) == (lang == "en")
         assert not [
-            c for sheet in book for row in sheet.iter_rows() for c in row if c.data_type == "f" or c.hyperlink
+            c
+            for sheet in book
+            for row in sheet.iter_rows()
+            for c in row
+            if c.data_type == "f" or c.hyperlink
         ]
         for file in ("metrics.json", "summary_scores.csv"):
-            assert (folder / file).read_bytes() == (tmp_path / "en" / "results" / "cases" / file).read_bytes()
+            assert (folder / file).read_bytes() == (
+                tmp_path / "en" / "results" / "cases" / file
+            ).read_bytes()
         assert read_manifest(folder).lang == lang
-    assert {"근거 없음: “이 담보는 무조건 보장되며 치료비를 100% 지급합니다”의 “100%”", "불합격", "열의 뜻"} <= {
+    assert {
+        "근거 없음: “이 담보는 무조건 보장되며 치료비를 100% 지급합니다”의 “100%”",
+        "불합격",
+        "열의 뜻",
+    } <= {
         str(c.value)
-        for sheet in openpyxl.load_workbook(tmp_path / "ko" / "results" / "cases" / "summary_scores.xlsx")
+        for sheet in openpyxl.load_workbook(
+            tmp_path / "ko" / "results" / "cases" / "summary_scores.xlsx"
+        )
         for row in sheet.iter_rows()
         for c in row
     }
@@ -97,18 +117,25 @@ def test_the_same_result_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["=1+1", "+1", "-1", "@x", '=HYPERLINK("http://a")', "http://a.invalid", "{=1}", "mailto:a"]
+    "text",
+    ["=1+1", "+1", "-1", "@x", '=HYPERLINK("http://a")', "http://a.invalid", "{=1}", "mailto:a"],
 )
 def test_a_text_is_never_a_formula_or_a_link(tmp_path: Path, text: str) -> None:
     path = tmp_path / "a.xlsx"
     write_workbook(path, [Sheet("S", pd.DataFrame({text: [text]}))], notes_on="S")
-    for cell in (c for row in openpyxl.load_workbook(path)["S"].iter_rows(max_row=2, max_col=1) for c in row):
+    for cell in (
+        c for row in openpyxl.load_workbook(path)["S"].iter_rows(max_row=2, max_col=1) for c in row
+    ):
         assert (cell.value, cell.data_type, cell.hyperlink) == (text, "s", None)
 
 
 def test_what_a_cell_cannot_hold_is_changed_and_reported(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
-    fits, long, wide = "가" * CELL_LIMIT, "가" * (CELL_LIMIT + 1), "😀" * 20_000  # an emoji counts twice
+    fits, long, wide = (
+        "가" * CELL_LIMIT,
+        "가" * (CELL_LIMIT + 1),
+        "😀" * 20_000,
+    )  # an emoji counts twice
     texts = ["a\x00b\x1fc\ud800", fits, long, wide, "line\nbreak\ttab"]
     frame = pd.DataFrame({"text": pd.Series(texts, dtype=object)})
     notes = write_workbook(path, [Sheet("S", frame)], notes_on="S")
@@ -135,16 +162,22 @@ def test_values_keep_their_type(tmp_path: Path) -> None:
 
 def test_an_empty_score_has_no_colour(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
-    write_workbook(path, [Sheet("S", pd.DataFrame({"a": [0.5, np.nan]}), scores={"a": 0.9})], notes_on="S")
+    write_workbook(
+        path, [Sheet("S", pd.DataFrame({"a": [0.5, np.nan]}), scores={"a": 0.9})], notes_on="S"
+    )
     (found,) = openpyxl.load_workbook(path)["S"].conditional_formatting
     rules = sorted(found.rules, key=lambda rule: rule.priority)
     assert [r.type for r in rules] == ["containsBlanks", "cellIs", "cellIs"] and rules[0].stopIfTrue
 
 
-def test_an_empty_frame_and_one_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_empty_frame_and_one_that_is_too_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_workbook(tmp_path / "a.xlsx", [Sheet("S", pd.DataFrame({"a": []}))], notes_on="S")
     assert cells(tmp_path / "a.xlsx", "S")[0] == ["a"]
     monkeypatch.setattr(excel, "ROW_LIMIT", 5)
     with pytest.raises(UsageError, match="too many"):
-        write_workbook(tmp_path / "b.xlsx", [Sheet("S", pd.DataFrame({"a": range(9)}))], notes_on="S")
+        write_workbook(
+            tmp_path / "b.xlsx", [Sheet("S", pd.DataFrame({"a": range(9)}))], notes_on="S"
+        )
     assert not (tmp_path / "b.xlsx").exists()

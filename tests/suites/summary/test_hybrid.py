@@ -20,7 +20,10 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[JudgeInput]:
     seen: list[JudgeInput] = []
 
     def judge_cases(
-        inputs: Sequence[JudgeInput], options: SummaryOptions, progress: Any = None, problems: Problems | None = None
+        inputs: Sequence[JudgeInput],
+        options: SummaryOptions,
+        progress: Any = None,
+        problems: Problems | None = None,
     ) -> list[Decision]:
         seen.extend(inputs)
         out = []
@@ -48,7 +51,9 @@ def test_decisions_replace_scores_only_where_the_judge_was_asked(asked: list[Jud
     assert ("promise", "summary_non_definitive") in zones
     assert not any(case == "empty-summary" for case, _ in zones)
     assert not any(metric == "entity_recall" for _, metric in zones)
-    for case_id, metric in [(c, m) for c in units.index for m in ("summary_accuracy", "summary_non_definitive")]:
+    for case_id, metric in [
+        (c, m) for c in units.index for m in ("summary_accuracy", "summary_non_definitive")
+    ]:
         assert units.loc[case_id, f"{metric}_rule"] == rule.loc[case_id, metric]
         if (case_id, metric) not in zones or case_id == "promise-en":
             assert units.loc[case_id, metric] == rule.loc[case_id, metric]
@@ -56,7 +61,9 @@ def test_decisions_replace_scores_only_where_the_judge_was_asked(asked: list[Jud
         else:
             assert units.loc[case_id, metric] == 1.0
             assert units.loc[case_id, f"{metric}_decided_by"] == "llm"
-            assert units.loc[case_id, f"{metric}_measured"] and units.loc[case_id, f"{metric}_passed"]
+            assert (
+                units.loc[case_id, f"{metric}_measured"] and units.loc[case_id, f"{metric}_passed"]
+            )
     evidence = units.loc["promise-en", "summary_non_definitive_evidence"]
     assert evidence["judge"] == {"reason": "because", "error": "no reply", "virtual_tags": []}
 
@@ -97,9 +104,14 @@ def test_the_audit_comes_after_the_uncertain_and_promises_first() -> None:
     assert len({(i.case_id, i.metric) for i in whole}) == len(whole)
 
 
-def test_an_audited_case_keeps_its_score_and_shows_what_the_judge_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_audited_case_keeps_its_score_and_shows_what_the_judge_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def against(
-        inputs: Sequence[JudgeInput], options: SummaryOptions, progress: Any = None, problems: Any = None
+        inputs: Sequence[JudgeInput],
+        options: SummaryOptions,
+        progress: Any = None,
+        problems: Any = None,
     ) -> list[Decision]:
         reply = judge.Reply(reason="no", score=0.0, confidence=1.0)
         return [judge._decide(i, judge.Answer(reply, judge.Call("")), options) for i in inputs]
@@ -113,10 +125,18 @@ def test_an_audited_case_keeps_its_score_and_shows_what_the_judge_said(monkeypat
         sure = units[f"{metric}_trigger"] == AUDIT
         assert sure.any() and (units[metric][sure] == rule[metric][sure]).all()
         assert (units[f"{metric}_measured"][sure] == rule[f"{metric}_measured"][sure]).all()
-        assert (units[f"{metric}_decided_by"][sure] == "rule").all() and units[f"{metric}_llm"][sure].notna().all()
-        assert (units[metric] == unasked[metric]).all() and unasked[f"{metric}_llm"][sure].isna().all()
+        assert (units[f"{metric}_decided_by"][sure] == "rule").all() and units[f"{metric}_llm"][
+            sure
+        ].notna().all()
+        assert (units[metric] == unasked[metric]).all() and unasked[f"{metric}_llm"][
+            sure
+        ].isna().all()
 
 
 def test_reasons_are_cut() -> None:
-    assert len(judge.Reply(reason="x" * 60_000, score=1.0, confidence=1.0).reason) == judge.REASON == 2_000
+    assert (
+        len(judge.Reply(reason="x" * 60_000, score=1.0, confidence=1.0).reason)
+        == judge.REASON
+        == 2_000
+    )
     assert judge.RiskReply(reason="short", tags=(), score=1.0, confidence=1.0).reason == "short"

@@ -44,7 +44,13 @@ UNIT = st.floats(0, 1)
     ],
 )
 def test_trigger_zones(
-    metric: str, rule: float, measured: bool, n: int, tags: tuple[str, ...], ambiguous: bool, fires: bool
+    metric: str,
+    rule: float,
+    measured: bool,
+    n: int,
+    tags: tuple[str, ...],
+    ambiguous: bool,
+    fires: bool,
 ) -> None:
     reason = judge.trigger(metric, rule, measured, n, tags, ambiguous)
     assert bool(reason) is fires
@@ -55,7 +61,9 @@ def test_combine_by_hand() -> None:
     assert judge.combine(0.0, 1.0, 0.79, "override", 0.8) == (0.3, "blend")  # 0.7*0 + 0.3*1
     assert judge.combine(1.0, 0.0, 1.00, "blend", 0.8) == (0.7, "blend")  # 0.7*1 + 0.3*0
     final, _ = judge.combine(0.7, 1.0, 1.0, "blend", 0.8)
-    assert final == pytest.approx(0.79)  # 0.7*0.7 + 0.3: still below 0.90, whence override is the default
+    assert final == pytest.approx(
+        0.79
+    )  # 0.7*0.7 + 0.3: still below 0.90, whence override is the default
 
 
 @given(UNIT, UNIT, UNIT, st.sampled_from(["override", "blend"]), UNIT)
@@ -88,16 +96,18 @@ def test_every_metric_has_a_versioned_prompt_and_the_hash_follows_the_text(
 
 
 def test_the_prompt_names_every_risk_tag_that_a_reply_may_hold() -> None:
-    text = (judge.asset_dir("templates") / "summary" / "judge" / "summary_risk_coverage.md").read_text(
-        encoding="utf-8"
-    )
+    text = (
+        judge.asset_dir("templates") / "summary" / "judge" / "summary_risk_coverage.md"
+    ).read_text(encoding="utf-8")
     for tag in get_args(RiskTag):
         assert f"- {tag}: " in text
 
 
 @pytest.mark.parametrize("metric", judge.QUESTIONS)
 def test_the_example_reply_in_each_prompt_passes_the_check(metric: str) -> None:
-    text = (judge.asset_dir("templates") / "summary" / "judge" / f"{metric}.md").read_text(encoding="utf-8")
+    text = (judge.asset_dir("templates") / "summary" / "judge" / f"{metric}.md").read_text(
+        encoding="utf-8"
+    )
     example = text.split("출력 예: ")[1].strip()
     reply = judge.QUESTIONS[metric].reply
     assert isinstance(parse(example, reply), reply)
@@ -151,7 +161,9 @@ def test_importing_the_judge_does_not_import_the_client_library() -> None:
 GOOD = '{"reason": "r", "score": 0.5, "confidence": 1, "extra": [1]}'
 
 
-@pytest.mark.parametrize("content", [GOOD, f"```json\n{GOOD}\n```", f"```\n{GOOD}```", f"\n {GOOD} \n"])
+@pytest.mark.parametrize(
+    "content", [GOOD, f"```json\n{GOOD}\n```", f"```\n{GOOD}```", f"\n {GOOD} \n"]
+)
 def test_reply_accepted(content: str) -> None:
     assert parse(content, Reply) == Reply(score=0.5, confidence=1.0, reason="r")
 
@@ -189,7 +201,10 @@ def test_reply_refused(content: str, why: str) -> None:
     [
         ({"score": 0.5, "tags": ["exclusion", "limit"]}, True),
         ({"score": 1, "tags": []}, True),
-        ({"score": 0, "tags": []}, False),  # nothing expected, nothing missing: the seed's score is 1.0
+        (
+            {"score": 0, "tags": []},
+            False,
+        ),  # nothing expected, nothing missing: the seed's score is 1.0
         ({"score": 1, "tags": ["면책"]}, False),
         ({"score": 1}, False),
     ],
@@ -225,10 +240,18 @@ def test_cache_key_follows_model_prompt_and_texts_but_not_the_case_id() -> None:
             "rule_score": 0.5,
             "trigger": "t",
         }
-        return request_hash(None, judge._request(judge.JudgeInput(**{**fields, **changes}), system, model))  # type: ignore[arg-type]
+        return request_hash(
+            None, judge._request(judge.JudgeInput(**{**fields, **changes}), system, model)
+        )  # type: ignore[arg-type]
 
     assert key() == key(case_id="b", rule_score=0.3, tags=("limit",))
-    others = [key(model="n"), key(system="z"), key(answer="z"), key(contexts=("z",)), key(contexts=("y", "z"))]
+    others = [
+        key(model="n"),
+        key(system="z"),
+        key(answer="z"),
+        key(contexts=("z",)),
+        key(contexts=("y", "z")),
+    ]
     assert len({key(), *others}) == 6
 
 

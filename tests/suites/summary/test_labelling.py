@@ -32,7 +32,16 @@ def cases(folder: Path, n: int = 12) -> Path:
 
 @pytest.fixture
 def labelling(open_page: Callable[..., Any], tmp_path: Path) -> Any:
-    call("label", cases(tmp_path), "-o", tmp_path / "l.html", "--metric", M, "--metric", "summary_accuracy")
+    call(
+        "label",
+        cases(tmp_path),
+        "-o",
+        tmp_path / "l.html",
+        "--metric",
+        M,
+        "--metric",
+        "summary_accuracy",
+    )
     page = open_page(tmp_path / "l.html")
     page.fill("#rater", "Kim, A")
     page.keyboard.press("Enter")
@@ -92,14 +101,20 @@ def test_the_draw_is_random_and_the_same_for_a_seed(tmp_path: Path) -> None:
 
 def test_the_page_says_no_score(tmp_path: Path) -> None:
     items = to_label(cases(tmp_path), (M,), 100, 0)
-    assert not {"score", "passed", "rule_score", "llm_score"} & {key for item in items for key in item}
-    assert "</script><script>" not in label_page(items).split('id="items">')[1].split("</script>")[0]
+    assert not {"score", "passed", "rule_score", "llm_score"} & {
+        key for item in items for key in item
+    }
+    assert (
+        "</script><script>" not in label_page(items).split('id="items">')[1].split("</script>")[0]
+    )
 
 
 def test_cases_of_a_file_keep_their_stratum_and_strangers_are_refused(tmp_path: Path) -> None:
     path, wanted = cases(tmp_path), tmp_path / "next.csv"
     first = to_label(path, (M,), 1, 0)[0]["case_id"]
-    pd.DataFrame({"case_id": [first], "metric": M, "stratum": "score 1"}).to_csv(wanted, index=False)
+    pd.DataFrame({"case_id": [first], "metric": M, "stratum": "score 1"}).to_csv(
+        wanted, index=False
+    )
     (item,) = to_label(path, (M,), 100, 0, wanted)
     assert (item["case_id"], item["stratum"]) == (first, "score 1")
     wanted.write_text(f"case_id,metric\nnobody,{M}\n", encoding="utf-8")
@@ -107,7 +122,8 @@ def test_cases_of_a_file_keep_their_stratum_and_strangers_are_refused(tmp_path: 
     how = ("label", path, "--cases", wanted)
     assert "next.csv:2: nobody: no" in call(*how, "-o", tmp_path / "l.html", status=3).stderr
     assert (
-        "summary_accuracy" in call("label", path, "--metric", "accuracy", "-o", tmp_path / "l.html", status=2).stderr
+        "summary_accuracy"
+        in call("label", path, "--metric", "accuracy", "-o", tmp_path / "l.html", status=2).stderr
     )
     call(*how, "-o", wanted, status=2)
     assert written(tmp_path) == before
@@ -115,11 +131,27 @@ def test_cases_of_a_file_keep_their_stratum_and_strangers_are_refused(tmp_path: 
 
 def test_the_page_speaks_the_language_that_is_asked_for(open_page: Any, tmp_path: Path) -> None:
     file = tmp_path / "labels.html"
-    call("label", cases(tmp_path), "-n", "1", "--metric", "summary_accuracy", "--lang", "ko", "-o", file)
+    call(
+        "label",
+        cases(tmp_path),
+        "-n",
+        "1",
+        "--metric",
+        "summary_accuracy",
+        "--lang",
+        "ko",
+        "-o",
+        file,
+    )
     page = open_page(file)
     assert page.get_attribute("html", "lang") == "ko"
     page.fill("#rater", "가")
     page.get_by_role("button", name="시작").click()
-    assert page.locator("#question").inner_text() == "요약의 모든 수치와 조건이 원문으로 뒷받침됩니까?"
-    assert page.locator("#keys").inner_text() == "1 예 · 0 아니요 · 5 일부 · j 다음 · k 이전 · u 취소 · d 내려받기"
+    assert (
+        page.locator("#question").inner_text() == "요약의 모든 수치와 조건이 원문으로 뒷받침됩니까?"
+    )
+    assert (
+        page.locator("#keys").inner_text()
+        == "1 예 · 0 아니요 · 5 일부 · j 다음 · k 이전 · u 취소 · d 내려받기"
+    )
     assert page.locator("#status").inner_text() == "1건 중 1번째, 0건 라벨 완료"

@@ -59,7 +59,9 @@ READERS: dict[str, Callable[[str], Any]] = {
 
 def sentences(kind: str) -> list[Any]:
     return [
-        pytest.param(form.format(words), grid["expected"], id=f"{grid['about']}-{form.format(words)}")
+        pytest.param(
+            form.format(words), grid["expected"], id=f"{grid['about']}-{form.format(words)}"
+        )
         for grid in GRIDS[kind]
         for form in grid["forms"]
         for words in grid["words"]
@@ -79,18 +81,28 @@ def test_a_risk_item_is_seen_in_the_words_of_people(answer: str, tag: str) -> No
     assert tag in found if tag else not found
 
 
-@pytest.mark.parametrize("case", GRIDS["support"], ids=lambda case: f"{case['summary']}-{case['context']}")
+@pytest.mark.parametrize(
+    "case", GRIDS["support"], ids=lambda case: f"{case['summary']}-{case['context']}"
+)
 def test_a_value_in_two_notations(case: dict[str, Any]) -> None:
-    assert scored(case["summary"], case["context"]).scores["summary_accuracy"].score == case["expected"]
+    assert (
+        scored(case["summary"], case["context"]).scores["summary_accuracy"].score
+        == case["expected"]
+    )
 
 
 def test_the_mixed_corpus_is_read_right_in_all_but_few_cases() -> None:
-    cases = [json.loads(line) for line in (DATA / "summary_blind.jsonl").read_text(encoding="utf-8").splitlines()]
+    cases = [
+        json.loads(line)
+        for line in (DATA / "summary_blind.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     wrong = []
     for case in cases:
         found = scored(case["answer"], *case.get("contexts", []), tags=case.get("tags", ()))
         got = found.scores[case["metric"]].score
-        low, high = case["expected"] if isinstance(case["expected"], list) else (case["expected"],) * 2
+        low, high = (
+            case["expected"] if isinstance(case["expected"], list) else (case["expected"],) * 2
+        )
         if not low - 1e-3 <= got <= high + 1e-3:
             wrong.append((case["answer"], got))
     assert len(cases) >= 60 and len(wrong) <= 0.02 * len(cases), wrong
@@ -102,5 +114,9 @@ def test_every_form_with_every_word_is_read_right_but_for_few(grid: dict[str, An
     tags = [] if metric == "summary_non_definitive" else [grid["metric"]]
     metric = metric if metric in RULES.thresholds else "summary_risk_coverage"
     answers = [form.format(word) for form in grid["forms"] for word in grid["words"]]
-    wrong = [answer for answer in answers if scored(answer, tags=tags).scores[metric].score != grid["score"]]
+    wrong = [
+        answer
+        for answer in answers
+        if scored(answer, tags=tags).scores[metric].score != grid["score"]
+    ]
     assert len(answers) >= 20 and len(wrong) <= 0.03 * len(answers), wrong

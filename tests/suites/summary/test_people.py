@@ -45,7 +45,9 @@ def run(files: Path, **how: Any) -> et.Run:
 def test_a_corrected_mean_leads_and_the_score_stands_beside(files: Path) -> None:
     found, plain = run(files), et.evaluate("summary", files / "cases.jsonl")
     assert found.headline[0] == found.primary == f"{M}_corrected"
-    assert found.headline[1:] == plain.headline and not any("corrected" in name for name in plain.frame["name"])
+    assert found.headline[1:] == plain.headline and not any(
+        "corrected" in name for name in plain.frame["name"]
+    )
     row = found[f"{M}_corrected"]
     assert row["ci_method"] == people.METHOD and row["n_units"] == 50
     assert found[f"{M}_pass_rate_measured"]["value"] == plain[f"{M}_pass_rate_measured"]["value"]
@@ -60,7 +62,11 @@ def test_report_terminal_excel_and_calibrate_say_the_same(files: Path, tmp_path:
     call("calibrate", folder / "summary_scores.csv", files / "labels.csv", "-o", tmp_path / "c.csv")
     expected = pd.read_csv(tmp_path / "c.csv").iloc[0]
     row = et.load(folder)[f"{M}_corrected"]
-    for ours, theirs in (("value", "corrected_mean"), ("ci_low", "corrected_low"), ("ci_high", "corrected_high")):
+    for ours, theirs in (
+        ("value", "corrected_mean"),
+        ("ci_low", "corrected_low"),
+        ("ci_high", "corrected_high"),
+    ):
         assert row[ours] == pytest.approx(expected[theirs], abs=1e-12)
     shown = people.corrected(et.load(folder)).iloc[0]
     assert shown["corrected_mean"] == pytest.approx(row["value"]) and shown["n_labelled"] == 50
@@ -76,7 +82,9 @@ def test_what_cases_bring_is_the_corrected_mean(files: Path) -> None:
     units = run(files).data
     assert units[f"{M}_corrected"].mean() == pytest.approx(run(files)[f"{M}_corrected"]["value"])
     # strata: 3 cases of one (labels 1, 0), 2 of another (1, 1), the second one labelled whole
-    cases = pd.DataFrame({"stratum": list("aaabb"), "score": [1, 0, 1, 0, 0.0], "label": [1, 0, np.nan, 1, 1]})
+    cases = pd.DataFrame(
+        {"stratum": list("aaabb"), "score": [1, 0, 1, 0, 0.0], "label": [1, 0, np.nan, 1, 1]}
+    )
     found = contributions(cases.assign(case_id=list("vwxyz")))
     assert found.tolist()[3:] == [1, 1]
     assert found.mean() == pytest.approx(contributions(cases.iloc[[3, 4, 0, 1, 2]]).mean())
@@ -93,7 +101,9 @@ def test_too_few_labels_change_nothing_and_are_said(files: Path, tmp_path: Path)
 def test_labels_of_failures_only_are_a_check(files: Path, tmp_path: Path) -> None:
     units = et.evaluate("summary", files / "cases.jsonl").data
     failing = units["case_id"][units[M] == 0].head(40)
-    pd.DataFrame({"case_id": failing, "metric": M, "label": 0}).to_csv(tmp_path / "f.csv", index=False)
+    pd.DataFrame({"case_id": failing, "metric": M, "label": 0}).to_csv(
+        tmp_path / "f.csv", index=False
+    )
     biased = et.evaluate("summary", files / "cases.jsonl", labels=str(tmp_path / "f.csv"))
     (check,) = [c for c in biased.checks if c.code == "labels-not-random"]
     assert "labels are of failures only" in check.message and (check.n, check.of) == (40, 150)
@@ -146,9 +156,16 @@ def test_the_audit_counts_contradictions_by_hand(files: Path) -> None:
     llm = np.where(asked, np.where(np.arange(150) < 3, 0.2, 1.0), np.nan)
     trigger = np.where(asked, AUDIT, None).astype(object)
     trigger[149] = "definitive phrase found"
-    found = people.audit(judged(files, **{f"{M}_trigger": trigger, f"{M}_llm": llm, f"{M}_rule": 1.0}))
+    found = people.audit(
+        judged(files, **{f"{M}_trigger": trigger, f"{M}_llm": llm, f"{M}_rule": 1.0})
+    )
     row = found.iloc[0]
-    assert len(found) == 1 and (row["sure"], row["asked"], row["wrong"], row["share"]) == (149, 20, 3, 0.15)
+    assert len(found) == 1 and (row["sure"], row["asked"], row["wrong"], row["share"]) == (
+        149,
+        20,
+        3,
+        0.15,
+    )
     assert (row["ci_low"], row["ci_high"]) == pytest.approx(wilson(3, 20, 0.95))
 
 
@@ -164,12 +181,19 @@ def test_reliability_by_confidence_by_hand(files: Path) -> None:
         ["0.5–0.7", 10, "rules", 0.4],
         ["0.9–1", 20, "rules", 0.9],
     ]
-    held = people.reliability(judged(files, **columns, **{f"{M}_label": np.where(at < 12, 1.0, np.nan)}))
-    assert held[["n", "against", "agree"]].values.tolist() == [[10, "labels", 1.0], [2, "labels", 1.0]]
+    held = people.reliability(
+        judged(files, **columns, **{f"{M}_label": np.where(at < 12, 1.0, np.nan)})
+    )
+    assert held[["n", "against", "agree"]].values.tolist() == [
+        [10, "labels", 1.0],
+        [2, "labels", 1.0],
+    ]
     assert (held["ci_low"].iloc[1], held["ci_high"].iloc[1]) == pytest.approx(wilson(2, 2, 0.95))
 
 
 def test_strata_that_do_not_fit_are_named(files: Path, tmp_path: Path) -> None:
-    pd.read_csv(files / "labels.csv").assign(stratum="score 1").to_csv(tmp_path / "l.csv", index=False)
+    pd.read_csv(files / "labels.csv").assign(stratum="score 1").to_csv(
+        tmp_path / "l.csv", index=False
+    )
     with pytest.raises(InputError, match="is of another stratum in the scores than in the labels"):
         et.evaluate("summary", files / "cases.jsonl", labels=str(tmp_path / "l.csv"))

@@ -13,13 +13,25 @@ from evaltools.app.cli import main
 from evaltools.core.errors import InputError, Problems, UsageError
 from evaltools.suites.summary.options import SummaryOptions
 from evaltools.suites.summary.phrases import compile_phrases, find_all
-from evaltools.suites.summary.rules import bundled, load_rules, normal_tag, read_rules, rules_snapshot
+from evaltools.suites.summary.rules import (
+    bundled,
+    load_rules,
+    normal_tag,
+    read_rules,
+    rules_snapshot,
+)
 from evaltools.suites.summary.score import score_case
 
 
 def write(tmp_path: Path, **changes: Any) -> Path:
     path = tmp_path / "own.json"
-    content = {"schema_version": 1, "name": "own", "version": "1", "base": "ko-insurance", **changes}
+    content = {
+        "schema_version": 1,
+        "name": "own",
+        "version": "1",
+        "base": "ko-insurance",
+        **changes,
+    }
     path.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
     return path
 
@@ -71,16 +83,23 @@ def test_seed_finds_plain_text(metric: str, answer: str, tags: list[str], expect
 
 
 def test_a_file_inherits_the_sections_that_it_leaves_out(tmp_path: Path) -> None:
-    changed = load_rules(write(tmp_path, thresholds={**load_rules("seed").thresholds, "summary_accuracy": 0.5}))
+    changed = load_rules(
+        write(tmp_path, thresholds={**load_rules("seed").thresholds, "summary_accuracy": 0.5})
+    )
     assert changed.thresholds["summary_accuracy"] == 0.5
     assert changed.tags == load_rules("ko-insurance").tags
-    assert changed.identity.startswith("own@") and changed.identity != load_rules("ko-insurance").identity
+    assert (
+        changed.identity.startswith("own@")
+        and changed.identity != load_rules("ko-insurance").identity
+    )
 
 
 def test_the_hash_covers_content_not_layout(tmp_path: Path) -> None:
     first = load_rules(write(tmp_path))
     path = write(tmp_path, description="words for a reader")
-    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")), indent=7), encoding="utf-8")
+    path.write_text(
+        json.dumps(json.loads(path.read_text(encoding="utf-8")), indent=7), encoding="utf-8"
+    )
     assert load_rules(path).identity == first.identity
     assert load_rules(write(tmp_path, fold=False)).identity != first.identity
     assert "thresholds" in rules_snapshot(first) and "base" not in rules_snapshot(first)
@@ -105,7 +124,12 @@ def test_the_hash_covers_content_not_layout(tmp_path: Path) -> None:
         ({"base": "none"}, "base", "expected one of ko-insurance, seed"),
         ({"schema_version": 2}, "schema_version", "Input should be 1"),
         (
-            {"units": [{"kind": "a", "base": "b", "words": ["x"]}, {"kind": "c", "base": "d", "words": ["X"]}]},
+            {
+                "units": [
+                    {"kind": "a", "base": "b", "words": ["x"]},
+                    {"kind": "c", "base": "d", "words": ["X"]},
+                ]
+            },
             "",
             "two units",
         ),
@@ -126,7 +150,12 @@ def test_a_wrong_file_is_refused_with_place_and_reason(
 
 @pytest.mark.parametrize(
     ("raw", "code"),
-    [(b"{", "bad-json"), (b"[]", "not-an-object"), (b"\xff{}", "not-utf8"), (b'{"a":1,"a":2}', "bad-json")],
+    [
+        (b"{", "bad-json"),
+        (b"[]", "not-an-object"),
+        (b"\xff{}", "not-utf8"),
+        (b'{"a":1,"a":2}', "bad-json"),
+    ],
 )
 def test_a_file_that_is_no_json_object_is_refused(tmp_path: Path, raw: bytes, code: str) -> None:
     path = tmp_path / "own.json"
@@ -145,8 +174,16 @@ def test_an_unknown_name_is_a_usage_error_with_a_hint() -> None:
 @pytest.mark.parametrize(
     ("pattern", "text", "found"),
     [
-        ("추가 확인", "추가로 확인, 추가확인, 추가  확인, 추가 불확인", ["추가로 확인", "추가확인", "추가  확인"]),
-        ("follow up", "follow-up followup follow up follower up", ["follow-up", "followup", "follow up"]),
+        (
+            "추가 확인",
+            "추가로 확인, 추가확인, 추가  확인, 추가 불확인",
+            ["추가로 확인", "추가확인", "추가  확인"],
+        ),
+        (
+            "follow up",
+            "follow-up followup follow up follower up",
+            ["follow-up", "followup", "follow up"],
+        ),
         ("cap", "cap capital escape", ["cap"]),
         ("exclu*", "excluded inclusion", ["excluded"]),
         ("(면책|보상) 제외", "면책 제외 보상제외", ["면책 제외", "보상제외"]),
@@ -172,9 +209,15 @@ def test_words_stand_for_their_alternatives_and_belong_to_the_hash(tmp_path: Pat
         "words": {"team": ["심사팀", "보상팀"], "who": ["{team}", "담당자"]},
     }
     seed = load_rules("seed").model_dump(mode="json")
-    own |= {name: seed[name] for name in ("tags", "definitive", "concepts")} | {"expressions": [], "let_offs": {}}
+    own |= {name: seed[name] for name in ("tags", "definitive", "concepts")} | {
+        "expressions": [],
+        "let_offs": {},
+    }
     rules = load_rules(write(tmp_path, **own))
-    asked = [score_case(f"{who} 회신", [], ["needs_followup"], rules) for who in ("보상팀", "담당자", "고객")]
+    asked = [
+        score_case(f"{who} 회신", [], ["needs_followup"], rules)
+        for who in ("보상팀", "담당자", "고객")
+    ]
     assert [a.scores["summary_needs_followup"].score for a in asked] == [1.0, 1.0, 0.0]
     assert "words" in rules_snapshot(rules)
 

@@ -15,10 +15,17 @@ import pytest
 from evaltools import evaluate
 from evaltools.core.errors import InputError, Problems
 from evaltools.core.files import example
-from evaltools.suites.summary.schema import CELL_LIMIT, Case, looks_like_cases, read_cases, split_tags
+from evaltools.suites.summary.schema import (
+    CELL_LIMIT,
+    Case,
+    looks_like_cases,
+    read_cases,
+    split_tags,
+)
 
 CASES: list[dict[str, Any]] = [
-    json.loads(line) for line in example("summary/cases.jsonl").read_text(encoding="utf-8").splitlines()
+    json.loads(line)
+    for line in example("summary/cases.jsonl").read_text(encoding="utf-8").splitlines()
 ]
 
 
@@ -32,7 +39,9 @@ def flat(record: dict[str, Any], tags: str) -> dict[str, str | None]:
         "id": record["id"],
         "question": record["question"],
         "answer": record["answer"],
-        "contexts": contexts if isinstance(contexts, str) else json.dumps(contexts, ensure_ascii=False),
+        "contexts": contexts
+        if isinstance(contexts, str)
+        else json.dumps(contexts, ensure_ascii=False),
         "summary_tags": join[tags],
         "summary_intent": record["metadata"]["summary_intent"],
     }
@@ -53,10 +62,14 @@ def write(path: Path, tags: str = "json") -> Path:
             sheet.append(list(row.values()))
         for cells in sheet.iter_rows():
             for c in cells:
-                c.data_type = "s" if isinstance(c.value, str) else c.data_type  # a text that begins with = stays one
+                c.data_type = (
+                    "s" if isinstance(c.value, str) else c.data_type
+                )  # a text that begins with = stays one
         book.save(path)
     else:
-        path.write_text(json.dumps({"test_cases": CASES} if tags == "json" else CASES), encoding="utf-8")
+        path.write_text(
+            json.dumps({"test_cases": CASES} if tags == "json" else CASES), encoding="utf-8"
+        )
     return path
 
 
@@ -97,16 +110,28 @@ def read(path: Path, problems: Problems) -> list[tuple[int, Case]]:
         ('{"id": " ", "answer": "x"}', "bad-field", "id"),
         ('{"id": "a", "answer": 5}', "bad-field", "answer"),
         ('{"id": "a", "contexts": [1]}', "bad-field", "contexts.0"),
-        ('{"id": "a", "metadata": {"summary_tags": {"x": 1}}}', "bad-field", "metadata.summary_tags"),
-        ('{"id": "a", "summary_tags": "limit", "metadata": {"summary_tags": ["exclusion"]}}', "bad-field", ""),
+        (
+            '{"id": "a", "metadata": {"summary_tags": {"x": 1}}}',
+            "bad-field",
+            "metadata.summary_tags",
+        ),
+        (
+            '{"id": "a", "summary_tags": "limit", "metadata": {"summary_tags": ["exclusion"]}}',
+            "bad-field",
+            "",
+        ),
         ('{"id": "first", "answer": "x"}', "duplicate-id", "id"),
         ("[1]", "not-an-object", ""),
         ('{"id": ', "bad-json", ""),
     ],
 )
-def test_a_wrong_line_is_named_and_the_others_are_read(tmp_path: Path, line: str, code: str, field: str) -> None:
+def test_a_wrong_line_is_named_and_the_others_are_read(
+    tmp_path: Path, line: str, code: str, field: str
+) -> None:
     path = tmp_path / "cases.jsonl"
-    path.write_text(f'{{"id": "first"}}\n{line}\n{{"id": 3, "contexts": null, "extra": []}}\n', encoding="utf-8")
+    path.write_text(
+        f'{{"id": "first"}}\n{line}\n{{"id": 3, "contexts": null, "extra": []}}\n', encoding="utf-8"
+    )
     problems = Problems("skip")
     assert [(place, c.id) for place, c in read(path, problems)] == [(1, "first"), (3, "3")]
     found = problems.errors[0]
@@ -143,7 +168,9 @@ def test_a_table_keeps_long_and_many_line_texts_whole(tmp_path: Path) -> None:
     long = "보험금 90일\n" * 60_000
     path = tmp_path / "cases.csv"
     with path.open("w", encoding="utf-8", newline="") as f:
-        csv.writer(f).writerows([["id", "answer", "contexts"], ["1", long, "[면책] 90일"], ["2", "90일", "x"]])
+        csv.writer(f).writerows(
+            [["id", "answer", "contexts"], ["1", long, "[면책] 90일"], ["2", "90일", "x"]]
+        )
     problems = Problems()
     cases = read(path, problems)
     assert cases[0][1].answer == long
@@ -151,7 +178,9 @@ def test_a_table_keeps_long_and_many_line_texts_whole(tmp_path: Path) -> None:
     assert cases[1][0] == 60_003  # line 1 is the header, the first record ends on line 60,002
 
 
-def test_a_table_may_leave_out_empty_cells_and_a_damaged_row_costs_itself_alone(tmp_path: Path) -> None:
+def test_a_table_may_leave_out_empty_cells_and_a_damaged_row_costs_itself_alone(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "cases.csv"
     rows = [
         "id,answer,contexts",
@@ -165,14 +194,24 @@ def test_a_table_may_leave_out_empty_cells_and_a_damaged_row_costs_itself_alone(
     ]
     path.write_text("\n".join(rows) + "\n", encoding="utf-8")
     problems = Problems("skip")
-    assert [(place, c.id) for place, c in read(path, problems)] == [(2, "short"), (3, "more"), (7, "whole"), (8, "a")]
+    assert [(place, c.id) for place, c in read(path, problems)] == [
+        (2, "short"),
+        (3, "more"),
+        (7, "whole"),
+        (8, "a"),
+    ]
     assert [(p.code, p.line) for p in problems.errors] == [("bad-csv", 5)]
 
 
 def test_a_workbook_reports_formulas_and_full_cells(tmp_path: Path) -> None:
     book = openpyxl.Workbook()
     sheet = book.worksheets[0]
-    for row in [["id", "answer", "contexts"], [1.0, "=1+1", "가" * CELL_LIMIT], [None, None, None], ["b", 90, "x"]]:
+    for row in [
+        ["id", "answer", "contexts"],
+        [1.0, "=1+1", "가" * CELL_LIMIT],
+        [None, None, None],
+        ["b", 90, "x"],
+    ]:
         sheet.append(row)
     book.save(tmp_path / "cases.xlsx")
     problems = Problems()
@@ -182,18 +221,24 @@ def test_a_workbook_reports_formulas_and_full_cells(tmp_path: Path) -> None:
     assert {p.line for p in problems.warnings} == {2}
 
 
-@pytest.mark.parametrize("name", ["cases.json", "cases.csv", "cases.xlsx", "list.json", "cases.jsonl"])
+@pytest.mark.parametrize(
+    "name", ["cases.json", "cases.csv", "cases.xlsx", "list.json", "cases.jsonl"]
+)
 def test_a_case_file_is_known_by_its_first_record(tmp_path: Path, name: str) -> None:
     if name.endswith(".jsonl"):
         assert looks_like_cases(example("summary/cases.jsonl"))
     else:
-        assert looks_like_cases(write(tmp_path / name, "comma" if name.startswith("list") else "json"))
+        assert looks_like_cases(
+            write(tmp_path / name, "comma" if name.startswith("list") else "json")
+        )
 
 
 def test_a_first_case_longer_than_what_is_looked_at_is_known(tmp_path: Path) -> None:
     path = tmp_path / "cases.json"
     long = {"id": "a", "contexts": ["가나다라"], "answer": "보험금 " * 40_000}
-    path.write_text(json.dumps({"test_cases": [long, *CASES]}, ensure_ascii=False), encoding="utf-8")
+    path.write_text(
+        json.dumps({"test_cases": [long, *CASES]}, ensure_ascii=False), encoding="utf-8"
+    )
     assert looks_like_cases(path)
 
 

@@ -25,24 +25,36 @@ from evaltools.suites.summary.suite import metric_table
 RULES = load_rules("ko-insurance")
 
 
-def scores(answer: str | None, contexts: list[str], tags: list[str] | None = None) -> dict[str, Score]:
+def scores(
+    answer: str | None, contexts: list[str], tags: list[str] | None = None
+) -> dict[str, Score]:
     return dict(score_case(answer, contexts, tags or [], RULES).scores)
 
 
 def test_a_case_by_hand() -> None:
     answer = "암 진단비 3천만원, 수술비 100만원. 90일 면책."
-    v = scores(answer, ["암 진단 시 3,000만원", "면책기간 90일, 자기부담 20%"], ["exclusion", "deductible"])
+    v = scores(
+        answer, ["암 진단 시 3,000만원", "면책기간 90일, 자기부담 20%"], ["exclusion", "deductible"]
+    )
     # 30,000,000원, 90 days and the exclusion are supported, 1,000,000원 is not: 3 of 4
     assert (v["summary_accuracy"].numerator, v["summary_accuracy"].denominator) == (3, 4)
     # of 30,000,000원, 90 days, exclusion, deductible and 20%, the summary keeps the first three
     assert v["entity_recall"].score == pytest.approx(3 / 5)
     assert v["summary_risk_coverage"].score == pytest.approx(1 / 2)
     unsupported = v["summary_accuracy"].evidence["unsupported"]
-    assert unsupported == [{"kind": "amount", "text": "100만원", "value": "1000000 KRW", "at": [16, 21]}]
+    assert unsupported == [
+        {"kind": "amount", "text": "100만원", "value": "1000000 KRW", "at": [16, 21]}
+    ]
     assert answer[16:21] == "100만원"
     supported = v["summary_accuracy"].evidence["supported"][0]
-    assert (supported["text"], supported["context"], supported["context_at"]) == ("3천만원", 0, [7, 14])
-    assert v["summary_risk_coverage"].evidence["covered"] == {"exclusion": [{"text": "면책", "at": [27, 29]}]}
+    assert (supported["text"], supported["context"], supported["context_at"]) == (
+        "3천만원",
+        0,
+        [7, 14],
+    )
+    assert v["summary_risk_coverage"].evidence["covered"] == {
+        "exclusion": [{"text": "면책", "at": [27, 29]}]
+    }
     assert v["summary_risk_coverage"].evidence["missing"] == {"deductible": []}
 
 
@@ -64,7 +76,13 @@ def test_a_case_by_hand() -> None:
     ],
 )  # fmt: skip
 def test_not_measured_keeps_the_number_of_the_source_document(
-    answer: str | None, contexts: list[str], tags: list[str], metric: str, score: float, measured: bool, reason: str
+    answer: str | None,
+    contexts: list[str],
+    tags: list[str],
+    metric: str,
+    score: float,
+    measured: bool,
+    reason: str,
 ) -> None:
     v = scores(answer, contexts, tags)[metric]
     assert (v.score, v.measured, v.evidence["reason"]) == (score, measured, reason)
@@ -73,7 +91,9 @@ def test_not_measured_keeps_the_number_of_the_source_document(
 def test_why_a_phrase_was_let_off_stands_in_the_evidence() -> None:
     e = scores("무조건 지급되는 것은 아닙니다.", [])["summary_non_definitive"].evidence
     assert e["definitive"] == []
-    assert e["let_off"] == [{"text": "무조건", "at": [0, 3], "let_off": "denies that it is so", "by": "것은 아닙"}]
+    assert e["let_off"] == [
+        {"text": "무조건", "at": [0, 3], "let_off": "denies that it is so", "by": "것은 아닙"}
+    ]
 
 
 def test_an_unknown_tag_is_reported_and_expected_of_nobody() -> None:
@@ -81,7 +101,9 @@ def test_an_unknown_tag_is_reported_and_expected_of_nobody() -> None:
     case = Case(id="a", answer="면책", metadata={"summary_tags": ["exclusion", "exclusoin"]})  # type: ignore[arg-type]
     units = score_cases([(7, case)], RULES, problems, Here(), "f.jsonl")
     assert units.loc[0, "summary_risk_coverage"] == 1.0
-    assert json.loads(units.loc[0, "summary_risk_coverage_evidence"])["unknown_tags"] == ["exclusoin"]
+    assert json.loads(units.loc[0, "summary_risk_coverage_evidence"])["unknown_tags"] == [
+        "exclusoin"
+    ]
     assert json.loads(units.loc[0, "unknown_tags"]) == ["exclusoin"]
     assert [(p.code, p.line, p.id) for p in problems.warnings] == [("unknown-tag", 7, "a")]
     assert "did you mean exclusion?" in problems.warnings[0].message
@@ -89,7 +111,19 @@ def test_an_unknown_tag_is_reported_and_expected_of_nobody() -> None:
 
 texts = st.lists(
     st.sampled_from(
-        ["90일", "3천만원", "면책", "무조건 지급", "확인 필요", "20%", "한도", "안내", "2026.1.1", "하루", " "]
+        [
+            "90일",
+            "3천만원",
+            "면책",
+            "무조건 지급",
+            "확인 필요",
+            "20%",
+            "한도",
+            "안내",
+            "2026.1.1",
+            "하루",
+            " ",
+        ]
     ),
     max_size=5,
 ).map(" ".join)
@@ -108,7 +142,12 @@ def test_scores_are_shares_and_ignore_the_order_of_the_contexts(
     for metric in METRICS:
         v, w = forward[metric], backward[metric]
         assert 0 <= v.score <= 1
-        assert (v.score, v.measured, v.numerator, v.denominator) == (w.score, w.measured, w.numerator, w.denominator)
+        assert (v.score, v.measured, v.numerator, v.denominator) == (
+            w.score,
+            w.measured,
+            w.numerator,
+            w.denominator,
+        )
         if v.measured and v.denominator:
             assert v.score == v.numerator / v.denominator
 
@@ -151,7 +190,9 @@ def test_rules_stand_in_policy_and_signature(tmp_path: Path) -> None:
     assert not any(k.startswith("judge_") for k in r.policy)
     assert f"rules:{RULES.identity}" in r.signature
     own = tmp_path / "own.json"
-    own.write_text('{"schema_version": 1, "name": "own", "version": "2", "base": "seed"}', encoding="utf-8")
+    own.write_text(
+        '{"schema_version": 1, "name": "own", "version": "2", "base": "seed"}', encoding="utf-8"
+    )
     other = evaluate("summary", "example:summary/cases.jsonl", rules=str(own))
     assert other.policy["rules"].startswith("own@") and other.policy["rules_version"] == "2"
     assert [i.role for i in other.manifest.inputs] == ["cases", "rules"]
@@ -186,7 +227,9 @@ def test_views_of_the_example() -> None:
     wrong = tables["unsupported entities"].set_index("case_id")
     assert wrong.loc["wrong-amount", "value"] == "25000000 KRW"
     answer = wrong.loc["wrong-amount", "answer"]
-    assert answer[wrong.loc["wrong-amount", "start"] : wrong.loc["wrong-amount", "end"]] == "2,500만원"
+    assert (
+        answer[wrong.loc["wrong-amount", "start"] : wrong.loc["wrong-amount", "end"]] == "2,500만원"
+    )
     assert set(tables["missing tags"].query("case_id == 'missing-risks'")["tag"]) == {
         "exclusion",
         "deductible",
@@ -229,7 +272,9 @@ def test_the_entities_that_decide_whether_the_judge_is_asked_are_stated_values()
         return score_case(text, [], [], RULES).n_entities
 
     assert n("안내") == 0
-    assert n("90일, 다시 90일, 석 달이 아닌 ９０일") == n("90일") + n("석 달")  # a value counts once
+    assert n("90일, 다시 90일, 석 달이 아닌 ９０일") == n("90일") + n(
+        "석 달"
+    )  # a value counts once
     assert n("월 15만원") == 1  # the month only supports
     assert n("3천만원, 90일") == 2
 
@@ -237,33 +282,54 @@ def test_the_entities_that_decide_whether_the_judge_is_asked_are_stated_values()
 def test_a_follow_up_is_ambiguous_where_every_wording_of_it_is_let_off() -> None:
     assert not score_case("안내", [], [], RULES).ambiguous
     assert score_case("추가 확인은 불필요합니다.", [], [], RULES).ambiguous
-    assert not score_case("추가 확인은 불필요합니다. 담당자 확인이 필요합니다.", [], [], RULES).ambiguous
+    assert not score_case(
+        "추가 확인은 불필요합니다. 담당자 확인이 필요합니다.", [], [], RULES
+    ).ambiguous
 
 
-@pytest.mark.parametrize(("score", "passes"), [(0.9, True), (0.9 - 1e-13, True), (0.9 - 1e-9, False), (1.0, True)])
+@pytest.mark.parametrize(
+    ("score", "passes"), [(0.9, True), (0.9 - 1e-13, True), (0.9 - 1e-9, False), (1.0, True)]
+)
 def test_a_score_on_its_threshold_passes(score: float, passes: bool) -> None:
     units = score_cases([(1, Case(id="a", answer="90일"))], RULES, Problems(), Here())
     units["summary_accuracy"] = score
     done = scoring.finish(units.assign(summary_accuracy_measured=True), RULES)
-    assert done["summary_accuracy_passed"].tolist() == done["summary_accuracy_measured_passed"].tolist() == [passes]
+    assert (
+        done["summary_accuracy_passed"].tolist()
+        == done["summary_accuracy_measured_passed"].tolist()
+        == [passes]
+    )
     assert "entity_recall_passed" not in done  # it has no threshold
 
 
 def test_rules_are_read_once_and_again_where_they_changed(tmp_path: Path) -> None:
     assert load_rules("ko-insurance") is RULES
     own = tmp_path / "own.json"
-    own.write_text('{"schema_version": 1, "name": "own", "version": "1", "base": "seed"}', encoding="utf-8")
+    own.write_text(
+        '{"schema_version": 1, "name": "own", "version": "1", "base": "seed"}', encoding="utf-8"
+    )
     first = load_rules(own)
     assert load_rules(str(own)) is first
-    own.write_text('{"schema_version": 1, "name": "own", "version": "2", "base": "seed"}', encoding="utf-8")
+    own.write_text(
+        '{"schema_version": 1, "name": "own", "version": "2", "base": "seed"}', encoding="utf-8"
+    )
     assert load_rules(own).version == "2"
 
 
 @pytest.mark.parametrize(("judged", "proportion"), [(False, True), (True, False)])
 def test_a_judges_score_makes_no_proportion(judged: bool, proportion: bool) -> None:
-    table = {m.name: m for m in metric_table((("summary_accuracy", 0.5), ("summary_non_definitive", 0.8)), judged)}
-    for name in ("summary_non_definitive", "summary_non_definitive_measured", "summary_needs_followup"):
+    table = {
+        m.name: m
+        for m in metric_table((("summary_accuracy", 0.5), ("summary_non_definitive", 0.8)), judged)
+    }
+    for name in (
+        "summary_non_definitive",
+        "summary_non_definitive_measured",
+        "summary_needs_followup",
+    ):
         assert getattr(table[name], "proportion") is proportion  # noqa: B009
     assert table["summary_accuracy_pass_rate"].title == "Summary accuracy pass rate (≥ 0.5)"
     assert "summary_risk_coverage_pass_rate" not in table  # no threshold, no pass rate
-    assert all(m.title and m.description and "{" not in m.title + m.description for m in table.values())
+    assert all(
+        m.title and m.description and "{" not in m.title + m.description for m in table.values()
+    )

@@ -18,7 +18,11 @@ from evaltools.suites.summary.verdicts import COLUMNS, fails, verdict, verdicts
 from tests.app.calling import call
 
 CONTEXT = "보험금은 500만원이며 면책 기간은 90일입니다."
-GOOD = {"answer": "보험금 500만원, 면책 기간 90일로 확인됨.", "contexts": [CONTEXT], "summary_tags": ["exclusion"]}
+GOOD = {
+    "answer": "보험금 500만원, 면책 기간 90일로 확인됨.",
+    "contexts": [CONTEXT],
+    "summary_tags": ["exclusion"],
+}
 
 
 def scored(path: Path, *cases: dict[str, Any], **how: Any) -> et.Run:
@@ -33,7 +37,9 @@ def scored(path: Path, *cases: dict[str, Any], **how: Any) -> et.Run:
         }
         for i, c in enumerate(cases)
     ]
-    path.write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows), encoding="utf-8")
+    path.write_text(
+        "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows), encoding="utf-8"
+    )
     return et.evaluate("summary", path, **how)
 
 
@@ -41,7 +47,13 @@ def found(run: et.Run, code: str) -> Check | None:
     return next((c for c in run.checks if c.code == code), None)
 
 
-CODES = ("duplicate-texts", "unmeasured-share", "imputed-share", "unread-figures", "duplicate-answers")
+CODES = (
+    "duplicate-texts",
+    "unmeasured-share",
+    "imputed-share",
+    "unread-figures",
+    "duplicate-answers",
+)
 
 
 def test_good_cases_have_no_check(tmp_path: Path) -> None:
@@ -55,12 +67,18 @@ def test_the_share_that_was_not_measured(tmp_path: Path) -> None:
     check = found(run, "unmeasured-share")
     assert check is not None and check.level == "warning" and (check.n, check.of) == (5, 20)
     assert "“Risk coverage” 5 (25%)" in check.message and "Summary accuracy" not in check.message
-    assert found(scored(tmp_path / "b.jsonl", *[{}] * 16, *[no_tags] * 4), "unmeasured-share") is None
+    assert (
+        found(scored(tmp_path / "b.jsonl", *[{}] * 16, *[no_tags] * 4), "unmeasured-share") is None
+    )
 
 
-def test_a_mean_that_rests_on_imputed_numbers_stands_beside_the_measured_one(tmp_path: Path) -> None:
+def test_a_mean_that_rests_on_imputed_numbers_stands_beside_the_measured_one(
+    tmp_path: Path,
+) -> None:
     bare = {"contexts": ["인사만 나누었습니다."], "answer": "보험금 500만원으로 안내함."}
-    run = scored(tmp_path / "a.jsonl", *[{}] * 18, bare, {**bare, "answer": "보험금 700만원으로 안내함."})
+    run = scored(
+        tmp_path / "a.jsonl", *[{}] * 18, bare, {**bare, "answer": "보험금 700만원으로 안내함."}
+    )
     check = found(run, "imputed-share")
     assert check is not None and check.level == "info" and (check.n, check.of) == (2, 20)
     assert (
@@ -91,7 +109,9 @@ def test_figures_that_no_rule_reads(tmp_path: Path, answer: str | None, unread: 
     check = found(run, "unread-figures")
     assert (check is None) == (not unread)
     if check is not None:
-        assert check.level == "warning" and check.message.startswith(f"{len(unread)} figures in 1 of 1 summaries")
+        assert check.level == "warning" and check.message.startswith(
+            f"{len(unread)} figures in 1 of 1 summaries"
+        )
         assert all(f"“{u}”" in check.message for u in unread)
 
 
@@ -101,19 +121,29 @@ def test_few_summaries_with_unread_figures_are_no_warning(tmp_path: Path) -> Non
     assert check is not None and check.level == "info" and (check.n, check.of) == (1, 20)
     assert check.message.endswith("“3:1”, ...")
     old = scored(tmp_path / "b.jsonl", {"answer": "7:4"})
-    object.__setattr__(old, "data", old.data.drop(columns="unread_figures"))  # as an earlier version wrote it
+    object.__setattr__(
+        old, "data", old.data.drop(columns="unread_figures")
+    )  # as an earlier version wrote it
     assert "unread-figures" not in [c.code for c in old.suite.checks(old)]
 
 
 def test_duplicate_answers_and_contexts(tmp_path: Path) -> None:
     same, blank = {"answer": "요약 없음."}, {"answer": " "}
-    check = found(scored(tmp_path / "a.jsonl", *[{}] * 18, same, {"answer": "요약  없음. "}), "duplicate-answers")
+    check = found(
+        scored(tmp_path / "a.jsonl", *[{}] * 18, same, {"answer": "요약  없음. "}),
+        "duplicate-answers",
+    )
     assert check is not None and (check.n, check.of, check.level) == (2, 20, "warning")
     assert found(scored(tmp_path / "b.jsonl", *[{}] * 39, same, same), "duplicate-answers") is None
     assert found(scored(tmp_path / "c.jsonl", *[{}] * 5, blank, blank), "duplicate-answers") is None
     of_one = {"contexts": [CONTEXT]}
     assert found(scored(tmp_path / "d.jsonl", {}, of_one, of_one), "duplicate-texts") is not None
-    assert found(scored(tmp_path / "e.jsonl", {}, {"contexts": []}, {"contexts": []}), "duplicate-texts") is None
+    assert (
+        found(
+            scored(tmp_path / "e.jsonl", {}, {"contexts": []}, {"contexts": []}), "duplicate-texts"
+        )
+        is None
+    )
 
 
 def units(measured: list[bool], passed: list[bool] | None) -> pd.DataFrame:
@@ -126,13 +156,19 @@ def units(measured: list[bool], passed: list[bool] | None) -> pd.DataFrame:
     [
         ([True, True], [True, True], "pass"),
         ([True, True], [True, False], "fail"),
-        ([True, False], [True, False], "pass"),  # an imputed number below the threshold fails nobody
+        (
+            [True, False],
+            [True, False],
+            "pass",
+        ),  # an imputed number below the threshold fails nobody
         ([False, False], [False, False], "not measured"),
         ([False, False], None, "no threshold"),
         ([True, True], None, "no threshold"),
     ],
 )
-def test_one_function_gives_the_verdict(measured: list[bool], passed: list[bool] | None, expected: str) -> None:
+def test_one_function_gives_the_verdict(
+    measured: list[bool], passed: list[bool] | None, expected: str
+) -> None:
     assert verdict(units(measured, passed), "summary_accuracy") == expected
 
 
@@ -145,24 +181,37 @@ def test_the_page_and_excel_say_the_same_and_what_was_measured_leads(tmp_path: P
     assert (table["mean_measured"] == [run.value(f"{m}_measured") for m in METRICS]).all()
     assert (table["verdict"] == "fail").equals(table["failing"] > 0)
     assert fails(run.data).sum().tolist() == table["failing"].dropna().tolist()
-    page = openpyxl.load_workbook(tmp_path / "results" / "cases" / "summary_scores.xlsx")["Overview"]
+    page = openpyxl.load_workbook(tmp_path / "results" / "cases" / "summary_scores.xlsx")[
+        "Overview"
+    ]
     rows = [[c.value for c in row] for row in page.iter_rows()]
     head = next(i for i, row in enumerate(rows) if row[0] == "metric")
     assert rows[head] == list(COLUMNS.values())
     assert [row[1] for row in rows[head + 1 :][: len(METRICS)]] == table["verdict"].tolist()
 
 
-def test_the_verdicts_stand_in_metrics_json_and_the_terminal_with_what_they_rest_on(tmp_path: Path) -> None:
+def test_the_verdicts_stand_in_metrics_json_and_the_terminal_with_what_they_rest_on(
+    tmp_path: Path,
+) -> None:
     scores = {"a": "수술비 30만원", "b": "수술비 30만원, 입원비 9만원"}
-    lines = [{"id": k, "answer": v, "contexts": ["수술비 30만원"], "summary_tags": []} for k, v in scores.items()]
+    lines = [
+        {"id": k, "answer": v, "contexts": ["수술비 30만원"], "summary_tags": []}
+        for k, v in scores.items()
+    ]
     cases = tmp_path / "two.jsonl"
     cases.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     said = call("score", "summary", cases, "-o", tmp_path, "--n-resamples", "100").stdout
     stored = json.loads((tmp_path / "results/two/metrics.json").read_text(encoding="utf-8"))
     first, *rest = stored["verdicts"]
     # one of two: 1/1 and 1/2 of the figures are supported, and the threshold is 0.9
-    assert (first["metric"], first["verdict"], first["mean_measured"]) == ("summary_accuracy", "fail", 0.75)
-    assert "fail: Summary accuracy (entity precision), 1 of 2 measured cases lie below 0.9\n" in said
+    assert (first["metric"], first["verdict"], first["mean_measured"]) == (
+        "summary_accuracy",
+        "fail",
+        0.75,
+    )
+    assert (
+        "fail: Summary accuracy (entity precision), 1 of 2 measured cases lie below 0.9\n" in said
+    )
     assert [v["verdict"] for v in rest] == ["not measured", "pass", "not measured", "no threshold"]
     assert "no threshold: Entity recall\n" in said and "not measured: Risk coverage\n" in said
 
@@ -185,7 +234,9 @@ def test_any_unsupported_is_the_share_of_summaries_with_a_wrong_figure(
     tmp_path: Path, answer: str, context: str, expected: float | None
 ) -> None:
     cases = tmp_path / "one.jsonl"
-    cases.write_text(json.dumps({"id": "a", "answer": answer, "contexts": [context]}), encoding="utf-8")
+    cases.write_text(
+        json.dumps({"id": "a", "answer": answer, "contexts": [context]}), encoding="utf-8"
+    )
     value = et.evaluate("summary", cases).value("any_unsupported")
     assert value == expected if expected is not None else pd.isna(value)
 
@@ -195,7 +246,9 @@ def test_any_unsupported_counts_summaries_not_figures() -> None:
     row = run["any_unsupported"]
     assert (row["numerator"], row["denominator"], row["value"]) == (5, 20, 0.25)
     assert row["ci_low"] < 0.25 < row["ci_high"]
-    assert run.headline.index("any_unsupported") == run.headline.index("summary_accuracy_measured") + 1
+    assert (
+        run.headline.index("any_unsupported") == run.headline.index("summary_accuracy_measured") + 1
+    )
 
 
 def test_no_imputed_number_leads(tmp_path: Path) -> None:
@@ -203,7 +256,9 @@ def test_no_imputed_number_leads(tmp_path: Path) -> None:
     denominators = {m.name: m.denominator for m in run.metrics}
     assert run.headline[0] == "summary_accuracy_measured"
     assert all(denominators[name].endswith("_measured") for name in run.headline)
-    assert all(denominators[name].endswith("_measured") for b in run.suite.breakdowns for name in b.metrics)
+    assert all(
+        denominators[name].endswith("_measured") for b in run.suite.breakdowns for name in b.metrics
+    )
 
 
 def test_the_reference_cases(reference: Path) -> None:

@@ -26,11 +26,14 @@ def scored(reference: Path, tmp_path_factory: pytest.TempPathFactory) -> pd.Data
     path = reference / "summary" / "cases.jsonl"
     out = tmp_path_factory.mktemp("out")
     evaluate("summary", path, out=out)
-    scores = pd.read_csv(out / "results" / "cases" / "summary_scores.csv").set_index(["case_id", "metric"])["score"]
+    scores = pd.read_csv(out / "results" / "cases" / "summary_scores.csv").set_index(
+        ["case_id", "metric"]
+    )["score"]
     lines = pd.DataFrame(map(json.loads, path.read_text(encoding="utf-8").splitlines()))
     lines = lines[[e is not None for e in lines["expected"]]]
     lines["ok"] = [
-        within(scores[row.id, NAMES.get(row.metric, row.metric)], row.expected) for row in lines.itertuples()
+        within(scores[row.id, NAMES.get(row.metric, row.metric)], row.expected)
+        for row in lines.itertuples()
     ]
     return lines
 

@@ -18,11 +18,15 @@ from evaltools.suites.summary.score import score_case
 
 RULES = load_rules("ko-insurance")
 DATA = Path(__file__).parents[2] / "data" / "summary_variations.jsonl"
-CASES: list[dict[str, Any]] = [json.loads(line) for line in DATA.read_text(encoding="utf-8").splitlines()]
+CASES: list[dict[str, Any]] = [
+    json.loads(line) for line in DATA.read_text(encoding="utf-8").splitlines()
+]
 
 
 def score(case: dict[str, Any], answer: str | None = None) -> float:
-    found = score_case(answer or case["answer"], case.get("contexts", []), split_tags(case.get("tags")), RULES)
+    found = score_case(
+        answer or case["answer"], case.get("contexts", []), split_tags(case.get("tags")), RULES
+    )
     return found.scores[case["metric"]].score
 
 
@@ -33,12 +37,20 @@ def test_variation(case: dict[str, Any]) -> None:
 
 def test_decomposed_and_composed_text_score_the_same() -> None:
     for case in CASES:
-        if case["metric"] in ("summary_accuracy", "summary_non_definitive", "summary_risk_coverage"):
-            assert score(case, unicodedata.normalize("NFD", case["answer"])) == pytest.approx(case["expected"]), case
+        if case["metric"] in (
+            "summary_accuracy",
+            "summary_non_definitive",
+            "summary_risk_coverage",
+        ):
+            assert score(case, unicodedata.normalize("NFD", case["answer"])) == pytest.approx(
+                case["expected"]
+            ), case
 
 
 def test_full_width_digits_and_signs_score_the_same() -> None:
     wide = {ord(c): chr(ord(c) + 0xFEE0) for c in "0123456789%,.$"}
     for case in CASES:
         if case["metric"] == "summary_accuracy":
-            assert score(case, case["answer"].translate(wide)) == pytest.approx(case["expected"]), case
+            assert score(case, case["answer"].translate(wide)) == pytest.approx(case["expected"]), (
+                case
+            )

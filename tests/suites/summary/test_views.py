@@ -30,7 +30,11 @@ CASES: list[dict[str, Any]] = [
 
 def run(tmp_path: Path, cases: list[dict[str, Any]], tags: list[str], **metadata: Any) -> Any:
     rows = [
-        {"contexts": [CONTEXT], **case, "metadata": {"summary_tags": tags, **metadata, **case.get("metadata", {})}}
+        {
+            "contexts": [CONTEXT],
+            **case,
+            "metadata": {"summary_tags": tags, **metadata, **case.get("metadata", {})},
+        }
         for case in cases
     ]
     path = tmp_path / "cases.jsonl"
@@ -60,7 +64,10 @@ def test_an_exclusion_that_is_only_a_waiting_period(tmp_path: Path) -> None:
 
 def test_parts_by_product_and_channel_where_cases_name_them(tmp_path: Path) -> None:
     assert views.parts(run(tmp_path, CASES, ["deductible"])).empty
-    named = [{**case, "metadata": {"product": product}} for case, product in zip(CASES, ("실손", "실손", 7))]
+    named = [
+        {**case, "metadata": {"product": product}}
+        for case, product in zip(CASES, ("실손", "실손", 7))
+    ]
     found = views.parts(run(tmp_path, named, ["deductible"], channel=["not a name"]))
     assert set(found["by"]) == {"Product"}
     parts = found[found["title"] == "Risk coverage, measured cases"].set_index("part")["value"]
@@ -114,8 +121,12 @@ def test_a_number_that_stands_for_none_never_leads(tmp_path: Path, lang: str, sa
     assert math.isnan(sheet.loc["untagged", title]) and sheet.loc["full", title] == 1.0
     assert texts["full"].startswith("1.00; ") and texts["blank"].startswith("0.00; ")
     # a blank summary is measured: nothing of it stands for anything
-    assert accuracy.startswith("0.00; ") and "(" not in accuracy and sheet.loc["blank", title] == 0.0
-    assert not any(said.split(":")[0].split("：")[0] in texts[case_id] for case_id in ("full", "blank"))
+    assert (
+        accuracy.startswith("0.00; ") and "(" not in accuracy and sheet.loc["blank", title] == 0.0
+    )
+    assert not any(
+        said.split(":")[0].split("：")[0] in texts[case_id] for case_id in ("full", "blank")
+    )
     assert {"en": "counts as", "ko": "대신 계산되는 값", "zh": "计为"}[lang] in reasons
 
 
@@ -124,7 +135,11 @@ def test_unread_figures_go_to_the_judge(tmp_path: Path) -> None:
         {"id": "read", "answer": "골절 30만원, 자기부담금 2만원"},
         {"id": "unread", "answer": "골절 30만원, 자기부담금 2만원, 2월 30일 접수"},
     ]
-    asked = [i for i in to_ask(run(tmp_path, cases, ["deductible"]).data, 0.0) if i.metric == "summary_accuracy"]
+    asked = [
+        i
+        for i in to_ask(run(tmp_path, cases, ["deductible"]).data, 0.0)
+        if i.metric == "summary_accuracy"
+    ]
     assert [(i.case_id, i.trigger) for i in asked] == [("unread", "a figure was not read")]
     assert trigger("summary_non_definitive", 1.0, True, 5, (), False, unread=True) is None
 
@@ -144,7 +159,9 @@ def test_the_sentence_around_a_place(text: str, at: tuple[int, int], said: str) 
 
 def test_a_card_holds_the_places_of_figures_and_of_what_is_missing(tmp_path: Path) -> None:
     answer = "골절 진단비 30만원은 무조건 지급, 수술비 50만원"
-    result = run(tmp_path, [{"id": "a", "answer": answer, "contexts": ["인사말", CONTEXT]}], ["deductible"])
+    result = run(
+        tmp_path, [{"id": "a", "answer": answer, "contexts": ["인사말", CONTEXT]}], ["deductible"]
+    )
     card = views.cards(result, result.units).iloc[0]
     found = [(card[c][s:e], kind, n, told) for c, s, e, kind, n, told in card["places"]]
     assert found == [

@@ -24,7 +24,12 @@ from tests.app.calling import QUICK, call, written
 KINDS = ("csv", "jsonl", "parquet")
 
 
-def put(folder: Path, rows: list[dict[str, Any]] | pd.DataFrame, kind: str = "jsonl", name: str = "scores") -> Path:
+def put(
+    folder: Path,
+    rows: list[dict[str, Any]] | pd.DataFrame,
+    kind: str = "jsonl",
+    name: str = "scores",
+) -> Path:
     path = folder / f"{name}.{kind}"
     frame = pd.DataFrame(rows)
     if kind == "csv":
@@ -32,7 +37,9 @@ def put(folder: Path, rows: list[dict[str, Any]] | pd.DataFrame, kind: str = "js
     elif kind == "parquet":
         frame.to_parquet(path, index=False)
     else:
-        text = "".join(json.dumps({k: v for k, v in row.items() if v is not None}) + "\n" for row in rows)
+        text = "".join(
+            json.dumps({k: v for k, v in row.items() if v is not None}) + "\n" for row in rows
+        )
         path.write_text(text, encoding="utf-8")
     return path
 
@@ -51,10 +58,18 @@ ROWS = [
 ]
 
 
-def grid(conditions: str = "AB", seeds: int = 3, ids: int = 30, seed: int = 0) -> list[dict[str, Any]]:
+def grid(
+    conditions: str = "AB", seeds: int = 3, ids: int = 30, seed: int = 0
+) -> list[dict[str, Any]]:
     rng = np.random.default_rng(seed)
     return [
-        {"id": f"q{i}", "metric": "acc", "value": int(rng.random() < 0.5), "condition": c, "seed": s}
+        {
+            "id": f"q{i}",
+            "metric": "acc",
+            "value": int(rng.random() < 0.5),
+            "condition": c,
+            "seed": s,
+        }
         for c in conditions
         for s in range(1, seeds + 1)
         for i in range(ids)
@@ -90,7 +105,9 @@ def test_the_three_forms_give_one_result(tmp_path: Path) -> None:
 def test_direction_and_bounds(tmp_path: Path) -> None:
     rows = [{**row, "higher_is_better": False} if row["metric"] == "loss" else row for row in ROWS]
     for kind in KINDS:
-        run = et.evaluate("table", put(tmp_path, rows, kind), lower=("bits",), bounds=("loss=-5,5", "acc=0,1"))
+        run = et.evaluate(
+            "table", put(tmp_path, rows, kind), lower=("bits",), bounds=("loss=-5,5", "acc=0,1")
+        )
         found = {m.name: (m.proportion, m.bounds, m.better) for m in run.metrics}
         assert found["loss"] == (False, (-5.0, 5.0), "lower")
         assert found["bits"] == (False, None, "lower")
@@ -121,10 +138,17 @@ def test_a_file_of_several_runs(tmp_path: Path) -> None:
     out = tmp_path / "out"
     done = call("report", "seeds", "--suite", "table", path, "-o", out, "-q", *QUICK)
     names = {f"{c}__seed{s}_scores" for c in "AB" for s in (1, 2, 3)}
-    assert {p.name for p in (out / "results").iterdir() if p.is_dir()} == {*names, "A_aggregated", "B_aggregated"}
+    assert {p.name for p in (out / "results").iterdir() if p.is_dir()} == {
+        *names,
+        "A_aggregated",
+        "B_aggregated",
+    }
     assert (out / "reports" / "A_vs_B" / "metric_report.html").is_file(), done.output
     study = et.study([path], suite="table", resampling=et.Resampling(n_resamples=100))
-    assert {c: list(runs) for c, runs in study.conditions.items()} == {"A": ["1", "2", "3"], "B": ["1", "2", "3"]}
+    assert {c: list(runs) for c, runs in study.conditions.items()} == {
+        "A": ["1", "2", "3"],
+        "B": ["1", "2", "3"],
+    }
     by_hand = pd.DataFrame(grid()).groupby(["condition", "seed"])["value"].mean()
     for c, runs in study.conditions.items():
         for s, run in runs.items():
@@ -144,7 +168,10 @@ def test_rerun_finds_the_run_in_its_file(tmp_path: Path) -> None:
         ((), {"scores"}),
         (("condition",), {"A_scores", "B_scores"}),
         (("seed",), {"seed1_scores", "seed2_scores"}),
-        (("condition", "seed"), {"A__seed1_scores", "A__seed2_scores", "B__seed1_scores", "B__seed2_scores"}),
+        (
+            ("condition", "seed"),
+            {"A__seed1_scores", "A__seed2_scores", "B__seed1_scores", "B__seed2_scores"},
+        ),
     ],
 )
 def test_names_of_runs(columns: tuple[str, ...], names: set[str], tmp_path: Path) -> None:
@@ -157,7 +184,9 @@ def test_names_of_runs(columns: tuple[str, ...], names: set[str], tmp_path: Path
 
 def test_seeds_without_a_condition_are_seeds_of_the_file(tmp_path: Path) -> None:
     rows = [{k: v for k, v in row.items() if k != "condition"} for row in grid("A")]
-    study = et.study([put(tmp_path, rows)], suite="table", resampling=et.Resampling(n_resamples=100))
+    study = et.study(
+        [put(tmp_path, rows)], suite="table", resampling=et.Resampling(n_resamples=100)
+    )
     assert {c: list(runs) for c, runs in study.conditions.items()} == {"scores": ["1", "2", "3"]}
 
 
@@ -169,17 +198,23 @@ def test_report_on_conditions_without_seeds_compares_them(tmp_path: Path) -> Non
 
 def test_report_on_one_run(tmp_path: Path) -> None:
     call("report", "table", put(tmp_path, ROWS), "-o", tmp_path / "out", "-q", *QUICK)
-    page = (tmp_path / "out" / "reports" / "scores" / "metric_report.html").read_text(encoding="utf-8")
+    page = (tmp_path / "out" / "reports" / "scores" / "metric_report.html").read_text(
+        encoding="utf-8"
+    )
     assert "rouge l" in page and "Cell error" not in page
 
 
 def test_one_of_several_runs_must_be_named(tmp_path: Path) -> None:
     path = put(tmp_path, grid(seeds=1))
-    with pytest.raises(et.UsageError, match="holds 2 runs, name one of them: A__seed1_scores, B__seed1_scores"):
+    with pytest.raises(
+        et.UsageError, match="holds 2 runs, name one of them: A__seed1_scores, B__seed1_scores"
+    ):
         et.evaluate("table", path)
     assert et.evaluate("table", path, name="B__seed1_scores").name == "B__seed1_scores"
     call("score", "table", path, "--name", "B__seed1_scores", "-o", tmp_path / "out", "-q", *QUICK)
-    assert {p.name for p in (tmp_path / "out" / "results").iterdir() if p.is_dir()} == {"B__seed1_scores"}
+    assert {p.name for p in (tmp_path / "out" / "results").iterdir() if p.is_dir()} == {
+        "B__seed1_scores"
+    }
 
 
 def test_a_metric_that_one_condition_lacks_is_not_measured_there(tmp_path: Path) -> None:
@@ -192,7 +227,9 @@ def test_a_metric_that_one_condition_lacks_is_not_measured_there(tmp_path: Path)
 def test_seeds_missing_for_a_condition_are_a_check(tmp_path: Path) -> None:
     how = {"suite": "table", "resampling": et.Resampling(n_resamples=100)}
     rows = [row for row in grid() if (row["condition"], row["seed"]) != ("B", 3)]
-    (check,) = [c for c in et.study([put(tmp_path, rows)], **how).checks if c.code == "missing-seeds"]
+    (check,) = [
+        c for c in et.study([put(tmp_path, rows)], **how).checks if c.code == "missing-seeds"
+    ]
     assert check.message == "not all conditions have all of the 3 seeds: B lacks 3"
     assert (check.n, check.of) == (1, 6)
     assert "missing-seeds" not in [c.code for c in et.study([put(tmp_path, grid())], **how).checks]
@@ -201,7 +238,9 @@ def test_seeds_missing_for_a_condition_are_a_check(tmp_path: Path) -> None:
 def test_files_with_other_metrics_are_not_compared(tmp_path: Path) -> None:
     a = put(tmp_path, ROWS, name="a")
     b = put(tmp_path, ROWS[:4], name="b")
-    with pytest.raises(et.UsageError, match=r"under different policies \(eval_policy_hash, found\)"):
+    with pytest.raises(
+        et.UsageError, match=r"under different policies \(eval_policy_hash, found\)"
+    ):
         et.compare(a, b, suite="table")
 
 
@@ -213,12 +252,20 @@ ROW = {"id": "a", "metric": "acc", "value": 1.0}
     ("second", "said"),
     [
         ({**ROW}, "a: a second row of acc [duplicate-id]"),
-        ({**ROW, "id": "b", "value": float("inf")}, "b: value: expected a finite number, got 'inf'"),
-        ({**ROW, "id": "b", "value": -1e200}, "b: value: expected a number below 1e+70 in size, got '-1e+200'"),
+        (
+            {**ROW, "id": "b", "value": float("inf")},
+            "b: value: expected a finite number, got 'inf'",
+        ),
+        (
+            {**ROW, "id": "b", "value": -1e200},
+            "b: value: expected a number below 1e+70 in size, got '-1e+200'",
+        ),
         ({**ROW, "id": "b", "value": 7}, "b: acc: 7 is not within 0 and 1 [out-of-bounds]"),
     ],
 )
-def test_bad_rows_are_named_with_their_line(kind: str, second: dict[str, Any], said: str, tmp_path: Path) -> None:
+def test_bad_rows_are_named_with_their_line(
+    kind: str, second: dict[str, Any], said: str, tmp_path: Path
+) -> None:
     path = put(tmp_path, [ROW, second, {**ROW, "id": "c"}], kind)
     line = 3 if kind == "csv" else 2
     for command in (("score", "table", path, "-o", tmp_path / "out"), ("check", "table", path)):
@@ -263,18 +310,27 @@ def test_bad_files(text: str, said: str, tmp_path: Path) -> None:
 
 def test_too_many_metrics_are_a_column_taken_for_another(tmp_path: Path) -> None:
     path = put(tmp_path, [{"id": "a", "metric": f"m{i}", "value": 1} for i in range(1001)], "csv")
-    assert "more than 1,000 metrics" in call("score", "table", path, "-o", tmp_path / "out", status=3).output
+    assert (
+        "more than 1,000 metrics"
+        in call("score", "table", path, "-o", tmp_path / "out", status=3).output
+    )
 
 
 def test_damaged_parquet(tmp_path: Path) -> None:
     path = put(tmp_path, grid(), "parquet")
     data = path.read_bytes()
     path.write_bytes(data[:-10])
-    assert "not parquet, or not whole" in call("score", "table", path, "-o", tmp_path / "o", status=3).output
+    assert (
+        "not parquet, or not whole"
+        in call("score", "table", path, "-o", tmp_path / "o", status=3).output
+    )
     path.write_bytes(data[:4] + b"\xff" * 200 + data[204:])
     assert "parquet" in call("score", "table", path, "-o", tmp_path / "o", status=3).output
     put(tmp_path, [{"case": 1, "score": 2}], "parquet")
-    assert "expected the columns id, metric" in call("score", "table", path, "-o", tmp_path / "o", status=3).output
+    assert (
+        "expected the columns id, metric"
+        in call("score", "table", path, "-o", tmp_path / "o", status=3).output
+    )
     wide = pa.table({f"c{i}": [1] for i in range(10_001)})
     pq.write_table(wide, path)
     assert "10,001 columns; expected the long form" in call("check", "table", path, status=3).output
@@ -295,7 +351,12 @@ def test_damaged_parquet(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_options(option: tuple[str, ...], said: str, tmp_path: Path) -> None:
-    assert said in call("score", "table", put(tmp_path, ROWS), "-o", tmp_path / "out", *option, status=2).output
+    assert (
+        said
+        in call(
+            "score", "table", put(tmp_path, ROWS), "-o", tmp_path / "out", *option, status=2
+        ).output
+    )
     assert not (tmp_path / "out" / "results").exists()
 
 
@@ -312,7 +373,11 @@ def test_nan_is_not_measured(tmp_path: Path) -> None:
 
 def test_blocks_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
-    rows = [{"id": f"i{i}", "metric": m, "value": rng.random()} for m in ("x", "y") for i in rng.permutation(50)]
+    rows = [
+        {"id": f"i{i}", "metric": m, "value": rng.random()}
+        for m in ("x", "y")
+        for i in rng.permutation(50)
+    ]
     whole = et.evaluate("table", put(tmp_path, rows, "parquet", "a"))
     monkeypatch.setattr(read, "BLOCK", 7)
     parts = et.evaluate("table", put(tmp_path, rows, "parquet", "b"))
@@ -320,16 +385,26 @@ def test_blocks_do_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 @settings(max_examples=20)
-@given(st.lists(st.tuples(st.integers(0, 5), st.sampled_from("xy"), st.floats(-10, 10)), min_size=1, max_size=30))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 5), st.sampled_from("xy"), st.floats(-10, 10)),
+        min_size=1,
+        max_size=30,
+    )
+)
 def test_means_are_those_of_pandas(rows: list[tuple[int, str, float]]) -> None:
     import tempfile
 
     rows = list({(i, m): (i, m, v) for i, m, v in rows}.values())
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "scores.jsonl"
-        path.write_text("".join(json.dumps({"id": i, "metric": m, "value": v}) + "\n" for i, m, v in rows))
+        path.write_text(
+            "".join(json.dumps({"id": i, "metric": m, "value": v}) + "\n" for i, m, v in rows)
+        )
         run = et.evaluate("table", path, resampling=et.Resampling(n_resamples=100))
-    by_hand = pd.DataFrame(rows, columns=["id", "metric", "value"]).groupby("metric")["value"].mean()
+    by_hand = (
+        pd.DataFrame(rows, columns=["id", "metric", "value"]).groupby("metric")["value"].mean()
+    )
     for metric, value in by_hand.items():
         assert run.value(str(metric)) == pytest.approx(value, abs=1e-12)
 
@@ -346,14 +421,18 @@ def test_bytes_that_are_no_table(tmp_path: Path) -> None:
 
 def test_bytes_are_no_text(tmp_path: Path) -> None:
     """Else an id would be shown, and searched for, as b'...'."""
-    pd.DataFrame({"id": [b"a", b"b"], "metric": "m", "value": [0.0, 1.0]}).to_parquet(tmp_path / "t.parquet")
+    pd.DataFrame({"id": [b"a", b"b"], "metric": "m", "value": [0.0, 1.0]}).to_parquet(
+        tmp_path / "t.parquet"
+    )
     said = call("score", "table", tmp_path / "t.parquet", "-o", tmp_path / "o", status=3).output
     assert "id: expected a text or a number a row, got binary" in said
 
 
 def test_a_time_is_no_score(tmp_path: Path) -> None:
     """Times are whole numbers within parquet, of nanoseconds, which would be read as scores."""
-    made = pd.DataFrame({"id": ["a", "b"], "metric": "m", "value": pd.to_datetime(["2026-01-01", "2026-01-02"])})
+    made = pd.DataFrame(
+        {"id": ["a", "b"], "metric": "m", "value": pd.to_datetime(["2026-01-01", "2026-01-02"])}
+    )
     made.to_parquet(tmp_path / "t.parquet")
     with pytest.raises(InputError, match="value: expected a text or a number a row, got timestamp"):
         et.evaluate("table", tmp_path / "t.parquet")

@@ -57,12 +57,17 @@ class Data(Section):
 
     @model_validator(mode="after")
     def _known_format(self) -> Data:
-        known = (*OWN_FORMATS, *(name for name, form in FORMATS.items() if form.kind == "sentiment"))
+        known = (
+            *OWN_FORMATS,
+            *(name for name, form in FORMATS.items() if form.kind == "sentiment"),
+        )
         if self.format not in known:
             raise ValueError(f"no format {self.format!r}; there are {', '.join(known)}")
         needed = self.format not in OWN_FORMATS and bool(FORMATS[self.format].needs)
         if needed != (self.level is not None):
-            raise ValueError(f"level: {'needed by' if needed else 'not taken by'} the format {self.format}")
+            raise ValueError(
+                f"level: {'needed by' if needed else 'not taken by'} the format {self.format}"
+            )
         return self
 
 
@@ -89,7 +94,9 @@ class Model(Section):
         except ValueError:
             good = False
         if not good or parts.username or parts.query:
-            raise ValueError("base_url: expected http(s)://host[:port]/path, without a user or a query")
+            raise ValueError(
+                "base_url: expected http(s)://host[:port]/path, without a user or a query"
+            )
         return self
 
 
@@ -156,7 +163,9 @@ class Config(Section):
             "seed": seed,
             "arbiter": self.arbiter,
             "recheck": self.recheck,
-            "model": self.model.model_dump(mode="json", include={"name", "base_url", "temperature", "max_tokens"}),
+            "model": self.model.model_dump(
+                mode="json", include={"name", "base_url", "temperature", "max_tokens"}
+            ),
             "memory": self.memory.mode if condition in ("m1", "m2") else None,
             **content,
         }
@@ -169,7 +178,10 @@ def read_config(path: Path) -> Config:
     require_file(path, problems)
     try:
         content = tomllib.loads(read_utf8(path, problems))
-    except (ValueError, RecursionError) as e:  # a number of thousands of digits, lists in lists in lists
+    except (
+        ValueError,
+        RecursionError,
+    ) as e:  # a number of thousands of digits, lists in lists in lists
         raise problems.fatal("bad-toml", f"expected TOML: {e}", file=str(path)) from None
     config = fitted(Config, content, problems, context=path.parent, file=str(path))
     if config is None:

@@ -46,13 +46,19 @@ def read_texts(config: Config, limit: int | None, problems: Problems) -> list[Te
     for place, line in _lines(config, problems):
         name = str(line.id)
         tuples = line.gold_tuples if gold is None else gold.get(name)
-        where: dict[str, Any] = {"file": str(path), "line": place if isinstance(place, int) else None, "id": name}
+        where: dict[str, Any] = {
+            "file": str(path),
+            "line": place if isinstance(place, int) else None,
+            "id": name,
+        }
         if not line.text.strip():
             problems.error("empty-text", "the text is empty", **where)
         elif name in found:
             problems.error("duplicate-id", "a second sample of this id", **where)
         elif tuples is None:
-            problems.error("missing-gold", "no gold for this sample: give gold_tuples, or [data] gold", **where)
+            problems.error(
+                "missing-gold", "no gold for this sample: give gold_tuples, or [data] gold", **where
+            )
         else:
             plain = tuple(t.model_dump(mode="json", exclude_none=True) for t in tuples)
             found[name] = Text(name, line.text, plain, line.split or config.data.split or "")
@@ -62,7 +68,9 @@ def read_texts(config: Config, limit: int | None, problems: Problems) -> list[Te
         raise problems.fatal("no-samples", "no sample in it can be used", file=str(path))
     if config.data.shuffle:
         random.Random(0).shuffle(texts)
-    wanted = limit if config.data.limit is None else min(config.data.limit, limit or config.data.limit)
+    wanted = (
+        limit if config.data.limit is None else min(config.data.limit, limit or config.data.limit)
+    )
     return texts[:wanted]
 
 
@@ -71,11 +79,18 @@ def _lines(config: Config, problems: Problems) -> Iterator[tuple[int | str, Line
     data = config.data
     require_file(data.file, problems)
     if data.format in OWN_FORMATS:
-        yield from (read_csv if data.format == "csv" else read_jsonl)(data.file, Line, problems, id_field="id")
+        yield from (read_csv if data.format == "csv" else read_jsonl)(
+            data.file, Line, problems, id_field="id"
+        )
         return
     form = FORMATS[data.format]
-    for place, sample in form.read(data.file, problems, **({"level": data.level} if data.level else {})):
-        tuples = [TupleRow(aspect_ref=o.ref, aspect_term=o.term, polarity=o.polarity) for o in sample.opinions]
+    for place, sample in form.read(
+        data.file, problems, **({"level": data.level} if data.level else {})
+    ):
+        tuples = [
+            TupleRow(aspect_ref=o.ref, aspect_term=o.term, polarity=o.polarity)
+            for o in sample.opinions
+        ]
         yield place, Line(id=sample.id, text=sample.text, gold_tuples=tuples)
 
 
@@ -90,6 +105,8 @@ def taxonomy(config: Config, texts: list[Text], problems: Problems) -> tuple[str
     require_file(file, problems)
     refs = tuple(line.strip() for line in read_utf8(file, problems).splitlines() if line.strip())
     for ref in sorted(set(of_gold) - set(refs)):
-        problems.error("unknown-ref", f"the gold has the ref {ref!r}, which the taxonomy lacks", file=str(file))
+        problems.error(
+            "unknown-ref", f"the gold has the ref {ref!r}, which the taxonomy lacks", file=str(file)
+        )
     problems.raise_if_failed()
     return refs

@@ -57,11 +57,15 @@ def shape(text: str) -> dict[str, Any]:
     return {"language": language, "length": length, **found}
 
 
-def read_episodes(path: Path, texts: Iterable[Text], allowed: bool, problems: Problems) -> list[Episode]:
+def read_episodes(
+    path: Path, texts: Iterable[Text], allowed: bool, problems: Problems
+) -> list[Episode]:
     """The episodes of a file. UsageError where one is of a sample that is evaluated, unless that is `allowed`."""
     episodes = [episode for _, episode in read_jsonl(path, Episode, problems)]
     problems.raise_if_failed()
-    refuse_evaluated(len({e.source for e in episodes} & {sample_hash(t) for t in texts}), str(path), allowed)
+    refuse_evaluated(
+        len({e.source for e in episodes} & {sample_hash(t) for t in texts}), str(path), allowed
+    )
     return episodes
 
 

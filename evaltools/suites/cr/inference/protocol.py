@@ -67,7 +67,13 @@ class Actions(Reply):
     review_actions: list[Action]
 
 
-COLUMNS = {"id": "tuple_id", "ids": "tuple_ids", "ref": "aspect_ref", "term": "aspect_term", "kind": "conflict_type"}
+COLUMNS = {
+    "id": "tuple_id",
+    "ids": "tuple_ids",
+    "ref": "aspect_ref",
+    "term": "aspect_term",
+    "kind": "conflict_type",
+}
 
 
 @dataclass(frozen=True)
@@ -128,7 +134,11 @@ _LATIN = re.compile(r"[A-Za-z]")
 
 
 def merge(
-    replies: Mapping[str, Sequence[Triplet]], text: str, refs: Iterable[str], policy: Policy, refused: Refused
+    replies: Mapping[str, Sequence[Triplet]],
+    text: str,
+    refs: Iterable[str],
+    policy: Policy,
+    refused: Refused,
 ) -> list[Candidate]:
     """The candidates of the lenses' replies (lens -> triplets, in order), t0, t1, ...
 
@@ -137,19 +147,29 @@ def merge(
     origins and the highest confidence. original: nothing is merged, each flag halves the confidence.
     """
     known = set(refs)
-    given = [_candidate(lens, one, text, known, refused) for lens, triplets in replies.items() for one in triplets]
+    given = [
+        _candidate(lens, one, text, known, refused)
+        for lens, triplets in replies.items()
+        for one in triplets
+    ]
     usable = [one for one in given if one is not None]
     groups = grouped(usable, (lambda c: (c.ref, c.term, c.polarity)) if policy == "strict" else id)
     found = []
     for number, group in enumerate(groups.values()):
         flags = tuple(dict.fromkeys(flag for c in group for flag in c.flags))
         origin = tuple(dict.fromkeys(lens for c in group for lens in c.origin))
-        confidence = max(c.confidence for c in group) / (2 ** len(flags) if policy == "original" else 1)
-        found.append(replace(group[0], id=f"t{number}", origin=origin, flags=flags, confidence=confidence))
+        confidence = max(c.confidence for c in group) / (
+            2 ** len(flags) if policy == "original" else 1
+        )
+        found.append(
+            replace(group[0], id=f"t{number}", origin=origin, flags=flags, confidence=confidence)
+        )
     return found
 
 
-def _candidate(lens: str, given: Triplet, text: str, refs: set[str], refused: Refused) -> Candidate | None:
+def _candidate(
+    lens: str, given: Triplet, text: str, refs: set[str], refused: Refused
+) -> Candidate | None:
     ref, term = (given.aspect_ref or "").strip(), given.aspect_term.strip()
     span = _place(term, text) if term else None
     flags = {
@@ -194,11 +214,17 @@ def conflicts(candidates: Sequence[Candidate]) -> list[Conflict]:
         for name, group in grouped(candidates, key).items():
             if name and len({c.polarity for c in group}) > 1:
                 found.append(Conflict(kind, name * ref, name * term, tuple(c.id for c in group)))
-    by_facet = grouped(candidates, lambda c: (c.ref.partition("#")[2], c.polarity) if "#" in c.ref else None)
+    by_facet = grouped(
+        candidates, lambda c: (c.ref.partition("#")[2], c.polarity) if "#" in c.ref else None
+    )
     for facet, group in by_facet.items():
         upper = [c for c in group if c.ref.partition("#")[0] == RULES["upper"]]
         if facet and upper and len(upper) < len(group):
-            found.append(Conflict("granularity_overlap_candidate", upper[0].ref, "", tuple(c.id for c in group)))
+            found.append(
+                Conflict(
+                    "granularity_overlap_candidate", upper[0].ref, "", tuple(c.id for c in group)
+                )
+            )
     return found
 
 
@@ -222,7 +248,11 @@ def votes(
     strict: an action on an unknown or unflagged candidate, of another reason than REASONS, or a FLIP to nowhere is
     refused; silence abstains. original: silence is KEEP. MERGE counts as KEEP.
     """
-    flagged = set(chain.from_iterable(c.ids for c in found)) if policy == "strict" else {c.id for c in candidates}
+    flagged = (
+        set(chain.from_iterable(c.ids for c in found))
+        if policy == "strict"
+        else {c.id for c in candidates}
+    )
     out: dict[str, list[Vote]] = {c.id: [] for c in candidates}
     for actor, actions in replies.items():
         voted: set[str] = set()
@@ -234,14 +264,17 @@ def votes(
                     "the candidate is not flagged": target not in flagged,
                     "a second word on the candidate": target in voted,
                     "a FLIP without a polarity": action.action_type == "FLIP" and not polarity,
-                    "the reason is none of the list": policy == "strict" and action.reason_code not in REASONS,
+                    "the reason is none of the list": policy == "strict"
+                    and action.reason_code not in REASONS,
                 }
                 if wrong := next((said for said, holds in why.items() if holds), ""):
                     refused.append((actor, f"{action.action_type} {target}"[:80], wrong))
                     continue
                 voted.add(target)
                 kind = "KEEP" if action.action_type == "MERGE" else action.action_type
-                out[target].append(Vote(actor, kind, action.reason_code, polarity if kind == "FLIP" else ""))
+                out[target].append(
+                    Vote(actor, kind, action.reason_code, polarity if kind == "FLIP" else "")
+                )
         if policy == "original":
             for silent in out.keys() - voted:
                 out[silent].append(Vote(actor, "KEEP", "KEEP_BEST_SUPPORTED"))
@@ -254,7 +287,9 @@ def arbitrate(ballots: Mapping[str, Sequence[Vote]], found: Sequence[Conflict]) 
     Two equal votes win, but for a granularity conflict with C against, which is flagged. FLIP, DROP and KEEP once
     each: FLIP or DROP for reasons that are strong enough, else FLAG. All other splits: FLAG.
     """
-    granular = set(chain.from_iterable(c.ids for c in found if c.kind == "granularity_overlap_candidate"))
+    granular = set(
+        chain.from_iterable(c.ids for c in found if c.kind == "granularity_overlap_candidate")
+    )
     return {name: _decision(cast, name in granular) for name, cast in ballots.items() if cast}
 
 
@@ -273,14 +308,23 @@ def _decision(cast: Sequence[Vote], granular: bool) -> Vote:
             return replace(flip, actor=ARBITER)
         if drop.reason in RULES["drops"]:
             return replace(drop, actor=ARBITER)
-    return Vote(ARBITER, "FLAG", "REDUNDANT_REF_UNCERTAIN" if granular else "POLARITY_UNCERTAIN", settled=False)
+    return Vote(
+        ARBITER,
+        "FLAG",
+        "REDUNDANT_REF_UNCERTAIN" if granular else "POLARITY_UNCERTAIN",
+        settled=False,
+    )
 
 
 def applied(candidates: Sequence[Candidate], decisions: Mapping[str, Vote]) -> list[Candidate]:
     """The candidates after the decisions: DROP removes, FLIP sets the polarity; order and refs stay."""
     dropped = {name for name, d in decisions.items() if d.action == "DROP"}
     flipped = {name: d.polarity for name, d in decisions.items() if d.action == "FLIP"}
-    return [replace(c, polarity=flipped.get(c.id, c.polarity)) for c in candidates if c.id not in dropped]
+    return [
+        replace(c, polarity=flipped.get(c.id, c.polarity))
+        for c in candidates
+        if c.id not in dropped
+    ]
 
 
 def label(candidates: Sequence[Candidate]) -> str:

@@ -28,7 +28,17 @@ from . import protocol
 from .config import EXAMPLE, Config, read_config
 from .data import Text, read_texts, taxonomy
 from .memory import Episode, as_text, read_episodes, refuse_evaluated, retrieved, sample_hash, shape
-from .prompts import AGENTS, LENSES, RECHECK, REPLIES, REVIEWERS, ROUNDS, SINGLE, Prompts, read_prompts
+from .prompts import (
+    AGENTS,
+    LENSES,
+    RECHECK,
+    REPLIES,
+    REVIEWERS,
+    ROUNDS,
+    SINGLE,
+    Prompts,
+    read_prompts,
+)
 from .protocol import Actions, Candidate, Conflict, Refused, Triplets, Vote
 from .standin import StandIn
 
@@ -58,7 +68,9 @@ class Plan:
     @property
     def runs(self) -> list[Key]:
         """In the order in which they are worked on."""
-        return [(condition, seed) for seed in self.config.seeds for condition in self.config.conditions]
+        return [
+            (condition, seed) for seed in self.config.seeds for condition in self.config.conditions
+        ]
 
 
 @dataclass
@@ -96,7 +108,9 @@ def plan(path: Path, limit: int | None, problems: Problems) -> Plan:
     if memory.mode == "online" and "m2" in config.conditions:
         refuse_evaluated(len(texts), "its own", memory.allow_evaluated_split)
     if config.model.temperature == 0 and len(config.seeds) > 1:
-        problems.warn("repeated-seeds", "at temperature 0 several seeds are repeats of one", file=str(path))
+        problems.warn(
+            "repeated-seeds", "at temperature 0 several seeds are repeats of one", file=str(path)
+        )
     prompts = read_prompts(config.prompts, config.model, refs)
     content = {"data": content_hash(config.data.file), "prompts": prompts.hash, "refs": list(refs)}
     content |= {"memory": content_hash(memory.file)} if memory.file else {}
@@ -116,12 +130,19 @@ def expected(plan: Plan) -> dict[str, Any]:
     calls = {**dict.fromkeys(LENSES, int(reviewed > 0)), "s0": int("s0" in config.conditions)}
     calls |= dict.fromkeys(REVIEWERS, reviewed) | {"recheck": reviewed * config.recheck}
     requests = {stage: times * n * len(config.seeds) for stage, times in calls.items() if times}
-    letters = sum(times * len("".join(first_request(plan, stage))) for stage, times in requests.items())
+    letters = sum(
+        times * len("".join(first_request(plan, stage))) for stage, times in requests.items()
+    )
     tokens_in = letters / LETTERS_PER_TOKEN
     tokens_out = sum(requests.values()) * min(config.model.max_tokens, 150)
     price = config.price
     cost = None if price is None else (tokens_in * price.input + tokens_out * price.output) / 1e6
-    return {"requests": requests, "tokens_in": int(tokens_in), "tokens_out": tokens_out, "cost": cost}
+    return {
+        "requests": requests,
+        "tokens_in": int(tokens_in),
+        "tokens_out": tokens_out,
+        "cost": cost,
+    }
 
 
 def run(
@@ -144,8 +165,14 @@ def run(
     require_writable(out)
     folders = {r: out / "results" / config.run_name(*r) for r in plan.runs}
     for (condition, seed), folder in folders.items():
-        if not fresh and folder.exists() and _identity_of(folder) != config.identity(condition, seed, plan.content):
-            raise UsageError(f"{folder} holds something that this config did not make; --fresh replaces it")
+        if (
+            not fresh
+            and folder.exists()
+            and _identity_of(folder) != config.identity(condition, seed, plan.content)
+        ):
+            raise UsageError(
+                f"{folder} holds something that this config did not make; --fresh replaces it"
+            )
     if max_cost is not None and price is None:
         raise UsageError("--max-cost needs the [price] of the config")
     kind = StandIn if model.base_url == EXAMPLE else Client
@@ -174,7 +201,9 @@ async def _run(
             def progress() -> None:
                 s = client.spent
                 cost = f" cost {s.cost:.2f}" if plan.config.price else ""
-                step(f"{s.requests} sent, {s.cached} cached, {s.retries} retries, {s.tokens:,} tokens{cost}")
+                step(
+                    f"{s.requests} sent, {s.cached} cached, {s.retries} retries, {s.tokens:,} tokens{cost}"
+                )
 
             for key, folder in folders.items():
                 found, episodes = await _condition(plan, client, key, progress)
@@ -186,7 +215,9 @@ async def _run(
     return done
 
 
-async def _condition(plan: Plan, client: Client, key: Key, progress: Any) -> tuple[list[Work], list[Episode]]:
+async def _condition(
+    plan: Plan, client: Client, key: Key, progress: Any
+) -> tuple[list[Work], list[Episode]]:
     """The work on every sample, in their order, and the episodes learnt."""
     condition, seed = key
     episodes = list(plan.episodes) if condition in ("m1", "m2") else []
@@ -207,7 +238,9 @@ async def _condition(plan: Plan, client: Client, key: Key, progress: Any) -> tup
     return found, episodes[known:]
 
 
-async def _sample(plan: Plan, client: Client, key: Key, work: Work, episodes: Sequence[Episode]) -> None:
+async def _sample(
+    plan: Plan, client: Client, key: Key, work: Work, episodes: Sequence[Episode]
+) -> None:
     """Work on one sample, as far as its replies carry."""
     config, text = plan.config, work.text.text
     condition, seed = key
@@ -218,10 +251,16 @@ async def _sample(plan: Plan, client: Client, key: Key, work: Work, episodes: Se
         bodies = [plan.prompts.request(stage, seed, text, *shown) for stage in names]
         answers = await asyncio.gather(*(client.ask(b, REPLIES[s]) for b, s in zip(bodies, names)))
         work.stages += zip(names, answers)
-        return {} if work.failed else {AGENTS[s]: getattr(a.reply, wanted) for s, a in zip(names, answers)}
+        return (
+            {}
+            if work.failed
+            else {AGENTS[s]: getattr(a.reply, wanted) for s, a in zip(names, answers)}
+        )
 
     triplets = await ask(SINGLE if condition == "s0" else LENSES, "triplets")
-    work.candidates = protocol.merge(triplets, text, plan.prompts.refs, config.arbiter, work.refused)
+    work.candidates = protocol.merge(
+        triplets, text, plan.prompts.refs, config.arbiter, work.refused
+    )
     if work.failed or condition == "s0":
         return
     work.conflicts = protocol.conflicts(work.candidates)
@@ -239,26 +278,42 @@ async def _sample(plan: Plan, client: Client, key: Key, work: Work, episodes: Se
         groups = [c for c in work.conflicts if open_ids & set(c.ids)]
         actions = await ask(RECHECK, "review_actions", work.candidates, groups, memory)
         ballots = protocol.votes(actions, work.candidates, work.conflicts, "strict", work.refused)
-        work.decisions |= {name: cast[0] for name, cast in ballots.items() if cast and name in open_ids}
+        work.decisions |= {
+            name: cast[0] for name, cast in ballots.items() if cast and name in open_ids
+        }
 
 
 def _learnt(work: Work, episodes: Sequence[Episode]) -> list[Episode]:
     """The episode of a sample: of a correction, or of conflicts that none of the RECENT last has; else none."""
-    corrected = tuple((d.action, d.reason) for d in work.decisions.values() if d.action in ("DROP", "FLIP"))
+    corrected = tuple(
+        (d.action, d.reason) for d in work.decisions.values() if d.action in ("DROP", "FLIP")
+    )
     kinds = tuple(sorted({c.kind for c in work.conflicts}))
     new = kinds and kinds not in {e.conflicts for e in episodes[-RECENT:]}
     if work.failed or not (corrected or new):
         return []
     stages = {
-        stage: {term: [c.polarity for c in of] for term, of in protocol.grouped(side, lambda c: c.term).items()}
+        stage: {
+            term: [c.polarity for c in of]
+            for term, of in protocol.grouped(side, lambda c: c.term).items()
+        }
         for stage, side in (("stage1", work.candidates), ("final", work.final))
     }
     of_text = shape(work.text.text)
-    return [Episode(source=sample_hash(work.text), **of_text, conflicts=kinds, **stages, corrected=corrected)]
+    return [
+        Episode(
+            source=sample_hash(work.text), **of_text, conflicts=kinds, **stages, corrected=corrected
+        )
+    ]
 
 
 def _write(
-    plan: Plan, key: Key, folder: Path, found: Sequence[Work], episodes: Sequence[Episode], counted: set[str]
+    plan: Plan,
+    key: Key,
+    folder: Path,
+    found: Sequence[Work],
+    episodes: Sequence[Episode],
+    counted: set[str],
 ) -> tuple[Path, int, int]:
     """Write the files of a run, each whole or not at all, the manifest last."""
     config, (condition, seed) = plan.config, key
@@ -277,7 +332,8 @@ def _write(
     ]
     write_jsonl(folder / "outputs.jsonl", rows)
     write_jsonl(
-        folder / "gold.jsonl", ({"uid": t.id, "input_text": t.text, "gold_tuples": t.gold} for t in plan.texts)
+        folder / "gold.jsonl",
+        ({"uid": t.id, "input_text": t.text, "gold_tuples": t.gold} for t in plan.texts),
     )
     write_jsonl(folder / "calls.jsonl", calls)
     if condition == "m2":
@@ -327,14 +383,18 @@ def _row(work: Work, meta: dict[str, Any], counted: set[str]) -> dict[str, Any]:
         },
         "stage1_ate": {
             "label": labels[0],
-            "aspects": [{"term": t["aspect_term"], "span": t["span"]} for t in stage1 if t["aspect_term"]],
+            "aspects": [
+                {"term": t["aspect_term"], "span": t["span"]} for t in stage1 if t["aspect_term"]
+            ],
         },
         "process_trace": [_trace(stage, answer, counted) for stage, answer in work.stages],
         "analysis_flags": {
             "conflict_flags": [c.row for c in work.conflicts],
             "review_actions": [] if failed else reviews,
             "arb_actions": [] if failed else [_arbiter(*named) for named in work.decisions.items()],
-            "refused": [{"actor": who, "what": what, "why": why} for who, what, why in work.refused],
+            "refused": [
+                {"actor": who, "what": what, "why": why} for who, what, why in work.refused
+            ],
         },
         "final_result": {
             "label": labels[1],
@@ -350,7 +410,12 @@ def _row(work: Work, meta: dict[str, Any], counted: set[str]) -> dict[str, Any]:
 
 def _arbiter(name: str, d: Vote) -> dict[str, Any]:
     new = {"polarity": d.polarity} if d.action == "FLIP" else None
-    found = {"action_type": d.action, "target_tuple_ids": [name], "new_value": new, "reason_code": d.reason}
+    found = {
+        "action_type": d.action,
+        "target_tuple_ids": [name],
+        "new_value": new,
+        "reason_code": d.reason,
+    }
     return {**found, "actor": protocol.ARBITER}
 
 

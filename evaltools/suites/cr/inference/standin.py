@@ -23,10 +23,14 @@ class StandIn(Client):
         stage = form["response_format"]["json_schema"]["name"]
         data, drawn = data_of(form), _drawn(form)
         found = {"review_actions": list(_actions(stage, data))} if "candidates" in data else None
-        reply = json.dumps(found or {"triplets": list(_triplets(stage, data["text"], drawn))}, ensure_ascii=False)
+        reply = json.dumps(
+            found or {"triplets": list(_triplets(stage, data["text"], drawn))}, ensure_ascii=False
+        )
         call.attempts += 1
         call.model, call.finish_reason = STAND_IN, "stop"
-        call.tokens_in, call.tokens_out = (len(s) // 2 for s in (form["messages"][1]["content"], reply))
+        call.tokens_in, call.tokens_out = (
+            len(s) // 2 for s in (form["messages"][1]["content"], reply)
+        )
         self.spent.tokens += call.tokens_in + call.tokens_out
         self._reached = True
         return reply
@@ -64,7 +68,12 @@ def _triplets(stage: str, text: str, drawn: int) -> Iterator[dict[str, Any]]:
 
 
 def _triplet(term: str, ref: str, polarity: str, clause: str, confidence: float) -> dict[str, Any]:
-    fields = {"aspect_term": term, "aspect_ref": ref, "polarity": polarity, "confidence": confidence}
+    fields = {
+        "aspect_term": term,
+        "aspect_ref": ref,
+        "polarity": polarity,
+        "confidence": confidence,
+    }
     return {**fields, "opinion_term": None, "evidence": clause.strip(), "span": None}
 
 
@@ -77,5 +86,12 @@ def _actions(stage: str, data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         positive = _holds(c["evidence"], "good") != _holds(c["evidence"], "negation")
         right = (c["polarity"] == "positive") == positive
         lenient = stage == "review_b" and len(c["origin"]) > 1
-        action, reason = ("KEEP", "KEEP_BEST_SUPPORTED") if right or lenient else ("DROP", "NEGATION_SCOPE")
-        yield {"action_type": action, "target_tuple_ids": [c["tuple_id"]], "new_value": None, "reason_code": reason}
+        action, reason = (
+            ("KEEP", "KEEP_BEST_SUPPORTED") if right or lenient else ("DROP", "NEGATION_SCOPE")
+        )
+        yield {
+            "action_type": action,
+            "target_tuple_ids": [c["tuple_id"]],
+            "new_value": None,
+            "reason_code": reason,
+        }

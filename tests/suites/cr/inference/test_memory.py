@@ -8,13 +8,28 @@ from typing import Any
 import pytest
 
 from evaltools.core.errors import UsageError
-from evaltools.suites.cr.inference.memory import LETTERS, Episode, as_text, refuse_evaluated, retrieved, shape
+from evaltools.suites.cr.inference.memory import (
+    LETTERS,
+    Episode,
+    as_text,
+    refuse_evaluated,
+    retrieved,
+    shape,
+)
 
 TEXT = "보습은 좋지만 향이 안 좋아요"  # Korean, short, with a negation and a contrast
 
 
-def episode(source: str, language: str = "ko", negation: bool = True, contrast: bool = True, **more: Any) -> Episode:
-    fields = {"source": source, "language": language, "negation": negation, "contrast": contrast, "length": "short"}
+def episode(
+    source: str, language: str = "ko", negation: bool = True, contrast: bool = True, **more: Any
+) -> Episode:
+    fields = {
+        "source": source,
+        "language": language,
+        "negation": negation,
+        "contrast": contrast,
+        "length": "short",
+    }
     return Episode(**fields | more)
 
 
@@ -37,8 +52,15 @@ def sources(*episodes: Episode) -> list[str]:
         ("不贵，但是味道大", "zh", True, True, "short"),
     ],
 )
-def test_the_structure_of_a_text(text: str, language: str, negation: bool, contrast: bool, length: str) -> None:
-    assert shape(text) == {"language": language, "negation": negation, "contrast": contrast, "length": length}
+def test_the_structure_of_a_text(
+    text: str, language: str, negation: bool, contrast: bool, length: str
+) -> None:
+    assert shape(text) == {
+        "language": language,
+        "negation": negation,
+        "contrast": contrast,
+        "length": length,
+    }
 
 
 def test_most_shared_first_then_the_latest_and_three_at_most() -> None:
@@ -71,7 +93,9 @@ def test_a_prompt_holds_whole_episodes_up_to_its_letters_and_no_source() -> None
 
 
 def test_learning_from_what_is_evaluated_is_refused_unless_allowed() -> None:
-    with pytest.raises(UsageError, match=r"2 episodes of e\.jsonl are of samples that this run evaluates"):
+    with pytest.raises(
+        UsageError, match=r"2 episodes of e\.jsonl are of samples that this run evaluates"
+    ):
         refuse_evaluated(2, "e.jsonl", False)
     refuse_evaluated(2, "e.jsonl", True)
     refuse_evaluated(0, "e.jsonl", False)

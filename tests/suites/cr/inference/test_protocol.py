@@ -27,12 +27,22 @@ REFS = ("본품#품질", "제품 전체#품질", "제품 전체#가격")
 TEXT = "보습은 좋은데 향이 별로예요. SPF도 낮아요."
 
 
-def triplet(term: str = "보습", ref: str | None = "본품#품질", polarity: str = "positive", **more: Any) -> Triplet:
-    fields: dict[str, Any] = {"aspect_term": term, "aspect_ref": ref, "polarity": polarity, "confidence": 0.8, **more}
+def triplet(
+    term: str = "보습", ref: str | None = "본품#품질", polarity: str = "positive", **more: Any
+) -> Triplet:
+    fields: dict[str, Any] = {
+        "aspect_term": term,
+        "aspect_ref": ref,
+        "polarity": polarity,
+        "confidence": 0.8,
+        **more,
+    }
     return Triplet(**fields)
 
 
-def candidate(name: str, ref: str = "본품#품질", term: str = "보습", polarity: str = "positive") -> Candidate:
+def candidate(
+    name: str, ref: str = "본품#품질", term: str = "보습", polarity: str = "positive"
+) -> Candidate:
     return Candidate(name, ref, term, polarity, "", 0.8, ("P-NEG",))
 
 
@@ -43,7 +53,8 @@ def merged(policy: Any = "strict", **replies: list[Triplet]) -> tuple[list[Candi
 
 def test_strict_merges_equal_tuples_and_keeps_where_they_came_from() -> None:
     found, _ = merged(
-        P_NEG=[triplet(confidence=0.5), triplet("향", polarity="negative")], P_LIT=[triplet(confidence=0.9)]
+        P_NEG=[triplet(confidence=0.5), triplet("향", polarity="negative")],
+        P_LIT=[triplet(confidence=0.9)],
     )
     assert [(c.id, c.term, c.polarity, c.origin, c.confidence) for c in found] == [
         ("t0", "보습", "positive", ("P_NEG", "P_LIT"), 0.9),
@@ -53,14 +64,20 @@ def test_strict_merges_equal_tuples_and_keeps_where_they_came_from() -> None:
 
 
 def test_original_merges_nothing_and_halves_the_confidence_for_each_flag() -> None:
-    found, _ = merged("original", P_NEG=[triplet(), triplet("SPF", "없는#것", opinion_term="SPF")], P_LIT=[triplet()])
+    found, _ = merged(
+        "original",
+        P_NEG=[triplet(), triplet("SPF", "없는#것", opinion_term="SPF")],
+        P_LIT=[triplet()],
+    )
     assert [c.id for c in found] == ["t0", "t1", "t2"]
     assert found[1].flags == ("invalid_ref", "invalid_language", "invalid_target")
     assert [c.confidence for c in found] == [0.8, 0.8 / 8, 0.8]
 
 
 def test_a_term_stands_in_the_text_as_the_text_writes_it() -> None:
-    found, refused = merged(P_NEG=[triplet("spf"), triplet("보 습"), triplet("없는 말"), triplet("없는 말", None)])
+    found, refused = merged(
+        P_NEG=[triplet("spf"), triplet("보 습"), triplet("없는 말"), triplet("없는 말", None)]
+    )
     assert [(c.term, c.span, c.flags) for c in found] == [
         ("SPF", (17, 20), ("invalid_language",)),
         ("보습", (0, 2), ()),
@@ -104,14 +121,26 @@ TABLE = [
         ("FLAG", "POLARITY_UNCERTAIN"),
     ),
     ([("FLAG", "x"), ("FLAG", "y"), ("KEEP", "z")], ("FLAG", "x")),
-    ([("FLIP", "NEGATION_SCOPE", "negative"), ("DROP", "WEAK_EVIDENCE"), ("KEEP", "z")], ("FLIP", "NEGATION_SCOPE")),
-    ([("KEEP", "z"), ("DROP", "y"), ("FLIP", "CONTRAST_CLAUSE", "neutral")], ("FLIP", "CONTRAST_CLAUSE")),
+    (
+        [("FLIP", "NEGATION_SCOPE", "negative"), ("DROP", "WEAK_EVIDENCE"), ("KEEP", "z")],
+        ("FLIP", "NEGATION_SCOPE"),
+    ),
+    (
+        [("KEEP", "z"), ("DROP", "y"), ("FLIP", "CONTRAST_CLAUSE", "neutral")],
+        ("FLIP", "CONTRAST_CLAUSE"),
+    ),
     (
         [("FLIP", "STRUCTURAL_INCONSISTENT", "mixed"), ("DROP", "y"), ("KEEP", "z")],
         ("FLIP", "STRUCTURAL_INCONSISTENT"),
     ),
-    ([("FLIP", "x", "negative"), ("DROP", "WEAK_EVIDENCE"), ("KEEP", "z")], ("DROP", "WEAK_EVIDENCE")),
-    ([("FLIP", "x", "negative"), ("DROP", "REDUNDANT_UPPER_REF"), ("KEEP", "z")], ("DROP", "REDUNDANT_UPPER_REF")),
+    (
+        [("FLIP", "x", "negative"), ("DROP", "WEAK_EVIDENCE"), ("KEEP", "z")],
+        ("DROP", "WEAK_EVIDENCE"),
+    ),
+    (
+        [("FLIP", "x", "negative"), ("DROP", "REDUNDANT_UPPER_REF"), ("KEEP", "z")],
+        ("DROP", "REDUNDANT_UPPER_REF"),
+    ),
     ([("FLIP", "x", "negative"), ("DROP", "y"), ("KEEP", "z")], ("FLAG", "POLARITY_UNCERTAIN")),
     ([("FLAG", "x"), ("DROP", "WEAK_EVIDENCE"), ("KEEP", "z")], ("FLAG", "POLARITY_UNCERTAIN")),
     ([("DROP", "x"), ("KEEP", "y")], ("FLAG", "POLARITY_UNCERTAIN")),
@@ -139,7 +168,9 @@ def test_a_granularity_conflict_with_c_against_is_flagged() -> None:
     with_c = ballot([("KEEP", "x"), ("DROP", "y"), ("DROP", "z")])
     assert arbitrate({"t0": with_c}, of_size)["t0"].action == "DROP"
     split = ballot([("DROP", "x"), ("KEEP", "y")])
-    assert arbitrate({"t0": split}, of_size) == {"t0": Vote("ARB", "FLAG", "REDUNDANT_REF_UNCERTAIN", settled=False)}
+    assert arbitrate({"t0": split}, of_size) == {
+        "t0": Vote("ARB", "FLAG", "REDUNDANT_REF_UNCERTAIN", settled=False)
+    }
 
 
 def action(kind: str, *ids: str, reason: str = "WEAK_EVIDENCE", polarity: Any = None) -> Action:
@@ -149,8 +180,17 @@ def action(kind: str, *ids: str, reason: str = "WEAK_EVIDENCE", polarity: Any = 
 
 def test_strict_refuses_what_it_was_not_asked_for() -> None:
     refused: list[Any] = []
-    two = [candidate("t0"), candidate("t1", polarity="negative"), candidate("t2", ref="제품 전체#가격")]
-    said = [action("DROP", "t9"), action("DROP", "t2"), action("FLIP", "t0"), action("KEEP", "t0", reason="because")]
+    two = [
+        candidate("t0"),
+        candidate("t1", polarity="negative"),
+        candidate("t2", ref="제품 전체#가격"),
+    ]
+    said = [
+        action("DROP", "t9"),
+        action("DROP", "t2"),
+        action("FLIP", "t0"),
+        action("KEEP", "t0", reason="because"),
+    ]
     said += [action("MERGE", "t0"), action("DROP", "t0"), action("FLIP", "t1", polarity="neutral")]
     found = votes({"A": said, "B": []}, two, conflicts(two), "strict", refused)
     assert found == {
@@ -175,9 +215,10 @@ def test_original_takes_any_reason_on_any_candidate_and_silence_for_keep() -> No
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from(["KEEP", "DROP", "FLIP", "FLAG"]), st.sampled_from(REASONS)), max_size=3).map(
-        lambda cast: [(a, r, "neutral" if a == "FLIP" else "") for a, r in cast]
-    )
+    st.lists(
+        st.tuples(st.sampled_from(["KEEP", "DROP", "FLIP", "FLAG"]), st.sampled_from(REASONS)),
+        max_size=3,
+    ).map(lambda cast: [(a, r, "neutral" if a == "FLIP" else "") for a, r in cast])
 )
 def test_what_is_final_follows_from_the_stored_votes(cast: list[Any]) -> None:
     before = [candidate("t0"), candidate("t1", polarity="negative")]

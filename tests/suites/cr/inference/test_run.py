@@ -27,7 +27,11 @@ from tests.model_server import Answer, ModelServer, Seen, refuses, says
 pytest.importorskip("openai")
 
 TEXTS = [
-    ("a", "보습은 좋은데 향이 별로예요.", [("본품#품질", "보습", "positive"), ("본품#품질", "향", "negative")]),
+    (
+        "a",
+        "보습은 좋은데 향이 별로예요.",
+        [("본품#품질", "보습", "positive"), ("본품#품질", "향", "negative")],
+    ),
     ("b", "가격이 저렴해요.", [("제품 전체#가격", "가격", "positive")]),
     ("c", "그냥 샀어요.", []),
     ("d", "향이 좋지 않아요.", [("본품#품질", "향", "negative")]),
@@ -45,13 +49,22 @@ def write(folder: Path, url: str, texts: list[Any] = TEXTS, model: str = "", **t
     """A config and its data in a folder."""
     tuples = lambda gold: [{"aspect_ref": r, "aspect_term": t, "polarity": p} for r, t, p in gold]  # noqa: E731
     rows = [{"id": i, "text": t, "gold_tuples": tuples(g)} for i, t, g in texts]
-    (folder / "data.jsonl").write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows))
+    (folder / "data.jsonl").write_text(
+        "".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows)
+    )
     fields = {"run_id": "exp", "conditions": ["m0"], "seeds": [1], **top}
     sections = {k: v for k, v in fields.items() if isinstance(v, dict)}
     lines = [f"{k} = {json.dumps(v)}" for k, v in fields.items() if k not in sections]
     for name, section in sections.items():
         lines += [f"[{name}]", *(f"{k} = {json.dumps(v)}" for k, v in section.items())]
-    lines += ["[data]", 'file = "data.jsonl"', "[model]", 'name = "m"', f'base_url = "{url}"', model]
+    lines += [
+        "[data]",
+        'file = "data.jsonl"',
+        "[model]",
+        'name = "m"',
+        f'base_url = "{url}"',
+        model,
+    ]
     path = folder / "run.toml"
     path.write_text("\n".join(lines), encoding="utf-8")
     return path
@@ -73,9 +86,18 @@ def sensible(seen: Seen) -> Answer:
     """The lenses disagree on sample d, and two reviewers drop what overlooks its negation."""
     stage, text = stage_of(seen), data_of(seen)["text"]
     if stage.startswith(("review", "recheck")):
-        wrong = [c["tuple_id"] for c in data_of(seen)["candidates"] if c["polarity"] == "positive" and "않아" in text]
+        wrong = [
+            c["tuple_id"]
+            for c in data_of(seen)["candidates"]
+            if c["polarity"] == "positive" and "않아" in text
+        ]
         drop = [
-            {"action_type": "DROP", "target_tuple_ids": wrong, "new_value": None, "reason_code": "NEGATION_SCOPE"}
+            {
+                "action_type": "DROP",
+                "target_tuple_ids": wrong,
+                "new_value": None,
+                "reason_code": "NEGATION_SCOPE",
+            }
         ]
         return whole({"review_actions": drop if wrong and stage != "review_b" else []})
     found = [triplet(t, r, p) for i, x, g in TEXTS if x == text for r, t, p in g]
@@ -85,12 +107,17 @@ def sensible(seen: Seen) -> Answer:
 
 
 def whole(reply: Any) -> Answer:
-    choice = {"message": {"content": json.dumps(reply, ensure_ascii=False)}, "finish_reason": "stop"}
+    choice = {
+        "message": {"content": json.dumps(reply, ensure_ascii=False)},
+        "finish_reason": "stop",
+    }
     usage = {"prompt_tokens": 900, "completion_tokens": 20}
     return Answer(body=json.dumps({"model": "m-1", "choices": [choice], "usage": usage}).encode())
 
 
-def work(config: Path, out: Path, problems: Problems | None = None, **settings: Any) -> list[tuple[Path, int, int]]:
+def work(
+    config: Path, out: Path, problems: Problems | None = None, **settings: Any
+) -> list[tuple[Path, int, int]]:
     problems = problems or Problems()
     return run(plan(config, None, problems), out, problems, quiet=True, **settings)
 
@@ -160,8 +187,13 @@ def test_invariants_of_every_row(tmp_path: Path) -> None:
             for a in flags["review_actions"]:
                 for target in a["target_tuple_ids"]:
                     new = (a["new_value"] or {}).get("polarity") or ""
-                    ballots.setdefault(target, []).append(Vote(a["actor"], a["action_type"], a["reason_code"], new))
-            kinds = [Conflict(c["conflict_type"], "", "", tuple(c["tuple_ids"])) for c in flags["conflict_flags"]]
+                    ballots.setdefault(target, []).append(
+                        Vote(a["actor"], a["action_type"], a["reason_code"], new)
+                    )
+            kinds = [
+                Conflict(c["conflict_type"], "", "", tuple(c["tuple_ids"]))
+                for c in flags["conflict_flags"]
+            ]
             replayed = {name: d.action for name, d in arbitrate(ballots, kinds).items()}
             assert replayed == {i: a["action_type"] for i, a in arbiter.items()}
             costs += sum(e["call"]["cost"] for e in row["process_trace"])
@@ -172,14 +204,18 @@ def test_invariants_of_every_row(tmp_path: Path) -> None:
     assert all("gold" not in json.dumps(d) for d in asked)
 
 
-def test_conditions_of_a_seed_share_stage_1_and_a_finished_config_sends_nothing(tmp_path: Path) -> None:
+def test_conditions_of_a_seed_share_stage_1_and_a_finished_config_sends_nothing(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "episodes.jsonl").write_text(json.dumps(EPISODE) + "\n", encoding="utf-8")
     memory = {"file": "episodes.jsonl"}
     with ModelServer(sensible) as server:
         config = write(tmp_path, server.url, conditions=["m0", "m1"], seeds=[1, 2], memory=memory)
         found = work(config, tmp_path / "out")
         sent = Counter(stage_of(s) for s in server.seen)
-        assert sent["p_neg"] == sent["p_imp"] == sent["p_lit"] == 4 * 2  # for each seed, not each condition
+        assert (
+            sent["p_neg"] == sent["p_imp"] == sent["p_lit"] == 4 * 2
+        )  # for each seed, not each condition
         assert sent["review_a"] == 2 * 2 * 2
         whole_rows = {f.name: rows(f) for f, *_ in found}
         n = len(server.seen)
@@ -188,7 +224,9 @@ def test_conditions_of_a_seed_share_stage_1_and_a_finished_config_sends_nothing(
         assert {f.name: rows(f) for f, *_ in found} == whole_rows
     shared = [e["call"]["cached"] for e in whole_rows["exp_m1__seed1_proposed"][0]["process_trace"]]
     assert shared == [True] * 3 + [False] * 3
-    prompts = {(stage_of(s), "NEGATION_SCOPE" in s.body["messages"][1]["content"]) for s in server.seen}
+    prompts = {
+        (stage_of(s), "NEGATION_SCOPE" in s.body["messages"][1]["content"]) for s in server.seen
+    }
     assert ("review_a", True) in prompts  # m1 shows memory
     assert ("review_a", False) in prompts  # m0 does not
     assert not any(shown for stage, shown in prompts if stage.startswith("p_"))
@@ -207,15 +245,23 @@ def test_m2_writes_episodes_without_text_or_gold_and_learning_from_what_is_evalu
     with ModelServer(sensible) as server:
         ((folder, *_),) = work(write(tmp_path, server.url, conditions=["m2"]), tmp_path / "out")
         episodes = (folder / "episodes.jsonl").read_text(encoding="utf-8")
-        assert [json.loads(e)["corrected"] for e in episodes.splitlines()] == [[], [["DROP", "NEGATION_SCOPE"]]]
+        assert [json.loads(e)["corrected"] for e in episodes.splitlines()] == [
+            [],
+            [["DROP", "NEGATION_SCOPE"]],
+        ]
         assert not any(text in episodes for _, text, _ in TEXTS)
         memory: dict[str, Any] = {"file": str(folder / "episodes.jsonl")}
         (tmp_path / "again").mkdir()
         config = write(tmp_path / "again", server.url, conditions=["m1"], memory=memory)
-        with pytest.raises(UsageError, match=r"2 episodes of .* are of samples that this run evaluates"):
+        with pytest.raises(
+            UsageError, match=r"2 episodes of .* are of samples that this run evaluates"
+        ):
             work(config, tmp_path / "out2")
         config = write(
-            tmp_path / "again", server.url, conditions=["m1"], memory={**memory, "allow_evaluated_split": True}
+            tmp_path / "again",
+            server.url,
+            conditions=["m1"],
+            memory={**memory, "allow_evaluated_split": True},
         )
         work(config, tmp_path / "out2")
         config = write(tmp_path / "again", server.url, conditions=["m2"], memory={"mode": "online"})
@@ -239,7 +285,9 @@ def test_concurrency_and_bad_weather_change_no_row(tmp_path: Path) -> None:
         with ModelServer(script) as server:
             config = write(folder, server.url, model=f"concurrency = {concurrency}")
             ((made, *_),) = work(config, folder / "out")
-        found.append([{**r, "meta": {**r["meta"], "config_hash": ""}} for r in timeless(rows(made))])
+        found.append(
+            [{**r, "meta": {**r["meta"], "config_hash": ""}} for r in timeless(rows(made))]
+        )
         for row in found[-1]:
             for entry in row["process_trace"]:
                 entry["call"].pop("request")  # holds the server's address
@@ -262,7 +310,9 @@ def test_killed_at_any_moment_nothing_is_paid_twice_and_the_rows_are_equal(tmp_p
 
     rng = random.Random(1)
     with ModelServer(slowly) as server:
-        config = write(tmp_path, server.url, conditions=["s0", "m0"], seeds=[1, 2], model="concurrency = 2")
+        config = write(
+            tmp_path, server.url, conditions=["s0", "m0"], seeds=[1, 2], model="concurrency = 2"
+        )
         whole_rows = {f.name: timeless(rows(f)) for f, *_ in work(config, tmp_path / "whole")}
         asked = len(server.seen)
         answered: set[str] = set()
@@ -284,7 +334,9 @@ def test_killed_at_any_moment_nothing_is_paid_twice_and_the_rows_are_equal(tmp_p
             answered = stored
         sent = len(server.seen)
         found = work(config, tmp_path / "out")
-        assert len(server.seen) - sent == asked - len(answered)  # what was answered is not asked again
+        assert len(server.seen) - sent == asked - len(
+            answered
+        )  # what was answered is not asked again
     assert {f.name: timeless(rows(f)) for f, *_ in found} == whole_rows
 
 
@@ -314,7 +366,10 @@ def test_a_reply_that_stays_invalid_is_a_failed_row_and_no_reply_is_lost(tmp_pat
                       (Answer(429, b'{"error": {"code": "insufficient_quota"}}'), "the quota is used up")],
 )  # fmt: skip
 def test_what_ends_a_run_at_once(sent: Answer, why: str, tmp_path: Path) -> None:
-    with ModelServer(lambda s: sent) as server, pytest.raises(WorkFailed, match=rf"{why}.*llm-cache"):
+    with (
+        ModelServer(lambda s: sent) as server,
+        pytest.raises(WorkFailed, match=rf"{why}.*llm-cache"),
+    ):
         work(write(tmp_path, server.url), tmp_path / "out")
     assert len(server.seen) == 1
     assert not (tmp_path / "out" / "results").exists()
@@ -322,7 +377,9 @@ def test_what_ends_a_run_at_once(sent: Answer, why: str, tmp_path: Path) -> None
 
 def test_limits_and_a_later_start(tmp_path: Path) -> None:
     with ModelServer(sensible) as server:
-        config = write(tmp_path, server.url, price={"input": 1.0, "output": 1.0}, model="concurrency = 1")
+        config = write(
+            tmp_path, server.url, price={"input": 1.0, "output": 1.0}, model="concurrency = 1"
+        )
         with pytest.raises(WorkFailed, match="limit of 5 requests"):
             work(config, tmp_path / "out", max_requests=5)
         assert len(server.seen) == 5
@@ -369,12 +426,28 @@ def test_wrong_configs(change: str, where: str, what: str, tmp_path: Path) -> No
 
 def test_what_a_config_leaves_out_has_the_defaults_of_the_docs(tmp_path: Path) -> None:
     path = tmp_path / "run.toml"
-    path.write_text('run_id = "r"\n[data]\nfile = "d.jsonl"\n[model]\nname = "m"\n', encoding="utf-8")
+    path.write_text(
+        'run_id = "r"\n[data]\nfile = "d.jsonl"\n[model]\nname = "m"\n', encoding="utf-8"
+    )
     config = read_config(path)
-    assert (config.conditions, config.seeds, config.arbiter, config.recheck) == (("m0",), (1,), "strict", False)
-    assert (config.data.file, config.data.format, config.data.limit) == (tmp_path / "d.jsonl", "jsonl", None)
+    assert (config.conditions, config.seeds, config.arbiter, config.recheck) == (
+        ("m0",),
+        (1,),
+        "strict",
+        False,
+    )
+    assert (config.data.file, config.data.format, config.data.limit) == (
+        tmp_path / "d.jsonl",
+        "jsonl",
+        None,
+    )
     assert (config.data.shuffle, config.price, config.taxonomy.file) == (False, None, None)
-    model = (config.model.temperature, config.model.max_tokens, config.model.key_env, config.model.concurrency)
+    model = (
+        config.model.temperature,
+        config.model.max_tokens,
+        config.model.key_env,
+        config.model.concurrency,
+    )
     assert model == (0.7, 2000, "OPENAI_API_KEY", 16)
     assert (config.memory.mode, config.memory.allow_evaluated_split) == ("frozen", False)
 
@@ -417,8 +490,14 @@ def test_wrong_data_is_refused_with_its_line(lines: list[str], code: str, tmp_pa
 
 def test_texts_of_csv_have_their_gold_beside(tmp_path: Path) -> None:
     config = write(tmp_path, "http://127.0.0.1:1/v1")
-    config.write_text(config.read_text().replace('"data.jsonl"', '"data.csv"\nformat = "csv"\ngold = "gold.jsonl"'))
-    (tmp_path / "gold.jsonl").write_text('{"uid": "a", "gold_tuples": []}\n{"uid": "2", "gold_tuples": []}\n')
+    config.write_text(
+        config.read_text().replace(
+            '"data.jsonl"', '"data.csv"\nformat = "csv"\ngold = "gold.jsonl"'
+        )
+    )
+    (tmp_path / "gold.jsonl").write_text(
+        '{"uid": "a", "gold_tuples": []}\n{"uid": "2", "gold_tuples": []}\n'
+    )
     (tmp_path / "data.csv").write_text('split,id,text\ntest,a,"one\ntwo"\n,2,three\n')
     assert [(t.id, t.text, t.split) for t in plan(config, None, Problems()).texts] == [
         ("a", "one\ntwo", "test"),
@@ -464,7 +543,11 @@ def test_gold_outside_the_taxonomy(tmp_path: Path) -> None:
 
 def test_several_seeds_at_temperature_0_are_warned_of(tmp_path: Path) -> None:
     problems = Problems()
-    plan(write(tmp_path, "http://127.0.0.1:1/v1", seeds=[1, 2], model="temperature = 0"), None, problems)
+    plan(
+        write(tmp_path, "http://127.0.0.1:1/v1", seeds=[1, 2], model="temperature = 0"),
+        None,
+        problems,
+    )
     assert [p.code for p in problems.warnings] == ["repeated-seeds"]
 
 
@@ -498,11 +581,15 @@ def test_the_example_runs_without_key_and_network_and_says_that_it_is_no_model(
     assert {"calls.jsonl", "outputs.jsonl", "gold.jsonl", "manifest.json", "metrics.json"} <= {
         p.name for p in folder.iterdir()
     }
-    assert evaluate("cr", folder, out=tmp_path).manifest == again.manifest  # current: nothing is made again
+    assert (
+        evaluate("cr", folder, out=tmp_path).manifest == again.manifest
+    )  # current: nothing is made again
 
 
 def test_what_a_run_takes_is_said_before(tmp_path: Path) -> None:
-    config = write(tmp_path, "http://127.0.0.1:1/v1", conditions=["s0", "m0"], seeds=[1, 2], recheck=True)
+    config = write(
+        tmp_path, "http://127.0.0.1:1/v1", conditions=["s0", "m0"], seeds=[1, 2], recheck=True
+    )
     took = expected(plan(config, None, Problems()))
     each = 4 * 2
     assert took["requests"] == dict.fromkeys(
@@ -515,7 +602,9 @@ def test_an_undecided_vote_is_rechecked_where_that_is_asked_for(tmp_path: Path) 
     def split(seen: Seen) -> Answer:
         kinds = {"review_a": "DROP", "review_b": "KEEP", "recheck": "DROP"}
         if (kind := kinds.get(stage_of(seen))) and "않아" in data_of(seen)["text"]:
-            wrong = [c["tuple_id"] for c in data_of(seen)["candidates"] if c["polarity"] == "positive"]
+            wrong = [
+                c["tuple_id"] for c in data_of(seen)["candidates"] if c["polarity"] == "positive"
+            ]
             action = {
                 "action_type": kind,
                 "target_tuple_ids": wrong,
@@ -534,7 +623,10 @@ def test_an_undecided_vote_is_rechecked_where_that_is_asked_for(tmp_path: Path) 
         assert sum(stage_of(s) == "recheck" for s in server.seen) == int(recheck)
         row = rows(made)[3]
         took = {entry["agent"]: entry["call"]["api_ms"] for entry in row["process_trace"]}
-        slowest = [max(took.get(a, 0) for a in of) for of in (("P-NEG", "P-IMP", "P-LIT"), "ABC", ("RECHECK",))]
+        slowest = [
+            max(took.get(a, 0) for a in of)
+            for of in (("P-NEG", "P-IMP", "P-LIT"), "ABC", ("RECHECK",))
+        ]
         assert row["meta"]["latency_ms"] == sum(slowest)
         final.append([t["polarity"] for t in row["final_result"]["final_tuples"]])
     assert final == [["negative", "positive"], ["negative"]]
@@ -548,7 +640,10 @@ def test_both_arbiters_on_the_same_replies(tmp_path: Path) -> None:
         folder.mkdir()
         with ModelServer(sensible) as server:
             ((made, *_),) = work(write(folder, server.url, arbiter=arbiter), folder / "out")
-        found[arbiter] = ({r["meta"]["text_id"]: r["final_result"] for r in rows(made)}, len(server.seen))
+        found[arbiter] = (
+            {r["meta"]["text_id"]: r["final_result"] for r in rows(made)},
+            len(server.seen),
+        )
     assert found["strict"][1] == 18
     assert found["original"][1] == 4 * 6
     kept = {a: [t["aspect_term"] for t in f["b"]["final_tuples"]] for a, (f, _) in found.items()}

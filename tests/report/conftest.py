@@ -24,8 +24,14 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     def make(*cells: str, name: str = "run", **parameters: Any) -> ReportJob:
         first = nbformat.v4.new_code_cell(PARAMETERS, metadata={"tags": ["parameters"]})
         nb = nbformat.v4.new_notebook(cells=[first, *map(nbformat.v4.new_code_cell, cells)])
-        nb.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+        nb.metadata["kernelspec"] = {
+            "name": "python3",
+            "display_name": "Python 3",
+            "language": "python",
+        }
         nbformat.write(nb, tmp_path / "notebooks" / "n.ipynb")
-        return ReportJob(name, "n.ipynb", "Title", tmp_path / "reports" / name, parameters, {"inputs": ["abc"]})
+        return ReportJob(
+            name, "n.ipynb", "Title", tmp_path / "reports" / name, parameters, {"inputs": ["abc"]}
+        )
 
     return make
