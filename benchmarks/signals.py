@@ -104,7 +104,7 @@ def whole(folder: Path) -> list[str]:
     for page in out.rglob("*.html"):
         if not page.read_text("utf-8").rstrip().endswith("</html>"):
             found.append(f"cut: {page.relative_to(folder)}")
-    from evaltools.core.hashing import file_hashes
+    from evaltools.core.files import file_hashes
 
     for manifest in out.glob("results/*/manifest.json"):
         if json.loads(manifest.read_text("utf-8")).get("files") != file_hashes(manifest.parent):

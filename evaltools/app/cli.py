@@ -24,7 +24,6 @@ from click.core import ParameterSource
 from .. import BUILT_IN, __version__
 from ..core.commands import COMMON, PATH, RESAMPLING, options
 from ..core.errors import BAD_INPUT, FAILED, GATE_NOT_MET, INTERRUPTED, InputError, Problems, tell
-from ..core.hashing import hash_ahead
 from ..core.language import speak
 from ..core.terminal import echo
 from .options import OfSomeSuite, SuiteGroup, of_model, parse_margins, parse_seeds
@@ -91,10 +90,6 @@ def suite_commands(kind: str = "COMMANDS") -> dict[str, Any]:
 
 class _Runs(SuiteGroup):
     """`score SUITE RUN...` and `report SUITE RUN...`."""
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        hash_ahead(args[1:])
-        return super().resolve_command(ctx, args)
 
     def make(self, suite: Any) -> click.Command:
         def command(runs: tuple[str, ...], **given: Any) -> None:

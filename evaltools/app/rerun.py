@@ -15,8 +15,7 @@ import pandas as pd
 from pydantic import BaseModel
 
 from ..core.errors import InputError, Problem, UsageError
-from ..core.files import require_writable
-from ..core.hashing import sha256
+from ..core.files import require_writable, sha256
 from ..core.language import speaking
 from ..core.manifest import Input, Manifest, Member, versions
 from ..core.records import read_model

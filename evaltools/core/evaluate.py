@@ -22,8 +22,7 @@ from pydantic import ValidationError
 from .. import __version__
 from .check import LEVELS, constant_metrics, duplicate_texts, few_units
 from .errors import OnError, Problems, UsageError
-from .files import resolve, whole_folder
-from .hashing import content_hash, state
+from .files import content_hash, resolve, state, whole_folder
 from .language import language
 from .manifest import (
     SCHEMA_VERSION,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
@@ -11,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any
@@ -204,3 +206,34 @@ def write_jsonl(path: Path, rows: Iterable[Any]) -> int:
             f.write(dumps(row) + "\n")
             n += 1
     return n
+
+
+def sha256(path: Path) -> str:
+    """The sha256 of a file's content, as hex digits; FileNotFoundError where there is no such file."""
+    if not path.is_file():  # a pipe would be waited for
+        raise FileNotFoundError(f"{path}: no such file")
+    with path.open("rb") as f:
+        return hashlib.file_digest(f, "sha256").hexdigest()
+
+
+def file_hashes(folder: Path) -> dict[str, str]:
+    """Relative path -> sha256 of every file below a folder, without its manifest and hidden files."""
+    files = [path for path in folder.rglob("[!.]*") if path.is_file()]
+    names = sorted(path.relative_to(folder).as_posix() for path in files)
+    return {name: sha256(folder / name) for name in names if name != "manifest.json"}
+
+
+def state(path: Path) -> tuple[int, int, int]:
+    """Time of change, size and inode of a file: another state means that its content may be another."""
+    stat = path.stat()
+    return stat.st_mtime_ns, stat.st_size, stat.st_ino
+
+
+def content_hash(path: Path) -> str:
+    """The sha256 of an input file, computed once for as long as its state stays the same."""
+    return _content_hash(path, state(path))
+
+
+@lru_cache(maxsize=1024)
+def _content_hash(path: Path, state: tuple[int, int, int]) -> str:
+    return sha256(path)

@@ -15,8 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from .. import __version__
-from .files import dumps, write_json
-from .hashing import content_hash
+from .files import content_hash, dumps, write_json
 from .resampling import Method, Resampling
 
 NAME = "manifest.json"

@@ -16,8 +16,7 @@ from pydantic import BaseModel, ConfigDict
 from .. import __version__
 from .check import Check, Level
 from .errors import UsageError
-from .files import atomic, write_json
-from .hashing import file_hashes, sha256
+from .files import atomic, file_hashes, sha256, write_json
 from .manifest import NAME, SCHEMA_VERSION, Input, Manifest
 from .metric import MetricTable
 from .resampling import Resampling

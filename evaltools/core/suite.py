@@ -26,7 +26,7 @@ from pydantic.fields import FieldInfo
 from .. import BUILT_IN
 from .check import Check
 from .errors import Problems, UsageError
-from .hashing import sha256
+from .files import sha256
 from .language import bring
 from .metric import AnyMetric, Difference, Mean, Metric, MetricTable, make_metric
 from .names import nearest

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import WorkFailed
-from ..core.files import asset_dir, write_text
-from ..core.hashing import sha256
+from ..core.files import asset_dir, sha256, write_text
 from ..core.language import say, speak
 from . import paper
 from .kernels import end_forked, kernel_manager, without

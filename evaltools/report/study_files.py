@@ -9,8 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from ..core.errors import UsageError
-from ..core.files import whole_folder, write_json, write_text
-from ..core.hashing import file_hashes
+from ..core.files import file_hashes, whole_folder, write_json, write_text
 from ..core.language import language
 from ..core.manifest import SCHEMA_VERSION, Manifest, Member
 from ..core.names import safe_name

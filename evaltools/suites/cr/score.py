@@ -17,8 +17,7 @@ import pandas as pd
 
 from ...core.errors import InputError, Problem, Problems, Severity
 from ...core.fast_json import decoder
-from ...core.files import beside, dumps, refuse_input
-from ...core.hashing import content_hash
+from ...core.files import beside, content_hash, dumps, refuse_input
 from ...core.records import Progress, read_jsonl, require_file, shards
 from ...core.suite import Source, Workers
 from .options import CrOptions

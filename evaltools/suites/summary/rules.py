@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from ...core.errors import InputError, Problems, UsageError
-from ...core.hashing import sha256
+from ...core.files import sha256
 from ...core.manifest import policy_hash
 from ...core.names import nearest
 from ...core.records import describe, read_json

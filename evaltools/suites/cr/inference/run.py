@@ -17,8 +17,7 @@ from typing import Any
 
 from .... import __version__
 from ....core.errors import Problems, UsageError, WorkFailed
-from ....core.files import require_writable, write_json, write_jsonl
-from ....core.hashing import content_hash
+from ....core.files import content_hash, require_writable, write_json, write_jsonl
 from ....core.progress import bar
 from ....core.records import require_file
 from ....llm.client import Answer, Client, Limits, Server, in_background
