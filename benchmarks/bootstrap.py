@@ -30,7 +30,8 @@ from arch.bootstrap import IIDBootstrap
 from intervals import TABLE, units
 from scipy import stats
 
-from evaltools.core.metric import Metric, MetricTable, column_values, compile_table
+from evaltools.core.metric import Metric, MetricTable
+from evaltools.core.metric_matrix import column_values, compile_table
 from evaltools.core.resampling import Resampling
 from evaltools.stats.intervals import estimate
 

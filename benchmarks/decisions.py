@@ -29,7 +29,8 @@ from coverage import BLOCK, KINDS, OWN, RESIDUAL, SAMPLE, event, f1_like, frame,
 from scipy.special import ndtri
 
 import evaltools as et
-from evaltools.core.metric import Compiled, Metric, column_values, compile_table, subset
+from evaltools.core.metric import Metric, subset
+from evaltools.core.metric_matrix import Compiled, column_values, compile_table
 from evaltools.core.resampling import Resampling
 from evaltools.stats.compare import compare, decide, evidence
 from evaltools.stats.multiplicity import sign_flip

@@ -29,7 +29,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 import pandas as pd
 
-from evaltools.core.metric import Difference, Mean, Metric, MetricTable, compile_table
+from evaltools.core.metric import Difference, Mean, Metric, MetricTable
+from evaltools.core.metric_matrix import compile_table
 from evaltools.core.resampling import Method, Resampling
 from evaltools.core.suite import get_suite
 from evaltools.stats import intervals

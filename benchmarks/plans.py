@@ -19,7 +19,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr, ndtri
 
-from evaltools.core.metric import Metric, compile_table
+from evaltools.core.metric import Metric
+from evaltools.core.metric_matrix import compile_table
 from evaltools.core.resampling import Resampling
 from evaltools.stats.compare import decide
 from evaltools.stats.power import plan

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from ..core.files import write_json, write_jsonl
-from ..core.metric import compile_table, subset
+from ..core.metric import subset
+from ..core.metric_matrix import compile_table
 from ..core.names import RUN_NAME
 from ..core.results import Result
 from ..stats.intervals import unit_sums

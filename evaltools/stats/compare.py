@@ -17,7 +17,8 @@ from scipy.special import stdtr
 
 from ..core.errors import UsageError
 from ..core.language import say
-from ..core.metric import Compiled, MetricTable, compile_table, subset
+from ..core.metric import MetricTable, subset
+from ..core.metric_matrix import Compiled, compile_table
 from ..core.names import nearest
 from ..core.resampling import Resampling
 from .intervals import (

@@ -24,7 +24,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr, ndtri, stdtrit
 
-from ..core.metric import Compiled, Metric, MetricTable, column_values, require_measured
+from ..core.metric import Metric, MetricTable
+from ..core.metric_matrix import Compiled, column_values, require_measured
 from ..core.resampling import CONSTANT, Resampling
 from .large_samples import CLOSED, LARGE, closed_bounds, of_blocks
 from .seed_by_sample import Crossed, add_rows, influence, over_units

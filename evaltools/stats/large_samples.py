@@ -17,7 +17,8 @@ from typing import TypeVar
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from ..core.metric import Compiled, MetricTable, compile_table, subset
+from ..core.metric import MetricTable, subset
+from ..core.metric_matrix import Compiled, compile_table
 from ..core.resampling import Resampling
 
 T = TypeVar("T")

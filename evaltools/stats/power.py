@@ -22,7 +22,8 @@ from scipy.special import nctdtr, ndtr, ndtri
 
 from ..core.errors import UsageError
 from ..core.language import say
-from ..core.metric import Metric, MetricTable, compile_table, subset
+from ..core.metric import Metric, MetricTable, subset
+from ..core.metric_matrix import compile_table
 from ..core.resampling import Resampling
 from .compare import decide, evidence, mde_text
 from .intervals import MIN_UNITS

@@ -17,7 +17,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtr
 
-from ..core.metric import AnyMetric, MetricTable, compile_table, subset
+from ..core.metric import AnyMetric, MetricTable, subset
+from ..core.metric_matrix import compile_table
 from ..core.resampling import Resampling
 from .compare import Evidence, evidence
 from .intervals import MIN_UNITS

@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import chdtrc, ndtr, stdtr, stdtrit
 
-from ..core.metric import Compiled, column_values, require_measured
+from ..core.metric_matrix import Compiled, column_values, require_measured
 from .large_samples import LARGE
 
 Fields = TypeVar("Fields", "Spread", "SeedTerm")

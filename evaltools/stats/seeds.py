@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri, stdtrit
 
-from ..core.metric import Compiled, MetricTable, compile_table
+from ..core.metric import MetricTable
+from ..core.metric_matrix import Compiled, compile_table
 from ..core.resampling import CONSTANT, Resampling
 from .intervals import (
     MIN_UNITS,

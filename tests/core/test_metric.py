@@ -6,15 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evaltools.core.metric import (
-    Difference,
-    Mean,
-    Metric,
-    column_values,
-    compile_table,
-    linear,
-    subset,
-)
+from evaltools.core.metric import Difference, Mean, Metric, linear, subset
+from evaltools.core.metric_matrix import column_values, compile_table
 
 
 def metric(name: str, num: str, den: str, **more: object) -> Metric:

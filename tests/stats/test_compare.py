@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evaltools.core.errors import UsageError
-from evaltools.core.metric import Difference, Mean, Metric, MetricTable, compile_table
+from evaltools.core.metric import Difference, Mean, Metric, MetricTable
+from evaltools.core.metric_matrix import compile_table
 from evaltools.core.resampling import Resampling
 from evaltools.stats.compare import (
     CLAIM_SYSTEMS,

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from evaltools.core.errors import UsageError
-from evaltools.core.metric import Metric, compile_table
+from evaltools.core.metric import Metric
+from evaltools.core.metric_matrix import compile_table
 from evaltools.core.resampling import Resampling
 from evaltools.stats import power
 from evaltools.stats.compare import evidence

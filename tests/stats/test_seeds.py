@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from evaltools.core.metric import Difference, Mean, Metric, MetricTable, compile_table
+from evaltools.core.metric import Difference, Mean, Metric, MetricTable
+from evaltools.core.metric_matrix import compile_table
 from evaltools.core.resampling import Method, Resampling
 from evaltools.stats.intervals import estimate
 from evaltools.stats.seed_by_sample import grid, in_order, influence, seed_term

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ...core.errors import Problems
 from ...core.fast_json import decoder
-from ...core.metric import LARGEST
+from ...core.metric_matrix import LARGEST
 from ...core.records import csv_rows, read_jsonl, require_file
 
 BLOCK = 1 << 17

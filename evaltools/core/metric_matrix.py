@@ -1,0 +1,265 @@
+"""A metric table as matrices over columns, so that all its metrics are computed at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from .metric import AnyMetric, Metric, MetricTable, linear
+
+LARGEST = 1e70
+"""Numbers of this size are refused: intervals rest on fourth powers of errors, whose sums would
+be infinite."""
+
+Part = tuple[int, float]
+"""(index of a ratio, its weight in the metric)."""
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A metric table as matrices over `columns`.
+
+    numerator, denominator: (columns, ratios). Ratio r of column sums s (a vector) is
+        (s @ numerator)[r] / (s @ denominator)[r].
+    parts: for each metric the ratios that it is a weighted sum of.
+    is_count: (ratios,) whether a ratio is a plain count: its denominator is zeros.
+    empty: (ratios,) the value for 0/0; nan is not measured.
+    needs: (ratio, column) pairs: `empty` holds only where the sum of this column is above 0.
+    limits: (2, ratios) the least and the greatest value of each ratio.
+    """
+
+    metrics: tuple[AnyMetric, ...]
+    columns: tuple[str, ...]
+    numerator: np.ndarray
+    denominator: np.ndarray
+    empty: np.ndarray
+    needs: tuple[tuple[int, int], ...]
+    is_count: np.ndarray
+    limits: np.ndarray
+    parts: tuple[tuple[Part, ...], ...]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the metrics, in the order of the table."""
+        return [metric.name for metric in self.metrics]
+
+    def each(self, *fields: str) -> dict[str, list[Any]]:
+        """These fields of every metric, as columns of a frame. A metric without a title has its
+        name as title."""
+        columns: dict[str, list[Any]] = {}
+        for field in fields:
+            values = [getattr(metric, field) for metric in self.metrics]
+            if field == "title":
+                values = [metric.title or metric.name for metric in self.metrics]
+            columns[field] = values
+        return columns
+
+    @cached_property
+    def ends(self) -> np.ndarray:
+        """(2, metrics): the least and the greatest value that each metric can take."""
+        return np.array([metric.limits for metric in self.metrics]).T
+
+    @cached_property
+    def uses(self) -> np.ndarray:
+        """(metrics, ratios): whether a ratio is part of a metric."""
+        uses = np.zeros((len(self.parts), len(self.is_count)), dtype=bool)
+        for metric, parts in enumerate(self.parts):
+            for ratio, _ in parts:
+                uses[metric, ratio] = True
+        return uses
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """(metrics,): whether a metric is made of plain counts."""
+        return (self.uses & self.is_count).any(axis=1)
+
+    @cached_property
+    def sides(self) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+        """What each metric adds, and what it takes off.
+
+        Each side is (weights (ratios, metrics), limits (2, metrics)). Weights are 0 or more. A
+        metric that takes nothing off has weights and limits of 0 on the second side.
+        """
+        weights = np.zeros((len(self.is_count), len(self.parts)))
+        for metric, parts in enumerate(self.parts):
+            for ratio, weight in parts:
+                weights[ratio, metric] += weight
+        sides = []
+        for side in (np.maximum(weights, 0.0), np.maximum(-weights, 0.0)):
+            limits = []
+            for limit in self.limits:
+                # a ratio of weight 0 takes no part, even if its limit is infinite
+                used = np.where(side > 0, limit[:, None], 0.0)
+                limits.append((side * used).sum(axis=0))
+            sides.append((side, np.array(limits)))
+        return tuple(sides)
+
+    def combined(self, ratios: np.ndarray) -> np.ndarray:
+        """Metrics from ratios, as weighted sums: (..., ratios) -> (..., metrics)."""
+        metrics = np.zeros((*ratios.shape[:-1], len(self.parts)))
+        for metric, parts in enumerate(self.parts):
+            metrics[..., metric] = sum(weight * ratios[..., ratio] for ratio, weight in parts)
+        return metrics
+
+    def values(self, sums: np.ndarray) -> np.ndarray:
+        """Metrics from sums of columns: (..., columns) -> (..., metrics); nan is not measured."""
+        return self.combined(self.ratios(sums))
+
+    def ratios(self, sums: np.ndarray) -> np.ndarray:
+        """Ratios from sums of columns: (..., columns) -> (..., ratios); nan is not measured."""
+        numerators = sums @ self.numerator
+        denominators = sums @ self.denominator
+        ratios = np.broadcast_to(self.empty, numerators.shape).copy()
+        for ratio, column in self.needs:
+            np.copyto(ratios[..., ratio], np.nan, where=sums[..., column] == 0)
+        np.divide(numerators, denominators, out=ratios, where=denominators != 0)
+        np.copyto(ratios, numerators, where=self.is_count)
+        return ratios
+
+
+def compile_table(table: MetricTable) -> Compiled:
+    """Matrices of a metric table. ValueError for a name that is doubled or unknown.
+
+    >>> rate = Metric(name="rate", numerator="2*right", denominator="n", better="higher")
+    >>> compiled = compile_table([rate])
+    >>> compiled.columns
+    ('right', 'n')
+    >>> compiled.values(np.array([3.0, 8.0])).tolist()
+    [0.75]
+    """
+    by_name = {metric.name: metric for metric in table}
+    if len(by_name) != len(table):
+        names = [metric.name for metric in table]
+        doubled = {name for name in names if names.count(name) > 1}
+        raise ValueError(f"doubled metric: {sorted(doubled)}")
+
+    # metrics with the same numerator, denominator, `empty` and `needs` share one ratio
+    ratios: dict[tuple[str, str, float | None, str], int] = {}
+    least: list[float] = []
+    greatest: list[float] = []
+    parts = []
+    for metric in table:
+        parts_of_metric = []
+        for part, weight in _as_ratios(metric, by_name):
+            key = part.numerator, part.denominator, part.empty, part.needs
+            ratio = ratios.setdefault(key, len(ratios))
+            if ratio == len(least):
+                least.append(-np.inf)
+                greatest.append(np.inf)
+            # of two metrics with one ratio, one may leave out its limits
+            least[ratio] = max(least[ratio], part.limits[0])
+            greatest[ratio] = min(greatest[ratio], part.limits[1])
+            parts_of_metric.append((ratio, weight))
+        parts.append(tuple(parts_of_metric))
+
+    column_index: dict[str, int] = {}
+    for numerator, denominator, _, needs in ratios:
+        for expression in (numerator, denominator, needs):
+            for column in linear(expression):
+                column_index.setdefault(column, len(column_index))
+
+    numerators = np.zeros((len(column_index), len(ratios)))
+    denominators = np.zeros((len(column_index), len(ratios)))
+    for (numerator, denominator, _, _), ratio in ratios.items():
+        for column, factor in linear(numerator).items():
+            numerators[column_index[column], ratio] = factor
+        for column, factor in linear(denominator).items():
+            denominators[column_index[column], ratio] = factor
+
+    return Compiled(
+        metrics=tuple(table),
+        columns=tuple(column_index),
+        numerator=numerators,
+        denominator=denominators,
+        empty=np.array([np.nan if empty is None else empty for _, _, empty, _ in ratios]),
+        needs=tuple((ratio, column_index[key[3]]) for key, ratio in ratios.items() if key[3]),
+        is_count=np.array([denominator == "" for _, denominator, _, _ in ratios], dtype=bool),
+        limits=np.array([least, greatest]),
+        parts=tuple(parts),
+    )
+
+
+def _as_ratios(
+    metric: AnyMetric,
+    by_name: Mapping[str, AnyMetric],
+    above: tuple[str, ...] = (),
+) -> list[tuple[Metric, float]]:
+    """The ratios that a metric is a weighted sum of, with their weights.
+
+    `above` names the metrics that lead to this one, so that a circle is found.
+    """
+    if isinstance(metric, Metric):
+        return [(metric, 1.0)]
+    above = (*above, metric.name)
+    ratios = []
+    for name, weight in metric.weights().items():
+        if name not in by_name or name in above:
+            raise ValueError(
+                f"{metric.name!r} is made of {name!r}, which is no other metric of this table"
+            )
+        for ratio, weight_below in _as_ratios(by_name[name], by_name, above):
+            ratios.append((ratio, weight * weight_below))
+    return ratios
+
+
+def column_values(units: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
+    """The columns as floats: (units, columns). A null means that the unit takes no part: it is 0.
+
+    KeyError names the columns that the frame lacks. ValueError for a number of LARGEST or more.
+
+    >>> column_values(pd.DataFrame({"n": [1, 2], "right": [True, None]}), ["n", "right"]).tolist()
+    [[1.0, 1.0], [2.0, 0.0]]
+    """
+    missing = [column for column in columns if column not in units.columns]
+    if missing:
+        raise KeyError(f"the units frame lacks {missing}")
+    matrix = np.empty((len(units), len(columns)))
+    refused = []
+    for index, column in enumerate(columns):
+        values = units[column].to_numpy(dtype=float, na_value=np.nan)
+        if np.fmax.reduce(np.abs(values), initial=0.0) >= LARGEST:
+            refused.append(column)
+        matrix[:, index] = values
+    if refused:
+        raise ValueError(f"infinite values, or of {LARGEST:g} and more, in {refused}")
+    np.copyto(matrix, 0.0, where=np.isnan(matrix))
+    return matrix
+
+
+def require_measured(units: pd.DataFrame, compiled: Compiled, unit: str = "") -> None:
+    """ValueError for a row that counts in the denominator of a ratio whose numerator is null there.
+
+    Such a row would count as 0, which nobody measured: its denominator must be 0 or null too.
+    `unit` is the column that names a row in the message.
+    """
+    columns = units.columns.intersection(compiled.columns)
+    has_null = units[columns].isna().to_numpy().any(axis=0)
+    null_columns = set(columns[has_null])
+    if not null_columns:
+        return
+    values = column_values(units, compiled.columns)
+    for numerator, denominator in zip(compiled.numerator.T, compiled.denominator.T):
+        names = [name for name, factor in zip(compiled.columns, numerator) if factor]
+        names = [name for name in names if name in null_columns]
+        if not names or not denominator.any():
+            continue
+        is_counted = values @ denominator != 0
+        for name in names:
+            wrong_rows = np.flatnonzero(units[name].isna().to_numpy() & is_counted)
+            if not wrong_rows.size:
+                continue
+            first = wrong_rows[0]
+            row = f"row {first + 1}"
+            if unit:
+                row += f" ({unit} {units[unit].iloc[first]})"
+            terms = [c for c, factor in zip(compiled.columns, denominator) if factor]
+            counting = " and ".join(terms)
+            raise ValueError(
+                f"{row}: {name} is null where {counting} counts the row; "
+                f"leave {counting} null or 0 where {name} was not measured"
+            )
