@@ -1,17 +1,14 @@
-"""Every value that the commands write is the one of the first edition, at nine significant digits."""
+"""Every number that the commands write is the stored one; tests/fingerprints.py stores them."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from tests import fingerprints
-from tests.app.calling import call
-from tests.fingerprints import SCENARIOS, STORED
+from tests.fingerprints import SCENARIOS, differences, measure, read_stored
 
-EXPECTED = json.loads(STORED.read_text(encoding="utf-8"))
+STORED = read_stored()
 
 
 def scenario(name: str) -> object:
@@ -20,21 +17,26 @@ def scenario(name: str) -> object:
 
 
 @pytest.mark.parametrize("name", [scenario(n) for n in SCENARIOS])
-def test_values_are_those_of_the_first_edition(
-    name: str, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+def test_numbers_are_the_stored_ones(
+    name: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    if name.startswith("reference"):
-        monkeypatch.setattr(fingerprints, "REFERENCE", request.getfixturevalue("reference"))
-    monkeypatch.setattr(
-        "evaltools.app.batch.run", lambda job: None
-    )  # a report has no numbers of its own
-    files = fingerprints.measure(tmp_path, name, call=lambda words: call(*words))
-    expected = {f: v for f, v in EXPECTED["files"].items() if f.startswith(f"{name}/")}
-    assert expected, "this scenario is stored"
-    found = fingerprints.stored(files, EXPECTED["names"])["files"]
-    differ = [f for f, value in expected.items() if found.get(f) != value]
-    assert differ == []
+    reference = request.getfixturevalue("reference") if name.startswith("reference") else tmp_path
+    old = {file: rows for file, rows in STORED.items() if file.startswith(f"{name}/")}
+    assert old, "this scenario is stored"
+    lines = differences(old, measure(tmp_path, name, reference))
+    shown = "\n".join(lines[:20])
+    assert lines == [], f"{len(lines)} numbers differ, the first of them:\n{shown}"
+
+
+def test_a_difference_is_told_by_file_row_and_column() -> None:
+    old = {"f": {"row": {"a": 1.0, "b": "x", "c": None}, "gone": {"a": 1.0}}}
+    new = {"f": {"row": {"a": 1.0 + 1e-10, "b": "y", "c": 0.5, "more": 1.0}}, "new": {}}
+    assert differences(old, new) == [
+        "f: row: b: x -> y",
+        "f: row: c: None -> 0.5",
+        "f: no row gone",
+    ]
 
 
 def test_every_scenario_is_stored() -> None:
-    assert {f.partition("/")[0] for f in EXPECTED["files"]} == set(SCENARIOS)
+    assert {file.partition("/")[0] for file in STORED} == set(SCENARIOS)
