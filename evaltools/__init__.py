@@ -47,10 +47,12 @@ __all__ = ["__version__", *_LAZY]
 
 
 def __getattr__(name: str) -> Any:
+    if name in BUILT_IN:  # the functions of a suite, as in evaltools.memfin.score_dialog
+        return import_module(BUILT_IN[name])
     if name not in _LAZY:
         raise AttributeError(f"module 'evaltools' has no attribute {name!r}")
     return getattr(import_module(f".{_LAZY[name]}", __name__), name)
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*__all__, *BUILT_IN])

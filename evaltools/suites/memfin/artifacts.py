@@ -14,7 +14,9 @@ from ...core.manifest import SCHEMA_VERSION
 from ...core.results import Result
 from ...report.markdown import is_null, markdown_table
 from ...report.tables import plain_estimates
-from .measures import MEASURES, STATES, TURN_EVAL, Measure, eligibility, turns_of
+from .columns import TURN_EVAL
+from .eligibility import STATES, eligibility, turns_of
+from .measures import MEASURES, Measure
 
 
 def write_artifacts(result: Result, folder: Path) -> None:

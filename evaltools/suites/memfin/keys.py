@@ -1,4 +1,4 @@
-"""M1: what a memory key asks for, and in which of the system's memories that text stands.
+"""M1: the text that a memory key asks for, and the memories in which this text stands.
 
 Source: memfin_metrics 3.1.1.
 """
@@ -20,10 +20,12 @@ _HISTORY = re.compile(r"history_turn_index:([0-9]+)")
 
 @dataclass(frozen=True)
 class ResolvedKey:
-    """A key with the text that it asks for; `target_text` is None where there is none to be found.
+    """A memory key with the text that it asks for.
 
-    `resolver` says how: profile_field, constraints_gt, preferences_gt, history_user_turn,
-    history_absolute_turn; no_target (a key whose text the dialogue lacks) or not_a_key.
+    target_text: null where there is none; the key then takes no part.
+    resolver: how the text was found: profile_field, constraints_gt, preferences_gt,
+        history_user_turn or history_absolute_turn; else no_target (the dialogue lacks the text) or
+        not_a_key.
     """
 
     key: str
@@ -34,7 +36,11 @@ class ResolvedKey:
 
 @dataclass(frozen=True)
 class History:
-    """The script: `user` texts of the aligned user/assistant pairs, `all` texts, number of `unpaired` user turns."""
+    """The texts of `raw_turns`.
+
+    user: the user's texts of the aligned user/assistant pairs. all: every text.
+    unpaired: the number of user turns without a pair.
+    """
 
     user: tuple[str, ...]
     all: tuple[str, ...]
@@ -44,55 +50,91 @@ class History:
 def align(raw_turns: Sequence[RawTurn]) -> History:
     """Pair each user turn with the next assistant turn.
 
-    What stands between the two is skipped, a trailing user turn dropped.
+    Turns between the two are skipped. A trailing user turn is dropped.
+
+    >>> roles = ["user", "assistant", "user", "user", "assistant"]
+    >>> align([RawTurn(role=role, text=f"text {n}") for n, role in enumerate(roles)]).user
+    ('text 0', 'text 2')
     """
-    paired: list[str] = []
+    paired = []
     waiting: str | None = None
-    users = 0
+    n_user_turns = 0
     for turn in raw_turns:
         if turn.role == "user":
-            users += 1
+            n_user_turns += 1
             if waiting is None:
                 waiting = turn.text or ""
         elif turn.role == "assistant" and waiting is not None:
             paired.append(waiting)
             waiting = None
-    return History(tuple(paired), tuple(t.text or "" for t in raw_turns), users - len(paired))
+    return History(
+        user=tuple(paired),
+        all=tuple(turn.text or "" for turn in raw_turns),
+        unpaired=n_user_turns - len(paired),
+    )
 
 
 def resolve_key(key: str, profile: ProfileTruth | None, history: History) -> ResolvedKey:
-    """The text that a memory key asks for. An empty text is no target: it would stand in every memory."""
-    target, resolver = None, "not_a_key"
-    if m := _FIELD.fullmatch(key):
-        target, resolver = getattr(profile, m[1], None), "profile_field"
-    elif m := _ITEM.fullmatch(key):
-        target, resolver = _nth(getattr(profile, m[1], None), m[2], 0), m[1]
-    elif m := _HISTORY.fullmatch(key):
-        target, resolver = _nth(history.user, m[1], 1), "history_user_turn"
+    """The text that a memory key asks for.
+
+    `profile_gt.FIELD`, `profile_gt.LIST[i]` (i from 0) or `history_turn_index:n`: the n-th user
+    turn (from 1) of the aligned pairs, else the n-th turn of all. An empty text is no target,
+    since it would stand in every memory.
+
+    >>> history = History(user=("想买基金",), all=("想买基金", "好的"), unpaired=0)
+    >>> resolve_key("history_turn_index:1", None, history).target_text
+    '想买基金'
+    >>> resolve_key("profile_gt.constraints_gt[2]", None, history).resolver
+    'no_target'
+    """
+    field = _FIELD.fullmatch(key)
+    item = _ITEM.fullmatch(key)
+    turn = _HISTORY.fullmatch(key)
+    if field:
+        target = getattr(profile, field[1], None)
+        resolver = "profile_field"
+    elif item:
+        target = _nth(getattr(profile, item[1], None), item[2], first=0)
+        resolver = item[1]
+    elif turn:
+        target = _nth(history.user, turn[1], first=1)
+        resolver = "history_user_turn"
         if not target:
-            target, resolver = _nth(history.all, m[1], 1), "history_absolute_turn"
-    if not target and resolver != "not_a_key":
-        resolver = "no_target"
-    return ResolvedKey(key, bool(target), target or None, resolver)
+            target = _nth(history.all, turn[1], first=1)
+            resolver = "history_absolute_turn"
+    else:
+        return ResolvedKey(key, False, None, "not_a_key")
+    if not target:
+        return ResolvedKey(key, False, None, "no_target")
+    return ResolvedKey(key, True, target, resolver)
 
 
 def _nth(texts: Sequence[str] | None, digits: str, first: int) -> str | None:
-    """The text of that number, the texts being numbered from `first`; None where there is none."""
-    # cut, as int() does not read thousands of digits: the number is beyond every list all the same
-    place = int(digits.lstrip("0")[:18] or 0) - first
-    return texts[place] if texts and 0 <= place < len(texts) else None
+    """The text with this number, counted from `first`; None where there is none."""
+    # int() does not read thousands of digits; 18 of them are beyond every list already
+    number = int(digits.lstrip("0")[:18] or 0)
+    index = number - first
+    if texts and 0 <= index < len(texts):
+        return texts[index]
+    return None
 
 
 def memories(recall: Recall | None) -> dict[str, str]:
-    """The text of each memory source, in the order of SOURCES."""
-    recall = recall or Recall()
+    """The text of each memory, in the order of SOURCES; recalled items are joined by newlines."""
+    if recall is None:
+        return dict.fromkeys(SOURCES, "")
+    contents = [item.content or "" for item in recall.items or ()]
     return {
         "short_term": recall.short_term_context or "",
-        "long_term": "\n".join(item.content or "" for item in recall.items or ()),
+        "long_term": "\n".join(contents),
         "profile": recall.profile_context or "",
     }
 
 
 def hit_sources(target: str, memory: dict[str, str]) -> list[str]:
-    """All sources in which the text stands, word for word."""
+    """All memories in which the text stands, word for word.
+
+    >>> hit_sources("稳健", {"short_term": "我偏稳健", "long_term": "", "profile": "稳健型"})
+    ['short_term', 'profile']
+    """
     return [source for source, text in memory.items() if target in text]

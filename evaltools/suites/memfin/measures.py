@@ -1,44 +1,48 @@
-"""What table.toml holds - the five measures, their metrics, the columns - and who takes part in each measure.
+"""The five measures, M1 to M5, and their metrics.
 
-Source: memfin_metrics 3 (ratios) and 4 (eligibility).
+Source: memfin_metrics 3 (the ratios) and 4 (who is eligible).
 """
 
 from __future__ import annotations
 
-import json
 import tomllib
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
 
-from ...core.language import say
-from ...core.metric import Metric, read_table
-from ...core.results import Result
+from ...core.metric import Metric, make_metric
 
-TABLE = Path(__file__).with_name("metrics.toml")
-METRICS = read_table(TABLE)
-CONTENT = tomllib.loads(TABLE.read_text(encoding="utf-8"))
+METRICS_FILE = Path(__file__).with_name("metrics.toml")
 
-TURN_EVAL: dict[str, str] = CONTENT["columns"]["turn_eval"]
-"""The columns that make a row of turn_eval.jsonl, in its order, and their kinds."""
 
-COLUMNS = {
-    **TURN_EVAL,
-    **CONTENT["columns"]["evidence"],
-    **dict.fromkeys(CONTENT["columns"]["sums"], "float64"),
-}
-"""All columns of the turn table and their kinds: a dtype, text, or json."""
+def read_metrics() -> tuple[Metric, ...]:
+    """The metric table of the suite: one Metric for each row of metrics.toml."""
+    content = tomllib.loads(METRICS_FILE.read_text(encoding="utf-8"))
+    metrics = []
+    for row in content["metric"]:
+        metric = make_metric(row)
+        assert isinstance(metric, Metric)  # the file has ratios only
+        metrics.append(metric)
+    return tuple(metrics)
 
-JSON = [name for name, kind in COLUMNS.items() if kind == "json"]
+
+METRICS = read_metrics()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """One of M1 to M5 (`key`); the head of table.toml says what the fields are."""
+    """One of the five measures.
+
+    key, title: as "M1" and "Context continuity".
+    stored: its name in metrics_summary.json.
+    unit: what takes part, "turn" or "dialogue".
+    eligible: the column that counts those that take part.
+    nothing: why a turn that was answered takes no part.
+    failing: the query for the turns that fall short; "" for a measure of dialogues.
+    totals: further counts in metrics_summary.json -> the column that sums to them.
+    """
 
     key: str
     title: str
@@ -49,112 +53,117 @@ class Measure:
     failing: str = ""
     totals: Mapping[str, str] = field(default_factory=dict)
 
-    @cached_property
-    def _ratios(self) -> dict[str, Metric]:
-        found = (
-            m for m in METRICS if isinstance(m, Metric) and m.group == f"{self.key} {self.title}"
-        )
-        return {m.name.removeprefix(f"{self.key.lower()}_"): m for m in found}
-
     @property
     def micro(self) -> dict[str, Metric]:
-        """The ratios over all that are eligible, by their names within the measure."""
-        return {name: m for name, m in self._ratios.items() if not name.endswith("_macro")}
+        """The ratios over all that are eligible, by their names without "m1_"."""
+        metrics = self._metrics()
+        return {name: metrics[name] for name in metrics if not name.endswith("_macro")}
 
     @property
     def macro(self) -> dict[str, Metric]:
-        """The means over dialogues, by the same names.
+        """The means over dialogues, by the names of `micro`.
 
-        The numerator's column is the value of each dialogue, the denominator's is 1 where it has one.
+        The column of the numerator is the value of each dialogue; the column of the denominator
+        is 1 where the dialogue has a value. M2 has values of dialogues only: as `micro`.
         """
-        found = {
-            n.removesuffix("_macro"): m for n, m in self._ratios.items() if n.endswith("_macro")
-        }
-        return found or self.micro
+        means = {}
+        for name, metric in self._metrics().items():
+            if name.endswith("_macro"):
+                means[name.removesuffix("_macro")] = metric
+        return means or self.micro
+
+    def _metrics(self) -> dict[str, Metric]:
+        """The metrics of this measure, by their names without "m1_"."""
+        group = f"{self.key} {self.title}"
+        prefix = self.key.lower() + "_"
+        return {m.name.removeprefix(prefix): m for m in METRICS if m.group == group}
 
 
-STATES = ("eligible", "skipped", "failed")
-
-MEASURES = tuple(Measure(key=key, **row) for key, row in CONTENT["measure"].items())
+MEASURES = (
+    Measure(
+        key="M1",
+        title="Context continuity",
+        stored="m1_context_continuity",
+        unit="turn",
+        eligible="eligible_m1",
+        nothing="no memory key required",
+        failing="m1_hits < m1_keys or m1_contradiction > 0",
+        totals={
+            "required_key_total": "m1_keys",
+            "required_key_hit_total": "m1_hits",
+            "short_term_hit_total": "m1_short_term_hits",
+            "long_term_hit_total": "m1_long_term_hits",
+            "profile_hit_total": "m1_profile_hits",
+        },
+    ),
+    Measure(
+        key="M2",
+        title="Profile accuracy",
+        stored="m2_profile_accuracy",
+        unit="dialogue",
+        eligible="m2_dialog",
+        nothing="no true profile",
+    ),
+    Measure(
+        key="M3",
+        title="Risk disclosure",
+        stored="m3_risk_coverage",
+        unit="turn",
+        eligible="eligible_m3",
+        nothing="no risk tag required",
+        failing="m3_hits < m3_tags",
+        totals={"risk_required_total": "m3_tags", "risk_hit_total": "m3_hits"},
+    ),
+    Measure(
+        key="M4",
+        title="Compliance",
+        stored="m4_compliance",
+        unit="turn",
+        eligible="eligible_m4",
+        nothing="not answered",
+        failing="m4_correct < 1 or m4_severe > 0",
+        totals={"severe_count": "m4_severe"},
+    ),
+    Measure(
+        key="M5",
+        title="Explainability",
+        stored="m5_explainability",
+        unit="turn",
+        eligible="eligible_m5",
+        nothing="no rubric element required",
+        failing="m5_hits < m5_elements",
+        totals={
+            "rubric_required_total": "m5_elements",
+            "rubric_hit_total": "m5_hits",
+            "judge_scored_turns": "eligible_m5",
+        },
+    ),
+)
 
 
 def add_dialog_ratios(units: pd.DataFrame) -> pd.DataFrame:
-    """The turn table with the columns of the macro ratios: values in the first row of each dialogue, null elsewhere.
+    """The units with the columns that the macro metrics sum.
 
-    Measures of the dialogue level have theirs already.
+    The value of a dialogue stands in its first row, null in the others. M2 has its values already.
     """
-    measures = [m for m in MEASURES if m.unit == "turn"]
-    wanted = {c for m in measures for r in m.micro.values() for c in (r.numerator, r.denominator)}
-    sums = units.groupby("dialog_id", sort=False)[sorted(wanted)].sum().astype(float)
-    added: dict[str, pd.Series] = {}
-    for measure in measures:
-        for name, macro in measure.macro.items():
-            micro = measure.micro[name]
-            added[macro.denominator] = (sums[measure.eligible] > 0).astype(float)
-            added[macro.numerator] = sums[micro.numerator] / sums[micro.denominator].where(
-                lambda n: n > 0
-            )
-    first = units.index[~units["dialog_id"].duplicated()]
-    out = pd.concat([units, pd.DataFrame(added).set_axis(first).reindex(units.index)], axis=1)
-    out.attrs = units.attrs
-    return out
+    turn_measures = [measure for measure in MEASURES if measure.unit == "turn"]
+    summed: set[str] = set()
+    for measure in turn_measures:
+        for metric in measure.micro.values():
+            summed.update((metric.numerator, metric.denominator))
+    by_dialog = units.groupby("dialog_id", sort=False)
+    sums = by_dialog[sorted(summed)].sum().astype(float)
 
-
-def turns_of(result: Result) -> pd.DataFrame:
-    """The units that are turns; a dialogue without any has a row of its own there."""
-    return result.units[result.units["turn_pair_id"].notna()]
-
-
-def left_out_dialogs(result: Result) -> pd.DataFrame:
-    """The dialogues that yield no turns: dialog_id, state (skipped, failed, rejected), reason."""
-    return pd.DataFrame(
-        json.loads(result.data.attrs["left_out"]), columns=["dialog_id", "state", "reason"]
-    )
-
-
-def eligibility(result: Result) -> pd.DataFrame:
-    """The funnel of each measure, a row each: measure, title, unit, total, eligible, skipped, failed, why.
-
-    total = eligible + skipped + failed. Turns of valid dialogues; for M2 dialogues. `why` counts the
-    reasons of the skipped and the failed.
-    """
-    rows = []
-    for measure in MEASURES:
-        states = Counter((_dialogs if measure.unit == "dialogue" else _turns)(result, measure))
-        counts = [sum(n for (s, _), n in states.items() if s == state) for state in STATES]
-        why = "; ".join(
-            say("{n} {state}: {reason}", n=n, state=say(state), reason=say(reason))
-            for (state, reason), n in states.items()
-            if reason
-        )
-        rows.append(
-            (measure.key, say(measure.title), say(measure.unit), states.total(), *counts, why)
-        )
-    return pd.DataFrame(rows, columns=["measure", "title", "unit", "total", *STATES, "why"])
-
-
-def _dialogs(result: Result, measure: Measure) -> list[tuple[str, str]]:
-    """State and reason ("" where it takes part) of every dialogue."""
-    takes_part = result.units[measure.eligible].dropna()
-    states = [("eligible", "") if n else ("skipped", measure.nothing) for n in takes_part]
-    return states + [
-        (s, "dialogue not valid") for s in left_out_dialogs(result)["state"] if s != "rejected"
-    ]
-
-
-def _turns(result: Result, measure: Measure) -> list[tuple[str, str]]:
-    """State and reason of every turn."""
-    turns = turns_of(result)
-    failed = turns["turn_status"] != "ok"
-    skipped = turns[~failed & ~turns[measure.eligible]]
-    reasons = [measure.nothing] * len(skipped)
-    if measure.key == "M1":
-        nothing = "memory keys ignored" if result.options.ignore_memory_keys else measure.nothing
-        reasons = [
-            "no required key resolves" if keys else nothing for keys in skipped["required_keys_raw"]
-        ]
-    return [
-        *[("eligible", "")] * int(turns[measure.eligible].sum()),
-        *(("failed", status) for status in turns.loc[failed, "turn_status"]),
-        *(("skipped", reason) for reason in sorted(reasons)),
-    ]
+    columns: dict[str, pd.Series] = {}
+    for measure in turn_measures:
+        micro = measure.micro
+        for name, mean in measure.macro.items():
+            denominator = sums[micro[name].denominator]
+            ratio = sums[micro[name].numerator] / denominator.where(denominator > 0)
+            columns[mean.denominator] = (sums[measure.eligible] > 0).astype(float)
+            columns[mean.numerator] = ratio
+    first_rows = units.index[~units["dialog_id"].duplicated()]
+    values = pd.DataFrame(columns).set_axis(first_rows).reindex(units.index)
+    extended = pd.concat([units, values], axis=1)
+    extended.attrs = units.attrs
+    return extended

@@ -1,4 +1,4 @@
-"""M2: how well the profile that a system has formed of its user agrees with the truth, a dialogue at a time.
+"""M2: how well the system's picture of its user agrees with the true profile, by dialogue.
 
 Source: memfin_metrics 3.2.
 """
@@ -8,27 +8,17 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from .lexicon import Profile
+from .lexicon import Profile, ProfileField
 from .rules import first_match
 from .schema import ProfileSnapshot, ProfileTruth
-
-# name in the lexicon, field of the truth, field of the snapshot, metric
-VALUE_FIELDS = (
-    ("risk_level", "risk_level_gt", "risk_level", "risk_level_acc"),
-    ("horizon", "horizon_gt", "investment_horizon", "horizon_acc"),
-    ("liquidity", "liquidity_need_gt", "liquidity_need", "liquidity_acc"),
-)
-# field of the truth, field of the snapshot, metric
-SET_FIELDS = (
-    ("constraints_gt", "forbidden_assets", "constraints_f1"),
-    ("preferences_gt", "preferred_topics", "preferences_f1"),
-)
 
 
 @dataclass(frozen=True)
 class FieldScore:
-    """One field of the profile: `metric` names it, `origin` says where the prediction comes from
-    (snapshot, replies, both, or none); null is "unknown".
+    """The score of one field of the profile, 0 to 1; a null truth or prediction is unknown.
+
+    metric: its name, without "m2_".
+    origin: where the prediction comes from: snapshot, replies, both or none.
     """
 
     metric: str
@@ -41,11 +31,13 @@ class FieldScore:
 def set_f1(predicted: Collection[str], truth: Collection[str]) -> float:
     """F1 of two sets: 1 where both are empty, 0 where one is.
 
-    >>> round(set_f1({"a", "b"}, {"b", "c", "d"}), 2)  # P 1/2, R 1/3
+    >>> round(set_f1({"a", "b"}, {"b", "c", "d"}), 2)  # precision 1/2, recall 1/3
     0.4
     """
-    p, t = set(predicted), set(truth)
-    return 1.0 if not p and not t else 2 * len(p & t) / (len(p) + len(t))
+    predicted, truth = set(predicted), set(truth)
+    if not predicted and not truth:
+        return 1.0
+    return 2 * len(predicted & truth) / (len(predicted) + len(truth))
 
 
 def score_profile(
@@ -53,31 +45,90 @@ def score_profile(
 ) -> list[FieldScore]:
     """The five fields of one dialogue: accuracy (0 or 1) of three, set F1 of two.
 
-    `replies` holds all replies, joined by newlines. A field that the snapshot leaves unknown is
-    inferred from them; constraints and preferences of the truth that stand there verbatim join the
-    predicted sets. An unknown truth scores 0.
+    `snapshot` is the last one of the dialogue, `replies` all replies joined by newlines. A value
+    that the snapshot leaves unknown is inferred from the replies. Constraints and preferences of
+    the truth that stand in the replies word for word join the predicted sets. An unknown truth
+    scores 0.
+
+    >>> from evaltools.suites.memfin.lexicon import load_lexicon
+    >>> truth = ProfileTruth(risk_level_gt="稳健", constraints_gt=["不使用杠杆", "最大回撤<10%"])
+    >>> snapshot = ProfileSnapshot(forbidden_assets=["不使用杠杆"])
+    >>> scores = score_profile(truth, snapshot, "适合稳健型的您", load_lexicon().profile)
+    >>> [(field.metric, round(field.score, 2)) for field in scores if field.score < 1]
+    [('horizon_acc', 0.0), ('liquidity_acc', 0.0), ('constraints_f1', 0.67)]
     """
-    scores = []
-    for name, truth_field, snapshot_field, metric in VALUE_FIELDS:
-        field = getattr(lexicon, name)
-        wanted = field.value(getattr(truth, truth_field))
-        predicted, origin = field.value(getattr(snapshot, snapshot_field, None)), "snapshot"
-        if predicted is None:
-            predicted, origin = first_match(field.in_replies, replies), "replies"
-        origin = origin if predicted is not None else "none"
-        right = wanted is not None and predicted == wanted
-        scores.append(FieldScore(metric, wanted, predicted, origin, float(right)))
-    for truth_field, snapshot_field, metric in SET_FIELDS:
-        wanted_set = _distinct(getattr(truth, truth_field))
-        stated = _distinct(getattr(snapshot, snapshot_field, None))
-        said = [text for text in wanted_set if text in replies]
-        union = list(dict.fromkeys([*stated, *said]))
-        origin = (
-            "both" if stated and said else "snapshot" if stated else "replies" if said else "none"
-        )
-        scores.append(FieldScore(metric, wanted_set, union, origin, set_f1(union, wanted_set)))
-    return scores
+    if snapshot is None:
+        snapshot = ProfileSnapshot()
+    return [
+        _value_score(
+            "risk_level_acc",
+            truth.risk_level_gt,
+            snapshot.risk_level,
+            replies,
+            lexicon.risk_level,
+        ),
+        _value_score(
+            "horizon_acc",
+            truth.horizon_gt,
+            snapshot.investment_horizon,
+            replies,
+            lexicon.horizon,
+        ),
+        _value_score(
+            "liquidity_acc",
+            truth.liquidity_need_gt,
+            snapshot.liquidity_need,
+            replies,
+            lexicon.liquidity,
+        ),
+        _set_score(
+            "constraints_f1",
+            truth.constraints_gt,
+            snapshot.forbidden_assets,
+            replies,
+        ),
+        _set_score(
+            "preferences_f1",
+            truth.preferences_gt,
+            snapshot.preferred_topics,
+            replies,
+        ),
+    ]
 
 
-def _distinct(texts: Collection[str] | None) -> list[str]:
+def _value_score(
+    metric: str, truth: str | None, stated: str | None, replies: str, field: ProfileField
+) -> FieldScore:
+    """Whether a field has its true value; `stated` is what the snapshot says."""
+    true_value = field.value(truth)
+    predicted = field.value(stated)
+    origin = "snapshot"
+    if predicted is None:
+        predicted = first_match(field.in_replies, replies)
+        origin = "replies" if predicted is not None else "none"
+    is_right = true_value is not None and predicted == true_value
+    return FieldScore(metric, true_value, predicted, origin, float(is_right))
+
+
+def _set_score(
+    metric: str, truth: list[str] | None, stated: list[str] | None, replies: str
+) -> FieldScore:
+    """F1 of a set; `stated` is what the snapshot says."""
+    true_texts = _distinct(truth)
+    in_snapshot = _distinct(stated)
+    in_replies = [text for text in true_texts if text in replies]
+    predicted = _distinct([*in_snapshot, *in_replies])
+    if in_snapshot and in_replies:
+        origin = "both"
+    elif in_snapshot:
+        origin = "snapshot"
+    elif in_replies:
+        origin = "replies"
+    else:
+        origin = "none"
+    return FieldScore(metric, true_texts, predicted, origin, set_f1(predicted, true_texts))
+
+
+def _distinct(texts: list[str] | None) -> list[str]:
+    """The texts that are not empty, each once, in their order."""
     return list(dict.fromkeys(text for text in texts or () if text))

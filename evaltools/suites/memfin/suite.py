@@ -13,11 +13,21 @@ import json
 from ...core.suite import Breakdown, Suite
 from .artifacts import write_artifacts
 from .checks import checks
-from .measures import CONTENT, JSON, METRICS
+from .columns import JSON
+from .measures import METRICS
 from .options import MemfinOptions
 from .score import locate, score, sniff
 
-HEADLINE = tuple(CONTENT["headline"])
+HEADLINE = (
+    "m1_key_coverage",
+    "m2_profile_score",
+    "m3_risk_coverage",
+    "m4_compliance_label_acc",
+    "m4_severe_violation_rate",
+    "m5_rubric_hit_rate",
+)
+"""A metric of each measure and the rate of severe violations. M1 stays, not measured, without
+keys."""
 
 SUITE = Suite(
     name="memfin",

@@ -1,6 +1,4 @@
-"""A dialogue as rows of the turn table: every intermediate field that the metrics rest on.
-
-table.toml lists the columns. A column that metrics sum is null where the turn is not eligible.
+"""A dialogue as rows of turn_eval.jsonl: one row a turn, with every field that the metrics rest on.
 
 Source: memfin_metrics 3 and 4.
 """
@@ -8,158 +6,234 @@ Source: memfin_metrics 3 and 4.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+from ...core.errors import InputError, Problems
+from ...core.records import fitted
 from . import rules
 from .keys import SOURCES, History, align, hit_sources, memories, resolve_key
-from .lexicon import Lexicon
-from .profile import score_profile
-from .schema import Dialog, Turn, TurnTags
+from .lexicon import Lexicon, load_lexicon
+from .problems import dialog_errors
+from .schema import Dialog, Turn, TurnTags, Violation
 
-STATUSES = ("ok", "timeout", "error")
-
-CONTEXT_LIMIT = 1_000
-"""Characters of each memory source that the turn table keeps for display."""
+IDENTITY = ("trace_version", "run_id", "dialog_id")
+"""Fields of the dialogue that each of its rows repeats."""
 
 
-def dialog_rows(
-    dialog: Dialog, lexicon: Lexicon, ignore_memory_keys: bool = False
+def score_dialog(
+    dialog: Mapping[str, Any] | Dialog,
+    lexicon: str | Path | Lexicon | None = None,
+    ignore_memory_keys: bool = False,
 ) -> list[dict[str, Any]]:
-    """The rows of a valid dialogue, in the order of its turns; the dialogue's own values (M2) stand in the first.
+    """The measures M1, M3, M4 and M5 of every turn of a dialogue (memfin_metrics 3 and 4).
 
-    A dialogue without turns gives one row whose `turn_pair_id` is null, so that its profile counts.
-    `ignore_memory_keys` reads every turn as asking for no memory (the memory-free baseline).
+    dialog: a line of dialog_trace.jsonl, as a dict.
+    lexicon: word lists of your own, a JSON file; None takes the bundled ones.
+    ignore_memory_keys: reads every turn as asking for no memory, for a system without memory.
+
+    Gives a row a turn with the columns of turn_eval.jsonl; [] for a dialogue that is not valid. A
+    turn takes part in a measure where its `eligible_m1` to `eligible_m5` is true: it was answered
+    (turn_status ok) and something is required of it. `eligible_m2` is false always: M2 is measured
+    by dialogue. InputError for a dialogue that does not fit the format.
+
+    M1, context continuity (3.1): one of the two required keys stands in a memory, and the reply
+    speaks against a constraint of the user.
+
+    >>> turn = {
+    ...     "turn_pair_id": 1,
+    ...     "turn_status": "ok",
+    ...     "pred_assistant_text": "可以适当用杠杆。净值有波动，不构成投资建议。",
+    ...     "gt_turn_tags": {
+    ...         "memory_required_keys_gt": ["profile_gt.risk_level_gt", "profile_gt.horizon_gt"],
+    ...         "risk_disclosure_required_gt": ["波动风险", "不保证收益"],
+    ...         "compliance_label_gt": "compliant",
+    ...         "explainability_rubric_gt": ["边界声明", "信息依据"],
+    ...     },
+    ...     "recall": {"short_term_context": "用户偏稳健"},
+    ... }
+    >>> dialog = {
+    ...     "dialog_id": "d1",
+    ...     "valid_dialog": True,
+    ...     "profile_gt": {
+    ...         "risk_level_gt": "稳健",
+    ...         "horizon_gt": "2年以上",
+    ...         "constraints_gt": ["不使用杠杆"],
+    ...     },
+    ...     "turns": [turn],
+    ... }
+    >>> [row] = score_dialog(dialog)
+    >>> row["key_hit_flags"], row["constraint_contradiction"]
+    ([1, 0], 1)
+
+    M3, risk disclosure (3.3): one of two required tags is disclosed.
+
+    >>> row["risk_required_tags"], row["risk_tag_hits"]
+    (['volatility_risk', 'no_guaranteed_return'], 1)
+
+    M4, compliance (3.4): no forbidden entry and no violation.
+
+    >>> row["pred_compliance_label"]
+    'compliant'
+
+    M5, explainability (3.5): one of two elements is present, so that the score is 1 + 4 * 1/2.
+
+    >>> row["rubric_hit_items"], row["judge_score_1_5"]
+    (['边界声明'], 3.0)
     """
+    if not isinstance(dialog, Dialog):
+        dialog = read_dialog(dialog)
+    if not dialog.valid_dialog:
+        return []
+    if not isinstance(lexicon, Lexicon):
+        lexicon = load_lexicon(lexicon)
     history = align(dialog.raw_turns or ())
-    rows = [
-        turn_row(dialog, turn, history, lexicon, ignore_memory_keys) for turn in dialog.turns or ()
-    ]
-    rows = rows or [_identity(dialog)]
-    rows[0].update(_profile_columns(dialog, lexicon))
+    rows = []
+    for turn in dialog.turns or ():
+        rows.append(score_turn(dialog, turn, history, lexicon, ignore_memory_keys))
     return rows
 
 
-def turn_row(
+def read_dialog(record: Mapping[str, Any]) -> Dialog:
+    """A line of dialog_trace.jsonl as a Dialog. InputError names each field that does not fit."""
+    problems = Problems()
+    dialog_id = str(record.get("dialog_id", ""))
+    dialog = fitted(Dialog, record, problems, id=dialog_id)
+    if dialog is not None:
+        for code, field, message in dialog_errors(dialog):
+            problems.error(code, message, field=field, id=dialog_id)
+    if dialog is None or problems.errors:
+        raise InputError(problems.errors)
+    return dialog
+
+
+def score_turn(
     dialog: Dialog, turn: Turn, history: History, lexicon: Lexicon, ignore_memory_keys: bool
 ) -> dict[str, Any]:
-    """One row of the turn table."""
-    ok = turn.turn_status == "ok"
-    reply = turn.pred_assistant_text or ""
+    """One row of turn_eval.jsonl."""
+    memory = _memory_fields(dialog, turn, history, lexicon, ignore_memory_keys)
+    risk = _risk_fields(turn, lexicon)
+    compliance = _compliance_fields(dialog, turn, lexicon)
+    rubric = _rubric_fields(turn, lexicon)
+
+    is_answered = turn.turn_status == "ok"
+    has_key = any(flag is not None for flag in memory["key_hit_flags"])
+    eligible_m5 = is_answered and bool(rubric["rubric_required"])
+    score = None
+    if eligible_m5:
+        score = rules.judge_score(len(rubric["rubric_hit_items"]), len(rubric["rubric_required"]))
+    return {
+        **identity(dialog),
+        "turn_pair_id": turn.turn_pair_id,
+        "eligible_m1": is_answered and has_key,
+        "eligible_m2": False,
+        "eligible_m3": is_answered and bool(risk["risk_required_tags"]),
+        "eligible_m4": is_answered,
+        "eligible_m5": eligible_m5,
+        **memory,
+        **risk,
+        **compliance,
+        **rubric,
+        "judge_score_1_5": score,
+    }
+
+
+def identity(dialog: Dialog) -> dict[str, Any]:
+    """The fields of the dialogue that each of its rows repeats."""
+    return {name: getattr(dialog, name) for name in IDENTITY}
+
+
+def constraints_of(dialog: Dialog) -> list[str]:
+    """The true constraints of the user."""
+    if dialog.profile_gt is None:
+        return []
+    return dialog.profile_gt.constraints_gt or []
+
+
+def violations_of(turn: Turn) -> list[Violation]:
+    """The violations that are recorded for a turn."""
+    if turn.compliance is None:
+        return []
+    return turn.compliance.violations or []
+
+
+def _memory_fields(
+    dialog: Dialog, turn: Turn, history: History, lexicon: Lexicon, ignore_memory_keys: bool
+) -> dict[str, Any]:
+    """M1: which required keys stand in which memory (memfin_metrics 3.1)."""
     tags = turn.gt_turn_tags or TurnTags()
-    constraints = (dialog.profile_gt and dialog.profile_gt.constraints_gt) or ()
-
-    raw_keys = [] if ignore_memory_keys else list(tags.memory_required_keys_gt or ())
-    keys = [resolve_key(key, dialog.profile_gt, history) for key in dict.fromkeys(raw_keys)]
+    raw_keys: list[str] = []
+    if not ignore_memory_keys:
+        raw_keys = list(tags.memory_required_keys_gt or ())
     memory = memories(turn.recall)
-    sources = [hit_sources(key.target_text, memory) if key.target_text else [] for key in keys]
-    source_hits = {source: sum(source in s for s in sources) for source in SOURCES}
-    resolvable, hits = sum(key.resolvable for key in keys), sum(map(bool, sources))
-    contradicted = rules.contradictions(reply, constraints, lexicon.contradiction)
+    resolved_keys = []
+    hit_flags = []
+    all_sources = []
+    source_hits = dict.fromkeys(SOURCES, 0)
+    for key in dict.fromkeys(raw_keys):
+        resolved = resolve_key(key, dialog.profile_gt, history)
+        sources: list[str] = []
+        flag = None  # the key could not be resolved and takes no part
+        if resolved.target_text:
+            sources = hit_sources(resolved.target_text, memory)
+            flag = int(bool(sources))
+        for source in sources:
+            source_hits[source] += 1
+        resolved_keys.append(vars(resolved))
+        hit_flags.append(flag)
+        all_sources.append(sources)
 
+    reply = turn.pred_assistant_text or ""
+    broken = rules.contradictions(reply, constraints_of(dialog), lexicon.contradiction)
+    return {
+        "required_keys_raw": raw_keys,
+        "resolved_keys": resolved_keys,
+        "key_hit_flags": hit_flags,
+        "key_hit_sources": all_sources,
+        "m1_source_hits": source_hits,
+        "constraint_contradiction": int(bool(broken)),
+    }
+
+
+def _risk_fields(turn: Turn, lexicon: Lexicon) -> dict[str, Any]:
+    """M3: which required risk tags the reply discloses (memfin_metrics 3.3)."""
+    tags = turn.gt_turn_tags or TurnTags()
+    reply = turn.pred_assistant_text or ""
     required = rules.required_tags(tags.risk_disclosure_required_gt or (), lexicon.risk)
     predicted = rules.predicted_tags(reply, lexicon.risk)
     covered = rules.covered_tags(required, predicted, lexicon.risk)
-
-    forbidden = rules.forbidden_hits(
-        reply, (dialog.blueprint and dialog.blueprint.forbidden_list) or ()
-    )
-    violations = (turn.compliance and turn.compliance.violations) or []
-    label = rules.compliance_label(forbidden, violations, lexicon.compliance)
-    truth = (
-        tags.compliance_label_gt if tags.compliance_label_gt in rules.LABELS else rules.LABELS[0]
-    )
-
-    elements = list(dict.fromkeys(e for e in tags.explainability_rubric_gt or () if e))
-    hit_elements = rules.rubric_hits(reply, elements, lexicon.explainability)
-
-    m1, m3, m5 = ok and resolvable > 0, ok and bool(required), ok and bool(elements)
-    score = 1 + 4 * len(hit_elements) / len(elements) if m5 else 0
     return {
-        **_identity(dialog),
-        "turn_pair_id": turn.turn_pair_id,
-        "eligible_m1": m1,
-        "eligible_m3": m3,
-        "eligible_m4": ok,
-        "eligible_m5": m5,
-        "required_keys_raw": raw_keys,
-        "resolved_keys": [vars(key) for key in keys],
-        # null: the key could not be resolved and takes no part
-        "key_hit_flags": [
-            int(bool(s)) if key.resolvable else None for key, s in zip(keys, sources)
-        ],
-        "key_hit_sources": sources,
-        "m1_source_hits": source_hits,
-        "constraint_contradiction": int(bool(contradicted)),
         "risk_required_tags": required,
         "risk_pred_tags": predicted,
         "risk_tag_hits": len(covered),
-        "forbidden_hits": forbidden,
-        "pred_compliance_label": label,
-        "gt_compliance_label": truth,
-        "rubric_required": elements,
-        "rubric_hit_items": hit_elements,
-        "judge_score_1_5": score or None,
-        "turn_status": turn.turn_status,
-        "user_text": turn.user_text or "",
-        "context": _context(memory),
-        "reply": reply,
-        "error": turn.error,
-        "violations": [v.model_dump() for v in violations],
-        "contradicted_constraints": contradicted,
-        "missed_tags": [tag for tag in required if tag not in covered],
-        "missed_elements": [element for element in elements if element not in hit_elements],
-        "turn": 1,
-        "turn_failed": int(not ok),
-        **_if(m1, m1_keys=resolvable, m1_hits=hits, m1_strict=hits == resolvable),
-        **_if(m1, m1_contradiction=bool(contradicted)),
-        **_if(m1, **{f"m1_{source}_hits": n for source, n in source_hits.items()}),
-        **_if(
-            m3, m3_tags=len(required), m3_hits=len(covered), m3_strict=len(covered) == len(required)
-        ),
-        **_if(
-            ok,
-            m4_correct=label == truth,
-            m4_severe=label == rules.LABELS[2],
-            m4_forbidden=bool(forbidden),
-        ),
-        **_if(m5, m5_elements=len(elements), m5_hits=len(hit_elements), m5_score=score),
     }
 
 
-def _identity(dialog: Dialog) -> dict[str, Any]:
-    names = ("trace_version", "run_id", "dialog_id", "scenario_type", "difficulty")
-    return {name: getattr(dialog, name) for name in names}
-
-
-def _if(eligible: bool, **columns: float) -> dict[str, float | None]:
-    return {name: float(value) if eligible else None for name, value in columns.items()}
-
-
-def _profile_columns(dialog: Dialog, lexicon: Lexicon) -> dict[str, Any]:
-    """The M2 columns of a dialogue: `m2_dialog` is 0 and the scores are null where there is no truth."""
-    if dialog.profile_gt is None or not dialog.profile_gt.available:
-        return {"m2_dialog": 0.0}
-    turns = dialog.turns or ()
-    snapshot = next(
-        (t.profile_snapshot for t in reversed(turns) if t.profile_snapshot is not None), None
-    )
-    replies = "\n".join(t.pred_assistant_text for t in turns if t.pred_assistant_text)
-    fields = score_profile(dialog.profile_gt, snapshot, replies, lexicon.profile)
-    scores = {f"m2_{f.metric}": f.score for f in fields}
-    profile_score = sum(scores.values()) / len(scores)
+def _compliance_fields(dialog: Dialog, turn: Turn, lexicon: Lexicon) -> dict[str, Any]:
+    """M4: the label of the reply and its true label (memfin_metrics 3.4)."""
+    tags = turn.gt_turn_tags or TurnTags()
+    reply = turn.pred_assistant_text or ""
+    forbidden_list = (dialog.blueprint.forbidden_list if dialog.blueprint else None) or []
+    forbidden = rules.forbidden_hits(reply, forbidden_list)
+    truth = tags.compliance_label_gt
+    if truth not in rules.LABELS:
+        truth = rules.LABELS[0]
     return {
-        "m2_dialog": 1.0,
-        **scores,
-        "m2_profile_score": profile_score,
-        "profile": [vars(f) for f in fields],
+        "forbidden_hits": forbidden,
+        "pred_compliance_label": rules.compliance_label(
+            forbidden, violations_of(turn), lexicon.compliance
+        ),
+        "gt_compliance_label": truth,
     }
 
 
-def _context(memory: Mapping[str, str]) -> str:
-    """What the system remembered, one part a source, each cut to its end and saying so."""
-    return "\n\n".join(f"[{source}] {_last(text)}" for source, text in memory.items() if text)
-
-
-def _last(text: str) -> str:
-    left_out = len(text) - CONTEXT_LIMIT
-    return text if left_out <= 0 else f"({left_out} characters before) … {text[-CONTEXT_LIMIT:]}"
+def _rubric_fields(turn: Turn, lexicon: Lexicon) -> dict[str, Any]:
+    """M5: which required rubric elements the reply has (memfin_metrics 3.5)."""
+    tags = turn.gt_turn_tags or TurnTags()
+    reply = turn.pred_assistant_text or ""
+    elements = tags.explainability_rubric_gt or ()
+    required = list(dict.fromkeys(element for element in elements if element))
+    return {
+        "rubric_required": required,
+        "rubric_hit_items": rules.rubric_hits(reply, required, lexicon.explainability),
+    }

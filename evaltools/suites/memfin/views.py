@@ -18,8 +18,9 @@ from ...core.language import say
 from ...core.results import Result
 from ...report import figures
 from ...report.view import SampleView, TableView
+from .eligibility import eligibility, left_out_dialogs, turns_of
 from .keys import SOURCES
-from .measures import MEASURES, eligibility, left_out_dialogs, turns_of
+from .measures import MEASURES
 from .rules import LABELS
 
 

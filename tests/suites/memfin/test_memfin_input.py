@@ -270,7 +270,7 @@ def test_score_reads_a_dialogue_at_a_time(tmp_path: Path, monkeypatch: pytest.Mo
 
     path = write(tmp_path, *(dialog(f"d{i}") for i in range(5)))
     events: list[str] = []
-    read, rows = score.read_jsonl, score.dialog_rows
+    read, rows = score.read_jsonl, score.dialog_units
 
     def reading(*args: Any, **kwargs: Any) -> Any:
         for line, record in read(*args, **kwargs):
@@ -282,7 +282,7 @@ def test_score_reads_a_dialogue_at_a_time(tmp_path: Path, monkeypatch: pytest.Mo
         return rows(*args, **kwargs)
 
     monkeypatch.setattr(score, "read_jsonl", reading)
-    monkeypatch.setattr(score, "dialog_rows", scoring)
+    monkeypatch.setattr(score, "dialog_units", scoring)
     options, problems = MemfinOptions(), Problems()
     SUITE.score(SUITE.locate(path, None, options, problems), options, problems, Workers(), None)
     assert events == ["read", "score"] * 5
