@@ -33,10 +33,14 @@ class Seen:
 
 @dataclass(frozen=True)
 class Answer:
+    """`endless`: the body is sent again and again. `reset`: the connection ends without an answer."""
+
     status: int = 200
     body: bytes = b""
     headers: dict[str, str] = field(default_factory=dict)
     delay: float = 0.0
+    endless: bool = False
+    reset: bool = False
 
 
 def says(content: str | None, **answer: Any) -> Answer:
@@ -84,17 +88,26 @@ class ModelServer:
                 )
                 time.sleep(answer.delay)
                 try:
-                    self.send_response(answer.status)
-                    for name, value in {
-                        "content-type": "application/json",
-                        **answer.headers,
-                    }.items():
-                        self.send_header(name, value)
-                    self.send_header("content-length", str(len(answer.body)))
-                    self.end_headers()
-                    self.wfile.write(answer.body)
+                    self.write(answer)
                 except (BrokenPipeError, ConnectionResetError):
                     self.close_connection = True
+
+            def write(self, answer: Answer) -> None:
+                headers = {"content-type": "application/json", **answer.headers}
+                if answer.reset:
+                    self.close_connection = True
+                    return
+                if answer.endless:
+                    headers["connection"] = "close"
+                else:
+                    headers.setdefault("content-length", str(len(answer.body)))
+                self.send_response(answer.status)
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(answer.body)
+                while answer.endless:
+                    self.wfile.write(answer.body)
 
             def log_message(self, *args: object) -> None:
                 pass

@@ -1,7 +1,7 @@
-"""Validated replies of language models on disk: one small file a request, under FOLDER/ab/abcd....json.
+"""Checked replies of language models on disk: one small file a request, FOLDER/ab/abcd....json.
 
 An entry appears whole or not at all, so a run that is killed keeps every reply it has stored, and several
-runs may share a folder. Only replies that passed validation are stored; no key and no text of a request.
+runs may share a folder. Only replies that passed the check are stored; no key and no text of a request.
 """
 
 from __future__ import annotations
@@ -9,52 +9,74 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic import BaseModel
 from pydantic_core import from_json
 
 from ..core.errors import Problems, UsageError
 from ..core.files import dumps, write_json
-
-R = TypeVar("R", bound=BaseModel)
+from .accounting import Call
+from .address import address_in_force
+from .replies import Reply
 
 
 def request_hash(base_url: str | None, body: Mapping[str, Any]) -> str:
-    """sha256 (hex) of what is asked and of whom: the address and the whole body, in any order of its keys."""
-    whole = {"base_url": base_url, **body}
-    return hashlib.sha256(dumps({k: whole[k] for k in sorted(whole)}).encode()).hexdigest()
+    """sha256 (hex) of what is asked and of whom: the address in force and the whole body.
+
+    The order of the keys of the body does not matter.
+
+    >>> request_hash(None, {"a": 1, "b": 2}) == request_hash(None, {"b": 2, "a": 1})
+    True
+    """
+    request = {"base_url": address_in_force(base_url), **body}
+    in_order = {name: request[name] for name in sorted(request)}
+    return hashlib.sha256(dumps(in_order).encode()).hexdigest()
 
 
 def entry_file(folder: Path, key: str) -> Path:
+    """The file of an entry; `key` is a `request_hash`."""
     return folder / key[:2] / f"{key}.json"
 
 
 def load_reply(
-    folder: Path, key: str, model: type[R], problems: Problems
-) -> tuple[R, dict[str, Any]] | None:
-    """The stored reply and what its call took, or None; an entry that cannot be used counts as missing, and warns."""
+    folder: Path, key: str, model: type[Reply], problems: Problems
+) -> tuple[Reply, Call] | None:
+    """The stored reply and what its call took, or None.
+
+    An entry that cannot be used counts as missing, with a warning.
+    """
     file = entry_file(folder, key)
     try:
         entry = from_json(file.read_bytes())
         if entry["key"] == key:
-            return model.model_validate_json(dumps(entry["reply"])), dict(entry["call"])
+            reply = model.model_validate_json(dumps(entry["reply"]))
+            call = Call.model_validate({**entry["call"], "request": key})
+            return reply, call
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, LookupError, TypeError):  # what it says is no entry, or no reply
-        pass
+    except (OSError, ValueError, LookupError, TypeError):
+        pass  # no JSON, or JSON that holds no entry or another reply: as for another key
     problems.warn(
-        "reply-cache", "this cache entry cannot be used; the model is asked again", file=str(file)
+        "reply-cache",
+        "this cache entry cannot be used; the model is asked again",
+        file=str(file),
     )
     return None
 
 
-def store_reply(folder: Path, key: str, reply: BaseModel, call: Mapping[str, Any]) -> None:
-    """Write one entry. UsageError where the folder cannot be written: paying twice is worse than stopping."""
+def store_reply(folder: Path, reply: BaseModel, call: Call) -> None:
+    """Write the entry of a call; its cost is left out, as prices change.
+
+    UsageError where the folder cannot be written: paying twice is worse than stopping.
+    """
+    key = call.request
+    entry = {
+        "key": key,
+        "reply": reply.model_dump(mode="json"),
+        "call": call.model_dump(mode="json", exclude={"request", "cost"}),
+    }
     try:
-        write_json(
-            entry_file(folder, key),
-            {"key": key, "reply": reply.model_dump(mode="json"), "call": dict(call)},
-        )
-    except OSError as e:
-        raise UsageError(f"cannot write the reply cache {folder}: {e.strerror}") from e
+        write_json(entry_file(folder, key), entry)
+    except OSError as error:
+        raise UsageError(f"cannot write the reply cache {folder}: {error.strerror}") from error

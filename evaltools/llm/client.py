@@ -1,78 +1,80 @@
-"""Questions to an OpenAI-compatible server, and replies that have been checked: for every use of a model.
+"""Questions to an OpenAI-compatible server, with checked replies: for every use of a model.
 
-    body --cache--> --slots, pauses, retries--> completion --validate, repair once--> Answer --> cache
+    request -> cache -> a free slot -> attempts -> completion -> check, repair -> Answer -> cache
 
-Identical requests are sent once. Waits and repeats are this module's (the SDK's are off), so that they are
-counted, a Retry-After is honoured, and a 429 slows all calls. Failures become short sentences of this module's
-own: a server's text may repeat a key or an address. Redirects are refused and replies bounded in size.
+Equal requests are sent once. Attempts are repeated by tenacity around the SDK, whose own repeats are
+off, so that they are counted, a Retry-After is honoured, and a 429 slows all requests.
 """
 
 from __future__ import annotations
 
 import asyncio
-import base64
-import math
 import os
-import re
 import time
 from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from email.utils import parsedate_to_datetime
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Generic, TypeVar
-from urllib.parse import unquote
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from anyio.from_thread import start_blocking_portal
-from pydantic import BaseModel, ValidationError
-from pydantic_core import from_json
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_before_delay
-from tenacity.wait import wait_exponential_jitter
+from pydantic import BaseModel
+from tenacity import (
+    AsyncRetrying,
+    RetryCallState,
+    retry_if_exception,
+    stop_before_delay,
+    wait_exponential,
+    wait_random,
+)
 
 from ..core.errors import Problems, UsageError
+from .accounting import Call, Limits, Spent
+from .address import address_in_force
 from .cache import load_reply, request_hash, store_reply
+from .failures import PATIENCE, REFUSED, CallFailed
+from .replies import parse, read_completion
+from .requests import FORMS, Form
+
+if TYPE_CHECKING:
+    from .transport import Connection
 
 TIMEOUT = 120.0
 """Seconds for one attempt, from sending to the last byte of the reply."""
 
-ATTEMPTS, PATIENCE = 10, 600.0
-"""Attempts at one request, and seconds after which none begins."""
+ATTEMPTS = 15
+"""Attempts at one request at most; those that found a form which the server takes are among them."""
 
 FIRST_ATTEMPTS = 3
 """Attempts to reach a server that has never answered."""
 
 FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0
-"""Seconds between attempts where the server does not say: exponential with jitter, and at most."""
+"""Seconds between attempts where the server does not say: they double, with some chance, up to the longest."""
 
-MAX_REPLY = 4 << 20
-"""Bytes of one reply."""
+SERVER_ERRORS = 3
+"""Replies of status 5xx to one request in a structured form, after which a plainer form is tried."""
 
 SECRET_LENGTH = 16
-"""A shorter key is a placeholder for a local server ("x", "EMPTY"), and may well be a word of a reply."""
-
-LASTING = {
-    401: "the key is refused",
-    403: "the key may not do this",
-    404: "there is no such model or address",
-}
-"""Statuses that every other request would get too."""
-
-BARE = ("model", "messages")
-OPTIONAL = {"temperature": None, "seed": None, "max_tokens": "max_completion_tokens"}
-"""Parameters that a server may refuse by name -> what takes their place."""
+"""A shorter key is a placeholder for a local server ("x", "EMPTY") and may well be a word of a reply."""
 
 NOT_SENT = "call budget used up"
 
-REPAIR = "The reply cannot be used: {why}. Answer again, with one JSON object of the required form and nothing else."
+KEY_REPEATED = "the reply repeats the API key"
 
-R = TypeVar("R", bound=BaseModel)
-T = TypeVar("T")
+REPAIR = (
+    "The reply cannot be used: {error}. "
+    "Answer again, with one JSON object of the required form and nothing else."
+)
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
 class Server:
-    """Whom to ask: `base_url` None is the SDK's default. `keys`: the environment variables that may hold the key.
+    """Whom to ask.
 
-    The key is read when the first request is sent, and kept nowhere else. `concurrency`: requests in flight at once.
+    `base_url` None is that of OPENAI_BASE_URL, else the SDK's default server. `keys` are the environment
+    variables that may hold the key; it is read when the first request is sent, and kept nowhere else.
+    `concurrency` is the number of requests in flight at once.
     """
 
     base_url: str | None
@@ -81,41 +83,14 @@ class Server:
 
 
 @dataclass(frozen=True)
-class Limits:
-    """What may be spent; None is no limit. `cost` in the unit of `price`: (input, output) per million tokens."""
+class Answer:
+    """A checked reply, or None and `error`: why there is none, a sentence.
 
-    requests: int | None = None
-    cost: float | None = None
-    price: tuple[float, float] | None = None
-
-
-@dataclass
-class Call:
-    """What one request took. Times in milliseconds: at the server, and waiting for a turn or a repeat.
-
-    `cost` is None without a price; `attempts` counts what was sent, repeats and repairs included.
+    `lasting`: every other request would fail in the same way, and none is sent any more. `cached`: the
+    reply cost nothing this time.
     """
 
-    request: str
-    model: str = ""
-    finish_reason: str = ""
-    tokens_in: int = 0
-    tokens_out: int = 0
-    tokens_cached: int = 0
-    cost: float | None = None
-    api_ms: int = 0
-    wait_ms: int = 0
-    attempts: int = 0
-
-
-@dataclass(frozen=True)
-class Answer(Generic[R]):
-    """A checked reply, or `error`: why there is none, a sentence. `cached`: it cost nothing this time.
-
-    `lasting`: every other request would fail in the same way, and none is sent any more.
-    """
-
-    reply: R | None
+    reply: Any
     call: Call
     error: str = ""
     lasting: bool = False
@@ -123,28 +98,26 @@ class Answer(Generic[R]):
 
 
 @dataclass
-class Spent:
-    """What a client has used so far, for progress and limits."""
+class Exchange:
+    """One request on its way to an answer of a model, in the form in which it is sent next."""
 
-    requests: int = 0
-    cached: int = 0
-    retries: int = 0
-    tokens: int = 0
-    cost: float = 0.0
+    request: dict[str, Any]
+    model: type[BaseModel]
+    call: Call
+    form: Form = field(default_factory=Form)
+    server_errors: int = 0
 
-
-class _Failed(Exception):
-    """Why an attempt failed, in a sentence.
-
-    `status` of the reply, 0 without one. `kind`: "passing" is worth a repeat, "refused" another form of the request,
-    "lasting" ends all. `after`: seconds that the server asks to wait. `param`: the parameter that it does not take.
-    """
-
-    def __init__(
-        self, why: str, kind: str = "", status: int = 0, after: float | None = None, param: str = ""
-    ):
-        super().__init__(why)
-        self.why, self.kind, self.status, self.after, self.param = why, kind, status, after, param
+    def adapt(self, failure: CallFailed) -> None:
+        """Choose a plainer form where the failure calls for one, and allow another attempt."""
+        if failure.status in REFUSED:
+            form = self.form.next(failure.param)
+            if form is not None:
+                self.form = form
+                failure.retry, failure.wait = True, 0.0
+        elif failure.status >= 500:
+            self.server_errors += 1
+            if self.form.structured and self.server_errors % SERVER_ERRORS == 0:
+                self.form = self.form.next() or self.form
 
 
 def read_key(names: Sequence[str], base_url: str | None) -> str:
@@ -152,7 +125,8 @@ def read_key(names: Sequence[str], base_url: str | None) -> str:
 
     UsageError where none is set and the server is the SDK's default one, or where no header could carry it.
     """
-    key = next((os.environ[v].strip() for v in names if os.environ.get(v, "").strip()), "")
+    values = [os.environ.get(name, "").strip() for name in names]
+    key = next(filter(None, values), "")
     if not key and base_url is None:
         raise UsageError(f"an API key is needed: set {' or '.join(names)}, or give a base URL")
     if not (key.isascii() and key.isprintable()):
@@ -160,386 +134,252 @@ def read_key(names: Sequence[str], base_url: str | None) -> str:
     return key
 
 
-def chat(
-    model: str, system: str, user: str, name: str, schema: Mapping[str, Any], **sampling: Any
-) -> dict[str, Any]:
-    """The body of a request for a reply of this JSON schema; `name` names the schema."""
-    wanted = {"name": name, "strict": True, "schema": schema}
-    return {
-        "model": model,
-        "messages": [{"role": "system", "content": system}, {"role": "user", "content": user}],
-        **sampling,
-        "response_format": {"type": "json_schema", "json_schema": wanted},
-    }
-
-
-def strict_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """The JSON schema of a model as strict servers want it: every object closed, all of its fields required."""
-    left_out = {"title", "default", "minimum", "maximum", "description"}
-
-    def strict(node: Any) -> Any:
-        if isinstance(node, list):
-            return [strict(n) for n in node]
-        if not isinstance(node, dict):
-            return node
-        kept = {
-            k: strict(v)
-            for k, v in node.items()
-            if k not in left_out or not isinstance(v, str | int | float)
-        }
-        if "properties" in kept:
-            kept |= {"required": list(kept["properties"]), "additionalProperties": False}
-        return kept
-
-    return strict(model.model_json_schema())
-
-
-def parse(content: str, model: type[R]) -> R:
-    """A reply in the text of a completion; code fences are taken off. ValueError says in a sentence what is wrong."""
-    text = content.strip()
-    if text.startswith("```") and text.endswith("```"):
-        text = text[3:-3].removeprefix("json")
-    try:
-        return model.model_validate_json(text)
-    except ValidationError as e:
-        first = e.errors(include_url=False, include_context=False, include_input=False)[0]
-        if first["type"] == "json_invalid":
-            raise ValueError("the reply is not valid JSON") from None
-        place = ".".join(map(str, first["loc"][:3])) or "reply"
-        raise ValueError(f"the reply does not fit: {place}: {first['msg']}") from None
-
-
-def in_background(work: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine, from a loop of its own: callers such as notebooks have one running already."""
+def in_background(work: Coroutine[Any, Any, Result]) -> Result:
+    """The result of a coroutine, from a loop of its own: in a notebook another one is running already."""
     with start_blocking_portal() as portal:
         return portal.call(lambda: work)
 
 
+@dataclass(repr=False, eq=False)
 class Client:
     """A connection to one server; an async context manager.
 
-    `cache`: folder of replies, None for none; `fresh`: it is written only. `repairs`: how often a reply that does not
-    fit is asked for again. `spent` is kept up to date; `calls` are those that were sent. Raises UsageError where the
-    openai package is missing.
+    `cache`: the folder of replies, None for none; with `fresh` it is written only. `repairs`: how often
+    a reply that does not fit is asked for again. `spent` is kept up to date; `calls` are those that were
+    worked on, without those from the cache. Asking raises UsageError where the SDK is missing.
     """
 
-    def __init__(
-        self,
-        server: Server,
-        cache: Path | None = None,
-        problems: Problems | None = None,
-        limits: Limits = Limits(),
-        repairs: int = 0,
-        fresh: bool = False,
-    ) -> None:
-        self.server, self.cache, self.limits, self.repairs, self.fresh = (
-            server,
-            cache,
-            limits,
-            repairs,
-            fresh,
-        )
-        self.problems = problems or Problems()
-        self.spent, self.calls = Spent(), list[Call]()
+    server: Server
+    cache: Path | None = None
+    problems: Problems = field(default_factory=Problems)
+    limits: Limits = field(default_factory=Limits)
+    repairs: int = 0
+    fresh: bool = False
+
+    def __post_init__(self) -> None:
+        self.spent = Spent()
+        self.calls: list[Call] = []
+        self._asked: dict[str, asyncio.Task[Answer]] = {}
+        self._slots = asyncio.Semaphore(self.server.concurrency)
+        self._first_is_done: asyncio.Event | None = None
+        self._form = Form()
         self._stopped = ""
-        self._asked: dict[str, asyncio.Task[Answer[Any]]] = {}
-        self._form, self._unfit = 0, set[str]()
-        self._pause = 0.0
-        self._reached = False
-        self._first, self._slots = asyncio.Lock(), asyncio.Semaphore(server.concurrency)
-        self._openai: Any = None
+        self._pause_until = 0.0
         self._key = ""
+        self._connection: Connection | None = None
 
     async def __aenter__(self) -> Client:
         return self
 
-    async def __aexit__(self, *exc: object) -> None:
-        if self._openai is not None:
-            await self._openai.close()
+    async def __aexit__(self, *exception: object) -> None:
+        if self._connection is not None:
+            await self._connection.close()
 
-    async def ask(self, body: Mapping[str, Any], model: type[R], send: bool = True) -> Answer[R]:
-        """The answer to one request; a request that was asked before shares its answer, marked as cached.
+    async def ask(
+        self, request: Mapping[str, Any], model: type[BaseModel], send: bool = True
+    ) -> Answer:
+        """The answer to a request, with a reply of the model.
 
-        Without `send` the answer is the cache's, or none.
+        A request that was asked before shares its answer, marked as cached. Without `send` the answer is
+        the cache's, or none.
         """
-        key = request_hash(self.server.base_url, body)
+        key = request_hash(self.server.base_url, request)
         if key in self._asked:
             return replace(await self._asked[key], cached=True)
-        self._asked[key] = asyncio.ensure_future(self._answer(key, body, model, send))
+        exchange = Exchange(dict(request), model, Call(request=key))
+        self._asked[key] = asyncio.ensure_future(self._answer(exchange, send))
         return await self._asked[key]
 
-    async def _answer(
-        self, key: str, body: Mapping[str, Any], model: type[R], send: bool
-    ) -> Answer[R]:
-        found = (
-            load_reply(self.cache, key, model, self.problems)
-            if self.cache and not self.fresh
-            else None
-        )
-        if found:
-            self.spent.cached += 1
-            call = Call(key, **found[1])
-            return Answer(found[0], replace(call, cost=self._cost(call)), cached=True)
+    async def _answer(self, exchange: Exchange, send: bool) -> Answer:
+        call = exchange.call
+        if self.cache is not None and not self.fresh:
+            stored = load_reply(self.cache, call.request, exchange.model, self.problems)
+            if stored is not None:
+                reply, call = stored
+                call.cost = self.limits.cost_of(call.tokens_in, call.tokens_out)
+                self.spent.cached += 1
+                return Answer(reply, call, cached=True)
         if not send:
-            return Answer(None, Call(key), NOT_SENT)
+            return Answer(None, call, NOT_SENT)
         began = time.monotonic()
         async with self._slots:
-            if not self._reached:
-                async with (
-                    self._first
-                ):  # alone until the server has shown that it answers, and in which form
-                    if not self._reached:
-                        return await self._settle(key, body, model, began)
-            return await self._settle(key, body, model, began)
-
-    async def _settle(
-        self, key: str, body: Mapping[str, Any], model: type[R], began: float
-    ) -> Answer[R]:
-        call, messages = Call(key), list(body["messages"])
-        reply, why, lasting = None, self._stopped or self._spent_up(), False
-        for _ in range(0 if why else 1 + self.repairs):
-            try:
-                text = await self._completed({**body, "messages": messages}, call)
-            except _Failed as e:
-                why, lasting = e.why, e.kind == "lasting"
-                break
-            try:
-                reply, why = parse(text, model), ""
-                break
-            except ValueError as e:
-                why = str(e)
-                turns = ("assistant", text), ("user", REPAIR.format(why=why))
-                messages += [{"role": role, "content": said} for role, said in turns]
-        if reply is not None and self._leaks(reply.model_dump_json()):
-            reply, why = None, "the reply repeats the API key"
+            answer = self._without_key(await self._in_turn(exchange))
+        elapsed_ms = int(1000 * (time.monotonic() - began))
+        call.wait_ms = max(elapsed_ms - call.api_ms, 0)
         self.calls.append(call)
-        call.wait_ms = max(int(1000 * (time.monotonic() - began)) - call.api_ms, 0)
-        if reply is not None and self.cache:
-            store_reply(
-                self.cache,
-                key,
-                reply,
-                {k: v for k, v in asdict(call).items() if k not in ("request", "cost")},
-            )
-        if lasting:
-            self._stopped = why
-        return Answer(reply, call, why, lasting=bool(self._stopped and reply is None))
+        if answer.reply is not None and self.cache is not None:
+            # writing waits for the disk, and would hold up all other requests
+            await asyncio.to_thread(store_reply, self.cache, answer.reply, call)
+        return answer
 
-    def _spent_up(self) -> str:
-        """Why no further request may be sent; from then on none is."""
-        limits = self.limits
-        if limits.requests is not None and self.spent.requests >= limits.requests:
-            self._stopped = f"the limit of {limits.requests} requests is reached"
-        if limits.cost is not None and self.spent.cost >= limits.cost:
-            self._stopped = f"the limit of {limits.cost:g} in cost is reached"
-        self.spent.requests += not self._stopped
-        return self._stopped
-
-    async def _completed(self, body: Mapping[str, Any], call: Call) -> str:
-        """The text of a completion, from the plainest form of the request that the server asks for."""
-        number, unfit = self._form, set(self._unfit)
-        while True:
+    async def _in_turn(self, exchange: Exchange) -> Answer:
+        """The first request goes alone, so that what it finds out about the server serves the others."""
+        if self._first_is_done is None:
+            self._first_is_done = asyncio.Event()
             try:
-                text = await self._repeated(_forms(body, unfit)[number], call)
-            except _Failed as e:
-                if e.kind != "refused":
-                    raise
-                if e.param in OPTIONAL and e.param not in unfit:
-                    unfit.add(e.param)
-                elif number + 1 < len(_forms(body, unfit)):
-                    number += 1
-                else:
-                    raise
-                continue
-            # learnt from success only: a request refused in every form says nothing about the next
-            self._form, self._reached = max(self._form, number), True
-            if unfit - self._unfit:
-                listed = ", ".join(sorted(unfit))
-                self.problems.warn(
-                    "model-options", f"the server does not take {listed}, which was left out"
-                )
-            self._unfit |= unfit
-            return text
+                return await self._converse(exchange)
+            finally:
+                self._first_is_done.set()
+        await self._first_is_done.wait()
+        return await self._converse(exchange)
 
-    async def _repeated(self, form: Mapping[str, Any], call: Call) -> str:
-        """The text of the completion, after as many attempts as it takes; a 429 makes all requests wait."""
-        backoff = wait_exponential_jitter(
-            multiplier=FIRST_WAIT, max=LONGEST_WAIT, jitter=FIRST_WAIT
-        )
+    async def _converse(self, exchange: Exchange) -> Answer:
+        """Ask, and ask again for a reply that fits."""
+        call = exchange.call
+        error = ""
+        for _ in range(1 + self.repairs):
+            try:
+                text = await self._complete(exchange)
+            except CallFailed as failure:
+                if failure.lasting:
+                    self._stopped = failure.sentence
+                return Answer(None, call, failure.sentence, failure.lasting)
+            try:
+                return Answer(parse(text, exchange.model), call)
+            except ValueError as problem:
+                error = str(problem)
+            exchange.request["messages"] = [
+                *exchange.request["messages"],
+                {"role": "assistant", "content": text},
+                {"role": "user", "content": REPAIR.format(error=error)},
+            ]
+        return Answer(None, call, error)
 
-        def wait(state: RetryCallState) -> float:
-            failed = _failure(state)
-            pause = backoff(state) if failed.after is None else failed.after
-            if failed.status == 429:
-                self._pause = max(self._pause, time.monotonic() + pause)
-            return pause
-
-        def enough(state: RetryCallState) -> bool:
-            answers = self._reached or _failure(state).status
-            return state.attempt_number >= (ATTEMPTS if answers else FIRST_ATTEMPTS)
-
-        def again(_: RetryCallState) -> None:
-            self.spent.retries += 1
-
-        send = AsyncRetrying(
-            retry=retry_if_exception(lambda e: isinstance(e, _Failed) and e.kind == "passing"),
-            wait=wait,
-            stop=lambda state: enough(state) or stop_before_delay(PATIENCE)(state),
-            before_sleep=again,
+    async def _complete(self, exchange: Exchange) -> str:
+        """The text of a completion, after as many attempts as it takes."""
+        exchange.form = self._form
+        exchange.server_errors = 0
+        retrying = AsyncRetrying(
+            retry=retry_if_exception(lambda error: isinstance(error, CallFailed) and error.retry),
+            wait=self._seconds_to_wait,
+            stop=self._is_enough,
             reraise=True,
         )
         try:
-            return await send(self._sent, form, call)
-        except _Failed as e:
-            if not (self._reached or e.status):
-                e.kind = "lasting"
+            text: str = await retrying(self._attempt, exchange)
+        except CallFailed as failure:
+            failure.lasting |= not self._reached
             raise
+        self._remember(exchange.form)
+        return text
 
-    async def _sent(self, form: Mapping[str, Any], call: Call) -> str:
-        """One attempt: the text of the completion; _Failed says why there is none."""
-        import httpx
+    @property
+    def _reached(self) -> bool:
+        """Whether the server has ever answered, with whatever status."""
+        return self._connection is None or self._connection.reached
 
-        api, raw = self._api(), b""
-        await asyncio.sleep(max(0.0, self._pause - time.monotonic()))
-        call.attempts, began = call.attempts + 1, time.monotonic()
+    def _seconds_to_wait(self, state: RetryCallState) -> float:
+        failure = _failure(state)
+        if failure.wait is None:
+            usual = wait_exponential(FIRST_WAIT, LONGEST_WAIT) + wait_random(0, FIRST_WAIT)
+            seconds = usual(state)
+        else:
+            seconds = failure.wait
+        if failure.status == 429:
+            self._pause_until = max(self._pause_until, time.monotonic() + seconds)
+        return seconds
+
+    def _is_enough(self, state: RetryCallState) -> bool:
+        most = ATTEMPTS if self._reached else FIRST_ATTEMPTS
+        return state.attempt_number >= most or stop_before_delay(PATIENCE)(state)
+
+    async def _attempt(self, exchange: Exchange) -> str:
+        """Send a request once. CallFailed says why there is no completion."""
+        call = exchange.call
+        await asyncio.sleep(max(0.0, self._pause_until - time.monotonic()))
+        reason = self._stopped or self.limits.reached(self.spent)
+        if reason:
+            raise CallFailed(reason, lasting=True)
+        self.spent.requests += 1
+        self.spent.retries += call.attempts > 0
+        call.attempts += 1
+        began = time.monotonic()
         try:
             async with asyncio.timeout(TIMEOUT):
-                create = self._openai.chat.completions.with_streaming_response.create
-                async with create(**form) as response:
-                    async for piece in response.iter_bytes():
-                        raw += piece
-                        if len(raw) > MAX_REPLY:
-                            raise _Failed(f"the reply is larger than {MAX_REPLY >> 20} MB")
-        except (TimeoutError, api.APITimeoutError):
-            raise _Failed("the model did not answer in time", "passing") from None
-        except api.APIStatusError as e:
-            raise _refusal(e) from None
-        except (api.APIConnectionError, httpx.HTTPError):
-            raise _Failed("the server cannot be reached", "passing") from None
+                raw = await self._post(exchange.form.body(exchange.request))
+        except TimeoutError:
+            raise CallFailed("the model did not answer in time", retry=True) from None
+        except CallFailed as failure:
+            exchange.adapt(failure)
+            raise
         finally:
             call.api_ms += int(1000 * (time.monotonic() - began))
-        self._reached = True
-        return self._content(raw, call)
+        return self._text_of(raw, call)
 
-    def _content(self, raw: bytes, call: Call) -> str:
-        """The text in the body of a chat completion; what it took is added to `call`."""
-        try:
-            completion = from_json(raw)
-            choice = completion["choices"][0]
-            content = choice["message"]["content"].strip()
-            usage = completion.get("usage") or {}
-            used = [int(usage.get(k) or 0) for k in ("prompt_tokens", "completion_tokens")]
-            cached = int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
-        except (ValueError, LookupError, TypeError, AttributeError):
-            raise _Failed("the answer is not a chat completion with a text") from None
-        call.model, call.finish_reason = (
-            _short(v) for v in (completion.get("model"), choice.get("finish_reason"))
-        )
-        call.tokens_in, call.tokens_out = call.tokens_in + used[0], call.tokens_out + used[1]
-        call.tokens_cached += cached
-        self.spent.tokens += sum(used)
-        before, call.cost = call.cost or 0.0, self._cost(call)
-        self.spent.cost += (call.cost or 0.0) - before
-        if call.finish_reason not in ("", "stop"):
-            raise _Failed(f"the reply is not whole (finish_reason {call.finish_reason})")
-        return content
+    async def _post(self, body: Mapping[str, Any]) -> bytes:
+        """The body of the server's reply; the connection is made for the first request."""
+        if self._connection is None:
+            try:
+                from .transport import Connection
+            except ImportError as error:
+                raise UsageError(
+                    "asking a model needs the openai package: pip install 'evaltools[llm]'"
+                ) from error
+            base_url = address_in_force(self.server.base_url)
+            self._key = read_key(self.server.keys, base_url)
+            self._connection = Connection(base_url, self._key, TIMEOUT)
+        return await self._connection.post(body)
 
-    def _cost(self, call: Call) -> float | None:
-        price = self.limits.price
-        return (
-            None
-            if price is None
-            else (call.tokens_in * price[0] + call.tokens_out * price[1]) / 1e6
-        )
+    def _text_of(self, raw: bytes, call: Call) -> str:
+        """The text of a completion; what it took is added to the call and to what is spent."""
+        completion = read_completion(raw)
+        call.model = completion.model
+        call.finish_reason = completion.finish_reason
+        call.tokens_in = _sum(call.tokens_in, completion.tokens_in)
+        call.tokens_out = _sum(call.tokens_out, completion.tokens_out)
+        call.tokens_cached = _sum(call.tokens_cached, completion.tokens_cached)
+        call.cost = self.limits.cost_of(call.tokens_in, call.tokens_out)
+        tokens_in, tokens_out = completion.tokens_in or 0, completion.tokens_out or 0
+        self.spent.tokens += tokens_in + tokens_out
+        self.spent.cost += self.limits.cost_of(tokens_in, tokens_out) or 0.0
+        if completion.finish_reason not in ("", "stop"):
+            reason = completion.finish_reason
+            raise CallFailed(f"the reply is not whole (finish_reason {reason})")
+        return completion.text
 
-    def _leaks(self, text: str) -> bool:
-        """Whether a text holds the key, plain or in an ordinary encoding, whatever stands between its characters."""
-        key = self._key
-        if len(key) < SECRET_LENGTH:
-            return False
-        forms = key, key[::-1], key.encode().hex(), base64.b64encode(key.encode()).decode()
-        plain = _letters(text) + " " + _letters(unquote(text))
-        return any(_letters(form) in plain for form in forms)
+    def _remember(self, form: Form) -> None:
+        """Ask in this form from now on.
 
-    def _api(self) -> Any:
-        """The SDK; its client is made when the first request is sent."""
-        try:
-            import openai
-        except ImportError as e:
-            raise UsageError(
-                "asking a model needs the openai package: pip install 'evaltools[llm]'"
-            ) from e
-        if self._openai is None:
-            self._key = read_key(self.server.keys, self.server.base_url)
-            self._openai = openai.AsyncOpenAI(
-                api_key=self._key or "none",
-                base_url=self.server.base_url,
-                timeout=TIMEOUT,
-                max_retries=0,
-                http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False),
+        It is learnt from success only: a request that is refused in every form says nothing of the next.
+        """
+        known = self._form
+        self._form = known.joined(form)
+        new = self._form.left_out - known.left_out
+        if new:
+            listed = ", ".join(sorted(new))
+            self.problems.warn(
+                "model-options", f"the server does not take {listed}, which was left out"
             )
-        return openai
+        if self._form.level > known.level:
+            self.problems.warn(
+                "model-options",
+                f"the server does not answer requests of the form {FORMS[known.level]}; "
+                f"it is asked in the form {FORMS[self._form.level]}",
+            )
+
+    def _without_key(self, answer: Answer) -> Answer:
+        """The answer, or one that says nothing of what a server sent that repeats the key."""
+        if len(self._key) < SECRET_LENGTH:
+            return answer
+        call = answer.call
+        texts = [call.model, call.finish_reason, answer.error]
+        if answer.reply is not None:
+            texts.append(answer.reply.model_dump_json())
+        if not any(self._key in text for text in texts):
+            return answer
+        call.model = call.finish_reason = ""
+        return Answer(None, call, KEY_REPEATED)
 
 
-def _failure(state: RetryCallState) -> _Failed:
-    error = state.outcome.exception() if state.outcome else None
-    return error if isinstance(error, _Failed) else _Failed("")
+def _failure(state: RetryCallState) -> CallFailed:
+    """The failure of the last attempt: tenacity asks only about those that may be repeated."""
+    error = state.outcome.exception() if state.outcome is not None else None
+    assert isinstance(error, CallFailed)
+    return error
 
 
-def _forms(body: Mapping[str, Any], unfit: set[str]) -> tuple[dict[str, Any], ...]:
-    """A request as it is, then in plainer forms, for servers without JSON schema, JSON mode or sampling options."""
-    kept = {k: v for k, v in body.items() if k not in unfit}
-    kept |= {
-        new: body[old] for old, new in OPTIONAL.items() if new and old in unfit and old in body
-    }
-    plain = {k: v for k, v in kept.items() if k != "response_format"}
-    return (
-        kept,
-        {**kept, "response_format": {"type": "json_object"}},
-        plain,
-        {k: kept[k] for k in BARE},
-    )
-
-
-def _refusal(error: Any) -> _Failed:
-    """What an HTTP status that is no success means for this request and the others (`error`: an APIStatusError)."""
-    status = error.status_code
-    why = f"the server answered with HTTP status {status}"
-    if status == 402 or (status == 429 and error.code == "insufficient_quota"):
-        return _Failed(f"{why}: the quota is used up", "lasting", status)
-    if 300 <= status < 400:
-        return _Failed(f"{why}: redirects are not followed", "lasting", status)
-    if status in LASTING:
-        return _Failed(f"{why}: {LASTING[status]}", "lasting", status)
-    if status in (400, 422):
-        return _Failed(why, "refused", status, param=str(error.param or ""))
-    after = _seconds(error.response.headers)
-    if after is not None and after > PATIENCE:
-        return _Failed(f"{why}: it asks to wait for {after:.0f} s", "lasting", status)
-    passing = status in (408, 409, 425, 429) or status >= 500
-    return _Failed(why, "passing" if passing else "", status, after=after)
-
-
-def _seconds(headers: Mapping[str, str]) -> float | None:
-    """Retry-After as seconds, from seconds (with decimals), milliseconds or a date; None where it says nothing."""
-    header = headers.get("retry-after", "")
-    try:
-        found = (
-            float(headers["retry-after-ms"]) / 1000
-            if "retry-after-ms" in headers
-            else float(header)
-        )
-    except ValueError:
-        try:
-            found = parsedate_to_datetime(header).timestamp() - time.time()
-        except (ValueError, TypeError):
-            return None
-    return max(found, 0.0) if math.isfinite(found) else None
-
-
-def _letters(text: str) -> str:
-    return re.sub(r"[\W_]", "", text).casefold()
-
-
-def _short(value: Any) -> str:
-    return value[:200] if isinstance(value, str) else ""
+def _sum(first: int | None, second: int | None) -> int | None:
+    """The sum of two numbers; None where one is unknown."""
+    if first is None or second is None:
+        return None
+    return first + second

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import base64
+import gzip
 import json
 import signal
 import subprocess
@@ -19,16 +19,13 @@ from pydantic import BaseModel
 
 from evaltools.core.errors import Problems, UsageError
 from evaltools.llm import client as llm
-from evaltools.llm.client import (
-    Answer,
-    Client,
-    Limits,
-    Server,
-    chat,
-    in_background,
-    parse,
-    strict_schema,
-)
+from evaltools.llm import transport
+from evaltools.llm.accounting import Limits
+from evaltools.llm.address import is_plain_url
+from evaltools.llm.client import Answer, Client, Server, in_background
+from evaltools.llm.failures import retry_after
+from evaltools.llm.replies import parse
+from evaltools.llm.requests import chat, strict_schema
 from tests.model_server import Answer as Sent
 from tests.model_server import ModelServer, Seen, refuses, says
 
@@ -59,7 +56,8 @@ def label(text: str = "x", **fields: Any) -> Sent:
         "completion_tokens": 5,
         "prompt_tokens_details": {"cached_tokens": 4},
     }
-    whole = {"model": "m-1", "usage": usage, "choices": [{**choice, **fields}]}
+    of_completion = {name: fields.pop(name) for name in ("model", "usage") if name in fields}
+    whole = {"model": "m-1", "usage": usage, "choices": [{**choice, **fields}], **of_completion}
     return Sent(body=json.dumps(whole).encode())
 
 
@@ -152,11 +150,16 @@ def test_retry_after_takes_decimals_and_a_429_makes_the_others_wait() -> None:
         ({"retry-after": "no"}, None),
         ({"retry-after": "-3"}, 0),
         ({"retry-after": "inf"}, None),
+        ({"retry-after": "1e99"}, None),
+        ({"retry-after": "Fri, 31 Dec 9999 23:59:59 GMT"}, None),
+        ({"retry-after": "Fri, 31 Dec 9999 23:59:59 -0000"}, None),
+        ({"retry-after": "Fri, 31 Dec 999999 23:59:59 GMT"}, None),
+        ({"retry-after": "Thu, 01 Jan 1970 00:00:00 GMT"}, 0),
         ({}, None),
     ],
 )
 def test_retry_after(header: dict[str, str], seconds: float | None) -> None:
-    assert llm._seconds(header) == seconds
+    assert retry_after(header) == seconds
 
 
 @pytest.mark.parametrize(
@@ -187,7 +190,7 @@ def test_a_server_that_is_not_there() -> None:
 
 
 def test_a_reply_is_bounded_in_size_and_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(llm, "MAX_REPLY", 1 << 20)
+    monkeypatch.setattr(transport, "MAX_REPLY", 1 << 20)
     (answer,), seen = ask(lambda s: label("x" * (2 << 20)), body())
     assert "larger than 1 MB" in answer.error
     assert len(seen) == 1
@@ -277,23 +280,26 @@ def test_limits_end_the_run() -> None:
 
 
 @pytest.mark.parametrize(
-    "spelt",
+    "sent",
     [
-        KEY,
-        KEY[::-1],
-        KEY.encode().hex(),
-        base64.b64encode(KEY.encode()).decode(),
-        " ".join(KEY),
-        KEY.replace("-", "%2D"),
+        label(f"here: {KEY}."),
+        label(model=KEY),
+        label(finish_reason=f"stopped by {KEY}"),
+        says(json.dumps({"label": "x"}).replace("x", KEY.replace("s", "\\u0073"))),
+        says(f'{{"{KEY}": 1}}'),
     ],
 )
-def test_a_reply_that_holds_the_key_in_any_ordinary_spelling_is_refused(
-    spelt: str, tmp_path: Path
-) -> None:
-    (answer,), _ = ask(lambda s: label(f"here: {spelt}."), body(), cache=tmp_path)
+def test_nothing_of_a_reply_that_repeats_the_key_is_kept(sent: Sent, tmp_path: Path) -> None:
+    (answer,), _ = ask(lambda s: sent, body(), cache=tmp_path)
     assert answer.reply is None
-    assert answer.error == "the reply repeats the API key"
+    assert KEY not in repr(answer)
     assert not list(tmp_path.rglob("*.json"))
+
+
+def test_a_reply_that_repeats_the_key_says_so(tmp_path: Path) -> None:
+    (answer,), _ = ask(lambda s: label(KEY), body(), cache=tmp_path)
+    assert answer.error == "the reply repeats the API key"
+    assert answer.call.attempts == 1
     (answer,), _ = ask(lambda s: label("a label"), body(), cache=tmp_path)
     assert answer.reply is not None
 
@@ -363,3 +369,196 @@ def test_a_reply_is_read_without_its_fences(around: str) -> None:
 def test_what_is_wrong_with_a_reply_is_a_sentence(content: str, said: str) -> None:
     with pytest.raises(ValueError, match=f"^{said}$"):
         parse(content, Reply)
+
+
+# ---- what real servers did
+
+
+def kind_of(seen: Seen) -> str:
+    return seen.body.get("response_format", {}).get("type", "text")
+
+
+def test_a_500_to_json_schema_leads_to_a_plainer_form_that_is_remembered() -> None:
+    def script(seen: Seen) -> Sent:
+        return refuses(500) if kind_of(seen) == "json_schema" else label()
+
+    problems = Problems()
+    bodies = [body(str(i)) for i in range(12)]
+    answers, seen = ask(script, *bodies, problems=problems)
+    assert all(a.reply for a in answers)
+    kinds = [kind_of(s) for s in seen]
+    assert kinds == ["json_schema"] * 3 + ["json_object"] * 12
+    assert answers[0].call.attempts == 4
+    (warning,) = problems.warnings
+    assert "json_schema" in warning.message
+
+
+def test_a_request_waits_for_no_more_than_one_other() -> None:
+    """The first one fails for good; the others go side by side all the same."""
+
+    def script(seen: Seen) -> Sent:
+        if seen.body["messages"][1]["content"] == "0":
+            return refuses(500)
+        return Sent(body=label().body, delay=0.3)
+
+    answers, seen = ask(script, *(body(str(i)) for i in range(8)))
+    assert [bool(a.reply) for a in answers] == [False] + [True] * 7
+    assert not answers[0].lasting
+    others = [s.at for s in seen if s.body["messages"][1]["content"] != "0"]
+    assert max(others) - min(others) < 0.3
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        Sent(body=label().body[:40], headers={"content-length": "4000", "connection": "close"}),
+        Sent(reset=True),
+        Sent(body=b"no gzip", headers={"content-encoding": "gzip"}),
+    ],
+)
+def test_a_connection_that_breaks_is_tried_again_and_then_a_failed_answer(
+    damaged: Sent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers, seen = ask(lambda s: damaged if s.nth <= 2 else label(), body("a"), body("b"))
+    assert all(a.reply for a in answers)
+    assert len(seen) == 6
+    monkeypatch.setattr(llm, "ATTEMPTS", 3)
+    answers, seen = ask(
+        lambda s: damaged if s.body["messages"][1]["content"] == "b" else label(),
+        body("a"),
+        body("b"),
+        body("c"),
+    )
+    assert [a.error for a in answers] == ["", "the connection broke off", ""]
+    assert not answers[1].lasting
+
+
+def test_a_gzip_body_is_read() -> None:
+    packed = gzip.compress(label().body)
+    (answer,), _ = ask(
+        lambda s: Sent(body=packed, headers={"content-encoding": "gzip"}),
+        body(),
+    )
+    assert answer.reply == Reply(label="x")
+
+
+BOMB = gzip.compress(bytes(64 << 20))
+
+
+@pytest.mark.parametrize("status", [200, 302, 400, 404, 500])
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"body": bytes(1 << 16), "endless": True},
+        {"body": BOMB, "headers": {"content-encoding": "gzip", "retry-after-ms": "1"}},
+    ],
+)
+def test_every_body_is_bounded(
+    status: int, sent: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(llm, "ATTEMPTS", 2)
+    read = []
+
+    class Watched(transport.BoundedClient):
+        async def send(self, request: Any, **options: Any) -> Any:
+            response = await super().send(request, **options)
+            read.append(len(response.content))
+            return response
+
+    monkeypatch.setattr(transport, "BoundedClient", Watched)
+    began = time.monotonic()
+    (answer,), _ = ask(lambda s: Sent(status, **sent), body())
+    assert time.monotonic() - began < 10
+    assert answer.reply is None
+    if status == 200:
+        assert answer.error == "the reply is larger than 4 MB"
+        assert not read
+    else:
+        assert f"HTTP status {status}" in answer.error
+        assert max(read) <= transport.MAX_ERROR
+
+
+@pytest.mark.parametrize("number", ["Infinity", "NaN", "-1", "1e400", '"7"', "null", "true"])
+def test_usage_that_is_no_sensible_number_is_null(number: str, tmp_path: Path) -> None:
+    raw = label().body.replace(b'"prompt_tokens": 10', f'"prompt_tokens": {number}'.encode())
+    limits = Limits(price=(1.0, 1.0))
+    (answer,), _ = ask(lambda s: Sent(body=raw), body(), cache=tmp_path, limits=limits)
+    assert answer.reply == Reply(label="x")
+    assert (answer.call.tokens_in, answer.call.tokens_out) == (None, 5)
+    assert answer.call.cost is None
+    (file,) = tmp_path.rglob("*.json")
+    assert json.loads(file.read_bytes())["call"]["tokens_in"] is None
+
+
+def test_limits_count_repeats_and_repairs() -> None:
+    limits = Limits(requests=3)
+    (answer,), seen = ask(lambda s: refuses(500), body(), limits=limits)
+    assert (len(seen), answer.call.attempts) == (3, 3)
+    assert answer.error == "the limit of 3 requests is reached"
+    (answer,), seen = ask(lambda s: says("no JSON"), body(), limits=Limits(requests=1), repairs=1)
+    assert len(seen) == 1
+    assert answer.lasting
+
+
+def test_the_address_of_the_environment_is_part_of_what_a_reply_belongs_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ModelServer(lambda s: label("one")) as one, ModelServer(lambda s: label("two")) as two:
+        for server, text in ((one, "one"), (two, "two"), (one, "one")):
+            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+            (answer,) = asked(None, body(), cache=tmp_path)  # type: ignore[arg-type]
+            assert answer.reply == Reply(label=text)
+        assert (len(one.seen), len(two.seen)) == (1, 1)
+        assert asked(one.url, body(), cache=tmp_path)[0].cached
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://user:hunter2@host/v1")
+    with pytest.raises(UsageError, match="OPENAI_BASE_URL") as error:
+        asked(None, body())  # type: ignore[arg-type]
+    assert "hunter2" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        '{"key": "KEY", "reply": {"label": "x"}}',
+        '{"key": "KEY", "reply": {"label": "x"}, "call": []}',
+        '{"key": "KEY", "reply": {"label": "x"}, "call": {"of_another_version": 1}}',
+        '{"key": "KEY", "reply": {"label": 1}, "call": {}}',
+        '["KEY"]',
+    ],
+)
+def test_a_cache_entry_of_another_shape_is_asked_anew(entry: str, tmp_path: Path) -> None:
+    with ModelServer(lambda s: label()) as server:
+        asked(server.url, body(), cache=tmp_path)
+        (file,) = tmp_path.rglob("*.json")
+        whole = file.read_bytes()
+        file.write_text(entry.replace("KEY", file.stem))
+        problems = Problems()
+        (answer,) = asked(server.url, body(), cache=tmp_path, problems=problems)
+        assert answer.reply == Reply(label="x")
+        assert len(server.seen) == 2
+    assert [p.code for p in problems.warnings] == ["reply-cache"]
+    assert json.loads(file.read_bytes()).keys() == json.loads(whole).keys()
+
+
+@pytest.mark.parametrize(
+    ("url", "plain"),
+    [
+        ("http://localhost:8000/v1", True),
+        ("https://host", True),
+        ("http://[::1]:8000/v1", True),
+        ("ftp://host/v1", False),
+        ("localhost:8000", False),
+        ("http://", False),
+        ("http://host:0/v1", False),
+        ("http://host:99999/v1", False),
+        ("http://user:pw@host/v1", False),
+        ("http://user@host/v1", False),
+        ("http://host/v1?key=x", False),
+        ("http://host/v1#x", False),
+        ("http://host/v1\n", False),
+        (" http://host/v1", False),
+        ("http://[bad/v1", False),
+    ],
+)
+def test_a_base_url_is_plain(url: str, plain: bool) -> None:
+    assert is_plain_url(url) is plain

@@ -26,8 +26,10 @@ from ...core.errors import Problems, UsageError
 from ...core.files import asset_dir, dumps
 from ...core.manifest import policy_hash
 from ...core.progress import bar
+from ...llm.accounting import Call
 from ...llm.cache import request_hash
-from ...llm.client import Answer, Call, Client, Server, chat, in_background, strict_schema
+from ...llm.client import Answer, Client, Server, in_background
+from ...llm.requests import chat, strict_schema
 from .options import AUDIT, Mode, SummaryOptions
 from .rules import FOLLOWUP_TAG, METRICS
 
@@ -251,8 +253,8 @@ def judge_cases(
     questions = {key: (body, QUESTIONS[i.metric].reply) for key, body, i in asked if body}
     waiting = Counter(keys)
     budget = len(questions) if options.judge_max_calls is None else options.judge_max_calls
-    answers: dict[str, Answer[Any]] = {
-        "": Answer(None, Call(""), "the summary is empty, there is nothing to judge")
+    answers: dict[str, Answer] = {
+        "": Answer(None, Call(request=""), "the summary is empty, there is nothing to judge")
     }
     server = Server(options.judge_base_url, KEY_VARIABLES, CONCURRENCY)
     cache = Path(options.judge_cache) if options.judge_cache else None
@@ -277,7 +279,7 @@ def judge_cases(
     return decisions
 
 
-def _decide(item: JudgeInput, answer: Answer[Any], options: SummaryOptions) -> Decision:
+def _decide(item: JudgeInput, answer: Answer, options: SummaryOptions) -> Decision:
     by_rule = Decision(item.case_id, item.metric, item.rule_score, item.rule_score, item.trigger)
     reply = answer.reply
     if reply is None:

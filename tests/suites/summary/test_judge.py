@@ -14,8 +14,11 @@ from hypothesis import strategies as st
 
 from evaltools.core.errors import Problems, UsageError
 from evaltools.core.evaluate import make_options
+from evaltools.llm.accounting import Call
 from evaltools.llm.cache import load_reply, request_hash, store_reply
-from evaltools.llm.client import parse, read_key, strict_schema
+from evaltools.llm.client import read_key
+from evaltools.llm.replies import parse
+from evaltools.llm.requests import strict_schema
 from evaltools.suites.summary import judge
 from evaltools.suites.summary.judge import KEY_VARIABLES, Reply, RiskReply, RiskTag
 from evaltools.suites.summary.suite import SUITE
@@ -264,6 +267,10 @@ def test_cache_key_follows_model_prompt_and_texts_but_not_the_case_id() -> None:
         b'{"key": "other", "reply": {"score": 1, "confidence": 1}}',
         b'{"key": "KEY", "reply": {"score": 7, "confidence": 1}}',
         b'{"key": "KEY", "reply": {"score": NaN, "confidence": 1}}',
+        b'{"key": "KEY", "reply": {"score": 1, "confidence": 1}}',
+        b'{"key": "KEY", "reply": {"score": 1, "confidence": 1}, "call": null}',
+        b'{"key": "KEY", "reply": {"score": 1, "confidence": 1}, "call": {"unknown": 1}}',
+        b'{"key": "KEY", "reply": {"score": 1, "confidence": 1}, "call": {"attempts": "x"}}',
         b"\xff\xfe",
     ],
 )
@@ -273,8 +280,9 @@ def test_a_damaged_cache_entry_counts_as_missing(tmp_path: Path, damage: bytes) 
     assert load_reply(tmp_path, key, Reply, problems) is None
     assert not problems.counts  # missing is no problem
     reply = RiskReply(score=0.5, confidence=0.25, reason="이유", tags=("limit",))
-    store_reply(tmp_path, key, reply, {"attempts": 1})
-    assert load_reply(tmp_path, key, RiskReply, problems) == (reply, {"attempts": 1})
+    call = Call(request=key, attempts=1)
+    store_reply(tmp_path, reply, call)
+    assert load_reply(tmp_path, key, RiskReply, problems) == (reply, call)
     (file,) = tmp_path.rglob("*.json")
     assert file == tmp_path / "ab" / f"{key}.json"
     file.write_bytes(damage.replace(b"KEY", key.encode()))
@@ -285,4 +293,4 @@ def test_a_damaged_cache_entry_counts_as_missing(tmp_path: Path, damage: bytes) 
 def test_a_cache_that_cannot_be_written_stops_the_run(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="cannot write the reply cache"):
-        store_reply(tmp_path / "file", "ab", Reply(score=1, confidence=1), {})
+        store_reply(tmp_path / "file", Reply(score=1, confidence=1), Call(request="ab"))

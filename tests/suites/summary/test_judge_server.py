@@ -379,6 +379,7 @@ def test_a_rerun_from_the_cache_needs_no_server_no_key_and_no_client(
     assert len(server.seen) == 13
     monkeypatch.delenv("EVALTOOLS_JUDGE_API_KEY")
     monkeypatch.setitem(sys.modules, "openai", None)
+    monkeypatch.delitem(sys.modules, "evaltools.llm.transport", raising=False)
     again = judge_cases(inputs, options(server.url, cache=tmp_path))
     assert all(d.cached for d in again)
     strip = lambda ds: [{**d.__dict__, "cached": None} for d in ds]  # noqa: E731

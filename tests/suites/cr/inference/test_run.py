@@ -566,6 +566,7 @@ def test_the_example_runs_without_key_and_network_and_says_that_it_is_no_model(
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY")
     monkeypatch.setitem(sys.modules, "openai", None)
+    monkeypatch.delitem(sys.modules, "evaltools.llm.transport", raising=False)
     said = call("run", "cr", "example:cr/run.toml", "--dry-run")
     assert said.exit_code == 0
     assert "24 samples, 6 runs" in said.stdout

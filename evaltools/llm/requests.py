@@ -1,0 +1,119 @@
+"""Requests for a reply of a JSON schema, and the plainer forms in which some servers want them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from pydantic import BaseModel
+
+FORMS = ("json_schema", "json_object", "text", "model and messages only")
+"""Forms of a request, each plainer than the one before."""
+
+JSON_SCHEMA, JSON_OBJECT, TEXT, BARE = range(len(FORMS))
+
+OPTIONAL = {"temperature": "", "seed": "", "max_tokens": "max_completion_tokens"}
+"""Parameters that a server may refuse by name -> the parameter that takes their place."""
+
+ANNOTATIONS = {"title", "default", "minimum", "maximum", "description"}
+"""Keywords of a JSON schema that strict servers do not take."""
+
+
+def chat(
+    model: str,
+    system: str,
+    user: str,
+    name: str,
+    schema: Mapping[str, Any],
+    **sampling: Any,
+) -> dict[str, Any]:
+    """The body of a request for a reply of this JSON schema; `name` names the schema.
+
+    >>> list(chat("m", "You are ...", "Text: ...", "reply", {}, temperature=0))
+    ['model', 'messages', 'temperature', 'response_format']
+    """
+    messages = [
+        {"role": "system", "content": system},
+        {"role": "user", "content": user},
+    ]
+    json_schema = {"name": name, "strict": True, "schema": schema}
+    return {
+        "model": model,
+        "messages": messages,
+        **sampling,
+        "response_format": {"type": "json_schema", "json_schema": json_schema},
+    }
+
+
+@cache
+def strict_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """The JSON schema of a model as strict servers want it: closed objects, all fields required.
+
+    The value is shared: do not change it.
+    """
+    return _strict(model.model_json_schema())
+
+
+def _strict(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_strict(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    strict: dict[str, Any] = {}
+    for keyword, value in node.items():
+        # a field may be called "title", too: then the value is a schema
+        if keyword in ANNOTATIONS and isinstance(value, str | int | float):
+            continue
+        strict[keyword] = _strict(value)
+    if "properties" in strict:
+        strict["required"] = list(strict["properties"])
+        strict["additionalProperties"] = False
+    return strict
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a server is asked: `level` is a number of FORMS, `left_out` are parameters it refuses."""
+
+    level: int = JSON_SCHEMA
+    left_out: frozenset[str] = frozenset()
+
+    @property
+    def structured(self) -> bool:
+        """Whether a format of the reply is asked for."""
+        return self.level < TEXT
+
+    def next(self, refused: str = "") -> Form | None:
+        """The form without a parameter that was refused, else the next plainer one; None after the last."""
+        if refused in OPTIONAL and refused not in self.left_out:
+            return Form(self.level, self.left_out | {refused})
+        if self.level == BARE:
+            return None
+        return Form(self.level + 1, self.left_out)
+
+    def joined(self, other: Form) -> Form:
+        """The form that a server takes which needs both of two."""
+        return Form(max(self.level, other.level), self.left_out | other.left_out)
+
+    def body(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """A request of `chat` in this form.
+
+        >>> request = chat("m", "system", "user", "reply", {}, temperature=0, max_tokens=9)
+        >>> form = Form(JSON_OBJECT, frozenset({"max_tokens"}))
+        >>> list(form.body(request))
+        ['model', 'messages', 'temperature', 'response_format', 'max_completion_tokens']
+        """
+        if self.level == BARE:
+            return {"model": request["model"], "messages": request["messages"]}
+        body = {name: value for name, value in request.items() if name not in self.left_out}
+        for name in self.left_out & request.keys():
+            substitute = OPTIONAL[name]
+            if substitute:
+                body[substitute] = request[name]
+        if self.level == JSON_OBJECT:
+            body["response_format"] = {"type": "json_object"}
+        elif self.level == TEXT:
+            body.pop("response_format", None)
+        return body

@@ -1,0 +1,103 @@
+"""One attempt at a request, by the openai SDK: the bytes of the reply, or why there are none.
+
+Imported when the first request is sent: the rest of the package works without the SDK.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import aclosing
+from typing import Any
+
+import openai
+
+from .failures import CallFailed, failure_of_status
+
+MAX_REPLY = 4 << 20
+"""Bytes of a reply, after decompression; a longer one is refused."""
+
+MAX_ERROR = 1 << 16
+"""Bytes that are read of the body of an error or a redirect."""
+
+# none of these is true of a body that was unpacked and read to its end
+_BODY_HEADERS = ("content-encoding", "content-length", "transfer-encoding")
+
+
+class ReplyTooLarge(openai.OpenAIError):
+    """The body of a successful reply is longer than MAX_REPLY."""
+
+
+class BoundedClient(openai.DefaultAsyncHttpxClient):
+    """The SDK's HTTP client, which reads no body beyond a bound, whatever the status.
+
+    `reached` tells whether any server has answered. A connection that breaks while a body is read is a
+    transport error like any other, which the SDK reports as its APIConnectionError.
+    """
+
+    reached = False
+
+    async def send(self, request: Any, **options: Any) -> Any:
+        options["stream"] = True
+        response = await super().send(request, **options)
+        self.reached = True
+        bound = MAX_REPLY if response.is_success else MAX_ERROR
+        body = bytearray()
+        try:
+            async with aclosing(response.aiter_bytes()) as pieces:
+                async for piece in pieces:
+                    body += piece
+                    if len(body) > bound:
+                        break
+        finally:
+            await response.aclose()
+        if response.is_success and len(body) > bound:
+            raise ReplyTooLarge(f"the reply is larger than {MAX_REPLY >> 20} MB")
+        headers = [
+            (name, value)
+            for name, value in response.headers.multi_items()
+            if name.lower() not in _BODY_HEADERS
+        ]
+        return type(response)(
+            response.status_code,
+            headers=headers,
+            content=bytes(body[:bound]),
+            request=request,
+        )
+
+
+class Connection:
+    """A connection to one server. It follows no redirects and repeats nothing."""
+
+    def __init__(self, base_url: str | None, key: str, timeout: float) -> None:
+        self._http = BoundedClient(follow_redirects=False)
+        self._sdk = openai.AsyncOpenAI(
+            api_key=key or "none",
+            base_url=base_url,
+            timeout=timeout,
+            max_retries=0,
+            http_client=self._http,
+        )
+
+    @property
+    def reached(self) -> bool:
+        """Whether the server has ever answered, with whatever status."""
+        return self._http.reached
+
+    async def post(self, body: Mapping[str, Any]) -> bytes:
+        """The body of the reply to one chat request. CallFailed says why there is none."""
+        try:
+            response = await self._sdk.chat.completions.with_raw_response.create(**body)
+            return response.content
+        except openai.APITimeoutError:
+            raise CallFailed("the model did not answer in time", retry=True) from None
+        except openai.APIConnectionError:
+            message = "the connection broke off" if self.reached else "the server cannot be reached"
+            raise CallFailed(message, retry=True) from None
+        except openai.APIStatusError as error:
+            headers = error.response.headers
+            raise failure_of_status(error.status_code, error.code, error.param, headers) from None
+        except ReplyTooLarge as error:
+            raise CallFailed(str(error)) from None
+
+    async def close(self) -> None:
+        await self._sdk.close()
