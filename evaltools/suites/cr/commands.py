@@ -2,25 +2,43 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from ...core.commands import PATH
-from ...core.commands import options as shared
+from ...core.errors import FAILED, OnError, Problems
+from ...core.files import resolve
 from ...core.terminal import echo
 
-options = partial(shared, file=Path(__file__).with_suffix(".toml"))
+if TYPE_CHECKING:
+    from .inference.output import RunResult
+    from .inference.plan import Plan
 
 
-@click.command(params=options("gold", "target", "on_error", "quiet"))
+@click.command()
 @click.argument("outputs", type=PATH)
-def scorecards(outputs: Path, gold: Path, target: Path, on_error: Any, quiet: bool) -> None:
+@click.option("--gold", type=PATH, required=True, help="The gold file.")
+@click.option(
+    "-o",
+    "--out",
+    "target",
+    type=PATH,
+    required=True,
+    help="The scorecards file to write.",
+)
+@click.option(
+    "--on-error",
+    type=click.Choice(["fail", "skip"]),
+    default="fail",
+    show_default=True,
+    help="A record that cannot be used: fail, or leave it out, count it and report it.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
+def scorecards(outputs: Path, gold: Path, target: Path, on_error: OnError, quiet: bool) -> None:
     """Write the scorecards of a file of runner outputs (or of a run folder)."""
-    from ...core.errors import Problems
-    from ...core.files import resolve
     from .score import write_scorecards
 
     problems = Problems(on_error)
@@ -32,60 +50,133 @@ def scorecards(outputs: Path, gold: Path, target: Path, on_error: Any, quiet: bo
         echo(f"{n} scorecards -> {target}")
 
 
-@click.command(
-    "cr",
-    params=options(
-        "out", "dry_run", "limit", "max_requests", "max_cost", "report", "resume", "quiet"
-    ),
-)
+@click.command("cr")
 @click.argument("config", type=PATH)
+@click.option(
+    "-o",
+    "--out",
+    type=PATH,
+    default="outputs",
+    show_default=True,
+    help="Folder of all results.",
+)
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Show what would be sent, and about what it takes; send nothing.",
+)
+@click.option("--limit", type=click.IntRange(1), help="So many samples only.")
+@click.option(
+    "--max-requests",
+    type=click.IntRange(0),
+    help="Stop after so many requests, repeats included (status 4; a restart goes on).",
+)
+@click.option(
+    "--max-cost",
+    type=click.FloatRange(0),
+    help="Stop where the cost by [price] reaches this.",
+)
+@click.option(
+    "--report",
+    is_flag=True,
+    help="Score the runs and compare the conditions in a report.",
+)
+@click.option(
+    "--resume/--fresh",
+    default=True,
+    show_default=True,
+    help="Keep replies that were paid for, or ask everything anew.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
 @click.pass_context
 def run_cr(
-    ctx: click.Context, config: Path, out: Path, dry_run: bool, limit: int | None, max_requests: int | None,
-    max_cost: float | None, report: bool, resume: bool, quiet: bool,
-) -> None:  # fmt: skip
+    ctx: click.Context,
+    config: Path,
+    out: Path,
+    dry_run: bool,
+    limit: int | None,
+    max_requests: int | None,
+    max_cost: float | None,
+    report: bool,
+    resume: bool,
+    quiet: bool,
+) -> None:
     """Run a model over texts as CONFIG says: outputs of every condition and seed, ready to be scored."""
-    from ...core.errors import Problems
-    from ...core.files import resolve
-    from .inference import run as inference
+    from .inference.plan import plan
+    from .inference.run import run
 
     problems = Problems()
-    plan = inference.plan(resolve(str(config)), limit, problems)
+    the_plan = plan(resolve(str(config)), limit, problems)
     if dry_run:
-        took = inference.expected(plan)
-        for stage in took["requests"]:
-            echo(f"== {stage}\n" + "\n--\n".join(inference.first_request(plan, stage)) + "\n")
-        cost = "" if took["cost"] is None else f", cost {took['cost']:.2f}"
-        echo(
-            f"{len(plan.texts)} samples, {len(plan.runs)} runs: at most {sum(took['requests'].values())} requests, "
-            f"about {took['tokens_in']:,} tokens in and {took['tokens_out']:,} out{cost}"
-        )
+        _show(the_plan)
         return
-    found = inference.run(
-        plan, out, problems, max_requests, max_cost, fresh=not resume, quiet=quiet
+    results = run(
+        the_plan,
+        out,
+        problems,
+        max_requests,
+        max_cost,
+        fresh=not resume,
+        quiet=quiet,
     )
-    for problem in () if quiet else problems.warnings:
-        echo(str(problem), err=True)
-    status = _report(ctx, [str(folder) for folder, _, _ in found], out, quiet) if report else 0
-    if plan.config.model.base_url == inference.EXAMPLE:
+    if not quiet:
+        for problem in problems.warnings:
+            echo(str(problem), err=True)
+    status = 0
+    if report:
+        status = _report(ctx, [str(result.folder) for result in results], out, quiet)
+    if the_plan.config.is_example:
         echo(
-            "the replies are of a stand-in by rules, no model: the numbers show the way, nothing else"
+            "the replies are of a stand-in by rules, no model: "
+            "the numbers show the way, nothing else"
         )
-    rows, failed = sum(f[1] for f in found), sum(f[2] for f in found)
-    echo(f"{rows} rows in {len(found)} runs, {failed} failed -> {out / 'results'}")
-    ctx.exit(status)
+    all_failed = _summarize(results, out)
+    ctx.exit(FAILED if all_failed else status)
+
+
+def _show(plan: Plan) -> None:
+    """What a run would send, and about what it takes."""
+    from .inference.plan import expected, first_request
+
+    estimate = expected(plan)
+    for stage in estimate.requests:
+        prompt = "\n--\n".join(first_request(plan, stage))
+        echo(f"== {stage}\n{prompt}\n")
+    cost = "" if estimate.cost is None else f", cost {estimate.cost:.2f}"
+    echo(
+        f"{len(plan.texts)} samples, {len(plan.runs)} runs: "
+        f"at most {sum(estimate.requests.values())} requests, "
+        f"about {estimate.tokens_in:,} tokens in and {estimate.tokens_out:,} out{cost}"
+    )
+
+
+def _summarize(results: list[RunResult], out: Path) -> bool:
+    """Print what was written, and the commonest reason for a failure; returns whether every row failed."""
+    n_rows = sum(result.n_rows for result in results)
+    n_failed = sum(result.n_failed for result in results)
+    reasons: Counter[str] = Counter()
+    for result in results:
+        reasons.update(result.reasons)
+    for reason, count in reasons.most_common(1):
+        echo(f"{count} of {n_failed} failed rows: {reason}", err=True)
+    if n_failed == n_rows:
+        echo("every row failed: there is nothing to score", err=True)
+    echo(f"{n_rows} rows in {len(results)} runs, {n_failed} failed -> {out / 'results'}")
+    return n_failed == n_rows
 
 
 def _report(ctx: click.Context, folders: list[str], out: Path, quiet: bool) -> int:
     """The exit status of `report seeds` on these runs."""
-    seeds = ctx.find_root().command.get_command(ctx, "report").get_command(ctx, "seeds")  # type: ignore[attr-defined]
+    root = ctx.find_root().command
+    reports = root.get_command(ctx, "report")  # type: ignore[attr-defined]
+    seeds = reports.get_command(ctx, "seeds")
+    arguments = [*folders, "--suite", "cr", "--out", str(out)]
+    if quiet:
+        arguments.append("--quiet")
     try:
-        seeds.main(
-            [*folders, "--suite", "cr", "--out", str(out), *["--quiet"] * quiet],
-            standalone_mode=False,
-        )
-    except SystemExit as e:
-        return int(e.code or 0)
+        seeds.main(arguments, standalone_mode=False)
+    except SystemExit as stop:
+        return int(stop.code or 0)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""The samples of an inference run: texts with their gold, from `convert`'s readers or plain id-and-text files."""
+"""The samples of an inference run: texts with their gold, from the readers of `convert` or plain files."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ....core.records import read_csv, read_jsonl, read_utf8, require_file
 from ....formats.formats import FORMATS
 from ..read import read_gold
 from ..schema import Row, TupleRow
-from .config import OWN_FORMATS, Config
+from .config import Config
 
 
 class Line(Row):
-    """A line of format jsonl, a row of csv, a sample of any other."""
+    """A line of format jsonl, a row of csv, a sample of any other format."""
 
     id: str | int
     text: str
@@ -37,76 +37,80 @@ class Text:
 
 def read_texts(config: Config, limit: int | None, problems: Problems) -> list[Text]:
     """The samples to run, in order. InputError for a doubled id, an empty text, and a sample without gold."""
-    path = config.data.file
+    data = config.data
     gold = None
-    if config.data.gold is not None:
-        require_file(config.data.gold, problems)
-        gold = read_gold(config.data.gold, problems)
-    found: dict[str, Text] = {}
-    for place, line in _lines(config, problems):
+    if data.gold is not None:
+        require_file(data.gold, problems)
+        gold = read_gold(data.gold, problems)
+    texts: dict[str, Text] = {}
+    for place, line in _read_lines(config, problems):
         name = str(line.id)
         tuples = line.gold_tuples if gold is None else gold.get(name)
-        where: dict[str, Any] = {
-            "file": str(path),
-            "line": place if isinstance(place, int) else None,
-            "id": name,
-        }
+        line_number = place if isinstance(place, int) else None
+        where: dict[str, Any] = {"file": str(data.file), "line": line_number, "id": name}
         if not line.text.strip():
             problems.error("empty-text", "the text is empty", **where)
-        elif name in found:
+        elif name in texts:
             problems.error("duplicate-id", "a second sample of this id", **where)
         elif tuples is None:
-            problems.error(
-                "missing-gold", "no gold for this sample: give gold_tuples, or [data] gold", **where
-            )
+            message = "no gold for this sample: give gold_tuples, or [data] gold"
+            problems.error("missing-gold", message, **where)
         else:
-            plain = tuple(t.model_dump(mode="json", exclude_none=True) for t in tuples)
-            found[name] = Text(name, line.text, plain, line.split or config.data.split or "")
+            rows = [row.model_dump(mode="json", exclude_none=True) for row in tuples]
+            split = line.split or data.split or ""
+            texts[name] = Text(name, line.text, tuple(rows), split)
     problems.raise_if_failed()
-    texts = list(found.values())
     if not texts:
-        raise problems.fatal("no-samples", "no sample in it can be used", file=str(path))
-    if config.data.shuffle:
-        random.Random(0).shuffle(texts)
-    wanted = (
-        limit if config.data.limit is None else min(config.data.limit, limit or config.data.limit)
-    )
-    return texts[:wanted]
+        raise problems.fatal("no-samples", "no sample in it can be used", file=str(data.file))
+    chosen = list(texts.values())
+    if data.shuffle:
+        random.Random(0).shuffle(chosen)
+    for most in (data.limit, limit):
+        chosen = chosen[:most]
+    return chosen
 
 
-def _lines(config: Config, problems: Problems) -> Iterator[tuple[int | str, Line]]:
-    """(place, sample) of whatever format."""
+def _read_lines(config: Config, problems: Problems) -> Iterator[tuple[int | str, Line]]:
+    """(place in the file, sample) of whatever format."""
     data = config.data
     require_file(data.file, problems)
-    if data.format in OWN_FORMATS:
-        yield from (read_csv if data.format == "csv" else read_jsonl)(
-            data.file, Line, problems, id_field="id"
-        )
+    if data.format == "csv":
+        yield from read_csv(data.file, Line, problems, id_field="id")
         return
-    form = FORMATS[data.format]
-    for place, sample in form.read(
-        data.file, problems, **({"level": data.level} if data.level else {})
-    ):
-        tuples = [
-            TupleRow(aspect_ref=o.ref, aspect_term=o.term, polarity=o.polarity)
-            for o in sample.opinions
-        ]
+    if data.format == "jsonl":
+        yield from read_jsonl(data.file, Line, problems, id_field="id")
+        return
+    options = {} if data.level is None else {"level": data.level}
+    for place, sample in FORMATS[data.format].read(data.file, problems, **options):
+        tuples = []
+        for opinion in sample.opinions:
+            row = TupleRow(
+                aspect_ref=opinion.ref,
+                aspect_term=opinion.term,
+                polarity=opinion.polarity,
+            )
+            tuples.append(row)
         yield place, Line(id=sample.id, text=sample.text, gold_tuples=tuples)
 
 
 def taxonomy(config: Config, texts: list[Text], problems: Problems) -> tuple[str, ...]:
-    """The refs that a model may name: of the config's file, else of the gold. InputError where it has others."""
+    """The refs that a model may name: of the config's file, else of the gold, else those of NIKL.
+
+    InputError where the gold has others than the file.
+    """
+    gold_refs = set()
+    for text in texts:
+        gold_refs.update(row["aspect_ref"] for row in text.gold if row.get("aspect_ref"))
     file = config.taxonomy.file
-    of_gold = sorted({t["aspect_ref"] for text in texts for t in text.gold if t.get("aspect_ref")})
-    if file is None and not of_gold:
-        file = asset_dir("templates") / "cr" / "nikl_refs.txt"
+    if file is None and gold_refs:
+        return tuple(sorted(gold_refs))
     if file is None:
-        return tuple(of_gold)
+        file = asset_dir("templates") / "cr" / "nikl_refs.txt"
     require_file(file, problems)
-    refs = tuple(line.strip() for line in read_utf8(file, problems).splitlines() if line.strip())
-    for ref in sorted(set(of_gold) - set(refs)):
-        problems.error(
-            "unknown-ref", f"the gold has the ref {ref!r}, which the taxonomy lacks", file=str(file)
-        )
+    lines = [line.strip() for line in read_utf8(file, problems).splitlines()]
+    refs = tuple(line for line in lines if line)
+    for ref in sorted(gold_refs.difference(refs)):
+        message = f"the gold has the ref {ref!r}, which the taxonomy lacks"
+        problems.error("unknown-ref", message, file=str(file))
     problems.raise_if_failed()
     return refs

@@ -1,4 +1,7 @@
-"""Episodes: what was corrected in other samples, shown to the reviewers of later ones. They hold no text, no gold."""
+"""Episodes: what was corrected in other samples, shown to the reviewers of later ones.
+
+They hold no text and no gold.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,10 @@ SHOWN, LETTERS = 3, 800
 SHORT, LONG = 30, 80
 """Characters up to which a text is short, and from which on it is long."""
 
+STRUCTURE = ("negation", "contrast", "length")
+"""The fields of an episode by which texts are compared."""
+
+_SCRIPTS = {"ko": re.compile(r"[가-힣]"), "zh": re.compile(r"[一-鿿]")}
 _NEGATION = re.compile(r"(?:^|\s)(?:안|못)\s|않|없|아니|\bnot\b|n't|不|没")
 _CONTRAST = re.compile(r"지만|는데|그러나|하지만|반면|다만|\bbut\b|但|可是")
 
@@ -45,16 +52,32 @@ class Episode(BaseModel):
 
 
 def sample_hash(text: Text) -> str:
+    """16 hex digits of the sha256 of a sample's id and text."""
     return hashlib.sha256(f"{text.id}\0{text.text}".encode()).hexdigest()[:16]
 
 
 def shape(text: str) -> dict[str, Any]:
-    """Language and structure of a text, by which episodes are kept and found."""
-    scripts = {"ko": r"[가-힣]", "zh": r"[一-鿿]"}
-    language = next((name for name, letters in scripts.items() if re.search(letters, text)), "en")
-    length = "short" if len(text) <= SHORT else "long" if len(text) >= LONG else "medium"
-    found = {"negation": bool(_NEGATION.search(text)), "contrast": bool(_CONTRAST.search(text))}
-    return {"language": language, "length": length, **found}
+    """Language and structure of a text, by which episodes are kept and found.
+
+    >>> shape("The smell is not good.")
+    {'language': 'en', 'length': 'short', 'negation': True, 'contrast': False}
+    """
+    language = "en"
+    for name, letters in _SCRIPTS.items():
+        if letters.search(text):
+            language = name
+            break
+    length = "medium"
+    if len(text) <= SHORT:
+        length = "short"
+    elif len(text) >= LONG:
+        length = "long"
+    return {
+        "language": language,
+        "length": length,
+        "negation": bool(_NEGATION.search(text)),
+        "contrast": bool(_CONTRAST.search(text)),
+    }
 
 
 def read_episodes(
@@ -63,37 +86,43 @@ def read_episodes(
     """The episodes of a file. UsageError where one is of a sample that is evaluated, unless that is `allowed`."""
     episodes = [episode for _, episode in read_jsonl(path, Episode, problems)]
     problems.raise_if_failed()
-    refuse_evaluated(
-        len({e.source for e in episodes} & {sample_hash(t) for t in texts}), str(path), allowed
-    )
+    sources = {episode.source for episode in episodes}
+    evaluated = {sample_hash(text) for text in texts}
+    refuse_evaluated(len(sources & evaluated), str(path), allowed)
     return episodes
 
 
 def refuse_evaluated(n: int, where: str, allowed: bool) -> None:
+    """UsageError where `n` episodes are of samples that are evaluated, unless that is `allowed`."""
     if n and not allowed:
         raise UsageError(
-            f"memory: {n} episodes of {where} are of samples that this run evaluates; build them from another split, "
-            "or set [memory] allow_evaluated_split = true"
+            f"memory: {n} episodes of {where} are of samples that this run evaluates; "
+            "build them from another split, or set [memory] allow_evaluated_split = true"
         )
 
 
 def retrieved(episodes: Sequence[Episode], text: str) -> list[Episode]:
-    """The episodes of a text's language that share most of its structure with it, at most SHOWN, latest first."""
-    own = shape(text)
+    """The episodes of a text's language that share most of its structure, at most SHOWN, latest first."""
+    text_shape = shape(text)
 
-    def shared(e: Episode) -> int:
-        return sum(own[k] == getattr(e, k) for k in ("negation", "contrast", "length"))
+    def n_shared(episode: Episode) -> int:
+        return sum(getattr(episode, name) == text_shape[name] for name in STRUCTURE)
 
-    alike = [e for e in reversed(episodes) if e.language == own["language"] and shared(e)]
-    return sorted(alike, key=shared, reverse=True)[:SHOWN]  # equal ones keep their order
+    similar = []
+    for episode in reversed(episodes):
+        if episode.language == text_shape["language"] and n_shared(episode):
+            similar.append(episode)
+    similar.sort(key=n_shared, reverse=True)  # equal ones keep their order: latest first
+    return similar[:SHOWN]
 
 
 def as_text(episodes: Iterable[Episode]) -> str:
     """What reviewers are shown: an episode a line, LETTERS at most, whole lines only."""
-    lines: list[str] = []
+    text = ""
     for episode in episodes:
         line = json.dumps(episode.model_dump(exclude={"source"}), ensure_ascii=False)
-        if sum(map(len, [*lines, line])) + len(lines) > LETTERS:
+        longer = f"{text}\n{line}" if text else line
+        if len(longer) > LETTERS:
             break
-        lines.append(line)
-    return "\n".join(lines)
+        text = longer
+    return text

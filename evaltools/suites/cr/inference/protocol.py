@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from itertools import chain
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
-
-T = TypeVar("T")
 
 Polarity = Literal["positive", "negative", "neutral", "mixed"]
 Policy = Literal["strict", "original"]
@@ -27,6 +24,8 @@ REASONS: list[str] = RULES["reasons"]
 
 
 class Reply(BaseModel):
+    """What a model sends; fields that nobody asked for are ignored."""
+
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
@@ -60,6 +59,13 @@ class Action(Reply):
     new_value: NewValue | None = None
     reason_code: Annotated[str, WithJsonSchema({"type": "string", "enum": REASONS})]
 
+    @property
+    def polarity(self) -> str:
+        """The polarity that a FLIP sets; "" where none is given."""
+        if self.new_value is None:
+            return ""
+        return self.new_value.polarity or ""
+
 
 class Actions(Reply):
     """The reply of a reviewer, and of the recheck."""
@@ -67,28 +73,8 @@ class Actions(Reply):
     review_actions: list[Action]
 
 
-COLUMNS = {
-    "id": "tuple_id",
-    "ids": "tuple_ids",
-    "ref": "aspect_ref",
-    "term": "aspect_term",
-    "kind": "conflict_type",
-}
-
-
 @dataclass(frozen=True)
-class Named:
-    """What outputs and prompts have a row of."""
-
-    @property
-    def row(self) -> dict[str, Any]:
-        """The fields under the names that they have there; a span as an object, null where the term is implied."""
-        row = {COLUMNS.get(k, k): v for k, v in asdict(self).items()}
-        return row | {"span": dict(zip(("start", "end"), row["span"]))} if row.get("span") else row
-
-
-@dataclass(frozen=True)
-class Candidate(Named):
+class Candidate:
     """A tuple under review. `span`: of the term in the text, (start, end); `origin`: the lenses that gave it."""
 
     id: str
@@ -101,13 +87,43 @@ class Candidate(Named):
     span: tuple[int, int] | None = None
     flags: tuple[str, ...] = ()
 
+    @property
+    def row(self) -> dict[str, Any]:
+        """The fields as outputs and prompts name them; `span` is null where the term is implied."""
+        span = None
+        if self.span is not None:
+            span = {"start": self.span[0], "end": self.span[1]}
+        return {
+            "tuple_id": self.id,
+            "aspect_ref": self.ref,
+            "aspect_term": self.term,
+            "polarity": self.polarity,
+            "evidence": self.evidence,
+            "confidence": self.confidence,
+            "origin": self.origin,
+            "span": span,
+            "flags": self.flags,
+        }
+
 
 @dataclass(frozen=True)
-class Conflict(Named):
+class Conflict:
+    """What the reviewers are asked about: candidates (by their ids) that do not go together."""
+
     kind: str
     ref: str
     term: str
     ids: tuple[str, ...]
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """The fields as outputs and prompts name them."""
+        return {
+            "conflict_type": self.kind,
+            "aspect_ref": self.ref,
+            "aspect_term": self.term,
+            "tuple_ids": self.ids,
+        }
 
 
 @dataclass(frozen=True)
@@ -127,8 +143,10 @@ class Vote:
 ARBITER = "ARB"
 
 Refused = list[tuple[str, str, str]]
-"""What was given and not used, and why: (who, what, why)."""
+"""What a model gave that is not used, and why: (who, what, why)."""
 
+GRANULARITY = "granularity_overlap_candidate"
+"""The conflict of one opinion about the whole product and about a part of it."""
 
 _LATIN = re.compile(r"[A-Za-z]")
 
@@ -142,95 +160,132 @@ def merge(
 ) -> list[Candidate]:
     """The candidates of the lenses' replies (lens -> triplets, in order), t0, t1, ...
 
-    A term stands in the text, as the text writes it; one that does not counts as implied where the tuple has a ref,
-    and is refused where it has none. strict: candidates with one ref, term and polarity become one that keeps its
-    origins and the highest confidence. original: nothing is merged, each flag halves the confidence.
+    A term stands in the text, as the text writes it; one that does not counts as implied where the tuple
+    has a ref, and is refused where it has none. strict: candidates with one ref, term and polarity become
+    one that keeps its origins and the highest confidence. original: nothing is merged, each flag halves
+    the confidence. What is refused is added to `refused`.
     """
-    known = set(refs)
-    given = [
-        _candidate(lens, one, text, known, refused)
-        for lens, triplets in replies.items()
-        for one in triplets
-    ]
-    usable = [one for one in given if one is not None]
-    groups = grouped(usable, (lambda c: (c.ref, c.term, c.polarity)) if policy == "strict" else id)
-    found = []
-    for number, group in enumerate(groups.values()):
-        flags = tuple(dict.fromkeys(flag for c in group for flag in c.flags))
-        origin = tuple(dict.fromkeys(lens for c in group for lens in c.origin))
-        confidence = max(c.confidence for c in group) / (
-            2 ** len(flags) if policy == "original" else 1
+    known_refs = set(refs)
+    usable = []
+    for lens, triplets in replies.items():
+        for triplet in triplets:
+            candidate = _candidate(lens, triplet, text, known_refs, refused)
+            if candidate is not None:
+                usable.append(candidate)
+    if policy == "original":
+        halved = [replace(c, confidence=c.confidence / 2 ** len(c.flags)) for c in usable]
+        return [replace(c, id=f"t{number}") for number, c in enumerate(halved)]
+    merged = []
+    same = grouped(usable, lambda c: (c.ref, c.term, c.polarity))
+    for number, group in enumerate(same.values()):
+        candidate = replace(
+            group[0],
+            id=f"t{number}",
+            origin=_distinct(lens for c in group for lens in c.origin),
+            flags=_distinct(flag for c in group for flag in c.flags),
+            confidence=max(c.confidence for c in group),
         )
-        found.append(
-            replace(group[0], id=f"t{number}", origin=origin, flags=flags, confidence=confidence)
-        )
-    return found
+        merged.append(candidate)
+    return merged
+
+
+def _distinct(names: Iterable[str]) -> tuple[str, ...]:
+    """The names in their order, each once."""
+    return tuple(dict.fromkeys(names))
 
 
 def _candidate(
-    lens: str, given: Triplet, text: str, refs: set[str], refused: Refused
+    lens: str, triplet: Triplet, text: str, known_refs: set[str], refused: Refused
 ) -> Candidate | None:
-    ref, term = (given.aspect_ref or "").strip(), given.aspect_term.strip()
-    span = _place(term, text) if term else None
-    flags = {
-        "invalid_ref": bool(ref) and ref not in refs,
-        "invalid_language": bool(_LATIN.search(term)),
-        "invalid_target": bool(term) and term == (given.opinion_term or "").strip(),
-        "term_not_in_text": bool(term) and span is None,
-    }
+    """A triplet as a candidate without an id; None where it is refused."""
+    ref = (triplet.aspect_ref or "").strip()
+    term = triplet.aspect_term.strip()
+    span = find_term(term, text) if term else None
     if not ref and span is None:
         why = "the term is not in the text, and there is no ref" if term else "neither term nor ref"
         refused.append((lens, term, why))
         return None
+    flags = []
+    if ref and ref not in known_refs:
+        flags.append("invalid_ref")
+    if _LATIN.search(term):
+        flags.append("invalid_language")
+    if term and term == (triplet.opinion_term or "").strip():
+        flags.append("invalid_target")
+    if term and span is None:
+        flags.append("term_not_in_text")
     return Candidate(
         id="",
         ref=ref,
-        term=text[slice(*span)] if span else "",
-        polarity=given.polarity,
-        evidence=given.evidence or "",
-        confidence=given.confidence,
+        term=text[span[0] : span[1]] if span else "",
+        polarity=triplet.polarity,
+        evidence=triplet.evidence or "",
+        confidence=triplet.confidence,
         origin=(lens,),
         span=span,
-        flags=tuple(name for name, holds in flags.items() if holds),
+        flags=tuple(flags),
     )
 
 
-def _place(term: str, text: str) -> tuple[int, int] | None:
-    """Where a term stands in a text, letter by letter; failing that, whatever its case and spacing."""
+def find_term(term: str, text: str) -> tuple[int, int] | None:
+    """Where a term stands in a text, (start, end); failing that, whatever its case and spacing.
+
+    >>> find_term("spf", "The SPF is low.")
+    (4, 7)
+    """
     start = text.find(term)
     if start >= 0:
         return start, start + len(term)
-    loose = re.search(r"\s*".join(map(re.escape, "".join(term.split()))), text, re.IGNORECASE)
-    return loose.span() if loose else None
+    letters = "".join(term.split())
+    pattern = r"\s*".join(re.escape(letter) for letter in letters)
+    match = re.search(pattern, text, re.IGNORECASE)
+    return match.span() if match else None
 
 
 def conflicts(candidates: Sequence[Candidate]) -> list[Conflict]:
     """What the reviewers are asked about."""
-    found = []
-    for kind, ref, term, key in (
-        ("ref_polarity_mismatch", True, False, lambda c: c.ref),
-        ("term_polarity_mismatch", False, True, lambda c: "" if c.ref else c.term),
-    ):
-        for name, group in grouped(candidates, key).items():
-            if name and len({c.polarity for c in group}) > 1:
-                found.append(Conflict(kind, name * ref, name * term, tuple(c.id for c in group)))
-    by_facet = grouped(
-        candidates, lambda c: (c.ref.partition("#")[2], c.polarity) if "#" in c.ref else None
-    )
-    for facet, group in by_facet.items():
-        upper = [c for c in group if c.ref.partition("#")[0] == RULES["upper"]]
-        if facet and upper and len(upper) < len(group):
-            found.append(
-                Conflict(
-                    "granularity_overlap_candidate", upper[0].ref, "", tuple(c.id for c in group)
-                )
-            )
-    return found
+    flagged = []
+    with_ref = [c for c in candidates if c.ref]
+    for ref, group in grouped(with_ref, lambda c: c.ref).items():
+        if _disagree(group):
+            flagged.append(Conflict("ref_polarity_mismatch", ref, "", _ids(group)))
+    without_ref = [c for c in candidates if not c.ref and c.term]
+    for term, group in grouped(without_ref, lambda c: c.term).items():
+        if _disagree(group):
+            flagged.append(Conflict("term_polarity_mismatch", "", term, _ids(group)))
+    with_attribute = [c for c in candidates if "#" in c.ref]
+    same_attribute = grouped(with_attribute, lambda c: (c.ref.partition("#")[2], c.polarity))
+    for group in same_attribute.values():
+        whole = [c for c in group if c.ref.partition("#")[0] == RULES["upper"]]
+        if whole and len(whole) < len(group):
+            flagged.append(Conflict(GRANULARITY, whole[0].ref, "", _ids(group)))
+    return flagged
 
 
-def grouped(items: Iterable[T], key: Callable[[T], Any]) -> dict[Any, list[T]]:
-    """The items by their key, in the order in which they come."""
-    groups: dict[Any, list[T]] = {}
+def _disagree(group: Sequence[Candidate]) -> bool:
+    return len({candidate.polarity for candidate in group}) > 1
+
+
+def _ids(group: Sequence[Candidate]) -> tuple[str, ...]:
+    return tuple(candidate.id for candidate in group)
+
+
+def ids_in(flagged: Iterable[Conflict], kind: str = "") -> set[str]:
+    """The ids of the candidates in conflicts, of one kind or of all."""
+    ids: set[str] = set()
+    for conflict in flagged:
+        if kind in ("", conflict.kind):
+            ids.update(conflict.ids)
+    return ids
+
+
+def grouped(items: Iterable[Any], key: Callable[[Any], Any]) -> dict[Any, list[Any]]:
+    """The items by their key, in the order in which they come.
+
+    >>> grouped(["a", "bb", "c"], len)
+    {1: ['a', 'c'], 2: ['bb']}
+    """
+    groups: dict[Any, list[Any]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)
     return groups
@@ -239,58 +294,71 @@ def grouped(items: Iterable[T], key: Callable[[T], Any]) -> dict[Any, list[T]]:
 def votes(
     replies: Mapping[str, Sequence[Action]],
     candidates: Sequence[Candidate],
-    found: Sequence[Conflict],
+    flagged: Sequence[Conflict],
     policy: Policy,
     refused: Refused,
 ) -> dict[str, list[Vote]]:
-    """Candidate -> the votes on it, one a reviewer, who acts by the first word on it.
+    """Candidate -> the votes on it, one a reviewer, whose first word on it counts.
 
-    strict: an action on an unknown or unflagged candidate, of another reason than REASONS, or a FLIP to nowhere is
-    refused; silence abstains. original: silence is KEEP. MERGE counts as KEEP.
+    strict: an action on an unknown or unflagged candidate, of another reason than REASONS, or a FLIP to
+    nowhere is refused; silence abstains. original: silence is KEEP. MERGE counts as KEEP.
     """
-    flagged = (
-        set(chain.from_iterable(c.ids for c in found))
-        if policy == "strict"
-        else {c.id for c in candidates}
-    )
-    out: dict[str, list[Vote]] = {c.id: [] for c in candidates}
+    ballots: dict[str, list[Vote]] = {candidate.id: [] for candidate in candidates}
+    open_ids = ids_in(flagged) if policy == "strict" else set(ballots)
     for actor, actions in replies.items():
         voted: set[str] = set()
         for action in actions:
-            polarity = (action.new_value.polarity if action.new_value else None) or ""
             for target in action.target_tuple_ids:
-                why = {
-                    "no such candidate": target not in out,
-                    "the candidate is not flagged": target not in flagged,
-                    "a second word on the candidate": target in voted,
-                    "a FLIP without a polarity": action.action_type == "FLIP" and not polarity,
-                    "the reason is none of the list": policy == "strict"
-                    and action.reason_code not in REASONS,
-                }
-                if wrong := next((said for said, holds in why.items() if holds), ""):
-                    refused.append((actor, f"{action.action_type} {target}"[:80], wrong))
-                    continue
-                voted.add(target)
-                kind = "KEEP" if action.action_type == "MERGE" else action.action_type
-                out[target].append(
-                    Vote(actor, kind, action.reason_code, polarity if kind == "FLIP" else "")
-                )
+                why = _why_not(action, target, ballots, open_ids, voted)
+                if not why and policy == "strict" and action.reason_code not in REASONS:
+                    why = "the reason is none of the list"
+                if why:
+                    refused.append((actor, f"{action.action_type} {target}"[:80], why))
+                else:
+                    voted.add(target)
+                    ballots[target].append(_vote(actor, action))
         if policy == "original":
-            for silent in out.keys() - voted:
-                out[silent].append(Vote(actor, "KEEP", "KEEP_BEST_SUPPORTED"))
-    return out
+            for target in ballots.keys() - voted:
+                ballots[target].append(Vote(actor, "KEEP", "KEEP_BEST_SUPPORTED"))
+    return ballots
 
 
-def arbitrate(ballots: Mapping[str, Sequence[Vote]], found: Sequence[Conflict]) -> dict[str, Vote]:
+def _why_not(
+    action: Action, target: str, known: Container[str], open_ids: set[str], voted: set[str]
+) -> str:
+    """Why an action on a candidate is refused; "" where it is not."""
+    if target not in known:
+        return "no such candidate"
+    if target not in open_ids:
+        return "the candidate is not flagged"
+    if target in voted:
+        return "a second word on the candidate"
+    if action.action_type == "FLIP" and not action.polarity:
+        return "a FLIP without a polarity"
+    return ""
+
+
+def _vote(actor: str, action: Action) -> Vote:
+    if action.action_type == "FLIP":
+        return Vote(actor, "FLIP", action.reason_code, action.polarity)
+    kind = "KEEP" if action.action_type == "MERGE" else action.action_type
+    return Vote(actor, kind, action.reason_code)
+
+
+def arbitrate(
+    ballots: Mapping[str, Sequence[Vote]], flagged: Sequence[Conflict]
+) -> dict[str, Vote]:
     """Candidate -> the arbiter's word, for each that has votes, by rule.
 
-    Two equal votes win, but for a granularity conflict with C against, which is flagged. FLIP, DROP and KEEP once
-    each: FLIP or DROP for reasons that are strong enough, else FLAG. All other splits: FLAG.
+    Two equal votes win, but for a granularity conflict with C against, which is flagged. FLIP, DROP and
+    KEEP once each: FLIP or DROP for reasons that are strong enough, else FLAG. All other splits: FLAG.
     """
-    granular = set(
-        chain.from_iterable(c.ids for c in found if c.kind == "granularity_overlap_candidate")
-    )
-    return {name: _decision(cast, name in granular) for name, cast in ballots.items() if cast}
+    granular = ids_in(flagged, GRANULARITY)
+    decisions = {}
+    for name, cast in ballots.items():
+        if cast:
+            decisions[name] = _decision(cast, name in granular)
+    return decisions
 
 
 def _decision(cast: Sequence[Vote], granular: bool) -> Vote:
@@ -308,26 +376,26 @@ def _decision(cast: Sequence[Vote], granular: bool) -> Vote:
             return replace(flip, actor=ARBITER)
         if drop.reason in RULES["drops"]:
             return replace(drop, actor=ARBITER)
-    return Vote(
-        ARBITER,
-        "FLAG",
-        "REDUNDANT_REF_UNCERTAIN" if granular else "POLARITY_UNCERTAIN",
-        settled=False,
-    )
+    reason = "REDUNDANT_REF_UNCERTAIN" if granular else "POLARITY_UNCERTAIN"
+    return Vote(ARBITER, "FLAG", reason, settled=False)
 
 
 def applied(candidates: Sequence[Candidate], decisions: Mapping[str, Vote]) -> list[Candidate]:
     """The candidates after the decisions: DROP removes, FLIP sets the polarity; order and refs stay."""
-    dropped = {name for name, d in decisions.items() if d.action == "DROP"}
-    flipped = {name: d.polarity for name, d in decisions.items() if d.action == "FLIP"}
-    return [
-        replace(c, polarity=flipped.get(c.id, c.polarity))
-        for c in candidates
-        if c.id not in dropped
-    ]
+    final = []
+    for candidate in candidates:
+        decision = decisions.get(candidate.id)
+        if decision is not None and decision.action == "DROP":
+            continue
+        if decision is not None and decision.action == "FLIP":
+            candidate = replace(candidate, polarity=decision.polarity)
+        final.append(candidate)
+    return final
 
 
 def label(candidates: Sequence[Candidate]) -> str:
     """The sentence's label: neutral without tuples, the one polarity of all, else mixed."""
-    found = {c.polarity for c in candidates} or {"neutral"}
-    return found.pop() if len(found) == 1 else "mixed"
+    polarities = {candidate.polarity for candidate in candidates}
+    if not polarities:
+        return "neutral"
+    return polarities.pop() if len(polarities) == 1 else "mixed"

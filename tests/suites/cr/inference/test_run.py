@@ -19,8 +19,9 @@ from evaltools.core.errors import InputError, Problems, UsageError, WorkFailed
 from evaltools.llm import client as llm
 from evaltools.report.run import evaluate
 from evaltools.suites.cr.inference.config import read_config
+from evaltools.suites.cr.inference.plan import expected, plan
 from evaltools.suites.cr.inference.protocol import Conflict, Vote, arbitrate
-from evaltools.suites.cr.inference.run import expected, plan, run
+from evaltools.suites.cr.inference.run import run
 from tests.app.calling import call
 from tests.model_server import Answer, ModelServer, Seen, refuses, says
 
@@ -298,7 +299,8 @@ CHILD = """
 import sys
 from pathlib import Path
 from evaltools.core.errors import Problems
-from evaltools.suites.cr.inference.run import plan, run
+from evaltools.suites.cr.inference.plan import plan
+from evaltools.suites.cr.inference.run import run
 problems = Problems()
 run(plan(Path(sys.argv[1]), None, problems), Path(sys.argv[2]), problems, quiet=True)
 """

@@ -1,0 +1,125 @@
+"""All that is known of an inference run before the first request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ....core.errors import Problems
+from ....core.files import content_hash
+from ....core.records import require_file
+from .config import Config, read_config
+from .data import Text, read_texts, taxonomy
+from .memory import Episode, read_episodes, refuse_evaluated
+from .prompts import LENSES, RECHECK, REVIEWERS, SINGLE, Prompts, read_prompts
+
+LETTERS_PER_TOKEN = 2.0
+"""Roughly, of Korean: for what a run will take, and to notice a context that a server cut."""
+
+TOKENS_OF_REPLY = 150
+"""Roughly, of one reply."""
+
+
+@dataclass(frozen=True)
+class RunKey:
+    """What one run of a plan is of; a run has a folder of its own."""
+
+    condition: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """`content`: the hashes of the files that rows follow from."""
+
+    config: Config
+    texts: list[Text]
+    prompts: Prompts
+    episodes: list[Episode]
+    content: dict[str, Any]
+
+    @property
+    def runs(self) -> list[RunKey]:
+        """The runs in the order in which they are worked on."""
+        runs = []
+        for seed in self.config.seeds:
+            for condition in self.config.conditions:
+                runs.append(RunKey(condition, seed))
+        return runs
+
+
+def plan(path: Path, limit: int | None, problems: Problems) -> Plan:
+    """Read everything that a config names. InputError or UsageError for what cannot be run."""
+    config = read_config(path)
+    texts = read_texts(config, limit, problems)
+    refs = taxonomy(config, texts, problems)
+    episodes = _episodes(config, texts, problems)
+    if config.model.temperature == 0 and len(config.seeds) > 1:
+        message = "at temperature 0 several seeds are repeats of one"
+        problems.warn("repeated-seeds", message, file=str(path))
+    prompts = read_prompts(config.prompts, config.model, refs)
+    content: dict[str, Any] = {
+        "data": content_hash(config.data.file),
+        "prompts": prompts.hash,
+        "refs": list(refs),
+    }
+    if config.memory.file is not None:
+        content["memory"] = content_hash(config.memory.file)
+    return Plan(config, texts, prompts, episodes, content)
+
+
+def _episodes(config: Config, texts: list[Text], problems: Problems) -> list[Episode]:
+    """The episodes of the config's file, where a condition uses them."""
+    memory = config.memory
+    episodes = []
+    if memory.file is not None:
+        require_file(memory.file, problems)
+        if "m1" in config.conditions or "m2" in config.conditions:
+            allowed = memory.allow_evaluated_split
+            episodes = read_episodes(memory.file, texts, allowed, problems)
+    if memory.mode == "online" and "m2" in config.conditions:
+        refuse_evaluated(len(texts), "its own", memory.allow_evaluated_split)
+    return episodes
+
+
+def first_request(plan: Plan, stage: str) -> list[str]:
+    """Instructions and data of a stage's request about the first sample, as they would be sent."""
+    request = plan.prompts.request(stage, plan.config.seeds[0], plan.texts[0].text)
+    return [message["content"] for message in request["messages"]]
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What a run takes at most: requests of each stage, tokens, and the cost (None without prices)."""
+
+    requests: dict[str, int]
+    tokens_in: int
+    tokens_out: int
+    cost: float | None
+
+
+def expected(plan: Plan) -> Expected:
+    """What a run would take at most; stage 1 is shared by the conditions of a seed."""
+    config = plan.config
+    n_reviewed = sum(condition != "s0" for condition in config.conditions)
+    times: dict[str, int] = {}
+    if n_reviewed:
+        times |= dict.fromkeys(LENSES, 1)
+    if "s0" in config.conditions:
+        times |= dict.fromkeys(SINGLE, 1)
+    if n_reviewed:
+        times |= dict.fromkeys(REVIEWERS, n_reviewed)
+    if n_reviewed and config.recheck:
+        times |= dict.fromkeys(RECHECK, n_reviewed)
+    n_asked = len(plan.texts) * len(config.seeds)
+    requests = {stage: n * n_asked for stage, n in times.items()}
+    letters = 0
+    for stage, n in requests.items():
+        letters += n * len("".join(first_request(plan, stage)))
+    tokens_in = letters / LETTERS_PER_TOKEN
+    tokens_out = sum(requests.values()) * min(config.model.max_tokens, TOKENS_OF_REPLY)
+    cost = None
+    if config.price is not None:
+        cost = (tokens_in * config.price.input + tokens_out * config.price.output) / 1e6
+    return Expected(requests, int(tokens_in), tokens_out, cost)
