@@ -98,7 +98,7 @@ def taxonomy(config: Config, texts: list[Text], problems: Problems) -> tuple[str
 
     InputError where the gold has others than the file.
     """
-    gold_refs = set()
+    gold_refs: set[str] = set()
     for text in texts:
         gold_refs.update(row["aspect_ref"] for row in text.gold if row.get("aspect_ref"))
     file = config.taxonomy.file

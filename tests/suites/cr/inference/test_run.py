@@ -120,7 +120,8 @@ def work(
     config: Path, out: Path, problems: Problems | None = None, **settings: Any
 ) -> list[tuple[Path, int, int]]:
     problems = problems or Problems()
-    return run(plan(config, None, problems), out, problems, quiet=True, **settings)
+    results = run(plan(config, None, problems), out, problems, quiet=True, **settings)
+    return [(r.folder, r.n_rows, r.n_failed) for r in results]
 
 
 def rows(folder: Path, name: str = "outputs.jsonl") -> list[dict[str, Any]]:
@@ -275,7 +276,8 @@ def test_concurrency_and_bad_weather_change_no_row(tmp_path: Path) -> None:
 
     def stormy(seen: Seen) -> Answer:
         if seen.nth <= 6 and rng.random() < 0.3:
-            return refuses(rng.choice([429, 500, 503]))
+            # a third 5xx would lead to a plainer form, which does not name the stage
+            return refuses(rng.choice([429, 500, 503]) if seen.nth <= 2 else 429)
         answer = sensible(seen)
         return Answer(answer.status, answer.body, delay=rng.random() / 50)
 
@@ -595,10 +597,10 @@ def test_what_a_run_takes_is_said_before(tmp_path: Path) -> None:
     )
     took = expected(plan(config, None, Problems()))
     each = 4 * 2
-    assert took["requests"] == dict.fromkeys(
+    assert took.requests == dict.fromkeys(
         ("p_neg", "p_imp", "p_lit", "s0", "review_a", "review_b", "review_c", "recheck"), each
     )
-    assert took["cost"] is None
+    assert took.cost is None
 
 
 def test_an_undecided_vote_is_rechecked_where_that_is_asked_for(tmp_path: Path) -> None:
@@ -651,3 +653,63 @@ def test_both_arbiters_on_the_same_replies(tmp_path: Path) -> None:
     assert found["original"][1] == 4 * 6
     kept = {a: [t["aspect_term"] for t in f["b"]["final_tuples"]] for a, (f, _) in found.items()}
     assert kept == {"strict": ["가격"], "original": ["가격"] * 3}
+
+
+def test_a_run_of_which_every_row_failed_ends_with_status_4_and_the_commonest_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(llm, "ATTEMPTS", 1)
+
+    def script(seen: Seen) -> Answer:
+        broken = data_of(seen)["text"] != TEXTS[0][1]
+        return refuses(500) if broken else says("무엇이든")
+
+    with ModelServer(script) as server:
+        config = write(tmp_path, server.url)
+        done = call("run", "cr", config, "-o", tmp_path / "out", status=4)
+    assert done.stdout.splitlines()[-1] == f"4 rows in 1 runs, 4 failed -> {tmp_path}/out/results"
+    reason, nothing = done.stderr.splitlines()[-2:]
+    assert reason == "3 of 4 failed rows: the server answered with HTTP status 500"
+    assert nothing == "every row failed: there is nothing to score"
+    (folder,) = (tmp_path / "out" / "results").iterdir()
+    assert len(rows(folder)) == 4
+    assert all(row["flags"]["generate_failed"] for row in rows(folder))
+
+
+def test_one_dropped_connection_fails_one_row_and_the_run_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(llm, "ATTEMPTS", 2)
+
+    def script(seen: Seen) -> Answer:
+        dropped = data_of(seen)["text"] == TEXTS[1][1]
+        return Answer(reset=True) if dropped else sensible(seen)
+
+    with ModelServer(script) as server:
+        done = call("run", "cr", write(tmp_path, server.url), "-o", tmp_path / "out")
+    assert "1 of 1 failed rows: the connection broke off" in done.stderr
+    assert "4 rows in 1 runs, 1 failed" in done.stdout
+
+
+def test_the_address_of_the_environment_is_part_of_what_a_run_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = write(tmp_path, "http://127.0.0.1:1/v1")
+    lines = config.read_text(encoding="utf-8").splitlines()
+    without = [line for line in lines if not line.startswith("base_url")]
+    config.write_text("\n".join(without), encoding="utf-8")
+    identities = set()
+    with ModelServer(sensible) as one, ModelServer(sensible) as two:
+        for server in (one, two):
+            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+            ((folder, *_),) = work(config, tmp_path / "out", fresh=True)
+            identities.add(rows(folder)[0]["meta"]["config_hash"])
+            assert server.seen
+    assert len(identities) == 2
+
+
+@pytest.mark.parametrize("url", ["https://user:hunter2@host/v1", "host/v1", "http://host/v1?key=x"])
+def test_a_base_url_that_is_none_is_named_without_its_value(url: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"model\.base_url: expected http") as error:
+        plan(write(tmp_path, url), None, Problems())
+    assert "hunter2" not in str(error.value)
