@@ -19,7 +19,7 @@ from ...report.tables import plain_estimates
 from . import views
 from .options import rules_in_force
 from .rules import METRICS, rules_snapshot
-from .score import by_metric
+from .units import by_metric
 from .verdicts import COLUMNS, WORDS, verdicts
 
 SCORES = (

@@ -1,122 +1,249 @@
-"""Dates in Korean, ISO and English notation, read to one value: 2026-01-01, 2026-01, --01-01; times: 14:30.
+"""Dates in Korean, ISO and English notation, read to one value: 2026-01-01, 2026-01, --01-01.
 
-Source: specification D16. The value follows ISO 8601 (a part that is not named is left out, as in --01-01).
+Source: specification D16. The value follows ISO 8601; a part that is not named is left out, as in
+--01-01.
 """
 
 from __future__ import annotations
 
 import re
 from calendar import monthrange
-from collections.abc import Sequence
-from itertools import accumulate
+from collections.abc import Iterable, Sequence
 
-from .numerals import NATIVE, ONES, hangul_value
-from .text import any_of, pattern
+from .numerals import ONES, hangul_value
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+YEAR = "(?:19|20)[0-9]{2}"
+TWO = "[0-9]{2}"
+DAY = "[0-9]{1,2}"
+"""Of a day or a month."""
+
+MONTH = (
+    "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|"
+    r"sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
+)
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+ORDINAL = "(?:st|nd|rd|th)?"
+
+# in Hangul: 이천이십육 or 이공이육 (2026), 십이 (12), 유 and 시 of 유월 and 시월, 삼십일 (31)
+H_ONES = "일이삼사오육칠팔구"
+H_TENS = f"(?:[{H_ONES}]?십[{H_ONES}]?|[{H_ONES}])"
+H_YEAR = f"(?:(?:이천|천구백){H_TENS}|이천|이공[공영{H_ONES}]{{2}})"
+H_MONTH = f"(?:십[일이]?|[{H_ONES}유시])"
+H_DAY = f"(?:[이삼]?십[{H_ONES}]?|[{H_ONES}])"
+
+NO_UNIT = (
+    "(?![0-9,]*[0-9])"
+    r"(?!\s?(?:%|퍼센트|프로|percent|원|만|억|천|days?\b|months?\b|years?\b|weeks?\b))"
+)
+"""After a figure that could be of something else: no further digit, and no unit."""
+
+NO_SPAN = r"(?!\s?[간납]|\s?동안|\s?이내|\s?만기)"
+"""After 년: the year of a date, not a number of years (2020년, but 20년간, 20년 만기)."""
+
+IN_ENGLISH_YEAR = rf"(?:,?\s?(?P<y>{YEAR})(?![0-9]))?"
+
+FORMS = (
+    # in words, or partly so: 이천이십육년 삼월 삼일, 3월 십오일
+    rf"(?<![가-힣0-9])(?:(?P<y>{YEAR}|{TWO}|{H_YEAR}|{H_TENS})\s?년\s?)?"
+    rf"(?P<m>{H_MONTH})\s?월\s?(?P<d>{H_DAY}|{DAY})\s?일",
+    rf"(?<![0-9.,])(?:(?P<y>{YEAR}|{TWO})\s?년\s?)?(?P<m>{DAY})\s?월\s?(?P<d>{H_DAY})\s?일",
+    rf"(?<![가-힣0-9])(?P<y>{YEAR}|{H_YEAR})\s?년\s?(?P<m>{H_MONTH})\s?월(?!납)",
+    # 이월 alone is more often what is carried over
+    r"(?<![가-힣0-9])(?!이월(?!부터|까지|\s?[말초]|\s?[중하]순))"
+    rf"(?P<m>{H_MONTH})월(?:(?![가-힣])|(?=부터|까지|에|[말초중]|하순|생|분|자))",
+    rf"(?<![가-힣0-9])(?P<y>{H_YEAR})\s?년{NO_SPAN}",
+    # 2026년 1월 1일, '26년 1월 1일; the day may lack its 일 before a particle
+    rf"(?<![0-9.,])'?(?P<y>{YEAR}|{TWO})\s?년\s?(?P<m>{DAY})\s?월"
+    rf"\s?(?P<d>{DAY})(?![0-9])(?:\s?일)?",
+    # 2026-01-01, 2026.1.1, 2026/1/1, 2026. 1. 1., '26.1.1
+    rf"(?<![0-9.,-])(?P<y>{YEAR}|'?{TWO})(?P<sign>\s?[-./])\s?(?P<m>{DAY})(?P=sign)"
+    rf"\s?(?P<d>{DAY})(?![0-9])(?!\.[0-9])",
+    # 20260101
+    rf"(?<![0-9])(?P<y>{YEAR})(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12][0-9]|3[01])(?![0-9])"
+    r"(?!\s?[원만억천.,%])",
+    # 01/31/2026, 31.01.2026: which of the two is the month is to be found out
+    rf"(?<![0-9./-])(?P<one>{DAY})(?P<sign>[-./])(?P<two>{DAY})(?P=sign)(?P<y>{YEAR})(?![0-9])",
+    # 2026년 1월, 2026-01
+    rf"(?<![0-9.,])(?P<y>{YEAR}|(?<='){TWO})\s?년\s?(?P<m>{DAY})\s?월(?!납)",
+    rf"(?<![0-9.,-])(?P<y>{YEAR})[-./](?P<m>0?[1-9]|1[0-2]){NO_UNIT}(?![-/])",
+    # the first of several days or months that are named together: 3월 3~17일, 1~6월
+    rf"(?<![0-9.,])(?P<m>{DAY})\s?월\s?(?P<d>{DAY})(?=\s?[~-]\s?{DAY}\s?일)",
+    rf"(?<![0-9.,])(?P<m>{DAY})(?=\s?[~-]\s?{DAY}\s?월(?!\s?납))",
+    # 3-17 May 2026, May 3-17, 2026
+    rf"(?<![0-9.,])(?P<d>{DAY})"
+    rf"(?=\s?(?:-|to)\s?{DAY}{ORDINAL}\s?(?:of\s)?(?P<name>{MONTH}){IN_ENGLISH_YEAR})",
+    rf"\b(?P<name>{MONTH})\s?(?P<d>{DAY})"
+    rf"(?=\s?(?:-|to)\s?{DAY}\b{NO_UNIT}{IN_ENGLISH_YEAR})",
+    # 1월 1일, 1월, 2026년
+    rf"(?<![0-9.,])(?P<m>{DAY})\s?월\s?(?P<d>{DAY})\s?일",
+    rf"(?<![0-9.,])(?P<m>{DAY})\s?월(?!\s?납)",
+    rf"(?<![0-9.,])(?P<y>{YEAR})\s?년{NO_SPAN}",
+    # '24.3월, 2024.3월
+    rf"(?<![0-9.,])'?(?P<y>{YEAR}|[1-4][0-9])\.\s?(?P<m>{DAY})\s?월",
+    # 10/3; one that may be a share (2/3) only before a day of the week or a particle of time
+    rf"(?<![0-9./])(?P<m>{DAY})(?P<slash>/)(?P<d>{DAY})(?![0-9/%])"
+    r"(?P<when>\s?\(?[월화수목금토일]\)|\s?(?:까지|부터|일자|자|경|에))?+",
+    # 2026~2028년
+    rf"(?<![0-9.,-])(?P<y>{YEAR})(?=\s?[~-]\s?{YEAR}\s?년)",
+    # May 3rd, 2026; 3rd of May 2026; May 2026
+    rf"\b(?P<name>{MONTH})\s?(?P<d>{DAY}){ORDINAL}\b{NO_UNIT}{IN_ENGLISH_YEAR}",
+    rf"(?<![0-9.,])(?P<d>{DAY}){ORDINAL}\s?(?:of\s)?(?P<name>{MONTH}){IN_ENGLISH_YEAR}",
+    rf"\b(?P<name>{MONTH}),?\s?(?:of\s)?(?P<y>{YEAR})(?![0-9])",
+)
+"""Groups: y(ear), m(onth) in figures or its name, d(ay), and `one` and `two`, month and day in some order."""
 
 
-DATE, CLOCK = pattern("date"), pattern("clock", NATIVE=any_of(NATIVE))
-"""`date_values` and `clock_values` read a match of these."""
+def numbered(forms: Iterable[str]) -> str:
+    """One pattern of several that name their groups alike: a name gets the number of its form.
+
+    >>> numbered(["(?P<m>a)", "(?P<m>b)"])
+    '(?P<m0>a)|(?P<m1>b)'
+    """
+    parts = []
+    for number, form in enumerate(forms):
+        parts.append(re.sub(r"\(\?P(<|=)([a-z]+)", rf"(?P\g<1>\g<2>{number}", form))
+    return "|".join(parts)
 
 
-_DAY = re.compile(r"(?P<y>\d*)-?-(?P<m>\d\d)-(?P<d>\d\d)")
-_LAST = re.compile(pattern("date", "last"))
+def parts_of(match: re.Match[str]) -> dict[str, str]:
+    """The groups of a match of `numbered` forms, under the names that the forms gave them."""
+    parts = {}
+    for name, text in match.groupdict().items():
+        if text and name[-1].isdigit():
+            parts[name.rstrip("0123456789")] = text
+    return parts
 
 
-def _found(m: re.Match[str]) -> dict[str, str]:
-    """The groups that matched, without the number of the form."""
-    return {k.rstrip("0123456789"): v for k, v in m.groupdict().items() if v and k[-1].isdigit()}
+DATE = numbered(FORMS)
+"""`date_values` reads a match of it."""
+
+_FULL_DATE = re.compile(r"(?P<y>\d*)-?-(?P<m>\d\d)-(?P<d>\d\d)")
+
+_ANY_DAY = f"(?:{H_DAY}|{DAY})"
+
+_JOINT = (
+    "(?:~"
+    rf"|-(?=\s?{_ANY_DAY}\s?일)"
+    "|(?<=[a-z. ][ ][0-9])-"
+    "|(?<=[a-z. ][ ][0-9]{2})-"
+    rf"|[,·](?=\s?{DAY}\s?일(?!\s?(?:소요|입원|치)))"
+    "|to"
+    rf"|(?:부터|에서)(?=\s?{_ANY_DAY}\s?일\s?까지))"
+)
+_DAY_ENDS = (
+    r"(?:\s?일(?!\s?(?:간|동안|이내|안|내|후|뒤|전|째|분))"
+    "|(?=까지)"
+    rf"|(?![가-힣:/]|\.[0-9]|\s[가-힣]|{ORDINAL}\s?(?:of\s)?{MONTH}){NO_UNIT})"
+)
+_LAST_DAY = re.compile(
+    rf"\.?\s?{_JOINT}\s?(?:(?P<m>{DAY})\s?[./]\s?)?"
+    rf"(?:(?P<h>{H_DAY})(?=\s?일)|(?P<d>{DAY})){_DAY_ENDS}"
+)
+"""What follows a date: the day up to which it goes on (3월 3일~17일)."""
 
 
-def _figures(part: str) -> str:
-    """A part of a date in figures: 26, 이십육 (26), 이공이육 (2026), 유 and 시 of 유월 and 시월 (6 and 10)."""
+def date_values(match: re.Match[str]) -> list[str]:
+    """The date of a match of DATE, and those that it implies; none where there is no such day.
+
+    A day implies its month, its year, and both without the year: 2026-01-31, 2026-01, 2026, --01-31,
+    --01.
+    """
+    parts = {}
+    for name, text in parts_of(match).items():
+        parts[name] = _in_figures(text) if name in ("y", "m", "d", "one", "two") else text
+    year = _year(parts.get("y", ""))
+    month, day = _month_and_day(parts)
+    if month is not None and not 1 <= month <= 12:
+        return []
+    if day is not None and not 1 <= day <= _days_in(year, month or 0):
+        return []
+    if "slash" in parts and "when" not in parts and _may_be_share(month or 0, day or 0):
+        return []
+    return _implied(year, month, day)
+
+
+def _may_be_share(month: int, day: int) -> bool:
+    """Whether month/day may as well be a part of something: 1/10, 2/3."""
+    return month < day and (month == 1 or day <= 5)
+
+
+def _in_figures(part: str) -> str:
+    """A part of a date in figures: 26, 이십육 (26), 이공이육 (2026), 유 and 시 (6 and 10)."""
     if part.isascii():
         return part
     part = part.replace("유", "육").replace("시", "십")
-    return (
-        "".join(str(ONES[c]) for c in part)
-        if "공" in part or "영" in part
-        else str(hangul_value(part))
-    )
+    if "공" in part or "영" in part:
+        return "".join(str(ONES[syllable]) for syllable in part)
+    return str(hangul_value(part))
 
 
-def date_values(m: re.Match[str]) -> list[str]:
-    """The date of a match of DATE, and those that it implies; none where the calendar has no such day (February 30).
+def _year(part: str) -> str:
+    """Four digits: '26 is 2026."""
+    part = part.lstrip("'")
+    return "20" + part if len(part) == 2 else part
 
-    A day implies its month, its year, and both without the year: 2026-01-31, 2026-01, 2026, --01-31, --01.
-    """
-    found = {name: _figures(part) for name, part in _found(m).items()}
-    year = found.get("y", "").lstrip("'")
-    if len(year) == 2:
-        year = "20" + year
-    if "n" in found:
-        found["m"] = str(_MONTHS.index(found["n"][:3]) + 1)
-    if "a" in found:
+
+def _month_and_day(parts: dict[str, str]) -> tuple[int | None, int | None]:
+    if "one" in parts:
+        one, two = int(parts["one"]), int(parts["two"])
         # the month comes first, as in the United States, unless it cannot
-        first, second = found["a"], found["b"]
-        found["m"], found["d"] = (second, first) if int(first) > 12 else (first, second)
-    month, day = int(found.get("m", 0)), int(found.get("d", 0))
-    if ("m" in found and not 1 <= month <= 12) or (
-        "d" in found and not 1 <= day <= _days(year, month)
-    ):
-        return []
-    if m["m14"] and month < day and (month == 1 or day <= 5) and not m["when"]:
-        return []  # as well a share: 1/10, 2/3
-    return _implied(year, f"-{month:02d}" if month else "", f"-{day:02d}" if day else "")
+        return (two, one) if one > 12 else (one, two)
+    day = int(parts["d"]) if "d" in parts else None
+    if "name" in parts:
+        return MONTHS.index(parts["name"][:3]) + 1, day
+    return int(parts["m"]) if "m" in parts else None, day
 
 
-def _days(year: str, month: int) -> int:
+def _days_in(year: str, month: int) -> int:
     return monthrange(int(year or 2024), month)[1]
 
 
-def _implied(year: str, month: str, day: str) -> list[str]:
-    implied = [year + month, year, f"-{month}{day}", f"-{month}"] if year else [f"-{month}"]
-    return [v for v in dict.fromkeys([(year or "-") + month + day, *implied]) if v.strip("-")]
+def _implied(year: str, month: int | None, day: int | None) -> list[str]:
+    """The value of a date and of all that are less exact, each once."""
+    of_month = f"-{month:02d}" if month else ""
+    of_day = f"-{day:02d}" if day else ""
+    values = [(year or "-") + of_month + of_day]
+    if year:
+        values += [year + of_month, year, f"-{of_month}{of_day}"]
+    values.append(f"-{of_month}")
+    return [value for value in dict.fromkeys(values) if value.strip("-")]
 
 
-def until(first: str, t: str, end: int) -> tuple[list[str], int]:
-    """The values of the day up to which a date ending at `end` goes on (3월 3일~17일), and where it ends; or none."""
-    day, last = _DAY.fullmatch(first), _LAST.match(t, end)
-    if not day or not last:
+def last_day(first: str, text: str, end: int) -> tuple[list[str], int]:
+    """The values of the day up to which a date goes on (3월 3일~17일), and where it ends.
+
+    first: the date, which ends at `end`. No values where it goes on to no later day.
+    """
+    begun = _FULL_DATE.fullmatch(first)
+    match = _LAST_DAY.match(text, end)
+    if not begun or not match:
         return [], end
-    begun = int(day["m"]), int(day["d"])
-    m, d = int(last["m"] or day["m"]), int(_figures(last["d"] or last["h"]))
-    if begun >= (m, d) or m > 12 or d > _days(day["y"], m):
+    first_month, first_day = int(begun["m"]), int(begun["d"])
+    month = int(match["m"] or first_month)
+    day = int(_in_figures(match["d"] or match["h"]))
+    is_later = (first_month, first_day) < (month, day)
+    if not is_later or month > 12 or day > _days_in(begun["y"], month):
         return [], end
-    return _implied(day["y"], f"-{m:02d}", f"-{d:02d}"), last.end()
-
-
-def _last(before: str, here: str) -> str:
-    return here or before
+    return _implied(begun["y"], month, day), match.end()
 
 
 def with_years(dates: Sequence[list[str]]) -> list[list[str]]:
-    """The values of the dates of a text; one without a year may be told with that of the dates around it."""
-    years = ["".join(values[:1]).split("-")[0] for values in dates]
-    filled = list(accumulate(years, _last))
-    filled = list(accumulate(filled[::-1], _last))[::-1]
-    return [
-        [*values, year + values[0][1:]] if values and not own and year else values
-        for values, own, year in zip(dates, years, filled)
-    ]
+    """The values of the dates of a text; one without a year also with that of the dates around it.
 
+    The last year before it counts, without one the first after it.
 
-def clock_values(m: re.Match[str]) -> list[str]:
-    """The time of a match of CLOCK, and those that it may be read as; none where there is no such hour.
-
-    A time of 24 hours has two figures for the hour (14:30, 02:30), one of unknown half of the day as few as it can
-    (2:30); each supports the other.
+    >>> with_years([["2026-01-02"], ["--03-04"]])
+    [['2026-01-02'], ['--03-04', '2026-03-04']]
     """
-    found = _found(m)
-    hour = NATIVE.get(found["h"]) or int(found["h"])
-    minute = 30 if "half" in found else int(found.get("i", 0))
-    named, twelve = "am" in found or "pm" in found, hour % 12 or 12
-    if hour > 24 or minute > 59 or (named and "h" in found and hour > 12 and "am" in found):
-        return []
-    if named and hour <= 12:
-        hour = hour % 12 + 12 * ("pm" in found)
-    whole, either = f"{hour % 24:02d}:{minute:02d}", f"{twelve}:{minute:02d}"
-    if named or not 1 <= hour <= 12 or found["h"].startswith("0"):
-        return [whole, either]
-    return [either, f"{hour % 12:02d}:{minute:02d}", f"{hour % 12 + 12}:{minute:02d}"]
+    years = [values[0].split("-")[0] for values in dates]
+    nearest = list(years)
+    for i in range(1, len(years)):
+        nearest[i] = years[i] or nearest[i - 1]
+    for i in range(len(years) - 2, -1, -1):
+        nearest[i] = nearest[i] or nearest[i + 1]
+    dated = []
+    for values, year, year_around in zip(dates, years, nearest):
+        if not year and year_around:
+            values = [*values, year_around + values[0][1:]]
+        dated.append(values)
+    return dated

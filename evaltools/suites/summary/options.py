@@ -9,9 +9,8 @@ from pydantic import Field, model_validator
 
 from ...core.errors import InputError, Problem, UsageError
 from ...core.suite import COSTLY, Derived, SuiteOptions
-from .rules import Rules, load_rules
+from .rules import DEFAULT_RULES, Rules, load_rules
 
-DEFAULT_RULES = "ko-insurance"
 Mode = Literal["override", "blend"]
 
 AUDIT = "audit"

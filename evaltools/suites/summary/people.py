@@ -30,7 +30,7 @@ from ...stats.calibration import (
 from ...stats.intervals import wilson
 from .options import AUDIT, SummaryOptions, rules_in_force
 from .rules import METRICS
-from .score import by_metric
+from .units import by_metric
 
 METHOD = "ppi++ t-wilson"
 

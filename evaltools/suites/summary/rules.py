@@ -1,15 +1,16 @@
 """Rule files: what the metrics look for, as data that is validated, hashed, and replaceable by the user.
 
+`compiled.py` makes them ready to search with.
 Source: seed insurance_summary_prd sections 5 to 7; specification D15 and D16.
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -19,9 +20,9 @@ from ...core.files import sha256
 from ...core.manifest import policy_hash
 from ...core.names import nearest
 from ...core.records import describe, read_json
-from .phrases import Phrases, compile_phrases, expand, near_end
-from .text import any_of
+from .compiled import CompiledRules
 
+DEFAULT_RULES = "ko-insurance"
 FOLDER = Path(__file__).parent / "rules"
 SCHEMA_VERSION = 1
 METRICS = (
@@ -42,10 +43,11 @@ class _Strict(BaseModel):
 
 
 class LetOff(_Strict):
-    """Wording that takes a match back: a denial (무조건 지급되는 것은 아닙니다), a duty, a question, a thing done.
+    """Wording that takes a match back: a denial (무조건 지급되는 것은 아닙니다), a duty, a question.
 
-    `before` and `after` are phrases looked for in the clause on either side of the match, at most `near`
-    characters away. `unless` names phrases that stop it: 무조건 거절하지 않습니다 is a promise all the same.
+    `before` and `after` are phrases looked for in the clause on either side of the match, at most
+    `near` characters away. `unless` names phrases that stop it: 무조건 거절하지 않습니다 is a promise
+    all the same.
     """
 
     reason: Phrase
@@ -58,7 +60,8 @@ class LetOff(_Strict):
 class PhraseSet(_Strict):
     """Phrases with what forbids or takes back a match of theirs.
 
-    `not_within`: words that a match may not touch (단서 is no proviso in 진단서). `let_off`: names of let-offs.
+    `not_within`: words that a match may not touch (단서 is no proviso in 진단서).
+    `let_off`: names of let-offs.
     """
 
     phrases: tuple[Phrase, ...] = Field(min_length=1)
@@ -69,8 +72,8 @@ class PhraseSet(_Strict):
 class Unit(_Strict):
     """Words for one unit. A value times `factor` is in `base`: 년 has base month and factor 12.
 
-    `before`: signs that stand before the figure ($). `not_before`: for a word, what may not follow it, as it
-    would be part of another word (회 in 회사).
+    `before`: signs that stand before the figure ($).
+    `not_before`: for a word, what may not follow it, as it would be part of another word (회 in 회사).
     """
 
     kind: Phrase
@@ -82,7 +85,10 @@ class Unit(_Strict):
 
 
 class Expression(_Strict):
-    """Phrases for one fixed value (보름: 15 days). `support_only`: may support a figure, is none to be supported."""
+    """Phrases for one fixed value (보름: 15 days).
+
+    `support_only`: it may support a figure, and is none to be supported.
+    """
 
     kind: Phrase
     base: Phrase
@@ -105,10 +111,12 @@ class Concept(_Strict):
 
 
 class Rules(_Strict):
-    """A rule file. `base` names a bundled one whose sections stand where this file leaves them out.
+    """A rule file.
 
-    match: "substring" finds phrases as plain text, "flex" with the signs of `phrases.py`. fold: full-width and
-    look-alike characters are read as plain ones. particles: what a blank in a phrase may stretch over.
+    base: a bundled file, whose sections stand where this file leaves them out.
+    match: "substring" finds phrases as plain text, "flex" with the signs of `phrases.py`.
+    fold: full-width and look-alike characters are read as plain ones.
+    particles: what a blank in a phrase may stretch over.
     words: alternatives by name, which a flex phrase, or a later name, uses as {name}.
     clause_ends: where the scope of a let-off ends, besides the end of the sentence.
     thresholds: a case passes a metric at or above its threshold (seed section 6).
@@ -138,18 +146,19 @@ class Rules(_Strict):
     def _known_metrics(cls, value: dict[str, float]) -> dict[str, float]:
         *needed, optional = METRICS
         if set(value) - {optional} != set(needed):
+            listed = ", ".join(needed)
             raise ValueError(
-                f"expected a threshold for each of {', '.join(needed)}, and for {optional} if wanted"
+                f"expected a threshold for each of {listed}, and for {optional} if wanted"
             )
         return value
 
     @field_validator("tags")
     @classmethod
     def _normal_tags(cls, value: dict[str, PhraseSet]) -> dict[str, PhraseSet]:
-        if wrong := [t for t in value if t != normal_tag(t) or not t]:
-            raise ValueError(
-                f"tag names are lower case with _ for blanks and -: {', '.join(map(repr, wrong))}"
-            )
+        wrong = [repr(tag) for tag in value if tag != normal_tag(tag) or not tag]
+        if wrong:
+            listed = ", ".join(wrong)
+            raise ValueError(f"tag names are lower case with _ for blanks and -: {listed}")
         if FOLLOWUP_TAG in value:
             raise ValueError(
                 f"the phrases of {FOLLOWUP_TAG} stand under `followup`, not under `tags`"
@@ -158,13 +167,16 @@ class Rules(_Strict):
 
     @model_validator(mode="after")
     def _consistent(self) -> Rules:
-        for where in (*self.tags.values(), self.followup, *self.definitive):
-            if unknown := ", ".join(n for n in where.let_off if n not in self.let_offs):
-                raise ValueError(
-                    f"no let-off named {unknown}; there are: {', '.join(self.let_offs) or 'none'}"
-                )
-        words = [w.lower() for u in self.units for w in u.words]
-        if doubled := sorted({w for w in words if words.count(w) > 1}):
+        for phrase_set in (*self.tags.values(), self.followup, *self.definitive):
+            unknown = [name for name in phrase_set.let_off if name not in self.let_offs]
+            if unknown:
+                known = ", ".join(self.let_offs) or "none"
+                raise ValueError(f"no let-off named {', '.join(unknown)}; there are: {known}")
+        counts: Counter[str] = Counter()
+        for unit in self.units:
+            counts.update(word.lower() for word in unit.words)
+        doubled = sorted(word for word, count in counts.items() if count > 1)
+        if doubled:
             raise ValueError(f"a word of two units: {', '.join(doubled)}")
         _ = self.compiled  # raises for a phrase that is not well formed
         return self
@@ -194,45 +206,12 @@ def _from_text(text: str) -> Rules:
 
 
 def normal_tag(tag: str) -> str:
-    """A tag as it is compared: trimmed, lower case, `-` and blanks read as `_`."""
+    """A tag as it is compared: trimmed, lower case, `-` and blanks read as `_`.
+
+    >>> normal_tag(" Waiting-Period ")
+    'waiting_period'
+    """
     return "_".join(tag.strip().lower().replace("-", " ").replace("_", " ").split())
-
-
-class Ready(SimpleNamespace):
-    """A part of a rule file by its names, the phrases in it compiled."""
-
-
-class CompiledRules:
-    """A rule set ready to search with. Equal only to itself: there is one to a `Rules`."""
-
-    def __init__(self, rules: Rules):
-        words: dict[str, str] = {}
-        for name, alternatives in rules.words.items():
-            words[name] = "(" + "|".join(expand(a, words) for a in alternatives) + ")"
-
-        def patterns(sources: tuple[str, ...]) -> Phrases:
-            if rules.match == "flex":
-                sources = tuple(expand(s, words) for s in sources)
-            return compile_phrases(sources, rules.match, rules.particles)
-
-        def ready(part: LetOff | PhraseSet | Expression | Concept) -> Ready:
-            found: dict[str, Any] = {
-                k: patterns(v) if isinstance(v, tuple) and k != "let_off" else v for k, v in part
-            }
-            if isinstance(part, LetOff):
-                found["before"] = near_end(found["before"], part.near)
-            return Ready(**found)
-
-        self.fold = rules.fold
-        self.units = rules.units
-        self.particle_words = any_of(rules.particles or ("의",))
-        self.clause_ends = patterns(rules.clause_ends)
-        self.let_offs = {name: ready(o) for name, o in rules.let_offs.items()}
-        self.tags = {name: ready(s) for name, s in rules.tags.items()}
-        self.followup = ready(rules.followup)
-        self.definitive = [ready(s) for s in rules.definitive]
-        self.expressions = [ready(e) for e in rules.expressions]
-        self.concepts = [ready(c) for c in rules.concepts]
 
 
 def rules_snapshot(rules: Rules) -> dict[str, Any]:
@@ -248,18 +227,22 @@ def bundled() -> list[str]:
 def load_rules(name_or_path: str | Path) -> Rules:
     """The rules of a bundled name or of a file; read once as long as its content stays.
 
-    UsageError for a name that is neither; InputError, naming file, place and reason, for a file that is no
-    rule file.
+    UsageError for a name that is neither; InputError, naming file, place and reason, for a file that
+    is no rule file.
+
+    >>> load_rules("seed").thresholds["summary_accuracy"]
+    0.9
     """
     name = str(name_or_path)
     path = FOLDER / f"{name}.json" if name in bundled() else Path(name)
-    there, content_hash = False, ""
-    with suppress(
-        OSError
-    ):  # longer than a file name can be; or not readable, as its reader will say
-        there = path.is_file()
-        content_hash = sha256(path) if there else ""
-    if not there:
+    exists = False
+    content_hash = ""
+    # a name may be longer than that of a file can be; a file that cannot be read fails in its reader
+    with suppress(OSError):
+        exists = path.is_file()
+        if exists:
+            content_hash = sha256(path)
+    if not exists:
         raise UsageError(f"no rules {name!r}, and no file of that name; {nearest(name, bundled())}")
     return _read_once(path, content_hash)
 
@@ -270,25 +253,27 @@ def _read_once(path: Path, content_hash: str) -> Rules:
 
 
 def read_rules(path: Path, problems: Problems) -> Rules:
-    """The rules of a file. InputError, with the reasons in `problems` as well, for one that is no rule file."""
-    where = {"file": str(path)}
+    """The rules of a file.
+
+    InputError, with the reasons in `problems` as well, for one that is no rule file.
+    """
+    file = str(path)
     if not path.is_file():
-        raise problems.fatal("missing-file", "no such file", **where)
+        raise problems.fatal("missing-file", "no such file", file=file)
     content = read_json(path, problems, unique_keys=True)
     if not isinstance(content, dict):
-        raise problems.fatal("not-an-object", "a rule file is one JSON object", **where)
+        raise problems.fatal("not-an-object", "a rule file is one JSON object", file=file)
     base = content.get("base")
     if base is not None:
         if base not in bundled() or path == FOLDER / f"{base}.json":
             message = f"expected one of {', '.join(bundled())}, got {base!r}"
-            raise problems.fatal("bad-field", message, field="base", **where)
-        inherited = load_rules(base).model_dump(
-            mode="json", exclude={"name", "version", "description"}
-        )
+            raise problems.fatal("bad-field", message, field="base", file=file)
+        own_to_a_file = {"name", "version", "description"}
+        inherited = load_rules(base).model_dump(mode="json", exclude=own_to_a_file)
         content = {**inherited, **content}
     try:
         return Rules.model_validate_json(json.dumps(content))
     except ValidationError as e:
         for code, field, message in describe(e):
-            problems.error(code, message, field=field, **where)
+            problems.error(code, message, field=field, file=file)
         raise InputError(problems.errors) from None

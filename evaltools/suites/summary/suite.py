@@ -23,7 +23,7 @@ from .checks import checks
 from .options import SummaryOptions, rules_in_force
 from .rules import METRICS
 from .schema import looks_like_cases, read_cases
-from .score import by_metric, finish, score_cases
+from .units import by_metric, finish, score_cases
 from .verdicts import verdicts
 
 ZERO_ONE = ("summary_non_definitive", "summary_needs_followup")

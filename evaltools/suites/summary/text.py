@@ -1,4 +1,4 @@
-"""Text as the rules compare it, with the way back to the positions of the original.
+"""Text as the rules compare it, with the way back to the places of the original.
 
 Source: specification D1 (Unicode NFC), D15 and D16 (full-width forms).
 """
@@ -16,68 +16,103 @@ from typing import Any
 NOTATION: dict[str, Any] = tomllib.loads(
     Path(__file__).with_name("notation.toml").read_text(encoding="utf-8")
 )
+"""Characters that are read as others, and the words of numbers and of what stands around them."""
 
-FOLD = {0xFF01 + i: chr(0x21 + i) for i in range(94)}
-FOLD |= {ord(c): plain for plain, alike in NOTATION["fold"].items() for c in alike}
-"""One character for one: full-width forms, and the many blanks, dashes and quotes, to their plain form."""
+LONGEST_CLUSTER = 32
+"""Characters that are composed together: one and the marks on it. No language needs as many."""
 
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
 
 
+def _fold_table() -> dict[int, str]:
+    """Code of a character -> the plain one it is read as: full-width forms, blanks, dashes, quotes."""
+    table = {}
+    for offset in range(94):
+        table[0xFF01 + offset] = chr(0x21 + offset)
+    for plain, look_alikes in NOTATION["fold"].items():
+        for character in look_alikes:
+            table[ord(character)] = plain
+    return table
+
+
+FOLD = _fold_table()
+
+
 @dataclass(frozen=True, slots=True)
 class Text:
-    """`norm`: what is matched. `at[i]`: the place in the original of norm[i] (None: the same place)."""
+    """A text in normal form.
+
+    norm: what is matched. places[i]: where in the original norm[i] stands; None: at the same place.
+    """
 
     norm: str
-    at: Sequence[int] | None
+    places: Sequence[int] | None
 
     def span(self, start: int, end: int) -> list[int]:
         """[start, end) of the original, in characters, for the same of `norm`."""
-        return [start, end] if self.at is None else [self.at[start], self.at[end]]
+        if self.places is None:
+            return [start, end]
+        return [self.places[start], self.places[end]]
 
 
 def normalise(raw: str, fold: bool = True) -> Text:
-    """NFC and lower case; with `fold` also full-width and look-alike characters, and invisible ones left out."""
+    """NFC and lower case; with `fold` also plain characters for look-alikes, and no invisible ones.
+
+    >>> normalise("３천만\u200b원").norm
+    '3천만원'
+    >>> normalise("３천만\u200b원").span(3, 4)
+    [4, 5]
+    """
     if raw.isascii():
         return Text(raw.lower(), None)
-    text, at = raw, None
-    if not unicodedata.is_normalized("NFC", raw) or (fold and _INVISIBLE.search(raw)):
-        text, at = _compose(raw, fold)
+    text = raw
+    places = None
+    invisible = fold and _INVISIBLE.search(raw)
+    if invisible or not unicodedata.is_normalized("NFC", raw):
+        text, places = _compose(raw, fold)
     if fold:
         text = text.translate(FOLD)
+    return Text(_lower(text), places)
+
+
+def _lower(text: str) -> str:
+    """Lower case of the same length: a character whose lower case is longer (İ) stays."""
     lower = text.lower()
-    if len(lower) != len(text):
-        lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
-    return Text(lower, at)
+    if len(lower) == len(text):
+        return lower
+    characters = []
+    for character in text:
+        small = character.lower()
+        characters.append(small if len(small) == 1 else character)
+    return "".join(characters)
+
+
+def _compose(raw: str, fold: bool) -> tuple[str, list[int]]:
+    """NFC cluster by cluster (a character and what combines with it), so that each keeps its place.
+
+    Clusters are of bounded length: putting n marks in order takes n² steps.
+    """
+    composed: list[str] = []
+    places: list[int] = []
+    start = 0
+    for end in range(1, len(raw) + 1):
+        if end < len(raw) and _combines(raw[end]) and end - start < LONGEST_CLUSTER:
+            continue
+        cluster = unicodedata.normalize("NFC", raw[start:end])
+        if fold:
+            cluster = _INVISIBLE.sub("", cluster)
+        composed.append(cluster)
+        places.extend([start] * len(cluster))
+        start = end
+    places.append(len(raw))
+    return "".join(composed), places
+
+
+def _combines(character: str) -> bool:
+    """Whether a character joins the one before it: a mark, or a vowel or final of Hangul."""
+    return unicodedata.combining(character) > 0 or "\u1160" <= character <= "\u11ff"
 
 
 def any_of(words: Iterable[str]) -> str:
     """A regular expression of words, the longest first."""
     return "|".join(sorted(words, key=len, reverse=True))
-
-
-def pattern(kind: str, form: str = "forms", **parts: str) -> str:
-    """The pattern of a notation, of bounded length: its forms, or that `form`, with what its {PARTS} stand for."""
-    given = NOTATION[kind][form]
-    out = given if isinstance(given, str) else "|".join(given)
-    for name, part in {**NOTATION[kind].get("parts", {}), **parts}.items():
-        out = out.replace(f"{{{name}}}", part)
-    return out
-
-
-def _compose(raw: str, fold: bool) -> tuple[str, list[int]]:
-    """NFC cluster by cluster (a character and what may combine with it), so that each part keeps its place."""
-    out: list[str] = []
-    at: list[int] = []
-    start = 0
-    for i in range(1, len(raw) + 1):
-        if i < len(raw) and (unicodedata.combining(raw[i]) or "\u1160" <= raw[i] <= "\u11ff"):
-            continue
-        cluster = unicodedata.normalize("NFC", raw[start:i])
-        if fold:
-            cluster = _INVISIBLE.sub("", cluster)
-        out.append(cluster)
-        at.extend([start] * len(cluster))
-        start = i
-    at.append(len(raw))
-    return "".join(out), at

@@ -20,12 +20,14 @@ from ...report.samples import Place
 from ...report.view import SampleView, TableView
 from ...stats.intervals import wilson
 from . import people
+from .compiled import CompiledPhrases, CompiledRules
 from .options import rules_in_force
-from .rules import METRICS, CompiledRules, Ready, rules_snapshot
-from .score import by_metric
+from .passages import around, item
+from .rules import METRICS, rules_snapshot
 from .text import normalise
+from .units import by_metric
 from .verdicts import WORDS, fails, verdicts
-from .wording import around, item, matches
+from .wording import find_matches
 
 Evidence = Mapping[str, Any]
 Words = Callable[[Evidence, str, Sequence[str]], list[str]]
@@ -125,10 +127,14 @@ def confused(result: Result) -> pd.DataFrame:
     return pd.DataFrame(out, columns=["expected", "named", "cases", "of"])
 
 
-def _spans(sets: Mapping[str, Ready], answer: str, rules: CompiledRules) -> dict[str, set[int]]:
+def _spans(
+    sets: Mapping[str, CompiledPhrases], answer: str, rules: CompiledRules
+) -> dict[str, set[int]]:
     """The places of an answer that the words of each tag take up."""
     text = normalise(answer, rules.fold)
-    found = {tag: matches(phrases, text, answer, rules)[0] for tag, phrases in sets.items()}
+    found = {
+        tag: find_matches(phrases, text, answer, rules).standing for tag, phrases in sets.items()
+    }
     return {tag: {i for m in holds for i in range(*m["at"])} for tag, holds in found.items()}
 
 

@@ -1,107 +1,101 @@
 """Phrases of a rule set in a text, with what takes them back.
 
-text --phrases--> matches --not_within--> matches --let-offs in the clause around--> kept or let off
+text --phrases--> matches --not_within--> matches --let-offs in the clause around--> stand or let off
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from .entities import outside
-from .phrases import find_all, search
-from .rules import CompiledRules, Ready
+from .compiled import CompiledLetOff, CompiledPhrases, CompiledRules
+from .phrases import Phrases, find_all, find_outside, search
 from .text import Text
 
-_SENTENCE_END = re.compile(r"[!?\n;]|\.(?![0-9])")
-_REACH = 160
+SENTENCE_END = re.compile(r"[!?\n;]|\.(?![0-9])")
+
+REACH = 160
 """No let-off is looked for further away than this many characters."""
 
 
-SHOWN = 40
-"""Characters of a sentence that are shown on either side of a place in it."""
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """The matches of a phrase set in order, as JSON values: `text`, and `at`: [start, end) in the original.
 
-
-def around(text: str, at: tuple[int, int] | list[int]) -> str:
-    """The sentence around a place of a text, cut with … beyond SHOWN characters on either side."""
-    start, end = at
-    before = _SENTENCE_END.split(text[max(0, start - _REACH) : start])[-1].lstrip()
-    after = _SENTENCE_END.split(text[end : end + _REACH], maxsplit=1)[0].rstrip()
-    cut = "…" + before[-SHOWN:] if len(before) > SHOWN else before
-    return cut + text[start:end] + (after[:SHOWN] + "…" if len(after) > SHOWN else after)
-
-
-_PART_END = re.compile(r"[,;:!?()\[\]/\n·→]|\.\s")
-_FIGURE = re.compile(r"[0-9]\S*\s")
-
-
-def item(text: str, at: Sequence[int]) -> str:
-    """What a figure at a place of a text is said of: the words before it in its part of the sentence, or after it.
-
-    >>> item("암 진단비 3천만원, 90일 면책", (6, 10)), item("암 진단비 3천만원, 90일 면책", (12, 15))
-    ('암 진단비', '면책')
+    standing: those that count. let_off: those that are taken back, with the reason (`let_off`) and the
+    words that do it (`by`).
     """
-    start, end = at
-    before = _PART_END.split(text[max(0, start - SHOWN) : start])[-1]
-    after = _PART_END.split(text[end : end + SHOWN], maxsplit=1)[0]
-    return next(
-        (said.strip() for said in (*_FIGURE.split(before)[::-1], after) if said.strip()), ""
-    )
+
+    standing: list[dict[str, Any]] = field(default_factory=list)
+    let_off: list[dict[str, Any]] = field(default_factory=list)
 
 
-Found = tuple[list[dict[str, Any]], list[dict[str, Any]]]
-"""Matches as JSON values, text and [start, end) in the original: those that count, and those that are let off."""
-
-
-def matches(found: Ready, text: Text, raw: str, rules: CompiledRules) -> Found:
-    """The matches of a phrase set, each in order; one that is let off says why (`let_off`) and by what words."""
-    out: Found = [], []
-    for start, end in outside(find_all(found.phrases, text.norm), found.not_within, text.norm):
+def find_matches(named: CompiledPhrases, text: Text, raw: str, rules: CompiledRules) -> Matches:
+    """The matches of a phrase set in a text; `raw` is the original of `text`."""
+    matches = Matches()
+    for start, end in find_outside(named.phrases, named.not_within, text.norm):
         span = text.span(start, end)
-        let_off = _let_off(found.let_off, text.norm, start, end, rules)
-        out[bool(let_off)].append({"text": raw[slice(*span)], "at": span, **let_off})
-    return out
+        match = {"text": raw[span[0] : span[1]], "at": span}
+        let_off = _let_off(named.let_offs, text.norm, start, end, rules.clause_ends)
+        if let_off:
+            matches.let_off.append({**match, **let_off})
+        else:
+            matches.standing.append(match)
+    return matches
 
 
 def _let_off(
-    names: tuple[str, ...], t: str, start: int, end: int, rules: CompiledRules
+    let_offs: tuple[CompiledLetOff, ...], text: str, start: int, end: int, clause_ends: Phrases
 ) -> dict[str, str]:
-    if not names:
+    """Why a match is taken back, and by what words; {} where it stands."""
+    if not let_offs:
         return {}
-    before, after, limit = _clause(t, start, end, rules)
-    for name in names:
-        rule = rules.let_offs[name]
-        by = _after(rule, after, limit) or _before(rule, before)
-        if by is not None:
-            return {"let_off": rule.reason, "by": by.strip()}
+    before = _clause_before(text, start, clause_ends)
+    after, limit = _clause_after(text, end, clause_ends)
+    for rule in let_offs:
+        words = _words_after(rule, after, limit)
+        if not words:
+            words = _words_before(rule, before)
+        if words is not None:
+            return {"let_off": rule.reason, "by": words.strip()}
     return {}
 
 
-def _clause(t: str, start: int, end: int, rules: CompiledRules) -> tuple[str, str, int]:
-    """The clause before and after a match, and where in the latter a let-off must begin at the latest."""
-    after = t[end : end + _REACH]
-    if stop := _SENTENCE_END.search(after):
-        after = after[: stop.end()]
-    before = t[max(0, start - _REACH) : start]
-    before = before[max((m.end() for m in _SENTENCE_END.finditer(before)), default=0) :]
-    ends = find_all(rules.clause_ends, before)
-    before = before[ends[-1][1] :] if ends else before
-    limit = search(rules.clause_ends, after)
-    return before, after, limit.start() if limit else len(after)
+def _clause_before(text: str, start: int, clause_ends: Phrases) -> str:
+    before = text[max(0, start - REACH) : start]
+    clause_start = 0
+    for sentence_end in SENTENCE_END.finditer(before):
+        clause_start = sentence_end.end()
+    before = before[clause_start:]
+    ends = find_all(clause_ends, before)
+    return before[ends[-1][1] :] if ends else before
 
 
-def _after(rule: Ready, clause: str, limit: int) -> str | None:
-    m = search(rule.after, clause)
-    if (
-        m is None
-        or m.start() > min(rule.near + len(clause) - len(clause.lstrip()), limit)
-        or search(rule.unless, clause[: m.end()])
-    ):
+def _clause_after(text: str, end: int, clause_ends: Phrases) -> tuple[str, int]:
+    """The rest of the sentence, and where in it a let-off must begin at the latest."""
+    after = text[end : end + REACH]
+    sentence_end = SENTENCE_END.search(after)
+    if sentence_end:
+        after = after[: sentence_end.end()]
+    clause_end = search(clause_ends, after)
+    return after, clause_end.start() if clause_end else len(after)
+
+
+def _words_after(rule: CompiledLetOff, clause: str, limit: int) -> str | None:
+    match = search(rule.after, clause)
+    if match is None:
         return None
-    return m[0]
+    blanks = len(clause) - len(clause.lstrip())
+    if match.start() > min(rule.near + blanks, limit):
+        return None
+    if search(rule.unless, clause[: match.end()]):
+        return None
+    return match[0]
 
 
-def _before(rule: Ready, clause: str) -> str | None:
-    m = search(rule.before, clause)
-    return None if m is None or search(rule.unless, clause[m.start() :]) else m[0]
+def _words_before(rule: CompiledLetOff, clause: str) -> str | None:
+    match = search(rule.before, clause)
+    if match is None or search(rule.unless, clause[match.start() :]):
+        return None
+    return match[0]

@@ -6,13 +6,13 @@ import datetime
 import unicodedata
 
 import pytest
+from evaltools.suites.summary.score import score_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaltools.suites.summary.entities import Entity, extractor
 from evaltools.suites.summary.numerals import HANGUL, Number, hangul_value, read_number
 from evaltools.suites.summary.rules import load_rules
-from evaltools.suites.summary.score import score_case
 from evaltools.suites.summary.text import normalise
 
 RULES = load_rules("ko-insurance")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from evaltools.suites.summary.score import Score, score_case, score_cases
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,7 +20,6 @@ from evaltools.suites.summary import score as scoring
 from evaltools.suites.summary import views
 from evaltools.suites.summary.rules import METRICS, load_rules
 from evaltools.suites.summary.schema import Case
-from evaltools.suites.summary.score import Score, score_case, score_cases
 from evaltools.suites.summary.suite import metric_table
 
 RULES = load_rules("ko-insurance")

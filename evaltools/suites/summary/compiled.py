@@ -1,0 +1,132 @@
+"""The rules of a rule file, ready to search with: its phrases are compiled.
+
+Source: specification D15 and D16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from .numerals import written
+from .phrases import Phrases, compile_phrases, expand, near_end
+from .text import any_of
+
+if TYPE_CHECKING:
+    from .rules import Concept, Expression, LetOff, PhraseSet, Rules
+
+Compile = Callable[[Sequence[str]], Phrases]
+
+
+@dataclass(frozen=True)
+class CompiledLetOff:
+    """A `LetOff` of a rule file. `before` matches only at the end of what stands before a match."""
+
+    reason: str
+    before: Phrases
+    after: Phrases
+    unless: Phrases
+    near: int
+
+
+@dataclass(frozen=True)
+class CompiledPhrases:
+    """A `PhraseSet` of a rule file with the let-offs that it names."""
+
+    phrases: Phrases
+    not_within: Phrases
+    let_offs: tuple[CompiledLetOff, ...]
+
+
+@dataclass(frozen=True)
+class ValueWords:
+    """Words that state a value: a fixed expression (보름: 15 days) or a condition word (면책).
+
+    kind, base, value, support_only: as of an entity.
+    """
+
+    kind: str
+    base: str
+    value: str
+    support_only: bool
+    phrases: Phrases
+    not_within: Phrases = ()
+
+
+class CompiledRules:
+    """A rule set ready to search with. Equal only to itself: there is one to a `Rules`."""
+
+    def __init__(self, rules: Rules):
+        words = _named_words(rules)
+
+        def phrases(sources: Sequence[str]) -> Phrases:
+            if rules.match == "flex":
+                sources = [expand(source, words) for source in sources]
+            return compile_phrases(sources, rules.match, rules.particles)
+
+        self.fold = rules.fold
+        self.units = rules.units
+        self.particle_words = any_of(rules.particles or ("의",))
+        self.clause_ends = phrases(rules.clause_ends)
+        let_offs = {name: _let_off(rule, phrases) for name, rule in rules.let_offs.items()}
+        self.tags = {
+            tag: _phrase_set(named, let_offs, phrases)  #
+            for tag, named in rules.tags.items()
+        }
+        self.followup = _phrase_set(rules.followup, let_offs, phrases)
+        self.definitive = [_phrase_set(named, let_offs, phrases) for named in rules.definitive]
+        self.value_words: list[ValueWords] = []
+        for expression in rules.expressions:
+            self.value_words.append(_expression(expression, phrases))
+        for concept in rules.concepts:
+            self.value_words.extend(_concept(concept, phrases))
+
+
+def _named_words(rules: Rules) -> dict[str, str]:
+    """The alternatives of each name, as a group; a name may use those before it."""
+    words: dict[str, str] = {}
+    for name, alternatives in rules.words.items():
+        expanded = [expand(alternative, words) for alternative in alternatives]
+        words[name] = "(" + "|".join(expanded) + ")"
+    return words
+
+
+def _let_off(rule: LetOff, phrases: Compile) -> CompiledLetOff:
+    return CompiledLetOff(
+        reason=rule.reason,
+        before=near_end(phrases(rule.before), rule.near),
+        after=phrases(rule.after),
+        unless=phrases(rule.unless),
+        near=rule.near,
+    )
+
+
+def _phrase_set(
+    named: PhraseSet, let_offs: dict[str, CompiledLetOff], phrases: Compile
+) -> CompiledPhrases:
+    return CompiledPhrases(
+        phrases=phrases(named.phrases),
+        not_within=phrases(named.not_within),
+        let_offs=tuple(let_offs[name] for name in named.let_off),
+    )
+
+
+def _expression(expression: Expression, phrases: Compile) -> ValueWords:
+    return ValueWords(
+        kind=expression.kind,
+        base=expression.base,
+        value=written(Decimal(str(expression.value))),
+        support_only=expression.support_only,
+        phrases=phrases(expression.phrases),
+    )
+
+
+def _concept(concept: Concept, phrases: Compile) -> list[ValueWords]:
+    """Its words, and those that say the same and can only support it."""
+    not_within = phrases(concept.not_within)
+    return [
+        ValueWords(concept.kind, "", concept.name, False, phrases(concept.words), not_within),
+        ValueWords(concept.kind, "", concept.name, True, phrases(concept.support), not_within),
+    ]

@@ -1,0 +1,338 @@
+"""The five scores of a summary by rule, with the evidence that each rests on.
+
+    summary, contexts --entities--> values --same value in both?--> accuracy, recall
+    summary, tags     --phrases---> tags that it names           --> risk coverage, follow-up
+    summary           --phrases---> definitive phrases           --> non-definitive
+
+A score that could measure nothing keeps the number that the source document gives it, with `measured`
+False and the reason in its evidence. Source: seed insurance_summary_prd section 5; specification D2,
+D14.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from .compiled import CompiledPhrases, CompiledRules
+from .entities import Entity, by_key, extractor
+from .rules import DEFAULT_RULES, FOLLOWUP_TAG, Rules, load_rules
+from .schema import Tags, split_tags
+from .text import normalise
+from .wording import Matches, find_matches
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One metric of one summary.
+
+    score: 0..1; where not `measured`, the source document's number. numerator, denominator: what the
+    score is a ratio of (0, 0 where not measured). evidence: what it rests on, as JSON values; `reason`
+    where nothing was measured, places as [start, end) in characters.
+    """
+
+    score: float
+    measured: bool
+    numerator: int
+    denominator: int
+    evidence: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CaseScores:
+    """The scores of a case by metric, and what decides whether a judge is asked.
+
+    n_entities: values that the summary states. ambiguous: it names a follow-up, but every wording of it
+    is let off. unknown_tags: tags that the rules do not know. unread_figures: figures of the summary
+    that are part of no entity, so that nothing compares them.
+    """
+
+    scores: dict[str, Score]
+    n_entities: int
+    ambiguous: bool
+    unknown_tags: tuple[str, ...]
+    unread_figures: tuple[str, ...]
+
+
+def score(
+    summary: str | None,
+    contexts: Sequence[str],
+    tags: Tags = None,
+    rules: str | Path = DEFAULT_RULES,
+) -> dict[str, Score]:
+    """Score one summary against the texts that it summarises: metric -> Score.
+
+    tags: the risk items it should name (seed section 7), as a list or as one text with commas; None:
+    none were given. rules: the name of a bundled rule file (`ko-insurance`, `seed`) or a path.
+
+    Figures that a context states, however they are written, are supported (seed 5.1):
+
+    >>> contexts = ["암 진단 시 3,000만원을 지급합니다. 면책기간은 90일입니다."]
+    >>> scores = score("암 진단비 3천만원, 면책기간 60일", contexts, ["waiting_period", "limit"])
+    >>> accuracy = scores["summary_accuracy"]
+    >>> accuracy.numerator, accuracy.denominator
+    (2, 3)
+    >>> [entity["text"] for entity in accuracy.evidence["unsupported"]]
+    ['60일']
+
+    Without entities in the summary the seed's number is 0.5, without any in the contexts 0.0:
+
+    >>> nothing = score("상담 내용을 안내함", contexts)["summary_accuracy"]
+    >>> nothing.score, nothing.measured, nothing.evidence["reason"]
+    (0.5, False, 'no summary entities')
+    >>> score("60일", ["안내"])["summary_accuracy"].score
+    0.0
+
+    Covered tags over expected tags (seed 5.2); 1.0, not measured, where no tag is expected:
+
+    >>> scores["summary_risk_coverage"].score, list(scores["summary_risk_coverage"].evidence["missing"])
+    (0.5, ['limit'])
+    >>> score("안내", contexts)["summary_risk_coverage"].score
+    1.0
+
+    1.0 unless a definitive phrase stands that nothing takes back (seed 5.3):
+
+    >>> score("무조건 지급됩니다.", contexts)["summary_non_definitive"].score
+    0.0
+    >>> score("무조건 지급되는 것은 아닙니다.", contexts)["summary_non_definitive"].score
+    1.0
+
+    A follow-up is named where the tag asks for one, and only there (seed 5.4):
+
+    >>> score("추가 확인이 필요합니다.", contexts, ["needs_followup"])["summary_needs_followup"].score
+    1.0
+    >>> score("추가 확인이 필요합니다.", contexts, ["limit"])["summary_needs_followup"].score
+    0.0
+    """
+    return score_case(summary, contexts, split_tags(tags), load_rules(rules)).scores
+
+
+def score_case(
+    answer: str | None, contexts: Sequence[str], tags: Sequence[str], rules: Rules
+) -> CaseScores:
+    """Score one summary against its contexts and tags (in normal form).
+
+    The order of the contexts does not matter to any score.
+    """
+    compiled = rules.compiled
+    answer = answer or ""
+    text = normalise(answer, rules.fold)
+    blank = not text.norm.strip()
+
+    summary = extractor(compiled).entities(answer, text)
+    sources = [_context_entities(compiled, context) for context in contexts]
+    unread = _unread_figures(answer, summary)
+
+    known = [tag for tag in tags if tag in rules.known_tags]
+    unknown = tuple(tag for tag in tags if tag not in rules.known_tags)
+    followup = find_matches(compiled.followup, text, answer, compiled)
+    of_tags = {}
+    for tag in known:
+        named = _tag_phrases(compiled, tag)
+        of_tags[tag] = find_matches(named, text, answer, compiled)
+    due = {}
+    for tag, matches in of_tags.items():
+        if not matches.standing:
+            due[tag] = _first_in_contexts(compiled, tag, contexts)
+    definitive = [find_matches(named, text, answer, compiled) for named in compiled.definitive]
+
+    scores = {
+        "summary_accuracy": _accuracy(blank, summary, sources, unread),
+        "summary_risk_coverage": _risk_coverage(of_tags, due, unknown),
+        "summary_non_definitive": _non_definitive(blank, definitive),
+        "summary_needs_followup": _needs_followup(blank, known, unknown, followup),
+        "entity_recall": _recall(summary, sources),
+    }
+    return CaseScores(
+        scores=scores,
+        n_entities=len(_stated(summary)),
+        ambiguous=bool(followup.let_off) and not followup.standing,
+        unknown_tags=unknown,
+        unread_figures=unread,
+    )
+
+
+@lru_cache(maxsize=4096)
+def _context_entities(compiled: CompiledRules, context: str) -> tuple[Entity, ...]:
+    """Entities of a context, which often stands in several cases."""
+    return tuple(extractor(compiled).entities(context))
+
+
+def _tag_phrases(compiled: CompiledRules, tag: str) -> CompiledPhrases:
+    return compiled.followup if tag == FOLLOWUP_TAG else compiled.tags[tag]
+
+
+_FIGURE = re.compile(
+    r"(?P<mark>(?m:^)(?:[^\S\n]|[(\[])*\d{1,2}[.)\]](?!\d))|\d(?:[\d,.:/-]*\d)?[^\W\d_]{0,8}"
+)
+"""A figure with the word at its end; `mark`: the number of an item of a list, which is none."""
+
+
+def _unread_figures(answer: str, entities: Sequence[Entity]) -> tuple[str, ...]:
+    """The figures of a text that begin in no entity, in order."""
+    read: set[int] = set()
+    for entity in entities:
+        read.update(range(entity.start, entity.end))
+    unread = []
+    for match in _FIGURE.finditer(answer):
+        if not match["mark"] and match.start() not in read:
+            unread.append(match[0])
+    return tuple(unread)
+
+
+def _first_in_contexts(
+    compiled: CompiledRules, tag: str, contexts: Sequence[str]
+) -> dict[str, Any]:
+    """Where the contexts first name a risk item; {} where none does."""
+    named = _tag_phrases(compiled, tag)
+    for number, context in enumerate(contexts):
+        text = normalise(context, compiled.fold)
+        standing = find_matches(named, text, context, compiled).standing
+        if standing:
+            first = standing[0]
+            return {"text": first["text"], "context": number, "context_at": first["at"]}
+    return {}
+
+
+def _ratio(numerator: int, denominator: int, **evidence: Any) -> Score:
+    return Score(numerator / denominator, True, numerator, denominator, evidence)
+
+
+def _not_measured(number: float, reason: str, **evidence: Any) -> Score:
+    return Score(number, False, 0, 0, {"reason": reason, **evidence})
+
+
+def _accuracy(
+    blank: bool,
+    summary: Iterable[Entity],
+    sources: Sequence[Sequence[Entity]],
+    unread: Sequence[str],
+) -> Score:
+    """Supported entities of the summary over its entities, each value once (seed 5.1, D14).
+
+    `unread` figures take no part in it, and are listed (D20).
+    """
+    if blank:
+        return Score(0.0, True, 0, 0, {"reason": "empty summary"})
+    read: dict[str, Any] = {"read": "read"}
+    if unread:
+        read = {"read": "partly read", "unread": list(unread)}
+    stated = _stated(summary)
+    first_places = _first_places(sources)
+    supported = []
+    unsupported = []
+    for key, entity in stated.items():
+        if key in first_places:
+            supported.append({**_as_json(entity), **first_places[key]})
+        else:
+            unsupported.append(_as_json(entity))
+    if not supported and not any(_stated(source) for source in sources):
+        return _not_measured(0.0, "no context entities", unsupported=unsupported, **read)
+    if not stated:
+        return _not_measured(0.5, "no summary entities", **read)
+    return _ratio(len(supported), len(stated), supported=supported, unsupported=unsupported, **read)
+
+
+def _recall(summary: Iterable[Entity], sources: Sequence[Sequence[Entity]]) -> Score:
+    """Context entities that the summary keeps over context entities, each value once."""
+    asked = _stated(entity for source in sources for entity in source)
+    if not asked:
+        return _not_measured(0.0, "no context entities")
+    in_summary = by_key(summary)
+    first_places = _first_places(sources)
+    kept = []
+    lost = []
+    for key, entity in asked.items():
+        if key in in_summary:
+            kept.append({**_as_json(in_summary[key]), **first_places[key]})
+        else:
+            lost.append({**_as_json(entity), "at": None, **first_places[key]})
+    return _ratio(len(kept), len(asked), kept=kept, lost=lost)
+
+
+def _stated(entities: Iterable[Entity]) -> dict[str, Entity]:
+    """The entities by key, each value once, without those that only support."""
+    stated = {}
+    for key, entity in by_key(entities).items():
+        if not entity.support_only:
+            stated[key] = entity
+    return stated
+
+
+def _first_places(sources: Sequence[Sequence[Entity]]) -> dict[str, dict[str, Any]]:
+    """Key of each context entity -> the number of the context, from 0, and its first place there."""
+    places: dict[str, dict[str, Any]] = {}
+    for number, source in enumerate(sources):
+        for entity in source:
+            place = {"context": number, "context_at": [entity.start, entity.end]}
+            places.setdefault(entity.key, place)
+    return places
+
+
+def _as_json(entity: Entity) -> dict[str, Any]:
+    return {
+        "kind": entity.kind,
+        "text": entity.text,
+        "value": entity.shown,
+        "at": [entity.start, entity.end],
+    }
+
+
+def _risk_coverage(
+    of_tags: Mapping[str, Matches], due: Mapping[str, dict[str, Any]], unknown: Sequence[str]
+) -> Score:
+    """Expected tags that the summary covers over expected tags (seed 5.2).
+
+    Unknown tags are expected of nobody. due: for each missing tag, where the contexts name it.
+    """
+    more: dict[str, Any] = {}
+    if unknown:
+        more["unknown_tags"] = list(unknown)
+    named = {tag: place for tag, place in due.items() if place}
+    if named:
+        more["due"] = named
+    if not of_tags:
+        return _not_measured(1.0, "no known tags" if unknown else "no tags", **more)
+    covered = {}
+    missing = {}
+    for tag, matches in of_tags.items():
+        if matches.standing:
+            covered[tag] = matches.standing
+        else:
+            missing[tag] = matches.let_off
+    return _ratio(len(covered), len(of_tags), covered=covered, missing=missing, **more)
+
+
+def _non_definitive(blank: bool, matches: Sequence[Matches]) -> Score:
+    """1 unless a definitive phrase stands that nothing takes back (seed 5.3)."""
+    if blank:
+        return _not_measured(1.0, "empty summary")
+    definitive = _in_order(phrase for found in matches for phrase in found.standing)
+    let_off = _in_order(phrase for found in matches for phrase in found.let_off)
+    return _ratio(0 if definitive else 1, 1, definitive=definitive, let_off=let_off)
+
+
+def _in_order(phrases: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(phrases, key=lambda phrase: phrase["at"][0])
+
+
+def _needs_followup(
+    blank: bool, known: Sequence[str], unknown: Sequence[str], followup: Matches
+) -> Score:
+    """1 where a follow-up is named exactly if the tag asks for one (seed 5.4).
+
+    Without any known tag nobody said whether a follow-up was due: the number is the seed's, and not
+    measured.
+    """
+    evidence = {"phrases": followup.standing, "let_off": followup.let_off}
+    expected = FOLLOWUP_TAG in known
+    good = bool(followup.standing) == expected
+    if blank and not expected:
+        return _not_measured(1.0, "empty summary", **evidence)
+    if not known:
+        return _not_measured(float(good), "no known tags" if unknown else "no tags", **evidence)
+    return _ratio(int(good), 1, expected=expected, **evidence)

@@ -1,0 +1,170 @@
+"""The units frame of a file of cases: a row a case, with columns for each metric.
+
+cases --rules--> scores --columns--> frame --judge, where asked--> final scores --finish--> frame
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...core.errors import Problems
+from ...core.files import dumps
+from ...core.names import nearest
+from ...core.suite import Workers
+from .rules import METRICS, Rules
+from .schema import Case
+from .scoring import CaseScores, Score, score_case
+
+CHUNK = 500
+"""Cases that one process scores at a time."""
+
+FIGURES = frozenset({"amount", "percent", "duration", "date"})
+"""Kinds of entities of which a single one without support makes a summary wrong (D23)."""
+
+
+def score_cases(
+    cases: Sequence[tuple[int, Case]],
+    rules: Rules,
+    problems: Problems,
+    workers: Workers,
+    file: str = "",
+) -> pd.DataFrame:
+    """The units frame by rule alone, a row a case in their order; evidence and lists are JSON text.
+
+    cases: (line, case). Each unknown tag is a warning in `problems`.
+    """
+    chunks = []
+    for start in range(0, len(cases), CHUNK):
+        chunks.append([case for _, case in cases[start : start + CHUNK]])
+    if not chunks:  # a file without any usable case has the same columns
+        chunks = [[Case(id="0")]]
+    parts = workers.map(partial(_score_chunk, rules=rules), chunks)
+    columns: dict[str, list[Any]] = {name: [] for name in parts[0]}
+    for part in parts:
+        for name, values in part.items():
+            columns[name].extend(values)
+    units = pd.DataFrame(columns).head(len(cases))
+    _warn_of_unknown_tags(cases, units["unknown_tags"], rules, problems, file)
+    return units
+
+
+def _warn_of_unknown_tags(
+    cases: Sequence[tuple[int, Case]],
+    unknown_tags: Iterable[str],
+    rules: Rules,
+    problems: Problems,
+    file: str,
+) -> None:
+    hint = cache(partial(nearest, known=rules.known_tags))
+    for (line, case), unknown in zip(cases, unknown_tags):
+        for tag in json.loads(unknown):
+            problems.warn(
+                "unknown-tag",
+                f"unknown tag {tag!r}, left out of what is expected; {hint(tag)}",
+                file=file,
+                line=line,
+                field="summary_tags",
+                id=case.id,
+            )
+
+
+def _score_chunk(chunk: Sequence[Case], rules: Rules) -> dict[str, list[Any]]:
+    """The columns of some cases: a hundred thousand rows as dictionaries would take a gigabyte."""
+    rows = []
+    for case in chunk:
+        rows.append(_row(case, score_case(case.answer, case.texts, case.tags, rules)))
+    return {column: [row[column] for row in rows] for column in rows[0]}
+
+
+def _row(case: Case, case_scores: CaseScores) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "case_id": case.id,
+        "question": case.question,
+        "answer": case.answer,
+        "contexts": dumps(case.texts),
+        "ground_truth": case.ground_truth,
+        "tags": dumps(case.tags),
+        "unknown_tags": dumps(case_scores.unknown_tags),
+        "intent": case.intent,
+        "product": case.metadata.product,
+        "channel": case.metadata.channel,
+        "cases": 1,
+    }
+    for metric, score in case_scores.scores.items():
+        row |= _columns(metric, score)
+    accuracy = case_scores.scores["summary_accuracy"]
+    row["any_unsupported"] = _has_unsupported_figure(accuracy)
+    row["any_unsupported_measured"] = accuracy.denominator > 0
+    row["n_entities"] = case_scores.n_entities
+    row["ambiguous_followup"] = case_scores.ambiguous
+    row["unread_figures"] = dumps(case_scores.unread_figures)
+    return row
+
+
+def _columns(metric: str, score: Score) -> dict[str, Any]:
+    """The columns of a metric, the rule having decided."""
+    return {
+        metric: score.score,
+        f"{metric}_measured": score.measured,
+        f"{metric}_rule": score.score,
+        f"{metric}_llm": float("nan"),
+        f"{metric}_confidence": float("nan"),
+        f"{metric}_decided_by": "rule",
+        f"{metric}_trigger": None,
+        f"{metric}_num": score.numerator,
+        f"{metric}_den": score.denominator,
+        f"{metric}_evidence": dumps(score.evidence),
+    }
+
+
+def _has_unsupported_figure(accuracy: Score) -> bool:
+    if not accuracy.denominator:
+        return False
+    return any(entity["kind"] in FIGURES for entity in accuracy.evidence["unsupported"])
+
+
+def finish(units: pd.DataFrame, rules: Rules) -> pd.DataFrame:
+    """Add the columns that follow from the final scores: passed, and the score where measured."""
+    added = {}
+    for metric in METRICS:
+        score = units[metric]
+        measured = units[f"{metric}_measured"]
+        threshold = rules.thresholds.get(metric)
+        if threshold is not None:
+            passed = score >= threshold - 1e-12
+            added[f"{metric}_passed"] = passed
+            added[f"{metric}_measured_passed"] = passed & measured
+        added[f"{metric}_if_measured"] = score.where(measured)
+        added[f"{metric}_not_measured"] = ~measured
+    return pd.concat([units, pd.DataFrame(added, index=units.index)], axis=1)
+
+
+def by_metric(
+    units: pd.DataFrame,
+    metrics: Iterable[str] = METRICS,
+    keep: Sequence[str] = ("case_id",),
+    /,
+    **columns: str,
+) -> pd.DataFrame:
+    """The units as one row a metric and case: the columns `keep`, `metric`, and those of the metric.
+
+    columns: name -> what follows the metric's name in the units ("" is the score); null where the units
+    have none.
+
+    >>> units = pd.DataFrame({"case_id": ["a"], "entity_recall": [0.5]})
+    >>> by_metric(units, ["entity_recall"], score="").to_dict("records")
+    [{'case_id': 'a', 'metric': 'entity_recall', 'score': 0.5}]
+    """
+    parts = []
+    for metric in metrics:
+        part = units[list(keep)].assign(metric=metric)
+        for name, ending in columns.items():
+            part[name] = units.get(metric + ending, np.nan)
+        parts.append(part)
+    return pd.concat(parts)
