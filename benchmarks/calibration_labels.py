@@ -13,12 +13,12 @@ from __future__ import annotations
 import json
 
 import numpy as np
-from evaltools.suites.summary.score import score_case
 from summary_rules import DEFAULT, NAMES
 
 from evaltools.stats.calibration import corrected_mean
 from evaltools.suites.summary.rules import METRICS, load_rules
 from evaltools.suites.summary.schema import Case
+from evaltools.suites.summary.scoring import score_case
 
 DRAWS, CASES, SEED = 2_000, 400, 20260101
 LABELS = (30, 60, 100)

@@ -37,8 +37,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from evaltools.suites.summary.score import score_case
-
 from evaltools.app import gate
 from evaltools.core import errors
 from evaltools.core.errors import InputError, Problem, Problems, UsageError
@@ -53,6 +51,7 @@ from evaltools.suites.memfin.lexicon import BUNDLED as LEXICON
 from evaltools.suites.memfin.options import MemfinOptions
 from evaltools.suites.summary.rules import FOLDER as RULES
 from evaltools.suites.summary.rules import load_rules
+from evaltools.suites.summary.scoring import score_case
 
 REFERENCE = Path(
     os.environ.get("EVALTOOLS_REFERENCE", Path(__file__).parents[2] / "shared" / "reference")

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from evaltools.suites.summary.score import score_case
 
 from evaltools.core.files import example
 from evaltools.suites.summary.rules import METRICS, load_rules
 from evaltools.suites.summary.schema import Case
+from evaltools.suites.summary.scoring import score_case
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "reference" / "summary"
 DEFAULT = (FOLDER / "cases.jsonl", FOLDER / "fresh.jsonl")

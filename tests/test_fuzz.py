@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from evaltools.suites.summary.score import score_case
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from openpyxl import Workbook
@@ -31,6 +30,7 @@ from evaltools.stats.compare import compare
 from evaltools.stats.intervals import estimate
 from evaltools.stats.seeds import aggregate
 from evaltools.suites.summary.rules import load_rules
+from evaltools.suites.summary.scoring import score_case
 
 QUICK = Resampling(n_resamples=100)
 BOUNDS = ["value", "mean", "std", "ci_low", "ci_high", "value_baseline", "value_candidate", "delta"]

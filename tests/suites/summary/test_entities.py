@@ -6,13 +6,13 @@ import datetime
 import unicodedata
 
 import pytest
-from evaltools.suites.summary.score import score_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaltools.suites.summary.entities import Entity, extractor
 from evaltools.suites.summary.numerals import HANGUL, Number, hangul_value, read_number
 from evaltools.suites.summary.rules import load_rules
+from evaltools.suites.summary.scoring import score_case
 from evaltools.suites.summary.text import normalise
 
 RULES = load_rules("ko-insurance")
@@ -273,7 +273,7 @@ def test_positions_point_into_the_text_as_it_was_given() -> None:
 @given(st.text(max_size=60))
 def test_normal_form_is_that_of_unicode_and_keeps_places(text: str) -> None:
     t = normalise(text)
-    assert t.at is None or (len(t.at) == len(t.norm) + 1 and list(t.at) == sorted(t.at))
+    assert t.places is None or (len(t.places) == len(t.norm) + 1 and list(t.places) == sorted(t.places))
     start, end = t.span(0, len(t.norm))
     assert (start, end) == (0, len(text)) or not t.norm or end == len(text)
 

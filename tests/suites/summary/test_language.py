@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evaltools.suites.summary.score import CaseScores, score_case
 
 from evaltools.suites.summary.rules import load_rules
 from evaltools.suites.summary.schema import split_tags
+from evaltools.suites.summary.scoring import CaseScores, score_case
 
 RULES = load_rules("ko-insurance")
 DATA = Path(__file__).parents[2] / "data"

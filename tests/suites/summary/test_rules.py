@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from evaltools.suites.summary.score import score_case
 
 from evaltools.app.cli import main
 from evaltools.core.errors import InputError, Problems, UsageError
@@ -21,6 +20,7 @@ from evaltools.suites.summary.rules import (
     read_rules,
     rules_snapshot,
 )
+from evaltools.suites.summary.scoring import score_case
 
 
 def write(tmp_path: Path, **changes: Any) -> Path:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from evaltools.suites.summary.score import Score, score_case, score_cases
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,11 +15,13 @@ from evaltools import evaluate
 from evaltools.app.workers import Workers
 from evaltools.core.errors import InputError, Problems
 from evaltools.core.suite import Workers as Here
-from evaltools.suites.summary import score as scoring
+from evaltools.suites.summary import units as units_frame
 from evaltools.suites.summary import views
 from evaltools.suites.summary.rules import METRICS, load_rules
 from evaltools.suites.summary.schema import Case
+from evaltools.suites.summary.scoring import Score, score_case
 from evaltools.suites.summary.suite import metric_table
+from evaltools.suites.summary.units import finish, score_cases
 
 RULES = load_rules("ko-insurance")
 
@@ -159,7 +160,7 @@ def test_a_summary_that_repeats_its_context_is_supported(answer: str, more: str)
 
 
 def test_the_number_of_processes_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scoring, "CHUNK", 7)
+    monkeypatch.setattr(units_frame, "CHUNK", 7)
     path = "example:summary/cases.jsonl"
     one, two = evaluate("summary", path), evaluate("summary", path, workers=Workers(2))
     pd.testing.assert_frame_equal(one.units, two.units)
@@ -293,7 +294,7 @@ def test_a_follow_up_is_ambiguous_where_every_wording_of_it_is_let_off() -> None
 def test_a_score_on_its_threshold_passes(score: float, passes: bool) -> None:
     units = score_cases([(1, Case(id="a", answer="90일"))], RULES, Problems(), Here())
     units["summary_accuracy"] = score
-    done = scoring.finish(units.assign(summary_accuracy_measured=True), RULES)
+    done = finish(units.assign(summary_accuracy_measured=True), RULES)
     assert (
         done["summary_accuracy_passed"].tolist()
         == done["summary_accuracy_measured_passed"].tolist()

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evaltools.suites.summary.score import score_case
 
 from evaltools.suites.summary.rules import load_rules
 from evaltools.suites.summary.schema import split_tags
+from evaltools.suites.summary.scoring import score_case
 
 RULES = load_rules("ko-insurance")
 DATA = Path(__file__).parents[2] / "data" / "summary_variations.jsonl"

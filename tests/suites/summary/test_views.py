@@ -15,7 +15,7 @@ from evaltools.stats.intervals import wilson
 from evaltools.suites.summary import views
 from evaltools.suites.summary.artifacts import cases_frame
 from evaltools.suites.summary.judge import to_ask, trigger
-from evaltools.suites.summary.wording import around, item
+from evaltools.suites.summary.passages import around, item
 
 CONTEXT = (
     "골절 진단비는 30만 원입니다. 가입 후 90일은 면책기간이고, 자기부담금은 2만 원이에요. "
