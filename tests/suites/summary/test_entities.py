@@ -273,7 +273,9 @@ def test_positions_point_into_the_text_as_it_was_given() -> None:
 @given(st.text(max_size=60))
 def test_normal_form_is_that_of_unicode_and_keeps_places(text: str) -> None:
     t = normalise(text)
-    assert t.places is None or (len(t.places) == len(t.norm) + 1 and list(t.places) == sorted(t.places))
+    assert t.places is None or (
+        len(t.places) == len(t.norm) + 1 and list(t.places) == sorted(t.places)
+    )
     start, end = t.span(0, len(t.norm))
     assert (start, end) == (0, len(text)) or not t.norm or end == len(text)
 
