@@ -332,6 +332,16 @@ def sample_term(errors: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return np.sum(errors**2, axis=0) * n / df, df
 
 
+def excess(total: np.ndarray, part: np.ndarray) -> np.ndarray:
+    """By how much `total` is above `part`, 0 where it is not.
+
+    A difference as small as rounding is 0 too: one event in one of several seeds gives two equal
+    mean squares, and their last digit, which depends on the processor, must not decide anything.
+    """
+    difference = total - part
+    return np.where(difference > 1e-9 * (total + part), difference, 0.0)
+
+
 @dataclass(frozen=True)
 class SeedTerm:
     """Variance that seeds bring to the mean over seeds, with what Satterthwaite needs; arrays over metrics.
@@ -394,7 +404,7 @@ def seed_term(i: Influence, c: Crossed) -> SeedTerm:
     with np.errstate(divide="ignore", invalid="ignore"):
         ms_seed, ms_residual = ss_seed / rank, ss_residual / df_residual
         factor = rank / (n_cells - n_units) / n_seeds
-        variance = np.maximum(factor * (ms_seed - ms_residual), 0.0)
+        variance = factor * excess(ms_seed, ms_residual)
         squares = factor**2 * (ms_seed**2 / rank + ms_residual**2 / df_residual) * (variance > 0)
         weights = np.divide(1.0, per_seed, out=np.zeros_like(per_seed), where=per_seed > 0)
         residual = ms_residual * np.sum(per_seed * weights**2, axis=0) / n_seeds**2
@@ -442,7 +452,7 @@ class SeedPool:
         n_seeds, told_apart = own.plain_df + 1, ~np.isnan(own.within) & ~np.isnan(self.between)
         df, plain_df, plain = self.df / sides, self.plain_df / sides, self.plain / n_seeds
         with np.errstate(divide="ignore", invalid="ignore"):
-            variance = np.maximum(self.between - own.within, 0.0) / n_seeds
+            variance = excess(self.between, own.within) / n_seeds
             squares = (
                 (self.between**2 / df + own.within**2 / own.within_df) / n_seeds**2 * (variance > 0)
             )

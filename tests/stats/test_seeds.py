@@ -191,6 +191,18 @@ def test_equal_seeds_say_nothing_of_seeds_and_all_of_samples() -> None:
     assert row["ci_high"] - row["ci_low"] == pytest.approx(2 * half)
 
 
+def test_one_event_in_one_seed_shows_no_component_of_the_seeds() -> None:
+    """Both mean squares are 1 / 3n then, and rounding must not decide which one is larger."""
+    compiled = compile_table([RATE])
+    rng = np.random.default_rng(0)
+    for n in range(10, 60):
+        event = np.zeros(n)
+        event[n // 2] = 1.0
+        runs = {1: run(event, rng), 2: run(0 * event, rng), 3: run(0 * event, rng)}
+        c = grid(runs, "id").cross(compiled)
+        assert seed_term(influence(c), c).variance.tolist() == [0.0], n
+
+
 def test_no_sample_shared_falls_back_to_the_seeds() -> None:
     runs = {s: f.assign(id=f["id"] + str(s)) for s, f in condition().items()}
     row = of(runs).loc["mean"]
