@@ -1,6 +1,6 @@
 """The numbers that the commands write, stored: a change of the code shows which of them it changed.
 
-    python -m tests.fingerprints           run the commands, print what differs from the stored numbers
+    python -m tests.fingerprints           run the commands, print what differs from the stored ones
     python -m tests.fingerprints --write   the same, and store the new numbers
 
 Tables and metrics are stored cell by cell. Files with a row for each unit are reduced to a few
@@ -293,7 +293,7 @@ def same(old: Cell, new: Cell) -> bool:
 
 
 def differences(old: Files, new: Files) -> list[str]:
-    """A line for each stored number that is another one now; new files, rows and columns are allowed."""
+    """A line for each stored number that is another one now; new files, rows and columns may be there."""
     lines = []
     for file, rows in old.items():
         if file not in new:

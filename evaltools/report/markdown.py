@@ -54,8 +54,19 @@ def text_of(value: Any) -> str:
 
 
 def sort_key(value: Any) -> float | str:
-    """What a cell sorts by: its number, or "" (last) where it has none."""
-    return float(value) if isinstance(value, Real) and not is_null(value) else ""
+    """What a cell sorts by: its number, or "" (last) where it has none.
+
+    Six significant digits and twelve decimals: the last digits of a sum depend on the processor,
+    and a page must not.
+
+    >>> sort_key(0.28168669095825843)
+    0.281687
+    """
+    if is_null(value) or not isinstance(value, Real):
+        return ""
+    if isinstance(value, Integral):
+        return float(value)
+    return round(float(f"{float(value):.6g}"), 12)
 
 
 def number(value: Any, decimals: int = 3, *, signed: bool = False) -> str:

@@ -329,7 +329,7 @@ def test_estimates_sort_by_the_numbers_behind_the_texts() -> None:
         estimates().head(2).assign(std=0.02, n_seeds=3, value=[1234.5, np.nan])
     ).html
     keys = [re.findall(r'data-sort="([^"]*)"', row) for row in html.split("<tr")[2:]]
-    assert keys[0][:4] == ["metric_0", "higher is better", "1234.5", "0.020000000000000004"]
+    assert keys[0][:4] == ["metric_0", "higher is better", "1234.5", "0.02"]
     assert keys[0][4:] == ["0.02", "3.0", "40.0", "40.0"]
     assert keys[1] == ["metric_1", "lower is better", "", "", "0.02", "3.0", "", "40.0"]
 
