@@ -15,7 +15,7 @@ import argparse
 import numpy as np
 
 from evaltools.stats.calibration import corrected_mean
-from evaltools.stats.intervals import wilson
+from evaltools.stats.score_intervals import wilson
 
 JUDGES = {"good": (0.03, 0.05), "fair": (0.10, 0.25), "poor": (0.30, 0.60)}
 NOISE = {"good": 0.05, "fair": 0.15, "poor": 0.4}

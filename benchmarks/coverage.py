@@ -51,7 +51,7 @@ from scipy.special import bdtr, betaincinv, expit, logit, ndtr, ndtri, stdtrit
 from evaltools.core.metric import Metric
 from evaltools.core.resampling import Resampling
 from evaltools.stats import compare as compare_module
-from evaltools.stats import intervals
+from evaltools.stats import intervals, score_intervals
 from evaltools.stats.compare import compare
 from evaltools.stats.intervals import estimate
 from evaltools.stats.seeds import aggregate, pooled_seeds
@@ -60,7 +60,7 @@ SIZES = (20, 50, 200, 600)
 BLOCK = 50
 RESAMPLES = 2000
 BAND = (0.935, 0.965)
-USUAL = {"CARRIES": intervals.CARRIES, "DOUBT": intervals.DOUBT}
+USUAL = {"CARRIES": intervals.CARRIES, "DOUBT": score_intervals.DOUBT}
 ALTERNATIVES = {"score": {"CARRIES": np.inf}, "plain": {"CARRIES": np.inf, "DOUBT": 1e-9}}
 """Score intervals wherever there are limits, and these at p (1 - p) / se^2 trials without a doubt."""
 LEVELS = np.array([0.0, 0.4, 0.5, 2 / 3, 0.8, 1.0])
@@ -247,7 +247,7 @@ def run(setting: Setting, block: int, key: int) -> tuple[np.ndarray, np.ndarray]
     """
     rng = np.random.default_rng([key, block])
     for name, value in (USUAL | ALTERNATIVES.get(setting.method, {})).items():
-        for module in intervals, compare_module:
+        for module in intervals, compare_module, score_intervals:
             setattr(module, name, value)
     method: Any = "auto" if setting.method in ALTERNATIVES else setting.method
     resampling = Resampling(method, RESAMPLES, seed=block)
@@ -480,8 +480,8 @@ def mid_p(x: np.ndarray, n: int) -> Columns:
 def exact() -> str:
     """Coverage and mean width of intervals of a proportion over all of its outcomes, as Markdown."""
     kinds: dict[str, Callable[[np.ndarray, int], Columns]] = {
-        "Wilson": lambda x, n: intervals.score_interval(x / n, n, ndtri(0.975)),
-        "t-Wilson": lambda x, n: intervals.score_interval(x / n, n, stdtrit(n - 1, 0.975)),
+        "Wilson": lambda x, n: score_intervals.score_interval(x / n, n, ndtri(0.975)),
+        "t-Wilson": lambda x, n: score_intervals.score_interval(x / n, n, stdtrit(n - 1, 0.975)),
         "mid-p": mid_p,
         "Jeffreys": jeffreys,
         "Clopper-Pearson": clopper_pearson,
@@ -519,7 +519,7 @@ def tried(kind: str, seeds: int, block: int) -> dict[str, np.ndarray]:
     auto = now["ci_low"].to_numpy(float), now["ci_high"].to_numpy(float)
     components = np.maximum(mean - half, 0.0), np.minimum(mean + half, 1.0)
     by_logit = expit(logit(mean) + np.array([[-1.0], [1.0]]) * half / (mean * (1 - mean)))
-    wilson_98 = intervals.score_interval(mean, trials, stdtrit(df, 0.98))
+    wilson_98 = score_intervals.score_interval(mean, trials, stdtrit(df, 0.98))
     ends: dict[str, Any] = {
         "auto (t-Wilson)": auto,
         "components": components,

@@ -32,9 +32,9 @@ import evaltools as et
 from evaltools.core.metric import Metric, subset
 from evaltools.core.metric_matrix import Compiled, column_values, compile_table
 from evaltools.core.resampling import Resampling
+from evaltools.stats import influence
 from evaltools.stats.compare import compare, decide, evidence
 from evaltools.stats.multiplicity import sign_flip
-from evaltools.stats.seed_by_sample import Crossed, Paired
 
 LEVEL = 0.05
 FAST = Resampling(n_resamples=1000)
@@ -134,9 +134,11 @@ def family(
         )
         how = Resampling(seed=int(rng.integers(2**31)))
 
-        def paired(compiled: Compiled, sums: np.ndarray = sums) -> Paired:
+        def paired(compiled: Compiled, sums: np.ndarray = sums) -> influence.Paired:
             there = np.ones(sums.shape[1:3], dtype=bool)
-            return Paired(*(Crossed(compiled, side, there) for side in sums), by_seed=True)
+            return influence.Paired(
+                *(influence.Cells(compiled, side, there) for side in sums), by_seed=True
+            )
 
         now = decide(paired(cells.compiled), how, PATTERNS, cells.others)[lead] != 0
         before = evidence(

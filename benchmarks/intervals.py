@@ -33,11 +33,11 @@ from evaltools.core.metric import Difference, Mean, Metric, MetricTable
 from evaltools.core.metric_matrix import compile_table
 from evaltools.core.resampling import Method, Resampling
 from evaltools.core.suite import get_suite
-from evaltools.stats import intervals
+from evaltools.stats import bootstrap
 from evaltools.stats import large_samples as many
 from evaltools.stats.compare import compare
+from evaltools.stats.design import Runs
 from evaltools.stats.intervals import estimate
-from evaltools.stats.seed_by_sample import Runs
 from evaltools.suites.cr.tuples import KEYS
 
 TABLE: MetricTable = get_suite("cr").metrics(get_suite("cr").options())
@@ -156,7 +156,7 @@ def candidate(frame: pd.DataFrame, seed: int = 1) -> pd.DataFrame:
 @contextmanager
 def limit(n: int) -> Iterator[None]:
     """More units than n have closed forms."""
-    modules = intervals, many
+    modules = bootstrap, many
     for module in modules:
         module.LARGE = n  # type: ignore[attr-defined]
     try:

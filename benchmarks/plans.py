@@ -23,9 +23,9 @@ from evaltools.core.metric import Metric
 from evaltools.core.metric_matrix import compile_table
 from evaltools.core.resampling import Resampling
 from evaltools.stats.compare import decide
+from evaltools.stats.influence import Cells, Paired
 from evaltools.stats.power import plan
 from evaltools.stats.ranks import pairs, ranks
-from evaltools.stats.seed_by_sample import Crossed, Paired
 
 SHARED, OWN, RESIDUAL = 0.35, 0.15, 0.5
 LEVELS = np.array([0.0, 0.4, 0.5, 2 / 3, 0.8, 1.0])
@@ -155,7 +155,7 @@ def realised(kind: str, seeds: int, v: float, effect: float, studies: int) -> np
             sums = np.ones((2, seeds, n, len(compiled.columns)))
             for j, study in zip(at, made):
                 sums[..., j] = [[frame["y"] for frame in runs.values()] for runs in study.values()]
-            sides = [Crossed(compiled, side, np.ones((seeds, n), dtype=bool)) for side in sums]
+            sides = [Cells(compiled, side, np.ones((seeds, n), dtype=bool)) for side in sums]
             found += int((decide(Paired(sides[0], sides[1], True), RESAMPLING) > 0).sum())
         out.append(found / (studies // 50 * 50))
     return np.maximum.accumulate(out)

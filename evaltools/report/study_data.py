@@ -19,10 +19,10 @@ from ..core.suite import Suite
 from ..stats.agreement import COLUMNS as AGREEMENT
 from ..stats.agreement import seed_agreement
 from ..stats.compare import Comparison, compare, require_declared
+from ..stats.design import Runs
 from ..stats.power import plan
 from ..stats.ranks import CONTRACT as RANKS
 from ..stats.ranks import pairs, ranks
-from ..stats.seed_by_sample import Runs
 from ..stats.seeds import aggregate, completeness, pool_notes, pooled_seeds
 
 

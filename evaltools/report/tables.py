@@ -17,7 +17,9 @@ from markupsafe import Markup
 from ..core.check import FINE, WORDS, Check, in_words
 from ..core.language import say
 from ..core.metric import MetricTable
-from ..stats.intervals import MIN_UNITS, Resampling, monte_carlo_digits
+from ..core.resampling import Resampling
+from ..stats.bootstrap import monte_carlo_digits
+from ..stats.intervals import MIN_UNITS
 from .markdown import (
     ARROWS,
     Format,

@@ -15,8 +15,8 @@ import pandas as pd
 
 from ..core.metric import Metric
 from ..core.resampling import Resampling
+from .design import Runs, in_order
 from .intervals import estimate
-from .seed_by_sample import Runs, in_order
 
 TUPLE_KEYS: Mapping[str, tuple[int, ...]] = {"": (0, 1, 2), "_refpol": (0, 2), "_otepol": (1, 2)}
 """Suffix of a pairwise F1 -> places of [ref, term, polarity] that are compared."""

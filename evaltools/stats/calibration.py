@@ -26,7 +26,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from ..core.errors import InputError, Problem, Problems
 from ..core.records import read_rows
 from .agreement import reviewer_agreement
-from .intervals import DOUBT, t_quantile, t_wilson, wilson
+from .score_intervals import DOUBT, t_quantile, t_wilson, wilson
 
 LEAST = 30
 """Labels of a metric below which nothing is estimated."""

@@ -21,38 +21,25 @@ from ..core.metric import MetricTable, subset
 from ..core.metric_matrix import Compiled, compile_table
 from ..core.names import nearest
 from ..core.resampling import Resampling
-from .intervals import (
-    CARRIES,
-    MIN_UNITS,
-    Bounds,
-    Rule,
-    deciding,
-    first_of,
-    mover,
-    proportions,
-    resampled,
-    score_bounds,
-    share_correlation,
-)
-from .large_samples import of_blocks
+from .bootstrap import resampled
+from .bounds import Intervals
+from .design import Grid, Runs, grid, pair
+from .influence import Paired, cell_sums, seed_mean
+from .intervals import CARRIES, MIN_UNITS
+from .large_samples import metric_groups
 from .multiplicity import flipped_p, needed, rounded, shared_seeds, sign_flip, smallest, step_down
-from .seed_by_sample import (
-    Grid,
-    Paired,
-    Runs,
+from .score_intervals import deciding, mover, proportions, score_bounds, share_correlation
+from .seeds import CLAIM_BOTH, TWO_SEEDS, pool_notes
+from .variance import (
     SeedPool,
     Spread,
-    chosen,
-    grid,
     negligible,
-    pair,
     sample_term,
-    seed_mean,
     seed_pool,
     seed_term,
+    spread_of_pair,
     spread_of_samples,
 )
-from .seeds import CLAIM_BOTH, TWO_SEEDS, pool_notes
 
 NONE_DIFFER = "too few: none of {n} differ"
 
@@ -174,24 +161,26 @@ def compare(
         under = " under a common seed" if by_seed and any(a.seeds) else ""
         raise NothingPaired(f"{each} share no {unit}{under}: nothing to compare")
 
-    def of_block(
-        block: Compiled,
-    ) -> tuple[pd.DataFrame, SeedPool | None, bool, dict[int, np.ndarray]]:
-        one, other = (side.cross(block).unit_by_unit() for side in (a, b))
-        same = np.array_equal(one.present, other.present) and np.array_equal(one.sums, other.sums)
-        at = [place[name] for name in block.names]
+    n_cells = len(a.units) * (len(a.seeds) + len(b.seeds))
+    identical = True
+    measured, pools, of_family = [], [], {}
+    for group in metric_groups(table, len(a.units), n_cells):
+        one, other = cell_sums(a, group), cell_sums(b, group)
+        identical &= np.array_equal(one.present, other.present)
+        identical &= np.array_equal(one.sums, other.sums)
+        metrics = [place[name] for name in group.names]
         tested = evidence(
-            Paired(one, other, by_seed), n_permutations, resampling, pool and pool.of(at)
+            Paired(one, other, by_seed),
+            n_permutations,
+            resampling,
+            pool.take(metrics) if pool else None,
         )
-        leading = {
-            m: tested.differences[:, column].copy() for column, m in enumerate(at) if m in family
-        }
-        return _measured(tested, margins[at], resampling), tested.pool, same, leading
-
-    cells = len(a.units) * (len(a.seeds) + len(b.seeds))
-    found, pools, same, leading = zip(*of_blocks(of_block, table, len(a.units), cells))
-    identical, of_family = all(same), {m: x for block in leading for m, x in block.items()}
-    frame = pd.concat(found, ignore_index=True).assign(
+        measured.append(_measured(tested, margins[metrics], resampling))
+        pools.append(tested.pool)
+        for column, metric in enumerate(metrics):
+            if metric in family:
+                of_family[metric] = tested.differences[:, column].copy()
+    frame = pd.concat(measured, ignore_index=True).assign(
         margin=margins,
         primary=np.isin(np.arange(len(own)), family[:1]),
         family=np.isin(np.arange(len(own)), family),
@@ -383,9 +372,9 @@ def evidence(
     )
     pool = (pool or seed_pool(own)) if own and resampling.method == "auto" else None
     crossed, pooled = (
-        paired.spread(sample, own, pool) if own else (of_samples, np.zeros_like(several))
+        spread_of_pair(paired, sample, own, pool) if own else (of_samples, np.zeros_like(several))
     )
-    found = chosen(several, crossed, of_samples)
+    found = crossed.where(several, of_samples)
     error, _, df = found.widest(resampling.confidence)
     error = np.where(
         negligible(error**2, np.concatenate([paired.a.values, paired.b.values])), 0.0, error
@@ -444,21 +433,21 @@ def _measured(tested: Evidence, margin: np.ndarray, resampling: Resampling) -> p
     paired, differences = tested.paired, tested.differences
     counts, delta, n_units = paired.baseline.compiled.counts, paired.delta, paired.n_units
     wanted = ~np.isnan(delta) & ~counts & (n_units >= MIN_UNITS) & (tested.error > 0)
-    low, high, method = _intervals(tested, wanted, resampling)
+    intervals = _intervals(tested, wanted, resampling)
     inside = replace(resampling, confidence=max(2 * resampling.confidence - 1, 0.01))
-    equivalence_low, equivalence_high, _ = _intervals(tested, wanted & ~np.isnan(margin), inside)
+    equivalence = _intervals(tested, wanted & ~np.isnan(margin), inside)
     n_differ = (differences != 0).sum(axis=0)
     return pd.DataFrame(
         {
             "value_baseline": paired.value_a,
             "value_candidate": paired.value_b,
-            "ci_low": low,
-            "ci_high": high,
-            "equivalence_low": equivalence_low,
-            "equivalence_high": equivalence_high,
+            "ci_low": intervals.low,
+            "ci_high": intervals.high,
+            "equivalence_low": equivalence.low,
+            "equivalence_high": equivalence.high,
             **tested.together(),
             "n_seeds": paired.n_seeds,
-            "ci_method": method,
+            "ci_method": intervals.method,
             "claim": np.where(np.isnan(delta) | counts, "", _claims(paired)),
             "p_samples": tested.p_samples,
             "error": tested.error,
@@ -479,22 +468,23 @@ def _claims(paired: Paired) -> np.ndarray:
     )
 
 
-def _intervals(tested: Evidence, wanted: np.ndarray, resampling: Resampling) -> Bounds:
+def _intervals(tested: Evidence, wanted: np.ndarray, resampling: Resampling) -> Intervals:
     """The intervals of the delta of the wanted metrics."""
     paired, delta = tested.paired, tested.paired.delta
-    half = tested.error * tested.spread.widest(resampling.confidence)[1]
-    rules: list[Rule] = [(wanted, delta - half, delta + half, "variance components")]
+    intervals = Intervals.none(len(delta))
     alone = wanted & ~tested.several
     if resampling.method == "auto" and len(paired.a.values) == len(paired.b.values) == 1:
         low, high = _moved(paired, resampling.confidence)
         moved = alone & ~np.isnan(low) & (deciding(paired.errors) < CARRIES)
-        rules.insert(0, (moved, low, high, "mover"))
+        intervals.fill(moved, low, high, "mover")
         alone &= ~moved
     if alone.any():
         sums = [paired.baseline.sums, paired.candidate.sums]
         drawn = resampled(sums, paired.delta_of, paired.errors, paired.bias, alone, resampling)
-        rules.insert(0, (drawn[2] != "none", *drawn))
-    return first_of(*rules)
+        intervals.fill(drawn.method != "none", drawn.low, drawn.high, drawn.method)
+    half = tested.error * tested.spread.widest(resampling.confidence)[1]
+    intervals.fill(wanted, delta - half, delta + half, "variance components")
+    return intervals
 
 
 def unit_changes(
@@ -519,7 +509,7 @@ def unit_changes(
     if by_seed:
         one, other = np.where(np.isnan(other), np.nan, one), np.where(np.isnan(one), np.nan, other)
     mean_a, mean_b = (seed_mean(side, ~np.isnan(side)) for side in (one, other))
-    crossed = [side.cross(compiled) for side in (a, b)]
+    crossed = [cell_sums(side, compiled) for side in (a, b)]
     at = np.nan_to_num(compiled.ratios(sum(c.totals.sum(axis=0) for c in crossed)[None]))
     before, after = (c.errors(at).mean(axis=0)[:, 0] for c in crossed)
     values = {
@@ -651,11 +641,13 @@ def _said(row: Mapping[Any, Any], which: str, confidence: float) -> str:
 
 def _moved(paired: Paired, confidence: float) -> tuple[np.ndarray, np.ndarray]:
     """(low, high) of delta, one seed each, from the score intervals of the sides; nan for a metric without limits."""
-    sides = [
-        (value, *score_bounds(side, confidence, t_only=True)[:2])
-        for value, side in ((paired.value_a, paired.baseline), (paired.value_b, paired.candidate))
-    ]
-    return mover(sides[0], sides[1], share_correlation(paired.a.errors[0], paired.b.errors[0]))
+    one, _ = score_bounds(paired.baseline, confidence, t_only=True)
+    other, _ = score_bounds(paired.candidate, confidence, t_only=True)
+    return mover(
+        (paired.value_a, one.low, one.high),
+        (paired.value_b, other.low, other.high),
+        share_correlation(paired.a.errors[0], paired.b.errors[0]),
+    )
 
 
 def _notes(

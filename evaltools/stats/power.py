@@ -26,11 +26,13 @@ from ..core.metric import Metric, MetricTable, subset
 from ..core.metric_matrix import compile_table
 from ..core.resampling import Resampling
 from .compare import decide, evidence, mde_text
+from .design import Runs, grid, pair
+from .influence import Cells, Paired, cell_sums, seed_mean
 from .intervals import MIN_UNITS
 from .large_samples import LARGE
 from .multiplicity import POWER, ROUNDING, smallest
 from .multiplicity import needed as units_needed
-from .seed_by_sample import Components, Crossed, Paired, Runs, grid, pair, seed_mean, spread_of_runs
+from .variance import Components, spread_of_runs
 
 CONTRACT = ("seeds", "samples", "power", "samples_low", "samples_high", "calls")
 """The columns of a plan, in order."""
@@ -212,10 +214,10 @@ class Pilot:
                 )
             return cells
 
-        def side(cells: np.ndarray) -> Crossed:
+        def side(cells: np.ndarray) -> Cells:
             sums = np.ones((*shape[:2], len(compiled.columns)))
             sums[:, :, at] = cells
-            return Crossed(compiled, sums, present)
+            return Cells(compiled, sums, present)
 
         for block in range(BLOCKS):
             difference_of = drawn()
@@ -262,7 +264,9 @@ def pilot(
             raise UsageError(
                 "one run shows no difference to plan from: give another condition, or another seed"
             )
-        b = replace(a, frames=a.frames[1:] + a.frames[:1], at=a.at[1:] + a.at[:1])
+        b = replace(
+            a, frames=a.frames[1:] + a.frames[:1], unit_of_row=a.unit_of_row[1:] + a.unit_of_row[:1]
+        )
     else:
         b = grid(conditions[1], unit)
         if not set(a.seeds) & set(b.seeds):
@@ -272,7 +276,7 @@ def pilot(
     n = len(one.units)
     if n < MIN_UNITS:
         raise UsageError(f"{n} units ({unit}) in common: a plan needs {MIN_UNITS}")
-    paired = Paired(one.cross(compiled), other.cross(compiled), True)
+    paired = Paired(cell_sums(one, compiled), cell_sums(other, compiled), True)
     measured = paired.in_a[:, 0]
     if not (seeds := int(measured.sum())):
         raise UsageError(f"{metric} is not measured in these runs")
@@ -296,9 +300,11 @@ def pilot(
     if not alone:
         tested = evidence(paired, 1, resampling)
         sides = 2 if seeds > 1 and tested.pooled[0] else 1
-        made = _first(Components.of(tested.spread, n, seeds), sides)
+        made = _first(Components.from_spread(tested.spread, n, seeds), sides)
         return Pilot(of, value, cells, made, n, seeds, sides * df_seeds)
-    single = _first(Components.of(spread_of_runs(a.cross(compiled), np.array([n])), n, seeds), 1)
+    single = _first(
+        Components.from_spread(spread_of_runs(cell_sums(a, compiled), np.array([n])), n, seeds), 1
+    )
     doubled = Components(
         2 * single.seed, 0.0, 2 * single.residual, 2 if resampling.method == "auto" else 1
     )

@@ -21,9 +21,10 @@ from ..core.metric import AnyMetric, MetricTable, subset
 from ..core.metric_matrix import compile_table
 from ..core.resampling import Resampling
 from .compare import Evidence, evidence
+from .design import Runs, grid, in_order, pair
+from .influence import Paired, cell_sums
 from .intervals import MIN_UNITS
 from .multiplicity import flipped_p, step_down
-from .seed_by_sample import Paired, Runs, grid, in_order, pair
 
 CONTRACT = ("condition", "value", "ci_low", "ci_high", "rank_low", "rank_high", "group")
 """The columns of ranks.csv, in order."""
@@ -57,7 +58,9 @@ def pairs(
         if not len(a.units):
             continue
         tested = evidence(
-            Paired(a.cross(compiled), b.cross(compiled), by_seed), n_permutations, resampling
+            Paired(cell_sums(a, compiled), cell_sums(b, compiled), by_seed),
+            n_permutations,
+            resampling,
         )
         row |= {"delta": tested.paired.delta[0], "n_units": int(tested.paired.n_units[0])}
         if row["n_units"] >= MIN_UNITS and not np.isnan(tested.p_value[0]):

@@ -7,39 +7,37 @@ samples, this system". Formulas and measured coverage: docs/statistics.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache, partial
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
 from scipy.special import ndtri, stdtrit
 
-from ..core.metric import MetricTable
+from ..core.metric import MetricTable, subset
 from ..core.metric_matrix import Compiled, compile_table
 from ..core.resampling import CONSTANT, Resampling
-from .intervals import (
-    MIN_UNITS,
-    Bounds,
-    Rule,
+from .bounds import Intervals
+from .design import Grid, Runs, grid
+from .influence import Cells, Influence, cell_sums, influence, seed_mean
+from .intervals import MIN_UNITS, estimate
+from .large_samples import metric_groups
+from .score_intervals import (
     effective_units,
-    estimate,
-    first_of,
+    first_ratio,
     proportions,
     score_interval,
     t_quantile,
     t_wilson,
 )
-from .large_samples import in_blocks
-from .seed_by_sample import (
+from .variance import (
     ALIKE,
-    Crossed,
-    Runs,
     SeedPool,
-    grid,
-    influence,
+    SeedTerm,
+    Spread,
     negligible,
     sample_term,
-    seed_mean,
     seed_pool,
     seed_term,
     spread,
@@ -49,6 +47,7 @@ CLAIM_ONE = "new samples, this system"
 CLAIM_BOTH = "new seeds and new samples"
 
 BY_COMPONENTS = ("variance components", "wilson, effective n", "t-wilson")
+"""The methods whose interval rests on the variance components."""
 
 POOLED = "The spread of seeds is that of all conditions together (in comparisons, of sides whose seeds go apart)"
 
@@ -60,23 +59,29 @@ CONTRACT = ("metric", "mean", "std", "n_seeds", "ci_low", "ci_high", "min", "max
 
 def seed_values(runs: Runs, table: MetricTable, unit: str) -> pd.DataFrame:
     """Every metric of every seed: metric, seed, value (nan: not measured), n_units (of the run)."""
-    compiled, c = compile_table(table), grid(runs, unit)
-    values = pd.DataFrame(compiled.values(c.totals(compiled.columns)), columns=compiled.names)
-    frame = values.assign(seed=pd.Series(c.seeds, dtype=object), n_units=c.present.sum(axis=1))
-    found = frame.melt(["seed", "n_units"], var_name="metric")
-    return found[["metric", "seed", "value", "n_units"]]
+    compiled = compile_table(table)
+    condition = grid(runs, unit)
+    values = compiled.values(condition.totals(compiled.columns))
+    frame = pd.DataFrame(values, columns=compiled.names)
+    frame["seed"] = pd.Series(condition.seeds, dtype=object)
+    frame["n_units"] = condition.present.sum(axis=1)
+    rows = frame.melt(["seed", "n_units"], var_name="metric")
+    return rows[["metric", "seed", "value", "n_units"]]
 
 
 def pooled_seeds(conditions: Iterable[Runs], table: MetricTable, unit: str) -> SeedPool:
     """What the seeds of several conditions differ by in every metric of the table, together."""
     grids = [grid(runs, unit) for runs in conditions]
-    cells = max(len(g.units) * len(g.seeds) for g in grids)
-    blocks = in_blocks(table, max(len(g.units) for g in grids), cells)
-    pools = [
-        seed_pool([seed_term(influence(c), c) for c in (g.cross(block) for g in grids)])
-        for block in blocks
-    ]
-    return SeedPool.joined(pools)
+    n_units = max(len(condition.units) for condition in grids)
+    n_cells = max(len(condition.units) * len(condition.seeds) for condition in grids)
+    pools = []
+    for compiled in metric_groups(table, n_units, n_cells):
+        terms = []
+        for condition in grids:
+            cells = cell_sums(condition, compiled)
+            terms.append(seed_term(influence(cells), cells))
+        pools.append(seed_pool(terms))
+    return SeedPool.join(pools)
 
 
 def pool_notes(table: MetricTable, pools: Sequence[SeedPool]) -> list[str]:
@@ -84,7 +89,7 @@ def pool_notes(table: MetricTable, pools: Sequence[SeedPool]) -> list[str]:
 
     `pools`: those of the metrics of the table, some after others.
     """
-    pool = SeedPool.joined(pools) if pools else None
+    pool = SeedPool.join(pools) if pools else None
     if pool is None or not (pool.alike | pool.unlike).any():
         return []
     apart = [
@@ -114,96 +119,38 @@ def aggregate(
     (resampling units that take part in any seed); `title`, `group`, `better`.
 
     `mean`, `std` (ddof 1, nan for one seed), `min` and `max` are over the values of the seeds in which
-    the metric is measured (`n_seeds`). `ci_method` is "variance components"; "t-wilson" (a metric within limits:
-    Wilson's interval at the trials that the variance components amount to, by the method "auto"; else "wilson,
-    effective n", of proportions only); "wilson" (a proportion without variation) or CONSTANT; "none" (a count, too
-    few units, no variation); or, for one seed, what `intervals.estimate` says of that run. No interval is null.
+    the metric is measured (`n_seeds`). `ci_method` is "variance components"; "t-wilson" (a metric
+    within limits: Wilson's interval at the trials that the variance components amount to, by the
+    method "auto"; else "wilson, effective n", of proportions only); "wilson" (a proportion without
+    variation) or CONSTANT; "none" (a count, too few units, no variation); or, for one seed, what
+    `intervals.estimate` says of that run. No interval is null.
+
+    >>> from evaltools.core.metric import Metric
+    >>> run = pd.DataFrame({"id": range(40), "right": [1, 1, 0, 1] * 10, "n": 1})
+    >>> runs = {1: run, 2: run.assign(right=[1, 0, 0, 1] * 10)}
+    >>> accuracy = Metric(name="accuracy", numerator="right", denominator="n", better="higher")
+    >>> aggregate(runs, [accuracy], "id", Resampling())[["metric", "mean", "n_seeds", "min", "max"]]
+         metric   mean  n_seeds  min   max
+    0  accuracy  0.625        2  0.5  0.75
     """
-    seeds = grid(runs, unit)
-    single = cache(
-        partial(_single_runs, [runs[seed] for seed in seeds.seeds], table, unit, resampling)
-    )
-    place, found = 0, []
-    for compiled in in_blocks(table, len(seeds.units), len(seeds.units) * len(seeds.seeds)):
-        at = range(place, place := place + len(compiled.metrics))
-        found.append(
-            _aggregated(
-                seeds.cross(compiled), resampling, partial(single, at), pool and pool.of(at)
-            )
-        )
-    return pd.concat(found, ignore_index=True)
-
-
-def _aggregated(
-    c: Crossed, resampling: Resampling, single: Callable[[], Bounds], pool: SeedPool | None
-) -> pd.DataFrame:
-    """The rows of `aggregate`."""
-    compiled, i, auto = c.compiled, influence(c), resampling.method == "auto"
-    measured = ~np.isnan(i.values)
-    n_seeds = measured.sum(axis=0)
-    lowest, highest = np.fmin.reduce(i.values), np.fmax.reduce(i.values)
-    # the mean of equal values is that value, without the rounding of a sum
-    mean = np.where(lowest == highest, lowest, seed_mean(i.values, measured))
-    std = np.sqrt(_ratio(seed_mean((i.values - mean) ** 2, measured) * n_seeds, n_seeds - 1.0))
-    n = ((c.present[:, :, None] & measured[:, None, :]).any(axis=0) & i.part).sum(axis=0)
-    own = seed_term(i, c)
-    term = pool.term(own) if pool and auto else own
-    weight = (
-        effective_units(np.nan_to_num(seed_mean(c.shares @ compiled.sides[0][0], measured)))
-        if auto
-        else n
-    )
-    s = spread(sample_term(seed_mean(i.errors, measured), weight), term)
-    variance = np.where(negligible(s.variance, i.values), 0.0, s.variance)
-    error, critical, df = s.widest(resampling.confidence)
-    error = np.where(variance == 0, 0.0, error)
-
-    half = stdtrit(own.plain_df, 0.5 + resampling.confidence / 2) * np.sqrt(own.plain)
-    # equal seeds say nothing about the next one's distance
-    several = (n_seeds > 1) & ~compiled.counts & (std != 0)
-    seeds_low, seeds_high = (
-        np.where(several, bound, np.nan) for bound in _clipped(compiled, mean, half)
-    )
-
-    one, many = n_seeds == 1, (n_seeds > 1) & ~compiled.counts
-    components = many & (n >= MIN_UNITS) & (variance > 0)
-    plain = components, *_clipped(compiled, mean, error * critical), "variance components"
-    if auto:
-        rules = _scored(
-            compiled, many, plain, (mean, error, weight, critical, df), resampling.confidence
-        )
-    else:
-        rules = [_wilson(c, many, n, (mean, error, critical), resampling.confidence), plain]
-    if one.any():
-        alone = np.argmax(measured, axis=0), np.arange(len(one))
-        rules.insert(0, (one, *(x[alone] for x in single())))
-    low, high, method = first_of(*rules)
-
-    by_components = np.isin(method.astype(str), BY_COMPONENTS)
-    parts = s.from_seeds, s.from_samples, s.from_residual
-    shares = [
-        np.where(compiled.counts | (own.nested & many), np.nan, _ratio(v, variance)) for v in parts
-    ]
-    return pd.DataFrame(
-        {
-            "metric": compiled.names,
-            "mean": mean,
-            "std": std,
-            "n_seeds": n_seeds,
-            "ci_low": low,
-            "ci_high": high,
-            "min": lowest,
-            "max": highest,
-            "ci_method": method,
-            "claim": np.where(method == "none", "", np.where(one, CLAIM_ONE, CLAIM_BOTH)),
-            "seeds_ci_low": seeds_low,
-            "seeds_ci_high": seeds_high,
-            "df": np.where(by_components, df, np.nan),
-            **dict(zip(("var_share_seed", "var_share_sample", "var_share_residual"), shares)),
-            "n_samples": n,
-            **compiled.each("title", "group", "better"),
-        }
-    )
+    design = grid(runs, unit)
+    n_units, n_seeds = len(design.units), len(design.seeds)
+    rows = []
+    start = 0
+    for compiled in metric_groups(table, n_units, n_units * n_seeds):
+        stop = start + len(compiled.metrics)
+        group_pool = pool.take(range(start, stop)) if pool else None
+        condition = _Condition(cell_sums(design, compiled), resampling, group_pool)
+        intervals = Intervals.none(len(compiled.metrics))
+        _fill_single(intervals, condition, design, subset(table, compiled.names), unit)
+        if resampling.method == "auto":
+            _fill_scored(intervals, condition)
+        else:
+            _fill_wilson(intervals, condition)
+        _fill_components(intervals, condition)
+        rows.append(_rows(condition, intervals))
+        start = stop
+    return pd.concat(rows, ignore_index=True)
 
 
 def completeness(runs: Runs, table: MetricTable, unit: str) -> list[str]:
@@ -239,74 +186,235 @@ def completeness(runs: Runs, table: MetricTable, unit: str) -> list[str]:
     return notes
 
 
-def _single_runs(
-    runs: Sequence[pd.DataFrame], table: MetricTable, unit: str, resampling: Resampling, at: range
-) -> Bounds:
-    """The intervals of each run alone, of the metrics at these places: (runs, metrics)."""
-    found = [estimate(frame, table, unit, resampling).iloc[at] for frame in runs]
-    low, high, method = (
-        np.array([f[column] for f in found]) for column in ("ci_low", "ci_high", "ci_method")
-    )
-    return low, high, method
+@dataclass(frozen=True)
+class _Condition:
+    """One condition over its seeds; all quantities are arrays over metrics."""
+
+    cells: Cells
+    resampling: Resampling
+    pool: SeedPool | None
+
+    @property
+    def compiled(self) -> Compiled:
+        return self.cells.compiled
+
+    @cached_property
+    def influence(self) -> Influence:
+        return influence(self.cells)
+
+    @property
+    def values(self) -> np.ndarray:
+        """(seeds, metrics)"""
+        return self.influence.values
+
+    @cached_property
+    def measured(self) -> np.ndarray:
+        """(seeds, metrics)"""
+        return ~np.isnan(self.values)
+
+    @cached_property
+    def n_seeds(self) -> np.ndarray:
+        """Seeds in which the metric is measured."""
+        return self.measured.sum(axis=0)
+
+    @property
+    def many(self) -> np.ndarray:
+        """Whether the metric has an interval over seeds: it is measured in several and is no count."""
+        return (self.n_seeds > 1) & ~self.compiled.counts
+
+    @cached_property
+    def lowest(self) -> np.ndarray:
+        return np.fmin.reduce(self.values)
+
+    @cached_property
+    def highest(self) -> np.ndarray:
+        return np.fmax.reduce(self.values)
+
+    @cached_property
+    def mean(self) -> np.ndarray:
+        """Mean over seeds; of equal values that value, without the rounding of a sum."""
+        mean = seed_mean(self.values, self.measured)
+        return np.where(self.lowest == self.highest, self.lowest, mean)
+
+    @cached_property
+    def std(self) -> np.ndarray:
+        """Standard deviation of the seeds' values, ddof 1; nan for one seed."""
+        squares = seed_mean((self.values - self.mean) ** 2, self.measured) * self.n_seeds
+        return np.sqrt(_ratio(squares, self.n_seeds - 1.0))
+
+    @cached_property
+    def n_samples(self) -> np.ndarray:
+        """Units that take part in any seed in which the metric is measured."""
+        seen = (self.cells.present[:, :, None] & self.measured[:, None, :]).any(axis=0)
+        return (seen & self.influence.takes_part).sum(axis=0)
+
+    @cached_property
+    def n_effective(self) -> np.ndarray:
+        """Units, each by what it weighs in the denominator (method "auto"); else their number."""
+        if self.resampling.method != "auto":
+            return self.n_samples
+        added_weights = self.compiled.sides[0][0]
+        shares = seed_mean(self.cells.shares @ added_weights, self.measured)
+        return effective_units(np.nan_to_num(shares))
+
+    @cached_property
+    def own_term(self) -> SeedTerm:
+        """Variance by the condition's own seeds."""
+        return seed_term(self.influence, self.cells)
+
+    @cached_property
+    def spread(self) -> Spread:
+        """Uncertainty of the mean for new seeds and new samples."""
+        term = self.own_term
+        if self.pool and self.resampling.method == "auto":
+            term = self.pool.term(term)
+        errors = seed_mean(self.influence.errors, self.measured)
+        return spread(sample_term(errors, self.n_effective), term)
+
+    @cached_property
+    def variance(self) -> np.ndarray:
+        """Variance of the mean; 0 where it is rounding."""
+        variance = self.spread.variance
+        return np.where(negligible(variance, self.values), 0.0, variance)
+
+    @cached_property
+    def widest(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(standard error, t quantile, degrees of freedom) of the mean."""
+        error, critical, df = self.spread.widest(self.resampling.confidence)
+        return np.where(self.variance == 0, 0.0, error), critical, df
+
+    def clipped(self, half: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """mean -+ half within the limits of every metric."""
+        least, most = self.compiled.ends
+        return np.maximum(self.mean - half, least), np.minimum(self.mean + half, most)
 
 
-def _scored(
-    compiled: Compiled,
-    many: np.ndarray,
-    plain: Rule,
-    of_mean: Sequence[np.ndarray],
-    confidence: float,
-) -> list[Rule]:
-    """The rules of the method "auto": Wilson's interval for every metric within limits, else variance components.
+def _fill_single(
+    intervals: Intervals, condition: _Condition, design: Grid, table: MetricTable, unit: str
+) -> None:
+    """Metrics that are measured in one seed only have the interval of that run.
 
-    It reaches at least as far as that of no event (or of nothing else) in every sample, which would otherwise be
-    wider than that of a single one.
+    `table`: the metrics of the condition, followed by those that they are made of.
     """
-    mean, error, n, critical, df = of_mean
-    (_, limits), (taken, _) = compiled.sides
-    limits = np.where(taken.any(axis=0), np.nan, limits)
-    z = np.where(proportions(compiled), ndtri(0.5 + confidence / 2), t_quantile(n - 1, confidence))
+    single = condition.n_seeds == 1
+    only_seed = np.argmax(condition.measured, axis=0)
+    for seed in np.unique(only_seed[single]):
+        estimates = estimate(design.frames[seed], table, unit, condition.resampling)
+        estimates = estimates[: len(single)]
+        intervals.fill(
+            single & (only_seed == seed),
+            estimates["ci_low"].to_numpy(),
+            estimates["ci_high"].to_numpy(),
+            estimates["ci_method"].to_numpy(),
+        )
+
+
+def _fill_scored(intervals: Intervals, condition: _Condition) -> None:
+    """Metrics within limits have Wilson's interval by the method "auto".
+
+    It reaches at least as far as that of no event (or of nothing else) in every sample, which would
+    otherwise be wider than that of a single one.
+    """
+    compiled, mean, n = condition.compiled, condition.mean, condition.n_effective
+    error, critical, df = condition.widest
+    confidence = condition.resampling.confidence
+    is_proportion = proportions(compiled)
+    (_, limits), (taken_weights, _) = compiled.sides
+    limits = np.where(taken_weights.any(axis=0), np.nan, limits)
+    z = np.where(is_proportion, ndtri(0.5 + confidence / 2), t_quantile(n - 1, confidence))
     low, high = t_wilson(mean, error**2, n, np.where(error > 0, critical, z), limits)
-    least, most = (
-        t_wilson(end, np.zeros_like(mean), n, z, limits)[k]
-        for end, k in ((limits[1], 0), (limits[0], 1))
-    )
-    use, (components, plain_low, plain_high, name) = many & ~np.isnan(low), plain
+    nothing = np.zeros_like(mean)
+    least, most = limits
+    low_of_all, _ = t_wilson(most, nothing, n, z, limits)
+    _, high_of_none = t_wilson(least, nothing, n, z, limits)
+
+    use = condition.many & ~np.isnan(low)
     # a quantile without degrees of freedom to speak of would pull the interval over all that is possible
-    wide = use & components & (df < 2)
-    method = np.where(error > 0, "t-wilson", np.where(proportions(compiled), "wilson", CONSTANT))
-    return [
-        (wide, np.fmin(plain_low, least), np.fmax(plain_high, most), name),
-        (use, np.fmin(low, least), np.fmax(high, most), method),
-        plain,
-    ]
+    few_df = use & _has_components(condition) & (df < 2)
+    plain_low, plain_high = condition.clipped(error * critical)
+    intervals.fill(
+        few_df,
+        np.fmin(plain_low, low_of_all),
+        np.fmax(plain_high, high_of_none),
+        "variance components",
+    )
+    constant = np.where(is_proportion, "wilson", CONSTANT)
+    intervals.fill(
+        use,
+        np.fmin(low, low_of_all),
+        np.fmax(high, high_of_none),
+        np.where(error > 0, "t-wilson", constant),
+    )
 
 
-def _wilson(
-    c: Crossed, many: np.ndarray, n: np.ndarray, of_mean: Sequence[np.ndarray], confidence: float
-) -> Rule:
-    """The rule of the methods "bca" and "percentile": Wilson's interval for proportions (Korn and Graubard)."""
-    mean, error, critical = of_mean
-    trials = (c.totals.sum(axis=0) @ c.compiled.denominator)[
-        [parts[0][0] for parts in c.compiled.parts]
-    ]
-    use, known = many & (n > 0) & proportions(c.compiled), (error > 0) & (mean > 0) & (mean < 1)
+def _fill_wilson(intervals: Intervals, condition: _Condition) -> None:
+    """Proportions have Wilson's interval by the methods "bca" and "percentile" (Korn and Graubard)."""
+    mean, n = condition.mean, condition.n_samples
+    error, critical, _ = condition.widest
+    compiled = condition.compiled
+    denominators = condition.cells.totals.sum(axis=0) @ compiled.denominator
+    trials = denominators[first_ratio(compiled)]
+    use = condition.many & (n > 0) & proportions(compiled)
+    known = (error > 0) & (mean > 0) & (mean < 1)
     # without variation the samples stand in, as if all seeds of a sample were one trial
-    effective = np.where(known, np.fmin(_ratio(mean * (1 - mean), error**2), trials), n)
-    z = np.where(known, critical, ndtri(0.5 + confidence / 2))
+    n_effective = np.where(known, np.fmin(_ratio(mean * (1 - mean), error**2), trials), n)
+    z = np.where(known, critical, ndtri(0.5 + condition.resampling.confidence / 2))
     share = np.where(known, mean, mean * n / np.maximum(n, 1))
-    ends = score_interval(np.where(use, share, 0.5), np.where(use, effective, 1.0), z)
-    return use, *ends, np.where(known, "wilson, effective n", "wilson")
+    low, high = score_interval(np.where(use, share, 0.5), np.where(use, n_effective, 1.0), z)
+    intervals.fill(use, low, high, np.where(known, "wilson, effective n", "wilson"))
+
+
+def _has_components(condition: _Condition) -> np.ndarray:
+    """Whether variance components carry an interval: several seeds, enough samples, some variation."""
+    enough = condition.n_samples >= MIN_UNITS
+    return condition.many & enough & (condition.variance > 0)
+
+
+def _fill_components(intervals: Intervals, condition: _Condition) -> None:
+    """All others have a t interval by the variance components, where these carry one."""
+    error, critical, _ = condition.widest
+    low, high = condition.clipped(error * critical)
+    intervals.fill(_has_components(condition), low, high, "variance components")
+
+
+def _rows(condition: _Condition, intervals: Intervals) -> pd.DataFrame:
+    """The rows of `aggregate`."""
+    compiled, own, n_seeds = condition.compiled, condition.own_term, condition.n_seeds
+    critical = stdtrit(own.plain_df, 0.5 + condition.resampling.confidence / 2)
+    seeds_low, seeds_high = condition.clipped(critical * np.sqrt(own.plain))
+    # equal seeds say nothing about the next one's distance
+    seeds_differ = condition.many & (condition.std != 0)
+    claim = np.where(n_seeds == 1, CLAIM_ONE, CLAIM_BOTH)
+    df = condition.widest[2]
+    no_shares = compiled.counts | (own.nested & condition.many)
+
+    def share(part: np.ndarray) -> np.ndarray:
+        return np.where(no_shares, np.nan, _ratio(part, condition.variance))
+
+    return pd.DataFrame(
+        {
+            "metric": compiled.names,
+            "mean": condition.mean,
+            "std": condition.std,
+            "n_seeds": n_seeds,
+            "ci_low": intervals.low,
+            "ci_high": intervals.high,
+            "min": condition.lowest,
+            "max": condition.highest,
+            "ci_method": intervals.method,
+            "claim": np.where(intervals.method == "none", "", claim),
+            "seeds_ci_low": np.where(seeds_differ, seeds_low, np.nan),
+            "seeds_ci_high": np.where(seeds_differ, seeds_high, np.nan),
+            "df": np.where(np.isin(intervals.method.astype(str), BY_COMPONENTS), df, np.nan),
+            "var_share_seed": share(condition.spread.from_seeds),
+            "var_share_sample": share(condition.spread.from_samples),
+            "var_share_residual": share(condition.spread.from_residual),
+            "n_samples": condition.n_samples,
+            **compiled.each("title", "group", "better"),
+        }
+    )
 
 
 def _ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """a / b, nan where b is not above 0."""
     return np.divide(a, b, out=np.full(np.shape(a), np.nan), where=b > 0)
-
-
-def _clipped(
-    compiled: Compiled, centre: np.ndarray, half: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """centre -+ half within the limits of every metric."""
-    least, most = compiled.ends
-    return np.maximum(centre - half, least), np.minimum(centre + half, most)

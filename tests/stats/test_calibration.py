@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from evaltools.core.errors import InputError, Problems
 from evaltools.stats import calibration as c
-from evaltools.stats.intervals import t_quantile, t_wilson, wilson
+from evaltools.stats.score_intervals import t_quantile, t_wilson, wilson
 
 NAN = np.nan
 

@@ -32,8 +32,9 @@ from evaltools.stats.compare import (
     verdict_text,
     verdicts,
 )
+from evaltools.stats.design import grid
+from evaltools.stats.influence import Paired, cell_sums
 from evaltools.stats.intervals import estimate
-from evaltools.stats.seed_by_sample import Paired, grid
 from evaltools.stats.seeds import CLAIM_BOTH, POOLED, TWO_SEEDS
 
 MEAN = Metric(name="mean", numerator="y", denominator="n", group="g", better="higher", title="Mean")
@@ -409,7 +410,7 @@ def test_decide_is_the_verdict_of_a_primary_metric_or_of_a_family() -> None:
     compiled = compile_table(TABLE)
     for shift in (0.0, 0.15):
         a, b = (grid(side, "id") for side in two(shift=shift))
-        paired = Paired(a.cross(compiled), b.cross(compiled), by_seed=True)
+        paired = Paired(cell_sums(a, compiled), cell_sums(b, compiled), by_seed=True)
         table = rows(of(*two(shift=shift), headline=("mean", "errors", "micro", "d")))
         said = table["verdict"].map({"better": 1, "worse": -1}).fillna(0) * np.where(
             table["better"] == "lower", -1, 1

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from evaltools.core.resampling import Method, Resampling
-from evaltools.stats import intervals
+from evaltools.stats import bootstrap
 from evaltools.stats import large_samples as many
 from evaltools.stats.compare import compare
 from evaltools.stats.large_samples import LARGE, normal_flips
@@ -50,7 +50,7 @@ CASES = ["one seed each", "three seeds", "no seed in common", "one against three
 def limit(n: int) -> Iterator[None]:
     """Above n units nothing is drawn, and metrics go one at a time."""
     with pytest.MonkeyPatch.context() as patch, one_at_a_time(n):
-        patch.setattr(intervals, "LARGE", n)
+        patch.setattr(bootstrap, "LARGE", n)
         yield
 
 

@@ -14,17 +14,10 @@ from scipy import stats
 
 from evaltools.core.metric import AnyMetric, Difference, Mean, Metric, MetricTable
 from evaltools.core.resampling import CONSTANT, Method, Resampling
+from evaltools.stats.bootstrap import monte_carlo_digits, resample_weights
 from evaltools.stats.breakdown import breakdown
-from evaltools.stats.intervals import (
-    MIN_UNITS,
-    effective_trials,
-    estimate,
-    monte_carlo_digits,
-    mover,
-    resample_weights,
-    unit_sums,
-    wilson,
-)
+from evaltools.stats.intervals import MIN_UNITS, estimate, unit_sums
+from evaltools.stats.score_intervals import effective_trials, mover, wilson
 
 RATIO = Metric(name="ratio", numerator="2*tp", denominator="2*tp + fp", group="g", better="higher")
 MEAN = Metric(name="mean", numerator="f1", denominator="n", group="g", better="higher")

@@ -9,7 +9,7 @@ from scipy import stats
 
 from evaltools.core.metric import Difference, Mean, Metric, MetricTable
 from evaltools.core.resampling import Method, Resampling
-from evaltools.stats import intervals
+from evaltools.stats import bootstrap
 from evaltools.stats import large_samples as many
 from evaltools.stats.intervals import estimate
 from evaltools.stats.large_samples import LARGE, closed_bounds
@@ -79,7 +79,7 @@ def test_closed_form_and_bootstrap_agree(
     if clustered:
         frame["id"] = np.arange(1800) // 3
     drawn = of(frame, resampling)
-    for module in (intervals, many):
+    for module in (bootstrap, many):
         monkeypatch.setattr(module, "LARGE", 100)
     closed = of(frame, resampling)
     exact = ["value", "numerator", "denominator"]
@@ -153,21 +153,6 @@ def test_some_metrics_at_a_time_make_no_difference(
         of(frame, table=[MEAN, RATIO, MEAN])
 
 
-@pytest.mark.parametrize("threads", [1, 2, 8])
-def test_some_blocks_at_a_time_make_no_difference(
-    threads: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    frame = units(LARGE + 1)
-    monkeypatch.setattr(many, "AT_ONCE", 1)
-    monkeypatch.setattr(many, "THREADS", 1)
-    one = of(frame)
-    monkeypatch.setattr(many, "THREADS", threads)
-    pd.testing.assert_frame_equal(of(frame), one, check_exact=True)
-    # of several blocks that fail the first is told
-    with pytest.raises(ValueError, match=r"infinite values.* in \['f1'\]"):
-        of(frame.assign(f1=np.inf, tp=np.inf), table=[MEAN, RATIO])
-
-
 def test_bounds_of_a_rare_event_end_at_its_limits() -> None:
     n = LARGE + 1
     got = of(
@@ -194,7 +179,7 @@ def test_the_path_changes_above_the_limit_only() -> None:
             n_resamples=300,
             method="BCa",
             rng=np.random.default_rng(0),
-            batch=intervals.CHUNK,
+            batch=bootstrap.CHUNK,
         ).confidence_interval
         got = of(frame[:n], Resampling(n_resamples=300), [RATIO]).loc["ratio"]
         assert (got["ci_low"] == pytest.approx(expected.low, abs=1e-12)) == (path == "drawn")

@@ -18,6 +18,8 @@ from evaltools.core.metric_matrix import compile_table
 from evaltools.core.resampling import Resampling
 from evaltools.stats import power
 from evaltools.stats.compare import evidence
+from evaltools.stats.design import grid, pair
+from evaltools.stats.influence import Paired, cell_sums
 from evaltools.stats.power import (
     CONTRACT,
     MOST,
@@ -31,7 +33,7 @@ from evaltools.stats.power import (
     settle,
     unreached,
 )
-from evaltools.stats.seed_by_sample import Components, Paired, Spread, grid, pair
+from evaltools.stats.variance import Components, Spread
 
 F1 = Metric(
     name="f1", numerator="y", denominator="n", better="higher", title="F1", bounds=(0.0, 1.0)
@@ -66,7 +68,7 @@ def components(runs: list[Runs]) -> Spread:
     a, b, by_seed, _ = pair(*(grid(r, "id") for r in runs))
     compiled = compile_table([F1])
     return evidence(
-        Paired(a.cross(compiled), b.cross(compiled), by_seed), 100, Resampling("bca")
+        Paired(cell_sums(a, compiled), cell_sums(b, compiled), by_seed), 100, Resampling("bca")
     ).spread
 
 
@@ -76,7 +78,7 @@ def components(runs: list[Runs]) -> Spread:
 def test_components_of_a_table_by_hand_and_back() -> None:
     """seed .03/3 + sample .2/50 + residual .6/150 of a mean are .03, .2 and .6 of a cell."""
     s = Spread(*map(np.array, (0.018, 5.0, 0.0, 1.0, 0.01, 0.004, 0.004)))
-    c = Components.of(s, 50, 3)
+    c = Components.from_spread(s, 50, 3)
     assert (c.seed, c.sample, c.residual) == pytest.approx((0.03, 0.2, 0.6))
     assert c.spread(50, 3).variance == pytest.approx(0.018)
     assert c.spread(100, 3).variance == pytest.approx(0.01 + 0.002 + 0.002)
@@ -91,7 +93,9 @@ def test_the_expected_spread_of_a_study_of_the_pilots_size_is_the_pilots(seed_sd
     s = components(two(seed_sd=seed_sd))
     # seeds that differ, and not alike on both sides, are pooled over both: their degrees of freedom add up
     df = s.widest(0.95)[2]
-    again = replace(Components.of(s, 50, 3), sides=2 if seed_sd and df > 3 else 1).spread(50, 3)
+    again = replace(Components.from_spread(s, 50, 3), sides=2 if seed_sd and df > 3 else 1).spread(
+        50, 3
+    )
     for mine, theirs in zip(again.widest(0.95), s.widest(0.95)):
         assert mine == pytest.approx(theirs, rel=0.01)
 

@@ -16,8 +16,9 @@ from scipy import stats
 from evaltools.core.metric import Difference, Mean, Metric, MetricTable
 from evaltools.core.metric_matrix import compile_table
 from evaltools.core.resampling import Method, Resampling
+from evaltools.stats.design import grid, in_order
+from evaltools.stats.influence import cell_sums, influence
 from evaltools.stats.intervals import estimate
-from evaltools.stats.seed_by_sample import grid, in_order, influence, seed_term
 from evaltools.stats.seeds import (
     CLAIM_BOTH,
     CLAIM_ONE,
@@ -29,6 +30,7 @@ from evaltools.stats.seeds import (
     pooled_seeds,
     seed_values,
 )
+from evaltools.stats.variance import seed_term
 
 MEAN = Metric(name="mean", numerator="y", denominator="n", group="g", better="higher", title="Mean")
 RATE = Metric(
@@ -122,7 +124,7 @@ def test_variance_components_by_hand() -> None:
         2: pd.DataFrame({"id": list("abc"), "y": [3.0, 3, 6], "n": 1}),
     }
     compiled = compile_table([MEAN])
-    c = grid(runs, "id").cross(compiled)
+    c = cell_sums(grid(runs, "id"), compiled)
     term = seed_term(influence(c), c)
     assert term.variance == pytest.approx([11 / 12])
     assert term.residual == pytest.approx([1 / 12])
@@ -164,7 +166,7 @@ def test_incomplete_components_equal_a_fit_by_least_squares() -> None:
     runs = condition(n=20)
     runs[456] = runs[456].iloc[:13]
     compiled = compile_table([MEAN])
-    c = grid(runs, "id").cross(compiled)
+    c = cell_sums(grid(runs, "id"), compiled)
     term = seed_term(influence(c), c)
     k, i = np.nonzero(c.present)
     y = c.sums[k, i, 0]
@@ -199,7 +201,7 @@ def test_one_event_in_one_seed_shows_no_component_of_the_seeds() -> None:
         event = np.zeros(n)
         event[n // 2] = 1.0
         runs = {1: run(event, rng), 2: run(0 * event, rng), 3: run(0 * event, rng)}
-        c = grid(runs, "id").cross(compiled)
+        c = cell_sums(grid(runs, "id"), compiled)
         assert seed_term(influence(c), c).variance.tolist() == [0.0], n
 
 

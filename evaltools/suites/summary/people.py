@@ -27,7 +27,7 @@ from ...stats.calibration import (
     refused,
     together,
 )
-from ...stats.intervals import wilson
+from ...stats.score_intervals import wilson
 from .options import AUDIT, SummaryOptions, rules_in_force
 from .rules import METRICS
 from .units import by_metric

@@ -18,7 +18,7 @@ from ...core.language import say
 from ...core.results import Result
 from ...report.samples import Place
 from ...report.view import SampleView, TableView
-from ...stats.intervals import wilson
+from ...stats.score_intervals import wilson
 from . import people
 from .compiled import CompiledPhrases, CompiledRules
 from .options import rules_in_force

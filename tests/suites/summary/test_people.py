@@ -15,7 +15,7 @@ from openpyxl import load_workbook
 import evaltools as et
 from evaltools.core.errors import InputError, Problems
 from evaltools.stats.calibration import calibrate, contributions, read_labels, read_scores, together
-from evaltools.stats.intervals import wilson
+from evaltools.stats.score_intervals import wilson
 from evaltools.suites.summary import people
 from evaltools.suites.summary.options import AUDIT
 from tests.app.calling import QUICK, call, written

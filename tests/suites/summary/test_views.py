@@ -11,7 +11,7 @@ import pytest
 
 import evaltools as et
 from evaltools.core.language import say, speaking
-from evaltools.stats.intervals import wilson
+from evaltools.stats.score_intervals import wilson
 from evaltools.suites.summary import views
 from evaltools.suites.summary.artifacts import cases_frame
 from evaltools.suites.summary.judge import to_ask, trigger

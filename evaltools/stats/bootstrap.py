@@ -1,0 +1,182 @@
+"""Bootstrap intervals of all metrics at once: BCa and percentile.
+
+Units are drawn with replacement. Weights (resamples x units: how often each unit was drawn) times the
+columns is one matrix product for every metric together. The jackknife for BCa is in closed form for
+ratios of sums. For one ratio and the same generator the bounds equal
+`scipy.stats.bootstrap(..., paired=True)`. More than LARGE units have closed forms (large_samples.py).
+
+Reference: Efron, "Better bootstrap confidence intervals", JASA 82 (1987).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from ..core.resampling import Resampling
+from .bounds import Intervals, varies
+from .large_samples import CLOSED, LARGE, closed_bounds, over_units
+
+CHUNK = 128
+"""Resamples that are drawn at a time."""
+
+TIE = 1e-12
+"""Relative width within which a resampled value counts as equal to the observed one (rounding of sums)."""
+
+MetricsOf = Callable[..., np.ndarray]
+"""Gives the metrics at the column sums of each side, (..., columns) -> (..., metrics)."""
+
+
+def resample_weights(
+    m: int, n_resamples: int, rng: np.random.Generator, chunk: int = CHUNK
+) -> Iterator[np.ndarray]:
+    """Bootstrap weights of m units: how often each was drawn. Yields (up to `chunk` resamples, m)."""
+    for start in range(0, n_resamples, chunk):
+        rows = min(chunk, n_resamples - start)
+        drawn = rng.integers(0, m, (rows, m))
+        drawn += np.arange(rows)[:, None] * m
+        weights = np.bincount(drawn.ravel(), minlength=rows * m).reshape(rows, m)
+        # an integer matrix product would not use BLAS
+        yield weights.astype(float)
+
+
+def resampled(
+    sides: Sequence[np.ndarray],
+    metrics_of: MetricsOf,
+    errors: np.ndarray,
+    bias: np.ndarray,
+    wanted: np.ndarray,
+    resampling: Resampling,
+) -> Intervals:
+    """Bootstrap intervals of the wanted metrics that vary, from the same draws for all sides and seeds.
+
+    `sides`: column sums of one run, or of the two that are compared, (..., units, columns).
+    `errors` (units, metrics) and `bias` (metrics) are for the closed form (`closed_bounds`).
+    """
+    if len(errors) > LARGE:
+        return _closed(sides, metrics_of, errors, bias, wanted, resampling)
+    return _drawn(sides, metrics_of, wanted, resampling)
+
+
+def _closed(
+    sides: Sequence[np.ndarray],
+    metrics_of: MetricsOf,
+    errors: np.ndarray,
+    bias: np.ndarray,
+    wanted: np.ndarray,
+    resampling: Resampling,
+) -> Intervals:
+    """The closed form of many units."""
+    totals = [over_units(sums) for sums in sides]
+    directions = [errors.T @ sums for sums in sides]
+
+    def curve(step: np.ndarray) -> np.ndarray:
+        moved = []
+        for total, direction in zip(totals, directions):
+            moved.append(total[..., None, :] + step[:, None] * direction)
+        return np.diagonal(metrics_of(*moved))
+
+    intervals = Intervals.none(len(wanted))
+    wanted = wanted & varies(errors, metrics_of(*totals))
+    low, high = closed_bounds(errors, bias, curve, resampling)
+    intervals.fill(wanted, low, high, CLOSED[resampling.method])
+    return intervals
+
+
+def _drawn(
+    sides: Sequence[np.ndarray],
+    metrics_of: MetricsOf,
+    wanted: np.ndarray,
+    resampling: Resampling,
+) -> Intervals:
+    """The bootstrap."""
+    totals = [sums.sum(axis=-2) for sums in sides]
+    values = metrics_of(*totals)
+    one_left_out = [total[..., None, :] - sums for total, sums in zip(totals, sides)]
+    jackknife = metrics_of(*one_left_out)
+    wanted = wanted & varies(jackknife, values)
+    intervals = Intervals.none(len(values))
+    if not wanted.any():
+        return intervals
+    replicates = []
+    rng = np.random.default_rng(resampling.seed)
+    for weights in resample_weights(len(jackknife), resampling.n_resamples, rng):
+        resamples = metrics_of(*(weights @ sums for sums in sides))
+        replicates.append(resamples[:, wanted])
+    drawn = np.concatenate(replicates)
+    for column, metric in enumerate(np.flatnonzero(wanted)):
+        value, left_out = values[metric], jackknife[:, metric]
+        sign = _orientation(value, left_out) if len(sides) > 1 else 1.0
+        low, high, method = bounds(
+            sign * drawn[:, column],
+            sign * value,
+            sign * left_out,
+            resampling,
+        )
+        intervals.low[metric] = low if sign > 0 else -high
+        intervals.high[metric] = high if sign > 0 else -low
+        intervals.method[metric] = method
+    return intervals
+
+
+def _orientation(value: float, left_out: np.ndarray) -> float:
+    """1 or -1, the opposite for the negated values, so that swapping two sides mirrors the interval exactly."""
+    moved = left_out[left_out != value]
+    return -1.0 if len(moved) and moved[0] < value else 1.0
+
+
+def bounds(
+    replicates: np.ndarray, value: float, jackknife: np.ndarray, resampling: Resampling
+) -> tuple[float, float, str]:
+    """(low, high, method) of one metric from its resampled values (nan where undefined).
+
+    `jackknife`: the leave-one-out values. Resamples in which the metric is undefined are left out.
+    Where the bias correction is not finite the percentile interval stands in, and says so.
+    """
+    replicates = replicates[~np.isnan(replicates)]
+    alpha = (1 - resampling.confidence) / 2
+    levels = np.array([alpha, 1 - alpha])
+    method = "percentile"
+    if resampling.method != "percentile":
+        corrected = _bca_levels(replicates, value, jackknife, levels)
+        if np.isfinite(corrected).all():
+            levels, method = corrected, "bca"
+    low, high = np.quantile(replicates, levels)
+    return float(low), float(high), method
+
+
+def _bca_levels(
+    replicates: np.ndarray, value: float, jackknife: np.ndarray, levels: np.ndarray
+) -> np.ndarray:
+    """The quantiles of the resampled values that BCa takes for these levels; nan where it has none."""
+    tolerance = TIE * max(abs(value), float(np.abs(replicates).max(initial=0.0)), 1e-300)
+    below = np.count_nonzero(replicates < value - tolerance)
+    up_to = np.count_nonzero(replicates <= value + tolerance)
+    bias_correction = ndtri((below + up_to) / (2 * len(replicates)))
+    known = jackknife[~np.isnan(jackknife)]
+    deviation = known.mean() - known
+    squares = np.sum(deviation**2)
+    with np.errstate(all="ignore"):
+        acceleration = np.sum(deviation**3) / (6 * squares**1.5)
+        z = bias_correction + ndtri(levels)
+        corrected = ndtr(bias_correction + z / (1 - acceleration * z))
+    if not np.isfinite(bias_correction) or squares <= 0:
+        return np.full(len(levels), np.nan)
+    return corrected
+
+
+def monte_carlo_digits(width: float, resampling: Resampling) -> int:
+    """Decimals that the Monte-Carlo error of the bounds of an interval of that width supports: 1 to 4.
+
+    >>> monte_carlo_digits(0.4, Resampling())
+    2
+    """
+    # standard error of a bootstrap quantile, in units of the interval's width, for a normal density
+    alpha = (1 - resampling.confidence) / 2
+    z = ndtri(1 - alpha)
+    density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
+    error = np.sqrt(alpha * (1 - alpha) / resampling.n_resamples) / density / (2 * z) * width
+    digits = np.floor(-np.log10(max(error, 1e-9)))
+    return int(np.clip(digits, 1, 4))

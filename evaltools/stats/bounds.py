@@ -1,0 +1,56 @@
+"""Low and high bounds of all metrics of a table, filled in rule by rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+Values = np.ndarray | float
+"""One value for each metric, or one for all."""
+
+
+@dataclass
+class Intervals:
+    """Interval of every metric: arrays over metrics; nan and the method "none" where there is none."""
+
+    low: np.ndarray
+    high: np.ndarray
+    method: np.ndarray
+
+    @classmethod
+    def none(cls, n_metrics: int) -> Intervals:
+        """No interval for any metric."""
+        return cls(
+            low=np.full(n_metrics, np.nan),
+            high=np.full(n_metrics, np.nan),
+            method=np.full(n_metrics, "none", dtype=object),
+        )
+
+    def fill(self, where: np.ndarray, low: Values, high: Values, method: np.ndarray | str) -> None:
+        """Give this interval to the metrics in `where` that have none yet.
+
+        >>> intervals = Intervals.none(2)
+        >>> intervals.fill(np.array([True, False]), 0.1, 0.2, "bca")
+        >>> intervals.fill(np.array([True, True]), 0.0, 1.0, "wilson")
+        >>> intervals.low.tolist(), intervals.method.tolist()
+        ([0.1, 0.0], ['bca', 'wilson'])
+        """
+        use = where & (self.method == "none")
+        self.low = np.where(use, low, self.low)
+        self.high = np.where(use, high, self.high)
+        self.method = np.where(use, method, self.method).astype(object)
+
+
+def varies(values: np.ndarray, centre: np.ndarray) -> np.ndarray:
+    """Whether the values of a metric differ by more than rounding: (units, metrics) -> (metrics).
+
+    `values` are errors or leave-one-out values; `centre` (metrics) is the metric itself, which sets
+    the scale of rounding.
+    """
+    # reducing many short rows takes ten times as long
+    values = np.ascontiguousarray(values.T)
+    highest = np.fmax.reduce(values, axis=1, initial=-np.inf)
+    lowest = np.fmin.reduce(values, axis=1, initial=np.inf)
+    with np.errstate(invalid="ignore"):
+        return highest - lowest > 1e-13 * np.maximum(np.abs(centre), 1e-3)

@@ -1,0 +1,199 @@
+"""The design of a study: units crossed with seeds, and which cells of two conditions pair.
+
+A *condition* is a mapping seed -> units frame. Its grid has a cell for every (seed, unit); a cell is
+present where that seed's frame has a row of the unit. Several rows of one unit (the turns of a
+dialogue) are summed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ..core.metric_matrix import column_values
+
+Seed = Hashable
+Runs = Mapping[Seed, pd.DataFrame]
+
+
+def in_order(labels: Iterable[Seed]) -> list[Seed]:
+    """Labels sorted: None first, then numbers by size, then all others by their text.
+
+    >>> in_order({10, 9, None, "b", "a"})
+    [None, 9, 10, 'a', 'b']
+    """
+
+    def key(label: Seed) -> tuple[int, float, str]:
+        if label is None:
+            return 0, 0.0, ""
+        if isinstance(label, int | float | np.number):
+            return 1, float(label), ""
+        return 2, 0.0, str(label)
+
+    return sorted(labels, key=key)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Seeds and units of a condition, both in order.
+
+    `frames`: the units frame of each seed. `unit_of_row`: for each seed, the index into `units` of
+    every row of its frame; -1 for a row that takes no part.
+    """
+
+    seeds: tuple[Seed, ...]
+    units: pd.Index
+    frames: tuple[pd.DataFrame, ...]
+    unit_of_row: tuple[np.ndarray, ...]
+
+    @cached_property
+    def present(self) -> np.ndarray:
+        """(seeds, units): whether the cell has a row."""
+        present = np.zeros((len(self.seeds), len(self.units)), dtype=bool)
+        for seed, index in enumerate(self.unit_of_row):
+            present[seed, index[index >= 0]] = True
+        return present
+
+    def masked(self, keep: np.ndarray) -> Grid:
+        """The same grid without the cells outside `keep` (seeds, units)."""
+        unit_of_row = []
+        for index, kept in zip(self.unit_of_row, keep):
+            # index -1 reads the appended False
+            in_part = np.append(kept, False)[index]
+            unit_of_row.append(np.where(in_part, index, -1))
+        return Grid(self.seeds, self.units, self.frames, tuple(unit_of_row))
+
+    def take(self, seeds: Sequence[Seed], units: pd.Index) -> Grid:
+        """The cells of these seeds and units, in this order."""
+        # index -1 reads the appended -1
+        new_index = np.append(units.get_indexer(self.units), -1)
+        chosen = [self.seeds.index(seed) for seed in seeds]
+        return Grid(
+            seeds=tuple(seeds),
+            units=units,
+            frames=tuple(self.frames[k] for k in chosen),
+            unit_of_row=tuple(new_index[self.unit_of_row[k]] for k in chosen),
+        )
+
+    def sums(self, columns: Sequence[str]) -> np.ndarray:
+        """Column sums of every cell, (seeds, units, columns); 0 where the cell is not present."""
+        sums = np.empty((len(self.seeds), len(self.units), len(columns)))
+        for seed in range(len(self.seeds)):
+            sums[seed] = self._sums_of_seed(seed, columns)
+        return sums
+
+    def totals(self, columns: Sequence[str]) -> np.ndarray:
+        """Column sums of every seed, (seeds, columns)."""
+        totals = [
+            self._sums_of_seed(seed, columns).sum(axis=0)  #
+            for seed in range(len(self.seeds))
+        ]
+        return np.stack(totals)
+
+    def _sums_of_seed(self, seed: int, columns: Sequence[str]) -> np.ndarray:
+        """Column sums of every unit under one seed, (units, columns)."""
+        values = column_values(self.frames[seed], columns)
+        index = self.unit_of_row[seed]
+        n_units = len(self.units)
+        if np.array_equal(index, np.arange(n_units)):
+            return values
+        values, index = values[index >= 0], index[index >= 0]
+        several_rows = np.bincount(index, minlength=1).max() > 1
+        if several_rows:
+            # a sum of floats depends on its order: the rows of a unit are added by size
+            order = np.lexsort((*values.T, index))
+            return add_rows(values[order], index[order], n_units)
+        sums = np.zeros((n_units, len(columns)))
+        sums[index] = values
+        return sums
+
+
+def add_rows(values: np.ndarray, index: np.ndarray, n: int) -> np.ndarray:
+    """Sums of the rows of each of n units, added in the order of the rows.
+
+    `values` (rows, columns), `index` (rows): the unit of each row. Gives (n, columns).
+
+    >>> add_rows(np.array([[1.0], [2.0], [4.0]]), np.array([0, 1, 0]), 2).ravel().tolist()
+    [5.0, 2.0]
+    """
+    sums = np.empty((n, values.shape[1]))
+    for column in range(values.shape[1]):
+        sums[:, column] = np.bincount(index, weights=values[:, column], minlength=n)
+    return sums
+
+
+def grid(runs: Runs, unit: str) -> Grid:
+    """The grid of a condition; the order of seeds, units and rows in the input changes nothing.
+
+    Raises ValueError for no run at all and for a null in the unit column.
+    """
+    if not runs:
+        raise ValueError("a condition needs at least one run")
+    for seed, frame in runs.items():
+        if frame[unit].isna().any():
+            raise ValueError(f"null in the unit column {unit!r} (seed {seed!r})")
+    seeds = tuple(in_order(runs))
+    frames = tuple(runs[seed] for seed in seeds)
+    units = _distinct([frame[unit] for frame in frames])
+    unit_of_row = []
+    for frame in frames:
+        labels = pd.Index(frame[unit], dtype=units.dtype)
+        unit_of_row.append(units.get_indexer(labels))
+    return Grid(seeds, units, frames, tuple(unit_of_row))
+
+
+def _distinct(columns: Sequence[pd.Series]) -> pd.Index:
+    """The distinct labels of all columns, in order."""
+    kinds = {column.dtype for column in columns}
+    if len(kinds) == 1 and all(isinstance(k, np.dtype) and k.kind in "iuf" for k in kinds):
+        labels = np.concatenate([column.unique() for column in columns])
+        return pd.Index(np.unique(labels))
+    distinct = {label for column in columns for label in column.unique()}
+    if all(isinstance(label, str) for label in distinct):
+        return pd.Index(sorted(distinct), dtype=object)
+    return pd.Index(in_order(distinct), dtype=object)
+
+
+class Pairing(NamedTuple):
+    """What two conditions have in common.
+
+    `by_seed`: a cell pairs with the cell of the same seed and unit. Otherwise units pair, and each
+    side is averaged over its own seeds. `unpaired`: how many cells, units and seeds of each side
+    take no part (`cells_baseline`, `units_baseline`, ..., `seeds_candidate`).
+    """
+
+    baseline: Grid
+    candidate: Grid
+    by_seed: bool
+    unpaired: dict[str, int]
+
+
+def pair(baseline: Grid, candidate: Grid) -> Pairing:
+    """Pair two conditions: by seed and unit where they share a seed label, else by unit."""
+    shared_seeds = in_order(set(baseline.seeds) & set(candidate.seeds))
+    by_seed = bool(shared_seeds)
+    in_candidate = candidate.units.get_indexer(baseline.units) >= 0
+    units = baseline.units[in_candidate]
+    a = baseline.take(shared_seeds if by_seed else baseline.seeds, units)
+    b = candidate.take(shared_seeds if by_seed else candidate.seeds, units)
+    if by_seed:
+        both = a.present & b.present
+        a, b = a.masked(both), b.masked(both)
+    units = units[a.present.any(axis=0) & b.present.any(axis=0)]
+    a, b = a.take(a.seeds, units), b.take(b.seeds, units)
+    unpaired = _left_over("baseline", baseline, a) | _left_over("candidate", candidate, b)
+    return Pairing(a, b, by_seed, unpaired)
+
+
+def _left_over(name: str, whole: Grid, paired: Grid) -> dict[str, int]:
+    """How many cells, units and seeds of a side take no part."""
+    return {
+        f"cells_{name}": int(whole.present.sum() - paired.present.sum()),
+        f"units_{name}": len(whole.units) - len(paired.units),
+        f"seeds_{name}": len(whole.seeds) - len(paired.seeds),
+    }

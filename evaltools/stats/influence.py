@@ -1,0 +1,247 @@
+"""What every cell (seed, unit) brings into a metric.
+
+A metric of one seed is a ratio of sums R = N / D. The error that unit i brings into it is, to first
+order, its influence (num_i - R * den_i) / D. Influences turn every metric, and every difference of
+metrics, into a mean over units, which is what variance components and sign flips need.
+
+Reference: Hampel, "The influence curve and its role in robust estimation", JASA 69 (1974).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..core.metric_matrix import Compiled, require_measured
+from .design import Grid
+from .large_samples import over_units
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Column sums of every cell of a condition.
+
+    `sums` (seeds, units, columns of `compiled`) are 0 where the cell is not `present` (seeds, units).
+    """
+
+    compiled: Compiled
+    sums: np.ndarray
+    present: np.ndarray
+
+    @cached_property
+    def totals(self) -> np.ndarray:
+        """Column sums of every seed, (seeds, columns)."""
+        return over_units(self.sums)
+
+    @cached_property
+    def num(self) -> np.ndarray:
+        """What each cell adds to the numerator of every ratio, (seeds, units, ratios)."""
+        return self.sums @ self.compiled.numerator
+
+    @cached_property
+    def den(self) -> np.ndarray:
+        """What each cell adds to the denominator of every ratio, (seeds, units, ratios)."""
+        return self.sums @ self.compiled.denominator
+
+    @cached_property
+    def _divisor(self) -> np.ndarray:
+        """Denominator of every ratio of a seed, (seeds, 1, ratios); infinite where it is 0."""
+        total = over_units(self.den)
+        return np.where(total == 0, np.inf, total)[:, None, :]
+
+    @cached_property
+    def takes_part(self) -> np.ndarray:
+        """(units, metrics): whether the unit is in a denominator of the metric in any seed.
+
+        All units take part in a count.
+        """
+        compiled = self.compiled
+        active = (self.den != 0).any(axis=0)
+        if (compiled.denominator < 0).any():
+            # terms of opposite sign can cancel
+            size = self.sums @ np.abs(compiled.denominator)
+            active |= (size != 0).any(axis=0)
+        takes_part = np.empty((active.shape[0], len(compiled.metrics)), dtype=bool)
+        for metric, uses in enumerate(compiled.uses):
+            takes_part[:, metric] = active[:, uses].any(axis=1)
+        return takes_part | compiled.counts
+
+    def ratio_errors(self, ratios: np.ndarray) -> np.ndarray:
+        """(num - ratio * den) / D of every cell, (seeds, units, ratios); 0 where D is 0.
+
+        `ratios` (seeds or 1, ratios): where the ratios are linearised. D: the seed's denominator.
+        """
+        errors = ratios[:, None, :] * self.den
+        np.subtract(self.num, errors, out=errors)
+        errors /= self._divisor
+        return errors
+
+    def errors(self, ratios: np.ndarray) -> np.ndarray:
+        """`ratio_errors` put together to metrics, (seeds, units, metrics)."""
+        return self.compiled.combined(self.ratio_errors(ratios))
+
+    @cached_property
+    def own_errors(self) -> np.ndarray:
+        """`ratio_errors` at each seed's own ratios; at 0 where it has none."""
+        ratios = self.compiled.ratios(self.totals)
+        return self.ratio_errors(np.nan_to_num(ratios))
+
+    @property
+    def bias(self) -> np.ndarray:
+        """Bias of every metric by the curvature of its ratios, -sum(error * den) / D: (seeds, metrics)."""
+        product = np.einsum("kur,kur->kr", self.own_errors, self.den)
+        return self.compiled.combined(-product / self._divisor[:, 0])
+
+    @cached_property
+    def shares(self) -> np.ndarray:
+        """Each cell's part of its seed's denominator, (seeds, units, ratios)."""
+        return self.den / self._divisor
+
+
+def cell_sums(grid: Grid, compiled: Compiled) -> Cells:
+    """The cells of a grid with the columns that a metric table needs; ValueError as `require_measured`."""
+    for frame in grid.frames:
+        require_measured(frame, compiled)
+    return Cells(compiled, grid.sums(compiled.columns), grid.present)
+
+
+@dataclass(frozen=True)
+class Influence:
+    """Metrics of every seed, and what every cell brings into them.
+
+    `values` (seeds, metrics), nan where not measured in that seed. `errors` (seeds, units, metrics)
+    sum to 0 over the units of a seed. `takes_part` (units, metrics) as in `Cells`.
+    """
+
+    values: np.ndarray
+    errors: np.ndarray
+    takes_part: np.ndarray
+
+
+def influence(condition: Cells) -> Influence:
+    """Influence of every cell on every metric of its seed."""
+    compiled = condition.compiled
+    return Influence(
+        values=compiled.values(condition.totals),
+        errors=compiled.combined(condition.own_errors),
+        takes_part=condition.takes_part,
+    )
+
+
+def seed_mean(values: np.ndarray, measured: np.ndarray) -> np.ndarray:
+    """Mean over the seeds in which a metric is measured; nan where it is measured in none.
+
+    `values` (seeds, ..., metrics), `measured` (seeds, metrics). Gives (..., metrics).
+
+    >>> seed_mean(np.array([[1.0], [2.0], [np.nan]]), np.array([[True], [True], [False]])).tolist()
+    [1.5]
+    """
+    if len(values) == 1 and measured.all():
+        return values[0]
+    n_seeds = measured.sum(axis=0)
+    weight = np.divide(1.0, n_seeds, out=np.full(n_seeds.shape, np.nan), where=n_seeds > 0)
+    between = (1,) * (values.ndim - measured.ndim)
+    mask = measured.reshape(len(values), *between, *measured.shape[1:])
+    return np.where(mask, values, 0.0).sum(axis=0) * weight
+
+
+@dataclass(frozen=True)
+class Paired:
+    """Two conditions over the cells that pair. `by_seed`: seed k of one goes with seed k of the other.
+
+    Values, differences and counts are arrays over metrics. A mean over seeds is over those in which
+    the metric is measured; where seeds pair, measured on both sides.
+    """
+
+    baseline: Cells
+    candidate: Cells
+    by_seed: bool
+
+    @cached_property
+    def a(self) -> Influence:
+        """Influence of the baseline's cells."""
+        return influence(self.baseline)
+
+    @cached_property
+    def b(self) -> Influence:
+        """Influence of the candidate's cells."""
+        return influence(self.candidate)
+
+    @cached_property
+    def in_a(self) -> np.ndarray:
+        """(seeds, metrics): the baseline's seeds that count."""
+        measured = ~np.isnan(self.a.values)
+        return measured & ~np.isnan(self.b.values) if self.by_seed else measured
+
+    @cached_property
+    def in_b(self) -> np.ndarray:
+        """(seeds, metrics): the candidate's seeds that count."""
+        return self.in_a if self.by_seed else ~np.isnan(self.b.values)
+
+    @cached_property
+    def value_a(self) -> np.ndarray:
+        """The baseline's metrics, means over seeds."""
+        return seed_mean(self.a.values, self.in_a)
+
+    @cached_property
+    def value_b(self) -> np.ndarray:
+        """The candidate's metrics, means over seeds."""
+        return seed_mean(self.b.values, self.in_b)
+
+    @cached_property
+    def delta(self) -> np.ndarray:
+        """Candidate less baseline."""
+        return self.value_b - self.value_a
+
+    @cached_property
+    def errors(self) -> np.ndarray:
+        """What each unit brings into `delta`, (units, metrics)."""
+        return seed_mean(self.b.errors, self.in_b) - seed_mean(self.a.errors, self.in_a)
+
+    @cached_property
+    def n_units(self) -> np.ndarray:
+        """Units in a denominator of either side, and on both sides in a seed that counts."""
+        taken = self.a.takes_part | self.b.takes_part
+        for side, measured in ((self.baseline, self.in_a), (self.candidate, self.in_b)):
+            taken = taken & (side.present[:, :, None] & measured[:, None, :]).any(axis=0)
+        return taken.sum(axis=0)
+
+    @cached_property
+    def n_seeds(self) -> np.ndarray:
+        """Seeds that count, on the side that has fewer."""
+        return np.minimum(self.in_a.sum(axis=0), self.in_b.sum(axis=0))
+
+    @property
+    def bias(self) -> np.ndarray:
+        """Bias of `delta` by the curvature of its ratios."""
+        return seed_mean(self.candidate.bias, self.in_b) - seed_mean(self.baseline.bias, self.in_a)
+
+    def delta_of(self, sums_a: np.ndarray, sums_b: np.ndarray) -> np.ndarray:
+        """`delta` at other column sums of each side, (seeds, ..., columns): (..., metrics)."""
+        values_a = self.baseline.compiled.values(sums_a)
+        values_b = self.candidate.compiled.values(sums_b)
+        return seed_mean(values_b, self.in_b) - seed_mean(values_a, self.in_a)
+
+    @property
+    def null_errors(self) -> np.ndarray:
+        """Differences of the units that sum to `delta`, (units, metrics), for sign flips.
+
+        They are linearised where both sides have their mean ratio. So a unit that is in no
+        denominator differs by exactly 0, and so does a unit with the same sums on both sides where
+        the sides' denominators are the same.
+        """
+        ratios_a = _mean_ratios(self.baseline, self.in_a)
+        ratios_b = _mean_ratios(self.candidate, self.in_b)
+        middle = ((ratios_a + ratios_b) / 2)[None]
+        errors_a = seed_mean(self.baseline.errors(middle), self.in_a)
+        errors_b = seed_mean(self.candidate.errors(middle), self.in_b)
+        return np.nan_to_num(errors_b - errors_a)
+
+
+def _mean_ratios(side: Cells, measured: np.ndarray) -> np.ndarray:
+    """Each ratio, averaged over the seeds in which a metric made of it is measured; 0 where none is."""
+    ratios = side.compiled.ratios(side.totals)
+    used = measured.astype(float) @ side.compiled.uses > 0
+    return np.nan_to_num(seed_mean(ratios, used & ~np.isnan(ratios)))

@@ -1,0 +1,218 @@
+"""Score intervals: bounds of metrics within limits, without resampling.
+
+Wilson's interval holds for proportions of independent trials. A mean, an F1 or a rate of clusters has
+it at its effective number of trials, with the quantile of a t. A difference of two metrics has the
+bounds of its sides, put together by MOVER.
+
+References: Wilson, JASA 22 (1927); Korn and Graubard, "Confidence intervals for proportions with
+small expected number of positive counts estimated from survey data", Survey Methodology 24 (1998);
+Zou and Donner, "Construction of confidence limits about effect measures", Statistics in Medicine 27
+(2008), MOVER.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri, stdtrit
+
+from ..core.metric import Metric
+from ..core.metric_matrix import Compiled
+from ..core.resampling import CONSTANT
+from .bounds import Intervals, varies
+from .influence import Cells
+from .large_samples import over_units
+
+DOUBT = 0.1
+"""Units of the greatest possible deviation that are added where the effective number of trials is worked out."""
+
+WIDE = 1e9
+"""Critical value that stands for an infinite one: the interval is all that the limits allow."""
+
+
+def wilson(successes: float, trials: float, confidence: float) -> tuple[float, float]:
+    """Wilson score interval of a proportion; `successes` and `trials` may be fractional (scaled counts).
+
+    >>> low, high = wilson(8, 10, 0.95)
+    >>> round(low, 3), round(high, 3)
+    (0.49, 0.943)
+    """
+    low, high = score_interval(successes / trials, trials, ndtri(0.5 + confidence / 2))
+    return float(low), float(high)
+
+
+def score_interval(p: Any, trials: Any, critical: Any) -> tuple[Any, Any]:
+    """Wilson's interval of proportions p of `trials` at critical values (quantiles of a normal or a t)."""
+    z2 = critical**2
+    centre = (p + z2 / (2 * trials)) / (1 + z2 / trials)
+    half = critical * np.sqrt(p * (1 - p) / trials + z2 / (4 * trials**2)) / (1 + z2 / trials)
+    low = np.where(p <= 0, 0.0, np.maximum(0.0, centre - half))
+    high = np.where(p >= 1, 1.0, np.minimum(1.0, centre + half))
+    return low, high
+
+
+def effective_trials(p: np.ndarray, variance: np.ndarray, n: np.ndarray) -> np.ndarray:
+    """Trials of a proportion p that are as sure as a mean of values in 0..1 with this variance.
+
+    That is p (1 - p) / variance (Korn and Graubard); n where the variance is 0. Few values that
+    differ know their variance badly, and values that lie by chance close together would promise too
+    much: of n units, the trials are not more than with DOUBT further units at the far limit,
+    n (n p (1 - p) + DOUBT) / (n^2 variance + DOUBT).
+    """
+    spread = p * (1 - p)
+    is_known = (variance > 0) & (spread > 0)
+    trials = np.divide(spread, variance, out=np.full(np.shape(p), np.inf), where=is_known)
+    with_doubt = n * (n * spread + DOUBT) / (n**2 * variance + DOUBT)
+    return np.where(variance > 0, np.minimum(trials, with_doubt), n)
+
+
+def t_wilson(
+    value: np.ndarray,
+    variance: np.ndarray,
+    n: np.ndarray,
+    critical: np.ndarray,
+    limits: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Wilson's interval of bounded metrics at the effective number of trials.
+
+    `variance` is that of the values, which rest on `n` units; `critical` is a t quantile. `limits`
+    (2, metrics); nan for limits that are not finite.
+    """
+    least, most = np.where(np.isfinite(limits).all(axis=0), limits, np.nan)
+    width = np.where(most > least, most - least, 1.0)
+    p = np.clip((value - least) / width, 0.0, 1.0)
+    low, high = score_interval(p, effective_trials(p, variance / width**2, n), critical)
+    return least + width * low, least + width * high
+
+
+def mover(
+    one: tuple[np.ndarray, ...], other: tuple[np.ndarray, ...], correlation: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(low, high) of other - one, each of them (value, low, high), by recovering their variances.
+
+    The method of variance estimates recovery of Zou and Donner, for estimates with a correlation.
+    """
+    value, low, high = one
+    other_value, other_low, other_high = other
+    difference = other_value - value
+    below = _reach(other_value - other_low, high - value, correlation)
+    above = _reach(other_high - other_value, value - low, correlation)
+    return difference - below, difference + above
+
+
+def _reach(x: np.ndarray, y: np.ndarray, correlation: np.ndarray) -> np.ndarray:
+    """Distance of a bound of a difference, from the distances of the bounds of its sides."""
+    square = x**2 + y**2 - 2 * (correlation * (x * y))
+    return np.sqrt(np.maximum(square, 0.0))
+
+
+def t_quantile(df: np.ndarray, confidence: float) -> np.ndarray:
+    """Two-sided critical values of a t; WIDE without degrees of freedom."""
+    critical = stdtrit(np.where(df > 0, df, np.nan), 0.5 + confidence / 2)
+    return np.fmin(critical, WIDE)
+
+
+def share_correlation(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Correlation of errors (units, metrics) that sum to 0; 0 where one does not vary."""
+    product = np.einsum("um,um->m", x, y)
+    size = np.sqrt(np.einsum("um,um->m", x, x) * np.einsum("um,um->m", y, y))
+    return np.divide(product, size, out=np.zeros_like(size), where=size > 0)
+
+
+def deciding(errors: np.ndarray) -> np.ndarray:
+    """How many units decide the variance of each metric: (sum e^2)^2 / sum e^4 of the errors (units, metrics).
+
+    Of m units that differ alike from all the others it is about m, of normal errors n / 3; 0 where
+    nothing varies.
+    """
+    squares = errors**2
+    total = squares.sum(axis=0)
+    fourth = np.einsum("um,um->m", squares, squares)
+    return np.divide(total**2, fourth, out=np.zeros_like(total), where=fourth > 0)
+
+
+def effective_units(shares: np.ndarray) -> np.ndarray:
+    """(sum m)^2 / sum m^2 of what each unit weighs in each metric (units, metrics); 1 where none does."""
+    squares = np.einsum("um,um->m", shares, shares)
+    total = over_units(shares)
+    return np.divide(total**2, squares, out=np.ones_like(squares), where=squares > 0)
+
+
+def proportions(compiled: Compiled) -> np.ndarray:
+    """(metrics,): whether each metric is a proportion."""
+    is_proportion = [isinstance(m, Metric) and m.proportion for m in compiled.metrics]
+    return np.array(is_proportion, dtype=bool)
+
+
+def first_ratio(compiled: Compiled) -> np.ndarray:
+    """(metrics,): index of the ratio that each metric is, or of the first that it is made of."""
+    return np.array([parts[0][0] for parts in compiled.parts], dtype=int)
+
+
+@dataclass(frozen=True)
+class _Side:
+    """What a metric adds, or takes off: value, bounds (metrics) and errors (units, metrics)."""
+
+    value: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    errors: np.ndarray
+
+
+def score_bounds(
+    run: Cells, confidence: float, t_only: bool = False
+) -> tuple[Intervals, np.ndarray]:
+    """(intervals of every metric of one run, how many units decide each), without resampling.
+
+    A proportion of units that are one trial each has Wilson's interval (not if `t_only`). Other
+    ratios, and means of ratios, have it at the effective number of trials with the t quantile of
+    n - 1 degrees of freedom; n, of units that weigh m in the denominator, is (sum m)^2 / sum m^2. A
+    difference has the bounds of its sides, put together by `mover`. Where no unit differs (CONSTANT)
+    n is the number of trials; 0 units decide. Nothing for a metric of which a part has no limits.
+    """
+    compiled = run.compiled
+    den = run.den[0]
+    one_trial_each = np.einsum("ur,ur->r", den, den) == over_units(den)
+    plain = one_trial_each[first_ratio(compiled)] & proportions(compiled) & (not t_only)
+    (added_weights, added_limits), (taken_weights, taken_limits) = compiled.sides
+    is_difference = taken_weights.any(axis=0)
+
+    added = _side(run, added_weights, added_limits, plain, confidence)
+    value, low, high, errors = added.value, added.low, added.high, added.errors
+    if is_difference.any():
+        taken = _side(run, taken_weights, taken_limits, plain, confidence)
+        difference_low, difference_high = mover(
+            (taken.value, taken.low, taken.high),
+            (added.value, added.low, added.high),
+            share_correlation(added.errors, taken.errors),
+        )
+        low = np.where(is_difference, difference_low, low)
+        high = np.where(is_difference, difference_high, high)
+        value = added.value - taken.value
+        errors = added.errors - taken.errors
+    n_deciding = np.where(varies(errors, value), deciding(errors), 0.0)
+    cases = [
+        (np.isnan(low), "none"),
+        (is_difference, "mover"),
+        (plain, "wilson"),
+        (n_deciding == 0, CONSTANT),
+    ]
+    method = np.select([case for case, _ in cases], [name for _, name in cases], "t-wilson")
+    return Intervals(low, high, method.astype(object)), n_deciding
+
+
+def _side(
+    run: Cells, weights: np.ndarray, limits: np.ndarray, plain: np.ndarray, confidence: float
+) -> _Side:
+    """One side of every metric: the ratios times these weights (ratios, metrics)."""
+    ratios = np.nan_to_num(run.compiled.ratios(run.totals))
+    value = ratios[0] @ weights
+    errors = run.own_errors[0] @ weights
+    n = effective_units(run.shares[0] @ weights)
+    variance = np.einsum("um,um->m", errors, errors) * n / np.maximum(n - 1, 1 / WIDE)
+    variance = np.where(varies(errors, value) & ~plain, variance, 0.0)
+    critical = np.where(plain, ndtri(0.5 + confidence / 2), t_quantile(n - 1, confidence))
+    low, high = t_wilson(value, variance, n, critical, limits)
+    return _Side(value, low, high, errors)
