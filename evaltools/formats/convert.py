@@ -12,7 +12,8 @@ from ..core.errors import Problems, UsageError
 from ..core.files import atomic, refuse_input, write_jsonl
 from ..core.names import nearest
 from .formats import FORMATS, Format
-from .rows import Place, Sample, Score, at
+from .rows import Sample, Score
+from .source import Place, Source, where
 
 PER_FILE = ("condition", "seed")
 """Options that are given once for all files, or once for each."""
@@ -29,94 +30,119 @@ def convert(
 ) -> int:
     """Write what the files of a format hold as rows of ours; returns how many. Nothing is written where one fails.
 
-    Sentiment: gold.jsonl or, with `as_` "predictions", outputs.jsonl of Conflict Review. Scores: long rows of the
-    suite `table`, as CSV where the target is named so, else JSONL. UsageError for options that the format does not
-    take or lacks, and for a target that is an input.
+    Sentiment: gold.jsonl or, with `as_` "predictions", outputs.jsonl of Conflict Review. Scores: long rows
+    of the suite `table`, as CSV where the target is named so, else JSONL. UsageError for options that the
+    format does not take or lacks, and for a target that is an input.
     """
     if name not in FORMATS:
         raise UsageError(f"no format {name!r}; {nearest(name, list(FORMATS))}")
     form = FORMATS[name]
-    given = {k: v for k, v in options.items() if v not in (None, ())}
-    if wrong := sorted(set(given) - set(form.options)):
-        raise UsageError(
-            f"{name} takes no --{wrong[0]}"
-            + (f"; it takes --{', --'.join(form.options)}" * bool(form.options))
-        )
-    if lacking := [k for k in form.needs if k not in given]:
-        raise UsageError(f"{name} needs --{lacking[0]}")
+    settings = {key: value for key, value in options.items() if value not in (None, ())}
+    _check_options(name, form, settings, len(files))
     if as_ == "predictions" and form.kind != "sentiment":
         raise UsageError(f"{name} holds scores: --as predictions is for aspect-based sentiment")
-    for option in PER_FILE:
-        if len(given.get(option, ())) not in (0, 1, len(files)):
-            raise UsageError(f"give --{option} once, or once for each of the {len(files)} files")
     refuse_input(target, files)
-    rows = _rows(form, files, given, problems)
+    rows = _rows(form, files, settings, problems)
     if form.kind == "sentiment":
-        return write_jsonl(target, map(_gold if as_ == "gold" else _prediction, rows))
-    scores = map(_plain, rows)
-    return (
-        _write_csv(target, scores)
-        if target.suffix.lower() == ".csv"
-        else write_jsonl(target, scores)
-    )
+        row_of = _gold_row if as_ == "gold" else _prediction_row
+        return write_jsonl(target, map(row_of, rows))
+    scores = map(_score_row, rows)
+    if target.suffix.lower() == ".csv":
+        return _write_csv(target, scores)
+    return write_jsonl(target, scores)
+
+
+def _check_options(name: str, form: Format, settings: Mapping[str, Any], n_files: int) -> None:
+    """UsageError for options that the format does not take or lacks, or that do not fit the files."""
+    for option in sorted(settings):
+        if option not in form.options:
+            message = f"{name} takes no --{option}"
+            if form.options:
+                message += f"; it takes --{', --'.join(form.options)}"
+            raise UsageError(message)
+    for option in form.needs:
+        if option not in settings:
+            raise UsageError(f"{name} needs --{option}")
+    for option in PER_FILE:
+        if len(settings.get(option, ())) not in (0, 1, n_files):
+            raise UsageError(f"give --{option} once, or once for each of the {n_files} files")
 
 
 def _rows(
-    form: Format, files: Sequence[Path], given: Mapping[str, Any], problems: Problems
+    form: Format, files: Sequence[Path], settings: Mapping[str, Any], problems: Problems
 ) -> Iterator[Any]:
     """The rows of all files; a second one of a sample is an error."""
-    seen: dict[Any, tuple[Path, Place]] = {}
+    options = {key: value for key, value in settings.items() if key not in PER_FILE}
+    first: dict[Any, tuple[Path, Place]] = {}
     for number, path in enumerate(files):
-        of_file = {k: given[k][min(number, len(given[k]) - 1)] for k in PER_FILE if k in given}
-        for place, row in form.read(
-            path, problems, **{k: v for k, v in given.items() if k not in PER_FILE}
-        ):
-            row = replace(row, **of_file) if of_file else row
-            key = (
-                row.id if isinstance(row, Sample) else (row.condition, row.seed, row.metric, row.id)
-            )
-            if key in seen:
-                first = "; the first is {}:{}".format(*seen[key])
-                message = f"a second {'sample' if isinstance(row, Sample) else row.metric} of this id{first}"
-                problems.error("duplicate-id", message, file=str(path), id=row.id, **at(place))
+        of_file = {}
+        for option in PER_FILE:
+            if option in settings:
+                values = settings[option]
+                of_file[option] = values[min(number, len(values) - 1)]
+        source = Source(path, problems)
+        for place, row in form.read(source, **options):
+            if of_file:
+                row = replace(row, **of_file)
+            key = _key(row)
+            if key in first:
+                kind = "sample" if isinstance(row, Sample) else row.metric
+                file, line = first[key]
+                message = f"a second {kind} of this id; the first is {file}:{line}"
+                source.error("duplicate-id", message, id=row.id, **where(place))
                 continue
-            seen[key] = (path, place)
+            first[key] = (path, place)
             yield row
     problems.raise_if_failed()
-    if not seen:
+    if not first:
         raise problems.fatal("no-rows", "nothing in it can be used", file=str(files[0]))
 
 
-def _gold(sample: Sample) -> dict[str, Any]:
+def _key(row: Sample | Score) -> Any:
+    """What no two rows may have in common."""
+    if isinstance(row, Sample):
+        return row.id
+    return row.condition, row.seed, row.metric, row.id
+
+
+def _gold_row(sample: Sample) -> dict[str, Any]:
     return {"uid": sample.id, "input_text": sample.text, "gold_tuples": _tuples(sample)}
 
 
-def _prediction(sample: Sample) -> dict[str, Any]:
+def _prediction_row(sample: Sample) -> dict[str, Any]:
     meta = {"text_id": sample.id, "input_text": sample.text, "protocol_mode": "predictions"}
     return {"meta": meta, "final_result": {"final_tuples": _tuples(sample)}}
 
 
 def _tuples(sample: Sample) -> list[dict[str, Any]]:
-    found = []
-    for one in sample.opinions:
+    tuples = []
+    for opinion in sample.opinions:
         row: dict[str, Any] = {
-            "aspect_ref": one.ref,
-            "aspect_term": one.term,
-            "polarity": one.polarity,
+            "aspect_ref": opinion.ref,
+            "aspect_term": opinion.term,
+            "polarity": opinion.polarity,
         }
-        span = {"span": {"start": one.span[0], "end": one.span[1]}} if one.span else {}
-        found.append({**row, **span})
-    return found
+        if opinion.span is not None:
+            row["span"] = {"start": opinion.span[0], "end": opinion.span[1]}
+        tuples.append(row)
+    return tuples
 
 
-def _plain(score: Score) -> dict[str, Any]:
-    """The fields that say something; a value that was not measured is said."""
-    given = {k: v for k, v in asdict(score).items() if v is not None}
-    return given if "den" in given else {**given, "value": score.value}
+def _score_row(score: Score) -> dict[str, Any]:
+    """The fields that say something; a value that was not measured is null."""
+    row = {name: value for name, value in asdict(score).items() if value is not None}
+    if "den" not in row:
+        row["value"] = score.value
+    return row
 
 
 def _write_csv(target: Path, rows: Iterable[dict[str, Any]]) -> int:
-    with atomic(target) as f:
-        table = csv.DictWriter(f, [field.name for field in fields(Score)], lineterminator="\n")
+    columns = [field.name for field in fields(Score)]
+    n = 0
+    with atomic(target) as file:
+        table = csv.DictWriter(file, columns, lineterminator="\n")
         table.writeheader()
-        return sum(1 for _ in map(table.writerow, rows))
+        for row in rows:
+            table.writerow(row)
+            n += 1
+    return n

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
-from ..core.errors import Problems
-from .rows import Place, Row, Score, made, number, read_records
+from .rows import Row, Score, number
+from .source import Place, Source
 
 
 class Measured(Row):
+    """One metric on a test case."""
+
     name: str
     score: float | None = None
     success: bool | None = None
@@ -17,20 +18,30 @@ class Measured(Row):
 
 
 class Case(Row):
+    """A test case."""
+
     name: str | None = None
     input: str | None = None
     metricsData: list[Measured] | None = None
 
 
-def read(path: Path, problems: Problems) -> Iterator[tuple[Place, Score]]:
+def read(source: Source) -> Iterator[tuple[Place, Score]]:
     """A metric's score, and `NAME passed`, whose mean is deepeval's pass rate; with an error it is not measured."""
+    return source.rows(source.records(source.json(), Case, "testCases"), _scores)
 
-    def rows(count: int, case: Case) -> Iterator[Score]:
-        for i, m in enumerate(case.metricsData or ()):
-            for metric, value in ((m.name, m.score), (f"{m.name} passed", m.success)):
-                measured = None if m.error else number(value, f"metricsData.{i}.score")
-                yield Score(
-                    id=case.name or str(count), metric=metric, value=measured, text=case.input
-                )
 
-    return made(read_records(path, problems, Case, "testCases"), rows, path, problems)
+def _scores(count: int, case: Case) -> Iterator[Score]:
+    for index, measured in enumerate(case.metricsData or ()):
+        values = {
+            measured.name: measured.score,
+            f"{measured.name} passed": measured.success,
+        }
+        for metric, value in values.items():
+            if measured.error:
+                value = None
+            yield Score(
+                id=case.name or str(count),
+                metric=metric,
+                value=number(value, f"metricsData.{index}.score"),
+                text=case.input,
+            )

@@ -12,8 +12,8 @@ from typing import Any, Literal
 class Format:
     """`kind`: aspect-based sentiment (samples with tuples), or scores (one of a metric on a sample, a row).
 
-    `reader`: "module.function" of the reader, which takes a path, problems and the options by name. `options`: what
-    the format does not say; it cannot do without `needs`.
+    `reader`: "module.function" of the reader, which takes a `Source` and the options by name, and gives
+    (place, row). `options`: what the format does not say; it cannot do without `needs`.
     """
 
     kind: Literal["sentiment", "scores"]

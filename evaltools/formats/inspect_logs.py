@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import partial
-from pathlib import Path
 from typing import Any
 
 from pydantic_core import from_json
 
-from ..core.errors import Problems, UsageError
-from ..core.records import fitted, read_json, require_file
-from .rows import Place, Row, Score, Unfit, fitting, listed, made, number
+from ..core.errors import UsageError
+from ..core.records import fitted
+from .rows import Row, Score, Unfit, number
+from .source import Place, Source
 
 try:
     from backports.zstd import zipfile  # that of Python 3.14, which reads zstandard
@@ -36,141 +35,170 @@ WORDS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 
 
 
 class Spec(Row):
+    """What was evaluated."""
+
     model: str
 
 
 class Header(Row):
+    """The log without its samples."""
+
     version: int
     status: str = "started"
     eval: Spec
 
 
-class Given(Row):
+class ScorerResult(Row):
+    """What a scorer gave: one value, or one for each of its keys."""
+
     value: Any = None
 
 
-class Sample(Row):
+class LogSample(Row):
+    """A sample in an epoch."""
+
     id: int | str
     epoch: int = 1
     input: Any = None
     error: Any = None
-    scores: dict[str, Given] | None = None
+    scores: dict[str, ScorerResult] | None = None
 
 
-def read(path: Path, problems: Problems) -> Iterator[tuple[Place, Score]]:
+def read(source: Source) -> Iterator[tuple[Place, Score]]:
     """A metric for every scorer, or for every key of its value; the epoch is the seed, the model the condition."""
-    require_file(path, problems)
-    if path.suffix.lower() != ".eval" and not zipfile.is_zipfile(path):
-        content = read_json(path, problems)
-        header = _header(content, path, problems)
-        yield from _scores(header, listed(content, "samples", path, problems), path, problems)
+    is_zip = source.path.suffix.lower() == ".eval" or zipfile.is_zipfile(source.path)
+    if is_zip:
+        yield from _read_zip(source)
         return
+    content = source.json()
+    header = _header(content, source)
+    yield from _scores(header, source.listed(content, "samples"), source)
+
+
+def _read_zip(source: Source) -> Iterator[tuple[Place, Score]]:
     try:
-        with zipfile.ZipFile(path) as log:
+        with zipfile.ZipFile(source.path) as log:
             names = log.namelist()
-            first = next((n for n in HEADERS if n in names), HEADERS[0])
-            header = _header(_member(log, first), path, problems)
-            samples = [n for n in names if n.startswith("samples/") and n.endswith(".json")]
-            yield from _scores(header, _members(log, samples, path, problems), path, problems)
-    except (zipfile.BadZipFile, Unfit) as e:
-        message = f"expected a log of Inspect (is it whole?): {e}"
-        raise problems.fatal("bad-zip", message, file=str(path)) from None
+            present = [name for name in HEADERS if name in names]
+            header_name = present[0] if present else HEADERS[0]
+            header = _header(_member(log, header_name), source)
+            samples = []
+            for name in names:
+                if name.startswith("samples/") and name.endswith(".json"):
+                    samples.append(name)
+            yield from _scores(header, _members(log, samples, source), source)
+    except (zipfile.BadZipFile, Unfit) as error:
+        message = f"expected a log of Inspect (is it whole?): {error}"
+        raise source.fatal("bad-zip", message) from None
 
 
-def _members(
-    log: zipfile.ZipFile, names: Iterable[str], path: Path, problems: Problems
-) -> Iterator[Any]:
+def _members(log: zipfile.ZipFile, names: Iterable[str], source: Source) -> Iterator[Any]:
     for name in names:
         try:
             yield _member(log, name)
-        except Unfit as e:
-            problems.error("bad-member", e.message, file=str(path), field=name)
+        except Unfit as unfit:
+            source.error("bad-member", unfit.message, field=name)
 
 
 def _member(log: zipfile.ZipFile, name: str) -> Any:
-    """The JSON value of a member, which is read in small steps and never beyond MEMBER_BYTES."""
-    data = bytearray()
+    """The JSON value of a member of the zip."""
     try:
-        info = log.getinfo(name)
-        if info.compress_type == ZSTANDARD and not hasattr(zipfile, "ZIP_ZSTANDARD"):
-            raise UsageError(
-                "this log is compressed with zstandard: pip install 'evaltools[inspect]' reads it"
-            )
-        with log.open(info) as f:
-            for step in iter(partial(f.read, STEP_BYTES), b""):
-                data += step
-                if len(data) > MEMBER_BYTES:
-                    raise Unfit(
-                        name, f"unpacks to more than {MEMBER_BYTES >> 20} MB: it is not read"
-                    )
-        return from_json(bytes(data))
+        return from_json(_unpacked(log, name))
     except (Unfit, UsageError):
         raise
-    except ValueError as e:
-        raise Unfit(name, f"not JSON: {e}") from None
-    except Exception as e:  # noqa: BLE001 - every kind of compression has errors of its own
-        raise Unfit(name, f"cannot be read: {e}") from None
+    except ValueError as error:
+        raise Unfit(name, f"not JSON: {error}") from None
+    except Exception as error:  # noqa: BLE001 - every kind of compression has errors of its own
+        raise Unfit(name, f"cannot be read: {error}") from None
 
 
-def _header(content: Any, path: Path, problems: Problems) -> Header:
-    found = fitted(Header, content, problems, file=str(path))
-    if found is None:
-        raise problems.fatal(
-            "wrong-format", "expected a log of Inspect: version, status, eval.model", file=str(path)
+def _unpacked(log: zipfile.ZipFile, name: str) -> bytes:
+    """A member, which is read in small steps and never beyond MEMBER_BYTES."""
+    info = log.getinfo(name)
+    if info.compress_type == ZSTANDARD and not hasattr(zipfile, "ZIP_ZSTANDARD"):
+        raise UsageError(
+            "this log is compressed with zstandard: pip install 'evaltools[inspect]' reads it"
         )
-    if found.version not in VERSIONS:
-        message = f"version {found.version}; expected {' or '.join(map(str, VERSIONS))}"
-        raise problems.fatal("wrong-version", message, file=str(path), field="version")
-    if found.status != "success":
-        problems.warn(
-            "not-finished", f"the status of the log is {found.status[:80]!r}", file=str(path)
-        )
-    return found
+    data = bytearray()
+    with log.open(info) as file:
+        while step := file.read(STEP_BYTES):
+            data += step
+            if len(data) > MEMBER_BYTES:
+                most = f"{MEMBER_BYTES >> 20} MB"
+                raise Unfit(name, f"unpacks to more than {most}: it is not read")
+    return bytes(data)
+
+
+def _header(content: Any, source: Source) -> Header:
+    header = fitted(Header, content, source.problems, file=str(source.path))
+    if header is None:
+        message = "expected a log of Inspect: version, status, eval.model"
+        raise source.fatal("wrong-format", message)
+    if header.version not in VERSIONS:
+        expected = " or ".join(str(version) for version in VERSIONS)
+        message = f"version {header.version}; expected {expected}"
+        raise source.fatal("wrong-version", message, field="version")
+    if header.status != "success":
+        source.warn("not-finished", f"the status of the log is {header.status[:80]!r}")
+    return header
 
 
 def _scores(
-    header: Header, content: Any, path: Path, problems: Problems
+    header: Header, samples: Iterable[Any], source: Source
 ) -> Iterator[tuple[Place, Score]]:
-    model, metrics, failed = header.eval.model, dict[str, None](), list[dict[str, Any]]()
+    model = header.eval.model
+    metrics: dict[str, None] = {}
+    failed: list[dict[str, Any]] = []
 
-    def rows(_: int, sample: Sample) -> Iterator[Score]:
+    def scores(_: int, sample: LogSample) -> Iterator[Score]:
         about: dict[str, Any] = {
             "id": str(sample.id),
             "seed": str(sample.epoch),
             "text": _text(sample.input),
+            "condition": model,
         }
-        if sample.error and not sample.scores:
+        results = sample.scores or {}
+        if sample.error and not results:
             failed.append(about)
-        for scorer, given in (sample.scores or {}).items():
-            parts = given.value if isinstance(given.value, dict) else {"": given.value}
-            for key, value in parts.items():
+        for scorer, result in results.items():
+            values = result.value if isinstance(result.value, dict) else {"": result.value}
+            for key, value in values.items():
                 metric = f"{scorer}/{key}" if key else scorer
                 metrics[metric] = None
-                found = None if sample.error else _value(value, f"scores.{metric}.value")
-                yield Score(metric=metric, value=found, condition=model, **about)
+                measured = None
+                if not sample.error:
+                    measured = _value(value, f"scores.{metric}.value")
+                yield Score(metric=metric, value=measured, **about)
 
-    yield from made(fitting(content, Sample, path, problems, "samples"), rows, path, problems)
-    for about in failed:  # by no metric measured, rather than left out of every mean
-        yield from (
-            ("samples", Score(metric=metric, condition=model, **about)) for metric in metrics
-        )
+    yield from source.rows(source.fitting(samples, LogSample, "samples"), scores)
+    for about in failed:
+        # by no metric measured, rather than left out of every mean
+        for metric in metrics:
+            yield "samples", Score(metric=metric, **about)
 
 
 def _value(value: Any, field: str) -> float | None:
     if not isinstance(value, str):
         return number(value, field)
-    if value in WORDS or value.lower() in WORDS:
-        return WORDS[value if value in WORDS else value.lower()]
+    for word in (value, value.lower()):
+        if word in WORDS:
+            return WORDS[word]
     try:
         return number(float(value), field)
     except ValueError:
-        raise Unfit(
-            field, f"expected a number or one of {', '.join(WORDS)}, got {value[:80]!r}"
-        ) from None
+        words = ", ".join(WORDS)
+        message = f"expected a number or one of {words}, got {value[:80]!r}"
+        raise Unfit(field, message) from None
 
 
-def _text(given: Any) -> str | None:
+def _text(content: Any) -> str | None:
     """The input: a text, or what the user says in a list of messages."""
-    messages = given if isinstance(given, list) else [{"role": "user", "content": given}]
-    said = [m.get("content") for m in messages if isinstance(m, dict) and m.get("role") == "user"]
-    return "\n".join(s for s in said if isinstance(s, str)) or None
+    if isinstance(content, str):
+        return content or None
+    texts = []
+    for message in content if isinstance(content, list) else []:
+        if isinstance(message, dict) and message.get("role") == "user":
+            text = message.get("content")
+            if isinstance(text, str):
+                texts.append(text)
+    return "\n".join(texts) or None

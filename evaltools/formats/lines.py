@@ -4,101 +4,89 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
-from ..core.errors import Problems
-from .rows import (
-    POLARITIES,
-    Opinion,
-    Place,
-    Sample,
-    Unfit,
-    chosen,
-    literals,
-    made,
-    read_lines,
-    tokens,
-)
+from .rows import POLARITIES, Opinion, Sample, Unfit, chosen, literals, tokens
+from .source import Place, Source
 
-NAMES = {"POS": "positive", "NEG": "negative", "NEU": "neutral"}
-"""Of ASTE."""
+ASTE_POLARITIES = {"POS": "positive", "NEG": "negative", "NEU": "neutral"}
 
-QUAD = re.compile(r"(-?\d{1,9}),(-?\d{1,9}) (.+) ([012]) (-?\d{1,9}),(-?\d{1,9})\s*")
-SENTIMENTS = ("negative", "neutral", "positive")
-"""Of ACOS."""
+ACOS_TUPLE = re.compile(r"(-?\d{1,9}),(-?\d{1,9}) (.+) ([012]) (-?\d{1,9}),(-?\d{1,9})\s*")
+ACOS_POLARITIES = ("negative", "neutral", "positive")
 
 
-def aste(path: Path, problems: Problems) -> Iterator[tuple[Place, Sample]]:
+def aste(source: Source) -> Iterator[tuple[Place, Sample]]:
     """sentence####[([aspect tokens], [opinion tokens], 'POS'), ...] as tuples of aspect and polarity."""
-    return _read(path, problems, "triplets", literals, _triplet)
+    return _read(source, "triplets", literals, _aste_opinion)
 
 
-def asqp(path: Path, problems: Problems) -> Iterator[tuple[Place, Sample]]:
+def asqp(source: Source) -> Iterator[tuple[Place, Sample]]:
     """sentence####[['aspect', 'category', 'polarity', 'opinion'], ...]; the opinion's words are left out.
 
     Tuples of category, aspect and polarity; NULL is implicit.
     """
-    return _read(path, problems, "quadruples", literals, _quadruple)
+    return _read(source, "quadruples", literals, _asqp_opinion)
 
 
-def acos(path: Path, problems: Problems) -> Iterator[tuple[Place, Sample]]:
+def acos(source: Source) -> Iterator[tuple[Place, Sample]]:
     """The sentence, then a tab and `a0,a1 CATEGORY s o0,o1` for each tuple of category, aspect and polarity.
 
     Token spans are half open, -1,-1 is implicit.
     """
-    return _read(path, problems, "quadruples", _tabbed, _spans)
+    return _read(source, "quadruples", _split_at_tabs, _acos_opinion)
 
 
 def _read(
-    path: Path,
-    problems: Problems,
+    source: Source,
     field: str,
-    parts: Callable[[str, str], tuple[str, list[Any]]],
-    opinion: Callable[[str, Any, str], Opinion],
+    split: Callable[[str, str], tuple[str, list[Any]]],
+    opinion_of: Callable[[str, Any, str], Opinion],
 ) -> Iterator[tuple[Place, Sample]]:
+    """Samples of lines that `split` cuts into a sentence and items, of which `opinion_of` makes tuples."""
+
     def sample(number: int, line: str) -> Iterator[Sample]:
-        text, items = parts(line, field)
-        yield Sample(
-            str(number), text, tuple(opinion(text, x, f"{field}.{i}") for i, x in enumerate(items))
-        )
+        text, items = split(line, field)
+        opinions = []
+        for index, item in enumerate(items):
+            opinions.append(opinion_of(text, item, f"{field}.{index}"))
+        yield Sample(str(number), text, tuple(opinions))
 
-    return made(read_lines(path, problems), sample, path, problems)
+    return source.rows(source.lines(), sample)
 
 
-def _triplet(text: str, triplet: Any, field: str) -> Opinion:
+def _aste_opinion(text: str, triplet: Any, field: str) -> Opinion:
     match triplet:
         case ([_, *_] as aspect, [*_], polarity):
             term, span = tokens(text, aspect, field)
-            return Opinion("", term, chosen(polarity, NAMES, field), span)
+            return Opinion("", term, chosen(polarity, ASTE_POLARITIES, field), span)
     raise Unfit(field, f"expected ([aspect], [opinion], 'POS'), got {str(triplet)[:80]}")
 
 
-def _quadruple(_: str, quad: Any, field: str) -> Opinion:
+def _asqp_opinion(_: str, quad: Any, field: str) -> Opinion:
     match quad:
         case [str(aspect), str(category), polarity, str()]:
-            return Opinion(
-                category, "" if aspect == "NULL" else aspect, chosen(polarity, POLARITIES, field)
-            )
-    raise Unfit(
-        field, f"expected ['aspect', 'category', 'polarity', 'opinion'], got {str(quad)[:80]}"
-    )
+            term = "" if aspect == "NULL" else aspect
+            return Opinion(category, term, chosen(polarity, POLARITIES, field))
+    shape = "['aspect', 'category', 'polarity', 'opinion']"
+    raise Unfit(field, f"expected {shape}, got {str(quad)[:80]}")
 
 
-def _tabbed(line: str, _: str) -> tuple[str, list[str]]:
+def _split_at_tabs(line: str, _: str) -> tuple[str, list[str]]:
     text, *quads = line.split("\t")
     if not quads:
         raise Unfit("", f"expected text, then a tab and quadruples, got {line[:80]!r}")
-    return text, [q for q in quads if q.strip()]
+    return text, [quad for quad in quads if quad.strip()]
 
 
-def _spans(text: str, quad: str, field: str) -> Opinion:
-    found = QUAD.fullmatch(quad)
-    if not found:
+def _acos_opinion(text: str, quad: str, field: str) -> Opinion:
+    match = ACOS_TUPLE.fullmatch(quad)
+    if match is None:
         raise Unfit(field, f"expected 'a0,a1 CATEGORY s o0,o1' with s 0, 1 or 2, got {quad[:80]!r}")
-    start, end = int(found[1]), int(found[2])
-    implicit = (start, end) == (-1, -1)
-    if not implicit and not start < end <= len(text):  # before a range of that length is made
+    start, end = int(match[1]), int(match[2])
+    ref, polarity = match[3], ACOS_POLARITIES[int(match[4])]
+    if (start, end) == (-1, -1):
+        return Opinion(ref, "", polarity)
+    if not start < end <= len(text):  # checked before a range of that length is made
         raise Unfit(field, f"expected a half open span of tokens, got {start},{end}")
-    term, span = ("", None) if implicit else tokens(text, range(start, end), field)
-    return Opinion(found[3], term, SENTIMENTS[int(found[4])], span)
+    term, span = tokens(text, range(start, end), field)
+    return Opinion(ref, term, polarity, span)

@@ -5,75 +5,90 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 
 from pydantic import ConfigDict, Field
 
 from ..core.errors import Problems
-from ..core.records import fitted, read_json, read_jsonl, require_file
-from .rows import Place, Row, Score, made, number
+from ..core.records import fitted, read_json, read_jsonl
+from .rows import Row, Score, number
+from .source import Place, Source
 
 NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT.+)\.jsonl")
 
 
 class Ids(Row):
+    """What tells a sample from others."""
+
     doc_id: int
     doc_hash: str | None = None
     filter: str = "none"
 
 
 class Line(Ids):
+    """A sample under a filter; each of `metrics` stands in a field of its own."""
+
     model_config = ConfigDict(extra="allow")
     metrics: list[str]
 
 
 class Results(Row):
+    """The file of results: of each task the direction of its metrics."""
+
     model_name: str | None = None
     higher_is_better: dict[str, dict[str, bool | None]] = Field(default_factory=dict)
 
 
-def read(path: Path, problems: Problems) -> Iterator[tuple[Place, Score]]:
+def read(source: Source) -> Iterator[tuple[Place, Score]]:
     """A metric is `NAME,FILTER` as in lm-eval's own results; its value is a number at the top of the line.
 
-    The id is doc_hash, or doc_id where that is absent or several samples share it. Metrics whose value is no number
-    (those of perplexity are pairs) are left out with a warning. From the results beside the file, where they are
-    there: the direction of each metric and the model's name as the condition.
+    The id is doc_hash, or doc_id where that is absent or several samples share it. Metrics whose value is
+    no number (those of perplexity are pairs) are left out with a warning. From the results beside the
+    file, where they are there: the direction of each metric and the model's name as the condition.
     """
-    require_file(path, problems)
-    times = Counter(
-        (ids.filter, ids.doc_hash) for _, ids in read_jsonl(path, Ids, Problems("skip"))
-    )
-    shared = {doc_hash for (_, doc_hash), n in times.items() if n > 1}
-    name = NAME.fullmatch(path.name)
-    beside = path.with_name(f"results_{name['date']}.json") if name else path
+    shared = _shared_hashes(source)
     results = Results()
-    if name and beside.is_file():
-        results = (
-            fitted(Results, read_json(beside, problems), problems, file=str(beside)) or results
-        )
-    model = results.model_name or None
-    higher = results.higher_is_better.get(name["task"], {}) if name else {}
+    higher_is_better = {}
+    name = NAME.fullmatch(source.path.name)
+    if name:
+        results = _read_results(source, f"results_{name['date']}.json")
+        higher_is_better = results.higher_is_better.get(name["task"], {})
 
-    def rows(_: int, line: Line) -> Iterator[Score]:
-        own = line.doc_hash if line.doc_hash and line.doc_hash not in shared else str(line.doc_id)
+    def scores(_: int, line: Line) -> Iterator[Score]:
+        id_ = line.doc_hash
+        if not id_ or id_ in shared:
+            id_ = str(line.doc_id)
+        fields = line.model_extra or {}
         for metric in line.metrics:
-            full, value = f"{metric},{line.filter}", (line.model_extra or {}).get(metric)
-            if isinstance(value, int | float | None):
-                found = number(value, metric)
-                yield Score(
-                    id=own,
-                    metric=full,
-                    value=found,
-                    condition=model,
-                    higher_is_better=higher.get(metric),
-                )
-            else:
-                problems.warn(
-                    "no-number",
-                    f"{full} is no number and left out",
-                    file=str(path),
-                    field=metric,
-                    id=own,
-                )
+            full_name = f"{metric},{line.filter}"
+            value = fields.get(metric)
+            if not isinstance(value, int | float | None):
+                message = f"{full_name} is no number and left out"
+                source.warn("no-number", message, field=metric, id=id_)
+                continue
+            yield Score(
+                id=id_,
+                metric=full_name,
+                value=number(value, metric),
+                condition=results.model_name or None,
+                higher_is_better=higher_is_better.get(metric),
+            )
 
-    return made(read_jsonl(path, Line, problems), rows, path, problems)
+    return source.rows(source.json_lines(Line), scores)
+
+
+def _shared_hashes(source: Source) -> set[str | None]:
+    """The hashes that several samples of one filter have."""
+    times: Counter[tuple[str, str | None]] = Counter()
+    # lines that do not fit are reported when they are read as samples
+    for _, ids in read_jsonl(source.path, Ids, Problems("skip")):
+        times[ids.filter, ids.doc_hash] += 1
+    return {doc_hash for (_, doc_hash), n in times.items() if n > 1}
+
+
+def _read_results(source: Source, name: str) -> Results:
+    """The results beside the file; empty ones where there are none."""
+    file = source.path.with_name(name)
+    if not file.is_file():
+        return Results()
+    content = read_json(file, source.problems)
+    return fitted(Results, content, source.problems, file=str(file)) or Results()

@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from ..core.errors import Problems
-from ..core.records import read_jsonl, require_file
-from .rows import POLARITIES, Opinion, Place, Row, Sample, Unfit, chosen, made
+from .rows import POLARITIES, Opinion, Row, Sample, Unfit, chosen
+from .source import Place, Source
 
 
 class Line(Row):
+    """A sentence with its tuples."""
+
     id: str | int | None = None
     sentence_form: str
     annotation: list[Any]
 
 
-def read(path: Path, problems: Problems) -> Iterator[tuple[Place, Sample]]:
+def read(source: Source) -> Iterator[tuple[Place, Sample]]:
     """[category, [term, start, end], polarity], or of predictions [category, polarity]; a null term is implicit."""
-    require_file(path, problems)
-    return made(read_jsonl(path, Line, problems, id_field="id"), _sample, path, problems)
+    return source.rows(source.json_lines(Line, id_field="id"), _sample)
 
 
 def _sample(number: int, line: Line) -> Iterator[Sample]:
-    opinions = tuple(_opinion(i, item) for i, item in enumerate(line.annotation))
-    yield Sample(str(number if line.id is None else line.id), line.sentence_form, opinions)
+    opinions = []
+    for index, item in enumerate(line.annotation):
+        opinions.append(_opinion(item, f"annotation.{index}"))
+    id_ = number if line.id is None else line.id
+    yield Sample(str(id_), line.sentence_form, tuple(opinions))
 
 
-def _opinion(place: int, item: Any) -> Opinion:
-    field = f"annotation.{place}"
+def _opinion(item: Any, field: str) -> Opinion:
     match item:
         case [str(ref), [str(term), int(start), int(end)], str(polarity)]:
             return Opinion(ref, term, chosen(polarity, POLARITIES, field), (start, end))

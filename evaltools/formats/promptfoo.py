@@ -3,29 +3,35 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pydantic import Field
 
-from ..core.errors import Problems
 from ..core.files import dumps
-from ..core.records import read_json, require_file
-from .rows import Place, Row, Score, fitting, listed, made, number, under
+from .rows import Row, Score, number
+from .source import Place, Source, under
 
-VERSION, KEY = 3, "results.results"
+VERSION = 3
 
 ERROR = 2
 """The failureReason of a call that gave nothing to judge."""
 
 
 class Provider(Row):
+    """What gave the output."""
+
     id: str
     label: str | None = None
 
+    @property
+    def name(self) -> str:
+        return self.label or self.id
+
 
 class Outcome(Row):
+    """One test of one prompt with one provider."""
+
     promptIdx: int
     testIdx: int
     provider: Provider
@@ -35,51 +41,65 @@ class Outcome(Row):
     namedScores: dict[str, Any] = Field(default_factory=dict)
     failureReason: int = 0
 
+    @property
+    def test(self) -> tuple[int, int]:
+        """What repeats of a test have in common."""
+        return self.promptIdx, self.testIdx
 
-def read(path: Path, problems: Problems) -> Iterator[tuple[Place, Score]]:
+
+def read(source: Source) -> Iterator[tuple[Place, Score]]:
     """Metrics success, score and the named scores; the condition is the provider (and the prompt, of several).
 
     Repeats of a test are seeds, numbered by order. What failed for an error (failureReason 2) is not measured.
     """
-    require_file(path, problems)
-    content = read_json(path, problems)
+    content = source.json()
     version = under(content, "results.version")
     if version != VERSION:
-        message = f"expected results.json of promptfoo, version {VERSION}, got version {str(version)[:20]}"
-        raise problems.fatal("wrong-version", message, file=str(path), field="results.version")
-    found = list(fitting(listed(content, KEY, path, problems), Outcome, path, problems, KEY))
-    prompts = Counter(name for name, _ in {(_name(one), one.promptIdx) for _, one in found})
-    tests = Counter((one.promptIdx, one.testIdx) for _, one in found)
-    repeated, times = max(tests.values(), default=1) > 1, Counter[tuple[int, int]]()
+        message = (
+            f"expected results.json of promptfoo, version {VERSION}, "
+            f"got version {str(version)[:20]}"
+        )
+        raise source.fatal("wrong-version", message, field="results.version")
+    records = list(source.records(content, Outcome, "results.results"))
+    outcomes = [outcome for _, outcome in records]
+    conditions = _conditions(outcomes)
+    tests = Counter(outcome.test for outcome in outcomes)
+    is_repeated = max(tests.values(), default=1) > 1
+    repeats: Counter[tuple[int, int]] = Counter()
 
-    def rows(_: int, one: Outcome) -> Iterator[Score]:
-        key = (one.promptIdx, one.testIdx)
-        times[key] += 1
-        condition = _name(one) + (f" prompt {one.promptIdx}" if prompts[_name(one)] > 1 else "")
-        for metric, value in {
-            "success": one.success,
-            "score": one.score,
-            **one.namedScores,
-        }.items():
-            field = f"namedScores.{metric}" if metric in one.namedScores else metric
-            measured = None if one.failureReason == ERROR else number(value, field)
+    def scores(_: int, outcome: Outcome) -> Iterator[Score]:
+        repeats[outcome.test] += 1
+        values = {"success": outcome.success, "score": outcome.score, **outcome.namedScores}
+        for metric, value in values.items():
+            field = f"namedScores.{metric}" if metric in outcome.namedScores else metric
+            if outcome.failureReason == ERROR:
+                value = None
             yield Score(
-                id=str(one.testIdx),
+                id=str(outcome.testIdx),
                 metric=metric,
-                value=measured,
-                condition=condition,
-                seed=str(times[key]) if repeated else None,
-                text=_text(one.vars),
+                value=number(value, field),
+                condition=conditions[outcome.provider.name, outcome.promptIdx],
+                seed=str(repeats[outcome.test]) if is_repeated else None,
+                text=_text(outcome.vars),
             )
 
-    return made(found, rows, path, problems)
+    return source.rows(records, scores)
 
 
-def _name(one: Outcome) -> str:
-    return one.provider.label or one.provider.id
+def _conditions(outcomes: Sequence[Outcome]) -> dict[tuple[str, int], str]:
+    """(provider, prompt) -> the name of the condition."""
+    pairs = {(outcome.provider.name, outcome.promptIdx) for outcome in outcomes}
+    n_prompts = Counter(provider for provider, _ in pairs)
+    conditions = {}
+    for provider, prompt in pairs:
+        several = n_prompts[provider] > 1
+        conditions[provider, prompt] = f"{provider} prompt {prompt}" if several else provider
+    return conditions
 
 
 def _text(variables: dict[str, Any]) -> str | None:
     """The only variable where it is a text, else all of them."""
-    only = next(iter(variables.values())) if len(variables) == 1 else None
-    return only if isinstance(only, str) else (dumps(variables) if variables else None)
+    values = list(variables.values())
+    if len(values) == 1 and isinstance(values[0], str):
+        return values[0]
+    return dumps(variables) if variables else None

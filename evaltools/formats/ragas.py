@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from pydantic import ConfigDict
 
-from ..core.errors import Problems
-from ..core.records import csv_rows, read_jsonl, require_file
-from .rows import Place, Row, Score, Unfit, made, number
+from ..core.records import csv_rows
+from .rows import Row, Score, Unfit, number
+from .source import Place, Source
 
 
 class Line(Row):
@@ -27,45 +26,43 @@ class Line(Row):
     synthesizer_name: Any = None
 
 
-def read(path: Path, problems: Problems) -> Iterator[tuple[Place, Score]]:
+def read(source: Source) -> Iterator[tuple[Place, Score]]:
     """The other columns are metrics where they hold numbers; one that holds texts is none. Empty is not measured."""
-    require_file(path, problems)
-    kinds: dict[str, type] = {}
+    holds_text: dict[str, bool] = {}
 
-    def rows(count: int, line: Line) -> Iterator[Score]:
+    def scores(count: int, line: Line) -> Iterator[Score]:
         text = line.user_input if isinstance(line.user_input, str) else None
         for name, value in (line.model_extra or {}).items():
             if not name or value is None or value == "":
                 continue
-            kind = str if isinstance(value, str | list | dict) else float
-            if kinds.setdefault(name, kind) is not kind:
-                wanted = "a number" if kind is str else "a text"
-                raise Unfit(
-                    name, f"expected {wanted} as in the rows before, got {str(value)[:80]!r}"
-                )
-            if kind is float:
+            is_text = isinstance(value, str | list | dict)
+            if holds_text.setdefault(name, is_text) != is_text:
+                wanted = "a number" if is_text else "a text"
+                message = f"expected {wanted} as in the rows before, got {str(value)[:80]!r}"
+                raise Unfit(name, message)
+            if not is_text:
                 yield Score(id=str(count), metric=name, value=number(value, name), text=text)
 
-    lines = (
-        _csv(path, problems) if path.suffix.lower() == ".csv" else read_jsonl(path, Line, problems)
-    )
-    return made(lines, rows, path, problems)
+    is_csv = source.path.suffix.lower() == ".csv"
+    lines = _read_csv(source) if is_csv else source.json_lines(Line)
+    return source.rows(lines, scores)
 
 
-def _csv(path: Path, problems: Problems) -> Iterator[tuple[Place, Line]]:
-    rows = csv_rows(path, problems)
+def _read_csv(source: Source) -> Iterator[tuple[Place, Line]]:
+    rows = csv_rows(source.path, source.problems)
     _, header = next(rows)
     if "user_input" not in header:
-        raise problems.fatal("wrong-format", "expected a column user_input", file=str(path), line=1)
-    if doubled := [name for name in header if name and header.count(name) > 1]:
-        message = f"expected the column {doubled[0][:80]} once"
-        raise problems.fatal("wrong-columns", message, file=str(path), line=1)
+        raise source.fatal("wrong-format", "expected a column user_input", line=1)
+    for name in header:
+        if name and header.count(name) > 1:
+            raise source.fatal("wrong-columns", f"expected the column {name[:80]} once", line=1)
     for line, cells in rows:
-        yield line, Line(**dict(zip(header, map(_cell, cells))))
+        values = [_value(cell) for cell in cells]
+        yield line, Line(**dict(zip(header, values)))
 
 
-def _cell(text: str) -> Any:
+def _value(cell: str) -> float | str:
     try:
-        return float(text)
+        return float(cell)
     except ValueError:
-        return text
+        return cell

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import IO
 from xml.etree.ElementTree import Element, ParseError
 
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import iterparse
 
-from ..core.errors import Problems
-from ..core.records import require_file
-from .rows import POLARITIES, Opinion, Place, Sample, Unfit, chosen, made
+from .rows import POLARITIES, Opinion, Sample, Unfit, chosen
+from .source import Place, Source
 
 SENTENCE_BYTES = 16 << 20
 """No sentence is as long."""
@@ -22,78 +20,86 @@ NAMES = {**POLARITIES, "conflict": "mixed"}
 LEVELS = {"term": "aspectTerm", "category": "aspectCategory"}
 
 
-def read14(path: Path, problems: Problems, *, level: str) -> Iterator[tuple[Place, Sample]]:
+def read14(source: Source, *, level: str) -> Iterator[tuple[Place, Sample]]:
     """Tuples of the terms (without a category) or of the categories (without a term): they are not linked."""
-    return _read(path, problems, "sentences", LEVELS[level])
+    return _read(source, "sentences", LEVELS[level])
 
 
-def read16(path: Path, problems: Problems) -> Iterator[tuple[Place, Sample]]:
+def read16(source: Source) -> Iterator[tuple[Place, Sample]]:
     """Target NULL, and no target (laptops), is implicit. Sentences that are OutOfScope are left out."""
-    return _read(path, problems, "Reviews", "Opinion")
+    return _read(source, "Reviews", "Opinion")
 
 
-def _read(path: Path, problems: Problems, root: str, tag: str) -> Iterator[tuple[Place, Sample]]:
-    def rows(number: int, sentence: Element) -> Iterator[Sample]:
+def _read(source: Source, root: str, tag: str) -> Iterator[tuple[Place, Sample]]:
+    """The samples of a file with this root, whose tuples are the elements with this tag."""
+
+    def samples(number: int, sentence: Element) -> Iterator[Sample]:
         text = sentence.findtext("text")
         if text is None:
             raise Unfit("text", "expected an element with the text of the sentence")
         if sentence.get("OutOfScope", "").upper() != "TRUE":
-            yield Sample(
-                sentence.get("id") or str(number), text, tuple(map(_opinion, sentence.iter(tag)))
-            )
+            opinions = [_opinion(element) for element in sentence.iter(tag)]
+            yield Sample(sentence.get("id") or str(number), text, tuple(opinions))
 
-    require_file(path, problems)
-    return made(_sentences(path, problems, root), rows, path, problems)
+    return source.rows(_sentences(source, root), samples)
 
 
 def _opinion(element: Element) -> Opinion:
-    tag, given = element.tag, element.attrib
-    polarity = chosen(given.get("polarity"), NAMES, f"{tag}@polarity")
-    ref, term = given.get("category", ""), given.get("term", given.get("target", "NULL"))
+    tag, fields = element.tag, element.attrib
+    polarity = chosen(fields.get("polarity"), NAMES, f"{tag}@polarity")
+    ref = fields.get("category", "")
+    term = fields.get("term", fields.get("target", "NULL"))
+    if term == "NULL" and not ref:
+        raise Unfit(tag, f"expected a term, target or category, got {sorted(fields)}")
     if term == "NULL":
-        if not ref:
-            raise Unfit(tag, f"expected a term, target or category, got {sorted(given)}")
         return Opinion(ref, "", polarity)
     try:
-        return Opinion(ref, term, polarity, (int(given["from"]), int(given["to"])))
+        span = int(fields["from"]), int(fields["to"])
     except (KeyError, ValueError):
-        raise Unfit(f"{tag}@from", f"expected whole numbers from and to, got {given}") from None
+        raise Unfit(f"{tag}@from", f"expected whole numbers from and to, got {fields}") from None
+    return Opinion(ref, term, polarity, span)
 
 
-class _Bounded:
+class _BoundedFile:
     """A file that is not read far beyond the last record."""
 
-    def __init__(self, f: IO[bytes]):
-        self.f, self.since = f, 0
+    def __init__(self, file: IO[bytes]):
+        self.file = file
+        self.since_record = 0
 
     def read(self, n: int = -1) -> bytes:
-        data = self.f.read(n)
-        self.since += len(data)
-        if self.since > SENTENCE_BYTES:
+        data = self.file.read(n)
+        self.since_record += len(data)
+        if self.since_record > SENTENCE_BYTES:
             raise ParseError(f"a sentence of more than {SENTENCE_BYTES >> 20} MB")
         return data
 
 
-def _sentences(path: Path, problems: Problems, root: str) -> Iterator[tuple[Place, Element]]:
+def _sentences(source: Source, root: str) -> Iterator[tuple[Place, Element]]:
     """Every sentence. InputError for what is no XML, has another root or defines entities."""
-    number, top = 0, None
-    with path.open("rb") as f:
-        bounded = _Bounded(f)
+    number = 0
+    top = None
+    with source.path.open("rb") as file:
+        bounded = _BoundedFile(file)
         try:
             for event, element in iterparse(bounded, ("start", "end")):
-                top = element if top is None else top
-                if top.tag != root:
-                    message = f"expected XML with the root {root}, got {top.tag[:80]!r}"
-                    raise problems.fatal("wrong-format", message, file=str(path))
+                if top is None:
+                    top = element
+                    if top.tag != root:
+                        message = f"expected XML with the root {root}, got {top.tag[:80]!r}"
+                        raise source.fatal("wrong-format", message)
                 if event == "end" and element.tag == "sentence":
-                    number, bounded.since = number + 1, 0
+                    number += 1
+                    bounded.since_record = 0
                     yield f"sentence {element.get('id') or number}", element
                     element.clear()
                     top[:] = top[-1:]  # what was read is let go
-        except DefusedXmlException as e:
-            message = f"entities and references are refused: {e}"
-            raise problems.fatal("xml-entities", message, file=str(path)) from None
-        except (ParseError, ValueError, LookupError) as e:  # the last two: of encodings
-            message = f"not XML: {e}" + (f" (after {number} sentences)" if number else "")
-            line = getattr(e, "position", (None,))[0]
-            raise problems.fatal("bad-xml", message, file=str(path), line=line) from None
+        except DefusedXmlException as error:
+            message = f"entities and references are refused: {error}"
+            raise source.fatal("xml-entities", message) from None
+        except (ParseError, ValueError, LookupError) as error:  # the last two: of encodings
+            message = f"not XML: {error}"
+            if number:
+                message += f" (after {number} sentences)"
+            line = getattr(error, "position", (None,))[0]
+            raise source.fatal("bad-xml", message, line=line) from None

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaltools.core.errors import Problems
-from evaltools.formats import rows as limits
 from evaltools.formats import semeval
+from evaltools.formats import source as limits
 from evaltools.formats.convert import convert
 from evaltools.formats.formats import FORMATS
 from evaltools.formats.rows import tokens

@@ -11,6 +11,7 @@ from ....core.errors import Problems
 from ....core.files import asset_dir
 from ....core.records import read_csv, read_jsonl, read_utf8, require_file
 from ....formats.formats import FORMATS
+from ....formats.source import Source
 from ..read import read_gold
 from ..schema import Row, TupleRow
 from .config import Config
@@ -81,7 +82,8 @@ def _read_lines(config: Config, problems: Problems) -> Iterator[tuple[int | str,
         yield from read_jsonl(data.file, Line, problems, id_field="id")
         return
     options = {} if data.level is None else {"level": data.level}
-    for place, sample in FORMATS[data.format].read(data.file, problems, **options):
+    source = Source(data.file, problems)
+    for place, sample in FORMATS[data.format].read(source, **options):
         tuples = []
         for opinion in sample.opinions:
             row = TupleRow(

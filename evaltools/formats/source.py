@@ -1,0 +1,130 @@
+"""A file of another tool: its lines and records one by one, and what is wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from ..core.errors import InputError, Problems
+from ..core.records import BOM, fitted, read_json, read_jsonl, require_file
+from .rows import Unfit
+
+LITERAL_BYTES = 1 << 20
+"""A longer line of text is no sample of a data set."""
+
+Place = int | str
+"""Of a record in its file: its line, or its path in the file."""
+
+
+def where(place: Place, field: str = "") -> dict[str, Any]:
+    """A place, and a field there, as a problem names them."""
+    if isinstance(place, int):
+        return {"line": place, "field": field}
+    path = ".".join(part for part in (place, field) if part)
+    return {"field": path}
+
+
+class Source:
+    """A file to read, and where what is wrong with it is reported. InputError where there is none to read."""
+
+    def __init__(self, path: Path, problems: Problems) -> None:
+        require_file(path, problems)
+        self.path = path
+        self.problems = problems
+
+    def error(self, code: str, message: str, **place: Any) -> None:
+        """Report a record that cannot be used."""
+        self.problems.error(code, message, file=str(self.path), **place)
+
+    def warn(self, code: str, message: str, **place: Any) -> None:
+        """Report what can be used all the same."""
+        self.problems.warn(code, message, file=str(self.path), **place)
+
+    def fatal(self, code: str, message: str, **place: Any) -> InputError:
+        """The exception to raise where nothing of the file can be used."""
+        return self.problems.fatal(code, message, file=str(self.path), **place)
+
+    def rows(
+        self,
+        records: Iterable[tuple[Place, Any]],
+        rows_of: Callable[[int, Any], Iterable[Any]],
+    ) -> Iterator[tuple[Place, Any]]:
+        """(place, row) of every row that `rows_of(1-based number of the record, record)` gives.
+
+        A record that is Unfit is reported and gives none.
+        """
+        for count, (place, record) in enumerate(records, 1):
+            try:
+                rows = list(rows_of(count, record))
+            except Unfit as unfit:
+                self.error("bad-field", unfit.message, **where(place, unfit.field))
+                continue
+            for row in rows:
+                yield place, row
+
+    def lines(self) -> Iterator[tuple[Place, str]]:
+        """(line number, text) of the lines of a UTF-8 file that are not blank."""
+        with self.path.open("rb") as file:
+            line = 0
+            while raw := file.readline(LITERAL_BYTES + 1):
+                line += 1
+                if len(raw) > LITERAL_BYTES:
+                    message = "a line of more than 1 MB; expected a sentence"
+                    raise self.fatal("line-too-long", message, line=line)
+                try:
+                    text = raw.removeprefix(BOM).decode("utf-8").strip("\r\n")
+                except UnicodeDecodeError as error:
+                    byte = raw[error.start]
+                    message = f"byte {error.start} of the line is not UTF-8 (0x{byte:02x})"
+                    self.error("not-utf8", message, line=line)
+                    text = "\0"  # a sample all the same: those after it keep their numbers
+                if text.strip():
+                    yield line, text
+
+    def json_lines(
+        self, model: type[Any], id_field: str | None = None
+    ) -> Iterator[tuple[Place, Any]]:
+        """(line number, record) of a JSON Lines file."""
+        return read_jsonl(self.path, model, self.problems, id_field=id_field)
+
+    def json(self) -> Any:
+        """The JSON value of the whole file."""
+        return read_json(self.path, self.problems)
+
+    def records(self, content: Any, model: type[Any], key: str = "") -> Iterator[tuple[Place, Any]]:
+        """(place, record) of the list under a dotted key of a JSON value, or of the value that is a list itself."""
+        return self.fitting(self.listed(content, key), model, key)
+
+    def listed(self, content: Any, key: str) -> list[Any]:
+        """The list that stands under a dotted key. InputError where there is none."""
+        items = under(content, key)
+        if isinstance(items, list):
+            return items
+        message = f"expected a list {key}" if key else "expected a list"
+        raise self.fatal("wrong-format", message, field=key)
+
+    def fitting(
+        self, items: Iterable[Any], model: type[Any], key: str = ""
+    ) -> Iterator[tuple[Place, Any]]:
+        """(place, record) of the items that fit a model; what does not fit is reported."""
+        for index, item in enumerate(items):
+            place = f"{key}.{index}" if key else str(index)
+            record = fitted(model, item, self.problems, under=place, file=str(self.path))
+            if record is not None:
+                yield place, record
+
+
+def under(content: Any, key: str) -> Any:
+    """What stands under a dotted key of nested objects; None where nothing does.
+
+    >>> under({"results": {"version": 3}}, "results.version")
+    3
+    """
+    if not key:
+        return content
+    for part in key.split("."):
+        if not isinstance(content, dict):
+            return None
+        content = content.get(part)
+    return content
