@@ -33,7 +33,10 @@ class Seen:
 
 @dataclass(frozen=True)
 class Answer:
-    """`endless`: the body is sent again and again. `reset`: the connection ends without an answer."""
+    """`endless`: the body is sent again and again.
+
+    `reset`: the connection ends without an answer.
+    """
 
     status: int = 200
     body: bytes = b""
@@ -70,7 +73,10 @@ def refuses(status: int, **headers: str) -> Answer:
 
 
 class ModelServer:
-    """`with ModelServer(script) as server:` answers each request with `script(seen)`; `seen` keeps them all."""
+    """`with ModelServer(script) as server:` answers each request with `script(seen)`.
+
+    `seen` keeps all requests.
+    """
 
     def __init__(self, script: Callable[[Seen], Answer]) -> None:
         self.seen: list[Seen] = []
@@ -116,7 +122,7 @@ class ModelServer:
             daemon_threads = True
 
             def handle_error(self, request: object, client_address: object) -> None:
-                pass  # clients that are killed or time out break their connections; that is what is tested
+                pass  # clients that are killed break their connections: that is what is tested
 
         self._server = Server(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(

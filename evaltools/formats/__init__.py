@@ -1,1 +1,1 @@
-"""Readers of other tools' files: one file a format or family, and `convert`, which writes what they read as ours."""
+"""Readers of other tools' files, one module a format or family, and `convert`."""

@@ -28,11 +28,13 @@ def convert(
     as_: str = "gold",
     **options: Any,
 ) -> int:
-    """Write what the files of a format hold as rows of ours; returns how many. Nothing is written where one fails.
+    """Write what the files of a format hold as rows of ours; returns how many.
 
-    Sentiment: gold.jsonl or, with `as_` "predictions", outputs.jsonl of Conflict Review. Scores: long rows
-    of the suite `table`, as CSV where the target is named so, else JSONL. UsageError for options that the
-    format does not take or lacks, and for a target that is an input.
+    Nothing is written where one fails.
+
+    Sentiment: gold.jsonl or, with `as_` "predictions", outputs.jsonl of Conflict Review. Scores:
+    long rows of the suite `table`, as CSV where the target is named so, else JSONL. UsageError for
+    options that the format does not take or lacks, and for a target that is an input.
     """
     if name not in FORMATS:
         raise UsageError(f"no format {name!r}; {nearest(name, list(FORMATS))}")
@@ -52,8 +54,13 @@ def convert(
     return write_jsonl(target, scores)
 
 
-def _check_options(name: str, form: Format, settings: Mapping[str, Any], n_files: int) -> None:
-    """UsageError for options that the format does not take or lacks, or that do not fit the files."""
+def _check_options(
+    name: str,
+    form: Format,
+    settings: Mapping[str, Any],
+    n_files: int,
+) -> None:
+    """UsageError for options that the format does not take or lacks, or given too often."""
     for option in sorted(settings):
         if option not in form.options:
             message = f"{name} takes no --{option}"
@@ -69,7 +76,10 @@ def _check_options(name: str, form: Format, settings: Mapping[str, Any], n_files
 
 
 def _rows(
-    form: Format, files: Sequence[Path], settings: Mapping[str, Any], problems: Problems
+    form: Format,
+    files: Sequence[Path],
+    settings: Mapping[str, Any],
+    problems: Problems,
 ) -> Iterator[Any]:
     """The rows of all files; a second one of a sample is an error."""
     options = {key: value for key, value in settings.items() if key not in PER_FILE}
@@ -106,11 +116,19 @@ def _key(row: Sample | Score) -> Any:
 
 
 def _gold_row(sample: Sample) -> dict[str, Any]:
-    return {"uid": sample.id, "input_text": sample.text, "gold_tuples": _tuples(sample)}
+    return {
+        "uid": sample.id,
+        "input_text": sample.text,
+        "gold_tuples": _tuples(sample),
+    }
 
 
 def _prediction_row(sample: Sample) -> dict[str, Any]:
-    meta = {"text_id": sample.id, "input_text": sample.text, "protocol_mode": "predictions"}
+    meta = {
+        "text_id": sample.id,
+        "input_text": sample.text,
+        "protocol_mode": "predictions",
+    }
     return {"meta": meta, "final_result": {"final_tuples": _tuples(sample)}}
 
 

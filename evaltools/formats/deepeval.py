@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .rows import Row, Score, number
-from .source import Place, Source
+from .source import Records, Source
 
 
 class Measured(Row):
@@ -25,8 +25,11 @@ class Case(Row):
     metricsData: list[Measured] | None = None
 
 
-def read(source: Source) -> Iterator[tuple[Place, Score]]:
-    """A metric's score, and `NAME passed`, whose mean is deepeval's pass rate; with an error it is not measured."""
+def read(source: Source) -> Records:
+    """A metric's score, and `NAME passed`, whose mean is deepeval's pass rate.
+
+    With an error it is not measured.
+    """
     return source.rows(source.records(source.json(), Case, "testCases"), _scores)
 
 

@@ -10,10 +10,11 @@ from typing import Any, Literal
 
 @dataclass(frozen=True)
 class Format:
-    """`kind`: aspect-based sentiment (samples with tuples), or scores (one of a metric on a sample, a row).
+    """`kind`: aspect-based sentiment (samples with tuples), or scores (one of a metric on a sample,
+    a row).
 
-    `reader`: "module.function" of the reader, which takes a `Source` and the options by name, and gives
-    (place, row). `options`: what the format does not say; it cannot do without `needs`.
+    `reader`: "module.function" of the reader, which takes a `Source` and the options by name, and
+    gives (place, row). `options`: what the format does not say; it cannot do without `needs`.
     """
 
     kind: Literal["sentiment", "scores"]

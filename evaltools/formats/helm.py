@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .rows import Row, Score, Unfit, number
-from .source import Place, Source
+from .source import Records, Source
 
 
 class Name(Row):
@@ -33,10 +33,11 @@ class Instance(Row):
     stats: list[Stat]
 
 
-def read(source: Source, *, split: str | None = None) -> Iterator[tuple[Place, Score]]:
+def read(source: Source, *, split: str | None = None) -> Records:
     """Sum and count are numerator and denominator, the trial is the seed.
 
-    A perturbed instance has metrics of its own, `NAME (PERTURBATION)`. Of several splits one must be chosen.
+    A perturbed instance has metrics of its own, `NAME (PERTURBATION)`. Of several splits one must
+    be chosen.
     """
     splits: set[str | None] = set()
 

@@ -10,7 +10,7 @@ from pydantic_core import from_json
 from ..core.errors import UsageError
 from ..core.records import fitted
 from .rows import Row, Score, Unfit, number
-from .source import Place, Source
+from .source import Records, Source
 
 try:
     from backports.zstd import zipfile  # that of Python 3.14, which reads zstandard
@@ -30,7 +30,16 @@ STEP_BYTES = 1 << 12
 
 ZSTANDARD = 93
 
-WORDS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+WORDS = {
+    "C": 1.0,
+    "P": 0.5,
+    "I": 0.0,
+    "N": 0.0,
+    "yes": 1.0,
+    "true": 1.0,
+    "no": 0.0,
+    "false": 0.0,
+}
 """What Inspect counts its words for a score as."""
 
 
@@ -64,8 +73,11 @@ class LogSample(Row):
     scores: dict[str, ScorerResult] | None = None
 
 
-def read(source: Source) -> Iterator[tuple[Place, Score]]:
-    """A metric for every scorer, or for every key of its value; the epoch is the seed, the model the condition."""
+def read(source: Source) -> Records:
+    """A metric for every scorer, or for every key of its value.
+
+    The epoch is the seed, the model the condition.
+    """
     is_zip = source.path.suffix.lower() == ".eval" or zipfile.is_zipfile(source.path)
     if is_zip:
         yield from _read_zip(source)
@@ -75,7 +87,7 @@ def read(source: Source) -> Iterator[tuple[Place, Score]]:
     yield from _scores(header, source.listed(content, "samples"), source)
 
 
-def _read_zip(source: Source) -> Iterator[tuple[Place, Score]]:
+def _read_zip(source: Source) -> Records:
     try:
         with zipfile.ZipFile(source.path) as log:
             names = log.namelist()
@@ -143,9 +155,7 @@ def _header(content: Any, source: Source) -> Header:
     return header
 
 
-def _scores(
-    header: Header, samples: Iterable[Any], source: Source
-) -> Iterator[tuple[Place, Score]]:
+def _scores(header: Header, samples: Iterable[Any], source: Source) -> Records:
     model = header.eval.model
     metrics: dict[str, None] = {}
     failed: list[dict[str, Any]] = []

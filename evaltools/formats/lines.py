@@ -1,4 +1,4 @@
-"""ASTE triplets, ASQP and ACOS quadruples: text files with a sentence and its tuples on each line."""
+"""ASTE triplets, ASQP and ACOS quadruples: text files, a sentence and its tuples on each line."""
 
 from __future__ import annotations
 
@@ -7,29 +7,35 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .rows import POLARITIES, Opinion, Sample, Unfit, chosen, literals, tokens
-from .source import Place, Source
+from .source import Records, Source
 
-ASTE_POLARITIES = {"POS": "positive", "NEG": "negative", "NEU": "neutral"}
+ASTE_POLARITIES = {
+    "POS": "positive",
+    "NEG": "negative",
+    "NEU": "neutral",
+}
 
 ACOS_TUPLE = re.compile(r"(-?\d{1,9}),(-?\d{1,9}) (.+) ([012]) (-?\d{1,9}),(-?\d{1,9})\s*")
 ACOS_POLARITIES = ("negative", "neutral", "positive")
 
 
-def aste(source: Source) -> Iterator[tuple[Place, Sample]]:
-    """sentence####[([aspect tokens], [opinion tokens], 'POS'), ...] as tuples of aspect and polarity."""
+def aste(source: Source) -> Records:
+    """sentence####[([aspect tokens], [opinion tokens], 'POS'), ...]: tuples of aspect, polarity."""
     return _read(source, "triplets", literals, _aste_opinion)
 
 
-def asqp(source: Source) -> Iterator[tuple[Place, Sample]]:
-    """sentence####[['aspect', 'category', 'polarity', 'opinion'], ...]; the opinion's words are left out.
+def asqp(source: Source) -> Records:
+    """sentence####[['aspect', 'category', 'polarity', 'opinion'], ...]; the opinion's words are
+    left out.
 
     Tuples of category, aspect and polarity; NULL is implicit.
     """
     return _read(source, "quadruples", literals, _asqp_opinion)
 
 
-def acos(source: Source) -> Iterator[tuple[Place, Sample]]:
-    """The sentence, then a tab and `a0,a1 CATEGORY s o0,o1` for each tuple of category, aspect and polarity.
+def acos(source: Source) -> Records:
+    """The sentence, then a tab and `a0,a1 CATEGORY s o0,o1` for each tuple of category, aspect and
+    polarity.
 
     Token spans are half open, -1,-1 is implicit.
     """
@@ -39,10 +45,13 @@ def acos(source: Source) -> Iterator[tuple[Place, Sample]]:
 def _read(
     source: Source,
     field: str,
-    split: Callable[[str, str], tuple[str, list[Any]]],
-    opinion_of: Callable[[str, Any, str], Opinion],
-) -> Iterator[tuple[Place, Sample]]:
-    """Samples of lines that `split` cuts into a sentence and items, of which `opinion_of` makes tuples."""
+    split: Callable[..., Any],
+    opinion_of: Callable[..., Opinion],
+) -> Records:
+    """Samples of lines: `split(line, field)` gives the sentence and items.
+
+    `opinion_of(sentence, item, field)` makes a tuple of an item.
+    """
 
     def sample(number: int, line: str) -> Iterator[Sample]:
         text, items = split(line, field)
@@ -56,17 +65,20 @@ def _read(
 
 def _aste_opinion(text: str, triplet: Any, field: str) -> Opinion:
     match triplet:
-        case ([_, *_] as aspect, [*_], polarity):
+        case ([_, *_] as aspect, [*_], sentiment):
             term, span = tokens(text, aspect, field)
-            return Opinion("", term, chosen(polarity, ASTE_POLARITIES, field), span)
+            polarity = chosen(sentiment, ASTE_POLARITIES, field)
+            return Opinion("", term, polarity, span)
     raise Unfit(field, f"expected ([aspect], [opinion], 'POS'), got {str(triplet)[:80]}")
 
 
 def _asqp_opinion(_: str, quad: Any, field: str) -> Opinion:
     match quad:
-        case [str(aspect), str(category), polarity, str()]:
-            term = "" if aspect == "NULL" else aspect
-            return Opinion(category, term, chosen(polarity, POLARITIES, field))
+        case [str(term), str(ref), sentiment, str()]:
+            polarity = chosen(sentiment, POLARITIES, field)
+            if term == "NULL":
+                term = ""
+            return Opinion(ref, term, polarity)
     shape = "['aspect', 'category', 'polarity', 'opinion']"
     raise Unfit(field, f"expected {shape}, got {str(quad)[:80]}")
 
@@ -81,9 +93,12 @@ def _split_at_tabs(line: str, _: str) -> tuple[str, list[str]]:
 def _acos_opinion(text: str, quad: str, field: str) -> Opinion:
     match = ACOS_TUPLE.fullmatch(quad)
     if match is None:
-        raise Unfit(field, f"expected 'a0,a1 CATEGORY s o0,o1' with s 0, 1 or 2, got {quad[:80]!r}")
-    start, end = int(match[1]), int(match[2])
-    ref, polarity = match[3], ACOS_POLARITIES[int(match[4])]
+        shape = "'a0,a1 CATEGORY s o0,o1' with s 0, 1 or 2"
+        raise Unfit(field, f"expected {shape}, got {quad[:80]!r}")
+    start = int(match[1])
+    end = int(match[2])
+    ref = match[3]
+    polarity = ACOS_POLARITIES[int(match[4])]
     if (start, end) == (-1, -1):
         return Opinion(ref, "", polarity)
     if not start < end <= len(text):  # checked before a range of that length is made

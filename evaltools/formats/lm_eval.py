@@ -1,4 +1,4 @@
-"""Samples of lm-eval (lm-evaluation-harness): samples_TASK_DATE.jsonl, with results_DATE.json beside it."""
+"""Samples of lm-evaluation-harness: samples_TASK_DATE.jsonl, beside it results_DATE.json."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field
 from ..core.errors import Problems
 from ..core.records import fitted, read_json, read_jsonl
 from .rows import Row, Score, number
-from .source import Place, Source
+from .source import Records, Source
 
 NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT.+)\.jsonl")
 
@@ -38,12 +38,14 @@ class Results(Row):
     higher_is_better: dict[str, dict[str, bool | None]] = Field(default_factory=dict)
 
 
-def read(source: Source) -> Iterator[tuple[Place, Score]]:
-    """A metric is `NAME,FILTER` as in lm-eval's own results; its value is a number at the top of the line.
+def read(source: Source) -> Records:
+    """A metric is `NAME,FILTER` as in lm-eval's own results; its value is a number at the top of
+    the line.
 
-    The id is doc_hash, or doc_id where that is absent or several samples share it. Metrics whose value is
-    no number (those of perplexity are pairs) are left out with a warning. From the results beside the
-    file, where they are there: the direction of each metric and the model's name as the condition.
+    The id is doc_hash, or doc_id where that is absent or several samples share it. Metrics whose
+    value is no number (those of perplexity are pairs) are left out with a warning. From the results
+    beside the file, where they are there: the direction of each metric and the model's name as the
+    condition.
     """
     shared = _shared_hashes(source)
     results = Results()

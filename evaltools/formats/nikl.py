@@ -1,4 +1,7 @@
-"""NIKL (National Institute of Korean Language) aspect-based sentiment: JSONL, gold and baseline predictions."""
+"""Aspect-based sentiment of NIKL (National Institute of Korean Language): JSONL.
+
+Gold, and predictions of the baseline.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .rows import POLARITIES, Opinion, Row, Sample, Unfit, chosen
-from .source import Place, Source
+from .source import Records, Source
 
 
 class Line(Row):
@@ -17,8 +20,11 @@ class Line(Row):
     annotation: list[Any]
 
 
-def read(source: Source) -> Iterator[tuple[Place, Sample]]:
-    """[category, [term, start, end], polarity], or of predictions [category, polarity]; a null term is implicit."""
+def read(source: Source) -> Records:
+    """[category, [term, start, end], polarity], or of predictions [category, polarity].
+
+    A null term is implicit.
+    """
     return source.rows(source.json_lines(Line, id_field="id"), _sample)
 
 
@@ -32,9 +38,11 @@ def _sample(number: int, line: Line) -> Iterator[Sample]:
 
 def _opinion(item: Any, field: str) -> Opinion:
     match item:
-        case [str(ref), [str(term), int(start), int(end)], str(polarity)]:
-            return Opinion(ref, term, chosen(polarity, POLARITIES, field), (start, end))
-        case [str(ref), [None, *_], str(polarity)] | [str(ref), str(polarity)]:
-            return Opinion(ref, "", chosen(polarity, POLARITIES, field))
+        case [str(ref), [str(term), int(start), int(end)], str(sentiment)]:
+            polarity = chosen(sentiment, POLARITIES, field)
+            return Opinion(ref, term, polarity, (start, end))
+        case [str(ref), [None, *_], str(sentiment)] | [str(ref), str(sentiment)]:
+            polarity = chosen(sentiment, POLARITIES, field)
+            return Opinion(ref, "", polarity)
     shape = "[category, [term, start, end], polarity] or [category, polarity]"
     raise Unfit(field, f"expected {shape}, got {str(item)[:80]}")

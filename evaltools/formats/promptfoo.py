@@ -10,7 +10,7 @@ from pydantic import Field
 
 from ..core.files import dumps
 from .rows import Row, Score, number
-from .source import Place, Source, under
+from .source import Records, Source, under
 
 VERSION = 3
 
@@ -47,10 +47,12 @@ class Outcome(Row):
         return self.promptIdx, self.testIdx
 
 
-def read(source: Source) -> Iterator[tuple[Place, Score]]:
-    """Metrics success, score and the named scores; the condition is the provider (and the prompt, of several).
+def read(source: Source) -> Records:
+    """Metrics success, score and the named scores; the condition is the provider (and the prompt,
+    of several).
 
-    Repeats of a test are seeds, numbered by order. What failed for an error (failureReason 2) is not measured.
+    Repeats of a test are seeds, numbered by order. What failed for an error (failureReason 2) is
+    not measured.
     """
     content = source.json()
     version = under(content, "results.version")
@@ -69,7 +71,11 @@ def read(source: Source) -> Iterator[tuple[Place, Score]]:
 
     def scores(_: int, outcome: Outcome) -> Iterator[Score]:
         repeats[outcome.test] += 1
-        values = {"success": outcome.success, "score": outcome.score, **outcome.namedScores}
+        values = {
+            "success": outcome.success,
+            "score": outcome.score,
+            **outcome.namedScores,
+        }
         for metric, value in values.items():
             field = f"namedScores.{metric}" if metric in outcome.namedScores else metric
             if outcome.failureReason == ERROR:

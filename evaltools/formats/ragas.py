@@ -9,7 +9,7 @@ from pydantic import ConfigDict
 
 from ..core.records import csv_rows
 from .rows import Row, Score, Unfit, number
-from .source import Place, Source
+from .source import Records, Source
 
 
 class Line(Row):
@@ -26,8 +26,11 @@ class Line(Row):
     synthesizer_name: Any = None
 
 
-def read(source: Source) -> Iterator[tuple[Place, Score]]:
-    """The other columns are metrics where they hold numbers; one that holds texts is none. Empty is not measured."""
+def read(source: Source) -> Records:
+    """The other columns are metrics where they hold numbers; one that holds texts is none.
+
+    Empty is not measured.
+    """
     holds_text: dict[str, bool] = {}
 
     def scores(count: int, line: Line) -> Iterator[Score]:
@@ -41,14 +44,19 @@ def read(source: Source) -> Iterator[tuple[Place, Score]]:
                 message = f"expected {wanted} as in the rows before, got {str(value)[:80]!r}"
                 raise Unfit(name, message)
             if not is_text:
-                yield Score(id=str(count), metric=name, value=number(value, name), text=text)
+                yield Score(
+                    id=str(count),
+                    metric=name,
+                    value=number(value, name),
+                    text=text,
+                )
 
     is_csv = source.path.suffix.lower() == ".csv"
     lines = _read_csv(source) if is_csv else source.json_lines(Line)
     return source.rows(lines, scores)
 
 
-def _read_csv(source: Source) -> Iterator[tuple[Place, Line]]:
+def _read_csv(source: Source) -> Records:
     rows = csv_rows(source.path, source.problems)
     _, header = next(rows)
     if "user_input" not in header:

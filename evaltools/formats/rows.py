@@ -19,11 +19,18 @@ TOKEN = re.compile(r"\S+")
 class Row(BaseModel):
     """A record of another tool's file: only the fields that are used; others are ignored."""
 
-    model_config = ConfigDict(strict=True, extra="ignore", protected_namespaces=())
+    model_config = ConfigDict(
+        strict=True,
+        extra="ignore",
+        protected_namespaces=(),
+    )
 
 
 class Opinion(NamedTuple):
-    """A tuple of aspect-based sentiment: `term` is "" where it is implicit, `span` (start, end) in characters."""
+    """A tuple of aspect-based sentiment.
+
+    `term` is "" where it is implicit, `span` is (start, end) in characters.
+    """
 
     ref: str
     term: str
@@ -33,7 +40,10 @@ class Opinion(NamedTuple):
 
 @dataclass(frozen=True)
 class Sample:
-    """A text and its tuples; `id` is the format's own, else the 1-based number of the sample in its file."""
+    """A text and its tuples.
+
+    `id` is the format's own, else the 1-based number of the sample in its file.
+    """
 
     id: str
     text: str
@@ -42,7 +52,10 @@ class Sample:
 
 @dataclass(frozen=True, kw_only=True)
 class Score:
-    """One metric on one sample: a value (None: not measured), or numerator and denominator of the metric's ratio."""
+    """One metric on one sample.
+
+    A value (None: not measured), or numerator and denominator of the metric's ratio.
+    """
 
     id: str
     metric: str
@@ -65,7 +78,8 @@ class Unfit(ValueError):
 
 
 def literals(line: str, field: str) -> tuple[str, list[Any]]:
-    """(sentence, list) of a line sentence####[...]; the list is read as a Python literal, nothing is run.
+    """(sentence, list) of a line sentence####[...]; the list is read as a Python literal, nothing
+    is run.
 
     >>> literals("It works.####[['it', 'positive']]", "tuples")
     ('It works.', [['it', 'positive']])

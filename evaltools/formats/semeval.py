@@ -10,7 +10,7 @@ from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import iterparse
 
 from .rows import POLARITIES, Opinion, Sample, Unfit, chosen
-from .source import Place, Source
+from .source import Records, Source
 
 SENTENCE_BYTES = 16 << 20
 """No sentence is as long."""
@@ -20,17 +20,23 @@ NAMES = {**POLARITIES, "conflict": "mixed"}
 LEVELS = {"term": "aspectTerm", "category": "aspectCategory"}
 
 
-def read14(source: Source, *, level: str) -> Iterator[tuple[Place, Sample]]:
-    """Tuples of the terms (without a category) or of the categories (without a term): they are not linked."""
+def read14(source: Source, *, level: str) -> Records:
+    """Tuples of the terms (without a category) or of the categories (without a term).
+
+    The two are not linked.
+    """
     return _read(source, "sentences", LEVELS[level])
 
 
-def read16(source: Source) -> Iterator[tuple[Place, Sample]]:
-    """Target NULL, and no target (laptops), is implicit. Sentences that are OutOfScope are left out."""
+def read16(source: Source) -> Records:
+    """Target NULL, and no target (laptops), is implicit.
+
+    Sentences that are OutOfScope are left out.
+    """
     return _read(source, "Reviews", "Opinion")
 
 
-def _read(source: Source, root: str, tag: str) -> Iterator[tuple[Place, Sample]]:
+def _read(source: Source, root: str, tag: str) -> Records:
     """The samples of a file with this root, whose tuples are the elements with this tag."""
 
     def samples(number: int, sentence: Element) -> Iterator[Sample]:
@@ -75,7 +81,7 @@ class _BoundedFile:
         return data
 
 
-def _sentences(source: Source, root: str) -> Iterator[tuple[Place, Element]]:
+def _sentences(source: Source, root: str) -> Records:
     """Every sentence. InputError for what is no XML, has another root or defines entities."""
     number = 0
     top = None

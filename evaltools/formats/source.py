@@ -16,6 +16,9 @@ LITERAL_BYTES = 1 << 20
 Place = int | str
 """Of a record in its file: its line, or its path in the file."""
 
+Records = Iterator[tuple[Place, Any]]
+"""(place, record) of the records of a file, or (place, row) of what is made of them."""
+
 
 def where(place: Place, field: str = "") -> dict[str, Any]:
     """A place, and a field there, as a problem names them."""
@@ -26,7 +29,10 @@ def where(place: Place, field: str = "") -> dict[str, Any]:
 
 
 class Source:
-    """A file to read, and where what is wrong with it is reported. InputError where there is none to read."""
+    """A file to read, and where what is wrong with it is reported.
+
+    InputError where there is none to read.
+    """
 
     def __init__(self, path: Path, problems: Problems) -> None:
         require_file(path, problems)
@@ -35,21 +41,24 @@ class Source:
 
     def error(self, code: str, message: str, **place: Any) -> None:
         """Report a record that cannot be used."""
-        self.problems.error(code, message, file=str(self.path), **place)
+        file = str(self.path)
+        self.problems.error(code, message, file=file, **place)
 
     def warn(self, code: str, message: str, **place: Any) -> None:
         """Report what can be used all the same."""
-        self.problems.warn(code, message, file=str(self.path), **place)
+        file = str(self.path)
+        self.problems.warn(code, message, file=file, **place)
 
     def fatal(self, code: str, message: str, **place: Any) -> InputError:
         """The exception to raise where nothing of the file can be used."""
-        return self.problems.fatal(code, message, file=str(self.path), **place)
+        file = str(self.path)
+        return self.problems.fatal(code, message, file=file, **place)
 
     def rows(
         self,
         records: Iterable[tuple[Place, Any]],
         rows_of: Callable[[int, Any], Iterable[Any]],
-    ) -> Iterator[tuple[Place, Any]]:
+    ) -> Records:
         """(place, row) of every row that `rows_of(1-based number of the record, record)` gives.
 
         A record that is Unfit is reported and gives none.
@@ -63,7 +72,7 @@ class Source:
             for row in rows:
                 yield place, row
 
-    def lines(self) -> Iterator[tuple[Place, str]]:
+    def lines(self) -> Records:
         """(line number, text) of the lines of a UTF-8 file that are not blank."""
         with self.path.open("rb") as file:
             line = 0
@@ -72,8 +81,9 @@ class Source:
                 if len(raw) > LITERAL_BYTES:
                     message = "a line of more than 1 MB; expected a sentence"
                     raise self.fatal("line-too-long", message, line=line)
+                raw = raw.removeprefix(BOM)
                 try:
-                    text = raw.removeprefix(BOM).decode("utf-8").strip("\r\n")
+                    text = raw.decode("utf-8").strip("\r\n")
                 except UnicodeDecodeError as error:
                     byte = raw[error.start]
                     message = f"byte {error.start} of the line is not UTF-8 (0x{byte:02x})"
@@ -83,8 +93,10 @@ class Source:
                     yield line, text
 
     def json_lines(
-        self, model: type[Any], id_field: str | None = None
-    ) -> Iterator[tuple[Place, Any]]:
+        self,
+        model: type[Any],
+        id_field: str | None = None,
+    ) -> Records:
         """(line number, record) of a JSON Lines file."""
         return read_jsonl(self.path, model, self.problems, id_field=id_field)
 
@@ -92,8 +104,16 @@ class Source:
         """The JSON value of the whole file."""
         return read_json(self.path, self.problems)
 
-    def records(self, content: Any, model: type[Any], key: str = "") -> Iterator[tuple[Place, Any]]:
-        """(place, record) of the list under a dotted key of a JSON value, or of the value that is a list itself."""
+    def records(
+        self,
+        content: Any,
+        model: type[Any],
+        key: str = "",
+    ) -> Records:
+        """(place, record) of the list under a dotted key of a JSON value.
+
+        Without a key the value is the list.
+        """
         return self.fitting(self.listed(content, key), model, key)
 
     def listed(self, content: Any, key: str) -> list[Any]:
@@ -105,12 +125,21 @@ class Source:
         raise self.fatal("wrong-format", message, field=key)
 
     def fitting(
-        self, items: Iterable[Any], model: type[Any], key: str = ""
-    ) -> Iterator[tuple[Place, Any]]:
+        self,
+        items: Iterable[Any],
+        model: type[Any],
+        key: str = "",
+    ) -> Records:
         """(place, record) of the items that fit a model; what does not fit is reported."""
         for index, item in enumerate(items):
             place = f"{key}.{index}" if key else str(index)
-            record = fitted(model, item, self.problems, under=place, file=str(self.path))
+            record = fitted(
+                model,
+                item,
+                self.problems,
+                under=place,
+                file=str(self.path),
+            )
             if record is not None:
                 yield place, record
 

@@ -1,1 +1,1 @@
-"""Questions to language models behind an OpenAI-compatible server, with checked and cached replies."""
+"""Questions to models behind an OpenAI-compatible server, with checked and cached replies."""

@@ -10,9 +10,10 @@ from pydantic import BaseModel, ConfigDict
 class Call(BaseModel):
     """What one request took, repeats and repairs included.
 
-    `request` is the hash of the request. Times are in milliseconds: `api_ms` at the server, `wait_ms`
-    waiting for a turn or for a repeat. `attempts` counts what was sent. A number of tokens is None
-    where the server did not say it, `cost` is None without a price or without the tokens.
+    `request` is the hash of the request. Times are in milliseconds: `api_ms` at the server,
+    `wait_ms` waiting for a turn or for a repeat. `attempts` counts what was sent. A number of
+    tokens is None where the server did not say it, `cost` is None without a price or without the
+    tokens.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -31,7 +32,10 @@ class Call(BaseModel):
 
 @dataclass
 class Spent:
-    """What a client has used so far. `requests` counts what was sent, repeats and repairs included."""
+    """What a client has used so far.
+
+    `requests` counts what was sent, repeats and repairs included.
+    """
 
     requests: int = 0
     cached: int = 0

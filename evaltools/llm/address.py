@@ -9,7 +9,7 @@ from pydantic import HttpUrl, TypeAdapter, ValidationError
 from ..core.errors import UsageError
 
 BASE_URL_VARIABLE = "OPENAI_BASE_URL"
-"""Environment variable that gives the base URL where a config names none (the SDK reads it, too)."""
+"""Environment variable with the base URL where a config names none; the SDK reads it, too."""
 
 EXPECTED = "expected http(s)://host[:port]/path, without a user, a query or a fragment"
 

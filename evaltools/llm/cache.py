@@ -1,7 +1,8 @@
 """Checked replies of language models on disk: one small file a request, FOLDER/ab/abcd....json.
 
-An entry appears whole or not at all, so a run that is killed keeps every reply it has stored, and several
-runs may share a folder. Only replies that passed the check are stored; no key and no text of a request.
+An entry appears whole or not at all, so a run that is killed keeps every reply it has stored, and
+several runs may share a folder. Only replies that passed the check are stored; no key and no text
+of a request.
 """
 
 from __future__ import annotations
@@ -40,7 +41,10 @@ def entry_file(folder: Path, key: str) -> Path:
 
 
 def load_reply(
-    folder: Path, key: str, model: type[Reply], problems: Problems
+    folder: Path,
+    key: str,
+    model: type[Reply],
+    problems: Problems,
 ) -> tuple[Reply, Call] | None:
     """The stored reply and what its call took, or None.
 

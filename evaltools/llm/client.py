@@ -2,8 +2,8 @@
 
     request -> cache -> a free slot -> attempts -> completion -> check, repair -> Answer -> cache
 
-Equal requests are sent once. Attempts are repeated by tenacity around the SDK, whose own repeats are
-off, so that they are counted, a Retry-After is honoured, and a 429 slows all requests.
+Equal requests are sent once. Attempts are repeated by tenacity around the SDK, whose own repeats
+are off, so that they are counted, a Retry-After is honoured, and a 429 slows all requests.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ TIMEOUT = 120.0
 """Seconds for one attempt, from sending to the last byte of the reply."""
 
 ATTEMPTS = 15
-"""Attempts at one request at most; those that found a form which the server takes are among them."""
+"""Most attempts at one request, those included that find out which form the server takes."""
 
 FIRST_ATTEMPTS = 3
 """Attempts to reach a server that has never answered."""
 
 FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0
-"""Seconds between attempts where the server does not say: they double, with some chance, up to the longest."""
+"""Seconds between attempts where the server does not say: from the first they double."""
 
 SERVER_ERRORS = 3
-"""Replies of status 5xx to one request in a structured form, after which a plainer form is tried."""
+"""Replies of status 5xx to one structured request, after which a plainer form is tried."""
 
 SECRET_LENGTH = 16
-"""A shorter key is a placeholder for a local server ("x", "EMPTY") and may well be a word of a reply."""
+"""A shorter key is a placeholder ("x", "EMPTY"), and may well be a word of a reply."""
 
 NOT_SENT = "call budget used up"
 
@@ -72,9 +72,9 @@ Result = TypeVar("Result")
 class Server:
     """Whom to ask.
 
-    `base_url` None is that of OPENAI_BASE_URL, else the SDK's default server. `keys` are the environment
-    variables that may hold the key; it is read when the first request is sent, and kept nowhere else.
-    `concurrency` is the number of requests in flight at once.
+    `base_url` None is that of OPENAI_BASE_URL, else the SDK's default server. `keys` are the
+    environment variables that may hold the key; it is read when the first request is sent, and kept
+    nowhere else. `concurrency` is the number of requests in flight at once.
     """
 
     base_url: str | None
@@ -86,8 +86,8 @@ class Server:
 class Answer:
     """A checked reply, or None and `error`: why there is none, a sentence.
 
-    `lasting`: every other request would fail in the same way, and none is sent any more. `cached`: the
-    reply cost nothing this time.
+    `lasting`: every other request would fail in the same way, and none is sent any more. `cached`:
+    the reply cost nothing this time.
     """
 
     reply: Any
@@ -123,7 +123,8 @@ class Exchange:
 def read_key(names: Sequence[str], base_url: str | None) -> str:
     """The key in the first of these environment variables that is set, else "".
 
-    UsageError where none is set and the server is the SDK's default one, or where no header could carry it.
+    UsageError where none is set and the server is the SDK's default one, or where no header could
+    carry it.
     """
     values = [os.environ.get(name, "").strip() for name in names]
     key = next(filter(None, values), "")
@@ -135,7 +136,10 @@ def read_key(names: Sequence[str], base_url: str | None) -> str:
 
 
 def in_background(work: Coroutine[Any, Any, Result]) -> Result:
-    """The result of a coroutine, from a loop of its own: in a notebook another one is running already."""
+    """The result of a coroutine, from an event loop of its own.
+
+    A notebook has a loop that is running already.
+    """
     with start_blocking_portal() as portal:
         return portal.call(lambda: work)
 
@@ -144,9 +148,10 @@ def in_background(work: Coroutine[Any, Any, Result]) -> Result:
 class Client:
     """A connection to one server; an async context manager.
 
-    `cache`: the folder of replies, None for none; with `fresh` it is written only. `repairs`: how often
-    a reply that does not fit is asked for again. `spent` is kept up to date; `calls` are those that were
-    worked on, without those from the cache. Asking raises UsageError where the SDK is missing.
+    `cache`: the folder of replies, None for none; with `fresh` it is written only. `repairs`: how
+    often a reply that does not fit is asked for again. `spent` is kept up to date; `calls` are
+    those that were worked on, without those from the cache. Asking raises UsageError where the SDK
+    is missing.
     """
 
     server: Server
@@ -180,8 +185,8 @@ class Client:
     ) -> Answer:
         """The answer to a request, with a reply of the model.
 
-        A request that was asked before shares its answer, marked as cached. Without `send` the answer is
-        the cache's, or none.
+        A request that was asked before shares its answer, marked as cached. Without `send` the
+        answer is the cache's, or none.
         """
         key = request_hash(self.server.base_url, request)
         if key in self._asked:
@@ -213,7 +218,7 @@ class Client:
         return answer
 
     async def _in_turn(self, exchange: Exchange) -> Answer:
-        """The first request goes alone, so that what it finds out about the server serves the others."""
+        """The first request goes alone: what it finds out about the server serves the others."""
         if self._first_is_done is None:
             self._first_is_done = asyncio.Event()
             try:
@@ -340,7 +345,8 @@ class Client:
     def _remember(self, form: Form) -> None:
         """Ask in this form from now on.
 
-        It is learnt from success only: a request that is refused in every form says nothing of the next.
+        It is learnt from success only: a request that is refused in every form says nothing of the
+        next.
         """
         known = self._form
         self._form = known.joined(form)

@@ -36,9 +36,9 @@ PASSING = (408, 409, 425, 429)
 class CallFailed(Exception):
     """Why an attempt gave no reply, in a sentence.
 
-    `retry`: another attempt may succeed, after `wait` seconds (None: as usual). `lasting`: every other
-    request would fail in the same way. `status` is that of the HTTP reply, 0 without one. `param` is
-    the parameter that the server does not take.
+    `retry`: another attempt may succeed, after `wait` seconds (None: as usual). `lasting`: every
+    other request would fail in the same way. `status` is that of the HTTP reply, 0 without one.
+    `param` is the parameter that the server does not take.
     """
 
     sentence: str
@@ -50,7 +50,10 @@ class CallFailed(Exception):
 
 
 def failure_of_status(
-    status: int, code: str | None, param: str | None, headers: Mapping[str, str]
+    status: int,
+    code: str | None,
+    param: str | None,
+    headers: Mapping[str, str],
 ) -> CallFailed:
     """What an HTTP status that is no success means; `code` and `param` are those of the error.
 
@@ -75,8 +78,8 @@ def failure_of_status(
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """The seconds that a server asks to wait, 0 or more; None where it says nothing sensible.
 
-    Retry-After holds seconds (decimals are accepted) or a date; retry-after-ms milliseconds. More than
-    LONGEST_RETRY_AFTER is not sensible.
+    Retry-After holds seconds (decimals are accepted) or a date; retry-after-ms milliseconds. More
+    than LONGEST_RETRY_AFTER is not sensible.
 
     >>> retry_after({"retry-after": "1.5"})
     1.5

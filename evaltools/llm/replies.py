@@ -21,7 +21,10 @@ Reply = TypeVar("Reply", bound=BaseModel)
 
 @dataclass(frozen=True)
 class Completion:
-    """The text of a chat completion and what it took; a number of tokens is None where it is unknown."""
+    """The text of a chat completion and what it took.
+
+    A number of tokens is None where it is unknown.
+    """
 
     text: str
     model: str
@@ -82,7 +85,11 @@ def parse(text: str, model: type[Reply]) -> Reply:
     try:
         return model.model_validate_json(text)
     except ValidationError as error:
-        errors = error.errors(include_url=False, include_context=False, include_input=False)
+        errors = error.errors(
+            include_url=False,
+            include_context=False,
+            include_input=False,
+        )
     first = errors[0]
     if first["type"] == "json_invalid":
         raise ValueError("the reply is not valid JSON")

@@ -14,7 +14,11 @@ FORMS = ("json_schema", "json_object", "text", "model and messages only")
 
 JSON_SCHEMA, JSON_OBJECT, TEXT, BARE = range(len(FORMS))
 
-OPTIONAL = {"temperature": "", "seed": "", "max_tokens": "max_completion_tokens"}
+OPTIONAL = {
+    "temperature": "",
+    "seed": "",
+    "max_tokens": "max_completion_tokens",
+}
 """Parameters that a server may refuse by name -> the parameter that takes their place."""
 
 ANNOTATIONS = {"title", "default", "minimum", "maximum", "description"}
@@ -38,7 +42,11 @@ def chat(
         {"role": "system", "content": system},
         {"role": "user", "content": user},
     ]
-    json_schema = {"name": name, "strict": True, "schema": schema}
+    json_schema = {
+        "name": name,
+        "strict": True,
+        "schema": schema,
+    }
     return {
         "model": model,
         "messages": messages,
@@ -86,7 +94,10 @@ class Form:
         return self.level < TEXT
 
     def next(self, refused: str = "") -> Form | None:
-        """The form without a parameter that was refused, else the next plainer one; None after the last."""
+        """The form without a parameter that was refused, else the next plainer one.
+
+        None after the last.
+        """
         if refused in OPTIONAL and refused not in self.left_out:
             return Form(self.level, self.left_out | {refused})
         if self.level == BARE:

@@ -30,8 +30,8 @@ class ReplyTooLarge(openai.OpenAIError):
 class BoundedClient(openai.DefaultAsyncHttpxClient):
     """The SDK's HTTP client, which reads no body beyond a bound, whatever the status.
 
-    `reached` tells whether any server has answered. A connection that breaks while a body is read is a
-    transport error like any other, which the SDK reports as its APIConnectionError.
+    `reached` tells whether any server has answered. A connection that breaks while a body is read
+    is a transport error like any other, which the SDK reports as its APIConnectionError.
     """
 
     reached = False

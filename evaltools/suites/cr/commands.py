@@ -101,7 +101,7 @@ def run_cr(
     resume: bool,
     quiet: bool,
 ) -> None:
-    """Run a model over texts as CONFIG says: outputs of every condition and seed, ready to be scored."""
+    """Run a model over texts as CONFIG says: outputs of every condition and seed, to be scored."""
     from .inference.plan import plan
     from .inference.run import run
 
@@ -151,7 +151,10 @@ def _show(plan: Plan) -> None:
 
 
 def _summarize(results: list[RunResult], out: Path) -> bool:
-    """Print what was written, and the commonest reason for a failure; returns whether every row failed."""
+    """Print what was written, and the commonest reason for a failure.
+
+    Returns whether every row failed.
+    """
     n_rows = sum(result.n_rows for result in results)
     n_failed = sum(result.n_failed for result in results)
     reasons: Counter[str] = Counter()

@@ -17,13 +17,17 @@ from ....formats.formats import FORMATS
 from ....llm.address import EXPECTED, address_in_force, is_plain_url
 
 Condition = Literal["s0", "m0", "m1", "m2"]
-"""s0: one call, no review. m0: three lenses and review. m1: reviewers see memory. m2: and add to it."""
+"""Which stages a sample goes through.
+
+s0: one call, no review. m0: three lenses and review. m1: reviewers see memory, too. m2: what was
+learnt is added to it.
+"""
 
 EXAMPLE = "example:"
 """The base_url of the bundled stand-in for a model, which needs no key and no network."""
 
 OWN_FORMATS = ("jsonl", "csv")
-"""Formats of the samples that are the package's own; the others are those of `evaltools convert`."""
+"""The package's own formats of samples; the others are those of `evaltools convert`."""
 
 Positive = Annotated[int, Field(ge=1)]
 Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -49,8 +53,8 @@ class Section(BaseModel):
 class Data(Section):
     """The samples: `file` in `format`, one of `evaltools convert` or jsonl or csv with id and text.
 
-    `gold`: a gold file where the format holds none. `limit`: the most samples, after a `shuffle` that is
-    the same for every seed and condition. `level`: of semeval14.
+    `gold`: a gold file where the format holds none. `limit`: the most samples, after a `shuffle`
+    that is the same for every seed and condition. `level`: of semeval14.
     """
 
     file: ConfigPath
@@ -76,10 +80,11 @@ class Data(Section):
 
 
 class Model(Section):
-    """`name` as the server knows it; `base_url` of an OpenAI-compatible server, null: the default one.
+    """`name` as the server knows it; `base_url` of an OpenAI-compatible server, null: the default
+    one.
 
-    `max_tokens`: of one reply. `concurrency`: requests in flight at once. `key_env`: the environment
-    variable that holds the key.
+    `max_tokens`: of one reply. `concurrency`: requests in flight at once. `key_env`: the
+    environment variable that holds the key.
     """
 
     name: Annotated[str, Field(min_length=1)]
@@ -91,7 +96,9 @@ class Model(Section):
 
 
 class Memory(Section):
-    """`file`: the episodes to retrieve from. `mode`: frozen, as it stands; online, it grows, samples go one by one.
+    """`file`: the episodes to retrieve from.
+
+    `mode`: frozen, as it stands; online, it grows, samples go one by one.
 
     `allow_evaluated_split`: episodes may come from the samples that are evaluated.
     """
@@ -115,7 +122,10 @@ class Taxonomy(Section):
 
 
 class Config(Section):
-    """A whole config. `prompts`: a folder whose files replace the package's own of the same names."""
+    """A whole config.
+
+    `prompts`: a folder whose files replace the package's own of the same names.
+    """
 
     run_id: Annotated[str, Field(pattern=r"^[\w.-]*[^\W_][\w.-]*$", max_length=100)]
     conditions: Annotated[tuple[Condition, ...], Field(min_length=1)] = ("m0",)
@@ -154,7 +164,10 @@ class Config(Section):
         return f"{run_id}__seed{seed}_proposed"
 
     def identity(self, condition: str, seed: int, content: Mapping[str, Any]) -> str:
-        """The hash of all that a row follows from; `content`: the hashes of the files that the config names."""
+        """The hash of all that a row follows from.
+
+        `content`: the hashes of the files that the config names.
+        """
         asked = {"name", "base_url", "temperature", "max_tokens"}
         model = self.model.model_dump(mode="json", include=asked)
         model["base_url"] = address_in_force(self.model.base_url)
@@ -172,7 +185,10 @@ class Config(Section):
 
 
 def read_config(path: Path) -> Config:
-    """The config of a file; its relative paths are relative to it. InputError names every key that is wrong."""
+    """The config of a file; its relative paths are relative to it.
+
+    InputError names every key that is wrong.
+    """
     problems = Problems()
     require_file(path, problems)
     try:

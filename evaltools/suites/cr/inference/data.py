@@ -1,4 +1,4 @@
-"""The samples of an inference run: texts with their gold, from the readers of `convert` or plain files."""
+"""The samples of an inference run: texts with their gold."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ class Text:
 
 
 def read_texts(config: Config, limit: int | None, problems: Problems) -> list[Text]:
-    """The samples to run, in order. InputError for a doubled id, an empty text, and a sample without gold."""
+    """The samples to run, in order.
+
+    InputError for a doubled id, an empty text, and a sample without gold.
+    """
     data = config.data
     gold = None
     if data.gold is not None:
@@ -48,7 +51,11 @@ def read_texts(config: Config, limit: int | None, problems: Problems) -> list[Te
         name = str(line.id)
         tuples = line.gold_tuples if gold is None else gold.get(name)
         line_number = place if isinstance(place, int) else None
-        where: dict[str, Any] = {"file": str(data.file), "line": line_number, "id": name}
+        where: dict[str, Any] = {
+            "file": str(data.file),
+            "line": line_number,
+            "id": name,
+        }
         if not line.text.strip():
             problems.error("empty-text", "the text is empty", **where)
         elif name in texts:
@@ -92,7 +99,14 @@ def _read_lines(config: Config, problems: Problems) -> Iterator[tuple[int | str,
                 polarity=opinion.polarity,
             )
             tuples.append(row)
-        yield place, Line(id=sample.id, text=sample.text, gold_tuples=tuples)
+        yield (
+            place,
+            Line(
+                id=sample.id,
+                text=sample.text,
+                gold_tuples=tuples,
+            ),
+        )
 
 
 def taxonomy(config: Config, texts: list[Text], problems: Problems) -> tuple[str, ...]:

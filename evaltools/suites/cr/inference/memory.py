@@ -33,7 +33,8 @@ _CONTRAST = re.compile(r"지만|는데|그러나|하지만|반면|다만|\bbut\b
 
 
 class Episode(BaseModel):
-    """`stage1`, `final`: the polarities of each term; `corrected`: (action, reason) of what changed one.
+    """`stage1`, `final`: the polarities of each term; `corrected`: (action, reason) of what changed
+    one.
 
     `source`: the hash of the sample, by which learning from what is evaluated is found out.
     """
@@ -81,9 +82,15 @@ def shape(text: str) -> dict[str, Any]:
 
 
 def read_episodes(
-    path: Path, texts: Iterable[Text], allowed: bool, problems: Problems
+    path: Path,
+    texts: Iterable[Text],
+    allowed: bool,
+    problems: Problems,
 ) -> list[Episode]:
-    """The episodes of a file. UsageError where one is of a sample that is evaluated, unless that is `allowed`."""
+    """The episodes of a file.
+
+    UsageError where one is of a sample that is evaluated, unless that is `allowed`.
+    """
     episodes = [episode for _, episode in read_jsonl(path, Episode, problems)]
     problems.raise_if_failed()
     sources = {episode.source for episode in episodes}
@@ -102,7 +109,10 @@ def refuse_evaluated(n: int, where: str, allowed: bool) -> None:
 
 
 def retrieved(episodes: Sequence[Episode], text: str) -> list[Episode]:
-    """The episodes of a text's language that share most of its structure, at most SHOWN, latest first."""
+    """The episodes of a text's language that share most of its structure.
+
+    At most SHOWN, latest first.
+    """
     text_shape = shape(text)
 
     def n_shared(episode: Episode) -> int:

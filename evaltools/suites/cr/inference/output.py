@@ -26,7 +26,7 @@ MANIFEST = SUITE.runner[0]
 
 @dataclass(frozen=True)
 class RunResult:
-    """A run that was written: its folder, rows, failed rows, and how often each reason for a failure."""
+    """A run that was written, with the number of failed rows and the reasons for them."""
 
     folder: Path
     n_rows: int
@@ -44,7 +44,10 @@ def identity_of(folder: Path) -> str | None:
 
 @dataclass(frozen=True)
 class Writer:
-    """Writes the runs of a plan. `counted`: the requests whose cost a row of this plan has named."""
+    """Writes the runs of a plan.
+
+    `counted`: the requests whose cost a row of this plan has named.
+    """
 
     plan: Plan
     counted: set[str] = field(default_factory=set)
@@ -64,13 +67,23 @@ class Writer:
             "model": STAND_IN if config.is_example else config.model.name,
             "config_hash": config.identity(key.condition, key.seed, self.plan.content),
         }
-        meta = {"run_id": folder.name, "protocol_mode": "conflict_review_v1", **identity}
+        meta = {
+            "run_id": folder.name,
+            "protocol_mode": "conflict_review_v1",
+            **identity,
+        }
         rows = [self._row(sample, meta) for sample in samples]
         calls = []
         for row in rows:
             for entry in row["process_trace"]:
                 error = entry.get("notes", "")
-                calls.append({"text_id": row["meta"]["text_id"], **entry["call"], "error": error})
+                calls.append(
+                    {
+                        "text_id": row["meta"]["text_id"],
+                        **entry["call"],
+                        "error": error,
+                    }
+                )
         write_jsonl(folder / "outputs.jsonl", rows)
         write_jsonl(folder / "gold.jsonl", self._gold())
         write_jsonl(folder / "calls.jsonl", calls)
@@ -99,7 +112,13 @@ class Writer:
     def _gold(self) -> list[dict[str, Any]]:
         rows = []
         for text in self.plan.texts:
-            rows.append({"uid": text.id, "input_text": text.text, "gold_tuples": text.gold})
+            rows.append(
+                {
+                    "uid": text.id,
+                    "input_text": text.text,
+                    "gold_tuples": text.gold,
+                }
+            )
         return rows
 
     def _row(self, sample: SampleRun, meta: dict[str, Any]) -> dict[str, Any]:
@@ -142,7 +161,10 @@ class Writer:
         }
 
     def _trace(self, stage: str, answer: Answer) -> dict[str, Any]:
-        """An entry of the trace. A call that an earlier sample or condition made is cached and costs nothing."""
+        """An entry of the trace.
+
+        A call that an earlier sample or condition made is cached and costs nothing.
+        """
         call = answer.call.model_dump(mode="json")
         shared = answer.call.request in self.counted
         self.counted.add(answer.call.request)
@@ -155,7 +177,11 @@ class Writer:
             "stage": "stage1" if stage in EXTRACTING else "review",
             "agent": AGENTS[stage],
             "output": output,
-            "call": {"stage": stage, **call, "cached": shared},
+            "call": {
+                "stage": stage,
+                **call,
+                "cached": shared,
+            },
         }
         if answer.error:
             entry["notes"] = answer.error
@@ -187,7 +213,14 @@ def _flags(sample: SampleRun) -> dict[str, Any]:
             reviews.append({**action.model_dump(mode="json"), "actor": AGENTS[stage]})
     for name, vote in sample.decisions.items():
         decisions.append(_decision(name, vote))
-    refused = [{"actor": actor, "what": what, "why": why} for actor, what, why in sample.refused]
+    refused = [
+        {
+            "actor": actor,
+            "what": what,
+            "why": why,
+        }
+        for actor, what, why in sample.refused
+    ]
     return {
         "conflict_flags": [conflict.row for conflict in sample.conflicts],
         "review_actions": [] if sample.failure else reviews,

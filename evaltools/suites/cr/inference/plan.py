@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,7 +92,7 @@ def first_request(plan: Plan, stage: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Expected:
-    """What a run takes at most: requests of each stage, tokens, and the cost (None without prices)."""
+    """What a run takes at most: requests of each stage, tokens, cost (None without prices)."""
 
     requests: dict[str, int]
     tokens_in: int
@@ -103,17 +104,16 @@ def expected(plan: Plan) -> Expected:
     """What a run would take at most; stage 1 is shared by the conditions of a seed."""
     config = plan.config
     n_reviewed = sum(condition != "s0" for condition in config.conditions)
-    times: dict[str, int] = {}
+    stages: list[str] = []
     if n_reviewed:
-        times |= dict.fromkeys(LENSES, 1)
+        stages += LENSES
     if "s0" in config.conditions:
-        times |= dict.fromkeys(SINGLE, 1)
-    if n_reviewed:
-        times |= dict.fromkeys(REVIEWERS, n_reviewed)
-    if n_reviewed and config.recheck:
-        times |= dict.fromkeys(RECHECK, n_reviewed)
+        stages += SINGLE
+    stages += REVIEWERS * n_reviewed
+    if config.recheck:
+        stages += RECHECK * n_reviewed
     n_asked = len(plan.texts) * len(config.seeds)
-    requests = {stage: n * n_asked for stage, n in times.items()}
+    requests = {stage: n * n_asked for stage, n in Counter(stages).items()}
     letters = 0
     for stage, n in requests.items():
         letters += n * len("".join(first_request(plan, stage)))

@@ -1,4 +1,4 @@
-"""The requests of each stage: instructions from templates/cr, the text of the sample as fenced data."""
+"""The requests of each stage: instructions from templates/cr, the sample as fenced data."""
 
 from __future__ import annotations
 
@@ -63,7 +63,10 @@ def reply_of(stage: str) -> type[BaseModel]:
 
 @dataclass(frozen=True)
 class Prompts:
-    """The instructions of every stage; `hash` is that of them all. `refs`: those that a model may name."""
+    """The instructions of every stage; `hash` is that of them all.
+
+    `refs`: those that a model may name.
+    """
 
     model: Model
     refs: Sequence[str]
@@ -108,7 +111,10 @@ def _shown(candidate: Candidate) -> dict[str, Any]:
 
 
 def read_prompts(folder: Path | None, model: Model, refs: Sequence[str]) -> Prompts:
-    """The package's prompts, those replaced that the folder has. UsageError for a file of another name there."""
+    """The package's prompts, those replaced that the folder has.
+
+    UsageError for a file of another name there.
+    """
     names = (EXTRACT, REVIEW, *AGENTS)
     files = {path.stem: path for path in (asset_dir("templates") / "cr").glob("*.md")}
     if folder is not None:
@@ -128,7 +134,7 @@ def read_prompts(folder: Path | None, model: Model, refs: Sequence[str]) -> Prom
 
 
 def _schema(stage: str, refs: Sequence[str]) -> dict[str, Any]:
-    """The schema of a stage's reply, with the refs as a closed list for servers that keep to schemas."""
+    """The schema of a stage's reply, with the refs as a closed list."""
     schema = copy.deepcopy(strict_schema(reply_of(stage)))
     if stage in EXTRACTING:
         aspect_ref = schema["$defs"]["Triplet"]["properties"]["aspect_ref"]

@@ -38,7 +38,14 @@ class Triplet(Reply):
     opinion_term: str | None = None
     evidence: str | None = None
     span: Annotated[Any, WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "null"}]})] = None
-    confidence: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+    confidence: Annotated[
+        float,
+        Field(
+            ge=0,
+            le=1,
+            allow_inf_nan=False,
+        ),
+    ]
 
 
 class Triplets(Reply):
@@ -52,7 +59,10 @@ class NewValue(Reply):
 
 
 class Action(Reply):
-    """What a reviewer asks for. Any reason parses: the strict policy refuses those that are none of REASONS."""
+    """What a reviewer asks for.
+
+    Any reason parses: the strict policy refuses those that are none of REASONS.
+    """
 
     action_type: Literal["KEEP", "DROP", "FLIP", "MERGE", "FLAG"]
     target_tuple_ids: list[str]
@@ -75,7 +85,10 @@ class Actions(Reply):
 
 @dataclass(frozen=True)
 class Candidate:
-    """A tuple under review. `span`: of the term in the text, (start, end); `origin`: the lenses that gave it."""
+    """A tuple under review.
+
+    `span`: of the term in the text, (start, end); `origin`: the lenses that gave it.
+    """
 
     id: str
     ref: str
@@ -160,10 +173,10 @@ def merge(
 ) -> list[Candidate]:
     """The candidates of the lenses' replies (lens -> triplets, in order), t0, t1, ...
 
-    A term stands in the text, as the text writes it; one that does not counts as implied where the tuple
-    has a ref, and is refused where it has none. strict: candidates with one ref, term and polarity become
-    one that keeps its origins and the highest confidence. original: nothing is merged, each flag halves
-    the confidence. What is refused is added to `refused`.
+    A term stands in the text, as the text writes it; one that does not counts as implied where the
+    tuple has a ref, and is refused where it has none. strict: candidates with one ref, term and
+    polarity become one that keeps its origins and the highest confidence. original: nothing is
+    merged, each flag halves the confidence. What is refused is added to `refused`.
     """
     known_refs = set(refs)
     usable = []
@@ -195,7 +208,11 @@ def _distinct(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _candidate(
-    lens: str, triplet: Triplet, text: str, known_refs: set[str], refused: Refused
+    lens: str,
+    triplet: Triplet,
+    text: str,
+    known_refs: set[str],
+    refused: Refused,
 ) -> Candidate | None:
     """A triplet as a candidate without an id; None where it is refused."""
     ref = (triplet.aspect_ref or "").strip()
@@ -300,8 +317,8 @@ def votes(
 ) -> dict[str, list[Vote]]:
     """Candidate -> the votes on it, one a reviewer, whose first word on it counts.
 
-    strict: an action on an unknown or unflagged candidate, of another reason than REASONS, or a FLIP to
-    nowhere is refused; silence abstains. original: silence is KEEP. MERGE counts as KEEP.
+    strict: an action on an unknown or unflagged candidate, of another reason than REASONS, or a
+    FLIP to nowhere is refused; silence abstains. original: silence is KEEP. MERGE counts as KEEP.
     """
     ballots: dict[str, list[Vote]] = {candidate.id: [] for candidate in candidates}
     open_ids = ids_in(flagged) if policy == "strict" else set(ballots)
@@ -324,7 +341,11 @@ def votes(
 
 
 def _why_not(
-    action: Action, target: str, known: Container[str], open_ids: set[str], voted: set[str]
+    action: Action,
+    target: str,
+    known: Container[str],
+    open_ids: set[str],
+    voted: set[str],
 ) -> str:
     """Why an action on a candidate is refused; "" where it is not."""
     if target not in known:
@@ -350,8 +371,9 @@ def arbitrate(
 ) -> dict[str, Vote]:
     """Candidate -> the arbiter's word, for each that has votes, by rule.
 
-    Two equal votes win, but for a granularity conflict with C against, which is flagged. FLIP, DROP and
-    KEEP once each: FLIP or DROP for reasons that are strong enough, else FLAG. All other splits: FLAG.
+    Two equal votes win, but for a granularity conflict with C against, which is flagged. FLIP, DROP
+    and KEEP once each: FLIP or DROP for reasons that are strong enough, else FLAG. All other
+    splits: FLAG.
     """
     granular = ids_in(flagged, GRANULARITY)
     decisions = {}
@@ -381,7 +403,7 @@ def _decision(cast: Sequence[Vote], granular: bool) -> Vote:
 
 
 def applied(candidates: Sequence[Candidate], decisions: Mapping[str, Vote]) -> list[Candidate]:
-    """The candidates after the decisions: DROP removes, FLIP sets the polarity; order and refs stay."""
+    """The candidates after the decisions: DROP removes, FLIP sets the polarity, the order stays."""
     final = []
     for candidate in candidates:
         decision = decisions.get(candidate.id)

@@ -1,7 +1,8 @@
-"""A whole inference run: samples through the stages, for every seed and condition, into folders of runs.
+"""A whole inference run: samples through the stages, for every seed and condition, into folders of
+runs.
 
-Rows follow from the replies alone, in the order of the samples: neither concurrency nor interruptions
-change them.
+Rows follow from the replies alone, in the order of the samples: neither concurrency nor
+interruptions change them.
 """
 
 from __future__ import annotations
@@ -35,9 +36,10 @@ def run(
 ) -> list[RunResult]:
     """Work on every condition and seed, and write the folder of each.
 
-    `fresh`: ask anew what was answered before, and replace runs of another config. UsageError, before
-    anything is sent, where a folder holds something else. WorkFailed where the server refuses everything
-    (key, quota, model, address) or a limit is reached: what was answered is kept, a later start goes on.
+    `fresh`: ask anew what was answered before, and replace runs of another config. UsageError,
+    before anything is sent, where a folder holds something else. WorkFailed where the server
+    refuses everything (key, quota, model, address) or a limit is reached: what was answered is
+    kept, a later start goes on.
     """
     config = plan.config
     require_writable(out)
@@ -69,7 +71,10 @@ def run(
 
 
 async def _run_all(
-    plan: Plan, client: Client, folders: dict[RunKey, Path], quiet: bool
+    plan: Plan,
+    client: Client,
+    folders: dict[RunKey, Path],
+    quiet: bool,
 ) -> list[RunResult]:
     writer = Writer(plan)
     results = []
@@ -95,7 +100,10 @@ async def _run_all(
 
 
 async def _run_one(
-    plan: Plan, client: Client, key: RunKey, progress: Callable[[], None]
+    plan: Plan,
+    client: Client,
+    key: RunKey,
+    progress: Callable[[], None],
 ) -> tuple[list[SampleRun], list[Episode]]:
     """The work on every sample, in their order, and the episodes learnt."""
     uses_memory = key.condition in ("m1", "m2")
@@ -135,7 +143,7 @@ def _stop_if_refused(samples: list[SampleRun], client: Client) -> None:
 
 
 def _warn_of_cut_contexts(plan: Plan, client: Client) -> None:
-    """Some servers cut a context that is too long and say nothing: the tokens that they count show it."""
+    """Some servers cut a context that is too long in silence: the tokens they count show it."""
     if isinstance(client, StandIn):
         return
     shortest = min(len(text) for text in plan.prompts.texts.values())

@@ -19,7 +19,7 @@ from .prompts import AGENTS, LENSES, RECHECK, REVIEWERS, SINGLE, reply_of
 from .protocol import Candidate, Conflict, Refused, Vote
 
 RECENT = 200
-"""A conflict is new if none of so many last episodes has its kinds."""
+"""So many last episodes tell whether a conflict is new."""
 
 
 @dataclass
@@ -138,7 +138,10 @@ def _actions(replies: dict[str, Any]) -> dict[str, Sequence[protocol.Action]]:
 
 
 def learnt(sample: SampleRun, episodes: Sequence[Episode]) -> Episode | None:
-    """The episode of a sample: of a correction, or of conflicts that none of the RECENT last has; else None."""
+    """The episode of a sample: of a correction or a new conflict; else None.
+
+    A conflict is new if none of the RECENT last episodes has its kinds.
+    """
     corrected = []
     for vote in sample.decisions.values():
         if vote.action in ("DROP", "FLIP"):

@@ -1,4 +1,7 @@
-"""A stand-in for a model, by rules: so that the example runs without a key and a network. It is no model."""
+"""A stand-in for a model, by rules: so that the example runs without a key and a network.
+
+It is no model.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,13 @@ class StandIn(Client):
             reply = dumps({"triplets": _triplets(stage, data["text"], _draw(body["seed"], user))})
         choice = {"message": {"content": reply}, "finish_reason": "stop"}
         usage = {"prompt_tokens": len(user) // 2, "completion_tokens": len(reply) // 2}
-        return dumps({"model": STAND_IN, "choices": [choice], "usage": usage}).encode()
+        return dumps(
+            {
+                "model": STAND_IN,
+                "choices": [choice],
+                "usage": usage,
+            }
+        ).encode()
 
 
 def _draw(seed: int, text: str) -> int:
@@ -80,7 +89,7 @@ def _triplets(stage: str, text: str, draw: int) -> list[dict[str, Any]]:
 
 
 def _actions(stage: str, data: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Of candidates that disagree those are dropped that overlook a negation; the others are kept."""
+    """Of candidates that disagree those are dropped that overlook a negation."""
     flagged = set()
     for conflict in data["conflict_flags"]:
         flagged.update(conflict["tuple_ids"])
