@@ -21,7 +21,7 @@ from typing import Any
 from .compiled import CompiledPhrases, CompiledRules
 from .entities import Entity, by_key, extractor
 from .rules import DEFAULT_RULES, FOLLOWUP_TAG, Rules, load_rules
-from .schema import Tags, split_tags
+from .schema import split_tags
 from .text import normalise
 from .wording import Matches, find_matches
 
@@ -61,7 +61,7 @@ class CaseScores:
 def score(
     summary: str | None,
     contexts: Sequence[str],
-    tags: Tags = None,
+    tags: Sequence[str | None] | str | None = None,
     rules: str | Path = DEFAULT_RULES,
 ) -> dict[str, Score]:
     """Score one summary against the texts that it summarises: metric -> Score.

@@ -1,4 +1,4 @@
-"""The summary suite; its metrics stand in metrics.toml.
+"""The summary suite; its metrics stand in metric_table.py.
 
 Source: seed insurance_summary_prd 5 and 6; specification section 3.
 """
@@ -6,47 +6,24 @@ Source: seed insurance_summary_prd 5 and 6; specification section 3.
 from __future__ import annotations
 
 import json
-from dataclasses import replace
-from functools import lru_cache
 from pathlib import Path
 
 import pandas as pd
 
 from ...core.errors import Problems
-from ...core.metric import Metric, MetricTable, read_table
+from ...core.metric import MetricTable
 from ...core.records import require_file
 from ...core.results import Result
 from ...core.suite import Breakdown, Source, Suite, Workers
 from . import people
 from .artifacts import write_artifacts
 from .checks import checks
+from .metric_table import ZERO_ONE, metric_table
 from .options import SummaryOptions, rules_in_force
+from .read import looks_like_cases, read_cases
 from .rules import METRICS
-from .schema import looks_like_cases, read_cases
 from .units import by_metric, finish, score_cases
 from .verdicts import verdicts
-
-ZERO_ONE = ("summary_non_definitive", "summary_needs_followup")
-"""Metrics whose rule score is 0 or 1: what matters of them is the failing cases, not the mean."""
-
-
-@lru_cache(maxsize=8)
-def metric_table(
-    thresholds: tuple[tuple[str, float], ...], judged: bool, labelled: tuple[str, ...] = ()
-) -> MetricTable:
-    """The metrics under these thresholds; one without a threshold has no pass rate, one not labelled no correction.
-
-    `judged`: a judge's score may lie between 0 and 1, so that a mean of 0/1 scores is no proportion any more.
-    """
-    given = {name: f"{threshold:g}" for name, threshold in thresholds}
-    proportions = () if judged else (*ZERO_ONE, *(f"{name}_measured" for name in ZERO_ONE))
-    return tuple(
-        replace(m, proportion=True) if isinstance(m, Metric) and m.name in proportions else m
-        for m in read_table(Path(__file__).with_name("metrics.toml"), **given)
-        if m.group not in ("pass", "corrected")
-        or m.name.partition("_pass_rate")[0] in given
-        or m.name.removesuffix("_corrected") in labelled
-    )
 
 
 def metrics(options: SummaryOptions) -> MetricTable:

@@ -15,13 +15,8 @@ import pytest
 from evaltools import evaluate
 from evaltools.core.errors import InputError, Problems
 from evaltools.core.files import example
-from evaltools.suites.summary.schema import (
-    CELL_LIMIT,
-    Case,
-    looks_like_cases,
-    read_cases,
-    split_tags,
-)
+from evaltools.suites.summary.read import CELL_LIMIT, looks_like_cases, read_cases
+from evaltools.suites.summary.schema import Case, split_tags
 
 CASES: list[dict[str, Any]] = [
     json.loads(line)

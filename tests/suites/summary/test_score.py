@@ -17,10 +17,10 @@ from evaltools.core.errors import InputError, Problems
 from evaltools.core.suite import Workers as Here
 from evaltools.suites.summary import units as units_frame
 from evaltools.suites.summary import views
+from evaltools.suites.summary.metric_table import metric_table
 from evaltools.suites.summary.rules import METRICS, load_rules
 from evaltools.suites.summary.schema import Case
 from evaltools.suites.summary.scoring import Score, score_case
-from evaltools.suites.summary.suite import metric_table
 from evaltools.suites.summary.units import finish, score_cases
 
 RULES = load_rules("ko-insurance")

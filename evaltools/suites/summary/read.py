@@ -1,0 +1,244 @@
+"""Files of cases: JSON, JSON Lines, CSV and XLSX, the same fields in each.
+
+Source: seed insurance_summary_prd section 4.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from pydantic_core import from_json
+
+from ...core.errors import Problems
+from ...core.records import (
+    BOM,
+    csv_rows,
+    first_line,
+    fitted,
+    read_json,
+    read_jsonl,
+    read_utf8,
+    require_file,
+)
+from .schema import Case, json_list
+
+CELL_LIMIT = 32_767
+"""Characters that an Excel cell can hold: a text of just this length may have been cut off."""
+
+COLUMNS = (
+    "id",
+    "question",
+    "answer",
+    "contexts",
+    "ground_truth",
+    "summary_tags",
+    "summary_intent",
+    "metadata",
+)
+"""Of a table; others are ignored."""
+
+SNIFFED = 1 << 16
+"""Bytes of a JSON file in which its first case begins."""
+
+Row = tuple[int, list[str | None]]
+"""Of a table: the line or row where it begins, and its cells."""
+
+
+def read_cases(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
+    """Yield (line, case) for each usable case; the others are reported with their line and left out.
+
+    The line is that of a JSONL or CSV file where the record begins, the row of a sheet, or the number
+    of the case in a JSON list. A doubled id is an error of the later case.
+    InputError for a file that cannot be read as what its name says.
+    """
+    reader = READERS.get(path.suffix.lower())
+    if reader is None:
+        names = ", ".join(f"*{suffix}" for suffix in READERS)
+        raise problems.fatal("unknown-format", f"expected a file named {names}", file=str(path))
+    require_file(path, problems)
+    first_lines: dict[str, int] = {}
+    for line, case in reader(path, problems):
+        if case.id in first_lines:
+            problems.error(
+                "duplicate-id",
+                f"id already used on line {first_lines[case.id]}",
+                file=str(path),
+                line=line,
+                field="id",
+                id=case.id,
+            )
+            continue
+        first_lines[case.id] = line
+        yield line, case
+
+
+def looks_like_cases(path: Path) -> bool:
+    """Whether a path looks like a file of cases, by its name and its first record; never raises."""
+    suffix = path.suffix.lower()
+    try:
+        if suffix not in READERS or not path.is_file():
+            return False
+        if suffix == ".xlsx":
+            return True
+        keys = _first_keys(path, suffix)
+    except (OSError, ValueError, TypeError, LookupError, StopIteration, csv.Error):
+        return False
+    return "id" in keys and not keys.isdisjoint(COLUMNS[2:])
+
+
+def _first_keys(path: Path, suffix: str) -> set[str]:
+    """The keys of the first record. Raises many kinds of errors for a file that is none of cases."""
+    if suffix == ".csv":
+        header = next(csv.reader([first_line(path).decode("utf-8")]))
+        return {name.strip().lower() for name in header}
+    if suffix == ".jsonl":
+        record = from_json(first_line(path))
+    else:
+        with path.open("rb") as file:
+            beginning = file.read(SNIFFED).removeprefix(BOM).decode("utf-8", "ignore")
+        content = from_json(beginning, allow_partial=True)
+        cases = content["test_cases"] if isinstance(content, dict) else content
+        record = cases[0]
+    return set(record) if isinstance(record, dict) else set()
+
+
+def _read_jsonl(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
+    return read_jsonl(path, Case, problems)
+
+
+def _read_json(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
+    content = read_json(path, problems)
+    cases = content.get("test_cases") if isinstance(content, dict) else content
+    if not isinstance(cases, list):
+        message = 'expected a list of cases or {"test_cases": [...]}'
+        raise problems.fatal("bad-structure", message, field="test_cases", file=str(path))
+    return _fitted_cases(enumerate(cases, 1), path, problems)
+
+
+def _read_csv(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
+    read_utf8(path, problems)  # a file in another encoding is refused whole
+    rows: list[Row] = []
+    for last_line, cells in csv_rows(path, problems, ragged=True):
+        line_ends = sum(cell.count("\n") for cell in cells)
+        rows.append((last_line - line_ends, list(cells)))
+    return _read_table(rows, path, problems)
+
+
+def _read_xlsx(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
+    try:
+        rows = _sheet_rows(path, problems)
+    except Exception as e:  # openpyxl raises many kinds, by the place of the damage
+        message = f"no Excel workbook that can be read: {e}"
+        raise problems.fatal("bad-xlsx", message, file=str(path)) from e
+    if not rows:
+        raise problems.fatal("empty-file", "the first sheet is empty", file=str(path))
+    return _read_table(rows, path, problems)
+
+
+def _sheet_rows(path: Path, problems: Problems) -> list[Row]:
+    """The rows of the first sheet; those without any text are left out but for the first."""
+    from openpyxl import load_workbook
+
+    book = load_workbook(path, read_only=True, data_only=False)
+    sheet = book.worksheets[0]
+    sheet.reset_dimensions()  # what a file says of its size may be a million empty columns
+    rows: list[Row] = []
+    for number, row in enumerate(sheet.iter_rows(), 1):
+        cells = []
+        for cell in row:
+            text = _cell_text(cell.value)
+            _warn_of_cell(cell, text, path, number, problems)
+            cells.append(text)
+        has_text = any(text is not None for text in cells)
+        if number == 1 or has_text:
+            rows.append((number, cells))
+    book.close()
+    return rows
+
+
+def _cell_text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value)
+
+
+def _warn_of_cell(
+    cell: Any, text: str | None, path: Path, row_number: int, problems: Problems
+) -> None:
+    """Warn of a formula, and of a text that may have been cut off."""
+    place = {
+        "file": str(path),
+        "line": row_number,
+        "field": str(getattr(cell, "column_letter", "")),
+    }
+    if getattr(cell, "data_type", "") == "f":
+        problems.warn("formula", "a formula is read as its text, not as its result", **place)
+    if text is not None and len(text) >= CELL_LIMIT:
+        message = f"{CELL_LIMIT} characters: Excel may have cut the text off"
+        problems.warn("full-cell", message, **place)
+
+
+def _read_table(rows: list[Row], path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
+    """Cases of a table, its header first.
+
+    An empty cell is null; contexts are a JSON array or one text; metadata is a JSON object.
+    """
+    _, header = rows[0]
+    names = [(name or "").strip().lower() for name in header]
+    doubled = sorted({name for name in names if name in COLUMNS and names.count(name) > 1})
+    message = ""
+    if doubled:
+        message = f"doubled columns {', '.join(doubled)}"
+    elif "id" not in names:
+        message = f"no column id among {', '.join(names)}"
+    if message:
+        raise problems.fatal("bad-header", message, file=str(path), line=1)
+    return _fitted_cases(_records(names, rows[1:], path, problems), path, problems)
+
+
+def _records(
+    names: list[str], rows: Iterable[Row], path: Path, problems: Problems
+) -> Iterator[tuple[int, Any]]:
+    """(line, fields) of each row that has no more cells than the header."""
+    for line, cells in rows:
+        if any(cells[len(names) :]):
+            message = f"{len(cells)} cells, the header has {len(names)}"
+            first_cell = cells[0] or ""
+            problems.error("too-many-cells", message, file=str(path), line=line, id=first_cell)
+            continue
+        record: dict[str, Any] = {}
+        for name, text in zip(names, cells):
+            if name in COLUMNS and text:
+                record[name] = text
+        if "contexts" in record:
+            texts = json_list(record["contexts"])
+            record["contexts"] = [record["contexts"]] if texts is None else texts
+        if "metadata" in record:
+            with suppress(ValueError):  # what is no JSON stays a text, which the model reports
+                record["metadata"] = from_json(record["metadata"])
+        yield line, record
+
+
+def _fitted_cases(
+    records: Iterable[tuple[int, Any]], path: Path, problems: Problems
+) -> Iterator[tuple[int, Case]]:
+    for line, record in records:
+        name = record.get("id", "") if isinstance(record, dict) else ""
+        case = fitted(Case, record, problems, file=str(path), line=line, id=str(name or ""))
+        if case is not None:
+            yield line, case
+
+
+READERS: dict[str, Callable[[Path, Problems], Iterator[tuple[int, Case]]]] = {
+    ".jsonl": _read_jsonl,
+    ".json": _read_json,
+    ".csv": _read_csv,
+    ".xlsx": _read_xlsx,
+}
+"""By the suffix of a file's name."""
