@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
 
 from ...core.errors import InputError, Problem, UsageError
 from ...core.suite import COSTLY, Derived, SuiteOptions
+from ...llm.address import is_plain_url
 from .rules import DEFAULT_RULES, Rules, load_rules
 
 Mode = Literal["override", "blend"]
-
-AUDIT = "audit"
-"""What stands as the judge's trigger for a case of which the rules are sure, drawn at random."""
 
 
 def _of_judge(
@@ -109,7 +106,7 @@ class SummaryOptions(SuiteOptions):
         if (
             self.judge == "hybrid"
             and self.judge_base_url is not None
-            and not _is_plain_url(self.judge_base_url)
+            and not is_plain_url(self.judge_base_url)
         ):
             # The value is left out on purpose: it may hold a password.
             raise UsageError(
@@ -127,7 +124,7 @@ class SummaryOptions(SuiteOptions):
         rules |= {"labelled": list(self.labelled)} if self.labelled else {}
         if self.judge == "off":
             return rules
-        from .judge import prompts_hash
+        from .judge_questions import prompts_hash
 
         asked = (
             "judge_model",
@@ -151,20 +148,6 @@ class SummaryOptions(SuiteOptions):
             **({} if self.judge == "off" else {"judge": judge}),
             **labels,
         }
-
-
-def _is_plain_url(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        return (
-            parts.scheme in ("http", "https")
-            and bool(parts.hostname)
-            and (parts.port is None or parts.port > 0)
-            and "@" not in parts.netloc
-            and not (parts.query or parts.fragment)
-        )
-    except ValueError:
-        return False
 
 
 def rules_in_force(options: SummaryOptions) -> Rules:

@@ -28,7 +28,8 @@ from ...stats.calibration import (
     together,
 )
 from ...stats.score_intervals import wilson
-from .options import AUDIT, SummaryOptions, rules_in_force
+from .judge_zones import AUDIT
+from .options import SummaryOptions, rules_in_force
 from .rules import METRICS
 from .units import by_metric
 

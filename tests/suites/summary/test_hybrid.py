@@ -10,7 +10,9 @@ import pytest
 from evaltools import evaluate
 from evaltools.core.errors import Problems, UsageError
 from evaltools.suites.summary import judge
-from evaltools.suites.summary.judge import AUDIT, Decision, JudgeInput, audited, to_ask
+from evaltools.suites.summary.judge import Decision
+from evaltools.suites.summary.judge_questions import QUESTIONS, REASON, Reply, RiskReply
+from evaltools.suites.summary.judge_zones import AUDIT, JudgeInput, audited, to_ask
 from evaltools.suites.summary.options import SummaryOptions
 
 
@@ -113,15 +115,17 @@ def test_an_audited_case_keeps_its_score_and_shows_what_the_judge_said(
         progress: Any = None,
         problems: Any = None,
     ) -> list[Decision]:
-        reply = judge.Reply(reason="no", score=0.0, confidence=1.0)
-        return [judge._decide(i, judge.Answer(reply, judge.Call("")), options) for i in inputs]
+        reply = Reply(reason="no", score=0.0, confidence=1.0)
+        return [
+            judge._decide(i, judge.Answer(reply, judge.Call(request="")), options) for i in inputs
+        ]
 
     monkeypatch.setattr(judge, "judge_cases", against)
     path, how = "example:summary/cases.jsonl", {"judge": "hybrid", "judge_model": "m"}
     rule = evaluate("summary", path).units
     units = evaluate("summary", path, **how, judge_audit=1.0).units
     unasked = evaluate("summary", path, **how, judge_audit=0.0).units
-    for metric in judge.QUESTIONS:
+    for metric in QUESTIONS:
         sure = units[f"{metric}_trigger"] == AUDIT
         assert sure.any() and (units[metric][sure] == rule[metric][sure]).all()
         assert (units[f"{metric}_measured"][sure] == rule[f"{metric}_measured"][sure]).all()
@@ -134,9 +138,5 @@ def test_an_audited_case_keeps_its_score_and_shows_what_the_judge_said(
 
 
 def test_reasons_are_cut() -> None:
-    assert (
-        len(judge.Reply(reason="x" * 60_000, score=1.0, confidence=1.0).reason)
-        == judge.REASON
-        == 2_000
-    )
-    assert judge.RiskReply(reason="short", tags=(), score=1.0, confidence=1.0).reason == "short"
+    assert len(Reply(reason="x" * 60_000, score=1.0, confidence=1.0).reason) == REASON == 2_000
+    assert RiskReply(reason="short", tags=(), score=1.0, confidence=1.0).reason == "short"

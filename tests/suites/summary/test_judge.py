@@ -19,8 +19,9 @@ from evaltools.llm.cache import load_reply, request_hash, store_reply
 from evaltools.llm.client import read_key
 from evaltools.llm.replies import parse
 from evaltools.llm.requests import strict_schema
-from evaltools.suites.summary import judge
-from evaltools.suites.summary.judge import KEY_VARIABLES, Reply, RiskReply, RiskTag
+from evaltools.suites.summary import judge, judge_questions, judge_zones
+from evaltools.suites.summary.judge import KEY_VARIABLES
+from evaltools.suites.summary.judge_questions import QUESTIONS, Reply, RiskReply, RiskTag
 from evaltools.suites.summary.suite import SUITE
 
 UNIT = st.floats(0, 1)
@@ -55,7 +56,7 @@ def test_trigger_zones(
     ambiguous: bool,
     fires: bool,
 ) -> None:
-    reason = judge.trigger(metric, rule, measured, n, tags, ambiguous)
+    reason = judge_zones.trigger(metric, rule, measured, n, tags, ambiguous)
     assert bool(reason) is fires
 
 
@@ -82,37 +83,37 @@ def test_combined_score_lies_between_rule_and_judge(
 def test_every_metric_has_a_versioned_prompt_and_the_hash_follows_the_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shipped = judge.asset_dir("templates") / "summary" / "judge"
+    shipped = judge_questions.asset_dir("templates") / "summary" / "judge"
     (tmp_path / "summary" / "judge").mkdir(parents=True)
-    for name in ("common", *judge.QUESTIONS):
+    for name in ("common", *QUESTIONS):
         text = (shipped / f"{name}.md").read_text(encoding="utf-8")
         (tmp_path / "summary" / "judge" / f"{name}.md").write_text(text, encoding="utf-8")
-    before = judge.prompts_hash()
-    monkeypatch.setattr(judge, "asset_dir", lambda name: tmp_path)
-    assert judge.prompts_hash() == before
+    before = judge_questions.prompts_hash()
+    monkeypatch.setattr(judge_questions, "asset_dir", lambda name: tmp_path)
+    assert judge_questions.prompts_hash() == before
     with (tmp_path / "summary" / "judge" / "common.md").open("a", encoding="utf-8") as f:
         f.write("- 한 줄 더\n")
-    assert judge.prompts_hash() != before
+    assert judge_questions.prompts_hash() != before
     (tmp_path / "summary" / "judge" / "common.md").write_text("질문", encoding="utf-8")
     with pytest.raises(UsageError, match="version"):
-        judge.prompts_hash()
+        judge_questions.prompts_hash()
 
 
 def test_the_prompt_names_every_risk_tag_that_a_reply_may_hold() -> None:
     text = (
-        judge.asset_dir("templates") / "summary" / "judge" / "summary_risk_coverage.md"
+        judge_questions.asset_dir("templates") / "summary" / "judge" / "summary_risk_coverage.md"
     ).read_text(encoding="utf-8")
     for tag in get_args(RiskTag):
         assert f"- {tag}: " in text
 
 
-@pytest.mark.parametrize("metric", judge.QUESTIONS)
+@pytest.mark.parametrize("metric", QUESTIONS)
 def test_the_example_reply_in_each_prompt_passes_the_check(metric: str) -> None:
-    text = (judge.asset_dir("templates") / "summary" / "judge" / f"{metric}.md").read_text(
-        encoding="utf-8"
-    )
+    text = (
+        judge_questions.asset_dir("templates") / "summary" / "judge" / f"{metric}.md"
+    ).read_text(encoding="utf-8")
     example = text.split("출력 예: ")[1].strip()
-    reply = judge.QUESTIONS[metric].reply
+    reply = QUESTIONS[metric].reply
     assert isinstance(parse(example, reply), reply)
     schema = strict_schema(reply)
     assert list(json.loads(example)) == list(schema["properties"]) == schema["required"]
@@ -225,8 +226,8 @@ def test_risk_items_must_be_known_and_fit_the_score(fields: dict[str, object], g
 def test_any_reply_survives_the_cache_and_any_summary_stays_one_json_string(
     summary: str, context: str, score: float, confidence: float, reason: str
 ) -> None:
-    item = judge.JudgeInput("c", "summary_accuracy", summary, (context,), (), 0.5, "t")
-    user = judge._request(item, "system", "m")["messages"][1]["content"]
+    item = judge_zones.JudgeInput("c", "summary_accuracy", summary, (context,), (), 0.5, "t")
+    user = judge_questions.request(item, "system", "m")["messages"][1]["content"]
     assert json.loads(user.partition("\n")[2]) == {"summary": summary, "contexts": [context]}
     reply = Reply(score=score, confidence=confidence, reason=reason)
     assert Reply.model_validate_json(reply.model_dump_json()) == reply
@@ -244,7 +245,8 @@ def test_cache_key_follows_model_prompt_and_texts_but_not_the_case_id() -> None:
             "trigger": "t",
         }
         return request_hash(
-            None, judge._request(judge.JudgeInput(**{**fields, **changes}), system, model)
+            None,
+            judge_questions.request(judge_zones.JudgeInput(**{**fields, **changes}), system, model),
         )  # type: ignore[arg-type]
 
     assert key() == key(case_id="b", rule_score=0.3, tags=("limit",))

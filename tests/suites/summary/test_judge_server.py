@@ -21,7 +21,8 @@ from evaltools.core.errors import Problems, UsageError
 from evaltools.llm import client as llm_client
 from evaltools.llm.client import NOT_SENT
 from evaltools.suites.summary import judge
-from evaltools.suites.summary.judge import Decision, JudgeInput, judge_cases
+from evaltools.suites.summary.judge import Decision, judge_cases
+from evaltools.suites.summary.judge_zones import JudgeInput
 from evaltools.suites.summary.options import SummaryOptions
 from tests.app.calling import QUICK, call
 from tests.model_server import Answer, ModelServer, Seen, judges, refuses, says

@@ -17,7 +17,7 @@ from evaltools.core.errors import InputError, Problems
 from evaltools.stats.calibration import calibrate, contributions, read_labels, read_scores, together
 from evaltools.stats.score_intervals import wilson
 from evaltools.suites.summary import people
-from evaltools.suites.summary.options import AUDIT
+from evaltools.suites.summary.judge_zones import AUDIT
 from tests.app.calling import QUICK, call, written
 
 M = "summary_non_definitive"

@@ -14,7 +14,7 @@ from evaltools.core.language import say, speaking
 from evaltools.stats.score_intervals import wilson
 from evaltools.suites.summary import views
 from evaltools.suites.summary.artifacts import cases_frame
-from evaltools.suites.summary.judge import to_ask, trigger
+from evaltools.suites.summary.judge_zones import to_ask, trigger
 from evaltools.suites.summary.passages import around, item
 
 CONTEXT = (
