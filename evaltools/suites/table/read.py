@@ -1,4 +1,4 @@
-"""A long file (CSV, JSONL, parquet) in blocks of rows: one metric on one sample, a row."""
+"""A long file (CSV, JSON Lines, parquet) in blocks of rows: a row is one metric on one sample."""
 
 from __future__ import annotations
 
@@ -12,30 +12,41 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
 from ...core.errors import Problems
-from ...core.fast_json import decoder
-from ...core.metric_matrix import LARGEST
 from ...core.records import csv_rows, read_jsonl, require_file
+from .rows import as_text, usable_rows
 
 BLOCK = 1 << 17
 """Rows that are held at once."""
 
 MOST_COLUMNS = 10_000
-"""A file with more is not long, but wide."""
+"""A file with more columns is not long, but wide."""
 
-NAMES = ("id", "metric", "condition", "seed", "cluster", "text")
-NUMBERS = ("value", "num", "den")
-Key = tuple[str | None, str | None]
-"""Condition and seed."""
+COLUMNS = (
+    "id",
+    "metric",
+    "condition",
+    "seed",
+    "trial",
+    "cluster",
+    "text",
+    "value",
+    "num",
+    "den",
+    "low",
+    "high",
+    "higher_is_better",
+)
+"""The columns that have a meaning. Any others are further columns of the units."""
 
-COLUMNS = (*NAMES, *NUMBERS, "higher_is_better")
-
-TRUTH = {"true": True, "false": False, "1": True, "0": False, "1.0": True, "0.0": False}
+RunKey = tuple[str | None, str | None]
+"""Condition and seed of a run."""
 
 
 class Line(BaseModel):
-    """A line of the JSONL form; other keys are ignored."""
+    """A line of the JSON Lines form; other keys are further columns."""
 
-    model_config = ConfigDict(strict=True, extra="ignore")
+    model_config = ConfigDict(strict=True, extra="allow")
+
     id: str | int
     metric: str
     value: float | None = None
@@ -43,162 +54,169 @@ class Line(BaseModel):
     den: float | None = None
     condition: str | int | None = None
     seed: str | int | None = None
+    trial: str | int | None = None
     cluster: str | int | None = None
     text: str | None = None
+    low: float | None = None
+    high: float | None = None
     higher_is_better: bool | None = None
 
 
-def columns(path: Path, problems: Problems) -> list[str]:
-    """The columns that a file has (of JSONL, may have). InputError where it is no long file, or is damaged."""
-    require_file(path, problems)
-    kind = path.suffix.lower()
-    if kind in (".jsonl", ".ndjson"):
-        return list(COLUMNS)
-    there = (
-        _parquet(path, problems).schema_arrow.names
-        if kind == ".parquet"
-        else next(csv_rows(path, problems))[1]
-    )
-    if len(there) > MOST_COLUMNS:
-        message = f"{len(there):,} columns; expected the long form: one metric on one sample, a row"
-        raise problems.fatal("wrong-columns", message, file=str(path))
-    if doubled := sorted({c for c in COLUMNS if there.count(c) > 1}):
-        raise problems.fatal("wrong-columns", f"two columns are named {doubled[0]}", file=str(path))
-    if not {"id", "metric"} <= set(there) or not ("value" in there or {"num", "den"} <= set(there)):
-        more = f" and {len(there) - 20} more" if len(there) > 20 else ""
-        message = f"expected the columns id, metric and value (or num and den), got {', '.join(there[:20])}{more}"
-        raise problems.fatal("wrong-columns", message, file=str(path))
-    return [c for c in COLUMNS if c in there]
+def is_json_lines(path: Path) -> bool:
+    """Whether a file is named as JSON Lines."""
+    return path.suffix.lower() in (".jsonl", ".ndjson")
 
 
-def blocks(path: Path, problems: Problems, only: Key | None = None) -> Iterator[pd.DataFrame]:
-    """The rows that can be used, all or those of one condition and seed.
+def blocks(
+    path: Path, problems: Problems, only: RunKey | None = None, further: bool = False
+) -> Iterator[pd.DataFrame]:
+    """The rows that can be used, all of them or those of one condition and seed.
 
-    Columns: line (of parquet, the number of the row), the names as text, num and den (nan: not measured),
-    higher_is_better. What is wrong with a row is reported.
+    Columns: those of `rows.usable_rows`; with `further` also the columns of the file that have no
+    meaning here, as they are. The index is the line (in parquet: the number of the row). What is
+    wrong with a row is reported.
     """
-    there, kind = columns(path, problems), path.suffix.lower()
-    made = _parquet_rows if kind == ".parquet" else _csv_rows if kind == ".csv" else _jsonl_rows
-    for block in made(path, there, problems):
-        frame = block.reindex(columns=["line", *COLUMNS])
+    for block in _raw_blocks(path, problems, further):
+        missing = [column for column in COLUMNS if column not in block]
+        frame = block.reindex(columns=[*block.columns, *missing])
         if only is not None:
-            wanted = [(_texts(frame[c]), name) for c, name in zip(("condition", "seed"), only)]
-            frame = frame[
-                np.all([c.isna() if name is None else c.eq(name) for c, name in wanted], axis=0)
-            ]
-        yield _usable(frame, path, problems)
+            condition, seed = only
+            frame = frame[_is(frame["condition"], condition) & _is(frame["seed"], seed)]
+        rows = usable_rows(frame, path, problems)
+        names = [column for column in frame if column not in COLUMNS]
+        yield pd.concat([rows, frame.loc[rows.index, names]], axis=1)
 
 
-def _parquet(path: Path, problems: Problems) -> Any:
+def _is(column: pd.Series, name: str | None) -> pd.Series:
+    """Whether each cell of a column of names is this one; None stands for null."""
+    texts = as_text(column)
+    return texts.isna() if name is None else texts.eq(name)
+
+
+def _raw_blocks(path: Path, problems: Problems, further: bool) -> Iterator[pd.DataFrame]:
+    """Blocks of rows as they stand in the file; the index is the line."""
+    known = columns(path, problems)
+    if path.suffix.lower() == ".parquet":
+        return _parquet_blocks(path, known, problems, further)
+    if path.suffix.lower() == ".csv":
+        return _csv_blocks(path, known, problems, further)
+    return _json_blocks(path, problems, further)
+
+
+def columns(path: Path, problems: Problems) -> list[str]:
+    """The columns of COLUMNS that a file has; for JSON Lines all, as a line may have any of them.
+
+    InputError where the file is damaged or not in the long form.
+    """
+    require_file(path, problems)
+    if is_json_lines(path):
+        return list(COLUMNS)
+    if path.suffix.lower() == ".parquet":
+        header = _parquet_file(path, problems).schema_arrow.names
+    else:
+        _, header = next(csv_rows(path, problems))
+    message = _wrong_header(header)
+    if message:
+        raise problems.fatal("wrong-columns", message, file=str(path))
+    return [column for column in COLUMNS if column in header]
+
+
+def _wrong_header(header: list[str]) -> str:
+    """What is wrong with the columns of a file; "" for nothing."""
+    if len(header) > MOST_COLUMNS:
+        return f"{len(header):,} columns; expected the long form: one metric on one sample, a row"
+    for column in sorted(set(COLUMNS)):
+        if header.count(column) > 1:
+            return f"two columns are named {column}"
+    has_score = "value" in header or ("num" in header and "den" in header)
+    if "id" in header and "metric" in header and has_score:
+        return ""
+    names = ", ".join(header[:20])
+    if len(header) > 20:
+        names += f" and {len(header) - 20} more"
+    return f"expected the columns id, metric and value (or num and den), got {names}"
+
+
+def _parquet_file(path: Path, problems: Problems) -> Any:
     import pyarrow as pa
     from pyarrow.parquet import ParquetFile
 
     try:
         file = ParquetFile(path)
-    except (pa.ArrowException, OSError) as e:
-        raise problems.fatal(
-            "bad-parquet", f"not parquet, or not whole: {e}", file=str(path)
-        ) from None
+    except (pa.ArrowException, OSError) as error:
+        message = f"not parquet, or not whole: {error}"
+        raise problems.fatal("bad-parquet", message, file=str(path)) from None
     for column in file.schema_arrow:
-        kind = getattr(column.type, "value_type", column.type)  # of categories
-        timed = pa.types.is_temporal(kind) and column.name in NUMBERS
-        bad = timed or pa.types.is_nested(column.type) or "binary" in str(kind)
-        if column.name in COLUMNS and bad:
+        if column.name not in COLUMNS:
+            continue
+        is_time = pa.types.is_temporal(_value_type(column.type))
+        is_number = column.name in ("value", "num", "den", "low", "high")
+        if not _is_flat(column.type) or (is_time and is_number):
             message = f"expected a text or a number a row, got {str(column.type)[:80]}"
             raise problems.fatal("wrong-columns", message, file=str(path), field=column.name)
     return file
 
 
-def _parquet_rows(path: Path, there: list[str], problems: Problems) -> Iterator[pd.DataFrame]:
+def _value_type(kind: Any) -> Any:
+    """The type of the values of a parquet column, also of one that is stored as categories."""
+    return getattr(kind, "value_type", kind)
+
+
+def _is_flat(kind: Any) -> bool:
+    """Whether a parquet column has one text, number or time a row."""
     import pyarrow as pa
 
-    start = 1
+    return not pa.types.is_nested(kind) and "binary" not in str(_value_type(kind))
+
+
+def _parquet_blocks(
+    path: Path, known: list[str], problems: Problems, further: bool
+) -> Iterator[pd.DataFrame]:
+    import pyarrow as pa
+
+    file = _parquet_file(path, problems)
+    names = list(known)
+    if further:
+        flat = [column.name for column in file.schema_arrow if _is_flat(column.type)]
+        names += [name for name in dict.fromkeys(flat) if name not in COLUMNS]
+    row = 1
     try:
-        for batch in _parquet(path, problems).iter_batches(BLOCK, columns=there):
-            yield batch.to_pandas().assign(line=np.arange(start, start + len(batch)))
-            start += len(batch)
-    except (pa.ArrowException, OSError) as e:
-        raise problems.fatal(
-            "bad-parquet", f"cannot be read: {e}", file=str(path), line=start
-        ) from None
+        for batch in file.iter_batches(BLOCK, columns=names):
+            frame = batch.to_pandas()
+            yield frame.set_index(np.arange(row, row + len(batch)))
+            row += len(batch)
+    except (pa.ArrowException, OSError) as error:
+        message = f"cannot be read: {error}"
+        raise problems.fatal("bad-parquet", message, file=str(path), line=row) from None
 
 
-def _csv_rows(path: Path, there: list[str], problems: Problems) -> Iterator[pd.DataFrame]:
+def _csv_blocks(
+    path: Path, known: list[str], problems: Problems, further: bool
+) -> Iterator[pd.DataFrame]:
     rows = csv_rows(path, problems)
     _, header = next(rows)
-    at = [header.index(c) for c in there]
-    return _framed(((line, *(cells[i] or None for i in at)) for line, cells in rows), there)
-
-
-def _jsonl_rows(path: Path, there: list[str], problems: Problems) -> Iterator[pd.DataFrame]:
-    lines: Any = read_jsonl(path, Line, problems, id_field="id", decode=decoder(Line))
-    return _framed(((line, *(getattr(row, c) for c in there)) for line, row in lines), there)
-
-
-def _framed(rows: Iterator[tuple[Any, ...]], there: list[str]) -> Iterator[pd.DataFrame]:
+    names = list(known)
+    if further:
+        names += [name for name in dict.fromkeys(header) if name and name not in COLUMNS]
+    indices = [header.index(name) for name in names]
     while block := list(islice(rows, BLOCK)):
-        yield pd.DataFrame(block, columns=["line", *there])
+        lines = [line for line, _ in block]
+        cells = [[row[i] or None for i in indices] for _, row in block]
+        yield pd.DataFrame(cells, index=lines, columns=names)
 
 
-def _usable(frame: pd.DataFrame, path: Path, problems: Problems) -> pd.DataFrame:
-    bad = np.zeros(len(frame), dtype=bool)
-
-    def refuse(wrong: Any, column: str, expected: str) -> None:
-        rows = np.flatnonzero(np.asarray(wrong, dtype=bool) & ~bad)
-        for line, own, got in zip(*(frame[c].iloc[rows] for c in ("line", "id", column))):
-            shown = "nothing" if pd.isna(got) else repr(str(got)[:80])
-            message = f"expected {expected}, got {shown}"
-            where = {
-                "line": int(line),
-                "id": "" if pd.isna(own) else str(own)[:200],
-                "field": column,
-            }
-            problems.error("bad-field", message, file=str(path), **where)
-        bad[rows] = True
-
-    names = {c: _texts(frame[c]) for c in NAMES}
-    for c in ("id", "metric"):
-        refuse(frame[c].isna() | (names[c] == ""), c, f"the {c} as text")
-    numbers = [
-        pd.to_numeric(frame[c], errors="coerce").to_numpy(dtype=float, na_value=np.nan)
-        for c in NUMBERS
-    ]
-    for c, found in zip(NUMBERS, numbers):
-        unread = np.isnan(found) & frame[c].notna().to_numpy()
-        unread[unread] = frame[c][unread].astype(str).str.lower() != "nan"
-        refuse(unread, c, "a number")
-        refuse(np.isinf(found), c, "a finite number")
-        refuse(np.abs(found) >= LARGEST, c, f"a number below {LARGEST:g} in size")
-    value, num, den = numbers
-    refuse(
-        ~np.isnan(num) & ~((den > 0) | ((den == 0) & (num == 0))),
-        "den",
-        "a denominator above 0 beside num",
-    )
-    single = ~np.isnan(value)
-    counted = single | np.isnan(num)
-    higher = frame["higher_is_better"]
-    said = {h: TRUTH.get(str(h).strip().lower()) for h in higher.dropna().unique()}
-    refuse(
-        higher.isin([h for h, truth in said.items() if truth is None]),
-        "higher_is_better",
-        "true or false",
-    )
-    out = pd.DataFrame({"line": frame["line"], **names, "higher_is_better": higher.map(said)})
-    out["num"], out["den"] = (
-        np.where(counted, value, num),
-        np.where(counted, np.where(single, 1.0, np.nan), den),
-    )
-    return out[~bad]
+def _json_blocks(path: Path, problems: Problems, further: bool) -> Iterator[pd.DataFrame]:
+    lines = read_jsonl(path, Line, problems, id_field="id")
+    while block := list(islice(lines, BLOCK)):
+        rows = []
+        for _, line in block:
+            row = {name: getattr(line, name) for name in COLUMNS}
+            if further:
+                row.update(_flat_values(line.model_extra or {}))
+            rows.append(row)
+        yield pd.DataFrame(rows, index=[number for number, _ in block])
 
 
-def _texts(column: pd.Series) -> Any:
-    """Names as text: numbers as whole ones where they are, null where there is none."""
-    if pd.api.types.is_string_dtype(column):
-        return column
-    codes, distinct = pd.factorize(column)
-    texts = [
-        str(int(v)) if isinstance(v, float) and v.is_integer() else str(v)
-        for v in distinct.tolist()
-    ]
-    return pd.Series(pd.array([*texts, None], dtype="str").take(codes), index=column.index)
+def _flat_values(values: dict[str, Any]) -> dict[str, Any]:
+    """The texts, numbers and truth values; lists and objects are left out."""
+    return {name: v for name, v in values.items() if isinstance(v, str | int | float | bool)}

@@ -2,50 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from math import inf
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field
-
 from ...core.errors import InputError, Problems, UsageError
-from ...core.metric import Metric, MetricTable
-from ...core.names import nearest
+from ...core.metric import MetricTable
 from ...core.records import first_line
-from ...core.suite import Source, Suite, SuiteOptions
-from .read import Line, columns
-from .score import score, survey
+from ...core.suite import Source, Suite
+from .options import TableOptions
+from .read import Line, columns, is_json_lines
+from .score import score
+from .survey import survey
 
 LEADING = 10
 """Metrics that lead every page."""
-
-
-class TableOptions(SuiteOptions):
-    """What the file does not say of its metrics."""
-
-    bounds: tuple[str, ...] = Field(
-        (), description="NAME=LOW,HIGH: the least and greatest value of a metric."
-    )
-    lower: tuple[str, ...] = Field(
-        (), description="NAME of a metric that is better the lower it is."
-    )
-    found: tuple[Metric, ...] = Field((), json_schema_extra={"derived": True})
-
-    @property
-    def declared(self) -> dict[str, tuple[float, float]]:
-        """NAME -> (low, high). UsageError for a text that does not say so."""
-        found = {}
-        for text in self.bounds:
-            name, _, limits = text.rpartition("=")
-            try:
-                low, high = map(float, limits.split(","))
-            except ValueError:
-                low, high = inf, inf
-            if not name or not low < high:
-                raise UsageError(f"--bounds {text!r}: expected NAME=LOW,HIGH with LOW below HIGH")
-            found[name] = (low, high)
-        return found
 
 
 def runs(path: Path, problems: Problems) -> list[str]:
@@ -57,46 +27,40 @@ def locate(path: Path, name: str | None, options: TableOptions, problems: Proble
     """A run of a file: the only one, or the one of that name."""
     names = runs(path, problems)
     if len(names) > 1 and name not in names:
-        listed = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
+        listed = ", ".join(names[:10])
+        if len(names) > 10:
+            listed += ", ..."
         raise UsageError(f"{path} holds {len(names)} runs, name one of them: {listed}")
     return Source(name or names[0], {"scores": path})
 
 
 def fit(source: Source, options: TableOptions, problems: Problems) -> TableOptions:
-    """The options with the metrics of the file: proportions where all values are 0 or 1, bounds where within 0..1."""
-    found = survey(source.files["scores"], problems)
-    problems.merge(found.problems)
+    """The options with the metrics of the file."""
+    path = source.files["scores"]
+    content = survey(path, problems)
+    problems.merge(content.problems)
     problems.raise_if_failed()
-    declared, names = options.declared, [m.name for m in found.metrics]
-    for name in (*declared, *options.lower):
-        if name not in names:
-            raise UsageError(
-                f"{source.files['scores']} has no metric {name!r}; {nearest(name, names)}"
-            )
-    bounded = {
-        m.name: replace(m, bounds=declared[m.name], proportion=False)
-        for m in found.metrics
-        if m.name in declared
-    }
-    metrics = (bounded.get(m.name, m) for m in found.metrics)
-    directed = tuple(replace(m, better="lower") if m.name in options.lower else m for m in metrics)
-    return options.model_copy(update={"found": directed})
+    return options.with_metrics(content.metrics, str(path))
 
 
 def metrics(options: TableOptions) -> MetricTable:
+    """The metrics of the file."""
     return options.found
 
 
 def headline(options: TableOptions) -> tuple[str, ...]:
-    return tuple(m.name for m in options.found[:LEADING])
+    """The first metrics of the file; those that have a direction lead."""
+    directed = [metric.name for metric in options.found if metric.better != "none"]
+    others = [metric.name for metric in options.found if metric.better == "none"]
+    return tuple([*directed, *others][:LEADING])
 
 
 def sniff(path: Path) -> bool:
     """Whether a file is in the long form."""
     try:
-        if path.suffix.lower() in (".jsonl", ".ndjson"):
+        if is_json_lines(path):
             line: Any = Line.model_validate_json(first_line(path))
-            return {"value", "num"} & line.model_fields_set != set()
+            return "value" in line.model_fields_set or "num" in line.model_fields_set
         return path.suffix.lower() in (".csv", ".parquet") and bool(columns(path, Problems()))
     except (OSError, ValueError, InputError):
         return False

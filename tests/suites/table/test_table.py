@@ -22,6 +22,7 @@ from evaltools.suites.table.suite import sniff
 from tests.app.calling import QUICK, call, written
 
 KINDS = ("csv", "jsonl", "parquet")
+FEW = et.Resampling(n_resamples=100)
 
 
 def put(
@@ -58,6 +59,9 @@ ROWS = [
 ]
 
 
+ROW = {"id": "a", "metric": "acc", "value": 1.0}
+
+
 def grid(
     conditions: str = "AB", seeds: int = 3, ids: int = 30, seed: int = 0
 ) -> list[dict[str, Any]]:
@@ -88,7 +92,7 @@ def test_numbers_by_hand(kind: str, tmp_path: Path) -> None:
     kinds = {m.name: (m.proportion, m.bounds, m.better) for m in run.metrics}
     assert kinds == {
         "acc": (True, None, "higher"),
-        "rouge l": (False, (0.0, 1.0), "higher"),
+        "rouge l": (False, None, "higher"),  # within 0 and 1, but nobody says that it has to be
         "loss": (False, None, "higher"),
         "bits": (False, None, "higher"),
     }
@@ -111,7 +115,123 @@ def test_direction_and_bounds(tmp_path: Path) -> None:
         found = {m.name: (m.proportion, m.bounds, m.better) for m in run.metrics}
         assert found["loss"] == (False, (-5.0, 5.0), "lower")
         assert found["bits"] == (False, None, "lower")
-        assert found["acc"] == (False, (0.0, 1.0), "higher")
+        assert found["acc"] == (False, (0.0, 1.0), "none")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_metric_without_direction_is_described_and_never_judged(
+    kind: str, tmp_path: Path
+) -> None:
+    rows = []
+    for row in grid(seeds=1):
+        right = row["value"] if row["condition"] == "A" else 1
+        rows.append({**row, "metric": "tokens", "value": 100 + 50 * right})
+        rows.append({**row, "value": right, "higher_is_better": True})
+    study = et.study([put(tmp_path, rows, kind)], suite="table", resampling=FEW)
+    run = study.conditions["A"]["1"]
+    assert [m.better for m in run.metrics] == ["none", "higher"]
+    assert run.headline == ("acc", "tokens")  # what has a direction leads
+    verdicts = study.frame.set_index("metric")["verdict"]
+    assert verdicts["acc"] == "better"
+    assert "tokens" not in verdicts
+    assert run.value("tokens") > 100
+
+
+def test_an_empty_column_of_directions_says_nothing(tmp_path: Path) -> None:
+    rows = [{**row, "higher_is_better": None} for row in ROWS]
+    for kind in KINDS:
+        run = et.evaluate("table", put(tmp_path, rows, kind))
+        assert {m.better for m in run.metrics} == {"higher"}, kind
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_limits_of_a_metric(kind: str, tmp_path: Path) -> None:
+    rows = [{**row, "low": -5, "high": 5.5} if row["metric"] == "loss" else row for row in ROWS]
+    run = et.evaluate("table", put(tmp_path, rows, kind))
+    limits = {m.name: (m.proportion, m.bounds) for m in run.metrics}
+    assert limits["loss"] == (False, (-5.0, 5.5))
+    assert limits["acc"] == (True, None)
+    assert limits["rouge l"] == (False, None)
+    assert run["loss"]["ci_low"] >= -5 and run["loss"]["ci_high"] <= 5.5
+    other = et.evaluate("table", put(tmp_path, rows, kind), bounds=("loss=-9,9",))
+    assert {m.name: m.bounds for m in other.metrics}["loss"] == (-9.0, 9.0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_trials_are_repeated_draws_of_one_sample(kind: str, tmp_path: Path) -> None:
+    rows = []
+    for i in range(20):
+        for trial in range(1, 4):
+            rows.append(
+                {"id": i, "metric": "acc", "value": int(i % 2 or trial == 1), "trial": trial}
+            )
+    rows.append({"id": 20, "metric": "acc", "value": 1, "trial": 1})
+    run = et.evaluate("table", put(tmp_path, rows, kind))
+    assert run.n_units == 21  # samples are resampled, with all their trials
+    assert run["acc"]["denominator"] == 61
+    assert run.value("acc") == (10 * 3 + 10 + 1) / 61
+    assert run.units["id"].tolist()[:4] == ["0", "0", "0", "1"]
+    assert run.units["trial"].tolist()[:4] == ["1", "2", "3", "1"]
+    # as clusters of rows are: the same interval as with the sample as cluster of its trials
+    clustered = []
+    for row in rows:
+        clustered.append({**row, "id": f"{row['id']}/{row['trial']}", "cluster": row["id"]})
+        del clustered[-1]["trial"]
+    other = et.evaluate("table", put(tmp_path, clustered, kind, "clusters"))
+    numbers = ["value", "ci_low", "ci_high", "n_units"]
+    assert run["acc"][numbers].tolist() == other["acc"][numbers].tolist()
+
+
+def test_a_second_row_of_a_trial_is_an_error(tmp_path: Path) -> None:
+    rows = [{**ROW, "trial": 1}, {**ROW, "trial": 2}, {**ROW, "trial": 1}]
+    path = put(tmp_path, rows)
+    done = call("score", "table", path, "-o", tmp_path / "out", status=3)
+    assert f"{path}:3: a: a second row of acc [duplicate-id]" in done.output
+
+
+FURTHER = [
+    {"id": "a", "metric": "acc", "value": 1, "level": 2, "topic": "law", "hard": True},
+    {"id": "a", "metric": "f1", "value": 0.5, "level": 2, "topic": "law", "hard": True},
+    {"id": "b", "metric": "f1", "value": 0.7, "level": 3, "topic": None, "hard": False},
+    {"id": "b", "metric": "acc", "value": 0, "level": 3, "topic": "art", "hard": False},
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_further_columns_are_columns_of_the_units(kind: str, tmp_path: Path) -> None:
+    run = et.evaluate("table", put(tmp_path, FURTHER, kind), out=tmp_path / "out")
+    assert run.units["topic"].tolist() == ["law", "art"]
+    assert run.units["level"].tolist() == [2, 3]
+    assert run.units.query("level > 2")["id"].tolist() == ["b"]
+    hard = run.units["hard"].map(str).tolist()  # CSV has words only
+    assert hard == ["True", "False"]
+    parts = run.breakdown("topic", "f1").set_index("part")["value"]
+    assert parts.to_dict() == {"law": 0.5, "art": 0.7}
+    read_back = et.load(tmp_path / "out" / "results" / "scores")
+    pd.testing.assert_frame_equal(read_back.units, run.units)
+
+
+def test_a_further_column_of_many_kinds_is_text(tmp_path: Path) -> None:
+    kinds: list[Any] = [1, "two", True, 2.5, None, [1], {"a": 1}]
+    rows = [{"id": f"s{i}", "metric": "acc", "value": 1, "x": x} for i, x in enumerate(kinds)]
+    run = et.evaluate("table", put(tmp_path, rows))
+    texts = [None if pd.isna(x) else x for x in run.units["x"]]
+    assert texts == ["1", "two", "True", "2.5", None, None, None]
+
+
+def test_a_further_column_that_the_units_have_is_left_out(tmp_path: Path) -> None:
+    rows = [{**row, "line": 7, "num_acc": 8} for row in FURTHER]
+    for kind in KINDS:
+        run = et.evaluate("table", put(tmp_path, rows, kind))
+        assert run.value("acc") == 0.5, kind
+        assert {p.code: p.count for p in run.manifest.problems} == {"column-taken": 2}, kind
+
+
+def test_nested_columns_of_parquet_are_left_out(tmp_path: Path) -> None:
+    frame = pa.table({"id": ["a"], "metric": ["m"], "value": [1.0], "tokens": [[1, 2]]})
+    pq.write_table(frame, tmp_path / "t.parquet")
+    run = et.evaluate("table", tmp_path / "t.parquet")
+    assert "tokens" not in run.units
 
 
 def test_clusters_are_resampled(tmp_path: Path) -> None:
@@ -244,9 +364,6 @@ def test_files_with_other_metrics_are_not_compared(tmp_path: Path) -> None:
         et.compare(a, b, suite="table")
 
 
-ROW = {"id": "a", "metric": "acc", "value": 1.0}
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("second", "said"),
@@ -294,6 +411,9 @@ def test_bad_rows_are_named_with_their_line(
             "id,metric,value,higher_is_better\na,acc,1,true\nb,acc,1,false\n",
             "higher_is_better: both true and false for 'acc'",
         ),
+        ("id,metric,value,low,high\na,acc,1,0,1\nb,acc,1,0,2\n", "high: both 1 and 2 for 'acc'"),
+        ("id,metric,value,low,high\na,acc,1,1,0\n", "low: expected low below high, both or neither"),
+        ("id,metric,value,low\na,acc,1,0\n", "low: expected low below high, both or neither, got '0'"),
         (
             "id,metric,value,condition\na,acc,1,x/y\na,acc,1,X-y\n",
             "('x/y', None) and ('X-y', None) (condition, seed) would both be named 'X-y_scores'",

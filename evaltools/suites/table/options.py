@@ -1,0 +1,59 @@
+"""The options of the suite of long tables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf
+
+from pydantic import Field
+
+from ...core.errors import UsageError
+from ...core.metric import Metric
+from ...core.names import nearest
+from ...core.suite import SuiteOptions
+
+
+class TableOptions(SuiteOptions):
+    """What the file does not say of its metrics. `found` are its metrics: they follow from it."""
+
+    bounds: tuple[str, ...] = Field(
+        (), description="NAME=LOW,HIGH: the least and greatest value of a metric."
+    )
+    lower: tuple[str, ...] = Field(
+        (), description="NAME of a metric that is better the lower it is."
+    )
+    found: tuple[Metric, ...] = Field((), json_schema_extra={"derived": True})
+
+    @property
+    def declared(self) -> dict[str, tuple[float, float]]:
+        """Metric -> (low, high). UsageError for a text that does not say so."""
+        limits = {}
+        for text in self.bounds:
+            name, _, numbers = text.rpartition("=")
+            try:
+                low, high = map(float, numbers.split(","))
+            except ValueError:
+                low, high = inf, inf
+            if not name or not low < high:
+                raise UsageError(f"--bounds {text!r}: expected NAME=LOW,HIGH with LOW below HIGH")
+            limits[name] = (low, high)
+        return limits
+
+    def with_metrics(self, metrics: tuple[Metric, ...], source: str) -> TableOptions:
+        """The options with the metrics of a file, limits and directions as declared.
+
+        UsageError for an option that names a metric which the file, `source`, does not have.
+        """
+        declared = self.declared
+        names = [metric.name for metric in metrics]
+        for name in (*declared, *self.lower):
+            if name not in names:
+                raise UsageError(f"{source} has no metric {name!r}; {nearest(name, names)}")
+        changed = []
+        for metric in metrics:
+            if metric.name in declared:
+                metric = replace(metric, bounds=declared[metric.name], proportion=False)
+            if metric.name in self.lower:
+                metric = replace(metric, better="lower")
+            changed.append(metric)
+        return self.model_copy(update={"found": tuple(changed)})
