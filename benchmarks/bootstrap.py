@@ -118,7 +118,7 @@ def main() -> None:
     frame, table = (
         own_columns(args.ratios, args.units) if args.ratios else (units(args.units), TABLE)
     )
-    resampling = Resampling("bca", n_resamples=args.resamples)
+    resampling = Resampling(method="bca", n_resamples=args.resamples)
     compiled = compile_table(table)
     values = column_values(frame, compiled.columns)
 

@@ -250,7 +250,7 @@ def run(setting: Setting, block: int, key: int) -> tuple[np.ndarray, np.ndarray]
         for module in intervals, compare_module, score_intervals:
             setattr(module, name, value)
     method: Any = "auto" if setting.method in ALTERNATIVES else setting.method
-    resampling = Resampling(method, RESAMPLES, seed=block)
+    resampling = Resampling(method=method, n_resamples=RESAMPLES, seed=block)
     if setting.task == "clusters":
         e = estimate(
             frame(*clusters(rng, setting.kind, setting.n)),
@@ -511,7 +511,7 @@ def tried(kind: str, seeds: int, block: int) -> dict[str, np.ndarray]:
     runs = {k: frame(num[0, k], den[0, k]) for k in range(seeds)}
     now = aggregate(runs, table(KINDS[kind]), "unit", Resampling())
     plain = aggregate(
-        runs, table(replace(KINDS[kind], proportion=False)), "unit", Resampling("bca")
+        runs, table(replace(KINDS[kind], proportion=False)), "unit", Resampling(method="bca")
     )
     mean, df = now["mean"].to_numpy(float), plain["df"].to_numpy(float)
     half = np.where(mean > 0.5, mean - plain["ci_low"], plain["ci_high"] - mean)

@@ -41,8 +41,9 @@ from evaltools.app import gate
 from evaltools.core import errors
 from evaltools.core.errors import InputError, Problem, Problems, UsageError
 from evaltools.core.files import EXAMPLES, dumps
+from evaltools.core.plugins import get_suite
 from evaltools.core.results import metrics_json
-from evaltools.core.suite import Workers, get_suite
+from evaltools.core.suite import Workers
 from evaltools.report.cards import NotComplete, read_card
 from evaltools.report.run import evaluate
 from evaltools.stats.intervals import Resampling, estimate

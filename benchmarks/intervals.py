@@ -31,8 +31,9 @@ import pandas as pd
 
 from evaltools.core.metric import Difference, Mean, Metric, MetricTable
 from evaltools.core.metric_matrix import compile_table
+from evaltools.core.plugins import get_suite
 from evaltools.core.resampling import Method, Resampling
-from evaltools.core.suite import get_suite
+from evaltools.core.plugins import get_suite
 from evaltools.stats import bootstrap
 from evaltools.stats import large_samples as many
 from evaltools.stats.compare import compare
@@ -187,10 +188,11 @@ def agreement(what: str, n: int, method: Method, resamples: int, rounds: int) ->
     for seed in range(rounds):
         with limit(10**9):
             one, other = (
-                found(what, n, seed, Resampling(method, resamples, seed=s)) for s in (0, 1)
+                found(what, n, seed, Resampling(method=method, n_resamples=resamples, seed=s))
+                for s in (0, 1)
             )
         with limit(0):
-            closed = found(what, n, seed, Resampling(method))
+            closed = found(what, n, seed, Resampling(method=method))
         width = one["ci_high"] - one["ci_low"]
         for bound in ("ci_low", "ci_high"):
             apart.append(

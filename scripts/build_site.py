@@ -114,7 +114,7 @@ def api() -> str:
     for suite in et.BUILT_IN:
         model = et.options(suite)
         lines += [f"### {suite}\n", "| option | default | |", "| --- | --- | --- |"]
-        fields = ((n, model.model_fields[n]) for n in model.given())
+        fields = ((n, model.model_fields[n]) for n in model.settable())
         lines += [f"| `{n}` | `{f.default!r}` | {f.description or ''} |" for n, f in fields]
         lines.append("")
     return "\n".join(lines)

@@ -20,9 +20,7 @@ TOOLS = {"formats", "llm"}
 ALSO_A_WORD = {"table"}
 """A suite's name that the code uses in its common sense as well."""
 
-OF_SUITES = {"core", "stats", *TOOLS}
-SHOWN = {"views", "artifacts", "commands"}
-"""Modules of a suite that may import what shows results besides."""
+OF_SUITES = {"core", "stats", "report", *TOOLS}
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
@@ -60,8 +58,7 @@ def allowed(path: Path) -> set[str]:
     if package in TOOLS:
         return {"core", package}
     if package in SUITES:
-        more = {"report"} if rest and rest[0] in SHOWN else set()
-        return {package, *OF_SUITES, *more}
+        return {package, *OF_SUITES}
     return set()
 
 

@@ -59,7 +59,7 @@ def test_every_public_name_says_what_it_is(name: str) -> None:
         "study",
         "compare",
         "Run",
-        "StudyView",
+        "Study",
         "Metric",
         "jsonl_suite",
         "get_suite",

@@ -23,9 +23,9 @@ from evaltools.app.workers import Workers
 from evaltools.core import errors
 from evaltools.core.errors import InputError, Problem, Problems
 from evaltools.core.metric import Metric
+from evaltools.core.plugins import get_suite
 from evaltools.core.records import read_json
 from evaltools.core.resampling import Resampling
-from evaltools.core.suite import get_suite
 from evaltools.stats.compare import compare
 from evaltools.stats.intervals import estimate
 from evaltools.stats.seeds import aggregate
@@ -257,7 +257,7 @@ def test_numbers_of_seventy_digits_have_the_intervals_of_small_ones(method: Any)
         units = [pd.DataFrame({"id": range(60), "x": x * scale, "n": 1.0}) for x in drawn]
         table = (Metric(name="x", numerator="x", denominator="n", better="higher"),)
         how, sides = (
-            Resampling(method, 100),
+            Resampling(method=method, n_resamples=100),
             ({1: units[0], 2: units[1]}, {1: units[2], 2: units[3]}),
         )
         one, several = estimate(units[0], table, "id", how), aggregate(sides[0], table, "id", how)

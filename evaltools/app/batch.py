@@ -11,33 +11,28 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ..core.check import in_words
+from ..core.check import check_lines
 from ..core.errors import BAD_INPUT, FAILED, InputError, OnError, Problems, UsageError, tell
 from ..core.evaluate import make_options, require_target
 from ..core.files import EXAMPLES, refuse_input, remove_leftovers, require_writable, resolve
 from ..core.language import say, speak
 from ..core.names import condition_of, find_runs, natural, safe_name
+from ..core.plugins import get_suite, load_suite_file, require_input, with_metrics
 from ..core.progress import bar
 from ..core.resampling import Resampling
-from ..core.results import result_at, verdict_line
-from ..core.suite import (
-    Suite,
-    get_suite,
-    load_suite_file,
-    mark,
-    require_input,
-    spread,
-    with_metrics,
-)
+from ..core.results import manifest_of_run
+from ..core.suite import Suite
 from ..core.terminal import echo
 from ..report import study_tables as views
+from ..report.evaluate import evaluate, load
 from ..report.export import write_exports
 from ..report.gallery import replaceable
+from ..report.make_study import study
 from ..report.markdown import ARROWS
 from ..report.notebook import HTML, ReportJob, is_current, parameters_of, prepare, run
-from ..report.run import Run, evaluate, load
-from ..report.study import folder_of, read_runs, study
-from ..report.tables import plain_estimates
+from ..report.run import Run
+from ..report.run_groups import read_runs, result_folder
+from ..report.tables import plain_estimates, verdict_line
 from ..stats.compare import require_declared
 from .workers import Workers, cluster_size
 
@@ -70,7 +65,9 @@ class Settings:
 
     @property
     def resampling(self) -> Resampling:
-        return Resampling(self.ci, self.n_resamples, self.confidence, self.seed)
+        return Resampling(
+            method=self.ci, n_resamples=self.n_resamples, confidence=self.confidence, seed=self.seed
+        )
 
 
 @dataclass(frozen=True)
@@ -220,7 +217,6 @@ class Batch:
         seeds: bool = False,
         files: Sequence[Path] = (),
     ) -> list[Scored]:
-        options = _below_out(suite, settings.out, options)
         require_writable(settings.out)
         replaceable(settings.out)
         named, errors = named_runs(suite, runs, settings, options, seeds=seeds, files=files)
@@ -232,10 +228,18 @@ class Batch:
         inner, outer = (
             (settings.workers(), Workers()) if single else (Workers(label=""), settings.workers())
         )
-        each = zip(named.items(), spread(suite.options, options, len(named)))
-        tasks = {
-            n: (suite.name, suite.file, *run, settings, own, inner, seeds) for (n, run), own in each
-        }
+        _refuse_single(suite, options, len(named))
+        tasks = {}
+        for name_of_run, place in named.items():
+            tasks[name_of_run] = (
+                suite.name,
+                suite.file,
+                *place,
+                settings,
+                options,
+                inner,
+                seeds,
+            )
         there = {name for name in named if (settings.out / "results" / name).exists()}
         found = self.run_all(score_one, tasks, outer, "" if single else "scoring")
         scored = [found[n] for n in named if n in found]
@@ -251,7 +255,7 @@ class Batch:
     def _study(
         self,
         suite: Suite,
-        notebook: str,
+        notebook: str | Path,
         scored: Sequence[Scored],
         options: Options,
         **compared: Any,
@@ -282,7 +286,7 @@ class Batch:
     def _plan(
         self,
         suite: Suite,
-        notebook: str,
+        notebook: str | Path,
         title: str,
         scored: Scored | Sequence[Scored],
         options: Options,
@@ -396,11 +400,11 @@ def named_runs(
                 f"{path!a}: the path of an input must be text without control characters"
             )
         place = resolve(path)
-        result = result_at(place) if seeds else None
+        result = manifest_of_run(place) if seeds else None
         if result is None:
             require_input(suite, place)
         try:
-            for given in [name] if name or result else suite.runs_of(place, Problems()):
+            for given in [name] if name or result else suite.run_names(place, Problems()):
                 source = None if result else suite.locate(place, given, opts, Problems())
                 found = safe_name(source.name if source else result.run)  # type: ignore[union-attr]
                 other = folders.setdefault(found.casefold(), found)
@@ -452,7 +456,7 @@ def score_one(
         **options,
     }
     result: Any = read_runs(path, suite, **how)[0] if seeds else evaluate(suite, path, **how)
-    folder = folder_of(path if seeds else result, settings.out / "results" / result.name)
+    folder = result_folder(path if seeds else result, settings.out / "results" / result.name)
     return Scored(result.name, path, folder, list(headline_lines(result)), current(result))
 
 
@@ -468,20 +472,18 @@ def current(result: Run) -> dict[str, Any]:
     }
 
 
-def _below_out(suite: Suite, out: Path, options: Options) -> Options:
-    """The options, with the folders that stand below `out` where none is given."""
-    marks = {n: mark(f) for n, f in suite.options.model_fields.items()}
-    folders = {
-        n: str(out / marked["below_out"]) for n, marked in marks.items() if "below_out" in marked
-    }
-    return {**options, **{n: folder for n, folder in folders.items() if options.get(n) is None}}
+def _refuse_single(suite: Suite, options: Options, n_runs: int) -> None:
+    """UsageError where an option that goes with one run is given for several."""
+    for name in suite.options.single_run:
+        if n_runs > 1 and options.get(name) is not None:
+            raise UsageError(f"--{name} goes with one run only")
 
 
 def headline_lines(result: Run) -> Iterator[str]:
     """The headline numbers of one run, and whether they can be believed."""
     yield result.name
-    yield from (f"  {line}" for line in in_words(result.checks))
-    rows = result.rows(*result.headline)
+    yield from (f"  {line}" for line in check_lines(result.checks))
+    rows = result.estimates_of(*result.headline)
     titles = [
         f"{t} {ARROWS.get(b, ('', ''))[0]}".rstrip() for t, b in zip(rows["title"], rows["better"])
     ]
@@ -491,7 +493,8 @@ def headline_lines(result: Run) -> Iterator[str]:
     ):
         yield f"  {title:<{width}} {e['value']:>6} {e['interval']:<16} n={e['n']:<5} {e['metric']}"
     if (verdicts := result.verdicts) is not None:
-        yield from (f"  {verdict_line(row)}" for row in verdicts.to_dict("records"))
+        for row in verdicts.to_dict("records"):
+            yield "  " + verdict_line(row["verdict"], row["title"], row.get("said") or "")
     for p in result.manifest.problems:
         yield f"  {p.severity}: {p.count} x {p.code}" + (
             f", first {p.examples[0]}" if p.examples else ""
@@ -516,6 +519,6 @@ def check_input(suite: Suite, path: Path, options: Options, problems: Problems) 
     opts = make_options(suite, options)
     place = resolve(str(path))
     require_input(suite, place)
-    for name in suite.runs_of(place, problems):
+    for name in suite.run_names(place, problems):
         source = suite.locate(place, name, opts, problems)
-        suite.score(source, suite.fit(source, opts, problems), problems, Workers(label=""), None)
+        suite.score(source, source.options or opts, problems, Workers(label=""), None)

@@ -138,7 +138,7 @@ class _Check(SuiteGroup):
 
             check_input(suite, path, given, problems)
 
-        free = suite.options.given(costly=False)
+        free = suite.options.settable(costly=False)
         text = f"List every problem of inputs of {suite.title}, write nothing."
         return self._command(suite.name, text, check, of_model(suite.options, free))
 
@@ -182,7 +182,11 @@ def _settings(given: dict[str, Any]) -> dict[str, Any]:
 
     speak(given.pop("lang"))
     jobs, n, level, ci, seed = (given.pop(name) for name in ("jobs", *RESAMPLING))
-    return {**given, "workers": Workers(jobs), "resampling": Resampling(ci, n, level, seed)}
+    return {
+        **given,
+        "workers": Workers(jobs),
+        "resampling": Resampling(method=ci, n_resamples=n, confidence=level, seed=seed),
+    }
 
 
 @click.group(
@@ -232,7 +236,7 @@ def report_seeds(runs: tuple[str, ...], suite: Any, margin: tuple[str, ...], **g
     }
     if suite is None:
         from ..core.names import find_runs
-        from ..report.study import suite_of_run
+        from ..report.run_groups import suite_of_run
 
         suite = suite_of_run(find_runs(runs[0])[0])  # says why it cannot be told
     chosen, rest = _split_options(suite, given)

@@ -9,14 +9,15 @@ from typing import Any
 
 import pandas as pd
 
-from ..core.check import WORDS
+from ..core.check import LEVEL_WORDS
 from ..core.files import refuse_input, write_text
 from ..core.language import say
 from ..core.names import find_runs
 from ..report import study_tables as views
-from ..report.study import StudyView, note_text
-from ..report.study import compare as compare_runs
+from ..report.make_study import compare as compare_runs
+from ..report.study import Study
 from ..report.study_files import comparison_csv
+from ..report.study_views import note_text
 from ..stats.compare import mde_text, p_text, verdict_text
 from ..stats.multiplicity import POWER
 from .options import parse_margins
@@ -54,7 +55,7 @@ HEAD = {"title": "metric", "a": "A", "b": "B", "delta": "B - A", "interval": "in
 MDE = f"mde: the smallest true difference that data like these show with {POWER:.0%} power; smaller ones may go unseen."
 
 
-def comparison_text(study: StudyView, *, everything: bool) -> str:
+def comparison_text(study: Study, *, everything: bool) -> str:
     """The comparison of a study with one candidate: the verdict, a line a metric, what a reader must know."""
     (b, found) = next(iter(study.comparisons.items()))
     rows = found.table if everything else found.table[found.table["headline"]]
@@ -93,7 +94,7 @@ def _cells(row: Mapping[Any, Any], blocked: bool) -> dict[str, str]:
     if blocked:
         return dict.fromkeys(HEAD, "") | {
             "title": title,
-            "verdict": WORDS["blocking"].lower(),
+            "verdict": LEVEL_WORDS["blocking"].lower(),
             "name": row["metric"],
         }
     return {

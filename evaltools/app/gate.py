@@ -13,14 +13,16 @@ import pandas as pd
 from ..core.errors import Problems, UsageError
 from ..core.files import refuse_input, write_text
 from ..core.names import nearest
+from ..core.plugins import refuse_parent
 from ..core.records import read_model
-from ..core.results import Stored, read_manifest, verdict_line
-from ..core.suite import refuse_parent
+from ..core.results import StoredMetrics as Stored
+from ..core.results import read_manifest
+from ..report.evaluate import load
+from ..report.make_study import compare
 from ..report.markdown import markdown, markdown_table
-from ..report.run import load
-from ..report.study import compare
-from ..report.study_data import Study
-from ..report.study_files import folders_of
+from ..report.study import Study
+from ..report.study_files import result_folders
+from ..report.tables import verdict_line
 from ..report.text import visible
 from ..stats.compare import verdict_text
 from ..stats.intervals import MIN_UNITS
@@ -137,9 +139,13 @@ def check_verdicts(path: Path, content: Stored) -> list[Checked]:
     A metric without a threshold is not judged, and one that is not measured does not pass. UsageError where there
     are no verdicts, InputError for another file.
     """
-    runs = folders_of(path)
+    runs = result_folders(path)
     found = [
-        Checked(row.metric, row.verdict == "pass", f"{verdict_line(row.model_dump())} ({one.run})")
+        Checked(
+            row.metric,
+            row.verdict == "pass",
+            f"{verdict_line(row.verdict, row.title, row.said)} ({one.run})",
+        )
         for one in (map(read, runs) if len(runs) > 1 else [content])
         for row in one.verdicts
         if row.verdict != "no threshold"
@@ -159,9 +165,11 @@ def check_baseline(path: Path, baseline: Path, margins: Mapping[str, float]) -> 
     with a margin does not pass, and neither does one that only the baseline has measured. UsageError where nothing
     can be judged at all: samples that are not shared, other policies, a result compared with itself.
     """
-    if folders_of(path)[0].resolve() == folders_of(baseline)[0].resolve():
+    if result_folders(path)[0].resolve() == result_folders(baseline)[0].resolve():
         raise UsageError(f"{path} would be compared with itself; --baseline names another result")
-    study = compare(*([load(folder) for folder in folders_of(side)] for side in (baseline, path)))
+    study = compare(
+        *([load(folder) for folder in result_folders(side)] for side in (baseline, path))
+    )
     table = next(iter(study.comparisons.values())).table.set_index("metric", drop=False)
     for name in margins:
         if study.suite.metric(name, study.options).name not in table.index:

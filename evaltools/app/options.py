@@ -23,7 +23,7 @@ def of_model(model: Any, names: Sequence[str] | None = None) -> list[click.Param
     """An option for every field of a suite's options that is given, with its description, type and default."""
     return [
         _option(name, model.model_fields[name])
-        for name in (model.given() if names is None else names)
+        for name in (model.settable() if names is None else names)
     ]
 
 
@@ -100,12 +100,12 @@ class SuiteGroup(click.Group):
     make: Callable[[Any], click.Command]
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        from ..core.suite import suite_names
+        from ..core.plugins import suite_names
 
         return [*suite_names(), *super().list_commands(ctx)]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        from ..core.suite import get_suite, suite_names
+        from ..core.plugins import get_suite, suite_names
 
         own = super().get_command(ctx, name)
         return own or (self.make(get_suite(name)) if name in suite_names() else None)
@@ -145,7 +145,7 @@ class OfSomeSuite(click.Command):
     def _suite_among(self, ctx: click.Context, args: list[str]) -> Any:
         """The suite that --suite names, or that the first of the arguments which is a run belongs to."""
         from ..core.names import find_runs
-        from ..core.suite import get_suite
+        from ..core.plugins import get_suite
 
         parser = self.make_parser(ctx)
         parser.ignore_unknown_options = True
@@ -156,12 +156,12 @@ class OfSomeSuite(click.Command):
         named = [given.get(str(p.name)) for p in self.params if isinstance(p, click.Argument)]
         texts = [[n] if isinstance(n, str) else n if isinstance(n, tuple) else () for n in named]
         for text in [*chain.from_iterable(texts), *rest]:
-            from ..report.study import suite_of_run
+            from ..report.run_groups import suite_of_run
 
             with suppress(UsageError, OSError, ValueError):
                 return suite_of_run(find_runs(text)[0])
         return None
 
     def _of_suite(self, model: Any) -> list[click.Parameter]:
-        free = model.given(costly=False) if self.costly else ()
-        return of_model(model, [name for name in model.given() if name not in free])
+        free = model.settable(costly=False) if self.costly else ()
+        return of_model(model, [name for name in model.settable() if name not in free])

@@ -12,7 +12,8 @@ from ..core.files import refuse_input, require_writable, write_text
 from ..core.names import find_runs, safe_name
 from ..core.progress import bar
 from ..report import study_tables as views
-from ..report.study import StudyView, study
+from ..report.make_study import study
+from ..report.study import Study
 from ..report.study_files import csv
 from ..report.text import visible
 from .compare import wrapped
@@ -61,5 +62,5 @@ def columns(frame: pd.DataFrame, **formats: Callable[[Any], str]) -> str:
     return pd.DataFrame(shown).to_string(index=False)
 
 
-def _study(runs: Sequence[str], **how: Any) -> StudyView:
+def _study(runs: Sequence[str], **how: Any) -> Study:
     return study([path for run in runs for path in find_runs(run)], **how)

@@ -18,12 +18,12 @@ from ..core.errors import InputError, Problem, UsageError
 from ..core.files import require_writable, sha256
 from ..core.language import speaking
 from ..core.manifest import Input, Manifest, Member, versions
+from ..core.plugins import get_suite
 from ..core.records import read_model
 from ..core.resampling import Resampling
-from ..core.results import Result
-from ..core.suite import get_suite, mark
-from ..report.run import Run, evaluate
-from ..report.study import study
+from ..report.evaluate import evaluate
+from ..report.make_study import study
+from ..report.run import Run
 from .workers import Workers
 
 ROUNDING = 1e-9
@@ -167,13 +167,9 @@ def _make(
 ) -> Run:
     """One run made again from its main input, which is the first of the manifest."""
     suite = get_suite(run.suite)
-    free = suite.options.given(costly=False)
-    spent = {n: suite.options.model_fields[n] for n in suite.options.given() if n not in free}
-    asked = [
-        n
-        for n, f in spent.items()
-        if run.options.get(n, f.default) != f.default and "below_out" not in mark(f)
-    ]
+    free = suite.options.settable(costly=False)
+    spent = {n: suite.options.model_fields[n] for n in suite.options.settable() if n not in free}
+    asked = [n for n, f in spent.items() if run.options.get(n, f.default) != f.default]
     if wanted := [n for n in asked if n not in costly]:
         flags = ", ".join(f"--{n.replace('_', '-')}" for n in wanted)
         raise UsageError(
@@ -186,11 +182,11 @@ def _make(
         )
     # an option that names an input names it where that is now
     moved = {i.path: str(files[i.role]) for i in run.inputs}
-    options = {
-        k: moved.get(str(Path(v)), v) if isinstance(v, str) else v
-        for k, v in run.options.items()
-        if k in free
-    }
+    options: dict[str, Any] = {}
+    for name, value in run.options.items():
+        if name in free:
+            is_moved = isinstance(value, str) and str(Path(value)) in moved
+            options[name] = moved[str(Path(value))] if is_moved else value
     return evaluate(
         suite,
         str(files[run.inputs[0].role]),
@@ -206,7 +202,7 @@ def _make(
     )
 
 
-def _inputs(run: Member, result: Result) -> Iterator[str]:
+def _inputs(run: Member, result: Run) -> Iterator[str]:
     then = {i.role: i for i in run.inputs}
     now = {i.role: i for i in result.manifest.inputs}
     for role in dict.fromkeys([*then, *now]):

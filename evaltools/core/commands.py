@@ -74,6 +74,6 @@ def _declared(name: str, flags: Sequence[str] = (), **how: Any) -> click.Option:
 def read_suite(path: Path | None) -> None:
     """Make the suite of a file known, where one is given."""
     if path is not None:
-        from .suite import load_suite_file
+        from .plugins import load_suite_file
 
         load_suite_file(path)

@@ -12,9 +12,12 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from .errors import UsageError
 from .files import PACKAGE
@@ -66,17 +69,63 @@ def speaking(lang: str) -> Iterator[None]:
         speak(before)
 
 
-def bring(folder: Path) -> None:
+def use_language_files(folder: Path) -> None:
     """Use the language files in `lang` below a folder too."""
     if (folder / "lang").is_dir():
         _folders[folder / "lang"] = None
 
 
-def say(text: str, /, **values: Any) -> str:
-    """The text in the language in force, its {places} filled with the values.
+@dataclass(frozen=True)
+class Message:
+    """A sentence with places, and the values that fill them. It is told in the reader's language when it is shown.
 
-    Without values, a text that was made in English earlier (the title of a metric, the sentence of a check) is told
-    by the sentence that it was made from.
+    `template` is English, with places as in "{n:,} of {total}". A value is a number, a text from data (shown as it
+    is), another message (told in the same language), or a tuple of these, whose parts are joined by commas.
+
+    >>> message = Message("{n} units ({unit})", {"n": 3, "unit": "case_id"})
+    >>> str(message)
+    '3 units (case_id)'
+    """
+
+    template: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        with speaking("en"):
+            return say(self)
+
+    def as_json(self) -> dict[str, Any]:
+        """The message as JSON: its template, and its values, among them messages of the same form."""
+        values = {name: _value_as_json(value) for name, value in self.values.items()}
+        return {"template": self.template, "values": values}
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Message:
+        """The message that `as_json` wrote. KeyError where it is none."""
+        values = {name: _value_from_json(value) for name, value in content["values"].items()}
+        return cls(str(content["template"]), values)
+
+
+def _value_as_json(value: Any) -> Any:
+    if isinstance(value, Message):
+        return value.as_json()
+    if isinstance(value, tuple | list):
+        return [_value_as_json(part) for part in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _value_from_json(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return Message.from_json(value)
+    if isinstance(value, list):
+        return tuple(_value_from_json(part) for part in value)
+    return value
+
+
+def say(text: str | Message, /, **values: Any) -> str:
+    """A text or message in the language in force, its {places} filled with the values.
+
+    What has no translation stays English.
 
     >>> with speaking("ko"):
     ...     say("no rows"), say("nothing known of this")
@@ -84,16 +133,34 @@ def say(text: str, /, **values: Any) -> str:
     >>> say("{n:,} samples", n=1200)
     '1,200 samples'
     """
-    if values:
-        return filled(translations(language()).get(text, text), values)
-    return _told(text, language(), tuple(_folders))
+    if isinstance(text, Message):
+        values = dict(text.values)
+        text = text.template
+    if not values:
+        return _told(text, language(), tuple(_folders))
+    template = translations(language()).get(text, text)
+    return filled(template, {name: _said(value) for name, value in values.items()})
+
+
+def _said(value: Any) -> Any:
+    """What fills a place: a message in the language in force, several values joined by commas, all else as it is."""
+    if isinstance(value, Message):
+        return say(value)
+    if isinstance(value, tuple | list):
+        return ", ".join(str(_said(part)) for part in value)
+    return value
 
 
 def filled(text: str, values: Mapping[str, Any]) -> str:
     """The text with its {places} filled; a place without a value stays."""
-    return PLACE.sub(
-        lambda m: format(values[m[1]], (m[2] or ":")[1:]) if m[1] in values else m[0], text
-    )
+
+    def fill(match: re.Match[str]) -> str:
+        name, spec = match[1], match[2]
+        if name not in values:
+            return match[0]
+        return format(values[name], spec[1:] if spec else "")
+
+    return PLACE.sub(fill, text)
 
 
 def translations(lang: str) -> Mapping[str, str]:

@@ -16,7 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from .. import __version__
 from .files import content_hash, dumps, write_json
-from .resampling import Method, Resampling
+from .resampling import Resampling
 
 NAME = "manifest.json"
 SCHEMA_VERSION = 1
@@ -46,19 +46,16 @@ class Found(_Part):
     examples: list[str] = []
 
 
-class Bootstrap(_Part):
-    """How the intervals were made, over how many resampling units."""
+class Bootstrap(Resampling):
+    """How the intervals of a result were made, over how many resampling units."""
 
-    method: Method
-    n_resamples: int
-    confidence: float
-    seed: int
     unit: str = ""
     n_units: int = 0
 
     @property
     def resampling(self) -> Resampling:
-        return Resampling(self.method, self.n_resamples, self.confidence, self.seed)
+        """The settings alone."""
+        return Resampling(**self.model_dump(include=set(Resampling.model_fields)))
 
 
 class Member(_Part):
@@ -113,9 +110,22 @@ class Manifest(Member):
         dict[str, str], BeforeValidator(lambda v: {} if isinstance(v, list) else v)
     ] = Field({})
 
+    def input_of(self, role: str) -> Input | None:
+        """The input of a role; None where there was none."""
+        for entry in self.inputs:
+            if entry.role == role:
+                return entry
+        return None
+
     def path_of(self, role: str) -> Path | None:
         """Where the input of a role was; None where there was none."""
-        return next((Path(i.path) for i in self.inputs if i.role == role), None)
+        entry = self.input_of(role)
+        return Path(entry.path) if entry else None
+
+    def hash_of(self, role: str) -> str | None:
+        """The sha256 of the input of a role; None where there was none."""
+        entry = self.input_of(role)
+        return entry.sha256 if entry else None
 
     @property
     def incomplete(self) -> bool:

@@ -6,7 +6,7 @@ import csv
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -93,6 +93,43 @@ def first_line(path: Path) -> bytes:
         return b""
     with path.open("rb") as f:
         return next((text for line in f if (text := line.removeprefix(BOM)).strip()), b"")
+
+
+class FirstLines:
+    """The lines on which keys were first seen in a file. A later record of the same key is reported as an error.
+
+    >>> lines = FirstLines("cases.csv", Problems("skip"))
+    >>> lines.is_first("c1", 2, id="c1", what="record of this case_id")
+    True
+    >>> lines.is_first("c1", 5, id="c1", what="record of this case_id")
+    False
+    """
+
+    def __init__(self, path: Path | str, problems: Problems, code: str = "duplicate-id"):
+        self.path = path
+        self.problems = problems
+        self.code = code
+        self.line_of: dict[Any, int] = {}
+
+    def is_first(self, key: Any, line: int, *, id: str, what: str) -> bool:
+        """Whether no earlier line had this key; `what` names such a record in the message."""
+        first = self.line_of.setdefault(key, line)
+        if first == line:
+            return True
+        message = f"a second {what}; the first is on line {first}"
+        self.problems.error(self.code, message, file=str(self.path), line=line, id=id)
+        return False
+
+
+def unique_records(
+    records: Iterable[tuple[int, Any]], field: str, problems: Problems, path: Path
+) -> Iterator[tuple[int, str, Any]]:
+    """Yield (line, id, record) of the records whose `field`, the id, comes for the first time; report the others."""
+    first_lines = FirstLines(path, problems)
+    for line, record in records:
+        uid = str(getattr(record, field))
+        if first_lines.is_first(uid, line, id=uid, what=f"record of this {field}"):
+            yield line, uid, record
 
 
 @dataclass

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
 
 Method = Literal["auto", "bca", "percentile"]
 
@@ -11,26 +12,28 @@ CONSTANT = "t-wilson, no variation"
 """What `ci_method` says where no unit differs from another and only their number makes the interval."""
 
 
-@dataclass(frozen=True)
-class Resampling:
-    """How intervals are made: `method`, number of resamples, confidence level, and the generator's seed.
+class Resampling(BaseModel):
+    """How intervals are made.
 
     `method`: "bca" or "percentile" is that bootstrap wherever there are enough units; "auto" is BCa where the data
-    carry it, and score intervals for bounded metrics where they do not (docs/statistics.md, "One run").
+    carry it, and a score interval for bounded metrics where they do not (docs/statistics.md, "One run").
+    `n_resamples`: number of bootstrap resamples, 100 or more. `confidence`: level of the intervals, between 0 and 1.
+    `seed`: seed of the generator of random numbers.
 
-    ValueError for a level outside 0..1 and for fewer than 100 resamples.
+    Raises ValueError for a setting out of its range.
 
     >>> Resampling(n_resamples=2_000).confidence
     0.95
     """
 
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+
     method: Method = "auto"
-    n_resamples: int = 10_000
-    confidence: float = 0.95
+    n_resamples: int = Field(10_000, ge=100)
+    confidence: float = Field(0.95, gt=0, lt=1)
     seed: int = 0
 
-    def __post_init__(self) -> None:
-        if not 0 < self.confidence < 1:
-            raise ValueError(f"confidence must lie between 0 and 1, got {self.confidence}")
-        if self.n_resamples < 100:
-            raise ValueError(f"n_resamples must be at least 100, got {self.n_resamples}")
+    @property
+    def level(self) -> float:
+        """The level of the tests: 0.05 for intervals of 95%."""
+        return round(1 - self.confidence, 12)

@@ -1,234 +1,141 @@
-"""The result of one run, and the files of results/<run>/: writing them, and reading them back."""
+"""The files of results/<run>/: what stands in metrics.json and units.parquet, and whether a result is as it was made."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
-import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
-from .. import __version__
+from .. import BUILT_IN
 from .check import Check, Level
 from .errors import UsageError
-from .files import atomic, file_hashes, sha256, write_json
+from .estimates import from_public, plain_rows
+from .files import atomic, file_hashes, sha256
 from .manifest import NAME, SCHEMA_VERSION, Input, Manifest
-from .metric import MetricTable
-from .resampling import Resampling
-from .suite import BUILT_IN, Suite, decoded, get_suite, stored_suite
+from .plugins import get_suite, stored_suite
+from .suite import Suite
 
-CLAIM_ONE = "new samples, this system"
-"""What the intervals of one run speak for."""
+METRICS = "metrics.json"
+UNITS = "units.parquet"
 
-_NUMBERS = ("value", "ci_low", "ci_high", "numerator", "denominator")
+CURRENT = ("suite", "kind", "policy", "lang", "versions")
+"""The fields of a manifest in which a result must equal the one that would be made now, to be read instead."""
 
 
 @dataclass(frozen=True)
-class Result:
-    """The numbers of one run.
+class StoredResult:
+    """What the files of a result hold: its suite and options, its units, estimates and checks."""
 
-    `data`: the units as stored, one row a unit, lists as text; `units` the same with lists as lists.
-    `frame`: the estimates, one row a metric (name, title, value, ci_low, ci_high, ci_method, numerator, denominator,
-    n_units, group, better; null is not measured, or no interval). `manifest`: where they came from. `checks`: what a
-    reader must know before believing a number.
-    """
-
+    manifest: Manifest
     suite: Suite
-    name: str
     options: Any
-    resampling: Resampling
-    data: pd.DataFrame = field(repr=False)
-    frame: pd.DataFrame = field(repr=False)
-    manifest: Manifest = field(repr=False)
-    checks: tuple[Check, ...] = field(default=(), repr=False)
-
-    @cached_property
-    def units(self) -> pd.DataFrame:
-        """One row a unit: what the metrics sum, and what people filter by; lists hold named tuples."""
-        return decoded(self.data, self.suite)
-
-    @cached_property
-    def metrics(self) -> MetricTable:
-        """The metric table."""
-        return self.suite.metrics(self.options)
-
-    @property
-    def headline(self) -> tuple[str, ...]:
-        """The names of the metrics that lead the page: those that can be measured, where a check blocks some."""
-        return self.suite.leading(self.options, self.blocked)
-
-    @property
-    def primary(self) -> str:
-        """The metric of the headline that leads it."""
-        return self.suite.primary(self.options, self.headline)
-
-    @property
-    def blocked(self) -> frozenset[str]:
-        """The metrics that mean nothing here, as a check says."""
-        return frozenset(name for check in self.checks for name in check.blocks)
-
-    @property
-    def verdicts(self) -> pd.DataFrame | None:
-        """What the suite judges of single metrics (`Suite.verdicts`); None where it judges none."""
-        return None if self.suite.verdicts is None else self.suite.verdicts(self)
-
-    @property
-    def policy(self) -> dict[str, Any]:
-        return self.manifest.policy
-
-    @property
-    def n_units(self) -> int:
-        """Number of resampling units."""
-        return self.manifest.bootstrap.n_units
-
-    @property
-    def signature(self) -> str:
-        """One line that says how a number was made, to be pasted into a paper (after sacreBLEU)."""
-        parts = {
-            "suite": self.suite.name,
-            **self.options.signature(),
-            **({"metrics": self.policy["metrics"]} if "metrics" in self.policy else {}),
-            "policy": self.policy["eval_policy_hash"],
-            "n": str(self.n_units),
-            "unit": self.suite.unit,
-            "ci": f"{self.resampling.method}{100 * self.resampling.confidence:g}",
-            "resamples": str(self.resampling.n_resamples),
-            "seed": str(self.resampling.seed),
-            "version": __version__,
-        }
-        return "|".join(f"{k}:{v}" for k, v in parts.items())
-
-    def __getitem__(self, metric: str) -> pd.Series:
-        """The estimate of one metric, with its claim; KeyError that names the nearest for an unknown name."""
-        found = self.frame[self.frame["name"] == metric]
-        if found.empty:
-            try:
-                self.suite.metric(metric, self.options)
-            except UsageError as e:
-                raise KeyError(str(e)) from None
-        return pd.concat([found.iloc[0], pd.Series({"claim": CLAIM_ONE})]).rename(metric)
-
-    def value(self, metric: str) -> float:
-        """The value of one metric; nan is not measured."""
-        return float(self[metric]["value"])
-
-
-def verdict_line(row: Mapping[Any, Any]) -> str:
-    """A row of `Suite.verdicts` as terminal and gate say it."""
-    return f"{row['verdict']}: {row['title']}" + (f", {row['said']}" if row.get("said") else "")
-
-
-R = TypeVar("R", bound=Result)
+    units: pd.DataFrame
+    estimates: pd.DataFrame
+    checks: tuple[Check, ...]
 
 
 def read_manifest(folder: Path) -> Manifest | None:
-    """The manifest of a results folder, or None where there is none or it cannot be read."""
+    """The manifest of a results folder; None where there is none or it cannot be read."""
     path = folder / NAME
+    if not path.is_file():
+        return None
     try:
-        return Manifest.model_validate_json(path.read_bytes()) if path.is_file() else None
+        return Manifest.model_validate_json(path.read_bytes())
     except (OSError, ValueError):
         return None
 
 
-def result_at(path: Path) -> Manifest | None:
-    """The manifest of the run whose result stands in a folder; None where there is none."""
-    manifest = read_manifest(path)
-    return (
-        manifest
-        if manifest is not None and manifest.kind == "run" and (path / "metrics.json").is_file()
-        else None
-    )
+def manifest_of_run(folder: Path) -> Manifest | None:
+    """The manifest of the run whose result stands in a folder; None where no such result does."""
+    manifest = read_manifest(folder)
+    if manifest is None or manifest.kind != "run" or not (folder / METRICS).is_file():
+        return None
+    return manifest
 
 
-def load(folder: str | Path, kind: type[R]) -> R:
-    """The result that stands in a results folder. UsageError where it is not complete, or not as it was written.
+def suite_of_manifest(manifest: Manifest) -> Suite:
+    """The suite of a result. No code of a user's is run: further metrics and unknown suites come from the manifest."""
+    if manifest.suite not in BUILT_IN:
+        return stored_suite(
+            manifest.suite,
+            manifest.suite_title,
+            manifest.bootstrap.unit,
+            manifest.headline,
+            manifest.metrics,
+        )
+    suite = get_suite(manifest.suite)
+    return suite.with_further(manifest.metrics) if manifest.metrics else suite
 
-    A suite that is not known here, and metrics of the user's own, are read from the manifest: no code is run.
-    """
-    folder = Path(folder)
+
+def read_result(folder: Path) -> StoredResult:
+    """The result that stands in a folder. UsageError where it is not complete, or not as it was written."""
     manifest = read_manifest(folder)
     if manifest is None or manifest.kind != "run":
         raise UsageError(f"{folder} holds no complete result of a run (no readable {NAME})")
-    suite = suite_of(manifest)
+    suite = suite_of_manifest(manifest)
     try:
-        for file in ("metrics.json", "units.parquet"):
+        for file in (METRICS, UNITS):
             if file in manifest.files and manifest.files[file] != sha256(folder / file):
                 raise ValueError(
                     f"{file} is not as it was written: its sha256 is another than in {NAME}"
                 )
-        return _read(folder, suite, suite.options(**_given(suite, manifest)), manifest, kind)
+        names = suite.options.model_fields
+        options = suite.options(**{k: v for k, v in manifest.options.items() if k in names})
+        return _read_files(folder, manifest, suite, options)
     except (OSError, ValueError, KeyError, TypeError) as e:
         raise UsageError(f"{folder} holds no complete result of a run: {e}") from e
 
 
-def _given(suite: Suite, manifest: Manifest) -> dict[str, Any]:
-    return {k: v for k, v in manifest.options.items() if k in suite.options.model_fields}
-
-
-def suite_of(manifest: Manifest) -> Suite:
-    """The suite of a result; what only the manifest knows of its metrics is read from there."""
-    own = manifest.metrics
-    if manifest.suite in BUILT_IN:
-        suite = get_suite(manifest.suite)
-        return suite if not own else suite.plus(own)
-    return stored_suite(
-        manifest.suite, manifest.suite_title, manifest.bootstrap.unit, manifest.headline, own
-    )
-
-
-def _read(folder: Path, suite: Suite, options: Any, manifest: Manifest, kind: type[R]) -> R:
-    content = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
-    frame = pd.DataFrame(content["metrics"])
-    for column in _NUMBERS:
-        frame[column] = frame[column].astype(float).fillna(np.nan)
-    if "title" not in frame:  # written by the first edition
-        titles = {m.name: m.title for m in suite.metrics(options)}
-        frame.insert(1, "title", frame["name"].map(titles))
-    data = pd.read_parquet(folder / "units.parquet")
-    if suite.unit not in data:
-        raise ValueError(f"units.parquet has no column {suite.unit!r}")
-    checks = tuple(map(Check.from_json, content.get("checks", ())))
-    return kind(
-        suite, manifest.run, options, manifest.bootstrap.resampling, data, frame, manifest, checks
-    )
-
-
-SAME = ("suite", "kind", "policy", "lang", "versions")
-
-
-def load_if_current(
+def read_current(
     folder: Path,
     suite: Suite,
     options: Any,
     planned: Manifest,
     inputs: Callable[[], Sequence[Input]],
-    kind: type[R],
-) -> R | None:
-    """The result in a folder if it is whole, as it was written, and made as `planned` of the same; None otherwise."""
-    there = read_manifest(folder)
-    same = (
-        there is not None
-        and all(getattr(there, name) == getattr(planned, name) for name in SAME)
-        and there.options.get("on_error") == planned.options["on_error"]
-        and there.bootstrap.resampling == planned.bootstrap.resampling
-        and [(i.role, i.sha256) for i in there.inputs] == [(i.role, i.sha256) for i in inputs()]
-        and bool(there.files)
-        and there.files == file_hashes(folder)
-    )
-    return _read(folder, suite, options, there, kind) if there is not None and same else None
+) -> StoredResult | None:
+    """The result in a folder, if it is whole, as it was written, and made as `planned` of the same inputs; else None."""
+    stored = read_manifest(folder)
+    if stored is None or any(getattr(stored, name) != getattr(planned, name) for name in CURRENT):
+        return None
+    if stored.options.get("on_error") != planned.options["on_error"]:
+        return None
+    if stored.bootstrap.resampling != planned.bootstrap.resampling:
+        return None
+    if _contents(stored.inputs) != _contents(inputs()):
+        return None
+    if not stored.files or stored.files != file_hashes(folder):
+        return None
+    return _read_files(folder, stored, suite, options)
 
 
-class _Typed(BaseModel):
+def _contents(inputs: Sequence[Input]) -> list[tuple[str, str]]:
+    return [(entry.role, entry.sha256) for entry in inputs]
+
+
+def _read_files(folder: Path, manifest: Manifest, suite: Suite, options: Any) -> StoredResult:
+    content = json.loads((folder / METRICS).read_text(encoding="utf-8"))
+    frame = pd.DataFrame(content["metrics"])
+    if "title" not in frame:
+        titles = {metric.name: metric.title for metric in suite.metrics(options)}
+        frame.insert(1, "title", frame["name"].map(titles))
+    units = pd.read_parquet(folder / UNITS)
+    if suite.unit not in units:
+        raise ValueError(f"{UNITS} has no column {suite.unit!r}")
+    checks = tuple(Check.from_json(check) for check in content.get("checks", ()))
+    return StoredResult(manifest, suite, options, units, from_public(frame), checks)
+
+
+class _Stored(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True, allow_inf_nan=False)
 
 
-class StoredMetric(_Typed):
-    """A row of metrics.json; the first edition has no titles in it."""
+class StoredMetric(_Stored):
+    """A row of `metrics` in metrics.json, as far as readers of it need; a row may lack its title."""
 
     name: str
     title: str = ""
@@ -239,7 +146,7 @@ class StoredMetric(_Typed):
     n_units: float | None = None
 
 
-class StoredVerdict(_Typed):
+class StoredVerdict(_Stored):
     """A verdict on a single metric in metrics.json (`Suite.verdicts`)."""
 
     metric: str
@@ -248,17 +155,28 @@ class StoredVerdict(_Typed):
     said: str = ""
 
 
-class StoredCheck(_Typed):
+class StoredCheck(_Stored):
     """A check in metrics.json."""
 
     code: str
     level: Level
     message: str
+    n: int = 0
+    of: int = 0
+    said: str = ""
+    values: dict[str, Any] = {}
     blocks: list[str] = []
     help: str = ""
 
+    @property
+    def check(self) -> Check:
+        content = self.model_dump()
+        if not self.said:
+            del content["said"]
+        return Check.from_json(content)
 
-class Stored(_Typed):
+
+class StoredMetrics(_Stored):
     """metrics.json, as far as what only reads it needs; `checks` is null where none were looked for."""
 
     run: str = ""
@@ -268,71 +186,50 @@ class Stored(_Typed):
 
     @property
     def blocked(self) -> set[str]:
+        """The metrics that mean nothing, as a check says."""
         return {name for check in self.checks or () for name in check.blocks}
 
 
 def metrics_json(
     manifest: Manifest,
     signature: str,
-    frame: pd.DataFrame,
+    rows: list[dict[str, Any]],
     checks: Iterable[Check],
     verdicts: pd.DataFrame | None = None,
 ) -> dict[str, Any]:
     """The content of metrics.json, of a run or of a study's condition: null is "not measured" or "no interval".
 
-    `verdicts` stands in it where there are any (`Suite.verdicts`).
+    `rows` are those of `estimates.metrics_rows`. `verdicts` (`Suite.verdicts`) stand in it where there are any.
     """
-    return {
+    content: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
         "suite": manifest.suite,
         "run": manifest.run,
         "signature": signature,
         "policy": manifest.policy,
         "bootstrap": manifest.bootstrap.model_dump(),
-        "checks": [c.as_json() for c in checks],
-        **({} if verdicts is None else {"verdicts": _rows(verdicts)}),
-        "metrics": _rows(frame),
+        "checks": [check.as_json() for check in checks],
     }
+    if verdicts is not None:
+        content["verdicts"] = plain_rows(verdicts)
+    content["metrics"] = rows
+    return content
 
 
-def _rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    return [{str(k): _plain(v) for k, v in row.items()} for row in frame.to_dict("records")]
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, float) and np.isnan(value):
-        return None
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def save_units(units: pd.DataFrame, folder: Path) -> None:
-    """Write the units of a result into a folder; `save` writes what else belongs to it."""
-    with atomic(folder / "units.parquet", "wb") as f:
+def write_units(units: pd.DataFrame, folder: Path) -> None:
+    """Write the units of a result into a folder."""
+    with atomic(folder / UNITS, "wb") as f:
         units.to_parquet(f, index=False)
 
 
-def save(result: R, folder: Path) -> R:
-    """Write the other files of a result beside its units; returns it with the manifest that holds their hashes."""
-    content = metrics_json(
-        result.manifest, result.signature, result.frame, result.checks, result.verdicts
-    )
-    write_json(folder / "metrics.json", content)
-    if result.suite.artifacts is not None:
-        result.suite.artifacts(result, folder)
-    manifest = result.manifest.model_copy(update={"files": file_hashes(folder)})
-    manifest.write(folder)
-    return replace(result, manifest=manifest)
-
-
-def stored_metrics(suite: Suite, options: Any) -> list[dict[str, Any]]:
-    """The metrics that only this result's manifest can know of later, as data."""
-    known = (
-        {m.name for m in get_suite(suite.name).metrics(options)}
-        if suite.name in BUILT_IN
-        else set()
-    )
-    return [
-        {k: v for k, v in asdict(m).items() if v is not None}
-        for m in suite.metrics(options)
-        if m.name not in known
-    ]
+def further_metrics(suite: Suite, options: Any) -> list[dict[str, Any]]:
+    """The metrics that no suite of the package has, as data: only the result's manifest knows them later."""
+    known: set[str] = set()
+    if suite.name in BUILT_IN:
+        known = {metric.name for metric in get_suite(suite.name).metrics(options)}
+    metrics = []
+    for metric in suite.metrics(options):
+        if metric.name not in known:
+            fields: Mapping[str, Any] = asdict(metric)
+            metrics.append({key: value for key, value in fields.items() if value is not None})
+    return metrics

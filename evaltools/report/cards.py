@@ -14,12 +14,13 @@ from urllib.parse import quote
 import pandas as pd
 from pydantic import BaseModel, ValidationError
 
+from .. import BUILT_IN
 from ..core.check import LEVELS
 from ..core.manifest import Manifest
 from ..core.names import RUN_NAME, condition_of
+from ..core.plugins import get_suite
 from ..core.records import describe
-from ..core.results import Stored
-from ..core.suite import BUILT_IN, get_suite
+from ..core.results import StoredMetrics as Stored
 from ..stats.compare import WORDS
 from .tables import row_decimals
 from .text import anchor, visible

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import zip_longest
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from ..core.language import say
-from ..core.results import Result
 from ..stats.compare import differing
 from .markdown import is_null, titled
-from .run import sample_views
 from .samples import Marked, samples
-from .study_data import Study
 from .tables import HtmlTable, no_rows, table
-from .view import SampleView
+from .view import SampleView, sample_views
+
+if TYPE_CHECKING:
+    from .run import Run
+    from .study import Study
 
 GROUPS = {"Higher": 1, "Lower": -1}
 """Label of a group of units -> the sign of their change."""
@@ -105,7 +106,7 @@ def _under(group: str, candidate: str, view: SampleView | None, unit: str) -> st
     return label if part == unit else f"{label} ({say(part + 's')})"
 
 
-def paired_runs(study: Study, candidate: str) -> list[tuple[str, Result | None]]:
+def paired_runs(study: Study, candidate: str) -> list[tuple[str, Run | None]]:
     """Header and run of each side, baseline and candidate in turn: seed by seed, without common seeds in order."""
     a, b = study.conditions[study.baseline], study.conditions[candidate]
     common = [seed for seed in a if seed in b]
@@ -124,7 +125,7 @@ def paired_runs(study: Study, candidate: str) -> list[tuple[str, Result | None]]
     ]
 
 
-def _cards(view: SampleView, run: Result, units: pd.Index, id: str) -> pd.DataFrame:
+def _cards(view: SampleView, run: Run, units: pd.Index, id: str) -> pd.DataFrame:
     """The cards of some units as a run has them, by their id."""
     return view.cards(run, run.units[run.units[run.suite.unit].isin(units)]).set_index(
         id, drop=False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -13,20 +13,22 @@ from ..core.files import write_json, write_jsonl
 from ..core.metric import subset
 from ..core.metric_matrix import compile_table
 from ..core.names import RUN_NAME
-from ..core.results import Result
 from ..stats.intervals import unit_sums
 
+if TYPE_CHECKING:
+    from .run import Run
 
-def flat(result: Result) -> dict[str, float]:
+
+def flat(result: Run) -> dict[str, float]:
     """{metric: value}, as trackers log it; what was not measured is left out."""
     return {
         name: float(v)
-        for name, v in zip(result.frame["name"], result.frame["value"])
+        for name, v in zip(result.estimates["metric"], result.estimates["value"])
         if pd.notna(v)
     }
 
 
-def inspect_scores(result: Result) -> Iterator[dict[str, Any]]:
+def inspect_scores(result: Run) -> Iterator[dict[str, Any]]:
     """A row a unit for Inspect's `precomputed_scores`: its value of the primary metric; the epoch is the run's seed.
 
     The other headline metrics stand in `metadata`. Units on which the primary metric was not measured have no row.
@@ -49,7 +51,7 @@ def inspect_scores(result: Result) -> Iterator[dict[str, Any]]:
             }
 
 
-def write_exports(result: Result, flat_file: Path | None, inspect_file: Path | None) -> None:
+def write_exports(result: Run, flat_file: Path | None, inspect_file: Path | None) -> None:
     """Write what is asked for (None: not)."""
     if flat_file is not None:
         write_json(flat_file, flat(result))

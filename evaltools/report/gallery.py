@@ -10,7 +10,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from ..core.check import FINE, LEVELS, WORDS
+from ..core.check import ALL_PASSED, LEVEL_WORDS, LEVELS
 from ..core.errors import UsageError
 from ..core.files import dumps, require_writable, write_text
 from ..core.language import say
@@ -102,8 +102,8 @@ def collect(out: Path) -> dict[str, Any]:
     listed = {"incomplete": incomplete[:LISTED], "incompleteTotal": len(incomplete)}
     cards = together(cards)
     words = {
-        "levels": {k: [say(WORDS[k]), KINDS[k]] for k in LEVELS},
-        "fine": say(FINE),
+        "levels": {k: [say(LEVEL_WORDS[k]), KINDS[k]] for k in LEVELS},
+        "fine": say(ALL_PASSED),
         "kinds": VERDICTS,
     }
     words["meaning"] = {verdict: say(text) for verdict, text in MEANING.items()}

@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from ..core import suite
+from ..core import plugins
 
 OPTION = "EVALTOOLS_KERNELS"
 """Environment variable: with "spawn" every kernel is started anew, as `jupyter` does."""
@@ -57,7 +57,7 @@ def warm() -> Iterator[None]:
     """
     global _warm
     # where a suite of the user's is loaded, a kernel forked from here would have run its code
-    if sys.platform != "linux" or os.environ.get(OPTION) == "spawn" or suite.FROM_FILES:
+    if sys.platform != "linux" or os.environ.get(OPTION) == "spawn" or plugins.FROM_FILES:
         yield
         return
     for stream in (sys.stdout, sys.stderr):

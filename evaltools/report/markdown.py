@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from ..core.check import WORDS
+from ..core.check import LEVEL_WORDS
 from ..core.language import say
 from .text import visible
 
@@ -34,7 +34,7 @@ class Strong(str):
 
 def struck(number: str) -> Markup:
     """A number that a check blocks: struck, and said in words where nothing can be struck."""
-    said = say(WORDS["blocking"]).lower()
+    said = say(LEVEL_WORDS["blocking"]).lower()
     return Markup('<s>{}</s><span class="et-hidden"> ({})</span>').format(number, said)
 
 

@@ -19,7 +19,7 @@ from ..core.files import asset_dir, sha256, write_text
 from ..core.language import say, speak
 from . import paper
 from .kernels import end_forked, kernel_manager, without
-from .study import study
+from .make_study import study
 
 SOCKET_BYTES = 80
 """A socket's path has at most 104 bytes on some systems: from longer folders kernels are reached over TCP."""
@@ -37,7 +37,7 @@ class ReportJob:
     """
 
     name: str
-    notebook: str
+    notebook: str | Path
     title: str
     folder: Path
     parameters: Mapping[str, Any]
@@ -75,7 +75,7 @@ def prepare() -> None:
     prepare_pages()
 
 
-def parameters_of(notebook: str) -> set[str]:
+def parameters_of(notebook: str | Path) -> set[str]:
     """The names that the parameters cell of a notebook sets."""
     cells = json.loads((asset_dir("notebooks") / notebook).read_text(encoding="utf-8"))["cells"]
     source = "".join(
@@ -97,7 +97,7 @@ def is_current(job: ReportJob) -> bool:
 def stamp(job: ReportJob) -> dict[str, Any]:
     return {
         **job.current,
-        "notebook": job.notebook,
+        "notebook": str(job.notebook),
         "notebook_sha256": sha256(asset_dir("notebooks") / job.notebook),
     }
 

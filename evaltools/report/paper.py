@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -25,9 +25,11 @@ from . import markdown as plain
 from . import study_tables as views
 from .fonts import ANSWERED
 from .markdown import ARROWS, Strong, latex_table, markdown_table, number, titled
-from .study_data import Study
 from .tables import interval, plain_estimates
 from .text import anchor
+
+if TYPE_CHECKING:
+    from .study import Study
 
 METHODS = {
     "bca": "bias-corrected and accelerated (BCa) bootstrap",
@@ -73,11 +75,11 @@ def table(study: Study) -> pd.DataFrame:
     against = {(r["candidate"], r["metric"]): r for r in views.comparison(study).to_dict("records")}
     rows = []
     for e, shown in zip(found.to_dict("records"), texts):
-        delta = against.get((e["condition"], e["name"]), {})
+        delta = against.get((e["condition"], e["metric"]), {})
         better = delta.get("verdict") == "better" and delta["family"]
         rows.append(
             {
-                "metric": titled(e["title"] or e["name"], e["better"]),
+                "metric": titled(e["title"] or e["metric"], e["better"]),
                 "condition": e["condition"],
                 "value": Strong(shown["value"]) if better else shown["value"],
                 "interval": shown["interval"],
@@ -167,9 +169,7 @@ def _methods(study: Study) -> Iterator[str]:
     yield f"We scored {listed(named)} on {len(units):,} samples ({study.suite.unit}){times}."
     aggregates = pd.concat([f[f["metric"].isin(study.headline)] for f in study.aggregates.values()])
     what = "the means over seeds" if _means(study) else "the values"
-    yield from _intervals(
-        aggregates.rename(columns={"n_samples": "n_units"}), what, study.resampling
-    )
+    yield from _intervals(aggregates, what, study.resampling)
     compared = views.comparison(study)
     if compared.empty:
         return

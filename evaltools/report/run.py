@@ -1,38 +1,40 @@
-"""One run as a reader sees it: `Run`, a result that shows itself, and the public `evaluate` and `load`."""
+"""One run: its numbers, how sure they are, and the samples behind them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from ..core import evaluate as core
-from ..core import results
-from ..core.check import Check
-from ..core.errors import OnError, UsageError
+from .. import BUILT_IN, __version__
+from ..core.check import Check, constant_metrics, few_units, worst_first
+from ..core.errors import UsageError
+from ..core.estimates import complete, public_frame
 from ..core.files import EXAMPLES, dumps
 from ..core.language import say
-from ..core.metric import AnyMetric, subset
+from ..core.manifest import Manifest
+from ..core.metric import AnyMetric, MetricTable, subset
 from ..core.resampling import Resampling
-from ..core.results import Result
-from ..core.suite import Suite, Workers
-from ..stats.breakdown import breakdown
+from ..core.results import suite_of_manifest
+from ..core.suite import Suite, decoded
+from ..stats.breakdown import breakdown, by_parts
 from ..stats.compare import differing, unit_changes
-from ..stats.coverage import coverage_notes
 from ..stats.intervals import estimate
+from ..stats.unit_values import unit_values
+from .plots import RunPlots
 from .samples import Marked, samples
 from .tables import (
     HtmlTable,
     Shown,
-    checks,
+    checks_strip,
     estimates_table,
     kpis,
     no_rows,
-    notice,
+    plain_estimates,
     problems_text,
     run_line,
     signature_block,
@@ -40,79 +42,307 @@ from .tables import (
     table,
     where_to_look,
 )
-from .view import SampleView
+from .view import SampleView, sample_views, views_of
+
+CLAIM = "new samples, this system"
+"""What the intervals of one run speak for."""
 
 
-def views(suite: Suite, name: str) -> Any:
-    """What the suite's views module holds under that name; {} where there is none."""
-    return getattr(import_module(suite.views), name, {}) if suite.views else {}
+@dataclass(frozen=True, eq=False, repr=False)
+class Run(Shown):
+    """The numbers of one run.
 
+    `run["fix_rate_refpol"]` is one estimate, `run.frame` holds all of them; `run.table()` shows them as the report
+    does, `run.plot` draws them; `run.units` are the units and `run.samples(...)` a browser of some; `run.where(query)`
+    is a run over some of the units.
 
-def sample_views(of: Any) -> tuple[SampleView, ...]:
-    """How the suite of a run or study browses its units, the marks of the headline first; none without."""
-    make = views(of.suite, "sample_views")
-    return tuple(make(of)) if make else ()
-
-
-def dots(*args: Any, **how: Any) -> Any:
-    """`figures.dots`; matplotlib is loaded where a figure is drawn."""
-    from . import figures
-
-    return figures.dots(*args, **how)
-
-
-class Plots:
-    """The figures of a run or study, each a function that returns a matplotlib figure; `dir()` lists them."""
-
-    def __init__(self, owner: Any, own: Mapping[str, Callable[..., Any]]):
-        self._owner, self._own = owner, own
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        if name.startswith("_") or name not in self._own:
-            raise AttributeError(f"no figure {name!r}; there are {', '.join(self._own)}")
-        return lambda **how: self._own[name](self._owner, **how)
-
-    def __dir__(self) -> list[str]:
-        return list(self._own)
-
-
-class Run(Shown, Result):
-    """The numbers of one run, which show themselves in a notebook.
-
-    `run["fix_rate_refpol"]` is one estimate, `run.frame` all of them, `run.table()` the same as the report has it;
-    `run.units` are the units, `run.samples(...)` a browser of some, `run.plot` the figures.
+    `data`: the units as the files hold them, lists as text. `estimates`: a row a metric, in the form of
+    `core.estimates`. `manifest`: where the numbers came from. `checks`: what a reader must know before believing them.
 
     >>> import evaltools as et
     >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
     >>> round(float(run["tuple_f1_s2_refpol"]["value"]), 4)
     0.8783
+    >>> "fix_rate_refpol" in run
+    True
     """
 
+    suite: Suite
+    name: str
+    options: Any
+    resampling: Resampling
+    data: pd.DataFrame
+    estimates: pd.DataFrame
+    manifest: Manifest
+    checks: tuple[Check, ...] = ()
+    query: str = field(default="", kw_only=True)
+
+    # --- numbers
+
+    @cached_property
+    def metrics(self) -> MetricTable:
+        """The metric table."""
+        return self.suite.metrics(self.options)
+
     @property
-    def plot(self) -> Plots:
-        """The figures: forest(*names), breakdown(column), spread(metric), and those of the suite."""
-        return Plots(self, {**FIGURES, **views(self.suite, "FIGURES")})
+    def frame(self) -> pd.DataFrame:
+        """All estimates: name, title, value, ci_low, ci_high, ci_method, numerator, denominator, n_units, group, better.
+
+        Null is "not measured", or "no interval".
+        """
+        return public_frame(self.estimates)
+
+    @property
+    def blocked(self) -> frozenset[str]:
+        """The metrics that mean nothing here, as a check says."""
+        return frozenset(name for check in self.checks for name in check.blocks)
+
+    @property
+    def headline(self) -> tuple[str, ...]:
+        """The names of the metrics that lead the page, without those that a check blocks."""
+        return self.suite.headline_names(self.options, self.blocked)
+
+    @property
+    def primary(self) -> str:
+        """The metric that the verdict is about; "" where none can be measured."""
+        return self.suite.primary_name(self.options, self.blocked)
+
+    @property
+    def verdicts(self) -> pd.DataFrame | None:
+        """What the suite judges of single metrics (`Suite.verdicts`); None where it judges none."""
+        return None if self.suite.verdicts is None else self.suite.verdicts(self)
+
+    @property
+    def policy(self) -> dict[str, Any]:
+        """All that decided the numbers."""
+        return self.manifest.policy
+
+    @property
+    def n_units(self) -> int:
+        """Number of resampling units."""
+        return self.manifest.bootstrap.n_units
+
+    @property
+    def signature(self) -> str:
+        """One line that says how a number was made, to be pasted into a paper (after sacreBLEU)."""
+        parts = {"suite": self.suite.name, **self.options.signature()}
+        if "metrics" in self.policy:
+            parts["metrics"] = self.policy["metrics"]
+        parts["policy"] = self.policy["eval_policy_hash"]
+        if self.query:
+            parts["where"] = self.query
+        parts["n"] = str(self.n_units)
+        parts["unit"] = self.suite.unit
+        parts["ci"] = f"{self.resampling.method}{100 * self.resampling.confidence:g}"
+        parts["resamples"] = str(self.resampling.n_resamples)
+        parts["seed"] = str(self.resampling.seed)
+        parts["version"] = __version__
+        return "|".join(f"{key}:{value}" for key, value in parts.items())
+
+    def __getitem__(self, metric: str) -> pd.Series:
+        """One estimate as a Series, with its claim. KeyError that names the nearest for an unknown name."""
+        frame = self.frame
+        rows = frame[frame["name"] == metric]
+        if rows.empty:
+            try:
+                self.suite.metric(metric, self.options)
+            except UsageError as e:
+                raise KeyError(str(e)) from None
+            raise KeyError(metric)
+        return pd.concat([rows.iloc[0], pd.Series({"claim": CLAIM})]).rename(metric)
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the metrics."""
+        return iter(self.estimates["metric"].tolist())
+
+    def __len__(self) -> int:
+        """Number of metrics."""
+        return len(self.estimates)
+
+    def __contains__(self, metric: object) -> bool:
+        return metric in set(self.estimates["metric"])
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self)
+
+    def value(self, metric: str) -> float:
+        """The value of one metric; nan is not measured."""
+        return float(self[metric]["value"])
+
+    def to_frame(self) -> pd.DataFrame:
+        """All estimates as a DataFrame, as `run.frame`."""
+        return self.frame
+
+    def to_dict(self) -> dict[str, float | None]:
+        """Metric -> value; None is not measured.
+
+        >>> import evaltools as et
+        >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
+        >>> round(run.to_dict()["tuple_f1_s2_refpol"], 4)
+        0.8783
+        """
+        values: dict[str, float | None] = {}
+        for name, value in zip(self.estimates["metric"], self.estimates["value"]):
+            values[name] = None if pd.isna(value) else float(value)
+        return values
+
+    def to_latex(self) -> str:
+        """The headline as a LaTeX table with intervals, and a note (`report.paper`)."""
+        from .make_study import study
+
+        return study([self]).to_latex()
+
+    def rows(self, *names: str) -> pd.DataFrame:
+        """The estimates of some groups or metrics, in this order; all without a name. UsageError for an unknown one."""
+        return public_frame(self.estimates_of(*names))
+
+    def estimates_of(self, *names: str) -> pd.DataFrame:
+        """As `rows`, in the form of `core.estimates`."""
+        if not names:
+            return self.estimates
+        parts = []
+        for name in names:
+            of_group = self.estimates["group"] == name
+            if of_group.any():
+                parts.append(self.estimates[of_group])
+            else:
+                metric = self.suite.metric(name, self.options)
+                parts.append(self.estimates[self.estimates["metric"] == metric.name])
+        return pd.concat(parts, ignore_index=True)
+
+    def estimate(self, *metrics: AnyMetric) -> Any:
+        """A metric of one's own over the units, with its interval: a Series; a frame for several.
+
+        A difference or mean may be made of the metrics of the run.
+
+        >>> import evaltools as et
+        >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
+        >>> both = et.Metric(name="both", numerator="reviewed", denominator="n", better="none", proportion=True)
+        >>> int(run.estimate(both)["n_units"])
+        40
+        """
+        wanted = subset((*self.metrics, *metrics), [metric.name for metric in metrics])
+        frame = estimate(self.units, wanted, unit=self.suite.unit, resampling=self.resampling)
+        frame = frame.head(len(metrics))
+        if len(metrics) > 1:
+            return frame
+        return frame.iloc[0].rename(metrics[0].name)
+
+    # --- units
+
+    @cached_property
+    def units(self) -> pd.DataFrame:
+        """One row a unit: what the metrics sum, and what people filter by; lists hold named tuples.
+
+        Columns that are added to it can be used in `where`, `by`, `estimate` and `samples`.
+        """
+        return decoded(self.data, self.suite)
+
+    def unit_values(self, metric: str) -> pd.Series:
+        """The metric of each unit alone, by the unit's name; nan where the unit has none."""
+        name = self.suite.metric(metric, self.options).name
+        return unit_values(self.data, self.metrics, self.suite.unit, name)
+
+    def queried(self, query: str) -> pd.DataFrame:
+        """The units that a query finds, all for "". UsageError for a query that the units cannot answer."""
+        if not query:
+            return self.units
+        # pandas prepares every column of a frame for a query
+        named = self.units[[column for column in self.units if str(column) in query]]
+        try:
+            return self.units.loc[named.query(query).index]
+        except Exception as e:  # pandas raises many kinds, and each means that the query is wrong
+            groups = f"groups: {', '.join(self.sample_groups)}; " if self.sample_groups else ""
+            columns = ", ".join(map(str, self.units.columns))
+            raise UsageError(
+                f"{query!r} is no query on the units ({type(e).__name__}: {e}); {groups}columns: {columns}"
+            ) from e
+
+    def where(self, query: str) -> Run:
+        """A run over the units that a query finds, with its own intervals.
+
+        UsageError for a query that the units cannot answer, and for one that finds none.
+
+        >>> import evaltools as et
+        >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
+        >>> run.where("n_gold_tuples > 1").n_units < run.n_units
+        True
+        """
+        units = self.queried(query)
+        if units.empty:
+            raise UsageError(f"{query!r}: no unit of {self.name} is so")
+        new_columns = [column for column in self.units if column not in self.data]
+        data = self.data.loc[units.index].assign(**{c: units[c] for c in new_columns})
+        n_units = int(data[self.suite.unit].nunique(dropna=False))
+        bootstrap = self.manifest.bootstrap.model_copy(update={"n_units": n_units})
+        combined = f"({self.query}) and ({query})" if self.query else query
+        return replace(
+            with_estimates(
+                replace(
+                    self,
+                    data=data.reset_index(drop=True),
+                    manifest=self.manifest.model_copy(update={"bootstrap": bootstrap}),
+                )
+            ),
+            query=combined,
+        )
+
+    def by(
+        self,
+        column: str | pd.Series | Sequence[Any] | Callable[[pd.DataFrame], Any],
+        *metrics: str,
+    ) -> pd.DataFrame:
+        """Metrics (by default the headline) within each part of the units, with intervals.
+
+        `column`: a column of the units, a Series or array with a value a row of them, or a function of the units that
+        gives one. Columns: part, n, name, title, value, ci_low, ci_high, ...; the largest part first.
+
+        >>> import evaltools as et
+        >>> run = et.evaluate("summary", "example:summary/cases.jsonl")
+        >>> list(run.by("intent", "summary_accuracy").columns[:4])
+        ['part', 'n', 'name', 'title']
+        """
+        parts = by_parts(self.units, column)
+        names = [self.suite.metric(name, self.options).name for name in metrics]
+        units = self.data.assign(**{c: self.units[c] for c in self.units if c not in self.data})
+        return breakdown(
+            units, self.metrics, self.suite.unit, parts, names or self.headline, self.resampling
+        )
+
+    def diff(self, other: Run, metric: str | None = None) -> pd.DataFrame:
+        """The units whose value of a metric (default: the primary one) differs between two runs.
+
+        Columns: those of `stats.compare.unit_changes` (baseline is this run, candidate the other), and the columns of
+        text of both sides that differ, as NAME and NAME (other). The largest influence first.
+        """
+        name = self.suite.metric(metric or self.primary, self.options).name
+        unit = self.suite.unit
+        changes = unit_changes({"": self.data}, {"": other.data}, self.metrics, unit, name)
+        differences = differing(changes)
+        units = self.units.drop_duplicates(unit).set_index(unit)
+        others = other.units.drop_duplicates(unit).set_index(unit)
+        for column in units.columns:
+            if column not in others or pd.api.types.is_numeric_dtype(units[column]):
+                continue
+            mine = units[column].reindex(differences[unit]).tolist()
+            theirs = others[column].reindex(differences[unit]).tolist()
+            differences[column] = mine
+            if not all(_same(a, b) for a, b in zip(mine, theirs)):
+                differences[f"{column} (other)"] = theirs
+        return differences
+
+    # --- what it shows
+
+    @property
+    def plot(self) -> RunPlots:
+        """The figures: forest(*metrics), paired(), spread(), breakdown(column), and those of the suite."""
+        return RunPlots(self)
 
     @property
     def tables(self) -> list[str]:
         """What `table` takes: the groups of the metrics, and the tables of the suite."""
-        groups = dict.fromkeys(m.group for m in self.metrics)
-        return [*groups, *views(self.suite, "TABLES")]
-
-    def rows(self, *names: str) -> pd.DataFrame:
-        """The estimates of some groups or metrics, in this order; all without any. UsageError for an unknown name."""
-        if not names:
-            return self.frame
-        found = []
-        for name in names:
-            group = self.frame["group"] == name
-            mine = (
-                group
-                if group.any()
-                else self.frame["name"] == self.suite.metric(name, self.options).name
-            )
-            found.append(self.frame[mine])
-        return pd.concat(found, ignore_index=True)
+        groups = dict.fromkeys(metric.group for metric in self.metrics)
+        return [*groups, *views_of(self.suite, "TABLES")]
 
     def table(self, *names: str, aliases: bool = False) -> HtmlTable:
         """Estimates of groups or metrics as the report has them, or a table of the suite; all metrics without a name.
@@ -125,52 +355,27 @@ class Run(Shown, Result):
         >>> "Fix rate" in run.table("Correction by review").html
         True
         """
-        own = views(self.suite, "TABLES")
-        if len(names) == 1 and names[0] in own:
-            shown: HtmlTable = own[names[0]](self)
+        suite_tables = views_of(self.suite, "TABLES")
+        if len(names) == 1 and names[0] in suite_tables:
+            shown: HtmlTable = suite_tables[names[0]](self)
             return shown
-        rows = self.rows(*names)
+        rows = self.estimates_of(*names)
         if names:  # a section of what has no value, and cannot have any, is left out
-            rows = rows[rows["value"].notna() | ~rows["name"].isin(self.blocked)]
+            rows = rows[rows["value"].notna() | ~rows["metric"].isin(self.blocked)]
         if rows.empty:
             return stack([])
-        group = rows["group"].nunique() != 1
-        what: dict[str, Any] = {
-            "metrics": self.metrics,
-            "resampling": self.resampling,
-            "blocked": self.blocked,
-        }
-        return estimates_table(rows, **what, group=group, aliases=aliases)
-
-    def samples(self, which: str | None = None, share: int = 1) -> HtmlTable:
-        """A browser of units: all groups of the suite, one of them ("broken"), or a query on `units`.
-
-        A query is what pandas takes: "outcome_refpol == 'still'". UsageError for one that the units cannot answer.
-        `share`: how many browsers share the room of the page.
-
-        >>> import evaltools as et
-        >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
-        >>> "et-sample" in run.samples("has_gold and n_gold_tuples > 1").html
-        True
-        """
-        if which is not None or not self.sample_views:
-            query, caption = self.sample_groups.get(
-                which or "", (which or "", which or "All units")
-            )
-            return self.browser(self.queried(query), caption, share=share)
-        found = self.members
-        there = self.units.index.isin(
-            pd.concat([u for groups in found.values() for u in groups.values()]).index
-        )
-        return (
-            self.browser(self.units[there], "Samples", found, share)
-            if there.any()
-            else no_rows("Samples")
+        return estimates_table(
+            rows,
+            metrics=self.metrics,
+            resampling=self.resampling,
+            blocked=self.blocked,
+            group=rows["group"].nunique() != 1,
+            aliases=aliases,
         )
 
     @cached_property
     def sample_views(self) -> tuple[SampleView, ...]:
-        """How the suite browses its units, a view a way of marking them, that of the headline first; none without."""
+        """How the suite browses its units, a view a way of marking them, that of the headline first."""
         return sample_views(self)
 
     @property
@@ -181,26 +386,39 @@ class Run(Shown, Result):
     @cached_property
     def members(self) -> dict[str, dict[str, pd.DataFrame]]:
         """Name of a view -> label of a group -> its units."""
-        return {
-            view.name: {
-                text.partition(":")[0]: self.queried(query)
-                for query, text in view.groups(self).values()
-            }
-            for view in self.sample_views
-        }
+        members: dict[str, dict[str, pd.DataFrame]] = {}
+        for view in self.sample_views:
+            groups = {}
+            for query, caption in view.groups(self).values():
+                groups[caption.partition(":")[0]] = self.queried(query)
+            members[view.name] = groups
+        return members
 
-    def queried(self, query: str) -> pd.DataFrame:
-        """The units that a query finds; all for "". UsageError for one that they cannot answer."""
-        # only what the query names: pandas readies every column for it
-        named = self.units[[c for c in self.units if str(c) in query]]
-        try:
-            return self.units.loc[named.query(query).index] if query else self.units
-        except Exception as e:  # pandas raises many kinds, and each means that the query is wrong
-            known = f"groups: {', '.join(self.sample_groups)}; " if self.sample_groups else ""
-            raise UsageError(
-                f"{query!r} is no query on the units ({type(e).__name__}: {e}); {known}columns: "
-                f"{', '.join(map(str, self.units.columns))}"
-            ) from e
+    def samples(self, which: str | None = None, n: int | None = None, share: int = 1) -> HtmlTable:
+        """A browser of units: all groups of the suite, one of them ("broken"), or a query on `units`.
+
+        A query is what pandas takes: "outcome_refpol == 'still'". `n`: at most so many units. `.frame` of what it
+        gives holds the units. `share`: how many browsers share the room of the page. UsageError for a query that the
+        units cannot answer.
+
+        >>> import evaltools as et
+        >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
+        >>> len(run.samples("has_gold and n_gold_tuples > 1", n=5).frame)
+        5
+        """
+        if which is not None or not self.sample_views:
+            query, caption = self.sample_groups.get(
+                which or "", (which or "", which or "All units")
+            )
+            return self.browser(
+                self.queried(query).head(n or len(self.units)), caption, share=share
+            )
+        members = self.members
+        grouped = pd.concat([units for groups in members.values() for units in groups.values()])
+        units = self.units[self.units.index.isin(grouped.index)].head(n or len(self.units))
+        if units.empty:
+            return no_rows("Samples")
+        return self.browser(units, "Samples", members, share)
 
     def browser(
         self,
@@ -214,228 +432,141 @@ class Run(Shown, Result):
         `groups`: name of the marks -> label -> the units of a group.
         """
         if not self.sample_views:
-            return table(units, caption=f"{caption} ({len(units):,})")
-        how = {"id": self.suite.unit, **self.sample_views[0].browser}
-        ways = []
+            shown = table(units, caption=f"{caption} ({len(units):,})")
+            return replace(shown, frame=units)
+        settings = {"id": self.suite.unit, **self.sample_views[0].browser}
+        marked = []
         for view in self.sample_views:
             cards = view.cards(self, units)
-            of_view = (groups or {}).get(view.name, {})
-            ids = {
-                label: cards.loc[cards.index.isin(u.index), how["id"]].tolist()
-                for label, u in of_view.items()
-            }
-            ways.append(Marked(cards, ids, view.name, view.label, view.legend))
-        return samples(ways, caption=caption, share=share, **how)
-
-    def breakdown(self, column: str, *names: str) -> pd.DataFrame:
-        """The metrics (by default the headline) within each value of a column of the units: `stats.breakdown`.
-
-        >>> import evaltools as et
-        >>> run = et.evaluate("summary", "example:summary/cases.jsonl")
-        >>> list(run.breakdown("intent", "summary_accuracy").columns[:4])
-        ['part', 'n', 'name', 'title']
-        """
-        if column not in self.data:
-            there = ", ".join(map(str, self.data.columns))
-            raise UsageError(f"the units have no column {column!r}; there are {there}")
-        return breakdown(
-            self.data,
-            self.metrics,
-            self.suite.unit,
-            column,
-            names or self.headline,
-            self.resampling,
-        )
-
-    def estimate(self, *metrics: AnyMetric) -> Any:
-        """A metric of one's own over the units, with its interval: a Series; a frame for several.
-
-        A difference or mean may be made of the metrics of the run.
-
-        >>> import evaltools as et
-        >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
-        >>> both = et.Metric(name="both", numerator="reviewed", denominator="n", better="none", proportion=True)
-        >>> int(run.estimate(both)["n_units"])
-        40
-        """
-        wanted = subset((*self.metrics, *metrics), [m.name for m in metrics])
-        found = estimate(self.data, wanted, self.suite.unit, self.resampling).head(len(metrics))
-        return found.iloc[0].rename(metrics[0].name) if len(metrics) == 1 else found
-
-    def diff(self, other: Result, metric: str | None = None) -> pd.DataFrame:
-        """The units whose value of a metric (default: the primary one) differs between two runs.
-
-        Columns: those of `stats.compare.unit_changes` (baseline is this run, candidate the other), and the columns of
-        text of both sides that differ, as NAME and NAME (other). The largest influence first.
-        """
-        name = self.suite.metric(metric or self.primary, self.options).name
-        unit = self.suite.unit
-        out = differing(unit_changes({"": self.data}, {"": other.data}, self.metrics, unit, name))
-        here, there = (side.units.drop_duplicates(unit).set_index(unit) for side in (self, other))
-        for column in here.columns:
-            if column in there and not pd.api.types.is_numeric_dtype(here[column]):
-                mine, theirs = (side[column].reindex(out[unit]).tolist() for side in (here, there))
-                out[column] = mine
-                if any(a is not b and not _same(a, b) for a, b in zip(mine, theirs)):
-                    out[f"{column} (other)"] = theirs
-        return out
+            ids = {}
+            for label, members in (groups or {}).get(view.name, {}).items():
+                ids[label] = cards.loc[cards.index.isin(members.index), settings["id"]].tolist()
+            marked.append(Marked(cards, ids, view.name, view.label, view.legend))
+        shown = samples(marked, caption=caption, share=share, **settings)
+        return replace(shown, frame=units)
 
     def header(self) -> HtmlTable:
         """What the run is, and whether its numbers can be believed: checks, and problems of its input."""
         line = run_line(self.name, self.suite.title, self.n_units, self.suite.unit)
-        return stack([line, checks([*bundled([self]), *self.checks], problems_of(self))])
+        return stack([line, checks_strip([*bundled([self]), *self.checks], problems_of(self))])
 
     def cards(self) -> HtmlTable:
         """The headline metrics as cards, the primary one large; those that a check blocks struck."""
-        found = self.frame.loc[
-            self.frame["value"].notna(), "name"
-        ]  # nothing is struck where there is nothing
-        usual = [n for n in self.suite.headline(self.options) if n in self.blocked & set(found)]
-        names = [*self.headline, *(n for n in usual if n not in self.headline)]
-        how = {"primary": self.primary, "blocked": self.blocked, "resampling": self.resampling}
-        return kpis(self.rows(*names), **how)  # type: ignore[arg-type]
+        measured = set(self.estimates.loc[self.estimates["value"].notna(), "metric"])
+        usual = self.suite.headline(self.options, frozenset())
+        struck = [name for name in usual if name in self.blocked & measured]
+        names = [*self.headline, *(name for name in struck if name not in self.headline)]
+        return kpis(
+            self.estimates_of(*names),
+            primary=self.primary,
+            blocked=self.blocked,
+            resampling=self.resampling,
+        )
 
     def page(self) -> HtmlTable:
         """The first screen: can it be believed, what came out, where to look, and the signature."""
-        found = self.members[self.sample_views[0].name] if self.sample_views else {}
-        look = where_to_look({label: len(units) for label, units in found.items()})
+        groups = self.members[self.sample_views[0].name] if self.sample_views else {}
+        look = where_to_look({label: len(units) for label, units in groups.items()})
         return stack([self.header(), self.cards(), look, signature_block(self.signature)])
 
-    def coverage(self) -> HtmlTable:
-        """What simulation says of headline intervals of this kind and size; nothing where none was simulated."""
-        if self.resampling.method != "auto":
-            return stack([])
-        rows = len(self.data) / max(self.n_units, 1)
-        return coverage_notice(coverage_notes(self.rows(*self.headline), self.metrics, rows))
+    def __repr__(self) -> str:
+        """The headline as plain text."""
+        rows = plain_estimates(self.estimates_of(*self.headline), resampling=self.resampling)
+        head = f"{self.name}: {self.suite.title}, n = {self.n_units:,} ({self.suite.unit})"
+        return "\n".join([head, rows.to_string(index=False), self.signature])
 
     def provenance(self) -> HtmlTable:
         """Inputs with their hashes, policy, intervals, signature; times stand in the manifest only."""
         rows = []
-        for i in self.manifest.inputs:
-            file = i.path.rsplit("/", 1)[-1]
-            size = say("{n:,} bytes", n=i.bytes)
-            rows.append((say("input: {what}", what=i.role), f"{file} · {size} · sha256 {i.sha256}"))
-        written = {k: v if isinstance(v, str) else dumps(v) for k, v in self.policy.items()}
-        rows += [(say("policy: {what}", what=k), v) for k, v in written.items()]
-        r = self.resampling
-        kind = "{method}, {n:,} resamples, {level:.4g}%, seed {seed}"
-        kind = say(kind, method=r.method, n=r.n_resamples, level=100 * r.confidence, seed=r.seed)
-        rows += [(say("intervals"), kind), (say("signature"), self.signature)]
+        for entry in self.manifest.inputs:
+            file = entry.path.rsplit("/", 1)[-1]
+            size = say("{n:,} bytes", n=entry.bytes)
+            label = say("input: {what}", what=entry.role)
+            rows.append((label, f"{file} · {size} · sha256 {entry.sha256}"))
+        for key, value in self.policy.items():
+            text = value if isinstance(value, str) else dumps(value)
+            rows.append((say("policy: {what}", what=key), text))
+        intervals = say(
+            "{method}, {n:,} resamples, {level:.4g}%, seed {seed}",
+            method=self.resampling.method,
+            n=self.resampling.n_resamples,
+            level=100 * self.resampling.confidence,
+            seed=self.resampling.seed,
+        )
+        rows.append((say("intervals"), intervals))
+        rows.append((say("signature"), self.signature))
         return table(pd.DataFrame(rows, columns=["what", "value"]), caption="Provenance")
 
+    # --- pickle: a suite holds functions, which cannot be pickled
 
-def bundled(runs: Sequence[Result]) -> list[Check]:
+    def __getstate__(self) -> dict[str, Any]:
+        fields = (
+            "name",
+            "options",
+            "resampling",
+            "data",
+            "estimates",
+            "manifest",
+            "checks",
+            "query",
+        )
+        state = {name: getattr(self, name) for name in fields}
+        state["options"] = self.options.model_dump()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        suite = suite_of_manifest(state["manifest"])
+        known = suite.options.model_fields
+        options = suite.options(**{k: v for k, v in state["options"].items() if k in known})
+        vars(self).update({**state, "suite": suite, "options": options})
+
+
+def bundled(runs: Sequence[Run]) -> list[Check]:
     """That numbers are of the bundled example, which nobody may take for their own."""
-    inputs = [Path(i.path) for r in runs for i in r.manifest.inputs]
-    own = bool(inputs) and all(path.is_relative_to(EXAMPLES) for path in inputs)
-    return (
-        [Check("bundled-example", "info", "these are the numbers of a bundled example")]
-        if own
-        else []
-    )
+    inputs = [Path(entry.path) for run in runs for entry in run.manifest.inputs]
+    if not inputs or not all(path.is_relative_to(EXAMPLES) for path in inputs):
+        return []
+    return [Check("bundled-example", "info", "these are the numbers of a bundled example")]
 
 
-def problems_of(run: Result) -> str:
+def problems_of(run: Run) -> str:
     """What was wrong with the input of a run, in a line; "" where nothing was."""
-    found = problems_text([p.model_dump() for p in run.manifest.problems])
-    return (
-        say("this run is not complete: {problems}", problems=found)
-        if run.manifest.incomplete
-        else found
-    )
+    text = problems_text([problem.model_dump() for problem in run.manifest.problems])
+    if run.manifest.incomplete:
+        return say("this run is not complete: {problems}", problems=text)
+    return text
 
 
 def _same(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
     if isinstance(a, list | dict) or isinstance(b, list | dict):
         return bool(a == b)
-    return (pd.isna(a) and pd.isna(b)) or a == b
+    return bool((pd.isna(a) and pd.isna(b)) or a == b)
 
 
-def coverage_notice(found: pd.DataFrame) -> HtmlTable:
-    """What intervals of this kind and size covered in simulation; empty where nothing like them was simulated."""
-    if found.empty:
-        return stack([])
-    lines = [
-        say("{note} Here: {metrics}.", note=note, metrics="; ".join(map(say, metrics.split("; "))))
-        for note, metrics in found[["note", "metrics"]].itertuples(index=False)
-    ]
-    return stack([notice(line) for line in lines])
-
-
-def _forest(run: Run, *, names: tuple[str, ...] = (), title: str = "Headline metrics") -> Any:
-    level = f"{run.resampling.confidence:.0%}"
-    return dots(
-        run.rows(*(names or run.headline)),
-        title=title,
-        xlabel=say("value with {level} interval", level=level),
-    )
-
-
-def _breakdown(run: Run, *, column: str | None = None, names: tuple[str, ...] = ()) -> Any:
-    """The metrics by a column; by default the first breakdown of the suite."""
-    by = next((b for b in run.suite.breakdowns if column in (None, b.column)), None)
-    column = by.column if by else column
-    if column is None:
+def with_estimates(run: Run) -> Run:
+    """The run with its units estimated and checked, and its headline in its manifest."""
+    suite = run.suite
+    try:
+        frame = estimate(run.data, run.metrics, unit=suite.unit, resampling=run.resampling)
+    except (KeyError, ValueError) as e:
+        if suite.name in BUILT_IN and suite.metrics_file is None:
+            raise
+        where = suite.metrics_file or f"the suite {suite.name!r}"
+        columns = ", ".join(map(str, run.data.columns))
         raise UsageError(
-            "give the column of the units to break down by: run.plot.breakdown(column=...)"
-        )
-    found = run.breakdown(column, *(names or (by.metrics if by else run.headline)))
-    title = say(by.title).lower() if by else column
-    return dots(found, label="part", title=say("By {what}", what=title), xlabel="value")
-
-
-FIGURES: Mapping[str, Callable[..., Any]] = {"forest": _forest, "breakdown": _breakdown}
-
-
-def evaluate(
-    suite: str | Suite,
-    run: str | Path,
-    *,
-    name: str | None = None,
-    out: str | Path | None = None,
-    resampling: Resampling | None = None,
-    on_error: OnError = "fail",
-    workers: Workers | None = None,
-    fresh: bool = False,
-    metrics: str | Path | None = None,
-    **options: Any,
-) -> Run:
-    """Score one run and estimate every metric of its suite.
-
-    `suite`: the name of a suite, or one (`et.jsonl_suite`). `run`: a run folder, a file, or "example:NAME" for a
-    bundled one. `name`: instead of the folder's or file's. `resampling`: the intervals. `on_error`: "fail" on records
-    that cannot be used, or "skip" (left out, counted, reported). `metrics`: a Python file with METRICS of one's own.
-    `options`: those of the suite, `help(et.options("cr"))` lists them.
-
-    With `out`, the files of `results/<run>/` are written there, and read instead of made again when they are complete
-    and current (same inputs by hash, same policy, same resampling, same versions) unless `fresh`.
-
-    Raises InputError for input that cannot be used, UsageError for options that make no sense.
-
-    >>> import evaltools as et
-    >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed", protocol="cr_v1")
-    >>> run["fix_rate"]["claim"]
-    'new samples, this system'
-    """
-    return core.evaluate(
-        suite,
-        run,
-        estimate=estimate,
-        kind=Run,
-        name=name,
-        out=out,
-        resampling=resampling,
-        on_error=on_error,
-        workers=workers,
-        fresh=fresh,
-        metrics=metrics,
-        **options,
-    )
-
-
-def load(folder: str | Path) -> Run:
-    """The result that stands in a results folder. UsageError where it is not complete.
-
-    No code is run: the metrics of a suite that is not known here are read from the manifest.
-    """
-    return results.load(folder, Run)
+            f"{where}: the metrics do not fit the units: {e.args[0]}; their columns are {columns}"
+        ) from e
+    estimates = complete(frame.rename(columns={"name": "metric"}))
+    if suite.intervals is not None:
+        estimates = suite.intervals(estimates, run.data, run.options, run.resampling)
+    run = replace(run, estimates=estimates)
+    checks = [*few_units(run.n_units, suite.unit)]
+    if suite.checks is not None:
+        checks += suite.checks(run)
+    run = replace(run, checks=tuple(checks))
+    checks += constant_metrics(estimates, run.headline)
+    run = replace(run, checks=tuple(worst_first(checks)))
+    manifest = run.manifest.model_copy(update={"headline": list(run.headline)})
+    return replace(run, manifest=manifest)

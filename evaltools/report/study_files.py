@@ -3,150 +3,144 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from ..core.errors import UsageError
+from ..core.estimates import aggregated_frame, metrics_rows
 from ..core.files import file_hashes, whole_folder, write_json, write_text
 from ..core.language import language
 from ..core.manifest import SCHEMA_VERSION, Manifest, Member
 from ..core.names import safe_name
-from ..core.results import metrics_json, read_manifest
+from ..core.results import METRICS, metrics_json, read_manifest
 from ..stats.compare import CONTRACT as COMPARISON_COLUMNS
-from ..stats.seeds import CONTRACT as AGGREGATE_COLUMNS
-from .study_data import Study
-from .study_tables import ESTIMATED, is_ranked
+from .markdown import markdown_table
 
-
-def aggregated_csv(study: Study, condition: str) -> str:
-    """The content of aggregated_mean_std.csv; with several conditions the column `condition` comes first."""
-    frame = study.aggregates[condition][list(AGGREGATE_COLUMNS)]
-    if study.comparisons:
-        frame = frame.assign(condition=condition)[["condition", *AGGREGATE_COLUMNS]]
-    return csv(frame)
-
-
-def comparison_csv(study: Study) -> str:
-    """The content of comparison.csv: every candidate against the baseline."""
-    return csv(
-        pd.concat(
-            [c.table[list(COMPARISON_COLUMNS)] for c in study.comparisons.values()],
-            ignore_index=True,
-        )
-    )
-
-
-def csv(frame: pd.DataFrame) -> str:
-    return frame.to_csv(index=False, lineterminator="\n")
-
-
-def as_estimates(aggregated: pd.DataFrame) -> pd.DataFrame:
-    """Aggregates in the shape of a run's estimates: value is the mean over seeds, without a numerator of its own."""
-    columns = [
-        "name",
-        "title",
-        "value",
-        "ci_low",
-        "ci_high",
-        "ci_method",
-        "numerator",
-        "denominator",
-    ]
-    found = aggregated.rename(columns=ESTIMATED).assign(numerator=None, denominator=None)
-    return found[[*columns, "n_units", "n_seeds", "group", "better"]]
-
-
-def folders_of(path: Path) -> list[Path]:
-    """The results folders of a result (a folder, or its metrics.json): its own, or those of an aggregate's runs."""
-    folder = path.parent if path.is_file() else path
-    manifest = read_manifest(folder)
-    if manifest is None or manifest.kind == "run":
-        return [folder]
-    return [folder / there for there in manifest.folders or [f"../{run}" for run in manifest.runs]]
-
-
-def save_study(
-    study: Study,
-    out: Path,
-    started: str,
-    seconds: float,
-    folders: Mapping[str, Path],
-    more: Callable[[str], Mapping[str, str]],
-) -> None:
-    """Write results/<condition>_aggregated/ for every condition, each whole.
-
-    `folders`: where the result of a run stands; `more(condition)`: texts by file. UsageError, and nothing is written,
-    where the result of a run or of another suite, or an input, stands in the place of one.
-    """
-    targets = {c: out / "results" / f"{safe_name(c)}_aggregated" for c in study.conditions}
-    for target in targets.values():
-        _require_own(target, study)
-    compared = {"comparison.csv": comparison_csv(study)} if study.comparisons else {}
-    for condition in study.conditions:
-        agreed = csv(study.agreement[study.agreement["condition"] == condition])
-        texts = {
-            "aggregated_mean_std.csv": aggregated_csv(study, condition),
-            "agreement.csv": agreed,
-        }
-        if condition == study.baseline and is_ranked(study):
-            texts["ranks.csv"] = csv(study.rank())
-        target = targets[condition]
-        places = {name: os.path.relpath(folder, target) for name, folder in folders.items()}
-        manifest = study_manifest(study, condition, started, seconds, places)
-        with whole_folder(target) as folder:
-            for file, text in {**texts, **compared, **more(condition)}.items():
-                write_text(folder / file, text)
-            estimates = as_estimates(study.aggregates[condition])
-            write_json(
-                folder / "metrics.json",
-                metrics_json(manifest, study.signature, estimates, study.checks),
-            )
-            manifest.model_copy(update={"files": file_hashes(folder)}).write(folder)
-
-
-def _require_own(target: Path, study: Study) -> None:
-    there, inputs = (
-        read_manifest(target),
-        [i.path for r in study.results for i in r.manifest.inputs],
-    )
-    if there is not None and (there.kind, there.suite) != ("aggregate", study.suite.name):
-        raise UsageError(
-            f"{target} holds {there.run}, a {there.kind} of {there.suite}; give another --out"
-        )
-    if any(Path(path).resolve().is_relative_to(target.resolve()) for path in inputs):
-        raise UsageError(f"{target} holds an input, and would be replaced; give another --out")
-
+if TYPE_CHECKING:
+    from .study import Study
 
 SHARED = ("suite", "suite_title", "metrics", "policy", "options", "versions", "git_commit")
 """What the manifest of a study takes from that of its first run: it is the same for all of them."""
 
 
+def csv(frame: pd.DataFrame) -> str:
+    """A frame as the text of a CSV file."""
+    return frame.to_csv(index=False, lineterminator="\n")
+
+
+def aggregated_csv(study: Study, condition: str) -> str:
+    """The content of aggregated_mean_std.csv; with several conditions the column `condition` comes first."""
+    frame = aggregated_frame(study.aggregates[condition])
+    if study.comparisons:
+        frame.insert(0, "condition", condition)
+    return csv(frame)
+
+
+def comparison_csv(study: Study) -> str:
+    """The content of comparison.csv: every candidate against the baseline."""
+    tables = [compared.table for compared in study.comparisons.values()]
+    return csv(pd.concat(tables, ignore_index=True)[list(COMPARISON_COLUMNS)])
+
+
+def aggregated_markdown(study: Study, condition: str) -> str:
+    """The content of aggregated_mean_std.md."""
+    table = markdown_table(aggregated_frame(study.aggregates[condition]))
+    n = len(study.conditions[condition])
+    return f"# {condition} over {n} seed(s)\n\n{table}\n`{study.signature}`\n"
+
+
+def result_folders(path: Path) -> list[Path]:
+    """The results folders of a result (a folder, or its metrics.json): its own, or those of an aggregate's runs."""
+    folder = path.parent if path.is_file() else path
+    manifest = read_manifest(folder)
+    if manifest is None or manifest.kind == "run":
+        return [folder]
+    relative = manifest.folders or [f"../{run}" for run in manifest.runs]
+    return [folder / place for place in relative]
+
+
+def save_study(
+    study: Study, out: Path, started: str, seconds: float, folders: Mapping[str, Path]
+) -> None:
+    """Write results/<condition>_aggregated/ for every condition, each whole. `folders`: run -> where its result is.
+
+    UsageError, and nothing is written, where the result of a run or of another suite, or an input, stands in the
+    place of one.
+    """
+    targets = {}
+    for condition in study.conditions:
+        targets[condition] = out / "results" / f"{safe_name(condition)}_aggregated"
+        _require_target(targets[condition], study)
+    for condition, target in targets.items():
+        relative = {run: os.path.relpath(folder, target) for run, folder in folders.items()}
+        manifest = study_manifest(study, condition, started, seconds, relative)
+        with whole_folder(target) as folder:
+            for file, text in _texts(study, condition).items():
+                write_text(folder / file, text)
+            rows = metrics_rows(study.aggregates[condition], seeds=True)
+            content = metrics_json(manifest, study.signature, rows, study.checks)
+            write_json(folder / METRICS, content)
+            manifest.model_copy(update={"files": file_hashes(folder)}).write(folder)
+
+
+def _texts(study: Study, condition: str) -> dict[str, str]:
+    """File -> text of the tables of a condition."""
+    agreement = study.agreement[study.agreement["condition"] == condition]
+    texts = {
+        "aggregated_mean_std.csv": aggregated_csv(study, condition),
+        "agreement.csv": csv(agreement),
+        "aggregated_mean_std.md": aggregated_markdown(study, condition),
+    }
+    if condition == study.baseline and study.is_ranked:
+        texts["ranks.csv"] = csv(study.rank())
+    if study.comparisons:
+        texts["comparison.csv"] = comparison_csv(study)
+    return texts
+
+
+def _require_target(target: Path, study: Study) -> None:
+    stored = read_manifest(target)
+    if stored is not None and (stored.kind, stored.suite) != ("aggregate", study.suite.name):
+        raise UsageError(
+            f"{target} holds {stored.run}, a {stored.kind} of {stored.suite}; give another --out"
+        )
+    for run in study.results:
+        for entry in run.manifest.inputs:
+            if Path(entry.path).resolve().is_relative_to(target.resolve()):
+                raise UsageError(
+                    f"{target} holds an input, and would be replaced; give another --out"
+                )
+
+
 def study_manifest(
     study: Study, condition: str, started: str, seconds: float, folders: Mapping[str, str]
 ) -> Manifest:
-    first, mine = (
-        study.results[0].manifest,
-        [r.manifest for r in study.conditions[condition].values()],
-    )
-    members = [
-        Member(
-            **{k: getattr(r.manifest, k) for k in ("suite", "run", "inputs", "options")},
-            condition=c,
-            seed=seed,
-        )
-        for c, runs in study.conditions.items()
-        for seed, r in runs.items()
-    ]
-    n_units = len(
-        {u for r in study.conditions[condition].values() for u in r.data[study.suite.unit]}
-    )
+    """The manifest of one condition of a study. `folders`: run -> where its result stands, from the condition's own."""
+    first = study.results[0].manifest
+    runs = list(study.conditions[condition].values())
+    members = []
+    for name, of_seed in study.conditions.items():
+        for seed, run in of_seed.items():
+            member = Member(
+                suite=run.manifest.suite,
+                run=run.manifest.run,
+                inputs=run.manifest.inputs,
+                options=run.manifest.options,
+                condition=name,
+                seed=seed,
+            )
+            members.append(member)
+    n_units = len({unit for run in runs for unit in run.data[study.suite.unit]})
+    fields: dict[str, Any] = {name: getattr(first, name) for name in SHARED}
+    if language() != "en":
+        fields["lang"] = language()
     return Manifest(
         schema_version=SCHEMA_VERSION,
         kind="aggregate",
         headline=list(study.headline),
-        **{k: getattr(first, k) for k in SHARED},
         bootstrap=first.bootstrap.model_copy(update={"n_units": n_units}),
         run=f"{condition}_aggregated",
         report=study.name,
@@ -155,14 +149,14 @@ def study_manifest(
         baseline=study.baseline,
         primary=study.declared or "",
         margin=dict(study.margin),
-        runs=[m.run for m in mine],
-        folders=[folders[m.run] for m in mine],
-        inputs=[i for m in mine for i in m.inputs],
+        runs=[run.name for run in runs],
+        folders=[folders[run.name] for run in runs],
+        inputs=[entry for run in runs for entry in run.manifest.inputs],
         members=members,
         signature=study.signature,
         notes=study.notes,
-        **({"lang": language()} if language() != "en" else {}),
-        problems=[p for m in mine for p in m.problems],
+        problems=[problem for run in runs for problem in run.manifest.problems],
         started=started,
         seconds=seconds,
+        **fields,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -12,53 +13,43 @@ from ..stats.coverage import coverage_notes
 from ..stats.intervals import MIN_UNITS
 from ..stats.power import ALONE, LIKELY, cheapest, settle, unreached
 from ..stats.seeds import seed_values
-from .study_data import Study
 
-ESTIMATED = {"metric": "name", "mean": "value", "n_samples": "n_units"}
-"""Columns of aggregates -> those of estimates: the value is the mean over seeds."""
-
-ESTIMATES = (
-    "name", "title", "condition", "value", "std", "n_seeds", "ci_low", "ci_high", "ci_method", "n_units", "group",
-    "better",
-)  # fmt: skip
+if TYPE_CHECKING:
+    from .study import Study
 
 
-def _by_condition(
-    frames: Mapping[str, pd.DataFrame], names: Sequence[str], key: str = "metric"
-) -> pd.DataFrame:
+def _by_condition(frames: Mapping[str, pd.DataFrame], names: Sequence[str]) -> pd.DataFrame:
     """The rows of these metrics, in this order, under each condition, which stands in a column of its own."""
-    found = [
-        f.set_index(key, drop=False).loc[list(names)].assign(condition=c) for c, f in frames.items()
-    ]
-    return pd.concat(found, ignore_index=True)
+    parts = []
+    for condition, frame in frames.items():
+        rows = frame.set_index("metric", drop=False).loc[list(names)]
+        parts.append(rows.assign(condition=condition))
+    return pd.concat(parts, ignore_index=True)
 
 
 def runs(study: Study) -> pd.DataFrame:
     """What was given: condition, seed, run, samples, problems of its input."""
-    rows = [
-        (
-            condition,
-            seed,
-            r.name,
-            r.n_units,
-            "; ".join(f"{p.count} x {p.code}" for p in r.manifest.problems),
-        )
-        for condition, found in study.conditions.items()
-        for seed, r in found.items()
-    ]
+    rows = []
+    for condition, of_seed in study.conditions.items():
+        for seed, run in of_seed.items():
+            problems = [f"{problem.count} x {problem.code}" for problem in run.manifest.problems]
+            rows.append((condition, seed, run.name, run.n_units, "; ".join(problems)))
     return pd.DataFrame(rows, columns=["condition", "seed", "run", "samples", "problems"])
 
 
 def estimates(study: Study, names: Sequence[str] | None = None) -> pd.DataFrame:
-    """Aggregates (of the headline) as estimates: name, title, condition, value (mean), std, n_seeds, ci, n_units.
+    """The conditions' estimates of these metrics (default: the headline), in the form of `core.estimates`.
 
-    Of systems without seeds the estimates of their runs, with the condition.
+    A value is the mean over seeds; of systems without seeds it is that of their one run.
     """
     names = study.headline if names is None else names
-    if not study.seeded:
-        alone = {c: next(iter(found.values())).frame for c, found in study.conditions.items()}
-        return _by_condition(alone, names, "name")
-    return _by_condition(study.aggregates, names).rename(columns=ESTIMATED)[list(ESTIMATES)]
+    if study.seeded:
+        return _by_condition(study.aggregates, names)
+    alone = {}
+    for condition, of_seed in study.conditions.items():
+        run = next(iter(of_seed.values()))
+        alone[condition] = run.estimates
+    return _by_condition(alone, names)
 
 
 def mean_std(study: Study, names: Sequence[str] | None = None) -> pd.DataFrame:
@@ -66,63 +57,59 @@ def mean_std(study: Study, names: Sequence[str] | None = None) -> pd.DataFrame:
 
     Counts are whole; their mean has a decimal where it is not.
     """
-    found = estimates(study, names)
-    counts = {m.name for m in study.metrics if not getattr(m, "denominator", True)}
+    rows = estimates(study, names)
+    counts = {metric.name for metric in study.metrics if not getattr(metric, "denominator", True)}
 
     def cell(row: pd.Series) -> str:
-        numbers = [x for x in (row["value"], row.get("std")) if not pd.isna(x)]
-        digits = 3 if row["name"] not in counts else int(any(x != round(x) for x in numbers))
+        numbers = [x for x in (row["value"], row["std"]) if not pd.isna(x)]
+        digits = 3
+        if row["metric"] in counts:
+            digits = 1 if any(x != round(x) for x in numbers) else 0
         return " ± ".join(f"{x:,.{digits}f}" for x in numbers) or "N/A"
 
-    found["cell"] = found.apply(cell, axis=1)
-    table = found.pivot(index="name", columns="condition", values="cell")
-    order = list(dict.fromkeys(found["name"]))
-    table = table.loc[order, list(study.conditions)].rename_axis(columns=None)
-    titles = dict(zip(found["name"], found["title"]))
-    table.insert(0, "metric", [titles[name] for name in order])
-    return table.assign(id=order).reset_index(drop=True)
+    rows["cell"] = rows.apply(cell, axis=1)
+    cells = rows.pivot(index="metric", columns="condition", values="cell")
+    order = list(dict.fromkeys(rows["metric"]))
+    cells = cells.loc[order, list(study.conditions)].rename_axis(columns=None)
+    titles = dict(zip(rows["metric"], rows["title"]))
+    cells.insert(0, "metric", [titles[name] for name in order])
+    return cells.assign(id=order).reset_index(drop=True)
 
 
 def per_seed(study: Study) -> pd.DataFrame:
     """The headline of every run: metric, seed, value, n_units, condition, title."""
-    titles = pd.Series(
-        {m.name: m.title for m in study.metrics if m.name in study.headline}, name="title"
-    )
-    frames = [
-        seed_values(study.frames(c), study.metrics, study.suite.unit).assign(condition=c)
-        for c in study.conditions
-    ]
-    return pd.concat(frames, ignore_index=True).join(titles, on="metric", how="inner")
+    titles = {m.name: m.title for m in study.metrics if m.name in study.headline}
+    frames = []
+    for condition in study.conditions:
+        values = seed_values(study.frames(condition), study.metrics, study.suite.unit)
+        frames.append(values.assign(condition=condition))
+    values = pd.concat(frames, ignore_index=True)
+    values = values[values["metric"].isin(list(titles))].reset_index(drop=True)
+    return values.assign(title=values["metric"].map(titles))
 
 
 def comparison(study: Study, *, headline: bool = True) -> pd.DataFrame:
     """Every candidate against the baseline; `headline` keeps the headline metrics only."""
-    found = [c.table.set_index("metric", drop=False) for c in study.comparisons.values()]
-    if headline:
-        found = [f.loc[[n for n in study.headline if n in f.index]] for f in found]
-    return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
+    tables = []
+    for compared in study.comparisons.values():
+        rows = compared.table.set_index("metric", drop=False)
+        if headline:
+            rows = rows.loc[[name for name in study.headline if name in rows.index]]
+        tables.append(rows)
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
 
 
 def deltas(study: Study) -> pd.DataFrame:
-    """Headline differences as estimates for a forest plot: name, title, condition, value, ci, n_units."""
-    found = comparison(study)
-    return found.rename(columns={"metric": "name", "delta": "value", "candidate": "condition"})
+    """Headline differences as estimates for a forest plot: metric, title, condition, value, ci, n_units."""
+    rows = comparison(study)
+    return rows.rename(columns={"delta": "value", "candidate": "condition"})
 
 
 def variance_shares(study: Study) -> pd.DataFrame:
     """Where the uncertainty of each mean comes from: shares of seeds, samples and their interaction (sum 1)."""
-    found = _by_condition(study.aggregates, study.headline)
-    return found[
-        [
-            "condition",
-            "title",
-            "metric",
-            "var_share_seed",
-            "var_share_sample",
-            "var_share_residual",
-            "df",
-        ]
-    ]
+    rows = _by_condition(study.aggregates, study.headline)
+    shares = ["var_share_seed", "var_share_sample", "var_share_residual"]
+    return rows[["condition", "title", "metric", *shares, "df"]]
 
 
 def coverage(study: Study) -> pd.DataFrame:
@@ -242,7 +229,7 @@ def _alone(study: Study) -> Iterator[str]:
     """What the lead metric of each condition is, a sentence; none where it is not measured."""
     level = f"{study.resampling.confidence:.0%}"
     for condition, found in study.aggregates.items():
-        for row in found[(found["metric"] == study.primary) & found["mean"].notna()].to_dict(
+        for row in found[(found["metric"] == study.primary) & found["value"].notna()].to_dict(
             "records"
         ):
             words = {
@@ -255,7 +242,7 @@ def _alone(study: Study) -> Iterator[str]:
                 "low": row["ci_low"],
                 "high": row["ci_high"],
                 "title": say(row["title"]),
-                "mean": row["mean"],
+                "mean": row["value"],
             }
             spread = "" if pd.isna(row["std"]) else say(" (± {std:.3f} over {n} seeds)", **words)
             interval = say(", {level} interval [{low:.3f}, {high:.3f}] for {claim}", **words)
@@ -292,20 +279,15 @@ def _others(rows: pd.DataFrame) -> Iterator[str]:
 
 def agreement_estimates(study: Study) -> pd.DataFrame:
     """Agreement of the seeds as estimates for a table or forest plot."""
-    return study.agreement.rename(columns=ESTIMATED).assign(group="Agreement", better="none")
+    return study.agreement.rename(columns={"n_samples": "n_units"}).assign(
+        group="Agreement", better="none"
+    )
 
 
 RANK_NOTE = (
     "With {level:.0%} confidence every rank lies from rank_low to rank_high, all of them at once; conditions that "
     "share a letter are not shown to differ."
 )
-
-
-def is_ranked(study: Study) -> bool:
-    """Whether the conditions are ranked without being asked: three or more, or two and a primary metric declared."""
-    lead = next(m for m in study.metrics if m.name == study.primary)
-    enough = len(study.conditions) > (1 if study.declared else 2)
-    return enough and lead.better != "none" and lead.name not in study.blocked
 
 
 def ranking(study: Study) -> list[str]:

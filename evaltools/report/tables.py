@@ -14,7 +14,7 @@ from typing import Any, Literal
 import pandas as pd
 from markupsafe import Markup
 
-from ..core.check import FINE, WORDS, Check, in_words
+from ..core.check import ALL_PASSED, LEVEL_WORDS, Check, check_lines
 from ..core.language import say
 from ..core.metric import MetricTable
 from ..core.resampling import Resampling
@@ -71,6 +71,8 @@ class HtmlTable(Shown):
 
     html: str
     text: str
+    frame: pd.DataFrame | None = None
+    """The rows that it shows, where it shows rows."""
 
     def page(self) -> HtmlTable:
         return self
@@ -144,14 +146,14 @@ def estimates_table(
     entries = {m.name: m for m in metrics or ()}
     rows, taken = [], set[str]()
     for e in estimates.to_dict("records"):
-        entry = entries.get(e["name"])
+        entry = entries.get(e["metric"])
         about = {k: text_of(e.get(k)) or getattr(entry, k, None) or "" for k in ABOUT}
         about |= {k: say(about[k]) for k in ("title", "description")}
         if about["alias_of"]:
             about["title"] = f"= {about['alias_of']}"
         if aliases or not about["alias_of"]:
-            id = anchor("metric", e["name"])
-            shown = _shown(e, resampling, e["name"] in blocked)
+            id = anchor("metric", e["metric"])
+            shown = _shown(e, resampling, e["metric"] in blocked)
             rows.append({**shown, **about, "id": "" if id in taken else id})
             taken.add(id)
     columns = [c for c in estimates.columns if group or c != "group"]
@@ -174,7 +176,7 @@ def plain_estimates(
     blocked: frozenset[str] = frozenset(),
 ) -> pd.DataFrame:
     """The estimates as text, a row a metric: metric, (condition,) value, interval, n, method."""
-    rows = [_shown(e, resampling, e["name"] in blocked) for e in estimates.to_dict("records")]
+    rows = [_shown(e, resampling, e["metric"] in blocked) for e in estimates.to_dict("records")]
     return _plain(rows, estimates.columns)
 
 
@@ -198,7 +200,7 @@ def _shown(e: Mapping[Any, Any], resampling: Resampling | None, blocked: bool) -
     parts = [raw["numerator"], raw["denominator"]]
     return {
         "raw": raw,
-        "metric": str(e["name"]),
+        "metric": str(e["metric"]),
         "group": say(text_of(e.get("group"))),
         "condition": text_of(e.get("condition")),
         "arrow": arrow,
@@ -266,34 +268,34 @@ def kpis(
     """
     cards: list[dict[str, Any]] = []
     for e in rows.to_dict("records"):
-        off = e["name"] in blocked
-        title = say(text_of(e.get("title")) or str(e["name"]))[:120]
-        role = " et-blocked" if off else " et-primary" if e["name"] == primary else ""
-        about = {"id": anchor("metric", e["name"]), "metric": title, "role": role}
+        off = e["metric"] in blocked
+        title = say(text_of(e.get("title")) or str(e["metric"]))[:120]
+        role = " et-blocked" if off else " et-primary" if e["metric"] == primary else ""
+        about = {"id": anchor("metric", e["metric"]), "metric": title, "role": role}
         cards.append({**_shown(e, resampling, off), **about})
     cards.sort(key=lambda c: (" et-primary", "", " et-blocked").index(c["role"]))
     return HtmlTable(str(macros().kpis(cards)), markdown_table(_plain(cards, rows.columns)))
 
 
-def checks(found: Sequence[Check], problems: str = "") -> HtmlTable:
+def checks_strip(found: Sequence[Check], problems: str = "") -> HtmlTable:
     """Whether the numbers can be believed: what a reader must know, the worst first, or that no check failed.
 
     `problems` is what was wrong with the input, "" where nothing was.
     """
     shown = [
         *found,
-        *([Check("input", "warning", say("input: {what}", what=problems))] if problems else []),
+        *([Check("input", "warning", "input: {what}", {"what": problems})] if problems else []),
     ]
     rows = [
         {
-            "lead": say(WORDS[c.level]),
-            "text": say(c.message),
+            "lead": say(LEVEL_WORDS[c.level]),
+            "text": c.text(),
             "help": c.help,
             "kind": KINDS[c.level],
         }
         for c in shown
     ]
-    lines, fine = in_words(shown), say(FINE)
+    lines, fine = check_lines(shown), say(ALL_PASSED)
     return HtmlTable(str(macros().checks(rows, fine if fine in lines else "")), "\n".join(lines))
 
 
@@ -331,6 +333,11 @@ VERDICTS = {
     "not measured": "warning",
 }
 """The colours of words; all others are of the kind "info"."""
+
+
+def verdict_line(verdict: str, title: str, said: str = "") -> str:
+    """A verdict on a single metric (`Suite.verdicts`) as terminal and gate say it."""
+    return f"{verdict}: {title}" + (f", {said}" if said else "")
 
 
 def problems_text(problems: Sequence[Mapping[str, Any]]) -> str:

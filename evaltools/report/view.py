@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 import pandas as pd
 
 from ..core.language import say
+from ..core.suite import Suite
 from .tables import HtmlTable, no_rows, table
 
 
@@ -52,3 +54,16 @@ class SampleView:
     name: str = ""
     label: str = ""
     legend: str = ""
+
+
+def views_of(suite: Suite, name: str) -> Any:
+    """What the suite's views module holds under that name; {} where there is none."""
+    if not suite.views:
+        return {}
+    return getattr(import_module(suite.views), name, {})
+
+
+def sample_views(shown: Any) -> tuple[SampleView, ...]:
+    """How the suite of a run or study browses its units, the marks of the headline first; () without views."""
+    make = views_of(shown.suite, "sample_views")
+    return tuple(make(shown)) if make else ()

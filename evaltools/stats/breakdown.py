@@ -1,30 +1,74 @@
-"""Estimates within the parts of a run."""
+"""Estimates and differences within the parts of the units."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
+from ..core.errors import UsageError
 from ..core.metric import MetricTable, subset
 from ..core.resampling import Resampling
+from .compare import NothingPaired, compare, verdicts
 from .intervals import estimate
+from .seed_by_sample import Runs
+
+
+def by_parts(
+    units: pd.DataFrame, column: str | pd.Series | Sequence[Any] | Callable[[pd.DataFrame], Any]
+) -> pd.Series:
+    """The part of each row of the units: a column of theirs, values row by row, or what a function of them gives.
+
+    A null is the part "(none)". UsageError for a column that the units have not, and for another number of values.
+    """
+    name = "part"
+    if isinstance(column, str):
+        if column not in units:
+            columns = ", ".join(map(str, units.columns))
+            raise UsageError(f"the units have no column {column!r}; there are {columns}")
+        values, name = units[column], column
+    elif callable(column):
+        values = column(units)
+    else:
+        values = column
+    if isinstance(values, pd.Series) and values.index.equals(units.index):
+        values = values.to_numpy()
+    if len(values) != len(units):
+        raise UsageError(f"{len(values)} values for {len(units)} units: expected one a row")
+    return pd.Series(values, index=units.index, name=name).astype("string").fillna("(none)")
+
+
+def largest_parts(parts: pd.Series, units: pd.Series, most: int) -> tuple[pd.Series, list[str]]:
+    """The parts with all but the `most` - 1 largest summed up as "(N others)", and their names, the largest first.
+
+    `units` names the resampling unit of each row; a part is as large as it has units.
+    """
+    sizes = units.groupby(parts).nunique().reset_index(name="n")
+    name = sizes.columns[0]
+    sizes = sizes.sort_values(["n", name], ascending=[False, True])
+    names = sizes[name].tolist()
+    if len(names) <= most:
+        return parts, names
+    others = names[most - 1 :]
+    rest = f"({len(others)} others)"
+    return parts.where(~parts.isin(others), rest), [*names[: most - 1], rest]
 
 
 def breakdown(
     units: pd.DataFrame,
     table: MetricTable,
     unit: str,
-    column: str,
+    column: str | pd.Series,
     names: Sequence[str],
     resampling: Resampling,
     most: int = 20,
 ) -> pd.DataFrame:
-    """The named metrics within each value of `column`, largest part first.
+    """The named metrics within each part of the units, the largest part first.
 
-    One row a part and metric: `part`, `n` (resampling units in the part), then the columns of
-    `estimate`. Null values make a part of their own, "(none)". At most `most` parts; the rest
-    are summed up as "(N others)", so that no unit is lost. KeyError for a name that the table lacks.
+    `column`: a column of the units, or the part of each row. One row a part and metric: `part`, `n` (resampling units
+    in the part), then the columns of `estimate`. Null values make a part of their own, "(none)". At most `most`
+    parts; the rest are summed up as "(N others)", so that no unit is lost. KeyError for a name that the table lacks.
 
     >>> from evaltools.core.metric import Metric
     >>> units = pd.DataFrame({"id": range(30), "right": [1, 1, 0] * 10, "n": 1, "kind": ["a"] * 20 + ["b"] * 10})
@@ -34,24 +78,72 @@ def breakdown(
     0    a  20  accuracy    0.7
     1    b  10  accuracy    0.6
     """
-    chosen = subset(table, names)
-    part = units[column].astype("string").fillna("(none)")
-    sizes = (
-        units.groupby(part)[unit]
-        .nunique()
-        .reset_index(name="n")
-        .sort_values(["n", column], ascending=[False, True])
+    metrics = subset(table, names)
+    parts, part_names = largest_parts(by_parts(units, column), units[unit], most)
+    frames = []
+    for part in part_names or ["(none)"]:
+        of_part = units[parts == part]
+        frame = estimate(of_part, metrics, unit, resampling)
+        frame.insert(0, "part", part)
+        frame.insert(1, "n", of_part[unit].nunique())
+        frames.append(frame)
+    frame = pd.concat(frames, ignore_index=True)
+    wanted = frame["name"].isin(list(names)) & (frame["n"] > 0)
+    return frame[wanted].reset_index(drop=True)
+
+
+def compare_parts(
+    baseline: Runs,
+    candidate: Runs,
+    baseline_parts: Mapping[Any, pd.Series],
+    candidate_parts: Mapping[Any, pd.Series],
+    table: MetricTable,
+    unit: str,
+    resampling: Resampling,
+    names: Sequence[str],
+    conditions: tuple[str, str],
+    most: int = 20,
+) -> pd.DataFrame:
+    """The difference of two conditions within each part of their units, the largest part first.
+
+    `baseline_parts` and `candidate_parts`: seed -> the part of each row. Columns: `part`, `n` (paired units), then
+    those of `compare(...).table`. `p_adjusted` is Holm's over the parts of one metric, and the verdict follows it.
+    Parts in which the sides share no unit are left out.
+    """
+    metrics = subset(table, names)
+    labels = pd.concat(list(baseline_parts.values()), ignore_index=True)
+    ids = pd.concat([runs[unit] for runs in baseline.values()], ignore_index=True)
+    _, part_names = largest_parts(labels, ids, most)
+    frames = []
+    for part in part_names:
+        a = {seed: units[baseline_parts[seed] == part] for seed, units in baseline.items()}
+        b = {seed: units[candidate_parts[seed] == part] for seed, units in candidate.items()}
+        try:
+            compared = compare(a, b, metrics, unit, resampling, names=conditions)
+        except NothingPaired:
+            continue
+        rows = compared.table[compared.table["metric"].isin(list(names))].copy()
+        rows.insert(0, "part", part)
+        rows.insert(1, "n", rows["n_units"])
+        frames.append(rows)
+    if not frames:
+        raise UsageError("the sides share no unit in any part")
+    frame = pd.concat(frames, ignore_index=True)
+    for _, rows in frame.groupby("metric"):
+        frame.loc[rows.index, "p_adjusted"] = holm(rows["p_value"])
+    frame["verdict"] = verdicts(
+        frame.assign(few_differ=frame["verdict"] == "too few"), resampling.level
     )
-    keep = sizes[column].tolist()
-    if len(keep) > most:
-        others = set(keep[most - 1 :])
-        part = part.where(~part.isin(others), f"({len(others)} others)")
-        keep = [*keep[: most - 1], f"({len(others)} others)"]
-    # without a part, the columns of none
-    of_part = {value: units[part == value] for value in keep or ["(none)"]}
-    frames = {
-        (value, of[unit].nunique()): estimate(of, chosen, unit, resampling)
-        for value, of in of_part.items()
-    }
-    found = pd.concat(frames, names=["part", "n"]).reset_index(["part", "n"])
-    return found[found["name"].isin(list(names)) & (found["n"] > 0)].reset_index(drop=True)
+    return frame
+
+
+def holm(p: pd.Series) -> pd.Series:
+    """Holm's adjusted p values (Scandinavian Journal of Statistics 6, 1979); a null stays null.
+
+    >>> holm(pd.Series([0.01, 0.04, 0.03])).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    ordered = p.dropna().sort_values()
+    factors = range(len(ordered), 0, -1)
+    adjusted = (ordered * list(factors)).cummax().clip(upper=1.0)
+    return adjusted.reindex(p.index)

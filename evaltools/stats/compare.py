@@ -8,7 +8,7 @@ interval and keeps every p, bit for bit. Formulas and measured error rates: docs
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -434,7 +434,7 @@ def _measured(tested: Evidence, margin: np.ndarray, resampling: Resampling) -> p
     counts, delta, n_units = paired.baseline.compiled.counts, paired.delta, paired.n_units
     wanted = ~np.isnan(delta) & ~counts & (n_units >= MIN_UNITS) & (tested.error > 0)
     intervals = _intervals(tested, wanted, resampling)
-    inside = replace(resampling, confidence=max(2 * resampling.confidence - 1, 0.01))
+    inside = resampling.model_copy(update={"confidence": max(2 * resampling.confidence - 1, 0.01)})
     equivalence = _intervals(tested, wanted & ~np.isnan(margin), inside)
     n_differ = (differences != 0).sum(axis=0)
     return pd.DataFrame(

@@ -227,7 +227,10 @@ class Pilot:
                 side((middle - difference_of) / 2), side((middle + difference_of) / 2), True
             )
             found += int(
-                (decide(paired, replace(resampling, seed=resampling.seed + block)) > 0).sum()
+                (
+                    decide(paired, resampling.model_copy(update={"seed": resampling.seed + block}))
+                    > 0
+                ).sum()
             )
         return found / (BLOCKS * BLOCK)
 

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from evaltools.app.batch import Batch, Settings
 from evaltools.app.cli import main
 from evaltools.core.files import example
-from evaltools.core.suite import get_suite
+from evaltools.core.plugins import get_suite
 from tests.app.calling import QUICK, call
 
 

@@ -23,7 +23,7 @@ from evaltools.app.batch import Batch, Settings
 from evaltools.app.workers import Workers
 from evaltools.core.errors import InputError, Problem, UsageError, WorkFailed
 from evaltools.core.files import LEFTOVER_SECONDS, beside, example
-from evaltools.core.suite import get_suite
+from evaltools.core.plugins import get_suite
 
 CR = get_suite("cr")
 CONDITIONS = ("no_memory__seed1", "no_memory__seed2", "with_memory__seed1")

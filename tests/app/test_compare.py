@@ -23,12 +23,12 @@ COMPARED = {
 
 
 @pytest.fixture(scope="module", params=COMPARED)
-def study(request: pytest.FixtureRequest) -> et.StudyView:
+def study(request: pytest.FixtureRequest) -> et.Study:
     return et.compare(*COMPARED[request.param], resampling=FAST)
 
 
 @pytest.mark.parametrize("everything", [False, True])
-def test_verdict_first_then_a_line_with_title_and_id(study: et.StudyView, everything: bool) -> None:
+def test_verdict_first_then_a_line_with_title_and_id(study: et.Study, everything: bool) -> None:
     text = comparison_text(study, everything=everything)
     lines = text.splitlines()
     assert max(map(len, lines)) <= WIDTH

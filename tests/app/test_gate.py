@@ -17,8 +17,8 @@ from click.testing import CliRunner
 import evaltools as et
 from evaltools.app import gate
 from evaltools.app.cli import main
-from evaltools.core.suite import load_suite_file
-from evaltools.report.study import study
+from evaltools.core.plugins import load_suite_file
+from evaltools.report.make_study import study
 
 from ..report.synthetic import HOSTILE
 from .calling import QUICK, call, written

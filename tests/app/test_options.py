@@ -16,7 +16,7 @@ import pytest
 from evaltools import BUILT_IN
 from evaltools.app.cli import main
 from evaltools.core.files import asset_dir, example
-from evaltools.core.suite import get_suite
+from evaltools.core.plugins import get_suite
 
 from .calling import QUICK, call
 
@@ -71,9 +71,9 @@ def test_the_options_of_a_suite_are_those_of_its_model(suite: str) -> None:
     model = get_suite(suite).options
     for group in ("score", "report", "check"):
         by_name = {p.name: p for p in COMMANDS[group, suite].params}
-        for field in model.given(costly=group != "check"):
+        for field in model.settable(costly=group != "check"):
             assert by_name[field].help == model.model_fields[field].description  # type: ignore[union-attr]
-    derived = set(model.model_fields) - set(model.given())
+    derived = set(model.model_fields) - set(model.settable())
     assert not derived & set(by_name)
 
 
@@ -98,7 +98,7 @@ def test_a_report_gives_its_notebooks_nothing_that_they_do_not_know(suite: str) 
         "name",
         "scored",
     }
-    of_suite = set(s.options.given())
+    of_suite = set(s.options.settable())
     expected = {
         s.notebook: shared | (of_suite if s.notebook != "run.ipynb" else {"suite", "options"}),
         s.study_notebook: shared

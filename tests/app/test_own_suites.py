@@ -12,8 +12,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from evaltools.core.suite import get_suite
-from evaltools.report.study import study
+from evaltools.core.plugins import get_suite
+from evaltools.report.make_study import study
 from evaltools.report.study_tables import verdicts
 
 from .calling import QUICK, call, written

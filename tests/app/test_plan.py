@@ -28,7 +28,7 @@ def _few_studies() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def six() -> et.StudyView:
+def six() -> et.Study:
     runs = [
         et.evaluate(
             "cr", f"example:cr/{c}_memory__seed{s}_proposed", name=f"{c}-{s}", resampling=FAST
@@ -98,7 +98,7 @@ def test_plans_that_are_refused(tmp_path: Path, given: tuple[str, ...], said: st
     assert not written(tmp_path)
 
 
-def test_a_plan_takes_no_third_condition(six: et.StudyView) -> None:
+def test_a_plan_takes_no_third_condition(six: et.Study) -> None:
     with pytest.raises(
         et.UsageError,
         match="a plan takes the runs of one or two conditions; these are of no-1, no-2",
@@ -138,7 +138,7 @@ def test_rankings_that_are_refused_write_nothing(
     assert not written(tmp_path)
 
 
-def test_ranks_of_six_systems(six: et.StudyView) -> None:
+def test_ranks_of_six_systems(six: et.Study) -> None:
     found = six.rank()
     assert sorted(found["condition"]) == sorted(six.conditions)
     assert found["value"].is_monotonic_decreasing
@@ -154,9 +154,7 @@ def test_ranks_of_six_systems(six: et.StudyView) -> None:
     )
 
 
-def test_a_study_of_three_and_more_shows_and_writes_ranks(
-    six: et.StudyView, tmp_path: Path
-) -> None:
+def test_a_study_of_three_and_more_shows_and_writes_ranks(six: et.Study, tmp_path: Path) -> None:
     table, figure = six.ranking()
     assert (
         "with-1" in table.text
@@ -168,7 +166,7 @@ def test_a_study_of_three_and_more_shows_and_writes_ranks(
 
 
 def test_three_conditions_are_ranked_unasked_and_two_where_a_primary_metric_is_declared(
-    six: et.StudyView,
+    six: et.Study,
 ) -> None:
     assert [bool(et.study(six.results[:n]).ranking()) for n in (2, 3)] == [False, True]
     assert et.study(six.results[:2], primary=F1).ranking()

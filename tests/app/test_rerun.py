@@ -15,12 +15,12 @@ from evaltools.core.files import example
 from evaltools.core.language import language, speaking
 from evaltools.core.resampling import Resampling
 from evaltools.core.results import read_manifest
+from evaltools.report.make_study import study
 from evaltools.report.run import evaluate
-from evaltools.report.study import study
 from tests.app.calling import call
 from tests.model_server import ModelServer, judges
 
-QUICK = Resampling("bca", 100)
+QUICK = Resampling(method="bca", n_resamples=100)
 NAME = "no_memory__seed1_proposed"
 
 

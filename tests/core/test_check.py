@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
+
 import pandas as pd
 
 from evaltools.core.check import (
-    FINE,
+    ALL_PASSED,
     Check,
+    check_lines,
+    checks_of_runs,
     constant_metrics,
     duplicate_texts,
     few_units,
-    in_words,
     missing_units,
-    together,
 )
+from evaltools.core.language import Message
 
 
 def codes(found: object) -> list[str]:
@@ -26,7 +29,7 @@ def test_few_units_below_thirty_only() -> None:
 
 
 def frame(**columns: object) -> pd.DataFrame:
-    row = {"name": "m", "title": "M", "value": 0.0, "ci_method": "none", "n_units": 40}
+    row = {"metric": "m", "title": "M", "value": 0.0, "ci_method": "none", "n_units": 40}
     return pd.DataFrame([{**row, **columns}])
 
 
@@ -70,10 +73,14 @@ def test_runs_that_lack_units() -> None:
 
 
 def test_checks_of_several_runs_are_one_a_code() -> None:
-    blocking = Check("b", "blocking", "nothing fits", 0, 167, ("m",))
-    note = Check("n", "info", "by the way", 1, 2)
-    found = together(
-        [[note, blocking], [Check("b", "blocking", "nothing fits", 0, 176, ("m", "k"))], []]
+    blocking = Check("b", "blocking", "nothing fits", n=0, of=167, blocks=("m",))
+    note = Check("n", "info", "by the way", n=1, of=2)
+    found = checks_of_runs(
+        [
+            [note, blocking],
+            [Check("b", "blocking", "nothing fits", n=0, of=176, blocks=("m", "k"))],
+            [],
+        ]
     )
     assert [(c.code, c.n, c.of, c.blocks) for c in found] == [
         ("b", 0, 343, ("m", "k")),
@@ -83,12 +90,24 @@ def test_checks_of_several_runs_are_one_a_code() -> None:
 
 
 def test_it_is_said_that_no_check_failed_only_where_none_did() -> None:
-    assert in_words([]) == [FINE]
-    assert in_words([Check("n", "info", "by the way")]) == ["Note: by the way", FINE]
-    assert FINE not in in_words([Check("w", "warning", "few", help="--more")])
-    assert in_words([Check("w", "warning", "few", help="--more")]) == ["Mind: few (--more)"]
+    assert check_lines([]) == [ALL_PASSED]
+    assert check_lines([Check("n", "info", "by the way")]) == ["Note: by the way", ALL_PASSED]
+    assert ALL_PASSED not in check_lines([Check("w", "warning", "few", help="--more")])
+    assert check_lines([Check("w", "warning", "few", help="--more")]) == ["Caution: few (--more)"]
 
 
 def test_a_check_survives_json() -> None:
-    check = Check("b", "blocking", "nothing fits", 0, 167, ("m",), "--protocol cr_v1")
+    values = {"known": 3, "how": Message("by ref"), "listed": (Message("{n} a", {"n": 1}), "b")}
+    check = Check(
+        "b",
+        "blocking",
+        "nothing of {known} fits {how}: {listed}",
+        values,
+        n=0,
+        of=167,
+        blocks=("m",),
+        help="--protocol cr_v1",
+    )
     assert Check.from_json(check.as_json()) == check
+    assert Check.from_json(json.loads(json.dumps(check.as_json()))) == check
+    assert check.message == "nothing of 3 fits by ref: 1 a, b"

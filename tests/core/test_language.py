@@ -21,13 +21,13 @@ from evaltools.core.files import PACKAGE, asset_dir
 from evaltools.core.language import (
     LANGUAGES,
     PLACE,
-    bring,
     filled,
     language,
     say,
     speak,
     speaking,
     translations,
+    use_language_files,
 )
 from evaltools.report.page import SPOKEN
 
@@ -81,7 +81,7 @@ def test_a_sentence_made_before_is_told_by_what_it_was_made_from(
     }
     lines = [f"{json.dumps(k)} = {json.dumps(v)}" for k, v in entries.items()]
     (tmp_path / "lang" / "ko.toml").write_text("\n".join(lines), encoding="utf-8")
-    bring(tmp_path)
+    use_language_files(tmp_path)
     with speaking("ko"):
         assert say("zzz 3 zebras in zzz the zoo") == "얼룩말 3마리: 동물원"
         assert say("zzz 3 zebras in zzz the zoo, Berlin") == "얼룩말 3마리: 동물원, Berlin"

@@ -256,7 +256,7 @@ def process(*arguments: str, code: str = SCORE) -> subprocess.Popen[str]:
 
 KILLED = """
 import os, signal, sys
-import evaltools.core.results as results
+import evaltools.report.evaluate as results
 def kill(*_):
     os.kill(os.getpid(), signal.SIGKILL)
 if sys.argv[3] == "before the files":

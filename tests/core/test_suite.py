@@ -10,15 +10,7 @@ import pytest
 
 import evaltools as et
 from evaltools.core.files import example
-from evaltools.core.suite import (
-    Budget,
-    get_suite,
-    load_suite_file,
-    looks_like,
-    options,
-    spread,
-    suite_names,
-)
+from evaltools.core.plugins import get_suite, load_suite_file, suite_names, suites_of_path
 
 DATA = Path(__file__).parents[1] / "data"
 INPUTS = {
@@ -31,7 +23,7 @@ UNBOUNDED = {"cr": ["latency_ms_mean"]}
 
 @pytest.mark.parametrize("name", INPUTS)
 def test_an_example_looks_like_an_input_of_its_suite_alone(name: str) -> None:
-    assert looks_like(example(INPUTS[name])) == [name]
+    assert suites_of_path(example(INPUTS[name])) == [name]
 
 
 @pytest.mark.parametrize(("suite", "given"), [(s, g) for s in INPUTS for g in INPUTS if s != g])
@@ -81,7 +73,7 @@ def test_suites_that_both_read_a_path_are_not_chosen_between(tmp_path: Path) -> 
     run = tmp_path / "a__seed1_x.jsonl"
     run.write_text('{"id": "1", "gold": "pos", "pred": "pos"}\n')
     shutil.copy(run, tmp_path / "a__seed2_x.jsonl")
-    assert looks_like(run) == ["labels", "second"]
+    assert suites_of_path(run) == ["labels", "second"]
     with pytest.raises(
         et.UsageError,
         match=r"looks like an input of labels, second: name it with suite \(--suite\)",
@@ -129,7 +121,7 @@ def test_headline_and_breakdowns_are_metrics_of_the_table(name: str) -> None:
     suite = get_suite(name)
     options = suite.options()
     table = {m.name for m in suite.metrics(options)}
-    assert set(suite.headline(options)) <= table
+    assert set(suite.headline(options, frozenset())) <= table
     assert {metric for b in suite.breakdowns for metric in b.metrics} <= table
 
 
@@ -181,51 +173,32 @@ def test_options_that_a_suite_has_not_or_does_not_take() -> None:
 def test_every_option_of_a_suite_is_described(name: str) -> None:
     """The descriptions are the help of the command line, of `help(et.options(name))` and of completion."""
     model = et.options(name)
-    for field in model.given():
+    for field in model.settable():
         assert model.model_fields[field].description, field
 
 
 def test_no_metric_that_is_blocked_leads() -> None:
     suite = get_suite("memfin")
     options = suite.options()
-    usual = suite.headline(options)
-    assert (
-        suite.leading(options, frozenset()) == usual
-        and suite.primary(options, usual) == "m2_profile_score"
-    )
-    left = suite.leading(options, frozenset({"m2_profile_score", "m3_risk_coverage"}))
-    assert left == tuple(n for n in usual if n not in ("m2_profile_score", "m3_risk_coverage"))
-    assert suite.primary(options, left) == "m4_compliance_label_acc"  # what stands in its place
-    # what is taken away before it does not move the lead
-    assert (
-        suite.primary(options, suite.leading(options, frozenset({usual[0]}))) == "m2_profile_score"
-    )
-    assert suite.primary(options, usual[:1]) == usual[0] and suite.primary(options, ()) == ""
-    cr = get_suite("cr")
-    other = cr.leading(cr.options(), frozenset({"tuple_f1_s2_refpol"}))
+    nothing: frozenset[str] = frozenset()
+    usual = suite.headline_names(options, nothing)
+    assert suite.primary_name(options, nothing) == "m2_profile_score"
+    blocked = frozenset({"m2_profile_score", "m3_risk_coverage"})
+    assert suite.headline_names(options, blocked) == tuple(n for n in usual if n not in blocked)
+    assert suite.primary_name(options, blocked) == "m4_compliance_label_acc"
+    # what is taken away before it does not move the primary metric
+    assert suite.primary_name(options, frozenset({usual[0]})) == "m2_profile_score"
+    assert suite.primary_name(options, frozenset(usual[1:])) == usual[0]
+    assert suite.primary_name(options, frozenset(usual)) == ""
+
+
+def test_another_key_leads_only_where_the_primary_metric_is_blocked() -> None:
+    suite = get_suite("cr")
+    options = suite.options()
+    usual = suite.headline_names(options, frozenset())
+    other = suite.headline_names(options, frozenset({"tuple_f1_s2_refpol"}))
     assert other[:2] == ("tuple_f1_s1_otepol", "tuple_f1_s2_otepol")
-    assert cr.leading(cr.options(), frozenset({"tuple_f1_s2_refpol", other[0]})) == other[1:]
-    # another key leads only where the lead itself is blocked
-    left = cr.leading(cr.options(), frozenset({"fix_rate_refpol"}))
-    assert left == tuple(n for n in cr.headline(cr.options()) if n != "fix_rate_refpol")
-
-
-def test_what_a_command_may_spend_is_spread_over_its_runs() -> None:
-    model = options("summary")
-    found = spread(model, {"judge_max_calls": 8, "rules": "seed"}, 3)
-    assert [f["judge_max_calls"] for f in found] == [3, 3, 2]
-    assert {f["rules"] for f in found} == {"seed"}
-    assert spread(model, {"judge_max_calls": None}, 2) == [{"judge_max_calls": None}] * 2
-    assert [f["judge_max_calls"] for f in spread(model, {"judge_max_calls": 1}, 3)] == [1, 0, 0]
-
-
-def test_what_a_run_leaves_goes_to_those_after_it() -> None:
-    model, budget = options("summary"), Budget({"judge_max_calls": 9, "rules": "seed"}, 3)
-    first = budget.part(model)
-    assert first == {"judge_max_calls": 3, "rules": "seed"}
-    budget.back(first, {"judge_max_calls": 1})  # 8 are left for two
-    second = budget.part(model)
-    assert second["judge_max_calls"] == 4
-    budget.back(second, {"judge_max_calls": 7})  # what came out of a cache besides cost none of it
-    assert budget.part(model)["judge_max_calls"] == 4
-    assert Budget({"judge_max_calls": None}, 1).part(model) == {"judge_max_calls": None}
+    less = frozenset({"tuple_f1_s2_refpol", other[0]})
+    assert suite.headline_names(options, less) == other[1:]
+    left = suite.headline_names(options, frozenset({"fix_rate_refpol"}))
+    assert left == tuple(name for name in usual if name != "fix_rate_refpol")

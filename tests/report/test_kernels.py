@@ -80,7 +80,7 @@ def test_spawning_is_an_option(job: Any, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_where_a_suite_of_the_users_is_loaded_kernels_are_started(
     job: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evaltools.core.suite.FROM_FILES", {"mine": object()})
+    monkeypatch.setattr("evaltools.core.plugins.FROM_FILES", {"mine": object()})
     made = job(WHO)
     with kernels.warm():
         run(made)

@@ -17,7 +17,7 @@ import evaltools as et
 from evaltools.report import figures, paper
 from evaltools.report import markdown as plain
 from evaltools.report.page import render
-from evaltools.report.study import StudyView
+from evaltools.report.study import Study
 
 SEEDS = [
     f"example:cr/{c}__seed{k}_proposed" for c in ("no_memory", "with_memory") for k in (1, 2, 3)
@@ -50,7 +50,7 @@ def runs_of(
     folder: Path,
     sides: Mapping[str, tuple[list[Any], list[int]]],
     resampling: et.Resampling | None = None,
-) -> StudyView:
+) -> Study:
     """The study of systems with one run each: name -> (values of accuracy, errors) a unit."""
     paths = []
     for name, columns in sides.items():
@@ -65,28 +65,28 @@ def runs_of(
 
 
 @pytest.fixture(scope="module")
-def seeded() -> StudyView:
+def seeded() -> Study:
     return et.study(SEEDS)
 
 
 @pytest.fixture(scope="module")
-def clear(tmp_path_factory: pytest.TempPathFactory) -> StudyView:
+def clear(tmp_path_factory: pytest.TempPathFactory) -> Study:
     """A candidate that is better on one metric and worse on the other, both shown."""
     up = [0.1 * (i % 3) + 0.05 * (i % 2) for i in range(40)]
     sides = {
         "old": (up, [0] * 40),
         "new_한국": ([u + 0.4 + 0.01 * (i % 5) for i, u in enumerate(up)], [1, 1, 0, 1] * 10),
     }
-    return runs_of(tmp_path_factory.mktemp("clear"), sides, et.Resampling("bca"))
+    return runs_of(tmp_path_factory.mktemp("clear"), sides, et.Resampling(method="bca"))
 
 
 @pytest.fixture(scope="module")
-def bare(tmp_path_factory: pytest.TempPathFactory) -> StudyView:
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Study:
     """One run of four units, of which a metric is measured in none."""
     return runs_of(tmp_path_factory.mktemp("bare"), {"only": ([None] * 4, [0, 1, 0, 0])})
 
 
-def test_bold_is_for_better_and_the_dagger_for_an_adjusted_p(clear: StudyView) -> None:
+def test_bold_is_for_better_and_the_dagger_for_an_adjusted_p(clear: Study) -> None:
     verdicts = clear.frame.set_index("metric")["verdict"]
     assert verdicts.to_dict() == {"accuracy": "better", "errors": "worse"}
     rows = paper.table(clear)
@@ -108,7 +108,7 @@ def test_bold_is_for_better_and_the_dagger_for_an_adjusted_p(clear: StudyView) -
     )
 
 
-def test_signs_that_are_not_in_the_table_are_not_explained(bare: StudyView) -> None:
+def test_signs_that_are_not_in_the_table_are_not_explained(bare: Study) -> None:
     seeded = et.study(SEEDS, resampling=et.Resampling(confidence=0.999))
     rows = paper.table(seeded)
     note = paper.note(seeded, rows)
@@ -125,7 +125,7 @@ def test_signs_that_are_not_in_the_table_are_not_explained(bare: StudyView) -> N
 
 
 def test_methods_name_what_was_done_and_nothing_else(
-    seeded: StudyView, clear: StudyView, bare: StudyView
+    seeded: Study, clear: Study, bare: Study
 ) -> None:
     words = paper.methods(seeded)
     assert (
@@ -166,9 +166,7 @@ def test_no_test_is_named_where_too_few_samples_pair() -> None:
     )
 
 
-def test_results_are_the_verdicts_and_say_what_is_not_measured(
-    clear: StudyView, bare: StudyView
-) -> None:
+def test_results_are_the_verdicts_and_say_what_is_not_measured(clear: Study, bare: Study) -> None:
     said = paper.results(clear)
     assert (
         "new_한국 is better than old on “Accuracy”" in said
@@ -179,7 +177,7 @@ def test_results_are_the_verdicts_and_say_what_is_not_measured(
     assert "“Error_rate & more” is not measured." not in paper.results(bare)
 
 
-def test_checks_stand_beside_the_numbers_they_are_about(clear: StudyView, bare: StudyView) -> None:
+def test_checks_stand_beside_the_numbers_they_are_about(clear: Study, bare: Study) -> None:
     assert paper.limits(bare).startswith("To bear in mind: only 4 units")
     assert "To bear in mind" in paper.paragraph(bare)
     assert paper.limits(clear) == "" and "To bear in mind" not in paper.paragraph(clear)
@@ -212,7 +210,7 @@ def test_latex_is_escaped_and_every_row_has_its_cells(
 
 
 @pytest.mark.skipif(not shutil.which("pdflatex"), reason="no LaTeX here")
-def test_latex_compiles(seeded: StudyView, tmp_path: Path) -> None:
+def test_latex_compiles(seeded: Study, tmp_path: Path) -> None:
     (tmp_path / "paper.tex").write_text(paper.latex(seeded), encoding="utf-8")
     page = r"\documentclass{article}\usepackage[margin=2cm]{geometry}\usepackage{booktabs}\begin{document}\input{paper}"
     (tmp_path / "page.tex").write_text(page + r"\end{document}")
@@ -225,7 +223,7 @@ def test_latex_compiles(seeded: StudyView, tmp_path: Path) -> None:
     assert b"Overfull" not in done.stdout
 
 
-def test_markdown_has_the_same_numbers(clear: StudyView) -> None:
+def test_markdown_has_the_same_numbers(clear: Study) -> None:
     text = paper.markdown(clear)
     bold = paper.table(clear)["value"][1]
     assert f"| **{bold}** |" in text and "Error_rate &amp; more ↓" in text
@@ -274,7 +272,7 @@ def test_a_saved_figure_has_the_same_bytes_and_leaves_the_figure_as_it_was() -> 
 
 
 def test_figures_of_a_study_are_those_that_have_something_to_draw(
-    seeded: StudyView, clear: StudyView
+    seeded: Study, clear: Study
 ) -> None:
     assert set(paper.figures(seeded)) == {"forest", "paired", "scores", "seeds"}
     assert set(paper.figures(clear)) == {"forest", "paired", "scores"}
@@ -284,7 +282,7 @@ def test_figures_of_a_study_are_those_that_have_something_to_draw(
 
 
 def test_files_are_written_whole_and_those_of_an_earlier_report_go(
-    clear: StudyView, tmp_path: Path
+    clear: Study, tmp_path: Path
 ) -> None:
     files = paper.files(clear)
     assert {"paper.tex", "paper.md", "figures/forest.svg", "figures/forest.pdf"} <= set(files)
@@ -317,7 +315,7 @@ def test_the_page_links_what_stands_beside_it_and_does_not_need_it() -> None:
 
 
 def test_counts_are_whole_over_seeds_and_their_mean_has_one_decimal_where_it_is_not(
-    seeded: StudyView,
+    seeded: Study,
 ) -> None:
     from evaltools.report import views
 

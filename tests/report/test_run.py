@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 import evaltools as et
 from evaltools.core.language import speaking, translations
-from evaltools.core.suite import load_suite_file
+from evaltools.core.plugins import load_suite_file
 from evaltools.report.tables import no_rows
 
 FAST = et.Resampling(n_resamples=100)
@@ -41,7 +41,7 @@ def other() -> et.Run:
 
 
 @pytest.fixture(scope="module")
-def study() -> et.StudyView:
+def study() -> et.Study:
     return et.study(SEEDS, resampling=FAST)
 
 
@@ -186,7 +186,7 @@ def figure_of(chart: object) -> bool:
     )
 
 
-def test_a_study_shows_its_verdicts_and_notes(study: et.StudyView) -> None:
+def test_a_study_shows_its_verdicts_and_notes(study: et.Study) -> None:
     html, text = study._repr_html_(), repr(study)
     assert "with_memory" in text and study.signature in text and study.signature in html
     title = study.frame.set_index("metric")["title"]["tuple_f1_s2_refpol"]
@@ -195,7 +195,7 @@ def test_a_study_shows_its_verdicts_and_notes(study: et.StudyView) -> None:
     assert not re.search(r"</?(?:div|table|span|td|style|p)\b", text)
 
 
-def test_tables_of_a_study(study: et.StudyView) -> None:
+def test_tables_of_a_study(study: et.Study) -> None:
     assert {
         "comparison",
         "all metrics",
@@ -215,7 +215,7 @@ def test_tables_of_a_study(study: et.StudyView) -> None:
         study.table("nosuch")
 
 
-def test_samples_and_changes_of_a_study(study: et.StudyView) -> None:
+def test_samples_and_changes_of_a_study(study: et.Study) -> None:
     changes = study.changes("fix_rate_refpol")
     assert list(changes.columns)[-4:] == ["baseline", "candidate", "change", "influence"]
     moved = study.changes("tuple_f1_s2_refpol").query("change != 0")
@@ -257,13 +257,13 @@ def test_samples_and_changes_of_a_study(study: et.StudyView) -> None:
     assert set(alone.frame["name"]) == {m.name for m in alone.metrics}
 
 
-def test_an_unknown_candidate_is_named(study: et.StudyView) -> None:
+def test_an_unknown_candidate_is_named(study: et.Study) -> None:
     for call in (study.changes, study.samples):
         with pytest.raises(et.UsageError, match="no candidate 'nosuch'; there is with_memory"):
             call("tuple_f1_s2_refpol", "nosuch")
 
 
-def test_each_run_of_a_study(study: et.StudyView) -> None:
+def test_each_run_of_a_study(study: et.Study) -> None:
     for shown in (
         study.each(lambda r: r.table("fix_rate_refpol")),
         study.each(lambda r: r.plot.outcomes()),
@@ -278,14 +278,14 @@ def test_each_run_of_a_study(study: et.StudyView) -> None:
     assert study.each(lambda r: no_rows("x")).html == ""
 
 
-def test_figures_of_a_study(study: et.StudyView) -> None:
+def test_figures_of_a_study(study: et.Study) -> None:
     assert {"forest", "scores", "seeds", "paired"} <= set(dir(study.plot))
     for name in ("forest", "scores", "seeds"):
         assert figure_of(getattr(study.plot, name)())
     assert figure_of(study.plot.paired(metric="tuple_f1_s2_refpol"))
 
 
-def test_scores_for_a_paper(study: et.StudyView) -> None:
+def test_scores_for_a_paper(study: et.Study) -> None:
     assert "\\begin{tabular}" in study.to_latex() and "with_memory" in study.paragraph()
 
 
@@ -354,7 +354,9 @@ def test_a_suite_without_views_shows_itself_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize("lang", ["ko", "zh"])
 def test_a_run_shows_no_english_sentence_in_another_language(run: str, lang: str) -> None:
     result = et.evaluate(
-        run.partition("/")[0], f"example:{run}", resampling=et.Resampling("bca", 100)
+        run.partition("/")[0],
+        f"example:{run}",
+        resampling=et.Resampling(method="bca", n_resamples=100),
     )
     english = {
         key for key, text in translations(lang).items() if key.count(" ") > 1 and key != text

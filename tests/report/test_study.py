@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from evaltools.report.study_data import group_by_seed
 
 import evaltools as et
 from evaltools.core.errors import UsageError
 from evaltools.core.names import condition_of, find_runs, natural
 from evaltools.report import views as study_views
-from evaltools.report.study_data import group_by_seed
 from evaltools.suites.cr import views as cr_views
 
 FAST = et.Resampling(n_resamples=200)
@@ -23,7 +23,7 @@ RUNS = [f"example:cr/{c}_memory__seed{s}_proposed" for c in ("no", "with") for s
 
 
 @pytest.fixture(scope="module")
-def study() -> et.StudyView:
+def study() -> et.Study:
     return et.study(RUNS, resampling=FAST)
 
 
@@ -35,7 +35,7 @@ def test_names_of_runs() -> None:
     assert sorted(["s10", "s9", "s1"], key=natural) == ["s1", "s9", "s10"]
 
 
-def test_modes_and_doubled_seeds(study: et.StudyView) -> None:
+def test_modes_and_doubled_seeds(study: et.Study) -> None:
     first = study.results[0]
     renamed = [replace(first, name=n) for n in ("a__seed1_x", "a__seed1_y", "b__seed1_x")]
     assert list(group_by_seed(renamed)) == ["a_x", "a_y", "b"]
@@ -43,7 +43,7 @@ def test_modes_and_doubled_seeds(study: et.StudyView) -> None:
         group_by_seed([renamed[0], renamed[0]])
 
 
-def test_agreement_of_seeds_has_its_columns_also_where_there_is_none(study: et.StudyView) -> None:
+def test_agreement_of_seeds_has_its_columns_also_where_there_is_none(study: et.Study) -> None:
     columns = [
         "metric",
         "value",
@@ -116,7 +116,7 @@ def test_one_seed_has_no_standard_deviation(tmp_path: Path) -> None:
     assert any("One seed only" in n for n in study.notes)
 
 
-def test_incomplete_seeds_are_named(study: et.StudyView) -> None:
+def test_incomplete_seeds_are_named(study: et.Study) -> None:
     assert any("Seed 3 has 34 of the 40 samples" in n for n in study.notes)
 
 
@@ -140,7 +140,7 @@ def test_identical_runs_are_called_so() -> None:
     assert study_views.how(study) == ""
 
 
-def test_runs_that_share_no_sample_cannot_be_compared(study: et.StudyView) -> None:
+def test_runs_that_share_no_sample_cannot_be_compared(study: et.Study) -> None:
     a, b = study.results[0], study.results[3]
     other = replace(b, data=b.data.assign(text_id="x" + b.data["text_id"].astype(str)))
     with pytest.raises(et.UsageError, match=r"\(40 units\) share no text_id"):
@@ -160,7 +160,7 @@ def test_a_planted_improvement_is_found() -> None:
     assert row["delta"] > 0
 
 
-def test_words_name_claim_and_verdicts(study: et.StudyView) -> None:
+def test_words_name_claim_and_verdicts(study: et.Study) -> None:
     text = study_views.narrative(study)
     assert text.startswith(study_views.verdicts(study)[0])
     assert "95% intervals speak for new seeds and new samples." in text
@@ -179,7 +179,7 @@ def test_words_name_claim_and_verdicts(study: et.StudyView) -> None:
     assert study_views.narrative(alone).startswith("no_memory reaches ")
 
 
-def test_a_declared_primary_metric_leads_the_page_and_is_tested_alone(study: et.StudyView) -> None:
+def test_a_declared_primary_metric_leads_the_page_and_is_tested_alone(study: et.Study) -> None:
     assert study.primary == "tuple_f1_s2_refpol"
     other = et.study(study.results, primary="polarity_conflict_rate_raw")
     assert other.headline == ("polarity_conflict_rate_raw", *study.headline)
@@ -200,7 +200,7 @@ def test_a_blocked_metric_is_no_primary_one(reference: Path) -> None:
         et.study(runs, resampling=FAST, primary="tuple_f1_s2_refpol")
 
 
-def test_margins_are_said_where_they_are_declared_and_nowhere_else(study: et.StudyView) -> None:
+def test_margins_are_said_where_they_are_declared_and_nowhere_else(study: et.Study) -> None:
     declared = et.study(
         study.results, margin={"break_rate_refpol": 0.1, "tuple_f1_s2_refpol": 0.02}
     )
@@ -213,7 +213,7 @@ def test_margins_are_said_where_they_are_declared_and_nowhere_else(study: et.Stu
     assert "margin" not in study_views.how(study) + study.paragraph()
 
 
-def test_one_function_counts_the_family(study: et.StudyView) -> None:
+def test_one_function_counts_the_family(study: et.Study) -> None:
     """9 headline metrics beside the primary one, of which one has fewer than 10 pairs and cannot be tested."""
     (found,) = study.comparisons.values()
     lead = found.table[found.table["headline"] & ~found.table["primary"]]
@@ -242,8 +242,8 @@ def test_words_of_few_units_speak_of_no_test_and_no_interval() -> None:
     )
 
 
-def test_views_have_a_row_a_metric_and_condition(study: et.StudyView) -> None:
-    lead = study.suite.headline(study.options)
+def test_views_have_a_row_a_metric_and_condition(study: et.Study) -> None:
+    lead = study.suite.headline(study.options, frozenset())
     assert len(study_views.estimates(study)) == 2 * len(lead)
     assert list(study_views.mean_std(study)["id"]) == list(lead)
     assert list(study_views.comparison(study)["metric"]) == list(lead)
@@ -252,7 +252,7 @@ def test_views_have_a_row_a_metric_and_condition(study: et.StudyView) -> None:
     assert total.round(9).eq(1).all()
 
 
-def test_seed_dependent_samples_and_reviewers(study: et.StudyView) -> None:
+def test_seed_dependent_samples_and_reviewers(study: et.Study) -> None:
     found = cr_views.seed_dependent(study)
     assert set(found["condition"]) == {"no_memory", "with_memory"}
     for row in found[["1", "2", "3"]].itertuples(index=False):

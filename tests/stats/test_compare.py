@@ -274,7 +274,7 @@ def test_several_seeds_are_variance_components_of_the_paired_differences() -> No
             stats.t.ppf(0.975, k - 1) * np.sqrt(ms_seed / (n * k)),
         )
     row = (
-        compare(a, b, TABLE, "id", replace(R, method="bca"), n_permutations=999)
+        compare(a, b, TABLE, "id", R.model_copy(update={"method": "bca"}), n_permutations=999)
         .table.set_index("metric")
         .loc["mean"]
     )
@@ -721,7 +721,7 @@ def test_anything_incomplete_is_defined(k: int, j: int, n: int, key: int) -> Non
 @pytest.mark.reference
 def test_reference_conditions_pair_by_sample_and_seed(reference: Path) -> None:
     from evaltools import evaluate
-    from evaltools.core.suite import get_suite
+    from evaltools.core.plugins import get_suite
 
     suite = get_suite("cr")
     options = suite.options()
@@ -740,7 +740,7 @@ def test_reference_conditions_pair_by_sample_and_seed(reference: Path) -> None:
         suite.metrics(options),
         suite.unit,
         R,
-        suite.headline(options),
+        suite.headline(options, frozenset()),
         n_permutations=999,
         names=("m0", "m1"),
     )
@@ -910,7 +910,7 @@ def test_a_delta_that_few_units_decide_is_made_of_its_sides() -> None:
     high = b - a + np.sqrt((ub - b) ** 2 + (a - la) ** 2 - 2 * r * (ub - b) * (a - la))
     assert (row["ci_low"], row["ci_high"]) == pytest.approx((low, high))
     assert row["ci_method"] == "mover"
-    assert one_each(before, after, replace(R, method="bca"))["ci_method"] == "bca"
+    assert one_each(before, after, R.model_copy(update={"method": "bca"}))["ci_method"] == "bca"
     assert one_each(before, before)["ci_method"] == "none"
 
 

@@ -73,8 +73,8 @@ def of(a: Runs, b: Runs, resampling: Resampling = R) -> pd.DataFrame:
 def test_closed_forms_and_draws_agree(name: str, method: Method) -> None:
     a, b = case(name, 700)
     with limit(100):
-        closed = of(a, b, Resampling(method, 20_000))
-    drawn = of(a, b, Resampling(method, 20_000))
+        closed = of(a, b, Resampling(method=method, n_resamples=20_000))
+    drawn = of(a, b, Resampling(method=method, n_resamples=20_000))
     apart = [*DRAWN, "verdict", "ci_method"]
     pd.testing.assert_frame_equal(closed.drop(columns=apart), drawn.drop(columns=apart))
     names = {"bca": "abc"}

@@ -67,7 +67,9 @@ def test_bounds_equal_scipy(method: Method, n: int, confidence: float) -> None:
     def difference(tp: np.ndarray, fp: np.ndarray, f1: np.ndarray, axis: int = -1) -> np.ndarray:
         return ratio(tp, fp, f1, axis) - mean(tp, fp, f1, axis)
 
-    got = of(frame, TABLE, Resampling(method, 1500, confidence, seed=7))
+    got = of(
+        frame, TABLE, Resampling(method=method, n_resamples=1500, confidence=confidence, seed=7)
+    )
     for name, statistic in (("ratio", ratio), ("mean", mean), ("difference", difference)):
         expected = stats.bootstrap(
             (tp, fp, f1),
@@ -108,7 +110,9 @@ def test_wilson_ends_exactly_at_the_limits() -> None:
 @pytest.mark.parametrize("method", ["auto", "bca"])
 def test_a_share_above_one_has_the_interval_of_one(method: Method) -> None:
     """No proportion, though it is called one: its upper bound ends at the limit, and no bound is null."""
-    row = of(pd.DataFrame({"id": range(9), "x": 2, "n": 1}), RATE, Resampling(method)).loc["rate"]
+    row = of(pd.DataFrame({"id": range(9), "x": 2, "n": 1}), RATE, Resampling(method=method)).loc[
+        "rate"
+    ]
     assert (row["value"], row["ci_low"], row["ci_high"]) == (2.0, *wilson(9, 9, 0.95))
 
 
@@ -372,7 +376,9 @@ def test_what_does_not_vary_has_an_interval_within_limits_only() -> None:
     row = one(BOUNDED, y=[0.5] * 25)
     assert row["ci_low"] < 0.5 < row["ci_high"] and row["ci_method"] == CONSTANT
     assert one(replace(BOUNDED, bounds=None), y=[0.5] * 25)["ci_method"] == "none"
-    assert one(BOUNDED, Resampling("bca", 500), y=[0.5] * 25)["ci_method"] == "none"
+    assert (
+        one(BOUNDED, Resampling(method="bca", n_resamples=500), y=[0.5] * 25)["ci_method"] == "none"
+    )
     alone = one(BOUNDED, y=[0.5])
     assert (alone["ci_low"], alone["ci_high"]) == pytest.approx((0, 1), abs=1e-6)
 
@@ -387,7 +393,7 @@ def test_mover_by_hand() -> None:
 def test_a_bootstrap_is_used_where_the_data_carry_it() -> None:
     y = np.random.default_rng(0).choice([0, 0.5, 1], 300)
     assert one(SHARE, hit=y == 1)["ci_method"] == "wilson", "bounds grow with every event"
-    auto, bca = one(BOUNDED, y=y), one(BOUNDED, Resampling("bca", 500), y=y)
+    auto, bca = one(BOUNDED, y=y), one(BOUNDED, Resampling(method="bca", n_resamples=500), y=y)
     assert auto["ci_method"] == "bca" and auto.equals(bca)
     y[6:] = 1.0
     assert one(BOUNDED, y=y)["ci_method"] == "t-wilson"

@@ -75,7 +75,7 @@ def of(
 def test_closed_form_and_bootstrap_agree(
     method: Method, clustered: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    frame, resampling = units(1800), Resampling(method, 20_000)
+    frame, resampling = units(1800), Resampling(method=method, n_resamples=20_000)
     if clustered:
         frame["id"] = np.arange(1800) // 3
     drawn = of(frame, resampling)
@@ -158,7 +158,7 @@ def test_bounds_of_a_rare_event_end_at_its_limits() -> None:
     got = of(
         pd.DataFrame({"id": np.arange(n), "hit": np.arange(n) < 2, "n": 1}),
         table=[TABLE[3]],
-        resampling=Resampling("bca"),
+        resampling=Resampling(method="bca"),
     ).loc["share"]
     assert got["ci_method"] == "abc"
     assert 0.0 <= got["ci_low"] < 2 / n < got["ci_high"] < 10 / n
@@ -189,7 +189,7 @@ def test_the_path_changes_above_the_limit_only() -> None:
 def test_a_share_of_many_is_binomial() -> None:
     n, k = 40_000, 12_000
     frame = pd.DataFrame({"id": np.arange(n), "hit": np.arange(n) < k, "n": 1})
-    got = of(frame, Resampling("percentile", 50_000), [TABLE[3]]).loc["share"]
+    got = of(frame, Resampling(method="percentile", n_resamples=50_000), [TABLE[3]]).loc["share"]
     low, high = stats.binom.ppf([0.025, 0.975], n, k / n) / n
     assert (got["ci_low"], got["ci_high"]) == pytest.approx((low, high), abs=2e-4)
 

@@ -68,7 +68,9 @@ def components(runs: list[Runs]) -> Spread:
     a, b, by_seed, _ = pair(*(grid(r, "id") for r in runs))
     compiled = compile_table([F1])
     return evidence(
-        Paired(cell_sums(a, compiled), cell_sums(b, compiled), by_seed), 100, Resampling("bca")
+        Paired(cell_sums(a, compiled), cell_sums(b, compiled), by_seed),
+        100,
+        Resampling(method="bca"),
     ).spread
 
 
@@ -206,7 +208,7 @@ def test_drawn_cells_vary_as_the_components_say() -> None:
 def test_planned_studies_pool_the_seeds_of_both_sides_where_the_pilot_does() -> None:
     """Seeds that go apart alike on both sides: 4 degrees of freedom instead of 2, so that fewer studies miss."""
     runs = two(n=120, seed_sd=0.02, key=2)
-    pooled, alone = (pilot(runs, [F1], "id", "f1", Resampling(m)) for m in ("auto", "bca"))
+    pooled, alone = (pilot(runs, [F1], "id", "f1", Resampling(method=m)) for m in ("auto", "bca"))
     assert (pooled.components.sides, alone.components.sides) == (2, 1)
     assert (pooled.df_seeds, alone.df_seeds) == (4.0, 2.0)
     same = replace(alone, components=replace(pooled.components, sides=1))

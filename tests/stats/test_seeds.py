@@ -88,7 +88,7 @@ def condition(
 def of(
     runs: dict[int, pd.DataFrame], table: MetricTable = TABLE, method: Method = "auto"
 ) -> pd.DataFrame:
-    return aggregate(runs, table, "id", replace(R, method=method)).set_index("metric")
+    return aggregate(runs, table, "id", R.model_copy(update={"method": method})).set_index("metric")
 
 
 def test_columns_of_the_contract_come_first() -> None:
@@ -381,7 +381,7 @@ def test_errors_name_what_is_wrong() -> None:
 def test_reference_runs_give_the_independent_means(reference: Path) -> None:
     """Means and standard deviations of the six runs against those of their expected per-seed metrics."""
     from evaltools import evaluate
-    from evaltools.core.suite import get_suite
+    from evaltools.core.plugins import get_suite
 
     suite = get_suite("cr")
     for run_id in ("cr_n50_m0", "cr_n50_m1"):
@@ -514,9 +514,9 @@ def test_seeds_of_several_conditions_count_together_where_they_are_alike() -> No
         "that of these samples rests on its own seeds"
     )
     assert (
-        aggregate(a, [MEAN], "id", replace(R, method="bca"), pool)
+        aggregate(a, [MEAN], "id", R.model_copy(update={"method": "bca"}), pool)
         .iloc[0]
-        .equals(aggregate(a, [MEAN], "id", replace(R, method="bca")).iloc[0])
+        .equals(aggregate(a, [MEAN], "id", R.model_copy(update={"method": "bca"})).iloc[0])
     )
     apart = pooled_seeds([a, far], [MEAN], "id")
     level = stats.bartlett([0.5, 0.5, 0.6], [0.1, 0.5, 0.9]).pvalue

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import pandas as pd
 from msgspec import Struct, json
 
-from ...core.check import Check
+from ...core.check import Check, duplicate_texts
+from ...core.language import Message
 from ...core.metric import AnyMetric, Metric, linear
-from ...core.results import Result
 from .schema import STAND_IN
+
+if TYPE_CHECKING:
+    from ...report.run import Run
 
 FEW_REFS = 10
 """A system that names a ref of the gold three times in ten misses ten in a row in 3% of runs; fewer prove nothing."""
@@ -25,18 +29,19 @@ WITHOUT_GOLD = "Polarity conflict"
 """The group of the metrics by ref that compare predicted tuples with each other only."""
 
 
-def checks(result: Result) -> Iterator[Check]:
+def checks(result: Run) -> Iterator[Check]:
     """The checks of a run."""
+    yield from duplicate_texts(result.data, "text", "text_id")
     yield from predictions_only(result)
     yield from ref_outside_gold(result)
     yield from empty_predictions(result.data)
     yield from parse_failures(result.data)
     if n := int(result.data["model"].eq(STAND_IN).sum()):
         said = "the replies of {n} samples are a stand-in's, by rules: no model was asked, the numbers are of none"
-        yield Check("stand-in", "warning", said, n, len(result.data))
+        yield Check("stand-in", "warning", said, n=n, of=len(result.data))
 
 
-def predictions_only(result: Result) -> Iterator[Check]:
+def predictions_only(result: Run) -> Iterator[Check]:
     """No review has seen the tuples: what it did, and what was before it, is not measured."""
     if result.data["protocol"].any():
         return
@@ -47,14 +52,15 @@ def predictions_only(result: Result) -> Iterator[Check]:
     }
     blocks = tuple(m.name for m in result.metrics if m.name in single or single & set(m.weights()))
     said = "{of} samples are predictions that no review has seen: nothing before review, or of it, is measured"
-    yield Check("predictions-only", "info", said, len(result.data), len(result.data), blocks)
+    n = len(result.data)
+    yield Check("predictions-only", "info", said, n=n, of=n, blocks=blocks)
 
 
 def _of_review(denominator: str) -> bool:
     return any(c in REVIEWED or c.startswith(("fix_", "break_")) for c in linear(denominator))
 
 
-def ref_outside_gold(result: Result) -> Iterator[Check]:
+def ref_outside_gold(result: Run) -> Iterator[Check]:
     """No predicted ref stands anywhere in the gold of the run: the two sides name aspects in two ways.
 
     Blocks the metrics by ref, and those by attribute where no predicted attribute stands in the gold either.
@@ -69,19 +75,29 @@ def ref_outside_gold(result: Result) -> Iterator[Check]:
         return
     enough = (len(refs) or len(final)) >= FEW_REFS
     keys = ("refpol",) if _attributes(known) & _attributes(refs) else ("refpol", "attrpol")
-    what = "{of} predicted refs occurs" if refs else "{of} predicted tuples has a ref that occurs"
-    how = "by ref" if len(keys) == 1 else "by ref or attribute"
+    n_predicted = len(refs) or len(final)
+    what = "{count} predicted refs occurs" if refs else PREDICTED_TUPLES
+    blocks: tuple[str, ...] = ()
+    if enough:
+        key = result.options.key
+        blocks = tuple(m.name for m in result.metrics if _rests_on(m, keys, key))
     yield Check(
         "ref-outside-gold",
         "blocking" if enough else "warning",
-        f"none of the {what} among the {len(known)} of the gold: metrics {how} cannot tell right from wrong here",
-        0,
-        len(refs) or len(final),
-        tuple(m.name for m in result.metrics if _rests_on(m, keys, result.options.key))
-        if enough
-        else (),
-        "--protocol cr_v1" if result.options.key == "refpol" else "",
+        "none of the {what} among the {known} of the gold: metrics {how} cannot tell right from "
+        "wrong here",
+        {
+            "what": Message(what, {"count": n_predicted}),
+            "known": len(known),
+            "how": Message("by ref" if len(keys) == 1 else "by ref or attribute"),
+        },
+        of=n_predicted,
+        blocks=blocks,
+        help="--protocol cr_v1" if result.options.key == "refpol" else "",
     )
+
+
+PREDICTED_TUPLES = "{count} predicted tuples has a ref that occurs"
 
 
 class _Ref(Struct, array_like=True, gc=False):
@@ -113,7 +129,7 @@ def empty_predictions(data: pd.DataFrame) -> Iterator[Check]:
     n, of = int((judged["n_pred_used"] == 0).sum()), len(judged)
     if n > EMPTY * of:
         said = "{n} of {of} samples with gold have no predicted tuple, and their F1 is 0"
-        yield Check("empty-predictions", "warning", said, n, of)
+        yield Check("empty-predictions", "warning", said, n=n, of=of)
 
 
 def parse_failures(data: pd.DataFrame) -> Iterator[Check]:
@@ -124,4 +140,4 @@ def parse_failures(data: pd.DataFrame) -> Iterator[Check]:
             "for {n} of {of} samples the runner could not get or read a reply; they are scored with the"
             " tuples that are left"
         )
-        yield Check("parse-failures", "warning", message, n, len(data))
+        yield Check("parse-failures", "warning", message, n=n, of=len(data))

@@ -30,22 +30,26 @@ def metrics(options: CrOptions) -> MetricTable:
     return _table(options.key)
 
 
-def headline(options: CrOptions) -> tuple[str, ...]:
+def headline(options: CrOptions, blocked: frozenset[str]) -> tuple[str, ...]:
+    """The names that lead every page; those by term where refs cannot be measured."""
+    if f"tuple_f1_s2_{options.key}" in blocked:
+        # without what rests on refs: only these are ever blocked
+        return tuple(name.format(protocol="otepol") for name in HEADLINE if "{other}" not in name)
+
     other = "otepol" if options.key == "refpol" else "refpol"
     return tuple(name.format(protocol=options.key, other=other) for name in HEADLINE)
 
 
-def instead(options: CrOptions) -> tuple[str, ...]:
-    """The headline by term, without what rests on refs: only these are ever blocked."""
-    return tuple(name.format(protocol="otepol") for name in HEADLINE if "{other}" not in name)
+def primary(options: CrOptions, blocked: frozenset[str]) -> str:
+    """F1 after review under the protocol's key; by term where refs cannot be measured."""
+    name = f"tuple_f1_s2_{options.key}"
+    return "tuple_f1_s2_otepol" if name in blocked else name
 
 
 SUITE = Suite(
     name="cr",
     title="Conflict Review",
-    lead=1,
     unit="text_id",
-    row=("text_id",),
     input="RUN",
     options=CrOptions,
     locate=locate,
@@ -53,8 +57,7 @@ SUITE = Suite(
     score=score,
     metrics=metrics,
     headline=headline,
-    instead=instead,
-    text="text",
+    primary=primary,
     given=("text",),
     checks=checks,
     artifacts=artifacts,

@@ -6,22 +6,24 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from ...core.language import say
 from ...core.metric import read_table
-from ...core.results import Result
 from ...report import figures
 from ...report.markdown import titled
-from ...report.study_data import Study
 from ...report.view import SampleView, TableView
 from ...stats.agreement import flip_flops, review_votes, reviewer_agreement
 from ...stats.breakdown import breakdown
 from .matching import Mark, marks, match, tabulate
 from .tuples import KEYS, POLARITIES, EvalTuple, Key, term_key
 from .units import Action
+
+if TYPE_CHECKING:
+    from ...report.run import Run
+    from ...report.study import Study
 
 NOT_FOUND = "(not found)"
 
@@ -31,7 +33,7 @@ MICRO = read_table(VIEWS)
 LOOK: Mapping[str, Mapping[str, Any]] = WORDS["figure"]
 
 
-def completeness(result: Result) -> pd.DataFrame:
+def completeness(result: Run) -> pd.DataFrame:
     """One row a thing that a reader must know before the numbers: what, count, detail."""
     gold = next((i.rows for i in result.manifest.inputs if i.role == "gold"), None)
     rows = [(say("samples"), len(result.data), say("rows scored"))]
@@ -47,17 +49,17 @@ def completeness(result: Result) -> pd.DataFrame:
     return pd.DataFrame([row for row in rows if row[1]], columns=["what", "count", "detail"])
 
 
-def leading_key(of: Result | Study) -> Key:
+def leading_key(of: Run | Study) -> Key:
     """The key that a page speaks of: the headline's, which is the protocol's unless that cannot be measured."""
     return next(key for name in of.headline for key in KEYS if name.endswith(key))
 
 
-def _title(result: Result, metric: str) -> str:
+def _title(result: Run, metric: str) -> str:
     found = result.suite.metric(metric, result.options)
     return titled(found.title, found.better)
 
 
-def transitions(result: Result) -> pd.DataFrame:
+def transitions(result: Run) -> pd.DataFrame:
     """Samples by what review did to them, for each key that can be measured: key, fix, keep, still, break."""
     keys = [key for key in KEYS if f"fix_rate_{key}" not in result.blocked]
     found = {key: result.data[f"outcome_{key}"].value_counts() for key in keys}
@@ -67,7 +69,7 @@ def transitions(result: Result) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["key", *figures.OUTCOMES])
 
 
-def outcomes(result: Result) -> figures.Chart:
+def outcomes(result: Run) -> figures.Chart:
     """How many samples review fixed, broke, kept right and left wrong, by key."""
     found = transitions(result)
     return figures.stacked(
@@ -79,14 +81,14 @@ def _shown(key: str) -> str:
     return key.replace("pol", "-pol")
 
 
-def _before_after(result: Result, key: Key) -> pd.DataFrame:
+def _before_after(result: Run, key: Key) -> pd.DataFrame:
     """F1 of each sample with gold before and after review: before, after."""
     units = result.data[result.data["has_gold"]]
     found = pd.DataFrame({"before": units[f"f1_s1_{key}"], "after": units[f"f1_s2_{key}"]})
     return found.dropna(axis="columns", how="all")
 
 
-def paired(result: Result, *, key: Key | None = None) -> figures.Chart:
+def paired(result: Run, *, key: Key | None = None) -> figures.Chart:
     """F1 of each sample before against after review, under a key (None: the headline's)."""
     key = key or leading_key(result)
     x, y = (_title(result, f"tuple_f1_{stage}_{key}") for stage in ("s1", "s2"))
@@ -94,14 +96,14 @@ def paired(result: Result, *, key: Key | None = None) -> figures.Chart:
     return figures.paired(found, xlabel=x, ylabel=y, **LOOK["paired"])
 
 
-def spread(result: Result, *, key: Key | None = None) -> figures.Chart:
+def spread(result: Run, *, key: Key | None = None) -> figures.Chart:
     """How the F1 of the samples is spread before and after review, under a key (None: the headline's)."""
     key = key or leading_key(result)
     xlabel = say("F1 of a sample ({key})", key=_shown(key))
     return figures.distribution(_before_after(result, key), xlabel=xlabel, **LOOK["spread"])
 
 
-def _within(result: Result, key: Key, part_of: Callable[[EvalTuple], str]) -> pd.DataFrame:
+def _within(result: Run, key: Key, part_of: Callable[[EvalTuple], str]) -> pd.DataFrame:
     """Counts a sample and part of its tuples: text_id, part, tp, fp, fn; matched within the part."""
     found: list[tuple[str, str]] = []
     gold_in, final_in = [], []
@@ -117,7 +119,7 @@ def _within(result: Result, key: Key, part_of: Callable[[EvalTuple], str]) -> pd
     return pd.DataFrame(found, columns=["text_id", "part"]).assign(**counts._asdict())
 
 
-def polarities(result: Result, *, key: Key = "otepol") -> figures.Chart:
+def polarities(result: Run, *, key: Key = "otepol") -> figures.Chart:
     """Micro F1, precision and recall after review within each polarity, under a key, with intervals."""
     parts = _within(result, key, lambda t: t.polarity)
     found = breakdown(parts, MICRO, "text_id", "part", [m.name for m in MICRO], result.resampling)
@@ -126,7 +128,7 @@ def polarities(result: Result, *, key: Key = "otepol") -> figures.Chart:
     )
 
 
-def aspects(result: Result, *, most: int = 15) -> figures.Chart:
+def aspects(result: Run, *, most: int = 15) -> figures.Chart:
     """Micro F1 after review within each aspect_ref of the gold, most frequent first; the rest stands as one.
 
     Nothing is drawn where refs cannot be measured.
@@ -139,7 +141,7 @@ def aspects(result: Result, *, most: int = 15) -> figures.Chart:
     return figures.dots(shown, xlabel=_title(result, metric), **LOOK["aspects"])
 
 
-def confusion_counts(result: Result) -> pd.DataFrame:
+def confusion_counts(result: Run) -> pd.DataFrame:
     """Counts of gold terms: polarity in gold (rows) by polarity given to the same term after review (columns)."""
     policy = result.options.match_policy
     pairs = []
@@ -156,12 +158,12 @@ def confusion_counts(result: Result) -> pd.DataFrame:
     return pd.crosstab(found["gold"], found["given"])
 
 
-def confusion(result: Result) -> figures.Chart:
+def confusion(result: Run) -> figures.Chart:
     """Which polarity the terms of the gold were given after review."""
     return figures.confusion(confusion_counts(result).rename(columns=say), **LOOK["confusion"])
 
 
-def splits(result: Result) -> figures.Chart:
+def splits(result: Run) -> figures.Chart:
     """Tuple F1 by split of the data set, under the keys that can be measured."""
     b = result.suite.breakdowns[0]
     names = [name for name in b.metrics if name not in result.blocked]
@@ -171,7 +173,7 @@ def splits(result: Result) -> figures.Chart:
     return figures.dots(found, **LOOK["splits"])
 
 
-def sample_groups(result: Result, *, key: Key | None = None) -> Mapping[str, tuple[str, str]]:
+def sample_groups(result: Run, *, key: Key | None = None) -> Mapping[str, tuple[str, str]]:
     """Group -> the query on the units that makes it under a key (None: the headline's), and its caption."""
     key = key or leading_key(result)
     return {
@@ -180,7 +182,7 @@ def sample_groups(result: Result, *, key: Key | None = None) -> Mapping[str, tup
     }
 
 
-def cards(result: Result, units: pd.DataFrame, *, key: Key | None = None) -> pd.DataFrame:
+def cards(result: Run, units: pd.DataFrame, *, key: Key | None = None) -> pd.DataFrame:
     """Samples, the worst change first: text_id, text, gold, stage1, final, change, reviewers, arbiter.
 
     The tuples carry their marks under a key (None: the headline's) and the policy, those of the gold against `final`.
@@ -267,7 +269,7 @@ FIGURES: dict[str, Callable[..., figures.Chart]] = {
 }
 
 
-def sample_views(of: Result | Study) -> tuple[SampleView, ...]:
+def sample_views(of: Run | Study) -> tuple[SampleView, ...]:
     """A view for each key, the headline's first."""
     keys = sorted(KEYS, key=lambda key: key != leading_key(of))
     return tuple(

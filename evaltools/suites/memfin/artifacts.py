@@ -5,33 +5,35 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from ...core.files import write_json, write_jsonl, write_text
 from ...core.manifest import SCHEMA_VERSION
-from ...core.results import Result
 from ...report.markdown import is_null, markdown_table
 from ...report.tables import plain_estimates
 from .columns import TURN_EVAL
 from .eligibility import STATES, eligibility, turns_of
 from .measures import MEASURES, Measure
 
+if TYPE_CHECKING:
+    from ...report.run import Run
 
-def write_artifacts(result: Result, folder: Path) -> None:
+
+def write_artifacts(result: Run, folder: Path) -> None:
     write_jsonl(folder / "turn_eval.jsonl", turn_eval(result))
     write_json(folder / "metrics_summary.json", metrics_summary(result))
     write_text(folder / "report.md", report_md(result))
 
 
-def turn_eval(result: Result) -> Iterator[dict[str, Any]]:
+def turn_eval(result: Run) -> Iterator[dict[str, Any]]:
     """The turn_eval rows: one a turn of a valid dialogue, in the order of the trace."""
     for row in turns_of(result)[list(TURN_EVAL)].to_dict("records"):
         yield {str(name): None if is_null(value) else value for name, value in row.items()}
 
 
-def metrics_summary(result: Result) -> dict[str, Any]:
+def metrics_summary(result: Run) -> dict[str, Any]:
     """micro, macro, counts and by_dialog of the five measures; null is "not measured".
 
     `by_dialog` holds the dialogues with an eligible turn. `counts`: every turn of a valid dialogue is
@@ -51,7 +53,7 @@ def metrics_summary(result: Result) -> dict[str, Any]:
 
 
 def _measure(
-    measure: Measure, result: Result, first: pd.DataFrame, states: pd.Series
+    measure: Measure, result: Run, first: pd.DataFrame, states: pd.Series
 ) -> dict[str, Any]:
     values = _nullable(result.frame.set_index("name")[["value"]])["value"]
     columns = {m.numerator: name for name, m in measure.macro.items()}
@@ -73,7 +75,7 @@ def _nullable(numbers: pd.DataFrame) -> pd.DataFrame:
     return numbers.astype(object).where(numbers.notna(), None)
 
 
-def report_md(result: Result) -> str:
+def report_md(result: Run) -> str:
     """The numbers of a run as one Markdown page: metrics with intervals, eligibility, problems, signature."""
     n = result.data.attrs["counters"]
     level = f"{100 * result.resampling.confidence:g}%"
@@ -88,7 +90,7 @@ def report_md(result: Result) -> str:
     parts.append(
         f"Intervals ({level}) resample dialogues. N/A: not measured. Micro: over turns; macro: mean of dialogues.\n"
     )
-    for group, rows in result.frame.groupby("group", sort=False):
+    for group, rows in result.estimates.groupby("group", sort=False):
         shown = plain_estimates(rows, resampling=result.resampling, blocked=result.blocked)
         sums = {
             part: rows[part].map("{:.6g}".format).to_numpy()

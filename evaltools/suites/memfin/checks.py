@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from ...core.check import Check, Level, duplicate_texts
-from ...core.results import Result
+from ...core.language import Message
 from .rules import LABELS
+
+if TYPE_CHECKING:
+    from ...report.run import Run
 
 MANY = 0.05
 """More than this share matters: the interval of a rate over 300 turns is about 0.05 wide to either side."""
@@ -21,7 +25,7 @@ FROM_REPLIES = ("m1_contradiction", "m3_", "m4_", "m5_")
 """How the names of the metrics begin that are read from what the system replied."""
 
 
-def checks(result: Result) -> Iterator[Check]:
+def checks(result: Run) -> Iterator[Check]:
     """The checks of a run; those of replies are over the turns that were answered."""
     data = result.data
     turns = data[data["turn_pair_id"].notna()]
@@ -45,7 +49,7 @@ def _plain(texts: pd.Series) -> pd.Series:
 
 
 def echo_replies(
-    result: Result, replies: pd.Series, asked: pd.Series, compliant: pd.Series
+    result: Run, replies: pd.Series, asked: pd.Series, compliant: pd.Series
 ) -> Iterator[Check]:
     """Replies that are the user's own text: users break few rules, so that compliance is high for nothing."""
     echo = (replies == asked) & (replies != "")
@@ -54,14 +58,15 @@ def echo_replies(
         return
     level: Level = "blocking" if n >= MOST * of else "warning"
     blocks = tuple(_of_replies(result)) if level == "blocking" else ()
-    message = (
-        f"{n} of {of} replies are the user's own text ({int(compliant[echo].sum())} of them labelled compliant):"
+    template = (
+        "{n} of {of} replies are the user's own text ({compliant} of them labelled compliant):"
         " on these turns, metrics of replies describe the user"
     )
-    yield Check("echo-replies", level, message, n, of, blocks)
+    values = {"compliant": int(compliant[echo].sum())}
+    yield Check("echo-replies", level, template, values, n, of, blocks)
 
 
-def _of_replies(result: Result) -> Iterator[str]:
+def _of_replies(result: Run) -> Iterator[str]:
     """The metrics read from replies; those of the profile (M2) where replies have filled in most of its fields."""
     origins = [
         f["origin"] for fields in result.data["profile"].dropna() for f in json.loads(fields) or ()
@@ -79,8 +84,11 @@ def empty_replies(replies: pd.Series, compliant: pd.Series) -> Iterator[Check]:
     n, of = int(empty.sum()), len(replies)
     if n > MANY * of:
         labelled = int(compliant[empty].sum())
-        message = f"{n} of {of} turns count as answered but have an empty reply ({labelled} of them labelled compliant)"
-        yield Check("empty-replies", "warning", message, n, of)
+        template = (
+            "{n} of {of} turns count as answered but have an empty reply ({labelled} of them "
+            "labelled compliant)"
+        )
+        yield Check("empty-replies", "warning", template, {"labelled": labelled}, n, of)
 
 
 def duplicate_replies(replies: pd.Series) -> Iterator[Check]:
@@ -88,13 +96,13 @@ def duplicate_replies(replies: pd.Series) -> Iterator[Check]:
     counts = replies[replies != ""].value_counts()
     counts, of = counts[counts > 1], len(replies)
     if (n := int(counts.sum())) > MANY * of:
-        texts = (
-            "one text"
-            if len(counts) == 1
-            else f"{len(counts)} texts, the commonest on {counts.iloc[0]}"
-        )
-        message = f"{n} of {of} turns have a reply that stands on other turns too ({texts})"
-        yield Check("duplicate-replies", "warning", message, n, of)
+        texts = Message("one text")
+        if len(counts) > 1:
+            most = int(counts.iloc[0])
+            values = {"count": len(counts), "most": most}
+            texts = Message("{count} texts, the commonest on {most}", values)
+        template = "{n} of {of} turns have a reply that stands on other turns too ({texts})"
+        yield Check("duplicate-replies", "warning", template, {"texts": texts}, n, of)
 
 
 def one_class_truth(answered: pd.DataFrame) -> Iterator[Check]:
@@ -102,8 +110,9 @@ def one_class_truth(answered: pd.DataFrame) -> Iterator[Check]:
     n, labels = len(answered), answered["gt_compliance_label"].unique()
     if n > 1 and len(labels) == 1:
         right = answered["m4_correct"].mean()
-        message = (
-            f"the true compliance label counts as “{labels[0]}” on all {n} answered turns: giving always that one"
-            f" would score 1.000 on compliance accuracy, this run has {right:.3f}"
+        template = (
+            "the true compliance label counts as “{label}” on all {n} answered turns: giving "
+            "always that one would score 1.000 on compliance accuracy, this run has {value}"
         )
-        yield Check("one-class-truth", "warning", message, n, n)
+        values = {"label": str(labels[0]), "value": f"{right:.3f}"}
+        yield Check("one-class-truth", "warning", template, values, n, n)

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from ...core.language import say
-from ...core.results import Result
 from .measures import MEASURES, Measure
+
+if TYPE_CHECKING:
+    from ...report.run import Run
 
 STATES = ("eligible", "skipped", "failed")
 
@@ -20,18 +23,18 @@ StateAndReason = tuple[str, str]
 """One of STATES, and why: "" for one that takes part."""
 
 
-def turns_of(result: Result) -> pd.DataFrame:
+def turns_of(result: Run) -> pd.DataFrame:
     """The units that are turns. A dialogue without any turn has a row of its own in the units."""
     return result.units[result.units["turn_pair_id"].notna()]
 
 
-def left_out_dialogs(result: Result) -> pd.DataFrame:
+def left_out_dialogs(result: Run) -> pd.DataFrame:
     """The dialogues that yield no turns: dialog_id, state (skipped, failed, rejected), reason."""
     dialogs = json.loads(result.data.attrs["left_out"])
     return pd.DataFrame(dialogs, columns=["dialog_id", "state", "reason"])
 
 
-def eligibility(result: Result) -> pd.DataFrame:
+def eligibility(result: Run) -> pd.DataFrame:
     """How many take part in each measure: measure, title, unit, total, STATES, why.
 
     total = eligible + skipped + failed. Turns of valid dialogues; for M2 dialogues. `why` counts
@@ -64,7 +67,7 @@ def eligibility(result: Result) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _dialog_states(result: Result, measure: Measure) -> list[StateAndReason]:
+def _dialog_states(result: Run, measure: Measure) -> list[StateAndReason]:
     """State and reason of every dialogue but those that an error keeps out."""
     states = []
     for takes_part in result.units[measure.eligible].dropna():
@@ -75,7 +78,7 @@ def _dialog_states(result: Result, measure: Measure) -> list[StateAndReason]:
     return states
 
 
-def _turn_states(result: Result, measure: Measure) -> list[StateAndReason]:
+def _turn_states(result: Run, measure: Measure) -> list[StateAndReason]:
     """State and reason of every turn."""
     turns = turns_of(result)
     is_eligible = turns[measure.eligible]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
 
-from ...core.suite import Derived, SuiteOptions
+from ...core.suite import SuiteOptions
 from .lexicon import load_lexicon
 
 
 class MemfinOptions(SuiteOptions):
     """What decides the numbers. `lexicon_identity` follows from the lexicon's content."""
+
+    derived: ClassVar = ("lexicon_identity",)
 
     ignore_memory_keys: bool = Field(
         False, description="Score a system without memory: M1 is not measured."
@@ -19,7 +21,7 @@ class MemfinOptions(SuiteOptions):
     lexicon: str | None = Field(
         None, description="Word lists to use (JSON file); null takes the bundled ones."
     )
-    lexicon_identity: str = Derived
+    lexicon_identity: str = ""
 
     @model_validator(mode="before")
     @classmethod

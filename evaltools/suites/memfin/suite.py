@@ -29,19 +29,27 @@ HEADLINE = (
 """A metric of each measure and the rate of severe violations. M1 stays, not measured, without
 keys."""
 
+
+def primary(options: MemfinOptions, blocked: frozenset[str]) -> str:
+    """The profile score; where it is blocked the next of the headline, and what stands before it last."""
+    for name in (*HEADLINE[1:], HEADLINE[0]):
+        if name not in blocked:
+            return name
+    return ""
+
+
 SUITE = Suite(
     name="memfin",
     title="MemFin: financial dialogues",
-    lead=1,
     unit="dialog_id",
-    row=("dialog_id", "turn_pair_id"),
     options=MemfinOptions,
     input="TRACE",
     locate=locate,
     sniff=sniff,
     score=score,
     metrics=lambda options: METRICS,
-    headline=lambda options: HEADLINE,
+    headline=lambda options, blocked: HEADLINE,
+    primary=primary,
     checks=checks,
     artifacts=write_artifacts,
     notebook="memfin.ipynb",

@@ -10,12 +10,11 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from ...core.language import say
-from ...core.results import Result
 from ...report import figures
 from ...report.view import SampleView, TableView
 from .eligibility import eligibility, left_out_dialogs, turns_of
@@ -23,8 +22,11 @@ from .keys import SOURCES
 from .measures import MEASURES
 from .rules import LABELS
 
+if TYPE_CHECKING:
+    from ...report.run import Run
 
-def memory_hits(result: Result) -> pd.DataFrame:
+
+def memory_hits(result: Run) -> pd.DataFrame:
     """Where required keys were found, over the eligible turns: source, keys.
 
     A key found in two sources counts in both; "nowhere" are the missed ones.
@@ -46,7 +48,7 @@ def _spread(
     return pd.DataFrame(rows, columns=[*named, *fields])
 
 
-def memory_keys(result: Result) -> pd.DataFrame:
+def memory_keys(result: Run) -> pd.DataFrame:
     """Required keys by kind (resolver), over the turns that were answered: kind, required, resolved, hit, missed."""
     turns = result.units[result.units["eligible_m4"]]
     kinds = _spread(turns, (), "resolved_keys", ["resolver"])["resolver"].rename("kind")
@@ -60,24 +62,24 @@ def memory_keys(result: Result) -> pd.DataFrame:
     return pd.DataFrame(flags).astype(int).groupby(kinds, sort=False).sum().reset_index()
 
 
-def unresolved_keys(result: Result) -> pd.DataFrame:
+def unresolved_keys(result: Run) -> pd.DataFrame:
     """The keys that take no part, a row each: dialog_id, turn_pair_id, key, resolver (no_target or not_a_key)."""
     fields = ["key", "resolver", "target_text"]
     keys = _spread(turns_of(result), ["dialog_id", "turn_pair_id"], "resolved_keys", fields)
     return keys[keys["target_text"].isna()].drop(columns="target_text").reset_index(drop=True)
 
 
-def risk_tags(result: Result) -> pd.DataFrame:
+def risk_tags(result: Run) -> pd.DataFrame:
     """Required risk tags over the eligible turns, most missed first: tag, required, covered, missed, coverage."""
     return _covered(result, "eligible_m3", "risk_required_tags", "missed_tags", "tag")
 
 
-def rubric_elements(result: Result) -> pd.DataFrame:
+def rubric_elements(result: Run) -> pd.DataFrame:
     """Required rubric elements over the eligible turns, most missed first: as `risk_tags`, with element."""
     return _covered(result, "eligible_m5", "rubric_required", "missed_elements", "element")
 
 
-def _covered(result: Result, eligible: str, required: str, missed: str, label: str) -> pd.DataFrame:
+def _covered(result: Run, eligible: str, required: str, missed: str, label: str) -> pd.DataFrame:
     turns = result.units[result.units[eligible]]
     pairs = [
         (name, name in gone)
@@ -91,7 +93,7 @@ def _covered(result: Result, eligible: str, required: str, missed: str, label: s
     return table.sort_values(["missed", label], ascending=[False, True], ignore_index=True)
 
 
-def compliance_confusion(result: Result) -> pd.DataFrame:
+def compliance_confusion(result: Run) -> pd.DataFrame:
     """Turns by true label (index) and predicted label (columns), over the eligible turns."""
     turns = result.units[result.units["eligible_m4"]]
     table = pd.crosstab(turns["gt_compliance_label"], turns["pred_compliance_label"])
@@ -99,7 +101,7 @@ def compliance_confusion(result: Result) -> pd.DataFrame:
     return table.rename_axis(index="truth", columns="predicted")
 
 
-def profile_fields(result: Result) -> pd.DataFrame:
+def profile_fields(result: Run) -> pd.DataFrame:
     """The profile of each dialogue, a row a field: dialog_id, field (its metric), truth, predicted, origin, score.
 
     origin: snapshot, replies, both or none; a set is shown as its entries joined by "、"; null is unknown.
@@ -111,7 +113,7 @@ def profile_fields(result: Result) -> pd.DataFrame:
     return frame.assign(**sides).rename(columns={"metric": "field"})
 
 
-def failed_turns(result: Result) -> pd.DataFrame:
+def failed_turns(result: Run) -> pd.DataFrame:
     """The turns that timed out or failed: dialog_id, turn_pair_id, turn_status, error, user_text."""
     turns = turns_of(result)
     columns = ["dialog_id", "turn_pair_id", "turn_status", "error", "user_text"]
@@ -121,7 +123,7 @@ def failed_turns(result: Result) -> pd.DataFrame:
 CARD = ("dialog_id", "turn_pair_id", "scenario_type", "difficulty", "user_text", "context", "reply")
 
 
-def cards(result: Result, units: pd.DataFrame) -> pd.DataFrame:
+def cards(result: Run, units: pd.DataFrame) -> pd.DataFrame:
     """Turns with what they fall short of, most reasons first (then in the order of the trace).
 
     Columns: turn (the id of both), measures ("M1 M3"), n (number of reasons), reason, truth (what was asked
@@ -187,7 +189,7 @@ def _truth(turn: Mapping[Any, Any]) -> str:
     )
 
 
-def groups(result: Result) -> dict[str, tuple[str, str]]:
+def groups(result: Run) -> dict[str, tuple[str, str]]:
     """The turns that fall short of any measure, and of each."""
     found = {
         m.key.lower(): (m.failing, f"{m.key} {m.title.lower()}: turns that fall short")
@@ -204,7 +206,7 @@ def scenarios(run: Any) -> pd.DataFrame:
     """Headline metrics, two if these can be measured, by scenario and difficulty (`by`): as `stats.breakdown`."""
     names = [n for n in ("m3_risk_coverage", "m4_compliance_label_acc") if n not in run.blocked]
     return pd.concat(
-        [run.breakdown(b.column, *names).assign(by=say(b.title)) for b in run.suite.breakdowns]
+        [run.by(b.column, *names).assign(by=say(b.title)) for b in run.suite.breakdowns]
     )
 
 
@@ -245,6 +247,6 @@ TABLES = {
 VIEW = SampleView(groups, cards, {"gold": None, **WORDS["browser"]}, compared=("reply", "reason"))
 
 
-def sample_views(result: Result) -> tuple[SampleView, ...]:
+def sample_views(result: Run) -> tuple[SampleView, ...]:
     """Turns are not marked."""
     return (VIEW,)

@@ -7,13 +7,13 @@ the workbook is the file for a spreadsheet program, and holds no formula.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...core.check import WORDS as LEVELS
+from ...core.check import LEVEL_WORDS as LEVELS
 from ...core.files import atomic, dumps
 from ...core.language import say
-from ...core.results import Result
 from ...report.excel import Sheet, write_workbook
 from ...report.tables import plain_estimates
 from . import views
@@ -21,6 +21,9 @@ from .options import rules_in_force
 from .rules import METRICS, rules_snapshot
 from .units import by_metric
 from .verdicts import COLUMNS, WORDS, verdicts
+
+if TYPE_CHECKING:
+    from ...report.run import Run
 
 SCORES = (
     "case_id", "metric", "score", "measured", "rule_score", "llm_score", "decided_by", "threshold", "passed",
@@ -42,13 +45,13 @@ def scores_frame(units: pd.DataFrame, thresholds: dict[str, float]) -> pd.DataFr
     return found.sort_index(kind="stable")[list(SCORES)].reset_index(drop=True)
 
 
-def titles(result: Result) -> dict[str, str]:
+def titles(result: Run) -> dict[str, str]:
     """The metrics as readers call them."""
     found = result.frame.set_index("name")["title"]
     return {m: say(found[m]) for m in METRICS}
 
 
-def cases_frame(result: Result) -> pd.DataFrame:
+def cases_frame(result: Run) -> pd.DataFrame:
     """All cases as `views.worst_first` has them, in words: for each metric the score, and what it rests on."""
     called, columns = titles(result), {}
     for m, title in called.items():
@@ -58,10 +61,10 @@ def cases_frame(result: Result) -> pd.DataFrame:
     return found.rename(columns={c: say(head) for c, head in WORDS["workbook"]["cases"].items()})
 
 
-def overview(result: Result) -> Sheet:
+def overview(result: Run) -> Sheet:
     """What the workbook is, the verdicts, and what the columns mean."""
     rules = rules_in_force(result.options)
-    people = result.frame[result.frame["group"] == "corrected"]
+    people = result.estimates[result.estimates["group"] == "corrected"]
     shown = plain_estimates(people, resampling=result.resampling).to_dict("records")
     led = [
         (say(t), f"{r['value']} {r['interval']}, n = {r['n']}")
@@ -89,7 +92,7 @@ def overview(result: Result) -> Sheet:
     )
 
 
-def write_artifacts(result: Result, folder: Path) -> None:
+def write_artifacts(result: Run, folder: Path) -> None:
     rules = rules_in_force(result.options)
     with atomic(folder / "summary_scores.csv") as f:
         scores_frame(result.data, rules.thresholds).to_csv(f, index=False, lineterminator="\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,9 @@ from ...core.files import dumps, refuse_input, resolve, write_text
 from ...core.language import say, speak
 from ...core.names import nearest
 from ...core.terminal import echo
+
+if TYPE_CHECKING:
+    pass
 
 OPTIONS = Path(__file__).with_suffix(".toml")
 
@@ -68,14 +71,12 @@ def to_label(
 
     A random draw of n cases, or those of a file. InputError for a case or metric of it that there is not.
     """
-    from ...core.evaluate import evaluate
     from ...core.records import read_rows
-    from ...core.results import Result
-    from ...stats.intervals import estimate
+    from ...report.evaluate import evaluate
     from .people import Wanted
     from .views import whys
 
-    result = evaluate("summary", resolve(path), estimate=estimate, kind=Result)
+    result = evaluate("summary", resolve(path))
     units = result.units.set_index("case_id", drop=False)
     drawn = sorted(units.index, key=lambda c: sha256(f"{seed}\0{c}".encode()).hexdigest())[:n]
     rows = [(0, Wanted(case_id=c, metric=m)) for m in metrics for c in drawn]

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from ...core.errors import InputError, Problem, UsageError
-from ...core.suite import COSTLY, Derived, SuiteOptions
+from ...core.suite import SuiteOptions
 from ...llm.address import is_plain_url
 from .rules import DEFAULT_RULES, Rules, load_rules
 
 Mode = Literal["override", "blend"]
-
-
-def _of_judge(
-    default: Any, description: str, marks: dict[str, Any] | None = None, **limits: Any
-) -> Any:
-    return Field(
-        default, description=description, json_schema_extra={**COSTLY, **(marks or {})}, **limits
-    )
 
 
 class SummaryOptions(SuiteOptions):
@@ -29,59 +21,75 @@ class SummaryOptions(SuiteOptions):
     request is sent, and kept nowhere. A server at a given `judge_base_url` may do without one.
     judge_max_calls: only the first so many distinct questions, in the order of the cases, may be sent to the
     server. A reply in the cache is used wherever it stands and costs nothing. A question already in the cache
-    still takes up its place, so that a rerun under the same budget sends nothing and gives the same scores. Of
-    several files of one command each has an equal part: of all where they are scored side by side (`score`,
-    `report`), of what those before it left where one follows the other (`compare`, `plan`, `rank`).
-    Repeats that the client makes on 429, 5xx and the like are not counted apart.
+    still takes up its place, so that a rerun under the same budget sends nothing and gives the same scores. Each
+    file of a command has this budget. Repeats that the client makes on 429, 5xx and the like are not counted apart.
     """
+
+    derived: ClassVar = ("rules_identity", "rules_version", "labelled")
+    costly: ClassVar = (
+        "judge",
+        "judge_model",
+        "judge_base_url",
+        "judge_mode",
+        "judge_confidence",
+        "judge_max_calls",
+        "judge_audit",
+        "judge_cache",
+    )
+    single_run: ClassVar = ("labels",)
 
     rules: str = Field(
         DEFAULT_RULES, description="Rules: ko-insurance, seed, or the path of a rule file."
     )
-    rules_identity: str = Derived
-    rules_version: str = Derived
+    rules_identity: str = ""
+    rules_version: str = ""
     labels: str | None = Field(
         None,
-        description="Labels of people (CSV or JSONL: case_id, metric, label 0..1, rater) of some of the cases: means "
-        "corrected by them lead.",
-        json_schema_extra={"single": True},
+        description="Labels of people (CSV or JSONL: case_id, metric, label 0..1, rater) of some "
+        "of the cases: means corrected by them lead.",
     )
-    labelled: tuple[str, ...] = Field((), json_schema_extra={"derived": True})
-    judge: Literal["off", "hybrid"] = _of_judge(
+    labelled: tuple[str, ...] = ()
+    judge: Literal["off", "hybrid"] = Field(
         "off",
-        "off: rules alone; hybrid: a language model decides the cases of which the rules are unsure.",
+        description="off: rules alone; hybrid: a language model decides the cases of which the "
+        "rules are unsure.",
     )
-    judge_model: str = _of_judge("", "Name of the judge's model; needed with the judge hybrid.")
-    judge_base_url: str | None = _of_judge(
+    judge_model: str = Field(
+        "", description="Name of the judge's model; needed with the judge hybrid."
+    )
+    judge_base_url: str | None = Field(
         None,
-        "Address of an OpenAI-compatible server, up to and with /v1; by default the client's own.",
+        description="Address of an OpenAI-compatible server, up to and with /v1; by default the "
+        "client's own.",
     )
-    judge_mode: Mode = _of_judge(
+    judge_mode: Mode = Field(
         "override",
-        "override: a confident judge's score stands alone, one less so is blended; "
+        description="override: a confident judge's score stands alone, one less so is blended; "
         "blend: always 0.7 x rule + 0.3 x judge.",
     )
-    judge_confidence: float = _of_judge(
-        0.8, "Confidence of the judge, from 0 to 1, from which on it overrides.", ge=0, le=1
-    )
-    judge_max_calls: int | None = _of_judge(
-        None,
-        "Questions sent to the judge at the most, spread evenly over the files; by default no limit.",
-        marks={"shared": True},
-        ge=0,
-    )
-    judge_audit: float = _of_judge(
-        0.05,
-        "Share of the cases of which the rules are sure, from 0 to 1, that the judge is asked about all the same: it "
-        "decides nothing there, it shows how often the rules are wrong.",
+    judge_confidence: float = Field(
+        0.8,
+        description="Confidence of the judge, from 0 to 1, from which on it overrides.",
         ge=0,
         le=1,
     )
-    judge_cache: str | None = _of_judge(
+    judge_max_calls: int | None = Field(
         None,
-        "Folder of the judge's replies, so that a rerun costs nothing; by default OUT/judge-cache on the "
-        "command line, and none elsewhere.",
-        marks={"below_out": "judge-cache"},
+        description="Questions sent to the judge at the most, for each file; by default no limit.",
+        ge=0,
+    )
+    judge_audit: float = Field(
+        0.05,
+        description="Share of the cases of which the rules are sure, from 0 to 1, that the judge "
+        "is asked about all the same: it decides nothing there, it shows how often the rules are "
+        "wrong.",
+        ge=0,
+        le=1,
+    )
+    judge_cache: str | None = Field(
+        None,
+        description="Folder of the judge's replies, so that a rerun costs nothing; by default "
+        "OUT/judge-cache, and none where nothing is written.",
     )
 
     @model_validator(mode="before")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -15,8 +15,8 @@ from pydantic import BaseModel, ConfigDict
 
 from ...core.check import Check
 from ...core.errors import InputError, Problem, Problems
+from ...core.language import Message
 from ...core.resampling import Resampling
-from ...core.results import Result
 from ...stats.calibration import (
     LEAST,
     PASS,
@@ -32,6 +32,9 @@ from .judge_zones import AUDIT
 from .options import SummaryOptions, rules_in_force
 from .rules import METRICS
 from .units import by_metric
+
+if TYPE_CHECKING:
+    from ...report.run import Run
 
 METHOD = "ppi++ t-wilson"
 
@@ -111,7 +114,7 @@ def intervals(
         return frame
     found = calibration(units, options, resampling.confidence).frame
     found = found.set_index(found["metric"] + "_corrected")
-    out = frame.set_index("name", drop=False)
+    out = frame.set_index("metric", drop=False)
     copied = {
         "value": "corrected_mean",
         "ci_low": "corrected_low",
@@ -129,10 +132,11 @@ def checks(data: pd.DataFrame, options: SummaryOptions) -> Iterator[Check]:
     if options.labelled:
         for m, note in calibration(data, options, 0.95).notes.items():
             n = int(data[f"{m}_label"].notna().sum())
-            yield Check("labels-not-random", "warning", f"{m}: {note}", n, len(data))
+            values = {"metric": m, "note": Message(note)}
+            yield Check("labels-not-random", "warning", "{metric}: {note}", values, n, len(data))
 
 
-def corrected(result: Result) -> pd.DataFrame:
+def corrected(result: Run) -> pd.DataFrame:
     """Against labels of people, a row a metric: labelled cases, corrected mean, labels alone, score, TPR and TNR."""
     if not result.options.labelled:
         return pd.DataFrame()
@@ -141,7 +145,7 @@ def corrected(result: Result) -> pd.DataFrame:
     return found.assign(title=found["metric"].map(titles)).rename(columns={"judge_mean": "score"})
 
 
-def audit(result: Result) -> pd.DataFrame:
+def audit(result: Run) -> pd.DataFrame:
     """How often the judge contradicts rules that were sure: title, sure, asked, wrong, share, ci_low, ci_high.
 
     `wrong`: cases on the other side of the threshold. Wilson's interval, for the cases of which the rules are sure.
@@ -173,7 +177,7 @@ def audit(result: Result) -> pd.DataFrame:
     )
 
 
-def reliability(result: Result) -> pd.DataFrame:
+def reliability(result: Run) -> pd.DataFrame:
     """How often the judge is right by the confidence that it states: confidence, n, against, agree, ci_low, ci_high.
 
     Against labels, where cases that it was asked about have any, else against the rules; right is the same side of

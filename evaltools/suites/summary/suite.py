@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from ...core.errors import Problems
 from ...core.metric import MetricTable
 from ...core.records import require_file
-from ...core.results import Result
 from ...core.suite import Breakdown, Source, Suite, Workers
 from . import people
 from .artifacts import write_artifacts
@@ -22,7 +22,7 @@ from .metric_table import ZERO_ONE, metric_table
 from .options import SummaryOptions, rules_in_force
 from .read import looks_like_cases, read_cases
 from .rules import METRICS
-from .units import by_metric, finish, score_cases
+from .units import finish, score_cases
 from .verdicts import verdicts
 
 
@@ -31,15 +31,7 @@ def metrics(options: SummaryOptions) -> MetricTable:
     return metric_table(thresholds, options.judge != "off", options.labelled)
 
 
-def spent(result: Result) -> dict[str, int]:
-    """The distinct questions that the judge was asked."""
-    asked = by_metric(result.data, METRICS, ("answer", "contexts"), trigger="_trigger").dropna(
-        subset="trigger"
-    )
-    return {"judge_max_calls": len(asked.drop_duplicates(["metric", "answer", "contexts"]))}
-
-
-def headline(options: SummaryOptions) -> tuple[str, ...]:
+def headline(options: SummaryOptions, blocked: frozenset[str]) -> tuple[str, ...]:
     """Over the measured cases (D23, D24): means of shares, the share that passes for 0/1 scores, then the recall.
 
     Means that are corrected by labels of people stand before them all.
@@ -61,13 +53,8 @@ def locate(path: Path, name: str | None, options: SummaryOptions, problems: Prob
     files |= {"labels": Path(options.labels)} if options.labels else {}
     for role in files.keys() - {"rules"}:
         require_file(files[role], problems)
-    return Source(name or path.stem, files)
-
-
-def fit(source: Source, options: SummaryOptions, problems: Problems) -> SummaryOptions:
-    """The options with the metrics of which there are enough labels."""
-    found = people.labelled(source.files["labels"]) if "labels" in source.files else ()
-    return options.model_copy(update={"labelled": found})
+    labelled = people.labelled(files["labels"]) if options.labels else ()
+    return Source(name or path.stem, files, options.model_copy(update={"labelled": labelled}))
 
 
 def score(
@@ -88,6 +75,9 @@ def score(
         from .judge import judge_units
 
         problems.raise_if_failed()  # no call is paid for input that fails
+        if options.judge_cache is None and aside is not None:
+            cache = aside.parents[1] / "judge-cache"  # beside the results, which they outlive
+            options = options.model_copy(update={"judge_cache": str(cache)})
         units = judge_units(units, options, problems, quiet=not workers.label)
     units = finish(units, rules)
     if "labels" in source.files:
@@ -100,7 +90,6 @@ SUITE = Suite(
     name="summary",
     title="Insurance summaries",
     unit="case_id",
-    row=("case_id",),
     input="CASES",
     options=SummaryOptions,
     locate=locate,
@@ -108,11 +97,9 @@ SUITE = Suite(
     score=score,
     metrics=metrics,
     headline=headline,
-    fit=fit,
     intervals=people.intervals,
     checks=checks,
     verdicts=verdicts,
-    spent=spent,
     artifacts=write_artifacts,
     notebook="summary.ipynb",
     views="evaltools.suites.summary.views",

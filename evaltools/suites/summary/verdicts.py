@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...core.results import Result
 from .options import rules_in_force
 from .rules import METRICS
+
+if TYPE_CHECKING:
+    from ...report.run import Run
 
 WORDS: dict[str, Any] = tomllib.loads(
     Path(__file__).with_name("views.toml").read_text(encoding="utf-8")
@@ -46,7 +48,7 @@ def fails(units: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def verdicts(result: Result) -> pd.DataFrame:
+def verdicts(result: Run) -> pd.DataFrame:
     """One row a metric: verdict, mean and number of the measured cases, how many of them fail, and what remains.
 
     `mean` is over all cases, with the source document's number for each that could not be measured.

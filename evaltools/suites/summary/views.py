@@ -1,6 +1,6 @@
 """What a report shows of summaries beside the numbers: tables, a figure and the browser of cases.
 
-The tables are functions of a Result that return a frame.
+The tables are functions of a Run that return a frame.
 """
 
 from __future__ import annotations
@@ -9,13 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate, permutations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from ...core.files import dumps
 from ...core.language import say
-from ...core.results import Result
 from ...report.samples import Place
 from ...report.view import SampleView, TableView
 from ...stats.score_intervals import wilson
@@ -28,6 +27,9 @@ from .text import normalise
 from .units import by_metric
 from .verdicts import WORDS, fails, verdicts
 from .wording import find_matches
+
+if TYPE_CHECKING:
+    from ...report.run import Run
 
 Evidence = Mapping[str, Any]
 Words = Callable[[Evidence, str, Sequence[str]], list[str]]
@@ -75,7 +77,7 @@ def worst_first(
     return out.loc[order]
 
 
-def not_measured(result: Result) -> pd.DataFrame:
+def not_measured(result: Run) -> pd.DataFrame:
     """Why cases were not measured: metric, reason, score (the source document's number), cases."""
     found = by_metric(result.units, score="", measured="_measured", evidence="_evidence")
     found = found[~found["measured"]]
@@ -88,7 +90,7 @@ def not_measured(result: Result) -> pd.DataFrame:
     )
 
 
-def tags(result: Result) -> pd.DataFrame:
+def tags(result: Run) -> pd.DataFrame:
     """By tag: cases that expect it, cases that cover it, recall with its Wilson interval, and what was not kept.
 
     `missed`: the words by which the contexts name the item in the cases that miss it, the commonest first.
@@ -111,7 +113,7 @@ def tags(result: Result) -> pd.DataFrame:
     )
 
 
-def confused(result: Result) -> pd.DataFrame:
+def confused(result: Run) -> pd.DataFrame:
     """Cases that expect one of two items which share a word, and name the other: expected, named, cases, of.
 
     A summary that says 면책기간 names a waiting period, and with the same word an exclusion.
@@ -138,19 +140,19 @@ def _spans(
     return {tag: {i for m in holds for i in range(*m["at"])} for tag, holds in found.items()}
 
 
-def parts(result: Result) -> pd.DataFrame:
+def parts(result: Run) -> pd.DataFrame:
     """The metrics over measured cases within each product and channel that the cases name, and each intent."""
     by = [
         b
         for b in result.suite.breakdowns
         if b.column in result.data and result.data[b.column].notna().any()
     ]
-    found = [result.breakdown(b.column, *b.metrics).assign(by=say(b.title)) for b in by]  # type: ignore[attr-defined]
+    found = [result.by(b.column, *b.metrics).assign(by=say(b.title)) for b in by]
     columns = ["by", "part", "n", "title", "value", "ci_low", "ci_high"]
     return pd.concat(found)[columns] if found else pd.DataFrame(columns=columns)
 
 
-def missing(result: Result) -> pd.DataFrame:
+def missing(result: Run) -> pd.DataFrame:
     """Tags that no phrase covers: case_id, tag, let_off, source (the sentence that names it), answer."""
     out = [
         (
@@ -174,7 +176,7 @@ def _source(place: Evidence | None, contexts: Sequence[str]) -> str:
     return around(contexts[place["context"]], place["context_at"]) if place else ""
 
 
-def _listed(metric: str, kind: str, columns: Sequence[str], result: Result) -> pd.DataFrame:
+def _listed(metric: str, kind: str, columns: Sequence[str], result: Run) -> pd.DataFrame:
     """What a metric's evidence lists as `kind`, over all cases: case_id, `columns`, answer."""
     rows = [
         {
@@ -194,7 +196,7 @@ def _listed(metric: str, kind: str, columns: Sequence[str], result: Result) -> p
     return pd.DataFrame(rows, columns=["case_id", *columns, "answer"])
 
 
-def judged(result: Result) -> pd.DataFrame:
+def judged(result: Run) -> pd.DataFrame:
     """What the judge was asked: case_id, metric, trigger, scores, who decided, what it said, and why not.
 
     Null: what the rules (`rule`), or rules and judge (`score`), could not measure.
@@ -217,7 +219,7 @@ JUDGED = (
 )  # fmt: skip
 
 
-def rules_table(result: Result) -> pd.DataFrame:
+def rules_table(result: Run) -> pd.DataFrame:
     """The rules in force, a row a setting: setting, value."""
     snapshot = rules_snapshot(rules_in_force(result.options))
     return pd.DataFrame([(k, dumps(v)) for k, v in snapshot.items()], columns=["setting", "value"])
@@ -253,7 +255,7 @@ def _table(make: Callable[[Any], pd.DataFrame], caption: str, **how: Any) -> Tab
 TABLES = {name: _table(make, **WORDS["table"][name]) for name, make in MADE.items()}
 
 
-def spread(result: Result, **how: Any) -> Any:
+def spread(result: Run, **how: Any) -> Any:
     """How the scores of measured cases are spread, for metrics that are shares; options as of `distribution`."""
     from ...report import figures
 
@@ -265,7 +267,7 @@ def spread(result: Result, **how: Any) -> Any:
 FIGURES = {"spread": spread}
 
 
-def groups(result: Result) -> dict[str, tuple[str, str]]:
+def groups(result: Run) -> dict[str, tuple[str, str]]:
     """The cases that fail any threshold, those that fail none, and those that fail each metric."""
     found = fails(result.units)
     queries = {m: f"{m}_measured and not {m}_passed" for m in found.columns}
@@ -281,7 +283,7 @@ def groups(result: Result) -> dict[str, tuple[str, str]]:
     }
 
 
-def cards(result: Result, units: pd.DataFrame) -> pd.DataFrame:
+def cards(result: Run, units: pd.DataFrame) -> pd.DataFrame:
     """Cases as `worst_first` has them, with what they fail as a chip (`failing`), and a column in words a metric."""
     called = {m: say(name) for m, name in NAMED.items()}
     out = worst_first(units, called, **{m: said(units, m) for m in METRICS})
@@ -441,7 +443,7 @@ _WORDING: Mapping[str, Words] = {
 VIEW = SampleView(groups, cards, {"gold": None, **WORDS["browser"]}, compared=("answer", "failing"))
 
 
-def sample_views(result: Result) -> tuple[SampleView, ...]:
+def sample_views(result: Run) -> tuple[SampleView, ...]:
     """Cases are not marked; the legend says what comparing values cannot see, where it has found any supported."""
     found = any(e.get("supported") for e in result.units["summary_accuracy_evidence"])
     return (replace(VIEW, legend=WORDS["legend"] if found else ""),)

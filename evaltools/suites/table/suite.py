@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from ...core.check import Check, duplicate_texts
 from ...core.errors import InputError, Problems, UsageError
 from ...core.metric import MetricTable
 from ...core.records import first_line
@@ -13,6 +15,9 @@ from .options import TableOptions
 from .read import Line, columns, is_json_lines
 from .score import score
 from .survey import survey
+
+if TYPE_CHECKING:
+    from ...report.run import Run
 
 LEADING = 10
 """Metrics that lead every page."""
@@ -31,12 +36,11 @@ def locate(path: Path, name: str | None, options: TableOptions, problems: Proble
         if len(names) > 10:
             listed += ", ..."
         raise UsageError(f"{path} holds {len(names)} runs, name one of them: {listed}")
-    return Source(name or names[0], {"scores": path})
+    return Source(name or names[0], {"scores": path}, _fitted(path, options, problems))
 
 
-def fit(source: Source, options: TableOptions, problems: Problems) -> TableOptions:
+def _fitted(path: Path, options: TableOptions, problems: Problems) -> TableOptions:
     """The options with the metrics of the file."""
-    path = source.files["scores"]
     content = survey(path, problems)
     problems.merge(content.problems)
     problems.raise_if_failed()
@@ -48,7 +52,7 @@ def metrics(options: TableOptions) -> MetricTable:
     return options.found
 
 
-def headline(options: TableOptions) -> tuple[str, ...]:
+def headline(options: TableOptions, blocked: frozenset[str]) -> tuple[str, ...]:
     """The first metrics of the file; those that have a direction lead."""
     directed = [metric.name for metric in options.found if metric.better != "none"]
     others = [metric.name for metric in options.found if metric.better == "none"]
@@ -66,19 +70,22 @@ def sniff(path: Path) -> bool:
         return False
 
 
+def checks(run: Run) -> Iterator[Check]:
+    """The checks of a run."""
+    yield from duplicate_texts(run.data, "text", "id")
+
+
 SUITE = Suite(
     name="table",
     title="Scores",
     unit="id",
-    row=("id",),
     input="FILE",
     options=TableOptions,
     locate=locate,
     runs=runs,
-    fit=fit,
     sniff=sniff,
     score=score,
     metrics=metrics,
     headline=headline,
-    text="text",
+    checks=checks,
 )

@@ -1,0 +1,114 @@
+"""The one form of an estimate inside the package, and the frames that are made from it for users and files.
+
+A run, a condition over its seeds and a part of a run all hold rows of COLUMNS. Every public frame, metrics.json and
+every CSV of estimates is made here, so that their column names are decided in one place.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+COLUMNS = (
+    "metric",
+    "title",
+    "condition",
+    "value",
+    "std",
+    "ci_low",
+    "ci_high",
+    "ci_method",
+    "numerator",
+    "denominator",
+    "n_units",
+    "n_seeds",
+    "group",
+    "better",
+)
+"""A row a metric: its name and title; the condition ("" for a single run); the value (over several seeds their mean)
+and the standard deviation between seeds; its interval and how that was made; the sums that it is a ratio of; how many
+units and seeds it rests on; its group, and the direction in which it improves. Null: not measured, or no interval."""
+
+PUBLIC = (
+    "name",
+    "title",
+    "value",
+    "ci_low",
+    "ci_high",
+    "ci_method",
+    "numerator",
+    "denominator",
+    "n_units",
+    "group",
+    "better",
+)
+"""The columns of `run.frame`, of `et.estimate` and of metrics.json."""
+
+AGGREGATED = ("metric", "mean", "std", "n_seeds", "ci_low", "ci_high", "min", "max")
+"""The columns of aggregated_mean_std.csv."""
+
+NUMBERS = ("value", "ci_low", "ci_high", "numerator", "denominator")
+
+
+def complete(estimates: pd.DataFrame, **columns: Any) -> pd.DataFrame:
+    """The estimates with all of COLUMNS first; what they lack is filled from `columns`, else null or ""."""
+    defaults: dict[str, Any] = {"condition": "", "std": None, "n_seeds": 1}
+    missing = {}
+    for column in COLUMNS:
+        if column not in estimates:
+            missing[column] = columns.get(column, defaults.get(column))
+    estimates = estimates.assign(**missing)
+    others = [column for column in estimates.columns if column not in COLUMNS]
+    return estimates[[*COLUMNS, *others]]
+
+
+def public_frame(estimates: pd.DataFrame) -> pd.DataFrame:
+    """The estimates as users see them: PUBLIC, the column `metric` being called `name`."""
+    return estimates.rename(columns={"metric": "name"})[list(PUBLIC)]
+
+
+def from_public(frame: pd.DataFrame) -> pd.DataFrame:
+    """The estimates of a public frame, as read back from metrics.json."""
+    estimates = frame.rename(columns={"name": "metric"})
+    for column in NUMBERS:
+        estimates[column] = estimates[column].astype(float)
+    return complete(estimates)
+
+
+def metrics_rows(estimates: pd.DataFrame, *, seeds: bool = False) -> list[dict[str, Any]]:
+    """The rows of `metrics` in metrics.json, null for what is not measured; with `seeds` n_seeds stands in them too."""
+    frame = public_frame(estimates)
+    if seeds:
+        frame.insert(frame.columns.get_loc("group"), "n_seeds", estimates["n_seeds"])
+    return plain_rows(frame)
+
+
+def aggregated_frame(estimates: pd.DataFrame) -> pd.DataFrame:
+    """Estimates over seeds as aggregated_mean_std.csv has them: AGGREGATED."""
+    return estimates.rename(columns={"value": "mean"})[list(AGGREGATED)]
+
+
+def plain_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a frame as JSON can hold them: a null is None, numbers are Python's own."""
+    rows = []
+    for row in frame.to_dict("records"):
+        rows.append({str(column): plain_value(value) for column, value in row.items()})
+    return rows
+
+
+def plain_value(value: Any) -> Any:
+    """A cell as JSON can hold it."""
+    if is_null(value):
+        return None
+    return value.item() if hasattr(value, "item") else value
+
+
+def is_null(value: Any) -> bool:
+    """Whether a cell of a frame holds nothing: None, NaN, NA or NaT. A list is something, also where it is empty."""
+    return (
+        value is None
+        or value is pd.NA
+        or value is pd.NaT
+        or (isinstance(value, float) and value != value)
+    )

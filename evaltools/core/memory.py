@@ -1,0 +1,57 @@
+"""Data in memory as an input: frames and lists of records are written as the file that a suite reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from .errors import UsageError
+from .files import write_jsonl
+
+
+def is_path(run: Any) -> bool:
+    """Whether an input is a path, or a text that stands for one, and no data."""
+    return isinstance(run, str | Path)
+
+
+def write_records(data: Any, folder: Path, name: str) -> Path:
+    """Write records as JSON Lines into a folder; returns the file.
+
+    `data`: a DataFrame, anything with `__arrow_c_stream__`, or a list of dicts. A null cell of a frame is left out of
+    its record. UsageError for anything else, and for a list with an entry that is no dict.
+    """
+    if hasattr(data, "__arrow_c_stream__") and not isinstance(data, pd.DataFrame):
+        import pyarrow as pa
+
+        data = pa.table(data).to_pandas()
+    if isinstance(data, pd.DataFrame):
+        records = _records_of_frame(data)
+    elif isinstance(data, list):
+        records = data
+    else:
+        kind = type(data).__name__
+        raise UsageError(f"expected a path, a DataFrame or a list of dicts, got {kind}")
+    for index, record in enumerate(records):
+        if not isinstance(record, Mapping):
+            kind = type(record).__name__
+            raise UsageError(f"record {index} of the list is {kind}; expected a dict")
+    path = folder / f"{name}.jsonl"
+    try:
+        write_jsonl(path, records)
+    except (TypeError, ValueError) as e:
+        raise UsageError(f"the data cannot be written as JSON: {e}") from e
+    return path
+
+
+def _records_of_frame(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    records = []
+    for row in frame.astype(object).to_dict("records"):
+        record = {}
+        for column, value in row.items():
+            if isinstance(value, list | dict | tuple) or pd.notna(value):
+                record[str(column)] = value.item() if hasattr(value, "item") else value
+        records.append(record)
+    return records

@@ -1,0 +1,259 @@
+"""Where suites come from: built in, installed (entry points), in a file of the user's, or known from a result only.
+
+Files of the user's are run here, and nowhere else: suites (`--suite-file`) and metrics (`--metrics`).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from traceback import extract_tb
+from types import ModuleType
+from typing import Any
+
+import pandas as pd
+
+from .. import BUILT_IN
+from .errors import Problems, UsageError
+from .files import sha256
+from .language import use_language_files
+from .metric import AnyMetric, Difference, Mean, Metric, MetricTable, make_metric
+from .suite import Source, Suite, SuiteOptions, Workers, decoded
+
+ENTRY_POINTS = "evaltools.suites"
+"""The group of entry points under which installed packages name their suites."""
+
+FROM_FILES: dict[str, Suite] = {}
+"""The suites of files that were read, by name."""
+
+
+def suite_names() -> list[str]:
+    """The names of all suites, built-in ones first."""
+    installed = [entry.name for entry in entry_points(group=ENTRY_POINTS)]
+    return list(dict.fromkeys([*BUILT_IN, *FROM_FILES, *installed]))
+
+
+def get_suite(name: str) -> Suite:
+    """The suite of that name: built in, of a file that was read, or installed.
+
+    UsageError for an unknown name, and for a suite that is installed but cannot be loaded.
+
+    >>> get_suite("cr").title
+    'Conflict Review'
+    """
+    if name in BUILT_IN:
+        return import_module(f"{BUILT_IN[name]}.suite").SUITE
+    if name in FROM_FILES:
+        return FROM_FILES[name]
+    for entry in entry_points(group=ENTRY_POINTS):
+        if entry.name == name:
+            return _installed_suite(entry)
+    names = ", ".join(suite_names())
+    raise UsageError(
+        f"no suite {name!r}; there are {names}, and those of a file: --suite-file FILE"
+    )
+
+
+def _installed_suite(entry: EntryPoint) -> Suite:
+    what = f"the suite {entry.name!r}"
+    try:
+        suite = entry.load()
+    except Exception as e:  # whatever a stranger's module raises concerns its own commands only
+        error = f"{type(e).__name__}: {e}"
+        raise UsageError(f"{what} is installed but {entry.value} cannot be loaded: {error}") from e
+    suite = _require_suite(suite, f"{entry.value} of the installed suite {entry.name!r}")
+    use_language_files(Path(str(sys.modules[entry.module].__file__)).parent)
+    return suite
+
+
+def _require_suite(suite: Any, what: str) -> Suite:
+    if not isinstance(suite, Suite):
+        raise UsageError(f"{what} is {type(suite).__name__}; expected a suite (et.jsonl_suite)")
+    return suite
+
+
+def options(name: str) -> type[SuiteOptions]:
+    """The options of a suite as a model: its fields are the named parameters that `evaluate` takes for it.
+
+    >>> options("cr")(protocol="cr_v1").protocol
+    'cr_v1'
+    """
+    return get_suite(name).options
+
+
+def load_suite_file(path: Path) -> Suite:
+    """The SUITE of a Python file, from then on known by its name. UsageError for a file without one."""
+    module = load_file(path)
+    if not hasattr(module, "SUITE"):
+        raise UsageError(f"{path}: expected SUITE = et.jsonl_suite(...)")
+    suite = _require_suite(module.SUITE, f"SUITE of {path}")
+    if suite.name in BUILT_IN:
+        raise UsageError(f"{path}: {suite.name!r} is the name of a built-in suite; give it another")
+    FROM_FILES[suite.name] = replace(suite, file=path)
+    use_language_files(path.parent)
+    return FROM_FILES[suite.name]
+
+
+def load_file(path: Path) -> ModuleType:
+    """A Python file of the user's as a module, run once. UsageError with file and line where it cannot be run."""
+    if not path.is_file():
+        raise UsageError(f"{path}: no such file")
+    name = f"_evaltools_{path.stem}_{sha256(path)[:12]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise UsageError(f"{path}: expected a Python file (.py)")
+    module = module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as e:  # the user's own code may raise anything
+        del sys.modules[name]
+        line = e.lineno if isinstance(e, SyntaxError) else _line_in(path, e)
+        raise UsageError(f"{path}:{line}: {type(e).__name__}: {e}") from e
+    return module
+
+
+def _line_in(path: Path, error: BaseException) -> int | str:
+    """The last line of a file that an exception went through; "?" where it went through none."""
+    line: int | str = "?"
+    for frame in extract_tb(error.__traceback__):
+        if Path(frame.filename).resolve() == path.resolve() and frame.lineno is not None:
+            line = frame.lineno
+    return line
+
+
+def with_metrics(suite: Suite, path: Path) -> Suite:
+    """The suite with the metrics of a file: METRICS, and columns(units) -> DataFrame where these need columns.
+
+    UsageError for a file that is no such thing, and for a name or a column that exists.
+    """
+    module = load_file(path)
+    further = _require_metrics(getattr(module, "METRICS", None), path)
+    make_columns = getattr(module, "columns", None)
+
+    def metrics(options: Any) -> MetricTable:
+        table = suite.metrics(options)
+        taken = {metric.name for metric in table} & {metric.name for metric in further}
+        if taken:
+            names = ", ".join(sorted(taken))
+            raise UsageError(f"{path}: {names} is a metric of {suite.name} already")
+        return (*table, *further)
+
+    def score(
+        source: Source, options: Any, problems: Problems, workers: Workers, aside: Path | None
+    ) -> pd.DataFrame:
+        units = suite.score(source, options, problems, workers, aside)
+        if make_columns is None:
+            return units
+        return _with_columns(units, make_columns, suite, path)
+
+    return replace(suite, metrics=metrics, score=score, metrics_file=path)
+
+
+def _require_metrics(metrics: Any, path: Path) -> tuple[AnyMetric, ...]:
+    is_list = isinstance(metrics, list | tuple) and len(metrics) > 0
+    if not is_list or not all(isinstance(m, Metric | Difference | Mean) for m in metrics):
+        raise UsageError(f"{path}: expected METRICS = [et.Metric(...), ...]")
+    return tuple(metrics)
+
+
+def _with_columns(
+    units: pd.DataFrame, make: Callable[[pd.DataFrame], Any], suite: Suite, path: Path
+) -> pd.DataFrame:
+    try:
+        columns = make(decoded(units, suite))
+    except Exception as e:  # the user's own code may raise anything
+        error = f"{type(e).__name__}: {e}"
+        raise UsageError(f"{path}:{_line_in(path, e)}: columns(units): {error}") from e
+    if not isinstance(columns, pd.DataFrame) or not columns.index.equals(units.index):
+        raise UsageError(
+            f"{path}: columns(units) must return a DataFrame with the index of the units"
+        )
+    taken = [str(column) for column in columns.columns if column in units]
+    if taken:
+        raise UsageError(f"{path}: the units have the columns {', '.join(taken)} already")
+    combined = pd.concat([units, columns], axis=1)
+    combined.attrs = units.attrs
+    return combined
+
+
+def stored_suite(
+    name: str,
+    title: str,
+    unit: str,
+    headline: Sequence[str],
+    metrics: Sequence[Mapping[str, Any]],
+) -> Suite:
+    """A suite of which only its results are known: its numbers can be read, compared and shown, nothing scored."""
+
+    def unknown(*_: Any) -> Any:
+        raise UsageError(
+            f"the suite {name!r} is not known here; give its file with --suite-file, or install it"
+        )
+
+    table = tuple(make_metric(fields) for fields in metrics)
+    return Suite(
+        name=name,
+        title=title or name,
+        unit=unit,
+        locate=unknown,
+        sniff=lambda path: False,
+        score=unknown,
+        metrics=lambda options: table,
+        headline=lambda options, blocked: tuple(headline),
+    )
+
+
+def suites_of_path(path: Path) -> list[str]:
+    """The names of the suites whose input a path looks like."""
+    names = []
+    for name in suite_names():
+        with suppress(UsageError, OSError):  # a suite that cannot be loaded is not meant
+            if get_suite(name).sniff(path):
+                names.append(name)
+    return names
+
+
+def suite_of_path(path: Path) -> str:
+    """The name of the suite that a path looks like an input of. UsageError where that is none or several."""
+    names = suites_of_path(path)
+    if len(names) == 1:
+        return names[0]
+    if not path.exists():
+        raise UsageError(f"{path}: no such run")
+    if not names:
+        refuse_parent(path, lambda inside: bool(suites_of_path(inside)))
+    what = f"looks like an input of {', '.join(names) or 'no suite'}"
+    raise UsageError(f"{path} {what}: name it with suite (--suite)")
+
+
+def require_input(suite: Suite, path: Path) -> None:
+    """UsageError that says what a path looks like, where that is no input of the suite but something else."""
+    if not path.exists() or suite.sniff(path):
+        return
+    others = suites_of_path(path)
+    if others:
+        raise UsageError(
+            f"{path} looks like an input of {' or '.join(others)}, not of {suite.name}"
+        )
+    refuse_parent(path, suite.sniff)
+
+
+def refuse_parent(path: Path, is_run: Callable[[Path], bool]) -> None:
+    """UsageError that says what to type, where a folder holds runs and is none itself."""
+    if not path.is_dir():
+        return
+    runs = [inside for inside in sorted(path.iterdir()) if is_run(inside)]
+    if runs:
+        count = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
+        raise UsageError(
+            f"{path} holds {count}, it is none; name them: {runs[0]} ... (or {path}/*)"
+        )

@@ -1,0 +1,98 @@
+"""Two lists of numbers, paired, as two runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pydantic import BaseModel
+
+from ..core.errors import UsageError
+from ..core.jsonl_suite import jsonl_suite
+from ..core.metric import Metric
+from ..core.resampling import Resampling
+from ..core.suite import Suite
+from .evaluate import evaluate
+from .run import Run
+
+
+class _Value(BaseModel):
+    id: str
+    value: float | None = None
+
+
+def is_values(side: Any) -> bool:
+    """Whether a side of a comparison is a Series, an array or a list of numbers."""
+    if isinstance(side, pd.Series | np.ndarray):
+        return True
+    if not isinstance(side, list | tuple) or not side:
+        return False
+    return all(
+        value is None or (isinstance(value, Real) and not isinstance(value, str)) for value in side
+    )
+
+
+def compare_values(
+    baseline: Any,
+    candidate: Any,
+    bounds: tuple[float, float] | None,
+    better: str,
+    resampling: Resampling | None,
+) -> tuple[Run, Run]:
+    """The two sides as runs with the one metric "value". Series pair by their index, all else by position.
+
+    A null takes no part. UsageError for lists of different lengths, a doubled index, and a direction that is none.
+    """
+    if better not in ("higher", "lower"):
+        raise UsageError(f"better: expected 'higher' or 'lower', got {better!r}")
+    by_index = isinstance(baseline, pd.Series) and isinstance(candidate, pd.Series)
+    if not by_index and len(baseline) != len(candidate):
+        raise UsageError(
+            f"lists of different lengths pair by no position: {len(baseline)} and {len(candidate)} numbers"
+        )
+    sides = []
+    for name, side in (("baseline", baseline), ("candidate", candidate)):
+        index = side.index if by_index else range(len(side))
+        sides.append(_records(name, index, side))
+    values = [r["value"] for records in sides for r in records if r["value"] is not None]
+    suite = _suite(bounds, better, proportion=bounds is None and set(values) <= {0.0, 1.0})
+    first = evaluate(suite, sides[0], name="baseline", resampling=resampling)
+    second = evaluate(suite, sides[1], name="candidate", resampling=resampling)
+    return first, second
+
+
+def _records(name: str, index: Sequence[Any], values: Any) -> list[dict[str, Any]]:
+    records = []
+    seen = set()
+    for key, value in zip(index, values):
+        if str(key) in seen:
+            raise UsageError(f"{name}: the index {key!r} comes twice")
+        seen.add(str(key))
+        number = None if value is None or math.isnan(float(value)) else float(value)
+        records.append({"id": str(key), "value": number})
+    return records
+
+
+def _suite(bounds: tuple[float, float] | None, better: Any, proportion: bool) -> Suite:
+    metric = Metric(
+        name="value",
+        title="value",
+        numerator="value",
+        denominator="n",
+        better=better,
+        bounds=bounds,
+        proportion=proportion,
+    )
+    return jsonl_suite(
+        "values",
+        title="Values",
+        record=_Value,
+        unit="id",
+        columns=lambda record: {"n": None if record.value is None else 1, "value": record.value},
+        metrics=[metric],
+        headline=["value"],
+    )

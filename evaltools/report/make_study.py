@@ -1,0 +1,275 @@
+"""Putting runs together: the public `study` and `compare`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ..core.errors import OnError, UsageError
+from ..core.names import RUN_NAME, safe_name
+from ..core.resampling import Resampling
+from ..core.suite import Suite, Workers
+from ..stats.compare import compare as compare_frames
+from ..stats.compare import require_declared
+from ..stats.seed_by_sample import Runs
+from ..stats.seeds import completeness, pool_notes, pooled_seeds
+from .aggregate import aggregate_condition
+from .compare_values import compare_values, is_values
+from .run import Run
+from .run_groups import (
+    Conditions,
+    group_by_name,
+    group_by_seed,
+    inputs_of_side,
+    read_runs,
+    result_folder,
+)
+from .study import Study, headline_of, primary_of, refuse_blocked, with_primary
+from .study_files import save_study
+
+
+def _require_comparable(runs: Sequence[Run]) -> None:
+    """UsageError for runs of several suites, and for runs that were scored under different policies."""
+    first = runs[0]
+    for run in runs:
+        if run.suite.name != first.suite.name:
+            raise UsageError(
+                f"{run.name} is a run of {run.suite.name}, {first.name} of {first.suite.name}"
+            )
+        keys = dict.fromkeys([*run.policy, *first.policy])
+        different = [key for key in keys if run.policy.get(key) != first.policy.get(key)]
+        if different:
+            listed = ", ".join(different)
+            raise UsageError(
+                f"{run.name} and {first.name} were scored under different policies ({listed}) and "
+                "cannot be compared"
+            )
+
+
+def make_study(
+    conditions: Conditions,
+    *,
+    name: str | None = None,
+    baseline: str | None = None,
+    primary: str | None = None,
+    margin: Mapping[str, float] | None = None,
+) -> Study:
+    """Aggregate every condition and compare the others with `baseline` (default: the first by name).
+
+    UsageError for a baseline that is none of the conditions, for runs scored under different policies, and for a
+    primary metric or margin that cannot be tested.
+    """
+    runs = [run for of_seed in conditions.values() for run in of_seed.values()]
+    if not runs:
+        raise UsageError("no runs given")
+    _require_comparable(runs)
+    baseline = baseline or next(iter(conditions))
+    if baseline not in conditions:
+        raise UsageError(f"no condition {baseline!r} among {', '.join(conditions)}")
+    first = runs[0]
+    table, unit, resampling = first.metrics, first.suite.unit, first.resampling
+    require_declared(table, primary, margin or {}, resampling.confidence)
+    refuse_blocked(primary, runs, "primary: ")
+    tested_alone: str | None = primary or primary_of(runs)
+    if next(metric.better == "none" for metric in table if metric.name == tested_alone):
+        tested_alone = None
+    frames: dict[str, Runs] = {}
+    for condition, of_seed in conditions.items():
+        frames[condition] = {seed: run.data for seed, run in of_seed.items()}
+    with_seeds = sum(len(of_seed) > 1 for of_seed in frames.values())
+    pool = None
+    if with_seeds > 1 and resampling.method == "auto":
+        pool = pooled_seeds(frames.values(), table, unit)
+    aggregates = {}
+    for condition, of_condition in frames.items():
+        aggregates[condition] = aggregate_condition(
+            condition, of_condition, table, unit, resampling, pool
+        )
+    comparisons = {}
+    for condition in conditions:
+        if condition != baseline:
+            comparisons[condition] = compare_frames(
+                frames[baseline],
+                frames[condition],
+                table,
+                unit,
+                resampling,
+                with_primary(headline_of(runs), primary),
+                primary=tested_alone,
+                margin=margin,
+                names=(baseline, condition),
+                pool=pool,
+            )
+    seeded = any(seed for of_seed in conditions.values() for seed in of_seed)
+    notes = []
+    if seeded:
+        for condition, of_condition in frames.items():
+            notes += [f"{condition}: {note}" for note in completeness(of_condition, table, unit)]
+    notes += pool_notes(table, [pool] if pool else [])
+    for condition, compared in comparisons.items():
+        notes += [f"{baseline} and {condition}: {note}" for note in compared.notes]
+    return Study(
+        name=safe_name(name or default_name(baseline, list(comparisons))),
+        suite=first.suite,
+        options=first.options,
+        resampling=resampling,
+        baseline=baseline,
+        conditions=dict(conditions),
+        aggregates=aggregates,
+        comparisons=comparisons,
+        seeded=seeded,
+        notes=notes,
+        declared=primary,
+        margin=margin or {},
+    )
+
+
+def default_name(baseline: str, candidates: Sequence[str]) -> str:
+    """The name of a study that was given none."""
+    if not candidates:
+        return f"{baseline}_aggregated"
+    more = f"_and_{len(candidates) - 1}_more" if len(candidates) > 1 else ""
+    return f"{baseline}_vs_{candidates[0]}{more}"
+
+
+def study(
+    runs: Iterable[str | Path | Run],
+    *,
+    suite: str | Suite | None = None,
+    baseline: str | None = None,
+    name: str | None = None,
+    out: str | Path | None = None,
+    resampling: Resampling | None = None,
+    on_error: OnError = "fail",
+    workers: Workers | None = None,
+    fresh: bool = False,
+    metrics: str | Path | None = None,
+    primary: str | None = None,
+    margin: Mapping[str, float] | None = None,
+    **options: Any,
+) -> Study:
+    """Several runs together: means over seeds, and every condition compared with the baseline.
+
+    `runs`: results, results folders, or what `evaluate` takes. Runs named <run_id>__seed<N>_<mode> are seeds of the
+    condition run_id; others are systems of one run each, the first given being the baseline unless `baseline` says
+    otherwise. `primary` names the metric that is tested alone (default: the suite's), `margin` gives for metrics the
+    largest difference that does not matter: equivalence within it is tested. The other parameters are those of
+    `evaluate`. With `out`, writes results/<run>/ for every run that is scored and results/<condition>_aggregated/ for
+    every condition.
+
+    Raises InputError and UsageError as `evaluate` does, and UsageError for runs that cannot be put together.
+
+    >>> import evaltools as et
+    >>> study = et.study(["example:memfin/memory_agent", "example:memfin/plain_llm"])
+    >>> study.baseline, study.candidates
+    ('memory_agent', ['plain_llm'])
+    """
+    started, clock = datetime.now(UTC), time.perf_counter()
+    runs = list(runs)
+    settings: dict[str, Any] = {
+        "resampling": resampling,
+        "on_error": on_error,
+        "workers": workers,
+        "metrics": metrics,
+        "out": out,
+        "fresh": fresh,
+        **options,
+    }
+    if name is not None and len(runs) == 1:
+        settings["name"] = name
+    results: list[Run] = []
+    folders: dict[str, Path] = {}
+    for run in runs:
+        for result in read_runs(run, suite, **settings):
+            results.append(result)
+            if out is not None:
+                folders[result.name] = result_folder(run, Path(out) / "results" / result.name)
+    seeded = bool(results) and all(RUN_NAME.match(result.name) for result in results)
+    conditions = group_by_seed(results) if seeded else group_by_name(results)
+    if name is None and len(results) == 1 and not seeded:
+        name = results[0].name
+    made = make_study(conditions, name=name, baseline=baseline, primary=primary, margin=margin)
+    if out is not None and (seeded or len(results) > 1):
+        seconds = round(time.perf_counter() - clock, 3)
+        save_study(made, Path(out), started.isoformat(timespec="seconds"), seconds, folders)
+    return made
+
+
+def compare(
+    baseline: Any,
+    candidate: Any,
+    *,
+    suite: str | Suite | None = None,
+    resampling: Resampling | None = None,
+    on_error: OnError = "fail",
+    workers: Workers | None = None,
+    metrics: str | Path | None = None,
+    primary: str | None = None,
+    margin: Mapping[str, float] | float | None = None,
+    bounds: tuple[float, float] | None = None,
+    better: str = "higher",
+    **options: Any,
+) -> Study:
+    """Paired comparison of two runs, of two sets of seeds, or of two lists of numbers.
+
+    Each side is a result, several results (seeds of one condition), or a text as on the command line: a run, a
+    results folder, a run_id (the common prefix of the folders <run_id>__seed<N>_<mode>), or several joined by commas.
+    Two Series pair by their index, two lists of numbers by position; their metric is called "value", with the limits
+    `bounds` and the direction `better`. `primary` names the metric that is tested alone (default: the suite's),
+    `margin` gives for metrics the largest difference that does not matter: equivalence within it is tested. The other
+    parameters are those of `evaluate`.
+
+    Raises UsageError where a side holds several conditions or nothing is found.
+
+    >>> import evaltools as et
+    >>> cmp = et.compare("example:cr/no_memory", "example:cr/with_memory")
+    >>> int(cmp["tuple_f1_s2_refpol"]["n_seeds"])
+    3
+    >>> cmp = et.compare([0.1, 0.4, 0.35, 0.8] * 5, [0.2, 0.5, 0.3, 0.9] * 5)
+    >>> round(cmp["value"]["delta"], 4), cmp["value"]["verdict"]
+    (0.0625, 'better')
+    """
+    if is_values(baseline) and is_values(candidate):
+        a, b = compare_values(baseline, candidate, bounds, better, resampling)
+        declared = {"value": margin} if isinstance(margin, int | float) else margin
+        both = {a.name: {"": a}, b.name: {"": b}}
+        return make_study(both, name="comparison", baseline=a.name, margin=declared)
+    if isinstance(margin, int | float):
+        raise UsageError(
+            "margin: expected a dict, metric -> largest difference that does not matter"
+        )
+    settings: dict[str, Any] = {
+        "resampling": resampling,
+        "on_error": on_error,
+        "workers": workers,
+        "metrics": metrics,
+        **options,
+    }
+    name_a, runs_a = _side(baseline, suite, settings)
+    name_b, runs_b = _side(candidate, suite, settings)
+    if name_a == name_b:
+        name_a, name_b = f"{name_a} (A)", f"{name_b} (B)"
+    if len(runs_a) == len(runs_b) == 1:
+        # one run each: they pair by sample, whatever their seeds are called
+        runs_a = {"": next(iter(runs_a.values()))}
+        runs_b = {"": next(iter(runs_b.values()))}
+    both = {name_a: runs_a, name_b: runs_b}
+    return make_study(both, baseline=name_a, name="comparison", primary=primary, margin=margin)
+
+
+def _side(
+    side: Any, suite: str | Suite | None, settings: Mapping[str, Any]
+) -> tuple[str, dict[str, Run]]:
+    """(name of the condition, seed -> run) of one side of a comparison."""
+    inputs = inputs_of_side(side)
+    runs = [run for entry in inputs for run in read_runs(entry, suite, **settings)]
+    if len(runs) == 1 and not RUN_NAME.match(runs[0].name):
+        return runs[0].name, {"": runs[0]}
+    grouped = group_by_seed(runs)
+    if len(grouped) > 1:
+        listed = ", ".join(map(str, inputs))
+        raise UsageError(f"{listed} holds several conditions: {', '.join(grouped)}")
+    return next(iter(grouped.items()))

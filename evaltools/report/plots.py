@@ -1,0 +1,251 @@
+"""The figures of a run and of a study: `run.plot`, `study.plot`. Each method returns a matplotlib figure.
+
+matplotlib is loaded where a figure is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from ..core.errors import UsageError
+from ..core.language import say
+from ..core.metric import Difference
+from . import study_tables
+from .markdown import titled
+from .stack import Stack
+
+if TYPE_CHECKING:
+    from .run import Run
+    from .study import Study
+
+
+def _level(shown: Run | Study) -> str:
+    return f"{shown.resampling.confidence:.0%}"
+
+
+class RunPlots:
+    """The figures of a run."""
+
+    def __init__(self, run: Run):
+        self._run = run
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """A figure that the suite adds."""
+        figures = self._of_suite()
+        if name.startswith("_") or name not in figures:
+            raise AttributeError(f"no figure {name!r}; there are {', '.join(dir(self))}")
+        return lambda **settings: figures[name](self._run, **settings)
+
+    def __dir__(self) -> list[str]:
+        return ["forest", "paired", "spread", "breakdown", *self._of_suite()]
+
+    def _of_suite(self) -> dict[str, Any]:
+        suite = self._run.suite
+        return getattr(import_module(suite.views), "FIGURES", {}) if suite.views else {}
+
+    def forest(self, *metrics: str, title: str = "Headline metrics") -> Any:
+        """Values with their intervals, a line a metric (default: the headline); groups of metrics can be named too.
+
+        >>> import evaltools as et
+        >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
+        >>> run.plot.forest("fix_rate_refpol")
+        <figure: Headline metrics>
+        """
+        from .figures import dots
+
+        run = self._run
+        estimates = run.estimates_of(*(metrics or run.headline))
+        xlabel = say("value with {level} interval", level=_level(run))
+        return dots(estimates, title=title, xlabel=xlabel)
+
+    def paired(self, metric: str | None = None) -> Any:
+        """Each unit's value before against after: the two sides of a difference (default: the first of the headline).
+
+        UsageError for a metric that is no difference.
+        """
+        from .figures import paired
+
+        run = self._run
+        difference = self._difference(metric)
+        before, after = difference.subtrahend, difference.minuend
+        frame = pd.DataFrame({"before": run.unit_values(before), "after": run.unit_values(after)})
+        return paired(
+            frame.dropna(),
+            title=say("Each unit before and after"),
+            xlabel=_title(run, before),
+            ylabel=_title(run, after),
+            better=difference.better,
+        )
+
+    def _difference(self, metric: str | None) -> Difference:
+        run = self._run
+        if metric is not None:
+            found = run.suite.metric(metric, run.options)
+            if not isinstance(found, Difference):
+                raise UsageError(
+                    f"{metric} is no difference of two metrics: it has no before and after"
+                )
+            return found
+        by_name = {m.name: m for m in run.metrics}
+        for name in run.headline:
+            found = by_name[name]
+            if isinstance(found, Difference):
+                return found
+        raise UsageError(f"no metric of the headline of {run.name} is a difference of two metrics")
+
+    def spread(self, *metrics: str) -> Any:
+        """How the values of single units are spread, a histogram a metric (default: the primary one)."""
+        from .figures import distribution
+
+        run = self._run
+        names = metrics or (run.primary,)
+        frame = pd.DataFrame({_title(run, name): run.unit_values(name) for name in names})
+        return distribution(
+            frame, title=say("Values of single units"), xlabel=say("value of a unit")
+        )
+
+    def breakdown(self, column: str | None = None, names: tuple[str, ...] = ()) -> Any:
+        """Metrics within each part of the units; by default the suite's first breakdown."""
+        from .figures import dots
+
+        run = self._run
+        for known in run.suite.breakdowns:
+            if column in (None, known.column):
+                parts = run.by(known.column, *(names or known.metrics))
+                title = say("By {what}", what=say(known.title).lower())
+                return dots(parts.rename(columns={"name": "metric"}), label="part", title=title)
+        if column is None:
+            raise UsageError(
+                "give the column of the units to break down by: run.plot.breakdown(column)"
+            )
+        parts = run.by(column, *names).rename(columns={"name": "metric"})
+        return dots(parts, label="part", title=say("By {what}", what=column))
+
+
+def _title(run: Run, metric: str) -> str:
+    found = run.suite.metric(metric, run.options)
+    return titled(found.title or found.name, found.better)
+
+
+class StudyPlots:
+    """The figures of a study."""
+
+    def __init__(self, study: Study):
+        self._study = study
+
+    def __dir__(self) -> list[str]:
+        return ["forest", "scores", "seeds", "paired", "ranks"]
+
+    def _claim(self) -> str:
+        seeded = self._study.seeded
+        claim = "new seeds and new samples" if seeded else "new samples, these systems"
+        return say("claim: {claim}", claim=say(claim))
+
+    def forest(self) -> Any:
+        """The differences of the headline metrics to the baseline, with their intervals."""
+        from .figures import dots
+
+        study = self._study
+        return dots(
+            study_tables.deltas(study),
+            title="Differences to the baseline",
+            xlabel=say("candidate less baseline, {level} interval", level=_level(study)),
+            zero=True,
+            claim=self._claim(),
+        )
+
+    def scores(self) -> Any:
+        """The headline metrics of every condition, with their intervals."""
+        from .figures import dots
+
+        study = self._study
+        what = say("mean over seeds") if study.seeded else say("value")
+        title = "Headline metrics by condition"
+        if len(study.conditions) == 1:
+            title = "Headline metrics"
+        claim = self._claim()
+        if not study.seeded:
+            claim = say("claim: {claim}", claim=say("new samples, this system"))
+        return dots(
+            study_tables.estimates(study),
+            title=title,
+            xlabel=say("{what}, {level} interval", what=what, level=_level(study)),
+            claim=claim,
+        )
+
+    def seeds(self) -> Any:
+        """Every seed's value of the headline metrics, over the mean and its interval."""
+        from .figures import dots
+
+        study = self._study
+        return dots(
+            study_tables.estimates(study),
+            points=study_tables.per_seed(study),
+            title="Every seed",
+            xlabel="value of a run (dot), mean (line) and interval (band)",
+            claim=self._claim(),
+        )
+
+    def paired(self, metric: str | None = None, candidate: str | None = None) -> Any:
+        """Each unit's value under the baseline against that under a candidate; without one, a figure of each.
+
+        `metric`: by default the primary one.
+        """
+        from .figures import paired
+
+        study = self._study
+        metric = metric or study.primary
+        if candidate is None and len(study.candidates) != 1:
+            return Stack(self.paired(metric, name) for name in study.candidates)
+        name = study.candidate(candidate)
+        found = study.suite.metric(metric, study.options)
+        over = say(", mean over seeds") if study.seeded else ""
+        return paired(
+            study.changes(metric, name),
+            before="baseline",
+            after="candidate",
+            title=say(
+                "{metric} of each sample: {candidate} against {baseline}",
+                metric=titled(found.title or metric, found.better),
+                candidate=name,
+                baseline=study.baseline,
+            ),
+            xlabel=say("under {condition}", condition=study.baseline) + over,
+            ylabel=say("under {condition}", condition=name) + over,
+            better=found.better,
+        )
+
+    def ranks(self) -> Any:
+        """The ranks of the conditions on the primary metric, with intervals that hold together."""
+        from .figures import dots
+
+        study = self._study
+        if not study.is_ranked:
+            raise UsageError("nothing to rank: fewer than three conditions")
+        ranks = study.rank().dropna(subset=["group"]).reset_index(drop=True)
+        names = [
+            f"{condition}  {group}" for condition, group in zip(ranks["condition"], ranks["group"])
+        ]
+        frame = pd.DataFrame(
+            {
+                "title": names,
+                "value": ranks.index + 1.0,
+                "ci_low": ranks["rank_low"].astype(float),
+                "ci_high": ranks["rank_high"].astype(float),
+                "n_units": np.nan,
+            }
+        )
+        primary = study.suite.metric(study.primary, study.options)
+        xlabel = "rank (dot: of the value), {level} interval for all ranks at once"
+        chart = dots(
+            frame,
+            title=say("Ranks on {title}", title=say(primary.title)),
+            xlabel=say(xlabel, level=_level(study)),
+        )
+        chart.axes[0].set_xticks(range(1, len(ranks) + 1))
+        return chart

@@ -1,0 +1,113 @@
+"""Which runs belong together: the runs that a text stands for, the seeds of a condition, the sides of a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..core.errors import Problems, UsageError
+from ..core.files import resolve
+from ..core.manifest import NAME
+from ..core.memory import is_path
+from ..core.names import condition_of, find_runs, natural
+from ..core.plugins import get_suite, suite_of_path
+from ..core.results import manifest_of_run, read_manifest, suite_of_manifest
+from ..core.suite import Suite
+from .evaluate import evaluate, load
+from .run import Run
+
+Conditions = dict[str, dict[str, Run]]
+"""Condition -> seed -> run."""
+
+
+def read_runs(run: Any, suite: str | Suite | None = None, **settings: Any) -> list[Run]:
+    """The runs that an input stands for: a run as it is, a results folder read, all else scored by `evaluate`.
+
+    Several, where it is an input that holds several runs and `name` picks none of them. Without `suite` it is the one
+    that the input looks like. UsageError where that is none or several.
+    """
+    if isinstance(run, Run):
+        return [run]
+    if not is_path(run):
+        if suite is None:
+            raise UsageError("data in memory: name its suite")
+        return [evaluate(suite, run, **settings)]
+    path = resolve(run)
+    if manifest_of_run(path) is not None:
+        return [load(path)]
+    manifest = read_manifest(path)
+    if manifest is not None and manifest.kind == "aggregate":
+        names = ", ".join(manifest.runs)
+        raise UsageError(f"{path} is an aggregate over seeds; name its runs: {names}")
+    if suite is None:
+        suite = suite_of_path(path)
+    if isinstance(suite, str):
+        suite = get_suite(suite)
+    if manifest is not None or settings.get("name"):
+        return [evaluate(suite, run, **settings)]
+    names_in_input = suite.run_names(path, Problems())
+    if len(names_in_input) == 1:
+        return [evaluate(suite, run, **settings)]
+    return [evaluate(suite, run, **{**settings, "name": name}) for name in names_in_input]
+
+
+def suite_of_run(path: Path) -> Suite:
+    """The suite of a results folder, or of a run to score. UsageError where that is none or several."""
+    manifest = read_manifest(path.parent if path.name == NAME else path)
+    if manifest is not None:
+        return suite_of_manifest(manifest)
+    return get_suite(suite_of_path(path))
+
+
+def result_folder(run: Any, default: Path) -> Path:
+    """Where the result of a run stands: the results folder that was given as the run, or else the default."""
+    if not is_path(run):
+        return default
+    path = resolve(run)
+    return path if manifest_of_run(path) is not None else default
+
+
+def group_by_seed(runs: Iterable[Run]) -> Conditions:
+    """Condition -> seed -> run, in natural order whatever the order given.
+
+    A condition is a run_id; runs of one run_id in several modes make a condition a mode. UsageError for two runs of
+    one condition and seed, and for a name that is not <run_id>__seed<N>_<mode>.
+    """
+    named = [(condition_of(run.name), run) for run in runs]
+    modes: dict[str, set[str]] = {}
+    for (run_id, _, mode), _ in named:
+        modes.setdefault(run_id, set()).add(mode)
+    named.sort(key=lambda entry: [natural(part) for part in entry[0]])
+    conditions: Conditions = {}
+    for (run_id, seed, mode), run in named:
+        condition = run_id if len(modes[run_id]) == 1 else f"{run_id}_{mode}"
+        of_seed = conditions.setdefault(condition, {})
+        if seed in of_seed:
+            both = f"{of_seed[seed].name} and {run.name}"
+            raise UsageError(f"two runs of {condition} under seed {seed}: {both}")
+        of_seed[seed] = run
+    return conditions
+
+
+def group_by_name(runs: Iterable[Run]) -> Conditions:
+    """System -> {"": run}: systems that have one run each. UsageError for two runs of one name."""
+    conditions: Conditions = {}
+    for run in runs:
+        if run.name in conditions:
+            raise UsageError(f"two runs are named {run.name!r}; give them names of their own")
+        conditions[run.name] = {"": run}
+    return conditions
+
+
+def inputs_of_side(side: Any) -> list[Any]:
+    """The runs of one side of a comparison: a run, several, a text as on the command line, or data in memory."""
+    if isinstance(side, str | Path):
+        return list(find_runs(str(side)))
+    if isinstance(side, Run) or hasattr(side, "__arrow_c_stream__") or _is_records(side):
+        return [side]
+    return list(side)
+
+
+def _is_records(side: Any) -> bool:
+    return isinstance(side, list) and len(side) > 0 and isinstance(side[0], Mapping)
