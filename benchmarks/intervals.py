@@ -33,7 +33,6 @@ from evaltools.core.metric import Difference, Mean, Metric, MetricTable
 from evaltools.core.metric_matrix import compile_table
 from evaltools.core.plugins import get_suite
 from evaltools.core.resampling import Method, Resampling
-from evaltools.core.plugins import get_suite
 from evaltools.stats import bootstrap
 from evaltools.stats import large_samples as many
 from evaltools.stats.compare import compare

@@ -7,8 +7,9 @@ import pandas as pd
 from ..core.estimates import complete
 from ..core.metric import MetricTable
 from ..core.resampling import Resampling
-from ..stats.seed_by_sample import Runs, SeedPool
+from ..stats.design import Runs
 from ..stats.seeds import aggregate
+from ..stats.variance import SeedPool
 
 
 def aggregate_condition(

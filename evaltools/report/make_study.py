@@ -14,7 +14,7 @@ from ..core.resampling import Resampling
 from ..core.suite import Suite, Workers
 from ..stats.compare import compare as compare_frames
 from ..stats.compare import require_declared
-from ..stats.seed_by_sample import Runs
+from ..stats.design import Runs
 from ..stats.seeds import completeness, pool_notes, pooled_seeds
 from .aggregate import aggregate_condition
 from .compare_values import compare_values, is_values

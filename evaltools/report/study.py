@@ -22,10 +22,10 @@ from ..stats.agreement import COLUMNS as AGREEMENT
 from ..stats.agreement import seed_agreement
 from ..stats.breakdown import by_parts, compare_parts
 from ..stats.compare import Comparison, unit_changes
+from ..stats.design import Runs
 from ..stats.power import plan
 from ..stats.ranks import CONTRACT as RANKS
 from ..stats.ranks import pairs, ranks
-from ..stats.seed_by_sample import Runs
 from . import paper, study_tables
 from .differences import carrying, differences
 from .plots import StudyPlots

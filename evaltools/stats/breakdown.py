@@ -11,8 +11,8 @@ from ..core.errors import UsageError
 from ..core.metric import MetricTable, subset
 from ..core.resampling import Resampling
 from .compare import NothingPaired, compare, verdicts
+from .design import Runs
 from .intervals import estimate
-from .seed_by_sample import Runs
 
 
 def by_parts(

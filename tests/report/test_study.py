@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from evaltools.report.study_data import group_by_seed
 
 import evaltools as et
 from evaltools.core.errors import UsageError
 from evaltools.core.names import condition_of, find_runs, natural
 from evaltools.report import views as study_views
+from evaltools.report.run_groups import group_by_seed
 from evaltools.suites.cr import views as cr_views
 
 FAST = et.Resampling(n_resamples=200)
