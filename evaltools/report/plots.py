@@ -42,7 +42,12 @@ class RunPlots:
         return lambda **settings: figures[name](self._run, **settings)
 
     def __dir__(self) -> list[str]:
-        return ["forest", "paired", "spread", "breakdown", *self._of_suite()]
+        own = ["forest", "spread"]
+        if self._run.suite.breakdowns:
+            own.append("breakdown")
+        if self._difference_of_headline() is not None:
+            own.append("paired")
+        return [*own, *self._of_suite()]
 
     def _of_suite(self) -> dict[str, Any]:
         suite = self._run.suite
@@ -91,12 +96,20 @@ class RunPlots:
                     f"{metric} is no difference of two metrics: it has no before and after"
                 )
             return found
-        by_name = {m.name: m for m in run.metrics}
-        for name in run.headline:
-            found = by_name[name]
-            if isinstance(found, Difference):
-                return found
-        raise UsageError(f"no metric of the headline of {run.name} is a difference of two metrics")
+        difference = self._difference_of_headline()
+        if difference is None:
+            raise UsageError(
+                f"no metric of the headline of {run.name} is a difference of two metrics"
+            )
+        return difference
+
+    def _difference_of_headline(self) -> Difference | None:
+        by_name = {metric.name: metric for metric in self._run.metrics}
+        for name in self._run.headline:
+            metric = by_name[name]
+            if isinstance(metric, Difference):
+                return metric
+        return None
 
     def spread(self, *metrics: str) -> Any:
         """How the values of single units are spread, a histogram a metric (default: the primary one)."""

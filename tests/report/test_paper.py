@@ -317,7 +317,7 @@ def test_the_page_links_what_stands_beside_it_and_does_not_need_it() -> None:
 def test_counts_are_whole_over_seeds_and_their_mean_has_one_decimal_where_it_is_not(
     seeded: Study,
 ) -> None:
-    from evaltools.report import views
+    from evaltools.report import study_tables as views
 
     names = ["n", "N_gold_explicit", "tuple_f1_s2_refpol"]
     rows = views.mean_std(seeded, names).set_index("id")

@@ -145,12 +145,12 @@ def test_units_that_differ_between_two_runs(run: et.Run, other: et.Run) -> None:
 
 
 def test_breakdown_by_any_column(runs: dict[str, et.Run]) -> None:
-    found = runs["summary"].breakdown("intent", "summary_accuracy")
+    found = runs["summary"].by("intent", "summary_accuracy")
     assert set(found["part"]) == set(runs["summary"].units["intent"].dropna())
     assert found["n"].sum() == len(runs["summary"].units)
-    assert set(runs["memfin"].breakdown("difficulty")["name"]) == set(runs["memfin"].headline)
+    assert set(runs["memfin"].by("difficulty")["name"]) == set(runs["memfin"].headline)
     with pytest.raises(et.UsageError, match="the units have no column 'nosuch'; there are "):
-        runs["cr"].breakdown("nosuch")
+        runs["cr"].by("nosuch")
 
 
 def test_samples_by_group_and_by_query(runs: dict[str, et.Run]) -> None:

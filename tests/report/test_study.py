@@ -14,7 +14,7 @@ import pytest
 import evaltools as et
 from evaltools.core.errors import UsageError
 from evaltools.core.names import condition_of, find_runs, natural
-from evaltools.report import views as study_views
+from evaltools.report import study_tables as study_views
 from evaltools.report.run_groups import group_by_seed
 from evaltools.suites.cr import views as cr_views
 
@@ -292,7 +292,7 @@ def test_reference_means_and_deltas(reference: Path) -> None:
             row = rows.loc[metric]
             assert row["n_seeds"] == len(found), metric
             if found:
-                assert row["mean"] == pytest.approx(sum(found) / len(found), abs=1e-9)
+                assert row["value"] == pytest.approx(sum(found) / len(found), abs=1e-9)
             if len(found) > 1:
                 assert row["std"] == pytest.approx(statistics.stdev(found), abs=1e-9)
 
