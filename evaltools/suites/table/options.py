@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import inf
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -16,13 +17,15 @@ from ...core.suite import SuiteOptions
 class TableOptions(SuiteOptions):
     """What the file does not say of its metrics. `found` are its metrics: they follow from it."""
 
+    derived: ClassVar = ("found",)
+
     bounds: tuple[str, ...] = Field(
         (), description="NAME=LOW,HIGH: the least and greatest value of a metric."
     )
     lower: tuple[str, ...] = Field(
         (), description="NAME of a metric that is better the lower it is."
     )
-    found: tuple[Metric, ...] = Field((), json_schema_extra={"derived": True})
+    found: tuple[Metric, ...] = ()
 
     @property
     def declared(self) -> dict[str, tuple[float, float]]:
