@@ -3,7 +3,8 @@
     python benchmarks/fuzz.py                        200,000 mutated inputs, two processes
     python benchmarks/fuzz.py --seconds 60 --seed 7 --kinds outputs,trace
 
-Seeds of the corpus are the reference runs where they are (EVALTOOLS_REFERENCE), and the bundled examples.
+The rows that are mutated are those of the bundled examples and of the reference runs, where these
+are (EVALTOOLS_REFERENCE); the tests use the examples alone, so that they are the same everywhere.
 A file holds many mutated rows; the same `--seed` makes the same files. A failure is one of
   traceback    anything raised but InputError or UsageError
   hang         a file that takes longer than --limit seconds
@@ -57,6 +58,8 @@ from evaltools.suites.summary.scoring import score_case
 REFERENCE = Path(
     os.environ.get("EVALTOOLS_REFERENCE", Path(__file__).parents[2] / "shared" / "reference")
 )
+ROOTS = [EXAMPLES]
+"""The folders whose rows are mutated; as a program also the reference runs."""
 QUICK = Resampling(n_resamples=100)
 ROW_LIMIT = 60_000
 """Rows longer than this are no seeds: mutating them costs more than it finds."""
@@ -206,7 +209,8 @@ def _text(holder: Any, key: Any, rng: random.Random) -> None:
 def _repeat(holder: Any, key: Any, rng: random.Random) -> None:
     value = holder[key]
     if isinstance(value, list) and len(dumps_loose(value)) < 20_000:
-        holder[key] = json.loads(json.dumps(value, default=str)) * rng.choice([2, 3, 20])
+        times = rng.choice([2, 3, 20])
+        holder[key] = [copy.deepcopy(item) for _ in range(times) for item in value]
     elif isinstance(holder, list) and isinstance(key, int):
         holder.insert(key, copy.deepcopy(value))
 
@@ -298,12 +302,7 @@ def mutated(value: Any, rng: random.Random) -> bytes:
 
 
 def _lines(*patterns: str) -> tuple[bytes, ...]:
-    files = [
-        p
-        for pattern in patterns
-        for root in (REFERENCE, EXAMPLES)
-        for p in sorted(root.glob(pattern))
-    ]
+    files = [p for pattern in patterns for root in ROOTS for p in sorted(root.glob(pattern))]
     rows = [
         line for p in files for line in p.read_bytes().removeprefix(b"\xef\xbb\xbf").splitlines()
     ]
@@ -317,8 +316,7 @@ def seeds(kind: str) -> tuple[bytes, ...]:
         case "outputs" | "gold":
             return _lines(f"cr/*/{kind}.jsonl")
         case "scorecards":
-            found = _lines("cr/*/scorecards.jsonl")
-            return found or tuple(_made_scorecards())
+            return (*_lines("cr/*/scorecards.jsonl"), *_made_scorecards())
         case "trace":
             return _lines("memfin/*/dialog_trace.jsonl")
         case "cases.jsonl" | "cases.json" | "cases.csv" | "cases.xlsx":
@@ -354,11 +352,15 @@ def seeds(kind: str) -> tuple[bytes, ...]:
 
 
 def _made_scorecards() -> Iterator[bytes]:
-    from evaltools.suites.cr.scorecard import scorecards
-
-    for run in sorted((EXAMPLES / "cr").iterdir()):
-        for card in scorecards(run / "outputs.jsonl", run / "gold.jsonl", Problems("skip")):
-            yield dumps(card).encode()
+    """The scorecards that the examples' runs get."""
+    runs = sorted(path.parent for path in EXAMPLES.glob("cr/*/outputs.jsonl"))
+    with tempfile.TemporaryDirectory(prefix="evaltools-fuzz-") as out:
+        for run in runs:
+            evaluate("cr", run, out=out, resampling=QUICK)
+        for run in runs:
+            yield from (
+                (Path(out) / "results" / run.name / "scorecards.jsonl").read_bytes().splitlines()
+            )
 
 
 @cache
@@ -769,6 +771,11 @@ def fuzz_file(kind_name: str, seed: str, limit: float) -> Report:
     return report
 
 
+def use_reference() -> None:
+    """Mutate rows of the reference runs too, in this process."""
+    ROOTS[:] = [REFERENCE, EXAMPLES]
+
+
 def _batch(tasks: Sequence[tuple[str, str]], limit: float, deadline: float) -> Report:
     report = Report()
     for kind, seed in tasks:
@@ -802,7 +809,7 @@ def run(
             report.add(_batch(part, limit, deadline))
             progress(report.inputs.total())
         return report
-    with ProcessPoolExecutor(jobs) as pool:
+    with ProcessPoolExecutor(jobs, initializer=use_reference) as pool:
         for done in as_completed([pool.submit(_batch, part, limit, deadline) for part in parts]):
             report.add(done.result())
             progress(report.inputs.total())
@@ -821,6 +828,7 @@ def main() -> int:
     parser.add_argument("-j", "--jobs", type=int, default=2)
     parser.add_argument("--keep", type=Path, help="folder for the inputs that failed")
     args = parser.parse_args()
+    use_reference()
     started = time.monotonic()
 
     def progress(done: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import chdir
 from pathlib import Path
@@ -36,6 +37,32 @@ def reference() -> Path:
     return folder
 
 
+read_below_reference: list[str] = []
+"""Files and folders of the reference runs that were opened since the test began."""
+
+
+def watch_reference(event: str, arguments: tuple[Any, ...]) -> None:
+    """An audit hook that notes what is opened below the folder of the reference runs."""
+    if event in {"open", "os.listdir", "os.scandir"} and str(arguments[0]).startswith(WATCHED):
+        read_below_reference.append(str(arguments[0]))
+
+
+WATCHED = str(reference_folder())
+sys.addaudithook(watch_reference)
+
+
+@pytest.fixture(autouse=True)
+def _reference_by_its_fixture_alone(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A test that reads a reference run says so: by the fixture, or by the marker of that name.
+
+    So `pytest -m reference` selects all the tests that another machine would run differently.
+    """
+    read_below_reference.clear()
+    yield
+    if request.node.get_closest_marker("reference") is None:
+        assert read_below_reference == [], "the test reads reference runs without the fixture"
+
+
 FIRST = (
     "tests/test_docs.py",
     "tests/app/test_batch.py",
@@ -50,6 +77,9 @@ FIRST = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "reference" in getattr(item, "fixturenames", ()):
+            item.add_marker("reference")
     place = {file: i for i, file in enumerate(FIRST)}
     items.sort(key=lambda item: place.get(item.nodeid.partition("::")[0], len(FIRST)))
 
