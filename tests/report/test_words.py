@@ -13,10 +13,10 @@ from evaltools.report.gallery import collect
 from evaltools.report.parameters import unknown_parameters
 
 from ..app.calling import QUICK, call
-from ..cr.test_cr_checks import FOREIGN, GOLD
-from ..cr.test_cr_checks import scored as reviewed
-from ..memfin.test_memfin_checks import echo
-from ..memfin.test_memfin_checks import scored as talked
+from ..suites.cr.test_cr_checks import FOREIGN, GOLD
+from ..suites.cr.test_cr_checks import scored as reviewed
+from ..suites.memfin.test_memfin_checks import echo
+from ..suites.memfin.test_memfin_checks import scored as talked
 
 REVIEW, SUMMARY = "example:cr/with_memory__seed1_proposed", "example:summary/cases.jsonl"
 
