@@ -1,24 +1,23 @@
-"""What the summary suite adds to the command line: `evaltools check rules FILE...` and `evaltools label CASES`."""
+"""What the summary suite adds to the command line.
+
+`evaltools check rules FILE...` and `evaltools label CASES`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from ...core.commands import PATH, options
+from ...core.commands import PATH
 from ...core.errors import InputError, Problem, Problems, UsageError
 from ...core.files import dumps, refuse_input, resolve, write_text
-from ...core.language import say, speak
+from ...core.language import LANGUAGES, say, speak
 from ...core.names import nearest
 from ...core.terminal import echo
-
-if TYPE_CHECKING:
-    pass
-
-OPTIONS = Path(__file__).with_suffix(".toml")
 
 QUESTIONS = {
     "summary_accuracy": "Do the contexts support every figure and condition of the summary?",
@@ -26,9 +25,10 @@ QUESTIONS = {
     "summary_non_definitive": "Does the summary hold back from promises that nothing takes back?",
     "summary_needs_followup": "Does the summary name an open follow-up exactly if one is due?",
 }
-"""What a person is asked of each metric: 1 is yes, and good. The first two are shares, for which 0.5 is partly."""
+"""What a person is asked of each metric: 1 is yes, and good."""
 
 PARTLY = ("summary_accuracy", "summary_risk_coverage")
+"""Shares, for which 0.5 is partly."""
 
 
 def check_rules(path: Path, problems: Problems) -> None:
@@ -38,10 +38,49 @@ def check_rules(path: Path, problems: Problems) -> None:
     read_rules(path, problems)
 
 
-@click.command(
-    params=options("labels_page", "labelled", "n", "draw", "wanted", "lang", file=OPTIONS)
-)
+@click.command()
 @click.argument("cases", type=PATH)
+@click.option(
+    "-o",
+    "--out",
+    type=PATH,
+    default="labels.html",
+    show_default=True,
+    help="The page to write.",
+)
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    help="Metric to label (default: the four with a judge).",
+)
+@click.option(
+    "-n",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    help="Cases, drawn at random.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Seed of the draw.",
+)
+@click.option(
+    "--cases",
+    "wanted",
+    type=PATH,
+    help="Label these (calibrate --next FILE) instead of a random draw.",
+)
+@click.option(
+    "--lang",
+    type=click.Choice(LANGUAGES),
+    default="en",
+    show_default=True,
+    help="Language of the page.",
+)
 def label(
     cases: Path,
     out: Path,
@@ -51,13 +90,16 @@ def label(
     wanted: Path | None,
     lang: str,
 ) -> None:
-    """Write a page on which people label CASES of summaries, offline and by keyboard, blind to judge and rules.
+    """Write a page on which people label CASES of summaries, offline and by keyboard, blind to judge
+    and rules.
 
     It downloads the labels as CSV for `evaltools calibrate` and `report summary --labels`.
     """
-    refuse_input(out, [cases, *([wanted] if wanted else [])])
-    if unknown := [m for m in metrics if m not in QUESTIONS]:
-        raise UsageError(f"--metric {unknown[0]}: {nearest(unknown[0], list(QUESTIONS))}")
+    inputs = [cases, wanted] if wanted else [cases]
+    refuse_input(out, inputs)
+    for metric in metrics:
+        if metric not in QUESTIONS:
+            raise UsageError(f"--metric {metric}: {nearest(metric, list(QUESTIONS))}")
     speak(lang)
     items = to_label(cases, metrics or tuple(QUESTIONS), n, seed, wanted)
     write_text(out, label_page(items))
@@ -71,53 +113,73 @@ def to_label(
 
     A random draw of n cases, or those of a file. InputError for a case or metric of it that there is not.
     """
-    from ...core.records import read_rows
     from ...report.evaluate import evaluate
-    from .people import Wanted
     from .views import whys
 
-    result = evaluate("summary", resolve(path))
-    units = result.units.set_index("case_id", drop=False)
-    drawn = sorted(units.index, key=lambda c: sha256(f"{seed}\0{c}".encode()).hexdigest())[:n]
-    rows = [(0, Wanted(case_id=c, metric=m)) for m in metrics for c in drawn]
-    if wanted is not None:
-        problems = Problems()
-        rows = list(read_rows(wanted, Wanted, problems, "case_id"))
-        for line, r in rows:
-            if r.metric not in QUESTIONS or r.case_id not in units.index:
-                problems.error(
-                    "unknown-case",
-                    f"no {r.metric} of this case",
-                    file=str(wanted),
-                    line=line,
-                    id=r.case_id,
-                )
-        problems.raise_if_failed()
-        if not rows:
-            raise InputError([Problem("error", "no-rows", "no case to label", file=str(wanted))])
-    seen = {m: dict(zip(units.index, whys(units, m))) for m in QUESTIONS}
-    return [
-        {
-            "case_id": r.case_id,
-            "metric": r.metric,
-            "stratum": r.stratum or "",
-            "question": say(QUESTIONS[r.metric]),
+    run = evaluate("summary", resolve(path))
+    units = run.units.set_index("case_id", drop=False)
+    if wanted is None:
+        drawn = _draw(list(units.index), n, seed)
+        rows = [(case_id, metric, "") for metric in metrics for case_id in drawn]
+    else:
+        rows = _rows_of(wanted, set(units.index))
+    evidence = {}
+    for metric in QUESTIONS:
+        evidence[metric] = dict(zip(units.index, whys(units, metric)))
+    cases = units.to_dict("index")
+    items = []
+    for case_id, metric, stratum in rows:
+        case = cases[case_id]
+        item = {
+            "case_id": case_id,
+            "metric": metric,
+            "stratum": stratum,
+            "question": say(QUESTIONS[metric]),
+            "partly": metric in PARTLY,
+            "evidence": evidence[metric][case_id],
+            "summary": case["answer"] or "",
+            "contexts": case["contexts"],
+            "tags": case["tags"],
         }
-        | {"partly": r.metric in PARTLY, "evidence": seen[r.metric][r.case_id]}
-        | {"summary": units["answer"][r.case_id] or "", "contexts": units["contexts"][r.case_id]}
-        | {"tags": units["tags"][r.case_id]}
-        for _, r in rows
-    ]
+        items.append(item)
+    return items
+
+
+def _draw(case_ids: Sequence[str], n: int, seed: int) -> list[str]:
+    """n cases in an order that follows from the seed alone."""
+
+    def drawn_at(case_id: str) -> str:
+        return sha256(f"{seed}\0{case_id}".encode()).hexdigest()
+
+    return sorted(case_ids, key=drawn_at)[:n]
+
+
+def _rows_of(path: Path, case_ids: set[str]) -> list[tuple[str, str, str]]:
+    """(case, metric, stratum) of each row of a file of cases to label."""
+    from ...core.records import read_rows
+    from .people import Wanted
+
+    problems = Problems()
+    rows = []
+    for line, row in read_rows(path, Wanted, problems, "case_id"):
+        if row.metric not in QUESTIONS or row.case_id not in case_ids:
+            message = f"no {row.metric} of this case"
+            problems.error("unknown-case", message, file=str(path), line=line, id=row.case_id)
+        rows.append((row.case_id, row.metric, row.stratum or ""))
+    problems.raise_if_failed()
+    if not rows:
+        raise InputError([Problem("error", "no-rows", "no case to label", file=str(path))])
+    return rows
 
 
 def label_page(items: list[dict[str, Any]]) -> str:
     """The page as HTML; what it keeps in the browser belongs to these items."""
     from ...report.page import page
 
-    key = sha256(
-        dumps([(i["case_id"], i["metric"], i["summary"]) for i in items]).encode()
-    ).hexdigest()[:16]
-    styles, scripts = ("report/fragments.css", "report/page.css"), ("summary/label.js",)
+    identity = [(item["case_id"], item["metric"], item["summary"]) for item in items]
+    key = sha256(dumps(identity).encode()).hexdigest()[:16]
+    styles = ("report/fragments.css", "report/page.css")
+    scripts = ("summary/label.js",)
     return page("summary/label.html.j2", styles, scripts, glyphs=dumps(items), items=items, key=key)
 
 
