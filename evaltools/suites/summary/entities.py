@@ -19,8 +19,9 @@ from .compiled import CompiledRules, ValueWords
 from .dates import DATE, date_values, last_day, with_years
 from .numerals import written
 from .phrases import find_outside
-from .quantities import AROUND, QuantityReader, UnitWords
+from .quantities import QuantityReader, joined
 from .text import Text, any_of, normalise
+from .unit_words import AROUND, UnitWords
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +148,7 @@ class Extractor:
         all_values = with_years([values for values, _, _ in dates])
         for values, (_, start, end) in zip(all_values, dates):
             stated.extend(_readings("date", values, start, end))
-        for quantity in reader.quantities():
+        for quantity in joined(reader.quantities, text, self.unit_words):
             stated.append(
                 _Stated(
                     quantity.unit.kind,

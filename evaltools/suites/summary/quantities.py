@@ -1,26 +1,32 @@
 """Numbers with their units: 3천만원, 90일, 20~50만원, 1년 6개월, thirty (30) days.
 
 A text is read from left to right; every reader looks ahead a bounded distance. Source: specification
-D16; the units come from the rule file.
+D16.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from . import numerals
-from .compiled import CompiledRules
-from .numerals import Number, Value, tidy
+from .numerals import (
+    ENGLISH_SCALE,
+    NATIVE,
+    ONES,
+    Number,
+    Value,
+    english_value,
+    hangul_value,
+    read_number,
+    tidy,
+)
 from .rules import Unit
-from .text import NOTATION, any_of
+from .text import any_of
+from .unit_words import AROUND, NamedUnit, UnitWords
 
-AROUND = {name: "|".join(words.split()) for name, words in NOTATION["unit"].items()}
-"""Words that stand around a number, as alternatives."""
-
-_ENGLISH_SCALE = re.compile(rf"\s?({any_of(numerals.ENGLISH_SCALE)})(?![a-z0-9])")
+_ENGLISH_SCALE = re.compile(rf"\s?({any_of(ENGLISH_SCALE)})(?![a-z0-9])")
 _AMOUNT_ENDS = re.compile(
     rf"(?![0-9a-z가-힣])|(?:{AROUND['particles']})(?![a-z])|{AROUND['words']}"
 )
@@ -51,115 +57,56 @@ class Quantity:
     support_only: bool = False
 
 
-class UnitWords:
-    """The unit words of a rule set, as patterns and by name."""
+@dataclass(frozen=True, slots=True)
+class _Bare:
+    """A figure without a unit, and where it begins."""
 
-    def __init__(self, rules: CompiledRules):
-        self.of_word: dict[str, Unit] = {}
-        self.of_prefix: dict[str, Unit] = {}
-        self.won: Unit | None = None
-        self.percent: Unit | None = None
-        for unit in rules.units:
-            for word in unit.words:
-                self.of_word[_unit_name(word)] = unit
-            for prefix in unit.before:
-                self.of_prefix[prefix.lower()] = unit
-            if unit.kind == "amount":
-                self.won = self.won or unit
-            if unit.kind == "percent":
-                self.percent = self.percent or unit
-        any_unit = f"(?P<unit>{_alternatives(rules.units)})"
-        self.hangul = f"(?:{_alternatives(rules.units, hangul_only=True)})"
-        self.prefix = any_of(map(re.escape, self.of_prefix)) or "(?!)"
-        self.after = rf"(?:{rules.particle_words}|{AROUND['after']})"
-        self.behind_figure = re.compile(rf"여?(?:\s{{0,2}}|\s?\)\s?){any_unit}")
-        self.behind_latin = re.compile(rf"[\s-]?(?:\([0-9]{{1,4}}\)\s?)?{any_unit}")
-        self.ends = re.compile(rf"(?![가-힣])|{self.after}")
-
-    def named(self, match: re.Match[str]) -> Unit:
-        """The unit whose word a match of `behind_figure` or `behind_latin` holds."""
-        return self.of_word[_unit_name(match["unit"])]
-
-
-def _unit_name(word: str) -> str:
-    """A unit word however it is joined: "business-day" is "business day"."""
-    return re.sub(r"[\s-]+", " ", word.lower())
-
-
-def _alternatives(units: Iterable[Unit], hangul_only: bool = False) -> str:
-    """The unit words as alternatives, the longest first; a Latin one ends at its last letter."""
-    patterns: dict[str, str] = {}
-    for unit in units:
-        for word in unit.words:
-            lower = word.lower()
-            if hangul_only and not "가" <= lower[0] <= "힣":
-                continue
-            pattern = r"[\s-]".join(re.escape(part) for part in lower.split())
-            if lower[-1].isascii() and lower[-1].isalpha():
-                pattern += "(?![a-z])"
-            not_before = unit.not_before.get(word)
-            if not_before:
-                pattern += f"(?!{'|'.join(re.escape(text) for text in not_before)})"
-            patterns[lower] = pattern
-    longest_first = sorted(patterns, key=lambda word: (-len(word), word))
-    return "|".join(patterns[word] for word in longest_first)
+    number: Number
+    start: int
 
 
 class QuantityReader:
     """Reads the quantities of one text, from left to right.
 
-    Each `read_` method reads what begins at a place, keeps it where it is a quantity, and gives the
-    place to go on from.
+    Each `read_` method reads what begins at a place, adds it to `quantities` where it is one, and gives
+    the place to go on from.
     """
 
     def __init__(self, text: str, words: UnitWords):
         self.text = text
         self.words = words
-        self._quantities: list[Quantity] = []
-        # figures without a unit, and where they begin, in case a later one lends them its own
-        self._bare: list[tuple[Number, int]] = []
-
-    def quantities(self) -> list[Quantity]:
-        """What was read; years and months that follow each other are one: 1년 6개월 is 18개월."""
-        merged: list[Quantity] = []
-        for quantity in self._quantities:
-            quantity = self._and_a_half(quantity)
-            if merged and self._goes_on(merged[-1], quantity):
-                last = merged.pop()
-                quantity = replace(last, value=last.value + quantity.value, end=quantity.end)
-            merged.append(quantity)
-        return merged
+        self.quantities: list[Quantity] = []
+        self._bare: list[_Bare] = []  # a later figure may lend them its unit
 
     def read_figure(self, start: int, prefix: re.Match[str] | None = None) -> int:
         """The figure at `start` with its unit, before which a prefix ($) may stand."""
-        number = numerals.read_number(self.text, start)
+        number = read_number(self.text, start)
         if number is None:
-            run = _DIGIT_RUN.match(self.text, start)
-            return run.end() if run else start + 1
-        end = number.end
-        scale = 1
-        thousands = _ENGLISH_SCALE.match(self.text, end)
-        # a bare k or m is a scale behind a currency sign only ($100k, but 100 m)
-        if thousands and (prefix or len(thousands[1]) > 2):
-            scale = numerals.ENGLISH_SCALE[thousands[1]]
-            end = thousands.end()
-        unit = self.words.of_prefix[prefix[0].strip()] if prefix else None
-        word = self._unit_word(end)
-        if word:
-            named = self.words.named(word)
-            if unit is None or named.kind == unit.kind:
-                if unit and named.base != unit.base:  # 영업일 기준 2일 may be told as 2일
-                    self._keep(named, number.value, start, word.end(), support_only=True)
-                unit = unit or named
-                end = word.end()
+            digits = _DIGIT_RUN.match(self.text, start)
+            return digits.end() if digits else start + 1
+        scale, end = self._english_scale(number.end, after_sign=prefix is not None)
+        begin = start
+        unit = None
+        if prefix:
+            begin = prefix.start()
+            unit = self.words.of_prefix[prefix[0].strip()]
+        named = self.words.behind_figure(self.text, end)
+        if named is None:
+            named = self.words.behind_english(self.text, end)
+        if named and unit is None:
+            unit = named.unit
+            end = named.end
+        elif named and unit and named.unit.kind == unit.kind:
+            if named.unit.base != unit.base:  # 영업일 기준 2일 may be told as 2일
+                self._add(named.unit, number.value, start, named.end, support_only=True)
+            end = named.end
         if unit is None and number.big > 1 and self._is_amount(end):
             unit = self.words.won
         if unit is None:
-            self._bare.append((number, start))
+            self._bare.append(_Bare(number, start))
             return end
-        begin = prefix.start() if prefix else start
         self._lend(unit, number, scale, begin)
-        self._keep(unit, number.value * scale, begin, end)
+        self._add(unit, number.value * scale, begin, end)
         return end
 
     def read_hangul(self, start: int, stop: int) -> int:
@@ -167,50 +114,48 @@ class QuantityReader:
         if not _SCALES.search(self.text, start, stop):
             stop = start + 1
         for end in range(stop, start, -1):
-            word = self.words.behind_figure.match(self.text, end)
+            named = self.words.behind_figure(self.text, end)
+            if named is None or not self.words.ends_at(self.text, named.end):
+                continue
             run = self.text[start:end]
-            if run[:1] == "만" and run[1:2].isspace():
+            if run[0] == "만" and run[1:2].isspace():
                 run = run[2:]
-            if word is None or not run or run[-1].isspace():
+            if not run or run[-1].isspace() or not _is_numeral(run, named):
                 continue
-            if not self.words.ends.match(self.text, word.end()):
-                continue
-            unit = self.words.named(word)
-            if not _is_numeral(run, unit, word["unit"]):
-                continue
-            value = numerals.hangul_value(run)
+            value = hangul_value(run)
             if value is not None:
-                self._keep(unit, value, end - len(run), word.end())
-                return word.end()
+                self._add(named.unit, value, end - len(run), named.end)
+                return named.end
         blank = _BLANK.search(self.text, start, stop)
         return blank.start() if blank else stop
 
     def read_native(self, start: int, end: int) -> int:
         """두 달, 스무 명."""
-        value = numerals.NATIVE[self.text[start:end]]
-        return self._with_unit(start, end, value, self.words.behind_figure)
+        value = NATIVE[self.text[start:end]]
+        named = self.words.behind_figure(self.text, end)
+        return self._add_numeral(value, named, start, end)
 
     def read_english(self, start: int, end: int) -> int:
         """thirty days, thirty (30) days, two thousand won."""
-        value = numerals.english_value(self.text[start:end])
+        value = english_value(self.text[start:end])
         if value is None:
             return end
-        thousands = _ENGLISH_SCALE.match(self.text, end)
-        if thousands:
-            value = value * numerals.ENGLISH_SCALE[thousands[1]]
-            end = thousands.end()
-        return self._with_unit(start, end, value, self.words.behind_latin)
+        scale, end = self._english_scale(end, after_sign=True)
+        named = self.words.behind_english(self.text, end)
+        return self._add_numeral(value * scale, named, start, end)
 
     def read_ratio(self, match: re.Match[str]) -> int:
-        """7:3, 8대 2: two shares of a whole; other figures with a colon between are read one by one."""
-        one, other = int(match["one"]), int(match["other"])
+        """7:3, 8대 2: two shares of a whole; other figures with a colon are read one by one."""
+        one = int(match["one"])
+        other = int(match["other"])
         whole = one + other
         percent = self.words.percent
-        is_ratio = percent and whole in (10, 100)
-        if not is_ratio or self.words.behind_figure.match(self.text, match.end()):
+        if percent is None or whole not in (10, 100):
             return self.read_figure(match.start())
-        self._keep(percent, one * 100 // whole, *match.span("one"))
-        self._keep(percent, other * 100 // whole, *match.span("other"))
+        if self.words.behind_figure(self.text, match.end()):
+            return self.read_figure(match.start())
+        self._add(percent, one * 100 // whole, *match.span("one"))
+        self._add(percent, other * 100 // whole, *match.span("other"))
         return match.end()
 
     def read_fraction(self, match: re.Match[str]) -> int:
@@ -218,75 +163,71 @@ class QuantityReader:
         parts = int(match["parts"] or match["parts2"])
         share = int(match["share"] or match["share2"])
         if self.words.percent and parts:
-            self._keep(self.words.percent, Decimal(100 * share) / parts, *match.span())
+            value = Decimal(100 * share) / parts
+            self._add(self.words.percent, value, *match.span())
         return match.end()
 
-    def _keep(
-        self, unit: Unit | None, value: Value, start: int, end: int, support_only: bool = False
+    def _add(
+        self,
+        unit: Unit,
+        value: Value,
+        start: int,
+        end: int,
+        support_only: bool = False,
     ) -> None:
-        assert unit is not None
         in_base = value * Decimal(str(unit.factor))
-        self._quantities.append(Quantity(unit, in_base, start, end, support_only))
+        self.quantities.append(Quantity(unit, in_base, start, end, support_only))
 
-    def _with_unit(self, start: int, end: int, value: int, pattern: re.Pattern[str]) -> int:
+    def _add_numeral(self, value: int, named: NamedUnit | None, start: int, end: int) -> int:
         """A numeral with its unit. One of a countable (한 번, one case) says no count."""
-        word = pattern.match(self.text, end)
-        if word is None:
+        if named is None:
             return end
-        unit = self.words.named(word)
-        self._keep(unit, value, start, word.end(), support_only=value == 1 and unit.kind == "count")
-        return word.end()
+        says_nothing = value == 1 and named.unit.kind == "count"
+        self._add(named.unit, value, start, named.end, says_nothing)
+        return named.end
 
-    def _unit_word(self, end: int) -> re.Match[str] | None:
-        behind = self.words.behind_figure.match(self.text, end)
-        return behind or self.words.behind_latin.match(self.text, end)
+    def _english_scale(self, end: int, after_sign: bool) -> tuple[int, int]:
+        """(scale, end) of thousand, million, ... behind a number; (1, end) without one.
+
+        A bare k or m is a scale behind a currency sign only: $100k, but 100 m.
+        """
+        match = _ENGLISH_SCALE.match(self.text, end)
+        if match is None:
+            return 1, end
+        word = match[1]
+        if len(word) <= 2 and not after_sign:
+            return 1, end
+        return ENGLISH_SCALE[word], match.end()
 
     def _is_amount(self, end: int) -> bool:
         """Whether a number with a large scale that ends here is an amount without its currency."""
-        if self.words.won is None or not _AMOUNT_ENDS.match(self.text, end):
+        if not _AMOUNT_ENDS.match(self.text, end):
             return False
         # of a list of figures of one sort (20만~50만 명) the unit comes at the end
         joint = _JOINT.match(self.text, end)
-        if joint is None or not self.text[joint.end() : joint.end() + 1].isdigit():
+        if joint is None:
             return True
-        following = numerals.read_number(self.text, joint.end())
+        following = read_number(self.text, joint.end())
         return following is None or following.big == 1
 
     def _lend(self, unit: Unit, number: Number, scale: int, start: int) -> None:
-        """Keep the bare figures right before a quantity, with its unit and scale.
+        """Add the bare figures right before a quantity, with its unit and scale.
 
         20~50만원; 3, 6, 12개월; 5-10%.
         """
         end = start
-        for bare, bare_start in reversed(self._bare):
-            joint = _JOINT.fullmatch(self.text, bare.end, end)
-            if not joint or (bare.big > 1 and number.big == 1):
+        for bare in reversed(self._bare):
+            joint = _JOINT.fullmatch(self.text, bare.number.end, end)
+            if joint is None:
                 break
-            if "," in joint[0] and bare.value > 10 * number.value:
+            if bare.number.big > 1 and number.big == 1:
                 break
-            value = _in_scale_of(number, bare)
-            self._keep(unit, tidy(value * scale), bare_start, bare.end)
-            end = bare_start
+            if "," in joint[0] and bare.number.value > 10 * number.value:
+                break
+            value = tidy(_in_scale_of(number, bare.number) * scale)
+            self._add(unit, value, bare.start, bare.number.end)
+            end = bare.start
         self._bare.clear()
-
-    def _and_a_half(self, quantity: Quantity) -> Quantity:
-        """1년 반: 18 months."""
-        if quantity.unit.kind != "duration":
-            return quantity
-        half = _HALF.match(self.text, quantity.end)
-        if half is None or not self.words.ends.match(self.text, half.end()):
-            return quantity
-        more = Decimal(str(quantity.unit.factor)) / 2
-        return replace(quantity, value=quantity.value + more, end=half.end())
-
-    def _goes_on(self, first: Quantity, second: Quantity) -> bool:
-        """Whether a duration goes on with smaller units right behind it."""
-        if first.unit.kind != "duration" or second.unit.kind != "duration":
-            return False
-        if first.unit.base != second.unit.base or first.unit.factor <= second.unit.factor:
-            return False
-        between = self.text[first.end : second.start]
-        return first.end <= second.start and not between.strip()
 
 
 def _in_scale_of(number: Number, bare: Number) -> Value:
@@ -300,15 +241,52 @@ def _in_scale_of(number: Number, bare: Number) -> Value:
     return bare.value
 
 
-def _is_numeral(run: str, unit: Unit, word: str) -> bool:
+def _is_numeral(run: str, named: NamedUnit) -> bool:
     """Whether Hangul before a unit is a numeral: 삼천만원 is, 조건 (조 + 건) and 만일 are not."""
     syllables = "".join(run.split())
-    if unit.kind == "clause" or syllables[0] in "영공":
+    kind = named.unit.kind
+    if kind == "clause" or syllables[0] in "영공":
         return False
-    if "조" in syllables and unit.kind != "amount":
+    if "조" in syllables and kind != "amount":
         return False
-    if all(syllable in numerals.ONES for syllable in syllables):
-        return len(syllables) == 1 and word in _UNITS_OF_ONE_SYLLABLE
-    if len(syllables) > 1 or word in _UNITS_OF_ANY_SCALE:
+    if all(syllable in ONES for syllable in syllables):
+        return len(syllables) == 1 and named.word in _UNITS_OF_ONE_SYLLABLE
+    if len(syllables) > 1 or named.word in _UNITS_OF_ANY_SCALE:
         return True
-    return syllables in "십백천" and word in _UNITS_OF_ONE_SCALE
+    return syllables in "십백천" and named.word in _UNITS_OF_ONE_SCALE
+
+
+def joined(quantities: Sequence[Quantity], text: str, words: UnitWords) -> list[Quantity]:
+    """The quantities, of durations those that follow each other as one.
+
+    1년 6개월 is 18개월, 1년 반 too.
+    """
+    whole: list[Quantity] = []
+    for quantity in quantities:
+        if quantity.unit.kind == "duration":
+            quantity = _with_half(quantity, text, words)
+            if whole and _goes_on(whole[-1], quantity, text):
+                first = whole.pop()
+                value = first.value + quantity.value
+                quantity = replace(first, value=value, end=quantity.end)
+        whole.append(quantity)
+    return whole
+
+
+def _with_half(duration: Quantity, text: str, words: UnitWords) -> Quantity:
+    half = _HALF.match(text, duration.end)
+    if half is None or not words.ends_at(text, half.end()):
+        return duration
+    value = duration.value + Decimal(str(duration.unit.factor)) / 2
+    return replace(duration, value=value, end=half.end())
+
+
+def _goes_on(first: Quantity, second: Quantity, text: str) -> bool:
+    """Whether a duration goes on with a smaller unit right behind it."""
+    larger, smaller = first.unit, second.unit
+    if larger.kind != smaller.kind or larger.base != smaller.base:
+        return False
+    if larger.factor <= smaller.factor:
+        return False
+    between = text[first.end : second.start]
+    return first.end <= second.start and not between.strip()

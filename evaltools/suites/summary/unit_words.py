@@ -1,0 +1,97 @@
+"""The unit words of a rule set, as patterns around a number.
+
+Source: specification D16; the units come from the rule file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from .compiled import CompiledRules
+from .rules import Unit
+from .text import NOTATION, any_of
+
+AROUND = {name: "|".join(words.split()) for name, words in NOTATION["unit"].items()}
+"""Words that stand around a number, as alternatives."""
+
+
+class NamedUnit(NamedTuple):
+    """A unit in a text: the word that names it, and where that ends."""
+
+    unit: Unit
+    word: str
+    end: int
+
+
+class UnitWords:
+    """The unit words of a rule set.
+
+    won, percent: the first unit of amounts and of percentages, if there is one. hangul: a pattern of
+    the Korean words; prefix: of the signs before a figure; after: of what may follow a unit.
+    """
+
+    def __init__(self, rules: CompiledRules):
+        self.of_word: dict[str, Unit] = {}
+        self.of_prefix: dict[str, Unit] = {}
+        self.won: Unit | None = None
+        self.percent: Unit | None = None
+        for unit in rules.units:
+            for word in unit.words:
+                self.of_word[_spaced(word)] = unit
+            for prefix in unit.before:
+                self.of_prefix[prefix.lower()] = unit
+            if unit.kind == "amount" and self.won is None:
+                self.won = unit
+            if unit.kind == "percent" and self.percent is None:
+                self.percent = unit
+        unit_pattern = f"(?P<unit>{_alternatives(rules.units)})"
+        self.hangul = f"(?:{_alternatives(rules.units, hangul_only=True)})"
+        self.prefix = any_of(map(re.escape, self.of_prefix)) or "(?!)"
+        self.after = rf"(?:{rules.particle_words}|{AROUND['after']})"
+        self._behind_figure = re.compile(rf"여?(?:\s{{0,2}}|\s?\)\s?){unit_pattern}")
+        self._behind_english = re.compile(rf"[\s-]?(?:\([0-9]{{1,4}}\)\s?)?{unit_pattern}")
+        self._ends = re.compile(rf"(?![가-힣])|{self.after}")
+
+    def behind_figure(self, text: str, end: int) -> NamedUnit | None:
+        """The unit behind a number that ends at `end`: 90일, 90 일, (90)일."""
+        return self._named(self._behind_figure.match(text, end))
+
+    def behind_english(self, text: str, end: int) -> NamedUnit | None:
+        """The unit behind an English numeral: thirty days, thirty-day, thirty (30) days."""
+        return self._named(self._behind_english.match(text, end))
+
+    def ends_at(self, text: str, end: int) -> bool:
+        """Whether no word goes on here, but for a particle."""
+        return self._ends.match(text, end) is not None
+
+    def _named(self, match: re.Match[str] | None) -> NamedUnit | None:
+        if match is None:
+            return None
+        word = match["unit"]
+        return NamedUnit(self.of_word[_spaced(word)], word, match.end())
+
+
+def _spaced(word: str) -> str:
+    """A unit word however it is joined: "business-day" is "business day"."""
+    return re.sub(r"[\s-]+", " ", word.lower())
+
+
+def _alternatives(units: Iterable[Unit], hangul_only: bool = False) -> str:
+    """The unit words as alternatives, the longest first; a Latin one ends at its last letter."""
+    patterns: dict[str, str] = {}
+    for unit in units:
+        for word in unit.words:
+            lower = word.lower()
+            if hangul_only and not "가" <= lower[0] <= "힣":
+                continue
+            pattern = r"[\s-]".join(re.escape(part) for part in lower.split())
+            if lower[-1].isascii() and lower[-1].isalpha():
+                pattern += "(?![a-z])"
+            not_before = [re.escape(text) for text in unit.not_before.get(word, ())]
+            if not_before:
+                pattern += f"(?!{'|'.join(not_before)})"
+            patterns[lower] = pattern
+    longest_first = sorted(patterns, key=lambda word: (-len(word), word))
+    return "|".join(patterns[word] for word in longest_first)
