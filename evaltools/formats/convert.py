@@ -46,8 +46,9 @@ def convert(
     refuse_input(target, files)
     rows = _rows(form, files, settings, problems)
     if form.kind == "sentiment":
-        row_of = _gold_row if as_ == "gold" else _prediction_row
-        return write_jsonl(target, map(row_of, rows))
+        if as_ == "gold":
+            return write_jsonl(target, map(_gold_row, rows))
+        return write_jsonl(target, map(_prediction_row, rows))
     scores = map(_score_row, rows)
     if target.suffix.lower() == ".csv":
         return _write_csv(target, scores)

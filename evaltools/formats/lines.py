@@ -57,7 +57,8 @@ def _read(
         text, items = split(line, field)
         opinions = []
         for index, item in enumerate(items):
-            opinions.append(opinion_of(text, item, f"{field}.{index}"))
+            opinion = opinion_of(text, item, f"{field}.{index}")
+            opinions.append(opinion)
         yield Sample(str(number), text, tuple(opinions))
 
     return source.rows(source.lines(), sample)

@@ -39,8 +39,7 @@ class Results(Row):
 
 
 def read(source: Source) -> Records:
-    """A metric is `NAME,FILTER` as in lm-eval's own results; its value is a number at the top of
-    the line.
+    """A metric is `NAME,FILTER`; its value is a number at the top of the line.
 
     The id is doc_hash, or doc_id where that is absent or several samples share it. Metrics whose
     value is no number (those of perplexity are pairs) are left out with a warning. From the results
@@ -84,7 +83,11 @@ def _shared_hashes(source: Source) -> set[str | None]:
     # lines that do not fit are reported when they are read as samples
     for _, ids in read_jsonl(source.path, Ids, Problems("skip")):
         times[ids.filter, ids.doc_hash] += 1
-    return {doc_hash for (_, doc_hash), n in times.items() if n > 1}
+    shared = set()
+    for (_, doc_hash), n in times.items():
+        if n > 1:
+            shared.add(doc_hash)
+    return shared
 
 
 def _read_results(source: Source, name: str) -> Results:
@@ -92,5 +95,7 @@ def _read_results(source: Source, name: str) -> Results:
     file = source.path.with_name(name)
     if not file.is_file():
         return Results()
-    content = read_json(file, source.problems)
-    return fitted(Results, content, source.problems, file=str(file)) or Results()
+    problems = source.problems
+    content = read_json(file, problems)
+    results = fitted(Results, content, problems, file=str(file))
+    return results or Results()

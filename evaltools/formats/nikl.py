@@ -31,9 +31,14 @@ def read(source: Source) -> Records:
 def _sample(number: int, line: Line) -> Iterator[Sample]:
     opinions = []
     for index, item in enumerate(line.annotation):
-        opinions.append(_opinion(item, f"annotation.{index}"))
+        field = f"annotation.{index}"
+        opinions.append(_opinion(item, field))
     id_ = number if line.id is None else line.id
-    yield Sample(str(id_), line.sentence_form, tuple(opinions))
+    yield Sample(
+        id=str(id_),
+        text=line.sentence_form,
+        opinions=tuple(opinions),
+    )
 
 
 def _opinion(item: Any, field: str) -> Opinion:

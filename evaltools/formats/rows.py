@@ -6,6 +6,7 @@ import ast
 import math
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -142,10 +143,12 @@ def number(value: Any, field: str) -> float | None:
     """
     if value is None:
         return None
-    try:
-        measured = float(value) if isinstance(value, int | float) else math.inf
-    except OverflowError:
-        measured = math.inf
+    measured = math.inf
+    if isinstance(value, int | float):
+        with suppress(OverflowError):
+            measured = float(value)
     if math.isinf(measured):
         raise Unfit(field, f"expected a finite number, got {str(value)[:80]!r}")
-    return None if math.isnan(measured) else measured
+    if math.isnan(measured):
+        return None
+    return measured

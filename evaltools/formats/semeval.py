@@ -43,18 +43,25 @@ def _read(source: Source, root: str, tag: str) -> Records:
         text = sentence.findtext("text")
         if text is None:
             raise Unfit("text", "expected an element with the text of the sentence")
-        if sentence.get("OutOfScope", "").upper() != "TRUE":
-            opinions = [_opinion(element) for element in sentence.iter(tag)]
-            yield Sample(sentence.get("id") or str(number), text, tuple(opinions))
+        if sentence.get("OutOfScope", "").upper() == "TRUE":
+            return
+        opinions = []
+        for element in sentence.iter(tag):
+            opinions.append(_opinion(element))
+        id_ = sentence.get("id") or str(number)
+        yield Sample(id_, text, tuple(opinions))
 
     return source.rows(_sentences(source, root), samples)
 
 
 def _opinion(element: Element) -> Opinion:
-    tag, fields = element.tag, element.attrib
-    polarity = chosen(fields.get("polarity"), NAMES, f"{tag}@polarity")
+    tag = element.tag
+    fields = element.attrib
+    sentiment = fields.get("polarity")
+    polarity = chosen(sentiment, NAMES, f"{tag}@polarity")
     ref = fields.get("category", "")
-    term = fields.get("term", fields.get("target", "NULL"))
+    target = fields.get("target", "NULL")
+    term = fields.get("term", target)
     if term == "NULL" and not ref:
         raise Unfit(tag, f"expected a term, target or category, got {sorted(fields)}")
     if term == "NULL":

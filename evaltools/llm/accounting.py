@@ -34,7 +34,7 @@ class Call(BaseModel):
 class Spent:
     """What a client has used so far.
 
-    `requests` counts what was sent, repeats and repairs included.
+    `requests` counts what was sent, repeats and repairs included; `retries` these two alone.
     """
 
     requests: int = 0

@@ -168,6 +168,7 @@ class Client:
         self._slots = asyncio.Semaphore(self.server.concurrency)
         self._first_is_done: asyncio.Event | None = None
         self._form = Form()
+        self._form_works = False
         self._stopped = ""
         self._pause_until = 0.0
         self._key = ""
@@ -265,7 +266,7 @@ class Client:
         except CallFailed as failure:
             failure.lasting |= not self._reached
             raise
-        self._remember(exchange.form)
+        self._remember(exchange)
         return text
 
     @property
@@ -342,14 +343,19 @@ class Client:
             raise CallFailed(f"the reply is not whole (finish_reason {reason})")
         return completion.text
 
-    def _remember(self, form: Form) -> None:
-        """Ask in this form from now on.
+    def _remember(self, exchange: Exchange) -> None:
+        """Ask in the form of this exchange, which succeeded, from now on.
 
         It is learnt from success only: a request that is refused in every form says nothing of the
-        next.
+        next. Where the usual form has worked before, errors 5xx say nothing of it, either: the
+        server was down for a while.
         """
         known = self._form
-        self._form = known.joined(form)
+        if exchange.form == known:
+            self._form_works = True
+        if self._form_works and exchange.server_errors:
+            return
+        self._form = known.joined(exchange.form)
         new = self._form.left_out - known.left_out
         if new:
             listed = ", ".join(sorted(new))

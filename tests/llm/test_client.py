@@ -393,6 +393,19 @@ def test_a_500_to_json_schema_leads_to_a_plainer_form_that_is_remembered() -> No
     assert "json_schema" in warning.message
 
 
+def test_an_outage_does_not_change_the_form_that_has_worked() -> None:
+    def script(seen: Seen) -> Sent:
+        if seen.body["messages"][1]["content"] == "b" and seen.nth <= 4:
+            return refuses(503)
+        return label()
+
+    answers, seen = ask(script, body("a"), body("b"), body("c"), concurrency=1)
+    assert all(a.reply for a in answers)
+    kinds = [(s.body["messages"][1]["content"], kind_of(s)) for s in seen]
+    b = [("b", "json_schema")] * 3 + [("b", "json_object")] * 2
+    assert kinds == [("a", "json_schema"), *b, ("c", "json_schema")]
+
+
 def test_a_request_waits_for_no_more_than_one_other() -> None:
     """The first one fails for good; the others go side by side all the same."""
 

@@ -124,7 +124,9 @@ async def _run_one(
         batches = [[sample] for sample in shuffled]
     for batch in batches:
         await asyncio.gather(*(work_on(sample) for sample in batch))
-        for sample in batch if writes_memory else []:
+        if not writes_memory:
+            continue
+        for sample in batch:
             episode = learnt(sample, episodes)
             if episode is not None:
                 episodes.append(episode)
