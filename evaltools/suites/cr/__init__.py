@@ -1,0 +1,9 @@
+"""Conflict Review: tuple F1 before and after review, corrections, conflicts, risks and hallucination.
+
+`tuple_f1` is its metric as a function of plain values.
+"""
+
+from .matching import TupleF1, tuple_f1
+from .tuples import MatchPolicy
+
+__all__ = ["MatchPolicy", "TupleF1", "tuple_f1"]

@@ -1,266 +1,253 @@
-"""Matching the tuples of many samples at once: counts under the three keys, representatives, conflicts.
+"""Matching the tuples of one sample under a key, choosing representatives, and finding conflicts.
 
-Sources: [M] seed cr_metrics_spec, [F] seed cr_f1_metrics_examples, D decisions.
+Sources: [M] seed cr_metrics_spec, [F] seed cr_f1_metrics_examples, D decisions (docs/decisions.md).
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain, count
-from typing import Any, Literal, NamedTuple, TypeVar
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
 
-import numpy as np
+from .schema import TupleRow
+from .tuples import (
+    KEYS,
+    EvalTuple,
+    Key,
+    MatchPolicy,
+    attribute_of,
+    eval_tuple,
+    match_policy,
+    term_key,
+)
 
-from .tuples import KNOWN, EvalTuple, Key, MatchPolicy, term_key
+Pair = tuple[str, ...]
+"""What is compared of a tuple: (text, polarity), or (text, polarity, ref) of an implicit tuple that counts by itself."""
 
-Ints = np.ndarray[Any, np.dtype[np.int64]]
-Bools = np.ndarray[Any, np.dtype[np.bool_]]
-Floats = np.ndarray[Any, np.dtype[np.float64]]
+Mark = Literal["matched", "missing", "spurious", ""]
 
-H = TypeVar("H", bound=Hashable)
-
-_POLARITY = {polarity: i for i, polarity in enumerate(sorted(KNOWN))}
-
-# a pair is packed into one integer: sample, text, polarity; a group into sample, text
-_POLARITY_BITS, _TEXT_BITS = 2, 32
-
-
-@dataclass(frozen=True)
-class Tuples:
-    """Tuples of `n` samples as parallel arrays: the sample's place, and numbers for the texts.
-
-    Equal texts have equal numbers, the empty text 0. `key` is the term as a MatchPolicy compares it,
-    `attribute` the part of the ref after `#`.
-    """
-
-    n: int
-    sample: Ints
-    ref: Ints
-    attribute: Ints
-    term: Ints
-    key: Ints
-    polarity: Ints
-
-    def __getitem__(self, at: Bools | Ints) -> Tuples:
-        """The tuples at these places, of the same samples."""
-        arrays = (self.sample, self.ref, self.attribute, self.term, self.key, self.polarity)
-        return Tuples(self.n, *(a[at] for a in arrays))
-
-    def per_sample(self) -> Ints:
-        """How many tuples each sample has."""
-        return np.bincount(self.sample, minlength=self.n)
+Rank = tuple[bool, float, bool]
+"""How well a tuple represents its aspect: larger is better (`sample.rank`)."""
 
 
-def tabulate(policy: MatchPolicy, *stages: Sequence[Sequence[EvalTuple]]) -> list[Tuples]:
-    """For each stage the tuples of each of its samples, in their order; what comes of one call can be compared."""
-    forms: defaultdict[EvalTuple, int] = _numbers()
-    places = [_places(forms, chain.from_iterable(samples)) for samples in stages]
-    refs, terms = [t.ref for t in forms], [t.term for t in forms]
-    columns = (
-        refs,
-        [ref.partition("#")[2] for ref in refs],
-        terms,
-        [term_key(term, policy) for term in terms],
-    )
-    texts = _numbers("")
-    numbered = [
-        *(_places(texts, c) for c in columns),
-        _places(_POLARITY, [t.polarity for t in forms]),
-    ]
-    return [
-        Tuples(
-            len(samples),
-            np.repeat(np.arange(len(samples)), [*map(len, samples)]),
-            *(c[at] for c in numbered),
-        )
-        for samples, at in zip(stages, places)
-    ]
+class Match(NamedTuple):
+    """How the predicted pairs of a sample agree with its gold pairs: counts, and the pairs that are matched."""
 
-
-def _numbers(*known: H) -> defaultdict[H, int]:
-    """A number for each distinct value that is looked up, in order of appearance after the known ones."""
-    return defaultdict(count(len(known)).__next__, zip(known, count()))
-
-
-def _places(numbers: Mapping[H, int], values: Iterable[H]) -> Ints:
-    return np.fromiter(map(numbers.__getitem__, values), np.int64)
-
-
-class Counts(NamedTuple):
-    """True positives, false positives and false negatives, one of each a sample."""
-
-    tp: Ints
-    fp: Ints
-    fn: Ints
+    tp: int
+    fp: int
+    fn: int
+    matched_gold: set[Pair]
+    matched_pred: set[Pair]
 
     @property
-    def f1(self) -> Floats:
-        """F1 of precision and recall, in [0, 1]; 0 where both are 0 or a denominator is empty."""
-        return np.divide(
-            2 * self.tp,
-            2 * self.tp + self.fp + self.fn,
-            out=np.zeros(len(self.tp)),
-            where=self.tp > 0,
-        )
+    def f1(self) -> float:
+        """F1 of precision and recall, in [0, 1]; 0 where nothing is matched. [F] 8."""
+        if self.tp == 0:
+            return 0.0
+        return 2 * self.tp / (2 * self.tp + self.fp + self.fn)
 
     @property
-    def exact(self) -> Bools:
-        """Precision and recall are both 1; with no gold pair under the key, no predicted pair either."""
-        return (self.fp == 0) & (self.fn == 0)
+    def exact(self) -> bool:
+        """Precision and recall are both 1. Without a gold pair: there is no predicted pair either."""
+        return self.fp == 0 and self.fn == 0
 
 
-def _group(tuples: Tuples, text: Ints) -> Ints:
-    return tuples.sample << _TEXT_BITS | text
+def pairs(tuples: Iterable[EvalTuple], key: Key, policy: MatchPolicy) -> list[Pair | None]:
+    """What is compared of each tuple under a key; None where it takes no part. [F] 2, 4-7.
 
+    refpol: (ref, polarity), and a tuple without a ref takes no part. attrpol: (attribute, polarity), and a tuple
+    without an attribute takes no part. otepol: (term, polarity); of tuples without a term (implicit ones) each
+    distinct tuple counts, or each polarity once where the policy takes implicit tuples as a set (D6).
 
-def _packed(tuples: Tuples, text: Ints) -> Ints:
-    return _group(tuples, text) << _POLARITY_BITS | tuples.polarity
-
-
-def _sample_of(pairs: Ints) -> Ints:
-    return pairs >> _TEXT_BITS + _POLARITY_BITS
-
-
-def _pairs(tuples: Tuples, text: Ints, *, with_empty: bool = False) -> Ints:
-    """The distinct (sample, text, polarity), packed and in order."""
-    packed = _packed(tuples, text)
-    return _distinct(packed if with_empty else packed[text > 0])
-
-
-def _distinct(packed: Ints) -> Ints:
-    # np.unique puts integers into a hash table first, which is slow for packed ones
-    packed = np.sort(packed)
-    return packed[np.diff(packed, prepend=-1) > 0]
-
-
-def _by_sample(n: int, pairs: Ints) -> Ints:
-    return np.bincount(_sample_of(pairs), minlength=n)
-
-
-def _common(gold: Ints, pred: Ints) -> Ints:
-    return np.intersect1d(gold, pred, assume_unique=True)
-
-
-def _counts(n: int, gold: Ints, pred: Ints) -> Counts:
-    tp = _by_sample(n, _common(gold, pred))
-    return Counts(tp, _by_sample(n, pred) - tp, _by_sample(n, gold) - tp)
-
-
-def match_terms(one: Tuples, other: Tuples) -> Counts:
-    """Counts of the plain sets of (term, polarity); an empty term is a term like the others."""
-    return _counts(
-        one.n, _pairs(one, one.key, with_empty=True), _pairs(other, other.key, with_empty=True)
-    )
-
-
-def match(key: Key, gold: Tuples, pred: Tuples, policy: MatchPolicy) -> Counts:
-    """Counts of each sample under a key. [F] 4-8.
-
-    refpol: sets of (aspect_ref, polarity), tuples without a ref left out. attrpol: the same with the
-    attribute. otepol: (aspect_term, polarity); exact pairs first, then each implicit gold tuple takes one
-    predicted pair of its polarity that is still free (D6). No tuple occurs twice in a sample of `gold`.
+    >>> pairs([EvalTuple("본품#품질", "레몬 향", "positive")], "otepol", MatchPolicy())
+    [('레몬향', 'positive')]
     """
     if key == "refpol":
-        return _counts(gold.n, _pairs(gold, gold.ref), _pairs(pred, pred.ref))
-    if key == "attrpol":
-        return _counts(gold.n, _pairs(gold, gold.attribute), _pairs(pred, pred.attribute))
-    explicit, predicted = _pairs(gold, gold.key), _pairs(pred, pred.key, with_empty=True)
-    exact = _common(explicit, predicted)
-    implicit = gold[gold.key == 0]
-    free, wanted = (
-        _by_polarity(gold.n, pairs)
-        for pairs in (
-            np.setdiff1d(predicted, exact, assume_unique=True),
-            _packed(implicit, implicit.key),
-        )
-    )
-    if policy.implicit == "set":
-        wanted = np.minimum(wanted, 1)
-    tp = _by_sample(gold.n, exact) + np.minimum(free, wanted).sum(axis=1)
-    n_gold = _by_sample(gold.n, explicit) + wanted.sum(axis=1)
-    return Counts(tp, _by_sample(gold.n, predicted) - tp, n_gold - tp)
+        return [(t.ref, t.polarity) if t.ref else None for t in tuples]
+    found: list[Pair | None] = []
+    for t in tuples:
+        if key == "attrpol":
+            attribute = attribute_of(t.ref)
+            found.append((attribute, t.polarity) if attribute else None)
+        elif t.term or policy.implicit == "set":
+            found.append((term_key(t.term, policy), t.polarity))
+        else:
+            found.append(("", t.polarity, t.ref))
+    return found
 
 
-def _by_polarity(n: int, pairs: Ints) -> Ints:
-    """How many pairs of each sample (rows) have each polarity (columns)."""
-    polarities = 1 << _POLARITY_BITS
-    place = _sample_of(pairs) * polarities + (pairs & polarities - 1)
-    return np.bincount(place, minlength=n * polarities).reshape(n, polarities)
+def pred_pairs(pred: Iterable[EvalTuple], key: Key, policy: MatchPolicy) -> list[Pair | None]:
+    """`pairs` of the predicted tuples: these are always taken as a set of (text, polarity)."""
+    return pairs(pred, key, replace(policy, implicit="set"))
 
 
-def _best_first(tuples: Tuples, aspect: Ints, rank: Ints) -> tuple[Ints, Ints, Ints]:
-    """(places of the tuples by (sample, aspect) and then best first, their groups, where each group begins)."""
-    group = _group(tuples, aspect)
-    order = np.lexsort((-rank, group))  # stable: of equals the first in the file comes first
-    group = group[order]
-    return order, group, np.flatnonzero(np.diff(group, prepend=-1))
+def match_pairs(gold: Sequence[Pair | None], pred: Sequence[Pair | None]) -> Match:
+    """Match the pairs of one sample. [F] 7-8, D6.
 
-
-def representatives(tuples: Tuples, aspect: Ints, rank: Ints) -> Tuples:
-    """The highest-ranking tuple of each aspect of each sample, the first of equals. [M] 3.4."""
-    order, _, starts = _best_first(tuples, aspect, rank)
-    return tuples[order[starts]]
-
-
-def conflicts(tuples: Tuples, aspect: Ints, rank: Ints) -> tuple[Bools, Bools]:
-    """For each sample: some aspect carries two polarities; it still does among its highest-ranking tuples. D7.
-
-    Tuples without an aspect are left out.
+    Equal pairs match first. Then each implicit gold pair that is left takes one predicted pair of its polarity that
+    is left, if there is one.
     """
-    known = aspect > 0
-    tuples, aspect, rank = tuples[known], aspect[known], rank[known]
-    order, group, starts = _best_first(tuples, aspect, rank)
-    best = np.repeat(rank[order][starts], np.diff(starts, append=len(order)))
-    top = rank[order] == best
-    polarity = tuples.polarity[order]
-    return _torn(tuples.n, group, polarity), _torn(tuples.n, group[top], polarity[top])
+    wanted = {pair for pair in gold if pair}
+    predicted = {pair for pair in pred if pair}
+    matched_gold = wanted & predicted
+    matched_pred = set(matched_gold)
+    implicit = [pair for pair in dict.fromkeys(gold) if pair and not pair[0]]
+    if implicit:
+        free = _free_by_polarity(pred, matched_pred)
+        for pair in implicit:
+            if pair not in matched_gold and free.get(pair[1]):
+                matched_gold.add(pair)
+                matched_pred.add(free[pair[1]].popleft())
+    tp = len(matched_gold)
+    return Match(tp, len(predicted) - tp, len(wanted) - tp, matched_gold, matched_pred)
 
 
-def _torn(n: int, group: Ints, polarity: Ints) -> Bools:
-    """For each sample: some group of it has several polarities."""
-    of_pairs = _distinct(group << _POLARITY_BITS | polarity) >> _POLARITY_BITS
-    torn = np.zeros(n, dtype=bool)
-    torn[of_pairs[1:][np.diff(of_pairs) == 0] >> _TEXT_BITS] = True
-    return torn
+def _free_by_polarity(
+    pred: Sequence[Pair | None], matched: set[Pair]
+) -> dict[str, deque[Pair]]:
+    """The predicted pairs that are not matched, by polarity: those without a term first, else in order."""
+    free = [pair for pair in dict.fromkeys(pred) if pair and pair not in matched]
+    by_polarity: dict[str, deque[Pair]] = {}
+    for pair in sorted(free, key=lambda pair: pair[0] != ""):
+        by_polarity.setdefault(pair[1], deque()).append(pair)
+    return by_polarity
 
 
-Pair = tuple[str, str]
-Mark = Literal["matched", "missing", "spurious", ""]
+def match_tuples(
+    gold: Iterable[EvalTuple], pred: Iterable[EvalTuple], key: Key, policy: MatchPolicy
+) -> Match:
+    """Match the tuples of one sample, in normal form, under a key."""
+    return match_pairs(pairs(gold, key, policy), pred_pairs(pred, key, policy))
 
 
 def marks(
-    key: Key, gold: Sequence[EvalTuple], pred: Sequence[EvalTuple], policy: MatchPolicy
+    gold: Sequence[EvalTuple], pred: Sequence[EvalTuple], key: Key, policy: MatchPolicy
 ) -> tuple[list[Mark], list[Mark]]:
-    """How each gold and each predicted tuple of one sample fares in `match`; "" takes no part.
+    """How each gold tuple and each predicted tuple of a sample fares; "" takes no part under the key.
 
-    Tuples that are one pair under the key share the mark. Of the predicted pairs that can stand for an implicit gold
-    tuple, those without a term do so first.
+    Tuples that are one pair under the key have the same mark.
     """
-    wanted, found = ([_pair(key, t, policy) for t in side] for side in (gold, pred))
-    matched = {pair for pair in wanted if pair and pair[0]}.intersection(found)
-    free = sorted({p: None for p in found if p and p not in matched}, key=lambda p: p[0] > "")
-    of_gold: list[Mark] = []
-    of_implicit: dict[Pair, Mark] = {}
-    for pair in wanted:
-        if pair and not pair[0] and (pair not in of_implicit or policy.implicit == "multiset"):
-            stand_ins = [p for p in free if p[1] == pair[1] and p not in matched]
-            matched.update(stand_ins[:1])
-            of_implicit[pair] = "matched" if stand_ins else "missing"
-        of_gold.append(
-            ""
-            if pair is None
-            else of_implicit.get(pair, "matched" if pair in matched else "missing")
-        )
-    return of_gold, [
-        "" if pair is None else "matched" if pair in matched else "spurious" for pair in found
-    ]
+    of_gold, of_pred = pairs(gold, key, policy), pred_pairs(pred, key, policy)
+    match = match_pairs(of_gold, of_pred)
+    return (
+        [_mark(pair, match.matched_gold, "missing") for pair in of_gold],
+        [_mark(pair, match.matched_pred, "spurious") for pair in of_pred],
+    )
 
 
-def _pair(key: Key, t: EvalTuple, policy: MatchPolicy) -> Pair | None:
-    """What is compared of a tuple: text and polarity; None where it takes no part."""
-    if key == "otepol":
-        return term_key(t.term, policy), t.polarity
-    text = t.ref if key == "refpol" else t.ref.partition("#")[2]
-    return (text, t.polarity) if text else None
+def _mark(pair: Pair | None, matched: set[Pair], otherwise: Mark) -> Mark:
+    if pair is None:
+        return ""
+    return "matched" if pair in matched else otherwise
+
+
+@dataclass(frozen=True)
+class TupleF1:
+    """Precision, recall and F1 of one sample, in [0, 1], and the counts that they come from."""
+
+    precision: float
+    recall: float
+    f1: float
+    tp: int
+    fp: int
+    fn: int
+
+
+def tuple_f1(
+    gold: Iterable[Any],
+    pred: Iterable[Any],
+    key: Key = "refpol",
+    match: str | MatchPolicy = "spec",
+) -> TupleF1:
+    """Compare the predicted tuples of one sample with its gold tuples.
+
+    A tuple is (aspect_ref, aspect_term, polarity) or a dict with these keys, in any spelling that files of runs have;
+    it is brought into normal form. `key` says what is compared: "refpol" (ref, polarity), "otepol" (term, polarity) or
+    "attrpol" (attribute, polarity). `match` is "spec", "reference" or a MatchPolicy. An empty denominator gives 0.
+    Raises ValueError for another key or policy, and for what is no tuple. [F] 2-8.
+
+    By ref ([F] 4.3): one of two predictions is right, one of two gold tuples is found.
+
+    >>> gold = [("제품 전체#일반", "아이립밤", "positive"), ("패키지/구성품#편의성", "사이즈", "positive")]
+    >>> pred = [("제품 전체#품질", "아이립밤", "positive"), ("패키지·구성품#편의성", "사이즈", "pos")]
+    >>> tuple_f1(gold, pred)
+    TupleF1(precision=0.5, recall=0.5, f1=0.5, tp=1, fp=1, fn=1)
+
+    By term ([F] 5.2): blanks do not count, unless the policy keeps them.
+
+    >>> gold, pred = [("본품#일반", "레몬그라스 향", "positive")], [("", "레몬그라스향", "positive")]
+    >>> tuple_f1(gold, pred, key="otepol").f1, tuple_f1(gold, pred, key="otepol", match="reference").f1
+    (1.0, 0.0)
+
+    Two implicit gold tuples, as dicts, are matched by polarity, one to one ([F] 7).
+
+    >>> gold = [{"aspect_ref": ref, "aspect_term": "", "polarity": "positive"} for ref in ("본품#품질", "본품#일반")]
+    >>> pred = [("제품 전체#품질", "제품", "positive"), ("본품#일반", "본품", "positive")]
+    >>> tuple_f1(gold, pred, key="otepol").tp
+    2
+    """
+    if key not in KEYS:
+        raise ValueError(f"no key {key!r}; expected one of {', '.join(KEYS)}")
+    found = match_tuples(
+        [_read(value, gold=True) for value in gold],
+        [_read(value) for value in pred],
+        key,
+        match_policy(match),
+    )
+    tp, fp, fn = found.tp, found.fp, found.fn
+    return TupleF1(
+        precision=tp / (tp + fp) if tp else 0.0,
+        recall=tp / (tp + fn) if tp else 0.0,
+        f1=found.f1,
+        tp=tp,
+        fp=fp,
+        fn=fn,
+    )
+
+
+def _read(value: Any, *, gold: bool = False) -> EvalTuple:
+    """A tuple of the caller's in normal form."""
+    if not isinstance(value, Mapping):
+        ref, term, polarity = value
+        value = {"aspect_ref": ref, "aspect_term": term, "polarity": polarity}
+    return eval_tuple(TupleRow.model_validate(value), gold=gold)
+
+
+def representatives(
+    tuples: Sequence[EvalTuple], ranks: Sequence[Rank], aspects: Sequence[str]
+) -> list[EvalTuple]:
+    """The tuple of the highest rank of each aspect, the first of equals. [M] 3.4.
+
+    `ranks` and `aspects` are those of the tuples, in the same order.
+    """
+    best: dict[str, int] = {}
+    for i, aspect in enumerate(aspects):
+        if aspect not in best or ranks[i] > ranks[best[aspect]]:
+            best[aspect] = i
+    return [tuples[i] for i in best.values()]
+
+
+class Conflicts(NamedTuple):
+    """`raw`: some aspect carries two polarities. `unsettled`: it still does among its highest-ranking tuples."""
+
+    raw: bool
+    unsettled: bool
+
+
+def conflicts(
+    tuples: Sequence[EvalTuple], ranks: Sequence[Rank], aspects: Sequence[str]
+) -> Conflicts:
+    """Whether the tuples of a sample contradict each other. [M] 3.4, D7. Tuples without an aspect are left out."""
+    members: dict[str, list[int]] = {}
+    for i, aspect in enumerate(aspects):
+        if aspect:
+            members.setdefault(aspect, []).append(i)
+    raw = unsettled = False
+    for group in members.values():
+        if len({tuples[i].polarity for i in group}) > 1:
+            raw = True
+            best = max(ranks[i] for i in group)
+            top = {tuples[i].polarity for i in group if ranks[i] == best}
+            unsettled = unsettled or len(top) > 1
+    return Conflicts(raw, unsettled)

@@ -1,4 +1,4 @@
-"""One record -> one Sample: all that the metrics need of it, before anything is counted.
+"""What is read of one record, before anything is counted.
 
 Sources: seed cr_metrics_spec sections 1-4, seed cr_hallucination_rate; decisions D1, D7, D10.
 """
@@ -6,14 +6,14 @@ Sources: seed cr_metrics_spec sections 1-4, seed cr_hallucination_rate; decision
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from msgspec import json
-
+from .matching import Rank
 from .options import CrOptions
-from .schema import Aspect, ReviewAction, Scorecard, TupleRow
+from .schema import Aspect, ParsedOutput, Scorecard, TupleRow
 from .scorecard import DROP_REASONS, drop_reason
-from .sources import Final, labels, output_of, process_trace, result_of, stage1_rows
+from .sources import Final, output_of, process_trace, result_of, stage1_rows
 from .tuples import (
     POLARITIES,
     EvalTuple,
@@ -24,177 +24,190 @@ from .tuples import (
     term_key,
 )
 
-Rank = tuple[bool, float, bool]
-
 PREDICTIONS = "predictions"
 """The `protocol_mode` of tuples that no review has seen: of any system, not of a run of the protocol (D25)."""
 
 
-Sample = dict[str, Any]
-"""The facts of one record by name: many are columns of the units as they stand.
+@dataclass(frozen=True)
+class Sample:
+    """A record with its tuples in normal form.
 
-`tuples` are those of gold, of stage 1 and of the final result without duplicates, in order of appearance, and those
-of the final result with them, of which `ranks` says how well each represents its aspect. `implicit` are the true
-positives, false positives and false negatives of the predicted polarities against those of implicit gold (zeros where
-there are none).
-"""
+    `gold`, `stage1` and `final` are without duplicates, in order of appearance. `final_read` are the tuples of the
+    final result one by one, as `final_rows.rows` has them, and `ranks` says how well each represents its aspect.
+    `protocol` is False for predictions that no review has seen.
+    """
+
+    line: int
+    text_id: str
+    card: Scorecard
+    output: ParsedOutput
+    protocol: bool
+    text: str
+    gold_rows: Sequence[TupleRow]
+    final_rows: Final
+    gold: tuple[EvalTuple, ...]
+    stage1: tuple[EvalTuple, ...]
+    final: tuple[EvalTuple, ...]
+    final_read: list[EvalTuple]
+    ranks: list[Rank]
 
 
 def make_sample(
-    line: int,
-    text_id: str,
-    card: Scorecard,
-    gold_in: Sequence[TupleRow],
-    used: Final,
-    options: CrOptions,
+    line: int, text_id: str, card: Scorecard, gold_rows: Sequence[TupleRow], final: Final
 ) -> Sample:
-    """The Sample of a record with these gold tuples and the predicted ones `used`."""
+    """The Sample of a scorecard with these gold tuples and the final tuples that count."""
     output = output_of(card)
-    meta = output.meta or card.meta
-    protocol = PREDICTIONS not in (card.meta.protocol_mode, meta.protocol_mode)
-    gold_read = [eval_tuple(row, gold=True) for row in gold_in]
-    final_read = [eval_tuple(row) for row in used.rows]
-    stage1_in = stage1_rows(card, used)
-    stage1_read = final_read if stage1_in is used.rows else [eval_tuple(row) for row in stage1_in]
-    gold, stage1, final = _distinct(gold_read), _distinct(stage1_read), _distinct(final_read)
-    flags = output.analysis_flags
-    text = card.meta.input_text or meta.input_text or ""
-    failed = parse_failed(card)
-    implicit, invalid = (0, 0, 0), False
-    if not all(t.term for t in gold):
-        implicit, invalid = _implicit(gold_in, gold_read, used.rows)
-        invalid = invalid or failed or _lacks_polarity(card, used.rows)
-    reviews, arbiter = map(
-        _actions, (flags.review_actions, flags.arb_actions) if flags else (None, None)
+    modes = {card.meta.protocol_mode, output.meta.protocol_mode if output.meta else None}
+    gold = [eval_tuple(row, gold=True) for row in gold_rows]
+    stage1 = [eval_tuple(row) for row in stage1_rows(card, final)]
+    final_read = [eval_tuple(row) for row in final.rows]
+    return Sample(
+        line=line,
+        text_id=text_id,
+        card=card,
+        output=output,
+        protocol=PREDICTIONS not in modes,
+        text=card.meta.input_text or (output.meta.input_text if output.meta else None) or "",
+        gold_rows=gold_rows,
+        final_rows=final,
+        gold=_distinct(gold),
+        stage1=_distinct(stage1),
+        final=_distinct(final_read),
+        final_read=final_read,
+        ranks=[rank(row, t.term) for row, t in zip(final.rows, final_read)],
     )
-    judgements = (card.atsa.sentiment_judgements if card.atsa else None) or []
-    return {
-        "line": line,
-        "text_id": text_id,
-        "run_id": card.run_id or card.meta.run_id,
-        "split": card.meta.split,
-        "model": meta.model,
-        "text": text,
-        "protocol": protocol,
-        **labels(card),
-        "gold": _cell(gold),
-        "stage1": _cell(stage1 if protocol else ()),
-        "final": _cell(final),
-        "tuples": (gold, stage1, final, final_read),
-        "ranks": [rank(row, t.term) for row, t in zip(used.rows, final_read)],
-        "source": used.source,
-        "reviews": _cell(reviews),
-        "arbiter": _cell(arbiter),
-        "reviewed": bool(reviews),
-        "arbitrated": bool(arbiter),
-        "implicit": implicit,
-        "parse_failed": failed,
-        "implicit_invalid": invalid,
-        **risks(card),
-        "unsupported": any(j.opinion_grounded is False for j in judgements),
-        **dropped(card, options),
-        "final_out_of_text": _out_of_text(text, final, options),
-        "stored_changed": card.stage_delta.changed if card.stage_delta else None,
-        "latency_ms": card.meta.latency_ms if card.meta.latency_ms is not None else meta.latency_ms,
-    }
 
 
-_encode = json.Encoder().encode
-
-
-def _cell(values: Sequence[Any]) -> bytes:
-    """The JSON of a list, as `files.dumps` writes it, in a fraction of the time."""
-    return json.format(_encode(values), indent=0)
-
-
-def _distinct(tuples: Sequence[EvalTuple]) -> tuple[EvalTuple, ...]:
+def _distinct(tuples: Iterable[EvalTuple]) -> tuple[EvalTuple, ...]:
     return tuple(dict.fromkeys(tuples))
 
 
-def _implicit(
-    gold_in: Sequence[TupleRow], gold: Sequence[EvalTuple], predicted: Sequence[TupleRow]
-) -> tuple[tuple[int, int, int], bool]:
-    """(counts of the predicted polarities against those of implicit gold, no valid polarity is predicted)."""
-    wanted = {
-        t.polarity
-        for row, t in zip(gold_in, gold)
-        if not t.term and given_polarity(polarity_of(row)) in POLARITIES
-    }
-    found = {given_polarity(polarity_of(row)) for row in predicted}.intersection(POLARITIES)
-    counts = len(wanted & found), len(found - wanted), len(wanted - found)
-    return counts if wanted else (0, 0, 0), not found
-
-
-def _lacks_polarity(card: Scorecard, used: Iterable[TupleRow]) -> bool:
-    """Some tuple of the final result carries no polarity."""
-    return any(
-        not given_polarity(polarity_of(r)) for r in (*used, *(result_of(card).final_aspects or ()))
-    )
-
-
 def rank(row: TupleRow, term: str) -> Rank:
-    """How well a tuple represents its aspect: grounded explicitly, confident, not dropped.
+    """How well a tuple represents its aspect: grounded explicitly, confident, not dropped. Section 3.4.
 
-    Grounding is explicit where the tuple says so, or says nothing and has a term.
+    Grounding is explicit where the tuple says so, or says nothing and has a term. A missing confidence ranks lowest.
     """
-    explicit = row.grounding.strip().lower() == "explicit" if row.grounding else bool(term)
-    confidence = row.confidence if row.confidence is not None else -1.0
+    if row.grounding:
+        explicit = row.grounding.strip().lower() == "explicit"
+    else:
+        explicit = term != ""
+    confidence = -1.0 if row.confidence is None else row.confidence
     return explicit, confidence, not row.drop_reason
 
 
 def parse_failed(card: Scorecard) -> bool:
-    """The runner could not read the model's reply, by any of the signs that it leaves."""
+    """Whether the runner could not read the model's reply, by any of the signs that it leaves. Section 3.5."""
     output = output_of(card)
-    flagged = any(
-        f.parse_failed or f.generate_failed for f in (card.flags, output.flags) if f is not None
+    for flags in (card.flags, output.flags):
+        if flags is not None and (flags.parse_failed or flags.generate_failed):
+            return True
+    if output.error or (card.runtime is not None and card.runtime.error):
+        return True
+    for entry in process_trace(card):
+        notes = bytes(entry.notes) if entry.notes is not None else b""
+        if b"atsa_parse" in notes or b"json_parse" in notes:
+            return True
+    return False
+
+
+class Implicit(NamedTuple):
+    """The predicted polarities against those of implicit gold, and whether the prediction is invalid."""
+
+    tp: int = 0
+    fp: int = 0
+    fn: int = 0
+    invalid: bool = False
+
+
+def implicit_polarities(sample: Sample) -> Implicit:
+    """How the sample fares on its implicit gold; zeros where it has none. Sections 3.2, 3.5.
+
+    Counts are of the valid polarities (positive, negative, neutral) of implicit gold and of all final tuples. Invalid
+    means: no valid polarity is predicted, the reply could not be read, or some final tuple lacks its polarity.
+    """
+    if all(t.term for t in sample.gold):
+        return Implicit()
+    wanted = set()
+    for row in sample.gold_rows:
+        if not eval_tuple(row, gold=True).term:
+            wanted.add(given_polarity(polarity_of(row)))
+    wanted &= set(POLARITIES)
+    predicted = {given_polarity(polarity_of(row)) for row in sample.final_rows.rows}
+    predicted &= set(POLARITIES)
+    invalid = not predicted or parse_failed(sample.card) or _lacks_polarity(sample)
+    if not wanted:
+        return Implicit(invalid=invalid)
+    return Implicit(
+        tp=len(wanted & predicted),
+        fp=len(predicted - wanted),
+        fn=len(wanted - predicted),
+        invalid=invalid,
     )
-    error = output.error or (card.runtime.error if card.runtime else None)
-    said = b"\n".join([e.notes for e in process_trace(card) if e.notes is not None])
-    return bool(flagged or error or b"atsa_parse" in said or b"json_parse" in said)
 
 
-_NO_RISKS = dict.fromkeys(("risk_s1", "risk_s2", "negation_contrast"), False)
+def _lacks_polarity(sample: Sample) -> bool:
+    """Whether some tuple of the final result carries no polarity (forbidden neutral fallback)."""
+    rows = [*sample.final_rows.rows, *(result_of(sample.card).final_aspects or ())]
+    return any(not given_polarity(polarity_of(row)) for row in rows)
 
 
-def risks(card: Scorecard) -> dict[str, bool]:
+class Risks(NamedTuple):
     """Whether the validator found a stage-1 risk, a stage-2 risk, a NEGATION or CONTRAST risk of either."""
-    found = [
-        (v.stage or "", v.structural_risks) for v in card.validator or [] if v.structural_risks
-    ]
-    if not found:
-        return _NO_RISKS
-    late = ["2" in stage for stage, _ in found]
-    ids = " ".join((r.risk_id or "").upper() for _, of_stage in found for r in of_stage)
-    negation = "NEGATION" in ids or "CONTRAST" in ids
-    return {"risk_s1": not all(late), "risk_s2": any(late), "negation_contrast": negation}
+
+    stage1: bool = False
+    stage2: bool = False
+    negation_contrast: bool = False
 
 
-def dropped(card: Scorecard, options: CrOptions) -> dict[str, Any]:
-    """Whether the sample counts as hallucinated, why its aspects were dropped. Seed cr_hallucination_rate."""
-    flagged = any(a is not None and a.hallucination_flag for a in (card.ate, card.ate_score))
-    debug = card.inputs.ate_debug if card.inputs else None
-    drops = [a for a in (debug.filtered if debug else None) or [] if a.action == "drop"]
+def risks(card: Scorecard) -> Risks:
+    """The risks that the validator found. Section 4.3, D9."""
+    stage1 = stage2 = negation_contrast = False
+    for verdict in card.validator or ():
+        if not verdict.structural_risks:
+            continue
+        if "2" in (verdict.stage or ""):
+            stage2 = True
+        else:
+            stage1 = True
+        for risk in verdict.structural_risks:
+            risk_id = (risk.risk_id or "").upper()
+            if "NEGATION" in risk_id or "CONTRAST" in risk_id:
+                negation_contrast = True
+    return Risks(stage1, stage2, negation_contrast)
+
+
+def unsupported(card: Scorecard) -> bool:
+    """Whether some sentiment judgement says that nothing supports a final polarity. D9."""
+    judgements = card.atsa.sentiment_judgements if card.atsa is not None else None
+    return any(judgement.opinion_grounded is False for judgement in judgements or ())
+
+
+class Dropped(NamedTuple):
+    """Whether a sample counts as hallucinated, and why its aspects were dropped."""
+
+    hallucinated: bool
+    reasons: frozenset[str]
+
+
+def dropped(card: Scorecard, options: CrOptions) -> Dropped:
+    """What aspect filtering dropped. Seed cr_hallucination_rate 2."""
+    flagged = any(ate is not None and ate.hallucination_flag for ate in (card.ate, card.ate_score))
+    debug = card.inputs.ate_debug if card.inputs is not None else None
+    filtered = debug.filtered if debug is not None else None
     text = card.meta.input_text or ""
-    reasons = {_reason(text, a, options) for a in drops} if drops else ()
-    return {"hallucinated": flagged or bool(drops), "drop_reasons": reasons}
+    reasons = [_reason(text, a, options) for a in filtered or () if a.action == "drop"]
+    return Dropped(flagged or bool(reasons), frozenset(reasons))
 
 
 def _reason(text: str, aspect: Aspect, options: CrOptions) -> str:
-    """The stored reason where it is a fine one, else the one that the term and its span give."""
+    """The stored reason where it is one of DROP_REASONS, else the one that the term and its span give."""
     if aspect.drop_reason in DROP_REASONS:
         return aspect.drop_reason
     return drop_reason(text, aspect, options) or "invalid_target"
 
 
-def _out_of_text(text: str, predicted: Iterable[EvalTuple], options: CrOptions) -> bool:
-    """Some explicit term is nowhere in the text."""
+def out_of_text(text: str, predicted: Iterable[EvalTuple], options: CrOptions) -> bool:
+    """Whether some predicted term is nowhere in the text. D10."""
     policy = options.match_policy
-    place = term_key(collapse(text), policy)
-    return not all(term_key(t.term, policy) in place for t in predicted if t.term)
-
-
-def _actions(actions: Iterable[ReviewAction] | None) -> list[tuple[Any, ...]]:
-    """What `units.Action` is made of, for each action."""
-    return [
-        (a.actor, a.action_type, a.target_tuple_ids or (), a.reason_code) for a in actions or ()
-    ]
+    text = term_key(collapse(text), policy)
+    return any(t.term and term_key(t.term, policy) not in text for t in predicted)

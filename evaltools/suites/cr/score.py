@@ -1,10 +1,9 @@
-"""The files of a run -> its units, in shards of bounded size, and in the same pass the scorecards of its outputs."""
+"""The files of a run -> its units, in shards of bounded size; in the same pass, the scorecards of its outputs."""
 
 from __future__ import annotations
 
-import gc
 import json
-from collections import deque
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas as pd
+from pydantic import ValidationError
 
 from ...core.errors import InputError, Problem, Problems, Severity
 from ...core.fast_json import decoder
@@ -26,34 +26,88 @@ from .sample import Sample, make_sample
 from .schema import Output, Scorecard, TupleRow
 from .scorecard import StageDelta, as_json, wrap
 from .sources import final_rows, gold_rows, text_id
-from .units import units_frame
+from .units import unit_row, units_frame
 
 SHARD_BYTES = 32 << 20
 """A file is read in byte ranges of about this size, whatever the workers: memory does not grow with the file."""
 
 
 @dataclass(frozen=True)
-class _Shard:
-    """A byte range of the main file; into `part` (None: nowhere) go the scorecards, a line a row of the units.
+class _Run:
+    """What all shards of a run share.
 
-    `gold_time`: when the gold file was changed; `severity`: that of an output that JSON cannot hold again;
+    `gold_time`: when the gold file was changed; `unwritable`: the severity of an output that JSON cannot hold again;
     `provenance`: what the scorecards say of the files that they come from.
     """
 
     path: Path
-    model: type[Output] | type[Scorecard]
+    role: str
     gold: Path | None
     gold_time: int
     options: CrOptions
-    severity: Severity
+    unwritable: Severity
     provenance: Mapping[str, str | None]
+
+
+@dataclass(frozen=True)
+class _Shard:
+    """A byte range of the main file; into `part` (None: nowhere) go its scorecards, a line for each row of the units."""
+
+    run: _Run
     start: int
     stop: int
     part: Path | None
 
 
-_Draft = tuple[bytes, Scorecard, list[TupleRow] | None]
-"""What a scorecard is written from: the line of its output, its type, gold of the gold file where that names it."""
+@dataclass(frozen=True)
+class _Scored:
+    """What comes of a shard: its units (None where no row can be used), its problems, and how many lines it has."""
+
+    units: pd.DataFrame | None
+    problems: Problems
+    lines: int
+
+
+@dataclass(frozen=True)
+class _Record:
+    """One row of the main file. `raw` is the line of an output, of which a scorecard is made; b"" of a scorecard."""
+
+    line: int
+    row: Output | Scorecard
+    raw: bytes = b""
+
+
+@dataclass(frozen=True)
+class _OutputLine:
+    """An output and its line, which the scorecard holds whole."""
+
+    output: Output
+    raw: bytes
+
+
+def _decode_output(line: bytes) -> Any:
+    """None where the line does not fit: `read_jsonl` then says why."""
+    try:
+        return _OutputLine(Output.model_validate_json(line), line)
+    except ValidationError:
+        return None
+
+
+def _read(shard: _Shard, problems: Problems, progress: Progress) -> Iterator[_Record]:
+    """The rows of a shard. Scorecards are large and only read: a fast decoder makes them."""
+    is_output = shard.run.role == "outputs"
+    model: Any = Output if is_output else Scorecard
+    rows: Iterator[tuple[int, Any]] = read_jsonl(
+        shard.run.path,
+        model,
+        problems,
+        start=shard.start,
+        stop=shard.stop,
+        progress=progress,
+        decode=_decode_output if is_output else decoder(Scorecard),
+    )
+    for line, row in rows:
+        yield _Record(line, row.output, row.raw) if is_output else _Record(line, row)
 
 
 @lru_cache(maxsize=1)
@@ -63,80 +117,77 @@ def _gold_of(path: Path | None, _changed: int) -> tuple[dict[str, list[TupleRow]
     return read_gold(path, problems) if path is not None else {}, problems
 
 
-def _score_shard(shard: _Shard) -> tuple[pd.DataFrame | None, Problems, int]:
-    """(units, problems, lines read) of one byte range."""
+def _score_shard(shard: _Shard) -> _Scored:
+    """Score one byte range, and write its part of the scorecards."""
     problems, progress = Problems("skip"), Progress()
-    drafts: list[_Draft] = []
-    was_on = gc.isenabled()
-    gc.disable()  # the collector of cycles would take a tenth of the time, and there are none
-    try:
-        units = units_frame(_samples(shard, problems, progress, drafts), shard.options)
-    finally:
-        if was_on:
-            gc.enable()
-    if shard.part is not None and units is not None:
-        _write_part(shard, shard.part, units, drafts, problems)
-    return units, problems, progress.lines
-
-
-def _samples(
-    shard: _Shard, problems: Problems, progress: Progress, drafts: list[_Draft]
-) -> Iterator[Sample]:
-    """The samples of the rows that have an id. The gold file's tuples stand in for a row's own where it names it."""
-    by_id, _ = _gold_of(shard.gold, shard.gold_time)
-    line_read = deque[bytes](maxlen=1)
-    # scorecards are large and only read: a fast decoder makes them; outputs are left to pydantic, their lines kept
-    decode: Any = decoder(Scorecard) if shard.model is Scorecard else line_read.append
-    how: dict[str, Any] = {
-        "start": shard.start,
-        "stop": shard.stop,
-        "progress": progress,
-        "decode": decode,
-    }
-    file = str(shard.path)
-    row: Any
-    for number, row in read_jsonl(shard.path, shard.model, problems, **how):
-        uid = text_id(row)
-        where = {"file": file, "line": number, "id": uid}
-        if not uid:
-            problems.error("missing-id", "expected a text_id", field="meta.text_id", **where)
+    rows: list[dict[str, Any]] = []
+    scorecards: list[bytes] = []
+    for record in _read(shard, problems, progress):
+        sample, gold = _sample(record, shard.run, problems)
+        if sample is None:
             continue
-        given = by_id.get(uid)
-        gold = gold_rows(row) if given is None else given
-        card: Scorecard = row if shard.model is Scorecard else wrap(row, gold, shard.options)
-        used = final_rows(card)
-        for field, rows, text in (
-            ("gold_tuples", gold, card.meta.input_text),
-            ("final_tuples", used.rows, None),
-        ):
-            for code, message in doubts(rows, text):
-                problems.warn(code, message, field=field, **where)
+        row = unit_row(sample, shard.run.options)
+        rows.append(row)
         if shard.part is not None:
-            drafts.append((line_read[-1], card, given))
-        yield make_sample(number, uid, card, gold, used, shard.options)
+            scorecards.append(_scorecard_line(record, sample, gold, row, shard.run, problems))
+    if shard.part is not None:
+        shard.part.write_bytes(b"".join(scorecards))
+    units = units_frame(rows) if rows else None
+    return _Scored(units, problems, progress.lines)
 
 
-def _write_part(
-    shard: _Shard, part: Path, units: pd.DataFrame, drafts: Iterable[_Draft], problems: Problems
-) -> None:
-    """A line for each row of the units: its scorecard, or nothing where JSON cannot hold it (as NaN)."""
-    places = units[["line", "text_id"]].itertuples(index=False)
-    found = units[list(StageDelta._fields)].to_dict("records")
-    deltas = [
-        delta if seen else dict.fromkeys(delta) for delta, seen in zip(found, units["protocol"])
-    ]
-    with part.open("wb") as f:
-        for (line, uid), delta, (raw, card, gold) in zip(places, deltas, drafts):
-            try:
-                f.write(
-                    dumps(as_json(json.loads(raw), card, gold, delta, shard.provenance)).encode()
-                )
-            except ValueError as e:
-                message = f"no scorecard: the line cannot be written as JSON again: {e}"
-                problems.add(
-                    Problem(shard.severity, "not-writable", message, str(shard.path), line, id=uid)
-                )
-            f.write(b"\n")
+def _sample(
+    record: _Record, run: _Run, problems: Problems
+) -> tuple[Sample | None, list[TupleRow] | None]:
+    """The sample of a row (None: it has no id), and its tuples in the gold file (None: it is not named there).
+
+    The tuples of the gold file stand in for the row's own.
+    """
+    uid = text_id(record.row)
+    where = {"file": str(run.path), "line": record.line, "id": uid}
+    if not uid:
+        problems.error("missing-id", "expected a text_id", field="meta.text_id", **where)
+        return None, None
+    gold_by_id, _ = _gold_of(run.gold, run.gold_time)
+    in_gold_file = gold_by_id.get(uid)
+    gold = gold_rows(record.row) if in_gold_file is None else in_gold_file
+    # a fast decoder makes objects that only look like a Scorecard
+    card: Any = record.row
+    if run.role == "outputs":
+        card = wrap(card, gold, run.options)
+    final = final_rows(card)
+    for code, message in doubts(gold, card.meta.input_text):
+        problems.warn(code, message, field="gold_tuples", **where)
+    for code, message in doubts(final.rows, None):
+        problems.warn(code, message, field="final_tuples", **where)
+    return make_sample(record.line, uid, card, gold, final), in_gold_file
+
+
+def _scorecard_line(
+    record: _Record,
+    sample: Sample,
+    gold: list[TupleRow] | None,
+    row: Mapping[str, Any],
+    run: _Run,
+    problems: Problems,
+) -> bytes:
+    """The line of a sample's scorecard; an empty one where JSON cannot hold it (as NaN), which is reported."""
+    delta = {name: row[name] if sample.protocol else None for name in StageDelta._fields}
+    try:
+        raw = json.loads(record.raw)
+        return dumps(as_json(raw, sample.card, gold, delta, run.provenance)).encode() + b"\n"
+    except ValueError as e:
+        problems.add(
+            Problem(
+                run.unwritable,
+                "not-writable",
+                f"no scorecard: the line cannot be written as JSON again: {e}",
+                str(run.path),
+                record.line,
+                id=sample.text_id,
+            )
+        )
+        return b"\n"
 
 
 def score(
@@ -153,82 +204,71 @@ def score(
     first counts), gold for unknown samples and (as `unwritable`) outputs without a scorecard to `problems`. Raises
     InputError where no row can be used.
     """
-    role = "scorecards" if "scorecards" in source.files else "outputs"
-    path, gold = source.files[role], source.files.get("gold")
-    gold_time = gold.stat().st_mtime_ns if gold is not None else 0
-    known_gold, found = _gold_of(gold, gold_time)
-    problems.merge(found)
     if "override_gate" in source.files:
-        with suppress(
-            InputError
-        ):  # the scores do not need it: under on_error="skip" it is left out
+        with suppress(InputError):  # the scores do not need it: under on_error="skip" it is left out
             read_override(source.files["override_gate"], problems)
-    aside = aside if role == "outputs" else None
-    hashed = {"outputs": path, "gold": gold} if aside else {}
-    provenance = {f"{role}_sha256": content_hash(p) if p else None for role, p in hashed.items()}
-    shared = (path, _MODELS[role], gold, gold_time, options, unwritable, provenance)
-    tasks = [
-        _Shard(*shared, start, stop, aside and aside / f".{start:015}.part")
-        for start, stop in shards(path, -(-path.stat().st_size // SHARD_BYTES))
-    ]
-    frames, parts, offset = [], [], 0
-    for task, (frame, found, lines) in zip(tasks, workers.map(_score_shard, tasks)):
-        problems.merge(found, offset)
-        if frame is not None:
-            frame["line"] += offset
-            frames.append(frame)
+    role = "scorecards" if "scorecards" in source.files else "outputs"
+    run = _run(source, role, options, unwritable, with_hashes=aside is not None)
+    known_gold, gold_problems = _gold_of(run.gold, run.gold_time)
+    problems.merge(gold_problems)
+    tasks = _shards(run, aside if role == "outputs" else None)
+    frames, parts, lines = [], [], 0
+    for task, scored in zip(tasks, workers.map(_score_shard, tasks)):
+        problems.merge(scored.problems, lines)
+        if scored.units is not None:
+            scored.units["line"] += lines
+            frames.append(scored.units)
             parts.append(task.part)
-        offset += lines
+        lines += scored.lines
     problems.raise_if_failed()
     if not frames:
-        raise problems.fatal("no-rows", "no line of the file can be used", file=str(path))
+        raise problems.fatal("no-rows", "no line of the file can be used", file=str(run.path))
     units = pd.concat(frames, ignore_index=True)
-    first = _first_of_each(units, path, problems)
-    if units["protocol"].nunique() > 1:
-        line = int(units.loc[units["protocol"] != units["protocol"].iloc[0], "line"].iloc[0])
-        message = "rows of a run of the protocol and predictions that no review has seen do not go together in a file"
-        raise problems.fatal(
-            "mixed-modes", message, file=str(path), line=line, field="meta.protocol_mode"
-        )
-    if aside is not None:
-        _join(parts, first, aside / FILES["scorecards"])
-    if not first.all():
-        units = units[first].reset_index(drop=True)
-    for uid in pd.Index(list(known_gold)).difference(units["text_id"], sort=False):
-        problems.warn(
-            "unknown-gold", "gold for a sample that the run does not hold", file=str(gold), id=uid
-        )
-    if not units["has_gold"].any():
-        problems.warn(
-            "no-gold",
-            "no sample has gold: every metric that needs it is not measured",
-            file=str(path),
-        )
-    units.attrs["rows"] = {role: offset, **({"gold": len(known_gold)} if gold is not None else {})}
+    is_first = _is_first(units, run.path, problems)
+    _refuse_mixed_modes(units, run.path, problems)
+    if aside is not None and role == "outputs":
+        _join_parts([part for part in parts if part], is_first, aside / FILES["scorecards"])
+    if not is_first.all():
+        units = units[is_first].reset_index(drop=True)
+    _report_gold(units, known_gold, run, problems)
+    units.attrs["rows"] = {role: lines}
+    if run.gold is not None:
+        units.attrs["rows"]["gold"] = len(known_gold)
     return units
 
 
-def write_scorecards(outputs: Path, gold: Path, target: Path, problems: Problems) -> int:
-    """Write the scorecards of a file of outputs, or of a run folder's outputs.jsonl; returns how many.
+def _run(
+    source: Source, role: str, options: CrOptions, unwritable: Severity, *, with_hashes: bool
+) -> _Run:
+    path, gold = source.files[role], source.files.get("gold")
+    provenance: dict[str, str | None] = {}
+    if role == "outputs" and with_hashes:
+        provenance = {
+            "outputs_sha256": content_hash(path),
+            "gold_sha256": content_hash(gold) if gold is not None else None,
+        }
+    return _Run(
+        path=path,
+        role=role,
+        gold=gold,
+        gold_time=gold.stat().st_mtime_ns if gold is not None else 0,
+        options=options,
+        unwritable=unwritable,
+        provenance=provenance,
+    )
 
-    With nothing written it raises InputError for input that cannot be used, UsageError for a target that is an input.
-    """
-    files = {"outputs": outputs / FILES["outputs"] if outputs.is_dir() else outputs, "gold": gold}
-    for path in files.values():
-        require_file(path, problems)
-    refuse_input(target, files.values())
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(**beside(target)) as folder:
-        score(Source(target.name, files), CrOptions(), problems, Workers(), Path(folder), "error")
-        (Path(folder) / FILES["scorecards"]).replace(target)
-    with target.open("rb") as lines:
-        return sum(1 for _ in lines)
+
+def _shards(run: _Run, folder: Path | None) -> list[_Shard]:
+    """The byte ranges of the main file; `folder` takes a file of scorecards of each."""
+    n_shards = math.ceil(run.path.stat().st_size / SHARD_BYTES)
+    found = []
+    for start, stop in shards(run.path, n_shards):
+        part = folder / f".{start:015}.part" if folder is not None else None
+        found.append(_Shard(run, start, stop, part))
+    return found
 
 
-_MODELS: Mapping[str, type[Output] | type[Scorecard]] = {"outputs": Output, "scorecards": Scorecard}
-
-
-def _first_of_each(units: pd.DataFrame, path: Path, problems: Problems) -> pd.Series:
+def _is_first(units: pd.DataFrame, path: Path, problems: Problems) -> pd.Series:
     """Whether a row is the first of its text_id; the others are errors."""
     doubled = units["text_id"].duplicated()
     line_of = units[~doubled].set_index("text_id")["line"]
@@ -239,11 +279,64 @@ def _first_of_each(units: pd.DataFrame, path: Path, problems: Problems) -> pd.Se
     return ~doubled
 
 
-def _join(parts: Iterable[Path | None], wanted: Iterable[bool], target: Path) -> None:
-    """Put the wanted lines of the parts together, without the empty ones, and remove the parts."""
-    is_wanted = iter(wanted)
+def _refuse_mixed_modes(units: pd.DataFrame, path: Path, problems: Problems) -> None:
+    """InputError where one file holds a run of the protocol and predictions that no review has seen (D25)."""
+    other = units["protocol"] != units["protocol"].iloc[0]
+    if other.any():
+        raise problems.fatal(
+            "mixed-modes",
+            "rows of a run of the protocol and predictions that no review has seen do not go together in a file",
+            file=str(path),
+            line=int(units.loc[other, "line"].iloc[0]),
+            field="meta.protocol_mode",
+        )
+
+
+def _report_gold(
+    units: pd.DataFrame, known_gold: Iterable[str], run: _Run, problems: Problems
+) -> None:
+    """Warn of gold for samples that the run does not hold, and of a run without any gold."""
+    text_ids = set(units["text_id"])
+    for uid in known_gold:
+        if uid not in text_ids:
+            message = "gold for a sample that the run does not hold"
+            problems.warn("unknown-gold", message, file=str(run.gold), id=uid)
+    if not units["has_gold"].any():
+        message = "no sample has gold: every metric that needs it is not measured"
+        problems.warn("no-gold", message, file=str(run.path))
+
+
+def _join_parts(parts: Iterable[Path], is_first: pd.Series, target: Path) -> None:
+    """Write the scorecards of all parts to one file, and remove the parts.
+
+    A part has a line for each row of the units. Left out are those of doubled ids, and empty ones.
+    """
+    wanted = is_first.tolist()
+    row = 0
     with target.open("wb") as out:
-        for part in filter(None, parts):
+        for part in parts:
             with part.open("rb") as lines:
-                out.writelines(line for line in lines if next(is_wanted) and line != b"\n")
+                for line in lines:
+                    if wanted[row] and line != b"\n":
+                        out.write(line)
+                    row += 1
             part.unlink()
+
+
+def write_scorecards(outputs: Path, gold: Path, target: Path, problems: Problems) -> int:
+    """Write the scorecards of a file of outputs, or of a run folder's outputs.jsonl; returns how many.
+
+    With nothing written it raises InputError for input that cannot be used, UsageError for a target that is an input.
+    """
+    path = outputs / FILES["outputs"] if outputs.is_dir() else outputs
+    files = {"outputs": path, "gold": gold}
+    for file in files.values():
+        require_file(file, problems)
+    refuse_input(target, files.values())
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(**beside(target)) as folder:
+        source = Source(target.name, files)
+        score(source, CrOptions(), problems, Workers(), Path(folder), "error")
+        (Path(folder) / FILES["scorecards"]).replace(target)
+    with target.open("rb") as lines:
+        return sum(1 for _ in lines)

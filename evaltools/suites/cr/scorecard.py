@@ -9,12 +9,10 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ... import __version__
-from .matching import Bools, Ints, Tuples, match_terms
 from .options import CrOptions
-from .schema import Aspect, Ate, AteDebug, Inputs, Output, Runtime, Scorecard, TupleRow
+from .schema import Aspect, Ate, AteDebug, Inputs, Output, Runtime, Scorecard, Span, TupleRow
+from .tuples import EvalTuple, MatchPolicy, term_key
 
 LATENCY_GATE_MS = 15_000
 
@@ -22,78 +20,100 @@ DROP_REASONS = ("out_of_text", "span_mismatch", "invalid_target")
 
 
 def drop_reason(text: str, aspect: Aspect, options: CrOptions) -> str | None:
-    """Why an aspect is dropped, or None where it is kept.
+    """Why an aspect is dropped, or None where it is kept. Seed cr_hallucination_rate 3.1, D10.
 
-    Kept iff the text under its span is the term and the term is on the allowlist, or is at least two
-    characters long and no stop term. out_of_text: the term is nowhere in the text; span_mismatch: it
-    is, but not under its span; invalid_target: the span is right and the term is no target (D10).
+    Kept iff the text under its span is the term, and the term is on the allowlist or is at least two characters long
+    and no stop term. out_of_text: the term is nowhere in the text; span_mismatch: it is, but not under its span;
+    invalid_target: the span is right and the term is no target.
     """
-    text, term = (unicodedata.normalize("NFC", t) for t in (text, aspect.term or ""))
-    span = aspect.span
-    if span is None or not 0 <= span.start <= span.end or text[span.start : span.end] != term:
+    text = unicodedata.normalize("NFC", text)
+    term = unicodedata.normalize("NFC", aspect.term or "")
+    if _under_span(text, aspect.span) != term:
         return "span_mismatch" if term and term in text else "out_of_text"
     if term in options.allowlist or (len(term) >= 2 and term not in options.stop_terms):
         return None
     return "invalid_target"
 
 
+def _under_span(text: str, span: Span | None) -> str | None:
+    """The text from start to end of the span; None without a span, and for one that begins before the text."""
+    if span is None or not 0 <= span.start <= span.end:
+        return None
+    return text[span.start : span.end]
+
+
 def build_filtered_aspects(
     text: str, aspects: Iterable[Aspect], options: CrOptions
 ) -> list[Aspect]:
     """The aspects with `action` (keep or drop) and `drop_reason` (null where kept). Seed cr_hallucination_rate 3."""
-    reasons = [(a, drop_reason(text, a, options)) for a in aspects]
-    return [
-        a.model_copy(update={"action": "drop" if why else "keep", "drop_reason": why})
-        for a, why in reasons
-    ]
+    filtered = []
+    for aspect in aspects:
+        reason = drop_reason(text, aspect, options)
+        action = "drop" if reason else "keep"
+        filtered.append(aspect.model_copy(update={"action": action, "drop_reason": reason}))
+    return filtered
 
 
 def hallucinated(filtered: Iterable[Aspect]) -> bool:
     """Some aspect was dropped."""
-    return any(a.action == "drop" for a in filtered)
+    return any(aspect.action == "drop" for aspect in filtered)
 
 
 class StageDelta(NamedTuple):
-    """What changed between the stages, one value of each a sample."""
+    """What changed between the stages of a sample."""
 
-    changed: Bools
-    pairs_changed: Bools
-    label_changed: Bools
-    n_s1_pairs: Ints
-    n_final_pairs: Ints
-    change_type: np.ndarray
+    changed: bool
+    pairs_changed: bool
+    label_changed: bool
+    n_s1_pairs: int
+    n_final_pairs: int
+    change_type: str
 
 
 def stage_delta(
-    stage1: Tuples,
-    final: Tuples,
-    labels1: Sequence[str | None],
-    labels2: Sequence[str | None],
-    reviewed: Bools,
+    stage1: Iterable[EvalTuple],
+    final: Iterable[EvalTuple],
+    stage1_label: str | None,
+    final_label: str | None,
+    *,
+    reviewed: bool,
+    policy: MatchPolicy,
 ) -> StageDelta:
-    """Whether review changed each sample: its (term, polarity) pairs differ, or both labels exist and differ.
+    """Whether review changed a sample: its (term, polarity) pairs differ, or both labels exist and differ.
 
-    change_type is guided_by_review (changed, and a reviewer or the arbiter acted), unguided (changed
-    without) or none. The scorecard builder and the aggregator share this function (seed
-    cr_metrics_spec section 4.1).
+    change_type is guided_by_review (changed, and a reviewer or the arbiter acted), unguided (changed without) or
+    none. The scorecard and the metrics share this function. Seed cr_metrics_spec 4.1.
     """
-    pairs = match_terms(stage1, final)
-    pairs_changed = ~pairs.exact
-    label_changed = np.array(
-        [a is not None and b is not None and a != b for a, b in zip(labels1, labels2)]
-    )
-    changed = pairs_changed | label_changed
-    kind = np.where(changed, np.where(reviewed, "guided_by_review", "unguided"), "none")
+    before = {(term_key(t.term, policy), t.polarity) for t in stage1}
+    after = {(term_key(t.term, policy), t.polarity) for t in final}
+    pairs_changed = before != after
+    label_changed = bool(stage1_label and final_label) and stage1_label != final_label
+    changed = pairs_changed or label_changed
+    change_type = "none"
+    if changed:
+        change_type = "guided_by_review" if reviewed else "unguided"
     return StageDelta(
-        changed, pairs_changed, label_changed, pairs.tp + pairs.fn, pairs.tp + pairs.fp, kind
+        changed=changed,
+        pairs_changed=pairs_changed,
+        label_changed=label_changed,
+        n_s1_pairs=len(before),
+        n_final_pairs=len(after),
+        change_type=change_type,
     )
 
 
 def wrap(output: Output, gold: Sequence[TupleRow], options: CrOptions) -> Scorecard:
     """The typed scorecard of an output with these gold tuples; a validator verdict for each stage that has one."""
-    aspects = (output.stage1_ate.aspects if output.stage1_ate else None) or []
-    filtered = build_filtered_aspects(output.meta.input_text or "", aspects, options)
-    verdicts = {"stage1": output.stage1_validator, "stage2": output.stage2_validator}
+    stage1_ate = output.stage1_ate
+    aspects = stage1_ate.aspects if stage1_ate is not None else None
+    filtered = build_filtered_aspects(output.meta.input_text or "", aspects or (), options)
+    verdicts = []
+    for stage, verdict in (
+        ("stage1", output.stage1_validator),
+        ("stage2", output.stage2_validator),
+    ):
+        if verdict is not None:
+            verdicts.append(verdict.model_copy(update={"stage": stage}))
     return Scorecard(
         run_id=output.meta.run_id,
         profile=output.meta.profile,
@@ -104,9 +124,7 @@ def wrap(output: Output, gold: Sequence[TupleRow], options: CrOptions) -> Scorec
             aspect_sentiments=output.inputs.aspect_sentiments if output.inputs else None,
         ),
         ate=Ate(hallucination_flag=hallucinated(filtered)),
-        validator=[
-            v.model_copy(update={"stage": stage}) for stage, v in verdicts.items() if v is not None
-        ],
+        validator=verdicts,
         flags=output.flags,
         runtime=Runtime(parsed_output=output, error=output.error),
     )
@@ -125,9 +143,18 @@ def as_json(
     tuples of the gold file where it names the sample (None: the output's own count), `delta` the values of its
     StageDelta; `provenance` is added to `meta`.
     """
-    inputs, flags = raw.get("inputs") or {}, raw.get("flags") or {}
-    filtered = (card.inputs and card.inputs.ate_debug and card.inputs.ate_debug.filtered) or []
-    latency = card.meta.latency_ms
+    inputs = raw.get("inputs") or {}
+    flags = raw.get("flags") or {}
+    debug = card.inputs.ate_debug if card.inputs is not None else None
+    filtered = (debug.filtered if debug is not None else None) or []
+    if gold is None:
+        gold_tuples = _raw_gold(raw)
+    else:
+        gold_tuples = [row.model_dump(exclude_unset=True) for row in gold]
+    validator = []
+    for verdict in card.validator or ():
+        stored = raw.get(f"{verdict.stage}_validator") or {}
+        validator.append({**stored, "stage": verdict.stage})
     return {
         "run_id": card.run_id,
         "profile": card.profile,
@@ -139,39 +166,27 @@ def as_json(
         },
         "inputs": {
             **inputs,
-            "gold_tuples": _raw_gold(raw)
-            if gold is None
-            else [t.model_dump(exclude_unset=True) for t in gold],
+            "gold_tuples": gold_tuples,
             "ate_debug": {
-                "raw": [a.model_dump(include={"term", "span"}) for a in filtered],
-                "filtered": [a.model_dump() for a in filtered],
+                "raw": [aspect.model_dump(include={"term", "span"}) for aspect in filtered],
+                "filtered": [aspect.model_dump() for aspect in filtered],
             },
             "aspect_sentiments": inputs.get("aspect_sentiments") or [],
         },
         "ate": {
             "hallucination_flag": hallucinated(filtered),
-            "valid_aspect_rate": sum(a.action == "keep" for a in filtered) / len(filtered)
-            if filtered
-            else None,
+            "valid_aspect_rate": _valid_rate(filtered),
         },
         "atsa": {"sentiment_judgements": []},
-        "validator": [
-            {**(raw.get(f"{v.stage}_validator") or {}), "stage": v.stage}
-            for v in card.validator or []
-        ],
+        "validator": validator,
         "moderator": raw.get("moderator") or {},
         "stage_delta": dict(delta),
         "flags": {
-            name: bool(flags.get(name))
-            for name in ("parse_failed", "generate_failed", "fallback_used")
+            "parse_failed": bool(flags.get("parse_failed")),
+            "generate_failed": bool(flags.get("generate_failed")),
+            "fallback_used": bool(flags.get("fallback_used")),
         },
-        "latency": {
-            "total_ms": latency,
-            "gate_threshold_ms": LATENCY_GATE_MS,
-            "gate_status": None
-            if latency is None
-            else ("WARN" if latency > LATENCY_GATE_MS else "PASS"),
-        },
+        "latency": _latency(card.meta.latency_ms),
         "runtime": {
             "parsed_output": raw,
             "process_trace": raw.get("process_trace") or [],
@@ -181,7 +196,27 @@ def as_json(
 
 
 def _raw_gold(raw: Mapping[str, Any]) -> list[Any]:
-    holders = (raw, raw.get("inputs") or {})
-    return next(
-        (list(g) for h in holders if (g := h.get("gold_tuples") or h.get("gold_triplets"))), []
-    )
+    """The gold tuples of an output as they stand in its line."""
+    for holder in (raw, raw.get("inputs") or {}):
+        rows = holder.get("gold_tuples") or holder.get("gold_triplets")
+        if rows:
+            return list(rows)
+    return []
+
+
+def _valid_rate(filtered: Sequence[Aspect]) -> float | None:
+    """The share of aspects that were kept; None without any."""
+    if not filtered:
+        return None
+    return sum(aspect.action == "keep" for aspect in filtered) / len(filtered)
+
+
+def _latency(milliseconds: float | None) -> dict[str, Any]:
+    status = None
+    if milliseconds is not None:
+        status = "WARN" if milliseconds > LATENCY_GATE_MS else "PASS"
+    return {
+        "total_ms": milliseconds,
+        "gate_threshold_ms": LATENCY_GATE_MS,
+        "gate_status": status,
+    }

@@ -5,7 +5,7 @@ Source: seed cr_metrics_spec section 2.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .schema import (
     FinalResult,
@@ -21,15 +21,19 @@ from .tuples import term_of
 
 FINAL_SOURCES = ("final_tuples", "final_aspects", "inputs_aspect_sentiments")
 
-_EMPTY, _NO_RESULT = ParsedOutput(), FinalResult()
+_NO_OUTPUT = ParsedOutput()
+_NO_RESULT = FinalResult()
 
 
 def output_of(card: Scorecard) -> ParsedOutput:
-    """The runner output that a scorecard wraps (empty where it has none)."""
-    return (card.runtime.parsed_output if card.runtime else None) or _EMPTY
+    """The runner output that a scorecard wraps; an empty one where it has none."""
+    if card.runtime is None or card.runtime.parsed_output is None:
+        return _NO_OUTPUT
+    return card.runtime.parsed_output
 
 
 def result_of(card: Scorecard) -> FinalResult:
+    """The final result of the runner output; an empty one where it has none."""
     return output_of(card).final_result or _NO_RESULT
 
 
@@ -39,25 +43,33 @@ def text_id(row: Scorecard | Output) -> str:
 
 
 def gold_rows(row: Scorecard | ParsedOutput | Gold) -> list[TupleRow]:
-    """gold_tuples, else gold_triplets, at top level or under inputs; empty where there are none."""
+    """gold_tuples, else gold_triplets, at top level or under inputs; empty where there are none.
+
+    Of a scorecard, those of the output that it wraps come last.
+    """
     runtime = getattr(row, "runtime", None)
     output = runtime.parsed_output if runtime else None
-    for holder in (row, getattr(row, "inputs", None), output, getattr(output, "inputs", None)):
-        if holder is not None and (found := holder.gold_tuples or holder.gold_triplets):
-            return found
+    holders: list[Any] = [row, getattr(row, "inputs", None), output, getattr(output, "inputs", None)]
+    for holder in holders:
+        if holder is None:
+            continue
+        rows = holder.gold_tuples or holder.gold_triplets
+        if rows:
+            return rows
     return []
 
 
 def process_trace(card: Scorecard) -> list[TraceEntry]:
-    """What the agents did, in order; as the output has it, else the scorecard."""
-    return (
-        output_of(card).process_trace
-        or (card.runtime.process_trace if card.runtime else None)
-        or []
-    )
+    """What the agents did, in order: as the output has it, else as the scorecard has it."""
+    trace = output_of(card).process_trace
+    if not trace and card.runtime is not None:
+        trace = card.runtime.process_trace
+    return trace or []
 
 
 class Final(NamedTuple):
+    """The tuples of the final result, and which of FINAL_SOURCES they come from."""
+
     rows: list[TupleRow]
     source: str
 
@@ -69,30 +81,41 @@ def final_rows(card: Scorecard) -> Final:
         return Final(result.final_tuples, "final_tuples")
     if result.final_aspects:
         return Final(result.final_aspects, "final_aspects")
-    for holder in (card.inputs, output_of(card).inputs):
-        if rows := [r for r in (holder.aspect_sentiments if holder else None) or [] if term_of(r)]:
+    for inputs in (card.inputs, output_of(card).inputs):
+        sentiments = inputs.aspect_sentiments if inputs is not None else None
+        rows = [row for row in sentiments or () if term_of(row)]
+        if rows:
             return Final(rows, "inputs_aspect_sentiments")
     return Final([], "inputs_aspect_sentiments")
 
 
 def stage1_rows(card: Scorecard, final: Final) -> list[TupleRow]:
     """final_result.stage1_tuples; else the stage1/ATSA entry of the process trace; else the final tuples."""
-    if given := result_of(card).stage1_tuples:
-        return given
+    rows = result_of(card).stage1_tuples
+    if rows:
+        return rows
     for entry in process_trace(card):
-        of_atsa = (entry.stage or "").lower() == "stage1" and (entry.agent or "").upper() == "ATSA"
-        if of_atsa and (rows := getattr(entry.output, "aspect_sentiments", None)):
-            return list(rows)
+        if (entry.stage or "").lower() == "stage1" and (entry.agent or "").upper() == "ATSA":
+            rows = getattr(entry.output, "aspect_sentiments", None)
+            if rows:
+                return rows
     return final.rows
 
 
-def labels(card: Scorecard) -> dict[str, str | None]:
+class Labels(NamedTuple):
     """Sentence labels of stage 1 and of the final result; None where a stage gave none."""
+
+    stage1: str | None
+    final: str | None
+
+
+def labels(card: Scorecard) -> Labels:
+    """stage1_ate.label against final_result.label, else stage2_ate.label."""
     output = output_of(card)
     stage1 = output.stage1_ate or card.stage1_ate
     stage2 = output.stage2_ate or card.stage2_ate
-    final = result_of(card).label or (stage2.label if stage2 else None)
-    return {
-        "label_stage1": (stage1.label if stage1 else None) or None,
-        "label_final": final or None,
-    }
+    final_label = result_of(card).label
+    if not final_label and stage2 is not None:
+        final_label = stage2.label
+    stage1_label = stage1.label if stage1 is not None else None
+    return Labels(stage1_label or None, final_label or None)

@@ -1,7 +1,6 @@
 """Evaluation tuples in normal form, and the policies by which they are compared.
 
-Sources: seed cr_metrics_spec section 2, seed cr_f1_metrics_examples sections 2-8; decisions D1, D4,
-D5, D6.
+Sources: seed cr_metrics_spec section 2, seed cr_f1_metrics_examples sections 2-8; decisions D1, D4, D5, D6.
 """
 
 from __future__ import annotations
@@ -18,12 +17,13 @@ Key = Literal["refpol", "otepol", "attrpol"]
 KEYS: tuple[Key, ...] = ("refpol", "otepol", "attrpol")
 
 POLARITIES = ("positive", "negative", "neutral")
-_SHORT = {"pos": "positive", "neg": "negative", "neu": "neutral"}
 KNOWN = frozenset((*POLARITIES, "mixed"))
+
+_LONG_FORMS = {"pos": "positive", "neg": "negative", "neu": "neutral"}
 
 
 class EvalTuple(NamedTuple):
-    """(aspect_ref, aspect_term, polarity) in normal form; an empty term is implicit."""
+    """(aspect_ref, aspect_term, polarity) in normal form; a tuple with an empty term is implicit."""
 
     ref: str
     term: str
@@ -34,20 +34,31 @@ class EvalTuple(NamedTuple):
 class MatchPolicy:
     """How tuples are compared.
 
-    `spacing`: "remove" compares terms without blanks (D5), "collapse" with runs of blanks as one.
-    `implicit`: "multiset" counts each distinct implicit gold tuple (D6), "set" each (term, polarity) pair once.
+    `spacing`: "remove" compares terms without blanks (D5), "collapse" with each run of blanks as one.
+    `implicit`: "multiset" counts each distinct implicit gold tuple, "set" each polarity of them once (D6).
     """
 
     spacing: Literal["remove", "collapse"] = "remove"
     implicit: Literal["multiset", "set"] = "multiset"
 
 
-POLICIES = {"spec": MatchPolicy(), "reference": MatchPolicy(spacing="collapse", implicit="set")}
+POLICIES = {
+    "spec": MatchPolicy(),
+    "reference": MatchPolicy(spacing="collapse", implicit="set"),
+}
 
 
-def _is_punctuation(c: str) -> bool:
-    # a hash tag is part of a term (and `#` separates entity and attribute of a ref)
-    return c != "#" and unicodedata.category(c).startswith("P")
+def match_policy(name: str | MatchPolicy) -> MatchPolicy:
+    """The policy of that name, or the policy itself. ValueError for another name.
+
+    >>> match_policy("reference")
+    MatchPolicy(spacing='collapse', implicit='set')
+    """
+    if isinstance(name, MatchPolicy):
+        return name
+    if name not in POLICIES:
+        raise ValueError(f"no match policy {name!r}; expected one of {', '.join(POLICIES)}")
+    return POLICIES[name]
 
 
 def collapse(text: str) -> str:
@@ -65,7 +76,15 @@ def normalize_term(text: str) -> str:
     text = collapse(text)
     if text[:1].isalnum() and text[-1:].isalnum():  # nearly every term
         return text
-    return text.strip("".join({c for c in text if c == " " or _is_punctuation(c)}))
+    stripped = {character for character in text if _is_stripped(character)}
+    return text.strip("".join(stripped))
+
+
+def _is_stripped(character: str) -> bool:
+    # a hash tag is part of a term (and `#` separates entity and attribute of a ref)
+    if character == "#":
+        return False
+    return character == " " or unicodedata.category(character).startswith("P")
 
 
 _AROUND_HASH = re.compile(r" *# *")
@@ -82,21 +101,35 @@ def normalize_ref(text: str) -> str:
     return _AROUND_HASH.sub("#", collapse(text)).translate(_SEPARATORS)
 
 
+def attribute_of(ref: str) -> str:
+    """The attribute of a ref in normal form; "" where it has none.
+
+    >>> attribute_of("본품#품질")
+    '품질'
+    """
+    return ref.partition("#")[2]
+
+
 @lru_cache(maxsize=1 << 10)
 def normalize_polarity(text: str | None) -> str:
-    """positive, negative, neutral or mixed; missing and unknown ones count as neutral."""
-    p = given_polarity(text)
-    return p if p in KNOWN else "neutral"
+    """positive, negative, neutral or mixed; missing and unknown ones count as neutral.
+
+    >>> normalize_polarity("NEG"), normalize_polarity(None)
+    ('negative', 'neutral')
+    """
+    polarity = given_polarity(text)
+    return polarity if polarity in KNOWN else "neutral"
 
 
 @lru_cache(maxsize=1 << 10)
 def given_polarity(text: str | None) -> str:
     """The polarity as given, in its long form; "" where it is missing."""
-    p = collapse(text or "")
-    return _SHORT.get(p, p)
+    polarity = collapse(text or "")
+    return _LONG_FORMS.get(polarity, polarity)
 
 
 def polarity_of(row: TupleRow) -> str | None:
+    """The polarity as written: `polarity`, else `label`; None is missing."""
     return row.polarity if row.polarity is not None else row.label
 
 
@@ -104,8 +137,8 @@ def term_of(row: TupleRow) -> str | None:
     """The term as written: "" is implicit, None is missing."""
     if row.is_implicit:
         return ""
-    for given in (row.aspect_term, row.opinion_term):
-        term = given if given is None or isinstance(given, str) else given.term
+    for value in (row.aspect_term, row.opinion_term):
+        term = value if value is None or isinstance(value, str) else value.term
         if term is not None:
             return term
     return None
@@ -113,18 +146,17 @@ def term_of(row: TupleRow) -> str | None:
 
 def eval_tuple(row: TupleRow, *, gold: bool = False) -> EvalTuple:
     """The normal form of one tuple. A missing term of a gold tuple falls back to its ref."""
-    ref, term = row.aspect_ref if row.aspect_ref is not None else row.term, term_of(row)
-    return _normal(ref or "", term if term is not None else None if gold else "", polarity_of(row))
+    ref = row.aspect_ref if row.aspect_ref is not None else row.term
+    term = term_of(row)
+    if term is None:
+        term = ref if gold else ""
+    return _normal_form(ref or "", term or "", polarity_of(row))
 
 
 @lru_cache(maxsize=1 << 14)
-def _normal(ref: str, term: str | None, polarity: str | None) -> EvalTuple:
+def _normal_form(ref: str, term: str, polarity: str | None) -> EvalTuple:
     # a tuple comes back in stage 1, in the final result and often in the gold of its sample
-    return EvalTuple(
-        normalize_ref(ref),
-        normalize_term(ref if term is None else term),
-        normalize_polarity(polarity),
-    )
+    return EvalTuple(normalize_ref(ref), normalize_term(term), normalize_polarity(polarity))
 
 
 def term_key(term: str, policy: MatchPolicy) -> str:
