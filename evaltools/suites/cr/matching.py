@@ -31,21 +31,30 @@ Rank = tuple[bool, float, bool]
 """How well a tuple represents its aspect: larger is better (`sample.rank`)."""
 
 
+def f1_score(tp: int, fp: int, fn: int) -> float:
+    """F1 of precision and recall from counts, in [0, 1]; 0 where nothing is matched. [F] 8.
+
+    >>> f1_score(tp=2, fp=1, fn=3)
+    0.5
+    """
+    if tp == 0:
+        return 0.0
+    return 2 * tp / (2 * tp + fp + fn)
+
+
 class Match(NamedTuple):
     """How the predicted pairs of a sample agree with its gold pairs: counts, and the pairs that are matched."""
 
     tp: int
     fp: int
     fn: int
-    matched_gold: set[Pair]
-    matched_pred: set[Pair]
+    matched_gold: set[Pair | None]
+    matched_pred: set[Pair | None]
 
     @property
     def f1(self) -> float:
-        """F1 of precision and recall, in [0, 1]; 0 where nothing is matched. [F] 8."""
-        if self.tp == 0:
-            return 0.0
-        return 2 * self.tp / (2 * self.tp + self.fp + self.fn)
+        """F1 of precision and recall, in [0, 1]."""
+        return f1_score(self.tp, self.fp, self.fn)
 
     @property
     def exact(self) -> bool:
@@ -88,12 +97,14 @@ def match_pairs(gold: Sequence[Pair | None], pred: Sequence[Pair | None]) -> Mat
     Equal pairs match first. Then each implicit gold pair that is left takes one predicted pair of its polarity that
     is left, if there is one.
     """
-    wanted = {pair for pair in gold if pair}
-    predicted = {pair for pair in pred if pair}
+    wanted, predicted = set(gold), set(pred)
+    wanted.discard(None)
+    predicted.discard(None)
     matched_gold = wanted & predicted
-    matched_pred = set(matched_gold)
-    implicit = [pair for pair in dict.fromkeys(gold) if pair and not pair[0]]
+    matched_pred = matched_gold
+    implicit = [pair for pair in gold if pair and not pair[0]]
     if implicit:
+        matched_pred = set(matched_pred)
         free = _free_by_polarity(pred, matched_pred)
         for pair in implicit:
             if pair not in matched_gold and free.get(pair[1]):
@@ -104,7 +115,7 @@ def match_pairs(gold: Sequence[Pair | None], pred: Sequence[Pair | None]) -> Mat
 
 
 def _free_by_polarity(
-    pred: Sequence[Pair | None], matched: set[Pair]
+    pred: Sequence[Pair | None], matched: set[Pair | None]
 ) -> dict[str, deque[Pair]]:
     """The predicted pairs that are not matched, by polarity: those without a term first, else in order."""
     free = [pair for pair in dict.fromkeys(pred) if pair and pair not in matched]
@@ -136,7 +147,7 @@ def marks(
     )
 
 
-def _mark(pair: Pair | None, matched: set[Pair], otherwise: Mark) -> Mark:
+def _mark(pair: Pair | None, matched: set[Pair | None], otherwise: Mark) -> Mark:
     if pair is None:
         return ""
     return "matched" if pair in matched else otherwise

@@ -119,11 +119,12 @@ class Implicit(NamedTuple):
     invalid: bool = False
 
 
-def implicit_polarities(sample: Sample) -> Implicit:
+def implicit_polarities(sample: Sample, failed: bool) -> Implicit:
     """How the sample fares on its implicit gold; zeros where it has none. Sections 3.2, 3.5.
 
     Counts are of the valid polarities (positive, negative, neutral) of implicit gold and of all final tuples. Invalid
-    means: no valid polarity is predicted, the reply could not be read, or some final tuple lacks its polarity.
+    means: no valid polarity is predicted, the reply could not be read (`failed`), or some final tuple lacks its
+    polarity.
     """
     if all(t.term for t in sample.gold):
         return Implicit()
@@ -134,7 +135,7 @@ def implicit_polarities(sample: Sample) -> Implicit:
     wanted &= set(POLARITIES)
     predicted = {given_polarity(polarity_of(row)) for row in sample.final_rows.rows}
     predicted &= set(POLARITIES)
-    invalid = not predicted or parse_failed(sample.card) or _lacks_polarity(sample)
+    invalid = not predicted or failed or _lacks_polarity(sample)
     if not wanted:
         return Implicit(invalid=invalid)
     return Implicit(

@@ -205,7 +205,9 @@ def score(
     InputError where no row can be used.
     """
     if "override_gate" in source.files:
-        with suppress(InputError):  # the scores do not need it: under on_error="skip" it is left out
+        with suppress(
+            InputError
+        ):  # the scores do not need it: under on_error="skip" it is left out
             read_override(source.files["override_gate"], problems)
     role = "scorecards" if "scorecards" in source.files else "outputs"
     run = _run(source, role, options, unwritable, with_hashes=aside is not None)

@@ -49,7 +49,12 @@ def gold_rows(row: Scorecard | ParsedOutput | Gold) -> list[TupleRow]:
     """
     runtime = getattr(row, "runtime", None)
     output = runtime.parsed_output if runtime else None
-    holders: list[Any] = [row, getattr(row, "inputs", None), output, getattr(output, "inputs", None)]
+    holders: list[Any] = [
+        row,
+        getattr(row, "inputs", None),
+        output,
+        getattr(output, "inputs", None),
+    ]
     for holder in holders:
         if holder is None:
             continue

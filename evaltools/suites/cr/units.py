@@ -5,14 +5,24 @@ What a metric sums, and the section that defines it, stand in metrics.toml and m
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 from msgspec import json
 
-from .matching import Match, conflicts, match_pairs, pairs, pred_pairs, representatives
+from .matching import (
+    conflicts,
+    f1_score,
+    match_pairs,
+    match_tuples,
+    pairs,
+    pred_pairs,
+    representatives,
+)
 from .options import CrOptions
 from .sample import (
     Sample,
@@ -30,7 +40,10 @@ from .tuples import KEYS, EvalTuple, Key, MatchPolicy, term_key
 
 NAN = float("nan")
 
-OUTCOMES = ("fix", "break", "keep", "still")
+COUNTS = ("tp", "fp", "fn")
+
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 
 class Action(NamedTuple):
@@ -43,7 +56,7 @@ class Action(NamedTuple):
 
 
 def unit_row(sample: Sample, options: CrOptions) -> dict[str, Any]:
-    """The row of the units frame of one sample, column by column; null means that the sample takes no part."""
+    """What is counted in one sample, column by column; null means that the sample takes no part."""
     policy = options.match_policy
     card = sample.card
     flags = sample.output.analysis_flags
@@ -58,7 +71,6 @@ def unit_row(sample: Sample, options: CrOptions) -> dict[str, Any]:
         reviewed=bool(reviews or arbiter),
         policy=policy,
     )
-    reviewable = bool(sample.gold) and sample.protocol
     final_conflicts = _conflicts(sample, policy)
     reasons = dropped(card, options)
     return {
@@ -78,11 +90,14 @@ def unit_row(sample: Sample, options: CrOptions) -> dict[str, Any]:
         "n": True,
         "protocol": sample.protocol,
         "has_gold": bool(sample.gold),
-        "reviewable": reviewable,
+        "reviewable": bool(sample.gold) and sample.protocol,
         "n_gold_tuples": len(sample.gold),
         "n_pred_used": len(sample.final),
         **{f"from_{source}": sample.final_rows.source == source for source in FINAL_SOURCES},
-        **_f1_columns(sample, options, reviewable, delta.changed),
+        **_matches(sample, policy),
+        **_explicit_columns(sample, policy),
+        **_implicit_columns(sample),
+        "f1_after_rep": _representative_f1(sample, options),
         **final_conflicts,
         **_delta_columns(sample, delta),
         "reviewed": bool(reviews),
@@ -95,15 +110,57 @@ def unit_row(sample: Sample, options: CrOptions) -> dict[str, Any]:
     }
 
 
-def units_frame(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    """The rows as a frame, with the same types of columns whatever values are null."""
-    frame = pd.DataFrame(rows)
-    for column in frame.columns:
-        if column in TEXTS or column.startswith("outcome_"):
-            frame[column] = _texts(frame[column])
-        elif column in NUMBERS or column.startswith("f1_"):
-            frame[column] = frame[column].astype(float)
-    return frame
+def units_frame(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
+    """The frame of these rows of `unit_row`, with the same types of columns whatever values are null.
+
+    Added are the columns that follow from the counts of a row: F1 and outcomes.
+    """
+    lists: defaultdict[str, list[Any]] = defaultdict(list)
+    for row in rows:
+        for name, value in row.items():
+            lists[name].append(value)
+    columns: dict[str, Any] = {}
+    for name, values in lists.items():
+        columns[name] = _texts(values) if name in TEXTS else np.array(values)
+    columns["latency_ms"] = columns["latency_ms"].astype(float)  # None becomes NaN
+    for key in KEYS:
+        before = [columns.pop(f"{count}_s1_{key}") for count in ("tp", "fp", "fn")]
+        after = [columns[f"{count}_{key}"] for count in ("tp", "fp", "fn")]
+        columns |= _correction(key, before, after, columns)
+    return pd.DataFrame(columns)
+
+
+def _correction(
+    key: Key, before: list[Ints], after: list[Ints], columns: dict[str, Any]
+) -> dict[str, Any]:
+    """F1 before and after review under a key, and what review did to the samples that it has seen.
+
+    `before` and `after` are true positives, false positives and false negatives of each sample. A sample without gold
+    has no F1 and counts nothing. Seed cr_metrics_spec 3.1, 3.3, 4.1.
+    """
+    has_gold, reviewable, changed = (columns[c] for c in ("has_gold", "reviewable", "changed"))
+    right_before = (before[1] == 0) & (before[2] == 0)
+    right_after = (after[1] == 0) & (after[2] == 0)
+    outcomes = {
+        "fix": reviewable & ~right_before & right_after,
+        "break": reviewable & right_before & ~right_after,
+        "keep": reviewable & right_before & right_after,
+        "still": reviewable & ~right_before & ~right_after,
+    }
+    outcome = np.full(len(changed), None, dtype=object)
+    for name, happened in outcomes.items():
+        outcome[happened] = name
+    f1_before = np.where(reviewable, f1_scores(*before), np.nan)
+    f1_after = np.where(has_gold, f1_scores(*after), np.nan)
+    return {
+        f"f1_s1_{key}": f1_before,
+        f"f1_s2_{key}": f1_after,
+        **{f"{count}_{key}": np.where(has_gold, n, 0) for count, n in zip(COUNTS, after)},
+        f"outcome_{key}": _texts(outcome),
+        **{f"{name}_{key}": happened for name, happened in outcomes.items()},
+        f"improved_{key}": changed & (f1_after > f1_before),
+        f"degraded_{key}": changed & (f1_after < f1_before),
+    }
 
 
 TEXTS = {
@@ -123,7 +180,12 @@ TEXTS = {
 }
 """The columns of texts; those of several values as JSON."""
 
-NUMBERS = {"latency_ms"}
+
+def f1_scores(tp: Ints, fp: Ints, fn: Ints) -> Floats:
+    """`matching.f1_score` of many samples."""
+    scores = np.zeros(len(tp))
+    np.divide(2 * tp, 2 * tp + fp + fn, out=scores, where=tp > 0)
+    return scores
 
 
 def _texts(values: Iterable[str | bytes | None]) -> Any:
@@ -162,88 +224,71 @@ def read_actions(text: str) -> list[Action]:
     ]
 
 
-def _f1_columns(
-    sample: Sample, options: CrOptions, reviewable: bool, changed: bool
-) -> dict[str, Any]:
-    """F1, counts and outcomes under every key, then against explicit and implicit gold, and of representatives."""
-    policy = options.match_policy
-    has_gold = bool(sample.gold)
-    explicit = [t for t in sample.gold if t.term]
-    columns: dict[str, Any] = {}
-    of_explicit: dict[str, Any] = {"has_explicit_gold": bool(explicit)}
+def _matches(sample: Sample, policy: MatchPolicy) -> dict[str, int]:
+    """Counts before and after review under every key: tp_s1_refpol, ..., fn_attrpol."""
+    columns = {}
     for key in KEYS:
         gold = pairs(sample.gold, key, policy)
-        final = pred_pairs(sample.final, key, policy)
-        after = match_pairs(gold, final)
+        after = match_pairs(gold, pred_pairs(sample.final, key, policy))
         before = after
         if sample.stage1 != sample.final:
             before = match_pairs(gold, pred_pairs(sample.stage1, key, policy))
-        columns |= _key_columns(key, before, after, has_gold, reviewable, changed)
-        if key != "attrpol":
-            match = match_pairs(pairs(explicit, key, policy), final)
-            of_explicit[f"f1_explicit_gold_{key}"] = match.f1 if explicit else NAN
-        if key == "otepol":
-            predicted = [t for t in sample.final if t.term]
-            match = match_pairs(pairs(explicit, key, policy), pred_pairs(predicted, key, policy))
-            of_explicit["f1_explicit_both_otepol"] = match.f1 if explicit else NAN
-    return columns | of_explicit | _implicit_columns(sample) | _representative(sample, options)
+        columns[f"tp_s1_{key}"] = before.tp
+        columns[f"fp_s1_{key}"] = before.fp
+        columns[f"fn_s1_{key}"] = before.fn
+        columns[f"tp_{key}"] = after.tp
+        columns[f"fp_{key}"] = after.fp
+        columns[f"fn_{key}"] = after.fn
+    return columns
 
 
-def _key_columns(
-    key: Key, before: Match, after: Match, has_gold: bool, reviewable: bool, changed: bool
-) -> dict[str, Any]:
-    """Scores before and after review under a key, and what review did to the sample, if it has seen it."""
-    f1_before = before.f1 if reviewable else NAN
-    f1_after = after.f1 if has_gold else NAN
-    outcome = None
-    if reviewable:
-        outcome = _outcome(before.exact, after.exact)
+def _explicit_columns(sample: Sample, policy: MatchPolicy) -> dict[str, Any]:
+    """F1 of the final tuples, or of those with a term, against explicit gold. Seed cr_f1_metrics_examples 1."""
+    gold = [t for t in sample.gold if t.term]
+    if not gold:
+        return {
+            "has_explicit_gold": False,
+            "f1_explicit_gold_refpol": NAN,
+            "f1_explicit_gold_otepol": NAN,
+            "f1_explicit_both_otepol": NAN,
+        }
+    with_term = [t for t in sample.final if t.term]
+    by_term = both = match_tuples(gold, sample.final, "otepol", policy)
+    if len(with_term) < len(sample.final):
+        both = match_tuples(gold, with_term, "otepol", policy)
     return {
-        f"f1_s1_{key}": f1_before,
-        f"f1_s2_{key}": f1_after,
-        f"tp_{key}": after.tp if has_gold else 0,
-        f"fp_{key}": after.fp if has_gold else 0,
-        f"fn_{key}": after.fn if has_gold else 0,
-        f"outcome_{key}": outcome,
-        **{f"{name}_{key}": name == outcome for name in OUTCOMES},
-        f"improved_{key}": changed and f1_after > f1_before,
-        f"degraded_{key}": changed and f1_after < f1_before,
+        "has_explicit_gold": True,
+        "f1_explicit_gold_refpol": match_tuples(gold, sample.final, "refpol", policy).f1,
+        "f1_explicit_gold_otepol": by_term.f1,
+        "f1_explicit_both_otepol": both.f1,
     }
-
-
-def _outcome(right_before: bool, right_after: bool) -> str:
-    """What review did to a sample. Seed cr_metrics_spec 3.3."""
-    if right_before:
-        return "keep" if right_after else "break"
-    return "fix" if right_after else "still"
 
 
 def _implicit_columns(sample: Sample) -> dict[str, Any]:
     """F1 of the predicted polarities against those of implicit gold. Seed cr_metrics_spec 3.2, 3.5."""
-    implicit = implicit_polarities(sample)
+    failed = parse_failed(sample.card)
+    implicit = implicit_polarities(sample, failed)
     measured = implicit.tp + implicit.fn > 0
-    denominator = 2 * implicit.tp + implicit.fp + implicit.fn
     return {
         "has_implicit_gold": not all(t.term for t in sample.gold),
         "has_valid_implicit_gold": measured,
-        "f1_implicit": 2 * implicit.tp / denominator if measured else NAN,
-        "parse_failed": parse_failed(sample.card),
+        "f1_implicit": f1_score(implicit.tp, implicit.fp, implicit.fn) if measured else NAN,
+        "parse_failed": failed,
         "implicit_invalid": implicit.invalid,
     }
 
 
-def _representative(sample: Sample, options: CrOptions) -> dict[str, Any]:
+def _representative_f1(sample: Sample, options: CrOptions) -> float:
     """F1 when one tuple is chosen for each aspect, under the protocol's key. Seed cr_metrics_spec 3.2, 3.4."""
     if not sample.gold:
-        return {"f1_after_rep": NAN}
+        return NAN
     policy, key = options.match_policy, options.key
     if key == "refpol":
         aspects = [t.ref or t.term for t in sample.final_read]
     else:
         aspects = [term_key(t.term, policy) or t.ref for t in sample.final_read]
     chosen = representatives(sample.final_read, sample.ranks, aspects)
-    match = match_pairs(pairs(sample.gold, key, policy), pred_pairs(chosen, key, policy))
-    return {"f1_after_rep": match.f1}
+    return match_tuples(sample.gold, chosen, key, policy).f1
 
 
 def _conflicts(sample: Sample, policy: MatchPolicy) -> dict[str, bool]:

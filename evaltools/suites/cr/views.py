@@ -17,7 +17,7 @@ from ...report.markdown import titled
 from ...report.view import SampleView, TableView
 from ...stats.agreement import flip_flops, review_votes, reviewer_agreement
 from ...stats.breakdown import breakdown
-from .matching import Mark, marks, match, tabulate
+from .matching import Mark, marks, match_tuples
 from .tuples import KEYS, POLARITIES, EvalTuple, Key, term_key
 from .units import Action
 
@@ -105,18 +105,18 @@ def spread(result: Run, *, key: Key | None = None) -> figures.Chart:
 
 def _within(result: Run, key: Key, part_of: Callable[[EvalTuple], str]) -> pd.DataFrame:
     """Counts a sample and part of its tuples: text_id, part, tp, fp, fn; matched within the part."""
-    found: list[tuple[str, str]] = []
-    gold_in, final_in = [], []
+    rows = []
     units = result.units[result.units["has_gold"]]
     for text_id, gold, final in zip(units["text_id"], units["gold"], units["final"]):
         for part in sorted({part_of(t) for t in (*gold, *final)} - {""}):
-            found.append((text_id, part))
-            gold_in.append([t for t in gold if part_of(t) == part])
-            final_in.append([t for t in final if part_of(t) == part])
-    policy = result.options.match_policy
-    of_gold, of_final = tabulate(policy, gold_in, final_in)
-    counts = match(key, of_gold, of_final, policy)
-    return pd.DataFrame(found, columns=["text_id", "part"]).assign(**counts._asdict())
+            match = match_tuples(
+                [t for t in gold if part_of(t) == part],
+                [t for t in final if part_of(t) == part],
+                key,
+                result.options.match_policy,
+            )
+            rows.append((text_id, part, match.tp, match.fp, match.fn))
+    return pd.DataFrame(rows, columns=["text_id", "part", "tp", "fp", "fn"])
 
 
 def polarities(result: Run, *, key: Key = "otepol") -> figures.Chart:
@@ -191,8 +191,8 @@ def cards(result: Run, units: pd.DataFrame, *, key: Key | None = None) -> pd.Dat
     before, after = units[f"f1_s1_{key}"], units[f"f1_s2_{key}"]
     rows = []
     for gold, stage1, final in zip(units["gold"], units["stage1"], units["final"]):
-        of_gold, of_final = marks(key, gold, final, policy)
-        _, of_stage1 = marks(key, gold, stage1, policy)
+        of_gold, of_final = marks(gold, final, key, policy)
+        _, of_stage1 = marks(gold, stage1, key, policy)
         sides = ((gold, of_gold), (stage1, of_stage1), (final, of_final))
         rows.append([_marked(side, found if gold else []) for side, found in sides])
     marked = pd.DataFrame(rows, columns=["gold", "stage1", "final"], index=units.index)

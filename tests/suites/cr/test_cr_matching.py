@@ -1,26 +1,26 @@
-"""Matching many samples at once: the worked examples of seed cr_f1_metrics_examples, with the arithmetic.
+"""Matching: the worked examples of seed cr_f1_metrics_examples, with the arithmetic.
 
-The properties compare it with the definitions written out for one sample in plain Python.
+The properties compare it with the definitions written out with sets and a Counter.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import evaltools as et
 from evaltools.suites.cr.matching import (
-    Counts,
     conflicts,
+    f1_score,
     marks,
-    match,
-    match_terms,
+    match_tuples,
     representatives,
-    tabulate,
+    tuple_f1,
 )
+from evaltools.suites.cr.scorecard import stage_delta
 from evaltools.suites.cr.tuples import KEYS, POLICIES, MatchPolicy, term_key
 
 from .cards import t
@@ -29,9 +29,8 @@ SPEC, REFERENCE = POLICIES["spec"], POLICIES["reference"]
 
 
 def counts(key, gold, pred, policy) -> tuple[int, int, int]:
-    """(tp, fp, fn) of a single sample."""
-    found = match(key, *tabulate(policy, [gold], [pred]), policy)
-    return tuple(int(n[0]) for n in found)
+    """(tp, fp, fn) of a sample."""
+    return match_tuples(gold, pred, key, policy)[:3]
 
 
 def test_ref_match_of_section_4_3() -> None:
@@ -45,7 +44,9 @@ def test_ref_match_of_section_4_3() -> None:
     ]
     pred = [t("제품 전체#품질", "아이립밤"), t("패키지/구성품#편의성", "사이즈")]
     assert counts("refpol", gold, pred, SPEC) == (1, 1, 3)
-    assert Counts(*np.array([[1], [1], [3]])).f1 == pytest.approx(1 / 3)
+    found = tuple_f1(gold, pred)
+    assert (found.precision, found.recall) == (1 / 2, 1 / 4)
+    assert found.f1 == pytest.approx(1 / 3)
 
 
 def test_ref_pairs_of_section_4() -> None:
@@ -104,7 +105,7 @@ def test_implicit_gold_takes_only_predictions_that_no_exact_match_used() -> None
 )
 def test_f1_of_section_8(found: tuple[int, int, int], f1: float) -> None:
     # (2, 1, 3): P = 2/3, R = 2/5, F1 = 2 * (4/15) / (16/15) = 1/2
-    assert Counts(*(np.array([n]) for n in found)).f1 == pytest.approx(f1)
+    assert f1_score(*found) == pytest.approx(f1)
 
 
 words = st.sampled_from(["향", "레몬 향", "레몬향", "사이즈", "", "A", "d"])
@@ -136,12 +137,9 @@ def plain_counts(key, gold, pred, policy) -> tuple[int, int, int]:
     return tp, len(found) - tp, len(wanted) + implicit.total() - tp
 
 
-@given(st.lists(st.tuples(sample, sample), max_size=5), policies, keys)
-def test_many_samples_at_once_count_as_each_alone(samples, policy, key) -> None:
-    found = match(key, *tabulate(policy, *([s[side] for s in samples] for side in (0, 1))), policy)
-    assert list(zip(*(n.tolist() for n in found))) == [
-        plain_counts(key, *s, policy) for s in samples
-    ]
+@given(sample, sample, policies, keys)
+def test_counts_are_those_of_the_definition(gold, pred, policy, key) -> None:
+    assert counts(key, gold, pred, policy) == plain_counts(key, gold, pred, policy)
 
 
 def pair_of(key, policy, x) -> tuple[str, str] | None:
@@ -155,7 +153,7 @@ def pair_of(key, policy, x) -> tuple[str, str] | None:
 
 @given(sample, st.lists(tuples, max_size=8), policies, keys)
 def test_marks_are_the_counts_tuple_by_tuple(gold, pred, policy, key) -> None:
-    of_gold, of_pred = marks(key, gold, pred, policy)
+    of_gold, of_pred = marks(gold, pred, key, policy)
     tp, fp, fn = counts(key, gold, pred, policy)
     wanted, found = ([pair_of(key, policy, x) for x in side] for side in (gold, pred))
     # a predicted pair has one mark, however many tuples it stands for; tuples without one take no part
@@ -178,18 +176,18 @@ def test_marks_of_implicit_gold_by_hand() -> None:
     # two implicit + of the gold, one + free beside the exact 향+: the tuple without a term stands for the first
     gold = [t("a#b", "향"), t("c#d", ""), t("e#f", "")]
     pred = [t("a#b", "향"), t("x#y", "색", "negative"), t("c#d", "")]
-    assert marks("otepol", gold, pred, SPEC) == (
+    assert marks(gold, pred, "otepol", SPEC) == (
         ["matched", "matched", "missing"],
         ["matched", "spurious", "matched"],
     )
     # as a set both are one pair, which is found
-    assert marks("otepol", gold, pred, REFERENCE)[0] == ["matched", "matched", "matched"]
+    assert marks(gold, pred, "otepol", REFERENCE)[0] == ["matched", "matched", "matched"]
     # a tuple without a term is preferred to one with a term, whatever their order
-    assert marks("otepol", [t("c#d", "")], [t("", "색"), t("", "")], SPEC)[1] == [
+    assert marks([t("c#d", "")], [t("", "색"), t("", "")], "otepol", SPEC)[1] == [
         "spurious",
         "matched",
     ]
-    assert marks("refpol", [t("a#b", "향")], [t("", "향"), t("a#b", "색")], SPEC) == (
+    assert marks([t("a#b", "향")], [t("", "향"), t("a#b", "색")], "refpol", SPEC) == (
         ["matched"],
         ["", "matched"],
     )
@@ -197,12 +195,11 @@ def test_marks_of_implicit_gold_by_hand() -> None:
 
 @given(sample, sample, policies, keys)
 def test_counts_are_sane_and_independent_of_order(gold, pred, policy, key) -> None:
-    found = counts(key, gold, pred, policy)
-    of_one = Counts(*(np.array([n]) for n in found))
-    assert min(found) >= 0
-    assert 0 <= of_one.f1[0] <= 1
-    assert counts(key, gold[::-1], pred[::-1], policy) == found
-    assert (of_one.f1[0] == 1) == (of_one.exact[0] and found[0] > 0)
+    match = match_tuples(gold, pred, key, policy)
+    assert min(match[:3]) >= 0
+    assert 0 <= match.f1 <= 1
+    assert counts(key, gold[::-1], pred[::-1], policy) == match[:3]
+    assert (match.f1 == 1) == (match.exact and match.tp > 0)
 
 
 @given(sample, policies, keys)
@@ -211,40 +208,53 @@ def test_a_prediction_equal_to_explicit_gold_is_right(gold, policy, key) -> None
     assert counts(key, explicit, explicit, policy)[1:] == (0, 0)
 
 
-@given(st.lists(st.tuples(sample, sample), max_size=5), policies)
-def test_term_pairs_as_plain_sets(samples, policy) -> None:
-    found = match_terms(*tabulate(policy, *([s[side] for s in samples] for side in (0, 1))))
-    sets = [[{(term_key(x.term, policy), x.polarity) for x in side} for side in s] for s in samples]
-    assert list(zip(*(n.tolist() for n in found))) == [
-        (len(a & b), len(b - a), len(a - b)) for a, b in sets
-    ]
+@given(sample, sample, policies)
+def test_a_change_is_one_of_the_plain_sets_of_term_pairs(stage1, final, policy) -> None:
+    delta = stage_delta(stage1, final, None, None, reviewed=False, policy=policy)
+    before, after = ({(term_key(x.term, policy), x.polarity) for x in s} for s in (stage1, final))
+    assert delta.changed == delta.pairs_changed == (before != after)
+    assert (delta.n_s1_pairs, delta.n_final_pairs) == (len(before), len(after))
 
 
 ranked = st.lists(st.tuples(tuples, st.integers(0, 2)), max_size=6)
 
 
-@given(st.lists(ranked, max_size=5))
-def test_representatives_and_conflicts_as_defined_for_one_sample(samples) -> None:
-    (read,) = tabulate(SPEC, [[x for x, _ in s] for s in samples])
-    rank = np.array([r for s in samples for _, r in s], dtype=np.int64)
-    chosen = representatives(read, read.ref, rank)
-    torn, still = conflicts(read, read.ref, rank)
-    for i, s in enumerate(samples):
-        refs = dict.fromkeys(x.ref for x, _ in s)
-        best = {ref: max(r for x, r in s if x.ref == ref) for ref in refs}
-        # max() gives the first of equals
-        kept = [
-            max((pair for pair in s if pair[0].ref == ref), key=lambda pair: pair[1])[0]
-            for ref in refs
-        ]
-        (expected,) = tabulate(SPEC, [kept])
-        assert chosen.per_sample()[i] == len(kept)
-        assert sorted(chosen.polarity[chosen.sample == i]) == sorted(expected.polarity)
-        several = {ref: {x.polarity for x, _ in s if x.ref == ref} for ref in refs if ref}
-        top = {
-            ref: {x.polarity for x, r in s if x.ref == ref and r == best[ref]}
-            for ref in refs
-            if ref
-        }
-        assert torn[i] == any(len(p) > 1 for p in several.values())
-        assert still[i] == any(len(p) > 1 for p in top.values())
+@given(ranked)
+def test_representatives_and_conflicts_as_defined(rows) -> None:
+    read, rank = [x for x, _ in rows], [r for _, r in rows]
+    aspects = [x.ref for x in read]
+    # max() gives the first of equals
+    kept = [
+        max((row for row in rows if row[0].ref == ref), key=lambda row: row[1])[0]
+        for ref in dict.fromkeys(aspects)
+    ]
+    assert representatives(read, rank, aspects) == kept
+    several, top = [], []
+    for ref in {ref for ref in aspects if ref}:
+        best = max(r for x, r in rows if x.ref == ref)
+        several.append({x.polarity for x in read if x.ref == ref})
+        top.append({x.polarity for x, r in rows if x.ref == ref and r == best})
+    found = conflicts(read, rank, aspects)
+    assert found.raw == any(len(p) > 1 for p in several)
+    assert found.unsettled == any(len(p) > 1 for p in top)
+
+
+def test_the_metric_function_takes_any_spelling_of_a_tuple() -> None:
+    gold = [{"aspect_ref": "본품·품질", "opinion_term": {"term": "향"}, "label": "pos"}]
+    found = et.cr.tuple_f1(gold, [("본품/품질", "향", "positive")])
+    assert (found.precision, found.recall, found.f1) == (1, 1, 1)
+    assert (found.tp, found.fp, found.fn) == (1, 0, 0)
+    assert et.cr.tuple_f1(gold, []).f1 == 0
+    assert et.cr.tuple_f1(gold, gold, key="otepol", match=MatchPolicy(spacing="collapse")).f1 == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"key": "ref"}, "no key 'ref'; expected one of refpol, otepol, attrpol"),
+        ({"match": "x"}, "no match policy 'x'"),
+    ],
+)
+def test_the_metric_function_refuses_what_it_does_not_know(wrong: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        et.cr.tuple_f1([], [], **wrong)

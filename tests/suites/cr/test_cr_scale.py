@@ -301,9 +301,9 @@ def test_most_lines_take_the_fast_path_and_nothing_depends_on_it(
     kinds = set()
     make = scoring.make_sample
 
-    def noting(line: int, uid: str, row: Any, *rest: Any) -> Any:
-        kinds.add(isinstance(row, Scorecard))
-        return make(line, uid, row, *rest)
+    def noting(line: int, uid: str, card: Any, *rest: Any) -> Any:
+        kinds.add(isinstance(card, Scorecard))
+        return make(line, uid, card, *rest)
 
     monkeypatch.setattr(scoring, "make_sample", noting)
     fast = evaluate("cr", path, resampling=QUICK)
