@@ -34,7 +34,7 @@ from evaltools.core.metric_matrix import Compiled, column_values, compile_table
 from evaltools.core.resampling import Resampling
 from evaltools.stats import influence
 from evaltools.stats.compare import compare, decide, evidence
-from evaltools.stats.multiplicity import sign_flip
+from evaltools.stats.sign_flips import sign_flip
 
 LEVEL = 0.05
 FAST = Resampling(n_resamples=1000)

@@ -19,7 +19,7 @@ from ..report.study import Study
 from ..report.study_files import comparison_csv
 from ..report.study_views import note_text
 from ..stats.compare import mde_text, p_text, verdict_text
-from ..stats.multiplicity import POWER
+from ..stats.detectable import POWER
 from .options import parse_margins
 
 

@@ -16,7 +16,8 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from ..core.resampling import Resampling
-from .bounds import Intervals, varies
+from .arrays import Array, varies
+from .bounds import Intervals
 from .large_samples import CLOSED, LARGE, closed_bounds, over_units
 
 CHUNK = 128
@@ -25,13 +26,16 @@ CHUNK = 128
 TIE = 1e-12
 """Relative width within which a resampled value counts as equal to the observed one (rounding of sums)."""
 
-MetricsOf = Callable[..., np.ndarray]
+MetricsOf = Callable[..., Array]
 """Gives the metrics at the column sums of each side, (..., columns) -> (..., metrics)."""
 
 
 def resample_weights(
-    m: int, n_resamples: int, rng: np.random.Generator, chunk: int = CHUNK
-) -> Iterator[np.ndarray]:
+    m: int,
+    n_resamples: int,
+    rng: np.random.Generator,
+    chunk: int = CHUNK,
+) -> Iterator[Array]:
     """Bootstrap weights of m units: how often each was drawn. Yields (up to `chunk` resamples, m)."""
     for start in range(0, n_resamples, chunk):
         rows = min(chunk, n_resamples - start)
@@ -43,11 +47,11 @@ def resample_weights(
 
 
 def resampled(
-    sides: Sequence[np.ndarray],
+    sides: Sequence[Array],
     metrics_of: MetricsOf,
-    errors: np.ndarray,
-    bias: np.ndarray,
-    wanted: np.ndarray,
+    errors: Array,
+    bias: Array,
+    wanted: Array,
     resampling: Resampling,
 ) -> Intervals:
     """Bootstrap intervals of the wanted metrics that vary, from the same draws for all sides and seeds.
@@ -61,18 +65,18 @@ def resampled(
 
 
 def _closed(
-    sides: Sequence[np.ndarray],
+    sides: Sequence[Array],
     metrics_of: MetricsOf,
-    errors: np.ndarray,
-    bias: np.ndarray,
-    wanted: np.ndarray,
+    errors: Array,
+    bias: Array,
+    wanted: Array,
     resampling: Resampling,
 ) -> Intervals:
     """The closed form of many units."""
     totals = [over_units(sums) for sums in sides]
     directions = [errors.T @ sums for sums in sides]
 
-    def curve(step: np.ndarray) -> np.ndarray:
+    def curve(step: Array) -> Array:
         moved = []
         for total, direction in zip(totals, directions):
             moved.append(total[..., None, :] + step[:, None] * direction)
@@ -86,9 +90,9 @@ def _closed(
 
 
 def _drawn(
-    sides: Sequence[np.ndarray],
+    sides: Sequence[Array],
     metrics_of: MetricsOf,
-    wanted: np.ndarray,
+    wanted: Array,
     resampling: Resampling,
 ) -> Intervals:
     """The bootstrap."""
@@ -121,14 +125,20 @@ def _drawn(
     return intervals
 
 
-def _orientation(value: float, left_out: np.ndarray) -> float:
+def _orientation(
+    value: float,
+    left_out: Array,
+) -> float:
     """1 or -1, the opposite for the negated values, so that swapping two sides mirrors the interval exactly."""
     moved = left_out[left_out != value]
     return -1.0 if len(moved) and moved[0] < value else 1.0
 
 
 def bounds(
-    replicates: np.ndarray, value: float, jackknife: np.ndarray, resampling: Resampling
+    replicates: Array,
+    value: float,
+    jackknife: Array,
+    resampling: Resampling,
 ) -> tuple[float, float, str]:
     """(low, high, method) of one metric from its resampled values (nan where undefined).
 
@@ -148,8 +158,11 @@ def bounds(
 
 
 def _bca_levels(
-    replicates: np.ndarray, value: float, jackknife: np.ndarray, levels: np.ndarray
-) -> np.ndarray:
+    replicates: Array,
+    value: float,
+    jackknife: Array,
+    levels: Array,
+) -> Array:
     """The quantiles of the resampled values that BCa takes for these levels; nan where it has none."""
     tolerance = TIE * max(abs(value), float(np.abs(replicates).max(initial=0.0)), 1e-300)
     below = np.count_nonzero(replicates < value - tolerance)
@@ -167,7 +180,10 @@ def _bca_levels(
     return corrected
 
 
-def monte_carlo_digits(width: float, resampling: Resampling) -> int:
+def monte_carlo_digits(
+    width: float,
+    resampling: Resampling,
+) -> int:
     """Decimals that the Monte-Carlo error of the bounds of an interval of that width supports: 1 to 4.
 
     >>> monte_carlo_digits(0.4, Resampling())

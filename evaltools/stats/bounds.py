@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-Values = np.ndarray | float
+from .arrays import Array
+
+Values = Array | float
 """One value for each metric, or one for all."""
 
 
@@ -14,9 +16,9 @@ Values = np.ndarray | float
 class Intervals:
     """Interval of every metric: arrays over metrics; nan and the method "none" where there is none."""
 
-    low: np.ndarray
-    high: np.ndarray
-    method: np.ndarray
+    low: Array
+    high: Array
+    method: Array
 
     @classmethod
     def none(cls, n_metrics: int) -> Intervals:
@@ -27,7 +29,13 @@ class Intervals:
             method=np.full(n_metrics, "none", dtype=object),
         )
 
-    def fill(self, where: np.ndarray, low: Values, high: Values, method: np.ndarray | str) -> None:
+    def fill(
+        self,
+        where: Array,
+        low: Values,
+        high: Values,
+        method: Array | str,
+    ) -> None:
         """Give this interval to the metrics in `where` that have none yet.
 
         >>> intervals = Intervals.none(2)
@@ -40,17 +48,3 @@ class Intervals:
         self.low = np.where(use, low, self.low)
         self.high = np.where(use, high, self.high)
         self.method = np.where(use, method, self.method).astype(object)
-
-
-def varies(values: np.ndarray, centre: np.ndarray) -> np.ndarray:
-    """Whether the values of a metric differ by more than rounding: (units, metrics) -> (metrics).
-
-    `values` are errors or leave-one-out values; `centre` (metrics) is the metric itself, which sets
-    the scale of rounding.
-    """
-    # reducing many short rows takes ten times as long
-    values = np.ascontiguousarray(values.T)
-    highest = np.fmax.reduce(values, axis=1, initial=-np.inf)
-    lowest = np.fmin.reduce(values, axis=1, initial=np.inf)
-    with np.errstate(invalid="ignore"):
-        return highest - lowest > 1e-13 * np.maximum(np.abs(centre), 1e-3)

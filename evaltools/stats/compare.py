@@ -21,25 +21,20 @@ from ..core.metric import MetricTable, subset
 from ..core.metric_matrix import Compiled, compile_table
 from ..core.names import nearest
 from ..core.resampling import Resampling
+from .arrays import rounded
 from .bootstrap import resampled
 from .bounds import Intervals
 from .design import Grid, Runs, grid, pair
+from .detectable import smallest_difference, units_needed
 from .influence import Paired, cell_sums, seed_mean
 from .intervals import CARRIES, MIN_UNITS
 from .large_samples import metric_groups
-from .multiplicity import flipped_p, needed, rounded, shared_seeds, sign_flip, smallest, step_down
+from .multiplicity import shared_seeds, step_down
 from .score_intervals import deciding, mover, proportions, score_bounds, share_correlation
+from .seed_variance import SeedPool, seed_pool, seed_term
 from .seeds import CLAIM_BOTH, TWO_SEEDS, pool_notes
-from .variance import (
-    SeedPool,
-    Spread,
-    negligible,
-    sample_term,
-    seed_pool,
-    seed_term,
-    spread_of_pair,
-    spread_of_samples,
-)
+from .sign_flips import flipped_p, sign_flip
+from .variance import Spread, negligible, sample_term, spread_of_pair, spread_of_samples
 
 NONE_DIFFER = "too few: none of {n} differ"
 
@@ -240,7 +235,7 @@ def require_declared(
 
 def _judged(compiled: Compiled, found: pd.DataFrame, own: np.ndarray, level: float) -> pd.DataFrame:
     """What was measured and adjusted, with the verdicts and the metrics' own columns; aliases as their metrics."""
-    units = needed(found["level"].to_numpy(), found["mid"].to_numpy())
+    units = units_needed(found["level"].to_numpy(), found["mid"].to_numpy())
     error, df, at, each = (found[c].to_numpy() for c in ("error", "df", "level", "each"))
     # of a proportion: the share of a difference that comes as more units which differ, not as others that differ less
     middle = (found["value_baseline"] + found["value_candidate"]) / 2
@@ -251,7 +246,7 @@ def _judged(compiled: Compiled, found: pd.DataFrame, own: np.ndarray, level: flo
     )
     # of metrics that are judged together, not below what the seeds' share in the family allows
     spread = (error, df), (found["error_shared"].to_numpy(), found["df_shared"].to_numpy())
-    mde = np.fmax(*(smallest(*of, at, each, units, more.to_numpy()) for of in spread))
+    mde = np.fmax(*(smallest_difference(*of, at, each, units, more.to_numpy()) for of in spread))
     judged = found.assign(
         delta=found["value_candidate"] - found["value_baseline"],
         mde=[

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from ..core.metric_matrix import column_values
+from .arrays import Array
 
 Seed = Hashable
 Runs = Mapping[Seed, pd.DataFrame]
@@ -49,17 +50,17 @@ class Grid:
     seeds: tuple[Seed, ...]
     units: pd.Index
     frames: tuple[pd.DataFrame, ...]
-    unit_of_row: tuple[np.ndarray, ...]
+    unit_of_row: tuple[Array, ...]
 
     @cached_property
-    def present(self) -> np.ndarray:
+    def present(self) -> Array:
         """(seeds, units): whether the cell has a row."""
         present = np.zeros((len(self.seeds), len(self.units)), dtype=bool)
         for seed, index in enumerate(self.unit_of_row):
             present[seed, index[index >= 0]] = True
         return present
 
-    def masked(self, keep: np.ndarray) -> Grid:
+    def masked(self, keep: Array) -> Grid:
         """The same grid without the cells outside `keep` (seeds, units)."""
         unit_of_row = []
         for index, kept in zip(self.unit_of_row, keep):
@@ -68,7 +69,11 @@ class Grid:
             unit_of_row.append(np.where(in_part, index, -1))
         return Grid(self.seeds, self.units, self.frames, tuple(unit_of_row))
 
-    def take(self, seeds: Sequence[Seed], units: pd.Index) -> Grid:
+    def take(
+        self,
+        seeds: Sequence[Seed],
+        units: pd.Index,
+    ) -> Grid:
         """The cells of these seeds and units, in this order."""
         # index -1 reads the appended -1
         new_index = np.append(units.get_indexer(self.units), -1)
@@ -80,14 +85,14 @@ class Grid:
             unit_of_row=tuple(new_index[self.unit_of_row[k]] for k in chosen),
         )
 
-    def sums(self, columns: Sequence[str]) -> np.ndarray:
+    def sums(self, columns: Sequence[str]) -> Array:
         """Column sums of every cell, (seeds, units, columns); 0 where the cell is not present."""
         sums = np.empty((len(self.seeds), len(self.units), len(columns)))
         for seed in range(len(self.seeds)):
             sums[seed] = self._sums_of_seed(seed, columns)
         return sums
 
-    def totals(self, columns: Sequence[str]) -> np.ndarray:
+    def totals(self, columns: Sequence[str]) -> Array:
         """Column sums of every seed, (seeds, columns)."""
         totals = [
             self._sums_of_seed(seed, columns).sum(axis=0)  #
@@ -95,7 +100,11 @@ class Grid:
         ]
         return np.stack(totals)
 
-    def _sums_of_seed(self, seed: int, columns: Sequence[str]) -> np.ndarray:
+    def _sums_of_seed(
+        self,
+        seed: int,
+        columns: Sequence[str],
+    ) -> Array:
         """Column sums of every unit under one seed, (units, columns)."""
         values = column_values(self.frames[seed], columns)
         index = self.unit_of_row[seed]
@@ -113,7 +122,11 @@ class Grid:
         return sums
 
 
-def add_rows(values: np.ndarray, index: np.ndarray, n: int) -> np.ndarray:
+def add_rows(
+    values: Array,
+    index: Array,
+    n: int,
+) -> Array:
     """Sums of the rows of each of n units, added in the order of the rows.
 
     `values` (rows, columns), `index` (rows): the unit of each row. Gives (n, columns).
@@ -127,7 +140,10 @@ def add_rows(values: np.ndarray, index: np.ndarray, n: int) -> np.ndarray:
     return sums
 
 
-def grid(runs: Runs, unit: str) -> Grid:
+def grid(
+    runs: Runs,
+    unit: str,
+) -> Grid:
     """The grid of a condition; the order of seeds, units and rows in the input changes nothing.
 
     Raises ValueError for no run at all and for a null in the unit column.
@@ -173,7 +189,10 @@ class Pairing(NamedTuple):
     unpaired: dict[str, int]
 
 
-def pair(baseline: Grid, candidate: Grid) -> Pairing:
+def pair(
+    baseline: Grid,
+    candidate: Grid,
+) -> Pairing:
     """Pair two conditions: by seed and unit where they share a seed label, else by unit."""
     shared_seeds = in_order(set(baseline.seeds) & set(candidate.seeds))
     by_seed = bool(shared_seeds)
@@ -190,7 +209,11 @@ def pair(baseline: Grid, candidate: Grid) -> Pairing:
     return Pairing(a, b, by_seed, unpaired)
 
 
-def _left_over(name: str, whole: Grid, paired: Grid) -> dict[str, int]:
+def _left_over(
+    name: str,
+    whole: Grid,
+    paired: Grid,
+) -> dict[str, int]:
     """How many cells, units and seeds of a side take no part."""
     return {
         f"cells_{name}": int(whole.present.sum() - paired.present.sum()),

@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from ..core.metric_matrix import Compiled, require_measured
+from .arrays import Array, divide
 from .design import Grid
 from .large_samples import over_units
 
@@ -27,32 +28,32 @@ class Cells:
     """
 
     compiled: Compiled
-    sums: np.ndarray
-    present: np.ndarray
+    sums: Array
+    present: Array
 
     @cached_property
-    def totals(self) -> np.ndarray:
+    def totals(self) -> Array:
         """Column sums of every seed, (seeds, columns)."""
         return over_units(self.sums)
 
     @cached_property
-    def num(self) -> np.ndarray:
+    def num(self) -> Array:
         """What each cell adds to the numerator of every ratio, (seeds, units, ratios)."""
         return self.sums @ self.compiled.numerator
 
     @cached_property
-    def den(self) -> np.ndarray:
+    def den(self) -> Array:
         """What each cell adds to the denominator of every ratio, (seeds, units, ratios)."""
         return self.sums @ self.compiled.denominator
 
     @cached_property
-    def _divisor(self) -> np.ndarray:
+    def _divisor(self) -> Array:
         """Denominator of every ratio of a seed, (seeds, 1, ratios); infinite where it is 0."""
         total = over_units(self.den)
         return np.where(total == 0, np.inf, total)[:, None, :]
 
     @cached_property
-    def takes_part(self) -> np.ndarray:
+    def takes_part(self) -> Array:
         """(units, metrics): whether the unit is in a denominator of the metric in any seed.
 
         All units take part in a count.
@@ -68,7 +69,7 @@ class Cells:
             takes_part[:, metric] = active[:, uses].any(axis=1)
         return takes_part | compiled.counts
 
-    def ratio_errors(self, ratios: np.ndarray) -> np.ndarray:
+    def ratio_errors(self, ratios: Array) -> Array:
         """(num - ratio * den) / D of every cell, (seeds, units, ratios); 0 where D is 0.
 
         `ratios` (seeds or 1, ratios): where the ratios are linearised. D: the seed's denominator.
@@ -78,29 +79,32 @@ class Cells:
         errors /= self._divisor
         return errors
 
-    def errors(self, ratios: np.ndarray) -> np.ndarray:
+    def errors(self, ratios: Array) -> Array:
         """`ratio_errors` put together to metrics, (seeds, units, metrics)."""
         return self.compiled.combined(self.ratio_errors(ratios))
 
     @cached_property
-    def own_errors(self) -> np.ndarray:
+    def own_errors(self) -> Array:
         """`ratio_errors` at each seed's own ratios; at 0 where it has none."""
         ratios = self.compiled.ratios(self.totals)
         return self.ratio_errors(np.nan_to_num(ratios))
 
     @property
-    def bias(self) -> np.ndarray:
+    def bias(self) -> Array:
         """Bias of every metric by the curvature of its ratios, -sum(error * den) / D: (seeds, metrics)."""
         product = np.einsum("kur,kur->kr", self.own_errors, self.den)
         return self.compiled.combined(-product / self._divisor[:, 0])
 
     @cached_property
-    def shares(self) -> np.ndarray:
+    def shares(self) -> Array:
         """Each cell's part of its seed's denominator, (seeds, units, ratios)."""
         return self.den / self._divisor
 
 
-def cell_sums(grid: Grid, compiled: Compiled) -> Cells:
+def cell_sums(
+    grid: Grid,
+    compiled: Compiled,
+) -> Cells:
     """The cells of a grid with the columns that a metric table needs; ValueError as `require_measured`."""
     for frame in grid.frames:
         require_measured(frame, compiled)
@@ -115,9 +119,9 @@ class Influence:
     sum to 0 over the units of a seed. `takes_part` (units, metrics) as in `Cells`.
     """
 
-    values: np.ndarray
-    errors: np.ndarray
-    takes_part: np.ndarray
+    values: Array
+    errors: Array
+    takes_part: Array
 
 
 def influence(condition: Cells) -> Influence:
@@ -130,7 +134,10 @@ def influence(condition: Cells) -> Influence:
     )
 
 
-def seed_mean(values: np.ndarray, measured: np.ndarray) -> np.ndarray:
+def seed_mean(
+    values: Array,
+    measured: Array,
+) -> Array:
     """Mean over the seeds in which a metric is measured; nan where it is measured in none.
 
     `values` (seeds, ..., metrics), `measured` (seeds, metrics). Gives (..., metrics).
@@ -140,8 +147,7 @@ def seed_mean(values: np.ndarray, measured: np.ndarray) -> np.ndarray:
     """
     if len(values) == 1 and measured.all():
         return values[0]
-    n_seeds = measured.sum(axis=0)
-    weight = np.divide(1.0, n_seeds, out=np.full(n_seeds.shape, np.nan), where=n_seeds > 0)
+    weight = divide(1.0, measured.sum(axis=0))
     between = (1,) * (values.ndim - measured.ndim)
     mask = measured.reshape(len(values), *between, *measured.shape[1:])
     return np.where(mask, values, 0.0).sum(axis=0) * weight
@@ -170,38 +176,38 @@ class Paired:
         return influence(self.candidate)
 
     @cached_property
-    def in_a(self) -> np.ndarray:
+    def in_a(self) -> Array:
         """(seeds, metrics): the baseline's seeds that count."""
         measured = ~np.isnan(self.a.values)
         return measured & ~np.isnan(self.b.values) if self.by_seed else measured
 
     @cached_property
-    def in_b(self) -> np.ndarray:
+    def in_b(self) -> Array:
         """(seeds, metrics): the candidate's seeds that count."""
         return self.in_a if self.by_seed else ~np.isnan(self.b.values)
 
     @cached_property
-    def value_a(self) -> np.ndarray:
+    def value_a(self) -> Array:
         """The baseline's metrics, means over seeds."""
         return seed_mean(self.a.values, self.in_a)
 
     @cached_property
-    def value_b(self) -> np.ndarray:
+    def value_b(self) -> Array:
         """The candidate's metrics, means over seeds."""
         return seed_mean(self.b.values, self.in_b)
 
     @cached_property
-    def delta(self) -> np.ndarray:
+    def delta(self) -> Array:
         """Candidate less baseline."""
         return self.value_b - self.value_a
 
     @cached_property
-    def errors(self) -> np.ndarray:
+    def errors(self) -> Array:
         """What each unit brings into `delta`, (units, metrics)."""
         return seed_mean(self.b.errors, self.in_b) - seed_mean(self.a.errors, self.in_a)
 
     @cached_property
-    def n_units(self) -> np.ndarray:
+    def n_units(self) -> Array:
         """Units in a denominator of either side, and on both sides in a seed that counts."""
         taken = self.a.takes_part | self.b.takes_part
         for side, measured in ((self.baseline, self.in_a), (self.candidate, self.in_b)):
@@ -209,23 +215,27 @@ class Paired:
         return taken.sum(axis=0)
 
     @cached_property
-    def n_seeds(self) -> np.ndarray:
+    def n_seeds(self) -> Array:
         """Seeds that count, on the side that has fewer."""
         return np.minimum(self.in_a.sum(axis=0), self.in_b.sum(axis=0))
 
     @property
-    def bias(self) -> np.ndarray:
+    def bias(self) -> Array:
         """Bias of `delta` by the curvature of its ratios."""
         return seed_mean(self.candidate.bias, self.in_b) - seed_mean(self.baseline.bias, self.in_a)
 
-    def delta_of(self, sums_a: np.ndarray, sums_b: np.ndarray) -> np.ndarray:
+    def delta_of(
+        self,
+        sums_a: Array,
+        sums_b: Array,
+    ) -> Array:
         """`delta` at other column sums of each side, (seeds, ..., columns): (..., metrics)."""
         values_a = self.baseline.compiled.values(sums_a)
         values_b = self.candidate.compiled.values(sums_b)
         return seed_mean(values_b, self.in_b) - seed_mean(values_a, self.in_a)
 
     @property
-    def null_errors(self) -> np.ndarray:
+    def null_errors(self) -> Array:
         """Differences of the units that sum to `delta`, (units, metrics), for sign flips.
 
         They are linearised where both sides have their mean ratio. So a unit that is in no
@@ -240,7 +250,10 @@ class Paired:
         return np.nan_to_num(errors_b - errors_a)
 
 
-def _mean_ratios(side: Cells, measured: np.ndarray) -> np.ndarray:
+def _mean_ratios(
+    side: Cells,
+    measured: Array,
+) -> Array:
     """Each ratio, averaged over the seeds in which a metric made of it is measured; 0 where none is."""
     ratios = side.compiled.ratios(side.totals)
     used = measured.astype(float) @ side.compiled.uses > 0

@@ -18,6 +18,7 @@ from scipy.special import ndtri
 from ..core.metric import Metric, MetricTable
 from ..core.metric_matrix import Compiled, column_values, require_measured
 from ..core.resampling import Resampling
+from .arrays import Array
 from .bootstrap import resampled
 from .bounds import Intervals
 from .design import add_rows
@@ -32,7 +33,11 @@ CARRIES = 50
 """Effective number of units that decide (`deciding`) from which a bounded metric has a bootstrap interval."""
 
 
-def unit_sums(units: pd.DataFrame, columns: Sequence[str], index: np.ndarray) -> np.ndarray:
+def unit_sums(
+    units: pd.DataFrame,
+    columns: Sequence[str],
+    index: Array,
+) -> Array:
     """Sums of the columns over each resampling unit: (units, columns).
 
     `index` (rows) counts the units from 0 in order of first appearance; rows of one unit are
@@ -46,7 +51,10 @@ def unit_sums(units: pd.DataFrame, columns: Sequence[str], index: np.ndarray) ->
 
 
 def estimate(
-    units: pd.DataFrame, table: MetricTable, unit: str, resampling: Resampling
+    units: pd.DataFrame,
+    table: MetricTable,
+    unit: str,
+    resampling: Resampling,
 ) -> pd.DataFrame:
     """Value and interval of every metric, one row each.
 
@@ -82,7 +90,11 @@ def estimate(
     return pd.concat(estimates, ignore_index=True)
 
 
-def _estimates(compiled: Compiled, sums: np.ndarray, resampling: Resampling) -> pd.DataFrame:
+def _estimates(
+    compiled: Compiled,
+    sums: Array,
+    resampling: Resampling,
+) -> pd.DataFrame:
     """The rows of `estimate` from the sums of every resampling unit, (units, columns)."""
     present = np.ones((1, len(sums)), dtype=bool)
     run = Cells(compiled, sums[None], present)
@@ -108,7 +120,11 @@ def _estimates(compiled: Compiled, sums: np.ndarray, resampling: Resampling) -> 
     )
 
 
-def run_intervals(run: Cells, values: np.ndarray, resampling: Resampling) -> Intervals:
+def run_intervals(
+    run: Cells,
+    values: Array,
+    resampling: Resampling,
+) -> Intervals:
     """The intervals of `estimate`: a bootstrap where the data carry it, else those that need none."""
     compiled = run.compiled
     n_units = run.takes_part.sum(axis=0)
@@ -145,7 +161,10 @@ def run_intervals(run: Cells, values: np.ndarray, resampling: Resampling) -> Int
 
 
 def _wilson_of_units(
-    values: np.ndarray, n_units: np.ndarray, known: np.ndarray, confidence: float
+    values: Array,
+    n_units: Array,
+    known: Array,
+    confidence: float,
 ) -> Intervals:
     """Wilson's interval of the `known` proportions, each unit one trial."""
     hits = values * n_units

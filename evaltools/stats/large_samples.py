@@ -20,6 +20,7 @@ from scipy.special import ndtr, ndtri
 from ..core.metric import MetricTable, subset
 from ..core.metric_matrix import Compiled, compile_table
 from ..core.resampling import Resampling
+from .arrays import Array, divide, sum_products
 
 LARGE = 2_000
 """More resampling units than this have closed forms."""
@@ -37,7 +38,11 @@ WHOLE = 1e-6
 """How far a paired difference may be from a whole multiple of the smallest one."""
 
 
-def metric_groups(table: MetricTable, n_units: int, n_cells: int) -> Iterator[Compiled]:
+def metric_groups(
+    table: MetricTable,
+    n_units: int,
+    n_cells: int,
+) -> Iterator[Compiled]:
     """The table compiled, some metrics at a time, so that memory does not grow with the table.
 
     All metrics at once for up to LARGE units; else as many as `n_cells` cells each allow (AT_ONCE).
@@ -58,7 +63,7 @@ def metric_groups(table: MetricTable, n_units: int, n_cells: int) -> Iterator[Co
         )
 
 
-def over_units(values: np.ndarray) -> np.ndarray:
+def over_units(values: Array) -> Array:
     """Sum over units: (..., units, columns) -> (..., columns)."""
     n_units = values.shape[-2]
     if n_units > LARGE:
@@ -68,11 +73,11 @@ def over_units(values: np.ndarray) -> np.ndarray:
 
 
 def closed_bounds(
-    errors: np.ndarray,
-    bias: np.ndarray,
-    curve: Callable[[np.ndarray], np.ndarray],
+    errors: Array,
+    bias: Array,
+    curve: Callable[[Array], Array],
     resampling: Resampling,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[Array, Array]:
     """(low, high) of every metric: the ABC interval, or the percentile interval's closed form.
 
     `errors` (units, metrics): what each unit brings into the metric. `bias` (metrics): that of the
@@ -84,7 +89,7 @@ def closed_bounds(
     The percentile method's lies at v (1 + a v), v = -z0 +- z, which is the Cornish-Fisher quantile of
     the resampled values.
     """
-    s = np.sqrt(np.einsum("um,um->m", errors, errors))
+    s = np.sqrt(sum_products(errors, errors))
     s[s == 0] = np.nan
     a = np.einsum("um,um,um->m", errors, errors, errors) / (6 * s**3)
     second_difference = curve(STEP / s) + curve(-STEP / s) - 2 * curve(np.zeros_like(s))
@@ -92,7 +97,7 @@ def closed_bounds(
     z0 = a - (bias / s - c)
     z = ndtri(0.5 + resampling.confidence / 2)
 
-    def bound(quantile: float) -> np.ndarray:
+    def bound(quantile: float) -> Array:
         if resampling.method == "percentile":
             v = quantile - z0
             return curve(v * (1 + a * v) / s)
@@ -102,7 +107,10 @@ def closed_bounds(
     return bound(-z), bound(z)
 
 
-def normal_flips(differences: np.ndarray, mid: np.ndarray | bool = False) -> np.ndarray:
+def normal_flips(
+    differences: Array,
+    mid: Array | bool = False,
+) -> Array:
     """Two-sided p of sum(differences) = 0 under random signs, by the normal limit: (metrics).
 
     `differences` (units, metrics). Where all units differ by a whole multiple of the smallest
@@ -114,7 +122,7 @@ def normal_flips(differences: np.ndarray, mid: np.ndarray | bool = False) -> np.
     multiples = size / smallest
     whole = (np.abs(multiples - np.round(multiples)) <= WHOLE).all(axis=0) & np.isfinite(smallest)
     continuity = np.where(whole & np.logical_not(mid), smallest, 0.0)
-    scale = np.sqrt(np.einsum("um,um->m", differences, differences))
+    scale = np.sqrt(sum_products(differences, differences))
     distance = np.maximum(np.abs(differences.sum(axis=0)) - continuity, 0.0)
-    z = np.divide(distance, scale, out=np.zeros_like(scale), where=scale > 0)
+    z = divide(distance, scale, otherwise=0.0)
     return 2 * ndtr(-z)

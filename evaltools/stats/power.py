@@ -25,13 +25,13 @@ from ..core.language import say
 from ..core.metric import Metric, MetricTable, subset
 from ..core.metric_matrix import compile_table
 from ..core.resampling import Resampling
+from .arrays import ROUNDING
 from .compare import decide, evidence, mde_text
 from .design import Runs, grid, pair
+from .detectable import POWER, smallest_difference, units_needed
 from .influence import Cells, Paired, cell_sums, seed_mean
 from .intervals import MIN_UNITS
 from .large_samples import LARGE
-from .multiplicity import POWER, ROUNDING, smallest
-from .multiplicity import needed as units_needed
 from .variance import Components, spread_of_runs
 
 CONTRACT = ("seeds", "samples", "power", "samples_low", "samples_high", "calls")
@@ -481,7 +481,9 @@ def settle(row: Mapping[Any, Any], confidence: float = 0.95) -> str:
 
     def least(times: int, more: int) -> float:
         error, _, df = c.spread(times * n, seeds + more).widest(confidence)
-        return float(smallest(error, df, level, row["each"] / times, units, np.array(np.nan)))
+        return float(
+            smallest_difference(error, df, level, row["each"] / times, units, np.array(np.nan))
+        )
 
     found = [
         (least(1 + times, more) / least(1, 0), helps, hardly) for times, more, helps, hardly in MORE

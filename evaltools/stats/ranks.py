@@ -24,7 +24,8 @@ from .compare import Evidence, evidence
 from .design import Runs, grid, in_order, pair
 from .influence import Paired, cell_sums
 from .intervals import MIN_UNITS
-from .multiplicity import flipped_p, step_down
+from .multiplicity import step_down
+from .sign_flips import flipped_p
 
 CONTRACT = ("condition", "value", "ci_low", "ci_high", "rank_low", "rank_high", "group")
 """The columns of ranks.csv, in order."""

@@ -21,7 +21,8 @@ from scipy.special import ndtri, stdtrit
 from ..core.metric import Metric
 from ..core.metric_matrix import Compiled
 from ..core.resampling import CONSTANT
-from .bounds import Intervals, varies
+from .arrays import Array, divide, sum_products, varies
+from .bounds import Intervals
 from .influence import Cells
 from .large_samples import over_units
 
@@ -32,7 +33,11 @@ WIDE = 1e9
 """Critical value that stands for an infinite one: the interval is all that the limits allow."""
 
 
-def wilson(successes: float, trials: float, confidence: float) -> tuple[float, float]:
+def wilson(
+    successes: float,
+    trials: float,
+    confidence: float,
+) -> tuple[float, float]:
     """Wilson score interval of a proportion; `successes` and `trials` may be fractional (scaled counts).
 
     >>> low, high = wilson(8, 10, 0.95)
@@ -43,7 +48,11 @@ def wilson(successes: float, trials: float, confidence: float) -> tuple[float, f
     return float(low), float(high)
 
 
-def score_interval(p: Any, trials: Any, critical: Any) -> tuple[Any, Any]:
+def score_interval(
+    p: Any,
+    trials: Any,
+    critical: Any,
+) -> tuple[Any, Any]:
     """Wilson's interval of proportions p of `trials` at critical values (quantiles of a normal or a t)."""
     z2 = critical**2
     centre = (p + z2 / (2 * trials)) / (1 + z2 / trials)
@@ -53,7 +62,11 @@ def score_interval(p: Any, trials: Any, critical: Any) -> tuple[Any, Any]:
     return low, high
 
 
-def effective_trials(p: np.ndarray, variance: np.ndarray, n: np.ndarray) -> np.ndarray:
+def effective_trials(
+    p: Array,
+    variance: Array,
+    n: Array,
+) -> Array:
     """Trials of a proportion p that are as sure as a mean of values in 0..1 with this variance.
 
     That is p (1 - p) / variance (Korn and Graubard); n where the variance is 0. Few values that
@@ -69,12 +82,12 @@ def effective_trials(p: np.ndarray, variance: np.ndarray, n: np.ndarray) -> np.n
 
 
 def t_wilson(
-    value: np.ndarray,
-    variance: np.ndarray,
-    n: np.ndarray,
-    critical: np.ndarray,
-    limits: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
+    value: Array,
+    variance: Array,
+    n: Array,
+    critical: Array,
+    limits: Array,
+) -> tuple[Array, Array]:
     """Wilson's interval of bounded metrics at the effective number of trials.
 
     `variance` is that of the values, which rest on `n` units; `critical` is a t quantile. `limits`
@@ -88,8 +101,10 @@ def t_wilson(
 
 
 def mover(
-    one: tuple[np.ndarray, ...], other: tuple[np.ndarray, ...], correlation: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+    one: tuple[Array, ...],
+    other: tuple[Array, ...],
+    correlation: Array,
+) -> tuple[Array, Array]:
     """(low, high) of other - one, each of them (value, low, high), by recovering their variances.
 
     The method of variance estimates recovery of Zou and Donner, for estimates with a correlation.
@@ -102,26 +117,35 @@ def mover(
     return difference - below, difference + above
 
 
-def _reach(x: np.ndarray, y: np.ndarray, correlation: np.ndarray) -> np.ndarray:
+def _reach(
+    x: Array,
+    y: Array,
+    correlation: Array,
+) -> Array:
     """Distance of a bound of a difference, from the distances of the bounds of its sides."""
     square = x**2 + y**2 - 2 * (correlation * (x * y))
     return np.sqrt(np.maximum(square, 0.0))
 
 
-def t_quantile(df: np.ndarray, confidence: float) -> np.ndarray:
+def t_quantile(
+    df: Array,
+    confidence: float,
+) -> Array:
     """Two-sided critical values of a t; WIDE without degrees of freedom."""
     critical = stdtrit(np.where(df > 0, df, np.nan), 0.5 + confidence / 2)
     return np.fmin(critical, WIDE)
 
 
-def share_correlation(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def share_correlation(
+    x: Array,
+    y: Array,
+) -> Array:
     """Correlation of errors (units, metrics) that sum to 0; 0 where one does not vary."""
-    product = np.einsum("um,um->m", x, y)
-    size = np.sqrt(np.einsum("um,um->m", x, x) * np.einsum("um,um->m", y, y))
-    return np.divide(product, size, out=np.zeros_like(size), where=size > 0)
+    size = np.sqrt(sum_products(x, x) * sum_products(y, y))
+    return divide(sum_products(x, y), size, otherwise=0.0)
 
 
-def deciding(errors: np.ndarray) -> np.ndarray:
+def deciding(errors: Array) -> Array:
     """How many units decide the variance of each metric: (sum e^2)^2 / sum e^4 of the errors (units, metrics).
 
     Of m units that differ alike from all the others it is about m, of normal errors n / 3; 0 where
@@ -129,24 +153,24 @@ def deciding(errors: np.ndarray) -> np.ndarray:
     """
     squares = errors**2
     total = squares.sum(axis=0)
-    fourth = np.einsum("um,um->m", squares, squares)
-    return np.divide(total**2, fourth, out=np.zeros_like(total), where=fourth > 0)
+    fourth_powers = sum_products(squares, squares)
+    return divide(total**2, fourth_powers, otherwise=0.0)
 
 
-def effective_units(shares: np.ndarray) -> np.ndarray:
+def effective_units(shares: Array) -> Array:
     """(sum m)^2 / sum m^2 of what each unit weighs in each metric (units, metrics); 1 where none does."""
-    squares = np.einsum("um,um->m", shares, shares)
     total = over_units(shares)
-    return np.divide(total**2, squares, out=np.ones_like(squares), where=squares > 0)
+    squares = sum_products(shares, shares)
+    return divide(total**2, squares, otherwise=1.0)
 
 
-def proportions(compiled: Compiled) -> np.ndarray:
+def proportions(compiled: Compiled) -> Array:
     """(metrics,): whether each metric is a proportion."""
     is_proportion = [isinstance(m, Metric) and m.proportion for m in compiled.metrics]
     return np.array(is_proportion, dtype=bool)
 
 
-def first_ratio(compiled: Compiled) -> np.ndarray:
+def first_ratio(compiled: Compiled) -> Array:
     """(metrics,): index of the ratio that each metric is, or of the first that it is made of."""
     return np.array([parts[0][0] for parts in compiled.parts], dtype=int)
 
@@ -155,15 +179,17 @@ def first_ratio(compiled: Compiled) -> np.ndarray:
 class _Side:
     """What a metric adds, or takes off: value, bounds (metrics) and errors (units, metrics)."""
 
-    value: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    errors: np.ndarray
+    value: Array
+    low: Array
+    high: Array
+    errors: Array
 
 
 def score_bounds(
-    run: Cells, confidence: float, t_only: bool = False
-) -> tuple[Intervals, np.ndarray]:
+    run: Cells,
+    confidence: float,
+    t_only: bool = False,
+) -> tuple[Intervals, Array]:
     """(intervals of every metric of one run, how many units decide each), without resampling.
 
     A proportion of units that are one trial each has Wilson's interval (not if `t_only`). Other
@@ -174,7 +200,7 @@ def score_bounds(
     """
     compiled = run.compiled
     den = run.den[0]
-    one_trial_each = np.einsum("ur,ur->r", den, den) == over_units(den)
+    one_trial_each = sum_products(den, den) == over_units(den)
     plain = one_trial_each[first_ratio(compiled)] & proportions(compiled) & (not t_only)
     (added_weights, added_limits), (taken_weights, taken_limits) = compiled.sides
     is_difference = taken_weights.any(axis=0)
@@ -204,14 +230,18 @@ def score_bounds(
 
 
 def _side(
-    run: Cells, weights: np.ndarray, limits: np.ndarray, plain: np.ndarray, confidence: float
+    run: Cells,
+    weights: Array,
+    limits: Array,
+    plain: Array,
+    confidence: float,
 ) -> _Side:
     """One side of every metric: the ratios times these weights (ratios, metrics)."""
     ratios = np.nan_to_num(run.compiled.ratios(run.totals))
     value = ratios[0] @ weights
     errors = run.own_errors[0] @ weights
     n = effective_units(run.shares[0] @ weights)
-    variance = np.einsum("um,um->m", errors, errors) * n / np.maximum(n - 1, 1 / WIDE)
+    variance = sum_products(errors, errors) * n / np.maximum(n - 1, 1 / WIDE)
     variance = np.where(varies(errors, value) & ~plain, variance, 0.0)
     critical = np.where(plain, ndtri(0.5 + confidence / 2), t_quantile(n - 1, confidence))
     low, high = t_wilson(value, variance, n, critical, limits)

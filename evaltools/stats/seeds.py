@@ -18,6 +18,7 @@ from scipy.special import ndtri, stdtrit
 from ..core.metric import MetricTable, subset
 from ..core.metric_matrix import Compiled, compile_table
 from ..core.resampling import CONSTANT, Resampling
+from .arrays import Array, divide
 from .bounds import Intervals
 from .design import Grid, Runs, grid
 from .influence import Cells, Influence, cell_sums, influence, seed_mean
@@ -31,17 +32,8 @@ from .score_intervals import (
     t_quantile,
     t_wilson,
 )
-from .variance import (
-    ALIKE,
-    SeedPool,
-    SeedTerm,
-    Spread,
-    negligible,
-    sample_term,
-    seed_pool,
-    seed_term,
-    spread,
-)
+from .seed_variance import ALIKE, SeedPool, SeedTerm, seed_pool, seed_term
+from .variance import Spread, negligible, sample_term, spread
 
 CLAIM_ONE = "new samples, this system"
 CLAIM_BOTH = "new seeds and new samples"
@@ -57,7 +49,11 @@ CONTRACT = ("metric", "mean", "std", "n_seeds", "ci_low", "ci_high", "min", "max
 """The columns of aggregated_mean_std.csv, in order."""
 
 
-def seed_values(runs: Runs, table: MetricTable, unit: str) -> pd.DataFrame:
+def seed_values(
+    runs: Runs,
+    table: MetricTable,
+    unit: str,
+) -> pd.DataFrame:
     """Every metric of every seed: metric, seed, value (nan: not measured), n_units (of the run)."""
     compiled = compile_table(table)
     condition = grid(runs, unit)
@@ -69,7 +65,11 @@ def seed_values(runs: Runs, table: MetricTable, unit: str) -> pd.DataFrame:
     return rows[["metric", "seed", "value", "n_units"]]
 
 
-def pooled_seeds(conditions: Iterable[Runs], table: MetricTable, unit: str) -> SeedPool:
+def pooled_seeds(
+    conditions: Iterable[Runs],
+    table: MetricTable,
+    unit: str,
+) -> SeedPool:
     """What the seeds of several conditions differ by in every metric of the table, together."""
     grids = [grid(runs, unit) for runs in conditions]
     n_units = max(len(condition.units) for condition in grids)
@@ -84,7 +84,10 @@ def pooled_seeds(conditions: Iterable[Runs], table: MetricTable, unit: str) -> S
     return SeedPool.join(pools)
 
 
-def pool_notes(table: MetricTable, pools: Sequence[SeedPool]) -> list[str]:
+def pool_notes(
+    table: MetricTable,
+    pools: Sequence[SeedPool],
+) -> list[str]:
     """For which metrics the seeds of several conditions count together, and for which not; [] for none.
 
     `pools`: those of the metrics of the table, some after others.
@@ -108,7 +111,11 @@ def pool_notes(table: MetricTable, pools: Sequence[SeedPool]) -> list[str]:
 
 
 def aggregate(
-    runs: Runs, table: MetricTable, unit: str, resampling: Resampling, pool: SeedPool | None = None
+    runs: Runs,
+    table: MetricTable,
+    unit: str,
+    resampling: Resampling,
+    pool: SeedPool | None = None,
 ) -> pd.DataFrame:
     """One row a metric, over the seeds of one condition; `pool`: what the seeds of all conditions of a study say.
 
@@ -153,7 +160,11 @@ def aggregate(
     return pd.concat(rows, ignore_index=True)
 
 
-def completeness(runs: Runs, table: MetricTable, unit: str) -> list[str]:
+def completeness(
+    runs: Runs,
+    table: MetricTable,
+    unit: str,
+) -> list[str]:
     """What a reader must know of the seeds: one seed only, missing samples, metrics not measured. [] is all well."""
     c, values, notes = grid(runs, unit), seed_values(runs, table, unit), []
     if len(c.seeds) == 1:
@@ -203,53 +214,53 @@ class _Condition:
         return influence(self.cells)
 
     @property
-    def values(self) -> np.ndarray:
+    def values(self) -> Array:
         """(seeds, metrics)"""
         return self.influence.values
 
     @cached_property
-    def measured(self) -> np.ndarray:
+    def measured(self) -> Array:
         """(seeds, metrics)"""
         return ~np.isnan(self.values)
 
     @cached_property
-    def n_seeds(self) -> np.ndarray:
+    def n_seeds(self) -> Array:
         """Seeds in which the metric is measured."""
         return self.measured.sum(axis=0)
 
     @property
-    def many(self) -> np.ndarray:
+    def many(self) -> Array:
         """Whether the metric has an interval over seeds: it is measured in several and is no count."""
         return (self.n_seeds > 1) & ~self.compiled.counts
 
     @cached_property
-    def lowest(self) -> np.ndarray:
+    def lowest(self) -> Array:
         return np.fmin.reduce(self.values)
 
     @cached_property
-    def highest(self) -> np.ndarray:
+    def highest(self) -> Array:
         return np.fmax.reduce(self.values)
 
     @cached_property
-    def mean(self) -> np.ndarray:
+    def mean(self) -> Array:
         """Mean over seeds; of equal values that value, without the rounding of a sum."""
         mean = seed_mean(self.values, self.measured)
         return np.where(self.lowest == self.highest, self.lowest, mean)
 
     @cached_property
-    def std(self) -> np.ndarray:
+    def std(self) -> Array:
         """Standard deviation of the seeds' values, ddof 1; nan for one seed."""
         squares = seed_mean((self.values - self.mean) ** 2, self.measured) * self.n_seeds
-        return np.sqrt(_ratio(squares, self.n_seeds - 1.0))
+        return np.sqrt(divide(squares, self.n_seeds - 1.0))
 
     @cached_property
-    def n_samples(self) -> np.ndarray:
+    def n_samples(self) -> Array:
         """Units that take part in any seed in which the metric is measured."""
         seen = (self.cells.present[:, :, None] & self.measured[:, None, :]).any(axis=0)
         return (seen & self.influence.takes_part).sum(axis=0)
 
     @cached_property
-    def n_effective(self) -> np.ndarray:
+    def n_effective(self) -> Array:
         """Units, each by what it weighs in the denominator (method "auto"); else their number."""
         if self.resampling.method != "auto":
             return self.n_samples
@@ -272,25 +283,29 @@ class _Condition:
         return spread(sample_term(errors, self.n_effective), term)
 
     @cached_property
-    def variance(self) -> np.ndarray:
+    def variance(self) -> Array:
         """Variance of the mean; 0 where it is rounding."""
         variance = self.spread.variance
         return np.where(negligible(variance, self.values), 0.0, variance)
 
     @cached_property
-    def widest(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def widest(self) -> tuple[Array, Array, Array]:
         """(standard error, t quantile, degrees of freedom) of the mean."""
         error, critical, df = self.spread.widest(self.resampling.confidence)
         return np.where(self.variance == 0, 0.0, error), critical, df
 
-    def clipped(self, half: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def clipped(self, half: Array) -> tuple[Array, Array]:
         """mean -+ half within the limits of every metric."""
         least, most = self.compiled.ends
         return np.maximum(self.mean - half, least), np.minimum(self.mean + half, most)
 
 
 def _fill_single(
-    intervals: Intervals, condition: _Condition, design: Grid, table: MetricTable, unit: str
+    intervals: Intervals,
+    condition: _Condition,
+    design: Grid,
+    table: MetricTable,
+    unit: str,
 ) -> None:
     """Metrics that are measured in one seed only have the interval of that run.
 
@@ -309,7 +324,10 @@ def _fill_single(
         )
 
 
-def _fill_scored(intervals: Intervals, condition: _Condition) -> None:
+def _fill_scored(
+    intervals: Intervals,
+    condition: _Condition,
+) -> None:
     """Metrics within limits have Wilson's interval by the method "auto".
 
     It reaches at least as far as that of no event (or of nothing else) in every sample, which would
@@ -347,7 +365,10 @@ def _fill_scored(intervals: Intervals, condition: _Condition) -> None:
     )
 
 
-def _fill_wilson(intervals: Intervals, condition: _Condition) -> None:
+def _fill_wilson(
+    intervals: Intervals,
+    condition: _Condition,
+) -> None:
     """Proportions have Wilson's interval by the methods "bca" and "percentile" (Korn and Graubard)."""
     mean, n = condition.mean, condition.n_samples
     error, critical, _ = condition.widest
@@ -357,27 +378,33 @@ def _fill_wilson(intervals: Intervals, condition: _Condition) -> None:
     use = condition.many & (n > 0) & proportions(compiled)
     known = (error > 0) & (mean > 0) & (mean < 1)
     # without variation the samples stand in, as if all seeds of a sample were one trial
-    n_effective = np.where(known, np.fmin(_ratio(mean * (1 - mean), error**2), trials), n)
+    n_effective = np.where(known, np.fmin(divide(mean * (1 - mean), error**2), trials), n)
     z = np.where(known, critical, ndtri(0.5 + condition.resampling.confidence / 2))
     share = np.where(known, mean, mean * n / np.maximum(n, 1))
     low, high = score_interval(np.where(use, share, 0.5), np.where(use, n_effective, 1.0), z)
     intervals.fill(use, low, high, np.where(known, "wilson, effective n", "wilson"))
 
 
-def _has_components(condition: _Condition) -> np.ndarray:
+def _has_components(condition: _Condition) -> Array:
     """Whether variance components carry an interval: several seeds, enough samples, some variation."""
     enough = condition.n_samples >= MIN_UNITS
     return condition.many & enough & (condition.variance > 0)
 
 
-def _fill_components(intervals: Intervals, condition: _Condition) -> None:
+def _fill_components(
+    intervals: Intervals,
+    condition: _Condition,
+) -> None:
     """All others have a t interval by the variance components, where these carry one."""
     error, critical, _ = condition.widest
     low, high = condition.clipped(error * critical)
     intervals.fill(_has_components(condition), low, high, "variance components")
 
 
-def _rows(condition: _Condition, intervals: Intervals) -> pd.DataFrame:
+def _rows(
+    condition: _Condition,
+    intervals: Intervals,
+) -> pd.DataFrame:
     """The rows of `aggregate`."""
     compiled, own, n_seeds = condition.compiled, condition.own_term, condition.n_seeds
     critical = stdtrit(own.plain_df, 0.5 + condition.resampling.confidence / 2)
@@ -388,8 +415,8 @@ def _rows(condition: _Condition, intervals: Intervals) -> pd.DataFrame:
     df = condition.widest[2]
     no_shares = compiled.counts | (own.nested & condition.many)
 
-    def share(part: np.ndarray) -> np.ndarray:
-        return np.where(no_shares, np.nan, _ratio(part, condition.variance))
+    def share(part: Array) -> Array:
+        return np.where(no_shares, np.nan, divide(part, condition.variance))
 
     return pd.DataFrame(
         {
@@ -413,8 +440,3 @@ def _rows(condition: _Condition, intervals: Intervals) -> pd.DataFrame:
             **compiled.each("title", "group", "better"),
         }
     )
-
-
-def _ratio(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """a / b, nan where b is not above 0."""
-    return np.divide(a, b, out=np.full(np.shape(a), np.nan), where=b > 0)

@@ -15,8 +15,8 @@ from evaltools.stats import bootstrap
 from evaltools.stats import large_samples as many
 from evaltools.stats.compare import compare
 from evaltools.stats.large_samples import LARGE, normal_flips
-from evaltools.stats.multiplicity import sign_flip
 from evaltools.stats.seeds import aggregate, completeness, seed_values
+from evaltools.stats.sign_flips import sign_flip
 from tests.stats.test_compare import ERRORS, TABLE, Runs, two
 
 R = Resampling(n_resamples=2000)

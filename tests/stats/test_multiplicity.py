@@ -13,15 +13,10 @@ from scipy.special import gamma
 from evaltools.core.metric import Metric
 from evaltools.core.resampling import Resampling
 from evaltools.stats.compare import compare
+from evaltools.stats.detectable import smallest_difference, units_needed
 from evaltools.stats.large_samples import LARGE
-from evaltools.stats.multiplicity import (
-    flipped_p,
-    needed,
-    shared_seeds,
-    sign_flip,
-    smallest,
-    step_down,
-)
+from evaltools.stats.multiplicity import shared_seeds, step_down
+from evaltools.stats.sign_flips import flipped_p, sign_flip
 
 HAND = np.array([[1.0, 1.0, 2.0], [2.0, 1.0, 1.0], [4.0, -1.0, 1.0]])
 """Three units (rows), three metrics A, B, C.
@@ -151,7 +146,7 @@ def test_metrics_that_say_the_same_cost_nothing_and_others_as_much_as_they_are(n
 @pytest.mark.parametrize("level", [0.05, 0.01, 2**-5, np.nextafter(2**-5, 0), 1e-9])
 def test_needed_is_the_least_number_that_can_have_a_p_within_the_level(level: float) -> None:
     for mid in (False, True):
-        m = int(needed(np.array([level]), np.array([mid]))[0])
+        m = int(units_needed(np.array([level]), np.array([mid]))[0])
         ones = np.ones((m, 1))
         assert (
             sign_flip(ones, 10_000, 0, mid)[0] <= level < (sign_flip(ones[1:], 10_000, 0, mid)[0])
@@ -163,7 +158,7 @@ def test_smallest_is_the_effect_of_a_t_test_with_80_percent_power_over_c4(n: int
     power = pytest.importorskip("statsmodels.stats.power").TTestPower()
     effect = power.solve_power(nobs=n, alpha=0.05, power=0.8)
     one, nothing = np.ones(1), np.zeros(1)
-    found = smallest(
+    found = smallest_difference(
         one / np.sqrt(n), one * (n - 1), one * 0.05, nothing, one * 6, nothing * np.nan
     )
     c4 = (
@@ -175,11 +170,11 @@ def test_smallest_is_the_effect_of_a_t_test_with_80_percent_power_over_c4(n: int
 def test_smallest_has_enough_units_that_differ_and_counts_their_errors() -> None:
     one = np.ones(1)
     # nothing differs yet: 6 units of .01 differ with a probability of 80% where 7.9 are expected
-    floor = smallest(0 * one, 50 * one, 0.05 * one, 0.01 * one, 6 * one, np.nan * one)
+    floor = smallest_difference(0 * one, 50 * one, 0.05 * one, 0.01 * one, 6 * one, np.nan * one)
     assert stats.poisson.sf(5, floor / 0.01) == pytest.approx(0.8)
     # an error that grows by each unit: difference^2 = away^2 (error^2 + .01 (difference - difference^2))
-    plain = smallest(0.03 * one, 50 * one, 0.05 * one, 0.01 * one, one, np.nan * one)
-    grown = smallest(0.03 * one, 50 * one, 0.05 * one, 0.01 * one, one, one)
+    plain = smallest_difference(0.03 * one, 50 * one, 0.05 * one, 0.01 * one, one, np.nan * one)
+    grown = smallest_difference(0.03 * one, 50 * one, 0.05 * one, 0.01 * one, one, one)
     assert grown**2 == pytest.approx((plain / 0.03) ** 2 * (0.03**2 + 0.01 * (grown - grown**2)))
     assert grown > plain
 

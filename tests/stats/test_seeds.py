@@ -19,6 +19,7 @@ from evaltools.core.resampling import Method, Resampling
 from evaltools.stats.design import grid, in_order
 from evaltools.stats.influence import cell_sums, influence
 from evaltools.stats.intervals import estimate
+from evaltools.stats.seed_variance import seed_term
 from evaltools.stats.seeds import (
     CLAIM_BOTH,
     CLAIM_ONE,
@@ -30,7 +31,6 @@ from evaltools.stats.seeds import (
     pooled_seeds,
     seed_values,
 )
-from evaltools.stats.variance import seed_term
 
 MEAN = Metric(name="mean", numerator="y", denominator="n", group="g", better="higher", title="Mean")
 RATE = Metric(

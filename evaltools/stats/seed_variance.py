@@ -1,0 +1,316 @@
+"""How far seeds differ: the variance that they bring to a mean, of one condition or of several pooled.
+
+Every quantity is an array over metrics.
+
+References: Searle, Casella, McCulloch, "Variance Components" (1992), Henderson's method III;
+Bartlett, "Properties of sufficiency and statistical tests", Proceedings of the Royal Society A 160
+(1937).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Self
+
+import numpy as np
+from scipy.special import chdtrc, ndtr
+
+from .arrays import Array, divide, excess, sum_products
+from .influence import Cells, Influence, seed_mean
+
+ALIKE = 0.1
+"""Level of the test that seeds of several conditions differ equally much; where it rejects they
+are not pooled."""
+
+
+@dataclass(frozen=True)
+class MetricArrays:
+    """Base of records whose fields are arrays over metrics."""
+
+    def where(
+        self,
+        use: Array,
+        other: Self,
+    ) -> Self:
+        """The fields of this one for the metrics in `use`, those of `other` for the rest."""
+        columns = {}
+        for field in fields(self):
+            columns[field.name] = np.where(
+                use,
+                getattr(self, field.name),
+                getattr(other, field.name),
+            )
+        return type(self)(**columns)
+
+    def take(self, metrics: Sequence[int]) -> Self:
+        """The record of the metrics at these indices."""
+        columns = {}
+        for field in fields(self):
+            columns[field.name] = getattr(self, field.name)[metrics]
+        return type(self)(**columns)
+
+    @classmethod
+    def join(cls, parts: Sequence[Self]) -> Self:
+        """One record of the metrics of all parts, in order."""
+        columns = {}
+        for field in fields(cls):
+            arrays = [getattr(part, field.name) for part in parts]
+            columns[field.name] = np.concatenate(arrays)
+        return cls(**columns)
+
+
+@dataclass(frozen=True)
+class SeedTerm(MetricArrays):
+    """Variance that seeds bring to the mean over seeds.
+
+    variance: with `df` degrees of freedom.
+    squares: the sum of (share of a mean square)^2 / df over the mean squares that `variance` is made
+        of, which Satterthwaite's formula needs.
+    residual: the variance that the interaction of seeds and units brings to the mean.
+    plain: the variance of the mean by the seeds' values alone, with `plain_df` = seeds - 1.
+    nested: no unit occurs in two seeds, so that the spread of the seeds' values holds that of the
+        units too.
+    between: the variance of a seed's value.
+    within: the part of `between` that is not the seed's own, with `within_df`. Both are nan where
+        they cannot be told apart.
+    """
+
+    variance: Array
+    squares: Array
+    df: Array
+    residual: Array
+    plain: Array
+    plain_df: Array
+    nested: Array
+    between: Array
+    within: Array
+    within_df: Array
+
+
+def seed_term(
+    i: Influence,
+    condition: Cells,
+) -> SeedTerm:
+    """Henderson's method III on an incomplete seeds x units table, for every metric at once.
+
+    y = value of the seed + (number of its units) * error is a table whose seed means are the values.
+    The seed component is (MS_seed|unit - MS_residual) * df / (N - n), not below 0, over N cells of n
+    units. Where no cell is left for the residual, the seeds' values themselves give the term: exact
+    where no unit is shared, an upper bound otherwise. nan for fewer than two seeds.
+    """
+    measured = ~np.isnan(i.values)
+    n_seeds = measured.sum(axis=0)
+    present = condition.present[:, :, None] & measured[:, None, :]
+    taken = present & i.takes_part
+    per_seed = taken.sum(axis=1, dtype=float)
+    per_unit = taken.sum(axis=0, dtype=float)
+    n_units = (per_unit > 0).sum(axis=0)
+    n_cells = per_seed.sum(axis=0)
+    nested = n_cells == n_units
+
+    y = np.nan_to_num(i.values)[:, None, :] + per_seed[:, None, :] * i.errors
+    y = np.where(taken, y, 0.0)
+    unit_weight = divide(1.0, per_unit, 0.0)
+    unit_means = y.sum(axis=0) * unit_weight
+    within_unit = np.where(taken, y - unit_means, 0.0)
+
+    information = _information(taken, per_seed, unit_weight)
+    ss_seed, rank = _explained(within_unit.sum(axis=1), information)
+    ss_residual = np.sum(within_unit**2, axis=(0, 1)) - ss_seed
+    ss_residual = np.maximum(ss_residual, 0.0)
+    df_residual = n_cells - n_units - rank
+    plain, plain_df = _plain(i.values, measured)
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ms_seed = ss_seed / rank
+        ms_residual = ss_residual / df_residual
+        scale = rank / (n_cells - n_units)
+        factor = scale / n_seeds
+        variance = factor * excess(ms_seed, ms_residual)
+        squares = ms_seed**2 / rank + ms_residual**2 / df_residual
+        squares = factor**2 * squares * (variance > 0)
+        residual = ms_residual * divide(1.0, per_seed, 0.0).sum(axis=0) / n_seeds**2
+    told_apart = (df_residual >= 1) & (rank > 0)
+    return SeedTerm(
+        variance=np.where(told_apart, variance, plain),
+        squares=np.where(told_apart, squares, plain**2 / plain_df),
+        df=np.where(told_apart, rank, plain_df),
+        residual=np.where(told_apart, residual, 0.0),
+        plain=plain,
+        plain_df=plain_df,
+        nested=nested,
+        between=np.where(told_apart, scale * ms_seed, np.nan),
+        within=np.where(told_apart, scale * ms_residual, np.nan),
+        within_df=np.where(told_apart, df_residual, np.nan),
+    )
+
+
+def _information(
+    taken: Array,
+    per_seed: Array,
+    unit_weight: Array,
+) -> Array:
+    """Information on the seeds once units are taken out, (metrics, seeds, seeds).
+
+    `taken` (seeds, units, metrics), `per_seed` (seeds, metrics), `unit_weight` (units, metrics).
+    """
+    n_seeds, _, n_metrics = taken.shape
+    information = np.zeros((n_metrics, n_seeds, n_seeds))
+    for a in range(n_seeds):
+        for b in range(n_seeds):
+            shared = taken[a] & taken[b]
+            information[:, a, b] = -np.sum(shared * unit_weight, axis=0)
+        information[:, a, a] += per_seed[a]
+    return information
+
+
+def _explained(
+    sums: Array,
+    information: Array,
+) -> tuple[Array, Array]:
+    """(sum of squares that seeds explain, its rank), by the pseudo-inverse of the information.
+
+    `sums` (seeds, metrics) of the cells within their units.
+    """
+    eigenvalues, vectors = np.linalg.eigh(information)
+    largest = eigenvalues[:, -1:]
+    is_real = eigenvalues > 1e-9 * np.maximum(largest, 1.0)
+    projected = np.einsum("mkr,km->mr", vectors, sums) ** 2
+    explained = np.zeros_like(projected)
+    np.divide(projected, eigenvalues, out=explained, where=is_real)
+    rank = is_real.sum(axis=1).astype(float)
+    return explained.sum(axis=1), rank
+
+
+def _plain(
+    values: Array,
+    measured: Array,
+) -> tuple[Array, Array]:
+    """(variance of the mean by the seeds' values alone, degrees of freedom); nan for one seed."""
+    n_seeds = measured.sum(axis=0)
+    deviation = np.where(measured, values - seed_mean(values, measured), 0.0)
+    squares = np.sum(deviation**2, axis=0)
+    plain_df = np.where(n_seeds > 1, n_seeds - 1.0, np.nan)
+    return squares / plain_df / np.maximum(n_seeds, 1), plain_df
+
+
+@dataclass(frozen=True)
+class SeedPool(MetricArrays):
+    """What the seeds of several conditions differ by, together.
+
+    between, plain: as in `SeedTerm`, of a seed's value; means over the conditions, weighted by their
+        degrees of freedom, `df` and `plain_df` in sum.
+    alike, unlike: at least two conditions have several seeds, and Bartlett's test does not, or does,
+        tell their `plain` apart at the level ALIKE.
+    """
+
+    between: Array
+    df: Array
+    plain: Array
+    plain_df: Array
+    alike: Array
+    unlike: Array
+
+    def term(
+        self,
+        own: SeedTerm,
+        sides: int = 1,
+    ) -> SeedTerm:
+        """The term of one condition with what all know of the seeds, for the metrics `alike`.
+
+        In a difference each of `sides` has its part of the degrees of freedom.
+        """
+        n_seeds = own.plain_df + 1
+        told_apart = ~np.isnan(own.within) & ~np.isnan(self.between)
+        df = self.df / sides
+        plain_df = self.plain_df / sides
+        plain = self.plain / n_seeds
+        with np.errstate(divide="ignore", invalid="ignore"):
+            variance = excess(self.between, own.within) / n_seeds
+            squares = self.between**2 / df + own.within**2 / own.within_df
+            squares = squares / n_seeds**2 * (variance > 0)
+            plain_squares = plain**2 / plain_df
+        pooled = replace(
+            own,
+            variance=np.where(told_apart, variance, plain),
+            squares=np.where(told_apart, squares, plain_squares),
+            df=np.where(told_apart, df, plain_df),
+            plain=plain,
+            plain_df=plain_df,
+        )
+        return pooled.where(self.alike & ~np.isnan(own.plain), own)
+
+
+def seed_pool(terms: Sequence[SeedTerm]) -> SeedPool:
+    """The spread of the seeds of several conditions, pooled; a condition of one seed adds nothing."""
+    # variance of the seeds' values, (conditions, metrics)
+    variances = np.array([term.plain * (term.plain_df + 1) for term in terms])
+    variances_df = np.array([np.nan_to_num(term.plain_df) for term in terms])
+    betweens = np.array([term.between for term in terms])
+    betweens_df = np.array([term.df for term in terms])
+
+    plain, plain_df = _weighted_mean(variances, variances_df)
+    between, df = _weighted_mean(betweens, betweens_df)
+    p = bartlett(variances, variances_df)
+    several = (variances_df > 0).sum(axis=0) > 1
+    return SeedPool(
+        between=between,
+        df=df,
+        plain=plain,
+        plain_df=plain_df,
+        alike=several & (p > ALIKE),
+        unlike=several & (p <= ALIKE),
+    )
+
+
+def _weighted_mean(
+    values: Array,
+    df: Array,
+) -> tuple[Array, Array]:
+    """(mean, total df) of (conditions, metrics) by degrees of freedom; null takes no part."""
+    df = np.where(np.isnan(values), 0.0, df)
+    total = df.sum(axis=0)
+    weighted = (df * np.nan_to_num(values)).sum(axis=0)
+    return divide(weighted, total), total
+
+
+def bartlett(
+    variances: Array,
+    df: Array,
+) -> Array:
+    """p of Bartlett's test that all variances (conditions, metrics) are equal.
+
+    Conditions with a df of 0 take no part; nan for fewer than two.
+
+    >>> bartlett(np.array([[1.0], [1.0]]), np.array([[2.0], [2.0]])).tolist()
+    [1.0]
+    """
+    several = df > 0
+    k = several.sum(axis=0)
+    pooled, total = _weighted_mean(variances, df)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_ratio = df * np.log(pooled / variances)
+        statistic = np.where(several & (pooled > 0), log_ratio, 0.0).sum(axis=0)
+        inverse = np.where(several, 1 / df, 0.0).sum(axis=0) - 1 / total
+        correction = 1 + inverse / (3 * (k - 1))
+        return chdtrc(k - 1.0, np.maximum(statistic, 0.0) / correction)
+
+
+def unrelated(
+    one: Influence,
+    other: Influence,
+) -> Array:
+    """(metrics,): whether what two sides bring into the cells of a seed goes apart.
+
+    That is, beyond their samples. Seeds that mean the same on both sides (a shared first stage) leave
+    like errors in the same cells, and then pair. The test is that of the units' sums of products, at
+    the level ALIKE.
+    """
+    rest = one.errors - one.errors.mean(axis=0)
+    other_rest = other.errors - other.errors.mean(axis=0)
+    products = np.einsum("kum,kum->um", rest, other_rest)
+    size = np.sqrt(sum_products(products, products))
+    z = divide(products.sum(axis=0), size, otherwise=np.inf)
+    p = 2 * ndtr(-np.abs(z))
+    return p > ALIKE
