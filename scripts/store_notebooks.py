@@ -12,7 +12,7 @@ import nbformat
 from nbclient import NotebookClient
 
 from evaltools.core.files import write_text
-from evaltools.report.notebook import kernel_config, scratch, tidy
+from evaltools.report.notebook import tidy
 
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 
@@ -20,12 +20,8 @@ NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
 def main() -> None:
     for path in map(Path, sys.argv[1:] or sorted(map(str, NOTEBOOKS.glob("*.ipynb")))):
         nb = nbformat.read(path, as_version=4)
-        with scratch() as folder:
-            how = {
-                "resources": {"metadata": {"path": str(NOTEBOOKS)}},
-                "config": kernel_config(folder),
-            }
-            NotebookClient(nb, timeout=600, **how).execute()
+        resources = {"metadata": {"path": str(NOTEBOOKS)}}
+        NotebookClient(nb, timeout=600, resources=resources).execute()
         tidy(nb)
         write_text(path, nbformat.writes(nb) + "\n")
         print(path)

@@ -97,8 +97,6 @@ class _Runs(SuiteGroup):
 
             chosen, rest = _split_options(suite, given)
             exports = {k: rest.pop(k) for k in ("flat_file", "inspect_file") if k in rest}
-            if self.name == "report":
-                _warm()
             batch = Batch(Settings(**rest))
             (batch.score if self.name == "score" else batch.report)(suite, runs, chosen, **exports)
             sys.exit(batch.end())
@@ -158,13 +156,6 @@ class _Check(SuiteGroup):
 
         files = click.Argument(["files"], metavar="FILE...", nargs=-1, required=True, type=PATH)
         return click.Command(name, callback=command, help=text, params=[files, *more])
-
-
-def _warm() -> None:
-    """The kernels of this command are forked from one process: see `kernels`."""
-    from ..report.kernels import warm
-
-    click.get_current_context().with_resource(warm())
 
 
 def _split_options(suite: Any, given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -240,7 +231,6 @@ def report_seeds(runs: tuple[str, ...], suite: Any, margin: tuple[str, ...], **g
 
         suite = suite_of_run(find_runs(runs[0])[0])  # says why it cannot be told
     chosen, rest = _split_options(suite, given)
-    _warm()
     batch = Batch(Settings(**rest))
     batch.report_seeds(suite, runs, chosen, **declared)
     sys.exit(batch.end())
@@ -423,7 +413,6 @@ def demo(out: Path, jobs: int, lang: str, quiet: bool) -> None:
     """All reports and the gallery on the bundled examples."""
     from .batch import Settings, run_demo
 
-    _warm()
     sys.exit(run_demo(Settings(out=out, jobs=jobs, lang=lang, quiet=quiet)))
 
 

@@ -1,46 +1,43 @@
-"""Kernels forked from one process with their libraries loaded; elsewhere than on Linux they are started anew."""
+"""Kernels of report notebooks: forked from a process that has their libraries loaded, or started anew.
+
+The folder that a command is called in, and the user's home, take no part in a report: a kernel imports no module
+from there and reads no profile, startup file or style.
+"""
 
 from __future__ import annotations
 
-import gc
-import json
 import os
-import signal
-import socket
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
-from importlib import import_module
+from multiprocessing import current_process, get_context
 from pathlib import Path
-from threading import Thread
+from signal import SIGKILL, SIGTERM
+from types import ModuleType
 from typing import Any
 
 from ..core import plugins
+from ..core.files import PACKAGE
+from ..core.processes import end_with_parent
 
 OPTION = "EVALTOOLS_KERNELS"
-"""Environment variable: with "spawn" every kernel is started anew, as `jupyter` does."""
+"""Environment variable: with "spawn" every kernel is started anew."""
 
-LIBRARIES = (
-    "ipykernel.ipkernel",
-    "ipykernel.kernelapp",
-    "matplotlib_inline.backend_inline",
-    "pyarrow.parquet",
-    "evaltools.report.figures",
-    "evaltools.report.study",
-)
-"""What the kernel of every report imports."""
+SOCKET_BYTES = 80
+"""Longest path of a folder for sockets, whose names are added to it."""
 
-_warm: socket.socket | None = None
-"""To the process that forks kernels: of this process and, inherited, of those that it forks."""
+COMMAND = [sys.executable, "-P", "-m", "evaltools.report.kernels", "-f", "{connection_file}"]
+"""What starts a kernel anew; -P leaves the working directory out of sys.path."""
 
 
 @contextmanager
 def without(*modules: str) -> Iterator[None]:
-    """Imports in the block do not find these modules, which others can do without."""
-    hidden = {name for name in modules if name not in sys.modules}
-    sys.modules |= dict.fromkeys(hidden)  # type: ignore[arg-type]
+    """Imports in the block do not find these modules, which the importing libraries can do without."""
+    hidden = [name for name in modules if name not in sys.modules]
+    for name in hidden:
+        sys.modules[name] = None  # type: ignore[assignment]
     try:
         yield
     finally:
@@ -48,194 +45,171 @@ def without(*modules: str) -> Iterator[None]:
             del sys.modules[name]
 
 
-@contextmanager
-def warm() -> Iterator[None]:
-    """Kernels that are started within the block are forked from a process that does nothing else.
+def start_kernel(arguments: list[str], **options: Any) -> None:
+    """Run an IPython kernel in this process, until it is told to end.
 
-    It is forked here and now, before anything of a user's is read, and loads the libraries when first asked for a
-    kernel. At the end of the block, or of this process, it ends with all of its kernels.
+    `arguments` are those of `ipykernel_launcher`, `options` those of `IPKernelApp`.
     """
-    global _warm
-    # where a suite of the user's is loaded, a kernel forked from here would have run its code
-    if sys.platform != "linux" or os.environ.get(OPTION) == "spawn" or plugins.FROM_FILES:
-        yield
-        return
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
-    ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
-    pid = os.fork()
-    if pid == 0:
-        try:
-            ours.close()
-            _serve(theirs)
-        finally:
-            os._exit(1)
-    theirs.close()
-    _warm = ours
+    import matplotlib
+    from ipykernel.kernelapp import IPKernelApp
+
+    matplotlib.rcdefaults()  # without the matplotlibrc of the working directory or of the user
+    own = ["--IPKernelApp.ignore_cwd=True", "--matplotlib=inline"]
+    IPKernelApp.launch_instance([*arguments, *own], **options)
+
+
+def kernel_environment(environment: dict[str, str], folder: Path) -> dict[str, str]:
+    """The environment of a kernel: a profile of its own below `folder`, no startup file."""
+    own = {"IPYTHONDIR": str(folder / "ipython"), "PYTHONSAFEPATH": "1"}
+    return {**environment, **own, "PYTHONSTARTUP": ""}
+
+
+def connection(folder: Path) -> Any:
+    """Settings of a manager whose kernel is reached by files in `folder`.
+
+    These are Unix sockets: other users of the machine cannot read along. A socket's path has at most 104 bytes on
+    some systems; from longer folders, and where there are none, a kernel is reached over TCP.
+    """
+    from traitlets.config import Config
+
+    short = len(os.fsencode(folder)) <= SOCKET_BYTES
+    transport = "ipc" if os.name == "posix" and short else "tcp"
+    files = {"connection_file": str(folder / "kernel.json"), "transport": transport}
+    return Config({"KernelManager": files})
+
+
+def run_forked(arguments: list[str], environment: dict[str, str], folder: str) -> None:
+    """Be a kernel, in a process that was forked for it."""
+    import numpy as np
+
+    os.setsid()  # an interrupt from the terminal is not for kernels
+    end_with_parent()
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    sys.argv = ["ipykernel_launcher", *arguments]
+    np.random.seed()  # noqa: NPY002 - unseeded numbers would be the same in every kernel
+    start_kernel(arguments, parent_handle=os.getppid())
+
+
+class ForkedKernel:
+    """A kernel forked by Python's fork server, with the methods of `subprocess.Popen` that jupyter_client uses.
+
+    Raises OSError or EOFError where the server cannot be reached.
+    """
+
+    stdin = stdout = stderr = None
+
+    def __init__(self, arguments: list[str], environment: dict[str, str]) -> None:
+        context = get_context("forkserver")
+        context.set_forkserver_preload(["evaltools.report.kernel_libraries"])
+        arguments_of_process = (arguments, environment, str(Path.cwd()))
+        self.process = context.Process(target=run_forked, args=arguments_of_process)
+        with _isolated():
+            self.process.start()
+        self.pid = self.process.pid
+
+    def poll(self) -> int | None:
+        """The exit status; None while the kernel lives."""
+        return self.process.exitcode
+
+    def wait(self, timeout: float | None = None) -> int | None:
+        self.process.join(timeout)
+        return self.process.exitcode
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None and self.pid is not None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(SIGKILL)
+
+    def terminate(self) -> None:
+        self.send_signal(SIGTERM)
+
+
+@contextmanager
+def _isolated() -> Iterator[None]:
+    """Processes started by multiprocessing in the block do not run the main script again.
+
+    They import nothing from the working directory, but what is installed there.
+    """
+    main, path, safe = sys.modules["__main__"], sys.path, os.environ.get("PYTHONSAFEPATH")
+    sys.modules["__main__"] = ModuleType("__main__")
+    kept = [entry for entry in path if entry not in ("", str(Path.cwd()))]
+    sys.path = [*kept, str(PACKAGE.parent)]
+    os.environ["PYTHONSAFEPATH"] = "1"
     try:
         yield
     finally:
-        _warm = None
-        # not merely closed: a process forked from this one may hold it open
-        ours.shutdown(socket.SHUT_RDWR)
-        ours.close()
-        os.waitpid(pid, 0)
+        sys.modules["__main__"], sys.path = main, path
+        if safe is None:
+            del os.environ["PYTHONSAFEPATH"]
+        else:
+            os.environ["PYTHONSAFEPATH"] = safe
 
 
-def _serve(asked: socket.socket) -> None:
-    """Fork a kernel for each line sent here, until nobody is left to ask."""
-    os.setsid()  # an interrupt from the terminal is not for this process
-    for number in (signal.SIGTERM, signal.SIGHUP):  # nor does it clean up as the command does
-        signal.signal(number, signal.SIG_DFL)
-    running: set[int] = set()
-    while True:
-        message, lines, *_ = socket.recv_fds(asked, 1, 1)
-        if not message:
-            break
-        running = {pid for pid in running if not os.waitpid(pid, os.WNOHANG)[0]}
-        if "IPython" not in sys.modules:
-            _load()
-        for line in lines:
-            pid = os.fork()
-            if pid == 0:
-                try:
-                    asked.close()
-                    _be_kernel(socket.socket(fileno=line))
-                finally:
-                    os._exit(1)
-            running.add(pid)
-            os.close(line)
-    for pid in running:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
+def kernels_are_forked() -> bool:
+    """Whether kernels are forked: on Linux, unless the environment says otherwise.
+
+    With a suite of the user's they are started anew, as are those of a process that may have no children.
+    """
+    asked = os.environ.get(OPTION) != "spawn"
+    return (
+        sys.platform == "linux" and asked and not plugins.FROM_FILES and not current_process().daemon
+    )
 
 
-def _load() -> None:
-    """Import what the kernel of every report does. Nothing here starts a thread, which no fork would take along."""
-    from .fonts import covered
-    from .templates import macros
-
-    for name in LIBRARIES:
-        import_module(name)
-    with without("scipy.stats"):  # seaborn needs it for densities only, and half a second goes by
-        import_module("seaborn")
-    covered()
-    macros()
-    gc.freeze()
+_started: list[Any] = []
+"""Kernels of this process, as `subprocess.Popen` or ForkedKernel."""
 
 
-def _be_kernel(line: socket.socket) -> None:
-    """Run the kernel that is asked for on the line, for as long as somebody holds the other end."""
-    os.setsid()
-    line.sendall(b"%d\n" % os.getpid())
-    request = json.loads(line.makefile("rb").readline())
-    Thread(target=_end_with, args=(line,), daemon=True).start()
-    os.register_at_fork(after_in_child=line.close)
-    os.dup2(os.open(os.devnull, os.O_RDWR), 0)
-    os.chdir(request["cwd"])
-    os.environ.clear()
-    os.environ.update(request["env"])
-    os.environ["JPY_PARENT_PID"] = str(os.getppid())
-    sys.argv = request["argv"]
-    import numpy as np
-    from ipykernel.kernelapp import IPKernelApp
-
-    np.random.seed()  # noqa: NPY002 - else what is drawn unseeded would be the same in every kernel
-    # told here, as ipykernel reads the variable when it is imported
-    IPKernelApp.launch_instance(request["argv"][1:], parent_handle=os.getppid())
-
-
-def _end_with(line: socket.socket) -> None:
-    line.recv(1)
-    os._exit(1)
-
-
-class Forked:
-    """A kernel that the warm process forks, to jupyter_client what a `subprocess.Popen` is."""
-
-    stdin = stdout = stderr = None
-    pid = 0
-
-    def __init__(self, warm: socket.socket):
-        self.line, theirs = socket.socketpair()
-        _forked.append(self)  # whatever interrupts the start
-        with theirs:
-            socket.send_fds(warm, [b"k"], [theirs.fileno()])
-        self.pid = int(self.line.makefile("rb").readline() or 0)
-
-    def poll(self) -> int | None:
-        """None while the kernel lives; how it ended is not known."""
-        try:
-            return None if self.line.recv(1, socket.MSG_DONTWAIT) else 1
-        except BlockingIOError:
-            return None
-        except OSError:
-            return 1
-
-    def wait(self) -> int:
-        with suppress(OSError):
-            if self.pid:
-                self.line.settimeout(1)
-                self.line.recv(1)
-        self.line.close()
-        return 1
-
-    def send_signal(self, number: int) -> None:
-        if self.pid and self.poll() is None:
-            os.killpg(self.pid, number)
-
-    def kill(self) -> None:
-        self.send_signal(signal.SIGKILL)
-
-    def terminate(self) -> None:
-        self.send_signal(signal.SIGTERM)
-
-
-_forked: list[Forked] = []
-"""Of this process."""
-
-
-def end_forked() -> None:
-    """End the kernels that were forked for this process, one whose start was interrupted too."""
-    while _forked:
-        one = _forked.pop()
-        with suppress(ProcessLookupError):
-            one.kill()
-        one.wait()
-
-
-def _fork(argv: list[str], env: dict[str, str]) -> Forked | None:
-    """A kernel forked from the warm process; None where there is none, or where it died."""
-    if _warm is None:
-        return None
-    with suppress(OSError):
-        forked = Forked(_warm)
-        if forked.pid:
-            request = {"argv": argv, "env": env, "cwd": str(Path.cwd())}
-            forked.line.sendall(json.dumps(request).encode() + b"\n")
-            return forked
-    return None
+def end_kernels() -> None:
+    """End the kernels that are still alive, as after an interrupt."""
+    while _started:
+        kernel = _started.pop()
+        if kernel.poll() is None:
+            kernel.kill()
+            kernel.wait()
 
 
 @cache
 def kernel_manager() -> Any:
-    """The kind of manager that forks a kernel of this Python where there is a warm process, and else starts it."""
+    """The class of manager that forks or starts the kernel of a report."""
+    from jupyter_client.kernelspec import KernelSpec
     from jupyter_client.manager import AsyncKernelManager
 
     # an interrupt before a coroutine is awaited is no news beside the interrupt
     warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)
 
     class KernelManager(AsyncKernelManager):
-        async def _async_launch_kernel(self, kernel_cmd: list[str], **kw: Any) -> None:
-            forked = None
-            if kernel_cmd[:3] == [sys.executable, "-m", "ipykernel_launcher"]:
-                forked = _fork(kernel_cmd[2:], kw.get("env") or dict(os.environ))
-            if forked is None:
-                await super()._async_launch_kernel(kernel_cmd, **kw)
-                return
-            provisioner: Any = self.provisioner
-            provisioner.process, provisioner.pid, provisioner.pgid = forked, forked.pid, forked.pid
+        @property
+        def kernel_spec(self) -> KernelSpec:
+            """This Python, whatever kernels the user has installed."""
+            return KernelSpec(argv=COMMAND, display_name="Python 3", language="python")
 
-        _launch_kernel = _async_launch_kernel
+        async def _async_launch_kernel(self, kernel_cmd: list[str], **how: Any) -> None:
+            environment = how.pop("env", None) or dict(os.environ)
+            environment = kernel_environment(environment, Path(self.connection_file).parent)
+            provisioner: Any = self.provisioner
+            forked = _fork(kernel_cmd[4:], environment) if kernels_are_forked() else None
+            if forked is None:
+                await super()._async_launch_kernel(kernel_cmd, env=environment, **how)
+            else:
+                provisioner.process = forked
+                provisioner.pid = provisioner.pgid = forked.pid
+            _started.append(provisioner.process)
 
     return KernelManager
+
+
+def _fork(arguments: list[str], environment: dict[str, str]) -> ForkedKernel | None:
+    """A forked kernel; None where there is no server to fork it."""
+    try:
+        return ForkedKernel(arguments, environment)
+    except (OSError, EOFError):  # the server of another process, or one that is ending
+        return None
+
+
+if __name__ == "__main__":
+    start_kernel(sys.argv[1:])

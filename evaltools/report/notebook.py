@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,11 +17,8 @@ from ..core.errors import WorkFailed
 from ..core.files import asset_dir, sha256, write_text
 from ..core.language import say, speak
 from . import paper
-from .kernels import end_forked, kernel_manager, without
+from .kernels import connection, end_kernels, kernel_manager, without
 from .make_study import study
-
-SOCKET_BYTES = 80
-"""A socket's path has at most 104 bytes on some systems: from longer folders kernels are reached over TCP."""
 
 NOTEBOOK = "metric_report.ipynb"
 HTML = "metric_report.html"
@@ -180,7 +176,7 @@ def execute(job: ReportJob) -> tuple[Any, Exception | None]:
                 autosave_cell_every=0,
                 coalesce_streams=True,  # one print may come in two messages
                 shutdown_kernel="immediate",
-                config=kernel_config(folder),
+                config=connection(folder),
                 kernel_manager_class=kernel_manager(),
             )
         except papermill.PapermillException as e:
@@ -199,34 +195,12 @@ def execute(job: ReportJob) -> tuple[Any, Exception | None]:
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """A private folder outside of the results; kernels that were started from it end with it."""
+    """A private folder outside of the results; kernels that are still alive at its end are ended."""
     with tempfile.TemporaryDirectory(prefix="evaltools-", ignore_cleanup_errors=True) as folder:
         try:
             yield Path(folder)
         finally:
-            _end_kernels(folder)
-
-
-def _end_kernels(folder: str) -> None:
-    # nbclient ends the kernels that it knows; one whose start was interrupted is not among them
-    import psutil
-
-    end_forked()
-    for child in psutil.Process().children():
-        with suppress(psutil.Error):
-            if any(folder in argument for argument in child.cmdline()):
-                child.kill()
-                child.wait(1)
-
-
-def kernel_config(folder: Path) -> Any:
-    """Settings by which a kernel is reached through sockets in `folder`, where the system has such."""
-    from traitlets.config import Config
-
-    if os.name != "posix" or len(os.fsencode(folder)) > SOCKET_BYTES:
-        return Config()
-    files = {"connection_file": f"{folder}/kernel.json", "ip": f"{folder}/kernel"}
-    return Config({"KernelManager": {"transport": "ipc", **files}})
+            end_kernels()
 
 
 def tidy(nb: Any) -> None:

@@ -1,23 +1,26 @@
-"""Forked kernels: the bytes of started ones, nothing shared between them, and an end with whoever asked for them."""
+"""Kernels: forked ones give the bytes of started ones, share nothing, end with whoever asked, and stand alone."""
 
 from __future__ import annotations
 
 import importlib
 import os
+import pickle
 import signal
-import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
+import nbformat
 import psutil
 import pytest
 
 from evaltools.report import kernels
-from evaltools.report import notebook as execute
 from evaltools.report.notebook import NOTEBOOK, ReportFailed, run
 from tests.app.test_batch import TIMED, files
 
@@ -28,11 +31,9 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="kernels are for
 WHO = "import os\nprint(os.getpid(), os.getppid(), os.getsid(0))"
 
 
-@pytest.fixture
-def warm(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+@pytest.fixture(autouse=True)
+def forked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(kernels.OPTION, raising=False)
-    with kernels.warm():
-        yield
 
 
 def who(folder: Path) -> list[int]:
@@ -53,27 +54,21 @@ def _alive(pid: int) -> bool:
         return False
 
 
-def test_the_kernels_of_a_block_have_one_parent_that_ends_with_it(job: Any) -> None:
-    with kernels.warm():
-        for name in ("a", "b"):
-            made = job(WHO, name=name)
-            run(made)
-        (a, parent, session), (b, other, _) = (
-            who(made.folder.parent / name) for name in ("a", "b")
-        )
-        assert a != b and parent == other != os.getpid()
-        assert session == a, "a session of its own: an interrupt from the terminal is not for it"
-        assert psutil.Process(parent).ppid() == os.getpid()
-    assert not any(map(_alive, (parent, a, b)))
-    run(made)
-    assert who(made.folder)[1] == os.getpid(), "outside of the block kernels are started"
+def test_the_kernels_of_a_process_are_forked_from_one_other(job: Any) -> None:
+    for name in ("a", "b"):
+        made = job(WHO, name=name)
+        run(made)
+    (a, parent, session), (b, other, _) = (who(made.folder.parent / name) for name in ("a", "b"))
+    assert a != b and parent == other != os.getpid()
+    assert session == a, "a session of its own: an interrupt from the terminal is not for it"
+    assert psutil.Process(parent).ppid() == os.getpid()
+    assert not any(map(_alive, (a, b)))
 
 
 def test_spawning_is_an_option(job: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(kernels.OPTION, "spawn")
     made = job(WHO)
-    with kernels.warm():
-        run(made)
+    run(made)
     assert who(made.folder)[1] == os.getpid()
 
 
@@ -82,18 +77,86 @@ def test_where_a_suite_of_the_users_is_loaded_kernels_are_started(
 ) -> None:
     monkeypatch.setattr("evaltools.core.plugins.FROM_FILES", {"mine": object()})
     made = job(WHO)
-    with kernels.warm():
-        run(made)
+    run(made)
     assert who(made.folder)[1] == os.getpid()
 
 
-def test_without_the_warm_process_kernels_are_started(warm: None, job: Any) -> None:
+def test_a_server_that_was_killed_fails_no_report(job: Any) -> None:
     made = job(WHO)
     run(made)
-    os.kill(who(made.folder)[1], signal.SIGKILL)
-    _until(lambda: not _alive(who(made.folder)[1]))
+    server = who(made.folder)[1]
+    os.kill(server, signal.SIGKILL)
+    _until(lambda: not _alive(server))
     run(made)
-    assert who(made.folder)[1] == os.getpid()
+    assert who(made.folder)[1] != server
+
+
+def test_a_process_that_is_forked_from_one_with_a_server_makes_reports_too(job: Any) -> None:
+    run(job("1"))
+    made = job(WHO, name="other")
+    with ProcessPoolExecutor(1, mp_context=get_context("fork")) as pool:
+        pool.submit(run, made).result()
+    assert not _alive(who(made.folder)[0])
+
+
+ISOLATED = """
+import os, sys, matplotlib
+import colorsys
+print(colorsys.__file__, matplotlib.rcParams["font.size"], "planted" in dir(), os.getcwd())
+print([entry for entry in sys.path if entry in ("", ".", os.getcwd())])
+"""
+
+
+@pytest.mark.parametrize("how", ["fork", "spawn"])
+def test_nothing_of_the_working_directory_or_of_the_home_takes_part(
+    how: str, job: Any, tmp_path: Path
+) -> None:
+    """Modules, a style, a startup file and a profile are planted where they would be looked for."""
+    made, home = job(ISOLATED), tmp_path / "home"
+    planted = "from pathlib import Path; Path(__file__).with_suffix('.was_run').touch()\n"
+    for module in ("colorsys", "seaborn", "matplotlib", "ipykernel_launcher", "ipykernel"):
+        (tmp_path / f"{module}.py").write_text(planted)
+    (tmp_path / "startup.py").write_text("planted = 1\n")
+    profile = home / ".ipython" / "profile_default"
+    (profile / "startup").mkdir(parents=True)
+    (profile / "startup" / "a.py").write_text("planted = 1\n")
+    (profile / "ipython_config.py").write_text("c.InteractiveShellApp.exec_lines = ['planted = 1']")
+    style = home / ".config" / "matplotlib"
+    style.mkdir(parents=True)
+    for folder in (tmp_path, style):
+        (folder / "matplotlibrc").write_text("font.size: 33\n")
+    code = "import pickle, sys; from evaltools.report import notebook as execute; from pathlib import Path\n"
+    code += "execute.asset_dir = lambda name: Path('notebooks')\n"
+    code += "execute.run(pickle.load(sys.stdin.buffer))"
+    own = {
+        kernels.OPTION: how,
+        "HOME": str(home),
+        "PYTHONSTARTUP": str(tmp_path / "startup.py"),
+    }
+    dropped = ("IPYTHONDIR", "MPLCONFIGDIR", "XDG_CONFIG_HOME")
+    kept = {name: value for name, value in os.environ.items() if name not in dropped}
+    command = [sys.executable, "-P", "-c", code]
+    subprocess.run(command, input=pickle.dumps(made), env={**kept, **own}, check=True)
+    first, second = "".join(texts(made.folder / NOTEBOOK)).splitlines()
+    file, size, is_planted, folder = first.split()
+    assert Path(file).parent != tmp_path
+    assert (size, is_planted, folder, second) == ("10.0", "False", str(tmp_path), "[]")
+    assert not list(tmp_path.glob("*.was_run"))
+
+
+def test_figures_of_a_cell_are_shown_whichever_way_a_kernel_is_started(
+    job: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pictures = []
+    for how in ("fork", "spawn"):
+        monkeypatch.setenv(kernels.OPTION, how)
+        made = job(
+            "import matplotlib.pyplot as plt\naxes = plt.subplots()[1].plot([1, 2])", name=how
+        )
+        run(made)
+        nb = nbformat.read(made.folder / NOTEBOOK, as_version=4)
+        pictures += [o.data["image/png"] for o in nb.cells[-1].outputs]
+    assert len(pictures) == 2 and pictures[0] == pictures[1]
 
 
 SEEN = """
@@ -111,7 +174,7 @@ os.environ["LEFT"] = "1"; os.chdir("/")
 """
 
 
-def test_nothing_of_one_notebook_is_seen_by_the_next(warm: None, job: Any) -> None:
+def test_nothing_of_one_notebook_is_seen_by_the_next(job: Any) -> None:
     found = []
     for name, cell in (("first", SEEN), ("leaves", LEFT), ("last", SEEN)):
         made = job(cell, name=name)
@@ -123,7 +186,7 @@ def test_nothing_of_one_notebook_is_seen_by_the_next(warm: None, job: Any) -> No
     assert first[2] != last[2], "what is drawn unseeded differs from kernel to kernel"
 
 
-def test_a_forked_kernel_that_dies_fails_its_report_alone(warm: None, job: Any) -> None:
+def test_a_forked_kernel_that_dies_fails_its_report_alone(job: Any) -> None:
     # a child of the kernel outlives it, and must not be taken for it
     leave = "import os, signal, time\nif os.fork() == 0: (time.sleep(20), os._exit(0))"
     cells = leave, "os.kill(os.getpid(), signal.SIGKILL)"
@@ -144,8 +207,7 @@ def test_a_kernel_ends_with_the_process_that_asked_for_it(
     if pid == 0:
         try:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
-            with kernels.warm():
-                run(made)
+            run(made)
         finally:
             os._exit(1)
     there = tmp_path / "pid"
@@ -155,21 +217,18 @@ def test_a_kernel_ends_with_the_process_that_asked_for_it(
     _until(lambda: not any(_alive(int(p)) for p in there.read_text().split()), 20)
 
 
-def test_an_interrupted_start_leaves_no_kernel(
-    warm: None, job: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[int] = []
-    usual = kernels.Forked.__init__
+def test_an_interrupt_leaves_no_kernel(job: Any, tmp_path: Path) -> None:
+    made = job("import os\nopen('pid', 'w').write(str(os.getpid()))", "import time\ntime.sleep(60)")
+    there, caller = tmp_path / "pid", os.getpid()
 
-    def interrupted(self: kernels.Forked, warm: socket.socket) -> None:
-        usual(self, warm)
-        asked.append(self.pid)
-        raise KeyboardInterrupt
+    def interrupt() -> None:
+        _until(lambda: there.is_file() and there.read_text() != "")
+        os.kill(caller, signal.SIGINT)
 
-    monkeypatch.setattr(kernels.Forked, "__init__", interrupted)
-    with pytest.raises(KeyboardInterrupt), execute.scratch():
-        kernels._fork([], {})
-    assert asked and not any(map(_alive, asked))
+    Thread(target=interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        run(made)
+    _until(lambda: not _alive(int(there.read_text())), 10)
 
 
 def test_forked_and_started_kernels_give_the_same_bytes(tmp_path: Path) -> None:
