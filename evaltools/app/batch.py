@@ -34,7 +34,8 @@ from ..report.run import Run
 from ..report.run_groups import read_runs, result_folder
 from ..report.tables import plain_estimates, verdict_line
 from ..stats.compare import require_declared
-from .workers import Workers, cluster_size
+from .cluster import cluster_size
+from .workers import Workers
 
 Options = Mapping[str, Any]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ from ..report.study_files import comparison_csv
 from ..report.study_views import note_text
 from ..stats.compare import mde_text, p_text, verdict_text
 from ..stats.detectable import POWER
-from .options import parse_margins
 
 
 def compare_command(
@@ -29,13 +28,13 @@ def compare_command(
     *,
     everything: bool,
     csv_file: Path | None,
-    margin: Sequence[str],
+    margin: Mapping[str, float],
     **how: Any,
 ) -> str:
     """The text that `evaltools compare A B` prints."""
     if csv_file is not None:
         refuse_input(csv_file, [*find_runs(baseline), *find_runs(candidate)])
-    study = compare_runs(baseline, candidate, margin=parse_margins(margin), **how)
+    study = compare_runs(baseline, candidate, margin=margin, **how)
     if csv_file is not None:
         write_text(csv_file, comparison_csv(study))
     return comparison_text(study, everything=everything)

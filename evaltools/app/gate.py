@@ -26,7 +26,7 @@ from ..report.tables import verdict_line
 from ..report.text import visible
 from ..stats.compare import verdict_text
 from ..stats.intervals import MIN_UNITS
-from .options import Bound, parse, parse_margins
+from .options import Bound, parse_bound, parse_margins
 
 SIGNS = {"min": ">=", "max": "<="}
 
@@ -62,7 +62,9 @@ def gate(
     UsageError and InputError before anything is written.
     """
     bounds = [
-        parse(text, kind) for kind, texts in (("min", minima), ("max", maxima)) for text in texts
+        parse_bound(text, kind)
+        for kind, texts in (("min", minima), ("max", maxima))
+        for text in texts
     ]
     allowed = parse_margins(margins)
     if allowed and baseline is None:

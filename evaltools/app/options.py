@@ -1,69 +1,252 @@
-"""Options of the command line: made from a suite's model, the commands that take them, and what their texts say."""
+"""Options that several commands take, and what their texts say. Those of one command stand with it."""
 
 from __future__ import annotations
 
 import math
 import types
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from itertools import chain
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin
 
 import click
 
-from ..core.commands import PATH, read_suite
+from ..core.commands import (
+    PATH,
+    Decorator,
+    lang_option,
+    on_error_option,
+    out_option,
+    quiet_option,
+    together,
+)
 from ..core.errors import UsageError
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
+RESAMPLING = ("n_resamples", "confidence", "ci", "seed")
+"""Names of the resampling options, as `core.resampling.Resampling` and `batch.Settings` have them."""
 
-def of_model(model: Any, names: Sequence[str] | None = None) -> list[click.Parameter]:
-    """An option for every field of a suite's options that is given, with its description, type and default."""
-    return [
-        _option(name, model.model_fields[name])
-        for name in (model.settable() if names is None else names)
-    ]
+confidence_option = click.option(
+    "--confidence",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="Level of the intervals, between 0 and 1.",
+)
+
+resampling_options = together(
+    click.option(
+        "--n-resamples",
+        type=click.IntRange(100),
+        default=10_000,
+        show_default=True,
+        help="Bootstrap resamples.",
+    ),
+    confidence_option,
+    click.option(
+        "--ci",
+        type=click.Choice(["auto", "bca", "percentile"]),
+        default="auto",
+        show_default=True,
+        help="Kind of interval: auto is BCa where the data carry it, and score intervals where not.",
+    ),
+    click.option(
+        "--seed",
+        type=click.IntRange(0),
+        default=0,
+        show_default=True,
+        help="Seed of the resampling.",
+    ),
+)
 
 
-def _option(name: str, field: FieldInfo) -> click.Option:
-    kind, many = _without_none(field.annotation)
-    how: dict[str, Any] = {"help": field.description or "", "default": field.default}
-    if kind is bool:
-        how["is_flag"] = True
-    else:
-        shown = not many and field.default not in (None, "", ())
-        how |= {"multiple": many, "type": _type(kind, field), "show_default": shown}
-    return click.Option([f"--{name.replace('_', '-')}"], **how)
+def jobs_option(default: int = 1) -> Decorator:
+    """-j, --jobs."""
+    return click.option(
+        "-j",
+        "--jobs",
+        type=click.IntRange(1),
+        default=default,
+        show_default=True,
+        help="Processes at once.",
+    )
 
 
-def _without_none(annotation: Any) -> tuple[Any, bool]:
-    """(the type that is given, whether it may be given several times)."""
+metrics_option = click.option(
+    "--metrics",
+    type=PATH,
+    help="Python file with METRICS = [...] of your own, and columns(units) if they need any.",
+)
+
+batch_options = together(
+    out_option,
+    jobs_option(),
+    click.option(
+        "--name",
+        help="Name of the run instead of its folder's or file's (one run only).",
+    ),
+    resampling_options,
+    metrics_option,
+    on_error_option,
+    click.option(
+        "--resume/--fresh",
+        default=True,
+        show_default=True,
+        help="Keep what is complete and current.",
+    ),
+    click.option(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="Work on the dask cluster at tcp://HOST:PORT (extra dask).",
+    ),
+    lang_option,
+    quiet_option,
+)
+"""Options of the commands that score runs: the fields of `batch.Settings`."""
+
+study_options = together(
+    jobs_option(),
+    metrics_option,
+    on_error_option,
+    lang_option,
+    resampling_options,
+)
+"""Options of the commands that see several runs together: `study_settings` takes them."""
+
+paper_option = click.option(
+    "--paper",
+    is_flag=True,
+    help="Figures as SVG and PDF, and tables and words for a paper, beside the report.",
+)
+
+suite_option = click.option(
+    "--suite",
+    help="Suite of the runs (default: found out from the files).",
+)
+
+primary_option = click.option(
+    "--primary",
+    metavar="METRIC",
+    help="The metric that is tested alone (default: the suite's own).",
+)
+
+margin_option = click.option(
+    "--margin",
+    multiple=True,
+    metavar="NAME=X",
+    help="Largest difference of a metric, in its own unit, that does not matter: equivalence is tested.",
+)
+
+
+def read_suite(path: Path | None) -> None:
+    """Make the suite of a file known, where one is given."""
+    if path is not None:
+        from ..core.plugins import load_suite_file
+
+        load_suite_file(path)
+
+
+suite_file_option = click.option(
+    "--suite-file",
+    type=PATH,
+    expose_value=False,
+    is_eager=True,
+    callback=lambda ctx, param, path: read_suite(path),
+    help="Python file with a SUITE of your own (docs/extending.md).",
+)
+
+
+def study_settings(values: dict[str, Any]) -> dict[str, Any]:
+    """The values of a command's `study_options` as `report.study.study` takes them, the others as they are.
+
+    The language is spoken from here on.
+    """
+    from ..core.language import speak
+    from ..core.resampling import Resampling
+    from .workers import Workers
+
+    settings = dict(values)
+    speak(settings.pop("lang"))
+    workers = Workers(settings.pop("jobs"))
+    n, confidence, method, seed = [settings.pop(name) for name in RESAMPLING]
+    resampling = Resampling(method=method, n_resamples=n, confidence=confidence, seed=seed)
+    return {**settings, "workers": workers, "resampling": resampling}
+
+
+def suite_options(model: Any, names: Sequence[str] | None = None) -> Decorator:
+    """An option for each of these fields of a suite's options: its description, type and default.
+
+    By default for all that are given on the command line.
+    """
+    fields = model.settable() if names is None else names
+    return together(*[_suite_option(name, model.model_fields[name]) for name in fields])
+
+
+def split_suite_options(
+    suite: Any, values: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """(suite options, the rest) of a command's values."""
+    of_suite = {k: v for k, v in values.items() if k in suite.options.model_fields}
+    rest = {k: v for k, v in values.items() if k not in of_suite}
+    return of_suite, rest
+
+
+def _suite_option(name: str, field: FieldInfo) -> Decorator:
+    value_type, multiple = _value_type(field.annotation)
+    flag = f"--{name.replace('_', '-')}"
+    text = field.description or ""
+    if value_type is bool:
+        return click.option(flag, is_flag=True, default=field.default, help=text)
+    return click.option(
+        flag,
+        multiple=multiple,
+        type=_click_type(value_type, field),
+        default=field.default,
+        show_default=not multiple and field.default not in (None, "", ()),
+        help=text,
+    )
+
+
+def _value_type(annotation: Any) -> tuple[Any, bool]:
+    """(type of one value, whether the option may be given several times) of a field's annotation."""
     if get_origin(annotation) in (Union, types.UnionType):
-        annotation = next(a for a in get_args(annotation) if a is not type(None))
+        alternatives = [a for a in get_args(annotation) if a is not type(None)]
+        annotation = alternatives[0]
     if get_origin(annotation) in (tuple, list):
         return get_args(annotation)[0], True
     return annotation, False
 
 
-def _type(kind: Any, field: FieldInfo) -> Any:
-    if get_origin(kind) is Literal:
-        return click.Choice(list(get_args(kind)))
-    if kind in (int, float):
-        marks = [(k, getattr(m, k, None)) for m in field.metadata for k in ("ge", "le", "gt", "lt")]
-        limits = {k: v for k, v in marks if v is not None}
-        low, high = limits.get("ge", limits.get("gt")), limits.get("le", limits.get("lt"))
-        range_type = click.IntRange if kind is int else click.FloatRange
-        return range_type(low, high, "gt" in limits, "lt" in limits)
-    return PATH if kind is Path else str
+def _click_type(value_type: Any, field: FieldInfo) -> Any:
+    if get_origin(value_type) is Literal:
+        return click.Choice(list(get_args(value_type)))
+    if value_type in (int, float):
+        return _range(value_type, field)
+    return PATH if value_type is Path else str
+
+
+def _range(value_type: Any, field: FieldInfo) -> click.ParamType:
+    """The numbers that the limits of a field allow."""
+    limits = {}
+    for constraint in field.metadata:
+        for name in ("ge", "le", "gt", "lt"):
+            if getattr(constraint, name, None) is not None:
+                limits[name] = getattr(constraint, name)
+    range_type = click.IntRange if value_type is int else click.FloatRange
+    return range_type(
+        min=limits.get("ge", limits.get("gt")),
+        max=limits.get("le", limits.get("lt")),
+        min_open="gt" in limits,
+        max_open="lt" in limits,
+    )
 
 
 Bound = tuple[str, str, float]
 """Metric, "min" or "max", and the limit."""
 
 
-def parse(text: str, option: str) -> Bound:
+def parse_bound(text: str, option: str) -> Bound:
     """(name, option, number) from "NAME=X"; UsageError for anything else."""
     name, sign, number = text.partition("=")
     try:
@@ -77,91 +260,21 @@ def parse(text: str, option: str) -> Bound:
 
 def parse_margins(texts: Sequence[str]) -> dict[str, float]:
     """Metric -> margin, from "NAME=X" each; UsageError for anything else, and for a metric that comes twice."""
-    found = {name: margin for name, _, margin in (parse(text, "margin") for text in texts)}
-    if len(found) < len(texts):
-        raise UsageError("--margin: a metric can have one margin only")
-    return found
+    margins = {}
+    for text in texts:
+        name, _, margin = parse_bound(text, "margin")
+        if name in margins:
+            raise UsageError("--margin: a metric can have one margin only")
+        margins[name] = margin
+    return margins
 
 
 def parse_seeds(text: str) -> list[int]:
     """Numbers of seeds from "1,3,5"; UsageError for anything else."""
     try:
-        found = [int(part) for part in text.split(",")]
+        seeds = [int(part) for part in text.split(",")]
     except ValueError:
-        found = []
-    if not found or min(found) < 1:
+        seeds = []
+    if not seeds or min(seeds) < 1:
         raise UsageError(f"--seeds {text!r}: expected whole numbers from 1 on, joined by commas")
-    return found
-
-
-class SuiteGroup(click.Group):
-    """A group with a command for every suite, made when it is asked for by `make(suite)`, besides its own."""
-
-    make: Callable[[Any], click.Command]
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        from ..core.plugins import suite_names
-
-        return [*suite_names(), *super().list_commands(ctx)]
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        from ..core.plugins import get_suite, suite_names
-
-        own = super().get_command(ctx, name)
-        return own or (self.make(get_suite(name)) if name in suite_names() else None)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        # the suites are named without being loaded
-        with formatter.section("Commands"):
-            names = self.list_commands(ctx)
-            formatter.write_dl(
-                [
-                    (n, self.commands[n].get_short_help_str() if n in self.commands else "")
-                    for n in names
-                ]
-            )
-
-
-class OfSomeSuite(click.Command):
-    """A command that takes the options of the suite that its arguments belong to: its `suite` is that, or None.
-
-    With `costly` those alone by which something may be spent.
-    """
-
-    def __init__(self, *arguments: Any, costly: bool = False, **how: Any) -> None:
-        super().__init__(*arguments, **how)
-        self.costly = costly
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        suite, own = self._suite_among(ctx, args), list(self.params)
-        try:
-            self.params = [*own, *(self._of_suite(suite.options) if suite is not None else [])]
-            return super().parse_args(ctx, args)
-        finally:
-            self.params = own
-            if "suite" in ctx.params:
-                ctx.params["suite"] = suite
-
-    def _suite_among(self, ctx: click.Context, args: list[str]) -> Any:
-        """The suite that --suite names, or that the first of the arguments which is a run belongs to."""
-        from ..core.names import find_runs
-        from ..core.plugins import get_suite
-
-        parser = self.make_parser(ctx)
-        parser.ignore_unknown_options = True
-        given, rest, _ = parser.parse_args(list(args))
-        read_suite(given.get("suite_file") and Path(given["suite_file"]))
-        if name := given.get("suite"):
-            return get_suite(name)
-        named = [given.get(str(p.name)) for p in self.params if isinstance(p, click.Argument)]
-        texts = [[n] if isinstance(n, str) else n if isinstance(n, tuple) else () for n in named]
-        for text in [*chain.from_iterable(texts), *rest]:
-            from ..report.run_groups import suite_of_run
-
-            with suppress(UsageError, OSError, ValueError):
-                return suite_of_run(find_runs(text)[0])
-        return None
-
-    def _of_suite(self, model: Any) -> list[click.Parameter]:
-        free = model.settable(costly=False) if self.costly else ()
-        return of_model(model, [name for name in model.settable() if name not in free])
+    return seeds

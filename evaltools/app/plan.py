@@ -1,4 +1,4 @@
-"""`evaltools plan` and `evaltools rank`: what a larger study would show, and how conditions stand to each other."""
+"""`evaltools plan`: what a larger study would show."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from typing import Any
 
 import pandas as pd
 
-from ..core.files import refuse_input, require_writable, write_text
-from ..core.names import find_runs, safe_name
+from ..core.files import refuse_input, write_text
+from ..core.names import find_runs
 from ..core.progress import bar
 from ..report import study_tables as views
 from ..report.make_study import study
 from ..report.study import Study
 from ..report.study_files import csv
-from ..report.text import visible
 from .compare import wrapped
 
 
@@ -33,7 +32,7 @@ def plan_command(
     """The text that `evaltools plan` prints."""
     if csv_file is not None:
         refuse_input(csv_file, [path for run in runs for path in find_runs(run)])
-    made = _study(runs, **how)
+    made = pilot_study(runs, **how)
     with bar(len(set(seeds)), "planning", quiet, "seeds") as done:
         found = made.plan(metric, difference, power=power, seeds=seeds, done=done)
     if csv_file is not None:
@@ -43,24 +42,11 @@ def plan_command(
     return "\n".join([head, "", columns(found, power="{:.0%}".format), "", *notes])
 
 
-def rank_command(runs: Sequence[str], *, metric: str, out: Path, **how: Any) -> str:
-    """The text that `evaltools rank` prints; ranks.csv is written."""
-    require_writable(out)
-    _study(runs, **how).rank(metric)  # says what is wrong before anything is written
-    made = _study(runs, primary=metric, out=out, **how)
-    path = out / "results" / f"{safe_name(made.baseline)}_aggregated" / "ranks.csv"
-    shown = made.rank().assign(condition=lambda f: f["condition"].map(visible))
-    numbers = dict.fromkeys(("value", "ci_low", "ci_high"), "{:.4f}".format)
-    return "\n".join(
-        [*map(wrapped, views.ranking(made)), "", columns(shown, **numbers), "", str(path)]
-    )
-
-
 def columns(frame: pd.DataFrame, **formats: Callable[[Any], str]) -> str:
     """A frame as columns of text; nulls are empty."""
     shown = {c: [formats.get(c, str)(x) if pd.notna(x) else "" for x in frame[c]] for c in frame}
     return pd.DataFrame(shown).to_string(index=False)
 
 
-def _study(runs: Sequence[str], **how: Any) -> Study:
+def pilot_study(runs: Sequence[str], **how: Any) -> Study:
     return study([path for run in runs for path in find_runs(run)], **how)

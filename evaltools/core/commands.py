@@ -1,16 +1,18 @@
-"""The options of the command line as data, and what commands of suites are made of."""
+"""What commands of the command line share with those that suites add to it: the type of a path, common options."""
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
+Decorator = Callable[[Any], Any]
+"""What adds options to the function of a command."""
 
-class _Path(click.Path):
+
+class NameablePath(click.Path):
     """A path that can stand in the files, pages and notebooks that name it, which are UTF-8."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -21,59 +23,43 @@ class _Path(click.Path):
         return super().convert(value, param, ctx)
 
 
-PATH = _Path(path_type=Path)
+PATH = NameablePath(path_type=Path)
 
-RESAMPLING = ("n_resamples", "confidence", "ci", "seed")
-COMMON = (
-    "out",
-    "jobs",
-    "name",
-    *RESAMPLING,
-    "metrics",
-    "on_error",
-    "resume",
-    "scheduler",
-    "lang",
-    "quiet",
+
+def together(*options: Decorator) -> Decorator:
+    """One decorator for several options, which the help lists in this order."""
+
+    def decorate(command: Any) -> Any:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+out_option = click.option(
+    "-o",
+    "--out",
+    type=PATH,
+    default=Path("outputs"),
+    show_default=True,
+    help="Folder of all results.",
 )
 
-KINDS: dict[str, Callable[[Any], Any]] = {
-    "path": lambda _: PATH,
-    "number": lambda _: float,
-    "choice": click.Choice,
-    "range": lambda ends: click.IntRange(*ends),
-    "least": click.FloatRange,
-    "between": lambda ends: click.FloatRange(ends[0], ends[1], True, True),
-}
+on_error_option = click.option(
+    "--on-error",
+    type=click.Choice(["fail", "skip"]),
+    default="fail",
+    show_default=True,
+    help="A record that cannot be used: fail, or leave it out, count it and report it.",
+)
 
+lang_option = click.option(
+    "--lang",
+    type=click.Choice(["en", "ko", "zh"]),
+    default="en",
+    show_default=True,
+    help="Language of pages, tables and workbooks; CSV, JSON and ids stay as they are.",
+)
 
-def options(*names: str, file: Path | None = None) -> list[click.Parameter]:
-    """Options of commands.toml as click's parameters; those of a suite's own commands first of a `file` like it."""
-    known = {**SHARED, **(_read(file) if file else {})}
-    return [_declared(name, **known[name]) for name in names]
-
-
-def _read(file: Path) -> dict[str, dict[str, Any]]:
-    return tomllib.loads(file.read_text(encoding="utf-8"))
-
-
-SHARED = _read(Path(__file__).with_suffix(".toml"))
-"""The options that commands name."""
-
-
-def _declared(name: str, flags: Sequence[str] = (), **how: Any) -> click.Option:
-    for kind in KINDS.keys() & how:
-        how["type"] = KINDS[kind](how.pop(kind))
-    if name == "suite_file":
-        how["callback"] = lambda ctx, param, path: read_suite(path)
-    return click.Option(
-        flags or [f"--{name.replace('_', '-')}"], show_default="default" in how, **how
-    )
-
-
-def read_suite(path: Path | None) -> None:
-    """Make the suite of a file known, where one is given."""
-    if path is not None:
-        from .plugins import load_suite_file
-
-        load_suite_file(path)
+quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print errors only.")

@@ -7,6 +7,7 @@ from there and reads no profile, startup file or style.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Iterator
@@ -14,7 +15,6 @@ from contextlib import contextmanager
 from functools import cache
 from multiprocessing import current_process, get_context
 from pathlib import Path
-from signal import SIGKILL, SIGTERM
 from types import ModuleType
 from typing import Any
 
@@ -83,6 +83,7 @@ def run_forked(arguments: list[str], environment: dict[str, str], folder: str) -
     import numpy as np
 
     os.setsid()  # an interrupt from the terminal is not for kernels
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
     end_with_parent()
     os.environ.clear()
     os.environ.update(environment)
@@ -122,26 +123,29 @@ class ForkedKernel:
             os.kill(self.pid, number)
 
     def kill(self) -> None:
-        self.send_signal(SIGKILL)
+        self.send_signal(signal.SIGKILL)
 
     def terminate(self) -> None:
-        self.send_signal(SIGTERM)
+        self.send_signal(signal.SIGTERM)
 
 
 @contextmanager
 def _isolated() -> Iterator[None]:
     """Processes started by multiprocessing in the block do not run the main script again.
 
-    They import nothing from the working directory, but what is installed there.
+    They import nothing from the working directory, but what is installed there, and no signal from the terminal
+    reaches them.
     """
     main, path, safe = sys.modules["__main__"], sys.path, os.environ.get("PYTHONSAFEPATH")
     sys.modules["__main__"] = ModuleType("__main__")
     kept = [entry for entry in path if entry not in ("", str(Path.cwd()))]
     sys.path = [*kept, str(PACKAGE.parent)]
     os.environ["PYTHONSAFEPATH"] = "1"
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGHUP))
     try:
         yield
     finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         sys.modules["__main__"], sys.path = main, path
         if safe is None:
             del os.environ["PYTHONSAFEPATH"]
@@ -156,7 +160,10 @@ def kernels_are_forked() -> bool:
     """
     asked = os.environ.get(OPTION) != "spawn"
     return (
-        sys.platform == "linux" and asked and not plugins.FROM_FILES and not current_process().daemon
+        sys.platform == "linux"
+        and asked
+        and not plugins.FROM_FILES
+        and not current_process().daemon
     )
 
 

@@ -139,7 +139,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_killed_batch_goes_on_where_it_was(
     undisturbed: Path, tmp_path: Path, how: signal.Signals, kill: Callable[[int, int], None]
 ) -> None:
-    """One signal to the command alone, or to all of its processes as a terminal does. It cleans up where it can."""
+    """One signal to the command alone, or to all of its processes as a terminal does. No process is left."""
     batch = command(undisturbed / "notebooks", *REPORT)
     running = subprocess.Popen(
         batch,
@@ -161,7 +161,6 @@ def test_a_killed_batch_goes_on_where_it_was(
         assert (
             errors == "interrupted: what is finished is kept, the same command goes on from there\n"
         )
-        assert {p.name for p in out.rglob(".*")} <= {".lock"}, "nothing half-written"
     else:
         assert _until(lambda: not any(map(_alive, below)))
         assert running.returncode == -how
@@ -177,6 +176,7 @@ def test_a_killed_batch_goes_on_where_it_was(
     again = subprocess.run(batch, cwd=tmp_path, capture_output=True, text=True)
     assert (again.returncode, again.stderr) == (0, "")
     assert again.stdout.endswith(f"3 done; {len(reports)} reports already current\n")
+    assert {p.name for p in out.rglob(".*")} <= {".lock"}, "nothing half-written"
     for path, identity in finished.items():
         if path.parent.parent.name != "reports" or path.parent / "metric_report.ipynb" in reports:
             assert _identity(path) == identity, f"{path} was made again"
@@ -481,7 +481,7 @@ def _first_with_kernel(
         for process in processes:
             for child in process.children():
                 with suppress(psutil.Error):
-                    if any("ipykernel" in argument for argument in child.cmdline()):
+                    if any("report.kernels" in argument for argument in child.cmdline()):
                         return process
         time.sleep(0.02)
     raise AssertionError(f"no report was begun: {batch.communicate()}")

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import threading
 import time
-import weakref
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
@@ -19,8 +18,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from evaltools.app import workers
-from evaltools.app.workers import Workers, cluster_size
+from evaltools.app import cluster as clusters
+from evaltools.app.cluster import cluster_size
+from evaltools.app.workers import Workers
 from evaltools.core.errors import InputError, Problem, UsageError, WorkFailed
 from evaltools.report.run import evaluate
 
@@ -41,10 +41,7 @@ def refuse(x: int) -> int:
 
 def sleep(folder: Path, x: int) -> int:
     (folder / f"{x}.pid").write_text(str(os.getpid()))
-    try:
-        time.sleep(60)
-    finally:
-        (folder / f"{x}.cleaned").touch()
+    time.sleep(60)
     return x
 
 
@@ -87,41 +84,12 @@ def test_a_process_that_is_told_to_end_is_lost_and_no_exit_status() -> None:
         Workers(2).map(told_to_end, [1, 1])
 
 
-def test_closing_stops_what_runs_and_lets_it_clean_up(tmp_path: Path) -> None:
+def test_closing_stops_what_runs(tmp_path: Path) -> None:
     # task 0 ends at once; by then task 1 has begun
     with closing(Workers(2).ended(_first_or_sleep, [(tmp_path, 0), (tmp_path, 1)])) as ended:
-        place, future = next(ended)
-        assert (place, future.result()) == (0, 0)
-    assert (tmp_path / "1.cleaned").is_file()
+        index, future = next(ended)
+        assert (index, future.result()) == (0, 0)
     assert not psutil.pid_exists(int((tmp_path / "1.pid").read_text()))
-
-
-def test_a_process_is_stopped_in_a_callback_too(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """Python drops what is raised in the callback of a weak reference, the order to end as well."""
-    with closing(Workers(2).ended(_first_or_callback, [(tmp_path, 0), (tmp_path, 1)])) as ended:
-        next(ended)
-    assert (tmp_path / "1.cleaned").is_file()
-    assert capfd.readouterr().err == ""
-
-
-class Referred:
-    """A thing that can be referred to weakly."""
-
-
-def _first_or_callback(folder: Path, x: int) -> int:
-    if not x:
-        return _first_or_sleep(folder, x)
-    thing = Referred()
-    held = weakref.ref(thing, lambda _: time.sleep(60))
-    (folder / "1.pid").write_text(str(os.getpid()))
-    try:
-        del thing
-        time.sleep(60)
-    finally:
-        (folder / "1.cleaned").touch()
-    return int(held() is None)
 
 
 def _first_or_sleep(folder: Path, x: int) -> int:
@@ -196,7 +164,7 @@ def cluster_to_lose() -> Iterator[distributed.LocalCluster]:
 
 
 def test_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr(clusters, "CONNECT_SECONDS", 0.5)
     with pytest.raises(UsageError, match=r"no dask scheduler answers at 'tcp://127\.0\.0\.1:9'"):
         cluster_size("tcp://127.0.0.1:9")
     with pytest.raises(UsageError, match="no dask scheduler answers at"):
@@ -234,7 +202,7 @@ def _here(x: int) -> str:
 def test_cluster_with_other_versions_is_refused(
     cluster: distributed.LocalCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evaltools.core.manifest.versions", lambda: {"evaltools": "0.0.1"})
+    monkeypatch.setattr(clusters, "versions", lambda: {"evaltools": "0.0.1"})
     with pytest.raises(
         UsageError, match=r"other versions: evaltools .* \(wanted 0\.0\.1\), python"
     ):
@@ -246,7 +214,7 @@ def processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """A cluster of one worker that nobody starts again: its address, and the process of its scheduler."""
-    monkeypatch.setattr(workers, "CONNECT_SECONDS", 5)
+    monkeypatch.setattr(clusters, "CONNECT_SECONDS", 5)
     quiet, file = (
         {"stderr": subprocess.DEVNULL, "stdout": subprocess.DEVNULL},
         tmp_path / "scheduler.json",
@@ -295,7 +263,7 @@ def test_a_scheduler_that_is_lost_is_work_that_failed(
 def test_a_cluster_that_lost_its_workers_is_not_waited_for(
     processes: tuple[str, subprocess.Popen[bytes]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workers, "CONNECT_SECONDS", 2)
+    monkeypatch.setattr(clusters, "CONNECT_SECONDS", 2)
     ended = dict(Workers(1, processes[0]).ended(double, [(1,), (DIE,), (2,)]))
     assert isinstance(ended[1].exception(), WorkFailed)
     assert "has no workers left" in str(ended[1].exception())

@@ -1,0 +1,100 @@
+"""Work in the processes of a dask.distributed cluster (extra `dask`)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, wait
+from contextlib import chdir, contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from ..core.errors import UsageError, WorkFailed
+from ..core.manifest import versions
+from .workers import Ended, Task, failed, or_lost
+
+CONNECT_SECONDS = 10
+"""How long a scheduler may take to answer, and to have a worker."""
+
+GIVEN_UP = "the cluster gave it up: its scheduler does not answer any more, or has no workers left"
+
+
+@contextmanager
+def _client(address: str, error: type[Exception]) -> Iterator[Any]:
+    """A client of the cluster; `error` where it does not answer or has no workers."""
+    try:
+        from distributed import Client
+    except ImportError as e:
+        raise UsageError("--scheduler needs the extra `dask`: pip install 'evaltools[dask]'") from e
+    # what is wrong is said here, in a line
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    try:
+        client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+    except (OSError, ValueError) as e:
+        raise error(f"no dask scheduler answers at {address!r}: {e}") from e
+    with client:
+        if not _has_workers(client):
+            raise error(f"the dask scheduler at {address!r} has no workers")
+        yield client
+
+
+def _has_workers(client: Any) -> bool:
+    """Whether the cluster has workers, or gets some soon: killed ones are often started again."""
+    try:
+        client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+    except (OSError, TimeoutError):
+        return False
+    return True
+
+
+def cluster_size(address: str) -> int:
+    """How many tasks the cluster works on at once. UsageError where it does not answer or has no workers."""
+    with _client(address, UsageError) as client:
+        return sum(client.nthreads().values())
+
+
+def on_cluster(address: str, call: Callable[..., Any], tasks: Sequence[Task]) -> Ended:
+    """As `Workers.ended`, on a cluster. WorkFailed where it does not answer or has no workers."""
+    with _client(address, WorkFailed) as client:
+        from distributed import KilledWorker
+
+        pool = client.get_executor(pure=False)
+        folder, wanted = Path.cwd(), versions()
+        indices = {}
+        try:
+            for index, task in enumerate(tasks):
+                indices[pool.submit(_like_here, folder, wanted, call, *task)] = index
+            while indices:
+                ended = wait(indices, CONNECT_SECONDS, return_when=FIRST_COMPLETED).done
+                if not ended and not _has_workers(client):
+                    ended = {future for future in indices if future.cancel() or future.done()}
+                for future in ended:
+                    index = indices.pop(future)
+                    if future.cancelled():
+                        yield index, failed(GIVEN_UP)
+                    else:
+                        yield index, or_lost(future, KilledWorker)
+        finally:
+            pool.shutdown(wait=False)
+
+
+_FOLDER = Lock()
+"""The working directory is the whole process's: one task at a time."""
+
+
+def _like_here(folder: Path, wanted: dict[str, str], call: Callable[..., Any], *task: Any) -> Any:
+    """call(*task) as the process that asks for it would do it: in its folder, with its versions."""
+    differences = [
+        f"{library} {version} (wanted {wanted.get(library)})"
+        for library, version in versions().items()
+        if version != wanted.get(library)
+    ]
+    if differences:
+        raise UsageError(f"a worker of the cluster has other versions: {', '.join(differences)}")
+    if not folder.is_dir():
+        raise UsageError(
+            f"a worker of the cluster does not see {folder}: all machines must share the file system"
+        )
+    with _FOLDER, chdir(folder):
+        return call(*task)

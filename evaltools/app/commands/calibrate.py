@@ -1,0 +1,61 @@
+"""`evaltools calibrate SCORES LABELS`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ...core.commands import PATH, lang_option
+from ...core.language import speak
+from ...core.terminal import echo
+from ..options import confidence_option
+
+
+@click.command()
+@click.argument("scores", type=PATH)
+@click.argument("labels", type=PATH)
+@click.option(
+    "-o",
+    "--out",
+    type=PATH,
+    default=Path("calibration.csv"),
+    show_default=True,
+    help="The file to write.",
+)
+@click.option(
+    "--score",
+    default="score",
+    show_default=True,
+    metavar="NAME",
+    help="Column of SCORES: rule_score for the rules.",
+)
+@click.option(
+    "--next",
+    "next_file",
+    type=PATH,
+    help="Write the cases to label next there, as CSV.",
+)
+@confidence_option
+@lang_option
+def calibrate(
+    scores: Path,
+    labels: Path,
+    out: Path,
+    score: str,
+    next_file: Path | None,
+    confidence: float,
+    lang: str,
+) -> None:
+    """Hold SCORES of a judge or of rules against LABELS that people gave to some of the cases.
+
+    CSV or JSONL, numbers from 0 to 1: SCORES have case_id, metric, score (summary_scores.csv is such a file), LABELS
+    case_id, metric, label, and maybe rater and stratum. The corrected mean is what people would give all cases.
+    """
+    from ..calibrate import calibrate_command
+
+    speak(lang)
+    text = calibrate_command(
+        scores, labels, out=out, score=score, next_file=next_file, confidence=confidence
+    )
+    echo(text)

@@ -1,0 +1,67 @@
+"""`evaltools check SUITE FILE...`, and checks of other files that suites add."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ...core.commands import PATH, Decorator
+from ...core.errors import BAD_INPUT, InputError, Problems
+from ...core.terminal import echo
+from ..options import suite_file_option, suite_options
+from ..suite_commands import SuiteGroup, added_commands
+
+CheckFile = Callable[..., None]
+"""check(path, problems, **options) adds the problems of a file."""
+
+
+class CheckGroup(SuiteGroup):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*super().list_commands(ctx), *added_commands("CHECKS")]
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        check_file = added_commands("CHECKS").get(name)
+        if check_file is None:
+            return super().get_command(ctx, name)
+        return _check_command(name, str(check_file.__doc__), check_file)
+
+    def make(self, suite: Any) -> click.Command:
+        def check_file(path: Path, problems: Problems, **options: Any) -> None:
+            from ..batch import check_input
+
+            check_input(suite, path, options, problems)
+
+        text = f"List every problem of inputs of {suite.title}, write nothing."
+        free = suite.options.settable(costly=False)
+        return _check_command(suite.name, text, check_file, suite_options(suite.options, free))
+
+
+def _check_command(
+    name: str, text: str, check_file: CheckFile, options: Decorator = lambda command: command
+) -> click.Command:
+    @click.command(name, help=text)
+    @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=PATH)
+    @options
+    def command(files: Sequence[Path], **values: Any) -> None:
+        problems = Problems("skip")
+        for path in files:
+            of_file = Problems("skip")
+            with suppress(InputError):  # a fatal problem is among the others of the file
+                check_file(path, of_file, **values)
+            problems.merge(of_file)
+        for line, is_error in problems.lines(len(files)):
+            echo(line, err=is_error)
+        sys.exit(BAD_INPUT if problems.count("error") else 0)
+
+    return command
+
+
+@click.group(cls=CheckGroup)
+@suite_file_option
+def check() -> None:
+    """Validate inputs: list every problem, write nothing."""

@@ -1,0 +1,57 @@
+"""`evaltools compare A B`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ...core.commands import PATH
+from ...core.terminal import echo
+from ..options import (
+    margin_option,
+    parse_margins,
+    primary_option,
+    study_options,
+    study_settings,
+    suite_file_option,
+    suite_option,
+)
+from ..suite_commands import RunsCommand
+
+
+@click.command(cls=RunsCommand)
+@click.argument("baseline", metavar="A")
+@click.argument("candidate", metavar="B")
+@suite_option
+@suite_file_option
+@click.option("--all", "everything", is_flag=True, help="Every metric, not only the headline.")
+@click.option("--csv", "csv_file", type=PATH, help="Write the whole comparison there as well.")
+@primary_option
+@margin_option
+@study_options
+def compare(
+    baseline: str,
+    candidate: str,
+    everything: bool,
+    csv_file: Path | None,
+    margin: tuple[str, ...],
+    **values: Any,
+) -> None:
+    """Paired comparison of two runs, or of two sets of seeds.
+
+    A and B are a run, a results folder, a run_id (the common prefix of the folders <run_id>__seed<N>_<mode>),
+    or several runs joined by commas. Takes the options of the suite besides (evaltools score SUITE --help).
+    """
+    from ..compare import compare_command
+
+    text = compare_command(
+        baseline,
+        candidate,
+        everything=everything,
+        csv_file=csv_file,
+        margin=parse_margins(margin),
+        **study_settings(values),
+    )
+    echo(text)

@@ -1,0 +1,75 @@
+"""`evaltools convert FORMAT FILE...`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ...core.commands import PATH, on_error_option, quiet_option
+from ...core.errors import OnError, Problems
+from ...core.terminal import echo
+
+
+@click.command()
+@click.argument("name", metavar="FORMAT")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=PATH)
+@click.option(
+    "-o",
+    "--out",
+    "target",
+    required=True,
+    type=PATH,
+    help="The file to write (.jsonl, scores also .csv).",
+)
+@click.option(
+    "--as",
+    "as_",
+    type=click.Choice(["gold", "predictions"]),
+    default="gold",
+    show_default=True,
+    help="Of aspect-based sentiment: gold.jsonl, or outputs.jsonl to score against it.",
+)
+@click.option(
+    "--level",
+    type=click.Choice(["term", "category"]),
+    help="semeval14: which of the two kinds of tuple.",
+)
+@click.option("--split", help="helm: the split, where a file holds several.")
+@click.option(
+    "--condition",
+    multiple=True,
+    help="Name of the system: once for all files, or once for each.",
+)
+@click.option(
+    "--seed",
+    "seed_of_file",
+    multiple=True,
+    help="Name of the seed: once for all files, or once for each.",
+)
+@on_error_option
+@quiet_option
+def convert(
+    name: str,
+    files: tuple[Path, ...],
+    target: Path,
+    on_error: OnError,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Write other tools' FILEs as gold or predictions of Conflict Review, or as rows of the suite `table`.
+
+    FORMAT: nikl, semeval14, semeval15, semeval16, aste, asqp, acos (aspect-based sentiment); inspect, lm-eval,
+    promptfoo, deepeval, ragas, helm (scores of any benchmark).
+    """
+    from ...formats import convert as formats
+
+    problems = Problems(on_error)
+    n_rows = formats.convert(name, files, target, problems, **options)
+    if problems.kept:
+        for line, is_error in problems.lines(len(files)):
+            if is_error or not quiet:
+                echo(line, err=True)
+    if not quiet:
+        echo(f"{n_rows} rows -> {target}")

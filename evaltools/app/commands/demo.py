@@ -1,0 +1,23 @@
+"""`evaltools demo`"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from ...core.commands import lang_option, out_option, quiet_option
+from ..options import jobs_option
+
+
+@click.command()
+@out_option
+@lang_option
+@quiet_option
+@jobs_option(default=2)
+def demo(out: Path, jobs: int, lang: str, quiet: bool) -> None:
+    """All reports and the gallery on the bundled examples."""
+    from ..batch import Settings, run_demo
+
+    sys.exit(run_demo(Settings(out=out, jobs=jobs, lang=lang, quiet=quiet)))

@@ -1,0 +1,22 @@
+"""`evaltools gallery [OUTPUTS]`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ...core.commands import PATH, lang_option
+from ...core.language import speak
+from ...core.terminal import echo
+
+
+@click.command()
+@click.argument("outputs", default="outputs", type=PATH)
+@lang_option
+def gallery(outputs: Path, lang: str) -> None:
+    """(Re)build index.html, the page that finds, filters and compares all results under OUTPUTS."""
+    from ...report.gallery import build
+
+    speak(lang)
+    echo(str(build(outputs)))

@@ -1,0 +1,77 @@
+"""`evaltools gate RESULT`"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ...core.commands import PATH
+from ...core.errors import GATE_NOT_MET
+from ...core.terminal import echo
+
+
+@click.command()
+@click.argument("result", type=PATH)
+@click.option(
+    "--min",
+    "minima",
+    multiple=True,
+    metavar="NAME=X",
+    help="The metric must be at least X.",
+)
+@click.option(
+    "--max",
+    "maxima",
+    multiple=True,
+    metavar="NAME=X",
+    help="The metric must be at most X.",
+)
+@click.option(
+    "--use",
+    type=click.Choice(["ci_low", "value", "ci_high"]),
+    default="value",
+    show_default=True,
+    help="What of the metric must keep the bounds.",
+)
+@click.option(
+    "--baseline",
+    type=PATH,
+    metavar="RESULT",
+    help="No metric of the headline may be worse than there.",
+)
+@click.option(
+    "--margin",
+    "margins",
+    multiple=True,
+    metavar="NAME=X",
+    help="With --baseline: how much worse the metric may be, in its own unit, at the bound of its interval.",
+)
+@click.option(
+    "--junit",
+    "junit_file",
+    type=PATH,
+    metavar="FILE",
+    help="Write what was found as JUnit XML, also where it fails.",
+)
+@click.option(
+    "--summary",
+    "summary_file",
+    type=PATH,
+    metavar="FILE",
+    help="Write it as Markdown, for the summary of a CI job.",
+)
+def gate(result: Path, **asked: Any) -> None:
+    """Fail (status 1) unless RESULT, a metrics.json or the folder of a run or aggregate, holds what is asked.
+
+    Without any bound or baseline its suite's verdicts must be passes. What is not measured does not pass.
+    """
+    from .. import gate as work
+
+    rows = work.gate(result, **asked)
+    for row in rows:
+        echo(str(row))
+    not_met = [row for row in rows if row.met is False]
+    sys.exit(GATE_NOT_MET if not_met else 0)

@@ -1,0 +1,82 @@
+"""`evaltools plan RUN...`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ...core.commands import PATH, quiet_option
+from ...core.terminal import echo
+from ..options import (
+    parse_seeds,
+    study_options,
+    study_settings,
+    suite_file_option,
+    suite_option,
+)
+from ..suite_commands import RunsCommand
+
+
+@click.command(cls=RunsCommand)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@click.option(
+    "--metric",
+    required=True,
+    metavar="NAME",
+    help="The metric in which the difference is looked for.",
+)
+@click.option(
+    "--difference",
+    required=True,
+    type=float,
+    metavar="X",
+    help="The difference, in the metric's own unit.",
+)
+@click.option(
+    "--power",
+    type=float,
+    default=0.8,
+    show_default=True,
+    help="Probability of finding it, 0 to 1.",
+)
+@click.option(
+    "--seeds",
+    default="1,3,5",
+    show_default=True,
+    metavar="N,...",
+    help="Numbers of seeds to plan for.",
+)
+@click.option("--csv", "csv_file", type=PATH, help="Write the plan there as well.")
+@suite_option
+@suite_file_option
+@study_options
+@quiet_option
+def plan(
+    runs: tuple[str, ...],
+    metric: str,
+    difference: float,
+    power: float,
+    seeds: str,
+    csv_file: Path | None,
+    quiet: bool,
+    **values: Any,
+) -> None:
+    """How many samples, for each number of seeds, show a difference, the runs given being the pilot.
+
+    The runs of two conditions (named as for `compare`); or of one, whose seeds then stand in for the other.
+    """
+    from ..plan import plan_command
+
+    text = plan_command(
+        runs,
+        metric=metric,
+        difference=difference,
+        power=power,
+        seeds=parse_seeds(seeds),
+        csv_file=csv_file,
+        quiet=quiet,
+        **study_settings(values),
+    )
+    echo(text)

@@ -1,0 +1,81 @@
+"""`evaltools report SUITE RUN...` and `evaltools report seeds RUN...`"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from ..options import (
+    batch_options,
+    margin_option,
+    paper_option,
+    parse_margins,
+    primary_option,
+    split_suite_options,
+    suite_file_option,
+    suite_option,
+    suite_options,
+)
+from ..suite_commands import RunsCommand, SuiteGroup
+
+
+class ReportGroup(SuiteGroup):
+    def make(self, suite: Any) -> click.Command:
+        @click.command(suite.name, help=f"Report runs of {suite.title}.")
+        @click.argument("runs", metavar=f"{suite.input}...", nargs=-1, required=True)
+        @suite_options(suite.options)
+        @batch_options
+        @paper_option
+        def command(runs: tuple[str, ...], **values: Any) -> None:
+            from ..batch import Batch, Settings
+
+            of_suite, settings = split_suite_options(suite, values)
+            batch = Batch(Settings(**settings))
+            batch.report(suite, runs, of_suite)
+            sys.exit(batch.end())
+
+        return command
+
+
+@click.group(cls=ReportGroup)
+@suite_file_option
+def report() -> None:
+    """Numbers, notebook and HTML: results/<run>/ and reports/<run>/."""
+
+
+@report.command(cls=RunsCommand)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@suite_option
+@suite_file_option
+@click.option(
+    "--baseline",
+    help="Condition that the others are compared with (default: the first by name).",
+)
+@primary_option
+@margin_option
+@batch_options
+def seeds(
+    runs: tuple[str, ...],
+    suite: Any,
+    baseline: str | None,
+    primary: str | None,
+    margin: tuple[str, ...],
+    **values: Any,
+) -> None:
+    """Aggregate runs named <run_id>__seed<N>_<mode> over seeds, and compare the run_ids.
+
+    Takes the options of the suite besides (evaltools report SUITE --help).
+    """
+    from ...core.names import find_runs
+    from ...report.run_groups import suite_of_run
+    from ..batch import Batch, Settings
+
+    margins = parse_margins(margin)
+    if suite is None:
+        suite = suite_of_run(find_runs(runs[0])[0])  # says why it cannot be told
+    of_suite, settings = split_suite_options(suite, values)
+    batch = Batch(Settings(**settings))
+    batch.report_seeds(suite, runs, of_suite, baseline=baseline, primary=primary, margin=margins)
+    sys.exit(batch.end())

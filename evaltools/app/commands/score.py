@@ -1,0 +1,53 @@
+"""`evaltools score SUITE RUN...`"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ...core.commands import PATH
+from ..options import batch_options, split_suite_options, suite_file_option, suite_options
+from ..suite_commands import SuiteGroup
+
+
+class ScoreGroup(SuiteGroup):
+    def make(self, suite: Any) -> click.Command:
+        @click.command(suite.name, help=f"Score runs of {suite.title}.")
+        @click.argument("runs", metavar=f"{suite.input}...", nargs=-1, required=True)
+        @suite_options(suite.options)
+        @batch_options
+        @click.option(
+            "--flat",
+            "flat_file",
+            type=PATH,
+            help="Write {metric: value} there as JSON, for a tracker.",
+        )
+        @click.option(
+            "--inspect-scores",
+            "inspect_file",
+            type=PATH,
+            help="Write the units' values there, as Inspect reads scores.",
+        )
+        def command(
+            runs: tuple[str, ...],
+            flat_file: Path | None,
+            inspect_file: Path | None,
+            **values: Any,
+        ) -> None:
+            from ..batch import Batch, Settings
+
+            of_suite, settings = split_suite_options(suite, values)
+            batch = Batch(Settings(**settings))
+            batch.score(suite, runs, of_suite, flat_file=flat_file, inspect_file=inspect_file)
+            sys.exit(batch.end())
+
+        return command
+
+
+@click.group(cls=ScoreGroup)
+@suite_file_option
+def score() -> None:
+    """Numbers only, no notebook: results/<run>/."""

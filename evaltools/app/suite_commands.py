@@ -1,0 +1,122 @@
+"""Commands that depend on a suite: one made for each suite, and one that takes the options of its runs' suite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .. import BUILT_IN
+from ..core.errors import UsageError
+from .options import read_suite, suite_options
+
+
+def added_commands(kind: str = "COMMANDS") -> dict[str, Any]:
+    """What the built-in suites add to the command line: their COMMANDS, or the CHECKS of files of their own."""
+    added: dict[str, Any] = {}
+    for package in BUILT_IN.values():
+        if find_spec(f"{package}.commands"):
+            module = import_module(f"{package}.commands")
+            added |= getattr(module, kind, {})
+    return added
+
+
+class SuiteGroup(click.Group):
+    """A group with a command for every suite, which `make(suite)` makes when it is asked for, besides its own."""
+
+    make: Callable[[Any], click.Command]
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        from ..core.plugins import suite_names
+
+        return [*suite_names(), *super().list_commands(ctx)]
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        from ..core.plugins import get_suite, suite_names
+
+        command = super().get_command(ctx, name)
+        if command is None and name in suite_names():
+            return self.make(get_suite(name))
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the suites without loading them."""
+        rows = []
+        for name in self.list_commands(ctx):
+            command = self.commands.get(name)
+            rows.append((name, command.get_short_help_str() if command else ""))
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+
+class RunsCommand(click.Command):
+    """A command that takes the options of the suite that its runs belong to.
+
+    Its parameter `suite`, where it has one, is that suite; None where it cannot be told. With `costly` it takes
+    those options alone by which something may be spent.
+    """
+
+    def __init__(self, *arguments: Any, costly: bool = False, **attributes: Any) -> None:
+        super().__init__(*arguments, **attributes)
+        self.costly = costly
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        suite = self._suite_of(ctx, args)
+        params = self.params
+        try:
+            self.params = [*params, *self._options_of(suite)]
+            return super().parse_args(ctx, args)
+        finally:
+            self.params = params
+            if "suite" in ctx.params:
+                ctx.params["suite"] = suite
+
+    def _suite_of(self, ctx: click.Context, args: list[str]) -> Any:
+        """The suite that --suite names, or that the first of the arguments which is a run belongs to."""
+        from ..core.names import find_runs
+        from ..core.plugins import get_suite
+
+        # the options of the suite are not known yet: what follows one is taken for an argument
+        parser = self.make_parser(ctx)
+        parser.ignore_unknown_options = True
+        values, rest, _ = parser.parse_args(list(args))
+        suite_file = values.get("suite_file")
+        read_suite(Path(suite_file) if suite_file else None)
+        if values.get("suite"):
+            return get_suite(values["suite"])
+        for text in [*self._argument_texts(values), *rest]:
+            from ..report.run_groups import suite_of_run
+
+            with suppress(UsageError, OSError, ValueError):
+                return suite_of_run(find_runs(text)[0])
+        return None
+
+    def _argument_texts(self, values: dict[str, Any]) -> Iterator[str]:
+        for param in self.params:
+            value = values.get(str(param.name))
+            if not isinstance(param, click.Argument):
+                continue
+            if isinstance(value, str):
+                yield value
+            elif isinstance(value, tuple):
+                yield from value
+
+    def _options_of(self, suite: Any) -> list[click.Parameter]:
+        if suite is None:
+            return []
+        names = suite.options.settable()
+        if self.costly:
+            free = suite.options.settable(costly=False)
+            names = [name for name in names if name not in free]
+
+        @click.command()
+        @suite_options(suite.options, names)
+        def command() -> None:
+            """Carries the options."""
+
+        return command.params
