@@ -142,8 +142,11 @@ def _pool(jobs: int) -> Iterator[ProcessPoolExecutor]:
         yield pool
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
-        for child in set(active_children()) - others:
+        children = set(active_children()) - others
+        for child in children:
             child.terminate()
+        for child in children:
+            child.join()
         raise
     finally:
         pool.shutdown()

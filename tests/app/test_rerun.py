@@ -16,7 +16,7 @@ from evaltools.core.language import language, speaking
 from evaltools.core.resampling import Resampling
 from evaltools.core.results import read_manifest
 from evaltools.report.make_study import study
-from evaltools.report.run import evaluate
+from evaltools.report.evaluate import evaluate
 from tests.app.calling import call
 from tests.model_server import ModelServer, judges
 

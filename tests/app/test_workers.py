@@ -22,7 +22,7 @@ from evaltools.app import cluster as clusters
 from evaltools.app.cluster import cluster_size
 from evaltools.app.workers import Workers
 from evaltools.core.errors import InputError, Problem, UsageError, WorkFailed
-from evaltools.report.run import evaluate
+from evaltools.report.evaluate import evaluate
 
 DIE = 3
 

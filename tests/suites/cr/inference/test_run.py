@@ -17,7 +17,7 @@ import pytest
 
 from evaltools.core.errors import InputError, Problems, UsageError, WorkFailed
 from evaltools.llm import client as llm
-from evaltools.report.run import evaluate
+from evaltools.report.evaluate import evaluate
 from evaltools.suites.cr.inference.config import read_config
 from evaltools.suites.cr.inference.plan import expected, plan
 from evaltools.suites.cr.inference.protocol import Conflict, Vote, arbitrate
