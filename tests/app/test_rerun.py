@@ -15,8 +15,8 @@ from evaltools.core.files import example
 from evaltools.core.language import language, speaking
 from evaltools.core.resampling import Resampling
 from evaltools.core.results import read_manifest
-from evaltools.report.make_study import study
 from evaltools.report.evaluate import evaluate
+from evaltools.report.make_study import study
 from tests.app.calling import call
 from tests.model_server import ModelServer, judges
 
