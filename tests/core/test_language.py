@@ -29,6 +29,7 @@ from evaltools.core.language import (
     translations,
     use_language_files,
 )
+from evaltools.core.plugins import get_suite
 from evaltools.report.page import SPOKEN
 
 OTHERS = [lang for lang in LANGUAGES if lang != "en"]
@@ -163,6 +164,8 @@ def test_a_translation_has_the_places_of_its_key(lang: str) -> None:
 
 def toml_texts() -> Iterator[str]:
     """What a page shows of the tables of metrics and of views, sentences with their places."""
+    for metric in get_suite("cr").metrics(get_suite("cr").options()):
+        yield from (metric.title, metric.description, metric.group)
     for path in PACKAGE.rglob("metrics.toml"):
         content = tomllib.loads(path.read_text(encoding="utf-8"))
         for row in content["metric"]:

@@ -12,6 +12,7 @@ from ...core.check import Check, duplicate_texts
 from ...core.language import Message
 from ...core.metric import AnyMetric, Metric, linear
 from .schema import STAND_IN
+from .tuples import attribute_of
 
 if TYPE_CHECKING:
     from ...report.run import Run
@@ -19,85 +20,97 @@ if TYPE_CHECKING:
 FEW_REFS = 10
 """A system that names a ref of the gold three times in ten misses ten in a row in 3% of runs; fewer prove nothing."""
 
-EMPTY = 0.05
+EMPTY_SHARE = 0.05
 """A sample without a tuple has F1 0: this share of them keeps every mean F1 from its last 0.05, as runs differ by."""
 
-REVIEWED = {"protocol", "reviewable", "changed", "risk_s1"}
+REVIEW_COLUMNS = {"protocol", "reviewable", "changed", "risk_s1"}
 """The columns by which metrics of the review are divided, besides the outcomes of samples."""
 
 WITHOUT_GOLD = "Polarity conflict"
 """The group of the metrics by ref that compare predicted tuples with each other only."""
 
+PREDICTED_REFS = "{count} predicted refs occurs"
+PREDICTED_TUPLES = "{count} predicted tuples has a ref that occurs"
 
-def checks(result: Run) -> Iterator[Check]:
+
+def checks(run: Run) -> Iterator[Check]:
     """The checks of a run."""
-    yield from duplicate_texts(result.data, "text", "text_id")
-    yield from predictions_only(result)
-    yield from ref_outside_gold(result)
-    yield from empty_predictions(result.data)
-    yield from parse_failures(result.data)
-    if n := int(result.data["model"].eq(STAND_IN).sum()):
-        said = "the replies of {n} samples are a stand-in's, by rules: no model was asked, the numbers are of none"
-        yield Check("stand-in", "warning", said, n=n, of=len(result.data))
+    yield from duplicate_texts(run.data, "text", "text_id")
+    yield from predictions_only(run)
+    yield from ref_outside_gold(run)
+    yield from empty_predictions(run.data)
+    yield from parse_failures(run.data)
+    yield from stand_in(run.data)
 
 
-def predictions_only(result: Run) -> Iterator[Check]:
-    """No review has seen the tuples: what it did, and what was before it, is not measured."""
-    if result.data["protocol"].any():
+def predictions_only(run: Run) -> Iterator[Check]:
+    """No review has seen the tuples: what it did, and what was before it, is not measured (D25)."""
+    if run.data["protocol"].any():
         return
-    single = {
-        m.name
-        for m in result.metrics
-        if isinstance(m, Metric) and (m.needs or _of_review(m.denominator))
-    }
-    blocks = tuple(m.name for m in result.metrics if m.name in single or single & set(m.weights()))
-    said = "{of} samples are predictions that no review has seen: nothing before review, or of it, is measured"
-    n = len(result.data)
-    yield Check("predictions-only", "info", said, n=n, of=n, blocks=blocks)
+    of_review = {metric.name for metric in run.metrics if _is_of_review(metric)}
+    blocks = []
+    for metric in run.metrics:
+        if metric.name in of_review or of_review & set(metric.weights()):
+            blocks.append(metric.name)
+    n = len(run.data)
+    yield Check(
+        "predictions-only",
+        "info",
+        "{of} samples are predictions that no review has seen: nothing before review, or of it, is measured",
+        n=n,
+        of=n,
+        blocks=tuple(blocks),
+    )
 
 
-def _of_review(denominator: str) -> bool:
-    return any(c in REVIEWED or c.startswith(("fix_", "break_")) for c in linear(denominator))
+def _is_of_review(metric: AnyMetric) -> bool:
+    """Whether a ratio is one of what review did, or of what was before it."""
+    if not isinstance(metric, Metric):
+        return False
+    columns = linear(metric.denominator)
+    return metric.needs != "" or any(
+        column in REVIEW_COLUMNS or column.startswith(("fix_", "break_")) for column in columns
+    )
 
 
-def ref_outside_gold(result: Run) -> Iterator[Check]:
+def ref_outside_gold(run: Run) -> Iterator[Check]:
     """No predicted ref stands anywhere in the gold of the run: the two sides name aspects in two ways.
 
     Blocks the metrics by ref, and those by attribute where no predicted attribute stands in the gold either.
     """
-    data = result.data
+    data = run.data
     if data["tp_refpol"].any():  # spares reading the tuples of nearly every run
         return
-    judged = data[data["has_gold"].astype(bool)]
-    gold, final = (_refs(judged[c]) for c in ("gold", "final"))
-    known, refs = {*gold} - {""}, [*filter(None, final)]
-    if not final or known.intersection(refs):
+    with_gold = data[data["has_gold"].astype(bool)]
+    gold_refs = set(_refs(with_gold["gold"])) - {""}
+    final_refs = _refs(with_gold["final"])
+    predicted = [ref for ref in final_refs if ref]
+    if not final_refs or gold_refs & set(predicted):
         return
-    enough = (len(refs) or len(final)) >= FEW_REFS
-    keys = ("refpol",) if _attributes(known) & _attributes(refs) else ("refpol", "attrpol")
-    n_predicted = len(refs) or len(final)
-    what = "{count} predicted refs occurs" if refs else PREDICTED_TUPLES
+    keys: tuple[str, ...] = ("refpol", "attrpol")
+    if _attributes(gold_refs) & _attributes(predicted):
+        keys = ("refpol",)
+    n_predicted = len(predicted) or len(final_refs)
+    enough = n_predicted >= FEW_REFS
     blocks: tuple[str, ...] = ()
     if enough:
-        key = result.options.key
-        blocks = tuple(m.name for m in result.metrics if _rests_on(m, keys, key))
+        blocks = tuple(m.name for m in run.metrics if _rests_on(m, keys, run.options.key))
     yield Check(
         "ref-outside-gold",
         "blocking" if enough else "warning",
         "none of the {what} among the {known} of the gold: metrics {how} cannot tell right from "
         "wrong here",
         {
-            "what": Message(what, {"count": n_predicted}),
-            "known": len(known),
+            "what": Message(
+                PREDICTED_REFS if predicted else PREDICTED_TUPLES, {"count": n_predicted}
+            ),
+            "known": len(gold_refs),
             "how": Message("by ref" if len(keys) == 1 else "by ref or attribute"),
         },
         of=n_predicted,
         blocks=blocks,
-        help="--protocol cr_v1" if result.options.key == "refpol" else "",
+        help="--protocol cr_v1" if run.options.key == "refpol" else "",
     )
-
-
-PREDICTED_TUPLES = "{count} predicted tuples has a ref that occurs"
 
 
 class _Ref(Struct, array_like=True, gc=False):
@@ -109,35 +122,61 @@ class _Ref(Struct, array_like=True, gc=False):
 def _refs(column: pd.Series) -> list[str]:
     """The refs of all tuples of a column of the units."""
     decode = json.Decoder(list[_Ref]).decode
-    return [t.ref for text in column.tolist() for t in decode(text)]
+    refs = []
+    for text in column.tolist():
+        refs += [row.ref for row in decode(text)]
+    return refs
 
 
 def _attributes(refs: Iterable[str]) -> set[str]:
-    return {ref.partition("#")[2] for ref in refs} - {""}
+    return {attribute_of(ref) for ref in refs} - {""}
 
 
-def _rests_on(metric: AnyMetric, keys: tuple[str, ...], of_protocol: str) -> bool:
+def _rests_on(metric: AnyMetric, keys: tuple[str, ...], protocol: str) -> bool:
     """Whether a metric compares with gold by one of the keys."""
-    by_protocol = metric.name == "tuple_f1_s2_after_rep" and of_protocol in keys
-    named = any(key in f"{metric.name} {metric.alias_of}" for key in keys)
-    return metric.group != WITHOUT_GOLD and (by_protocol or named)
+    if metric.group == WITHOUT_GOLD:
+        return False
+    if metric.name == "tuple_f1_s2_after_rep":
+        return protocol in keys
+    return any(key in metric.name or key in metric.alias_of for key in keys)
 
 
 def empty_predictions(data: pd.DataFrame) -> Iterator[Check]:
     """Samples for which nothing is predicted where gold has something."""
-    judged = data[data["has_gold"].astype(bool)]
-    n, of = int((judged["n_pred_used"] == 0).sum()), len(judged)
-    if n > EMPTY * of:
-        said = "{n} of {of} samples with gold have no predicted tuple, and their F1 is 0"
-        yield Check("empty-predictions", "warning", said, n=n, of=of)
+    with_gold = data[data["has_gold"].astype(bool)]
+    n = int((with_gold["n_pred_used"] == 0).sum())
+    if n > EMPTY_SHARE * len(with_gold):
+        yield Check(
+            "empty-predictions",
+            "warning",
+            "{n} of {of} samples with gold have no predicted tuple, and their F1 is 0",
+            n=n,
+            of=len(with_gold),
+        )
 
 
 def parse_failures(data: pd.DataFrame) -> Iterator[Check]:
     """Samples whose reply the runner could not read."""
-    failed = data[data["parse_failed"].astype(bool)]
-    if n := len(failed):
-        message = (
+    n = int(data["parse_failed"].sum())
+    if n:
+        yield Check(
+            "parse-failures",
+            "warning",
             "for {n} of {of} samples the runner could not get or read a reply; they are scored with the"
-            " tuples that are left"
+            " tuples that are left",
+            n=n,
+            of=len(data),
         )
-        yield Check("parse-failures", "warning", message, n=n, of=len(data))
+
+
+def stand_in(data: pd.DataFrame) -> Iterator[Check]:
+    """Samples whose replies are made by rules, as in the bundled example of inference."""
+    n = int((data["model"] == STAND_IN).sum())
+    if n:
+        yield Check(
+            "stand-in",
+            "warning",
+            "the replies of {n} samples are a stand-in's, by rules: no model was asked, the numbers are of none",
+            n=n,
+            of=len(data),
+        )

@@ -1,4 +1,4 @@
-"""Finding and reading the files of a Conflict Review run."""
+"""Finding and reading the files of a Conflict Review run. Seed cr_metrics_spec 1, 6, 7."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from .schema import Gold, Output, TupleRow
 from .sources import gold_rows, text_id
 from .tuples import KNOWN, given_polarity, polarity_of
 
-FLOAT_LIMIT = sys.float_info.max
-
 FILES = {
     "scorecards": "scorecards.jsonl",
     "outputs": "outputs.jsonl",
@@ -24,9 +22,8 @@ FILES = {
     "override_gate": "override_gate_debug_summary.json",
 }
 
-
 RUNNER = ("run_manifest.json", "outputs.jsonl", "gold.jsonl", "calls.jsonl", "episodes.jsonl")
-"""What our own runner makes, the file that marks such a folder first."""
+"""What our own runner makes; the first file marks such a folder."""
 
 MAIN = ("scorecards", "outputs")
 """The roles of a run's main file, the preferred one first."""
@@ -35,33 +32,44 @@ MAIN = ("scorecards", "outputs")
 def locate(path: Path, name: str | None, options: CrOptions, problems: Problems) -> Source:
     """The files of a run folder, or of one scorecards or outputs file.
 
-    A folder's scorecards.jsonl is used if it is there (and no runner of ours made the folder), else its outputs.jsonl
-    with the gold of the options or its own gold.jsonl. A file counts as outputs if its name holds "output", else as
-    scorecards.
+    Outputs go with the gold of the options, or with the folder's own gold.jsonl. A file counts as outputs if its name
+    holds "output", else as scorecards. InputError where the main file is missing.
     """
     if path.is_dir():
         folder = path
-        # beside what our own runner made, scorecards are what scoring it left there
-        roles = MAIN[::-1] if (folder / RUNNER[0]).is_file() else MAIN
-        role = next((r for r in roles if (folder / FILES[r]).is_file()), None)
-        if role is None:
-            message = f"holds neither {FILES['scorecards']} nor {FILES['outputs']}"
-            raise problems.fatal("missing-file", message, file=str(path))
+        role = _main_role(folder, problems)
         main = folder / FILES[role]
     else:
         require_file(path, problems)
         folder, main = path.parent, path
         role = "outputs" if "output" in path.name.lower() else "scorecards"
     files = {role: main}
+    own_gold = folder / FILES["gold"]
     if options.gold is not None:
         files["gold"] = options.gold
-    elif role == "outputs" and (folder / FILES["gold"]).is_file():
-        files["gold"] = folder / FILES["gold"]
-    if (folder / FILES["override_gate"]).is_file():
-        files["override_gate"] = folder / FILES["override_gate"]
+    elif role == "outputs" and own_gold.is_file():
+        files["gold"] = own_gold
+    override = folder / FILES["override_gate"]
+    if override.is_file():
+        files["override_gate"] = override
     for file in files.values():
         require_file(file, problems)
     return Source(name or folder.resolve().name, files)
+
+
+def _main_role(folder: Path, problems: Problems) -> str:
+    """The role of a folder's main file: scorecards if they are there, else outputs.
+
+    Beside what our own runner made, scorecards are what scoring it left there: outputs come first.
+    """
+    roles = MAIN
+    if (folder / RUNNER[0]).is_file():
+        roles = ("outputs", "scorecards")
+    for role in roles:
+        if (folder / FILES[role]).is_file():
+            return role
+    message = f"holds neither {FILES['scorecards']} nor {FILES['outputs']}"
+    raise problems.fatal("missing-file", message, file=str(folder))
 
 
 def sniff(path: Path) -> bool:
@@ -69,53 +77,66 @@ def sniff(path: Path) -> bool:
     try:
         if path.is_dir():
             return any((path / FILES[role]).is_file() for role in MAIN)
-        return path.is_file() and bool(text_id(Output.model_validate_json(first_line(path))))
+        if not path.is_file():
+            return False
+        return text_id(Output.model_validate_json(first_line(path))) != ""
     except (OSError, ValueError):
         return False
 
 
 def read_gold(path: Path, problems: Problems) -> dict[str, list[TupleRow]]:
     """Gold tuples by sample id. A line without an id or with a doubled one is an error."""
-    out: dict[str, list[TupleRow]] = {}
-    for number, row in read_jsonl(path, Gold, problems):
-        where: dict[str, Any] = {"file": str(path), "line": number, "id": row.key}
+    gold: dict[str, list[TupleRow]] = {}
+    for line, row in read_jsonl(path, Gold, problems):
+        where: dict[str, Any] = {"file": str(path), "line": line, "id": row.key}
         if not row.key:
             problems.error("missing-id", "expected uid, text_id or id", **where)
-        elif row.key in out:
-            problems.error(
-                "duplicate-gold", "a second gold line for this sample; the first counts", **where
-            )
+        elif row.key in gold:
+            message = "a second gold line for this sample; the first counts"
+            problems.error("duplicate-gold", message, **where)
         else:
-            out[row.key] = gold_rows(row)
-    return out
+            gold[row.key] = gold_rows(row)
+    return gold
 
 
 def read_override(path: Path, problems: Problems) -> dict[str, float]:
-    """The numbers at the top level of an override summary, under override_* names; what is no number is passed over.
+    """The numbers at the top level of an override summary, under override_* names; other values are passed over.
 
-    A number that is not finite is an error. Raises InputError for a file that is no JSON object.
+    A number that is not finite is an error. InputError for a file that is no JSON object.
     """
     summary = read_json(path, problems)
     if not isinstance(summary, dict):
         raise problems.fatal("not-an-object", "expected one JSON object", file=str(path))
-    found = {}
+    numbers = {}
     for name, value in summary.items():
         if isinstance(value, bool) or not isinstance(value, int | float):
             continue
-        if not abs(value) < FLOAT_LIMIT:  # NaN as well
+        if not abs(value) < sys.float_info.max:  # NaN as well
             problems.error("bad-field", "expected a finite number", file=str(path), field=name)
             continue
-        found[name if name.startswith("override_") else f"override_{name}"] = value
-    return found
+        numbers[f"override_{name.removeprefix('override_')}"] = value
+    return numbers
 
 
 def doubts(rows: Iterable[TupleRow], text: str | None) -> Iterator[tuple[str, str]]:
-    """(code, message) of each polarity outside the list, and of each span outside the text."""
+    """(code, message) of each polarity outside the list, and of each span outside the text (None: spans are not read).
+
+    Such tuples are used; what is doubtful is a warning.
+    """
     for i, row in enumerate(rows):
-        polarity, span = polarity_of(row), row.span
+        polarity = polarity_of(row)
         if polarity and polarity not in KNOWN and given_polarity(polarity) not in KNOWN:
-            message = f"polarity {polarity!r} of tuple {i} counts as neutral; expected one of "
-            yield "unknown-polarity", message + ", ".join(sorted(KNOWN))
-        if span is not None and text is not None and not 0 <= span.start <= span.end <= len(text):
-            message = f"span [{span.start}, {span.end}] of tuple {i} is not within the text's {len(text)} characters"
-            yield "span-outside-text", message
+            expected = ", ".join(sorted(KNOWN))
+            yield (
+                "unknown-polarity",
+                f"polarity {polarity!r} of tuple {i} counts as neutral; expected one of {expected}",
+            )
+        span = row.span
+        if span is None or text is None:
+            continue
+        if not 0 <= span.start <= span.end <= len(text):
+            yield (
+                "span-outside-text",
+                f"span [{span.start}, {span.end}] of tuple {i} is not within the text's "
+                f"{len(text)} characters",
+            )

@@ -1,47 +1,46 @@
-"""The metric table of Conflict Review, and the suite."""
+"""The Conflict Review suite: its metrics, its headline, and where its parts stand."""
 
 from __future__ import annotations
 
-import tomllib
-from functools import cache
-from pathlib import Path
-
-from ...core.metric import MetricTable, read_table
+from ...core.metric import MetricTable
 from ...core.suite import Breakdown, Suite
 from .artifacts import artifacts
 from .checks import checks
+from .metrics import metric_table
 from .options import CrOptions
 from .read import RUNNER, locate, sniff
 from .score import score
-from .tuples import Key
 from .units import read_actions, read_tuples
-
-TABLE = Path(__file__).with_name("metrics.toml")
-HEADLINE: list[str] = tomllib.loads(TABLE.read_text(encoding="utf-8"))["headline"]
-
-
-@cache
-def _table(protocol: Key) -> MetricTable:
-    return read_table(TABLE, protocol=protocol)
 
 
 def metrics(options: CrOptions) -> MetricTable:
-    """The table under a protocol: every metric, and other names for some of them, the short ones under its key."""
-    return _table(options.key)
+    """The metric table under the protocol of the options."""
+    return metric_table(options.key)
 
 
 def headline(options: CrOptions, blocked: frozenset[str]) -> tuple[str, ...]:
-    """The names that lead every page; those by term where refs cannot be measured."""
-    if f"tuple_f1_s2_{options.key}" in blocked:
-        # without what rests on refs: only these are ever blocked
-        return tuple(name.format(protocol="otepol") for name in HEADLINE if "{other}" not in name)
-
-    other = "otepol" if options.key == "refpol" else "refpol"
-    return tuple(name.format(protocol=options.key, other=other) for name in HEADLINE)
+    """The names that lead every page; those by term where the protocol's key cannot be measured."""
+    key = options.key
+    other = ("tuple_f1_s2_otepol" if key == "refpol" else "tuple_f1_s2_refpol",)
+    if f"tuple_f1_s2_{key}" in blocked:
+        key = "otepol"
+        other = ()
+    return (
+        f"tuple_f1_s1_{key}",
+        f"tuple_f1_s2_{key}",
+        f"delta_f1_{key}",
+        f"fix_rate_{key}",
+        f"break_rate_{key}",
+        f"net_gain_{key}",
+        *other,
+        "polarity_conflict_rate",
+        "implicit_invalid_pred_rate",
+        "final_aspect_out_of_text_rate",
+    )
 
 
 def primary(options: CrOptions, blocked: frozenset[str]) -> str:
-    """F1 after review under the protocol's key; by term where refs cannot be measured."""
+    """F1 after review under the protocol's key; by term where that cannot be measured."""
     name = f"tuple_f1_s2_{options.key}"
     return "tuple_f1_s2_otepol" if name in blocked else name
 
@@ -67,13 +66,18 @@ SUITE = Suite(
     commands="evaltools.suites.cr.commands",
     runner=RUNNER,
     decode={
-        **dict.fromkeys(("gold", "stage1", "final"), read_tuples),
-        **dict.fromkeys(("reviews", "arbiter"), read_actions),
+        "gold": read_tuples,
+        "stage1": read_tuples,
+        "final": read_tuples,
+        "reviews": read_actions,
+        "arbiter": read_actions,
     },
     agreement=("final", "label_final"),
     breakdowns=(
         Breakdown(
-            "Split", "split", ("tuple_f1_s1_refpol", "tuple_f1_s2_refpol", "tuple_f1_s2_otepol")
+            title="Split",
+            column="split",
+            metrics=("tuple_f1_s1_refpol", "tuple_f1_s2_refpol", "tuple_f1_s2_otepol"),
         ),
     ),
 )

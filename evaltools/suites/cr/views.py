@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ...core.language import say
-from ...core.metric import read_table
+from ...core.metric import Metric
 from ...report import figures
 from ...report.markdown import titled
 from ...report.view import SampleView, TableView
@@ -29,7 +29,34 @@ NOT_FOUND = "(not found)"
 
 VIEWS = Path(__file__).with_name("views.toml")
 WORDS = tomllib.loads(VIEWS.read_text(encoding="utf-8"))
-MICRO = read_table(VIEWS)
+MICRO = (
+    Metric(
+        name="f1",
+        title="Micro F1",
+        group="Within a part",
+        numerator="2*tp",
+        denominator="2*tp + fp + fn",
+        better="higher",
+    ),
+    Metric(
+        name="precision",
+        title="Precision",
+        group="Within a part",
+        numerator="tp",
+        denominator="tp + fp",
+        better="higher",
+    ),
+    Metric(
+        name="recall",
+        title="Recall",
+        group="Within a part",
+        numerator="tp",
+        denominator="tp + fn",
+        better="higher",
+    ),
+)
+"""What is measured within a part of the tuples."""
+
 LOOK: Mapping[str, Mapping[str, Any]] = WORDS["figure"]
 
 

@@ -1,0 +1,57 @@
+"""The metric table of Conflict Review, from metrics.toml and metrics_by_key.toml."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ...core.metric import AnyMetric, MetricTable, make_metric
+from .tuples import Key
+
+FOLDER = Path(__file__).parent
+
+
+@cache
+def metric_table(protocol: Key) -> MetricTable:
+    """Every metric, then other names for some of them: the short ones stand for those under the protocol's key.
+
+    >>> [metric.alias_of for metric in metric_table("refpol") if metric.name == "tuple_f1_s2"]
+    ['tuple_f1_s2_refpol']
+    """
+    content = _read("metrics.toml")
+    table = [_metric(row) for row in content["counts"]]
+    table += metrics_by_key()
+    table += [_metric(row) for row in content["metric"]]
+    by_name = {metric.name: metric for metric in table}
+    for alias, template in content["aliases"].items():
+        name = template.format(protocol=protocol)
+        table.append(replace(by_name[name], name=alias, alias_of=name))
+    return tuple(table)
+
+
+def metrics_by_key() -> list[AnyMetric]:
+    """The metrics that stand once for each key: all of the first key, then all of the next."""
+    content = _read("metrics_by_key.toml")
+    table = []
+    for key, words in content["key"].items():
+        for row in content["metric"]:
+            filled = {}
+            for field, value in row.items():
+                is_text = isinstance(value, str)
+                filled[field] = value.format(key=key, **words) if is_text else value
+            table.append(_metric(filled))
+    return table
+
+
+def _read(name: str) -> dict[str, Any]:
+    return tomllib.loads((FOLDER / name).read_text(encoding="utf-8"))
+
+
+def _metric(row: dict[str, Any]) -> AnyMetric:
+    """The metric of a row. A row without a denominator is a plain count, unless it is a difference."""
+    if "minuend" in row:
+        return make_metric(row)
+    return make_metric({"denominator": "", **row})
