@@ -21,22 +21,25 @@ def metrics(options: CrOptions) -> MetricTable:
 def headline(options: CrOptions, blocked: frozenset[str]) -> tuple[str, ...]:
     """The names that lead every page; those by term where the protocol's key cannot be measured."""
     key = options.key
-    other = ("tuple_f1_s2_otepol" if key == "refpol" else "tuple_f1_s2_refpol",)
-    if f"tuple_f1_s2_{key}" in blocked:
+    only_by_term = f"tuple_f1_s2_{key}" in blocked
+    if only_by_term:
         key = "otepol"
-        other = ()
-    return (
+    names = [
         f"tuple_f1_s1_{key}",
         f"tuple_f1_s2_{key}",
         f"delta_f1_{key}",
         f"fix_rate_{key}",
         f"break_rate_{key}",
         f"net_gain_{key}",
-        *other,
+    ]
+    if not only_by_term:
+        names.append("tuple_f1_s2_otepol" if key == "refpol" else "tuple_f1_s2_refpol")
+    names += [
         "polarity_conflict_rate",
         "implicit_invalid_pred_rate",
         "final_aspect_out_of_text_rate",
-    )
+    ]
+    return tuple(names)
 
 
 def primary(options: CrOptions, blocked: frozenset[str]) -> str:
