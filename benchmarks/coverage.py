@@ -1,13 +1,12 @@
 """Empirical coverage of the 95% intervals and false-positive rate of comparisons, on data whose truth is known.
 
-    python benchmarks/coverage.py --only single,clusters,delta --methods score,plain,bca,auto --json FILE
-    python benchmarks/coverage.py --only seeds --largest 200 --json FILE
+    python benchmarks/coverage.py --only single,clusters,delta --methods score,plain,bca,auto
+    python benchmarks/coverage.py --only seeds --largest 200
     python benchmarks/coverage.py --only pooled --methods bca,auto
     python benchmarks/coverage.py --only compare
     python benchmarks/coverage.py --only exact,limits
 
-Intervals are made by each of `--methods`, which may be one of ALTERNATIVES; `--json` puts what the sentences of
-reports read into a file (evaltools/stats/coverage.json), of the last method. Every setting runs the package's own
+Intervals are made by each of `--methods`, which may be one of ALTERNATIVES. Every setting runs the package's own
 functions (`estimate`, `aggregate`, `compare`). Independent data sets are the metrics of one table, so that one call
 serves a block of them; blocks differ in the seed of their weights and signs. Bootstraps use 2,000 resamples and
 permutation tests 2,000 sign patterns here (the package's default is 10,000): the Monte-Carlo error averages out over
@@ -31,14 +30,12 @@ The truth of a micro F1 is its mean over seeds, by quadrature.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 # one BLAS thread a process
@@ -412,45 +409,6 @@ def markdown(settings: list[Setting], results: list[Found]) -> str:
     return "\n".join(out)
 
 
-def sentences(settings: list[Setting], results: list[Found], before: dict[str, Any]) -> str:
-    """What evaltools.stats.coverage reads: kind -> n -> lowest and highest coverage over the settings simulated.
-
-    Kinds that were not simulated keep what was known of them `before`.
-    """
-    found: dict[str, dict[int, list[float]]] = {}
-    for c, r in zip(settings, results):
-        if (
-            (c.task not in {"single", "clusters", "seeds"})
-            or c.kind in FEW
-            or c.complete != "complete"
-        ):
-            continue
-        name = {
-            "cluster": "clusters",
-            "lognormal": "clusters",
-            "rate .05": "rate, rare",
-            "rate .95": "rate, rare",
-        }
-        name = name.get(c.kind, "rate" if c.kind == "rate .5" else c.kind)
-        if c.task == "seeds":
-            name = f"{c.seeds} seeds" + (
-                f" {name}" if name in {"rate, rare", "near 1", "net gain"} else ""
-            )
-        found.setdefault(name, {}).setdefault(c.n, []).append(r.share)
-    words = {
-        "mean": "means", "near 1": "means near a limit", "net gain": "net gains", "rate, rare": "rates near 0 or 1",
-        "rate": "rates", "micro": "micro F1", "clusters": "clustered units",
-    }  # fmt: skip
-    entries = dict(before)
-    for name, sizes in found.items():
-        seeds, _, what = name.partition(" seeds")
-        title = words.get(name) or f"{words.get(what.strip(), 'means')} over {seeds} seeds"
-        ends = {n: [round(min(x), 4), round(max(x), 4)] for n, x in sorted(sizes.items())}
-        entries[name] = {"title": title, "coverage": ends}
-    lines = [f"  {json.dumps(name)}: {json.dumps(entry)}" for name, entry in entries.items()]
-    return "{\n" + ",\n".join(lines) + "\n}\n"
-
-
 def clopper_pearson(x: np.ndarray, n: int) -> Columns:
     return betaincinv(x, n - x + 1.0, 0.025), betaincinv(x + 1.0, n - x, 0.975)
 
@@ -570,9 +528,6 @@ def main() -> None:
         "--largest", type=int, default=max(SIZES), help="samples of the largest setting"
     )
     parser.add_argument("--methods", default="auto", help="methods of intervals, comma separated")
-    parser.add_argument(
-        "--json", type=Path, help="file for the sentences of reports, of the last method"
-    )
     args = parser.parse_args()
     for name, made in (("exact", exact), ("limits", partial(limits, args.datasets))):
         if name in args.only.split(","):
@@ -603,10 +558,6 @@ def main() -> None:
             print(c, results[-1], file=sys.stderr, flush=True)
     print(f"{args.datasets} data sets a setting, {RESAMPLES} resamples and sign patterns.\n")
     print(markdown(settings, results))
-    if args.json:
-        last = [(c, r) for c, r in zip(settings, results) if c.method == methods[-1]]
-        before = json.loads(args.json.read_text(encoding="utf-8")) if args.json.exists() else {}
-        args.json.write_text(sentences(*map(list, zip(*last)), before), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ import pandas as pd
 
 from ..core.language import say
 from ..stats.compare import verdict_sentence
-from ..stats.coverage import coverage_notes
 from ..stats.intervals import MIN_UNITS
 from ..stats.power import ALONE, LIKELY, cheapest, settle, unreached
 from ..stats.seeds import seed_values
@@ -110,15 +109,6 @@ def variance_shares(study: Study) -> pd.DataFrame:
     rows = _by_condition(study.aggregates, study.headline)
     shares = ["var_share_seed", "var_share_sample", "var_share_residual"]
     return rows[["condition", "title", "metric", *shares, "df"]]
-
-
-def coverage(study: Study) -> pd.DataFrame:
-    """What simulation says of the headline intervals over seeds (`stats.coverage.coverage_notes`): note, metrics."""
-    found = estimates(study)
-    if study.resampling.method != "auto":
-        found = found[:0]
-    rows = max(len(r.data) / max(r.n_units, 1) for r in study.results)
-    return coverage_notes(found[found["n_seeds"] > 1], study.metrics, rows)
 
 
 def verdicts(study: Study) -> list[str]:

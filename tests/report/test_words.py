@@ -86,9 +86,9 @@ def nothing_shared(tmp: Path) -> str:
 
 
 def a_few_units(tmp: Path) -> str:
-    """Eight samples, of which no simulation speaks."""
+    """Eight samples."""
     run = reviewed(tmp / "r", GOLD[:8], [*GOLD[:5], *FOREIGN[:3]])
-    return run_page(run) + run.coverage().text
+    return run_page(run)
 
 
 def bundled(tmp: Path) -> str:
