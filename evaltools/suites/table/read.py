@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
 from ...core.errors import Problems
+from ...core.fast_json import decoder
 from ...core.records import csv_rows, read_jsonl, require_file
 from .rows import as_text, usable_rows
 
@@ -206,17 +208,24 @@ def _csv_blocks(
 
 
 def _json_blocks(path: Path, problems: Problems, further: bool) -> Iterator[pd.DataFrame]:
-    lines = read_jsonl(path, Line, problems, id_field="id")
+    decode = None if further else decoder(Line)  # the fast decoder passes over further keys
+    lines = read_jsonl(path, Line, problems, id_field="id", decode=decode)
+    cells_of = attrgetter(*COLUMNS)
     while block := list(islice(lines, BLOCK)):
-        rows = []
-        for _, line in block:
-            row = {name: getattr(line, name) for name in COLUMNS}
-            if further:
-                row.update(_flat_values(line.model_extra or {}))
-            rows.append(row)
-        yield pd.DataFrame(rows, index=[number for number, _ in block])
+        index = [number for number, _ in block]
+        cells = [cells_of(line) for _, line in block]
+        frame = pd.DataFrame(cells, index=index, columns=list(COLUMNS))
+        if further:
+            values = [_flat_values(line) for _, line in block]
+            if any(values):
+                frame = frame.join(pd.DataFrame(values, index=index))
+        yield frame
 
 
-def _flat_values(values: dict[str, Any]) -> dict[str, Any]:
-    """The texts, numbers and truth values; lists and objects are left out."""
-    return {name: v for name, v in values.items() if isinstance(v, str | int | float | bool)}
+def _flat_values(line: Line) -> dict[str, Any]:
+    """The further texts, numbers and truth values of a line; lists and objects are left out."""
+    flat = {}
+    for name, value in (line.model_extra or {}).items():
+        if isinstance(value, str | int | float | bool):
+            flat[name] = value
+    return flat
