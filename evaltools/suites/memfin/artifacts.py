@@ -22,87 +22,113 @@ if TYPE_CHECKING:
 
 
 def write_artifacts(result: Run, folder: Path) -> None:
+    """Write the files of a run into its results folder."""
     write_jsonl(folder / "turn_eval.jsonl", turn_eval(result))
     write_json(folder / "metrics_summary.json", metrics_summary(result))
     write_text(folder / "report.md", report_md(result))
 
 
 def turn_eval(result: Run) -> Iterator[dict[str, Any]]:
-    """The turn_eval rows: one a turn of a valid dialogue, in the order of the trace."""
-    for row in turns_of(result)[list(TURN_EVAL)].to_dict("records"):
+    """The rows of turn_eval.jsonl: one a turn of a valid dialogue, in the order of the trace."""
+    turns = turns_of(result)[list(TURN_EVAL)]
+    for row in turns.to_dict("records"):
         yield {str(name): None if is_null(value) else value for name, value in row.items()}
 
 
 def metrics_summary(result: Run) -> dict[str, Any]:
     """micro, macro, counts and by_dialog of the five measures; null is "not measured".
 
-    `by_dialog` holds the dialogues with an eligible turn. `counts`: every turn of a valid dialogue is
-    eligible, failed (turn_status timeout or error) or skipped (nothing to measure it against); for M2
-    every dialogue is eligible, failed (not valid, with a failed dialog_status) or skipped.
+    `by_dialog` holds the dialogues with an eligible turn. `counts`: every turn of a valid dialogue
+    is eligible, failed (turn_status timeout or error) or skipped (nothing to measure it against);
+    for M2 every dialogue is eligible, failed (not valid, with a failed dialog_status) or skipped.
     """
-    first = result.data[~result.data["dialog_id"].duplicated()]
-    funnel = eligibility(result).set_index("measure")
+    first_rows = result.data[~result.data["dialog_id"].duplicated()]
+    counts = eligibility(result).set_index("measure")
+    measures = {}
+    for measure in MEASURES:
+        measures[measure.stored] = _measure(measure, result, first_rows, counts.loc[measure.key])
     return {
         "schema_version": SCHEMA_VERSION,
-        "run_id": ", ".join(first["run_id"].dropna().unique()) or None,
-        "trace_version": ", ".join(first["trace_version"].dropna().unique()) or None,
+        "run_id": _distinct(first_rows["run_id"]),
+        "trace_version": _distinct(first_rows["trace_version"]),
         "eval_policy_hash": result.policy["eval_policy_hash"],
-        "metrics": {m.stored: _measure(m, result, first, funnel.loc[m.key]) for m in MEASURES},
+        "metrics": measures,
         "counters": result.data.attrs["counters"],
     }
 
 
+def _distinct(texts: pd.Series) -> str | None:
+    """The distinct texts, joined; None where there is none."""
+    return ", ".join(texts.dropna().unique()) or None
+
+
 def _measure(
-    measure: Measure, result: Run, first: pd.DataFrame, states: pd.Series
+    measure: Measure, result: Run, first_rows: pd.DataFrame, states: pd.Series
 ) -> dict[str, Any]:
-    values = _nullable(result.frame.set_index("name")[["value"]])["value"]
-    columns = {m.numerator: name for name, m in measure.macro.items()}
-    dialogs = next(m.denominator for m in measure.macro.values())
-    rows = first[first[dialogs] > 0].set_index("dialog_id")[list(columns)].rename(columns=columns)
+    """One measure of metrics_summary.json. `first_rows` are the first units of the dialogues."""
+    values = _with_null(result.frame.set_index("name")[["value"]])["value"]
+    micro = {name: values[metric.name] for name, metric in measure.micro.items()}
+    macro = {name: values[metric.name] for name, metric in measure.macro.items()}
+
+    counts = {f"{state}_count": int(states[state]) for state in STATES}
+    for name, column in measure.totals.items():
+        counts[name] = int(result.data[column].sum())
+
+    names = {}
+    for name, metric in measure.macro.items():
+        names[metric.numerator] = name
+        has_value = first_rows[metric.denominator] > 0
+    by_dialog = first_rows[has_value].set_index("dialog_id")[list(names)].rename(columns=names)
     return {
         "metric_name": measure.stored,
-        "micro": {name: values[m.name] for name, m in measure.micro.items()},
-        "macro": {name: values[m.name] for name, m in measure.macro.items()},
-        "counts": {
-            **{f"{state}_count": int(states[state]) for state in STATES},
-            **{name: int(result.data[column].sum()) for name, column in measure.totals.items()},
-        },
-        "by_dialog": _nullable(rows).to_dict("index"),
+        "micro": micro,
+        "macro": macro,
+        "counts": counts,
+        "by_dialog": _with_null(by_dialog).to_dict("index"),
     }
 
 
-def _nullable(numbers: pd.DataFrame) -> pd.DataFrame:
+def _with_null(numbers: pd.DataFrame) -> pd.DataFrame:
+    """The numbers with None in place of nan."""
     return numbers.astype(object).where(numbers.notna(), None)
 
 
 def report_md(result: Run) -> str:
-    """The numbers of a run as one Markdown page: metrics with intervals, eligibility, problems, signature."""
+    """The numbers of a run as one Markdown page.
+
+    Metrics with intervals, eligibility, problems in the input, signature.
+    """
     n = result.data.attrs["counters"]
     level = f"{100 * result.resampling.confidence:g}%"
     name = re.sub(r"([\\`*\[\]<>|$])", r"\\\1", result.name)
     parts = [
         f"# MemFin: {name}\n",
-        f"{n['total_dialogs']} dialogues: {n['valid_dialogs']} valid, {n['skipped_dialogs']} skipped, "
-        f"{n['failed_dialogs']} failed; {n['total_turn_pairs']} turns.\n",
+        f"{n['total_dialogs']} dialogues: {n['valid_dialogs']} valid, "
+        f"{n['skipped_dialogs']} skipped, {n['failed_dialogs']} failed; "
+        f"{n['total_turn_pairs']} turns.\n",
     ]
     if result.options.ignore_memory_keys:
         parts.append("Memory keys were ignored (memory-free baseline): M1 is not measured.\n")
     parts.append(
-        f"Intervals ({level}) resample dialogues. N/A: not measured. Micro: over turns; macro: mean of dialogues.\n"
+        f"Intervals ({level}) resample dialogues. N/A: not measured. "
+        "Micro: over turns; macro: mean of dialogues.\n"
     )
     for group, rows in result.estimates.groupby("group", sort=False):
-        shown = plain_estimates(rows, resampling=result.resampling, blocked=result.blocked)
-        sums = {
-            part: rows[part].map("{:.6g}".format).to_numpy()
-            for part in ("numerator", "denominator")
-        }
-        parts.append(markdown_table(shown.assign(**sums), caption=f"## {group}"))
+        table = plain_estimates(rows, resampling=result.resampling, blocked=result.blocked)
+        for column in ("numerator", "denominator"):
+            table[column] = [f"{value:.6g}" for value in rows[column]]
+        parts.append(markdown_table(table, caption=f"## {group}"))
     parts.append(markdown_table(eligibility(result), caption="## Eligibility"))
     if result.manifest.problems:
-        found = pd.DataFrame(
-            [{**p.model_dump(), "first": p.examples[0]} for p in result.manifest.problems]
-        )
-        parts.append(
-            markdown_table(found.drop(columns="examples"), caption="## Problems in the input")
-        )
-    return "\n".join([*parts, f"`{result.signature}`\n"])
+        parts.append(markdown_table(_problems(result), caption="## Problems in the input"))
+    parts.append(f"`{result.signature}`\n")
+    return "\n".join(parts)
+
+
+def _problems(result: Run) -> pd.DataFrame:
+    """The problems of the input, a row a code, with the first example of each."""
+    rows = []
+    for problem in result.manifest.problems:
+        row = problem.model_dump(exclude={"examples"})
+        rows.append({**row, "first": problem.examples[0]})
+    return pd.DataFrame(rows)

@@ -1,7 +1,7 @@
-"""The word lists that the five metrics match by: one versioned data file, checked on loading.
+"""The word lists that the five measures match by: one versioned data file, checked on loading.
 
-The file is replaceable; its content, not its path, goes into the policy. The order of the entries
-counts: where several could match, the first wins.
+The file can be replaced by one of your own. Its content, not its path, goes into the policy. The
+order of the entries counts: where several could match, the first wins.
 """
 
 from __future__ import annotations
@@ -54,7 +54,10 @@ class Contradiction(_Part):
 
 
 class ProfileField(_Part):
-    """`values`: what a truth or a snapshot may say for each value; `in_replies`: words that betray it."""
+    """One field of the profile.
+
+    values: what a truth or a snapshot may say for each value. in_replies: words that betray it.
+    """
 
     values: Unambiguous
     in_replies: WordLists
@@ -68,7 +71,10 @@ class ProfileField(_Part):
 
     def value(self, text: str | None) -> str | None:
         """The value that a text names; None for one that is unknown."""
-        return next((value for value, words in self.values.items() if text in words), None)
+        for value, words in self.values.items():
+            if text in words:
+                return value
+        return None
 
 
 class Profile(_Part):
@@ -106,16 +112,24 @@ class Lexicon(_Part):
 
     @property
     def identity(self) -> str:
-        """name@version/hash, where the hash is the first 12 hex digits of the sha256 of the content."""
-        digest = hashlib.sha256(dumps(self.model_dump(mode="json")).encode()).hexdigest()
+        """name@version/hash; the hash is 12 hex digits of the sha256 of the content."""
+        content = dumps(self.model_dump(mode="json"))
+        digest = hashlib.sha256(content.encode()).hexdigest()
         return f"{self.name}@{self.version}/{digest[:12]}"
 
 
 def load_lexicon(path: str | Path | None = None) -> Lexicon:
-    """Read and check a lexicon file (the bundled one for None). InputError names the file and each bad field."""
-    path = Path(path) if path is not None else BUNDLED
+    """The word lists of a JSON file, checked; None takes the bundled ones.
+
+    InputError names the file and each field that does not fit.
+
+    >>> load_lexicon().risk.any_disclosure
+    'risk_disclosure_present'
+    """
+    path = BUNDLED if path is None else Path(path)
     problems = Problems()
-    found = fitted(Lexicon, read_json(path, problems, unique_keys=True), problems, file=str(path))
-    if found is None:
+    content = read_json(path, problems, unique_keys=True)
+    lexicon = fitted(Lexicon, content, problems, file=str(path))
+    if lexicon is None:
         raise InputError(problems.errors)
-    return found
+    return lexicon

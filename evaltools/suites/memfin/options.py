@@ -26,22 +26,19 @@ class MemfinOptions(SuiteOptions):
     @model_validator(mode="before")
     @classmethod
     def _identify(cls, data: Any) -> Any:
-        # kept with the options, so that a result can be read back when the file has gone or changed
-        if isinstance(data, dict) and not data.get("lexicon_identity"):
-            path = data.get("lexicon")
-            return {
-                **data,
-                "lexicon": path and str(path),
-                "lexicon_identity": load_lexicon(path).identity,
-            }
-        return data
+        # the identity is kept with the options, so that a result can be read back when the file
+        # of the lexicon has gone or changed
+        if not isinstance(data, dict) or data.get("lexicon_identity"):
+            return data
+        path = data.get("lexicon")
+        identity = load_lexicon(path).identity
+        return {**data, "lexicon": path and str(path), "lexicon_identity": identity}
 
     def policy(self) -> dict[str, Any]:
         """The options with the lexicon's name, version and content hash in place of its path."""
         return {"ignore_memory_keys": self.ignore_memory_keys, "lexicon": self.lexicon_identity}
 
     def signature(self) -> dict[str, str]:
-        return {
-            "memory": "ignored" if self.ignore_memory_keys else "scored",
-            "lexicon": self.lexicon_identity,
-        }
+        """What the signature of a run says of its options."""
+        memory = "ignored" if self.ignore_memory_keys else "scored"
+        return {"memory": memory, "lexicon": self.lexicon_identity}

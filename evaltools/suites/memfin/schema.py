@@ -45,7 +45,7 @@ class RecallItem(_Record):
 
 
 class Recall(_Record):
-    """What the system had in mind when it answered: short-term context, recalled items, user profile."""
+    """What the system remembered when it answered: short-term context, items, user profile."""
 
     short_term_context: OptionalText = None
     profile_context: OptionalText = None
@@ -72,7 +72,7 @@ class ProfileSnapshot(_Record):
 
 
 class Turn(_Record):
-    """One user turn with the system's reply. `turn_status` is checked where the dialogue is known (turns.py)."""
+    """One user turn with the system's reply. `turn_status` is checked in problems.py."""
 
     turn_pair_id: Annotated[int, Field(ge=-(2**63), lt=2**63)]
     turn_status: Text

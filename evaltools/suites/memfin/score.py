@@ -51,7 +51,8 @@ def locate(path: Path, name: str | None, options: MemfinOptions, problems: Probl
 
 
 def sniff(path: Path) -> bool:
-    """Whether a path looks like a trace: a folder with one, or a file that begins with a dialogue."""
+    """Whether a path looks like a trace: a folder with one, or a file whose first line is a
+    dialogue."""
     try:
         if path.is_dir():
             return any(path.glob(PATTERN))

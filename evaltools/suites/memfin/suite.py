@@ -1,7 +1,7 @@
 """The suite of the five dialogue metrics.
 
-Micro: sums over all eligible turns. Macro: the mean, over the dialogues with an eligible turn, of the
-same ratio within each dialogue. Both come from the same units frame; both resample dialogues.
+Micro: sums over all eligible turns. Macro: the mean, over the dialogues with an eligible turn, of
+the same ratio within each dialogue. Both come from the same units; both resample dialogues.
 
 Source: memfin_metrics 3 and 4.
 """
@@ -31,8 +31,11 @@ keys."""
 
 
 def primary(options: MemfinOptions, blocked: frozenset[str]) -> str:
-    """The profile score; where it is blocked the next of the headline, and what stands before it last."""
-    for name in (*HEADLINE[1:], HEADLINE[0]):
+    """The profile score; where it is blocked, the next of the headline that is not.
+
+    Key coverage comes last: systems without memory have none.
+    """
+    for name in (*HEADLINE[1:], "m1_key_coverage"):
         if name not in blocked:
             return name
     return ""

@@ -1,13 +1,13 @@
 """What a report shows beside the numbers: tables, figures and the browser of turns.
 
-Every count can be traced to turns: the cards show them with what was asked, remembered, required and
-answered. Turns without a reply (timeout, error) are in `failed_turns`.
+Every count can be traced to turns: the cards show them with what was asked, remembered, required
+and answered.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,13 +17,16 @@ import pandas as pd
 from ...core.language import say
 from ...report import figures
 from ...report.view import SampleView, TableView
+from .cards import cards, groups
 from .eligibility import eligibility, left_out_dialogs, turns_of
 from .keys import SOURCES
-from .measures import MEASURES
 from .rules import LABELS
 
 if TYPE_CHECKING:
     from ...report.run import Run
+
+DIALOG_COLUMNS = ("dialog_id", "scenario_type", "difficulty")
+TURN_COLUMNS = ("dialog_id", "turn_pair_id")
 
 
 def memory_hits(result: Run) -> pd.DataFrame:
@@ -31,63 +34,79 @@ def memory_hits(result: Run) -> pd.DataFrame:
 
     A key found in two sources counts in both; "nowhere" are the missed ones.
     """
-    sums = result.units[["m1_keys", "m1_hits", *(f"m1_{source}_hits" for source in SOURCES)]].sum()
-    keys = [*(sums[f"m1_{source}_hits"] for source in SOURCES), sums["m1_keys"] - sums["m1_hits"]]
-    return pd.DataFrame({"source": [say(s) for s in (*SOURCES, "nowhere")], "keys": map(int, keys)})
+    units = result.units
+    rows = []
+    for source in SOURCES:
+        rows.append({"source": say(source), "keys": int(units[f"m1_{source}_hits"].sum())})
+    missed = units["m1_keys"].sum() - units["m1_hits"].sum()
+    rows.append({"source": say("nowhere"), "keys": int(missed)})
+    return pd.DataFrame(rows)
 
 
-def _spread(
-    units: pd.DataFrame, named: Sequence[str], column: str, fields: Sequence[str]
+def _entries(
+    units: pd.DataFrame, column: str, fields: Sequence[str], beside: Sequence[str] = ()
 ) -> pd.DataFrame:
-    """The objects in a column of lists, a row each: the named columns, and their fields."""
-    rows = [
-        {**dict(zip(named, names)), **entry}
-        for *names, entries in zip(*(units[c] for c in (*named, column)))
-        for entry in entries
-    ]
-    return pd.DataFrame(rows, columns=[*named, *fields])
+    """The objects in a column of lists, one a row: their fields, and the columns `beside` them."""
+    rows = []
+    for unit in units.to_dict("records"):
+        for entry in unit[column]:
+            row = {name: unit[name] for name in beside}
+            for field in fields:
+                row[field] = entry[field]
+            rows.append(row)
+    return pd.DataFrame(rows, columns=[*beside, *fields])
 
 
 def memory_keys(result: Run) -> pd.DataFrame:
-    """Required keys by kind (resolver), over the turns that were answered: kind, required, resolved, hit, missed."""
+    """Required keys by kind (resolver), over the turns that were answered.
+
+    Columns: kind, required, resolved, hit, missed.
+    """
     turns = result.units[result.units["eligible_m4"]]
-    kinds = _spread(turns, (), "resolved_keys", ["resolver"])["resolver"].rename("kind")
-    hits = pd.Series([hit for hits in turns["key_hit_flags"] for hit in hits], dtype=float)
-    flags = {
-        "required": kinds.notna(),
-        "resolved": hits.notna(),
-        "hit": hits == 1,
-        "missed": hits == 0,
-    }
-    return pd.DataFrame(flags).astype(int).groupby(kinds, sort=False).sum().reset_index()
+    keys = _entries(turns, "resolved_keys", ["resolver"])
+    flags = pd.Series([flag for flags in turns["key_hit_flags"] for flag in flags], dtype=float)
+    counts = pd.DataFrame(
+        {
+            "kind": keys["resolver"],
+            "required": 1,
+            "resolved": flags.notna().astype(int),
+            "hit": (flags == 1).astype(int),
+            "missed": (flags == 0).astype(int),
+        }
+    )
+    return counts.groupby("kind", sort=False).sum().reset_index()
 
 
 def unresolved_keys(result: Run) -> pd.DataFrame:
-    """The keys that take no part, a row each: dialog_id, turn_pair_id, key, resolver (no_target or not_a_key)."""
+    """The keys that take no part, one a row: dialog_id, turn_pair_id, key, resolver."""
     fields = ["key", "resolver", "target_text"]
-    keys = _spread(turns_of(result), ["dialog_id", "turn_pair_id"], "resolved_keys", fields)
-    return keys[keys["target_text"].isna()].drop(columns="target_text").reset_index(drop=True)
+    keys = _entries(turns_of(result), "resolved_keys", fields, TURN_COLUMNS)
+    unresolved = keys[keys["target_text"].isna()]
+    return unresolved.drop(columns="target_text").reset_index(drop=True)
 
 
 def risk_tags(result: Run) -> pd.DataFrame:
-    """Required risk tags over the eligible turns, most missed first: tag, required, covered, missed, coverage."""
-    return _covered(result, "eligible_m3", "risk_required_tags", "missed_tags", "tag")
+    """Required risk tags over the eligible turns, most missed first.
+
+    Columns: tag, required, covered, missed, coverage.
+    """
+    return _coverage(result, "eligible_m3", "risk_required_tags", "missed_tags", "tag")
 
 
 def rubric_elements(result: Run) -> pd.DataFrame:
-    """Required rubric elements over the eligible turns, most missed first: as `risk_tags`, with element."""
-    return _covered(result, "eligible_m5", "rubric_required", "missed_elements", "element")
+    """Required rubric elements over the eligible turns; columns as `risk_tags`, with element."""
+    return _coverage(result, "eligible_m5", "rubric_required", "missed_elements", "element")
 
 
-def _covered(result: Run, eligible: str, required: str, missed: str, label: str) -> pd.DataFrame:
+def _coverage(result: Run, eligible: str, required: str, missed: str, label: str) -> pd.DataFrame:
+    """How often each entry of the lists `required` is missed."""
     turns = result.units[result.units[eligible]]
-    pairs = [
-        (name, name in gone)
-        for names, gone in zip(turns[required], turns[missed])
-        for name in names
-    ]
-    found = pd.DataFrame(pairs, columns=[label, "gone"]).astype({"gone": int})
-    table = found.groupby(label)["gone"].agg(required="size", missed="sum").reset_index()
+    rows = []
+    for turn in turns.to_dict("records"):
+        for name in turn[required]:
+            rows.append({label: name, "required": 1, "missed": int(name in turn[missed])})
+    table = pd.DataFrame(rows, columns=[label, "required", "missed"])
+    table = table.groupby(label).sum().astype(int).reset_index()
     table.insert(2, "covered", table["required"] - table["missed"])
     table["coverage"] = table["covered"] / table["required"]
     return table.sort_values(["missed", label], ascending=[False, True], ignore_index=True)
@@ -102,112 +121,41 @@ def compliance_confusion(result: Run) -> pd.DataFrame:
 
 
 def profile_fields(result: Run) -> pd.DataFrame:
-    """The profile of each dialogue, a row a field: dialog_id, field (its metric), truth, predicted, origin, score.
+    """The profile of each dialogue, a row a field.
 
-    origin: snapshot, replies, both or none; a set is shown as its entries joined by "、"; null is unknown.
+    Columns: DIALOG_COLUMNS, field (its metric), truth, predicted, origin (snapshot, replies, both
+    or none), score. A set is shown as its entries joined by "、"; null is unknown.
     """
     dialogs = result.units[result.units["m2_dialog"] == 1]
     fields = ["metric", "truth", "predicted", "origin", "score"]
-    frame = _spread(dialogs, ["dialog_id", "scenario_type", "difficulty"], "profile", fields)
-    sides = frame[["truth", "predicted"]].map(lambda v: "、".join(v) if isinstance(v, list) else v)
-    return frame.assign(**sides).rename(columns={"metric": "field"})
+    frame = _entries(dialogs, "profile", fields, DIALOG_COLUMNS)
+    for side in ("truth", "predicted"):
+        frame[side] = frame[side].map(lambda v: "、".join(v) if isinstance(v, list) else v)
+    return frame.rename(columns={"metric": "field"})
 
 
 def failed_turns(result: Run) -> pd.DataFrame:
-    """The turns that timed out or failed: dialog_id, turn_pair_id, turn_status, error, user_text."""
+    """The turns that timed out or failed: TURN_COLUMNS, turn_status, error, user_text."""
     turns = turns_of(result)
-    columns = ["dialog_id", "turn_pair_id", "turn_status", "error", "user_text"]
-    return turns.loc[turns["turn_status"] != "ok", columns].reset_index(drop=True)
-
-
-CARD = ("dialog_id", "turn_pair_id", "scenario_type", "difficulty", "user_text", "context", "reply")
-
-
-def cards(result: Run, units: pd.DataFrame) -> pd.DataFrame:
-    """Turns with what they fall short of, most reasons first (then in the order of the trace).
-
-    Columns: turn (the id of both), measures ("M1 M3"), n (number of reasons), reason, truth (what was asked
-    for), and CARD as in the units.
-    """
-    rows, turns = [], units[units["turn_pair_id"].notna()]
-    for turn in turns.to_dict("records"):
-        reasons = list(_reasons(turn))
-        rows.append(
-            {
-                "turn": f"{turn['dialog_id']} / {turn['turn_pair_id']}",
-                "measures": " ".join(dict.fromkeys(measure for measure, _ in reasons)),
-                "n": len(reasons),
-                "reason": "\n".join(f"{measure}: {text}" for measure, text in reasons),
-                "truth": _truth(turn),
-                **{name: turn[name] for name in CARD},
-            }
-        )
-    frame = pd.DataFrame(
-        rows, columns=["turn", "measures", "n", "reason", "truth", *CARD], index=turns.index
-    )
-    return frame.sort_values("n", ascending=False, kind="stable")
-
-
-def _reasons(turn: Mapping[Any, Any]) -> Iterator[tuple[str, str]]:
-    """(measure, reason) for everything that a turn falls short of; none for one without a reply."""
-    if turn["eligible_m1"]:
-        for key, hit in zip(turn["resolved_keys"], turn["key_hit_flags"]):
-            if hit == 0:
-                yield (
-                    "M1",
-                    say(
-                        "{key} ({target}) is in no memory",
-                        key=key["key"],
-                        target=key["target_text"],
-                    ),
-                )
-        for constraint in turn["contradicted_constraints"]:
-            yield "M1", say("the reply goes against {constraint}", constraint=constraint)
-    if turn["eligible_m3"]:
-        for tag in turn["missed_tags"]:
-            yield "M3", say("{tag} is not disclosed", tag=tag)
-    predicted, truth = turn["pred_compliance_label"], turn["gt_compliance_label"]
-    if turn["eligible_m4"] and (predicted != truth or predicted == LABELS[2]):
-        causes = [say("forbidden {what}", what=entry) for entry in turn["forbidden_hits"]]
-        causes += [f"{v['type']} ({v['severity']})" for v in turn["violations"]]
-        said = say("{predicted}, truth {truth}", predicted=predicted, truth=truth)
-        yield "M4", said + (f": {', '.join(causes)}" if causes else "")
-    if turn["eligible_m5"]:
-        for element in turn["missed_elements"]:
-            yield "M5", say("{element} is missing", element=element)
-
-
-def _truth(turn: Mapping[Any, Any]) -> str:
-    parts = {
-        "memory": [key["target_text"] or key["key"] for key in turn["resolved_keys"]],
-        "risk": turn["risk_required_tags"],
-        "label": [turn["gt_compliance_label"]],
-        "rubric": turn["rubric_required"],
-    }
-    return "\n".join(
-        f"{say(name)}: {'、'.join(values)}" for name, values in parts.items() if values
-    )
-
-
-def groups(result: Run) -> dict[str, tuple[str, str]]:
-    """The turns that fall short of any measure, and of each."""
-    found = {
-        m.key.lower(): (m.failing, f"{m.key} {m.title.lower()}: turns that fall short")
-        for m in MEASURES
-        if m.failing
-    }
-    return {
-        "failing": (" or ".join(query for query, _ in found.values()), "Turns that fall short"),
-        **found,
-    }
+    failed = turns[turns["turn_status"] != "ok"]
+    columns = [*TURN_COLUMNS, "turn_status", "error", "user_text"]
+    return failed[columns].reset_index(drop=True)
 
 
 def scenarios(run: Any) -> pd.DataFrame:
-    """Headline metrics, two if these can be measured, by scenario and difficulty (`by`): as `stats.breakdown`."""
-    names = [n for n in ("m3_risk_coverage", "m4_compliance_label_acc") if n not in run.blocked]
-    return pd.concat(
-        [run.by(b.column, *names).assign(by=say(b.title)) for b in run.suite.breakdowns]
-    )
+    """Two metrics of the headline, if these can be measured, by scenario and by difficulty.
+
+    Columns as `run.by`, and `by`.
+    """
+    names = []
+    for name in ("m3_risk_coverage", "m4_compliance_label_acc"):
+        if name not in run.blocked:
+            names.append(name)
+    parts = []
+    for breakdown in run.suite.breakdowns:
+        part = run.by(breakdown.column, *names)
+        parts.append(part.assign(by=say(breakdown.title)))
+    return pd.concat(parts)
 
 
 WORDS = tomllib.loads(Path(__file__).with_name("views.toml").read_text(encoding="utf-8"))
@@ -215,15 +163,20 @@ WORDS = tomllib.loads(Path(__file__).with_name("views.toml").read_text(encoding=
 
 def _figure(
     name: str, draw: Callable[..., figures.Chart], make: Callable[[Any], pd.DataFrame]
-) -> Any:
-    """The figure of that name, a function of a run; its keywords (views.toml) can be given otherwise."""
-    return lambda run, **how: draw(make(run), **{**WORDS["figure"][name], **how})
+) -> Callable[..., figures.Chart]:
+    """A figure as a function of a run; its keywords (views.toml) can be given otherwise."""
+    keywords = WORDS["figure"][name]
 
+    def figure(run: Any, **changed: Any) -> figures.Chart:
+        return draw(make(run), **{**keywords, **changed})
+
+    return figure
+
+
+_taking_part = partial(figures.stacked, kinds=figures.TAKING_PART)
 
 FIGURES = {
-    "eligibility": _figure(
-        "eligibility", partial(figures.stacked, kinds=figures.TAKING_PART), eligibility
-    ),
+    "eligibility": _figure("eligibility", _taking_part, eligibility),
     "memory": _figure("memory", figures.stacked, memory_hits),
     "risk_tags": _figure("risk_tags", figures.stacked, risk_tags),
     "compliance": _figure("compliance", figures.confusion, compliance_confusion),
@@ -244,9 +197,14 @@ TABLES = {
     "failed turns": TableView(failed_turns, "Turns without a reply"),
 }
 
-VIEW = SampleView(groups, cards, {"gold": None, **WORDS["browser"]}, compared=("reply", "reason"))
+VIEW = SampleView(
+    groups,
+    cards,
+    browser={"gold": None, **WORDS["browser"]},
+    compared=("reply", "reason"),
+)
 
 
 def sample_views(result: Run) -> tuple[SampleView, ...]:
-    """Turns are not marked."""
+    """The one way in which turns are browsed; nothing is marked in them."""
     return (VIEW,)

@@ -211,14 +211,19 @@ def _json_blocks(path: Path, problems: Problems, further: bool) -> Iterator[pd.D
     decode = None if further else decoder(Line)  # the fast decoder passes over further keys
     lines = read_jsonl(path, Line, problems, id_field="id", decode=decode)
     cells_of = attrgetter(*COLUMNS)
-    while block := list(islice(lines, BLOCK)):
-        index = [number for number, _ in block]
-        cells = [cells_of(line) for _, line in block]
-        frame = pd.DataFrame(cells, index=index, columns=list(COLUMNS))
-        if further:
-            values = [_flat_values(line) for _, line in block]
-            if any(values):
-                frame = frame.join(pd.DataFrame(values, index=index))
+    while True:
+        cells = {}
+        further_values = {}
+        for number, line in islice(lines, BLOCK):
+            cells[number] = cells_of(line)
+            values = _flat_values(line) if further else None
+            if values:
+                further_values[number] = values
+        if not cells:
+            return
+        frame = pd.DataFrame(list(cells.values()), index=list(cells), columns=list(COLUMNS))
+        if further_values:
+            frame = frame.join(pd.DataFrame.from_dict(further_values, orient="index"))
         yield frame
 
 

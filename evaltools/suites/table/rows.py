@@ -12,7 +12,6 @@ from ...core.errors import Problems
 from ...core.metric_matrix import LARGEST
 
 NAMES = ("id", "metric", "condition", "seed", "trial", "cluster", "text")
-NUMBERS = ("value", "num", "den", "low", "high")
 
 TRUTH = {"true": True, "false": False, "1": True, "0": False, "1.0": True, "0.0": False}
 
@@ -24,30 +23,31 @@ def usable_rows(frame: pd.DataFrame, path: Path, problems: Problems) -> pd.DataF
     (true, false or null). The index is that of the block: the line.
     """
     check = _RowCheck(frame, path, problems)
-    names = {column: as_text(frame[column]) for column in NAMES}
+    rows = pd.DataFrame(index=frame.index)
+    for column in NAMES:
+        rows[column] = as_text(frame[column])
     for column in ("id", "metric"):
-        is_missing = frame[column].isna() | (names[column] == "")
+        is_missing = frame[column].isna() | (rows[column] == "")
         check.refuse(is_missing, column, f"the {column} as text")
-    value, num, den, low, high = (check.numbers(column) for column in NUMBERS)
 
+    value = check.numbers("value")
+    num = check.numbers("num")
+    den = check.numbers("den")
     has_value = ~np.isnan(value)
     has_num = ~np.isnan(num)
-    is_empty_ratio = (den == 0) & (num == 0)
-    check.refuse(has_num & ~(den > 0) & ~is_empty_ratio, "den", "a denominator above 0 beside num")
+    is_ratio = (den > 0) | ((den == 0) & (num == 0))
+    check.refuse(has_num & ~is_ratio, "den", "a denominator above 0 beside num")
+    den_of_num = np.where(has_num, den, np.nan)
+    rows["num"] = np.where(has_value, value, num)
+    rows["den"] = np.where(has_value, 1.0, den_of_num)
+
+    low = check.numbers("low")
+    high = check.numbers("high")
     has_limit = ~np.isnan(low) | ~np.isnan(high)
     check.refuse(has_limit & ~(low < high), "low", "low below high, both or neither")
-    direction = check.truth("higher_is_better")
-
-    rows = pd.DataFrame(
-        {
-            **names,
-            "num": np.where(has_value, value, num),
-            "den": np.where(has_value, 1.0, np.where(has_num, den, np.nan)),
-            "low": low,
-            "high": high,
-            "higher_is_better": direction,
-        }
-    )
+    rows["low"] = low
+    rows["high"] = high
+    rows["higher_is_better"] = check.truth("higher_is_better")
     return rows[~check.is_bad]
 
 
@@ -58,10 +58,12 @@ def as_text(column: pd.Series) -> Any:
     codes, distinct = pd.factorize(column)
     texts: list[str | None] = []
     for value in distinct.tolist():
-        is_whole = isinstance(value, float) and value.is_integer()
-        texts.append(str(int(value)) if is_whole else str(value))
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        texts.append(str(value))
     texts.append(None)  # the code of null is -1
-    return pd.Series(pd.array(texts, dtype="str").take(codes), index=column.index)
+    cells = pd.array(texts, dtype="str").take(codes)
+    return pd.Series(cells, index=column.index)
 
 
 class _RowCheck:
@@ -75,11 +77,14 @@ class _RowCheck:
 
     def refuse(self, is_wrong: Any, column: str, expected: str) -> None:
         """Report the rows in which a column is wrong, but for those that are bad already."""
-        wrong_rows = np.flatnonzero(np.asarray(is_wrong, dtype=bool) & ~self.is_bad)
+        is_new = np.asarray(is_wrong, dtype=bool) & ~self.is_bad
+        wrong_rows = np.flatnonzero(is_new)
         for row in wrong_rows:
             value = self.frame[column].iloc[row]
             sample = self.frame["id"].iloc[row]
-            shown = "nothing" if pd.isna(value) else repr(str(value)[:80])
+            shown = "nothing"
+            if not pd.isna(value):
+                shown = repr(str(value)[:80])
             self.problems.error(
                 "bad-field",
                 f"expected {expected}, got {shown}",
@@ -93,9 +98,13 @@ class _RowCheck:
     def numbers(self, column: str) -> np.ndarray:
         """A column as floats; empty and NaN are nan. Refuses what is no finite number."""
         cells = self.frame[column]
-        numbers = pd.to_numeric(cells, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+        if cells.isna().all():
+            return np.full(len(cells), np.nan)
+        parsed = pd.to_numeric(cells, errors="coerce")
+        numbers = parsed.to_numpy(dtype=float, na_value=np.nan)
         is_text = np.isnan(numbers) & cells.notna().to_numpy()
-        is_text[is_text] = cells[is_text].astype(str).str.lower() != "nan"
+        texts = cells[is_text].astype(str)
+        is_text[is_text] = texts.str.lower() != "nan"
         self.refuse(is_text, column, "a number")
         self.refuse(np.isinf(numbers), column, "a finite number")
         self.refuse(np.abs(numbers) >= LARGEST, column, f"a number below {LARGEST:g} in size")
@@ -107,8 +116,9 @@ class _RowCheck:
         meaning = {}
         unknown = []
         for cell in cells.dropna().unique():
-            meaning[cell] = TRUTH.get(str(cell).strip().lower())
-            if meaning[cell] is None:
+            word = str(cell).strip().lower()
+            meaning[cell] = TRUTH.get(word)
+            if word not in TRUTH:
                 unknown.append(cell)
         self.refuse(cells.isin(unknown), column, "true or false")
         return cells.map(meaning)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,22 @@ from .survey import survey
 if TYPE_CHECKING:
     from .options import TableOptions
 
-OF_UNITS = ("item", "line")
-"""Columns of the units that the suite adds."""
+TAKEN = ("item", "line")
+"""Columns that the units have besides those of the file."""
+
+
+@dataclass(frozen=True)
+class RunRows:
+    """The rows of one run. All parts have one entry a row of the file.
+
+    lines: where the row stands. unit, metric: the index of its unit and of its metric.
+    """
+
+    path: Path
+    rows: pd.DataFrame
+    lines: np.ndarray
+    unit: np.ndarray
+    metric: np.ndarray
 
 
 def score(
@@ -35,69 +50,79 @@ def score(
     measured. A second row of a metric on an id and trial, and a value outside the limits of its
     metric, are problems of the input, with their line.
     """
-    path = source.files["scores"]
-    runs = survey(path, problems).runs
-    only = runs[source.name] if len(runs) > 1 else None
-    # what is wrong with single rows was reported when the file was surveyed
-    rows = pd.concat(list(blocks(path, Problems("skip"), only, further=True)))
-    lines = rows.index.to_numpy()
-    rows = rows.reset_index(drop=True)
-    metrics = options.found
-    metric_index = _metric_index(rows["metric"], metrics)
-    unit_index = _unit_index(rows)
-    is_used = _check_values(rows, lines, unit_index, metric_index, metrics, path, problems)
+    run = _read_run(source, options)
+    is_used = _check_values(run, options.found, problems)
     problems.raise_if_failed()
+    units = _unit_columns(run, problems)
 
-    units = _unit_columns(rows, lines, unit_index, path, problems)
-    sums = np.full((len(units), len(metrics), 2), np.nan)
-    sums[unit_index[is_used], metric_index[is_used]] = rows.loc[is_used, ["num", "den"]]
+    # (units, metrics, numerator and denominator)
+    sums = np.full((len(units), len(options.found), 2), np.nan)
+    used_rows = run.rows.loc[is_used, ["num", "den"]]
+    sums[run.unit[is_used], run.metric[is_used]] = used_rows
     names = []
-    for metric in metrics:
-        names += [metric.numerator, metric.denominator]
+    for metric in options.found:
+        names.append(metric.numerator)
+        names.append(metric.denominator)
     values = pd.DataFrame(sums.reshape(len(units), -1), columns=names)
     units = pd.concat([units, values], axis=1)
     units.attrs["rows"] = {"scores": int(is_used.sum())}
     return units
 
 
-def _metric_index(names: pd.Series, metrics: tuple[Metric, ...]) -> np.ndarray:
-    """The index of the metric of each row."""
-    index_of = {metric.name: index for index, metric in enumerate(metrics)}
-    return names.map(index_of).to_numpy(dtype=int)
+def _read_run(source: Source, options: TableOptions) -> RunRows:
+    """The rows of a run that can be used."""
+    path = source.files["scores"]
+    problems = Problems("skip")  # single rows were judged when the file was surveyed
+    runs = survey(path, problems).runs
+    only = runs[source.name] if len(runs) > 1 else None
+    rows = pd.concat(list(blocks(path, problems, only, further=True)))
+    lines = rows.index.to_numpy()
+    rows = rows.reset_index(drop=True)
+    metric_index = {}
+    for index, metric in enumerate(options.found):
+        metric_index[metric.name] = index
+    return RunRows(
+        path=path,
+        rows=rows,
+        lines=lines,
+        unit=_unit_index(rows),
+        metric=rows["metric"].map(metric_index).to_numpy(dtype=int),
+    )
 
 
 def _unit_index(rows: pd.DataFrame) -> np.ndarray:
     """The index of the unit of each row, in the order in which the units appear."""
     if rows["trial"].isna().all():
-        return pd.factorize(rows["id"])[0]
+        codes, _ = pd.factorize(rows["id"])
+        return codes
     by_unit = rows.groupby(["id", "trial"], sort=False, dropna=False)
     return by_unit.ngroup().to_numpy()
 
 
 def _check_values(
-    rows: pd.DataFrame,
-    lines: np.ndarray,
-    unit_index: np.ndarray,
-    metric_index: np.ndarray,
+    run: RunRows,
     metrics: tuple[Metric, ...],
-    path: Path,
     problems: Problems,
 ) -> np.ndarray:
-    """Whether each row is used: the first of its metric on a unit, with a value within the limits."""
-    limits = np.array([metric.bounds or (-np.inf, np.inf) for metric in metrics])
-    low = limits[metric_index, 0]
-    high = limits[metric_index, 1]
-    ratio = (rows["num"] / rows["den"]).to_numpy()
-    cell = pd.Series(unit_index * len(metrics) + metric_index)
+    """Whether each row is used; what is wrong with the others is reported.
+
+    A row is used if it is the first of its metric on its unit, with a value within the limits.
+    """
+    no_limits = (-np.inf, np.inf)
+    limits = np.array([metric.bounds or no_limits for metric in metrics])
+    low = limits[run.metric, 0]
+    high = limits[run.metric, 1]
+    ratio = (run.rows["num"] / run.rows["den"]).to_numpy()
+    cell = pd.Series(run.unit * len(metrics) + run.metric)
     is_second = cell.duplicated().to_numpy()
     is_outside = (ratio < low) | (ratio > high)
     is_wrong = is_second | is_outside
     for row in np.flatnonzero(is_wrong):
-        name = rows["metric"].iloc[row]
+        name = run.rows["metric"].iloc[row]
         where: dict[str, Any] = {
-            "file": str(path),
-            "line": int(lines[row]),
-            "id": rows["id"].iloc[row],
+            "file": str(run.path),
+            "line": int(run.lines[row]),
+            "id": run.rows["id"].iloc[row],
         }
         if is_second[row]:
             problems.error("duplicate-id", f"a second row of {name}", **where)
@@ -107,37 +132,47 @@ def _check_values(
     return ~is_wrong
 
 
-def _unit_columns(
-    rows: pd.DataFrame, lines: np.ndarray, unit_index: np.ndarray, path: Path, problems: Problems
-) -> pd.DataFrame:
+def _unit_columns(run: RunRows, problems: Problems) -> pd.DataFrame:
     """The columns of the units that are no sums: the first value of a unit that is not null."""
-    is_first = ~pd.Series(unit_index).duplicated().to_numpy()
-    units = pd.DataFrame({"id": rows["id"].array[is_first], "line": lines[is_first]})
-    by_unit = rows.groupby(unit_index)
+    rows = run.rows
+    by_unit = rows.groupby(run.unit)
+    is_first = ~pd.Series(run.unit).duplicated().to_numpy()
+    units = pd.DataFrame(
+        {
+            "id": rows["id"].array[is_first],
+            "line": run.lines[is_first],
+        }
+    )
     if rows["trial"].notna().any():
         units.insert(1, "trial", by_unit["trial"].first())
     if rows["cluster"].notna().any():
+        cluster = by_unit["cluster"].first()
         units.insert(1, "item", units["id"])
-        units["id"] = by_unit["cluster"].first().fillna(units["id"])
+        units["id"] = cluster.fillna(units["id"])
     if rows["text"].notna().any():
         units["text"] = by_unit["text"].first()
     for name in rows:
         if name in COLUMNS:
             continue
-        if name in OF_UNITS or name.startswith(("num_", "den_")):
+        if name in TAKEN or name.startswith(("num_", "den_")):
             message = f"the column {name} is left out: the units have a column of this name"
-            problems.warn("column-taken", message, file=str(path), field=name)
+            problems.warn("column-taken", message, file=str(run.path), field=name)
             continue
-        units[name] = _further_column(by_unit[name].first(), path)
+        values = by_unit[name].first()
+        is_csv = run.path.suffix.lower() == ".csv"
+        units[name] = _numbers_of_texts(values) if is_csv else _of_one_kind(values)
     return units
 
 
-def _further_column(values: pd.Series, path: Path) -> pd.Series:
-    """A column to slice by: numbers, truth values or text. A CSV has text only, also of numbers."""
-    if path.suffix.lower() == ".csv":
-        numbers = pd.to_numeric(values, errors="coerce")
-        if numbers.notna().equals(values.notna()):
-            return numbers
+def _numbers_of_texts(values: pd.Series) -> pd.Series:
+    """Numbers, if all texts are numbers: a CSV file has texts only."""
+    numbers = pd.to_numeric(values, errors="coerce")
+    all_are_numbers = numbers.notna().equals(values.notna())
+    return numbers if all_are_numbers else values
+
+
+def _of_one_kind(values: pd.Series) -> pd.Series:
+    """Numbers or truth values as they are; all else, and what is mixed, as text."""
     if pd.api.types.is_bool_dtype(values) or pd.api.types.is_numeric_dtype(values):
         return values
     kinds = {type(value) for value in values.dropna()}

@@ -1,4 +1,7 @@
-"""The suite of long tables: any benchmark with a score a sample. Its metrics follow from the file."""
+"""The suite of long tables: any benchmark with a score for each sample.
+
+Its metrics follow from the file.
+"""
 
 from __future__ import annotations
 
@@ -54,9 +57,15 @@ def metrics(options: TableOptions) -> MetricTable:
 
 def headline(options: TableOptions, blocked: frozenset[str]) -> tuple[str, ...]:
     """The first metrics of the file; those that have a direction lead."""
-    directed = [metric.name for metric in options.found if metric.better != "none"]
-    others = [metric.name for metric in options.found if metric.better == "none"]
-    return tuple([*directed, *others][:LEADING])
+    directed = []
+    others = []
+    for metric in options.found:
+        if metric.better == "none":
+            others.append(metric.name)
+        else:
+            directed.append(metric.name)
+    names = directed + others
+    return tuple(names[:LEADING])
 
 
 def sniff(path: Path) -> bool:
@@ -65,7 +74,9 @@ def sniff(path: Path) -> bool:
         if is_json_lines(path):
             line: Any = Line.model_validate_json(first_line(path))
             return "value" in line.model_fields_set or "num" in line.model_fields_set
-        return path.suffix.lower() in (".csv", ".parquet") and bool(columns(path, Problems()))
+        if path.suffix.lower() not in (".csv", ".parquet"):
+            return False
+        return bool(columns(path, Problems()))
     except (OSError, ValueError, InputError):
         return False
 

@@ -205,7 +205,7 @@ def test_further_columns_are_columns_of_the_units(kind: str, tmp_path: Path) -> 
     assert run.units.query("level > 2")["id"].tolist() == ["b"]
     hard = run.units["hard"].map(str).tolist()  # CSV has words only
     assert hard == ["True", "False"]
-    parts = run.breakdown("topic", "f1").set_index("part")["value"]
+    parts = run.by("topic", "f1").set_index("part")["value"]
     assert parts.to_dict() == {"law": 0.5, "art": 0.7}
     read_back = et.load(tmp_path / "out" / "results" / "scores")
     pd.testing.assert_frame_equal(read_back.units, run.units)
