@@ -33,7 +33,7 @@ def estimates(n: int = 12, **columns: Any) -> pd.DataFrame:
     value = np.linspace(0.1, 0.9, n)
     frame = pd.DataFrame(
         {
-            "name": [f"metric_{i}" for i in range(n)],
+            "metric": [f"metric_{i}" for i in range(n)],
             "value": value,
             "ci_low": value - 0.08,
             "ci_high": value + 0.07,

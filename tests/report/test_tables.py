@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 
 import evaltools as et
+from evaltools.core.estimates import from_public
 from evaltools.report import markdown as plain
 from evaltools.report import tables, text
 from evaltools.report.samples import samples
@@ -125,10 +126,10 @@ def test_any_text_stays_text(value: str) -> None:
             caption=value,
         ).html
     )
-    check_inert(tables.kpis(estimates(1).head(1).assign(name=value, title=value)).html)
+    check_inert(tables.kpis(estimates(1).head(1).assign(metric=value, title=value)).html)
     check_inert(
         tables.estimates_table(
-            estimates(1).head(1).assign(name=value, condition=value, ci_method=value)
+            estimates(1).head(1).assign(metric=value, condition=value, ci_method=value)
         ).html
     )
     check_inert(tables.notice(value).html)
@@ -148,7 +149,7 @@ def test_every_place_of_every_piece_shows_text_as_text(value: str) -> None:
         estimates()
         .head(1)
         .drop(columns="title")
-        .assign(name=value, group=value, condition=value, ci_method=value)
+        .assign(metric=value, group=value, condition=value, ci_method=value)
     )
     entries = [[value, value, value, "matched"], (value, value, value, value), [value], value]
     sample = {"text_id": value, "text": value, "gold": entries, "after": entries, "chip": value}
@@ -389,7 +390,7 @@ def test_digits_follow_the_number_of_resamples() -> None:
 
 def test_counts_and_large_numbers_print_whole() -> None:
     count = {
-        "name": "N",
+        "metric": "N",
         "value": 12.0,
         "numerator": 12.0,
         "denominator": np.nan,
@@ -397,7 +398,7 @@ def test_counts_and_large_numbers_print_whole() -> None:
         "better": "none",
     }
     latency = {
-        "name": "ms",
+        "metric": "ms",
         "value": 1234.567,
         "ci_low": 1100.2,
         "ci_high": 1300.7,
@@ -774,7 +775,7 @@ def test_a_table_as_text_names_metrics_by_title_and_id() -> None:
         unit="id",
         resampling=Resampling(),
     )
-    lines = str(tables.estimates_table(made)).splitlines()
+    lines = str(tables.estimates_table(from_public(made))).splitlines()
     assert lines[0] == "| metric | value | interval | n | method | id |"
     assert [line.split(" | ")[0] for line in lines[2:]] == ["| Accuracy ↑", "| untitled ↓"]
     assert [line.split(" | ")[-1] for line in lines[2:]] == ["acc |", "untitled |"]

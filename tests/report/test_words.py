@@ -11,12 +11,12 @@ import pytest
 import evaltools as et
 from evaltools.report.gallery import collect
 from evaltools.report.parameters import unknown_parameters
+from tests.suites.cr.test_cr_checks import FOREIGN, GOLD
+from tests.suites.cr.test_cr_checks import scored as reviewed
+from tests.suites.memfin.test_memfin_checks import echo
+from tests.suites.memfin.test_memfin_checks import scored as talked
 
 from ..app.calling import QUICK, call
-from ..suites.cr.test_cr_checks import FOREIGN, GOLD
-from ..suites.cr.test_cr_checks import scored as reviewed
-from ..suites.memfin.test_memfin_checks import echo
-from ..suites.memfin.test_memfin_checks import scored as talked
 
 REVIEW, SUMMARY = "example:cr/with_memory__seed1_proposed", "example:summary/cases.jsonl"
 
