@@ -156,7 +156,9 @@ def estimates_table(
             shown = _shown(e, resampling, e["metric"] in blocked)
             rows.append({**shown, **about, "id": "" if id in taken else id})
             taken.add(id)
-    columns = [c for c in estimates.columns if group or c != "group"]
+    columns = _columns_with_content(estimates)
+    if not group:
+        columns = [column for column in columns if column != "group"]
     caption = caption and say(caption)
     html = macros().estimates(rows, columns, caption)
     said = [
@@ -170,6 +172,16 @@ ABOUT = ("title", "description", "source", "alias_of")
 RAW = ("value", "ci_low", "std", "n_seeds", "numerator", "denominator", "n_units")
 
 
+def _columns_with_content(estimates: pd.DataFrame) -> list[str]:
+    """The columns of estimates; of those that a single run leaves empty only the ones that say something."""
+    empty = []
+    if "condition" in estimates and not estimates["condition"].astype(bool).any():
+        empty.append("condition")
+    if "std" in estimates and estimates["std"].isna().all():
+        empty += ["std", "n_seeds"]
+    return [str(column) for column in estimates.columns if column not in empty]
+
+
 def plain_estimates(
     estimates: pd.DataFrame,
     resampling: Resampling | None = None,
@@ -177,7 +189,7 @@ def plain_estimates(
 ) -> pd.DataFrame:
     """The estimates as text, a row a metric: metric, (condition,) value, interval, n, method."""
     rows = [_shown(e, resampling, e["metric"] in blocked) for e in estimates.to_dict("records")]
-    return _plain(rows, estimates.columns)
+    return _plain(rows, _columns_with_content(estimates))
 
 
 def _plain(rows: Sequence[Mapping[str, Any]], columns: Iterable[str], *more: str) -> pd.DataFrame:
@@ -274,7 +286,7 @@ def kpis(
         about = {"id": anchor("metric", e["metric"]), "metric": title, "role": role}
         cards.append({**_shown(e, resampling, off), **about})
     cards.sort(key=lambda c: (" et-primary", "", " et-blocked").index(c["role"]))
-    return HtmlTable(str(macros().kpis(cards)), markdown_table(_plain(cards, rows.columns)))
+    return HtmlTable(str(macros().kpis(cards)), markdown_table(_plain(cards, _columns_with_content(rows))))
 
 
 def checks_strip(found: Sequence[Check], problems: str = "") -> HtmlTable:
