@@ -286,7 +286,9 @@ def kpis(
         about = {"id": anchor("metric", e["metric"]), "metric": title, "role": role}
         cards.append({**_shown(e, resampling, off), **about})
     cards.sort(key=lambda c: (" et-primary", "", " et-blocked").index(c["role"]))
-    return HtmlTable(str(macros().kpis(cards)), markdown_table(_plain(cards, _columns_with_content(rows))))
+    return HtmlTable(
+        str(macros().kpis(cards)), markdown_table(_plain(cards, _columns_with_content(rows)))
+    )
 
 
 def checks_strip(found: Sequence[Check], problems: str = "") -> HtmlTable:
