@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import math
 import re
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 Better = Literal["higher", "lower", "none"]
@@ -158,61 +156,6 @@ def subset(table: MetricTable, names: Sequence[str]) -> tuple[AnyMetric, ...]:
             if part not in wanted:
                 wanted.append(part)
     return tuple(by_name[name] for name in wanted)
-
-
-def read_table(path: Path, **given: str) -> tuple[AnyMetric, ...]:
-    """A metric table from a TOML file.
-
-    [each.NAME]  what {NAME} stands for in a row, each with the words that {NAME.words} stands for, or with several
-                 texts by name, as {NAME.title}; {NAME.given} is the one of `given` with the name of the value
-    [[metric]]   a row with the fields of Metric, Difference (minuend, subtrahend) or Mean (of); a row with
-                 {NAME} in its name stands for one metric each; `only` lists some of them; a row takes what it
-                 leaves out from [defaults.GROUP]
-    [[metric.block]]  rows with the same {NAME} that follow one another for each of its values
-    [aliases]    another name -> the metric that it stands for
-
-    `given` are further texts by name, for {name} anywhere. ValueError for a row that makes no metric.
-    """
-    content = tomllib.loads(path.read_text(encoding="utf-8"))
-    rows = [m for row in content["metric"] for m in _expanded(row, content.get("each", {}), given)]
-    table = [
-        make_metric({**content.get("defaults", {}).get(row.get("group", ""), {}), **row})
-        for row in rows
-    ]
-    by_name = {m.name: m for m in table}
-    for alias, name in content.get("aliases", {}).items():
-        target = by_name[name.format_map(given)]
-        table.append(replace(target, name=alias, alias_of=target.name))
-    return tuple(table)
-
-
-class _Words(str):
-    """A text with further ones as attributes."""
-
-
-def _expanded(
-    row: Mapping[str, Any],
-    each: Mapping[str, Mapping[str, str | Mapping[str, str]]],
-    given: Mapping[str, str],
-) -> Iterator[dict[str, Any]]:
-    """The row, or the rows of its block, once for every value of the {NAME} in its name."""
-    block = row.get("block", [row])
-    name = next((n for n in each if f"{{{n}}}" in block[0]["name"]), None)
-    for value, words in each[name].items() if name else [("", "")]:
-        text = _Words(value)
-        vars(text).update(
-            {"words": words} if isinstance(words, str) else words, given=given.get(value, "")
-        )
-        at = {**given, name: text} if name else given
-        for r in block:
-            if value in r.get("only", [value]):
-                yield {k: _filled(v, at) for k, v in r.items() if k != "only"}
-
-
-def _filled(value: Any, at: Mapping[str, str]) -> Any:
-    if isinstance(value, list):
-        return tuple(_filled(v, at) for v in value)
-    return value.format_map(at) if isinstance(value, str) else value
 
 
 def make_metric(row: Mapping[str, Any]) -> AnyMetric:

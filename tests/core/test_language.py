@@ -164,18 +164,10 @@ def test_a_translation_has_the_places_of_its_key(lang: str) -> None:
 
 def toml_texts() -> Iterator[str]:
     """What a page shows of the tables of metrics and of views, sentences with their places."""
-    for metric in get_suite("cr").metrics(get_suite("cr").options()):
-        yield from (metric.title, metric.description, metric.group)
-    for path in PACKAGE.rglob("metrics.toml"):
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-        for row in content["metric"]:
-            for metric in row.get("block", [row]):
-                named = {**content.get("defaults", {}).get(metric.get("group", ""), {}), **metric}
-                yield from (named[k] for k in ("title", "description", "group") if k in named)
-        for values in content.get("each", {}).values():
-            for words_of in values.values():
-                shown = {k: v for k, v in words_of.items() if k != "source"}
-                yield from (v for v in shown.values() if not v.endswith("-pol"))
+    for name in ("cr", "memfin"):
+        suite = get_suite(name)
+        for metric in suite.metrics(suite.options()):
+            yield from (metric.title, metric.description, metric.group)
     for path in PACKAGE.rglob("views.toml"):
         content = tomllib.loads(path.read_text(encoding="utf-8"))
         for figure in content["figure"].values():
