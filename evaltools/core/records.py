@@ -111,13 +111,13 @@ class FirstLines:
         self.code = code
         self.line_of: dict[Any, int] = {}
 
-    def is_first(self, key: Any, line: int, *, id: str, what: str) -> bool:
+    def is_first(self, key: Any, line: int, *, id: str, what: str, field: str = "") -> bool:
         """Whether no earlier line had this key; `what` names such a record in the message."""
         first = self.line_of.setdefault(key, line)
         if first == line:
             return True
         message = f"a second {what}; the first is on line {first}"
-        self.problems.error(self.code, message, file=str(self.path), line=line, id=id)
+        self.problems.error(self.code, message, file=str(self.path), line=line, field=field, id=id)
         return False
 
 

@@ -20,33 +20,37 @@ UNMEASURED = 0.2
 """With more than a fifth of the cases left out, the mean of the rest can be 0.2 away from that of all."""
 
 IMPUTED = 0.05
-"""Imputed numbers move a mean by at most their share of the cases; 0.05 is about half an interval of 300 cases."""
+"""Imputed numbers move a mean by at most their share of the cases; 0.05 is about half an interval of
+300 cases."""
 
 UNREAD = 0.05
-"""One summary in twenty with a figure that nothing compares is what the default rules leave of fresh cases."""
+"""One summary in twenty with a figure that nothing compares is what the default rules leave of fresh
+cases."""
 
 SHOWN = 5
 """How many of the figures the sentence shows."""
 
 DUPLICATES = 0.05
-"""Stock answers for a few odd cases are common; from one case in twenty on the system answers many alike."""
+"""Stock answers for a few odd cases are common; from one case in twenty on the system answers many
+alike."""
 
 
-def checks(result: Run) -> Iterator[Check]:
+def checks(run: Run) -> Iterator[Check]:
     """The checks of a file of cases."""
-    data = result.data
-    yield from duplicate_texts(data[data["contexts"] != "[]"], "contexts", "case_id")
-    yield from unmeasured_share(result)
-    yield from imputed_share(result)
+    data = run.data
+    with_contexts = data[data["contexts"] != "[]"]
+    yield from duplicate_texts(with_contexts, "contexts", "case_id")
+    yield from unmeasured_share(run)
+    yield from imputed_share(run)
     yield from unread_figures(data)
     yield from duplicate_answers(data["answer"])
-    yield from people.checks(data, result.options)
+    yield from people.checks(data, run.options)
 
 
-def _left_out(result: Run, above: float) -> list[dict[Any, Any]]:
-    """The rows of `verdicts` of the metrics that more than that share of the cases give nothing to measure for."""
-    found = verdicts(result)
-    return found[found["not_measured"] > above * len(result.data)].to_dict("records")
+def _left_out(run: Run, above: float) -> list[dict[Any, Any]]:
+    """The verdicts of the metrics that more than that share of the cases give nothing to measure for."""
+    rows = verdicts(run)
+    return rows[rows["not_measured"] > above * len(run.data)].to_dict("records")
 
 
 def unmeasured_share(run: Run) -> Iterator[Check]:
@@ -77,20 +81,24 @@ def imputed_share(run: Run) -> Iterator[Check]:
     rows = _left_out(run, IMPUTED)
     if not rows:
         return
-    listed = tuple(_imputed(run.data, row) for row in rows)
+    listed = _imputed(run.data, rows[0])
+    for row in rows[1:]:
+        values = {"before": listed, "next": _imputed(run.data, row)}
+        listed = Message("{before}; {next}", values)
     template = "means over all {of} cases hold fixed numbers for those not measured: {listed}"
     n = max(row["not_measured"] for row in rows)
     yield Check("imputed-share", "info", template, {"listed": listed}, n, total)
 
 
 def _imputed(data: pd.DataFrame, row: dict[Any, Any]) -> Message:
-    """The mean of a metric over the measured cases, and over all, with what those not measured count as."""
+    """The mean over the measured cases, and over all, with what those not measured count as."""
     metric = row["metric"]
     measured = Message("none measured")
     if row["measured"]:
         values = {"mean": row["mean_measured"], "count": row["measured"]}
         measured = Message("{mean:.3f} over the {count} measured", values)
-    counted = sorted(data.loc[~data[f"{metric}_measured"].astype(bool), metric].unique())
+    unmeasured = ~data[f"{metric}_measured"].astype(bool)
+    numbers = sorted(data.loc[unmeasured, metric].unique())
     return Message(
         "“{metric}” {measured}, {mean:.3f} with {count} counted as {values}",
         {
@@ -98,37 +106,44 @@ def _imputed(data: pd.DataFrame, row: dict[Any, Any]) -> Message:
             "measured": measured,
             "mean": row["mean"],
             "count": row["not_measured"],
-            "values": " / ".join(f"{value:.1f}" for value in counted),
+            "values": " / ".join(f"{number:.1f}" for number in numbers),
         },
     )
 
 
 def unread_figures(data: pd.DataFrame) -> Iterator[Check]:
-    """Summaries with figures that no rule read: neither supported nor unsupported, they are compared with nothing."""
+    """Summaries with figures that no rule read: they are compared with nothing."""
     if "unread_figures" not in data:  # written by an earlier version
         return
-    unread = data["unread_figures"].map(json.loads)
-    figures = [figure for of_case in unread for figure in of_case]
-    if n := int((unread.str.len() > 0).sum()):
-        level: Level = "warning" if n > UNREAD * len(data) else "info"
-        some = list(dict.fromkeys(figures))
-        quoted = [f"“{figure}”" for figure in some[:SHOWN]]
-        if len(some) > SHOWN:
-            quoted.append("...")
-        template = (
-            "{figures} figures in {n} of {of} summaries were not read as values, so nothing "
-            "checks them: {listed}"
-        )
-        values = {"figures": len(figures), "listed": tuple(quoted)}
-        yield Check("unread-figures", level, template, values, n, len(data))
+    n = 0
+    figures = []
+    for text in data["unread_figures"]:
+        of_case = json.loads(text)
+        figures += of_case
+        if of_case:
+            n += 1
+    if n == 0:
+        return
+    level: Level = "warning" if n > UNREAD * len(data) else "info"
+    different = list(dict.fromkeys(figures))
+    quoted = [f"“{figure}”" for figure in different[:SHOWN]]
+    if len(different) > SHOWN:
+        quoted.append("...")
+    template = (
+        "{figures} figures in {n} of {of} summaries were not read as values, so nothing checks "
+        "them: {listed}"
+    )
+    values = {"figures": len(figures), "listed": tuple(quoted)}
+    yield Check("unread-figures", level, template, values, n, len(data))
 
 
 def duplicate_answers(answers: pd.Series) -> Iterator[Check]:
     """One summary for several cases."""
     texts = answers.fillna("").astype(str).map(lambda text: " ".join(text.split()))
     counts = texts[texts != ""].value_counts()
-    counts = counts[counts > 1]
-    if (n := int(counts.sum())) > DUPLICATES * len(texts):
+    repeated = counts[counts > 1]
+    n = int(repeated.sum())
+    if n > DUPLICATES * len(texts):
         template = "{n} of {of} cases have a summary that stands on other cases too ({count} texts)"
-        values = {"count": len(counts)}
+        values = {"count": len(repeated)}
         yield Check("duplicate-answers", "warning", template, values, n, len(texts))

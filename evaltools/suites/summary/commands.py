@@ -114,7 +114,7 @@ def to_label(
     A random draw of n cases, or those of a file. InputError for a case or metric of it that there is not.
     """
     from ...report.evaluate import evaluate
-    from .views import whys
+    from .reasons import whys
 
     run = evaluate("summary", resolve(path))
     units = run.units.set_index("case_id", drop=False)

@@ -15,14 +15,18 @@ Mode = Literal["override", "blend"]
 
 
 class SummaryOptions(SuiteOptions):
-    """`rules_identity` (name@hash) and `rules_version` follow from the rules' content, `labelled` from the labels'.
+    """The options of a run of the summary suite.
 
-    The judge's API key is no option: it is read from EVALTOOLS_JUDGE_API_KEY or OPENAI_API_KEY when the first
-    request is sent, and kept nowhere. A server at a given `judge_base_url` may do without one.
-    judge_max_calls: only the first so many distinct questions, in the order of the cases, may be sent to the
-    server. A reply in the cache is used wherever it stands and costs nothing. A question already in the cache
-    still takes up its place, so that a rerun under the same budget sends nothing and gives the same scores. Each
-    file of a command has this budget. Repeats that the client makes on 429, 5xx and the like are not counted apart.
+    `rules_identity` (name@hash) and `rules_version` follow from the rules' content, `labelled` from the
+    labels'. The judge's API key is no option: it is read from EVALTOOLS_JUDGE_API_KEY or OPENAI_API_KEY
+    when the first request is sent, and kept nowhere. A server at a given `judge_base_url` may do without
+    one.
+
+    judge_max_calls: only the first so many distinct questions, in the order of the cases, may be sent to
+    the server; each file of a command has this budget. A reply in the cache is used wherever it stands
+    and costs nothing. A question already in the cache still takes up its place, so that a rerun under
+    the same budget sends nothing and gives the same scores. Repeats that the client makes on 429, 5xx
+    and the like are not counted apart.
     """
 
     derived: ClassVar = ("rules_identity", "rules_version", "labelled")
@@ -109,13 +113,11 @@ class SummaryOptions(SuiteOptions):
 
     @model_validator(mode="after")
     def _can_be_asked(self) -> SummaryOptions:
-        if self.judge == "hybrid" and not self.judge_model.strip():
+        if self.judge == "off":
+            return self
+        if not self.judge_model.strip():
             raise UsageError("the hybrid judge needs the name of a model (judge_model)")
-        if (
-            self.judge == "hybrid"
-            and self.judge_base_url is not None
-            and not is_plain_url(self.judge_base_url)
-        ):
+        if self.judge_base_url is not None and not is_plain_url(self.judge_base_url):
             # The value is left out on purpose: it may hold a password.
             raise UsageError(
                 "the judge's base URL must be http(s)://HOST[:PORT][/PATH], without password or query"
@@ -123,45 +125,44 @@ class SummaryOptions(SuiteOptions):
         return self
 
     def policy(self) -> dict[str, Any]:
-        """The rules by name and content; of the judge, what can change a number, and only where it is asked."""
-        rules: dict[str, Any] = {
+        """What can change a number: the rules by content, and the judge only where it is asked."""
+        policy: dict[str, Any] = {
             "rules": self.rules_identity,
             "rules_version": self.rules_version,
             "judge": self.judge,
         }
-        rules |= {"labelled": list(self.labelled)} if self.labelled else {}
+        if self.labelled:
+            policy["labelled"] = list(self.labelled)
         if self.judge == "off":
-            return rules
+            return policy
         from .judge_questions import prompts_hash
 
-        asked = (
-            "judge_model",
-            "judge_base_url",
-            "judge_mode",
-            "judge_confidence",
-            "judge_max_calls",
-            "judge_audit",
-        )
-        return {
-            **rules,
-            **{name: getattr(self, name) for name in asked},
-            "judge_prompts": prompts_hash(),
-        }
+        policy["judge_model"] = self.judge_model
+        policy["judge_base_url"] = self.judge_base_url
+        policy["judge_mode"] = self.judge_mode
+        policy["judge_confidence"] = self.judge_confidence
+        policy["judge_max_calls"] = self.judge_max_calls
+        policy["judge_audit"] = self.judge_audit
+        policy["judge_prompts"] = prompts_hash()
+        return policy
 
     def signature(self) -> dict[str, str]:
-        judge = f"{self.judge_model}/{self.judge_mode}{self.judge_confidence:g}"
-        labels = {"labels": str(len(self.labelled))} if self.labelled else {}
-        return {
-            "rules": self.rules_identity,
-            **({} if self.judge == "off" else {"judge": judge}),
-            **labels,
-        }
+        """The rules, the judge and the number of metrics with labels, for the line under every report."""
+        signature = {"rules": self.rules_identity}
+        if self.judge == "hybrid":
+            signature["judge"] = f"{self.judge_model}/{self.judge_mode}{self.judge_confidence:g}"
+        if self.labelled:
+            signature["labels"] = str(len(self.labelled))
+        return signature
 
 
 def rules_in_force(options: SummaryOptions) -> Rules:
     """The rules that the options were made for; InputError where the file has changed since."""
     rules = load_rules(options.rules)
     if rules.identity != options.rules_identity:
-        message = f"the rules are {rules.identity} now, the options were made for {options.rules_identity}"
+        message = (
+            f"the rules are {rules.identity} now, the options were made for "
+            f"{options.rules_identity}"
+        )
         raise InputError([Problem("error", "rules-changed", message, file=options.rules)])
     return rules

@@ -6,6 +6,7 @@ The same estimates as `evaltools calibrate` makes of summary_scores.csv and the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,29 +42,35 @@ METHOD = "ppi++ t-wilson"
 BINS = (0.0, 0.5, 0.7, 0.8, 0.9, 1.0)
 """Of the confidence that the judge states; the last one is whole."""
 
+RELIABILITY_COLUMNS = ["confidence", "n", "against", "agree", "ci_low", "ci_high"]
+AUDIT_COLUMNS = ["title", "sure", "asked", "wrong", "share", "ci_low", "ci_high"]
+
 
 class Wanted(BaseModel):
     """A row of the cases to label, as `evaltools calibrate --next` writes them."""
 
     model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
+
     case_id: str
     metric: str
     stratum: str | None = None
 
 
 def labelled(path: Path) -> tuple[str, ...]:
-    """The metrics of which a file holds enough labels; what is wrong with it is said when it is read whole."""
-    n = read_labels(path, None, Problems("skip")).groupby("metric")["case_id"].nunique()
-    return tuple(m for m in METRICS if n.get(m, 0) >= LEAST)
+    """The metrics of which a file holds enough labels.
 
-
-def _scores(units: pd.DataFrame, thresholds: Mapping[str, float]) -> pd.DataFrame:
-    found = by_metric(units, score="").reset_index(drop=True)
-    return found.assign(stratum=None, threshold=found["metric"].map(thresholds))
+    What is wrong with the file is said when it is read whole.
+    """
+    labels = read_labels(path, None, Problems("skip"))
+    n_cases = labels.groupby("metric")["case_id"].nunique()
+    return tuple(metric for metric in METRICS if n_cases.get(metric, 0) >= LEAST)
 
 
 def with_labels(
-    units: pd.DataFrame, path: Path, options: SummaryOptions, problems: Problems
+    units: pd.DataFrame,
+    path: Path,
+    options: SummaryOptions,
+    problems: Problems,
 ) -> pd.DataFrame:
     """The units with what people said: `_label` (mean of the raters) and `_stratum` of each metric.
 
@@ -73,136 +80,138 @@ def with_labels(
     scores = _scores(units, rules_in_force(options).thresholds)
     labels = read_labels(path, scores, problems)
     problems.raise_if_failed()
-    added: dict[str, Any] = {}
-    for m, given in labels.groupby("metric"):
-        by_case = given.groupby("case_id").agg({"label": "mean", "stratum": "first"})
-        cases = together(scores, labels, str(m))
-        added |= {
-            f"{m}_label": cases["label"].to_numpy(),
-            f"{m}_stratum": units["case_id"].map(by_case["stratum"]),
-        }
-        if m not in options.labelled:
-            n = len(by_case)
-            problems.warn(
-                "few-labels",
-                f"{n} labelled cases, {LEAST} are needed",
-                file=str(path),
-                field=str(m),
-            )
-        elif why := refused(cases, labels, str(m)):
-            raise InputError([Problem("error", "few-labels", why, file=str(path), field=str(m))])
-        else:
-            added[f"{m}_corrected"] = contributions(cases)
-    return units.assign(**added)
+    columns: dict[str, Any] = {}
+    for metric, of_metric in labels.groupby("metric"):
+        name = str(metric)
+        by_case = of_metric.groupby("case_id").agg({"label": "mean", "stratum": "first"})
+        cases = together(scores, labels, name)
+        columns[f"{name}_label"] = cases["label"].to_numpy()
+        columns[f"{name}_stratum"] = units["case_id"].map(by_case["stratum"])
+        if name not in options.labelled:
+            message = f"{len(by_case)} labelled cases, {LEAST} are needed"
+            problems.warn("few-labels", message, file=str(path), field=name)
+            continue
+        why = refused(cases, labels, name)
+        if why:
+            problem = Problem("error", "few-labels", why, file=str(path), field=name)
+            raise InputError([problem])
+        columns[f"{name}_corrected"] = contributions(cases)
+    return units.assign(**columns)
+
+
+def _scores(units: pd.DataFrame, thresholds: Mapping[str, float]) -> pd.DataFrame:
+    """One row a metric and case, as `calibrate` takes them."""
+    scores = by_metric(units, score="").reset_index(drop=True)
+    return scores.assign(stratum=None, threshold=scores["metric"].map(thresholds))
 
 
 def calibration(units: pd.DataFrame, options: SummaryOptions, confidence: float) -> Calibration:
     """The metrics with enough labels, calibrated; the raters of a case count as one."""
-    labels = by_metric(units, options.labelled, label="_label", stratum="_stratum").assign(rater="")
-    return calibrate(
-        _scores(units, rules_in_force(options).thresholds),
-        labels.dropna(subset="label"),
-        confidence,
-    )
+    labels = by_metric(units, options.labelled, label="_label", stratum="_stratum")
+    labels = labels.assign(rater="").dropna(subset="label")
+    scores = _scores(units, rules_in_force(options).thresholds)
+    return calibrate(scores, labels, confidence)
 
 
 def intervals(
-    frame: pd.DataFrame, units: pd.DataFrame, options: SummaryOptions, resampling: Resampling
+    estimates: pd.DataFrame,
+    units: pd.DataFrame,
+    options: SummaryOptions,
+    resampling: Resampling,
 ) -> pd.DataFrame:
     """The estimates with the intervals of the corrected means; their n is that of the labelled cases."""
     if not options.labelled:
-        return frame
-    found = calibration(units, options, resampling.confidence).frame
-    found = found.set_index(found["metric"] + "_corrected")
-    out = frame.set_index("metric", drop=False)
-    copied = {
-        "value": "corrected_mean",
-        "ci_low": "corrected_low",
-        "ci_high": "corrected_high",
-        "n_units": "n_labelled",
-    }
-    for column, source in copied.items():
-        out.loc[found.index, column] = found[source]
-    out.loc[found.index, "ci_method"] = METHOD
-    return out.reset_index(drop=True)
+        return estimates
+    corrected = calibration(units, options, resampling.confidence).frame
+    corrected = corrected.set_index(corrected["metric"] + "_corrected")
+    rows = corrected.index
+    by_name = estimates.set_index("metric", drop=False)
+    by_name.loc[rows, "value"] = corrected["corrected_mean"]
+    by_name.loc[rows, "ci_low"] = corrected["corrected_low"]
+    by_name.loc[rows, "ci_high"] = corrected["corrected_high"]
+    by_name.loc[rows, "n_units"] = corrected["n_labelled"]
+    by_name.loc[rows, "ci_method"] = METHOD
+    return by_name.reset_index(drop=True)
 
 
 def checks(data: pd.DataFrame, options: SummaryOptions) -> Iterator[Check]:
     """Labels that were not drawn at random."""
-    if options.labelled:
-        for m, note in calibration(data, options, 0.95).notes.items():
-            n = int(data[f"{m}_label"].notna().sum())
-            values = {"metric": m, "note": Message(note)}
-            yield Check("labels-not-random", "warning", "{metric}: {note}", values, n, len(data))
-
-
-def corrected(result: Run) -> pd.DataFrame:
-    """Against labels of people, a row a metric: labelled cases, corrected mean, labels alone, score, TPR and TNR."""
-    if not result.options.labelled:
-        return pd.DataFrame()
-    found = calibration(result.data, result.options, result.resampling.confidence).frame
-    titles = result.frame.set_index("name")["title"]
-    return found.assign(title=found["metric"].map(titles)).rename(columns={"judge_mean": "score"})
-
-
-def audit(result: Run) -> pd.DataFrame:
-    """How often the judge contradicts rules that were sure: title, sure, asked, wrong, share, ci_low, ci_high.
-
-    `wrong`: cases on the other side of the threshold. Wilson's interval, for the cases of which the rules are sure.
-    """
-    thresholds, titles = (
-        rules_in_force(result.options).thresholds,
-        result.frame.set_index("name")["title"],
-    )
-    rows = []
-    for m in METRICS:
-        trigger, judge = (result.data[f"{m}_{c}"] for c in ("trigger", "llm"))
-        asked = (trigger == AUDIT) & judge.notna()
-        if n := int(asked.sum()):
-            limit = thresholds.get(m, PASS) - 1e-12
-            wrong = int(((judge >= limit) != (result.data[f"{m}_rule"] >= limit))[asked].sum())
-            sure = int((trigger.isna() | (trigger == AUDIT)).sum())
-            rows.append(
-                (
-                    titles[m],
-                    sure,
-                    n,
-                    wrong,
-                    wrong / n,
-                    *wilson(wrong, n, result.resampling.confidence),
-                )
-            )
-    return pd.DataFrame(
-        rows, columns=["title", "sure", "asked", "wrong", "share", "ci_low", "ci_high"]
-    )
-
-
-def reliability(result: Run) -> pd.DataFrame:
-    """How often the judge is right by the confidence that it states: confidence, n, against, agree, ci_low, ci_high.
-
-    Against labels, where cases that it was asked about have any, else against the rules; right is the same side of
-    PASS. Wilson's interval.
-    """
-    data = result.data
-    said = by_metric(data, judge="_llm", confidence="_confidence", rules="_rule", labels="_label")
-    said = said.dropna(subset="judge")
-    against = "labels" if said["labels"].notna().any() else "rules"
-    said = said[said[against].notna() & (said[against] != PASS)]
-    bins = pd.cut(
-        said["confidence"],
-        [*BINS[:-1], np.inf],
-        right=False,
-        labels=list(map("{:g}–{:g}".format, BINS, BINS[1:])),
-    )
-    agree = (said["judge"] >= PASS) == (said[against] >= PASS)
-    rows = [
-        (
-            name,
-            len(group),
-            against,
-            group.mean(),
-            *wilson(group.sum(), len(group), result.resampling.confidence),
+    if not options.labelled:
+        return
+    for metric, note in calibration(data, options, 0.95).notes.items():
+        n_labelled = int(data[f"{metric}_label"].notna().sum())
+        values = {"metric": metric, "note": Message(note)}
+        yield Check(
+            "labels-not-random",
+            "warning",
+            "{metric}: {note}",
+            values,
+            n_labelled,
+            len(data),
         )
-        for name, group in agree.groupby(bins, observed=True)
-    ]
-    return pd.DataFrame(rows, columns=["confidence", "n", "against", "agree", "ci_low", "ci_high"])
+
+
+def corrected(run: Run) -> pd.DataFrame:
+    """Scores against labels of people, a row a metric.
+
+    Labelled cases, corrected mean, labels alone, score, TPR and TNR.
+    """
+    if not run.options.labelled:
+        return pd.DataFrame()
+    frame = calibration(run.data, run.options, run.resampling.confidence).frame
+    titles = run.frame.set_index("name")["title"]
+    frame = frame.assign(title=frame["metric"].map(titles))
+    return frame.rename(columns={"judge_mean": "score"})
+
+
+def audit(run: Run) -> pd.DataFrame:
+    """How often the judge contradicts rules that were sure: a row a metric with AUDIT_COLUMNS.
+
+    wrong: cases on the other side of the threshold. Wilson's interval, for the cases of which the rules
+    are sure.
+    """
+    thresholds = rules_in_force(run.options).thresholds
+    titles = run.frame.set_index("name")["title"]
+    rows = []
+    for metric in METRICS:
+        trigger = run.data[f"{metric}_trigger"]
+        judge = run.data[f"{metric}_llm"]
+        asked = (trigger == AUDIT) & judge.notna()
+        n = int(asked.sum())
+        if n == 0:
+            continue
+        limit = thresholds.get(metric, PASS) - 1e-12
+        contradicted = (judge >= limit) != (run.data[f"{metric}_rule"] >= limit)
+        wrong = int(contradicted[asked].sum())
+        sure = int((trigger.isna() | (trigger == AUDIT)).sum())
+        low, high = wilson(wrong, n, run.resampling.confidence)
+        rows.append((titles[metric], sure, n, wrong, wrong / n, low, high))
+    return pd.DataFrame(rows, columns=AUDIT_COLUMNS)
+
+
+def reliability(run: Run) -> pd.DataFrame:
+    """How often the judge is right by the confidence that it states: RELIABILITY_COLUMNS.
+
+    Against labels, where cases that it was asked about have any, else against the rules; right is the
+    same side of PASS. Wilson's interval.
+    """
+    replies = by_metric(
+        run.data,
+        judge="_llm",
+        confidence="_confidence",
+        rules="_rule",
+        labels="_label",
+    )
+    replies = replies.dropna(subset="judge")
+    against = "labels" if replies["labels"].notna().any() else "rules"
+    clear = replies[against].notna() & (replies[against] != PASS)
+    replies = replies[clear]
+    names = [f"{low:g}–{high:g}" for low, high in pairwise(BINS)]
+    edges = [*BINS[:-1], np.inf]
+    confidence = pd.cut(replies["confidence"], edges, right=False, labels=names)
+    agree = (replies["judge"] >= PASS) == (replies[against] >= PASS)
+    rows = []
+    for name, group in agree.groupby(confidence, observed=True):
+        low, high = wilson(group.sum(), len(group), run.resampling.confidence)
+        rows.append((name, len(group), against, group.mean(), low, high))
+    return pd.DataFrame(rows, columns=RELIABILITY_COLUMNS)

@@ -16,6 +16,7 @@ from pydantic_core import from_json
 from ...core.errors import Problems
 from ...core.records import (
     BOM,
+    FirstLines,
     csv_rows,
     first_line,
     fitted,
@@ -60,20 +61,10 @@ def read_cases(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
         names = ", ".join(f"*{suffix}" for suffix in READERS)
         raise problems.fatal("unknown-format", f"expected a file named {names}", file=str(path))
     require_file(path, problems)
-    first_lines: dict[str, int] = {}
+    first_lines = FirstLines(path, problems)
     for line, case in reader(path, problems):
-        if case.id in first_lines:
-            problems.error(
-                "duplicate-id",
-                f"id already used on line {first_lines[case.id]}",
-                file=str(path),
-                line=line,
-                field="id",
-                id=case.id,
-            )
-            continue
-        first_lines[case.id] = line
-        yield line, case
+        if first_lines.is_first(case.id, line, id=case.id, what="case of this id", field="id"):
+            yield line, case
 
 
 def looks_like_cases(path: Path) -> bool:

@@ -24,36 +24,58 @@ from .rules import METRICS
 from .units import finish, score_cases
 from .verdicts import verdicts
 
+JSON_COLUMNS = [
+    "contexts",
+    "tags",
+    "unknown_tags",
+    "unread_figures",
+    *[f"{metric}_evidence" for metric in METRICS],
+]
+"""Columns of the units that hold JSON text in files."""
+
+MEASURED = tuple(f"{metric}_measured" for metric in METRICS)
+
 
 def metrics(options: SummaryOptions) -> MetricTable:
+    """The metrics under the rules in force."""
     thresholds = tuple(rules_in_force(options).thresholds.items())
     return metric_table(thresholds, options.judge != "off", options.labelled)
 
 
 def headline(options: SummaryOptions, blocked: frozenset[str]) -> tuple[str, ...]:
-    """Over the measured cases (D23, D24): means of shares, the share that passes for 0/1 scores, then the recall.
+    """What leads a report, over the measured cases (D23, D24).
 
-    Means that are corrected by labels of people stand before them all.
+    Means that are corrected by labels of people first, then means of shares, the share that passes for
+    0/1 scores, and the recall.
     """
-    led = (f"{name}_corrected" for name in options.labelled)
-    means = ("summary_accuracy_measured", "any_unsupported", "summary_risk_coverage_measured")
-    return (
-        *led,
-        *means,
-        *(f"{name}_pass_rate_measured" for name in ZERO_ONE),
-        "entity_recall_measured",
-    )
+    names = [f"{metric}_corrected" for metric in options.labelled]
+    names += [
+        "summary_accuracy_measured",
+        "any_unsupported",
+        "summary_risk_coverage_measured",
+    ]
+    names += [f"{metric}_pass_rate_measured" for metric in ZERO_ONE]
+    names.append("entity_recall_measured")
+    return tuple(names)
 
 
 def locate(path: Path, name: str | None, options: SummaryOptions, problems: Problems) -> Source:
-    """A file of cases; the run is named after it. A rule file of the user's and labels are inputs too."""
-    files, rules = {"cases": path}, Path(options.rules)
-    files |= {"rules": rules} if rules.is_file() else {}
-    files |= {"labels": Path(options.labels)} if options.labels else {}
-    for role in files.keys() - {"rules"}:
-        require_file(files[role], problems)
-    labelled = people.labelled(files["labels"]) if options.labels else ()
-    return Source(name or path.stem, files, options.model_copy(update={"labelled": labelled}))
+    """A file of cases; the run is named after it.
+
+    A rule file of the user's and labels are inputs too.
+    """
+    require_file(path, problems)
+    files = {"cases": path}
+    rules = Path(options.rules)
+    if rules.is_file():
+        files["rules"] = rules
+    labelled: tuple[str, ...] = ()
+    if options.labels:
+        files["labels"] = Path(options.labels)
+        require_file(files["labels"], problems)
+        labelled = people.labelled(files["labels"])
+    options = options.model_copy(update={"labelled": labelled})
+    return Source(name or path.stem, files, options)
 
 
 def score(
@@ -65,24 +87,35 @@ def score(
 ) -> pd.DataFrame:
     """The units frame of a file of cases: a row a case, in the file's order; the same for any `workers`.
 
-    Raises InputError for a file that cannot be used or rules that changed since the options were made.
+    InputError for a file that cannot be used, or rules that changed since the options were made.
     """
-    rules, path = rules_in_force(options), source.files["cases"]
+    rules = rules_in_force(options)
+    path = source.files["cases"]
     cases = list(read_cases(path, problems))
     units = score_cases(cases, rules, problems, workers, str(path))
     if options.judge == "hybrid":
-        from .judge import judge_units
-
         problems.raise_if_failed()  # no call is paid for input that fails
-        if options.judge_cache is None and aside is not None:
-            cache = aside.parents[1] / "judge-cache"  # beside the results, which they outlive
-            options = options.model_copy(update={"judge_cache": str(cache)})
-        units = judge_units(units, options, problems, quiet=not workers.label)
+        units = _judged(units, options, problems, workers, aside)
     units = finish(units, rules)
     if "labels" in source.files:
         units = people.with_labels(units, source.files["labels"], options, problems)
     units.attrs["rows"] = {"cases": len(cases)}
     return units
+
+
+def _judged(
+    units: pd.DataFrame,
+    options: SummaryOptions,
+    problems: Problems,
+    workers: Workers,
+    aside: Path | None,
+) -> pd.DataFrame:
+    from .judge import judge_units
+
+    if options.judge_cache is None and aside is not None:
+        cache = aside.parents[1] / "judge-cache"  # beside the results, which they outlive
+        options = options.model_copy(update={"judge_cache": str(cache)})
+    return judge_units(units, options, problems, quiet=not workers.label)
 
 
 SUITE = Suite(
@@ -104,13 +137,11 @@ SUITE = Suite(
     views="evaltools.suites.summary.views",
     given=("contexts",),
     wrote=("answer",),
-    decode=dict.fromkeys(
-        ("contexts", "tags", "unknown_tags", "unread_figures", *(f"{m}_evidence" for m in METRICS)),
-        json.loads,
-    ),
-    breakdowns=tuple(
-        Breakdown(title, title.lower(), tuple(f"{m}_measured" for m in METRICS))
-        for title in ("Product", "Channel", "Intent")
+    decode=dict.fromkeys(JSON_COLUMNS, json.loads),
+    breakdowns=(
+        Breakdown("Product", "product", MEASURED),
+        Breakdown("Channel", "channel", MEASURED),
+        Breakdown("Intent", "intent", MEASURED),
     ),
     commands="evaltools.suites.summary.commands",
 )

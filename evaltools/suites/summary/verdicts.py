@@ -1,4 +1,4 @@
-"""Whether a file of summaries passes: one verdict a metric, the same on every page, in Excel and in the terminal.
+"""Whether a file of summaries passes: one verdict a metric, the same wherever it is shown.
 
 Source: specification D22, D24.
 """
@@ -23,14 +23,14 @@ WORDS: dict[str, Any] = tomllib.loads(
 """Of pages and workbooks."""
 
 COLUMNS: dict[str, str] = WORDS["table"]["verdicts"]["columns"]
-"""What the columns of `verdicts` that people read are called, in their order: what was measured leads."""
+"""What the columns of `verdicts` that people read are called, in order: what was measured leads."""
 
 
 def verdict(units: pd.DataFrame, metric: str) -> str:
     """The verdict of a metric.
 
-    "no threshold" where the metric has none, else "fail" where a measured case lies below it, "pass" where none does,
-    and "not measured" where no case was measured.
+    "no threshold" where the metric has none, else "fail" where a measured case lies below it, "pass"
+    where none does, and "not measured" where no case was measured.
     """
     failing = fails(units)
     if metric not in failing:
@@ -42,41 +42,45 @@ def verdict(units: pd.DataFrame, metric: str) -> str:
 
 def fails(units: pd.DataFrame) -> pd.DataFrame:
     """Whether each case was measured and lies below the threshold: a column a metric that has one."""
-    limited = [m for m in METRICS if f"{m}_passed" in units]
-    return pd.DataFrame(
-        {m: units[f"{m}_measured"] & ~units[f"{m}_passed"] for m in limited}, index=units.index
-    )
+    columns = {}
+    for metric in METRICS:
+        if f"{metric}_passed" in units:
+            columns[metric] = units[f"{metric}_measured"] & ~units[f"{metric}_passed"]
+    return pd.DataFrame(columns, index=units.index)
 
 
-def verdicts(result: Run) -> pd.DataFrame:
-    """One row a metric: verdict, mean and number of the measured cases, how many of them fail, and what remains.
+def verdicts(run: Run) -> pd.DataFrame:
+    """One row a metric: verdict, mean and number of the measured cases, how many fail, what remains.
 
     `mean` is over all cases, with the source document's number for each that could not be measured.
     """
-    thresholds, units = rules_in_force(result.options).thresholds, result.data
-    failing, titles = fails(units).sum().to_dict(), result.frame.set_index("name")["title"]
-    measured = {m: int(units[f"{m}_measured"].sum()) for m in METRICS}
-    rows = [
-        {
-            "metric": m,
-            "title": titles[m],
-            "verdict": verdict(units, m),
-            "said": _said(measured[m], failing[m], thresholds[m]) if m in failing else "",
-            "mean_measured": result.value(f"{m}_measured"),
-            "measured": measured[m],
-            "failing": failing.get(m),
-            "threshold": thresholds.get(m),
-            "not_measured": len(units) - measured[m],
-            "mean": result.value(m),
+    thresholds = rules_in_force(run.options).thresholds
+    titles = run.frame.set_index("name")["title"]
+    units = run.data
+    failing = fails(units).sum().to_dict()
+    rows = []
+    for metric in METRICS:
+        measured = int(units[f"{metric}_measured"].sum())
+        said = ""
+        if metric in failing and measured:
+            said = _said(measured, failing[metric], thresholds[metric])
+        row = {
+            "metric": metric,
+            "title": titles[metric],
+            "verdict": verdict(units, metric),
+            "said": said,
+            "mean_measured": run.value(f"{metric}_measured"),
+            "measured": measured,
+            "failing": failing.get(metric),
+            "threshold": thresholds.get(metric),
+            "not_measured": len(units) - measured,
+            "mean": run.value(metric),
         }
-        for m in METRICS
-    ]
+        rows.append(row)
     return pd.DataFrame(rows)
 
 
 def _said(measured: int, failing: int, threshold: float) -> str:
-    """What the verdict of a metric with a threshold rests on, half a sentence; "" where nothing was measured."""
-    if not measured:
-        return ""
-    what = "measured case lies" if measured == 1 else "measured cases lie"
-    return f"{failing or 'none'} of {measured} {what} below {threshold:g}"
+    """What the verdict of a metric with a threshold rests on, half a sentence."""
+    cases = "measured case lies" if measured == 1 else "measured cases lie"
+    return f"{failing or 'none'} of {measured} {cases} below {threshold:g}"

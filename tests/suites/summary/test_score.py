@@ -15,8 +15,8 @@ from evaltools import evaluate
 from evaltools.app.workers import Workers
 from evaltools.core.errors import InputError, Problems
 from evaltools.core.suite import Workers as Here
+from evaltools.suites.summary import cards, views
 from evaltools.suites.summary import units as units_frame
-from evaltools.suites.summary import views
 from evaltools.suites.summary.metric_table import metric_table
 from evaltools.suites.summary.rules import METRICS, load_rules
 from evaltools.suites.summary.schema import Case
@@ -254,8 +254,8 @@ SHORT = {
 
 def test_cards_of_the_example() -> None:
     r = evaluate("summary", "example:summary/cases.jsonl")
-    groups = views.groups(r)
-    found = {name: views.cards(r, r.units.query(query)) for name, (query, _) in groups.items()}
+    groups = cards.groups(r)
+    found = {name: cards.cards(r, r.units.query(query)) for name, (query, _) in groups.items()}
     assert list(groups) == ["failing", "passing", *METRICS[:4]]  # entity_recall has no threshold
     assert (found["failing"]["failing"] != "").all() and (found["passing"]["failing"] == "").all()
     assert len(found["failing"]) + len(found["passing"]) == 24

@@ -14,8 +14,11 @@ from evaltools.core.language import say, speaking
 from evaltools.stats.score_intervals import wilson
 from evaltools.suites.summary import views
 from evaltools.suites.summary.artifacts import cases_frame
+from evaltools.suites.summary.cards import cards as cards_of
 from evaltools.suites.summary.judge_zones import to_ask, trigger
 from evaltools.suites.summary.passages import around, item
+from evaltools.suites.summary.reasons import whys
+from evaltools.suites.summary.verdicts import WORDS
 
 CONTEXT = (
     "골절 진단비는 30만 원입니다. 가입 후 90일은 면책기간이고, 자기부담금은 2만 원이에요. "
@@ -83,7 +86,7 @@ def test_a_missing_tag_shows_the_sentence_that_names_it(tmp_path: Path) -> None:
 
 def test_a_figure_stands_beside_the_passage_that_it_comes_from(tmp_path: Path) -> None:
     found = run(tmp_path, [{"id": "a", "answer": "골절 30만원. 한도 500만원. 2월 30일 접수."}], [])
-    words = views.whys(found.units, "summary_accuracy")[0]
+    words = whys(found.units, "summary_accuracy")[0]
     assert "“500만원” in “한도 500만원”" in words and "500만원”, from" not in words
     assert "“30만원” in “골절 30만원”, from “골절 진단비는 30만 원입니다”" in words
     assert words.endswith("not read, compared with nothing: “2월”, “30일”")
@@ -91,11 +94,11 @@ def test_a_figure_stands_beside_the_passage_that_it_comes_from(tmp_path: Path) -
     assert evidence["read"] == "partly read"
     whole = run(tmp_path, CASES, []).units
     assert {e["read"] for e in whole["summary_accuracy_evidence"]} == {"read"}
-    assert not any("not read" in words for words in views.whys(whole, "summary_accuracy"))
+    assert not any("not read" in words for words in whys(whole, "summary_accuracy"))
 
 
 def test_the_page_says_what_values_cannot_show_where_values_were_found(tmp_path: Path) -> None:
-    for cases, said in ((CASES, views.WORDS["legend"]), ([{"id": "a", "answer": "500만원"}], "")):
+    for cases, said in ((CASES, WORDS["legend"]), ([{"id": "a", "answer": "500만원"}], "")):
         assert [view.legend for view in views.sample_views(run(tmp_path, cases, []))] == [said]
 
 
@@ -111,7 +114,7 @@ def test_a_number_that_stands_for_none_never_leads(tmp_path: Path, lang: str, sa
     untagged = {"id": "untagged", "metadata": {"summary_tags": []}, "answer": "자기부담금 2만원"}
     result = run(tmp_path, [CASES[0], untagged, {"id": "blank", "answer": " "}], ["deductible"])
     with speaking(lang):
-        cards = views.cards(result, result.units).set_index("case_id")
+        cards = cards_of(result, result.units).set_index("case_id")
         sheet = cases_frame(result).set_index(say("case"))
         texts = {case_id: cards.loc[case_id, "summary_risk_coverage"] for case_id in cards.index}
         title, why = say("Risk coverage"), say("{metric}: why", metric=say("Risk coverage"))
@@ -162,7 +165,7 @@ def test_a_card_holds_the_places_of_figures_and_of_what_is_missing(tmp_path: Pat
     result = run(
         tmp_path, [{"id": "a", "answer": answer, "contexts": ["인사말", CONTEXT]}], ["deductible"]
     )
-    card = views.cards(result, result.units).iloc[0]
+    card = cards_of(result, result.units).iloc[0]
     found = [(card[c][s:e], kind, n, told) for c, s, e, kind, n, told in card["places"]]
     assert found == [
         ("30만원", "matched", 1, "30만원 · 골절 진단비 ⇄ 30만 원 · 골절 진단비는"),

@@ -1,0 +1,170 @@
+"""The browser of cases: which there are to choose from, and what a card says and marks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from ...core.language import say
+from ...report.samples import Place
+from ...report.view import SampleView
+from .passages import item
+from .reasons import Evidence, scores_with_reasons
+from .rules import METRICS
+from .verdicts import WORDS, fails
+
+if TYPE_CHECKING:
+    from ...report.run import Run
+
+NAMED: Mapping[str, str] = WORDS["browser"]["fields"]
+"""The metrics, as chips and groups name them."""
+
+
+def groups(run: Run) -> dict[str, tuple[str, str]]:
+    """The cases that fail any threshold, those that fail none, and those that fail each metric.
+
+    name -> (query on the units, caption).
+    """
+    failing = fails(run.units)
+    queries = {metric: f"{metric}_measured and not {metric}_passed" for metric in failing.columns}
+    fails_any = " or ".join(f"({query})" for query in queries.values())
+    found = {
+        "failing": (fails_any, "Failing: cases that fail a threshold"),
+        "passing": (f"not ({fails_any})", "Passing: cases that fail none"),
+    }
+    for metric, query in queries.items():
+        if failing[metric].any():
+            found[metric] = (query, f"Cases that fail {NAMED[metric]}")
+    return found
+
+
+def worst_first(
+    units: pd.DataFrame, called: Mapping[str, str], columns: Mapping[str, Any]
+) -> pd.DataFrame:
+    """The cases, those that fail most metrics first, then in the file's order.
+
+    case_id, failed and not_measured (the metrics as they are `called`), answer, contexts, tags, and
+    the further `columns`.
+    """
+    failing = fails(units)
+    unmeasured = pd.DataFrame({metric: ~units[f"{metric}_measured"] for metric in METRICS})
+    cases = pd.DataFrame(
+        {
+            "case_id": units["case_id"],
+            "failed": _names_of_true(failing.rename(columns=called)),
+            "not_measured": _names_of_true(unmeasured.rename(columns=called)),
+            "answer": units["answer"],
+            "contexts": units["contexts"].map("\n".join),
+            "tags": units["tags"].map(", ".join),
+            **columns,
+        }
+    )
+    n_failing = failing.sum(axis=1)
+    order = n_failing.sort_values(ascending=False, kind="stable").index
+    return cases.loc[order]
+
+
+def _names_of_true(flags: pd.DataFrame) -> list[str]:
+    """For each row, the names of the columns that are true."""
+    return [", ".join(flags.columns[row]) for row in flags.to_numpy(dtype=bool)]
+
+
+def cards(run: Run, units: pd.DataFrame) -> pd.DataFrame:
+    """Cases as `worst_first` has them, with what a card adds.
+
+    failing: what they fail as a chip; a column in words a metric; places: what is marked in the texts.
+    """
+    called = {metric: say(name) for metric, name in NAMED.items()}
+    columns = {metric: scores_with_reasons(units, metric) for metric in METRICS}
+    cases = worst_first(units, called, columns)
+    chips = [say("fails {what}", what=failed) if failed else "" for failed in cases["failed"]]
+    columns_of_places = [
+        "answer",
+        "contexts",
+        "summary_accuracy_evidence",
+        "summary_non_definitive_evidence",
+        "summary_risk_coverage_evidence",
+    ]
+    marked = [_places(case) for case in units[columns_of_places].to_dict("records")]
+    places = pd.Series(marked, index=units.index, dtype=object)
+    return cases.assign(failing=chips, places=places)
+
+
+def _places(case: Mapping[Any, Any]) -> list[Place]:
+    """Where the two texts of a card say what the scores rest on.
+
+    Figures with their passage under one number, then definitive phrases and what is missing.
+    """
+    contexts = case["contexts"]
+    starts = [0, *accumulate(len(context) + 1 for context in contexts)]
+    accuracy = case["summary_accuracy_evidence"]
+    stated = [("matched", entity) for entity in accuracy.get("supported", [])]
+    stated += [("spurious", entity) for entity in accuracy.get("unsupported", [])]
+    stated.sort(key=lambda kind_and_entity: kind_and_entity[1]["at"])
+    places: list[Place] = []
+    for number, (kind, entity) in enumerate(stated, 1):
+        places += _of_entity(kind, entity, number, case["answer"] or "", contexts, starts)
+    number = len(stated)
+    for phrase in case["summary_non_definitive_evidence"].get("definitive", []):
+        number += 1
+        start, end = phrase["at"]
+        places.append(("answer", start, end, "spurious", number, say("Definitive phrases")))
+    for tag, due in case["summary_risk_coverage_evidence"].get("due", {}).items():
+        number += 1
+        offset = starts[due["context"]]
+        start, end = due["context_at"]
+        tip = f"{say('missing')}: {tag}"
+        places.append(("contexts", offset + start, offset + end, "missing", number, tip))
+    return places
+
+
+def _of_entity(
+    kind: str,
+    entity: Evidence,
+    number: int,
+    answer: str,
+    contexts: Sequence[str],
+    starts: Sequence[int],
+) -> list[Place]:
+    """The place of an entity in the summary, and that of the same value in the contexts."""
+    start, end = entity["at"]
+    tip = _tip(answer, entity["at"])
+    if "context" not in entity:
+        return [("answer", start, end, kind, number, tip)]
+    context = contexts[entity["context"]]
+    offset = starts[entity["context"]]
+    source_start, source_end = entity["context_at"]
+    tip = f"{tip} ⇄ {_tip(context, entity['context_at'])}"
+    return [
+        ("answer", start, end, kind, number, tip),
+        ("contexts", offset + source_start, offset + source_end, kind, number, tip),
+    ]
+
+
+def _tip(text: str, place: Sequence[int]) -> str:
+    """A figure and what it is said of."""
+    start, end = place
+    return f"{text[start:end]} · {item(text, place)}"
+
+
+VIEW = SampleView(
+    groups,
+    cards,
+    {"gold": None, **WORDS["browser"]},
+    compared=("answer", "failing"),
+)
+
+
+def sample_views(run: Run) -> tuple[SampleView, ...]:
+    """How cases are browsed.
+
+    The legend says what comparing values cannot see, where any was found to be supported.
+    """
+    for evidence in run.units["summary_accuracy_evidence"]:
+        if evidence.get("supported"):
+            return (replace(VIEW, legend=WORDS["legend"]),)
+    return (VIEW,)
