@@ -308,10 +308,9 @@ def test_budget_goes_to_the_first_questions_and_a_rerun_sends_nothing(tmp_path: 
         assert [d.decided_by for d in cached] == ["llm"] * 5 + ["rule"]
 
 
-@pytest.mark.parametrize(("budget", "asked"), [(0, 0), (20, 20), (40, 32)])
-def test_a_comparison_spends_one_budget_and_what_a_side_leaves_goes_to_the_other(
-    tmp_path: Path, budget: int, asked: int
-) -> None:
+@pytest.mark.parametrize(("budget", "asked"), [(0, 0), (20, 22), (40, 32)])
+def test_each_side_of_a_comparison_has_the_budget(tmp_path: Path, budget: int, asked: int) -> None:
+    """One side has 2 questions, the other 30."""
     files = []
     for name, n in (("a", 1), ("b", 15)):
         files.append(tmp_path / f"{name}.jsonl")
@@ -492,8 +491,8 @@ def test_the_key_appears_nowhere(tmp_path: Path, caplog: pytest.LogCaptureFixtur
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_the_budget_is_that_of_the_whole_command(tmp_path: Path, jobs: int) -> None:
-    """Two files, three calls: two for the first and one for the second, however the work is spread."""
+def test_each_file_of_a_command_has_the_budget(tmp_path: Path, jobs: int) -> None:
+    """Two files of four questions, three calls for each, whoever scores them."""
     for name in "ab":
         lines = [
             json.dumps({"id": f"{name}{i}", "answer": f"요약 {name}{i} 무조건 지급됩니다"})
@@ -514,4 +513,4 @@ def test_the_budget_is_that_of_the_whole_command(tmp_path: Path, jobs: int) -> N
         )
         call("score", "summary", *files, *how, "-o", tmp_path / "out", "-j", str(jobs), *QUICK)
         asked = Counter(s.summary.split()[1][0] for s in server.seen)
-    assert asked == {"a": 2, "b": 1}
+    assert asked == {"a": 3, "b": 3}
