@@ -471,7 +471,7 @@ def tried(kind: str, seeds: int, block: int) -> dict[str, np.ndarray]:
     plain = aggregate(
         runs, table(replace(KINDS[kind], proportion=False)), "unit", Resampling(method="bca")
     )
-    mean, df = now["mean"].to_numpy(float), plain["df"].to_numpy(float)
+    mean, df = now["value"].to_numpy(float), plain["df"].to_numpy(float)
     half = np.where(mean > 0.5, mean - plain["ci_low"], plain["ci_high"] - mean)
     trials = mean * (1 - mean) / (half / stdtrit(df, 0.975)) ** 2
     auto = now["ci_low"].to_numpy(float), now["ci_high"].to_numpy(float)

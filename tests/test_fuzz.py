@@ -33,7 +33,7 @@ from evaltools.suites.summary.rules import load_rules
 from evaltools.suites.summary.scoring import score_case
 
 QUICK = Resampling(n_resamples=100)
-BOUNDS = ["value", "mean", "std", "ci_low", "ci_high", "value_baseline", "value_candidate", "delta"]
+BOUNDS = ["value", "std", "ci_low", "ci_high", "value_baseline", "value_candidate", "delta"]
 
 
 @pytest.fixture(autouse=True)

@@ -15,8 +15,7 @@ from ..core.suite import Suite, Workers
 from ..stats.compare import compare as compare_frames
 from ..stats.compare import require_declared
 from ..stats.design import Runs
-from ..stats.seeds import completeness, pool_notes, pooled_seeds
-from .aggregate import aggregate_condition
+from ..stats.seeds import aggregate, completeness, pool_notes, pooled_seeds
 from .compare_values import compare_values, is_values
 from .run import Run
 from .run_groups import (
@@ -85,8 +84,13 @@ def make_study(
         pool = pooled_seeds(frames.values(), table, unit)
     aggregates = {}
     for condition, of_condition in frames.items():
-        aggregates[condition] = aggregate_condition(
-            condition, of_condition, table, unit, resampling, pool
+        aggregates[condition] = aggregate(
+            of_condition,
+            table,
+            unit,
+            resampling,
+            pool,
+            condition,
         )
     comparisons = {}
     for condition in conditions:

@@ -13,7 +13,7 @@ import pandas as pd
 from .. import BUILT_IN, __version__
 from ..core.check import Check, constant_metrics, few_units, worst_first
 from ..core.errors import UsageError
-from ..core.estimates import complete, public_frame
+from ..core.estimates import public_frame
 from ..core.files import EXAMPLES, dumps
 from ..core.language import say
 from ..core.manifest import Manifest
@@ -23,7 +23,7 @@ from ..core.results import suite_of_manifest
 from ..core.suite import Suite, decoded
 from ..stats.breakdown import breakdown, by_parts
 from ..stats.compare import differing, unit_changes
-from ..stats.intervals import estimate
+from ..stats.intervals import estimate, estimate_run
 from ..stats.unit_values import unit_values
 from .plots import RunPlots
 from .samples import Marked, samples
@@ -549,7 +549,7 @@ def with_estimates(run: Run) -> Run:
     """The run with its units estimated and checked, and its headline in its manifest."""
     suite = run.suite
     try:
-        frame = estimate(run.data, run.metrics, unit=suite.unit, resampling=run.resampling)
+        estimates = estimate_run(run.data, run.metrics, suite.unit, run.resampling)
     except (KeyError, ValueError) as e:
         if suite.name in BUILT_IN and suite.metrics_file is None:
             raise
@@ -558,7 +558,6 @@ def with_estimates(run: Run) -> Run:
         raise UsageError(
             f"{where}: the metrics do not fit the units: {e.args[0]}; their columns are {columns}"
         ) from e
-    estimates = complete(frame.rename(columns={"name": "metric"}))
     if suite.intervals is not None:
         estimates = suite.intervals(estimates, run.data, run.options, run.resampling)
     run = replace(run, estimates=estimates)

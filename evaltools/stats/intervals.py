@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
+from ..core.estimates import complete, public_frame
 from ..core.metric import Metric, MetricTable
 from ..core.metric_matrix import Compiled, column_values, require_measured
 from ..core.resampling import Resampling
@@ -82,12 +83,23 @@ def estimate(
            name  value   ci_low   ci_high ci_method
     0  accuracy   0.75  0.59806  0.858129    wilson
     """
+    return public_frame(estimate_run(units, table, unit, resampling))
+
+
+def estimate_run(
+    units: pd.DataFrame,
+    table: MetricTable,
+    unit: str,
+    resampling: Resampling,
+) -> pd.DataFrame:
+    """The estimates of one run, as `estimate`, in the form of `core.estimates`."""
     index, names = pd.factorize(units[unit], use_na_sentinel=False)
     estimates = []
     for group in metric_groups(table, len(names), len(names)):
         require_measured(units, group, unit)
-        estimates.append(_estimates(group, unit_sums(units, group.columns, index), resampling))
-    return pd.concat(estimates, ignore_index=True)
+        sums = unit_sums(units, group.columns, index)
+        estimates.append(_estimates(group, sums, resampling))
+    return complete(pd.concat(estimates, ignore_index=True))
 
 
 def _estimates(
@@ -107,7 +119,7 @@ def _estimates(
     denominators = (totals @ compiled.denominator)[ratio]
     return pd.DataFrame(
         {
-            **compiled.each("name", "title"),
+            "metric": compiled.names,
             "value": values,
             "ci_low": intervals.low,
             "ci_high": intervals.high,
@@ -115,7 +127,7 @@ def _estimates(
             "numerator": np.where(is_ratio, numerators, np.nan),
             "denominator": np.where(is_ratio & ~compiled.counts, denominators, np.nan),
             "n_units": run.takes_part.sum(axis=0),
-            **compiled.each("group", "better"),
+            **compiled.each("title", "group", "better"),
         }
     )
 

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri, stdtrit
 
+from ..core.estimates import complete
 from ..core.metric import MetricTable, subset
 from ..core.metric_matrix import Compiled, compile_table
 from ..core.resampling import CONSTANT, Resampling
@@ -22,7 +23,7 @@ from .arrays import Array, divide
 from .bounds import Intervals
 from .design import Grid, Runs, grid
 from .influence import Cells, Influence, cell_sums, influence, seed_mean
-from .intervals import MIN_UNITS, estimate
+from .intervals import MIN_UNITS, estimate_run
 from .large_samples import metric_groups
 from .score_intervals import (
     effective_units,
@@ -44,9 +45,6 @@ BY_COMPONENTS = ("variance components", "wilson, effective n", "t-wilson")
 POOLED = "The spread of seeds is that of all conditions together (in comparisons, of sides whose seeds go apart)"
 
 TWO_SEEDS = "Two seeds only: intervals that speak for new seeds are very wide."
-
-CONTRACT = ("metric", "mean", "std", "n_seeds", "ci_low", "ci_high", "min", "max")
-"""The columns of aggregated_mean_std.csv, in order."""
 
 
 def seed_values(
@@ -116,28 +114,33 @@ def aggregate(
     unit: str,
     resampling: Resampling,
     pool: SeedPool | None = None,
+    condition: str = "",
 ) -> pd.DataFrame:
-    """One row a metric, over the seeds of one condition; `pool`: what the seeds of all conditions of a study say.
+    """The estimates of one condition over its seeds, a row a metric.
 
-    Columns: those of CONTRACT; `ci_method`, `claim`; `seeds_ci_low`, `seeds_ci_high` (claim "these
-    samples, new seeds": t over the per-seed values); `df` (of the t quantile); `var_share_seed`,
-    `var_share_sample`, `var_share_residual` (parts of the variance of the mean: another seed, another
-    sample, their interaction; they add to 1; null where no sample occurs in two seeds); `n_samples`
-    (resampling units that take part in any seed); `title`, `group`, `better`.
+    `pool`: what the seeds of all conditions of a study say. Columns: those of `core.estimates`, and
+    min, max: the least and the greatest value of a seed;
+    claim: what the interval speaks for;
+    seeds_ci_low, seeds_ci_high: t over the seeds' values (claim "these samples, new seeds");
+    df: degrees of freedom of the t quantile;
+    var_share_seed, var_share_sample, var_share_residual: parts of the variance of the mean (another
+        seed, another sample, their interaction), which add to 1; null where no sample occurs in two
+        seeds.
 
-    `mean`, `std` (ddof 1, nan for one seed), `min` and `max` are over the values of the seeds in which
-    the metric is measured (`n_seeds`). `ci_method` is "variance components"; "t-wilson" (a metric
-    within limits: Wilson's interval at the trials that the variance components amount to, by the
-    method "auto"; else "wilson, effective n", of proportions only); "wilson" (a proportion without
-    variation) or CONSTANT; "none" (a count, too few units, no variation); or, for one seed, what
-    `intervals.estimate` says of that run. No interval is null.
+    `value` is the mean over the seeds in which the metric is measured (`n_seeds`), `std` their
+    standard deviation (ddof 1, nan for one seed). `n_units` counts the resampling units that take part
+    in any seed. `ci_method` is "variance components"; "t-wilson" (a metric within limits: Wilson's
+    interval at the trials that the variance components amount to, by the method "auto"; else "wilson,
+    effective n", of proportions only); "wilson" (a proportion without variation) or CONSTANT; "none"
+    (a count, too few units, no variation); or, for one seed, what `intervals.estimate` says of that
+    run. No interval is null.
 
     >>> from evaltools.core.metric import Metric
     >>> run = pd.DataFrame({"id": range(40), "right": [1, 1, 0, 1] * 10, "n": 1})
     >>> runs = {1: run, 2: run.assign(right=[1, 0, 0, 1] * 10)}
     >>> accuracy = Metric(name="accuracy", numerator="right", denominator="n", better="higher")
-    >>> aggregate(runs, [accuracy], "id", Resampling())[["metric", "mean", "n_seeds", "min", "max"]]
-         metric   mean  n_seeds  min   max
+    >>> aggregate(runs, [accuracy], "id", Resampling())[["metric", "value", "n_seeds", "min", "max"]]
+         metric  value  n_seeds  min   max
     0  accuracy  0.625        2  0.5  0.75
     """
     design = grid(runs, unit)
@@ -147,17 +150,17 @@ def aggregate(
     for compiled in metric_groups(table, n_units, n_units * n_seeds):
         stop = start + len(compiled.metrics)
         group_pool = pool.take(range(start, stop)) if pool else None
-        condition = _Condition(cell_sums(design, compiled), resampling, group_pool)
+        over_seeds = _OverSeeds(cell_sums(design, compiled), resampling, group_pool)
         intervals = Intervals.none(len(compiled.metrics))
-        _fill_single(intervals, condition, design, subset(table, compiled.names), unit)
+        _fill_single(intervals, over_seeds, design, subset(table, compiled.names), unit)
         if resampling.method == "auto":
-            _fill_scored(intervals, condition)
+            _fill_scored(intervals, over_seeds)
         else:
-            _fill_wilson(intervals, condition)
-        _fill_components(intervals, condition)
-        rows.append(_rows(condition, intervals))
+            _fill_wilson(intervals, over_seeds)
+        _fill_components(intervals, over_seeds)
+        rows.append(_rows(over_seeds, intervals))
         start = stop
-    return pd.concat(rows, ignore_index=True)
+    return complete(pd.concat(rows, ignore_index=True), condition=condition)
 
 
 def completeness(
@@ -198,7 +201,7 @@ def completeness(
 
 
 @dataclass(frozen=True)
-class _Condition:
+class _OverSeeds:
     """One condition over its seeds; all quantities are arrays over metrics."""
 
     cells: Cells
@@ -302,7 +305,7 @@ class _Condition:
 
 def _fill_single(
     intervals: Intervals,
-    condition: _Condition,
+    condition: _OverSeeds,
     design: Grid,
     table: MetricTable,
     unit: str,
@@ -314,7 +317,7 @@ def _fill_single(
     single = condition.n_seeds == 1
     only_seed = np.argmax(condition.measured, axis=0)
     for seed in np.unique(only_seed[single]):
-        estimates = estimate(design.frames[seed], table, unit, condition.resampling)
+        estimates = estimate_run(design.frames[seed], table, unit, condition.resampling)
         estimates = estimates[: len(single)]
         intervals.fill(
             single & (only_seed == seed),
@@ -326,7 +329,7 @@ def _fill_single(
 
 def _fill_scored(
     intervals: Intervals,
-    condition: _Condition,
+    condition: _OverSeeds,
 ) -> None:
     """Metrics within limits have Wilson's interval by the method "auto".
 
@@ -367,7 +370,7 @@ def _fill_scored(
 
 def _fill_wilson(
     intervals: Intervals,
-    condition: _Condition,
+    condition: _OverSeeds,
 ) -> None:
     """Proportions have Wilson's interval by the methods "bca" and "percentile" (Korn and Graubard)."""
     mean, n = condition.mean, condition.n_samples
@@ -385,7 +388,7 @@ def _fill_wilson(
     intervals.fill(use, low, high, np.where(known, "wilson, effective n", "wilson"))
 
 
-def _has_components(condition: _Condition) -> Array:
+def _has_components(condition: _OverSeeds) -> Array:
     """Whether variance components carry an interval: several seeds, enough samples, some variation."""
     enough = condition.n_samples >= MIN_UNITS
     return condition.many & enough & (condition.variance > 0)
@@ -393,7 +396,7 @@ def _has_components(condition: _Condition) -> Array:
 
 def _fill_components(
     intervals: Intervals,
-    condition: _Condition,
+    condition: _OverSeeds,
 ) -> None:
     """All others have a t interval by the variance components, where these carry one."""
     error, critical, _ = condition.widest
@@ -402,7 +405,7 @@ def _fill_components(
 
 
 def _rows(
-    condition: _Condition,
+    condition: _OverSeeds,
     intervals: Intervals,
 ) -> pd.DataFrame:
     """The rows of `aggregate`."""
@@ -421,7 +424,7 @@ def _rows(
     return pd.DataFrame(
         {
             "metric": compiled.names,
-            "mean": condition.mean,
+            "value": condition.mean,
             "std": condition.std,
             "n_seeds": n_seeds,
             "ci_low": intervals.low,
@@ -436,7 +439,7 @@ def _rows(
             "var_share_seed": share(condition.spread.from_seeds),
             "var_share_sample": share(condition.spread.from_samples),
             "var_share_residual": share(condition.spread.from_residual),
-            "n_samples": condition.n_samples,
+            "n_units": condition.n_samples,
             **compiled.each("title", "group", "better"),
         }
     )

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from evaltools.core.estimates import COLUMNS, aggregated_frame
 from evaltools.core.metric import Difference, Mean, Metric, MetricTable
 from evaltools.core.metric_matrix import compile_table
 from evaltools.core.resampling import Method, Resampling
@@ -23,7 +24,6 @@ from evaltools.stats.seed_variance import seed_term
 from evaltools.stats.seeds import (
     CLAIM_BOTH,
     CLAIM_ONE,
-    CONTRACT,
     POOLED,
     aggregate,
     completeness,
@@ -91,9 +91,12 @@ def of(
     return aggregate(runs, table, "id", R.model_copy(update={"method": method})).set_index("metric")
 
 
-def test_columns_of_the_contract_come_first() -> None:
-    assert tuple(aggregate(condition(), TABLE, "id", R).columns[:8]) == CONTRACT
-    assert CONTRACT == ("metric", "mean", "std", "n_seeds", "ci_low", "ci_high", "min", "max")
+def test_rows_are_estimates_from_which_the_csv_is_made() -> None:
+    got = aggregate(condition(), TABLE, "id", R, condition="a")
+    assert tuple(got.columns[: len(COLUMNS)]) == COLUMNS
+    assert set(got["condition"]) == {"a"}
+    columns = ["metric", "mean", "std", "n_seeds", "ci_low", "ci_high", "min", "max"]
+    assert list(aggregated_frame(got).columns) == columns
 
 
 def test_means_are_over_seeds() -> None:
@@ -103,7 +106,7 @@ def test_means_are_over_seeds() -> None:
         values = [
             estimate(f, TABLE, "id", R).set_index("name").loc[name, "value"] for f in runs.values()
         ]
-        assert got.loc[name, "mean"] == pytest.approx(np.mean(values), abs=1e-12)
+        assert got.loc[name, "value"] == pytest.approx(np.mean(values), abs=1e-12)
         assert got.loc[name, "std"] == pytest.approx(np.std(values, ddof=1), abs=1e-12)
         assert (got.loc[name, "min"], got.loc[name, "max"]) == pytest.approx(
             (min(values), max(values))
@@ -210,7 +213,7 @@ def test_no_sample_shared_falls_back_to_the_seeds() -> None:
     row = of(runs).loc["mean"]
     half = stats.t.ppf(0.975, 2) * row["std"] / np.sqrt(3)
     assert (row["ci_low"], row["ci_high"]) == pytest.approx(
-        (row["mean"] - half, row["mean"] + half)
+        (row["value"] - half, row["value"] + half)
     )
     assert row[["var_share_seed", "var_share_sample", "var_share_residual"]].isna().all()
     assert row["df"] == 2
@@ -221,7 +224,7 @@ def test_one_seed_is_that_run() -> None:
     runs = {None: condition()[42]}
     got, alone = of(runs), estimate(runs[None], TABLE, "id", R).set_index("name")  # type: ignore[arg-type]
     for column, of_run in (
-        ("mean", "value"),
+        ("value", "value"),
         ("ci_low", "ci_low"),
         ("ci_high", "ci_high"),
         ("ci_method",) * 2,
@@ -255,7 +258,7 @@ def test_a_rate_stays_inside_its_limits() -> None:
         for s, f in condition().items()
     }
     row = of(runs).loc["rate"]
-    assert 0 < row["ci_low"] < row["mean"] < row["ci_high"] <= 1
+    assert 0 < row["ci_low"] < row["value"] < row["ci_high"] <= 1
     assert row["seeds_ci_high"] <= 1
     assert row["ci_method"] == "t-wilson"
     assert of(runs, method="bca").loc["rate", "ci_method"] == "wilson, effective n"
@@ -264,11 +267,11 @@ def test_a_rate_stays_inside_its_limits() -> None:
 def test_one_sample() -> None:
     runs = {s: f.iloc[:1] for s, f in condition().items()}
     got = of(runs)
-    assert got.loc["mean", "mean"] == pytest.approx(
+    assert got.loc["mean", "value"] == pytest.approx(
         np.mean([f["y"].iloc[0] for f in runs.values()])
     )
     assert got.loc["mean", "ci_method"] == "none"
-    assert got.loc["mean", "seeds_ci_low"] < got.loc["mean", "mean"]
+    assert got.loc["mean", "seeds_ci_low"] < got.loc["mean", "value"]
     assert any("One sample only" in note for note in completeness(runs, TABLE, "id"))
 
 
@@ -278,7 +281,7 @@ def test_a_metric_not_measured_in_some_seeds_rests_on_the_others() -> None:
     row = of(runs).loc["mean"]
     two = of({s: runs[s] for s in (123, 456)}).loc["mean"]
     assert row["n_seeds"] == 2
-    for column in ("mean", "std", "ci_low", "ci_high", "df"):
+    for column in ("value", "std", "ci_low", "ci_high", "df"):
         assert row[column] == pytest.approx(two[column])
     assert "mean is not measured in seed 42; it rests on the other seeds." in completeness(
         runs, TABLE, "id"
@@ -296,10 +299,10 @@ def test_measured_in_no_seed_and_no_rows() -> None:
     runs = {s: f.assign(n=0) for s, f in condition().items()}
     row = of(runs).loc["mean"]
     assert (row["n_seeds"], row["ci_method"]) == (0, "none")
-    assert np.isnan(row["mean"])
+    assert np.isnan(row["value"])
     empty = of({1: condition()[42].iloc[:0], 2: condition()[42].iloc[:0]})
     assert empty.loc["mean", "n_seeds"] == 0
-    assert empty.loc["count", "mean"] == 0
+    assert empty.loc["count", "value"] == 0
 
 
 def test_missing_samples_are_said() -> None:
@@ -321,9 +324,9 @@ def test_dialogue_turns_are_summed_first() -> None:
     }
     summed = {s: f.groupby("id", as_index=False)[["y", "n"]].sum() for s, f in turns.items()}
     a, b = of(turns, [MEAN]).loc["mean"], of(summed, [MEAN]).loc["mean"]
-    assert a["n_samples"] == 15
-    assert (a["mean"], a["ci_low"], a["ci_high"]) == pytest.approx(
-        (b["mean"], b["ci_low"], b["ci_high"])
+    assert a["n_units"] == 15
+    assert (a["value"], a["ci_low"], a["ci_high"]) == pytest.approx(
+        (b["value"], b["ci_low"], b["ci_high"])
     )
 
 
@@ -346,8 +349,8 @@ def test_anything_incomplete_is_defined(k: int, n: int, seed: int) -> None:
         ]
     got = of(runs)
     known = got[got["ci_low"].notna()]
-    assert (known["ci_low"] <= known["mean"] + 1e-9).all()
-    assert (known["mean"] <= known["ci_high"] + 1e-9).all()
+    assert (known["ci_low"] <= known["value"] + 1e-9).all()
+    assert (known["value"] <= known["ci_high"] + 1e-9).all()
     assert got["ci_low"].isna().equals(got["ci_high"].isna())
     assert ((got["ci_method"] == "none") == got["ci_low"].isna()).all()
     shares = got[["var_share_seed", "var_share_sample", "var_share_residual"]].dropna()
@@ -397,7 +400,7 @@ def test_reference_runs_give_the_independent_means(reference: Path) -> None:
         for name in set(expected[0]) & set(got.index):
             values = [e[name] for e in expected if e[name] is not None]
             if values:
-                assert got.loc[name, "mean"] == pytest.approx(np.mean(values), abs=1e-9), name
+                assert got.loc[name, "value"] == pytest.approx(np.mean(values), abs=1e-9), name
             if len(values) > 1:
                 assert got.loc[name, "std"] == pytest.approx(np.std(values, ddof=1), abs=1e-9), name
             checked += 1
@@ -422,7 +425,7 @@ def test_two_seeds_that_share_one_sample_have_the_degrees_of_freedom_of_their_ow
     v = 23 / 22 * np.sum(u**2)
     p = (y[0].mean() - y[1].mean()) ** 2 / 4
     row = of(runs, method="bca").loc["mean"]
-    assert row["n_samples"] == 23
+    assert row["n_units"] == 23
     joint = (v + p) ** 2 / (v**2 / 22 + p**2)
     assert joint > 5
     half, df = max(
@@ -442,14 +445,14 @@ def test_a_mean_of_metrics_has_the_components_of_the_mean_of_its_units() -> None
     whole = {s: f.assign(y=(f["y"] + f["hit"]) / 2) for s, f in runs.items()}
     expected = of(whole, [MEAN]).loc["mean"]
     columns = [
-        "mean",
+        "value",
         "std",
         "ci_low",
         "ci_high",
         "df",
         "var_share_seed",
         "seeds_ci_low",
-        "n_samples",
+        "n_units",
     ]
     assert got[columns].tolist() == pytest.approx(expected[columns].tolist())
     assert got["ci_method"] == "variance components"
@@ -483,7 +486,7 @@ def test_a_metric_within_limits_has_t_wilson_over_seeds() -> None:
     runs = {s: f.assign(y=f["y"].clip(0, 1)) for s, f in condition().items()}
     auto, plain = of(runs, bounded).loc["mean"], of(runs, bounded, "bca").loc["mean"]
     assert (auto["ci_method"], plain["ci_method"]) == ("t-wilson", "variance components")
-    t, p = stats.t.ppf(0.975, auto["df"]), auto["mean"]
+    t, p = stats.t.ppf(0.975, auto["df"]), auto["value"]
     v = ((plain["ci_high"] - plain["ci_low"]) / (2 * t)) ** 2
     trials = min(p * (1 - p) / v, 40 * (40 * p * (1 - p) + 0.1) / (1600 * v + 0.1))
     half = t * np.sqrt(p * (1 - p) / trials + t**2 / (4 * trials**2)) / (1 + t**2 / trials)
