@@ -31,7 +31,7 @@ import psutil
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.cr.inference.test_run import sensible, write  # noqa: E402
+from tests.suites.cr.inference.test_run import sensible, write  # noqa: E402
 
 from tests.model_server import Answer, ModelServer, Seen  # noqa: E402
 
