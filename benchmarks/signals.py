@@ -31,9 +31,8 @@ import psutil
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.suites.cr.inference.test_run import sensible, write  # noqa: E402
-
 from tests.model_server import Answer, ModelServer, Seen  # noqa: E402
+from tests.suites.cr.inference.test_run import sensible, write  # noqa: E402
 
 RUNS = [f"example:cr/{c}__seed1_proposed" for c in ("no_memory", "with_memory")]
 QUICK = ("-q", "--n-resamples", "100")
