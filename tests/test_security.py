@@ -290,10 +290,10 @@ def test_no_secret_is_stored(tmp_path: Path) -> None:
             if path.suffix not in {".png", ".otf", ".xlsx"} and path.stat().st_size < 3_000_000:
                 found.scan_file(str(without_pictures(path, tmp_path)))
     allowed = {
-        "tests/summary/test_judge.py",
+        "tests/suites/summary/test_judge.py",
         "tests/test_security.py",
         "tests/llm/test_client.py",
-        "tests/summary/test_judge_server.py",
+        "tests/suites/summary/test_judge_server.py",
         "tests/app/test_lab.py",
     }
     places = {
