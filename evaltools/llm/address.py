@@ -21,7 +21,7 @@ def is_plain_url(text: str) -> bool:
 
     >>> is_plain_url("http://localhost:8000/v1")
     True
-    >>> is_plain_url("https://user:password@host/v1")
+    >>> is_plain_url("https://host/v1?key=x")
     False
     """
     if not text.isprintable() or " " in text:
