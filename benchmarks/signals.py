@@ -77,7 +77,7 @@ def begin(command: tuple[str, ...], folder: Path) -> subprocess.Popen[str]:
     env = {
         **os.environ,
         "PYTHONPATH": str(ROOT),
-        "OPENAI_API_KEY": str(),  # the server of this script needs no key
+        "OPENAI_API_KEY": "",  # the server of this script needs no key
         "NO_PROXY": "127.0.0.1",
     }
     return subprocess.Popen(
