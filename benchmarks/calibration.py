@@ -14,7 +14,7 @@ import argparse
 
 import numpy as np
 
-from evaltools.stats.calibration import corrected_mean
+from evaltools.stats.corrected import corrected_mean
 from evaltools.stats.score_intervals import wilson
 
 JUDGES = {"good": (0.03, 0.05), "fair": (0.10, 0.25), "poor": (0.30, 0.60)}

@@ -33,7 +33,8 @@ from evaltools.core.metric import Metric, subset
 from evaltools.core.metric_matrix import Compiled, column_values, compile_table
 from evaltools.core.resampling import Resampling
 from evaltools.stats import influence
-from evaltools.stats.compare import compare, decide, evidence
+from evaltools.stats.compare import compare
+from evaltools.stats.evidence import decide, evidence
 from evaltools.stats.sign_flips import sign_flip
 
 LEVEL = 0.05

@@ -22,7 +22,7 @@ from scipy.special import ndtr, ndtri
 from evaltools.core.metric import Metric
 from evaltools.core.metric_matrix import compile_table
 from evaltools.core.resampling import Resampling
-from evaltools.stats.compare import decide
+from evaltools.stats.evidence import decide
 from evaltools.stats.influence import Cells, Paired
 from evaltools.stats.power import plan
 from evaltools.stats.ranks import pairs, ranks

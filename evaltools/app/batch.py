@@ -23,7 +23,7 @@ from ..core.resampling import Resampling
 from ..core.results import manifest_of_run
 from ..core.suite import Suite
 from ..core.terminal import echo
-from ..report import study_tables as views
+from ..report import study_sentences
 from ..report.evaluate import evaluate, load
 from ..report.export import write_exports
 from ..report.gallery import replaceable
@@ -280,7 +280,11 @@ class Batch:
         except (InputError, OSError) as e:
             self.fail(name or "study", e)
             return []
-        self.said += ["", made.name, *(views.verdicts(made) or views.narrative(made).split("\n\n"))]
+        self.said += [
+            "",
+            made.name,
+            *(study_sentences.verdicts(made) or study_sentences.narrative(made).split("\n\n")),
+        ]
         self._plan(suite, notebook, made.name, scored, options, **compared)
         return [made.name]
 

@@ -9,9 +9,11 @@ import pandas as pd
 from ..core.errors import Problems, UsageError
 from ..core.files import refuse_input, write_text
 from ..core.language import say
+from ..report.sentences import label_message
 from ..report.study_files import csv
 from ..report.text import visible
-from ..stats.calibration import Calibration, calibrate, read_labels, read_scores
+from ..stats.calibration import Calibration, calibrate
+from ..stats.labels import read_labels, read_scores
 from .compare import wrapped
 from .plan import columns
 
@@ -55,7 +57,7 @@ def said(found: Calibration, confidence: float) -> list[str]:
     lead = say("Intervals of {level:.0%}, for new cases of the same kind.", level=confidence)
     lines = [wrapped(lead), "", columns(pd.DataFrame(rows)), ""]
     lines += [
-        wrapped(f"{say('warning')}: {say(f'{visible(m)}: {note}')}")
+        wrapped(f"{say('warning')}: {say(label_message(visible(m), note))}")
         for m, note in found.notes.items()
     ]
     for m, cases in found.next.groupby("metric", sort=False):

@@ -13,12 +13,11 @@ from ..core.check import LEVEL_WORDS
 from ..core.files import refuse_input, write_text
 from ..core.language import say
 from ..core.names import find_runs
-from ..report import study_tables as views
+from ..report import study_sentences
 from ..report.make_study import compare as compare_runs
+from ..report.sentences import mde_text, p_text, verdict_text
 from ..report.study import Study
 from ..report.study_files import comparison_csv
-from ..report.study_views import note_text
-from ..stats.compare import mde_text, p_text, verdict_text
 from ..stats.detectable import POWER
 
 
@@ -59,11 +58,11 @@ def comparison_text(study: Study, *, everything: bool) -> str:
     (b, found) = next(iter(study.comparisons.items()))
     rows = found.table if everything else found.table[found.table["headline"]]
     sides = [f"A (baseline)  {study.baseline}", f"B (candidate) {b}", ""]
-    about = ["", views.how(study), *[say(MDE)] * int(rows["mde"].notna().any())]
+    about = ["", study_sentences.how(study), *[say(MDE)] * int(rows["mde"].notna().any())]
     lines = (_cells(row, row["metric"] in study.blocked) for row in rows.to_dict("records"))
     table = [_line(cells) for cells in (HEAD, *lines)]
-    about += [say("note: {note}", note=note_text(n)) for n in study.notes]
-    lead = [*views.verdicts(study), *views.settling(study), *sides]
+    about += [say("note: {note}", note=note) for note in study.notes]
+    lead = [*study_sentences.verdicts(study), *study_sentences.settling(study), *sides]
     before, after = ([wrapped(text) for text in part] for part in (lead, about))
     return "\n".join([*before, *table, *after, *textwrap.wrap(study.signature, WIDTH)])
 
@@ -102,8 +101,8 @@ def _cells(row: Mapping[Any, Any], blocked: bool) -> dict[str, str]:
         "b": _number(row["value_candidate"], ".3f") or "N/A",
         "delta": _number(row["delta"], "+.3f") or "N/A",
         "interval": interval and f"[{interval}]",
-        "p": p_text(row["p_value"]).removeprefix("= ") if differ else "",
-        "adjusted": p_text(row["p_adjusted"]).removeprefix("= ") if differ else "",
+        "p": p_text(row["p_value"]) if differ else "",
+        "adjusted": p_text(row["p_adjusted"]) if differ else "",
         "mde": mde_text(row),
         "verdict": verdict_text(row),
         "name": row["metric"],

@@ -20,11 +20,11 @@ from ..core.results import read_manifest
 from ..report.evaluate import load
 from ..report.make_study import compare
 from ..report.markdown import markdown, markdown_table
+from ..report.sentences import verdict_text
 from ..report.study import Study
 from ..report.study_files import result_folders
 from ..report.tables import verdict_line
 from ..report.text import visible
-from ..stats.compare import verdict_text
 from ..stats.intervals import MIN_UNITS
 from .options import Bound, parse_bound, parse_margins
 

@@ -11,7 +11,7 @@ import pandas as pd
 from ..core.files import refuse_input, write_text
 from ..core.names import find_runs
 from ..core.progress import bar
-from ..report import study_tables as views
+from ..report import plan_sentences
 from ..report.make_study import study
 from ..report.study import Study
 from ..report.study_files import csv
@@ -37,8 +37,8 @@ def plan_command(
         found = made.plan(metric, difference, power=power, seeds=seeds, done=done)
     if csv_file is not None:
         write_text(csv_file, csv(found))
-    head = wrapped(views.plan_title(made, metric, difference, power))
-    notes = map(wrapped, views.plan_notes(made, found))
+    head = wrapped(plan_sentences.plan_title(made, metric, difference, power))
+    notes = map(wrapped, plan_sentences.plan_notes(made, found))
     return "\n".join([head, "", columns(found, power="{:.0%}".format), "", *notes])
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..core.files import require_writable
 from ..core.names import safe_name
-from ..report import study_tables as views
+from ..report import study_sentences
 from ..report.text import visible
 from .compare import wrapped
 from .plan import columns, pilot_study
@@ -23,5 +23,5 @@ def rank_command(runs: Sequence[str], *, metric: str, out: Path, **how: Any) -> 
     shown = made.rank().assign(condition=lambda f: f["condition"].map(visible))
     numbers = dict.fromkeys(("value", "ci_low", "ci_high"), "{:.4f}".format)
     return "\n".join(
-        [*map(wrapped, views.ranking(made)), "", columns(shown, **numbers), "", str(path)]
+        [*map(wrapped, study_sentences.ranking(made)), "", columns(shown, **numbers), "", str(path)]
     )

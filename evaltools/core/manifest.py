@@ -12,10 +12,18 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+)
 
 from .. import __version__
 from .files import content_hash, dumps, write_json
+from .language import Message
 from .resampling import Resampling
 
 NAME = "manifest.json"
@@ -56,6 +64,19 @@ class Bootstrap(Resampling):
     def resampling(self) -> Resampling:
         """The settings alone."""
         return Resampling(**self.model_dump(include=set(Resampling.model_fields)))
+
+
+def _read_message(value: Any) -> Message:
+    """The message that stands in a manifest. ValueError where it is none."""
+    if isinstance(value, Message):
+        return value
+    try:
+        return Message.from_json(value)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError("not a message with a template and values") from error
+
+
+StoredMessage = Annotated[Message, PlainValidator(_read_message), PlainSerializer(Message.as_json)]
 
 
 class Member(_Part):
@@ -104,7 +125,7 @@ class Manifest(Member):
     folders: list[str] = []
     members: list[Member] = []
     signature: str = ""
-    notes: list[str] = []
+    notes: list[StoredMessage] = []
     # the first edition listed names without hashes
     files: Annotated[
         dict[str, str], BeforeValidator(lambda v: {} if isinstance(v, list) else v)

@@ -128,7 +128,8 @@ class Suite:
     - `views`: the module with what the pages of the suite show besides (`report.view`).
     - `decode`: columns that the files hold as text -> the function that reads them for `run.units`.
     - `breakdowns`: by which columns the pages split the units.
-    - `agreement`: the columns of predicted tuples and of the label, in which seeds can agree.
+    - `agreement(runs, resampling)`: how far the seeds (seed -> units) of a condition agree, as
+      `stats.agreement.seed_agreement` has it.
     - `given`, `wrote`: the columns of texts that systems were given, and that they wrote. People search in both; runs
       of other samples are told apart by what was given.
 
@@ -161,7 +162,7 @@ class Suite:
     views: str = ""
     decode: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
     breakdowns: tuple[Breakdown, ...] = ()
-    agreement: tuple[str, str] | None = None
+    agreement: Callable[[Mapping[Any, pd.DataFrame], Any], pd.DataFrame] | None = None
     given: tuple[str, ...] = ()
     wrote: tuple[str, ...] = ()
     commands: str = ""

@@ -16,12 +16,13 @@ from pydantic import BaseModel, ValidationError
 
 from .. import BUILT_IN
 from ..core.check import LEVELS
+from ..core.language import say
 from ..core.manifest import Manifest
 from ..core.names import RUN_NAME, condition_of
 from ..core.plugins import get_suite
 from ..core.records import describe
 from ..core.results import StoredMetrics as Stored
-from ..stats.compare import WORDS
+from .sentences import verdict_word
 from .tables import row_decimals
 from .text import anchor, visible
 
@@ -119,7 +120,7 @@ def read_card(out: Path, folder: Path) -> dict[str, Any]:
         "rank": _rank(folder.parent, manifest) if aggregate else None,
         "status": _status(manifest),
         "problems": [[p.severity, shown(p.code), p.count] for p in manifest.problems],
-        "notes": [shown(n, 500) for n in manifest.notes[:20]],
+        "notes": [shown(say(note), 500) for note in manifest.notes[:20]],
         "links": links(out, name, manifest.report or name),
     }
 
@@ -227,10 +228,9 @@ def _verdicts(
     ]
     lead = mine["metric"].isin(manifest.headline)
     counts = Counter(mine.loc[~lead, "verdict"])
-    verdicts = [
-        [shown(WORDS.get(cell, cell)) for cell in row]
-        for row in mine.loc[lead, columns].to_numpy().tolist()
-    ]
+    verdicts = []
+    for metric, verdict, baseline in mine.loc[lead, columns].to_numpy().tolist():
+        verdicts.append([shown(metric), shown(verdict_word(verdict)), shown(baseline)])
     return verdicts, [[verdict, counts[verdict]] for verdict in SAID if counts[verdict]]
 
 

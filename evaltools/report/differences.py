@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ..core.language import say
-from ..stats.compare import differing
+from ..stats.unit_changes import differing
 from .markdown import is_null, titled
 from .samples import Marked, samples
 from .tables import HtmlTable, no_rows, table

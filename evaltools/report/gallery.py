@@ -14,10 +14,10 @@ from ..core.check import ALL_PASSED, LEVEL_WORDS, LEVELS
 from ..core.errors import UsageError
 from ..core.files import dumps, require_writable, write_text
 from ..core.language import say
-from ..stats.compare import WORDS as COMPARED
 from .cards import NotComplete, read_card, shown
 from .fonts import ANSWERED
 from .page import page
+from .sentences import verdict_word
 from .tables import KINDS, VERDICTS
 from .text import visible
 
@@ -38,7 +38,7 @@ OURS = (b'<meta name="generator" content="evaltools gallery">', b'<body class="g
 
 MEANING = {
     "equivalent": "the difference lies within the declared margin",
-    COMPARED["tied"]: "and not shown to be equal",
+    verdict_word("tied"): "and not shown to be equal",
     "too few": "too few units to judge",
     "not measured": "a side has no value",
 }
@@ -114,7 +114,6 @@ def collect(out: Path) -> dict[str, Any]:
         card["suiteTitle"] = say(card["suiteTitle"])
         card["checks"] = card["checks"] and [[*c[:2], say(c[2]), *c[3:]] for c in card["checks"]]
         card["judged"] = [[say(title), verdict, say(why)] for title, verdict, why in card["judged"]]
-        card["notes"] = [say(note) for note in card["notes"]]
     titled = [(name, say(title), better) for name, title, better in metrics]
     return {**searched(cards), "cards": cards, "metrics": titled, **listed, "words": words}
 

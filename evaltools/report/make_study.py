@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import OnError, UsageError
+from ..core.language import Message
 from ..core.names import RUN_NAME, safe_name
 from ..core.resampling import Resampling
 from ..core.suite import Suite, Workers
@@ -26,6 +27,7 @@ from .run_groups import (
     read_runs,
     result_folder,
 )
+from .sentences import note_message
 from .study import Study, headline_of, primary_of, refuse_blocked, with_primary
 from .study_files import save_study
 
@@ -111,10 +113,19 @@ def make_study(
     notes = []
     if seeded:
         for condition, of_condition in frames.items():
-            notes += [f"{condition}: {note}" for note in completeness(of_condition, table, unit)]
-    notes += pool_notes(table, [pool] if pool else [])
-    for condition, compared in comparisons.items():
-        notes += [f"{baseline} and {condition}: {note}" for note in compared.notes]
+            for note in completeness(of_condition, table, unit):
+                values = {"condition": condition, "note": note_message(note)}
+                notes.append(Message("{condition}: {note}", values))
+    for note in pool_notes(table, [pool] if pool else []):
+        notes.append(note_message(note))
+    for candidate, compared in comparisons.items():
+        for note in compared.notes:
+            values = {
+                "baseline": baseline,
+                "candidate": candidate,
+                "note": note_message(note),
+            }
+            notes.append(Message("{baseline} and {candidate}: {note}", values))
     return Study(
         name=safe_name(name or default_name(baseline, list(comparisons))),
         suite=first.suite,

@@ -22,6 +22,7 @@ from ..stats.compare import compare
 from ..stats.intervals import MIN_UNITS
 from ..stats.large_samples import LARGE
 from . import markdown as plain
+from . import study_sentences
 from . import study_tables as views
 from .fonts import ANSWERED
 from .markdown import ARROWS, Strong, latex_table, markdown_table, number, titled
@@ -126,7 +127,7 @@ def note(study: Study, rows: pd.DataFrame) -> str:
     texts = "".join(map(str, rows.to_numpy().ravel()))
     signs = {
         **{sign: f"{sign} {words}." for sign, words in ARROWS.values()},
-        MARK: f"{MARK} p ≤ {alpha(study):g} ({views.family(views.comparison(study))}).",
+        MARK: f"{MARK} p ≤ {alpha(study):g} ({study_sentences.family(views.comparison(study))}).",
     }
     said = [words for sign, words in signs.items() if sign in texts]
     if any(isinstance(x, Strong) for x in rows.to_numpy().ravel()):
@@ -209,19 +210,19 @@ def _tests(study: Study, compared: pd.DataFrame) -> Iterator[str]:
     seeds = "; with several seeds, the larger of that p and the p of the variance components"
     several = seeds if (tested["n_seeds"] > 1).any() else ""
     yield f"p values are of two-sided paired sign-flip permutation tests over samples ({signs}){several}."
-    if family := views.family(tested):
+    if family := study_sentences.family(tested):
         yield f"Of these{', for each candidate' if len(study.comparisons) > 1 else ''}, {family}."
     yield (
         f"Better or worse is said where p is at most {alpha(study):g}, the interval leaves out 0, and at least "
         f"{MIN_UNITS} samples are paired."
     )
-    if margins := views.margins(tested, study.resampling.confidence):
+    if margins := study_sentences.margins(tested, study.resampling.confidence):
         yield margins.strip()
 
 
 def results(study: Study) -> str:
     """What came out: the verdicts as every page words them; of one condition its lead, and what is not measured."""
-    said = views.narrative(study).removesuffix(views.how(study)).strip()
+    said = study_sentences.narrative(study).removesuffix(study_sentences.how(study)).strip()
     found = views.estimates(study)
     missing = found.loc[found["value"].isna(), "title"] if not study.comparisons else []
     return " ".join(

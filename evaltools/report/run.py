@@ -22,8 +22,8 @@ from ..core.resampling import Resampling
 from ..core.results import suite_of_manifest
 from ..core.suite import Suite, decoded
 from ..stats.breakdown import breakdown, by_parts
-from ..stats.compare import differing, unit_changes
 from ..stats.intervals import estimate, estimate_run
+from ..stats.unit_changes import differing, unit_changes
 from ..stats.unit_values import unit_values
 from .plots import RunPlots
 from .samples import Marked, samples

@@ -12,21 +12,21 @@ import pandas as pd
 from ..core.check import Check, checks_of_runs, missing_seeds, missing_units, worst_first
 from ..core.errors import UsageError
 from ..core.estimates import public_frame
-from ..core.language import say
+from ..core.language import Message, say
 from ..core.metric import AnyMetric, MetricTable
 from ..core.names import natural, nearest
 from ..core.resampling import Resampling
 from ..core.results import suite_of_manifest
 from ..core.suite import Suite
 from ..stats.agreement import COLUMNS as AGREEMENT
-from ..stats.agreement import seed_agreement
 from ..stats.breakdown import by_parts, compare_parts
-from ..stats.compare import Comparison, unit_changes
+from ..stats.compare import Comparison
 from ..stats.design import Runs
 from ..stats.power import plan
 from ..stats.ranks import CONTRACT as RANKS
 from ..stats.ranks import pairs, ranks
-from . import paper, study_tables
+from ..stats.unit_changes import unit_changes
+from . import paper, study_sentences, study_tables
 from .differences import carrying, differences
 from .plots import StudyPlots
 from .run import Run, bundled, problems_of
@@ -79,7 +79,7 @@ class Study(Shown):
     aggregates: dict[str, pd.DataFrame]
     comparisons: dict[str, Comparison]
     seeded: bool
-    notes: list[str]
+    notes: list[Message]
     declared: str | None = None
     margin: Mapping[str, float] = field(default_factory=dict)
 
@@ -265,17 +265,15 @@ class Study(Shown):
 
     @cached_property
     def agreement(self) -> pd.DataFrame:
-        """How far the seeds of each condition agree on the same samples: condition, then `seed_agreement`'s columns.
+        """How far the seeds of each condition agree on the same samples: condition, then those of `stats.agreement`.
 
-        Empty for suites without tuples and labels, and for conditions of one seed.
+        Empty for suites in which seeds cannot agree, and for conditions of one seed.
         """
         frames = []
         for condition, of_seed in self.conditions.items():
             if self.suite.agreement is not None and len(of_seed) > 1:
                 units: Runs = {seed: run.units for seed, run in of_seed.items()}
-                frame = seed_agreement(
-                    units, self.suite.unit, self.resampling, *self.suite.agreement
-                )
+                frame = self.suite.agreement(units, self.resampling)
                 frame.insert(0, "condition", condition)
                 frames.append(frame)
         if not frames:
@@ -283,7 +281,7 @@ class Study(Shown):
         return pd.concat(frames, ignore_index=True)
 
     def changes(self, metric: str, candidate: str | None = None) -> pd.DataFrame:
-        """The metric of every paired unit under both conditions (`stats.compare.unit_changes`)."""
+        """The metric of every paired unit under both conditions (`stats.unit_changes`)."""
         baseline = self.frames(self.baseline)
         other = self.frames(self.candidate(candidate))
         name = self.suite.metric(metric, self.options).name
@@ -388,9 +386,9 @@ class Study(Shown):
             if text := problems_of(run):
                 problems.append(f"{run.name}: {text}")
         strip = checks_strip([*bundled(self.results), *self.checks], "; ".join(problems))
-        verdicts = [verdict(text) for text in study_tables.verdicts(self)]
-        explained = study_tables.how(self) if verdicts else study_tables.narrative(self)
-        below = [words(text) for text in (*study_tables.settling(self), explained) if text]
+        verdicts = [verdict(text) for text in study_sentences.verdicts(self)]
+        explained = study_sentences.how(self) if verdicts else study_sentences.narrative(self)
+        below = [words(text) for text in (*study_sentences.settling(self), explained) if text]
         counts: dict[str, int] = {}
         for name in self.candidates:
             counts.update(carrying(self, name, self.changes(self.primary, name)))
@@ -401,7 +399,7 @@ class Study(Shown):
     def __repr__(self) -> str:
         """What came out, as plain text."""
         head = f"{self.name}: {self.suite.title}, {len(self.results)} runs"
-        texts = study_tables.verdicts(self) or study_tables.narrative(self).split("\n\n")
+        texts = study_sentences.verdicts(self) or study_sentences.narrative(self).split("\n\n")
         return "\n".join([head, *texts, self.signature])
 
     # --- pickle: a suite holds functions, which cannot be pickled

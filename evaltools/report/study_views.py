@@ -9,9 +9,9 @@ import pandas as pd
 
 from ..core.check import LEVEL_WORDS
 from ..core.language import say
-from ..stats.compare import mde_text, p_text, verdict_text
-from . import study_tables
+from . import study_sentences, study_tables
 from .markdown import plain, struck, titled
+from .sentences import mde_text, p_text, verdict_text
 from .tables import (
     HtmlTable,
     estimates_table,
@@ -105,7 +105,7 @@ def _mean_std(study: Study, names: list[str]) -> HtmlTable:
 
 def ranks(study: Study) -> HtmlTable:
     """The ranks of the conditions on the primary metric, in words and as a table."""
-    text = " ".join(say(sentence) for sentence in study_tables.ranking(study))
+    text = " ".join(study_sentences.ranking(study))
     return stack([words(text), table(study.rank())])
 
 
@@ -113,8 +113,8 @@ def notes(study: Study) -> HtmlTable:
     """What came out, in words, and what must be known of it; of a single run its page has said all."""
     pieces = []
     if study.seeded or study.comparisons:
-        pieces.append(words(study_tables.narrative(study)))
-    pieces += [notice(note_text(note)) for note in study.notes]
+        pieces.append(words(study_sentences.narrative(study)))
+    pieces += [notice(say(note)) for note in study.notes]
     return stack(pieces)
 
 
@@ -153,12 +153,6 @@ TABLES: Mapping[str, Callable[[Any], HtmlTable]] = {
     "variance": variance,
 }
 """What `study.table` takes -> the function that makes it."""
-
-
-def note_text(note: str) -> str:
-    """A note of a study, which stands after the conditions that it is about."""
-    about, _, text = note.partition(": ")
-    return f"{about.replace(' and ', say(' and '))}: {say(text)}" if text else say(note)
 
 
 def _struck(column: pd.Series, blocked: pd.Series) -> pd.Series:

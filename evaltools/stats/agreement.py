@@ -1,4 +1,4 @@
-"""Agreement: of seeds on the same sample, and of reviewers on the same subject.
+"""Agreement: of seeds on the same sample, and of raters on the same subject.
 
 References: Cohen, Educational and Psychological Measurement 20 (1960); Fleiss, Psychological Bulletin 76
 (1971).
@@ -6,7 +6,8 @@ References: Cohen, Educational and Psychological Measurement 20 (1960); Fleiss, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -15,47 +16,7 @@ import pandas as pd
 
 from ..core.metric import Metric
 from ..core.resampling import Resampling
-from .design import Runs, in_order
 from .intervals import estimate
-
-TUPLE_KEYS: Mapping[str, tuple[int, ...]] = {"": (0, 1, 2), "_refpol": (0, 2), "_otepol": (1, 2)}
-"""Suffix of a pairwise F1 -> places of [ref, term, polarity] that are compared."""
-
-
-def sample_agreement(
-    runs: Runs, unit: str, tuples: str = "final", label: str = "label_final"
-) -> pd.DataFrame:
-    """One row a sample: how far the seeds that have it agree.
-
-    `tuples` is a column of lists of (ref, term, polarity), `label` a column of text; a null is "this
-    seed says nothing of this sample". Columns: `unit`, n_seeds (seeds that have the sample), tuples_agree
-    and labels_agree (0/1: the same set, the same label in all seeds that say one; nan for fewer than two
-    such seeds), pairwise_f1 with each suffix of TUPLE_KEYS (mean over the pairs of seeds, in 0..1; two
-    empty sets agree).
-    """
-    said: dict[Hashable, list[tuple[Any, Any]]] = {}
-    for seed in in_order(set(runs)):
-        for name, found, text in zip(*(runs[seed][column] for column in (unit, tuples, label))):
-            said.setdefault(name, []).append((found, text))
-    rows = []
-    for name in in_order(set(said)):
-        finals, labels = ([x for x in column if not _is_null(x)] for column in zip(*said[name]))
-        sets = {
-            s: [frozenset(tuple(t[i] for i in at) for t in f) for f in finals]
-            for s, at in TUPLE_KEYS.items()
-        }
-        pairs = {s: [_f1(a, b) for a, b in combinations(found, 2)] for s, found in sets.items()}
-        f1 = [float(np.mean(found)) if found else np.nan for found in pairs.values()]
-        rows.append((name, len(said[name]), _all_equal(sets[""]), _all_equal(labels), *f1))
-    columns = [
-        unit,
-        "n_seeds",
-        "tuples_agree",
-        "labels_agree",
-        *(f"pairwise_f1{s}" for s in TUPLE_KEYS),
-    ]
-    return pd.DataFrame(rows, columns=columns)
-
 
 COLUMNS = [
     "metric",
@@ -67,190 +28,223 @@ COLUMNS = [
     "n_incomplete",
     "title",
 ]
-"""Of `seed_agreement`."""
+"""The columns of `seed_agreement`, in order."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One way in which seeds can agree: a `column` of a frame of samples, in 0..1, null where it says nothing.
+
+    `name` and `title` are those of the estimate. `exact`: the column is 0 or 1, whether the seeds say the same.
+    """
+
+    name: str
+    column: str
+    title: str
+    exact: bool = False
 
 
 def seed_agreement(
-    runs: Runs,
+    samples: pd.DataFrame,
+    measures: Sequence[Measure],
     unit: str,
+    n_seeds: int,
     resampling: Resampling,
-    tuples: str = "final",
-    label: str = "label_final",
 ) -> pd.DataFrame:
-    """Agreement across seeds: metric, value, ci_low, ci_high, ci_method, n_samples, n_incomplete, title.
+    """Means over samples of how far the seeds agree: COLUMNS, a row a measure.
 
-    `tuple_agreement_rate`: share of samples whose final tuple set is identical in all seeds;
-    `self_consistency_exact`: the same of the label; `pairwise_f1` with each suffix of TUPLE_KEYS: mean over
-    samples. All in 0..1, over the samples that two or more seeds speak of (`n_samples`); null where there
-    is none. A sample that some seed lacks counts by the seeds that have it: `n_incomplete` of them. Claim of
-    the intervals: new samples, these seeds.
+    `samples` has a row a sample: `unit`, n_seeds (seeds that have the sample), and the columns of the measures. A mean
+    is over the samples of which two or more seeds say something (`n_samples`), null where there is none. A sample
+    that some of the `n_seeds` seeds lack counts by the seeds that have it: `n_incomplete` of them. Claim of the
+    intervals: new samples, these seeds.
+
+    >>> samples = pd.DataFrame({"id": range(30), "n_seeds": 2, "same": [1.0, 0.0, 1.0] * 10})
+    >>> same = Measure("same_label", "same", "Same label in all seeds", exact=True)
+    >>> seed_agreement(samples, [same], "id", 2, Resampling())[["metric", "value", "n_samples"]].round(3)
+           metric  value  n_samples
+    0  same_label  0.667         30
     """
-    frame = sample_agreement(runs, unit, tuples, label)
-    titles = {
-        "tuple_agreement_rate": ("tuples_agree", "Same final tuples in all seeds"),
-        "self_consistency_exact": ("labels_agree", "Same label in all seeds"),
-        **{
-            f"pairwise_f1{s}": (
-                f"pairwise_f1{s}",
-                f"Mean F1 between two seeds{s and f' ({s[1:]})'}",
-            )
-            for s in TUPLE_KEYS
-        },
-    }
-    counted = frame.assign(**{f"{c}_n": frame[c].notna() for c, _ in titles.values()})
-    shared: Any = {"group": "agreement", "better": "higher"}
-    table = [
-        Metric(
-            name=m,
-            numerator=c,
-            denominator=f"{c}_n",
-            title=title,
-            proportion=c.endswith("agree"),
-            **shared,
+    incomplete = samples["n_seeds"] < n_seeds
+    counted = samples.copy()
+    table, n_samples, n_incomplete = [], [], []
+    for measure in measures:
+        known = samples[measure.column].notna()
+        counted[f"{measure.column}_n"] = known
+        n_samples.append(int(known.sum()))
+        n_incomplete.append(int((known & incomplete).sum()))
+        metric = Metric(
+            name=measure.name,
+            numerator=measure.column,
+            denominator=f"{measure.column}_n",
+            title=measure.title,
+            group="agreement",
+            better="higher",
+            proportion=measure.exact,
         )
-        for m, (c, title) in titles.items()
-    ]
-    there = counted[[f"{c}_n" for c, _ in titles.values()]]
-    found = estimate(counted, table, unit, resampling).rename(columns={"name": "metric"})
-    incomplete = there[frame["n_seeds"] < len(runs)]
-    found = found.assign(
-        n_samples=there.sum().to_numpy(int), n_incomplete=incomplete.sum().to_numpy(int)
-    )
-    return found[COLUMNS]
+        table.append(metric)
+    estimates = estimate(counted, table, unit, resampling).rename(columns={"name": "metric"})
+    return estimates.assign(n_samples=n_samples, n_incomplete=n_incomplete)[COLUMNS]
 
 
-def flip_flops(
-    runs: Runs, unit: str, outcomes: Sequence[str], keep: Sequence[str] = ()
-) -> pd.DataFrame:
-    """The samples whose outcome depends on the seed: one row a sample and outcome column.
+def all_equal(values: Sequence[Any]) -> float:
+    """1.0 where all values are the same, else 0.0; nan for fewer than two.
 
-    Columns: `unit`, those of `keep` (from the first seed that has the sample), outcome (name of the
-    column), one column a seed (its outcome, None where it has none). Nulls are no outcome of their own.
+    >>> all_equal(["a", "a"]), all_equal(["a", "b"]), all_equal(["a"])
+    (1.0, 0.0, nan)
     """
-    seeds = in_order(set(runs))
-    first: dict[Hashable, list[Any]] = {}
-    for seed in reversed(seeds):
-        first |= dict(zip(runs[seed][unit], runs[seed][list(keep)].to_numpy(dtype=object).tolist()))
-    rows = []
-    for outcome in outcomes:
-        by_seed = {
-            s: {u: v for u, v in zip(runs[s][unit], runs[s][outcome]) if not _is_null(v)}
-            for s in seeds
-        }
-        for name in in_order(set(first)):
-            said = [by_seed[s].get(name) for s in seeds]
-            if len({v for v in said if v is not None}) > 1:
-                rows.append([name, *first[name], outcome, *said])
-    return pd.DataFrame(rows, columns=[unit, *keep, "outcome", *map(str, seeds)])
+    if len(values) < 2:
+        return np.nan
+    return float(all(value == values[0] for value in values))
 
 
-def review_votes(
-    reviews: Iterable[tuple[Hashable, Sequence[Mapping[str, Any]]]],
-) -> tuple[pd.DataFrame, int]:
-    """Votes of reviewers from (sample, its review actions): (long frame, actions left out).
+@dataclass(frozen=True)
+class Agreed:
+    """One measure of agreement between raters, over n subjects. nan says why in `reason`."""
 
-    Frame: sample, tuple, rater, category; a row for each tuple that an action names in
-    `target_tuple_ids`, with its `actor` and `action_type`. Actions that lack one of the three are counted.
+    value: float
+    n: int
+    reason: str = ""
+
+
+ONE_RATER = "one rater"
+NOTHING_SHARED = "no subject in common"
+NO_VARIANCE = "no variance"
+
+
+def ballot(votes: pd.DataFrame, subject: Sequence[str] = ("sample", "tuple")) -> pd.DataFrame:
+    """The votes as a sheet: a row a subject, a column a rater; null where a rater did not vote.
+
+    `votes` is long: one row a subject, `rater` and `category`. Several categories of one rater on one subject are one
+    vote for their combination.
+
+    >>> votes = pd.DataFrame([("s", "A", "FLAG"), ("s", "A", "DROP"), ("s", "B", "DROP")])
+    >>> votes.columns = ["sample", "rater", "category"]
+    >>> ballot(votes, ["sample"]).iloc[0].to_dict()
+    {'A': 'DROP+FLAG', 'B': 'DROP'}
     """
-    rows, left_out = [], 0
-    for sample, actions in reviews:
-        for action in actions:
-            targets, actor, kind = (
-                action.get(k) for k in ("target_tuple_ids", "actor", "action_type")
-            )
-            if not (targets and actor and kind):
-                left_out += 1
-                continue
-            rows += [(sample, str(target), str(actor), str(kind)) for target in targets]
-    return pd.DataFrame(rows, columns=["sample", "tuple", "rater", "category"]), left_out
+
+    def combined(categories: pd.Series) -> str:
+        return "+".join(sorted(set(categories)))
+
+    by_rater = votes.groupby([*subject, "rater"], sort=True)["category"]
+    return by_rater.agg(combined).unstack("rater").sort_index(axis=1)
 
 
 def reviewer_agreement(
     votes: pd.DataFrame, subject: Sequence[str] = ("sample", "tuple")
 ) -> pd.DataFrame:
-    """Agreement of raters inside a run: measure, raters, value, n_subjects, reason.
+    """Agreement of raters: measure, raters, value, n_subjects, reason.
 
-    `votes` is long: one row a subject, rater and category; several categories of one rater on one subject
-    are one vote for their combination ("DROP+FLAG"). Fleiss' kappa, perfect_agreement (all the same) and
-    majority_agreement (more than half the same) rest on the subjects that every rater voted on; Cohen's
-    kappa of each pair on those that both did. Kappas are at most 1, 0 being chance; a null says why in
-    `reason`: "one rater", "no subject in common", or "no variance" (one category only: chance agreement
-    is certain and kappa is 0/0). No intervals: subjects of one sample are not independent.
+    `votes` as for `ballot`. Fleiss' kappa, perfect_agreement (all the same) and majority_agreement (more than half
+    the same) rest on the subjects that every rater voted on; Cohen's kappa of each pair on those that both did.
+    Kappas are at most 1, 0 being chance. A null value says why in `reason`: "one rater", "no subject in common", or
+    "no variance" (one category only: chance agreement is certain and kappa is 0/0). No intervals: subjects of one
+    sample are not independent.
+
+    >>> votes = pd.DataFrame({"sample": [1, 1, 2, 2], "rater": ["A", "B"] * 2, "category": ["x", "x", "y", "x"]})
+    >>> reviewer_agreement(votes, ["sample"])[["measure", "value"]].round(2)
+                  measure  value
+    0        fleiss_kappa  -0.33
+    1   perfect_agreement   0.50
+    2  majority_agreement   0.50
+    3         cohen_kappa   0.00
     """
-    ballot = (
-        votes.groupby([*subject, "rater"], sort=True)["category"]
-        .agg(lambda c: "+".join(sorted(set(c))))
-        .unstack("rater")
-        .sort_index(axis=1)
-    )
-    raters = list(ballot.columns)
-    full = ballot.dropna()
+    sheet = ballot(votes, subject)
+    raters = list(sheet.columns)
     everyone = ", ".join(map(str, raters))
-    rows: list[tuple[str, str, float, int, str]] = []
-    reason = "one rater" if len(raters) < 2 else "no subject in common" if full.empty else ""
-    if reason:
-        rows = [(m, everyone, np.nan, len(full), reason) for m in ("fleiss_kappa", *_SHARES)]
-    else:
-        said = full.to_numpy(dtype=object).astype(str)
-        counts = np.stack([(said == category).sum(axis=1) for category in np.unique(said)], axis=1)
-        kappa = fleiss_kappa(counts)
-        rows.append(
-            ("fleiss_kappa", everyone, kappa, len(full), "no variance" if np.isnan(kappa) else "")
-        )
-        top = counts.max(axis=1)
-        for measure, least in _SHARES.items():
-            rows.append(
-                (measure, everyone, float(np.mean(top >= least(len(raters)))), len(full), "")
-            )
+    largest = _largest_share(sheet)
+    agreed = [
+        ("fleiss_kappa", everyone, kappa_of_all(sheet)),
+        ("perfect_agreement", everyone, _share(sheet, largest, len(raters))),
+        ("majority_agreement", everyone, _share(sheet, largest, len(raters) // 2 + 1)),
+    ]
     for a, b in combinations(raters, 2):
-        both = ballot[[a, b]].dropna()
-        names = sorted(set(both[a]) | set(both[b]))
-        value, reason = np.nan, "no subject in common" if both.empty else "no variance"
-        if len(names) > 1:
-            counts = pd.crosstab(both[a], both[b]).reindex(index=names, columns=names, fill_value=0)
-            value, reason = cohen_kappa(counts.to_numpy(float)), ""
-        rows.append(("cohen_kappa", f"{a}, {b}", value, len(both), reason))
+        agreed.append(("cohen_kappa", f"{a}, {b}", kappa_of_pair(sheet, a, b)))
+    rows = [(measure, who, of.value, of.n, of.reason) for measure, who, of in agreed]
     return pd.DataFrame(rows, columns=["measure", "raters", "value", "n_subjects", "reason"])
 
 
-_SHARES: Mapping[str, Callable[[int], int]] = {
-    "perfect_agreement": lambda raters: raters,
-    "majority_agreement": lambda raters: raters // 2 + 1,
-}
+def _not_comparable(sheet: pd.DataFrame) -> str:
+    """Why the raters of a sheet cannot be compared as a whole; "" where they can."""
+    if len(sheet.columns) < 2:
+        return ONE_RATER
+    return NOTHING_SHARED if sheet.dropna().empty else ""
+
+
+def _counts(sheet: pd.DataFrame) -> np.ndarray:
+    """(subjects, categories): how many raters chose each category, over the subjects that every rater voted on."""
+    votes = sheet.dropna().to_numpy(dtype=object).astype(str)
+    of_each = [(votes == category).sum(axis=1) for category in np.unique(votes)]
+    return np.stack(of_each, axis=1)
+
+
+def _largest_share(sheet: pd.DataFrame) -> np.ndarray:
+    """(subjects,): how many raters agree on the commonest category."""
+    return np.zeros(0) if _not_comparable(sheet) else _counts(sheet).max(axis=1)
+
+
+def _share(sheet: pd.DataFrame, largest: np.ndarray, least: int) -> Agreed:
+    """The share of subjects on which at least so many raters agree."""
+    n = len(sheet.dropna())
+    reason = _not_comparable(sheet)
+    if reason:
+        return Agreed(np.nan, n, reason)
+    return Agreed(float(np.mean(largest >= least)), n)
+
+
+def kappa_of_all(sheet: pd.DataFrame) -> Agreed:
+    """Fleiss' kappa of all raters of a sheet (`ballot`), over the subjects that every rater voted on."""
+    n = len(sheet.dropna())
+    reason = _not_comparable(sheet)
+    if reason:
+        return Agreed(np.nan, n, reason)
+    kappa = fleiss_kappa(_counts(sheet))
+    return Agreed(kappa, n, NO_VARIANCE if np.isnan(kappa) else "")
+
+
+def kappa_of_pair(sheet: pd.DataFrame, a: Any, b: Any) -> Agreed:
+    """Cohen's kappa of the raters a and b of a sheet (`ballot`), over the subjects that both voted on."""
+    both = sheet[[a, b]].dropna()
+    if both.empty:
+        return Agreed(np.nan, 0, NOTHING_SHARED)
+    categories = sorted(set(both[a]) | set(both[b]))
+    if len(categories) == 1:
+        return Agreed(np.nan, len(both), NO_VARIANCE)
+    counts = pd.crosstab(both[a], both[b])
+    counts = counts.reindex(index=categories, columns=categories, fill_value=0)
+    return Agreed(cohen_kappa(counts.to_numpy(float)), len(both))
 
 
 def fleiss_kappa(counts: np.ndarray) -> float:
     """Fleiss' kappa, at most 1, of how many raters chose a category: a row a subject, a column a category.
 
     All subjects have the same raters, two and more. nan where one category is all that was chosen.
+
+    >>> round(fleiss_kappa(np.array([[2, 0], [0, 2], [1, 1]])), 3)
+    0.333
     """
-    raters, share = counts[0].sum(), counts.sum(axis=0) / counts.sum()
-    agree = ((counts * counts).sum(axis=1) - raters) / (raters * (raters - 1.0))
-    return _beyond_chance(agree.mean(), (share * share).sum())
+    raters = counts[0].sum()
+    share = counts.sum(axis=0) / counts.sum()
+    agreeing_pairs = (counts * counts).sum(axis=1) - raters
+    agreed = agreeing_pairs / (raters * (raters - 1.0))
+    return _beyond_chance(agreed.mean(), (share * share).sum())
 
 
 def cohen_kappa(table: np.ndarray) -> float:
     """Cohen's kappa, at most 1, of two raters: subjects by the category that one chose (row) and the other (column).
 
     nan where one category is all that was chosen.
+
+    >>> cohen_kappa(np.array([[2, 0], [0, 2]]))
+    1.0
     """
     n = table.sum()
-    return _beyond_chance(
-        np.trace(table) / n, (table.sum(axis=0) / n * (table.sum(axis=1) / n)).sum()
-    )
+    first, second = table.sum(axis=1) / n, table.sum(axis=0) / n
+    return _beyond_chance(np.trace(table) / n, (first * second).sum())
 
 
 def _beyond_chance(agreed: float, by_chance: float) -> float:
-    return float((agreed - by_chance) / (1 - by_chance)) if by_chance < 1 else np.nan
-
-
-def _is_null(value: Any) -> bool:
-    return value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value))
-
-
-def _all_equal(values: Sequence[Any]) -> float:
-    return np.nan if len(values) < 2 else float(all(v == values[0] for v in values))
-
-
-def _f1(a: frozenset[Any], b: frozenset[Any]) -> float:
-    return 2 * len(a & b) / (len(a) + len(b)) if a or b else 1.0
+    """(agreed - by chance) / (1 - by chance); nan where chance agreement is certain."""
+    if by_chance >= 1:
+        return np.nan
+    return float((agreed - by_chance) / (1 - by_chance))

@@ -20,8 +20,8 @@ from scipy.special import stdtr
 from ..core.metric import AnyMetric, MetricTable, subset
 from ..core.metric_matrix import compile_table
 from ..core.resampling import Resampling
-from .compare import Evidence, evidence
 from .design import Runs, grid, in_order, pair
+from .evidence import Evidence, evidence
 from .influence import Paired, cell_sums
 from .intervals import MIN_UNITS
 from .multiplicity import step_down
@@ -42,115 +42,135 @@ def pairs(
     resampling: Resampling,
     n_permutations: int = 10_000,
 ) -> pd.DataFrame:
-    """Every pair of conditions on one metric: PAIRS.
+    """Every pair of conditions (name -> seed -> units frame) on one metric: the columns of PAIRS.
 
-    `p_value` is `compare`'s. `p_adjusted` holds for all pairs together: Westfall and Young's over the pairs, with
-    sign flips that all of them share, and with the seed variance of all pairs. null where a pair has fewer than
-    MIN_UNITS units in common.
+    `p_value` is that of `compare`. `p_adjusted` holds for all pairs together: Westfall and Young's over the pairs,
+    with sign flips that all of them share, and with the seed variance of all pairs. Both are null where a pair has
+    fewer than MIN_UNITS units in common.
     """
     compiled = compile_table(subset(table, [metric]))
     grids = {name: grid(runs, unit) for name, runs in conditions.items()}
-    units = pd.Index(in_order(set().union(*(g.units for g in grids.values()))), dtype=object)
-    found, differences = [], []
-    for one, other in combinations(conditions, 2):
-        a, b, by_seed, _ = pair(grids[one], grids[other])
-        row: dict[str, Any] = {"baseline": one, "candidate": other, "n_units": len(a.units)}
-        found.append(row)
+    labels = set().union(*(side.units for side in grids.values()))
+    every_unit = pd.Index(in_order(labels), dtype=object)
+    rows, differences = [], []
+    for baseline, candidate in combinations(conditions, 2):
+        a, b, by_seed, _ = pair(grids[baseline], grids[candidate])
+        row: dict[str, Any] = {"baseline": baseline, "candidate": candidate, "n_units": 0}
+        rows.append(row)
         if not len(a.units):
             continue
-        tested = evidence(
-            Paired(cell_sums(a, compiled), cell_sums(b, compiled), by_seed),
-            n_permutations,
-            resampling,
-        )
-        row |= {"delta": tested.paired.delta[0], "n_units": int(tested.paired.n_units[0])}
+        paired = Paired(cell_sums(a, compiled), cell_sums(b, compiled), by_seed)
+        tested = evidence(paired, n_permutations, resampling)
+        row["delta"] = paired.delta[0]
+        row["n_units"] = int(paired.n_units[0])
         if row["n_units"] >= MIN_UNITS and not np.isnan(tested.p_value[0]):
             row["p_value"] = tested.p_value[0]
-            row |= _seeds_of(tested)
-            differences.append(np.zeros(len(units)))
-            differences[-1][units.get_indexer(a.units)] = tested.differences[:, 0]
-    frame = pd.DataFrame(found, columns=[*PAIRS, *SEEDS])
-    numbers = frame.columns.drop(["baseline", "candidate", "n_units"])
+            row.update(_spread_of_seeds(tested))
+            of_pair = np.zeros(len(every_unit))
+            of_pair[every_unit.get_indexer(a.units)] = tested.differences[:, 0]
+            differences.append(of_pair)
+    frame = pd.DataFrame(rows, columns=[*PAIRS, *SEEDS])
+    numbers = ["delta", "p_value", "p_adjusted", *SEEDS]
     frame[numbers] = frame[numbers].astype(float)
     if differences:
-        mid = np.full(len(differences), getattr(compiled.metrics[0], "proportion", False))
-        flipped = flipped_p(np.stack(differences, axis=1), n_permutations, resampling.seed, mid)
-        known = frame["p_value"].notna()
-        p = _with_all_seeds(frame[known], len(conditions))
-        frame.loc[known, "p_adjusted"] = step_down(p, flipped, 1 - resampling.confidence).p
+        proportion = getattr(compiled.metrics[0], "proportion", False)
+        mid = np.full(len(differences), proportion)
+        columns = np.stack(differences, axis=1)
+        flipped = flipped_p(columns, n_permutations, resampling.seed, mid)
+        tested_pairs = frame["p_value"].notna()
+        p = _with_seeds_of_all(frame[tested_pairs], len(conditions))
+        steps = step_down(p, flipped, 1 - resampling.confidence)
+        frame.loc[tested_pairs, "p_adjusted"] = steps.p
     return frame[[*PAIRS]]
 
 
-def _seeds_of(tested: Evidence) -> dict[str, float]:
-    """Of a pair: its seeds, and the variance of delta by their values alone, what of that is residual, by samples."""
+def _spread_of_seeds(tested: Evidence) -> dict[str, float]:
+    """What the seeds of a pair say, the columns of SEEDS; {} where it does not pair by several seeds.
+
+    `seeds`: how many. `plain`: variance of delta by the values of the seeds alone, of which `residual` comes from
+    their samples. `samples`: the part of the variance that comes from samples.
+    """
     paired = tested.paired
     if not paired.by_seed or paired.n_seeds[0] < 2:
         return {}
-    values = (paired.b.values - paired.a.values)[paired.in_a[:, 0], 0]
-    samples, residual = tested.together()["of_samples"][0], tested.spread.from_residual[0]
-    return dict(zip(SEEDS, (len(values), values.var(ddof=1) / len(values), residual, samples)))
+    measured = paired.in_a[:, 0]
+    values = (paired.b.values - paired.a.values)[measured, 0]
+    return {
+        "seeds": len(values),
+        "plain": values.var(ddof=1) / len(values),
+        "residual": tested.spread.from_residual[0],
+        "samples": tested.parts()["of_samples"][0],
+    }
 
 
-def _with_all_seeds(found: pd.DataFrame, conditions: int) -> np.ndarray:
-    """`p_value`, or that under the seed variance of all pairs if it is larger.
+def _with_seeds_of_all(rows: pd.DataFrame, conditions: int) -> np.ndarray:
+    """`p_value`, or the p under the seed variance of all pairs if that is larger.
 
-    A pair's few seeds can by chance not differ at all: the mean square of all pairs, which has (conditions - 1) *
-    (seeds - 1) degrees of freedom, stands beside its own.
+    By chance the few seeds of one pair may not differ at all. The mean square of all pairs, which has
+    (conditions - 1) * (seeds - 1) degrees of freedom, stands beside its own.
     """
-    p = found["p_value"].to_numpy(dtype=float)
-    if found["seeds"].isna().all():
+    p = rows["p_value"].to_numpy(dtype=float)
+    if rows["seeds"].isna().all():
         return p
-    plain, seeds = found["plain"].mean(), found["seeds"].min()
-    samples, n, delta = (found[column].to_numpy() for column in ("samples", "n_units", "delta"))
-    total = samples + max(plain - found["residual"].mean(), 0.0)
+    plain = rows["plain"].mean()
+    of_seeds = max(plain - rows["residual"].mean(), 0.0)
+    samples = rows["samples"].to_numpy()
+    n = rows["n_units"].to_numpy()
+    size = np.abs(rows["delta"].to_numpy())
+    total = samples + of_seeds
+    df_seeds = (conditions - 1) * (rows["seeds"].min() - 1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        df = total**2 / (samples**2 / (n - 1) + plain**2 / ((conditions - 1) * (seeds - 1)))
-        return np.fmax(p, 2 * stdtr(df, -np.abs(delta) / np.sqrt(total)))
+        df = total**2 / (samples**2 / (n - 1) + plain**2 / df_seeds)
+        p_of_all = 2 * stdtr(df, -size / np.sqrt(total))
+    return np.fmax(p, p_of_all)
 
 
 def ranks(
-    estimates: pd.DataFrame, found: pd.DataFrame, metric: AnyMetric, level: float
+    estimates: pd.DataFrame, tested: pd.DataFrame, metric: AnyMetric, level: float
 ) -> pd.DataFrame:
-    """The conditions from the best value on: CONTRACT.
+    """The conditions from the best value on: the columns of CONTRACT.
 
-    `estimates` has condition, value, ci_low, ci_high; `found` is `pairs`'s. `rank_low` is 1 + the number of
-    conditions that are better, `rank_high` the number of conditions less those that are worse, each shown with
+    `estimates` has condition, value, ci_low, ci_high; `tested` is what `pairs` gives. `rank_low` is 1 + the number
+    of conditions that are better, `rank_high` the number of conditions less those that are worse, each shown with
     p_adjusted <= `level` (as 0.05): together they hold every true rank with probability 1 - level. Conditions that
     share a letter in `group` are not shown to differ. A condition that is not measured has no rank and no group.
 
     >>> from evaltools.core.metric import Metric
     >>> estimates = pd.DataFrame({"condition": ["x", "y", "z"], "value": [0.5, 0.7, 0.8]})
     >>> estimates[["ci_low", "ci_high"]] = None
-    >>> found = pd.DataFrame(
+    >>> tested = pd.DataFrame(
     ...     [("x", "y", 0.2, 0.01), ("x", "z", 0.3, 0.001), ("y", "z", 0.1, 0.2)],
     ...     columns=["baseline", "candidate", "delta", "p_adjusted"],
     ... )
-    >>> ranks(estimates, found, Metric(name="f1", numerator="a", denominator="n", better="higher"), 0.05)[
-    ...     ["condition", "rank_low", "rank_high", "group"]
-    ... ]
+    >>> f1 = Metric(name="f1", numerator="a", denominator="n", better="higher")
+    >>> ranks(estimates, tested, f1, 0.05)[["condition", "rank_low", "rank_high", "group"]]
       condition  rank_low  rank_high group
     0         z         1          2     a
     1         y         1          2     a
     2         x         3          3     b
     """
-    measured = estimates[estimates["value"].notna()]
-    best = measured.sort_values("value", ascending=metric.better == "lower", kind="stable")[
-        "condition"
-    ].tolist()
-    shown = found[found["p_adjusted"] <= level]
-    up = (shown["delta"] > 0) == (metric.better != "lower")
-    better, worse = (shown["candidate"].where(way, shown["baseline"]) for way in (up, ~up))
-    groups = letters(best, list(zip(better, worse)))
-    placed = pd.DataFrame(
-        {"condition": [*best, *estimates.loc[estimates["value"].isna(), "condition"]]}
+    is_measured = estimates["value"].notna()
+    by_value = estimates[is_measured].sort_values(
+        "value", ascending=metric.better == "lower", kind="stable"
     )
-    known, counts = placed["condition"].isin(best), (worse.value_counts(), better.value_counts())
-    above, below = (
-        placed["condition"].map(c).fillna(0).astype("Int64").where(known) for c in counts
-    )
-    placed = placed.assign(
-        rank_low=1 + above, rank_high=len(best) - below, group=placed["condition"].map(groups)
-    )
+    measured = by_value["condition"].tolist()
+
+    shown = tested[tested["p_adjusted"] <= level]
+    improves = (shown["delta"] > 0) == (metric.better != "lower")
+    better = shown["candidate"].where(improves, shown["baseline"])
+    worse = shown["baseline"].where(improves, shown["candidate"])
+    times_better, times_worse = better.value_counts(), worse.value_counts()
+    groups = letters(measured, list(zip(better, worse)))
+
+    rows: list[tuple[Any, ...]] = []
+    for condition in measured:
+        rank_low = 1 + times_worse.get(condition, 0)
+        rank_high = len(measured) - times_better.get(condition, 0)
+        rows.append((condition, rank_low, rank_high, groups[condition]))
+    for condition in estimates.loc[~is_measured, "condition"]:
+        rows.append((condition, pd.NA, pd.NA, np.nan))
+    placed = pd.DataFrame(rows, columns=["condition", "rank_low", "rank_high", "group"])
+    placed = placed.astype({"rank_low": "Int64", "rank_high": "Int64"})
     numbers = estimates.set_index("condition")[["value", "ci_low", "ci_high"]]
     return placed.join(numbers, on="condition")[list(CONTRACT)]
 
@@ -158,22 +178,32 @@ def ranks(
 def letters(conditions: Sequence[str], differ: Sequence[tuple[str, str]]) -> dict[str, str]:
     """Condition -> its letters: two conditions share one if and only if they are not in `differ` (insert and absorb).
 
-    Letters go by the first condition of each group. From the 27th on they are numbered: a2, b2, ...
+    All conditions start in one group. A pair that differs splits every group that holds both: one copy without the
+    one, one without the other. A group that lies in another goes. Letters go by the first condition of each group;
+    from the 27th on they are numbered: a2, b2, ...
 
     >>> letters("xyz", [("x", "z")])
     {'x': 'a', 'y': 'ab', 'z': 'b'}
     """
     groups = {frozenset(conditions)}
     for a, b in differ:
-        split = {
-            group - {out} for group in groups for out in ((a, b) if {a, b} <= group else (None,))
-        }
-        groups = {g for g in split if not any(g < other for other in split)}
-    place = {c: i for i, c in enumerate(conditions)}
-    ordered = sorted(groups, key=lambda group: sorted(place[c] for c in group))
-    names = [
-        ascii_lowercase[i % 26] + (str(i // 26 + 1) if i >= 26 else "") for i in range(len(ordered))
-    ]
-    return {
-        c: "".join(name for name, group in zip(names, ordered) if c in group) for c in conditions
-    }
+        split = set()
+        for group in groups:
+            if a in group and b in group:
+                split |= {group - {a}, group - {b}}
+            else:
+                split.add(group)
+        groups = {group for group in split if not any(group < other for other in split)}
+    position = {condition: index for index, condition in enumerate(conditions)}
+
+    def positions(group: frozenset[str]) -> list[int]:
+        return sorted(position[condition] for condition in group)
+
+    of_each: dict[str, str] = dict.fromkeys(conditions, "")
+    for index, group in enumerate(sorted(groups, key=positions)):
+        letter = ascii_lowercase[index % 26]
+        if index >= 26:
+            letter += str(index // 26 + 1)
+        for condition in group:
+            of_each[condition] += letter
+    return of_each

@@ -25,6 +25,7 @@ from .design import Grid, Runs, grid
 from .influence import Cells, Influence, cell_sums, influence, seed_mean
 from .intervals import MIN_UNITS, estimate_run
 from .large_samples import metric_groups
+from .notes import Note
 from .score_intervals import (
     effective_units,
     first_ratio,
@@ -42,9 +43,8 @@ CLAIM_BOTH = "new seeds and new samples"
 BY_COMPONENTS = ("variance components", "wilson, effective n", "t-wilson")
 """The methods whose interval rests on the variance components."""
 
-POOLED = "The spread of seeds is that of all conditions together (in comparisons, of sides whose seeds go apart)"
-
-TWO_SEEDS = "Two seeds only: intervals that speak for new seeds are very wide."
+NAMED = 3
+"""At most so many metrics are named whose seeds count apart."""
 
 
 def seed_values(
@@ -85,27 +85,24 @@ def pooled_seeds(
 def pool_notes(
     table: MetricTable,
     pools: Sequence[SeedPool],
-) -> list[str]:
+) -> list[Note]:
     """For which metrics the seeds of several conditions count together, and for which not; [] for none.
 
-    `pools`: those of the metrics of the table, some after others.
+    `pools`: those of the metrics of the table, some after others. Of the metrics whose seeds count apart the titles of
+    a few are named.
     """
-    pool = SeedPool.join(pools) if pools else None
-    if pool is None or not (pool.alike | pool.unlike).any():
+    if not pools:
         return []
-    apart = [
-        m.title or m.name
-        for m, x in zip(table, pool.unlike)
-        if x and m.better != "none" and not m.alias_of
-    ]
-    if not apart:
-        return [f"{POOLED}."]
-    named = ", ".join(f"“{t}”" for t in apart[:3]) + (
-        f" and {len(apart) - 3} more" if len(apart) > 3 else ""
-    )
-    return [
-        f"{POOLED}; each has its own for {named}, where they differ too much (Bartlett's test, p ≤ {ALIKE})."
-    ]
+    pool = SeedPool.join(pools)
+    if not (pool.alike | pool.unlike).any():
+        return []
+    apart = []
+    for metric, unlike in zip(table, pool.unlike):
+        if unlike and metric.better != "none" and not metric.alias_of:
+            apart.append(metric.title or metric.name)
+    named = tuple(apart[:NAMED])
+    values = {"titles": named, "more": len(apart) - len(named), "level": ALIKE}
+    return [Note("seed-pool", values)]
 
 
 def aggregate(
@@ -167,36 +164,29 @@ def completeness(
     runs: Runs,
     table: MetricTable,
     unit: str,
-) -> list[str]:
+) -> list[Note]:
     """What a reader must know of the seeds: one seed only, missing samples, metrics not measured. [] is all well."""
-    c, values, notes = grid(runs, unit), seed_values(runs, table, unit), []
-    if len(c.seeds) == 1:
-        notes.append(
-            "One seed only: no standard deviation, and the intervals do not speak for another seed."
-        )
-    if len(c.seeds) == 2:
-        notes.append(TWO_SEEDS)
-    if len(c.units) == 1:
-        notes.append("One sample only: no interval for new samples.")
-    for seed, count in zip(c.seeds, c.present.sum(axis=1)):
-        if count < len(c.units):
-            notes.append(
-                f"Seed {seed} has {count} of the {len(c.units)} samples that any seed has."
-            )
-    if len(c.seeds) > 1 and len(c.units) and c.present.sum() == len(c.units):
-        notes.append(
-            "No sample occurs in two seeds: the spread of seeds and of samples cannot be told apart."
-        )
-    elif (shared := int(c.present.all(axis=0).sum())) < len(c.units):
-        notes.append(
-            f"{shared} of {len(c.units)} samples occur in every seed; values of a seed rest on its own samples."
-        )
-    for name, of in values.groupby("metric", sort=False):
-        lacking = of.loc[of["value"].isna(), "seed"].map(str).tolist()
-        if 0 < len(lacking) < len(c.seeds):
-            notes.append(
-                f"{name} is not measured in seed {', '.join(lacking)}; it rests on the other seeds."
-            )
+    c = grid(runs, unit)
+    n_seeds, n_samples = len(c.seeds), len(c.units)
+    notes = []
+    if n_seeds == 1:
+        notes.append(Note("one-seed"))
+    if n_seeds == 2:
+        notes.append(Note("two-seeds"))
+    if n_samples == 1:
+        notes.append(Note("one-sample"))
+    for seed, n in zip(c.seeds, c.present.sum(axis=1).tolist()):
+        if n < n_samples:
+            notes.append(Note("short-seed", {"seed": seed, "n": n, "total": n_samples}))
+    shared = int(c.present.all(axis=0).sum())
+    if n_seeds > 1 and n_samples and c.present.sum() == n_samples:
+        notes.append(Note("no-common-sample"))
+    elif shared < n_samples:
+        notes.append(Note("shared-samples", {"shared": shared, "total": n_samples}))
+    for name, values in seed_values(runs, table, unit).groupby("metric", sort=False):
+        lacking = values.loc[values["value"].isna(), "seed"].map(str).tolist()
+        if 0 < len(lacking) < n_seeds:
+            notes.append(Note("not-in-seeds", {"name": name, "seeds": ", ".join(lacking)}))
     return notes
 
 

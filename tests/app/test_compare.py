@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 import evaltools as et
 from evaltools.app.compare import MDE, WIDTH, comparison_text, wrapped
-from evaltools.report.study_tables import settling, verdicts
+from evaltools.report.study_sentences import settling, verdicts
 from tests.app.calling import call
 
 FAST = et.Resampling(n_resamples=200)

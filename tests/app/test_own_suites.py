@@ -14,7 +14,7 @@ import pytest
 
 from evaltools.core.plugins import get_suite
 from evaltools.report.make_study import study
-from evaltools.report.study_tables import verdicts
+from evaltools.report.study_sentences import verdicts
 
 from .calling import QUICK, call, written
 

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 import evaltools as et
-from evaltools.stats import power, ranks
+from evaltools.report.plan_sentences import ALONE
+from evaltools.stats import power, ranks, simulation
 from tests.app.calling import QUICK, call, written
 
 PAIR = ("example:cr/no_memory", "example:cr/with_memory")
@@ -23,7 +24,7 @@ FAST = et.Resampling(n_resamples=100)
 def _few_studies() -> Iterator[None]:
     """Plans of 200 simulated studies: how good they are is tested where they are made."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(power, "BLOCKS", 4)
+        patch.setattr(simulation, "BLOCKS", 4)
         yield
 
 
@@ -75,8 +76,8 @@ def test_the_python_plan_is_the_same(planned: tuple[str, Path]) -> None:
 
 def test_a_plan_from_one_condition_says_what_it_assumes() -> None:
     how = ("--metric", F1, "--difference", "0.1", "--seeds", "3")
-    assert power.ALONE[:60] in call("plan", PAIR[0], *how, *QUICK).stdout
-    assert power.ALONE[:60] not in call("plan", *PAIR, *how, *QUICK).stdout
+    assert ALONE[:60] in call("plan", PAIR[0], *how, *QUICK).stdout
+    assert ALONE[:60] not in call("plan", *PAIR, *how, *QUICK).stdout
 
 
 @pytest.mark.parametrize(

@@ -213,7 +213,9 @@ MADE = [
     "suites/cr/checks.py",
     "suites/memfin/checks.py",
     "suites/summary/checks.py",
-    "stats/seeds.py",
+    "report/sentences.py",
+    "report/study_sentences.py",
+    "report/plan_sentences.py",
 ]
 """Modules whose sentences are stored in English and told on a page by what they were made from."""
 

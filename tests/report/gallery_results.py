@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evaltools.core.files import write_json
+from evaltools.core.language import Message
 from evaltools.core.manifest import Manifest
 
 from .synthetic import HOSTILE
@@ -168,7 +169,8 @@ def hostile(out: Path) -> None:
         checks = [check(text, "blocking", text, f"{text}?", help=text)]
         result(
             out, f"hostile {i}", found, text, 9, checks, suite=text, suite_title=text if i % 2 else "",
-            condition=text, started=text, notes=[text], problems=[{"severity": "warning", "code": text, "count": 1}],
+            condition=text, started=text, notes=[Message(text)],
+            problems=[{"severity": "warning", "code": text, "count": 1}],
             inputs=[data(text, "a"), data(f"{text} of it", f"{i:02d}")],
         )  # fmt: skip
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import evaltools
 from evaltools.core.errors import UsageError
+from evaltools.core.language import Message
 from evaltools.core.resampling import Resampling
 from evaltools.report.gallery import build, collect, render, script_json
 
@@ -122,7 +123,7 @@ def test_a_card_says_whether_anything_is_missing(
         24,
         suite="summary",
         problems=problems,
-        notes=notes,
+        notes=[Message(note) for note in notes],
     )
     assert card(tmp_path, "r")["status"] == status
 
@@ -361,7 +362,7 @@ def test_long_texts_are_clipped(tmp_path: Path) -> None:
     problem = {"severity": "warning", "code": long, "count": 1}
     result(
         tmp_path, "long", rows({long: (long, "none")}, 0.5, 9), long, 9, suite=long, suite_title=long,
-        condition=long, started=long, notes=[long] * 30, problems=[problem],
+        condition=long, started=long, notes=[Message(long)] * 30, problems=[problem],
     )  # fmt: skip
     data = collect(tmp_path)
     assert all(len(text) <= 501 for text in strings(data))

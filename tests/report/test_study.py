@@ -14,6 +14,7 @@ import pytest
 import evaltools as et
 from evaltools.core.errors import UsageError
 from evaltools.core.names import condition_of, find_runs, natural
+from evaltools.report import study_sentences
 from evaltools.report import study_tables as study_views
 from evaltools.report.run_groups import group_by_seed
 from evaltools.suites.cr import views as cr_views
@@ -113,11 +114,11 @@ def test_one_seed_has_no_standard_deviation(tmp_path: Path) -> None:
     assert pd.isna(row["std"])
     assert row["n_seeds"] == 1
     assert row["claim"] == "new samples, this system"
-    assert any("One seed only" in n for n in study.notes)
+    assert any("One seed only" in str(note) for note in study.notes)
 
 
 def test_incomplete_seeds_are_named(study: et.Study) -> None:
-    assert any("Seed 3 has 34 of the 40 samples" in n for n in study.notes)
+    assert any("Seed 3 has 34 of the 40 samples" in str(note) for note in study.notes)
 
 
 def test_unknown_baseline_and_differing_policies() -> None:
@@ -135,9 +136,11 @@ def test_identical_runs_are_called_so() -> None:
     table = study.comparisons["b"].table
     assert (table["delta"].dropna() == 0).all()
     assert set(table["verdict"]) <= {"too few", "not measured"}
-    assert study_views.verdicts(study) == ["b and a are identical: there is nothing to compare."]
-    assert study_views.narrative(study) == "b and a are identical: there is nothing to compare."
-    assert study_views.how(study) == ""
+    assert study_sentences.verdicts(study) == [
+        "b and a are identical: there is nothing to compare."
+    ]
+    assert study_sentences.narrative(study) == "b and a are identical: there is nothing to compare."
+    assert study_sentences.how(study) == ""
 
 
 def test_runs_that_share_no_sample_cannot_be_compared(study: et.Study) -> None:
@@ -161,8 +164,8 @@ def test_a_planted_improvement_is_found() -> None:
 
 
 def test_words_name_claim_and_verdicts(study: et.Study) -> None:
-    text = study_views.narrative(study)
-    assert text.startswith(study_views.verdicts(study)[0])
+    text = study_sentences.narrative(study)
+    assert text.startswith(study_sentences.verdicts(study)[0])
     assert "95% intervals speak for new seeds and new samples." in text
     assert (
         "“Tuple F1 after review (ref-pol)” is tested alone, p of 8 other headline metrics adjusted by "
@@ -175,17 +178,17 @@ def test_words_name_claim_and_verdicts(study: et.Study) -> None:
     )
     assert "no difference" not in text
     alone = et.study(RUNS[:3], resampling=FAST)
-    assert study_views.verdicts(alone) == [] and study_views.how(alone) == ""
-    assert study_views.narrative(alone).startswith("no_memory reaches ")
+    assert study_sentences.verdicts(alone) == [] and study_sentences.how(alone) == ""
+    assert study_sentences.narrative(alone).startswith("no_memory reaches ")
 
 
 def test_a_declared_primary_metric_leads_the_page_and_is_tested_alone(study: et.Study) -> None:
     assert study.primary == "tuple_f1_s2_refpol"
     other = et.study(study.results, primary="polarity_conflict_rate_raw")
     assert other.headline == ("polarity_conflict_rate_raw", *study.headline)
-    (said,) = study_views.verdicts(other)
+    (said,) = study_sentences.verdicts(other)
     assert "“Polarity conflict rate (raw)”" in said and "exploratory" not in said
-    assert "tested alone, p of 9 other" in study_views.how(other)
+    assert "tested alone, p of 9 other" in study_sentences.how(other)
     assert [
         c.table.loc[c.table["primary"], "metric"].iloc[0] for c in other.comparisons.values()
     ] == [other.primary]
@@ -208,9 +211,9 @@ def test_margins_are_said_where_they_are_declared_and_nowhere_else(study: et.Stu
         "Equivalent: the 90% interval lies within the declared margin (±0.02 for “Tuple F1 after review (ref-pol)”, "
         "±0.1 for “Break rate (ref-pol)”; two one-sided tests)."
     )
-    for text in (study_views.how(declared), declared.paragraph()):
+    for text in (study_sentences.how(declared), declared.paragraph()):
         assert text.count(said) == 1
-    assert "margin" not in study_views.how(study) + study.paragraph()
+    assert "margin" not in study_sentences.how(study) + study.paragraph()
 
 
 def test_one_function_counts_the_family(study: et.Study) -> None:
@@ -218,23 +221,23 @@ def test_one_function_counts_the_family(study: et.Study) -> None:
     (found,) = study.comparisons.values()
     lead = found.table[found.table["headline"] & ~found.table["primary"]]
     assert len(lead) == 9 and lead["p_adjusted"].notna().sum() == 8
-    said = study_views.family(found.table)
+    said = study_sentences.family(found.table)
     assert "p of 8 other headline metrics adjusted" in said
-    for text in (study_views.how(study), study.paragraph()):
+    for text in (study_sentences.how(study), study.paragraph()):
         assert said in text
-    assert study_views.family(found.table.iloc[:0]) == ""
+    assert study_sentences.family(found.table.iloc[:0]) == ""
 
 
 def test_words_of_few_units_speak_of_no_test_and_no_interval() -> None:
     """Five dialogues pair: there is neither an adjusted p nor an interval."""
     study = et.study(["example:memfin/memory_agent", "example:memfin/plain_llm"], resampling=FAST)
-    assert study_views.how(study) == "Paired by dialog_id, over what both sides have."
-    (said,) = study_views.verdicts(study)
+    assert study_sentences.how(study) == "Paired by dialog_id, over what both sides have."
+    (said,) = study_sentences.verdicts(study)
     assert said.startswith(
         "Too few units to judge plain_llm against memory_agent on “Profile score”"
     )
     assert "5 paired units, and a verdict needs 10" in said
-    text = study_views.narrative(study)
+    text = study_sentences.narrative(study)
     assert (
         "not shown to differ" not in text
         and " p " not in text

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from evaltools.core.errors import InputError, Problems
 from evaltools.stats import calibration as c
+from evaltools.stats.corrected import corrected_mean
+from evaltools.stats.labels import read_labels, read_scores
 from evaltools.stats.score_intervals import t_quantile, t_wilson, wilson
 
 NAN = np.nan
@@ -47,12 +49,12 @@ LABEL = np.array([1, 1, 0, 1, NAN, NAN, NAN, NAN])
 
 def test_the_corrected_mean_by_hand() -> None:
     # labelled: mean label 3/4, mean score 2/4; the others: mean score 3/4
-    assert c.corrected_mean(SCORE, LABEL, weight=0).value == 3 / 4
-    assert c.corrected_mean(SCORE, LABEL, weight=1).value == 3 / 4 - 2 / 4 + 3 / 4
+    assert corrected_mean(SCORE, LABEL, weight=0).value == 3 / 4
+    assert corrected_mean(SCORE, LABEL, weight=1).value == 3 / 4 - 2 / 4 + 3 / 4
     # products of deviations .5*.25 + .5*.25 + -.5*-.75 + -.5*.25 = .5, covariance .5/3
     # variance of all scores 8 * 5/8 * 3/8 / 7 = 15/56
     weight = (0.5 / 3 / 4) / (15 / 56 * (1 / 4 + 1 / 4))
-    found = c.corrected_mean(SCORE, LABEL)
+    found = corrected_mean(SCORE, LABEL)
     assert found.weight == pytest.approx(weight) == pytest.approx(0.31111, abs=1e-5)
     assert found.value == pytest.approx(3 / 4 + weight * (3 / 4 - 2 / 4))
     # var(label - w score) = 1/4 - 2 w / 6 + w^2 / 3
@@ -72,13 +74,13 @@ def test_the_corrected_mean_by_hand() -> None:
 def test_strata_count_by_their_cases() -> None:
     # 6 cases of stratum 0 with labels 1, 0; 2 cases of stratum 1 with labels 1, 1
     at, label = np.array([0] * 6 + [1] * 2), np.array([1, 0, NAN, NAN, NAN, NAN, 1, 1.0])
-    found = c.corrected_mean(np.zeros(8), label, at, weight=0)
+    found = corrected_mean(np.zeros(8), label, at, weight=0)
     assert found.value == pytest.approx(6 / 8 * 0.5 + 2 / 8 * 1)
-    assert c.corrected_mean(np.zeros(8), label, weight=0).value == 3 / 4
+    assert corrected_mean(np.zeros(8), label, weight=0).value == 3 / 4
 
 
 def test_a_judge_that_says_nothing_leaves_the_labels() -> None:
-    found, alone = (c.corrected_mean(np.full(8, 0.5), LABEL, weight=w) for w in (None, 0.0))
+    found, alone = (corrected_mean(np.full(8, 0.5), LABEL, weight=w) for w in (None, 0.0))
     assert found == alone
 
 
@@ -86,14 +88,14 @@ def test_a_judge_that_is_right_narrows_the_interval() -> None:
     rng = np.random.default_rng(1)
     truth = (rng.random(500) < 0.6).astype(float)
     label = np.where(np.arange(500) < 50, truth, NAN)
-    found, alone = (c.corrected_mean(truth, label, weight=w) for w in (None, 0.0))
+    found, alone = (corrected_mean(truth, label, weight=w) for w in (None, 0.0))
     assert found.high - found.low < 0.6 * (alone.high - alone.low)
     assert found.weight == pytest.approx(1 / (1 + 50 / 450), abs=0.1)
 
 
 def test_all_cases_labelled_need_no_judge() -> None:
     truth = np.array([1.0] * 30 + [0.0] * 20)
-    found = c.corrected_mean(1 - truth, truth)
+    found = corrected_mean(1 - truth, truth)
     assert (found.value, found.weight) == (0.6, 0.0)
 
 
@@ -108,13 +110,13 @@ def test_bounds_enclose_the_mean_and_order_does_not_matter(rows: list[Any], labe
     score, label, at = (np.array(x, dtype=float) for x in zip(*rows))
     at[:6] = [0, 0, 1, 1, 2, 2]
     label[labelled:] = NAN
-    found = c.corrected_mean(score, label, at.astype(int))
+    found = corrected_mean(score, label, at.astype(int))
     assert 0 <= found.low <= found.value + 1e-12 and found.value - 1e-12 <= found.high <= 1
-    back = c.corrected_mean(score[::-1], label[::-1], at[::-1].astype(int))
+    back = corrected_mean(score[::-1], label[::-1], at[::-1].astype(int))
     assert (back.value, back.low, back.high) == pytest.approx(
         (found.value, found.low, found.high), abs=1e-9
     )
-    flipped = c.corrected_mean(1 - score, 1 - label, at.astype(int))
+    flipped = corrected_mean(1 - score, 1 - label, at.astype(int))
     assert flipped.value == pytest.approx(1 - found.value, abs=1e-9)
     assert flipped.low == pytest.approx(1 - found.high, abs=1e-9)
 
@@ -225,15 +227,12 @@ def test_labels_of_failures_only_are_named_as_such() -> None:
         {"case_id": failing, "metric": "m", "stratum": None, "label": 0.0, "rater": ""}
     )
     note = c.calibrate(scores, only).notes["m"]
-    assert note.startswith("labels are of failures only (mean score 0.00, of all cases 0.58")
+    assert note.code == "labels-of-failures"
+    assert note.values == pytest.approx({"mean": 0.0, "all": 0.585})
     more = pd.concat(
         [only, only.head(1).assign(case_id=scores["case_id"][scores["score"] == 1].iloc[0])]
     )
-    assert (
-        c.calibrate(scores, more)
-        .notes["m"]
-        .startswith("labels are rather of cases with low scores")
-    )
+    assert c.calibrate(scores, more).notes["m"].code == "labels-of-low"
     # drawn by stratum, the strata make up for it
     drawn = labels.assign(
         stratum=np.where(scores["score"][labels.index] > 0.5, "score 1", "score 0")
@@ -245,7 +244,7 @@ def test_a_threshold_says_what_a_failure_is() -> None:
     rng = np.random.default_rng(0)
     score = rng.choice([0.6, 0.7, 0.95, 1.0], 200)
     scores, labels = frames(score, np.where(score < 0.9, 1.0, NAN), threshold=0.9)
-    assert "failures only" in c.calibrate(scores, labels).notes["m"]
+    assert c.calibrate(scores, labels).notes["m"].code == "labels-of-failures"
 
 
 def test_next_are_the_cases_whose_labels_leave_most_open() -> None:
@@ -277,7 +276,7 @@ def read(
     (tmp_path / "s.csv").write_text(scores, encoding="utf-8")
     (tmp_path / name).write_text(labels, encoding="utf-8")
     problems = Problems()
-    found = c.read_labels(tmp_path / name, c.read_scores(tmp_path / "s.csv", problems), problems)
+    found = read_labels(tmp_path / name, read_scores(tmp_path / "s.csv", problems), problems)
     return found, [str(p).replace(str(tmp_path), "") for p in problems.kept]
 
 
@@ -289,7 +288,7 @@ def test_scores_and_labels_of_csv_and_jsonl_are_the_same(tmp_path: Path) -> None
     assert none == nothing == []
     pd.testing.assert_frame_equal(csv, jsonl)
     assert csv["label"].tolist() == [1, 0]
-    assert c.read_scores(tmp_path / "s.csv", Problems(), "rule_score")["score"].tolist() == [
+    assert read_scores(tmp_path / "s.csv", Problems(), "rule_score")["score"].tolist() == [
         1,
         0,
         1,

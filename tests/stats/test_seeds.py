@@ -20,11 +20,11 @@ from evaltools.core.resampling import Method, Resampling
 from evaltools.stats.design import grid, in_order
 from evaltools.stats.influence import cell_sums, influence
 from evaltools.stats.intervals import estimate
+from evaltools.stats.notes import Note
 from evaltools.stats.seed_variance import seed_term
 from evaltools.stats.seeds import (
     CLAIM_BOTH,
     CLAIM_ONE,
-    POOLED,
     aggregate,
     completeness,
     pool_notes,
@@ -61,6 +61,10 @@ TABLE: MetricTable = [
     Difference(name="d", minuend="mean", subtrahend="micro", group="g", better="higher", title="D"),
 ]
 R = Resampling(n_resamples=500)
+
+
+def codes(notes: list[Note]) -> list[str]:
+    return [note.code for note in notes]
 
 
 def run(y: np.ndarray, rng: np.random.Generator) -> pd.DataFrame:
@@ -217,7 +221,7 @@ def test_no_sample_shared_falls_back_to_the_seeds() -> None:
     )
     assert row[["var_share_seed", "var_share_sample", "var_share_residual"]].isna().all()
     assert row["df"] == 2
-    assert any("No sample occurs in two seeds" in note for note in completeness(runs, TABLE, "id"))
+    assert "no-common-sample" in codes(completeness(runs, TABLE, "id"))
 
 
 def test_one_seed_is_that_run() -> None:
@@ -233,7 +237,7 @@ def test_one_seed_is_that_run() -> None:
     assert got["std"].isna().all()
     assert got["seeds_ci_low"].isna().all()
     assert got.loc["mean", "claim"] == CLAIM_ONE
-    assert any(note.startswith("One seed only") for note in completeness(runs, TABLE, "id"))
+    assert "one-seed" in codes(completeness(runs, TABLE, "id"))
 
 
 def test_a_count_has_no_interval() -> None:
@@ -272,7 +276,7 @@ def test_one_sample() -> None:
     )
     assert got.loc["mean", "ci_method"] == "none"
     assert got.loc["mean", "seeds_ci_low"] < got.loc["mean", "value"]
-    assert any("One sample only" in note for note in completeness(runs, TABLE, "id"))
+    assert "one-sample" in codes(completeness(runs, TABLE, "id"))
 
 
 def test_a_metric_not_measured_in_some_seeds_rests_on_the_others() -> None:
@@ -283,9 +287,8 @@ def test_a_metric_not_measured_in_some_seeds_rests_on_the_others() -> None:
     assert row["n_seeds"] == 2
     for column in ("value", "std", "ci_low", "ci_high", "df"):
         assert row[column] == pytest.approx(two[column])
-    assert "mean is not measured in seed 42; it rests on the other seeds." in completeness(
-        runs, TABLE, "id"
-    )
+    note = Note("not-in-seeds", {"name": "mean", "seeds": "42"})
+    assert note in completeness(runs, TABLE, "id")
     runs[123] = runs[123].assign(n=0, y=0.0, hit=0)
     row, alone = (
         of(runs).loc["mean"],
@@ -309,8 +312,8 @@ def test_missing_samples_are_said() -> None:
     runs = condition(n=50)
     runs[456] = runs[456].iloc[:33]
     notes = completeness(runs, TABLE, "id")
-    assert "Seed 456 has 33 of the 50 samples that any seed has." in notes
-    assert any("33 of 50 samples occur in every seed" in note for note in notes)
+    assert Note("short-seed", {"seed": 456, "n": 33, "total": 50}) in notes
+    assert Note("shared-samples", {"shared": 33, "total": 50}) in notes
     assert completeness(condition(), TABLE, "id") == []
 
 
@@ -525,8 +528,10 @@ def test_seeds_of_several_conditions_count_together_where_they_are_alike() -> No
     level = stats.bartlett([0.5, 0.5, 0.6], [0.1, 0.5, 0.9]).pvalue
     assert level < 0.1 and apart.alike.tolist() == [False] and apart.unlike.tolist() == [True]
     assert aggregate(a, [MEAN], "id", R, apart).iloc[0].equals(alone)
-    assert pool_notes([MEAN], [pool]) == [f"{POOLED}."]
-    assert "each has its own for “Mean”" in pool_notes([MEAN], [apart])[0]
+    (note,) = pool_notes([MEAN], [pool])
+    assert (note.code, note.values["titles"]) == ("seed-pool", ())
+    (note,) = pool_notes([MEAN], [apart])
+    assert (note.values["titles"], note.values["more"]) == (("Mean",), 0)
     assert pool_notes([MEAN], []) == pool_notes([MEAN], [replace(pool, alike=~pool.alike)]) == []
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...core.metric import MetricTable
 from ...core.suite import Breakdown, Suite
+from .agreement import seed_agreement
 from .artifacts import artifacts
 from .checks import checks
 from .metrics import metric_table
@@ -75,7 +76,7 @@ SUITE = Suite(
         "reviews": read_actions,
         "arbiter": read_actions,
     },
-    agreement=("final", "label_final"),
+    agreement=seed_agreement,
     breakdowns=(
         Breakdown(
             title="Split",

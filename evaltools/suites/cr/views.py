@@ -15,8 +15,9 @@ from ...core.metric import Metric
 from ...report import figures
 from ...report.markdown import titled
 from ...report.view import SampleView, TableView
-from ...stats.agreement import flip_flops, review_votes, reviewer_agreement
+from ...stats.agreement import reviewer_agreement
 from ...stats.breakdown import breakdown
+from .agreement import flip_flops, review_votes
 from .matching import Mark, marks, match_tuples
 from .tuples import KEYS, POLARITIES, EvalTuple, Key, term_key
 from .units import Action
@@ -259,10 +260,7 @@ def _in_words(actions: Iterable[Action]) -> str:
 def seed_dependent(study: Study) -> pd.DataFrame:
     """Samples whose outcome under the headline's key differs between seeds: condition, text_id, text, a seed each."""
     outcome = f"outcome_{leading_key(study)}"
-    found = {
-        c: flip_flops(study.frames(c), study.suite.unit, [outcome], keep=["text"])
-        for c in study.conditions
-    }
+    found = {c: flip_flops(study.frames(c), [outcome], keep=["text"]) for c in study.conditions}
     return (
         pd.concat(found, names=["condition"])
         .drop(columns="outcome")

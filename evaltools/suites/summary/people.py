@@ -16,18 +16,18 @@ from pydantic import BaseModel, ConfigDict
 
 from ...core.check import Check
 from ...core.errors import InputError, Problem, Problems
-from ...core.language import Message
 from ...core.resampling import Resampling
+from ...report.sentences import label_message
 from ...stats.calibration import (
     LEAST,
     PASS,
     Calibration,
     calibrate,
     contributions,
-    read_labels,
     refused,
     together,
 )
+from ...stats.labels import read_labels
 from ...stats.score_intervals import wilson
 from .judge_zones import AUDIT
 from .options import SummaryOptions, rules_in_force
@@ -140,12 +140,12 @@ def checks(data: pd.DataFrame, options: SummaryOptions) -> Iterator[Check]:
         return
     for metric, note in calibration(data, options, 0.95).notes.items():
         n_labelled = int(data[f"{metric}_label"].notna().sum())
-        values = {"metric": metric, "note": Message(note)}
+        message = label_message(metric, note)
         yield Check(
             "labels-not-random",
             "warning",
-            "{metric}: {note}",
-            values,
+            message.template,
+            message.values,
             n_labelled,
             len(data),
         )

@@ -12,7 +12,7 @@ import pytest
 
 import evaltools as et
 from evaltools.core.errors import Problems
-from evaltools.stats.calibration import read_labels, read_scores
+from evaltools.stats.labels import read_labels, read_scores
 from evaltools.suites.summary.commands import QUESTIONS, label_page, to_label
 from tests.app.calling import call, written
 from tests.report.synthetic import HOSTILE

@@ -14,7 +14,8 @@ from openpyxl import load_workbook
 
 import evaltools as et
 from evaltools.core.errors import InputError, Problems
-from evaltools.stats.calibration import calibrate, contributions, read_labels, read_scores, together
+from evaltools.stats.calibration import calibrate, contributions, together
+from evaltools.stats.labels import read_labels, read_scores
 from evaltools.stats.score_intervals import wilson
 from evaltools.suites.summary import people
 from evaltools.suites.summary.judge_zones import AUDIT

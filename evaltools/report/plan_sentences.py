@@ -1,0 +1,127 @@
+"""What a larger study would show, in words: a plan, and what would settle a metric that is not shown to differ."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from ..core.language import say
+from ..stats.detectable import POWER
+from ..stats.power import LIKELY, LargerStudy, larger_studies
+from .sentences import Row, mde_text, on_metric
+
+if TYPE_CHECKING:
+    from .study import Study
+
+HARDLY = 0.95
+"""A larger study whose smallest difference is more than this share of today's hardly changes it."""
+
+HELPS = {
+    "more-seeds": "two more seeds would bring that to {then}",
+    "more-samples": "twice the samples would bring that to {then}",
+}
+"""Code of a larger study -> what is said where it helps."""
+
+HARDLY_HELPS = {
+    "more-seeds": "two more seeds would hardly change that",
+    "more-samples": "twice the samples would hardly change that",
+}
+
+ALONE = (
+    "One condition only: another one is assumed to differ from it, sample by sample, as its own seeds do from each "
+    "other. One that differs more needs more."
+)
+
+
+def settle(row: Row, confidence: float = 0.95) -> str:
+    """What would settle a "tied" row of `Comparison.table`, a sentence; "" for every other verdict.
+
+    It names the smallest difference that could be shown now, with two more seeds, and with twice the samples.
+    """
+    studies = larger_studies(row, confidence)
+    if not studies:
+        return ""
+    return say(
+        "What would settle it: {on} a true difference of {now} could be shown now ({power:.0%} power); {ways}.",
+        on=on_metric(row),
+        now=mde_text(row),
+        power=POWER,
+        ways=", ".join(_way(study, row) for study in studies),
+    )
+
+
+def _way(study: LargerStudy, row: Row) -> str:
+    """What a larger study would do to the smallest difference, part of a sentence."""
+    if study.share > HARDLY:
+        return say(HARDLY_HELPS[study.code])
+    return say(HELPS[study.code], then=mde_text({"mde": study.mde, "df": row["df"]}))
+
+
+def plan_title(study: Study, metric: str, difference: float, power: float) -> str:
+    """What a plan is for, a sentence."""
+    title = next(m.title or m.name for m in study.metrics if m.name == metric)
+    candidate = study.candidates[0] if study.comparisons else say("another condition")
+    return say(
+        "To show {candidate} better than {baseline} by {difference} on “{metric}” with {power} power, as the primary "
+        "metric at level {level}:",
+        candidate=candidate,
+        baseline=study.baseline,
+        difference=f"{difference:g}",
+        metric=say(title),
+        power=f"{power:.0%}",
+        level=f"{1 - study.resampling.confidence:.2g}",
+    )
+
+
+def plan_notes(study: Study, planned: pd.DataFrame) -> list[str]:
+    """What a reader must know of a plan, in sentences."""
+    notes = [cheapest(planned), *unreached(planned)]
+    if not study.comparisons:
+        notes.append(say(ALONE))
+    if planned["samples"].notna().any():
+        note = say(
+            "calls: seeds x samples, for one condition. samples_low to samples_high: what these runs leave open, in "
+            "{share} of the cases; no samples_high: they do not rule out that no number is enough.",
+            share=f"{LIKELY:.0%}",
+        )
+        notes.append(note)
+    return [note for note in notes if note]
+
+
+def cheapest(planned: pd.DataFrame) -> str:
+    """Which row of a plan takes the fewest calls, a sentence; "" where no row has samples."""
+    reached = planned.dropna(subset=["samples"]).sort_values(["calls", "seeds"], kind="stable")
+    if reached.empty:
+        return ""
+    best = reached.iloc[0]
+    text = "Cheapest: {n} seeds of {samples} samples, {calls} calls for each condition."
+    if best["seeds"] == 1:
+        text = (
+            "Cheapest: 1 seed of {samples} samples, {calls} calls for each condition, whose verdict speaks for these "
+            "systems and not for their other seeds."
+        )
+    return say(
+        text,
+        n=int(best["seeds"]),
+        samples=int(best["samples"]),
+        calls=int(best["calls"]),
+    )
+
+
+def unreached(planned: pd.DataFrame) -> list[str]:
+    """Why rows of a plan have no samples: a sentence for each reason, [] where all have."""
+    lacking = planned[planned["samples"].isna()]
+    unknown = lacking[lacking["power"].isna()]
+    sentences = []
+    if len(unknown):
+        text = (
+            "No numbers for several seeds ({seeds}): these runs have one seed each, which does not tell how far seeds "
+            "differ. Give runs of two seeds or more to plan for them."
+        )
+        sentences.append(say(text, seeds=", ".join(map(str, unknown["seeds"]))))
+    tried = lacking[lacking["power"].notna()]
+    for seeds, power in zip(tried["seeds"], tried["power"]):
+        text = "No number of samples finds it (seeds: {n}): the differences between seeds keep the power at {power}."
+        sentences.append(say(text, n=seeds, power=f"{power:.0%}"))
+    return sentences

@@ -1,0 +1,346 @@
+"""What statistics say, in words: verdicts, p, and what a reader must know of a comparison or of seeds.
+
+The statistics give words of their own (a verdict, the code of a note) and numbers; every sentence on them, on a page,
+in the terminal, in a workbook or in a paper, is made here. The English templates are the keys of the translations in
+`lang/`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..core.language import Message, say
+from ..stats.compare import ROUGH
+from ..stats.equivalence import equivalence_confidence, within_margin
+from ..stats.intervals import MIN_UNITS
+from ..stats.notes import Note
+from .markdown import number
+
+Row = Mapping[Any, Any]
+"""A row of `stats.compare.Comparison.table`."""
+
+
+def p_text(p: float) -> str:
+    """A p value in three digits, as in a table; "" for none.
+
+    >>> p_text(0.00004), p_text(0.0312)
+    ('< 0.001', '0.031')
+    """
+    if pd.isna(p):
+        return ""
+    return "< 0.001" if p < 0.001 else number(float(p))
+
+
+def p_equation(p: float) -> str:
+    """A p value as in a sentence.
+
+    >>> p_equation(0.00004), p_equation(0.0312)
+    ('p < 0.001', 'p = 0.031')
+    """
+    return f"p {p_text(p)}" if p < 0.001 else f"p = {p_text(p)}"
+
+
+def mde_text(row: Row) -> str:
+    """The smallest difference that could be shown, with the digits that are known; "" for none.
+
+    >>> mde_text({"mde": 0.1, "df": 30}), mde_text({"mde": 0.1, "df": 2})
+    ('0.10', '0.1')
+    """
+    if pd.isna(row["mde"]):
+        return ""
+    digits = 1 if row["df"] < ROUGH else 2
+    text = np.format_float_positional(
+        row["mde"],
+        digits,
+        unique=False,
+        fractional=False,
+        trim="k",
+    )
+    return text.removesuffix(".")
+
+
+def verdict_word(verdict: str) -> str:
+    """A verdict as it is shown, in English: nobody shall take "tied" for equality.
+
+    >>> verdict_word("tied"), verdict_word("better")
+    ('not shown to differ', 'better')
+    """
+    return "not shown to differ" if verdict == "tied" else verdict
+
+
+def verdict_text(row: Row) -> str:
+    """The verdict of a row as it stands beside the metric's numbers.
+
+    >>> row = {"verdict": "too few", "n_units": 40, "n_differ": 3}
+    >>> verdict_text(row)
+    'too few: 3 of 40 differ'
+    """
+    verdict, n, differ = row["verdict"], int(row["n_units"]), int(row["n_differ"])
+    if verdict == "too few":
+        if n < MIN_UNITS:
+            return say("too few: {n} pairs", n=n)
+        if not differ:
+            return say("too few: none of {n} differ", n=n)
+        return say("too few: {differ} of {n} differ", n=n, differ=differ)
+    text = say(verdict_word(verdict))
+    if verdict in ("tied", "not measured"):
+        return text
+    if verdict != "equivalent" and within_margin(row):
+        text += say(", and within the margin")
+    if not row["family"]:
+        text += " " + say("(exploratory)")
+    return text
+
+
+SENTENCES = {
+    "not measured": "{b} cannot be compared with {a} {on}, which is not measured on both sides.",
+    "better": "{b} is better{beside} than {a} {on}: {numbers}, {difference}, {p}.{also}",
+    "worse": "{b} is worse{beside} than {a} {on}: {numbers}, {difference}, {p}.{also}",
+    "equivalent": "{b} is equivalent{beside} to {a} {on} within {margin}: {numbers}, {difference}.",
+    "tied": "{b} is not shown to differ from {a} {on}: {numbers}, {difference}, {p}.{also}",
+    "too few": "Too few units to judge {b} against {a} {on}: {numbers}, {difference}; {why}.",
+    "same": "{b} and {a} have the same value {on} ({value}): none of {units} differs.",
+}
+"""What a row says, by its verdict ("same": too few, because no unit differs)."""
+
+
+def verdict_sentence(row: Row, confidence: float = 0.95) -> str:
+    """What a row says, whole: verdict, metric, both values, difference, interval and p."""
+    verdict = row["verdict"]
+    if verdict == "too few" and row["n_units"] >= MIN_UNITS and not row["n_differ"]:
+        verdict = "same"
+    beside = "" if row["family"] else " " + say("(exploratory: outside the headline)")
+    return say(
+        SENTENCES[verdict],
+        a=row["baseline"],
+        b=row["candidate"],
+        on=on_metric(row),
+        beside=beside,
+        numbers=say(
+            "{x} against {y}",
+            x=number(row["value_candidate"]),
+            y=number(row["value_baseline"]),
+        ),
+        value=number(row["value_baseline"]),
+        difference=_difference(row, confidence),
+        p=_tested_p(row),
+        margin=_margin(row),
+        also=_on_margin(row),
+        units=_paired_units(row),
+        why=_why_too_few(row, confidence),
+    )
+
+
+def on_metric(row: Row) -> str:
+    """The metric of a row as it stands in a sentence: on “Micro F1”."""
+    return say("on “{title}”", title=say(row["title"]))
+
+
+def _difference(row: Row, confidence: float) -> str:
+    """The difference of a row with its interval: for "equivalent" the one that lies within the margin."""
+    which, level = "ci", confidence
+    if row["verdict"] == "equivalent":
+        which, level = "equivalence", equivalence_confidence(confidence)
+    low, high = row[f"{which}_low"], row[f"{which}_high"]
+    interval = ""
+    if pd.notna(low):
+        interval = say(
+            ", {level} interval [{low}, {high}]",
+            level=f"{level:.0%}",
+            low=number(low, signed=True),
+            high=number(high, signed=True),
+        )
+    delta = number(row["delta"], signed=True)
+    return say("a difference of {delta}{interval}", delta=delta, interval=interval)
+
+
+def _tested_p(row: Row) -> str:
+    """The p that the verdict rests on: adjusted in the family, but not that of the primary metric."""
+    if row["primary"] or pd.isna(row["p_adjusted"]):
+        return p_equation(row["p_value"])
+    return f"{p_equation(row['p_adjusted'])} {say('(adjusted)')}"
+
+
+def _margin(row: Row) -> str:
+    return f"±{row['margin']:g}"
+
+
+def _on_margin(row: Row) -> str:
+    """What the declared margin adds to the verdict, a sentence; "" for none."""
+    if row["verdict"] == "tied":
+        if pd.isna(row["equivalence_low"]):
+            return ""
+        return say(" Nor is it shown to be equivalent within {margin}.", margin=_margin(row))
+    if within_margin(row):
+        return say(" The difference lies within the margin of {margin}.", margin=_margin(row))
+    return ""
+
+
+def _paired_units(row: Row) -> str:
+    n = int(row["n_units"])
+    return say("1 paired unit") if n == 1 else say("{n} paired units", n=n)
+
+
+def _why_too_few(row: Row, confidence: float) -> str:
+    """Why there is no verdict, part of a sentence; "" where it is not for too few units."""
+    if row["verdict"] != "too few":
+        return ""
+    units = _paired_units(row)
+    if row["n_units"] < MIN_UNITS:
+        return say("{units}, and a verdict needs {least}", units=units, least=MIN_UNITS)
+    differ = int(row["n_differ"])
+    why = say(
+        "{differ} of {units} differ, too few to be told from chance", differ=differ, units=units
+    )
+    least_p = 2.0 ** (1 - differ)
+    if row["level"] < least_p <= 1 - confidence:
+        why += say(" once p is adjusted for the headline metrics")
+    return why
+
+
+NOTES = {
+    "identical": "The sides are identical: each of {n} paired units has the same counts on both, "
+    "so that there is nothing to compare.",
+    "unpaired-units": "{left} of {total} units of {name} have no counterpart on the other side and take no part.",
+    "unpaired-cells": "{left} of {total} cells (a sample under a seed) of {name} have no counterpart on the other "
+    "side and take no part.",
+    "no-common-seed": "No seed in common ({a}: {seeds_a}; {b}: {seeds_b}): paired by sample, each side averaged "
+    "over its own seeds.",
+    "one-seed-side": "One seed on a side: the comparison speaks for new samples, not for other seeds.",
+    "two-seeds": "Two seeds only: intervals that speak for new seeds are very wide.",
+    "one-seed": "One seed only: no standard deviation, and the intervals do not speak for another seed.",
+    "one-sample": "One sample only: no interval for new samples.",
+    "short-seed": "Seed {seed} has {n} of the {total} samples that any seed has.",
+    "no-common-sample": "No sample occurs in two seeds: the spread of seeds and of samples cannot be told apart.",
+    "shared-samples": "{shared} of {total} samples occur in every seed; values of a seed rest on its own samples.",
+    "not-in-seeds": "{name} is not measured in seed {seeds}; it rests on the other seeds.",
+    "seed-pool": "The spread of seeds is that of all conditions together (in comparisons, of sides whose seeds go "
+    "apart).",
+}
+"""Code of a note -> its sentence; codes that are not here have a function of their own."""
+
+LEFT_WITH_PARTS = (
+    "{left} of {total} cells (a sample under a seed) of {name} have no counterpart on the other side and take no part, "
+    "among them {parts}."
+)
+
+POOL_BUT_FOR = (
+    "The spread of seeds is that of all conditions together (in comparisons, of sides whose seeds go apart); each has "
+    "its own for {named}, where they differ too much (Bartlett's test, p ≤ {level})."
+)
+
+POOL_BUT_FOR_MORE = (
+    "The spread of seeds is that of all conditions together (in comparisons, of sides whose seeds go apart); each has "
+    "its own for {named} and {n} more, where they differ too much (Bartlett's test, p ≤ {level})."
+)
+
+OF_METRICS = {
+    "few-pairs": Message(
+        "fewer than {n} paired units, too few for a verdict",
+        {"n": MIN_UNITS},
+    ),
+    "few-differ": Message("too few units that differ to be told from chance"),
+    "none-differ": Message("the same value on both sides in every paired unit"),
+    "not-paired": Message("no value on both sides, and no verdict"),
+    "some-seeds": Message("a value on both sides in some seeds only, which count alone"),
+}
+"""Code of a note on some metrics -> what these metrics have."""
+
+ONE_HAS = {
+    "none": "{subject} has {what}.",
+    "all": "{subject} has {what}: {titles}.",
+    "some": "{subject} has {what}, among them {titles}.",
+}
+"""Which of the metrics are named -> what is said of one."""
+
+SEVERAL_HAVE = {
+    "none": "{subject} have {what}.",
+    "all": "{subject} have {what}: {titles}.",
+    "some": "{subject} have {what}, among them {titles}.",
+}
+
+OF_LABELS = {
+    "labels-of-passes": "{metric}: labels are of passes only (mean score {mean}, of all cases {all}): they say nothing "
+    "of the others",
+    "labels-of-failures": "{metric}: labels are of failures only (mean score {mean}, of all cases {all}): they say "
+    "nothing of the others",
+    "labels-of-low": "{metric}: labels are rather of cases with low scores (mean score {mean}, of all cases {all}): "
+    "they were not drawn at random",
+    "labels-of-high": "{metric}: labels are rather of cases with high scores (mean score {mean}, of all cases {all}): "
+    "they were not drawn at random",
+}
+"""Code of a note on labels (`stats.calibration.drawn`) -> what a reader must know of those of a metric."""
+
+
+def note_message(note: Note) -> Message:
+    """The sentence of a note of a comparison or of seeds. KeyError for an unknown code.
+
+    >>> str(note_message(Note("short-seed", {"seed": 3, "n": 34, "total": 40})))
+    'Seed 3 has 34 of the 40 samples that any seed has.'
+    """
+    if note.code in OF_METRICS:
+        return _metrics_have(note)
+    if note.code == "unpaired-cells":
+        return _left_over(note)
+    if note.code == "seed-pool":
+        return _seed_pool(note)
+    return Message(NOTES[note.code], note.values)
+
+
+def label_message(metric: str, note: Note) -> Message:
+    """The sentence of a note on the labels of a metric. KeyError for an unknown code."""
+    means = {name: number(note.values[name], 2) for name in ("mean", "all")}
+    return Message(OF_LABELS[note.code], {"metric": metric, **means})
+
+
+def quoted(title: str) -> Message:
+    """The title of a metric in quotes."""
+    return Message("“{title}”", {"title": Message(title)})
+
+
+def _metrics_have(note: Note) -> Message:
+    """ "3 of 8 metrics have ...": how many they are, and the titles of a few."""
+    n, total = note.values["n"], note.values["total"]
+    subject = Message("{n} of {total} metrics", {"n": n, "total": total})
+    if n == total > 1:
+        subject = Message("All {n} metrics", {"n": n})
+    titles = tuple(quoted(title) for title in note.values["titles"])
+    named = "none"
+    if titles:
+        named = "all" if len(titles) == n else "some"
+    template = ONE_HAS[named] if n == 1 else SEVERAL_HAVE[named]
+    values = {"subject": subject, "what": OF_METRICS[note.code], "titles": titles}
+    return Message(template, values)
+
+
+def _left_over(note: Note) -> Message:
+    """Cells without a counterpart, and among them whole samples and seeds."""
+    samples, seeds = note.values["samples"], note.values["seeds"]
+    parts = None
+    if samples:
+        words = "{n} whole sample" if samples == 1 else "{n} whole samples"
+        parts = Message(words, {"n": samples})
+    if seeds:
+        words = "{n} whole seed" if seeds == 1 else "{n} whole seeds"
+        values: dict[str, Any] = {"n": seeds}
+        if parts is not None:
+            words = "{what} and " + words
+            values["what"] = parts
+        parts = Message(words, values)
+    if parts is None:
+        return Message(NOTES[note.code], note.values)
+    return Message(LEFT_WITH_PARTS, {**note.values, "parts": parts})
+
+
+def _seed_pool(note: Note) -> Message:
+    """For which metrics the seeds of all conditions count together."""
+    titles, more = note.values["titles"], note.values["more"]
+    if not titles:
+        return Message(NOTES[note.code])
+    template = POOL_BUT_FOR_MORE if more else POOL_BUT_FOR
+    named = tuple(quoted(title) for title in titles)
+    return Message(template, {"named": named, "n": more, "level": note.values["level"]})

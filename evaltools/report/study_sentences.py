@@ -1,0 +1,232 @@
+"""What came out of a study, in words: verdicts, how they were reached, the other metrics, and ranks.
+
+Page, terminal, gallery and paper take their sentences from here. Each function takes a study and gives text in the
+language in force.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from ..core.language import say
+from ..stats.compare import Comparison
+from ..stats.equivalence import equivalence_confidence
+from ..stats.intervals import MIN_UNITS
+from .markdown import number
+from .plan_sentences import settle
+from .sentences import Row, verdict_sentence
+from .study_tables import comparison
+
+if TYPE_CHECKING:
+    from .study import Study
+
+
+def verdicts(study: Study) -> list[str]:
+    """What came out: for every candidate the verdict on the primary metric, a sentence each.
+
+    Of identical sides only that they are; none for a primary metric without a direction, which has no verdict.
+    """
+    sentences = []
+    for candidate in study.candidates:
+        sentences += _verdict(study, candidate)
+    return sentences
+
+
+def _verdict(study: Study, candidate: str) -> list[str]:
+    """The verdict on one candidate: one sentence, or none."""
+    compared = study.comparisons[candidate]
+    if compared.identical:
+        text = "{b} and {a} are identical: there is nothing to compare."
+        return [say(text, a=study.baseline, b=candidate)]
+    rows = _rows_of(compared, study.primary)
+    return [verdict_sentence(row, study.resampling.confidence) for row in rows]
+
+
+def _rows_of(compared: Comparison, metric: str) -> list[Row]:
+    """The row of a metric; none where it was not compared."""
+    table = compared.table
+    return table[table["metric"] == metric].to_dict("records")
+
+
+def settling(study: Study) -> list[str]:
+    """What would settle the primary metric of every candidate that is not shown to differ, a sentence each."""
+    sentences = []
+    for candidate, compared in study.comparisons.items():
+        for row in _rows_of(compared, study.primary):
+            text = settle(row, study.resampling.confidence)
+            if text and len(study.candidates) > 1:
+                text = f"{candidate}: {text}"
+            if text:
+                sentences.append(text)
+    return sentences
+
+
+def how(study: Study) -> str:
+    """By which rules the verdicts were reached, a few sentences; "" where nothing differs or is compared."""
+    compared = list(study.comparisons.values())
+    if all(each.identical for each in compared):
+        return ""
+    rows = comparison(study)
+    confidence = study.resampling.confidence
+    by = say(compared[0].paired_by) if study.seeded else study.suite.unit
+    tests = family(rows)
+    tested = say("; p of sign-flip tests: {tests}", tests=tests) if tests else ""
+    claims = sorted(set(rows.loc[rows["ci_low"].notna(), "claim"]))
+    spoken = ""
+    if claims:
+        claim = say(" or ").join(say(claim) for claim in claims)
+        text = " {level} intervals speak for {claim}."
+        spoken = say(text, level=f"{confidence:.0%}", claim=claim)
+    sentence = say(
+        "Paired by {by}, over what both sides have{tested}.{spoken}",
+        by=by,
+        tested=tested,
+        spoken=spoken,
+    )
+    return sentence + margins(rows, confidence)
+
+
+def family(rows: pd.DataFrame) -> str:
+    """How the p of the rows of a comparison stand to each other, part of a sentence; "" where none counts."""
+    if rows.empty:
+        return ""
+    counts = rows["p_adjusted"].notna() & (rows["n_units"] >= MIN_UNITS) & (rows["alias_of"] == "")
+    rows = rows[counts]
+    primary = rows[rows["primary"]]
+    others = rows[~rows["primary"]]
+    parts = []
+    if len(primary):
+        title = say(primary["title"].iloc[0])
+        parts.append(say("“{title}” is tested alone", title=title))
+    if len(others):
+        n = int(others.groupby("candidate").size().max())
+        what = say("1 other headline metric")
+        if n > 1:
+            what = say("{n} other headline metrics", n=n)
+        text = "p of {what} adjusted by Westfall and Young's step-down min-P"
+        parts.append(say(text, what=what))
+    if not parts:
+        return ""
+    return say("{said}; all else is exploratory", said=say(", ").join(parts))
+
+
+def margins(rows: pd.DataFrame, confidence: float) -> str:
+    """What equivalence means in the rows of a comparison, a sentence after others; "" where no margin is declared."""
+    if rows.empty:
+        return ""
+    declared = rows[(rows["alias_of"] == "") & rows["margin"].notna()].drop_duplicates("metric")
+    if declared.empty:
+        return ""
+    named = [
+        say("±{margin:g} for “{title}”", margin=margin, title=say(title))
+        for margin, title in zip(declared["margin"], declared["title"])
+    ]
+    text = " Equivalent: the {level} interval lies within the declared margin ({named}; two one-sided tests)."
+    level = f"{equivalence_confidence(confidence):.0%}"
+    return say(text, level=level, named=say(", ").join(named))
+
+
+def narrative(study: Study) -> str:
+    """What came out in plain words, ready to be adapted for a paper; paragraphs are split at empty lines.
+
+    The verdicts with the other headline metrics; of one condition its values of the primary metric.
+    """
+    if not study.comparisons:
+        return "\n\n".join(_values(study))
+    paragraphs = []
+    for candidate, compared in study.comparisons.items():
+        sentences = _verdict(study, candidate)
+        others = "" if compared.identical else _others(compared, study.primary)
+        if others:
+            sentences.append(say("Other headline metrics: {others}.", others=others))
+        paragraphs.append(" ".join(sentences))
+    paragraphs.append(how(study))
+    return "\n\n".join(text for text in paragraphs if text)
+
+
+def _values(study: Study) -> list[str]:
+    """What the primary metric of each condition is, a sentence each; none where it is not measured."""
+    sentences = []
+    for condition, estimates in study.aggregates.items():
+        measured = estimates[(estimates["metric"] == study.primary) & estimates["value"].notna()]
+        for row in measured.to_dict("records"):
+            sentences.append(_value_sentence(row, condition, study.resampling.confidence))
+    return sentences
+
+
+def _value_sentence(row: Row, condition: str, confidence: float) -> str:
+    """What a metric of a condition is over its seeds."""
+    spread = interval = ""
+    if pd.notna(row["std"]):
+        std = number(row["std"])
+        spread = say(" (± {std} over {n} seeds)", std=std, n=int(row["n_seeds"]))
+    if pd.notna(row["ci_low"]):
+        interval = say(
+            ", {level} interval [{low}, {high}] for {claim}",
+            level=f"{confidence:.0%}",
+            low=number(row["ci_low"]),
+            high=number(row["ci_high"]),
+            claim=say(str(row["claim"])),
+        )
+    return say(
+        "{condition} reaches {mean}{spread} on “{title}”{interval}.",
+        condition=condition,
+        mean=number(row["value"]),
+        spread=spread,
+        title=say(row["title"]),
+        interval=interval,
+    )
+
+
+BEFORE_METRICS = {
+    "better": "better on",
+    "worse": "worse on",
+    "equivalent": "equivalent within the margin on",
+    "tied": "not shown to differ on",
+    "too few": "too few units to judge",
+    "not measured": "not measured on both sides:",
+}
+"""Verdict -> what is said before the metrics that have it."""
+
+
+def _others(compared: Comparison, primary: str) -> str:
+    """What a comparison says of the other headline metrics: a part of a sentence for each verdict."""
+    table = compared.table
+    others = table[table["headline"] & (table["metric"] != primary)]
+    parts = []
+    for verdict, before in BEFORE_METRICS.items():
+        rows = others[others["verdict"] == verdict].to_dict("records")
+        titles = [_titled(row) for row in rows]
+        if titles:
+            parts.append(f"{say(before)} {', '.join(titles)}")
+    return "; ".join(parts)
+
+
+def _titled(row: Row) -> str:
+    """The title of a metric in quotes, with its difference where one was shown."""
+    title = f"“{say(row['title'])}”"
+    if row["verdict"] in ("better", "worse"):
+        return f"{title} ({number(row['delta'], signed=True)})"
+    return title
+
+
+RANK_NOTE = (
+    "With {level:.0%} confidence every rank lies from rank_low to rank_high, all of them at once; conditions that "
+    "share a letter are not shown to differ."
+)
+
+
+def ranking(study: Study) -> list[str]:
+    """How the conditions stand to each other on the primary metric, in sentences."""
+    measured = study.rank().dropna(subset=["group"])
+    first = measured[measured["rank_low"] == 1]["condition"].tolist()
+    title = next(m.title or m.name for m in study.metrics if m.name == study.primary)
+    text = "The best of {n} conditions on “{title}” is one of these: {first}."
+    if len(first) == 1:
+        text = "{first} is the best of {n} conditions on “{title}”."
+    elif len(first) == len(measured):
+        text = "No condition is shown to be the best on “{title}”: each of {n} may be."
+    lead = say(text, n=len(measured), first=", ".join(first), title=say(title))
+    return [lead, say(RANK_NOTE, level=study.resampling.confidence)]

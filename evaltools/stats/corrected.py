@@ -1,0 +1,134 @@
+"""The mean that people would give all cases, from the scores of all and the labels of some (PPI++).
+
+    scores of N cases + labels of n of them --PPI++--> corrected mean --t-Wilson--> interval
+
+The corrected mean is that of the labels, moved by what the scores of the other cases add: mean(label - w score) over
+the labelled cases plus w mean(score) over the others. It is right on average whatever the scores are worth, because w
+only weighs how much they are listened to; the w of least variance makes it surer than the labels alone.
+
+Claim of the intervals: new cases, this system, this judge. Labels must be drawn at random, or at random by stratum.
+
+References: Angelopoulos, Duchi, Zrnic, "PPI++: Efficient prediction-powered inference", arXiv 2311.01453 (2023);
+Fisch et al., "Stratified prediction-powered inference", NeurIPS 2024.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .score_intervals import DOUBT, t_quantile, t_wilson
+
+HIDDEN = 0.25
+"""Cases on which judge and people differ wholly that are added to those seen: few labels may hold none by chance.
+
+Within each of several strata DOUBT of them, also without a judge.
+"""
+
+UNIT_LIMITS = np.array([[0.0], [1.0]])
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean in 0..1 with its interval, the weight of the scores in it, and the labels it rests on."""
+
+    value: float
+    low: float
+    high: float
+    weight: float
+    n_labelled: int
+
+
+@dataclass(frozen=True)
+class _Strata:
+    """Numbers, means of x, and variances of x (or covariances with y) in every stratum; arrays over strata."""
+
+    n: np.ndarray
+    mean: np.ndarray
+    variance: np.ndarray
+
+
+def _strata(at: np.ndarray, k: int, x: np.ndarray, y: np.ndarray | None = None) -> _Strata:
+    """What each of k strata holds, of values x in the strata `at`; a single value has the variance of all strata."""
+    y = x if y is None else y
+    n = np.bincount(at, minlength=k)
+    mean_x = np.bincount(at, x, k) / np.maximum(n, 1)
+    mean_y = np.bincount(at, y, k) / np.maximum(n, 1)
+    products = (x - mean_x[at]) * (y - mean_y[at])
+    sums = np.bincount(at, products, k)
+    pooled = sums.sum() / max((n - 1).clip(0).sum(), 1)
+    variance = np.where(n > 1, sums / np.maximum(n - 1, 1), pooled)
+    return _Strata(n, mean_x, variance)
+
+
+def corrected_mean(
+    score: np.ndarray,
+    label: np.ndarray,
+    stratum: np.ndarray | None = None,
+    confidence: float = 0.95,
+    weight: float | None = None,
+) -> Mean:
+    """The mean label of all cases, by PPI++ with a t-Wilson interval.
+
+    `score`, `label`: (cases,) in 0..1, label nan where nobody gave one. `stratum`: (cases,) numbers from 0, where
+    labels were drawn by stratum; strata then count by their cases, and each needs a label. `weight` of the scores: by
+    default that of least variance, in 0..1; 0 is the labels alone. The t has as many degrees of freedom as effective
+    labels, 1 / sum(share^2 / labels), less the strata.
+
+    >>> score, label = np.array([1, 1, 0, 0, 1, 1, 1, 0.0]), np.array([1, 1, 0, 1] + 4 * [np.nan])
+    >>> round(corrected_mean(score, label, weight=1).value, 4)  # .75 + (.75 - .5)
+    1.0
+    """
+    at = np.zeros(len(score), dtype=int) if stratum is None else stratum
+    k = int(at.max()) + 1
+    labelled = ~np.isnan(label)
+    share = np.bincount(at, minlength=k) / len(at)
+    n_open = np.bincount(at[~labelled], minlength=k)
+    # a stratum that is labelled whole has nothing to learn from scores
+    used = np.where(n_open[at] > 0, score, 0.0)
+    n_open = np.maximum(n_open, 1)
+    spread = _strata(at, k, used).variance
+
+    y, scored, here = label[labelled], used[labelled], at[labelled]
+    both = _strata(here, k, scored, y)
+    n = both.n
+    if weight is None:
+        total = (share**2 * spread * (1 / n + 1 / n_open)).sum()
+        best = (share**2 * both.variance / n).sum() / total if total > 0 else 0.0
+        weight = float(np.clip(best, 0, 1))
+    rest = _strata(here, k, y - weight * scored)
+    of_open = _strata(at[~labelled], k, used[~labelled])
+    means = rest.mean + weight * of_open.mean
+    value = float(share @ means)
+
+    hidden = HIDDEN * weight if k == 1 else DOUBT
+    variance = rest.variance + hidden / n
+    of_mean = (share**2 * (variance / n + weight**2 * spread / n_open)).sum()
+    # new cases fall into the strata by chance, too
+    error = of_mean + share @ (means - value) ** 2 / len(at)
+    trials = 1 / (share**2 / n).sum()
+    p = min(max(round(value, 12), 0.0), 1.0)
+    # beside 0 and 1 a correction leaves fewer trials than there are labels: half of them stand
+    error = min(error, 2 * p * (1 - p) / trials)
+    low, high = t_wilson(
+        np.array([p]),
+        np.array([error]),
+        np.array([trials]),
+        t_quantile(np.array([trials - k]), confidence),
+        UNIT_LIMITS,
+    )
+    return Mean(p, float(low[0]), float(high[0]), weight, int(labelled.sum()))
+
+
+def case_contributions(score: np.ndarray, label: np.ndarray, stratum: np.ndarray) -> np.ndarray:
+    """(cases,): what each case brings into the corrected mean, which is the mean of them all."""
+    weight = corrected_mean(score, label, stratum).weight
+    labelled = ~np.isnan(label)
+    n = np.bincount(stratum)
+    n_labelled = np.bincount(stratum[labelled], minlength=len(n))
+    n_open = n - n_labelled
+    moved = np.where(n_open[stratum] > 0, weight * score, 0.0)
+    of_labelled = (n / n_labelled)[stratum] * (label - moved)
+    of_open = (n / np.maximum(n_open, 1))[stratum] * moved
+    return np.where(labelled, of_labelled, of_open)

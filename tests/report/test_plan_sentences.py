@@ -1,0 +1,86 @@
+"""What a larger study would show, in words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evaltools.report.plan_sentences import cheapest, settle, unreached
+from evaltools.stats.power import CONTRACT
+
+
+def test_sentences_of_a_plan() -> None:
+    rows = [
+        (1, 900, 0.8, 700, 1200, 900),
+        (3, 200, 0.81, 150, 260, 600),
+        (5, 130, 0.8, 90, pd.NA, 650),
+    ]
+    found = pd.DataFrame(rows, columns=list(CONTRACT))
+    assert cheapest(found) == "Cheapest: 3 seeds of 200 samples, 600 calls for each condition."
+    assert unreached(found) == []
+    assert cheapest(found[:1]).endswith(
+        ", whose verdict speaks for these systems and not for their other seeds."
+    )
+
+
+ROW = {
+    "verdict": "tied", "mde": 0.1, "df": 20.0, "level": 0.05, "each": 0.0, "n_units": 100, "n_seeds": 5,
+    "title": "F1", "var_seed": 0.0, "var_sample": 0.0004, "var_residual": 0.0,
+}  # fmt: skip
+
+
+def test_only_samples_help_where_samples_are_all_that_varies() -> None:
+    """Half the variance, .1 / sqrt(2) = .071; the t quantile of 99 degrees of freedom hardly moves."""
+    assert settle(ROW) == (
+        "What would settle it: on “F1” a true difference of 0.10 could be shown now (80% power); "
+        "twice the samples would bring that to 0.070, two more seeds would hardly change that."
+    )
+
+
+def test_only_seeds_help_where_seeds_are_all_that_varies() -> None:
+    """From 2 to 4 degrees of freedom, and variance 3/5: two more seeds do more than halve it."""
+    said = settle({**ROW, "n_seeds": 3, "df": 2.0, "var_seed": 0.0004, "var_sample": 0.0})
+    first, second = said.partition("; ")[2].split(", ")
+    assert first == "two more seeds would bring that to 0.05"
+    assert second == "twice the samples would hardly change that."
+
+
+def test_one_seed_speaks_of_samples_alone() -> None:
+    said = settle({**ROW, "n_seeds": 1})
+    assert "seeds" not in said and "twice the samples would bring that to 0.070." in said
+
+
+def test_few_units_that_differ_are_helped_by_samples() -> None:
+    """Where only the number of units that differ bounds what can be shown, twice the samples halve it."""
+    said = settle({**ROW, "each": 0.1, "mde": 0.8})
+    assert (
+        "twice the samples would bring that to 0.40, two more seeds would hardly change that"
+        in said
+    )
+
+
+@pytest.mark.parametrize("verdict", ["better", "worse", "equivalent", "too few", "not measured"])
+def test_what_is_decided_or_cannot_be_needs_nothing(verdict: str) -> None:
+    assert settle({**ROW, "verdict": verdict}) == ""
+
+
+def test_without_a_smallest_difference_there_is_nothing_to_say() -> None:
+    assert settle({**ROW, "mde": np.nan}) == ""
+
+
+def test_rows_of_a_plan_without_samples_say_why() -> None:
+    one_seed = pd.DataFrame(
+        [(3, None, None, None, None, None), (5, None, None, None, None, None)],
+        columns=list(CONTRACT),
+    )
+    assert unreached(one_seed) == [
+        "No numbers for several seeds (3, 5): these runs have one seed each, which does not tell how far seeds "
+        "differ. Give runs of two seeds or more to plan for them."
+    ]
+    never = one_seed.assign(power=[0.3, 0.5])
+    assert unreached(never) == [
+        f"No number of samples finds it (seeds: {k}): the differences between seeds keep the power at {power}."
+        for k, power in ((3, "30%"), (5, "50%"))
+    ]
+    assert cheapest(never) == ""

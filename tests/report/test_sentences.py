@@ -1,0 +1,206 @@
+"""What statistics say in words: verdicts, p and notes, each only where it holds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from evaltools.report.sentences import (
+    mde_text,
+    note_message,
+    p_equation,
+    p_text,
+    verdict_sentence,
+    verdict_text,
+)
+from evaltools.stats.compare import Comparison, compare
+from tests.stats.comparing import CASES, ERRORS, MEAN, R, Runs, compared, differing, rows, two
+
+
+def test_sentences_say_what_holds() -> None:
+    tied = rows(compared(*two())).loc["mean"]
+    text = verdict_sentence(tied)
+    assert text.startswith("candidate is not shown to differ from baseline on “Mean”: ")
+    c = rows(compared(*two(shift=0.15), headline=("errors",), names=("m0", "m1")))
+    text = verdict_sentence(c.loc["mean"])
+    assert text.startswith("m1 is better (exploratory: ") and text.endswith(", p = 0.007.")
+    assert verdict_text(c.loc["mean"]) == "better (exploratory)"
+    led = rows(compared(*two(shift=0.15))).loc["mean"]
+    assert "xploratory" not in verdict_sentence(led) + verdict_text(
+        led
+    ) and "adjusted" not in verdict_sentence(led)
+    second = rows(compared(*two(shift=0.15), headline=("errors", "mean"))).loc["mean"]
+    assert "xploratory" not in verdict_sentence(second) + verdict_text(
+        second
+    ) and "(adjusted)" in verdict_sentence(second)
+    assert verdict_text(c.loc["errors"]) == "not shown to differ"
+    same = rows(compared(*differing(6))).loc["errors"]
+    assert verdict_text(same) == "too few: none of 40 differ"
+    assert "have the same value on “Errors”" in verdict_sentence(same)
+
+
+@pytest.mark.parametrize("seeds", [(1,), (1, 2, 3)])
+def test_words_of_equivalence(seeds: tuple[object, ...]) -> None:
+    a, b = two(seeds=seeds)
+    same = rows(compared(a, b, margin={"mean": 0.5, "micro": 9.0}))
+    text = verdict_sentence(same.loc["mean"])
+    assert (
+        text.startswith("candidate is equivalent to baseline on “Mean” within ±0.5: ")
+        and "90% interval" in text
+    )
+    assert verdict_text(same.loc["mean"]) == "equivalent"
+    assert verdict_text(same.loc["micro"]) == "equivalent (exploratory)"
+    assert "equivalent (exploratory: outside the headline) to baseline" in verdict_sentence(
+        same.loc["micro"]
+    )
+    a, b = two(seeds=seeds, shift=0.15)
+    both = rows(compared(a, b, margin={"mean": 0.5})).loc["mean"]
+    assert (both["verdict"], verdict_text(both)) == ("better", "better, and within the margin")
+    assert verdict_sentence(both).endswith(" The difference lies within the margin of ±0.5.")
+    neither = rows(compared(*two(seeds=seeds), margin={"mean": 1e-6})).loc["mean"]
+    assert verdict_sentence(neither).endswith(" Nor is it shown to be equivalent within ±1e-06.")
+    plain = rows(compared(*two(seeds=seeds))).loc["mean"]
+    assert "margin" not in verdict_sentence(plain) and "equivalent" not in verdict_sentence(plain)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_no_sentence_claims_what_was_not_found(case: str) -> None:
+    """No difference is never concluded, 0.0000 never shown for a p, and no id stands where a title is."""
+    a, b = CASES[case]
+    for c in (compared(a, b), compared(a, {s: f.copy() for s, f in a.items()})):
+        said = [
+            *texts(c),
+            *(verdict_sentence(r) + verdict_text(r) for r in c.table.to_dict("records")),
+        ]
+        for wrong in ("no difference", "no verdict", "no variation", "0.0000", "nan", "micro,"):
+            assert not any(wrong in text for text in said), (wrong, said)
+
+
+def test_p_values_have_three_digits_and_are_never_zero() -> None:
+    shown = [p_text(p) for p in (0.0, 0.00099, 0.001, 0.0496, 1.0)]
+    assert shown == ["< 0.001", "< 0.001", "0.001", "0.050", "1.000"]
+    assert [p_equation(p) for p in (0.0, 0.0496)] == ["p < 0.001", "p = 0.050"]
+    assert p_text(np.nan) == ""
+
+
+COMPLETE = {
+    "three seeds": (two(), []),
+    "two seeds": (
+        two(seeds=(1, 2)),
+        ["Two seeds only: intervals that speak for new seeds are very wide."],
+    ),
+    "one seed": (
+        two(seeds=(1,)),
+        ["One seed on a side: the comparison speaks for new samples, not for other seeds."],
+    ),
+    "one run each": (two(seeds=(None,)), []),
+}
+
+
+def texts(c: Comparison) -> list[str]:
+    """The notes in words."""
+    return [str(note_message(note)) for note in c.notes]
+
+
+def said(c: Comparison) -> list[str]:
+    """The notes in words, but that on the seeds of both sides."""
+    return [str(note_message(note)) for note in c.notes if note.code != "seed-pool"]
+
+
+@pytest.mark.parametrize("case", COMPLETE)
+def test_notes_say_what_holds_and_nothing_else(case: str) -> None:
+    sides, expected = COMPLETE[case]
+    found = compared(*sides)
+    assert said(found) == expected
+    assert ("seed-pool" in [note.code for note in found.notes]) == (len(sides[0]) > 1)
+
+
+def test_each_gap_has_its_own_note_only() -> None:
+    a, b = two()
+    assert said(compared(a, {s: f.iloc[3:] if s == 42 else f for s, f in b.items()})) == [
+        "3 of 120 cells (a sample under a seed) of baseline have no counterpart on the other side and take no part."
+    ]
+    assert said(compared(a, {s: f.iloc[3:] for s, f in b.items() if s != 42})) == [
+        "46 of 120 cells (a sample under a seed) of baseline have no counterpart on the other side and take no part, "
+        "among them 3 whole samples and 1 whole seed.",
+        "Two seeds only: intervals that speak for new seeds are very wide.",
+    ]
+    one: Runs = {None: a[42]}
+    other: Runs = {None: b[42]}
+    assert said(compared(one, {None: other[None].iloc[3:]})) == [
+        "3 of 40 units of baseline have no counterpart on the other side and take no part."
+    ]
+    few = compared({None: a[42].iloc[:9]}, {None: b[42].iloc[:9]})
+    assert said(few) == [
+        "All 4 metrics have fewer than 10 paired units, too few for a verdict: “Mean”, “Errors”, “Micro”, “D”."
+    ]
+    lacking = compared(
+        a, {s: f.assign(n=f["n"] * (s != 42), y=f["y"] * (s != 42), bad=0) for s, f in b.items()}
+    )
+    assert said(lacking) == [
+        "3 of 4 metrics have a value on both sides in some seeds only, which count alone: “Mean”, “Errors”, “D”."
+    ]
+    nowhere = compared(a, {s: f.assign(n=0, y=0.0, bad=0) for s, f in b.items()})
+    assert said(nowhere) == [
+        "3 of 4 metrics have no value on both sides, and no verdict: “Mean”, “Errors”, “D”."
+    ]
+    some = compared(*differing(5), headline=("mean",))
+    assert said(some) == [
+        "2 of 4 metrics have too few units that differ to be told from chance: “Mean”, “D”.",
+        "2 of 4 metrics have the same value on both sides in every paired unit: “Errors”, “Micro”.",
+    ]
+
+
+def test_a_note_about_many_metrics_names_five_of_the_headline() -> None:
+    many = [replace(MEAN, name=f"m{i}", title=f"M{i}") for i in range(9)]
+    many.append(replace(MEAN, name="alias", alias_of="m0"))
+    a, b = ({s: f.iloc[:9] for s, f in side.items()} for side in two(seeds=(None,)))
+    headline = [f"m{i}" for i in range(1, 8)]
+    (note,) = texts(compare(a, b, many, "id", R, headline, n_permutations=99))
+    assert note == (
+        "All 9 metrics have fewer than 10 paired units, too few for a verdict, "
+        "among them “M1”, “M2”, “M3”, “M4”, “M5”."
+    )
+    (note,) = texts(compare(a, b, many, "id", R, (), n_permutations=99))
+    assert note == "All 9 metrics have fewer than 10 paired units, too few for a verdict."
+
+
+@pytest.mark.parametrize(("m", "few"), [(5, True), (6, False)])
+def test_too_few_units_that_differ_are_counted(m: int, few: bool) -> None:
+    row = rows(compared(*differing(m), headline=("mean",))).loc["mean"]
+    why = "5 of 40 paired units differ, too few to be told from chance."
+    assert (why in verdict_sentence(row)) == few
+
+
+def test_the_family_is_named_where_it_makes_units_too_few() -> None:
+    """Two metrics, each of which rises in 6 units of its own: alone either would be shown."""
+    a, b = differing(6)
+    at = np.arange(40)
+    b = {None: b[None].assign(z=a[None]["y"] + ((at >= 6) & (at < 12)))}
+    a = {None: a[None].assign(z=a[None]["y"])}
+    table = [replace(MEAN, name="one"), replace(MEAN, name="other", numerator="z"), ERRORS]
+    c = compare(a, b, table, "id", R, ("errors", "one", "other")).table.set_index("metric")
+    assert "once p is adjusted for the headline metrics" in verdict_sentence(c.loc["one"])
+
+
+def test_few_pairs_and_a_metric_that_a_side_lacks() -> None:
+    a, b = (({s: f.iloc[:9] for s, f in side.items()}) for side in two(seeds=(1,), shift=5.0))
+    assert verdict_text(rows(compared(a, b)).loc["mean"]) == "too few: 9 pairs"
+    a, b = two()
+    nowhere = compared(a, {s: f.assign(n=0, y=0.0, bad=0) for s, f in b.items()})
+    assert verdict_sentence(rows(nowhere).loc["mean"]).endswith(
+        "cannot be compared with baseline on “Mean”, which is not measured on both sides."
+    )
+
+
+@pytest.mark.parametrize(("seeds", "digits"), [((1, 2), 1), ((1,), 2)])
+def test_the_mde_is_shown_with_the_digits_that_are_known(
+    seeds: tuple[object, ...], digits: int
+) -> None:
+    for row in compared(*two(seeds=seeds)).table.to_dict("records"):
+        shown = mde_text(row)
+        assert float(shown) == row["mde"] and len(shown.replace(".", "").lstrip("0")) == digits
+    assert mde_text({"mde": np.nan, "df": 9}) == ""
+    assert mde_text({"mde": 1200.0, "df": 39}) == "1200"

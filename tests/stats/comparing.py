@@ -1,0 +1,105 @@
+"""Conditions to compare: a table of metrics of every kind, and runs with what may be wrong with them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from evaltools.core.metric import Difference, Metric, MetricTable
+from evaltools.core.resampling import Resampling
+from evaltools.stats.compare import Comparison, compare
+
+MEAN = Metric(name="mean", numerator="y", denominator="n", group="g", better="higher", title="Mean")
+
+ERRORS = Metric(
+    name="errors",
+    numerator="bad",
+    denominator="n",
+    group="g",
+    better="lower",
+    title="Errors",
+    proportion=True,
+)
+
+MICRO = Metric(
+    name="micro",
+    numerator="2*tp",
+    denominator="2*tp + fp",
+    group="g",
+    better="higher",
+    title="Micro",
+)
+
+SHARE = Metric(
+    name="share", numerator="tp", denominator="n", group="g", better="none", title="Share"
+)
+
+COUNT = Metric(
+    name="count", numerator="tp", denominator="", group="g", better="higher", title="Count"
+)
+
+TABLE: MetricTable = [
+    MEAN,
+    ERRORS,
+    MICRO,
+    SHARE,
+    COUNT,
+    Difference(name="d", minuend="mean", subtrahend="micro", group="g", better="higher", title="D"),
+]
+
+R = Resampling(n_resamples=500)
+
+Runs = dict[object, pd.DataFrame]
+
+
+def run(rng: np.random.Generator, sample: np.ndarray, shift: float = 0.0) -> pd.DataFrame:
+    n = len(sample)
+    return pd.DataFrame(
+        {
+            "id": [f"s{i:03d}" for i in range(n)],
+            "y": sample + shift + rng.normal(0, 0.1, n),
+            "bad": rng.random(n) < 0.3,
+            "n": 1,
+            "tp": rng.integers(0, 4, n),
+            "fp": rng.integers(0, 3, n),
+        }
+    )
+
+
+def two(
+    n: int = 40, seeds: tuple[object, ...] = (42, 123, 456), shift: float = 0.0, key: int = 0
+) -> tuple[Runs, Runs]:
+    rng = np.random.default_rng([n, key])
+    sample = rng.normal(0.5, 0.2, n)
+    a = {s: run(rng, sample + rng.normal(0, 0.01)) for s in seeds}
+    b = {s: run(rng, sample + rng.normal(0, 0.01), shift) for s in seeds}
+    return a, b
+
+
+def compared(
+    a: Runs, b: Runs, headline: tuple[str, ...] = ("mean", "errors"), **options: object
+) -> Comparison:
+    """The comparison of two conditions over TABLE."""
+    return compare(a, b, TABLE, "id", R, headline, n_permutations=999, **options)  # type: ignore[arg-type]
+
+
+def rows(c: Comparison) -> pd.DataFrame:
+    """The table by metric."""
+    return c.table.set_index("metric")
+
+
+CASES = {
+    "one seed each": two(seeds=(1,)),
+    "three seeds": two(),
+    "no seed in common": (two(seeds=(1, 2))[0], two(seeds=(3, 4, 5))[1]),
+    "one against three": (two(seeds=(1,))[0], two(seeds=(3, 4, 5))[1]),
+    "incomplete": (two()[0], {s: f.iloc[s % 7 :] for s, f in two()[1].items()}),  # type: ignore[operator]
+    "few": tuple({s: f.iloc[:7] for s, f in side.items()} for side in two()),
+    "one sample": tuple({s: f.iloc[:1] for s, f in side.items()} for side in two()),
+}
+
+
+def differing(m: int, n: int = 40) -> tuple[Runs, Runs]:
+    """One seed each; the mean rises by 1 in m of n units, the errors in none."""
+    a = run(np.random.default_rng(0), np.zeros(n))
+    return {None: a}, {None: a.assign(y=a["y"] + (np.arange(n) < m))}
