@@ -6,9 +6,12 @@ import traceback
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from .terminal import echo, printable
+
+if TYPE_CHECKING:
+    from .language import Message
 
 Severity = Literal["error", "warning"]
 OnError = Literal["fail", "skip"]
@@ -31,17 +34,30 @@ class Problem:
 
     severity: Severity
     code: str
-    message: str
+    message: str | Message
     file: str = ""
     line: int | None = None
     field: str = ""
     id: str = ""
 
     def __str__(self) -> str:
-        place = self.file + (f":{self.line}" if self.line is not None else "")
-        parts = [p for p in (place, self.id, self.field) if p]
-        text = f"{self.severity}: {': '.join([*parts, self.message])} [{self.code}]"
-        # one line, whatever the data hold: no control character reaches a terminal, no lone surrogate a file
+        """The problem in English, as it stands in files."""
+        return self._with_place(str(self.message))
+
+    def text(self) -> str:
+        """The problem in the language in force."""
+        from .language import say
+
+        return self._with_place(say(self.message))
+
+    def _with_place(self, message: str) -> str:
+        place = self.file
+        if self.line is not None:
+            place += f":{self.line}"
+        parts = [part for part in (place, self.id, self.field, message) if part]
+        text = f"{self.severity}: {': '.join(parts)} [{self.code}]"
+        # one line, whatever the data hold: no control character reaches a terminal, no lone
+        # surrogate a file
         return printable(text.replace("\n", "\\n").replace("\t", "\\t"))
 
 
@@ -71,7 +87,7 @@ def tell(error: BaseException, whose: str = "") -> int:
     """
     if isinstance(error, InputError):
         for problem in error.problems:
-            echo(problem, err=True)
+            echo(problem.text(), err=True)
         return BAD_INPUT
     if not isinstance(error, UsageError | WorkFailed | OSError):
         echo("".join(traceback.format_exception(error)), err=True)
@@ -98,13 +114,13 @@ class Problems:
         if self.counts[key] <= KEPT_PER_CODE:
             self.kept.append(problem)
 
-    def error(self, code: str, message: str, **where: Any) -> None:
+    def error(self, code: str, message: str | Message, **where: Any) -> None:
         self.add(Problem("error", code, message, **where))
 
-    def warn(self, code: str, message: str, **where: Any) -> None:
+    def warn(self, code: str, message: str | Message, **where: Any) -> None:
         self.add(Problem("warning", code, message, **where))
 
-    def fatal(self, code: str, message: str, **where: Any) -> InputError:
+    def fatal(self, code: str, message: str | Message, **where: Any) -> InputError:
         """The exception to raise for an input that no policy can save; it carries what came before."""
         self.error(code, message, **where)
         return InputError(self.errors)
@@ -139,7 +155,7 @@ class Problems:
     def lines(self, inputs: int) -> Iterator[tuple[str, bool]]:
         """All that was found in so many inputs, a line each, and whether the line is an error."""
         for problem in self.kept:
-            yield str(problem), problem.severity == "error"
+            yield problem.text(), problem.severity == "error"
         for (severity, code), count in sorted(self.counts.items()):
             shown = sum((p.severity, p.code) == (severity, code) for p in self.kept)
             if count > shown:

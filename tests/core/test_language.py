@@ -212,6 +212,7 @@ MADE = [
     "core/check.py",
     "suites/cr/checks.py",
     "suites/memfin/checks.py",
+    "suites/memfin/problems.py",
     "suites/summary/checks.py",
     "report/sentences.py",
     "report/study_sentences.py",

@@ -12,7 +12,7 @@ from pydantic_core import from_json
 
 from ...core.errors import Problems, UsageError
 from ...core.files import dumps
-from ...core.records import first_line, read_jsonl, require_file
+from ...core.records import first_line, read_jsonl, require_file, unique_records
 from ...core.suite import Source, Workers
 from .columns import COLUMNS, JSON
 from .lexicon import Lexicon, load_lexicon
@@ -75,7 +75,6 @@ class _Trace:
     rows: list[dict[str, Any]] = field(default_factory=list)
     states: Counter[str] = field(default_factory=Counter)
     left_out: list[dict[str, str]] = field(default_factory=list)
-    lines: dict[str, int] = field(default_factory=dict)
 
     def add_row(self, row: dict[str, Any]) -> None:
         """Keep a row. Its lists become text at once: many small lists keep the garbage collector
@@ -116,7 +115,8 @@ def score(
         )
         raise problems.fatal("lexicon-changed", message, file=options.lexicon or "")
     trace = _Trace(source.files["trace"])
-    for line, dialog in read_jsonl(trace.path, Dialog, problems, id_field="dialog_id"):
+    records = read_jsonl(trace.path, Dialog, problems, id_field="dialog_id")
+    for line, _, dialog in unique_records(records, "dialog_id", problems, trace.path):
         _add_dialog(trace, line, dialog, lexicon, options, problems)
         if len(trace.rows) >= CHUNK:
             trace.pack()
@@ -128,7 +128,7 @@ def score(
         raise problems.fatal("no-valid-dialogue", message, file=str(trace.path))
     states = trace.states
     units.attrs = {
-        "rows": {"trace": len(trace.lines)},
+        "rows": {"trace": states.total()},
         "counters": {
             "total_dialogs": states.total() - states["rejected"],
             "valid_dialogs": states["valid"],
@@ -151,11 +151,6 @@ def _add_dialog(
 ) -> None:
     """Add the units of a dialogue, or note why it is left out; report what is wrong with it."""
     where = {"file": str(trace.path), "line": line, "id": dialog.dialog_id}
-    first_line = trace.lines.setdefault(dialog.dialog_id, line)
-    if first_line != line:
-        message = f"this dialog_id stands in line {first_line} already"
-        problems.error("duplicate-id", message, **where)
-        return
     errors = list(dialog_errors(dialog))
     state, reason = _state(dialog, has_errors=bool(errors))
     trace.states[state] += 1

@@ -14,6 +14,7 @@ from evaltools import InputError, Problems, Resampling, Run, UsageError, evaluat
 from evaltools.core.suite import Workers
 from evaltools.suites.memfin.options import MemfinOptions
 from evaltools.suites.memfin.suite import SUITE
+from tests.app.calling import call
 from tests.suites.memfin.memfin_traces import dialog, turn, write
 
 QUICK = Resampling(n_resamples=100)
@@ -129,7 +130,7 @@ ERRORS = {
     "doubled dialogue": (
         dialog("good", [turn(1)]),
         "duplicate-id",
-        "good: this dialog_id stands in line 1 ",
+        "good: a second record of this dialog_id; the first is on line 1 ",
     ),
 }
 
@@ -311,3 +312,15 @@ def test_the_size_of_the_chunks_changes_nothing(
     whole = run(path).units
     monkeypatch.setattr(score, "CHUNK", 1)
     pd.testing.assert_frame_equal(run(path).units, whole)
+
+
+def test_what_is_wrong_is_said_in_the_language_of_the_reader(tmp_path: Path) -> None:
+    path = write(tmp_path, dialog("d", [turn(1, status="lost")]))
+    done = call("score", "memfin", path, "-o", tmp_path / "out", "--lang", "ko", status=3)
+    assert "turn 1: turn_status 'lost': ok, timeout, error 중 하나가 아님 [unknown-status]" in (
+        done.output
+    )
+    done = call("check", "memfin", path, status=3)
+    assert (
+        "turn 1: turn_status 'lost' is none of ok, timeout, error [unknown-status]" in done.output
+    )
