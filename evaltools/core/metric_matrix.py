@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,15 @@ be infinite."""
 
 Part = tuple[int, float]
 """(index of a ratio, its weight in the metric)."""
+
+
+class _RatioKey(NamedTuple):
+    """What tells ratios apart: metrics for which it is the same share one ratio."""
+
+    numerator: str
+    denominator: str
+    empty: float | None
+    needs: str
 
 
 @dataclass(frozen=True)
@@ -138,16 +147,15 @@ def compile_table(table: MetricTable) -> Compiled:
         doubled = {name for name in names if names.count(name) > 1}
         raise ValueError(f"doubled metric: {sorted(doubled)}")
 
-    # metrics with the same numerator, denominator, `empty` and `needs` share one ratio
-    ratios: dict[tuple[str, str, float | None, str], int] = {}
+    ratio_index: dict[_RatioKey, int] = {}
     least: list[float] = []
     greatest: list[float] = []
     parts = []
     for metric in table:
         parts_of_metric = []
         for part, weight in _as_ratios(metric, by_name):
-            key = part.numerator, part.denominator, part.empty, part.needs
-            ratio = ratios.setdefault(key, len(ratios))
+            key = _RatioKey(part.numerator, part.denominator, part.empty, part.needs)
+            ratio = ratio_index.setdefault(key, len(ratio_index))
             if ratio == len(least):
                 least.append(-np.inf)
                 greatest.append(np.inf)
@@ -157,31 +165,37 @@ def compile_table(table: MetricTable) -> Compiled:
             parts_of_metric.append((ratio, weight))
         parts.append(tuple(parts_of_metric))
 
+    ratios = list(ratio_index)
     column_index: dict[str, int] = {}
-    for numerator, denominator, _, needs in ratios:
-        for expression in (numerator, denominator, needs):
+    for key in ratios:
+        for expression in (key.numerator, key.denominator, key.needs):
             for column in linear(expression):
                 column_index.setdefault(column, len(column_index))
-
-    numerators = np.zeros((len(column_index), len(ratios)))
-    denominators = np.zeros((len(column_index), len(ratios)))
-    for (numerator, denominator, _, _), ratio in ratios.items():
-        for column, factor in linear(numerator).items():
-            numerators[column_index[column], ratio] = factor
-        for column, factor in linear(denominator).items():
-            denominators[column_index[column], ratio] = factor
+    needs = []
+    for ratio, key in enumerate(ratios):
+        if key.needs:
+            needs.append((ratio, column_index[key.needs]))
 
     return Compiled(
         metrics=tuple(table),
         columns=tuple(column_index),
-        numerator=numerators,
-        denominator=denominators,
-        empty=np.array([np.nan if empty is None else empty for _, _, empty, _ in ratios]),
-        needs=tuple((ratio, column_index[key[3]]) for key, ratio in ratios.items() if key[3]),
-        is_count=np.array([denominator == "" for _, denominator, _, _ in ratios], dtype=bool),
+        numerator=_factors([key.numerator for key in ratios], column_index),
+        denominator=_factors([key.denominator for key in ratios], column_index),
+        empty=np.array([np.nan if key.empty is None else key.empty for key in ratios]),
+        needs=tuple(needs),
+        is_count=np.array([key.denominator == "" for key in ratios], dtype=bool),
         limits=np.array([least, greatest]),
         parts=tuple(parts),
     )
+
+
+def _factors(expressions: Sequence[str], column_index: Mapping[str, int]) -> np.ndarray:
+    """The factor of each column in each expression: (columns, expressions)."""
+    factors = np.zeros((len(column_index), len(expressions)))
+    for index, expression in enumerate(expressions):
+        for column, factor in linear(expression).items():
+            factors[column_index[column], index] = factor
+    return factors
 
 
 def _as_ratios(

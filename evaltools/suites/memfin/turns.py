@@ -52,16 +52,8 @@ def score_dialog(
     ...     },
     ...     "recall": {"short_term_context": "用户偏稳健"},
     ... }
-    >>> dialog = {
-    ...     "dialog_id": "d1",
-    ...     "valid_dialog": True,
-    ...     "profile_gt": {
-    ...         "risk_level_gt": "稳健",
-    ...         "horizon_gt": "2年以上",
-    ...         "constraints_gt": ["不使用杠杆"],
-    ...     },
-    ...     "turns": [turn],
-    ... }
+    >>> user = {"risk_level_gt": "稳健", "horizon_gt": "2年以上", "constraints_gt": ["不使用杠杆"]}
+    >>> dialog = {"dialog_id": "d1", "valid_dialog": True, "profile_gt": user, "turns": [turn]}
     >>> [row] = score_dialog(dialog)
     >>> row["key_hit_flags"], row["constraint_contradiction"]
     ([1, 0], 1)
@@ -71,15 +63,11 @@ def score_dialog(
     >>> row["risk_required_tags"], row["risk_tag_hits"]
     (['volatility_risk', 'no_guaranteed_return'], 1)
 
-    M4, compliance (3.4): no forbidden entry and no violation.
+    M4, compliance (3.4): no forbidden entry, no violation. M5, explainability (3.5): one of two
+    elements is present, so that the score is 1 + 4 * 1/2.
 
-    >>> row["pred_compliance_label"]
-    'compliant'
-
-    M5, explainability (3.5): one of two elements is present, so that the score is 1 + 4 * 1/2.
-
-    >>> row["rubric_hit_items"], row["judge_score_1_5"]
-    (['边界声明'], 3.0)
+    >>> row["pred_compliance_label"], row["rubric_hit_items"], row["judge_score_1_5"]
+    ('compliant', ['边界声明'], 3.0)
     """
     if not isinstance(dialog, Dialog):
         dialog = read_dialog(dialog)
