@@ -20,14 +20,14 @@ def around(text: str, place: Sequence[int]) -> str:
     >>> around("A. The limit is 5 million won. B.", (16, 29))
     'The limit is 5 million won'
     """
-    start, end = place
-    before = SENTENCE_END.split(text[max(0, start - REACH) : start])[-1].lstrip()
-    after = SENTENCE_END.split(text[end : end + REACH], maxsplit=1)[0].rstrip()
+    before, words, after = _cut(text, place, REACH)
+    before = SENTENCE_END.split(before)[-1].lstrip()
+    after = SENTENCE_END.split(after, maxsplit=1)[0].rstrip()
     if len(before) > SHOWN:
         before = "…" + before[-SHOWN:]
     if len(after) > SHOWN:
         after = after[:SHOWN] + "…"
-    return before + text[start:end] + after
+    return before + words + after
 
 
 def item(text: str, place: Sequence[int]) -> str:
@@ -36,11 +36,22 @@ def item(text: str, place: Sequence[int]) -> str:
     >>> item("암 진단비 3천만원, 90일 면책", (6, 10)), item("암 진단비 3천만원, 90일 면책", (12, 15))
     ('암 진단비', '면책')
     """
-    start, end = place
-    before = _PART_END.split(text[max(0, start - SHOWN) : start])[-1]
-    after = _PART_END.split(text[end : end + SHOWN], maxsplit=1)[0]
-    nearest_first = [*reversed(_FIGURE.split(before)), after]
+    before, _, after = _cut(text, place, SHOWN)
+    before = _PART_END.split(before)[-1]
+    after = _PART_END.split(after, maxsplit=1)[0]
+    nearest_first = _FIGURE.split(before)
+    nearest_first.reverse()
+    nearest_first.append(after)
     for words in nearest_first:
-        if words.strip():
-            return words.strip()
+        words = words.strip()
+        if words:
+            return words
     return ""
+
+
+def _cut(text: str, place: Sequence[int], reach: int) -> tuple[str, str, str]:
+    """The text before a place, at it and after it, at most `reach` characters on either side."""
+    start, end = place
+    first = max(0, start - reach)
+    last = end + reach
+    return text[first:start], text[start:end], text[end:last]

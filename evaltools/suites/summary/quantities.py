@@ -103,7 +103,8 @@ class QuantityReader:
         if unit is None and number.big > 1 and self._is_amount(end):
             unit = self.words.won
         if unit is None:
-            self._bare.append(_Bare(number, start))
+            bare = _Bare(number, start)
+            self._bare.append(bare)
             return end
         self._lend(unit, number, scale, begin)
         self._add(unit, number.value * scale, begin, end)
@@ -120,12 +121,16 @@ class QuantityReader:
             run = self.text[start:end]
             if run[0] == "만" and run[1:2].isspace():
                 run = run[2:]
-            if not run or run[-1].isspace() or not _is_numeral(run, named):
+            if not run or run[-1].isspace():
+                continue
+            if not _is_numeral(run, named):
                 continue
             value = hangul_value(run)
-            if value is not None:
-                self._add(named.unit, value, end - len(run), named.end)
-                return named.end
+            if value is None:
+                continue
+            numeral_start = end - len(run)
+            self._add(named.unit, value, numeral_start, named.end)
+            return named.end
         blank = _BLANK.search(self.text, start, stop)
         return blank.start() if blank else stop
 
@@ -154,18 +159,20 @@ class QuantityReader:
             return self.read_figure(match.start())
         if self.words.behind_figure(self.text, match.end()):
             return self.read_figure(match.start())
-        self._add(percent, one * 100 // whole, *match.span("one"))
-        self._add(percent, other * 100 // whole, *match.span("other"))
+        for share, group in ((one, "one"), (other, "other")):
+            start, end = match.span(group)
+            self._add(percent, share * 100 // whole, start, end)
         return match.end()
 
     def read_fraction(self, match: re.Match[str]) -> int:
         """3분의 1, 3분의 1/2 as a percentage."""
         parts = int(match["parts"] or match["parts2"])
         share = int(match["share"] or match["share2"])
+        start, end = match.span()
         if self.words.percent and parts:
             value = Decimal(100 * share) / parts
-            self._add(self.words.percent, value, *match.span())
-        return match.end()
+            self._add(self.words.percent, value, start, end)
+        return end
 
     def _add(
         self,
@@ -175,8 +182,14 @@ class QuantityReader:
         end: int,
         support_only: bool = False,
     ) -> None:
-        in_base = value * Decimal(str(unit.factor))
-        self.quantities.append(Quantity(unit, in_base, start, end, support_only))
+        quantity = Quantity(
+            unit=unit,
+            value=value * Decimal(str(unit.factor)),
+            start=start,
+            end=end,
+            support_only=support_only,
+        )
+        self.quantities.append(quantity)
 
     def _add_numeral(self, value: int, named: NamedUnit | None, start: int, end: int) -> int:
         """A numeral with its unit. One of a countable (한 번, one case) says no count."""

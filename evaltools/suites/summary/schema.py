@@ -15,14 +15,17 @@ from .rules import normal_tag
 
 
 def _identifier(value: Any) -> Any:
-    is_number = isinstance(value, int) and not isinstance(value, bool)
-    return str(value) if is_number else value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return value
 
 
 def _texts(value: Any) -> Any:
     if value is None:
         return []
-    return [value] if isinstance(value, str) else value
+    if isinstance(value, str):
+        return [value]
+    return value
 
 
 def _name(value: Any) -> str | None:
@@ -110,8 +113,12 @@ def split_tags(tags: Sequence[str | int | float | None] | str | None) -> list[st
     if isinstance(tags, str):
         array = json_list(tags)
         tags = tags.replace("|", ",").split(",") if array is None else array
-    normal = [normal_tag(str(tag)) for tag in tags or [] if tag is not None]
-    return list(dict.fromkeys(tag for tag in normal if tag))
+    normal: list[str] = []
+    for tag in tags or []:
+        if tag is not None:
+            normal.append(normal_tag(str(tag)))
+    once = dict.fromkeys(normal)
+    return [tag for tag in once if tag]
 
 
 def json_list(text: str) -> list[str | None] | None:

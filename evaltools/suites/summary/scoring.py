@@ -112,7 +112,10 @@ def score(
 
 
 def score_case(
-    answer: str | None, contexts: Sequence[str], tags: Sequence[str], rules: Rules
+    answer: str | None,
+    contexts: Sequence[str],
+    tags: Sequence[str],
+    rules: Rules,
 ) -> CaseScores:
     """Score one summary against its contexts and tags (in normal form).
 
@@ -129,16 +132,17 @@ def score_case(
 
     known = [tag for tag in tags if tag in rules.known_tags]
     unknown = tuple(tag for tag in tags if tag not in rules.known_tags)
-    followup = find_matches(compiled.followup, text, answer, compiled)
     of_tags = {}
+    due = {}
     for tag in known:
         named = _tag_phrases(compiled, tag)
         of_tags[tag] = find_matches(named, text, answer, compiled)
-    due = {}
-    for tag, matches in of_tags.items():
-        if not matches.standing:
-            due[tag] = _first_in_contexts(compiled, tag, contexts)
-    definitive = [find_matches(named, text, answer, compiled) for named in compiled.definitive]
+        if not of_tags[tag].standing:
+            due[tag] = _first_in_contexts(compiled, named, contexts)
+    followup = find_matches(compiled.followup, text, answer, compiled)
+    definitive = []
+    for named in compiled.definitive:
+        definitive.append(find_matches(named, text, answer, compiled))
 
     scores = {
         "summary_accuracy": _accuracy(blank, summary, sources, unread),
@@ -185,25 +189,42 @@ def _unread_figures(answer: str, entities: Sequence[Entity]) -> tuple[str, ...]:
 
 
 def _first_in_contexts(
-    compiled: CompiledRules, tag: str, contexts: Sequence[str]
+    compiled: CompiledRules,
+    named: CompiledPhrases,
+    contexts: Sequence[str],
 ) -> dict[str, Any]:
     """Where the contexts first name a risk item; {} where none does."""
-    named = _tag_phrases(compiled, tag)
     for number, context in enumerate(contexts):
         text = normalise(context, compiled.fold)
         standing = find_matches(named, text, context, compiled).standing
         if standing:
             first = standing[0]
-            return {"text": first["text"], "context": number, "context_at": first["at"]}
+            return {
+                "text": first["text"],
+                "context": number,
+                "context_at": first["at"],
+            }
     return {}
 
 
 def _ratio(numerator: int, denominator: int, **evidence: Any) -> Score:
-    return Score(numerator / denominator, True, numerator, denominator, evidence)
+    return Score(
+        score=numerator / denominator,
+        measured=True,
+        numerator=numerator,
+        denominator=denominator,
+        evidence=evidence,
+    )
 
 
 def _not_measured(number: float, reason: str, **evidence: Any) -> Score:
-    return Score(number, False, 0, 0, {"reason": reason, **evidence})
+    return Score(
+        score=number,
+        measured=False,
+        numerator=0,
+        denominator=0,
+        evidence={"reason": reason, **evidence},
+    )
 
 
 def _accuracy(
@@ -234,7 +255,13 @@ def _accuracy(
         return _not_measured(0.0, "no context entities", unsupported=unsupported, **read)
     if not stated:
         return _not_measured(0.5, "no summary entities", **read)
-    return _ratio(len(supported), len(stated), supported=supported, unsupported=unsupported, **read)
+    return _ratio(
+        len(supported),
+        len(stated),
+        supported=supported,
+        unsupported=unsupported,
+        **read,
+    )
 
 
 def _recall(summary: Iterable[Entity], sources: Sequence[Sequence[Entity]]) -> Score:
@@ -268,8 +295,11 @@ def _first_places(sources: Sequence[Sequence[Entity]]) -> dict[str, dict[str, An
     places: dict[str, dict[str, Any]] = {}
     for number, source in enumerate(sources):
         for entity in source:
-            place = {"context": number, "context_at": [entity.start, entity.end]}
-            places.setdefault(entity.key, place)
+            if entity.key not in places:
+                places[entity.key] = {
+                    "context": number,
+                    "context_at": [entity.start, entity.end],
+                }
     return places
 
 
@@ -283,7 +313,9 @@ def _as_json(entity: Entity) -> dict[str, Any]:
 
 
 def _risk_coverage(
-    of_tags: Mapping[str, Matches], due: Mapping[str, dict[str, Any]], unknown: Sequence[str]
+    of_tags: Mapping[str, Matches],
+    due: Mapping[str, dict[str, Any]],
+    unknown: Sequence[str],
 ) -> Score:
     """Expected tags that the summary covers over expected tags (seed 5.2).
 
@@ -296,7 +328,8 @@ def _risk_coverage(
     if named:
         more["due"] = named
     if not of_tags:
-        return _not_measured(1.0, "no known tags" if unknown else "no tags", **more)
+        reason = "no known tags" if unknown else "no tags"
+        return _not_measured(1.0, reason, **more)
     covered = {}
     missing = {}
     for tag, matches in of_tags.items():
@@ -321,7 +354,10 @@ def _in_order(phrases: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _needs_followup(
-    blank: bool, known: Sequence[str], unknown: Sequence[str], followup: Matches
+    blank: bool,
+    known: Sequence[str],
+    unknown: Sequence[str],
+    followup: Matches,
 ) -> Score:
     """1 where a follow-up is named exactly if the tag asks for one (seed 5.4).
 
@@ -334,5 +370,6 @@ def _needs_followup(
     if blank and not expected:
         return _not_measured(1.0, "empty summary", **evidence)
     if not known:
-        return _not_measured(float(good), "no known tags" if unknown else "no tags", **evidence)
+        reason = "no known tags" if unknown else "no tags"
+        return _not_measured(float(good), reason, **evidence)
     return _ratio(int(good), 1, expected=expected, **evidence)

@@ -42,9 +42,10 @@ class UnitWords:
                 self.of_word[_spaced(word)] = unit
             for prefix in unit.before:
                 self.of_prefix[prefix.lower()] = unit
-            if unit.kind == "amount" and self.won is None:
+        for unit in reversed(rules.units):
+            if unit.kind == "amount":
                 self.won = unit
-            if unit.kind == "percent" and self.percent is None:
+            if unit.kind == "percent":
                 self.percent = unit
         unit_pattern = f"(?P<unit>{_alternatives(rules.units)})"
         self.hangul = f"(?:{_alternatives(rules.units, hangul_only=True)})"
@@ -83,15 +84,21 @@ def _alternatives(units: Iterable[Unit], hangul_only: bool = False) -> str:
     patterns: dict[str, str] = {}
     for unit in units:
         for word in unit.words:
-            lower = word.lower()
-            if hangul_only and not "가" <= lower[0] <= "힣":
-                continue
-            pattern = r"[\s-]".join(re.escape(part) for part in lower.split())
-            if lower[-1].isascii() and lower[-1].isalpha():
-                pattern += "(?![a-z])"
-            not_before = [re.escape(text) for text in unit.not_before.get(word, ())]
-            if not_before:
-                pattern += f"(?!{'|'.join(not_before)})"
-            patterns[lower] = pattern
+            is_hangul = "가" <= word[0] <= "힣"
+            if is_hangul or not hangul_only:
+                not_before = unit.not_before.get(word, ())
+                patterns[word.lower()] = _word_pattern(word.lower(), not_before)
     longest_first = sorted(patterns, key=lambda word: (-len(word), word))
     return "|".join(patterns[word] for word in longest_first)
+
+
+def _word_pattern(word: str, not_before: Iterable[str]) -> str:
+    parts = [re.escape(part) for part in word.split()]
+    pattern = r"[\s-]".join(parts)
+    last = word[-1]
+    if last.isascii() and last.isalpha():
+        pattern += "(?![a-z])"
+    forbidden = [re.escape(text) for text in not_before]
+    if forbidden:
+        pattern += f"(?!{'|'.join(forbidden)})"
+    return pattern

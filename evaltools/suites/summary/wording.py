@@ -31,13 +31,27 @@ class Matches:
     let_off: list[dict[str, Any]] = field(default_factory=list)
 
 
-def find_matches(named: CompiledPhrases, text: Text, raw: str, rules: CompiledRules) -> Matches:
+def find_matches(
+    named: CompiledPhrases,
+    text: Text,
+    raw: str,
+    rules: CompiledRules,
+) -> Matches:
     """The matches of a phrase set in a text; `raw` is the original of `text`."""
     matches = Matches()
     for start, end in find_outside(named.phrases, named.not_within, text.norm):
-        span = text.span(start, end)
-        match = {"text": raw[span[0] : span[1]], "at": span}
-        let_off = _let_off(named.let_offs, text.norm, start, end, rules.clause_ends)
+        raw_start, raw_end = text.span(start, end)
+        match = {
+            "text": raw[raw_start:raw_end],
+            "at": [raw_start, raw_end],
+        }
+        let_off = _let_off(
+            named.let_offs,
+            text.norm,
+            start,
+            end,
+            rules.clause_ends,
+        )
         if let_off:
             matches.let_off.append({**match, **let_off})
         else:
@@ -46,7 +60,11 @@ def find_matches(named: CompiledPhrases, text: Text, raw: str, rules: CompiledRu
 
 
 def _let_off(
-    let_offs: tuple[CompiledLetOff, ...], text: str, start: int, end: int, clause_ends: Phrases
+    let_offs: tuple[CompiledLetOff, ...],
+    text: str,
+    start: int,
+    end: int,
+    clause_ends: Phrases,
 ) -> dict[str, str]:
     """Why a match is taken back, and by what words; {} where it stands."""
     if not let_offs:
@@ -58,18 +76,25 @@ def _let_off(
         if not words:
             words = _words_before(rule, before)
         if words is not None:
-            return {"let_off": rule.reason, "by": words.strip()}
+            return {
+                "let_off": rule.reason,
+                "by": words.strip(),
+            }
     return {}
 
 
 def _clause_before(text: str, start: int, clause_ends: Phrases) -> str:
-    before = text[max(0, start - REACH) : start]
+    first = max(0, start - REACH)
+    before = text[first:start]
     clause_start = 0
     for sentence_end in SENTENCE_END.finditer(before):
         clause_start = sentence_end.end()
     before = before[clause_start:]
     ends = find_all(clause_ends, before)
-    return before[ends[-1][1] :] if ends else before
+    if ends:
+        _, clause_start = ends[-1]
+        before = before[clause_start:]
+    return before
 
 
 def _clause_after(text: str, end: int, clause_ends: Phrases) -> tuple[str, int]:
