@@ -44,7 +44,6 @@ from ...core.terminal import echo
 )
 @click.option(
     "--seed",
-    "seed_of_file",
     multiple=True,
     help="Name of the seed: once for all files, or once for each.",
 )
