@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ...core.commands import PATH
+from ...core.commands import PATH, on_error_option, out_option, quiet_option
 from ...core.errors import FAILED, OnError, Problems
 from ...core.files import resolve
 from ...core.terminal import echo
@@ -29,14 +29,8 @@ if TYPE_CHECKING:
     required=True,
     help="The scorecards file to write.",
 )
-@click.option(
-    "--on-error",
-    type=click.Choice(["fail", "skip"]),
-    default="fail",
-    show_default=True,
-    help="A record that cannot be used: fail, or leave it out, count it and report it.",
-)
-@click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
+@on_error_option
+@quiet_option
 def scorecards(outputs: Path, gold: Path, target: Path, on_error: OnError, quiet: bool) -> None:
     """Write the scorecards of a file of runner outputs (or of a run folder)."""
     from .score import write_scorecards
@@ -52,14 +46,7 @@ def scorecards(outputs: Path, gold: Path, target: Path, on_error: OnError, quiet
 
 @click.command("cr")
 @click.argument("config", type=PATH)
-@click.option(
-    "-o",
-    "--out",
-    type=PATH,
-    default="outputs",
-    show_default=True,
-    help="Folder of all results.",
-)
+@out_option
 @click.option(
     "--dry-run",
     is_flag=True,
@@ -87,7 +74,7 @@ def scorecards(outputs: Path, gold: Path, target: Path, on_error: OnError, quiet
     show_default=True,
     help="Keep replies that were paid for, or ask everything anew.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
+@quiet_option
 @click.pass_context
 def run_cr(
     ctx: click.Context,
