@@ -33,7 +33,7 @@ from ..report.notebook import HTML, ReportJob, is_current, parameters_of, prepar
 from ..report.run import Run
 from ..report.run_groups import read_runs, result_folder
 from ..report.tables import plain_estimates, verdict_line
-from ..stats.compare import require_declared
+from ..stats.declared import require_declared
 from .cluster import cluster_size
 from .workers import Workers
 

@@ -14,7 +14,7 @@ from ..core.names import RUN_NAME, safe_name
 from ..core.resampling import Resampling
 from ..core.suite import Suite, Workers
 from ..stats.compare import compare as compare_frames
-from ..stats.compare import require_declared
+from ..stats.declared import require_declared
 from ..stats.design import Runs
 from ..stats.seeds import aggregate, completeness, pool_notes, pooled_seeds
 from .compare_values import compare_values, is_values

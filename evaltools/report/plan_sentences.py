@@ -1,4 +1,4 @@
-"""What a larger study would show, in words: a plan, and what would settle a metric that is not shown to differ."""
+"""What a larger study would show, in words: a plan, and what would settle a metric."""
 
 from __future__ import annotations
 
@@ -8,8 +8,16 @@ import pandas as pd
 
 from ..core.language import say
 from ..stats.detectable import POWER
-from ..stats.power import LIKELY, LargerStudy, larger_studies
-from .sentences import Row, mde_text, on_metric
+from ..stats.power import (
+    LIKELY,
+    LargerStudy,
+    larger_studies,
+)
+from .sentences import (
+    Row,
+    mde_text,
+    on_metric,
+)
 
 if TYPE_CHECKING:
     from .study import Study
@@ -34,10 +42,14 @@ ALONE = (
 )
 
 
-def settle(row: Row, confidence: float = 0.95) -> str:
+def settle(
+    row: Row,
+    confidence: float = 0.95,
+) -> str:
     """What would settle a "tied" row of `Comparison.table`, a sentence; "" for every other verdict.
 
-    It names the smallest difference that could be shown now, with two more seeds, and with twice the samples.
+    It names the smallest difference that could be shown now, with two more seeds, and with twice
+    the samples.
     """
     studies = larger_studies(row, confidence)
     if not studies:
@@ -51,14 +63,22 @@ def settle(row: Row, confidence: float = 0.95) -> str:
     )
 
 
-def _way(study: LargerStudy, row: Row) -> str:
+def _way(
+    study: LargerStudy,
+    row: Row,
+) -> str:
     """What a larger study would do to the smallest difference, part of a sentence."""
     if study.share > HARDLY:
         return say(HARDLY_HELPS[study.code])
     return say(HELPS[study.code], then=mde_text({"mde": study.mde, "df": row["df"]}))
 
 
-def plan_title(study: Study, metric: str, difference: float, power: float) -> str:
+def plan_title(
+    study: Study,
+    metric: str,
+    difference: float,
+    power: float,
+) -> str:
     """What a plan is for, a sentence."""
     title = next(m.title or m.name for m in study.metrics if m.name == metric)
     candidate = study.candidates[0] if study.comparisons else say("another condition")
@@ -74,7 +94,10 @@ def plan_title(study: Study, metric: str, difference: float, power: float) -> st
     )
 
 
-def plan_notes(study: Study, planned: pd.DataFrame) -> list[str]:
+def plan_notes(
+    study: Study,
+    planned: pd.DataFrame,
+) -> list[str]:
     """What a reader must know of a plan, in sentences."""
     notes = [cheapest(planned), *unreached(planned)]
     if not study.comparisons:
@@ -123,5 +146,11 @@ def unreached(planned: pd.DataFrame) -> list[str]:
     tried = lacking[lacking["power"].notna()]
     for seeds, power in zip(tried["seeds"], tried["power"]):
         text = "No number of samples finds it (seeds: {n}): the differences between seeds keep the power at {power}."
-        sentences.append(say(text, n=seeds, power=f"{power:.0%}"))
+        sentences.append(
+            say(
+                text,
+                n=seeds,
+                power=f"{power:.0%}",
+            )
+        )
     return sentences

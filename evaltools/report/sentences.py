@@ -1,8 +1,8 @@
-"""What statistics say, in words: verdicts, p, and what a reader must know of a comparison or of seeds.
+"""What statistics say, in words: verdicts, p, and notes.
 
-The statistics give words of their own (a verdict, the code of a note) and numbers; every sentence on them, on a page,
-in the terminal, in a workbook or in a paper, is made here. The English templates are the keys of the translations in
-`lang/`.
+The statistics give words of their own (a verdict, the code of a note) and numbers; every sentence
+on them, on a page, in the terminal, in a workbook or in a paper, is made here. The English
+templates are the keys of the translations in `lang/`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..core.language import Message, say
+from ..core.language import (
+    Message,
+    say,
+)
 from ..stats.compare import ROUGH
-from ..stats.equivalence import equivalence_confidence, within_margin
+from ..stats.equivalence import (
+    equivalence_confidence,
+    within_margin,
+)
 from ..stats.intervals import MIN_UNITS
 from ..stats.notes import Note
 from .markdown import number
@@ -85,7 +91,11 @@ def verdict_text(row: Row) -> str:
             return say("too few: {n} pairs", n=n)
         if not differ:
             return say("too few: none of {n} differ", n=n)
-        return say("too few: {differ} of {n} differ", n=n, differ=differ)
+        return say(
+            "too few: {differ} of {n} differ",
+            n=n,
+            differ=differ,
+        )
     text = say(verdict_word(verdict))
     if verdict in ("tied", "not measured"):
         return text
@@ -108,7 +118,10 @@ SENTENCES = {
 """What a row says, by its verdict ("same": too few, because no unit differs)."""
 
 
-def verdict_sentence(row: Row, confidence: float = 0.95) -> str:
+def verdict_sentence(
+    row: Row,
+    confidence: float = 0.95,
+) -> str:
     """What a row says, whole: verdict, metric, both values, difference, interval and p."""
     verdict = row["verdict"]
     if verdict == "too few" and row["n_units"] >= MIN_UNITS and not row["n_differ"]:
@@ -140,8 +153,13 @@ def on_metric(row: Row) -> str:
     return say("on “{title}”", title=say(row["title"]))
 
 
-def _difference(row: Row, confidence: float) -> str:
-    """The difference of a row with its interval: for "equivalent" the one that lies within the margin."""
+def _difference(
+    row: Row,
+    confidence: float,
+) -> str:
+    """The difference of a row with its interval: for "equivalent" the one that lies within the
+    margin.
+    """
     which, level = "ci", confidence
     if row["verdict"] == "equivalent":
         which, level = "equivalence", equivalence_confidence(confidence)
@@ -155,7 +173,11 @@ def _difference(row: Row, confidence: float) -> str:
             high=number(high, signed=True),
         )
     delta = number(row["delta"], signed=True)
-    return say("a difference of {delta}{interval}", delta=delta, interval=interval)
+    return say(
+        "a difference of {delta}{interval}",
+        delta=delta,
+        interval=interval,
+    )
 
 
 def _tested_p(row: Row) -> str:
@@ -185,16 +207,25 @@ def _paired_units(row: Row) -> str:
     return say("1 paired unit") if n == 1 else say("{n} paired units", n=n)
 
 
-def _why_too_few(row: Row, confidence: float) -> str:
+def _why_too_few(
+    row: Row,
+    confidence: float,
+) -> str:
     """Why there is no verdict, part of a sentence; "" where it is not for too few units."""
     if row["verdict"] != "too few":
         return ""
     units = _paired_units(row)
     if row["n_units"] < MIN_UNITS:
-        return say("{units}, and a verdict needs {least}", units=units, least=MIN_UNITS)
+        return say(
+            "{units}, and a verdict needs {least}",
+            units=units,
+            least=MIN_UNITS,
+        )
     differ = int(row["n_differ"])
     why = say(
-        "{differ} of {units} differ, too few to be told from chance", differ=differ, units=units
+        "{differ} of {units} differ, too few to be told from chance",
+        differ=differ,
+        units=units,
     )
     least_p = 2.0 ** (1 - differ)
     if row["level"] < least_p <= 1 - confidence:
@@ -273,7 +304,7 @@ OF_LABELS = {
     "labels-of-high": "{metric}: labels are rather of cases with high scores (mean score {mean}, of all cases {all}): "
     "they were not drawn at random",
 }
-"""Code of a note on labels (`stats.calibration.drawn`) -> what a reader must know of those of a metric."""
+"""Code of a note on labels (`stats.calibration.drawn`) -> what a reader must know of them."""
 
 
 def note_message(note: Note) -> Message:
@@ -291,7 +322,10 @@ def note_message(note: Note) -> Message:
     return Message(NOTES[note.code], note.values)
 
 
-def label_message(metric: str, note: Note) -> Message:
+def label_message(
+    metric: str,
+    note: Note,
+) -> Message:
     """The sentence of a note on the labels of a metric. KeyError for an unknown code."""
     means = {name: number(note.values[name], 2) for name in ("mean", "all")}
     return Message(OF_LABELS[note.code], {"metric": metric, **means})
@@ -313,7 +347,11 @@ def _metrics_have(note: Note) -> Message:
     if titles:
         named = "all" if len(titles) == n else "some"
     template = ONE_HAS[named] if n == 1 else SEVERAL_HAVE[named]
-    values = {"subject": subject, "what": OF_METRICS[note.code], "titles": titles}
+    values = {
+        "subject": subject,
+        "what": OF_METRICS[note.code],
+        "titles": titles,
+    }
     return Message(template, values)
 
 
@@ -343,4 +381,11 @@ def _seed_pool(note: Note) -> Message:
         return Message(NOTES[note.code])
     template = POOL_BUT_FOR_MORE if more else POOL_BUT_FOR
     named = tuple(quoted(title) for title in titles)
-    return Message(template, {"named": named, "n": more, "level": note.values["level"]})
+    return Message(
+        template,
+        {
+            "named": named,
+            "n": more,
+            "level": note.values["level"],
+        },
+    )

@@ -1,7 +1,7 @@
-"""What came out of a study, in words: verdicts, how they were reached, the other metrics, and ranks.
+"""What came out of a study, in words: verdicts, how they were reached, and ranks.
 
-Page, terminal, gallery and paper take their sentences from here. Each function takes a study and gives text in the
-language in force.
+Page, terminal, gallery and paper take their sentences from here. Each function takes a study and
+gives text in the language in force.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from ..stats.equivalence import equivalence_confidence
 from ..stats.intervals import MIN_UNITS
 from .markdown import number
 from .plan_sentences import settle
-from .sentences import Row, verdict_sentence
+from .sentences import (
+    Row,
+    verdict_sentence,
+)
 from .study_tables import comparison
 
 if TYPE_CHECKING:
@@ -26,7 +29,8 @@ if TYPE_CHECKING:
 def verdicts(study: Study) -> list[str]:
     """What came out: for every candidate the verdict on the primary metric, a sentence each.
 
-    Of identical sides only that they are; none for a primary metric without a direction, which has no verdict.
+    Of identical sides only that they are; none for a primary metric without a direction, which has
+    no verdict.
     """
     sentences = []
     for candidate in study.candidates:
@@ -34,24 +38,36 @@ def verdicts(study: Study) -> list[str]:
     return sentences
 
 
-def _verdict(study: Study, candidate: str) -> list[str]:
+def _verdict(
+    study: Study,
+    candidate: str,
+) -> list[str]:
     """The verdict on one candidate: one sentence, or none."""
     compared = study.comparisons[candidate]
     if compared.identical:
         text = "{b} and {a} are identical: there is nothing to compare."
-        return [say(text, a=study.baseline, b=candidate)]
+        return [
+            say(
+                text,
+                a=study.baseline,
+                b=candidate,
+            )
+        ]
     rows = _rows_of(compared, study.primary)
     return [verdict_sentence(row, study.resampling.confidence) for row in rows]
 
 
-def _rows_of(compared: Comparison, metric: str) -> list[Row]:
+def _rows_of(
+    compared: Comparison,
+    metric: str,
+) -> list[Row]:
     """The row of a metric; none where it was not compared."""
     table = compared.table
     return table[table["metric"] == metric].to_dict("records")
 
 
 def settling(study: Study) -> list[str]:
-    """What would settle the primary metric of every candidate that is not shown to differ, a sentence each."""
+    """What would settle the primary metric of every candidate that is not shown to differ."""
     sentences = []
     for candidate, compared in study.comparisons.items():
         for row in _rows_of(compared, study.primary):
@@ -64,7 +80,9 @@ def settling(study: Study) -> list[str]:
 
 
 def how(study: Study) -> str:
-    """By which rules the verdicts were reached, a few sentences; "" where nothing differs or is compared."""
+    """By which rules the verdicts were reached, a few sentences; "" where nothing differs or is
+    compared.
+    """
     compared = list(study.comparisons.values())
     if all(each.identical for each in compared):
         return ""
@@ -78,7 +96,11 @@ def how(study: Study) -> str:
     if claims:
         claim = say(" or ").join(say(claim) for claim in claims)
         text = " {level} intervals speak for {claim}."
-        spoken = say(text, level=f"{confidence:.0%}", claim=claim)
+        spoken = say(
+            text,
+            level=f"{confidence:.0%}",
+            claim=claim,
+        )
     sentence = say(
         "Paired by {by}, over what both sides have{tested}.{spoken}",
         by=by,
@@ -89,7 +111,9 @@ def how(study: Study) -> str:
 
 
 def family(rows: pd.DataFrame) -> str:
-    """How the p of the rows of a comparison stand to each other, part of a sentence; "" where none counts."""
+    """How the p of the rows of a comparison stand to each other, part of a sentence; "" where none
+    counts.
+    """
     if rows.empty:
         return ""
     counts = rows["p_adjusted"].notna() & (rows["n_units"] >= MIN_UNITS) & (rows["alias_of"] == "")
@@ -112,26 +136,40 @@ def family(rows: pd.DataFrame) -> str:
     return say("{said}; all else is exploratory", said=say(", ").join(parts))
 
 
-def margins(rows: pd.DataFrame, confidence: float) -> str:
-    """What equivalence means in the rows of a comparison, a sentence after others; "" where no margin is declared."""
+def margins(
+    rows: pd.DataFrame,
+    confidence: float,
+) -> str:
+    """What equivalence means in the rows of a comparison, a sentence after others; "" where no
+    margin is declared.
+    """
     if rows.empty:
         return ""
     declared = rows[(rows["alias_of"] == "") & rows["margin"].notna()].drop_duplicates("metric")
     if declared.empty:
         return ""
     named = [
-        say("±{margin:g} for “{title}”", margin=margin, title=say(title))
+        say(
+            "±{margin:g} for “{title}”",
+            margin=margin,
+            title=say(title),
+        )
         for margin, title in zip(declared["margin"], declared["title"])
     ]
     text = " Equivalent: the {level} interval lies within the declared margin ({named}; two one-sided tests)."
     level = f"{equivalence_confidence(confidence):.0%}"
-    return say(text, level=level, named=say(", ").join(named))
+    return say(
+        text,
+        level=level,
+        named=say(", ").join(named),
+    )
 
 
 def narrative(study: Study) -> str:
-    """What came out in plain words, ready to be adapted for a paper; paragraphs are split at empty lines.
+    """What came out in plain words, ready to be adapted for a paper.
 
-    The verdicts with the other headline metrics; of one condition its values of the primary metric.
+    Paragraphs are split at empty lines.     The verdicts with the other headline metrics; of one
+    condition its values of the primary metric.
     """
     if not study.comparisons:
         return "\n\n".join(_values(study))
@@ -156,12 +194,20 @@ def _values(study: Study) -> list[str]:
     return sentences
 
 
-def _value_sentence(row: Row, condition: str, confidence: float) -> str:
+def _value_sentence(
+    row: Row,
+    condition: str,
+    confidence: float,
+) -> str:
     """What a metric of a condition is over its seeds."""
     spread = interval = ""
     if pd.notna(row["std"]):
         std = number(row["std"])
-        spread = say(" (± {std} over {n} seeds)", std=std, n=int(row["n_seeds"]))
+        spread = say(
+            " (± {std} over {n} seeds)",
+            std=std,
+            n=int(row["n_seeds"]),
+        )
     if pd.notna(row["ci_low"]):
         interval = say(
             ", {level} interval [{low}, {high}] for {claim}",
@@ -191,7 +237,10 @@ BEFORE_METRICS = {
 """Verdict -> what is said before the metrics that have it."""
 
 
-def _others(compared: Comparison, primary: str) -> str:
+def _others(
+    compared: Comparison,
+    primary: str,
+) -> str:
     """What a comparison says of the other headline metrics: a part of a sentence for each verdict."""
     table = compared.table
     others = table[table["headline"] & (table["metric"] != primary)]
@@ -228,5 +277,10 @@ def ranking(study: Study) -> list[str]:
         text = "{first} is the best of {n} conditions on “{title}”."
     elif len(first) == len(measured):
         text = "No condition is shown to be the best on “{title}”: each of {n} may be."
-    lead = say(text, n=len(measured), first=", ".join(first), title=say(title))
+    lead = say(
+        text,
+        n=len(measured),
+        first=", ".join(first),
+        title=say(title),
+    )
     return [lead, say(RANK_NOTE, level=study.resampling.confidence)]

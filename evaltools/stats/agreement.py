@@ -1,7 +1,7 @@
 """Agreement: of seeds on the same sample, and of raters on the same subject.
 
-References: Cohen, Educational and Psychological Measurement 20 (1960); Fleiss, Psychological Bulletin 76
-(1971).
+References: Cohen, Educational and Psychological Measurement 20 (1960); Fleiss, Psychological
+Bulletin 76 (1971).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import pandas as pd
 
 from ..core.metric import Metric
 from ..core.resampling import Resampling
+from .arrays import Array
 from .intervals import estimate
 
 COLUMNS = [
@@ -33,9 +34,10 @@ COLUMNS = [
 
 @dataclass(frozen=True)
 class Measure:
-    """One way in which seeds can agree: a `column` of a frame of samples, in 0..1, null where it says nothing.
+    """One way in which seeds can agree: a `column` of a frame of samples, in 0..1.
 
-    `name` and `title` are those of the estimate. `exact`: the column is 0 or 1, whether the seeds say the same.
+    Null is "says nothing".     `name` and `title` are those of the estimate. `exact`: the column is
+    0 or 1, whether the seeds say the same.
     """
 
     name: str
@@ -53,10 +55,10 @@ def seed_agreement(
 ) -> pd.DataFrame:
     """Means over samples of how far the seeds agree: COLUMNS, a row a measure.
 
-    `samples` has a row a sample: `unit`, n_seeds (seeds that have the sample), and the columns of the measures. A mean
-    is over the samples of which two or more seeds say something (`n_samples`), null where there is none. A sample
-    that some of the `n_seeds` seeds lack counts by the seeds that have it: `n_incomplete` of them. Claim of the
-    intervals: new samples, these seeds.
+    `samples` has a row a sample: `unit`, n_seeds (seeds that have the sample), and the columns of
+    the measures. A mean is over the samples of which two or more seeds say something (`n_samples`),
+    null where there is none. A sample that some of the `n_seeds` seeds lack counts by the seeds
+    that have it: `n_incomplete` of them. Claim of the intervals: new samples, these seeds.
 
     >>> samples = pd.DataFrame({"id": range(30), "n_seeds": 2, "same": [1.0, 0.0, 1.0] * 10})
     >>> same = Measure("same_label", "same", "Same label in all seeds", exact=True)
@@ -83,7 +85,10 @@ def seed_agreement(
         )
         table.append(metric)
     estimates = estimate(counted, table, unit, resampling).rename(columns={"name": "metric"})
-    return estimates.assign(n_samples=n_samples, n_incomplete=n_incomplete)[COLUMNS]
+    return estimates.assign(
+        n_samples=n_samples,
+        n_incomplete=n_incomplete,
+    )[COLUMNS]
 
 
 def all_equal(values: Sequence[Any]) -> float:
@@ -111,11 +116,14 @@ NOTHING_SHARED = "no subject in common"
 NO_VARIANCE = "no variance"
 
 
-def ballot(votes: pd.DataFrame, subject: Sequence[str] = ("sample", "tuple")) -> pd.DataFrame:
+def ballot(
+    votes: pd.DataFrame,
+    subject: Sequence[str] = ("sample", "tuple"),
+) -> pd.DataFrame:
     """The votes as a sheet: a row a subject, a column a rater; null where a rater did not vote.
 
-    `votes` is long: one row a subject, `rater` and `category`. Several categories of one rater on one subject are one
-    vote for their combination.
+    `votes` is long: one row a subject, `rater` and `category`. Several categories of one rater on
+    one subject are one vote for their combination.
 
     >>> votes = pd.DataFrame([("s", "A", "FLAG"), ("s", "A", "DROP"), ("s", "B", "DROP")])
     >>> votes.columns = ["sample", "rater", "category"]
@@ -131,15 +139,17 @@ def ballot(votes: pd.DataFrame, subject: Sequence[str] = ("sample", "tuple")) ->
 
 
 def reviewer_agreement(
-    votes: pd.DataFrame, subject: Sequence[str] = ("sample", "tuple")
+    votes: pd.DataFrame,
+    subject: Sequence[str] = ("sample", "tuple"),
 ) -> pd.DataFrame:
     """Agreement of raters: measure, raters, value, n_subjects, reason.
 
-    `votes` as for `ballot`. Fleiss' kappa, perfect_agreement (all the same) and majority_agreement (more than half
-    the same) rest on the subjects that every rater voted on; Cohen's kappa of each pair on those that both did.
-    Kappas are at most 1, 0 being chance. A null value says why in `reason`: "one rater", "no subject in common", or
-    "no variance" (one category only: chance agreement is certain and kappa is 0/0). No intervals: subjects of one
-    sample are not independent.
+    `votes` as for `ballot`. Fleiss' kappa, perfect_agreement (all the same) and majority_agreement
+    (more than half the same) rest on the subjects that every rater voted on; Cohen's kappa of each
+    pair on those that both did. Kappas are at most 1, 0 being chance. A null value says why in
+    `reason`: "one rater", "no subject in common", or "no variance" (one category only: chance
+    agreement is certain and kappa is 0/0). No intervals: subjects of one sample are not
+    independent.
 
     >>> votes = pd.DataFrame({"sample": [1, 1, 2, 2], "rater": ["A", "B"] * 2, "category": ["x", "x", "y", "x"]})
     >>> reviewer_agreement(votes, ["sample"])[["measure", "value"]].round(2)
@@ -171,19 +181,26 @@ def _not_comparable(sheet: pd.DataFrame) -> str:
     return NOTHING_SHARED if sheet.dropna().empty else ""
 
 
-def _counts(sheet: pd.DataFrame) -> np.ndarray:
-    """(subjects, categories): how many raters chose each category, over the subjects that every rater voted on."""
+def _counts(sheet: pd.DataFrame) -> Array:
+    """(subjects, categories): how many raters chose each category.
+
+    Over the subjects that every rater voted on.
+    """
     votes = sheet.dropna().to_numpy(dtype=object).astype(str)
     of_each = [(votes == category).sum(axis=1) for category in np.unique(votes)]
     return np.stack(of_each, axis=1)
 
 
-def _largest_share(sheet: pd.DataFrame) -> np.ndarray:
+def _largest_share(sheet: pd.DataFrame) -> Array:
     """(subjects,): how many raters agree on the commonest category."""
     return np.zeros(0) if _not_comparable(sheet) else _counts(sheet).max(axis=1)
 
 
-def _share(sheet: pd.DataFrame, largest: np.ndarray, least: int) -> Agreed:
+def _share(
+    sheet: pd.DataFrame,
+    largest: Array,
+    least: int,
+) -> Agreed:
     """The share of subjects on which at least so many raters agree."""
     n = len(sheet.dropna())
     reason = _not_comparable(sheet)
@@ -193,7 +210,7 @@ def _share(sheet: pd.DataFrame, largest: np.ndarray, least: int) -> Agreed:
 
 
 def kappa_of_all(sheet: pd.DataFrame) -> Agreed:
-    """Fleiss' kappa of all raters of a sheet (`ballot`), over the subjects that every rater voted on."""
+    """Fleiss' kappa of all raters of a `ballot`, over the subjects that every rater voted on."""
     n = len(sheet.dropna())
     reason = _not_comparable(sheet)
     if reason:
@@ -202,8 +219,12 @@ def kappa_of_all(sheet: pd.DataFrame) -> Agreed:
     return Agreed(kappa, n, NO_VARIANCE if np.isnan(kappa) else "")
 
 
-def kappa_of_pair(sheet: pd.DataFrame, a: Any, b: Any) -> Agreed:
-    """Cohen's kappa of the raters a and b of a sheet (`ballot`), over the subjects that both voted on."""
+def kappa_of_pair(
+    sheet: pd.DataFrame,
+    a: Any,
+    b: Any,
+) -> Agreed:
+    """Cohen's kappa of the raters a and b of a `ballot`, over the subjects that both voted on."""
     both = sheet[[a, b]].dropna()
     if both.empty:
         return Agreed(np.nan, 0, NOTHING_SHARED)
@@ -211,14 +232,19 @@ def kappa_of_pair(sheet: pd.DataFrame, a: Any, b: Any) -> Agreed:
     if len(categories) == 1:
         return Agreed(np.nan, len(both), NO_VARIANCE)
     counts = pd.crosstab(both[a], both[b])
-    counts = counts.reindex(index=categories, columns=categories, fill_value=0)
+    counts = counts.reindex(
+        index=categories,
+        columns=categories,
+        fill_value=0,
+    )
     return Agreed(cohen_kappa(counts.to_numpy(float)), len(both))
 
 
-def fleiss_kappa(counts: np.ndarray) -> float:
-    """Fleiss' kappa, at most 1, of how many raters chose a category: a row a subject, a column a category.
+def fleiss_kappa(counts: Array) -> float:
+    """Fleiss' kappa, at most 1, of counts: a row a subject, a column a category.
 
-    All subjects have the same raters, two and more. nan where one category is all that was chosen.
+    A count is how many raters chose the category.     All subjects have the same raters, two and
+    more. nan where one category is all that was chosen.
 
     >>> round(fleiss_kappa(np.array([[2, 0], [0, 2], [1, 1]])), 3)
     0.333
@@ -230,10 +256,11 @@ def fleiss_kappa(counts: np.ndarray) -> float:
     return _beyond_chance(agreed.mean(), (share * share).sum())
 
 
-def cohen_kappa(table: np.ndarray) -> float:
-    """Cohen's kappa, at most 1, of two raters: subjects by the category that one chose (row) and the other (column).
+def cohen_kappa(table: Array) -> float:
+    """Cohen's kappa, at most 1, of the table of two raters.
 
-    nan where one category is all that was chosen.
+    Subjects by the category that one chose (row) and that the other chose (column).     nan where
+    one category is all that was chosen.
 
     >>> cohen_kappa(np.array([[2, 0], [0, 2]]))
     1.0
@@ -243,7 +270,10 @@ def cohen_kappa(table: np.ndarray) -> float:
     return _beyond_chance(np.trace(table) / n, (first * second).sum())
 
 
-def _beyond_chance(agreed: float, by_chance: float) -> float:
+def _beyond_chance(
+    agreed: float,
+    by_chance: float,
+) -> float:
     """(agreed - by chance) / (1 - by chance); nan where chance agreement is certain."""
     if by_chance >= 1:
         return np.nan

@@ -1,7 +1,7 @@
-"""A judge, or rules, held against labels that people gave: how right it is, and the mean that people would give.
+"""A judge, or rules, held against labels of people: how right it is, and the mean they would give.
 
-Scores and labels come from files (`labels`); the corrected mean is that of `corrected`. TPR and TNR have Wilson's
-interval at the effective number of labels; kappas are those of `agreement`.
+Scores and labels come from files (`labels`); the corrected mean is that of `corrected`. TPR and TNR
+have Wilson's interval at the effective number of labels; kappas are those of `agreement`.
 
 Reference: Korn and Graubard, Survey Methodology 24 (1998), for shares of weighted cases.
 """
@@ -15,9 +15,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..core.errors import InputError, Problem
-from .agreement import ballot, kappa_of_all, kappa_of_pair
-from .corrected import case_contributions, corrected_mean
+from ..core.errors import (
+    InputError,
+    Problem,
+)
+from .agreement import (
+    ballot,
+    kappa_of_all,
+    kappa_of_pair,
+)
+from .arrays import Array
+from .corrected import (
+    case_contributions,
+    corrected_mean,
+)
 from .notes import Note
 from .score_intervals import wilson
 
@@ -28,7 +39,9 @@ PASS = 0.5
 """A score from here on agrees with a label of 1."""
 
 FAR = 4.0
-"""Standard errors by which the scores of cases drawn at random do not lie away from those of all (p < .0001)."""
+"""Standard errors by which the scores of cases drawn at random do not lie away from those of all (p
+< .0001).
+"""
 
 NEXT = 20
 """Cases of a metric that are proposed to be labelled next."""
@@ -48,8 +61,8 @@ COLUMNS = (
 class Calibration:
     """A judge held against labels.
 
-    `frame`: COLUMNS, a row a metric that has labels; null: not measured. `notes`: metric -> what a reader must know
-    of its labels. `next`: case_id, metric, stratum of the cases to label next.
+    `frame`: COLUMNS, a row a metric that has labels; null: not measured. `notes`: metric -> what a
+    reader must know of its labels. `next`: case_id, metric, stratum of the cases to label next.
     """
 
     frame: pd.DataFrame
@@ -65,8 +78,8 @@ def calibrate(
 ) -> Calibration:
     """Hold scores (`labels.read_scores`) against labels (`labels.read_labels`).
 
-    Several raters of a case count as their mean. InputError, which names `file`, for labels that are too few (LEAST
-    a metric, 2 a stratum) or do not fit.
+    Several raters of a case count as their mean. InputError, which names `file`, for labels that
+    are too few (LEAST a metric, 2 a stratum) or do not fit.
 
     >>> cases = [f"c{i}" for i in range(60)]
     >>> scores = pd.DataFrame({"case_id": cases, "metric": "m", "stratum": None, "score": [0.0, 1.0] * 30})
@@ -91,12 +104,20 @@ def calibrate(
 
 
 def _row(
-    cases: pd.DataFrame, labels: pd.DataFrame, confidence: float
+    cases: pd.DataFrame,
+    labels: pd.DataFrame,
+    confidence: float,
 ) -> tuple[dict[str, Any], float]:
     """(COLUMNS of one metric, the weight of the scores in its corrected mean)."""
     stratum, score, label = _arrays(cases)
     corrected = corrected_mean(score, label, stratum, confidence)
-    alone = corrected_mean(score, label, stratum, confidence, weight=0.0)
+    alone = corrected_mean(
+        score,
+        label,
+        stratum,
+        confidence,
+        weight=0.0,
+    )
     row: dict[str, Any] = {
         "n": len(cases),
         "n_labelled": corrected.n_labelled,
@@ -110,11 +131,16 @@ def _row(
     return row, corrected.weight
 
 
-def together(scores: pd.DataFrame, labels: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """The scored cases of a metric: case_id, score, threshold, stratum, label (mean of the raters, nan for none).
+def together(
+    scores: pd.DataFrame,
+    labels: pd.DataFrame,
+    metric: str,
+) -> pd.DataFrame:
+    """The scored cases of a metric: case_id, score, threshold, stratum, label.
 
-    `stratum` is null where neither file has strata; where the scores have none it is that of the score, which
-    labels drawn by `next_cases` name.
+    `label` is the mean of the raters, nan for none.     `stratum` is null where neither file has
+    strata; where the scores have none it is that of the score, which labels drawn by `next_cases`
+    name.
     """
     scored = scores[scores["metric"] == metric]
     labelled = labels[labels["metric"] == metric]
@@ -125,19 +151,23 @@ def together(scores: pd.DataFrame, labels: pd.DataFrame, metric: str) -> pd.Data
     return cases
 
 
-def _arrays(cases: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _arrays(cases: pd.DataFrame) -> tuple[Array, Array, Array]:
     """(strata as numbers, scores, labels) of the cases of `together`."""
-    stratum, _ = pd.factorize(cases["stratum"], sort=True, use_na_sentinel=False)
+    stratum, _ = pd.factorize(
+        cases["stratum"],
+        sort=True,
+        use_na_sentinel=False,
+    )
     return stratum, cases["score"].to_numpy(), cases["label"].to_numpy()
 
 
-def contributions(cases: pd.DataFrame) -> np.ndarray:
+def contributions(cases: pd.DataFrame) -> Array:
     """What each case of `together` brings into the corrected mean, which is the mean of them all."""
     stratum, score, label = _arrays(cases)
     return case_contributions(score, label, stratum)
 
 
-def score_strata(score: np.ndarray) -> np.ndarray:
+def score_strata(score: Array) -> Array:
     """The names of the strata of scores: 0, below PASS, from PASS on, and 1.
 
     >>> score_strata(np.array([0.0, 0.2, 1.0])).tolist()
@@ -147,20 +177,46 @@ def score_strata(score: np.ndarray) -> np.ndarray:
     return np.select([score <= 0, score < PASS, score < 1], names, "score 1").astype(object)
 
 
-def _require_labels(cases: dict[str, pd.DataFrame], labels: pd.DataFrame, file: str) -> None:
+def _require_labels(
+    cases: dict[str, pd.DataFrame],
+    labels: pd.DataFrame,
+    file: str,
+) -> None:
     """InputError unless there are labels, and those of every metric give a mean."""
     if not cases:
-        raise InputError([Problem("error", "few-labels", "no label", file=file, field="")])
+        raise InputError(
+            [
+                Problem(
+                    "error",
+                    "few-labels",
+                    "no label",
+                    file=file,
+                    field="",
+                )
+            ]
+        )
     problems = []
     for metric, of_metric in cases.items():
         why = refused(of_metric, labels, metric)
         if why:
-            problems.append(Problem("error", "few-labels", why, file=file, field=metric))
+            problems.append(
+                Problem(
+                    "error",
+                    "few-labels",
+                    why,
+                    file=file,
+                    field=metric,
+                )
+            )
     if problems:
         raise InputError(problems)
 
 
-def refused(cases: pd.DataFrame, labels: pd.DataFrame, metric: str) -> str:
+def refused(
+    cases: pd.DataFrame,
+    labels: pd.DataFrame,
+    metric: str,
+) -> str:
     """Why the labels of a metric do not give a mean; "" where they do."""
     n = int(cases["label"].notna().sum())
     if n < LEAST:
@@ -184,10 +240,11 @@ def refused(cases: pd.DataFrame, labels: pd.DataFrame, metric: str) -> str:
 
 
 def drawn(cases: pd.DataFrame) -> Note | None:
-    """A note on how the labelled cases were picked by their scores; None where they can have been drawn at random.
+    """A note on how the labelled cases were picked by their scores.
 
-    Codes: "labels-of-passes", "labels-of-failures", "labels-of-low", "labels-of-high" scores. Values: `mean` score
-    of the labelled cases and of `all`.
+    None where they can have been drawn at random.     Codes: "labels-of-passes",
+    "labels-of-failures", "labels-of-low", "labels-of-high" scores. Values: `mean` score of the
+    labelled cases and of `all`.
     """
     if cases["stratum"].notna().any():
         return None
@@ -209,7 +266,11 @@ def drawn(cases: pd.DataFrame) -> Note | None:
     return Note(code, values)
 
 
-def _agreement(cases: pd.DataFrame, votes: pd.DataFrame, confidence: float) -> dict[str, Any]:
+def _agreement(
+    cases: pd.DataFrame,
+    votes: pd.DataFrame,
+    confidence: float,
+) -> dict[str, Any]:
     """raters, kappas, TPR and TNR with intervals; the raters alone unless every label is 0 or 1.
 
     Cases on which as many raters say 0 as 1 take no part in TPR, TNR and the judge's kappa.
@@ -230,8 +291,20 @@ def _agreement(cases: pd.DataFrame, votes: pd.DataFrame, confidence: float) -> d
         rate = _rate(right[truth].to_numpy(), weight[clear][truth].to_numpy(float), confidence)
         row[name], row[f"{name}_low"], row[f"{name}_high"] = rate
 
-    people = pd.DataFrame({"case_id": good.index, "rater": "", "category": good})
-    judge = pd.DataFrame({"case_id": good.index, "rater": "j", "category": passed})
+    people = pd.DataFrame(
+        {
+            "case_id": good.index,
+            "rater": "",
+            "category": good,
+        }
+    )
+    judge = pd.DataFrame(
+        {
+            "case_id": good.index,
+            "rater": "j",
+            "category": passed,
+        }
+    )
     row["judge_kappa"] = _kappa(pd.concat([people, judge]))
     row["rater_kappa"] = np.nan
     if row["raters"] > 1:
@@ -239,8 +312,12 @@ def _agreement(cases: pd.DataFrame, votes: pd.DataFrame, confidence: float) -> d
     return row
 
 
-def _rate(right: np.ndarray, weight: np.ndarray, confidence: float) -> tuple[float, float, float]:
-    """(share of right cases, by weight, and Wilson's interval at their effective number); nan without a case."""
+def _rate(
+    right: Array,
+    weight: Array,
+    confidence: float,
+) -> tuple[float, float, float]:
+    """(share of right cases by weight, low, high): Wilson's interval; nan without a case."""
     total = weight.sum()
     if not total:
         return np.nan, np.nan, np.nan
@@ -251,7 +328,7 @@ def _rate(right: np.ndarray, weight: np.ndarray, confidence: float) -> tuple[flo
 
 
 def _kappa(votes: pd.DataFrame) -> float:
-    """Cohen's kappa of two raters, Fleiss' of more, over the cases that all of them have; nan without one."""
+    """Cohen's kappa of two raters, Fleiss' of more, over the cases that all have; nan for none."""
     sheet = ballot(votes.astype({"category": str}), ["case_id"])
     raters = list(sheet.columns)
     if len(raters) == 2:
@@ -259,12 +336,17 @@ def _kappa(votes: pd.DataFrame) -> float:
     return kappa_of_all(sheet).value
 
 
-def next_cases(cases: pd.DataFrame, weight: float, n: int = NEXT) -> pd.DataFrame:
+def next_cases(
+    cases: pd.DataFrame,
+    weight: float,
+    n: int = NEXT,
+) -> pd.DataFrame:
     """The cases whose labels bring the interval down most: case_id, metric, stratum.
 
-    They are drawn at random in each stratum. Labels are best spread over strata by size times spread of what the
-    scores leave open, label - weight * score (Neyman); those that a stratum lacks come first. The labels that follow
-    must name the stratum, because they are no random sample of all.
+    They are drawn at random in each stratum. Labels are best spread over strata by size times
+    spread of what the scores leave open, label - weight * score (Neyman); those that a stratum
+    lacks come first. The labels that follow must name the stratum, because they are no random
+    sample of all.
     """
     columns = ["case_id", "metric", "stratum"]
     if cases["stratum"].isna().any():

@@ -1,12 +1,21 @@
-"""What a reader must know of a comparison: what did not pair, few seeds, and metrics without a verdict."""
+"""What a reader must know of a comparison.
+
+What did not pair, that there are few seeds, and which metrics have no verdict.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import (
+    Iterator,
+    Sequence,
+)
 
 import pandas as pd
 
-from .design import Grid
+from .design import (
+    Grid,
+    Pairing,
+)
 from .intervals import MIN_UNITS
 from .notes import Note
 
@@ -16,38 +25,40 @@ NAMED = 5
 
 def comparison_notes(
     wholes: Sequence[Grid],
-    paired: Sequence[Grid],
-    by_seed: bool,
-    unpaired: Mapping[str, int],
-    frame: pd.DataFrame,
+    pairing: Pairing,
+    rows: pd.DataFrame,
     names: Sequence[str],
     identical: bool,
 ) -> list[Note]:
     """The notes of a comparison.
 
-    `wholes` and `paired`: all cells of the baseline and of the candidate, and those that pair. `unpaired` and
-    `identical` are those of `Comparison`, `frame` its table, `names` the names of both sides.
+    `wholes`: all cells of the baseline and of the candidate, `pairing` those that pair, `names` the
+    names of both. `rows` and `identical` are those of `Comparison`.
     """
+    n_seeds = min(len(pairing.baseline.seeds), len(pairing.candidate.seeds))
+    own_names = rows[rows["alias_of"] == ""]
     notes = []
     if identical:
-        notes.append(Note("identical", {"n": len(paired[0].units)}))
-    notes += _left_over(wholes, unpaired, names)
-    notes += _about_seeds(wholes, paired, by_seed, names)
-    n_seeds = min(len(side.seeds) for side in paired)
-    notes += _about_metrics(frame[frame["alias_of"] == ""], n_seeds, identical)
+        notes.append(Note("identical", {"n": len(pairing.baseline.units)}))
+    notes += _left_over(wholes, pairing, names)
+    notes += _about_seeds(wholes, pairing, names, n_seeds)
+    notes += _about_metrics(own_names, n_seeds, identical)
     return notes
 
 
 def _seeded(wholes: Sequence[Grid]) -> bool:
     """Whether the runs are told apart by seeds."""
-    return any(seed for side in wholes for seed in side.seeds)
+    return any(seed for whole in wholes for seed in whole.seeds)
 
 
 def _left_over(
-    wholes: Sequence[Grid], unpaired: Mapping[str, int], names: Sequence[str]
+    wholes: Sequence[Grid],
+    pairing: Pairing,
+    names: Sequence[str],
 ) -> Iterator[Note]:
     """The cells of each side that have no counterpart."""
     code = "unpaired-cells" if _seeded(wholes) else "unpaired-units"
+    unpaired = pairing.unpaired
     for side, name, whole in zip(("baseline", "candidate"), names, wholes):
         left = unpaired[f"cells_{side}"]
         if left:
@@ -62,36 +73,53 @@ def _left_over(
 
 
 def _about_seeds(
-    wholes: Sequence[Grid], paired: Sequence[Grid], by_seed: bool, names: Sequence[str]
+    wholes: Sequence[Grid],
+    pairing: Pairing,
+    names: Sequence[str],
+    n_seeds: int,
 ) -> Iterator[Note]:
     """How seeds pair, and that there are few of them."""
-    if not by_seed:
-        labels = ["/".join(map(str, side.seeds)) for side in wholes]
-        values = {"a": names[0], "b": names[1], "seeds_a": labels[0], "seeds_b": labels[1]}
+    if not pairing.by_seed:
+        labels = ["/".join(map(str, whole.seeds)) for whole in wholes]
+        values = {
+            "a": names[0],
+            "b": names[1],
+            "seeds_a": labels[0],
+            "seeds_b": labels[1],
+        }
         yield Note("no-common-seed", values)
-    n_seeds = min(len(side.seeds) for side in paired)
     if n_seeds == 1 and _seeded(wholes):
         yield Note("one-seed-side")
     if n_seeds == 2:
         yield Note("two-seeds")
 
 
-def _about_metrics(frame: pd.DataFrame, n_seeds: int, identical: bool) -> Iterator[Note]:
+def _about_metrics(
+    rows: pd.DataFrame,
+    n_seeds: int,
+    identical: bool,
+) -> Iterator[Note]:
     """Metrics that have no verdict, or not on all seeds: how many, and the titles of a few."""
-    measured = frame["delta"].notna()
-    few_units = frame["n_units"] < MIN_UNITS
-    few_differ = (frame["verdict"] == "too few") & ~few_units & (not identical)
-    some_differ = frame["n_differ"] > 0
+    measured = rows["delta"].notna()
+    few_units = rows["n_units"] < MIN_UNITS
+    few_differ = (rows["verdict"] == "too few") & ~few_units & (not identical)
+    some_differ = rows["n_differ"] > 0
     cases = {
         "few-pairs": measured & few_units,
         "few-differ": few_differ & some_differ,
         "none-differ": few_differ & ~some_differ,
         "not-paired": ~measured,
-        "some-seeds": measured & (frame["n_seeds"] < n_seeds),
+        "some-seeds": measured & (rows["n_seeds"] < n_seeds),
     }
-    for code, where in cases.items():
-        rows = frame[where]
-        if len(rows):
-            named = rows if len(rows) <= NAMED else rows[rows["headline"]][:NAMED]
-            titles = tuple(named["title"])
-            yield Note(code, {"n": len(rows), "total": len(frame), "titles": titles})
+    for code, condition in cases.items():
+        found = rows[condition]
+        if len(found):
+            named = found
+            if len(found) > NAMED:
+                named = found[found["headline"]][:NAMED]
+            values = {
+                "n": len(found),
+                "total": len(rows),
+                "titles": tuple(named["title"]),
+            }
+            yield Note(code, values)

@@ -2,14 +2,16 @@
 
     scores of N cases + labels of n of them --PPI++--> corrected mean --t-Wilson--> interval
 
-The corrected mean is that of the labels, moved by what the scores of the other cases add: mean(label - w score) over
-the labelled cases plus w mean(score) over the others. It is right on average whatever the scores are worth, because w
-only weighs how much they are listened to; the w of least variance makes it surer than the labels alone.
+The corrected mean is that of the labels, moved by what the scores of the other cases add:
+mean(label - w score) over the labelled cases plus w mean(score) over the others. It is right on
+average whatever the scores are worth, because w only weighs how much they are listened to; the w of
+least variance makes it surer than the labels alone.
 
-Claim of the intervals: new cases, this system, this judge. Labels must be drawn at random, or at random by stratum.
+Claim of the intervals: new cases, this system, this judge. Labels must be drawn at random, or at
+random by stratum.
 
-References: Angelopoulos, Duchi, Zrnic, "PPI++: Efficient prediction-powered inference", arXiv 2311.01453 (2023);
-Fisch et al., "Stratified prediction-powered inference", NeurIPS 2024.
+References: Angelopoulos, Duchi, Zrnic, "PPI++: Efficient prediction-powered inference", arXiv
+2311.01453 (2023); Fisch et al., "Stratified prediction-powered inference", NeurIPS 2024.
 """
 
 from __future__ import annotations
@@ -18,12 +20,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .score_intervals import DOUBT, t_quantile, t_wilson
+from .arrays import Array
+from .score_intervals import (
+    DOUBT,
+    t_quantile,
+    t_wilson,
+)
 
 HIDDEN = 0.25
-"""Cases on which judge and people differ wholly that are added to those seen: few labels may hold none by chance.
+"""Cases on which judge and people differ wholly that are added to those seen.
 
-Within each of several strata DOUBT of them, also without a judge.
+Few labels may hold none by chance. Within each of several strata DOUBT of them, also without a
+judge.
 """
 
 UNIT_LIMITS = np.array([[0.0], [1.0]])
@@ -42,15 +50,23 @@ class Mean:
 
 @dataclass(frozen=True)
 class _Strata:
-    """Numbers, means of x, and variances of x (or covariances with y) in every stratum; arrays over strata."""
+    """Number of cases, mean of x, and variance of x (or covariance with y) in every stratum."""
 
-    n: np.ndarray
-    mean: np.ndarray
-    variance: np.ndarray
+    n: Array
+    mean: Array
+    variance: Array
 
 
-def _strata(at: np.ndarray, k: int, x: np.ndarray, y: np.ndarray | None = None) -> _Strata:
-    """What each of k strata holds, of values x in the strata `at`; a single value has the variance of all strata."""
+def _strata(
+    at: Array,
+    k: int,
+    x: Array,
+    y: Array | None = None,
+) -> _Strata:
+    """What each of k strata holds of the values x, which lie in the strata `at`.
+
+    A single value has the variance of all strata.
+    """
     y = x if y is None else y
     n = np.bincount(at, minlength=k)
     mean_x = np.bincount(at, x, k) / np.maximum(n, 1)
@@ -63,18 +79,19 @@ def _strata(at: np.ndarray, k: int, x: np.ndarray, y: np.ndarray | None = None) 
 
 
 def corrected_mean(
-    score: np.ndarray,
-    label: np.ndarray,
-    stratum: np.ndarray | None = None,
+    score: Array,
+    label: Array,
+    stratum: Array | None = None,
     confidence: float = 0.95,
     weight: float | None = None,
 ) -> Mean:
     """The mean label of all cases, by PPI++ with a t-Wilson interval.
 
-    `score`, `label`: (cases,) in 0..1, label nan where nobody gave one. `stratum`: (cases,) numbers from 0, where
-    labels were drawn by stratum; strata then count by their cases, and each needs a label. `weight` of the scores: by
-    default that of least variance, in 0..1; 0 is the labels alone. The t has as many degrees of freedom as effective
-    labels, 1 / sum(share^2 / labels), less the strata.
+    `score`, `label`: (cases,) in 0..1, label nan where nobody gave one. `stratum`: (cases,) numbers
+    from 0, where labels were drawn by stratum; strata then count by their cases, and each needs a
+    label. `weight` of the scores: by default that of least variance, in 0..1; 0 is the labels
+    alone. The t has as many degrees of freedom as effective labels, 1 / sum(share^2 / labels), less
+    the strata.
 
     >>> score, label = np.array([1, 1, 0, 0, 1, 1, 1, 0.0]), np.array([1, 1, 0, 1] + 4 * [np.nan])
     >>> round(corrected_mean(score, label, weight=1).value, 4)  # .75 + (.75 - .5)
@@ -121,7 +138,11 @@ def corrected_mean(
     return Mean(p, float(low[0]), float(high[0]), weight, int(labelled.sum()))
 
 
-def case_contributions(score: np.ndarray, label: np.ndarray, stratum: np.ndarray) -> np.ndarray:
+def case_contributions(
+    score: Array,
+    label: Array,
+    stratum: Array,
+) -> Array:
     """(cases,): what each case brings into the corrected mean, which is the mean of them all."""
     weight = corrected_mean(score, label, stratum).weight
     labelled = ~np.isnan(label)

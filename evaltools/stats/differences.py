@@ -1,11 +1,12 @@
-"""Every metric of a pair of conditions by itself: values, difference, interval, claim, and what it rests on.
+"""Every metric of a pair of conditions by itself: values, difference, interval, and claim.
 
 Interval of a difference, by what the data are:
 
-- several seeds on both sides: variance components of the difference (t), for new seeds and new samples;
+- several seeds on both sides: variance components of the difference (t), for new seeds and new
+  samples;
 - one seed on a side: a bootstrap that draws the same units for both sides;
-- one seed each, where few units decide and the metric has limits: "mover", the score intervals of both sides put
-  together (`intervals.mover`), by the method "auto" only.
+- one seed each, where few units decide and the metric has limits: "mover", the score intervals of
+  both sides put together (`intervals.mover`), by the method "auto" only.
 """
 
 from __future__ import annotations
@@ -14,26 +15,40 @@ import numpy as np
 import pandas as pd
 
 from ..core.resampling import Resampling
+from .arrays import Array
 from .bootstrap import resampled
 from .bounds import Intervals
 from .equivalence import equivalence_confidence
 from .evidence import Evidence
 from .influence import Paired
-from .intervals import CARRIES, MIN_UNITS
-from .score_intervals import deciding, mover, score_bounds, share_correlation
+from .intervals import (
+    CARRIES,
+    MIN_UNITS,
+)
+from .score_intervals import (
+    deciding,
+    mover,
+    score_bounds,
+    share_correlation,
+)
 from .seeds import CLAIM_BOTH
 
 CLAIM_SYSTEMS = "new samples, these systems"
 CLAIM_THESE_SEEDS = "new samples, these seeds"
 
 
-def differences(tested: Evidence, margins: np.ndarray, resampling: Resampling) -> pd.DataFrame:
+def differences(
+    tested: Evidence,
+    margins: Array,
+    resampling: Resampling,
+) -> pd.DataFrame:
     """A row for every metric of the evidence, judged by nobody yet.
 
-    `margins` (metrics) is the declared margin, nan for none. Columns: both values; `ci_low`, `ci_high`, `ci_method`,
-    `claim`; `equivalence_low` and `equivalence_high`, the interval that must lie within the margin; `n_units`,
-    `n_seeds`; `n_differ`, the units whose difference is not 0, and `each`, their mean size as a part of delta;
-    `p_value`, `p_samples`, `error`, `df`; the parts of the variance; and what `judged_together` needs.
+    `margins` (metrics) is the declared margin, nan for none. Columns: both values; `ci_low`,
+    `ci_high`, `ci_method`, `claim`; `equivalence_low` and `equivalence_high`, the interval that
+    must lie within the margin; `n_units`, `n_seeds`; `n_differ`, the units whose difference is not
+    0, and `each`, their mean size as a part of delta; `p_value`, `p_samples`, `error`, `df`; the
+    parts of the variance; and what `judged_together` needs.
     """
     paired = tested.paired
     counts = paired.baseline.compiled.counts
@@ -71,14 +86,18 @@ def differences(tested: Evidence, margins: np.ndarray, resampling: Resampling) -
     return tested.parts().assign(**columns)
 
 
-def _claims(paired: Paired) -> np.ndarray:
+def _claims(paired: Paired) -> Array:
     """What the interval of every metric speaks for."""
     one_each = (paired.in_a.sum(axis=0) == 1) & (paired.in_b.sum(axis=0) == 1)
     one_side = np.where(one_each, CLAIM_SYSTEMS, CLAIM_THESE_SEEDS)
     return np.where(paired.n_seeds > 1, CLAIM_BOTH, one_side)
 
 
-def _intervals(tested: Evidence, wanted: np.ndarray, resampling: Resampling) -> Intervals:
+def _intervals(
+    tested: Evidence,
+    wanted: Array,
+    resampling: Resampling,
+) -> Intervals:
     """The intervals of the delta of the wanted metrics, each by the first rule that holds for it."""
     paired = tested.paired
     intervals = Intervals.none(len(paired.delta))
@@ -105,8 +124,14 @@ def _intervals(tested: Evidence, wanted: np.ndarray, resampling: Resampling) -> 
     return intervals
 
 
-def _from_both_sides(paired: Paired, confidence: float) -> tuple[np.ndarray, np.ndarray]:
-    """(low, high) of delta, one seed each, from the score intervals of both sides; nan without limits."""
+def _from_both_sides(
+    paired: Paired,
+    confidence: float,
+) -> tuple[Array, Array]:
+    """(low, high) of delta, one seed each, from the score intervals of both sides.
+
+    nan for a metric without limits.
+    """
     baseline, _ = score_bounds(paired.baseline, confidence, t_only=True)
     candidate, _ = score_bounds(paired.candidate, confidence, t_only=True)
     return mover(

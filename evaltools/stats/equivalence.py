@@ -1,11 +1,12 @@
 """Equivalence: was a difference shown to be too small to matter?
 
-A margin says how large a difference may be and still not matter. Two one-sided tests (TOST), each at the level
-alpha, ask whether the true difference lies above -margin and below +margin. Both find so exactly where the
-interval at the confidence 1 - 2 alpha lies within the margin.
+A margin says how large a difference may be and still not matter. Two one-sided tests (TOST), each
+at the level alpha, ask whether the true difference lies above -margin and below +margin. Both find
+so exactly where the interval at the confidence 1 - 2 alpha lies within the margin.
 
-Reference: Schuirmann, "A comparison of the two one-sided tests procedure and the power approach for assessing the
-equivalence of average bioavailability", Journal of Pharmacokinetics and Biopharmaceutics 15 (1987).
+Reference: Schuirmann, "A comparison of the two one-sided tests procedure and the power approach for
+assessing the equivalence of average bioavailability", Journal of Pharmacokinetics and
+Biopharmaceutics 15 (1987).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ LOWEST = 0.01
 
 
 def equivalence_confidence(confidence: float) -> float:
-    """The confidence of the interval that must lie within the margin: 1 - 2 alpha, for alpha = 1 - confidence.
+    """The confidence of the interval that must lie within the margin: 1 - 2 (1 - confidence).
 
     >>> round(equivalence_confidence(0.95), 2)
     0.9
@@ -26,9 +27,10 @@ def equivalence_confidence(confidence: float) -> float:
 
 
 def within_margin(row: Any) -> Any:
-    """Whether a difference was shown to lie within its margin: of a row of a comparison, or of every row of a frame.
+    """Whether a difference was shown to lie within its margin.
 
-    The columns are `equivalence_low`, `equivalence_high` and `margin`. False where one of them is null.
+    `row` is a row of a comparison, or a frame of them. The columns are `equivalence_low`,
+    `equivalence_high` and `margin`. False where one of them is null.
 
     >>> within_margin({"equivalence_low": -0.01, "equivalence_high": 0.03, "margin": 0.05})
     True

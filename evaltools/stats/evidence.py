@@ -1,7 +1,8 @@
-"""What a pair of conditions shows of every metric before intervals: p, the standard error of delta, and its parts.
+"""What a pair of conditions shows of every metric: p, and the standard error of delta.
 
-p of one seed is that of sign flips over units. Of several seeds it is the larger of that and the p of the variance
-components (t), because a difference must stand out from the seeds as well as from the samples.
+p of one seed is that of sign flips over units. Of several seeds it is the larger of that and the p
+of the variance components (t), because a difference must stand out from the seeds as well as from
+the samples.
 """
 
 from __future__ import annotations
@@ -14,46 +15,65 @@ import pandas as pd
 from scipy.special import stdtr
 
 from ..core.resampling import Resampling
-from .arrays import rounded
+from .arrays import (
+    Array,
+    rounded,
+)
 from .influence import Paired
 from .intervals import MIN_UNITS
-from .multiplicity import shared_seeds, step_down
+from .multiplicity import (
+    shared_seeds,
+    step_down,
+)
 from .score_intervals import proportions
-from .seed_variance import SeedPool, seed_pool, seed_term
-from .sign_flips import flipped_p, sign_flip
-from .variance import Spread, negligible, sample_term, spread_of_pair, spread_of_samples
+from .seed_variance import (
+    SeedPool,
+    seed_pool,
+    seed_term,
+)
+from .sign_flips import (
+    flipped_p,
+    sign_flip,
+)
+from .variance import (
+    Spread,
+    negligible,
+    sample_term,
+    spread_of_pair,
+    spread_of_samples,
+)
 
 
 @dataclass(frozen=True)
 class Evidence:
     """What a pair of conditions shows without an interval; arrays over metrics.
 
-    `differences` (units, metrics) are `Paired.null_errors`, rounded. `p_samples` is the p of sign flips alone,
-    `p_value` the p of the metric. `error` and `df` are the standard error of delta and its degrees of freedom;
-    `spread` says what they are made of. `pool` is what the seeds of several conditions differ by, if there is one;
-    `pooled` says of which metrics it was used.
+    `differences` (units, metrics) are `Paired.null_errors`, rounded. `p_samples` is the p of sign
+    flips alone, `p_value` the p of the metric. `error` and `df` are the standard error of delta and
+    its degrees of freedom; `spread` says what they are made of. `pool` is what the seeds of several
+    conditions differ by, if there is one; `pooled` says of which metrics it was used.
     """
 
     paired: Paired
-    differences: np.ndarray
-    p_samples: np.ndarray
-    p_value: np.ndarray
-    error: np.ndarray
-    df: np.ndarray
+    differences: Array
+    p_samples: Array
+    p_value: Array
+    error: Array
+    df: Array
     spread: Spread
     pool: SeedPool | None
-    pooled: np.ndarray
+    pooled: Array
 
     @property
-    def several(self) -> np.ndarray:
+    def several(self) -> Array:
         """(metrics,): whether both sides have the metric in several seeds."""
         return self.paired.n_seeds > 1
 
     def parts(self) -> pd.DataFrame:
         """What `judged_together` needs of every metric, a row each.
 
-        `of_samples` and `of_seeds` are parts of the variance of delta; `of_seeds` is null for one seed. `mid`:
-        whether the metric is a proportion, whose p is mid-p.
+        `of_samples` and `of_seeds` are parts of the variance of delta; `of_seeds` is null for one
+        seed. `mid`: whether the metric is a proportion, whose p is mid-p.
         """
         from_seeds = self.spread.from_seeds
         seeds_that_tell = np.where(self.pooled, 2, 1)
@@ -78,9 +98,9 @@ def evidence(
 ) -> Evidence:
     """The p of every metric by itself, and the standard error of its delta.
 
-    `pool` is what the seeds of all conditions of a study differ by; by default it is made from both sides. It is
-    used for metrics whose seeds differ equally much everywhere, and only by the method "auto". Plain counts and
-    metrics that a side lacks have no p (nan).
+    `pool` is what the seeds of all conditions of a study differ by; by default it is made from both
+    sides. It is used for metrics whose seeds differ equally much everywhere, and only by the method
+    "auto". Plain counts and metrics that a side lacks have no p (nan).
     """
     compiled = paired.baseline.compiled
     several = paired.n_seeds > 1
@@ -96,12 +116,24 @@ def evidence(
     larger = np.fmax(p_samples, spread.p_value(paired.delta))
     p_value = np.where(several & (error > 0), larger, p_samples)
     p_value = np.where(untested, np.nan, p_value)
-    return Evidence(paired, differences, p_samples, p_value, error, df, spread, pool, pooled)
+    return Evidence(
+        paired,
+        differences,
+        p_samples,
+        p_value,
+        error,
+        df,
+        spread,
+        pool,
+        pooled,
+    )
 
 
 def _spread(
-    paired: Paired, resampling: Resampling, pool: SeedPool | None
-) -> tuple[Spread, SeedPool | None, np.ndarray]:
+    paired: Paired,
+    resampling: Resampling,
+    pool: SeedPool | None,
+) -> tuple[Spread, SeedPool | None, Array]:
     """(spread of delta, pool of the seeds, for which metrics it was used).
 
     Metrics of several seeds have variance components, all others the spread of their samples.
@@ -125,15 +157,18 @@ def _spread(
 
 def judged_together(
     parts: pd.DataFrame,
-    differences: np.ndarray,
+    differences: Array,
     n_permutations: int,
     resampling: Resampling,
 ) -> pd.DataFrame:
-    """The metrics of a family, judged together: p_adjusted, level, error_shared, df_shared, a row a metric.
+    """The metrics of a family, judged together.
 
-    `parts` are rows of `Evidence.parts`, `differences` (units, metrics) those of the same metrics. p is first
-    raised to what a common share of the seeds gives (`shared_seeds`), and then adjusted by Westfall and Young's
-    step-down (`step_down`). `level` is what the p of the metric must keep at its step.
+    Columns: p_adjusted, level, error_shared, df_shared; a row a metric.
+
+    `parts` are rows of `Evidence.parts`, `differences` (units, metrics) those of the same metrics.
+    p is first raised to what a common share of the seeds gives (`shared_seeds`), and then adjusted
+    by Westfall and Young's step-down (`step_down`). `level` is what the p of the metric must keep
+    at its step.
     """
     error, df = shared_seeds(
         parts["of_samples"].to_numpy(float),
@@ -142,7 +177,10 @@ def judged_together(
         parts["df_seeds"].to_numpy(float),
     )
     size = np.abs(parts["delta"].to_numpy(float))
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(
+        divide="ignore",
+        invalid="ignore",
+    ):
         p_shared = 2 * stdtr(df, -size / error)
     p = np.fmax(parts["p_value"].to_numpy(float), p_shared)
     mid = parts["mid"].to_numpy(bool)
@@ -164,12 +202,12 @@ def decide(
     resampling: Resampling,
     n_permutations: int = 1_000,
     family: Sequence[int] = (),
-) -> np.ndarray:
-    """What a comparison would find: 1 or -1 where delta is shown to lie above or below 0, else 0; over metrics.
+) -> Array:
+    """(metrics,): 1 or -1 where delta is shown to lie above or below 0, else 0.
 
-    Every metric is judged as the primary one, but those at the positions in `family` are adjusted together. This is
-    the rule of `compare.verdicts` without the bootstrap of single seeds, whose interval leaves out 0 where p is
-    small. It is quick enough for simulations.
+    Every metric is judged as the primary one, but those at the positions in `family` are adjusted
+    together. This is the rule of `compare.verdicts` without the bootstrap of single seeds, whose
+    interval leaves out 0 where p is small. It is quick enough for simulations.
     """
     tested = evidence(paired, n_permutations, resampling)
     level = resampling.level

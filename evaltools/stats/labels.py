@@ -1,21 +1,40 @@
-"""Files of scores and of labels that people gave, for `calibration`: what a row is, and what is wrong with one."""
+"""Files of scores and of labels that people gave: what a row is, and what is wrong with one."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import (
+    Annotated,
+    Any,
+)
 
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    create_model,
+)
 
 from ..core.errors import Problems
 from ..core.records import read_rows
 
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Share = Annotated[
+    float,
+    Field(
+        ge=0,
+        le=1,
+        allow_inf_nan=False,
+    ),
+]
 
 
 class _Row(BaseModel):
-    model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True, frozen=True)
+    model_config = ConfigDict(
+        extra="ignore",
+        coerce_numbers_to_str=True,
+        frozen=True,
+    )
     case_id: str = Field(min_length=1)
     metric: str = Field(min_length=1)
     stratum: str | None = None
@@ -35,14 +54,22 @@ class Label(_Row):
     rater: str | None = None
 
 
-def read_scores(path: Path, problems: Problems, score: str = "score") -> pd.DataFrame:
+def read_scores(
+    path: Path,
+    problems: Problems,
+    score: str = "score",
+) -> pd.DataFrame:
     """case_id, metric, stratum (null: none), score (0..1), threshold of a file of scores.
 
-    `score` names the column of the score. summary_scores.csv is such a file. Reports what is wrong by line, also a
-    case that has two scores of a metric.
+    `score` names the column of the score. summary_scores.csv is such a file. Reports what is wrong
+    by line, also a case that has two scores of a metric.
     """
     field: Any = (Share | None, Field(validation_alias=score))
-    row: Any = create_model("Scored", __base__=Scored, score=field)
+    row: Any = create_model(
+        "Scored",
+        __base__=Scored,
+        score=field,
+    )
     kept = []
     first_lines: dict[tuple[str, str], int] = {}
     for line, r in read_rows(path, row, problems, "case_id"):
@@ -62,10 +89,15 @@ def read_scores(path: Path, problems: Problems, score: str = "score") -> pd.Data
     return frame.astype({"score": float, "threshold": float})
 
 
-def read_labels(path: Path, scores: pd.DataFrame | None, problems: Problems) -> pd.DataFrame:
+def read_labels(
+    path: Path,
+    scores: pd.DataFrame | None,
+    problems: Problems,
+) -> pd.DataFrame:
     """case_id, metric, stratum, label (0..1), rater ("" where none is named) of a file of labels.
 
-    Reports by line what is wrong: a case that has no score (where `scores` are given), a second label of one rater.
+    Reports by line what is wrong: a case that has no score (where `scores` are given), a second
+    label of one rater.
     """
     known = None if scores is None else set(zip(scores["case_id"], scores["metric"]))
     kept = []
@@ -74,7 +106,12 @@ def read_labels(path: Path, scores: pd.DataFrame | None, problems: Problems) -> 
         if r.label is None:
             continue
         rater = r.rater or ""
-        where = {"file": str(path), "line": line, "field": "case_id", "id": r.case_id}
+        where = {
+            "file": str(path),
+            "line": line,
+            "field": "case_id",
+            "id": r.case_id,
+        }
         if known is not None and (r.case_id, r.metric) not in known:
             problems.error("unknown-case", f"the scores have no {r.metric} of this case", **where)
             continue

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import (
+    dataclass,
+    field,
+)
 from typing import Any
 
 
 @dataclass(frozen=True)
 class Note:
-    """One thing that a reader must know: its code, and the numbers, titles and names that it is about.
+    """One thing that a reader must know: its code, and the values that it is about.
+
+    Values are numbers, titles and names.
 
     >>> Note("few-pairs", {"n": 10}).values["n"]
     10

@@ -1,28 +1,54 @@
-"""A pilot: what runs that are there say of a difference in one metric, for the planning of a larger study.
+"""A pilot: what runs say of a difference in one metric, for the planning of a larger study.
 
-References: Efron, "Nonparametric standard errors and confidence intervals", Canadian Journal of Statistics 9 (1981),
-exponential tilting.
+Reference: Efron, "Nonparametric standard errors and confidence intervals", Canadian Journal of
+Statistics 9 (1981), exponential tilting.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import (
+    dataclass,
+    replace,
+)
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..core.errors import UsageError
-from ..core.metric import MetricTable, subset
-from ..core.metric_matrix import Compiled, compile_table
+from ..core.metric import (
+    MetricTable,
+    subset,
+)
+from ..core.metric_matrix import (
+    Compiled,
+    compile_table,
+)
 from ..core.resampling import Resampling
-from .arrays import ROUNDING
-from .design import Grid, Runs, grid, pair
+from .arrays import (
+    ROUNDING,
+    Array,
+    divide,
+)
+from .design import (
+    Grid,
+    Runs,
+    grid,
+    pair,
+)
 from .evidence import evidence
-from .influence import Paired, cell_sums, seed_mean
+from .influence import (
+    Paired,
+    cell_sums,
+    seed_mean,
+)
 from .intervals import MIN_UNITS
-from .variance import Components, Spread, spread_of_runs
+from .variance import (
+    Components,
+    Spread,
+    spread_of_runs,
+)
 
 STEEPEST = 700
 """Largest strength of a tilt: beyond it an exponential function overflows."""
@@ -32,15 +58,15 @@ STEEPEST = 700
 class Pilot:
     """What runs say of a difference in one metric. A positive difference is an improvement.
 
-    `value` is that of the baseline. `cells` (seeds, units) is the linearised difference of each cell, without what
-    its seed deviates by. `components` are the variances of one cell; their `sides` is 2 where the seeds of both
-    sides are pooled. `n` units under each of so many `seeds`. `df_seeds`: degrees of freedom of the seeds' mean
-    square.
+    `value` is that of the baseline. `cells` (seeds, units) is the linearised difference of each
+    cell, without what its seed deviates by. `components` are the variances of one cell; their
+    `sides` is 2 where the seeds of both sides are pooled. `n` units under each of so many `seeds`.
+    `df_seeds`: degrees of freedom of the seeds' mean square.
     """
 
     metric: Any
     value: float
-    cells: np.ndarray
+    cells: Array
     components: Components
     n: int
     seeds: int
@@ -48,21 +74,27 @@ class Pilot:
 
     @cached_property
     def keep(self) -> float:
-        """Probability that a drawn cell stays with its unit, so that drawn units vary as `components.sample` says."""
+        """Probability that a drawn cell stays with its unit, so that drawn units vary as
+        `components.sample` says.
+        """
         sample = self.components.sample
         between = sample + self.components.residual / self.seeds
         return float(np.sqrt(sample / between)) if between > 0 else 0.0
 
     @property
     def known(self) -> float:
-        """Number of normal units whose variance would be known as well as that of these (by their kurtosis)."""
+        """Number of normal units whose variance would be known as well (by the kurtosis)."""
         means = self.cells.mean(axis=0)
         z = (means - means.mean()) / (means.std() or 1.0)
         excess = max(float(np.mean(z**4)) - 3, 0.0)
         return 1 + 2 / (2 / (self.n - 1) + excess / self.n)
 
-    def require(self, difference: float, unit: str) -> None:
-        """UsageError unless the metric has room for the difference and the units can be tilted to it."""
+    def require(
+        self,
+        difference: float,
+        unit: str,
+    ) -> None:
+        """UsageError unless the metric has room for the difference and units can be tilted."""
         least, most = self.metric.limits
         room = self.value - least if self.metric.better == "lower" else most - self.value
         what = f"a difference of {difference:g} in {self.metric.name}"
@@ -81,15 +113,19 @@ class Pilot:
                 f"{what} is below these runs: no {unit} of theirs differs by less than {smallest:.3g}"
             )
 
-    def weights(self, difference: float) -> np.ndarray:
-        """(units,): the probabilities, nearest to equal ones, under which units differ by `difference` on average.
+    def weights(
+        self,
+        difference: float,
+    ) -> Array:
+        """(units,): the probabilities, nearest to equal ones, under which units differ by
+        `difference` on average.
 
         Each is exp(strength * deviation) of the unit, with the one strength that gives that mean.
         """
         deviation = self.cells.mean(axis=0) - difference
         deviation = deviation / np.abs(deviation).max()
 
-        def tilted(strength: float) -> np.ndarray:
+        def tilted(strength: float) -> Array:
             largest = 1.0 if strength > 0 else -1.0
             weights = np.exp(strength * (deviation - largest))
             return weights / weights.sum()
@@ -111,12 +147,13 @@ def pilot(
 ) -> Pilot:
     """The pilot that one or two conditions (seed -> units frame) make for a metric.
 
-    Two conditions pair by seed and sample; without a seed in common, seeds pair in their order. The seeds of a single
-    condition are taken as pairs: another condition is assumed to differ from it, sample by sample, no more than its
-    own seeds do from each other. By the method "auto" seeds are pooled as in `compare`.
+    Two conditions pair by seed and sample; without a seed in common, seeds pair in their order. The
+    seeds of a single condition are taken as pairs: another condition is assumed to differ from it,
+    sample by sample, no more than its own seeds do from each other. By the method "auto" seeds are
+    pooled as in `compare`.
 
-    Raises UsageError for a metric without a direction, fewer than MIN_UNITS units in common, one run only, and runs
-    that do not differ.
+    Raises UsageError for a metric without a direction, fewer than MIN_UNITS units in common, one
+    run only, and runs that do not differ.
     """
     compiled = compile_table(subset(table, [metric]))
     planned = compiled.metrics[0]
@@ -125,11 +162,13 @@ def pilot(
             f"{metric} can be neither better nor worse: there is no difference in it to plan for"
         )
     a, b = _sides(conditions, unit)
-    one, other, _, _ = pair(a, b)
-    n = len(one.units)
+    pairing = pair(a, b)
+    n = len(pairing.baseline.units)
     if n < MIN_UNITS:
         raise UsageError(f"{n} units ({unit}) in common: a plan needs {MIN_UNITS}")
-    paired = Paired(cell_sums(one, compiled), cell_sums(other, compiled), by_seed=True)
+    one = cell_sums(pairing.baseline, compiled)
+    other = cell_sums(pairing.candidate, compiled)
+    paired = Paired(one, other, by_seed=True)
     seeds = int(paired.in_a[:, 0].sum())
     if not seeds:
         raise UsageError(f"{metric} is not measured in these runs")
@@ -140,21 +179,28 @@ def pilot(
         raise UsageError(
             f"{metric} does not differ between these runs in any {unit}: nothing to plan from"
         )
-    cells = moved_cells(cells, cells.mean() - cells.mean(axis=1, keepdims=True))
-    value = float(paired.value_a[0])
-    df_seeds = seeds - 1.0
+    deviations = cells.mean(axis=1, keepdims=True) - cells.mean()
+    cells = moved_cells(cells, -deviations)
+    sides = 1
     if len(conditions) == 1:
         cells = np.concatenate([cells, -cells]).reshape(1, -1)
         components = _of_one_condition(a, compiled, n, seeds, resampling)
-        return Pilot(planned, value, cells, components, n, seeds, df_seeds)
-    tested = evidence(paired, 1, resampling)
-    sides = 2 if seeds > 1 and tested.pooled[0] else 1
-    components = _first(tested.spread, n, seeds, sides)
-    return Pilot(planned, value, cells, components, n, seeds, sides * df_seeds)
+    else:
+        tested = evidence(paired, 1, resampling)
+        sides = 2 if seeds > 1 and tested.pooled[0] else 1
+        components = _first(tested.spread, n, seeds, sides)
+    value = float(paired.value_a[0])
+    return Pilot(planned, value, cells, components, n, seeds, df_seeds=sides * (seeds - 1.0))
 
 
-def _sides(conditions: Sequence[Runs], unit: str) -> tuple[Grid, Grid]:
-    """The two sides whose cells are to pair; of a single condition its seeds, each with the next one."""
+def _sides(
+    conditions: Sequence[Runs],
+    unit: str,
+) -> tuple[Grid, Grid]:
+    """The two sides whose cells are to pair.
+
+    Of a single condition its seeds, each with the next one.
+    """
     a = grid(conditions[0], unit)
     if len(conditions) == 1:
         if len(a.seeds) == 1:
@@ -178,16 +224,19 @@ def _next_seeds(side: Grid) -> Grid:
     )
 
 
-def _numbered(side: Grid, k: int) -> Grid:
+def _numbered(
+    side: Grid,
+    k: int,
+) -> Grid:
     """The first k seeds of a side under the labels 0, 1, ..."""
     return replace(side.take(side.seeds[:k], side.units), seeds=tuple(range(k)))
 
 
-def _differences(paired: Paired) -> np.ndarray:
-    """(seeds, units): candidate less baseline of each cell, linearised at the mean ratio of all runs.
+def _differences(paired: Paired) -> Array:
+    """(seeds, units): candidate less baseline of each cell.
 
-    Seeds in which the metric is not measured, and units in no seed, are left out; a cell that is lacking has the
-    mean of its unit.
+    Differences are linearised at the mean ratio of all runs. Seeds in which the metric is not
+    measured, and units in no seed, are left out; a cell that is lacking has the mean of its unit.
     """
     compiled = paired.baseline.compiled
     ratios = np.concatenate(
@@ -202,24 +251,36 @@ def _differences(paired: Paired) -> np.ndarray:
     return np.where(np.isnan(cells), np.nanmean(cells, axis=0), cells)
 
 
-def moved_cells(cells: np.ndarray, by: np.ndarray) -> np.ndarray:
+def moved_cells(
+    cells: Array,
+    by: Array,
+) -> Array:
     """Cells (seeds, units, ...) whose means over units are moved by `by`; a cell of 0 stays 0."""
     differs = cells != 0
     share = differs.mean(axis=1, keepdims=True)
-    step = np.divide(by, share, out=np.zeros_like(share), where=share > 0)
+    step = divide(by, share, otherwise=0.0)
     return cells + differs * step
 
 
 def _of_one_condition(
-    side: Grid, compiled: Compiled, n: int, seeds: int, resampling: Resampling
+    side: Grid,
+    compiled: Compiled,
+    n: int,
+    seeds: int,
+    resampling: Resampling,
 ) -> Components:
-    """The components of a difference to a condition that is like this one: twice its own, none of the samples."""
+    """The components of a difference to a condition like this one: twice its own, none of samples."""
     single = _first(spread_of_runs(cell_sums(side, compiled), np.array([n])), n, seeds, 1)
     sides = 2 if resampling.method == "auto" else 1
     return Components(2 * single.seed, 0.0, 2 * single.residual, sides)
 
 
-def _first(spread: Spread, n: int, seeds: int, sides: int) -> Components:
+def _first(
+    spread: Spread,
+    n: int,
+    seeds: int,
+    sides: int,
+) -> Components:
     """The components of the first metric, as numbers."""
     c = Components.from_spread(spread, n, seeds)
     return Components(float(c.seed[0]), float(c.sample[0]), float(c.residual[0]), sides)

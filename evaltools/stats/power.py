@@ -1,30 +1,46 @@
-"""What a larger study would show: samples by seeds for a wanted difference, from the variance components of a pilot.
+"""What a larger study would show: samples by seeds for a wanted difference, from a pilot.
 
-A planned study is drawn from the pilot's own units, under the pilot's seed variance, and judged by the rule that
-comparisons are judged by (`simulation`). The number of samples is searched from a normal approximation on. Formulas
-and realised power: docs/statistics.md.
+A planned study is drawn from the pilot's own units, under the pilot's seed variance, and judged by
+the rule that comparisons are judged by (`simulation`). The number of samples is searched from a
+normal approximation on. Formulas and realised power: docs/statistics.md.
 
-Reference: Weerahandi, "Generalized confidence intervals", JASA 88 (1993), for what the pilot leaves open.
+Reference: Weerahandi, "Generalized confidence intervals", JASA 88 (1993), for what the pilot leaves
+open.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import nctdtr, ndtr, ndtri
+from scipy.special import (
+    nctdtr,
+    ndtr,
+    ndtri,
+)
 
 from ..core.errors import UsageError
 from ..core.metric import MetricTable
 from ..core.resampling import Resampling
+from .arrays import Array
 from .design import Runs
-from .detectable import smallest_difference, units_needed
+from .detectable import (
+    smallest_difference,
+    units_needed,
+)
 from .intervals import MIN_UNITS
 from .large_samples import LARGE
-from .pilot import Pilot, pilot
+from .pilot import (
+    Pilot,
+    pilot,
+)
 from .simulation import simulated_power
 from .variance import Components
 
@@ -38,7 +54,8 @@ TRIES, NEAR = 12, 0.02
 """Numbers of samples that are tried, until one has at most so much more than the power wanted."""
 
 HALVINGS = 30
-"""Steps of the search for the least number of samples, each of which halves its logarithm's range."""
+"""Steps of the search for the least number of samples, each of which halves its logarithm's range.
+"""
 
 PILOTS = 400
 """Sets of variance components, as likely as the pilot's, that its uncertainty is made of."""
@@ -59,22 +76,22 @@ def plan(
     resampling: Resampling | None = None,
     done: Callable[..., None] = lambda name="": None,
 ) -> pd.DataFrame:
-    """How many samples find a difference under each number of seeds: CONTRACT, a row a number of seeds.
+    """How many samples find a difference: CONTRACT, a row a number of seeds.
 
-    `conditions`: one or two, each seed -> units frame. `difference`: how much better the candidate truly is, in
-    units of the metric. `done(name)` is called after each row.
+    `conditions`: one or two, each seed -> units frame. `difference`: how much better the candidate
+    truly is, in units of the metric. `done(name)` is called after each row.
 
-    - `samples`: the least number under every seed, the same for both conditions, for which `power` of the
-      simulated studies find it, as the primary metric at the level of `resampling`. Null where no number up to MOST
-      does, or where a pilot of one seed says nothing of more.
+    - `samples`: the least number under every seed, the same for both conditions, for which `power`
+      of the simulated studies find it, as the primary metric at the level of `resampling`. Null
+      where no number up to MOST does, or where a pilot of one seed says nothing of more.
     - `power`: that of these samples, or of MOST.
-    - `samples_low`, `samples_high`: what the pilot's own uncertainty leaves open, in LIKELY of the cases. A null
-      `samples_high` is no bound.
+    - `samples_low`, `samples_high`: what the pilot's own uncertainty leaves open, in LIKELY of the
+      cases. A null `samples_high` is no bound.
     - `calls` = seeds * samples, for one condition.
 
-    Studies of more than LARGE samples have the normal approximation (`approximate`). The result depends on
-    `resampling.seed` and on nothing else that is drawn. Raises UsageError as `pilot` and `Pilot.require` do, and
-    for settings out of range.
+    Studies of more than LARGE samples have the normal approximation (`approximate`). The result
+    depends on `resampling.seed` and on nothing else that is drawn. Raises UsageError as `pilot` and
+    `Pilot.require` do, and for settings out of range.
 
     >>> from evaltools.core.metric import Metric
     >>> rng = np.random.default_rng(0)
@@ -101,7 +118,10 @@ def plan(
 
 
 def _require_settings(
-    difference: float, power: float, seeds: Sequence[int], confidence: float
+    difference: float,
+    power: float,
+    seeds: Sequence[int],
+    confidence: float,
 ) -> None:
     """UsageError for settings out of range."""
     if not 0 < difference < np.inf:
@@ -122,10 +142,11 @@ def likely(
     df_seeds: float,
     rng: np.random.Generator,
 ) -> Components:
-    """PILOTS other sets of components under which these are as likely (Weerahandi's generalized intervals).
+    """PILOTS other sets of components under which these are as likely (Weerahandi).
 
-    Every mean square is taken by its degrees of freedom over a chi-square draw. Those of the samples are `known` - 1:
-    fewer than n - 1, where a few samples hold most of the variance. `df_seeds` are those of the seeds.
+    These make a generalized interval.     Every mean square is taken by its degrees of freedom over
+    a chi-square draw. Those of the samples are `known` - 1: fewer than n - 1, where a few samples
+    hold most of the variance. `df_seeds` are those of the seeds.
     """
     of_sample = _mean_square_draws(known - 1.0, rng)
     of_seed = _mean_square_draws(df_seeds, rng)
@@ -138,18 +159,26 @@ def likely(
     return Components(seed, sample, residual, c.sides)
 
 
-def _mean_square_draws(df: float, rng: np.random.Generator) -> np.ndarray:
+def _mean_square_draws(
+    df: float,
+    rng: np.random.Generator,
+) -> Array:
     """(PILOTS,): df over draws of chi-square; 0 without degrees of freedom."""
     return df / rng.chisquare(df, PILOTS) if df > 0 else np.zeros(PILOTS)
 
 
 def approximate(
-    c: Components, difference: float, n: Any, seeds: int, confidence: float
-) -> np.ndarray:
-    """Probability that a true difference is found with n samples under each of so many seeds, for normal cells.
+    c: Components,
+    difference: float,
+    n: Any,
+    seeds: int,
+    confidence: float,
+) -> Array:
+    """Probability that a true difference is found, for normal cells.
 
-    Several seeds: noncentral t at the spread to expect. One seed: normal; its seed's own variance moves the
-    difference that is seen, and no standard error knows of it.
+    The study has n samples under each of so many seeds.     Several seeds: noncentral t at the
+    spread to expect. One seed: normal; its seed's own variance moves the difference that is seen,
+    and no standard error knows of it.
 
     >>> round(float(approximate(Components(0.0, 0.04, 0.0), 0.05, 100, 1, 0.95)), 2)
     0.7
@@ -162,9 +191,13 @@ def approximate(
 
 
 def needed(
-    c: Components, difference: float, seeds: int, power: float, confidence: float
-) -> np.ndarray:
-    """The least n with that `approximate` power, from MIN_UNITS to MOST; inf where MOST is not enough.
+    c: Components,
+    difference: float,
+    seeds: int,
+    power: float,
+    confidence: float,
+) -> Array:
+    """The least n with that power (`approximate`), from MIN_UNITS to MOST; inf for more.
 
     >>> float(needed(Components(0.0, 0.04, 0.0), 0.05, 3, 0.8, 0.95))
     128.0
@@ -195,7 +228,14 @@ def _row(
         return (seeds, np.nan, np.nan, np.nan, np.nan, np.nan)
     confidence = resampling.confidence
     normal = float(needed(first.components, difference, seeds, power, confidence))
-    tried = _search(first, difference, seeds, power, resampling, start=normal)
+    tried = _search(
+        first,
+        difference,
+        seeds,
+        power,
+        resampling,
+        start=normal,
+    )
     enough = [n for n, reached in tried.items() if reached >= power]
 
     open_to = needed(others, difference, seeds, power, confidence)
@@ -221,7 +261,7 @@ def _search(
     resampling: Resampling,
     start: float,
 ) -> dict[int, float]:
-    """Number of samples -> its power, as far as it was tried: until one is within NEAR above the power wanted."""
+    """Number of samples -> its power, tried until one is within NEAR above the power wanted."""
     confidence = resampling.confidence
     tried: dict[int, float] = {}
     n = int(min(start, LARGE))
@@ -237,7 +277,12 @@ def _search(
     return tried
 
 
-def _next_try(n: int, tried: Mapping[int, float], power: float, confidence: float) -> int:
+def _next_try(
+    n: int,
+    tried: Mapping[int, float],
+    power: float,
+    confidence: float,
+) -> int:
     """The number of samples to try after n, from MIN_UNITS to MOST."""
     # a test's distance in standard errors grows with the root of n
     critical = ndtri(0.5 + confidence / 2)
@@ -255,7 +300,8 @@ def _next_try(n: int, tried: Mapping[int, float], power: float, confidence: floa
 class LargerStudy:
     """A study that is larger than one that was made, and the `mde` to expect of it.
 
-    `code`: "more-seeds" (two more) or "more-samples" (twice as many). `share`: the mde as a part of today's.
+    `code`: "more-seeds" (two more) or "more-samples" (twice as many). `share`: the mde as a part of
+    today's.
     """
 
     code: str
@@ -263,11 +309,15 @@ class LargerStudy:
     share: float
 
 
-def larger_studies(row: Mapping[Any, Any], confidence: float = 0.95) -> list[LargerStudy]:
-    """What larger studies could show of a metric that is "tied" in a row of `Comparison.table`, the best first.
+def larger_studies(
+    row: Mapping[Any, Any],
+    confidence: float = 0.95,
+) -> list[LargerStudy]:
+    """What larger studies could show of a metric that is "tied" in a row of `Comparison.table`, the
+    best first.
 
-    [] for every other verdict. Each mde is today's times the ratio of what the variance components let expect then
-    and now. Of a study of one seed, more seeds cannot be spoken of.
+    [] for every other verdict. Each mde is today's times the ratio of what the variance components
+    let expect then and now. Of a study of one seed, more seeds cannot be spoken of.
     """
     if row["verdict"] != "tied" or pd.isna(row["mde"]):
         return []
@@ -276,7 +326,10 @@ def larger_studies(row: Mapping[Any, Any], confidence: float = 0.95) -> list[Lar
     level = np.array(row["level"])
     units = units_needed(level, np.array(False))
 
-    def expected(times: int, more_seeds: int) -> float:
+    def expected(
+        times: int,
+        more_seeds: int,
+    ) -> float:
         error, _, df = components.spread(times * n, seeds + more_seeds).widest(confidence)
         each = row["each"] / times
         return float(smallest_difference(error, df, level, each, units, np.array(np.nan)))
@@ -289,7 +342,10 @@ def larger_studies(row: Mapping[Any, Any], confidence: float = 0.95) -> list[Lar
     return sorted(studies, key=lambda study: study.share)
 
 
-def _components_of(row: Mapping[Any, Any], confidence: float) -> Components:
+def _components_of(
+    row: Mapping[Any, Any],
+    confidence: float,
+) -> Components:
     """The variance components of the difference in a row.
 
     Whether the seeds of both sides were pooled shows in the degrees of freedom.

@@ -1,14 +1,18 @@
-"""Every pair of conditions on one metric: tests that hold together, tie groups, and intervals for ranks.
+"""Every pair of conditions on one metric: joint tests, tie groups, and intervals for ranks.
 
-References: Mogstad, Romano, Shaikh and Wilhelm, "Inference for ranks with applications to mobility across
-neighbourhoods and academic achievement across countries", Review of Economic Studies 91 (2024); Piepho, "An
-algorithm for a letter-based representation of all-pairwise comparisons", Journal of Computational and Graphical
-Statistics 13 (2004). Measured error and coverage: docs/statistics.md.
+References: Mogstad, Romano, Shaikh and Wilhelm, "Inference for ranks with applications to mobility
+across neighbourhoods and academic achievement across countries", Review of Economic Studies 91
+(2024); Piepho, "An algorithm for a letter-based representation of all-pairwise comparisons",
+Journal of Computational and Graphical Statistics 13 (2004). Measured error and coverage:
+docs/statistics.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import (
+    Mapping,
+    Sequence,
+)
 from itertools import combinations
 from string import ascii_lowercase
 from typing import Any
@@ -17,12 +21,28 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtr
 
-from ..core.metric import AnyMetric, MetricTable, subset
+from ..core.metric import (
+    AnyMetric,
+    MetricTable,
+    subset,
+)
 from ..core.metric_matrix import compile_table
 from ..core.resampling import Resampling
-from .design import Runs, grid, in_order, pair
-from .evidence import Evidence, evidence
-from .influence import Paired, cell_sums
+from .arrays import Array
+from .design import (
+    Runs,
+    grid,
+    in_order,
+    pair,
+)
+from .evidence import (
+    Evidence,
+    evidence,
+)
+from .influence import (
+    Paired,
+    cell_sums,
+)
 from .intervals import MIN_UNITS
 from .multiplicity import step_down
 from .sign_flips import flipped_p
@@ -44,9 +64,9 @@ def pairs(
 ) -> pd.DataFrame:
     """Every pair of conditions (name -> seed -> units frame) on one metric: the columns of PAIRS.
 
-    `p_value` is that of `compare`. `p_adjusted` holds for all pairs together: Westfall and Young's over the pairs,
-    with sign flips that all of them share, and with the seed variance of all pairs. Both are null where a pair has
-    fewer than MIN_UNITS units in common.
+    `p_value` is that of `compare`. `p_adjusted` holds for all pairs together: Westfall and Young's
+    over the pairs, with sign flips that all of them share, and with the seed variance of all pairs.
+    Both are null where a pair has fewer than MIN_UNITS units in common.
     """
     compiled = compile_table(subset(table, [metric]))
     grids = {name: grid(runs, unit) for name, runs in conditions.items()}
@@ -55,7 +75,11 @@ def pairs(
     rows, differences = [], []
     for baseline, candidate in combinations(conditions, 2):
         a, b, by_seed, _ = pair(grids[baseline], grids[candidate])
-        row: dict[str, Any] = {"baseline": baseline, "candidate": candidate, "n_units": 0}
+        row: dict[str, Any] = {
+            "baseline": baseline,
+            "candidate": candidate,
+            "n_units": 0,
+        }
         rows.append(row)
         if not len(a.units):
             continue
@@ -85,10 +109,11 @@ def pairs(
 
 
 def _spread_of_seeds(tested: Evidence) -> dict[str, float]:
-    """What the seeds of a pair say, the columns of SEEDS; {} where it does not pair by several seeds.
+    """What the seeds of a pair say: SEEDS; {} where it does not pair by several seeds.
 
-    `seeds`: how many. `plain`: variance of delta by the values of the seeds alone, of which `residual` comes from
-    their samples. `samples`: the part of the variance that comes from samples.
+    `seeds`: how many. `plain`: variance of delta by the values of the seeds alone, of which
+    `residual` comes from their samples. `samples`: the part of the variance that comes from
+    samples.
     """
     paired = tested.paired
     if not paired.by_seed or paired.n_seeds[0] < 2:
@@ -103,11 +128,14 @@ def _spread_of_seeds(tested: Evidence) -> dict[str, float]:
     }
 
 
-def _with_seeds_of_all(rows: pd.DataFrame, conditions: int) -> np.ndarray:
+def _with_seeds_of_all(
+    rows: pd.DataFrame,
+    conditions: int,
+) -> Array:
     """`p_value`, or the p under the seed variance of all pairs if that is larger.
 
-    By chance the few seeds of one pair may not differ at all. The mean square of all pairs, which has
-    (conditions - 1) * (seeds - 1) degrees of freedom, stands beside its own.
+    By chance the few seeds of one pair may not differ at all. The mean square of all pairs, which
+    has (conditions - 1) * (seeds - 1) degrees of freedom, stands beside its own.
     """
     p = rows["p_value"].to_numpy(dtype=float)
     if rows["seeds"].isna().all():
@@ -119,21 +147,28 @@ def _with_seeds_of_all(rows: pd.DataFrame, conditions: int) -> np.ndarray:
     size = np.abs(rows["delta"].to_numpy())
     total = samples + of_seeds
     df_seeds = (conditions - 1) * (rows["seeds"].min() - 1)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(
+        divide="ignore",
+        invalid="ignore",
+    ):
         df = total**2 / (samples**2 / (n - 1) + plain**2 / df_seeds)
         p_of_all = 2 * stdtr(df, -size / np.sqrt(total))
     return np.fmax(p, p_of_all)
 
 
 def ranks(
-    estimates: pd.DataFrame, tested: pd.DataFrame, metric: AnyMetric, level: float
+    estimates: pd.DataFrame,
+    tested: pd.DataFrame,
+    metric: AnyMetric,
+    level: float,
 ) -> pd.DataFrame:
     """The conditions from the best value on: the columns of CONTRACT.
 
-    `estimates` has condition, value, ci_low, ci_high; `tested` is what `pairs` gives. `rank_low` is 1 + the number
-    of conditions that are better, `rank_high` the number of conditions less those that are worse, each shown with
-    p_adjusted <= `level` (as 0.05): together they hold every true rank with probability 1 - level. Conditions that
-    share a letter in `group` are not shown to differ. A condition that is not measured has no rank and no group.
+    `estimates` has condition, value, ci_low, ci_high; `tested` is what `pairs` gives. `rank_low` is
+    1 + the number of conditions that are better, `rank_high` the number of conditions less those
+    that are worse, each shown with p_adjusted <= `level` (as 0.05): together they hold every true
+    rank with probability 1 - level. Conditions that share a letter in `group` are not shown to
+    differ. A condition that is not measured has no rank and no group.
 
     >>> from evaltools.core.metric import Metric
     >>> estimates = pd.DataFrame({"condition": ["x", "y", "z"], "value": [0.5, 0.7, 0.8]})
@@ -151,7 +186,9 @@ def ranks(
     """
     is_measured = estimates["value"].notna()
     by_value = estimates[is_measured].sort_values(
-        "value", ascending=metric.better == "lower", kind="stable"
+        "value",
+        ascending=metric.better == "lower",
+        kind="stable",
     )
     measured = by_value["condition"].tolist()
 
@@ -175,12 +212,16 @@ def ranks(
     return placed.join(numbers, on="condition")[list(CONTRACT)]
 
 
-def letters(conditions: Sequence[str], differ: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Condition -> its letters: two conditions share one if and only if they are not in `differ` (insert and absorb).
+def letters(
+    conditions: Sequence[str],
+    differ: Sequence[tuple[str, str]],
+) -> dict[str, str]:
+    """Condition -> its letters: two share one if and only if they are not in `differ`.
 
-    All conditions start in one group. A pair that differs splits every group that holds both: one copy without the
-    one, one without the other. A group that lies in another goes. Letters go by the first condition of each group;
-    from the 27th on they are numbered: a2, b2, ...
+    Insert and absorb (Piepho).     All conditions start in one group. A pair that differs splits
+    every group that holds both: one copy without the one, one without the other. A group that lies
+    in another goes. Letters go by the first condition of each group; from the 27th on they are
+    numbered: a2, b2, ...
 
     >>> letters("xyz", [("x", "z")])
     {'x': 'a', 'y': 'ab', 'z': 'b'}

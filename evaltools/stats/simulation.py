@@ -1,7 +1,7 @@
-"""Power by simulation: studies are drawn from the units of a pilot and judged as comparisons are judged.
+"""Power by simulation: studies are drawn from the units of a pilot and judged.
 
-The units are tilted to the wanted difference (`Pilot.weights`), seeds vary as the pilot's do, and `evidence.decide`
-says whether a study found the difference.
+The units are tilted to the wanted difference (`Pilot.weights`), seeds vary as the pilot's do, and
+`evidence.decide` says whether a study found the difference.
 """
 
 from __future__ import annotations
@@ -9,22 +9,37 @@ from __future__ import annotations
 import numpy as np
 
 from ..core.metric import Metric
-from ..core.metric_matrix import Compiled, compile_table
+from ..core.metric_matrix import (
+    Compiled,
+    compile_table,
+)
 from ..core.resampling import Resampling
+from .arrays import Array
 from .evidence import decide
-from .influence import Cells, Paired
-from .pilot import Pilot, moved_cells
+from .influence import (
+    Cells,
+    Paired,
+)
+from .pilot import (
+    Pilot,
+    moved_cells,
+)
 
 BLOCKS, BLOCK = 20, 50
 """Simulated studies for one power: so many blocks of studies that share their sign patterns."""
 
 
 def simulated_power(
-    pilot: Pilot, difference: float, n: int, seeds: int, resampling: Resampling
+    pilot: Pilot,
+    difference: float,
+    n: int,
+    seeds: int,
+    resampling: Resampling,
 ) -> float:
-    """Share (0..1) of simulated studies, n samples under each of so many seeds, that find the true difference.
+    """Share (0..1) of simulated studies that find the true difference.
 
-    The result depends on `resampling.seed`, `n` and `seeds`, and on nothing else that is drawn.
+    A study has n samples under each of so many seeds. The result depends on `resampling.seed`, `n`
+    and `seeds`, and on nothing else that is drawn.
     """
     rng = np.random.default_rng([resampling.seed, n, seeds])
     cumulated = np.cumsum(pilot.weights(difference))
@@ -63,12 +78,16 @@ def _studies(proportion: bool) -> Compiled:
 
 
 def _drawn(
-    pilot: Pilot, cumulated: np.ndarray, shape: tuple[int, int, int], rng: np.random.Generator
-) -> np.ndarray:
+    pilot: Pilot,
+    cumulated: Array,
+    shape: tuple[int, int, int],
+    rng: np.random.Generator,
+) -> Array:
     """(seeds, samples, studies): differences of drawn cells.
 
-    A sample is a drawn unit of the pilot; under a seed it stays with that unit with the probability `Pilot.keep`,
-    and is else another one, drawn anew. The seed of the pilot that the cell comes from is drawn too.
+    A sample is a drawn unit of the pilot; under a seed it stays with that unit with the probability
+    `Pilot.keep`, and is else another one, drawn anew. The seed of the pilot that the cell comes
+    from is drawn too.
     """
     same_unit = np.broadcast_to(np.searchsorted(cumulated, rng.random(shape[1:])), shape)
     any_unit = np.searchsorted(cumulated, rng.random(shape))
@@ -82,7 +101,10 @@ def _drawn(
     return cells
 
 
-def _side(compiled: Compiled, cells: np.ndarray) -> Cells:
+def _side(
+    compiled: Compiled,
+    cells: Array,
+) -> Cells:
     """One side of the studies, its cells as the numerators."""
     numerators = [compiled.columns.index(f"y{study}") for study in range(BLOCK)]
     seeds, n, _ = cells.shape

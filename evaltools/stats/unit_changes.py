@@ -5,21 +5,38 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from ..core.metric import MetricTable, subset
+from ..core.metric import (
+    MetricTable,
+    subset,
+)
 from ..core.metric_matrix import compile_table
-from .design import Runs, grid, pair
-from .influence import cell_sums, seed_mean
+from .design import (
+    Runs,
+    grid,
+    pair,
+)
+from .influence import (
+    cell_sums,
+    seed_mean,
+)
 
 
 def unit_changes(
-    baseline: Runs, candidate: Runs, table: MetricTable, unit: str, metric: str
+    baseline: Runs,
+    candidate: Runs,
+    table: MetricTable,
+    unit: str,
+    metric: str,
 ) -> pd.DataFrame:
-    """The paired values of one metric, a row a unit: `unit`, baseline, candidate, change, influence.
+    """The paired values of one metric, a row a unit.
 
-    A unit's value is the metric of that unit alone (its own ratio of sums), averaged over the paired seeds in which
-    both sides have it. `change` is candidate less baseline. `influence` is what the unit brings into the difference
-    of the whole, linearised at the mean of both sides: its change / n for a mean over n units. Units without a
-    value on either side are left out. ValueError for a metric that the table lacks.
+    Columns: `unit`, baseline, candidate, change, influence.
+
+    A unit's value is the metric of that unit alone (its own ratio of sums), averaged over the
+    paired seeds in which both sides have it. `change` is candidate less baseline. `influence` is
+    what the unit brings into the difference of the whole, linearised at the mean of both sides: its
+    change / n for a mean over n units. Units without a value on either side are left out.
+    ValueError for a metric that the table lacks.
 
     >>> from evaltools.core.metric import Metric
     >>> table = [Metric(name="accuracy", numerator="right", denominator="n", better="higher")]
@@ -65,5 +82,9 @@ def differing(changes: pd.DataFrame) -> pd.DataFrame:
     """The units of `unit_changes` whose value differs, the largest influence first."""
     changed = changes[changes["change"] != 0]
     return changed.sort_values(
-        "influence", key=abs, ascending=False, kind="stable", ignore_index=True
+        "influence",
+        key=abs,
+        ascending=False,
+        kind="stable",
+        ignore_index=True,
     )

@@ -1,8 +1,13 @@
-"""Agreement in Conflict Review: of seeds on the final tuples of a sample, and of reviewers on a tuple."""
+"""Agreement in Conflict Review: of seeds on a sample, and of reviewers on a tuple."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import (
+    Hashable,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from itertools import combinations
 from typing import Any
 
@@ -11,15 +16,35 @@ import pandas as pd
 
 from ...core.resampling import Resampling
 from ...stats import agreement
-from ...stats.agreement import Measure, all_equal
-from ...stats.design import Runs, in_order
+from ...stats.agreement import (
+    Measure,
+    all_equal,
+)
+from ...stats.design import (
+    Runs,
+    in_order,
+)
 
-TUPLE_KEYS: Mapping[str, tuple[int, ...]] = {"": (0, 1, 2), "_refpol": (0, 2), "_otepol": (1, 2)}
+TUPLE_KEYS: Mapping[str, tuple[int, ...]] = {
+    "": (0, 1, 2),
+    "_refpol": (0, 2),
+    "_otepol": (1, 2),
+}
 """Suffix of a pairwise F1 -> positions of (ref, term, polarity) that are compared."""
 
 MEASURES = (
-    Measure("tuple_agreement_rate", "tuples_agree", "Same final tuples in all seeds", exact=True),
-    Measure("self_consistency_exact", "labels_agree", "Same label in all seeds", exact=True),
+    Measure(
+        "tuple_agreement_rate",
+        "tuples_agree",
+        "Same final tuples in all seeds",
+        exact=True,
+    ),
+    Measure(
+        "self_consistency_exact",
+        "labels_agree",
+        "Same label in all seeds",
+        exact=True,
+    ),
     Measure("pairwise_f1", "pairwise_f1", "Mean F1 between two seeds"),
     Measure("pairwise_f1_refpol", "pairwise_f1_refpol", "Mean F1 between two seeds (refpol)"),
     Measure("pairwise_f1_otepol", "pairwise_f1_otepol", "Mean F1 between two seeds (otepol)"),
@@ -28,11 +53,16 @@ MEASURES = (
 UNIT = "text_id"
 
 
-def seed_agreement(runs: Runs, resampling: Resampling) -> pd.DataFrame:
-    """How far the seeds (seed -> units, with tuples) of a condition agree: `stats.agreement.COLUMNS`, a row a measure.
+def seed_agreement(
+    runs: Runs,
+    resampling: Resampling,
+) -> pd.DataFrame:
+    """How far the seeds (seed -> units, with tuples) of a condition agree:
+    `stats.agreement.COLUMNS`, a row a measure.
 
     `tuple_agreement_rate` is the share of samples whose final tuple set is identical in all seeds,
-    `self_consistency_exact` the same of the label, `pairwise_f1` with each suffix of TUPLE_KEYS a mean over samples.
+    `self_consistency_exact` the same of the label, `pairwise_f1` with each suffix of TUPLE_KEYS a
+    mean over samples.
     """
     samples = sample_agreement(runs)
     return agreement.seed_agreement(samples, MEASURES, UNIT, len(runs), resampling)
@@ -41,10 +71,10 @@ def seed_agreement(runs: Runs, resampling: Resampling) -> pd.DataFrame:
 def sample_agreement(runs: Runs) -> pd.DataFrame:
     """One row a sample: how far the seeds (seed -> units) that have it agree.
 
-    Columns: text_id; n_seeds, the seeds that have the sample; tuples_agree and labels_agree, 0 or 1: the same set of
-    final tuples, the same final label in all seeds that say one (nan for fewer than two such seeds); pairwise_f1 with
-    each suffix of TUPLE_KEYS: mean over the pairs of seeds, in 0..1, where two empty sets agree. A null is "this seed
-    says nothing of this sample".
+    Columns: text_id; n_seeds, the seeds that have the sample; tuples_agree and labels_agree, 0 or
+    1: the same set of final tuples, the same final label in all seeds that say one (nan for fewer
+    than two such seeds); pairwise_f1 with each suffix of TUPLE_KEYS: mean over the pairs of seeds,
+    in 0..1, where two empty sets agree. A null is "this seed says nothing of this sample".
     """
     finals: dict[Hashable, list[Any]] = {}
     labels: dict[Hashable, list[Any]] = {}
@@ -66,7 +96,10 @@ def sample_agreement(runs: Runs) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[UNIT, "n_seeds", "tuples_agree", "labels_agree", *suffixes])
 
 
-def _projected(tuples: Iterable[Sequence[Any]], positions: Sequence[int]) -> frozenset[Any]:
+def _projected(
+    tuples: Iterable[Sequence[Any]],
+    positions: Sequence[int],
+) -> frozenset[Any]:
     """The set of the tuples, each with these of its parts."""
     return frozenset(tuple(parts[i] for i in positions) for parts in tuples)
 
@@ -77,18 +110,26 @@ def _mean_f1(sets: Sequence[frozenset[Any]]) -> float:
     return float(np.mean(values)) if values else np.nan
 
 
-def _f1(a: frozenset[Any], b: frozenset[Any]) -> float:
+def _f1(
+    a: frozenset[Any],
+    b: frozenset[Any],
+) -> float:
     """F1 of one set against the other; 1 for two empty ones."""
     if not a and not b:
         return 1.0
     return 2 * len(a & b) / (len(a) + len(b))
 
 
-def flip_flops(runs: Runs, outcomes: Sequence[str], keep: Sequence[str] = ()) -> pd.DataFrame:
+def flip_flops(
+    runs: Runs,
+    outcomes: Sequence[str],
+    keep: Sequence[str] = (),
+) -> pd.DataFrame:
     """The samples whose outcome depends on the seed: one row a sample and outcome column.
 
-    Columns: text_id, those of `keep` (from the first seed that has the sample), outcome (name of the column), one
-    column a seed (its outcome, None where it has none). Nulls are no outcome of their own.
+    Columns: text_id, those of `keep` (from the first seed that has the sample), outcome (name of
+    the column), one column a seed (its outcome, None where it has none). Nulls are no outcome of
+    their own.
     """
     seeds = in_order(set(runs))
     kept: dict[Hashable, list[Any]] = {}
@@ -112,8 +153,9 @@ def review_votes(
 ) -> tuple[pd.DataFrame, int]:
     """Votes of reviewers from (sample, its review actions): (long frame, actions left out).
 
-    Frame: sample, tuple, rater, category; a row for each tuple that an action names in `target_tuple_ids`, with its
-    `actor` and `action_type`. Actions that lack one of the three are counted.
+    Frame: sample, tuple, rater, category; a row for each tuple that an action names in
+    `target_tuple_ids`, with its `actor` and `action_type`. Actions that lack one of the three are
+    counted.
     """
     rows, left_out = [], 0
     for sample, actions in reviews:
