@@ -252,29 +252,18 @@ def test_anything_incomplete_is_defined(k: int, j: int, n: int, key: int) -> Non
 @pytest.mark.reference
 def test_reference_conditions_pair_by_sample_and_seed(reference: Path) -> None:
     from evaltools import evaluate
-    from evaltools.core.suite import get_suite
+    from evaltools.core.plugins import get_suite
 
     suite = get_suite("cr")
     options = suite.options()
-    m0, m1 = (
-        {
-            s: evaluate(
-                "cr", reference / "cr" / f"cr_n50_{m}__seed{s}_proposed", resampling=R
-            ).units
-            for s in (42, 123, 456)
-        }
-        for m in ("m0", "m1")
-    )
-    c = compare(
-        m0,
-        m1,
-        suite.metrics(options),
-        suite.unit,
-        R,
-        suite.headline(options),
-        n_permutations=999,
-        names=("m0", "m1"),
-    )
+    conditions: dict[str, Runs] = {}
+    for name in ("m0", "m1"):
+        conditions[name] = {}
+        for seed in (42, 123, 456):
+            path = reference / "cr" / f"cr_n50_{name}__seed{seed}_proposed"
+            conditions[name][seed] = evaluate("cr", path, n_resamples=500).units
+    m0, m1 = conditions["m0"], conditions["m1"]
+    c = compare(m0, m1, suite.metrics(options), suite.unit, R, n_permutations=999)
     assert c.unpaired["cells_baseline"] == 17  # seed 456 of m1 has 33 of 50 samples
     assert c.unpaired["cells_candidate"] == 0
     row = c.table.set_index("metric").loc["tuple_f1_s2_otepol"]
