@@ -29,6 +29,7 @@ _LAZY = {
     "Study": "report.study",
     "estimate": "stats.intervals",
     "parameters": "report.parameters",
+    "notebook": "report.display",
     "Resampling": "core.resampling",
     "Metric": "core.metric",
     "Difference": "core.metric",

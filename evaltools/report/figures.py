@@ -109,7 +109,7 @@ class Chart(Figure):
             "pdf.fonttype": 3 if ANSWERED.search(text) else 42,
         }
         out = io.BytesIO()
-        with mpl.rc_context({**_rc(), **fonts}):
+        with mpl.rc_context({**figure_style(), **fonts}):
             self.savefig(
                 out, format=form, metadata={"Title": self.title, **dict.fromkeys(MADE_BY[form])}
             )
@@ -147,7 +147,7 @@ class Chart(Figure):
 
 
 @cache
-def _rc() -> Any:
+def figure_style() -> Any:
     """The style of the figures, for any user's own; the fonts that it names are registered."""
     families()
     return mpl.rc_params_from_file(
@@ -158,7 +158,7 @@ def _rc() -> Any:
 def _styled(draw: Callable[P, Chart]) -> Callable[P, Chart]:
     @wraps(draw)
     def inner(*args: P.args, **kwargs: P.kwargs) -> Chart:
-        with mpl.rc_context(_rc()):
+        with mpl.rc_context(figure_style()):
             chart = draw(*args, **kwargs)
             # laid out once, here: a second pass at another resolution would move things
             layout = chart.get_layout_engine()

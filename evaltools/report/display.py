@@ -1,0 +1,126 @@
+"""How a notebook shows frames and figures: like the report, and in the language of the reader.
+
+Cells are written in plain pandas, seaborn and English. What a cell shows is translated when it is shown, by exact
+look-up: heads of tables, and the titles, axes and legends of figures.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+from typing import Any
+
+import pandas as pd
+
+from ..core.language import language, say, speak
+from .parameters import parameters
+from .tables import HtmlTable, table
+
+PIXELS_PER_INCH = 200
+"""Resolution of figures in a notebook: twice that of most screens."""
+
+
+def notebook(lang: str = "en") -> HtmlTable | None:
+    """Set up a notebook: its language, and tables and figures that look like those of the report.
+
+    Call it in a cell that ends with it: a warning is shown where the notebook was executed with parameters that it
+    does not know. UsageError for a language that there is not.
+
+    >>> import evaltools as et
+    >>> et.notebook("en")
+    """
+    from IPython.core.getipython import get_ipython
+
+    speak(lang)
+    shell = get_ipython()
+    if shell is None:
+        return None
+    _show_frames(shell)
+    _show_figures(shell)
+    return parameters()
+
+
+def _show_frames(shell: Any) -> None:
+    """Show DataFrames and Series as tables of the report."""
+    formatters = shell.display_formatter.formatters
+    for kind in (pd.DataFrame, pd.Series):
+        formatters["text/html"].for_type(kind, lambda frame: frame_table(frame)._repr_html_())
+        formatters["text/plain"].for_type(kind, _plain_frame)
+
+
+def _plain_frame(frame: Any, printer: Any, cycle: bool) -> None:
+    printer.text(frame_table(frame).text)
+
+
+def frame_table(frame: pd.DataFrame | pd.Series) -> HtmlTable:
+    """A frame as a table of the report; its index stands in the first columns where it says something."""
+    if isinstance(frame, pd.Series):
+        frame = frame.to_frame(frame.name if frame.name is not None else "value")
+    if isinstance(frame.columns, pd.MultiIndex):
+        names = [" ".join(str(part) for part in parts if part != "") for parts in frame.columns]
+        frame = frame.set_axis(names, axis="columns")
+    frame = frame.rename_axis(columns=None)
+    is_counted = isinstance(frame.index, pd.RangeIndex) and frame.index.name is None
+    if not is_counted:
+        labels = [name for name in frame.index.names if name is not None]
+        frame = frame.reset_index(names=None if labels else [""])
+        for name in labels:
+            if not pd.api.types.is_numeric_dtype(frame[name]):
+                frame[name] = [say(str(label)) for label in frame[name]]
+    heads = {column: say(str(column)) for column in frame.columns}
+    return table(frame, columns=heads)
+
+
+def _show_figures(shell: Any) -> None:
+    """Show matplotlib figures in the style of the report, as sharp PNG."""
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt  # registers the formatter that is replaced here
+    from matplotlib.figure import Figure
+
+    from .figures import figure_style
+
+    plt.get_fignums()
+    mpl.rcParams.update(figure_style())
+    shell.display_formatter.formatters["image/png"].for_type(Figure, figure_png)
+
+
+def figure_png(figure: Any) -> tuple[str, dict[str, Any]]:
+    """A figure as PNG in the language in force (base64), with its width and the text that stands for it."""
+    if language() != "en":
+        translate(figure)
+    title = figure_title(figure)
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=PIXELS_PER_INCH, bbox_inches="tight", metadata={"Software": None})
+    data = base64.b64encode(lighter(file.getvalue())).decode("ascii")
+    return data, {"width": round(figure.get_figwidth() * 100), "alt": title}
+
+
+def lighter(png: bytes) -> bytes:
+    """A PNG with 128 colours, which is half as large and looks the same."""
+    from PIL import Image
+
+    file = io.BytesIO()
+    Image.open(io.BytesIO(png)).convert("RGB").quantize(128).save(file, "PNG", optimize=True)
+    return file.getvalue()
+
+
+def figure_title(figure: Any) -> str:
+    """The title of a figure, or those of its axes."""
+    if figure.get_suptitle():
+        return str(figure.get_suptitle())
+    titles = [axes.get_title() for axes in figure.axes]
+    return "; ".join(title for title in titles if title)
+
+
+def translate(figure: Any) -> None:
+    """Put the texts of a figure into the language in force: titles, axes, legends, and labels of categories."""
+    from matplotlib.text import Text
+
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            labels = [label.get_text() for label in axis.get_ticklabels()]
+            translated = [say(label) for label in labels]
+            if translated != labels:
+                axis.set_ticks(axis.get_ticklocs(), translated)
+    for text in figure.findobj(Text):
+        text.set_text(say(text.get_text()))
