@@ -90,7 +90,9 @@ def figure_png(figure: Any) -> tuple[str, dict[str, Any]]:
         translate(figure)
     title = figure_title(figure)
     file = io.BytesIO()
-    figure.savefig(file, format="png", dpi=PIXELS_PER_INCH, bbox_inches="tight", metadata={"Software": None})
+    figure.savefig(
+        file, format="png", dpi=PIXELS_PER_INCH, bbox_inches="tight", metadata={"Software": None}
+    )
     data = base64.b64encode(lighter(file.getvalue())).decode("ascii")
     return data, {"width": round(figure.get_figwidth() * 100), "alt": title}
 

@@ -390,7 +390,8 @@ def dots(
     differ = (
         c for c in HUES if c not in (label, panel) and c in frame and (lines[c].nunique() > 1).any()
     )
-    hue = next(differ, "condition" if "condition" in frame else None)
+    named = "condition" in frame and frame["condition"].astype(bool).any()
+    hue = next(differ, "condition" if named else None)
     hues = _kinds(hue, frames) or [None]
     panels = [(xlabel, frames)]
     if panel:

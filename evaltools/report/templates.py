@@ -30,12 +30,22 @@ def style() -> str:
     return f'<style class="et-style">{css}</style>'
 
 
-def in_cell(html: str) -> str:
-    """A piece as the output of a cell: JupyterLab has no other stylesheet, and would read $5 and $6 as a formula.
+_styled_shells: set[int] = set()
+"""The notebooks (by their shell) that have the stylesheet already."""
 
-    A page leaves the stylesheets out.
+
+def in_cell(html: str) -> str:
+    """A piece as the output of a cell; JupyterLab would read $5 and $6 in it as a formula.
+
+    The first piece of a notebook brings the stylesheet along, which a page leaves out.
     """
-    return f'{style()}<div class="mathjax_ignore">{html}</div>'
+    from IPython.core.getipython import get_ipython
+
+    shell = get_ipython()
+    styled = id(shell) in _styled_shells
+    if shell is not None:
+        _styled_shells.add(id(shell))
+    return f'{"" if styled else style()}<div class="mathjax_ignore">{html}</div>'
 
 
 @cache
