@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from .. import BUILT_IN, __version__
-from ..core.check import Check, constant_metrics, few_units, worst_first
+from ..core.check import Check, check_lines, constant_metrics, few_units, worst_first
 from ..core.errors import UsageError
 from ..core.estimates import public_frame
 from ..core.files import EXAMPLES, dumps
@@ -473,7 +473,10 @@ class Run(Shown):
         """The headline as plain text."""
         rows = plain_estimates(self.estimates_of(*self.headline), resampling=self.resampling)
         head = f"{self.name}: {self.suite.title}, n = {self.n_units:,} ({self.suite.unit})"
-        return "\n".join([head, rows.to_string(index=False), self.signature])
+        lines = [head, *check_lines(self.checks), rows.to_string(index=False)]
+        groups = self.members[self.sample_views[0].name] if self.sample_views else {}
+        look = where_to_look({label: len(units) for label, units in groups.items()}).text
+        return "\n".join([*lines, *filter(None, [look]), self.signature])
 
     def provenance(self) -> HtmlTable:
         """Inputs with their hashes, policy, intervals, signature; times stand in the manifest only."""

@@ -189,6 +189,17 @@ def markdown_cells() -> Iterator[str]:
                 yield "".join(cell["source"])
 
 
+def figure_labels() -> Iterator[str]:
+    """The titles and labels of axes in the code cells of the notebooks."""
+    for path in asset_dir("notebooks").glob("*.ipynb"):
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            if cell["cell_type"] != "code":
+                continue
+            for node in ast.walk(ast.parse("".join(cell["source"]))):
+                if isinstance(node, ast.keyword) and node.arg in ("title", "xlabel", "ylabel"):
+                    yield from _of(node.value)
+
+
 def captions() -> Iterator[str]:
     """The captions and headers of the tables that suites and studies show."""
     for package in PACKAGE.rglob("views.py"):
@@ -199,7 +210,7 @@ def captions() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("lang", OTHERS)
-@pytest.mark.parametrize("texts", [toml_texts, markdown_cells, captions])
+@pytest.mark.parametrize("texts", [toml_texts, markdown_cells, figure_labels, captions])
 def test_what_tables_and_notebooks_show_has_a_translation(
     texts: Callable[[], Iterator[str]], lang: str
 ) -> None:
@@ -256,6 +267,14 @@ def test_no_entry_is_of_a_word_that_nobody_says(lang: str) -> None:
     assert sorted(key for key in rest if not any(told_by(text, key) for text in open_texts)) == []
 
 
+def notebook_texts() -> Iterator[str]:
+    """The texts in the code cells of the notebooks: labels of tables and figures among them."""
+    for path in asset_dir("notebooks").glob("*.ipynb"):
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            if cell["cell_type"] == "code":
+                yield from _literals(ast.parse("".join(cell["source"])))
+
+
 @cache
 def written() -> tuple[set[str], list[str]]:
     """Every text of the package that may be said, and those of them that have places."""
@@ -264,6 +283,7 @@ def written() -> tuple[set[str], list[str]]:
         {text for tree in trees for text in _literals(tree)}
         | set(toml_texts())
         | set(markdown_cells())
+        | set(notebook_texts())
         | said()
     )
     texts |= {text.partition(":")[0].removeprefix("## ") for text in texts}

@@ -17,7 +17,6 @@ from evaltools.core.names import condition_of, find_runs, natural
 from evaltools.report import study_sentences
 from evaltools.report import study_tables as study_views
 from evaltools.report.run_groups import group_by_seed
-from evaltools.suites.cr import views as cr_views
 
 FAST = et.Resampling(n_resamples=200)
 RUNS = [f"example:cr/{c}_memory__seed{s}_proposed" for c in ("no", "with") for s in (1, 2, 3)]
@@ -253,17 +252,6 @@ def test_views_have_a_row_a_metric_and_condition(study: et.Study) -> None:
     shares = study_views.variance_shares(study).dropna()
     total = shares[["var_share_seed", "var_share_sample", "var_share_residual"]].sum(axis=1)
     assert total.round(9).eq(1).all()
-
-
-def test_seed_dependent_samples_and_reviewers(study: et.Study) -> None:
-    found = cr_views.seed_dependent(study)
-    assert set(found["condition"]) == {"no_memory", "with_memory"}
-    for row in found[["1", "2", "3"]].itertuples(index=False):
-        assert len({v for v in row if isinstance(v, str)}) > 1
-    reviewers = cr_views.reviewers(study)
-    assert {"fleiss_kappa", "cohen_kappa", "perfect_agreement", "majority_agreement"} <= set(
-        reviewers["measure"]
-    )
 
 
 def test_compare_finds_runs_by_prefix_list_and_example(tmp_path: Path) -> None:

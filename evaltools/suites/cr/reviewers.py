@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...stats.agreement import review_votes, reviewer_agreement
+from ...stats.agreement import reviewer_agreement
+from .agreement import review_votes
 
 if TYPE_CHECKING:
     from ...report.study import Study

@@ -11,7 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 import evaltools as et
-from evaltools.suites.cr import views
+from evaltools.suites.cr import cards as sample_cards
+from evaltools.suites.cr import reviewers
 from evaltools.suites.cr.commands import COMMANDS
 from evaltools.suites.cr.tuples import EvalTuple
 from evaltools.suites.cr.units import Action
@@ -26,7 +27,7 @@ A, WRONG = tup("본품#품질", "향"), tup("본품#품질", "향", "negative")
 def test_marks_of_the_samples_are_the_scores(options: dict[str, str]) -> None:
     r = et.evaluate("cr", EXAMPLE, resampling=QUICK, **options)
     key = r.options.key
-    shown = views.cards(r, r.units).set_index("text_id")
+    shown = sample_cards.cards(r, r.units, key=key).set_index("text_id")
     for u in r.units.to_dict("records"):
         of_gold, of_final, of_stage1 = (
             Counter(m for *_, m in shown.loc[u["text_id"], c]) for c in ("gold", "final", "stage1")
@@ -41,7 +42,7 @@ def test_marks_of_the_samples_are_the_scores(options: dict[str, str]) -> None:
 
 def test_groups_hold_the_samples_that_they_name() -> None:
     r = et.evaluate("cr", EXAMPLE, resampling=QUICK)
-    groups = views.sample_groups(r)
+    groups = sample_cards.sample_groups(r, key="refpol")
     n = {name: len(r.units.query(query)) for name, (query, _) in groups.items()}
     units = r.units
     assert n["still"] == (units["outcome_refpol"] == "still").sum() > 0
@@ -75,7 +76,7 @@ def test_cards_say_what_was_done_and_come_worst_first(tmp_path: Path) -> None:
     )
     assert r.units.loc[1, "reviews"] == [Action("A", "FLIP", ("t0",), "POLARITY")]
     assert r.units.loc[1, "final"] == [EvalTuple("본품#품질", "향", "negative")]
-    shown = views.cards(r, r.units)
+    shown = sample_cards.cards(r, r.units, key="refpol")
     assert shown["text_id"].tolist() == ["worse", "better", "none"]
     worse, _, none = shown.to_dict("records")
     assert worse["change"] == "F1 1.00 → 0.00"
@@ -85,47 +86,16 @@ def test_cards_say_what_was_done_and_come_worst_first(tmp_path: Path) -> None:
     assert worse["final"] == [["본품#품질", "향", "negative", "spurious"]]
     # without gold there is nothing to mark
     assert (none["change"], none["final"]) == ("no gold", [["본품#품질", "향", "positive", ""]])
-    assert dict(zip(*views.completeness(r)[["what", "count"]].to_numpy().T)) == {
-        "samples": 3,
-        "samples without gold": 1,
-    }
-    assert views.confusion_counts(r).to_dict() == {
-        "positive": {"positive": 1},
-        "negative": {"positive": 1},
-    }
-    counts = views.transitions(r).set_index("key").loc["refpol"]
-    assert counts.to_dict() == {"fix": 1, "keep": 0, "still": 0, "break": 1}
 
 
-def test_an_incomplete_run_says_so(tmp_path: Path) -> None:
-    r = et.evaluate(
-        "cr", run(tmp_path / "r", [output("a", final=[A])], [gold("a", A), gold("b", A)])
-    )
-    table = views.completeness(r).set_index("what")
-    assert table.loc["missing samples", "count"] == 1
-    assert "names 2 samples" in table.loc["missing samples", "detail"]
-
-
-def test_every_figure_is_drawn_also_without_gold(tmp_path: Path) -> None:
-    bare = et.evaluate("cr", run(tmp_path / "r", [output("a", final=[A])]), resampling=QUICK)
-    for r in (et.evaluate("cr", EXAMPLE, resampling=QUICK), bare):
-        for name in views.FIGURES:
-            assert getattr(r.plot, name)().png().startswith(b"\x89PNG"), name
-
-
-def test_tables_of_a_study(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_agreement_of_the_reviewers_in_each_run(monkeypatch: pytest.MonkeyPatch) -> None:
     runs = [f"example:cr/{c}_memory__seed{s}_proposed" for c in ("no", "with") for s in (1, 2)]
     study = et.study(runs, suite="cr", resampling=QUICK)
-    found = views.seed_dependent(study)
-    assert list(found.columns) == ["condition", "text_id", "text", "1", "2"]
-    assert set(found["condition"]) <= {"no_memory", "with_memory"}
-    assert (found["1"] != found["2"]).all()
-    table = views.reviewers(study)
-    assert list(table.columns[:3]) == ["condition", "seed", "measure"]
-    assert table.columns[-1] == "actions_left_out"
+    table = reviewers.reviewers(study)
+    assert list(table.columns) == reviewers.COLUMNS
     assert table.groupby(["condition", "seed"]).ngroups == 4
-    monkeypatch.setattr(views, "review_votes", lambda reviews: (pd.DataFrame(), 0))
-    assert views.reviewers(study).empty
+    monkeypatch.setattr(reviewers, "review_votes", lambda reviews: (pd.DataFrame(), 0))
+    assert reviewers.reviewers(study).empty
 
 
 def test_the_command_writes_scorecards(tmp_path: Path) -> None:
@@ -155,18 +125,14 @@ def test_the_key_of_the_headline_leads_everywhere(foreign: bool, tmp_path: Path)
     r, study = runs[0], et.study(runs, resampling=QUICK)
     key, other = ("otepol", "refpol") if foreign else ("refpol", "otepol")
     assert ("refpol" in "".join(r.blocked)) == foreign
-    assert views.leading_key(r) == views.leading_key(study) == key
+    assert sample_cards.leading_key(r) == sample_cards.leading_key(study) == key
     assert [v.name for v in r.sample_views] == [key, other, "attrpol"]
-    assert views.sample_groups(r)["fixed"][0] == f"outcome_{key} == 'fix'"
+    assert sample_cards.sample_groups(r, key=key)["fixed"][0] == f"outcome_{key} == 'fix'"
     assert "6 fixed" in repr(r) and "still wrong" not in repr(r)
-    assert set(views.transitions(r)["key"]) == (
-        {"otepol"} if foreign else {"refpol", "otepol", "attrpol"}
-    )
-    assert views.aspects(r).drawn != foreign
     name = "term" if foreign else "ref"
     for page in (r.samples().html, study.samples(f"tuple_f1_s2_{key}").html):
         assert f"against the gold by ({name}, polarity)" in page
-    assert views.cards(r, r.units).iloc[0]["final"][0][3] == "matched"
-    assert views.cards(r, r.units, key=other).iloc[0]["final"][0][3] == (
+    assert sample_cards.cards(r, r.units, key=key).iloc[0]["final"][0][3] == "matched"
+    assert sample_cards.cards(r, r.units, key=other).iloc[0]["final"][0][3] == (
         "spurious" if foreign else "matched"
     )
