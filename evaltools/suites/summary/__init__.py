@@ -1,4 +1,4 @@
-"""Summaries of insurance texts: `score` gives the five metrics of one summary; suite.py holds SUITE."""
+"""Summaries of insurance texts: `score` gives the five metrics of one summary."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """summary_scores.csv and summary_scores.xlsx, as the files' contract has them.
 
-The CSV is for programs and keeps every value as it is, so that a text that begins with = is one in it
-too; the workbook is the file for a spreadsheet program, and holds no formula.
+The CSV is for programs and keeps every value as it is, so that a text that begins with = is one in
+it too; the workbook is the file for a spreadsheet program, and holds no formula.
 """
 
 from __future__ import annotations

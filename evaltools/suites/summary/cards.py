@@ -76,7 +76,8 @@ def _names_of_true(flags: pd.DataFrame) -> list[str]:
 def cards(run: Run, units: pd.DataFrame) -> pd.DataFrame:
     """Cases as `worst_first` has them, with what a card adds.
 
-    failing: what they fail as a chip; a column in words a metric; places: what is marked in the texts.
+    failing: what they fail as a chip; a column in words a metric; places: what is marked in the
+    texts.
     """
     called = {metric: say(name) for metric, name in NAMED.items()}
     columns = {metric: scores_with_reasons(units, metric) for metric in METRICS}

@@ -1,4 +1,4 @@
-"""What a reader of summary scores must know before believing a number: what was not measured, or not read."""
+"""What a reader must know before believing a number: what was not measured, or not read."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from ...report.run import Run
 
 UNMEASURED = 0.2
-"""With more than a fifth of the cases left out, the mean of the rest can be 0.2 away from that of all."""
+"""With so many cases left out, the mean of the rest can be 0.2 away from that of all."""
 
 IMPUTED = 0.05
-"""Imputed numbers move a mean by at most their share of the cases; 0.05 is about half an interval of
-300 cases."""
+"""Imputed numbers move a mean by at most their share of the cases; 0.05 is about half an interval
+of 300 cases."""
 
 UNREAD = 0.05
-"""One summary in twenty with a figure that nothing compares is what the default rules leave of fresh
-cases."""
+"""One summary in twenty with a figure that nothing compares is what the default rules leave of
+fresh cases."""
 
 SHOWN = 5
 """How many of the figures the sentence shows."""
@@ -48,7 +48,7 @@ def checks(run: Run) -> Iterator[Check]:
 
 
 def _left_out(run: Run, above: float) -> list[dict[Any, Any]]:
-    """The verdicts of the metrics that more than that share of the cases give nothing to measure for."""
+    """The verdicts of metrics for which more than a share `above` of the cases measure nothing."""
     rows = verdicts(run)
     return rows[rows["not_measured"] > above * len(run.data)].to_dict("records")
 
@@ -76,7 +76,7 @@ def unmeasured_share(run: Run) -> Iterator[Check]:
 
 
 def imputed_share(run: Run) -> Iterator[Check]:
-    """Means over all cases that rest on numbers which stand for cases that were not measured (D14)."""
+    """Means over all cases in which fixed numbers stand for those not measured (D14)."""
     total = len(run.data)
     rows = _left_out(run, IMPUTED)
     if not rows:

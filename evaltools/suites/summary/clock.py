@@ -41,8 +41,8 @@ CLOCK = numbered(FORMS)
 def clock_values(match: re.Match[str]) -> list[str]:
     """The time of a match of CLOCK, and those it may be read as; none where there is no such hour.
 
-    A time of 24 hours has two figures for the hour (14:30, 02:30), one of unknown half of the day as
-    few as it can (2:30); each supports the other.
+    A time of 24 hours has two figures for the hour (14:30, 02:30), one of unknown half of the day
+    as few as it can (2:30); each supports the other.
     """
     parts = parts_of(match)
     hour = NATIVE.get(parts["h"]) or int(parts["h"])

@@ -90,8 +90,8 @@ def label(
     wanted: Path | None,
     lang: str,
 ) -> None:
-    """Write a page on which people label CASES of summaries, offline and by keyboard, blind to judge
-    and rules.
+    """Write a page on which people label CASES of summaries, offline and by keyboard, blind to
+    judge and rules.
 
     It downloads the labels as CSV for `evaltools calibrate` and `report summary --labels`.
     """
@@ -111,7 +111,8 @@ def to_label(
 ) -> list[dict[str, Any]]:
     """What is shown of each case and metric, metric by metric; `evidence` is what the rules saw.
 
-    A random draw of n cases, or those of a file. InputError for a case or metric of it that there is not.
+    A random draw of n cases, or those of a file. InputError for a case or metric of it that there
+    is not.
     """
     from ...report.evaluate import evaluate
     from .reasons import whys

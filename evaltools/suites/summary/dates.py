@@ -90,7 +90,7 @@ FORMS = (
     rf"(?<![0-9.,])(?P<d>{DAY}){ORDINAL}\s?(?:of\s)?(?P<name>{MONTH}){IN_ENGLISH_YEAR}",
     rf"\b(?P<name>{MONTH}),?\s?(?:of\s)?(?P<y>{YEAR})(?![0-9])",
 )
-"""Groups: y(ear), m(onth) in figures or its name, d(ay), and `one` and `two`, month and day in some order."""
+"""Groups: y(ear), m(onth) or its name, d(ay); `one` and `two` are month and day in some order."""
 
 
 def numbered(forms: Iterable[str]) -> str:
@@ -145,8 +145,8 @@ _LAST_DAY = re.compile(
 def date_values(match: re.Match[str]) -> list[str]:
     """The date of a match of DATE, and those that it implies; none where there is no such day.
 
-    A day implies its month, its year, and both without the year: 2026-01-31, 2026-01, 2026, --01-31,
-    --01.
+    A day implies its month, its year, and both without the year: 2026-01-31, 2026-01, 2026,
+    --01-31, --01.
     """
     parts = {}
     for name, text in parts_of(match).items():

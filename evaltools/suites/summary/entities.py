@@ -29,9 +29,9 @@ class Entity:
     """Something that a summary may get wrong.
 
     kind: amount, percent, duration, age, count, date, condition, document, or what the rule file
-    names. base: unit of the value (KRW, %, month, ...). value: normalised. text, start, end: as in the
-    original. support_only: it may support an entity of the other text, but is not itself one to be
-    supported (월 15만원 supports "1개월", but says no duration).
+    names. base: unit of the value (KRW, %, month, ...). value: normalised. text, start, end: as in
+    the original. support_only: it may support an entity of the other text, but is not itself one to
+    be supported (월 15만원 supports "1개월", but says no duration).
     """
 
     kind: str
@@ -54,7 +54,7 @@ class Entity:
 
 
 def _beginning(words: UnitWords) -> re.Pattern[str]:
-    """How anything begins that may be a value, its sort first; of several sorts the first counts."""
+    """How anything begins that may be a value; of several sorts the first counts."""
     native, hangul = any_of(numerals.NATIVE), numerals.HANGUL
     english, unit, after = numerals.ENGLISH_NUMBER, words.hangul, words.after
     sorts = (
@@ -174,13 +174,13 @@ class Extractor:
 
 
 def _readings(kind: str, values: Sequence[str], start: int, end: int) -> Iterable[_Stated]:
-    """What may be read as several values: the first is what the text says, the others only support."""
+    """Several values of one text: the first is what it says, the others only support."""
     for number, value in enumerate(values):
         yield _Stated(kind, "", value, start, end, support_only=number > 0)
 
 
 def _read_dates(match: re.Match[str], text: str, dates: list[tuple[list[str], int, int]]) -> int:
-    """Add the date of a match, and the days up to which it goes on; gives the place to go on from."""
+    """Add the date of a match, and the days up to which it goes on; gives where to go on."""
     start, end = match.span()
     values = date_values(match)
     while values:
@@ -214,7 +214,7 @@ def extractor(rules: CompiledRules) -> Extractor:
 
 
 def by_key(entities: Iterable[Entity]) -> Mapping[str, Entity]:
-    """The entities as a set: the first of each value, one that counts before one that only supports."""
+    """The first entity of each value, one that counts before one that only supports."""
     first: dict[str, Entity] = {}
     for entity in entities:
         known = first.get(entity.key)

@@ -1,9 +1,9 @@
 """The hybrid judge: a language model's opinion where the rules are unsure, and only there.
 
-    units --zones--> inputs --prompts--> requests --cache or server--> replies --combine--> decisions --> units
+    units --zones--> inputs --prompts--> requests --cache or server--> replies --> decisions --> units
 
-The rule score stands wherever there is no usable reply, and the decision says why.
-Source: seed insurance_summary_prd section 10; specification D17.
+The rule score stands wherever there is no usable reply, and the decision says why. Source: seed
+insurance_summary_prd section 10; specification D17.
 """
 
 from __future__ import annotations
@@ -99,10 +99,10 @@ def judge_cases(
     Equal questions (same metric and texts) are asked once. A blank summary is not sent. Where the
     server cannot be reached or refuses the key or the model, no other request is sent.
 
-    progress: called with the number of inputs settled since its last call. problems: takes a warning
-    for each unusable cache entry (`reply-cache`) and each input without a usable reply (`not-judged`).
-    UsageError for an unknown metric, a missing openai package or key, or a cache that cannot be
-    written.
+    progress: called with the number of inputs settled since its last call. problems: takes a
+    warning for each unusable cache entry (`reply-cache`) and each input without a usable reply
+    (`not-judged`). UsageError for an unknown metric, a missing openai package or key, or a cache
+    that cannot be written.
     """
     problems = problems or Problems()
     metrics = {item.metric for item in inputs}
@@ -206,8 +206,8 @@ def judge_units(
 ) -> pd.DataFrame:
     """The frame with the final scores of the cases in a trigger zone; the others keep the rule's.
 
-    A score that the judge decided, alone or in the blend, counts as measured; one of the audit stays as
-    it is. Unless `quiet`, a bar shows the progress of the calls in a terminal.
+    A score that the judge decided, alone or in the blend, counts as measured; one of the audit
+    stays as it is. Unless `quiet`, a bar shows the progress of the calls in a terminal.
     """
     inputs = to_ask(units, options.judge_audit)
     with bar(len(inputs), "judge", quiet) as step:

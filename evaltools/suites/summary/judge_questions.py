@@ -40,7 +40,7 @@ Reason = Annotated[str, AfterValidator(_cut)]
 
 
 class Reply(BaseModel):
-    """The judge's answer to one question: `reason` one sentence, `score` and `confidence` in 0..1."""
+    """The judge's answer to one question: a sentence (`reason`), and two numbers in 0..1."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -75,9 +75,10 @@ class RiskReply(BaseModel):
 class Question:
     """How a metric is put to the judge.
 
-    contexts: whether the source texts are shown, as they are part of the metric's input (seed section
-    5). good: the answer that is good for the metric; "by tag" is "yes" for a case tagged needs_followup
-    and "no" for any other (seed 5.4). The score is the reply's own for "yes" and 1 minus it for "no".
+    contexts: whether the source texts are shown, as they are part of the metric's input (seed
+    section 5). good: the answer that is good for the metric; "by tag" is "yes" for a case tagged
+    needs_followup and "no" for any other (seed 5.4). The score is the reply's own for "yes" and 1
+    minus it for "no".
     """
 
     contexts: bool
@@ -97,7 +98,8 @@ QUESTIONS: Mapping[str, Question] = {
 def request(item: JudgeInput, system: str, model: str) -> dict[str, Any]:
     """The request of one case and metric.
 
-    The case's texts stand in a message of their own, as JSON strings, which no text in them can leave.
+    The case's texts stand in a message of their own, as JSON strings, which no text in them can
+    leave.
     """
     question = QUESTIONS[item.metric]
     texts: dict[str, Any] = {"summary": item.answer}

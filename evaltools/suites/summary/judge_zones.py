@@ -1,8 +1,8 @@
-"""Which cases the judge is asked about: those of which the rules are unsure, and a few of the others.
+"""Which cases the judge is asked about: those of which the rules are unsure, and some others.
 
-Of the cases of which the rules are sure a random share is asked as well (`AUDIT`): the replies decide
-nothing, they show how often the rules are wrong where nobody would look.
-Source: seed insurance_summary_prd section 10.2; specification D17.
+Of the cases of which the rules are sure a random share is asked as well (`AUDIT`): the replies
+decide nothing, they show how often the rules are wrong where nobody would look. Source: seed
+insurance_summary_prd section 10.2; specification D17.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The metrics of the summary suite.
 
-Every score is given twice: as a mean over all cases, with the source document's number where nothing
-could be measured, and as a mean over the cases in which it was (D14).
-Source: seed insurance_summary_prd 5 and 6; specification section 3.
+Every score is given twice: as a mean over all cases, with the source document's number where
+nothing could be measured, and as a mean over the cases in which it was (D14). Source: seed
+insurance_summary_prd 5 and 6; specification section 3.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ZERO_ONE = ("summary_non_definitive", "summary_needs_followup")
 
 @dataclass(frozen=True)
 class Measure:
-    """A score of a case in words. title: in tables; term: shorter, in the titles of what is derived."""
+    """A score of a case in words; `term` is shorter, for the titles of what is derived."""
 
     title: str
     term: str
@@ -71,9 +71,9 @@ POOLED = (
         proportion=True,
         title="Summaries with an unsupported figure",
         description=(
-            "Share of the summaries, of those that state what the contexts can be asked for, with at "
-            "least one amount, percentage, duration or date that no context supports; figures that "
-            "were not read take no part."
+            "Share of the summaries, of those that state what the contexts can be asked for, with "
+            "at least one amount, percentage, duration or date that no context supports; figures "
+            "that were not read take no part."
         ),
         source="D23",
     ),
@@ -107,7 +107,9 @@ POOLED = (
         better="higher",
         bounds=(0.0, 1.0),
         title="Entity recall, micro",
-        description="Entities of the contexts that the summaries keep, of all entities of all contexts.",
+        description=(
+            "Entities of the contexts that the summaries keep, of all entities of all contexts."
+        ),
         source="D16",
     ),
 )
@@ -120,8 +122,8 @@ def metric_table(
 ) -> MetricTable:
     """The metrics under these thresholds, in the order of reports.
 
-    A score without a threshold has no pass rate, one without labels no correction. judged: a judge's
-    score may lie between 0 and 1, so that a mean of 0/1 scores is no proportion any more.
+    A score without a threshold has no pass rate, one without labels no correction. judged: a
+    judge's score may lie between 0 and 1, so that a mean of 0/1 scores is no proportion any more.
     """
     limits = {name: f"{threshold:g}" for name, threshold in thresholds}
     table = _means(judged)

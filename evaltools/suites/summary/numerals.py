@@ -89,7 +89,7 @@ class Number:
 
 
 def plain(digits: str) -> Value | None:
-    """The value of digits with commas and a point; None where they are too many to be a quantity."""
+    """The value of digits with commas and a point; None where they are too many."""
     digits = digits.replace(",", "")
     if len(digits) > _MAX_DIGITS + 1:
         return None
@@ -113,7 +113,7 @@ def written(value: Value) -> str:
 
 
 class _Sum:
-    """A number while it is read: 1억 2천3백만 is closed section by section, each part of it by a scale."""
+    """A number while it is read: 1억 2천3백만 is closed section by section, each part by a scale."""
 
     def __init__(self, lead: Value):
         self.lead = lead
@@ -213,7 +213,7 @@ def read_number(text: str, start: int) -> Number | None:
 
 
 def _takes_scale(reading: _Sum, token: re.Match[str], text: str, start: int) -> bool:
-    """Whether a scale belongs to the number: a smaller one than those before, and no part of a word."""
+    """Whether a scale belongs to the number: smaller than those before, and no part of a word."""
     scale, end = token["scale"], token.end()
     if token["space"] and not reading.waiting and not _AFTER_A_SCALE_APART.match(text, end):
         return False

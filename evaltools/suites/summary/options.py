@@ -17,16 +17,16 @@ Mode = Literal["override", "blend"]
 class SummaryOptions(SuiteOptions):
     """The options of a run of the summary suite.
 
-    `rules_identity` (name@hash) and `rules_version` follow from the rules' content, `labelled` from the
-    labels'. The judge's API key is no option: it is read from EVALTOOLS_JUDGE_API_KEY or OPENAI_API_KEY
-    when the first request is sent, and kept nowhere. A server at a given `judge_base_url` may do without
-    one.
+    `rules_identity` (name@hash) and `rules_version` follow from the rules' content, `labelled` from
+    the labels'. The judge's API key is no option: it is read from EVALTOOLS_JUDGE_API_KEY or
+    OPENAI_API_KEY when the first request is sent, and kept nowhere. A server at a given
+    `judge_base_url` may do without one.
 
-    judge_max_calls: only the first so many distinct questions, in the order of the cases, may be sent to
-    the server; each file of a command has this budget. A reply in the cache is used wherever it stands
-    and costs nothing. A question already in the cache still takes up its place, so that a rerun under
-    the same budget sends nothing and gives the same scores. Repeats that the client makes on 429, 5xx
-    and the like are not counted apart.
+    judge_max_calls: only the first so many distinct questions, in the order of the cases, may be
+    sent to the server; each file of a command has this budget. A reply in the cache is used
+    wherever it stands and costs nothing. A question already in the cache still takes up its place,
+    so that a rerun under the same budget sends nothing and gives the same scores. Repeats that the
+    client makes on 429, 5xx and the like are not counted apart.
     """
 
     derived: ClassVar = ("rules_identity", "rules_version", "labelled")
@@ -120,7 +120,8 @@ class SummaryOptions(SuiteOptions):
         if self.judge_base_url is not None and not is_plain_url(self.judge_base_url):
             # The value is left out on purpose: it may hold a password.
             raise UsageError(
-                "the judge's base URL must be http(s)://HOST[:PORT][/PATH], without password or query"
+                "the judge's base URL must be http(s)://HOST[:PORT][/PATH], without password or "
+                "query"
             )
         return self
 
@@ -147,7 +148,7 @@ class SummaryOptions(SuiteOptions):
         return policy
 
     def signature(self) -> dict[str, str]:
-        """The rules, the judge and the number of metrics with labels, for the line under every report."""
+        """The rules, the judge and the number of metrics with labels, for the signature line."""
         signature = {"rules": self.rules_identity}
         if self.judge == "hybrid":
             signature["judge"] = f"{self.judge_model}/{self.judge_mode}{self.judge_confidence:g}"

@@ -31,7 +31,7 @@ def around(text: str, place: Sequence[int]) -> str:
 
 
 def item(text: str, place: Sequence[int]) -> str:
-    """What a figure at a place is said of: the words before it in its part of the sentence, or after.
+    """What a figure at a place is said of: the words before it in its part of a sentence, or after.
 
     >>> item("암 진단비 3천만원, 90일 면책", (6, 10)), item("암 진단비 3천만원, 90일 면책", (12, 15))
     ('암 진단비', '면책')

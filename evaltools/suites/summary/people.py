@@ -119,7 +119,7 @@ def intervals(
     options: SummaryOptions,
     resampling: Resampling,
 ) -> pd.DataFrame:
-    """The estimates with the intervals of the corrected means; their n is that of the labelled cases."""
+    """The estimates with the intervals of the corrected means; their n counts labelled cases."""
     if not options.labelled:
         return estimates
     corrected = calibration(units, options, resampling.confidence).frame
@@ -167,8 +167,8 @@ def corrected(run: Run) -> pd.DataFrame:
 def audit(run: Run) -> pd.DataFrame:
     """How often the judge contradicts rules that were sure: a row a metric with AUDIT_COLUMNS.
 
-    wrong: cases on the other side of the threshold. Wilson's interval, for the cases of which the rules
-    are sure.
+    wrong: cases on the other side of the threshold. Wilson's interval, for the cases of which the
+    rules are sure.
     """
     thresholds = rules_in_force(run.options).thresholds
     titles = run.frame.set_index("name")["title"]
@@ -192,8 +192,8 @@ def audit(run: Run) -> pd.DataFrame:
 def reliability(run: Run) -> pd.DataFrame:
     """How often the judge is right by the confidence that it states: RELIABILITY_COLUMNS.
 
-    Against labels, where cases that it was asked about have any, else against the rules; right is the
-    same side of PASS. Wilson's interval.
+    Against labels, where cases that it was asked about have any, else against the rules; right is
+    the same side of PASS. Wilson's interval.
     """
     replies = by_metric(
         run.data,

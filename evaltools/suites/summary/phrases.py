@@ -13,11 +13,12 @@ A flex pattern is text with these signs:
     \        the next character stands for itself
     {name}   the words of that name in the rule file
 A pattern that begins with n't finds it at the end of a word. Hangul may stand inside a longer word,
-as Korean compounds do (지급조건), unless < forbids it.
-A pattern of mode "substring" is plain text, found wherever it stands.
+as Korean compounds do (지급조건), unless < forbids it. A pattern of mode "substring" is plain text,
+found wherever it stands.
 
-Every pattern has a literal (anchor) that must occur before its regular expression is tried, so that a
-text is searched at the speed of `in`; no repetition in it is unbounded, so that the time is linear.
+Every pattern has a literal (anchor) that must occur before its regular expression is tried, so that
+a text is searched at the speed of `in`; no repetition in it is unbounded, so that the time is
+linear.
 """
 
 from __future__ import annotations
@@ -251,7 +252,7 @@ class _Parser:
         return _SIGNS[sign]
 
     def _literal(self, text: str, before: str) -> str:
-        """A Latin word is found whole; a blank in the pattern may be none in the text (followup)."""
+        """A Latin word is found whole; a blank before it may be none in the text (followup)."""
         after = self.source[self.position : self.position + 1]
         beyond = self.source[self.position + 1 : self.position + 2]
         joined_before = before == " " and _is_latin(self.last)

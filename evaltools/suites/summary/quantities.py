@@ -1,7 +1,7 @@
 """Numbers with their units: 3천만원, 90일, 20~50만원, 1년 6개월, thirty (30) days.
 
-A text is read from left to right; every reader looks ahead a bounded distance. Source: specification
-D16.
+A text is read from left to right; every reader looks ahead a bounded distance. Source:
+specification D16.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ class _Bare:
 class QuantityReader:
     """Reads the quantities of one text, from left to right.
 
-    Each `read_` method reads what begins at a place, adds it to `quantities` where it is one, and gives
-    the place to go on from.
+    Each `read_` method reads what begins at a place, adds it to `quantities` where it is one, and
+    gives the place to go on from.
     """
 
     def __init__(self, text: str, words: UnitWords):

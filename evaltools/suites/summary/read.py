@@ -50,11 +50,11 @@ Row = tuple[int, list[str | None]]
 
 
 def read_cases(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
-    """Yield (line, case) for each usable case; the others are reported with their line and left out.
+    """Yield (line, case) for each usable case; the others are reported and left out.
 
-    The line is that of a JSONL or CSV file where the record begins, the row of a sheet, or the number
-    of the case in a JSON list. A doubled id is an error of the later case.
-    InputError for a file that cannot be read as what its name says.
+    The line is that of a JSONL or CSV file where the record begins, the row of a sheet, or the
+    number of the case in a JSON list. A doubled id is an error of the later case. InputError for a
+    file that cannot be read as what its name says.
     """
     reader = READERS.get(path.suffix.lower())
     if reader is None:
@@ -82,7 +82,7 @@ def looks_like_cases(path: Path) -> bool:
 
 
 def _first_keys(path: Path, suffix: str) -> set[str]:
-    """The keys of the first record. Raises many kinds of errors for a file that is none of cases."""
+    """The keys of the first record. Many kinds of errors for a file that is none of cases."""
     if suffix == ".csv":
         header = next(csv.reader([first_line(path).decode("utf-8")]))
         return {name.strip().lower() for name in header}

@@ -14,7 +14,7 @@ Evidence = Mapping[str, Any]
 
 
 def whys(units: pd.DataFrame, metric: str) -> list[str]:
-    """What the score of each case rests on; of one that was not measured, what stands for it, and why."""
+    """What the score of each case rests on; of one not measured, what stands for it, and why."""
     columns = [metric, f"{metric}_measured", f"{metric}_evidence", "answer", "contexts"]
     reasons = []
     for case in units[columns].itertuples(index=False, name=None):
@@ -80,7 +80,7 @@ def _why(
 def _entities(
     kinds: Sequence[str], evidence: Evidence, answer: str, contexts: Sequence[str]
 ) -> list[str]:
-    """The entities of each kind, each in its sentence, with the passage that holds the same value."""
+    """The entities of each kind, in their sentence, with the passage of the same value."""
     parts = []
     for kind in kinds:
         entities = evidence.get(kind, [])
@@ -102,7 +102,7 @@ def _entity(entity: Evidence, answer: str, contexts: Sequence[str]) -> str:
 
 
 def _tags(evidence: Evidence, contexts: Sequence[str]) -> list[str]:
-    """The missing tags with the passage that names them, and the covered ones with their phrases."""
+    """The missing tags with the passage that names them, the covered ones with their phrases."""
     missing = []
     for tag, let_off in evidence["missing"].items():
         text = tag

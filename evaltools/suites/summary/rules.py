@@ -1,4 +1,4 @@
-"""Rule files: what the metrics look for, as data that is validated, hashed, and replaceable by the user.
+"""Rule files: what the metrics look for, as data that is validated and hashed.
 
 `compiled.py` makes them ready to search with.
 Source: seed insurance_summary_prd sections 5 to 7; specification D15 and D16.
@@ -100,7 +100,8 @@ class Expression(_Strict):
 class Concept(_Strict):
     """A condition word of the domain, or a document, with its spellings in all languages.
 
-    `words` are entities of a text; `support` says the same in other words and may only support them.
+    `words` are entities of a text; `support` says the same in other words and may only support
+    them.
     """
 
     name: Phrase
@@ -187,7 +188,7 @@ class Rules(_Strict):
 
     @cached_property
     def identity(self) -> str:
-        """name@hash: the hash covers all that can change a number, with inherited sections written out."""
+        """name@hash: the hash covers all that can change a number, inherited sections too."""
         return f"{self.name}@{policy_hash(rules_snapshot(self))}"
 
     @cached_property
@@ -215,7 +216,7 @@ def normal_tag(tag: str) -> str:
 
 
 def rules_snapshot(rules: Rules) -> dict[str, Any]:
-    """The content in force as JSON, with inherited sections written out, for hash, report and Excel."""
+    """The content in force as JSON, inherited sections too, for hash, report and Excel."""
     return rules.model_dump(mode="json", exclude={"base", "description"})
 
 
@@ -227,8 +228,8 @@ def bundled() -> list[str]:
 def load_rules(name_or_path: str | Path) -> Rules:
     """The rules of a bundled name or of a file; read once as long as its content stays.
 
-    UsageError for a name that is neither; InputError, naming file, place and reason, for a file that
-    is no rule file.
+    UsageError for a name that is neither; InputError, naming file, place and reason, for a file
+    that is no rule file.
 
     >>> load_rules("seed").thresholds["summary_accuracy"]
     0.9
@@ -237,7 +238,7 @@ def load_rules(name_or_path: str | Path) -> Rules:
     path = FOLDER / f"{name}.json" if name in bundled() else Path(name)
     exists = False
     content_hash = ""
-    # a name may be longer than that of a file can be; a file that cannot be read fails in its reader
+    # a name may be too long for a file; a file that cannot be read fails in its reader
     with suppress(OSError):
         exists = path.is_file()
         if exists:

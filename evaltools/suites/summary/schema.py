@@ -61,9 +61,9 @@ class Metadata(BaseModel):
 class Case(BaseModel):
     """One summary with the texts that it summarises. Unknown fields are ignored.
 
-    answer: the summary; null or blank is an empty summary. contexts: its sources; one text may stand
-    for a list of one, null for none. `summary_tags` and `summary_intent` may stand at the top, as in a
-    table.
+    answer: the summary; null or blank is an empty summary. contexts: its sources; one text may
+    stand for a list of one, null for none. `summary_tags` and `summary_intent` may stand at the
+    top, as in a table.
     """
 
     model_config = ConfigDict(extra="ignore", strict=True)

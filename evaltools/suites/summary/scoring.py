@@ -4,9 +4,9 @@
     summary, tags     --phrases---> tags that it names           --> risk coverage, follow-up
     summary           --phrases---> definitive phrases           --> non-definitive
 
-A score that could measure nothing keeps the number that the source document gives it, with `measured`
-False and the reason in its evidence. Source: seed insurance_summary_prd section 5; specification D2,
-D14.
+A score that could measure nothing keeps the number that the source document gives it, with
+`measured` False and the reason in its evidence. Source: seed insurance_summary_prd section 5;
+specification D2, D14.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from .wording import Matches, find_matches
 class Score:
     """One metric of one summary.
 
-    score: 0..1; where not `measured`, the source document's number. numerator, denominator: what the
-    score is a ratio of (0, 0 where not measured). evidence: what it rests on, as JSON values; `reason`
-    where nothing was measured, places as [start, end) in characters.
+    score: 0..1; where not `measured`, the source document's number. numerator, denominator: what
+    the score is a ratio of (0, 0 where not measured). evidence: what it rests on, as JSON values;
+    `reason` where nothing was measured, places as [start, end) in characters.
     """
 
     score: float
@@ -46,9 +46,9 @@ class Score:
 class CaseScores:
     """The scores of a case by metric, and what decides whether a judge is asked.
 
-    n_entities: values that the summary states. ambiguous: it names a follow-up, but every wording of it
-    is let off. unknown_tags: tags that the rules do not know. unread_figures: figures of the summary
-    that are part of no entity, so that nothing compares them.
+    n_entities: values that the summary states. ambiguous: it names a follow-up, but every wording
+    of it is let off. unknown_tags: tags that the rules do not know. unread_figures: figures of the
+    summary that are part of no entity, so that nothing compares them.
     """
 
     scores: dict[str, Score]
@@ -66,8 +66,9 @@ def score(
 ) -> dict[str, Score]:
     """Score one summary against the texts that it summarises: metric -> Score.
 
-    tags: the risk items it should name (seed section 7), as a list or as one text with commas; None:
-    none were given. rules: the name of a bundled rule file (`ko-insurance`, `seed`) or a path.
+    tags: the risk items it should name (seed section 7), as a list or as one text with commas;
+    None: none were given. rules: the name of a bundled rule file (`ko-insurance`, `seed`) or a
+    path.
 
     Figures that a context states, however they are written, are supported (seed 5.1):
 
@@ -89,7 +90,8 @@ def score(
 
     Covered tags over expected tags (seed 5.2); 1.0, not measured, where no tag is expected:
 
-    >>> scores["summary_risk_coverage"].score, list(scores["summary_risk_coverage"].evidence["missing"])
+    >>> coverage = scores["summary_risk_coverage"]
+    >>> coverage.score, list(coverage.evidence["missing"])
     (0.5, ['limit'])
     >>> score("안내", contexts)["summary_risk_coverage"].score
     1.0
@@ -291,7 +293,7 @@ def _stated(entities: Iterable[Entity]) -> dict[str, Entity]:
 
 
 def _first_places(sources: Sequence[Sequence[Entity]]) -> dict[str, dict[str, Any]]:
-    """Key of each context entity -> the number of the context, from 0, and its first place there."""
+    """Key of each context entity -> the number of its context, from 0, and its first place."""
     places: dict[str, dict[str, Any]] = {}
     for number, source in enumerate(sources):
         for entity in source:

@@ -45,8 +45,8 @@ def metrics(options: SummaryOptions) -> MetricTable:
 def headline(options: SummaryOptions, blocked: frozenset[str]) -> tuple[str, ...]:
     """What leads a report, over the measured cases (D23, D24).
 
-    Means that are corrected by labels of people first, then means of shares, the share that passes for
-    0/1 scores, and the recall.
+    Means that are corrected by labels of people first, then means of shares, the share that passes
+    for 0/1 scores, and the recall.
     """
     names = [f"{metric}_corrected" for metric in options.labelled]
     names += [
@@ -85,7 +85,7 @@ def score(
     workers: Workers,
     aside: Path | None,
 ) -> pd.DataFrame:
-    """The units frame of a file of cases: a row a case, in the file's order; the same for any `workers`.
+    """The units frame of a file of cases: a row a case, in their order, for any `workers`.
 
     InputError for a file that cannot be used, or rules that changed since the options were made.
     """

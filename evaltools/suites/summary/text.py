@@ -25,7 +25,7 @@ _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\uf
 
 
 def _fold_table() -> dict[int, str]:
-    """Code of a character -> the plain one it is read as: full-width forms, blanks, dashes, quotes."""
+    """Code of a character -> the plain one that it is read as."""
     table = {}
     for offset in range(94):
         table[0xFF01 + offset] = chr(0x21 + offset)

@@ -28,8 +28,8 @@ class NamedUnit(NamedTuple):
 class UnitWords:
     """The unit words of a rule set.
 
-    won, percent: the first unit of amounts and of percentages, if there is one. hangul: a pattern of
-    the Korean words; prefix: of the signs before a figure; after: of what may follow a unit.
+    won, percent: the first unit of amounts and of percentages, if there is one. hangul: a pattern
+    of the Korean words; prefix: of the signs before a figure; after: of what may follow a unit.
     """
 
     def __init__(self, rules: CompiledRules):

@@ -152,10 +152,10 @@ def by_metric(
     /,
     **columns: str,
 ) -> pd.DataFrame:
-    """The units as one row a metric and case: the columns `keep`, `metric`, and those of the metric.
+    """The units as one row a metric and case: columns `keep`, `metric`, and those of the metric.
 
-    columns: name -> what follows the metric's name in the units ("" is the score); null where the units
-    have none.
+    columns: name -> what follows the metric's name in the units ("" is the score); null where the
+    units have none.
 
     >>> units = pd.DataFrame({"case_id": ["a"], "entity_recall": [0.5]})
     >>> by_metric(units, ["entity_recall"], score="").to_dict("records")

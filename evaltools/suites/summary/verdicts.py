@@ -29,8 +29,8 @@ COLUMNS: dict[str, str] = WORDS["table"]["verdicts"]["columns"]
 def verdict(units: pd.DataFrame, metric: str) -> str:
     """The verdict of a metric.
 
-    "no threshold" where the metric has none, else "fail" where a measured case lies below it, "pass"
-    where none does, and "not measured" where no case was measured.
+    "no threshold" where the metric has none, else "fail" where a measured case lies below it,
+    "pass" where none does, and "not measured" where no case was measured.
     """
     failing = fails(units)
     if metric not in failing:
@@ -41,7 +41,7 @@ def verdict(units: pd.DataFrame, metric: str) -> str:
 
 
 def fails(units: pd.DataFrame) -> pd.DataFrame:
-    """Whether each case was measured and lies below the threshold: a column a metric that has one."""
+    """Whether each case was measured and lies below the threshold, by metric that has one."""
     columns = {}
     for metric in METRICS:
         if f"{metric}_passed" in units:
@@ -50,7 +50,7 @@ def fails(units: pd.DataFrame) -> pd.DataFrame:
 
 
 def verdicts(run: Run) -> pd.DataFrame:
-    """One row a metric: verdict, mean and number of the measured cases, how many fail, what remains.
+    """One row a metric: verdict, mean and number of the measured cases, how many fail.
 
     `mean` is over all cases, with the source document's number for each that could not be measured.
     """

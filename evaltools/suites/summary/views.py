@@ -128,7 +128,7 @@ def parts(run: Run) -> pd.DataFrame:
 
 
 def missing(run: Run) -> pd.DataFrame:
-    """Tags that no phrase covers: case_id, tag, let_off, source (the sentence that names it), answer."""
+    """Tags that no phrase covers, with the sentence of the contexts that names them (source)."""
     rows = []
     for case, evidence in _cases(run, "summary_risk_coverage"):
         due = evidence.get("due", {})
@@ -152,7 +152,7 @@ def _cases(run: Run, metric: str) -> Iterator[tuple[dict[Any, Any], Evidence]]:
 
 
 def unsupported(run: Run) -> pd.DataFrame:
-    """Entities of summaries that no context supports: case_id, kind, text, value, start, end, answer."""
+    """Entities of summaries that no context supports, with their place in the answer."""
     rows = []
     for case, evidence in _cases(run, "summary_accuracy"):
         for entity in evidence.get("unsupported", []):
@@ -193,7 +193,7 @@ def _definitive_phrases(run: Run, kind: str) -> pd.DataFrame:
 
 
 def judged(run: Run) -> pd.DataFrame:
-    """What the judge was asked: case_id, metric, trigger, scores, who decided, what it said, why not.
+    """What the judge was asked, a row a case and metric, with scores, who decided, and why.
 
     Null: what the rules (`rule`), or rules and judge (`score`), could not measure.
     """

@@ -1,6 +1,6 @@
 """Phrases of a rule set in a text, with what takes them back.
 
-text --phrases--> matches --not_within--> matches --let-offs in the clause around--> stand or let off
+text --phrases--> matches --not_within--> matches --let-offs in the clause--> standing, let off
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ REACH = 160
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """The matches of a phrase set in order, as JSON values: `text`, and `at`: [start, end) in the original.
+    """The matches of a phrase set in order: `text`, and `at`, [start, end) in the original.
 
-    standing: those that count. let_off: those that are taken back, with the reason (`let_off`) and the
-    words that do it (`by`).
+    standing: those that count. let_off: those that are taken back, with the reason (`let_off`) and
+    the words that do it (`by`).
     """
 
     standing: list[dict[str, Any]] = field(default_factory=list)
