@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +18,8 @@ from ..core.language import say, speak
 from . import paper
 from .kernels import connection, end_kernels, kernel_manager, without
 from .make_study import study
+from .parameters import names_set
+from .study import Study
 
 NOTEBOOK = "metric_report.ipynb"
 HTML = "metric_report.html"
@@ -26,10 +27,11 @@ HTML = "metric_report.html"
 
 @dataclass(frozen=True)
 class ReportJob:
-    """One report to make: which notebook, under which name, with which parameters.
+    """One report to make.
 
-    `current` is what the report depends on (input hashes, policy, versions): a finished report that
-    carries the same is not made again by `--resume`.
+    `notebook`: a file of `notebooks/`, or a path. `parameters`: those that the notebook names. `depends_on`: input
+    hashes, policy, versions; a finished report that carries the same is not made again by `--resume`. `paper`: the
+    study that the files for a paper are made from (`report.paper`), or the results folder of a run; None: no files.
     """
 
     name: str
@@ -37,9 +39,8 @@ class ReportJob:
     title: str
     folder: Path
     parameters: Mapping[str, Any]
-    current: Mapping[str, Any]
-    paper: bool = False
-    """Whether the files for a paper are written as well (`report.paper`)."""
+    depends_on: Mapping[str, Any]
+    paper: Study | Path | None = None
 
 
 class ReportFailed(WorkFailed):
@@ -54,8 +55,8 @@ class ReportFailed(WorkFailed):
 
 
 def load_papermill() -> Any:
-    """Import papermill and, through it, nbformat. Imported before this, nbformat takes a second and a half longer."""
-    # jsonschema's optional URI checker builds parsers for a second at import; notebook schemas use none of it
+    """Import papermill and, through it, nbformat, which imported before this takes longer."""
+    # jsonschema's optional URI checker builds parsers at import, for 0.8 of 1.7 seconds; notebook schemas use none
     with without("rfc3987_syntax"):
         import papermill
 
@@ -71,28 +72,29 @@ def prepare() -> None:
     prepare_pages()
 
 
-def parameters_of(notebook: str | Path) -> set[str]:
-    """The names that the parameters cell of a notebook sets."""
-    cells = json.loads((asset_dir("notebooks") / notebook).read_text(encoding="utf-8"))["cells"]
-    source = "".join(
-        s for c in cells if "parameters" in c["metadata"].get("tags", []) for s in c["source"]
-    )
-    return set(re.findall(r"^(\w+)\s*=", source, flags=re.MULTILINE))
+def parameters_of(notebook: str | Path) -> list[str]:
+    """The names that the parameters cell of a notebook sets, in order."""
+    path = asset_dir("notebooks") / notebook
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        if "parameters" in cell["metadata"].get("tags", []):
+            return names_set("".join(cell["source"]))
+    return []
 
 
 def is_current(job: ReportJob) -> bool:
     """Both files of the report are there, whole, and made from the same inputs, policy and versions."""
     try:
         nb = json.loads((job.folder / NOTEBOOK).read_text(encoding="utf-8"))
-        made = nb["metadata"].get("evaltools")
-        return bool(made == {**stamp(job), **_hashes(job.folder)})
+        recorded = nb["metadata"].get("evaltools")
+        return bool(recorded == {**stamp(job), **_hashes(job.folder)})
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return False
 
 
 def stamp(job: ReportJob) -> dict[str, Any]:
+    """What a finished report records of its job."""
     return {
-        **job.current,
+        **job.depends_on,
         "notebook": str(job.notebook),
         "notebook_sha256": sha256(asset_dir("notebooks") / job.notebook),
     }
@@ -100,17 +102,11 @@ def stamp(job: ReportJob) -> dict[str, Any]:
 
 def _hashes(folder: Path) -> dict[str, Any]:
     """The sha256 of what stands beside a report's notebook."""
-    for_paper = {p.relative_to(folder).as_posix(): sha256(p) for p in paper.present(folder)}
-    return {"html_sha256": sha256(folder / HTML), **({"paper": for_paper} if for_paper else {})}
-
-
-def _for_paper(job: ReportJob) -> dict[str, tuple[str, bytes]]:
-    """The files for a paper, from the results that the report is on."""
-    if not job.paper:
-        return {}
-    scored = job.parameters["scored"]
-    runs = [scored] if isinstance(scored, str) else scored
-    return paper.files(study(runs, baseline=job.parameters.get("baseline"), name=job.name))
+    hashes: dict[str, Any] = {"html_sha256": sha256(folder / HTML)}
+    files = paper.present(folder)
+    if files:
+        hashes["paper"] = {path.relative_to(folder).as_posix(): sha256(path) for path in files}
+    return hashes
 
 
 def run(job: ReportJob) -> Path:
@@ -122,26 +118,37 @@ def run(job: ReportJob) -> Path:
     import nbformat
 
     speak(job.parameters.get("lang", "en"))
-    from .page import prepare, render
+    from .page import prepare as prepare_pages
+    from .page import render
 
     # the kernel works in a process of its own: what renders its notebook can be loaded meanwhile
     with ThreadPoolExecutor(1) as meanwhile:
-        meanwhile.submit(prepare)
+        meanwhile.submit(prepare_pages)
         nb, failure = execute(job)
     tidy(nb)
     if failure is not None:
         write_text(job.folder / NOTEBOOK, nbformat.writes(nb) + "\n")
         (job.folder / HTML).unlink(missing_ok=True)
-        last = str(failure).strip().splitlines()[-1]
-        raise ReportFailed(job.name, job.folder / NOTEBOOK, last) from failure
-    beside = _for_paper(job)
-    paper.write(job.folder, beside)
-    html = render(nb, title=job.title, beside={name: what for name, (what, _) in beside.items()})
+        last_line = str(failure).strip().splitlines()[-1]
+        raise ReportFailed(job.name, job.folder / NOTEBOOK, last_line) from failure
+    paper_files = _paper_files(job)
+    paper.write(job.folder, paper_files)
+    labels = {name: label for name, (label, _) in paper_files.items()}
+    html = render(nb, title=job.title, beside=labels)
     # the notebook comes last: it vouches for the HTML beside it
     write_text(job.folder / HTML, html)
     nb.metadata["evaltools"] = {**stamp(job), **_hashes(job.folder)}
     write_text(job.folder / NOTEBOOK, nbformat.writes(nb) + "\n")
     return job.folder / HTML
+
+
+def _paper_files(job: ReportJob) -> dict[str, tuple[str, bytes]]:
+    """File -> (label, content) of the files for a paper."""
+    if job.paper is None:
+        return {}
+    if isinstance(job.paper, Study):
+        return paper.files(job.paper)
+    return paper.files(study([job.paper], name=job.name))
 
 
 def execute(job: ReportJob) -> tuple[Any, Exception | None]:
@@ -150,27 +157,25 @@ def execute(job: ReportJob) -> tuple[Any, Exception | None]:
     import nbformat
     from nbclient.exceptions import DeadKernelError
 
-    for library in (
-        "asyncio",
-        "papermill",
-    ):  # of a kernel that ends with an interrupt asyncio prints a traceback
+    # of a kernel that ends with an interrupt asyncio prints a traceback
+    for library in ("asyncio", "papermill"):
         logging.getLogger(library).setLevel(logging.CRITICAL)
-    source = nbformat.read(asset_dir("notebooks") / job.notebook, as_version=4)
-    for cell in source.cells:
-        if cell.cell_type == "markdown":
-            cell.source = say(cell.source)
+    source = _translated(job.notebook)
+    settings: dict[str, Any] = {
+        "parameters": dict(job.parameters),
+        "kernel_name": "python3",
+        "progress_bar": False,
+    }
+    failure: Exception | None = None
     with scratch() as folder:
         draft = folder / NOTEBOOK
-        target = (
-            str(draft).replace("{", "{{").replace("}", "}}")
-        )  # papermill fills in parameters there
-        how = {"parameters": dict(job.parameters), "kernel_name": "python3", "progress_bar": False}
-        failure: Exception | None = None
+        # papermill fills in parameters where a path has braces
+        target = str(draft).replace("{", "{{").replace("}", "}}")
         try:
             papermill.execute_notebook(
                 source,
                 target,
-                **how,
+                **settings,
                 log_output=False,
                 request_save_on_cell_execute=False,
                 autosave_cell_every=0,
@@ -183,14 +188,31 @@ def execute(job: ReportJob) -> tuple[Any, Exception | None]:
             failure = e
         except DeadKernelError as e:
             failure = e
-            papermill.execute_notebook(source, target, **how, prepare_only=True)
+            papermill.execute_notebook(source, target, **settings, prepare_only=True)
         nb = nbformat.read(draft, as_version=4)
     if isinstance(failure, DeadKernelError):
-        text = "**The kernel died while this notebook was executed (out of memory?).**"
-        nb.cells.insert(
-            0, nbformat.v4.new_markdown_cell(text, metadata={"tags": ["papermill-error-cell-tag"]})
-        )
+        nb.cells.insert(0, _dead_kernel_cell())
     return nb, failure
+
+
+def _translated(notebook: str | Path) -> Any:
+    """The notebook, its texts in the language in force."""
+    import nbformat
+
+    nb = nbformat.read(asset_dir("notebooks") / notebook, as_version=4)
+    for cell in nb.cells:
+        if cell.cell_type == "markdown":
+            cell.source = say(cell.source)
+    return nb
+
+
+def _dead_kernel_cell() -> Any:
+    """What stands at the top of a report whose kernel died, as papermill marks a cell that raised."""
+    import nbformat
+
+    text = "**The kernel died while this notebook was executed (out of memory?).**"
+    metadata = {"tags": ["papermill-error-cell-tag"]}
+    return nbformat.v4.new_markdown_cell(text, metadata=metadata)
 
 
 @contextmanager

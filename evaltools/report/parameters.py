@@ -1,27 +1,68 @@
-"""What a report notebook says of the parameters that it was executed with."""
+"""The parameters of report notebooks: what one is given, and a warning of those that it does not know."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
 from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
 
 from .tables import HtmlTable, notice
 
 
+class ReportParameters(BaseModel):
+    """What a report notebook can be given. It gets those that its cell of parameters names.
+
+    `run` or `runs`: the inputs. `scored`: the results folders of these. `options`: those of the suite, which a
+    notebook may name one by one. `baseline`, `primary` and `margin` are declared in a study. The others are those
+    of `evaluate`.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    suite: str
+    run: str = ""
+    runs: list[str] = []
+    scored: str | list[str]
+    options: dict[str, Any]
+    name: str | None
+    baseline: str | None = None
+    primary: str | None = None
+    margin: dict[str, float] = {}
+    out: Path
+    metrics: Path | None
+    ci: str
+    n_resamples: int
+    confidence: float
+    seed: int
+    on_error: str
+    lang: str
+
+    def named(self, names: Sequence[str]) -> dict[str, Any]:
+        """Name -> value of the parameters that a notebook names, as JSON."""
+        values = self.model_dump(mode="json", exclude_unset=True)
+        values = {**values["options"], **values}
+        return {name: value for name, value in values.items() if name in names}
+
+
 def names_set(source: str) -> list[str]:
-    """The names that a cell assigns to, in order; none for a cell that is no Python."""
+    """The names that a cell assigns to, in order; none for a cell that is no Python.
+
+    >>> names_set("run = None\\nseed = 0  # seed of the resampling")
+    ['run', 'seed']
+    """
     try:
-        body = ast.parse(source).body
+        statements = ast.parse(source).body
     except SyntaxError:
         return []
-    return [
-        t.id
-        for s in body
-        if isinstance(s, ast.Assign)
-        for t in s.targets
-        if isinstance(t, ast.Name)
-    ]
+    names = []
+    for statement in statements:
+        if isinstance(statement, ast.Assign):
+            names += [t.id for t in statement.targets if isinstance(t, ast.Name)]
+    return names
 
 
 def unknown_parameters(cells: Sequence[str]) -> dict[str, list[str]]:
@@ -29,10 +70,17 @@ def unknown_parameters(cells: Sequence[str]) -> dict[str, list[str]]:
 
     `cells` are the sources executed so far; papermill's cell of injected parameters begins with "# Parameters".
     """
-    executed = [c for c in cells if c.strip()]
-    known = names_set(executed[0]) if executed else []
-    given = [n for c in executed[1:] if c.startswith("# Parameters") for n in names_set(c)]
-    return {name: get_close_matches(name, known, 1) for name in given if name not in known}
+    executed = [cell for cell in cells if cell.strip()]
+    if not executed:
+        return {}
+    known = names_set(executed[0])
+    unknown = {}
+    for cell in executed[1:]:
+        if cell.startswith("# Parameters"):
+            for name in names_set(cell):
+                if name not in known:
+                    unknown[name] = get_close_matches(name, known, 1)
+    return unknown
 
 
 def parameters() -> HtmlTable | None:
@@ -40,12 +88,13 @@ def parameters() -> HtmlTable | None:
     from IPython.core.getipython import get_ipython
 
     shell = get_ipython()
-    wrong = unknown_parameters(shell.user_ns["In"]) if shell is not None else {}
-    if not wrong:
+    unknown = unknown_parameters(shell.user_ns["In"]) if shell is not None else {}
+    if not unknown:
         return None
-    listed = "; ".join(
-        f"{name}" + (f" (did you mean {near[0]}?)" if near else "") for name, near in wrong.items()
-    )
+    texts = []
+    for name, near in unknown.items():
+        texts.append(f"{name} (did you mean {near[0]}?)" if near else name)
+    listed = "; ".join(texts)
     return notice(
         f"Parameters that this notebook does not know, and which changed nothing: {listed}", "error"
     )

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from evaltools.app.batch import Batch, Settings
+from evaltools.app.batch import Batch
 from evaltools.app.cli import main
+from evaltools.app.settings import Settings
 from evaltools.core.files import example
 from evaltools.core.plugins import get_suite
 from tests.app.calling import QUICK, call

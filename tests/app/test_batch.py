@@ -19,7 +19,8 @@ import nbformat
 import psutil
 import pytest
 
-from evaltools.app.batch import Batch, Settings
+from evaltools.app.batch import Batch
+from evaltools.app.settings import Settings
 from evaltools.app.workers import Workers
 from evaltools.core.errors import InputError, Problem, UsageError, WorkFailed
 from evaltools.core.files import LEFTOVER_SECONDS, beside, example

@@ -172,7 +172,7 @@ def test_what_a_paper_needs_stands_beside_the_report_and_is_part_of_it(
         out=tmp_path,
         resampling=et.Resampling(n_resamples=100),
     )
-    made = replace(job("1 + 1", scored=str(tmp_path / "results" / "cases")), paper=True)
+    made = replace(job("1 + 1"), paper=tmp_path / "results" / "cases")
     page = run(made).read_text(encoding="utf-8")
     names = {p.relative_to(made.folder).as_posix() for p in paper.present(made.folder)}
     assert {"paper.tex", "paper.md", "figures/forest.svg", "figures/forest.pdf"} <= names
@@ -184,7 +184,7 @@ def test_what_a_paper_needs_stands_beside_the_report_and_is_part_of_it(
     assert {name: (made.folder / name).read_bytes() for name in names} == before and is_current(
         made
     )
-    run(replace(made, paper=False))
+    run(replace(made, paper=None))
     assert not paper.present(made.folder), "files of an older report"
 
 

@@ -32,7 +32,7 @@ class CheckGroup(SuiteGroup):
 
     def make(self, suite: Any) -> click.Command:
         def check_file(path: Path, problems: Problems, **options: Any) -> None:
-            from ..batch import check_input
+            from ..inputs import check_input
 
             check_input(suite, path, options, problems)
 

@@ -18,6 +18,7 @@ from ..options import jobs_option
 @jobs_option(default=2)
 def demo(out: Path, jobs: int, lang: str, quiet: bool) -> None:
     """All reports and the gallery on the bundled examples."""
-    from ..batch import Settings, run_demo
+    from ..demo import run_demo
+    from ..settings import Settings
 
     sys.exit(run_demo(Settings(out=out, jobs=jobs, lang=lang, quiet=quiet)))

@@ -29,7 +29,8 @@ class ReportGroup(SuiteGroup):
         @batch_options
         @paper_option
         def command(runs: tuple[str, ...], **values: Any) -> None:
-            from ..batch import Batch, Settings
+            from ..batch import Batch
+            from ..settings import Settings
 
             of_suite, settings = split_suite_options(suite, values)
             batch = Batch(Settings(**settings))
@@ -70,7 +71,8 @@ def seeds(
     """
     from ...core.names import find_runs
     from ...report.run_groups import suite_of_run
-    from ..batch import Batch, Settings
+    from ..batch import Batch
+    from ..settings import Settings
 
     margins = parse_margins(margin)
     if suite is None:

@@ -37,7 +37,8 @@ class ScoreGroup(SuiteGroup):
             inspect_file: Path | None,
             **values: Any,
         ) -> None:
-            from ..batch import Batch, Settings
+            from ..batch import Batch
+            from ..settings import Settings
 
             of_suite, settings = split_suite_options(suite, values)
             batch = Batch(Settings(**settings))

@@ -1,0 +1,22 @@
+"""`evaltools demo`: the reports on the bundled examples."""
+
+from __future__ import annotations
+
+import json
+
+from ..core.files import EXAMPLES
+from ..core.plugins import get_suite
+from .batch import Batch
+from .settings import Settings
+
+
+def run_demo(settings: Settings) -> int:
+    """Make the reports that app/examples/demo.json lists; the exit status."""
+    batch = Batch(settings)
+    for entry in json.loads((EXAMPLES / "demo.json").read_text(encoding="utf-8")):
+        suite = get_suite(entry["suite"])
+        if entry["seeds"]:
+            batch.report_seeds(suite, entry["runs"], {})
+        else:
+            batch.report(suite, entry["runs"], {})
+    return batch.end()

@@ -1,0 +1,154 @@
+"""The runs that a command names: which results they make, and whether these may be written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..core.errors import InputError, Problems, UsageError
+from ..core.evaluate import make_options, require_target
+from ..core.files import refuse_input, resolve
+from ..core.names import condition_of, find_runs, safe_name
+from ..core.plugins import require_input
+from ..core.results import manifest_of_run
+from ..core.suite import Suite, Workers
+from .settings import Settings
+
+CONTROL = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+"""What no path of an input may hold: it is printed, and stands in files that are UTF-8."""
+
+
+@dataclass(frozen=True)
+class RunInput:
+    """One run to score.
+
+    `name`: of its result. `path`: as it was typed. `located_as`: the name that `Suite.locate` gets: one that was
+    given, or that of a run within an input of several; None where the path names it.
+    """
+
+    name: str
+    path: str
+    located_as: str | None
+
+
+class _Names:
+    """The names of results so far. On some file systems capitals are not told from small letters."""
+
+    def __init__(self) -> None:
+        self.paths: dict[str, str] = {}
+
+    def add(self, name: str, path: str) -> None:
+        """UsageError where another run has the name."""
+        folded = name.casefold()
+        if folded in self.paths:
+            both = f"{self.paths[folded]} and {path} would both be named {name!r}"
+            raise UsageError(f"{both}; give them names with --name")
+        self.paths[folded] = path
+
+
+def find_inputs(
+    suite: Suite,
+    paths: Sequence[str],
+    settings: Settings,
+    options: Mapping[str, Any],
+    *,
+    seeds: bool = False,
+    files: Sequence[Path] = (),
+) -> tuple[list[RunInput], list[InputError]]:
+    """The runs at these paths, and the errors of those that cannot be read.
+
+    With `seeds`, for a study over seeds, a results folder is a run too. `files` are written besides, of a single run.
+
+    Raises UsageError where two runs would write to the same place or one to a folder or file that it may not
+    replace, where a name tells no seed, or an option makes no sense.
+    """
+    if settings.name is not None and len(paths) > 1:
+        raise UsageError("--name goes with one run only")
+    suite_options = make_options(suite, options)
+    names = _Names()
+    inputs: list[RunInput] = []
+    errors: list[InputError] = []
+    for path in paths:
+        if CONTROL.search(path):
+            raise UsageError(
+                f"{path!a}: the path of an input must be text without control characters"
+            )
+        try:
+            for run in _runs_at(suite, path, settings, suite_options, seeds=seeds, files=files):
+                names.add(run.name, path)
+                inputs.append(run)
+        except InputError as e:
+            errors.append(e)
+    if files and len(inputs) > 1:
+        listed = ", ".join(run.name for run in inputs[:10])
+        raise UsageError(f"numbers of one run go into a file, here are {len(inputs)}: {listed}")
+    _refuse_several(suite, options, len(inputs))
+    return inputs, errors
+
+
+def _runs_at(
+    suite: Suite,
+    path: str,
+    settings: Settings,
+    suite_options: Any,
+    *,
+    seeds: bool,
+    files: Sequence[Path],
+) -> list[RunInput]:
+    place = resolve(path)
+    result = manifest_of_run(place) if seeds else None
+    if result is not None:
+        condition_of(result.run)
+        return [RunInput(safe_name(result.run), path, None)]
+    require_input(suite, place)
+    names = [settings.name] if settings.name else suite.run_names(place, Problems())
+    runs = []
+    for located_as in names:
+        source = suite.locate(place, located_as, suite_options, Problems())
+        name = safe_name(source.name)
+        if seeds:
+            condition_of(name)
+        for file in files:
+            refuse_input(file, source.files.values())
+        target = settings.out / "results" / name
+        require_target(target, suite, source, not settings.resume)
+        runs.append(RunInput(name, path, located_as))
+    return runs
+
+
+def _refuse_several(suite: Suite, options: Mapping[str, Any], n_runs: int) -> None:
+    """UsageError where an option that goes with one run is given for several."""
+    for name in suite.options.single_run:
+        if n_runs > 1 and options.get(name) is not None:
+            raise UsageError(f"--{name} goes with one run only")
+
+
+def expand_runs(texts: Sequence[str]) -> list[str]:
+    """The runs that texts stand for: a run itself, or the common prefix of several."""
+    paths: list[str] = []
+    for text in texts:
+        if _is_run(text):
+            paths.append(text)
+        else:
+            paths += [str(path) for path in find_runs(text)]
+    return paths
+
+
+def _is_run(text: str) -> bool:
+    with suppress(UsageError, ValueError):
+        return resolve(text).exists()
+    return False
+
+
+def check_input(suite: Suite, path: Path, options: Mapping[str, Any], problems: Problems) -> None:
+    """Every problem of an input, found by the same readers that score it; nothing is written."""
+    suite_options = make_options(suite, options)
+    place = resolve(str(path))
+    require_input(suite, place)
+    for name in suite.run_names(place, problems):
+        source = suite.locate(place, name, suite_options, problems)
+        suite.score(source, source.options or suite_options, problems, Workers(), None)

@@ -1,0 +1,111 @@
+"""One run of a batch: scored, perhaps in another process, and what the terminal says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..core.check import check_lines
+from ..core.language import speak
+from ..core.plugins import load_suite_file
+from ..report.evaluate import evaluate
+from ..report.markdown import ARROWS
+from ..report.run import Run
+from ..report.run_groups import read_runs, result_folder
+from ..report.tables import plain_estimates, verdict_line
+from .inputs import RunInput
+from .settings import Settings
+from .workers import Workers
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What a worker sends back of one run.
+
+    `name`, `path`: of its input. `folder`: where its result stands. `lines`: what the terminal says of it.
+    `depends_on`: what a report on it depends on, for `--resume`.
+    """
+
+    name: str
+    path: str
+    folder: Path
+    lines: list[str]
+    depends_on: dict[str, Any]
+
+
+def score_run(
+    suite_name: str,
+    suite_file: Path | None,
+    run: RunInput,
+    settings: Settings,
+    options: Mapping[str, Any],
+    workers: Workers,
+    seeds: bool,
+) -> Scored:
+    """Score one run, perhaps in another process: the suite goes there by its name and file.
+
+    With `seeds`, for a study over seeds, a results folder is read.
+    """
+    speak(settings.lang)
+    if suite_file is not None:
+        load_suite_file(suite_file)
+    arguments: dict[str, Any] = {
+        "name": run.located_as,
+        "out": settings.out,
+        "resampling": settings.resampling,
+        "on_error": settings.on_error,
+        "workers": workers,
+        "fresh": not settings.resume,
+        "metrics": settings.metrics,
+        **options,
+    }
+    folder = settings.out / "results" / run.name
+    if seeds:
+        result = read_runs(run.path, suite_name, **arguments)[0]
+        folder = result_folder(run.path, folder)
+    else:
+        result = evaluate(suite_name, run.path, **arguments)
+    lines = list(headline_lines(result))
+    return Scored(result.name, run.path, folder, lines, _depends_on(result))
+
+
+def _depends_on(result: Run) -> dict[str, Any]:
+    manifest = result.manifest
+    return {
+        "run": result.name,
+        "signature": result.signature,
+        "files": manifest.files,
+        "inputs": [[entry.role, entry.sha256] for entry in manifest.inputs],
+        "versions": manifest.versions,
+    }
+
+
+def headline_lines(result: Run) -> Iterator[str]:
+    """The headline numbers of one run, and whether they can be believed."""
+    yield result.name
+    for line in check_lines(result.checks):
+        yield f"  {line}"
+    yield from _number_lines(result)
+    verdicts = result.verdicts
+    if verdicts is not None:
+        for row in verdicts.to_dict("records"):
+            yield "  " + verdict_line(row["verdict"], row["title"], row.get("said") or "")
+    for problem in result.manifest.problems:
+        example = f", first {problem.examples[0]}" if problem.examples else ""
+        yield f"  {problem.severity}: {problem.count} x {problem.code}{example}"
+    yield f"  {result.signature}"
+
+
+def _number_lines(result: Run) -> Iterator[str]:
+    """A line a metric of the headline: title, value, interval, n, name."""
+    rows = result.estimates_of(*result.headline)
+    titles = []
+    for title, better in zip(rows["title"], rows["better"]):
+        arrow = ARROWS[better][0] if better in ARROWS else ""
+        titles.append(f"{title} {arrow}".rstrip())
+    width = max(map(len, titles), default=0)
+    estimates = plain_estimates(rows, resampling=result.resampling).to_dict("records")
+    for title, e in zip(titles, estimates):
+        yield f"  {title:<{width}} {e['value']:>6} {e['interval']:<16} n={e['n']:<5} {e['metric']}"

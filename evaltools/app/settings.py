@@ -1,0 +1,46 @@
+"""The options that every batch command shares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..core.errors import OnError
+from ..core.resampling import Method, Resampling
+from .cluster import cluster_size
+from .workers import Workers
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The options that every batch command shares, named as on the command line."""
+
+    out: Path = Path("outputs")
+    jobs: int = 1
+    name: str | None = None
+    n_resamples: int = 10_000
+    confidence: float = 0.95
+    ci: Method = "auto"
+    seed: int = 0
+    on_error: OnError = "fail"
+    resume: bool = True
+    quiet: bool = False
+    scheduler: str | None = None
+    metrics: Path | None = None
+    paper: bool = False
+    lang: str = "en"
+
+    def workers(self) -> Workers:
+        """Where the work is done."""
+        jobs = self.jobs if self.scheduler is None else cluster_size(self.scheduler)
+        return Workers(jobs, self.scheduler, label="" if self.quiet else "scoring")
+
+    @property
+    def resampling(self) -> Resampling:
+        """How the intervals are made."""
+        return Resampling(
+            method=self.ci,
+            n_resamples=self.n_resamples,
+            confidence=self.confidence,
+            seed=self.seed,
+        )
