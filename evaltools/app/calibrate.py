@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -14,65 +16,75 @@ from ..report.study_files import csv
 from ..report.text import visible
 from ..stats.calibration import Calibration, calibrate
 from ..stats.labels import read_labels, read_scores
-from .compare import wrapped
-from .plan import columns
-
-MEANS = ("judge", "labels", "corrected")
+from .text import columns, wrapped
 
 
 def calibrate_command(
     scores: Path, labels: Path, *, out: Path, score: str, next_file: Path | None, confidence: float
 ) -> str:
     """The text that `evaltools calibrate` prints; the files are written."""
-    targets = [path for path in (out, next_file) if path is not None]
+    targets = [out] if next_file is None else [out, next_file]
     for path in targets:
         refuse_input(path, [scores, labels])
-    if len({path.resolve() for path in targets}) < len(targets):
+    if next_file is not None and next_file.resolve() == out.resolve():
         raise UsageError(f"{out} is named twice; give --next another file")
     problems = Problems()
     scored = read_scores(scores, problems, score)
     problems.raise_if_failed()
-    given = read_labels(labels, scored, problems)
+    labelled = read_labels(labels, scored, problems)
     problems.raise_if_failed()
-    found = calibrate(scored, given, confidence, str(labels))
-    write_text(out, csv(found.frame))
+    calibration = calibrate(scored, labelled, confidence, str(labels))
+    write_text(out, csv(calibration.frame))
     if next_file is not None:
-        write_text(next_file, csv(found.next))
-    return "\n".join([*said(found, confidence), *map(str, targets)])
+        write_text(next_file, csv(calibration.next))
+    lines = calibration_lines(calibration, confidence)
+    return "\n".join([*lines, *map(str, targets)])
 
 
-def said(found: Calibration, confidence: float) -> list[str]:
+def calibration_lines(calibration: Calibration, confidence: float) -> list[str]:
     """The means of each metric, its agreement, what to know of it, and what to label next."""
-    rows = []
-    for r in found.frame.to_dict("records"):
-        means = {m: _shown(r, f"{m}_mean", f"{m}_low", f"{m}_high") for m in MEANS}
-        rates = {rate: _shown(r, rate, f"{rate}_low", f"{rate}_high") for rate in ("tpr", "tnr")}
-        kappas = {k.replace("_", " "): _shown(r, k) for k in ("judge_kappa", "rater_kappa")}
-        rows.append(
-            {"metric": visible(r["metric"]), "labelled": f"{r['n_labelled']} of {r['n']}"}
-            | means
-            | rates
-        )
-        rows[-1] |= kappas
+    rows = [_row(row) for row in calibration.frame.to_dict("records")]
     lead = say("Intervals of {level:.0%}, for new cases of the same kind.", level=confidence)
     lines = [wrapped(lead), "", columns(pd.DataFrame(rows)), ""]
-    lines += [
-        wrapped(f"{say('warning')}: {say(label_message(visible(m), note))}")
-        for m, note in found.notes.items()
-    ]
-    for m, cases in found.next.groupby("metric", sort=False):
-        by = cases["stratum"].value_counts(sort=False)
-        listed = ", ".join(say("{n} of {stratum}", n=n, stratum=s) for s, n in by.items())
-        ids = ", ".join(cases["case_id"])
-        proposed = say(
-            "to label next, {metric} ({listed}): {ids}", metric=m, listed=listed, ids=ids
-        )
-        lines += [wrapped(visible(proposed)), ""]
+    for metric, note in calibration.notes.items():
+        text = say(label_message(visible(metric), note))
+        lines.append(wrapped(f"{say('warning')}: {text}"))
+    for metric, cases in calibration.next.groupby("metric", sort=False):
+        lines += [wrapped(visible(_to_label_next(str(metric), cases))), ""]
     return lines
 
 
-def _shown(row: dict[str, float], value: str, *bounds: str) -> str:
-    if pd.isna(row.get(value)):
+def _row(row: Mapping[Any, Any]) -> dict[str, str]:
+    """The texts of a metric's row, by the header of their column."""
+    texts = {
+        "metric": visible(row["metric"]),
+        "labelled": f"{row['n_labelled']} of {row['n']}",
+    }
+    for mean in ("judge", "labels", "corrected"):
+        bounds = (row.get(f"{mean}_low"), row.get(f"{mean}_high"))
+        texts[mean] = _shown(row.get(f"{mean}_mean"), bounds)
+    for rate in ("tpr", "tnr"):
+        texts[rate] = _shown(row.get(rate), (row.get(f"{rate}_low"), row.get(f"{rate}_high")))
+    texts["judge kappa"] = _shown(row.get("judge_kappa"))
+    texts["rater kappa"] = _shown(row.get("rater_kappa"))
+    return texts
+
+
+def _shown(value: Any, bounds: tuple[Any, Any] = (None, None)) -> str:
+    """A number with its interval, where there is one; "" for null."""
+    if pd.isna(value):
         return ""
-    low_high = [f"{row[b]:.3f}" for b in bounds if b in row]
-    return f"{row[value]:.3f}" + (f" [{', '.join(low_high)}]" if low_high else "")
+    known = [f"{bound:.3f}" for bound in bounds if bound is not None]
+    return f"{value:.3f} [{', '.join(known)}]" if known else f"{value:.3f}"
+
+
+def _to_label_next(metric: str, cases: pd.DataFrame) -> str:
+    strata = []
+    for stratum, n in cases["stratum"].value_counts(sort=False).items():
+        strata.append(say("{n} of {stratum}", n=n, stratum=stratum))
+    return say(
+        "to label next, {metric} ({listed}): {ids}",
+        metric=metric,
+        listed=", ".join(strata),
+        ids=", ".join(cases["case_id"]),
+    )

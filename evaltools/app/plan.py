@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-
-import pandas as pd
 
 from ..core.files import refuse_input, write_text
 from ..core.names import find_runs
@@ -15,7 +13,7 @@ from ..report import plan_sentences
 from ..report.make_study import study
 from ..report.study import Study
 from ..report.study_files import csv
-from .compare import wrapped
+from .text import columns, wrapped
 
 
 def plan_command(
@@ -27,26 +25,22 @@ def plan_command(
     seeds: Sequence[int],
     csv_file: Path | None,
     quiet: bool,
-    **how: Any,
+    **settings: Any,
 ) -> str:
-    """The text that `evaltools plan` prints."""
+    """The text that `evaltools plan` prints; `settings` are those of `study`."""
     if csv_file is not None:
         refuse_input(csv_file, [path for run in runs for path in find_runs(run)])
-    made = pilot_study(runs, **how)
-    with bar(len(set(seeds)), "planning", quiet, "seeds") as done:
-        found = made.plan(metric, difference, power=power, seeds=seeds, done=done)
+    pilot = study_of(runs, **settings)
+    with bar(len(set(seeds)), "planning", quiet, "seeds") as step:
+        plan = pilot.plan(metric, difference, power=power, seeds=seeds, done=step)
     if csv_file is not None:
-        write_text(csv_file, csv(found))
-    head = wrapped(plan_sentences.plan_title(made, metric, difference, power))
-    notes = map(wrapped, plan_sentences.plan_notes(made, found))
-    return "\n".join([head, "", columns(found, power="{:.0%}".format), "", *notes])
+        write_text(csv_file, csv(plan))
+    head = wrapped(plan_sentences.plan_title(pilot, metric, difference, power))
+    notes = [wrapped(note) for note in plan_sentences.plan_notes(pilot, plan)]
+    return "\n".join([head, "", columns(plan, power="{:.0%}".format), "", *notes])
 
 
-def columns(frame: pd.DataFrame, **formats: Callable[[Any], str]) -> str:
-    """A frame as columns of text; nulls are empty."""
-    shown = {c: [formats.get(c, str)(x) if pd.notna(x) else "" for x in frame[c]] for c in frame}
-    return pd.DataFrame(shown).to_string(index=False)
-
-
-def pilot_study(runs: Sequence[str], **how: Any) -> Study:
-    return study([path for run in runs for path in find_runs(run)], **how)
+def study_of(runs: Sequence[str], **settings: Any) -> Study:
+    """The study of the runs that texts stand for."""
+    paths = [path for run in runs for path in find_runs(run)]
+    return study(paths, **settings)

@@ -10,18 +10,19 @@ from ..core.files import require_writable
 from ..core.names import safe_name
 from ..report import study_sentences
 from ..report.text import visible
-from .compare import wrapped
-from .plan import columns, pilot_study
+from .plan import study_of
+from .text import columns, wrapped
 
 
-def rank_command(runs: Sequence[str], *, metric: str, out: Path, **how: Any) -> str:
-    """The text that `evaltools rank` prints; ranks.csv is written."""
+def rank_command(runs: Sequence[str], *, metric: str, out: Path, **settings: Any) -> str:
+    """The text that `evaltools rank` prints; ranks.csv is written. `settings` are those of `study`."""
     require_writable(out)
-    pilot_study(runs, **how).rank(metric)  # says what is wrong before anything is written
-    made = pilot_study(runs, primary=metric, out=out, **how)
+    study_of(runs, **settings).rank(metric)  # says what is wrong before anything is written
+    made = study_of(runs, primary=metric, out=out, **settings)
+    ranks = made.rank()
+    ranks["condition"] = ranks["condition"].map(visible)
+    decimals = "{:.4f}".format
+    table = columns(ranks, value=decimals, ci_low=decimals, ci_high=decimals)
+    sentences = [wrapped(sentence) for sentence in study_sentences.ranking(made)]
     path = out / "results" / f"{safe_name(made.baseline)}_aggregated" / "ranks.csv"
-    shown = made.rank().assign(condition=lambda f: f["condition"].map(visible))
-    numbers = dict.fromkeys(("value", "ci_low", "ci_high"), "{:.4f}".format)
-    return "\n".join(
-        [*map(wrapped, study_sentences.ranking(made)), "", columns(shown, **numbers), "", str(path)]
-    )
+    return "\n".join([*sentences, "", table, "", str(path)])

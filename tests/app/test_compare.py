@@ -10,7 +10,8 @@ import pytest
 from pydantic import BaseModel
 
 import evaltools as et
-from evaltools.app.compare import MDE, WIDTH, comparison_text, wrapped
+from evaltools.app.compare import MDE, comparison_text
+from evaltools.app.text import WIDTH, wrapped
 from evaltools.report.study_sentences import settling, verdicts
 from tests.app.calling import call
 

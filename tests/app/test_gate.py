@@ -382,7 +382,7 @@ def test_what_too_few_units_show_passes_no_margin_and_is_not_lost(
     }
     checked = gate._against(SimpleNamespace(conditions=runs), row, margin)  # type: ignore[arg-type]
     assert checked.met is met
-    assert ("it is in the baseline" in checked.said) == (measured == ("a",))
+    assert ("it is in the baseline" in checked.reason) == (measured == ("a",))
 
 
 @pytest.mark.parametrize(
@@ -402,6 +402,6 @@ def test_without_an_interval_a_margin_is_kept_by_what_is_equal_or_better(
     row |= {"ci_low": math.nan, "ci_high": math.nan, "verdict": verdict, "n_differ": n_differ}
     checked = gate._against(study, row, 0.2)
     # 32 of 40 are right, then 39
-    assert checked.met is met and checked.said.startswith(
+    assert checked.met is met and checked.reason.startswith(
         "0.975 against 0.800, difference +0.175, no interval: "
     )

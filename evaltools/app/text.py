@@ -1,0 +1,38 @@
+"""Text of a terminal: wrapped lines, and frames as columns."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+
+WIDTH = 160
+"""Columns of the terminal that no line exceeds."""
+
+
+def wrapped(text: str, indent: str = "", further: str = "  ") -> str:
+    """The text in lines of at most WIDTH columns, those from the second on indented by `further`."""
+    return textwrap.fill(
+        text,
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=further,
+        break_on_hyphens=False,
+    )
+
+
+def columns(frame: pd.DataFrame, **formats: Callable[[Any], str]) -> str:
+    """A frame as columns of text, without its index; nulls are empty. `formats`: column -> text of a value.
+
+    >>> print(columns(pd.DataFrame({"name": ["a", "b"], "share": [0.5, None]}), share="{:.0%}".format))
+    name share
+       a   50%
+       b
+    """
+    texts = {}
+    for column in frame:
+        text_of = formats.get(str(column), str)
+        texts[column] = [text_of(value) if pd.notna(value) else "" for value in frame[column]]
+    return pd.DataFrame(texts).to_string(index=False)
