@@ -74,7 +74,8 @@ def comparison_text(study: Study, *, everything: bool) -> str:
         rows = rows[rows["headline"]]
     parts = [wrapped(text) for text in study_sentences.verdicts(study)]
     parts += [wrapped(text) for text in study_sentences.settling(study)]
-    parts += [f"A (baseline)  {study.baseline}", f"B (candidate) {candidate}", "", _line(HEAD)]
+    parts += [wrapped(f"A (baseline)  {study.baseline}"), wrapped(f"B (candidate) {candidate}")]
+    parts += ["", _line(HEAD)]
     for row in rows.to_dict("records"):
         is_blocked = row["metric"] in study.blocked
         parts.append(_line(_blocked_cells(row) if is_blocked else _cells(row)))
