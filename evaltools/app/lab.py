@@ -37,54 +37,61 @@ def prepare(folder: Path) -> Path:
     An untouched copy is used again. Where any file of it was changed, the copy goes into the first of
     `folder-2`, `folder-3`, ... that is not there yet or untouched. UsageError where `folder` is a file.
     """
-    wanted = contents()
-    for n in count(1):
-        place = folder if n == 1 else folder.with_name(f"{folder.name}-{n}")
-        if place.exists() and not place.is_dir():
-            raise UsageError(f"{place} is a file; name a folder for the notebooks with --dir")
-        if all(_same(place / name, content) for name, content in wanted.items()):
-            break
-    for name, content in wanted.items():
-        if not (place / name).is_file():
-            require_writable(place)
-            write_text(place / name, content)
-    return place
+    files = contents()
+    target = _untouched_folder(folder, files)
+    for name, content in files.items():
+        if not (target / name).is_file():
+            require_writable(target)
+            write_text(target / name, content)
+    return target
 
 
-def _same(path: Path, content: str) -> bool:
+def _untouched_folder(folder: Path, files: dict[str, str]) -> Path:
+    for number in count(1):
+        target = folder if number == 1 else folder.with_name(f"{folder.name}-{number}")
+        if target.exists() and not target.is_dir():
+            raise UsageError(f"{target} is a file; name a folder for the notebooks with --dir")
+        if all(_is_untouched(target / name, content) for name, content in files.items()):
+            return target
+    raise AssertionError("there is always another number")
+
+
+def _is_untouched(path: Path, content: str) -> bool:
     """Whether writing `content` there would lose nothing."""
-    return not path.exists() or (path.is_file() and path.read_bytes() == content.encode())
+    if not path.exists():
+        return True
+    return path.is_file() and path.read_bytes() == content.encode()
 
 
 def contents() -> dict[str, str]:
     """File name -> text of everything in a fresh copy."""
-    notebooks = {
-        p.name: p.read_text(encoding="utf-8")
-        for p in sorted(asset_dir("notebooks").glob("*.ipynb"))
-    }
-    table = "\n".join(
-        f"| [{name}]({name}) | {_heading(text)} |" for name, text in notebooks.items()
-    )
-    bundled = "\n".join(f"- `example:{name}`" for name in examples())
-    return {"README.md": README.format(notebooks=table, examples=bundled), **notebooks}
+    notebooks = {}
+    for path in sorted(asset_dir("notebooks").glob("*.ipynb")):
+        notebooks[path.name] = path.read_text(encoding="utf-8")
+    rows = [f"| [{name}]({name}) | {_heading(text)} |" for name, text in notebooks.items()]
+    bundled = [f"- `example:{name}`" for name in examples()]
+    readme = README.format(notebooks="\n".join(rows), examples="\n".join(bundled))
+    return {"README.md": readme, **notebooks}
 
 
 def _heading(notebook: str) -> str:
     """The heading that a notebook begins with."""
-    first = "".join(json.loads(notebook)["cells"][0]["source"])
-    return first.partition("\n")[0].lstrip("# ")
+    source = "".join(json.loads(notebook)["cells"][0]["source"])
+    return source.partition("\n")[0].lstrip("# ")
 
 
 def command(folder: Path, port: int | None, browser: bool, more: Sequence[str] = ()) -> list[str]:
     """The command that opens JupyterLab on `folder` with this Python. Nothing is fetched from the network."""
-    return [
-        *(sys.executable, "-m", "jupyterlab", str(folder)),
-        *([f"--ServerApp.port={port}"] if port is not None else []),
-        *([] if browser else ["--no-browser"]),
+    arguments = [sys.executable, "-m", "jupyterlab", str(folder)]
+    if port is not None:
+        arguments.append(f"--ServerApp.port={port}")
+    if not browser:
+        arguments.append("--no-browser")
+    arguments += [
         "--LabApp.news_url=None",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
-        *more,
     ]
+    return [*arguments, *more]
 
 
 def open_lab(
@@ -96,7 +103,7 @@ def open_lab(
     """
     if find_spec("jupyterlab") is None:
         raise UsageError("JupyterLab is not installed: pip install jupyterlab")
-    place = prepare(folder)
-    echo(f"notebooks in {place}")
-    arguments = command(place, port, browser, more)
+    target = prepare(folder)
+    echo(f"notebooks in {target}")
+    arguments = command(target, port, browser, more)
     os.execv(arguments[0], arguments)

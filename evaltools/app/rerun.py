@@ -105,10 +105,7 @@ def rerun_manifest(
     with new_folder as folder, speaking(recorded.lang):
         target = Path(folder)
         result = target / "results" / recorded.run
-        if result.resolve() == path.parent.resolve():
-            raise UsageError(
-                f"{target} holds the results that are to be compared; give another folder"
-            )
+        _refuse_same(result, path.parent, target)
         remake = _Remake(recorded.bootstrap.resampling, target, workers, metrics, costly)
         runs = [remake.run(member, of_run) for member, of_run in zip(members, files)]
         if recorded.kind == "aggregate":
@@ -135,6 +132,12 @@ def rerun_manifest(
         compared=compared.n_compared,
         largest=compared.largest,
     )
+
+
+def _refuse_same(result: Path, compared_with: Path, out: Path) -> None:
+    """UsageError where the new result would replace the old."""
+    if result.resolve() == compared_with.resolve():
+        raise UsageError(f"{out} holds the results that are to be compared; give another folder")
 
 
 def _bad(path: Path, message: str) -> InputError:
