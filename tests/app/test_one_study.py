@@ -42,6 +42,6 @@ def test_a_declared_metric_and_margin_decide_everywhere(
         ).replace("# metric that is tested alone", ""), file
     result = tmp_path / "outputs" / "results" / "no_memory_aggregated"
     table = pd.read_csv(result / "comparison.csv").set_index("metric")
-    assert table.index[table["primary"]].tolist() == ["fix_rate_refpol"]
+    assert table.index[table["primary"]].tolist() == ["fix_rate_refpol", "fix_rate"]  # its alias
     assert table.loc["fix_rate_refpol", "verdict"] == "better"
     assert table.loc["tuple_f1_s2_refpol", ["verdict", "margin"]].tolist() == ["equivalent", 0.15]
