@@ -16,7 +16,6 @@ from ..core.language import speaking
 from ..core.manifest import Input, Manifest, Member, versions
 from ..core.plugins import get_suite
 from ..core.records import read_model
-from ..core.resampling import Resampling
 from ..core.suite import Suite
 from ..report.evaluate import evaluate
 from ..report.make_study import study
@@ -106,7 +105,7 @@ def rerun_manifest(
         target = Path(folder)
         result = target / "results" / recorded.run
         _refuse_same(result, path.parent, target)
-        remake = _Remake(recorded.bootstrap.resampling, target, workers, metrics, costly)
+        remake = _Remake(recorded, target, workers, metrics, costly)
         runs = [remake.run(member, of_run) for member, of_run in zip(members, files)]
         if recorded.kind == "aggregate":
             study(
@@ -181,9 +180,9 @@ def _readable(path: Path) -> bool:
 
 @dataclass(frozen=True)
 class _Remake:
-    """How runs are made again."""
+    """How the runs of a manifest are made again."""
 
-    resampling: Resampling
+    recorded: Manifest
     out: Path
     workers: Workers | None
     metrics: Path | None
@@ -192,7 +191,7 @@ class _Remake:
     def run(self, member: Member, files: InputFiles) -> Run:
         """One run made again from its main input, which is the first of the manifest."""
         suite = get_suite(member.suite)
-        _refuse_untrusted(suite, member, self.costly)
+        _refuse_untrusted(suite, member, self.recorded.policy, self.costly)
         own_metrics = member.options.get("metrics")
         if self.metrics is None and own_metrics:
             raise UsageError(
@@ -204,7 +203,7 @@ class _Remake:
             str(files[member.inputs[0].role]),
             name=member.run,
             out=self.out,
-            resampling=self.resampling,
+            resampling=self.recorded.bootstrap.resampling,
             on_error=member.options.get("on_error", "fail"),
             workers=self.workers,
             fresh=True,
@@ -214,13 +213,20 @@ class _Remake:
         )
 
 
-def _refuse_untrusted(suite: Suite, member: Member, costly: Mapping[str, Any]) -> None:
-    """UsageError where a run had an option by which something may be spent, which is not given now."""
+def _refuse_untrusted(
+    suite: Suite, member: Member, policy: Mapping[str, Any], costly: Mapping[str, Any]
+) -> None:
+    """UsageError where a run had an option by which something may be spent, which is not given now.
+
+    Options that change no number, and so do not stand in the policy, need not be given.
+    """
     free = suite.options.settable(costly=False)
     untrusted = []
     for name in suite.options.settable():
+        if name in free or name in costly or name not in policy:
+            continue
         default = suite.options.model_fields[name].default
-        if name not in free and name not in costly and member.options.get(name, default) != default:
+        if member.options.get(name, default) != default:
             untrusted.append(f"--{name.replace('_', '-')}")
     if untrusted:
         raise UsageError(
