@@ -17,8 +17,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from .errors import UsageError
 from .files import PACKAGE
 
@@ -111,7 +109,8 @@ def _value_as_json(value: Any) -> Any:
         return value.as_json()
     if isinstance(value, tuple | list):
         return [_value_as_json(part) for part in value]
-    return value.item() if isinstance(value, np.generic) else value
+    # a number of numpy becomes Python's; numpy itself is not imported, as every command imports this module
+    return value.item() if hasattr(value, "item") else value
 
 
 def _value_from_json(value: Any) -> Any:
