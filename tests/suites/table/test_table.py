@@ -302,6 +302,31 @@ def test_names_of_runs(columns: tuple[str, ...], names: set[str], tmp_path: Path
     assert {p.name for p in (tmp_path / "out" / "results").iterdir() if p.is_dir()} == names
 
 
+CONDITIONS = ("gpt-4o (2024-08)", "模型 A", "lr=1e-3", "Model_v2.1", "with  two blanks", "missed")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_names_of_conditions_and_seeds_are_used_as_they_stand(kind: str, tmp_path: Path) -> None:
+    rows = []
+    for condition in CONDITIONS:
+        for seed in ("007", "b-2"):
+            for i in range(3):
+                row = {"id": f"q{i}", "metric": "acc", "value": i % 2}
+                rows.append({**row, "condition": condition, "seed": seed})
+    path = put(tmp_path, rows, kind)
+    study = et.study([path], suite="table", resampling=FEW)
+    assert set(study.conditions) == set(CONDITIONS)
+    for condition, runs in study.conditions.items():
+        assert list(runs) == ["007", "b-2"]
+        assert runs["007"].name == f"{condition}__seed007_scores"
+
+
+def test_what_no_folder_can_be_called_becomes_a_hyphen(tmp_path: Path) -> None:
+    rows = [{**ROW, "condition": "openai/gpt-4o:mini"}, {**ROW, "condition": "plain"}]
+    study = et.study([put(tmp_path, rows)], suite="table", resampling=FEW)
+    assert list(study.conditions) == ["openai-gpt-4o-mini_scores", "plain_scores"]
+
+
 def test_seeds_without_a_condition_are_seeds_of_the_file(tmp_path: Path) -> None:
     rows = [{k: v for k, v in row.items() if k != "condition"} for row in grid("A")]
     study = et.study(
