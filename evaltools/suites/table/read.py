@@ -8,7 +8,6 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
@@ -83,16 +82,21 @@ def blocks(
         frame = block.reindex(columns=[*block.columns, *missing])
         if only is not None:
             condition, seed = only
-            frame = frame[_is(frame["condition"], condition) & _is(frame["seed"], seed)]
+            frame = frame[_is(frame["condition"], condition)]
+            frame = frame[_is(frame["seed"], seed)]
         rows = usable_rows(frame, path, problems)
-        names = [column for column in frame if column not in COLUMNS]
-        yield pd.concat([rows, frame.loc[rows.index, names]], axis=1)
+        for column in frame:
+            if column not in COLUMNS:
+                rows[column] = frame[column]
+        yield rows
 
 
 def _is(column: pd.Series, name: str | None) -> pd.Series:
     """Whether each cell of a column of names is this one; None stands for null."""
     texts = as_text(column)
-    return texts.isna() if name is None else texts.eq(name)
+    if name is None:
+        return texts.isna()
+    return texts.eq(name)
 
 
 def _raw_blocks(path: Path, problems: Problems, further: bool) -> Iterator[pd.DataFrame]:
@@ -178,14 +182,16 @@ def _parquet_blocks(
 
     file = _parquet_file(path, problems)
     names = list(known)
-    if further:
-        flat = [column.name for column in file.schema_arrow if _is_flat(column.type)]
-        names += [name for name in dict.fromkeys(flat) if name not in COLUMNS]
+    for column in file.schema_arrow:
+        is_known = column.name in COLUMNS or column.name in names
+        if further and not is_known and _is_flat(column.type):
+            names.append(column.name)
     row = 1
     try:
         for batch in file.iter_batches(BLOCK, columns=names):
             frame = batch.to_pandas()
-            yield frame.set_index(np.arange(row, row + len(batch)))
+            frame.index = frame.index + row
+            yield frame
             row += len(batch)
     except (pa.ArrowException, OSError) as error:
         message = f"cannot be read: {error}"
@@ -198,12 +204,17 @@ def _csv_blocks(
     rows = csv_rows(path, problems)
     _, header = next(rows)
     names = list(known)
-    if further:
-        names += [name for name in dict.fromkeys(header) if name and name not in COLUMNS]
+    for name in header:
+        is_known = name in COLUMNS or name in names
+        if further and name and not is_known:
+            names.append(name)
     indices = [header.index(name) for name in names]
     while block := list(islice(rows, BLOCK)):
-        lines = [line for line, _ in block]
-        cells = [[row[i] or None for i in indices] for _, row in block]
+        lines = []
+        cells = []
+        for line, row in block:
+            lines.append(line)
+            cells.append([row[i] or None for i in indices])
         yield pd.DataFrame(cells, index=lines, columns=names)
 
 
@@ -212,18 +223,21 @@ def _json_blocks(path: Path, problems: Problems, further: bool) -> Iterator[pd.D
     lines = read_jsonl(path, Line, problems, id_field="id", decode=decode)
     cells_of = attrgetter(*COLUMNS)
     while True:
-        cells = {}
+        numbers = []
+        cells = []
         further_values = {}
         for number, line in islice(lines, BLOCK):
-            cells[number] = cells_of(line)
-            values = _flat_values(line) if further else None
+            numbers.append(number)
+            cells.append(cells_of(line))
+            values = _flat_values(line) if further else {}
             if values:
                 further_values[number] = values
-        if not cells:
+        if not numbers:
             return
-        frame = pd.DataFrame(list(cells.values()), index=list(cells), columns=list(COLUMNS))
+        frame = pd.DataFrame(cells, index=numbers, columns=list(COLUMNS))
         if further_values:
-            frame = frame.join(pd.DataFrame.from_dict(further_values, orient="index"))
+            further_columns = pd.DataFrame.from_dict(further_values, orient="index")
+            frame = frame.join(further_columns)
         yield frame
 
 

@@ -13,7 +13,14 @@ from ...core.metric_matrix import LARGEST
 
 NAMES = ("id", "metric", "condition", "seed", "trial", "cluster", "text")
 
-TRUTH = {"true": True, "false": False, "1": True, "0": False, "1.0": True, "0.0": False}
+TRUTH = {
+    "true": True,
+    "1": True,
+    "1.0": True,
+    "false": False,
+    "0": False,
+    "0.0": False,
+}
 
 
 def usable_rows(frame: pd.DataFrame, path: Path, problems: Problems) -> pd.DataFrame:
@@ -27,24 +34,35 @@ def usable_rows(frame: pd.DataFrame, path: Path, problems: Problems) -> pd.DataF
     for column in NAMES:
         rows[column] = as_text(frame[column])
     for column in ("id", "metric"):
-        is_missing = frame[column].isna() | (rows[column] == "")
-        check.refuse(is_missing, column, f"the {column} as text")
+        is_empty = rows[column] == ""
+        check.refuse(is_empty | frame[column].isna(), column, f"the {column} as text")
 
     value = check.numbers("value")
     num = check.numbers("num")
     den = check.numbers("den")
     has_value = ~np.isnan(value)
     has_num = ~np.isnan(num)
-    is_ratio = (den > 0) | ((den == 0) & (num == 0))
-    check.refuse(has_num & ~is_ratio, "den", "a denominator above 0 beside num")
+    is_nothing = (den == 0) & (num == 0)
+    is_ratio = (den > 0) | is_nothing
+    check.refuse(
+        has_num & ~is_ratio,
+        column="den",
+        expected="a denominator above 0 beside num",
+    )
+    # a value counts before num and den; it is a ratio with the denominator 1
     den_of_num = np.where(has_num, den, np.nan)
     rows["num"] = np.where(has_value, value, num)
     rows["den"] = np.where(has_value, 1.0, den_of_num)
 
     low = check.numbers("low")
     high = check.numbers("high")
-    has_limit = ~np.isnan(low) | ~np.isnan(high)
-    check.refuse(has_limit & ~(low < high), "low", "low below high, both or neither")
+    has_no_limits = np.isnan(low) & np.isnan(high)
+    has_both = low < high
+    check.refuse(
+        ~has_no_limits & ~has_both,
+        column="low",
+        expected="low below high, both or neither",
+    )
     rows["low"] = low
     rows["high"] = high
     rows["higher_is_better"] = check.truth("higher_is_better")
@@ -82,15 +100,15 @@ class _RowCheck:
         for row in wrong_rows:
             value = self.frame[column].iloc[row]
             sample = self.frame["id"].iloc[row]
-            shown = "nothing"
-            if not pd.isna(value):
-                shown = repr(str(value)[:80])
+            shown = "nothing" if pd.isna(value) else repr(str(value)[:80])
+            if pd.isna(sample):
+                sample = ""
             self.problems.error(
                 "bad-field",
                 f"expected {expected}, got {shown}",
                 file=str(self.path),
                 line=int(self.frame.index[row]),
-                id="" if pd.isna(sample) else str(sample)[:200],
+                id=str(sample)[:200],
                 field=column,
             )
         self.is_bad[wrong_rows] = True
@@ -102,12 +120,14 @@ class _RowCheck:
             return np.full(len(cells), np.nan)
         parsed = pd.to_numeric(cells, errors="coerce")
         numbers = parsed.to_numpy(dtype=float, na_value=np.nan)
-        is_text = np.isnan(numbers) & cells.notna().to_numpy()
+        has_cell = cells.notna().to_numpy()
+        is_text = np.isnan(numbers) & has_cell
         texts = cells[is_text].astype(str)
         is_text[is_text] = texts.str.lower() != "nan"
         self.refuse(is_text, column, "a number")
         self.refuse(np.isinf(numbers), column, "a finite number")
-        self.refuse(np.abs(numbers) >= LARGEST, column, f"a number below {LARGEST:g} in size")
+        is_too_large = np.abs(numbers) >= LARGEST
+        self.refuse(is_too_large, column, f"a number below {LARGEST:g} in size")
         return numbers
 
     def truth(self, column: str) -> pd.Series:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from ...core.errors import Problems
 from ...core.metric import Metric
@@ -55,16 +56,19 @@ def score(
     problems.raise_if_failed()
     units = _unit_columns(run, problems)
 
-    # (units, metrics, numerator and denominator)
-    sums = np.full((len(units), len(options.found), 2), np.nan)
-    used_rows = run.rows.loc[is_used, ["num", "den"]]
-    sums[run.unit[is_used], run.metric[is_used]] = used_rows
-    names = []
-    for metric in options.found:
-        names.append(metric.numerator)
-        names.append(metric.denominator)
-    values = pd.DataFrame(sums.reshape(len(units), -1), columns=names)
-    units = pd.concat([units, values], axis=1)
+    unit = run.unit[is_used]
+    metric = run.metric[is_used]
+    used_rows = run.rows[is_used]
+    nowhere = np.full((len(units), len(options.found)), np.nan)
+    num = nowhere.copy()
+    den = nowhere.copy()
+    num[unit, metric] = used_rows["num"]
+    den[unit, metric] = used_rows["den"]
+    sums = {}
+    for index, entry in enumerate(options.found):
+        sums[entry.numerator] = num[:, index]
+        sums[entry.denominator] = den[:, index]
+    units = pd.concat([units, pd.DataFrame(sums)], axis=1)
     units.attrs["rows"] = {"scores": int(is_used.sum())}
     return units
 
@@ -75,7 +79,8 @@ def _read_run(source: Source, options: TableOptions) -> RunRows:
     problems = Problems("skip")  # single rows were judged when the file was surveyed
     runs = survey(path, problems).runs
     only = runs[source.name] if len(runs) > 1 else None
-    rows = pd.concat(list(blocks(path, problems, only, further=True)))
+    all_blocks = list(blocks(path, problems, only, further=True))
+    rows = pd.concat(all_blocks)
     lines = rows.index.to_numpy()
     rows = rows.reset_index(drop=True)
     metric_index = {}
@@ -108,14 +113,19 @@ def _check_values(
 
     A row is used if it is the first of its metric on its unit, with a value within the limits.
     """
-    no_limits = (-np.inf, np.inf)
-    limits = np.array([metric.bounds or no_limits for metric in metrics])
-    low = limits[run.metric, 0]
-    high = limits[run.metric, 1]
-    ratio = (run.rows["num"] / run.rows["den"]).to_numpy()
+    low_of_metric = []
+    high_of_metric = []
+    for metric in metrics:
+        low, high = metric.bounds or (-np.inf, np.inf)
+        low_of_metric.append(low)
+        high_of_metric.append(high)
+    lows = np.array(low_of_metric)[run.metric]
+    highs = np.array(high_of_metric)[run.metric]
+    ratios = run.rows["num"] / run.rows["den"]
+    ratio = ratios.to_numpy()
     cell = pd.Series(run.unit * len(metrics) + run.metric)
     is_second = cell.duplicated().to_numpy()
-    is_outside = (ratio < low) | (ratio > high)
+    is_outside = (ratio < lows) | (ratio > highs)
     is_wrong = is_second | is_outside
     for row in np.flatnonzero(is_wrong):
         name = run.rows["metric"].iloc[row]
@@ -127,7 +137,7 @@ def _check_values(
         if is_second[row]:
             problems.error("duplicate-id", f"a second row of {name}", **where)
         else:
-            message = f"{ratio[row]:g} is not within {low[row]:g} and {high[row]:g}"
+            message = f"{ratio[row]:g} is not within {lows[row]:g} and {highs[row]:g}"
             problems.error("out-of-bounds", message, field=name, **where)
     return ~is_wrong
 
@@ -136,7 +146,7 @@ def _unit_columns(run: RunRows, problems: Problems) -> pd.DataFrame:
     """The columns of the units that are no sums: the first value of a unit that is not null."""
     rows = run.rows
     by_unit = rows.groupby(run.unit)
-    is_first = ~pd.Series(run.unit).duplicated().to_numpy()
+    is_first = ~pd.Series(run.unit).duplicated()
     units = pd.DataFrame(
         {
             "id": rows["id"].array[is_first],
@@ -159,24 +169,29 @@ def _unit_columns(run: RunRows, problems: Problems) -> pd.DataFrame:
             problems.warn("column-taken", message, file=str(run.path), field=name)
             continue
         values = by_unit[name].first()
-        is_csv = run.path.suffix.lower() == ".csv"
-        units[name] = _numbers_of_texts(values) if is_csv else _of_one_kind(values)
+        if run.path.suffix.lower() == ".csv":
+            units[name] = _numbers_of_texts(values)
+        else:
+            units[name] = _of_one_kind(values)
     return units
 
 
 def _numbers_of_texts(values: pd.Series) -> pd.Series:
     """Numbers, if all texts are numbers: a CSV file has texts only."""
     numbers = pd.to_numeric(values, errors="coerce")
-    all_are_numbers = numbers.notna().equals(values.notna())
-    return numbers if all_are_numbers else values
+    if numbers.notna().equals(values.notna()):
+        return numbers
+    return values
 
 
 def _of_one_kind(values: pd.Series) -> pd.Series:
     """Numbers or truth values as they are; all else, and what is mixed, as text."""
-    if pd.api.types.is_bool_dtype(values) or pd.api.types.is_numeric_dtype(values):
+    if is_bool_dtype(values) or is_numeric_dtype(values):
         return values
     kinds = {type(value) for value in values.dropna()}
     if kinds <= {int, float}:
         return pd.to_numeric(values)
-    texts = [None if pd.isna(value) else str(value) for value in values]
+    texts = []
+    for value in values:
+        texts.append(None if pd.isna(value) else str(value))
     return pd.Series(texts, dtype="str")
