@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -19,7 +18,7 @@ from .fonts import ANSWERED
 from .page import page
 from .sentences import verdict_word
 from .tables import KINDS, VERDICTS
-from .text import visible
+from .text import script_json, visible
 
 STYLES = ("report/page.css", "report/fragments.css", "gallery/gallery.css")
 SCRIPTS = (
@@ -196,12 +195,3 @@ def render(data: dict[str, Any]) -> str:
     shown = dumps({k: v for k, v in data.items() if k != "texts"})
     glyphs = "".join(islice(dict.fromkeys(ANSWERED.findall(shown)), GLYPHS))
     return page("gallery/gallery.html.j2", STYLES, SCRIPTS, glyphs=glyphs, data=Markup(content))
-
-
-def script_json(value: Any) -> str:
-    """JSON that no text in it can end or escape from inside a <script type="application/json">."""
-    return re.sub(
-        "[<>&\u2028-\u202e\u2066-\u2069\ud800-\udfff]",
-        lambda m: f"\\u{ord(m[0]):04x}",
-        dumps(value),
-    )

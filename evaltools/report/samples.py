@@ -1,21 +1,19 @@
-"""The sample browser of the reports: a card a sample, gold and predictions side by side, all of them in the page."""
+"""The sample browser of the reports: a card a sample, gold and predictions side by side, all in the page."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
 from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
 
 from ..core.language import say
-from .gallery import script_json
 from .markdown import markdown_table, plain, text_of
 from .tables import HtmlTable
 from .templates import macros
-from .text import LONG, anchor, visible
+from .text import LONG, anchor, script_json, visible
 
 MARKS = {"matched": "✓", "missing": "−", "spurious": "+"}
 
@@ -25,187 +23,304 @@ CLIP = 4_000
 CARRIED = 1_900_000
 """Bytes of JSON that one browser brings into a page: a page with all else stays below 3 MB."""
 
+PREVIEW = 160
+"""Characters of a folded text that are shown."""
+
 Text = str | list[str] | dict[str, Any]
-"""A text as it is read; a long one as its beginning, what is said of it, and what is folded; one with `places` as
-{"of": pieces}, a piece being a text or a place: its text, kind, number, what is said of it, own id, and that of the
-place of the same number in another text."""
+"""A text as the page reads it.
+
+A long one is a list: its beginning, how long it is, and the text that is folded. One with places is {"of": pieces}:
+a piece is a text or a place (its text, kind, number, tooltip, id, and the id of the place that it links to).
+"""
+
+Entry = tuple[Text, Text | None, str, list[str]]
+"""Of a tuple: ref, term (None: it has none), polarity, and how each way marks it: name and sign, or ""."""
+
+Card = dict[str, Any]
+
 
 Place = tuple[str, int, int, str, int, str]
-"""Column of a text, [start, end) in it, kind as of the marks of tuples, number, and what a pointer is told of it."""
+"""A place in a text: its column, start and end, kind (a mark's name), number, and tooltip.
+
+Places of one number in two texts are linked.
+"""
 
 
 @dataclass(frozen=True)
 class Marked:
-    """Samples with their tuples marked in one way.
-
-    `cards`: as `samples` takes them, in the order to be read; `groups`: label -> ids; `name`: of the marks, in links;
-    `label`: of them, to be chosen by; `legend`: what they mean, "" where there are none.
-    """
+    """Samples with their tuples marked in one way."""
 
     cards: pd.DataFrame
+    """As `samples` takes them, in the order to be read."""
     groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Label -> ids of samples."""
     name: str = ""
+    """Of this way, in links."""
     label: str = ""
+    """Of this way, in the list that one chooses from."""
     legend: str = ""
+    """What the marks mean; "" where there are none."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which columns of a frame stand where on a card."""
+
+    id: str = "text_id"
+    """The column that names the sample."""
+    text: str | Mapping[str, str] | None = "text"
+    """The column of its text, or several: column -> header."""
+    gold: str | None = "gold"
+    """The column of its gold, a list of entries: [ref, term, polarity] or [ref, term, polarity, mark].
+
+    The mark is "matched", "missing" or "spurious", or absent. An empty term is an implicit one.
+    """
+    sides: Mapping[str, str] | None = None
+    """Columns of such lists beside the gold: column -> header, as {"before": "Stage 1", "after": "Final"}."""
+    chips: Sequence[str] = ()
+    """Columns shown as tags; a bool shows its column's name where it is true."""
+    fields: Mapping[str, str] | None = None
+    """Columns of texts below all else: column -> header."""
+    page: int = 10
+    """Cards shown at a time."""
+    pairs: bool = False
+    """Whether the sides stand two in a row below the gold."""
+    placed: str = ""
+    """A column of lists of `Place`: the texts then stand side by side where there is room."""
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """Column of a text -> its header."""
+        if isinstance(self.text, str):
+            return {self.text: ""}
+        return self.text or {}
+
+    @property
+    def style(self) -> str:
+        """The style class of the browser."""
+        if self.pairs:
+            return "et-pairs"
+        return "et-linked" if self.placed else ""
 
 
 def samples(
     df: pd.DataFrame | Sequence[Marked],
     *,
-    id: str = "text_id",
-    text: str | Mapping[str, str] | None = "text",
-    gold: str | None = "gold",
-    sides: Mapping[str, str] | None = None,
-    chips: Sequence[str] = (),
-    fields: Mapping[str, str] | None = None,
     caption: str | None = None,
-    page: int = 10,
-    pairs: bool = False,
-    placed: str = "",
     share: int = 1,
+    **layout: Any,
 ) -> HtmlTable:
-    """A browser of samples in the order of `df`: a card each, with its text, gold and predictions side by side.
+    """A browser of samples: a card each, with its text, gold and predictions side by side.
 
-    `df` is a frame, or several with one index, their tuples marked in different ways: the first is shown, a list
-    chooses among them, and a link to a sample of another keeps its `name`. Chips, marks, groups and order are those
-    of the way chosen, all else is of the first.
+    `df` is a frame in the order to be read, or the same samples marked in several ways, all with one index. The first
+    way is shown and a list chooses among them; a link to a sample of another way keeps that way's `name`. Marks, chips,
+    groups and order are those of the chosen way; everything else comes from the first. `layout`: the fields of
+    `Layout`.
 
-    `id`: the column that names the sample; `text`: the column of its text, or several with headers. `gold` and
-    the `sides` (column -> header, as {"before": "Stage 1", "after": "Final"}) hold lists of
-    [ref, term, polarity] or [ref, term, polarity, mark]: "matched", "missing" or "spurious", no mark where it is
-    none of these. An empty term is an implicit one. With `pairs` the sides stand two in a row below the gold. `chips`
-    are columns shown as tags (a bool shows its name where true); `fields` (column -> header), texts, go below.
-    `placed`: a column of lists of `Place`; the texts then stand side by side where there is room, and places of one
-    number are linked.
+    Groups are filters with their counts. A sample may be in several; groups without samples are left out. A link to
+    `anchor("group", label)` opens the browser on a group. The page filters and searches all cards; without scripts it
+    shows the first few. The cards take at most CARRIED / `share` bytes, and a line counts the samples beyond.
 
-    Groups are filters with their counts; a sample may be in several, those without any are left out, and
-    a link to `anchor("group", label)` opens the browser on one. A report shows `page` cards at a time, filters
-    and searches all of them, and opens on the sample that a link names; the first `page` stand there without scripts
-    too. Beyond the `share`-th part of `CARRIED` bytes a line counts the rest.
+    >>> frame = pd.DataFrame({"text_id": ["a", "b"], "text": ["One sentence.", "Another."]})
+    >>> "One sentence." in samples(frame, caption="All").html
+    True
     """
-    ways = [Marked(df.reset_index(drop=True))] if isinstance(df, pd.DataFrame) else list(df)
-    ways = [replace(w, label=say(w.label), legend=say(w.legend)) for w in ways]
+    how = Layout(**layout)
+    ways = _ways(df)
     first = ways[0].cards
-    texts = {text: ""} if isinstance(text, str) else {c: say(h) for c, h in (text or {}).items()}
-    lists = [(c, say(h)) for c, h in [(gold, "Gold"), *(sides or {}).items()] if c in first.columns]
-    below = {c: say(h) for c, h in (fields or {}).items() if c in first.columns}
     caption = caption and say(caption)
-    columns = [w.cards.loc[first.index].to_dict("records") for w in ways]
-    cards = [
-        {
-            "id": anchor("sample", row[id]),
-            "name": visible(str(row[id])[:120]),
-            "tags": [
-                [visible(t) for c in chips if c in r and (t := _tag(c, r[c]))]
-                for r in (row, *others)
-            ],
-            "texts": [(h, _placed(row, c, row.get(placed) or ())) for c, h in texts.items()],
-            "sides": [(h, _tuples(*(r[c] for r in (row, *others)))) for c, h in lists],
-            "fields": [
-                (h, list(map(_text, plain(row[c]).split("\n"))))
-                for c, h in below.items()
-                if text_of(row[c])
-            ],
-        }
-        for row, *others in zip(*columns)
-    ]
-    coded = [script_json(card) for card in cards]
-    n = max(
-        sum(size <= CARRIED // share for size in accumulate(len(c.encode()) for c in coded)),
-        min(page, len(cards)),
-    )
-    # the places of the cards of each way and group, in the order of the way
-    places: dict[str, list[list[int]]] = {"": []}
-    names = first[id].astype(str).to_numpy()
-    for k, way in enumerate(ways):
-        order = [i for i in first.index.get_indexer(way.cards.index).tolist() if i < n]
-        places[""].append(order)
-        for label, ids in way.groups.items():
-            members = set(map(str, ids))
-            places.setdefault(label, [[] for _ in ways])[k] = [
-                i for i in order if names[i] in members
-            ]
-    found = {label: of_ways for label, of_ways in places.items() if not label or any(of_ways)}
-    rest = {
-        "page": page,
-        "groups": list(found.values()),
-        "marks": [(w.name, w.legend) for w in ways],
+    cards = _cards(ways, how)
+    n_carried = max(_fitting(cards, share), min(how.page, len(cards)))
+    groups = _groups(ways, how.id, n_carried)
+    data = {
+        "page": how.page,
+        "groups": list(groups.values()),
+        "marks": [(way.name, way.legend) for way in ways],
+        "cards": cards[:n_carried],
     }
-    data = f'{script_json(rest)[:-1]},"cards":[{",".join(coded[:n])}]}}'
-    chosen = [
-        (label, anchor("group", label), len(of_ways[0]))
-        for label, of_ways in found.items()
-        if label
-    ]
-    listed = [c for c in (id, *texts) if c in first.columns]
-    brief = first[listed].head(20).map(lambda v: plain(v)[:60]) if listed else first.head(0)
-    laid = "et-pairs" if pairs else "et-linked" if placed else ""
-    made = macros().samples(cards[:page], n, len(first), caption, ways, chosen, Markup(data), laid)
-    return HtmlTable(
-        str(made), markdown_table(brief, caption=caption and f"{caption} ({len(first):,})")
+    buttons = []
+    for label, members in groups.items():
+        if label:
+            buttons.append((label, anchor("group", label), len(members[0])))
+    html = macros().samples(
+        cards[: how.page],
+        n_carried,
+        len(first),
+        caption,
+        ways,
+        buttons,
+        Markup(script_json(data)),
+        how.style,
     )
+    return HtmlTable(str(html), _preview(first, how, caption))
+
+
+def _ways(df: pd.DataFrame | Sequence[Marked]) -> list[Marked]:
+    """The ways of marking, their words in the language in force."""
+    if isinstance(df, pd.DataFrame):
+        return [Marked(df.reset_index(drop=True))]
+    return [replace(way, label=say(way.label), legend=say(way.legend)) for way in df]
+
+
+def _preview(first: pd.DataFrame, how: Layout, caption: str | None) -> str:
+    """The first samples as a Markdown table of names and texts."""
+    columns = [column for column in (how.id, *how.texts) if column in first]
+    brief = first.head(0)
+    if columns:
+        brief = first[columns].head(20).map(lambda value: plain(value)[:60])
+    if caption:
+        caption = f"{caption} ({len(first):,})"
+    return markdown_table(brief, caption=caption)
+
+
+def _fitting(cards: Sequence[Card], share: int) -> int:
+    """How many of the first cards fit into the room of this browser."""
+    room = CARRIED // share
+    for index, card in enumerate(cards):
+        room -= len(script_json(card).encode())
+        if room < 0:
+            return index
+    return len(cards)
+
+
+def _groups(ways: Sequence[Marked], id: str, n_carried: int) -> dict[str, list[list[int]]]:
+    """Label of a group ("": all samples) -> for each way the indices of its cards, in the order of the way."""
+    first = ways[0].cards
+    names = first[id].astype(str).to_numpy()
+    groups: dict[str, list[list[int]]] = {"": [[] for _ in ways]}
+    for way_index, way in enumerate(ways):
+        indices = first.index.get_indexer(way.cards.index).tolist()
+        order = [index for index in indices if index < n_carried]
+        groups[""][way_index] = order
+        for label, ids in way.groups.items():
+            members = {str(name) for name in ids}
+            of_ways = groups.setdefault(label, [[] for _ in ways])
+            of_ways[way_index] = [index for index in order if names[index] in members]
+    return {label: of_ways for label, of_ways in groups.items() if not label or any(of_ways)}
+
+
+def _cards(ways: Sequence[Marked], how: Layout) -> list[Card]:
+    """The cards of all samples, as the page and its script read them."""
+    first = ways[0].cards
+    texts = {column: say(header) for column, header in how.texts.items()}
+    sides = _headers(first, {how.gold: "Gold", **(how.sides or {})})
+    fields = _headers(first, how.fields or {})
+    records = [way.cards.loc[first.index].to_dict("records") for way in ways]
+    cards = []
+    for rows in zip(*records):
+        row = rows[0]
+        places = row.get(how.placed) or ()
+        card: Card = {
+            "id": anchor("sample", row[how.id]),
+            "name": visible(str(row[how.id])[:120]),
+            "tags": [_tags(of_way, how.chips) for of_way in rows],
+            "texts": [],
+            "sides": [],
+            "fields": [],
+        }
+        for column, header in texts.items():
+            card["texts"].append((header, _placed_text(row, column, places)))
+        for column, header in sides.items():
+            card["sides"].append((header, _entries([of_way[column] for of_way in rows])))
+        for column, header in fields.items():
+            if text_of(row[column]):
+                lines = plain(row[column]).split("\n")
+                card["fields"].append((header, [_text(line) for line in lines]))
+        cards.append(card)
+    return cards
+
+
+def _headers(frame: pd.DataFrame, headers: Mapping[Any, str]) -> dict[str, str]:
+    """The headers of the columns that the frame has, in the language in force."""
+    return {column: say(header) for column, header in headers.items() if column in frame.columns}
+
+
+def _tags(row: Mapping[Any, Any], chips: Sequence[str]) -> list[str]:
+    """The tags of a sample."""
+    tags = []
+    for column in chips:
+        value = row.get(column, False)
+        if value is True:
+            tags.append(visible(say(column.replace("_", " "))))
+        elif value is not False and text_of(value):
+            tags.append(visible(text_of(value)))
+    return tags
 
 
 def _text(text: str) -> Text:
+    """A text, folded where it is long and cut where it is very long."""
     if len(text) <= LONG:
         return visible(text)
-    cut = (
-        say(", the first {n:,} shown; the files beside the report hold all", n=CLIP)
-        if len(text) > CLIP
-        else ""
-    )
+    note = say("{n:,} characters", n=len(text))
+    if len(text) > CLIP:
+        note += say(", the first {n:,} shown; the files beside the report hold all", n=CLIP)
     return [
-        visible(" ".join(text[:160].split())),
-        say("{n:,} characters", n=len(text)) + cut,
+        visible(" ".join(text[:PREVIEW].split())),
+        note,
         visible(text[:CLIP]),
     ]
 
 
-def _placed(row: Mapping[str, Any], column: str, places: Sequence[Place]) -> Text:
-    """The text of a column with the places in it; one that overlaps an earlier one is left out."""
-    text, end = _lines(row.get(column)), 0
+def _placed_text(row: Mapping[Any, Any], column: str, places: Sequence[Place]) -> Text:
+    """The text of a column with the places in it; a place that overlaps an earlier one is left out."""
+    text = _lines(row.get(column))
+    linked = {}
+    for other_column, _, end, _, number, _ in places:
+        if other_column != column and end <= CLIP:
+            linked[number] = f"{other_column}-{number}"
+    here = [place for place in places if place[0] == column and place[2] <= CLIP]
     pieces: list[Any] = []
-    others = {n: where for where, _, stop, _, n, _ in places if where != column and stop <= CLIP}
-    for where, start, stop, kind, n, tip in sorted(places, key=lambda place: place[1]):
-        if where != column or start < end or stop > CLIP:
+    written = 0
+    for _, start, end, kind, number, tooltip in sorted(here, key=lambda place: place[1]):
+        if start < written:
             continue
-        other = f"{others[n]}-{n}" if n in others else ""
         piece = {
-            "text": visible(text[start:stop]),
+            "text": visible(text[start:end]),
             "kind": kind,
-            "n": n,
-            "tip": visible(tip),
-            "id": f"{column}-{n}",
+            "n": number,
+            "tip": visible(tooltip),
+            "id": f"{column}-{number}",
+            "to": linked.get(number, ""),
         }
-        pieces += [visible(text[end:start]), {**piece, "to": other}]
-        end = stop
-    return {"of": [*pieces, visible(text[end:CLIP])]} if pieces else _text(text)
+        pieces += [visible(text[written:start]), piece]
+        written = end
+    if not pieces:
+        return _text(text)
+    return {"of": [*pieces, visible(text[written:CLIP])]}
 
 
 def _lines(value: Any) -> str:
-    """A cell as text: several texts below one another."""
-    texts = isinstance(value, list) and all(isinstance(v, str) for v in value)
-    return "\n".join(value) if texts else plain(value)
+    """A cell as text: a list of texts is a line each."""
+    if isinstance(value, list) and all(isinstance(text, str) for text in value):
+        return "\n".join(value)
+    return plain(value)
 
 
-def _tag(column: str, value: Any) -> str:
-    if value is True:
-        return say(column.replace("_", " "))
-    return "" if value is False else text_of(value)
-
-
-def _tuples(value: Any, *others: Any) -> list[tuple[Text, Text | None, str, list[str]]]:
-    """ref, term (None: it has none) and polarity of each entry, and how each way marks it: name and sign, or ""."""
-    found, *more = (v if isinstance(v, list | tuple) else () for v in (value, *others))
-    out = []
-    for entry, *marked in zip(found, *more):
-        members = [text_of(m) for m in entry] if isinstance(entry, list | tuple) else [str(entry)]
+def _entries(lists: Sequence[Any]) -> list[Entry]:
+    """The entries of a side; `lists` holds the same entries as each way marks them."""
+    lists = [value if isinstance(value, list | tuple) else () for value in lists]
+    entries: list[Entry] = []
+    for of_ways in zip(*lists):
+        members = _members(of_ways[0])
         ref, term, polarity = [*members, "", "", ""][:3]
-        shown = _text(term) if len(members) > 1 else None
-        given = [
-            text_of(e[3]) if isinstance(e, list | tuple) and len(e) > 3 else ""
-            for e in (entry, *marked)
-        ]
-        signed = [f"{mark} {MARKS[mark]}" if mark in MARKS else "" for mark in given]
-        out.append((_text(ref or say("(no ref)")), shown, visible(polarity), signed))
-    return out
+        entry = (
+            _text(ref or say("(no ref)")),
+            _text(term) if len(members) > 1 else None,
+            visible(polarity),
+            [_mark(_members(marked)) for marked in of_ways],
+        )
+        entries.append(entry)
+    return entries
+
+
+def _members(entry: Any) -> list[str]:
+    """The parts of an entry as texts."""
+    if isinstance(entry, list | tuple):
+        return [text_of(member) for member in entry]
+    return [str(entry)]
+
+
+def _mark(members: Sequence[str]) -> str:
+    """Name and sign of the mark of an entry; "" where it has none."""
+    mark = members[3] if len(members) > 3 else ""
+    return f"{mark} {MARKS[mark]}" if mark in MARKS else ""

@@ -18,7 +18,8 @@ import evaltools
 from evaltools.core.errors import UsageError
 from evaltools.core.language import Message
 from evaltools.core.resampling import Resampling
-from evaltools.report.gallery import build, collect, render, script_json
+from evaltools.report.gallery import build, collect, render
+from evaltools.report.text import script_json
 
 from .gallery_results import (
     CONSTANT,
