@@ -41,6 +41,7 @@ from typing import Any
 from evaltools.app import gate
 from evaltools.core import errors
 from evaltools.core.errors import InputError, Problem, Problems, UsageError
+from evaltools.core.estimates import metrics_rows
 from evaltools.core.files import EXAMPLES, dumps
 from evaltools.core.plugins import get_suite
 from evaltools.core.results import metrics_json
@@ -461,7 +462,8 @@ def _suite(
                     on_error="fail" if strict else "skip",
                     **options,
                 )
-                dumps(metrics_json(result.manifest, result.signature, result.frame, result.checks))
+                rows = metrics_rows(result.estimates)
+                dumps(metrics_json(result.manifest, result.signature, rows, result.checks))
                 outcomes["whole file evaluated"] += 1
                 if strict and problems.count("error"):
                     raise Failure("accepted with --on-error fail, though it has errors")
