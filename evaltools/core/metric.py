@@ -52,7 +52,7 @@ class Metric(_Entry):
     proportion: each unit of the denominator is one trial and the numerator counts its successes.
         Such a metric lies between 0 and 1 and can have a Wilson interval.
     empty: the value where the denominator sums to 0. None: the metric is then not measured.
-    needs: a column. `empty` is the value only where this column sums to more than 0.
+    needs: a column. Where it sums to 0 the metric is not measured, a count and `empty` neither.
     bounds: the least and the greatest value, at which intervals end. (0, 1) for a proportion.
 
     >>> accuracy = Metric(

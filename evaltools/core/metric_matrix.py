@@ -124,10 +124,10 @@ class Compiled:
         numerators = sums @ self.numerator
         denominators = sums @ self.denominator
         ratios = np.broadcast_to(self.empty, numerators.shape).copy()
-        for ratio, column in self.needs:
-            np.copyto(ratios[..., ratio], np.nan, where=sums[..., column] == 0)
         np.divide(numerators, denominators, out=ratios, where=denominators != 0)
         np.copyto(ratios, numerators, where=self.is_count)
+        for ratio, column in self.needs:
+            np.copyto(ratios[..., ratio], np.nan, where=sums[..., column] == 0)
         return ratios
 
 

@@ -12,7 +12,7 @@ from ...core.check import Check, duplicate_texts
 from ...core.language import Message
 from ...core.metric import AnyMetric, Metric, linear
 from .schema import STAND_IN
-from .tuples import attribute_of
+from .tuples import KEYS, attribute_of
 
 if TYPE_CHECKING:
     from ...report.run import Run
@@ -23,8 +23,8 @@ FEW_REFS = 10
 EMPTY_SHARE = 0.05
 """A sample without a tuple has F1 0: this share of them keeps every mean F1 from its last 0.05, as runs differ by."""
 
-REVIEW_COLUMNS = {"protocol", "reviewable", "changed", "risk_s1"}
-"""The columns by which metrics of the review are divided, besides the outcomes of samples."""
+REVIEW_COLUMNS = ("protocol", "reviewable", "changed", "risk_s1", "fix_", "break_")
+"""How the columns begin by which metrics of the review are divided, or which they need."""
 
 WITHOUT_GOLD = "Polarity conflict"
 """The group of the metrics by ref that compare predicted tuples with each other only."""
@@ -37,6 +37,7 @@ def checks(run: Run) -> Iterator[Check]:
     """The checks of a run."""
     yield from duplicate_texts(run.data, "text", "text_id")
     yield from predictions_only(run)
+    yield from gold_without_pairs(run)
     yield from ref_outside_gold(run)
     yield from empty_predictions(run.data)
     yield from parse_failures(run.data)
@@ -67,9 +68,29 @@ def _is_of_review(metric: AnyMetric) -> bool:
     """Whether a ratio is one of what review did, or of what was before it."""
     if not isinstance(metric, Metric):
         return False
-    columns = linear(metric.denominator)
-    return metric.needs != "" or any(
-        column in REVIEW_COLUMNS or column.startswith(("fix_", "break_")) for column in columns
+    columns = [*linear(metric.denominator), metric.needs]
+    return any(column.startswith(REVIEW_COLUMNS) for column in columns)
+
+
+def gold_without_pairs(run: Run) -> Iterator[Check]:
+    """No gold tuple of the run has a pair under a key: that key is not measured (D26)."""
+    data = run.data
+    n_gold = int(data["n_gold_tuples"].sum())
+    keys = tuple(key for key in KEYS if not data[f"has_gold_{key}"].any())
+    if n_gold == 0 or not keys:
+        return
+    what, how = Message("an attribute"), Message("by attribute")
+    if "refpol" in keys:
+        what, how = Message("a ref"), Message("by ref or attribute")
+    takes_headline = run.options.key in keys
+    yield Check(
+        "gold-without-pairs",
+        "blocking" if takes_headline else "info",
+        "none of the {of} gold tuples has {what}: metrics {how} are not measured",
+        {"what": what, "how": how},
+        of=n_gold,
+        blocks=tuple(m.name for m in run.metrics if _rests_on(m, keys, run.options.key)),
+        help="--protocol cr_v1" if takes_headline else "",
     )
 
 
@@ -80,6 +101,8 @@ def ref_outside_gold(run: Run) -> Iterator[Check]:
     """
     data = run.data
     if data["tp_refpol"].any():  # spares reading the tuples of nearly every run
+        return
+    if not data["has_gold_refpol"].any():  # see gold_without_pairs
         return
     with_gold = data[data["has_gold"].astype(bool)]
     gold_refs = set(_refs(with_gold["gold"])) - {""}

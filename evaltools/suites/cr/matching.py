@@ -5,9 +5,10 @@ Sources: [M] seed cr_metrics_spec, [F] seed cr_f1_metrics_examples, D decisions 
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from .schema import TupleRow
@@ -61,13 +62,18 @@ class Match(NamedTuple):
         """Precision and recall are both 1. Without a gold pair: there is no predicted pair either."""
         return self.fp == 0 and self.fn == 0
 
+    @property
+    def has_gold(self) -> bool:
+        """The gold has a pair under the key."""
+        return self.tp + self.fn > 0
+
 
 def pairs(tuples: Iterable[EvalTuple], key: Key, policy: MatchPolicy) -> list[Pair | None]:
     """What is compared of each tuple under a key; None where it takes no part. [F] 2, 4-7.
 
     refpol: (ref, polarity), and a tuple without a ref takes no part. attrpol: (attribute, polarity), and a tuple
     without an attribute takes no part. otepol: (term, polarity); of tuples without a term (implicit ones) each
-    distinct tuple counts, or each polarity once where the policy takes implicit tuples as a set (D6).
+    distinct tuple counts, or each polarity once where the policy takes implicit tuples as a set (D6, D26).
 
     >>> pairs([EvalTuple("본품#품질", "레몬 향", "positive")], "otepol", MatchPolicy())
     [('레몬향', 'positive')]
@@ -86,16 +92,11 @@ def pairs(tuples: Iterable[EvalTuple], key: Key, policy: MatchPolicy) -> list[Pa
     return found
 
 
-def pred_pairs(pred: Iterable[EvalTuple], key: Key, policy: MatchPolicy) -> list[Pair | None]:
-    """`pairs` of the predicted tuples: these are always taken as a set of (text, polarity)."""
-    return pairs(pred, key, replace(policy, implicit="set"))
-
-
 def match_pairs(gold: Sequence[Pair | None], pred: Sequence[Pair | None]) -> Match:
     """Match the pairs of one sample. [F] 7-8, D6.
 
     Equal pairs match first. Then each implicit gold pair that is left takes one predicted pair of its polarity that
-    is left, if there is one.
+    is left, if there is one. So the gold as prediction matches wholly (D26).
     """
     wanted, predicted = set(gold), set(pred)
     wanted.discard(None)
@@ -129,7 +130,7 @@ def match_tuples(
     gold: Iterable[EvalTuple], pred: Iterable[EvalTuple], key: Key, policy: MatchPolicy
 ) -> Match:
     """Match the tuples of one sample, in normal form, under a key."""
-    return match_pairs(pairs(gold, key, policy), pred_pairs(pred, key, policy))
+    return match_pairs(pairs(gold, key, policy), pairs(pred, key, policy))
 
 
 def marks(
@@ -139,7 +140,7 @@ def marks(
 
     Tuples that are one pair under the key have the same mark.
     """
-    of_gold, of_pred = pairs(gold, key, policy), pred_pairs(pred, key, policy)
+    of_gold, of_pred = pairs(gold, key, policy), pairs(pred, key, policy)
     match = match_pairs(of_gold, of_pred)
     return (
         [_mark(pair, match.matched_gold, "missing") for pair in of_gold],
@@ -155,7 +156,10 @@ def _mark(pair: Pair | None, matched: set[Pair | None], otherwise: Mark) -> Mark
 
 @dataclass(frozen=True)
 class TupleF1:
-    """Precision, recall and F1 of one sample, in [0, 1], and the counts that they come from."""
+    """Precision, recall and F1 of one sample, in [0, 1], and the counts that they come from.
+
+    The three are nan where the sample takes no part: its gold has no pair under the key (D26).
+    """
 
     precision: float
     recall: float
@@ -175,8 +179,9 @@ def tuple_f1(
 
     A tuple is (aspect_ref, aspect_term, polarity) or a dict with these keys, in any spelling that files of runs have;
     it is brought into normal form. `key` says what is compared: "refpol" (ref, polarity), "otepol" (term, polarity) or
-    "attrpol" (attribute, polarity). `match` is "spec", "reference" or a MatchPolicy. An empty denominator gives 0.
-    Raises ValueError for another key or policy, and for what is no tuple. [F] 2-8.
+    "attrpol" (attribute, polarity). `match` is "spec", "reference", switches as in "spacing=collapse" (`match_policy`)
+    or a MatchPolicy. An empty denominator gives 0. Raises ValueError for another key or policy, and for what is no
+    tuple. [F] 2-8.
 
     By ref ([F] 4.3): one of two predictions is right, one of two gold tuples is found.
 
@@ -200,21 +205,18 @@ def tuple_f1(
     """
     if key not in KEYS:
         raise ValueError(f"no key {key!r}; expected one of {', '.join(KEYS)}")
-    found = match_tuples(
-        [_read(value, gold=True) for value in gold],
-        [_read(value) for value in pred],
-        key,
-        match_policy(match),
-    )
+    policy = match_policy(match)
+    gold_tuples = [_read(value, gold=True) for value in gold]
+    pred_tuples = [_read(value) for value in pred]
+    found = match_tuples(gold_tuples, pred_tuples, key, policy)
     tp, fp, fn = found.tp, found.fp, found.fn
-    return TupleF1(
-        precision=tp / (tp + fp) if tp else 0.0,
-        recall=tp / (tp + fn) if tp else 0.0,
-        f1=found.f1,
-        tp=tp,
-        fp=fp,
-        fn=fn,
-    )
+    if not found.has_gold and policy.pairless == "out":
+        precision = recall = f1 = math.nan
+    else:
+        precision = tp / (tp + fp) if tp else 0.0
+        recall = tp / (tp + fn) if tp else 0.0
+        f1 = found.f1
+    return TupleF1(precision, recall, f1, tp, fp, fn)
 
 
 def _read(value: Any, *, gold: bool = False) -> EvalTuple:

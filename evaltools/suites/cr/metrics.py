@@ -24,7 +24,7 @@ def metric_table(protocol: Key) -> MetricTable:
     content = _read("metrics.toml")
     table = [_metric(row) for row in content["counts"]]
     table += metrics_by_key()
-    table += [_metric(row) for row in content["metric"]]
+    table += [_metric(row, protocol=protocol) for row in content["metric"]]
     by_name = {metric.name: metric for metric in table}
     for alias, template in content["aliases"].items():
         name = template.format(protocol=protocol)
@@ -38,11 +38,7 @@ def metrics_by_key() -> list[AnyMetric]:
     table = []
     for key, words in content["key"].items():
         for row in content["metric"]:
-            filled = {}
-            for field, value in row.items():
-                is_text = isinstance(value, str)
-                filled[field] = value.format(key=key, **words) if is_text else value
-            table.append(_metric(filled))
+            table.append(_metric(row, key=key, **words))
     return table
 
 
@@ -50,8 +46,14 @@ def _read(name: str) -> dict[str, Any]:
     return tomllib.loads((FOLDER / name).read_text(encoding="utf-8"))
 
 
-def _metric(row: dict[str, Any]) -> AnyMetric:
-    """The metric of a row. A row without a denominator is a plain count, unless it is a difference."""
-    if "minuend" in row:
-        return make_metric(row)
-    return make_metric({"denominator": "", **row})
+def _metric(row: dict[str, Any], **words: str) -> AnyMetric:
+    """The metric of a row, with these words in the {places} of its texts.
+
+    A row without a denominator is a plain count, unless it is a difference.
+    """
+    filled = {}
+    for field, value in row.items():
+        filled[field] = value.format(**words) if isinstance(value, str) else value
+    if "minuend" not in filled:
+        filled.setdefault("denominator", "")
+    return make_metric(filled)

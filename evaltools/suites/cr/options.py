@@ -6,10 +6,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from ...core.suite import SuiteOptions
-from .tuples import POLICIES, Key, MatchPolicy
+from .tuples import Key, MatchPolicy, match_policy
 
 STOP_TERMS = ("ㅋㅋ", "ㅎㅎ", "ㅠㅠ", "아", "야", "언제", "하지만", "그러나")
 ALLOWLIST = ("뷰", "AS", "as", "ui", "UI", "앱", "app")
@@ -22,9 +22,10 @@ class CrOptions(SuiteOptions):
         "cr_v2",
         description="What the short metric names mean: cr_v2 (ref, polarity) or cr_v1 (term, polarity).",
     )
-    match: Literal["spec", "reference"] = Field(
+    match: str = Field(
         "spec",
-        description="How terms and implicit gold are matched: spec, or reference (docs/decisions.md, D5, D6).",
+        description="How tuples are matched: spec, reference, or switches as in spacing=collapse,implicit=set,"
+        "pairless=zero (docs/decisions.md, D5, D6, D26).",
     )
     stop_terms: tuple[str, ...] = Field(STOP_TERMS, description="Terms that are no valid aspect.")
     allowlist: tuple[str, ...] = Field(
@@ -35,19 +36,29 @@ class CrOptions(SuiteOptions):
         description="Gold file that replaces the run's own gold; without it the run's own counts.",
     )
 
+    @field_validator("match")
+    @classmethod
+    def _known_policy(cls, text: str) -> str:
+        match_policy(text)
+        return text
+
     @property
     def key(self) -> Key:
+        """The key of the protocol, for which the short metric names stand."""
         return "refpol" if self.protocol == "cr_v2" else "otepol"
 
     @property
     def match_policy(self) -> MatchPolicy:
-        return POLICIES[self.match]
+        """How tuples are matched."""
+        return match_policy(self.match)
 
     def policy(self) -> dict[str, Any]:
+        """All that decides the numbers. The gold file is an input, hashed by its content."""
         return {
             **self.model_dump(mode="json", exclude={"gold"}),
             "match_policy": asdict(self.match_policy),
         }
 
     def signature(self) -> dict[str, str]:
+        """The parts of the signature line that are of this suite."""
         return {"protocol": self.protocol, "key": self.key, "match": self.match}

@@ -132,7 +132,7 @@ def _score_shard(shard: _Shard) -> _Scored:
             scorecards.append(_scorecard_line(record, sample, gold, row, shard.run, problems))
     if shard.part is not None:
         shard.part.write_bytes(b"".join(scorecards))
-    units = units_frame(rows) if rows else None
+    units = units_frame(rows, shard.run.options.match_policy) if rows else None
     return _Scored(units, problems, progress.lines)
 
 

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from .schema import TupleRow
 
@@ -35,30 +35,52 @@ class MatchPolicy:
     """How tuples are compared.
 
     `spacing`: "remove" compares terms without blanks (D5), "collapse" with each run of blanks as one.
-    `implicit`: "multiset" counts each distinct implicit gold tuple, "set" each polarity of them once (D6).
+    `implicit`: "multiset" counts each distinct implicit tuple, of the gold and of the prediction; "set" counts each
+    polarity of them once (D6, D26).
+    `pairless`: a sample whose gold has no pair under a key takes no part in that key's F1 ("out"), or has F1 0
+    ("zero") (D26).
     """
 
     spacing: Literal["remove", "collapse"] = "remove"
     implicit: Literal["multiset", "set"] = "multiset"
+    pairless: Literal["out", "zero"] = "out"
 
 
 POLICIES = {
     "spec": MatchPolicy(),
-    "reference": MatchPolicy(spacing="collapse", implicit="set"),
+    "reference": MatchPolicy(spacing="collapse", implicit="set", pairless="zero"),
 }
 
+SWITCHES = {
+    "spacing": ("remove", "collapse"),
+    "implicit": ("multiset", "set"),
+    "pairless": ("out", "zero"),
+}
+"""The values of each switch of a MatchPolicy, that of policy "spec" first."""
 
-def match_policy(name: str | MatchPolicy) -> MatchPolicy:
-    """The policy of that name, or the policy itself. ValueError for another name.
 
-    >>> match_policy("reference")
-    MatchPolicy(spacing='collapse', implicit='set')
+def match_policy(text: str | MatchPolicy) -> MatchPolicy:
+    """The policy that a text names: "spec", "reference", or switches as in "spacing=collapse,implicit=set".
+
+    Switches that are not named are those of "spec". A MatchPolicy is given back. ValueError for another text.
+
+    >>> match_policy("implicit=set")
+    MatchPolicy(spacing='remove', implicit='set', pairless='out')
     """
-    if isinstance(name, MatchPolicy):
-        return name
-    if name not in POLICIES:
-        raise ValueError(f"no match policy {name!r}; expected one of {', '.join(POLICIES)}")
-    return POLICIES[name]
+    if isinstance(text, MatchPolicy):
+        return text
+    if text in POLICIES:
+        return POLICIES[text]
+    switches: dict[str, Any] = {}
+    for part in text.split(","):
+        name, _, value = part.strip().partition("=")
+        if value not in SWITCHES.get(name, ()) or name in switches:
+            listed = ", ".join(f"{name}={'|'.join(values)}" for name, values in SWITCHES.items())
+            raise ValueError(
+                f"no match policy {text!r}; expected {', '.join(POLICIES)}, or switches: {listed}"
+            )
+        switches[name] = value
+    return MatchPolicy(**switches)
 
 
 def collapse(text: str) -> str:

@@ -20,7 +20,6 @@ from .matching import (
     match_pairs,
     match_tuples,
     pairs,
-    pred_pairs,
     representatives,
 )
 from .options import CrOptions
@@ -110,7 +109,7 @@ def unit_row(sample: Sample, options: CrOptions) -> dict[str, Any]:
     }
 
 
-def units_frame(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
+def units_frame(rows: Iterable[dict[str, Any]], policy: MatchPolicy) -> pd.DataFrame:
     """The frame of these rows of `unit_row`, with the same types of columns whatever values are null.
 
     Added are the columns that follow from the counts of a row: F1 and outcomes.
@@ -126,19 +125,27 @@ def units_frame(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
     for key in KEYS:
         before = [columns.pop(f"{count}_s1_{key}") for count in ("tp", "fp", "fn")]
         after = [columns[f"{count}_{key}"] for count in ("tp", "fp", "fn")]
-        columns |= _correction(key, before, after, columns)
+        columns |= _correction(key, before, after, columns, policy)
     return pd.DataFrame(columns)
 
 
 def _correction(
-    key: Key, before: list[Ints], after: list[Ints], columns: dict[str, Any]
+    key: Key,
+    before: list[Ints],
+    after: list[Ints],
+    columns: dict[str, Any],
+    policy: MatchPolicy,
 ) -> dict[str, Any]:
     """F1 before and after review under a key, and what review did to the samples that it has seen.
 
     `before` and `after` are true positives, false positives and false negatives of each sample. A sample without gold
-    has no F1 and counts nothing. Seed cr_metrics_spec 3.1, 3.3, 4.1.
+    has no F1 and counts nothing; neither does, by the policy, one whose gold has no pair under the key (D26). Seed
+    cr_metrics_spec 3.1, 3.3, 4.1.
     """
     has_gold, reviewable, changed = (columns[c] for c in ("has_gold", "reviewable", "changed"))
+    takes_part = has_gold
+    if policy.pairless == "out":
+        takes_part = after[0] + after[2] > 0  # the gold has a pair
     right_before = (before[1] == 0) & (before[2] == 0)
     right_after = (after[1] == 0) & (after[2] == 0)
     outcomes = {
@@ -150,12 +157,14 @@ def _correction(
     outcome = np.full(len(changed), None, dtype=object)
     for name, happened in outcomes.items():
         outcome[happened] = name
-    f1_before = np.where(reviewable, f1_scores(*before), np.nan)
-    f1_after = np.where(has_gold, f1_scores(*after), np.nan)
+    f1_before = np.where(takes_part & reviewable, f1_scores(*before), np.nan)
+    f1_after = np.where(takes_part, f1_scores(*after), np.nan)
     return {
+        f"has_gold_{key}": takes_part,
+        f"reviewable_{key}": takes_part & reviewable,
         f"f1_s1_{key}": f1_before,
         f"f1_s2_{key}": f1_after,
-        **{f"{count}_{key}": np.where(has_gold, n, 0) for count, n in zip(COUNTS, after)},
+        **{f"{count}_{key}": np.where(takes_part, n, 0) for count, n in zip(COUNTS, after)},
         f"outcome_{key}": _texts(outcome),
         **{f"{name}_{key}": happened for name, happened in outcomes.items()},
         f"improved_{key}": changed & (f1_after > f1_before),
@@ -229,10 +238,10 @@ def _matches(sample: Sample, policy: MatchPolicy) -> dict[str, int]:
     columns = {}
     for key in KEYS:
         gold = pairs(sample.gold, key, policy)
-        after = match_pairs(gold, pred_pairs(sample.final, key, policy))
+        after = match_pairs(gold, pairs(sample.final, key, policy))
         before = after
         if sample.stage1 != sample.final:
-            before = match_pairs(gold, pred_pairs(sample.stage1, key, policy))
+            before = match_pairs(gold, pairs(sample.stage1, key, policy))
         columns[f"tp_s1_{key}"] = before.tp
         columns[f"fp_s1_{key}"] = before.fp
         columns[f"fn_s1_{key}"] = before.fn
@@ -248,17 +257,21 @@ def _explicit_columns(sample: Sample, policy: MatchPolicy) -> dict[str, Any]:
     if not gold:
         return {
             "has_explicit_gold": False,
+            "has_explicit_gold_refpol": False,
             "f1_explicit_gold_refpol": NAN,
             "f1_explicit_gold_otepol": NAN,
             "f1_explicit_both_otepol": NAN,
         }
     with_term = [t for t in sample.final if t.term]
+    by_ref = match_tuples(gold, sample.final, "refpol", policy)
+    by_ref_measured = by_ref.has_gold or policy.pairless == "zero"
     by_term = both = match_tuples(gold, sample.final, "otepol", policy)
     if len(with_term) < len(sample.final):
         both = match_tuples(gold, with_term, "otepol", policy)
     return {
         "has_explicit_gold": True,
-        "f1_explicit_gold_refpol": match_tuples(gold, sample.final, "refpol", policy).f1,
+        "has_explicit_gold_refpol": by_ref_measured,
+        "f1_explicit_gold_refpol": by_ref.f1 if by_ref_measured else NAN,
         "f1_explicit_gold_otepol": by_term.f1,
         "f1_explicit_both_otepol": both.f1,
     }
@@ -288,7 +301,10 @@ def _representative_f1(sample: Sample, options: CrOptions) -> float:
     else:
         aspects = [term_key(t.term, policy) or t.ref for t in sample.final_read]
     chosen = representatives(sample.final_read, sample.ranks, aspects)
-    return match_tuples(sample.gold, chosen, key, policy).f1
+    match = match_tuples(sample.gold, chosen, key, policy)
+    if not match.has_gold and policy.pairless == "out":
+        return NAN
+    return match.f1
 
 
 def _conflicts(sample: Sample, policy: MatchPolicy) -> dict[str, bool]:

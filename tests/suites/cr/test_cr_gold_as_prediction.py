@@ -1,0 +1,158 @@
+"""D26: the gold, fed as the prediction, scores 1 under every key; what has no pair under a key is not measured."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import evaltools as et
+from evaltools.suites.cr.options import CrOptions
+from evaltools.suites.cr.sample import make_sample
+from evaltools.suites.cr.schema import Output
+from evaltools.suites.cr.scorecard import wrap
+from evaltools.suites.cr.sources import final_rows
+from evaltools.suites.cr.tuples import KEYS
+from evaltools.suites.cr.units import unit_row, units_frame
+
+from .cards import gold, output, run, tup
+
+QUICK = et.Resampling(n_resamples=100)
+
+rows = st.builds(
+    tup,
+    st.sampled_from(["본품#품질", "본품·구성품#일반", "본품", "본품#", "", "제품 # 품질"]),
+    st.sampled_from(["향", "레몬 향", "레몬향", "", "...", "A"]),
+    st.sampled_from(["positive", "neg", "neutral", "mixed", None]),
+)
+golds = st.lists(st.lists(rows, min_size=1, max_size=6), min_size=1, max_size=4)
+
+
+def units_of(samples: list[list[dict[str, Any]]], options: CrOptions) -> pd.DataFrame:
+    """The units of a run that predicts its gold, before review and after it."""
+    made = []
+    for i, tuples in enumerate(samples):
+        record = output(str(i), stage1=tuples, final=tuples, gold_tuples=tuples)
+        parsed = Output.model_validate(record)
+        card = wrap(parsed, parsed.gold_tuples or [], options)
+        sample = make_sample(i, str(i), card, parsed.gold_tuples or [], final_rows(card))
+        made.append(unit_row(sample, options))
+    return units_frame(made, options.match_policy)
+
+
+@given(golds, st.sampled_from(["spec", "spacing=collapse", "implicit=set"]))
+def test_any_gold_as_prediction_scores_1(samples: list[list[dict[str, Any]]], match: str) -> None:
+    units = units_of(samples, CrOptions(match=match))
+    for key in KEYS:
+        for stage in ("s1", "s2"):
+            assert set(units[f"f1_{stage}_{key}"].dropna()) <= {1.0}
+        assert (units[f"f1_s2_{key}"].notna() == units[f"has_gold_{key}"]).all()
+        assert (units[f"outcome_{key}"] == "keep").all()
+        assert units[f"fp_{key}"].sum() == units[f"fn_{key}"].sum() == 0
+    # under otepol every gold tuple is a pair
+    assert units["has_gold_otepol"].all()
+
+
+@given(st.lists(rows, min_size=1, max_size=6), st.sampled_from(KEYS))
+def test_the_metric_function_gives_1_for_the_gold(tuples: list[dict[str, Any]], key: str) -> None:
+    found = et.cr.tuple_f1(tuples, tuples, key=key)
+    assert (found.fp, found.fn) == (0, 0)
+    assert found.f1 == 1.0 if found.tp else math.isnan(found.f1)
+
+
+def test_the_gold_of_the_reference_runs_as_prediction(reference: Path, tmp_path: Path) -> None:
+    lines = (reference / "cr/final_260306_s0__seed42_proposed/gold.jsonl").read_text("utf-8-sig")
+    rows = [json.loads(line) for line in lines.splitlines()]
+    outputs = []
+    for row in rows:
+        outputs.append(output(row["uid"], final=row["gold_tuples"], gold_tuples=row["gold_tuples"]))
+    result = et.evaluate("cr", run(tmp_path / "r", outputs), resampling=QUICK)
+    for key in KEYS:
+        assert result.value(f"tuple_f1_s2_{key}") == 1.0
+        assert result.value(f"tuple_f1_s2_{key}_micro") == 1.0
+        assert (result.units[f"outcome_{key}"] == "keep").all()
+
+
+def test_two_implicit_predictions_are_two_pairs() -> None:
+    # gold has two implicit + by ref; both are predicted without a term: TP 2. As a set each side is one pair.
+    tuples = [("본품#품질", "", "positive"), ("본품#일반", "", "positive")]
+    found = et.cr.tuple_f1(tuples, tuples, key="otepol")
+    assert (found.tp, found.fp, found.fn) == (2, 0, 0)
+    found = et.cr.tuple_f1(tuples, tuples, key="otepol", match="reference")
+    assert (found.tp, found.fp, found.fn) == (1, 0, 0)
+    # one of them predicted: R is 1/2
+    found = et.cr.tuple_f1(tuples, tuples[:1], key="otepol")
+    assert (found.tp, found.fp, found.fn) == (1, 0, 1)
+
+
+A, BARE, NO_ATTRIBUTE = tup("본품#품질", "향"), tup("", "색"), tup("브랜드", "이름")
+
+
+def test_a_sample_without_a_pair_takes_no_part(tmp_path: Path) -> None:
+    outputs = [output("a", final=[A]), output("b", final=[A])]
+    folder = run(tmp_path / "r", outputs, [gold("a", A), gold("b", BARE)])
+    spec = et.evaluate("cr", folder, resampling=QUICK)
+    assert spec.value("tuple_f1_s2_refpol") == 1.0  # a alone
+    assert spec["tuple_f1_s2_refpol"]["denominator"] == 1
+    assert spec.value("tuple_f1_s2_refpol_fp") == 0
+    assert spec.value("tuple_f1_s2_otepol") == 1 / 2
+    zero = et.evaluate("cr", folder, resampling=QUICK, match="pairless=zero")
+    assert zero.value("tuple_f1_s2_refpol") == 1 / 2
+    assert zero.value("tuple_f1_s2_refpol_fp") == 1
+    assert "match:pairless=zero" in zero.signature
+    reference = et.evaluate("cr", folder, resampling=QUICK, match="reference")
+    assert reference.value("tuple_f1_s2_refpol") == 1 / 2
+
+
+OF_A_KEY = (
+    "tuple_f1_s1_{}",
+    "tuple_f1_s2_{}",
+    "delta_f1_{}",
+    "fix_rate_{}",
+    "break_rate_{}",
+    "net_gain_{}",
+    "tuple_f1_s2_{}_micro",
+    "tuple_f1_s2_{}_tp",
+    "tuple_f1_s2_{}_fp",
+    "tuple_f1_s2_{}_fn",
+)
+
+
+@pytest.mark.parametrize(
+    ("tuples", "keys", "level", "message"),
+    [
+        ([BARE], ["refpol", "attrpol"], "blocking", "none of the 12 gold tuples has a ref"),
+        ([NO_ATTRIBUTE], ["attrpol"], "info", "none of the 12 gold tuples has an attribute"),
+    ],
+)
+def test_a_key_of_which_no_gold_tuple_has_a_pair_is_not_measured(
+    tmp_path: Path, tuples: list, keys: list[str], level: str, message: str
+) -> None:
+    outputs = [output(str(i), final=[A, *tuples]) for i in range(12)]
+    golds = [gold(str(i), *tuples) for i in range(12)]
+    result = et.evaluate("cr", run(tmp_path / "r", outputs, golds), resampling=QUICK)
+    for key in keys:
+        names = [name.format(key) for name in OF_A_KEY]
+        assert [n for n in names if not math.isnan(result.value(n))] == []
+        assert set(names) <= result.blocked
+    (check,) = [c for c in result.checks if c.code == "gold-without-pairs"]
+    assert (check.level, check.of) == (level, 12) and check.message.startswith(message)
+    assert result.primary == ("tuple_f1_s2_otepol" if level == "blocking" else "tuple_f1_s2_refpol")
+    assert "ref-outside-gold" not in {c.code for c in result.checks}
+    left = "otepol"
+    assert result.value(f"tuple_f1_s2_{left}") == pytest.approx(2 / 3)
+    kept = et.evaluate("cr", tmp_path / "r", resampling=QUICK, match="reference")
+    assert kept.value("tuple_f1_s2_attrpol") == 0
+    assert "gold-without-pairs" not in {c.code for c in kept.checks}
+
+
+@pytest.mark.parametrize("text", ["", "x", "spacing=x", "spacing=remove,spacing=remove", "a=b"])
+def test_another_match_policy_is_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(et.UsageError, match=r"options of cr: match: .*no match policy"):
+        et.evaluate("cr", run(tmp_path / "r", [output("a", final=[A])]), match=text)
