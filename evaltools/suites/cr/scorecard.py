@@ -26,20 +26,20 @@ def drop_reason(text: str, aspect: Aspect, options: CrOptions) -> str | None:
     and no stop term. out_of_text: the term is nowhere in the text; span_mismatch: it is, but not under its span;
     invalid_target: the span is right and the term is no target.
     """
-    text = unicodedata.normalize("NFC", text)
     term = unicodedata.normalize("NFC", aspect.term or "")
     if _under_span(text, aspect.span) != term:
-        return "span_mismatch" if term and term in text else "out_of_text"
+        in_text = term and term in unicodedata.normalize("NFC", text)
+        return "span_mismatch" if in_text else "out_of_text"
     if term in options.allowlist or (len(term) >= 2 and term not in options.stop_terms):
         return None
     return "invalid_target"
 
 
 def _under_span(text: str, span: Span | None) -> str | None:
-    """The text from start to end of the span; None without a span, and for one that begins before the text."""
+    """What stands under a span of the text as it came, composed (D29); None without a span that can be taken."""
     if span is None or not 0 <= span.start <= span.end:
         return None
-    return text[span.start : span.end]
+    return unicodedata.normalize("NFC", text[span.start : span.end])
 
 
 def build_filtered_aspects(

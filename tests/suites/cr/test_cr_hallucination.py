@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,18 @@ def aspect(term: str, start: int, end: int) -> Aspect:
 )
 def test_why_an_aspect_is_dropped(found: Aspect, reason: str | None) -> None:
     assert drop_reason(TEXT, found, CrOptions()) == reason
+
+
+def test_a_span_is_taken_in_the_text_as_it_came() -> None:
+    # decomposed, a syllable is two or three characters, and 배송 no longer stands under [0, 2)
+    text = unicodedata.normalize("NFD", TEXT)
+    length = len(unicodedata.normalize("NFD", "배송"))
+    assert drop_reason(text, aspect("배송", 0, length), CrOptions()) is None
+    assert drop_reason(text, aspect(text[:length], 0, length), CrOptions()) is None
+    # counted in the composed text, the span holds something else
+    assert drop_reason(text, aspect("배송", 0, 2), CrOptions()) == "span_mismatch"
+    # the term alone decomposed
+    assert drop_reason(TEXT, aspect(text[:length], 0, 2), CrOptions()) is None
 
 
 def test_filtered_aspects_and_their_score() -> None:
