@@ -39,6 +39,7 @@ def checks(run: Run) -> Iterator[Check]:
     yield from predictions_only(run)
     yield from gold_without_pairs(run)
     yield from ref_outside_gold(run)
+    yield from invalid_refs(run.data)
     yield from empty_predictions(run.data)
     yield from parse_failures(run.data)
     yield from stand_in(run.data)
@@ -162,6 +163,19 @@ def _rests_on(metric: AnyMetric, keys: tuple[str, ...], protocol: str) -> bool:
     if metric.name == "tuple_f1_s2_after_rep":
         return protocol in keys
     return any(key in metric.name or key in metric.alias_of for key in keys)
+
+
+def invalid_refs(data: pd.DataFrame) -> Iterator[Check]:
+    """Predicted tuples with an empty ref take no part in the metrics by ref (D27)."""
+    n = int(data["n_invalid_ref"].sum())
+    if n:
+        yield Check(
+            "invalid-refs",
+            "warning",
+            "{n} of {of} predicted tuples have an empty ref: they take no part in the metrics by ref",
+            n=n,
+            of=int(data["n_pred_used"].sum()),
+        )
 
 
 def empty_predictions(data: pd.DataFrame) -> Iterator[Check]:

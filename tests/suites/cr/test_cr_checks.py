@@ -114,6 +114,17 @@ def test_empty_predictions_bound_the_f1(tmp_path: Path) -> None:
     assert found(none, "empty-predictions") is None
 
 
+def test_predicted_tuples_without_a_ref_are_counted(tmp_path: Path) -> None:
+    golds = [[("본품#품질", "향")]] * 2
+    finals = [[("", "향"), ("본품#품질", "색")], [("본품#품질", "향")]]
+    run = scored(tmp_path / "r", [*golds, []], [*finals, [("", "값")]])
+    check = found(run, "invalid-refs")
+    # the third sample has no gold: its tuples are not used
+    assert check is not None and (check.n, check.of, check.level) == (1, 3, "warning")
+    assert run.value("invalid_ref_count") == 1 and run.value("N_pred_used") == 3
+    assert found(scored(tmp_path / "none", golds, golds), "invalid-refs") is None
+
+
 def test_parse_failures(tmp_path: Path) -> None:
     golds = [[("본품#품질", "향")]] * 3
     run = scored(

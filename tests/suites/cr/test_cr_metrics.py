@@ -237,7 +237,11 @@ def test_sources_of_the_final_tuples(tmp_path: Path) -> None:
     assert r.value("N_pred_final_aspects") == 1
     assert r.value("N_pred_inputs_aspect_sentiments") == 2
     assert r.value("N_agg_fallback_used") == 3
-    assert r.value("N_pred_used") == 3  # 향; 향; 향
+    assert r.value("N_pred_used") == 0  # no sample has gold (D27)
+    golds = [gold(i, A) for i in ("aspects", "sentiments", "trace")]
+    rows = [aspects, sentiments, trace, output("nothing", final=[A, B])]
+    with_gold = evaluate("cr", run(tmp_path / "gold", rows, golds))
+    assert with_gold.value("N_pred_used") == 3  # 향; 향; 향
     assert [len(s) for s in r.units["stage1"]] == [
         1,
         1,
@@ -264,7 +268,7 @@ def test_every_metric_names_a_source_and_a_direction() -> None:
         assert m.better in ("higher", "lower", "none")
         assert m.description.endswith(".")
     table = [m for m in metrics(CrOptions()) if not m.alias_of]
-    assert len(table) == 71
+    assert len(table) == 72
     assert sum(isinstance(m, Difference) for m in table) == 3
     shown = [(m.group, m.title) for m in table]
     assert len(set(shown)) == len(shown)
@@ -301,7 +305,7 @@ def test_counts_are_whole_in_the_csv_and_what_is_not_measured_is_empty(
     ) as f:
         (row,) = csv.DictReader(f)
     counts = [m.name for m in metrics(CrOptions()) if not getattr(m, "denominator", "x")]
-    assert len(counts) == 22
+    assert len(counts) == 23
     assert all(row[name].isdigit() for name in counts)
     assert (row["n"], row["N_gold_total_pairs"], row["tuple_f1_s2_refpol_tp"]) == ("4", "5", "3")
     assert row["fix_rate"] == "0.5"
