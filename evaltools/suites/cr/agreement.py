@@ -83,17 +83,25 @@ def sample_agreement(runs: Runs) -> pd.DataFrame:
         for name, final, label in zip(units[UNIT], units["final"], units["label_final"]):
             finals.setdefault(name, []).append(final)
             labels.setdefault(name, []).append(label)
-    rows = []
-    for name in in_order(set(finals)):
-        said = [final for final in finals[name] if not _is_null(final)]
-        row = {UNIT: name, "n_seeds": len(finals[name])}
-        row["tuples_agree"] = all_equal([_projected(final, TUPLE_KEYS[""]) for final in said])
-        row["labels_agree"] = all_equal([x for x in labels[name] if not _is_null(x)])
-        for suffix, positions in TUPLE_KEYS.items():
-            row[f"pairwise_f1{suffix}"] = _mean_f1([_projected(f, positions) for f in said])
-        rows.append(row)
-    suffixes = [f"pairwise_f1{suffix}" for suffix in TUPLE_KEYS]
-    return pd.DataFrame(rows, columns=[UNIT, "n_seeds", "tuples_agree", "labels_agree", *suffixes])
+    rows = [_agreement_of(name, finals[name], labels[name]) for name in in_order(set(finals))]
+    measures = [measure.column for measure in MEASURES]
+    return pd.DataFrame(rows, columns=[UNIT, "n_seeds", *measures])
+
+
+def _agreement_of(name: Hashable, finals: list[Any], labels: list[Any]) -> dict[str, Any]:
+    """The row of one sample, from its final tuples and its label in each seed that has it."""
+    tuple_sets = [final for final in finals if not _is_null(final)]
+    whole = [_projected(tuples, TUPLE_KEYS[""]) for tuples in tuple_sets]
+    row = {
+        UNIT: name,
+        "n_seeds": len(finals),
+        "tuples_agree": all_equal(whole),
+        "labels_agree": all_equal([label for label in labels if not _is_null(label)]),
+    }
+    for suffix, positions in TUPLE_KEYS.items():
+        parts = [_projected(tuples, positions) for tuples in tuple_sets]
+        row[f"pairwise_f1{suffix}"] = _mean_f1(parts)
+    return row
 
 
 def _projected(
@@ -101,7 +109,10 @@ def _projected(
     positions: Sequence[int],
 ) -> frozenset[Any]:
     """The set of the tuples, each with these of its parts."""
-    return frozenset(tuple(parts[i] for i in positions) for parts in tuples)
+    projected = set()
+    for values in tuples:
+        projected.add(tuple(values[position] for position in positions))
+    return frozenset(projected)
 
 
 def _mean_f1(sets: Sequence[frozenset[Any]]) -> float:
@@ -141,10 +152,12 @@ def flip_flops(
     for outcome in outcomes:
         by_seed = [dict(zip(runs[seed][UNIT], runs[seed][outcome])) for seed in seeds]
         for name in in_order(set(kept)):
-            found = [of_seed.get(name) for of_seed in by_seed]
-            found = [None if _is_null(value) else value for value in found]
-            if len(set(found) - {None}) > 1:
-                rows.append([name, *kept[name], outcome, *found])
+            values = []
+            for of_seed in by_seed:
+                value = of_seed.get(name)
+                values.append(None if _is_null(value) else value)
+            if len(set(values) - {None}) > 1:
+                rows.append([name, *kept[name], outcome, *values])
     return pd.DataFrame(rows, columns=[UNIT, *keep, "outcome", *map(str, seeds)])
 
 
@@ -172,4 +185,6 @@ def review_votes(
 
 
 def _is_null(value: Any) -> bool:
-    return value is None or value is pd.NA or (isinstance(value, float) and np.isnan(value))
+    if value is None or value is pd.NA:
+        return True
+    return isinstance(value, float) and np.isnan(value)

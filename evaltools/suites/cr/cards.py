@@ -113,7 +113,8 @@ def cards(run: Run, units: pd.DataFrame, *, key: Key) -> pd.DataFrame:
     shown.insert(0, "text_id", units["text_id"])
     shown.insert(1, "text", units["text"])
     before, after = units[f"f1_s1_{key}"], units[f"f1_s2_{key}"]
-    shown["change"] = [_change(b, a) for b, a in zip(before, after)]
+    has_gold = units["n_gold_tuples"] > 0
+    shown["change"] = [_change(*values) for values in zip(before, after, has_gold)]
     shown["reviewers"] = units["reviews"].map(_in_words)
     shown["arbiter"] = units["arbiter"].map(_in_words)
     shown["gain"] = after - before.fillna(0)
@@ -121,10 +122,15 @@ def cards(run: Run, units: pd.DataFrame, *, key: Key) -> pd.DataFrame:
     return shown.drop(columns="gain")
 
 
-def _change(before: float, after: float) -> str:
-    """F1 before and after review, or of predictions that no review has seen."""
-    if pd.isna(after):
+def _change(before: float, after: float, has_gold: bool) -> str:
+    """F1 before and after review; one value for predictions that no review has seen.
+
+    A sample whose gold has no pair under the key is not measured.
+    """
+    if not has_gold:
         return say("no gold")
+    if pd.isna(after):
+        return say("not measured")
     if pd.isna(before):
         return f"F1 {after:.2f}"
     return f"F1 {before:.2f} → {after:.2f}"
