@@ -41,9 +41,9 @@ def resample_weights(
         rows = min(chunk, n_resamples - start)
         drawn = rng.integers(0, m, (rows, m))
         drawn += np.arange(rows)[:, None] * m
-        weights = np.bincount(drawn.ravel(), minlength=rows * m).reshape(rows, m)
+        times = np.bincount(drawn.ravel(), minlength=rows * m)
         # an integer matrix product would not use BLAS
-        yield weights.astype(float)
+        yield times.astype(float).reshape(rows, m)
 
 
 def resampled(
@@ -98,40 +98,64 @@ def _drawn(
     """The bootstrap."""
     totals = [sums.sum(axis=-2) for sums in sides]
     values = metrics_of(*totals)
-    one_left_out = [total[..., None, :] - sums for total, sums in zip(totals, sides)]
+    one_left_out = []
+    for total, sums in zip(totals, sides):
+        one_left_out.append(total[..., None, :] - sums)
     jackknife = metrics_of(*one_left_out)
     wanted = wanted & varies(jackknife, values)
     intervals = Intervals.none(len(values))
     if not wanted.any():
         return intervals
-    replicates = []
-    rng = np.random.default_rng(resampling.seed)
-    for weights in resample_weights(len(jackknife), resampling.n_resamples, rng):
-        resamples = metrics_of(*(weights @ sums for sums in sides))
-        replicates.append(resamples[:, wanted])
-    drawn = np.concatenate(replicates)
+    replicates = _replicates(sides, metrics_of, wanted, resampling)
     for column, metric in enumerate(np.flatnonzero(wanted)):
-        value, left_out = values[metric], jackknife[:, metric]
-        sign = _orientation(value, left_out) if len(sides) > 1 else 1.0
+        value = values[metric]
+        left_out = jackknife[:, metric]
+        sign = 1.0
+        if len(sides) > 1:
+            sign = _orientation(value, left_out)
         low, high, method = bounds(
-            sign * drawn[:, column],
+            sign * replicates[:, column],
             sign * value,
             sign * left_out,
             resampling,
         )
-        intervals.low[metric] = low if sign > 0 else -high
-        intervals.high[metric] = high if sign > 0 else -low
+        if sign < 0:
+            low, high = -high, -low
+        intervals.low[metric] = low
+        intervals.high[metric] = high
         intervals.method[metric] = method
     return intervals
+
+
+def _replicates(
+    sides: Sequence[Array],
+    metrics_of: MetricsOf,
+    wanted: Array,
+    resampling: Resampling,
+) -> Array:
+    """The wanted metrics of every resample, (resamples, wanted)."""
+    n_units = sides[0].shape[-2]
+    rng = np.random.default_rng(resampling.seed)
+    replicates = []
+    for weights in resample_weights(n_units, resampling.n_resamples, rng):
+        totals = [weights @ sums for sums in sides]
+        values = metrics_of(*totals)
+        replicates.append(values[:, wanted])
+    return np.concatenate(replicates)
 
 
 def _orientation(
     value: float,
     left_out: Array,
 ) -> float:
-    """1 or -1, the opposite for the negated values, so that swapping two sides mirrors the interval exactly."""
+    """1 or -1, and the opposite for the negated values.
+
+    Both orders of two sides are so oriented alike, and swapping them mirrors the interval exactly.
+    """
     moved = left_out[left_out != value]
-    return -1.0 if len(moved) and moved[0] < value else 1.0
+    if len(moved) and moved[0] < value:
+        return -1.0
+    return 1.0
 
 
 def bounds(
@@ -152,7 +176,8 @@ def bounds(
     if resampling.method != "percentile":
         corrected = _bca_levels(replicates, value, jackknife, levels)
         if np.isfinite(corrected).all():
-            levels, method = corrected, "bca"
+            levels = corrected
+            method = "bca"
     low, high = np.quantile(replicates, levels)
     return float(low), float(high), method
 
@@ -163,8 +188,9 @@ def _bca_levels(
     jackknife: Array,
     levels: Array,
 ) -> Array:
-    """The quantiles of the resampled values that BCa takes for these levels; nan where it has none."""
-    tolerance = TIE * max(abs(value), float(np.abs(replicates).max(initial=0.0)), 1e-300)
+    """The quantiles of the resampled values that BCa takes for these levels; nan for none."""
+    largest = np.abs(replicates).max(initial=0.0)
+    tolerance = TIE * max(abs(value), float(largest), 1e-300)
     below = np.count_nonzero(replicates < value - tolerance)
     up_to = np.count_nonzero(replicates <= value + tolerance)
     bias_correction = ndtri((below + up_to) / (2 * len(replicates)))
@@ -184,7 +210,7 @@ def monte_carlo_digits(
     width: float,
     resampling: Resampling,
 ) -> int:
-    """Decimals that the Monte-Carlo error of the bounds of an interval of that width supports: 1 to 4.
+    """Decimals of bounds that their Monte-Carlo error supports, 1 to 4, for an interval so wide.
 
     >>> monte_carlo_digits(0.4, Resampling())
     2
@@ -193,6 +219,7 @@ def monte_carlo_digits(
     alpha = (1 - resampling.confidence) / 2
     z = ndtri(1 - alpha)
     density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
-    error = np.sqrt(alpha * (1 - alpha) / resampling.n_resamples) / density / (2 * z) * width
+    error = np.sqrt(alpha * (1 - alpha) / resampling.n_resamples) / density
+    error = error / (2 * z) * width
     digits = np.floor(-np.log10(max(error, 1e-9)))
     return int(np.clip(digits, 1, 4))

@@ -8,7 +8,7 @@ dialogue) are summed.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -55,7 +55,8 @@ class Grid:
     @cached_property
     def present(self) -> Array:
         """(seeds, units): whether the cell has a row."""
-        present = np.zeros((len(self.seeds), len(self.units)), dtype=bool)
+        shape = len(self.seeds), len(self.units)
+        present = np.zeros(shape, dtype=bool)
         for seed, index in enumerate(self.unit_of_row):
             present[seed, index[index >= 0]] = True
         return present
@@ -67,7 +68,7 @@ class Grid:
             # index -1 reads the appended False
             in_part = np.append(kept, False)[index]
             unit_of_row.append(np.where(in_part, index, -1))
-        return Grid(self.seeds, self.units, self.frames, tuple(unit_of_row))
+        return replace(self, unit_of_row=tuple(unit_of_row))
 
     def take(
         self,
@@ -77,41 +78,49 @@ class Grid:
         """The cells of these seeds and units, in this order."""
         # index -1 reads the appended -1
         new_index = np.append(units.get_indexer(self.units), -1)
-        chosen = [self.seeds.index(seed) for seed in seeds]
+        frames = []
+        unit_of_row = []
+        for seed in seeds:
+            k = self.seeds.index(seed)
+            frames.append(self.frames[k])
+            unit_of_row.append(new_index[self.unit_of_row[k]])
         return Grid(
             seeds=tuple(seeds),
             units=units,
-            frames=tuple(self.frames[k] for k in chosen),
-            unit_of_row=tuple(new_index[self.unit_of_row[k]] for k in chosen),
+            frames=tuple(frames),
+            unit_of_row=tuple(unit_of_row),
         )
 
     def sums(self, columns: Sequence[str]) -> Array:
         """Column sums of every cell, (seeds, units, columns); 0 where the cell is not present."""
-        sums = np.empty((len(self.seeds), len(self.units), len(columns)))
-        for seed in range(len(self.seeds)):
-            sums[seed] = self._sums_of_seed(seed, columns)
+        shape = len(self.seeds), len(self.units), len(columns)
+        sums = np.empty(shape)
+        for k in range(len(self.seeds)):
+            sums[k] = self._sums_of_seed(k, columns)
         return sums
 
     def totals(self, columns: Sequence[str]) -> Array:
         """Column sums of every seed, (seeds, columns)."""
-        totals = [
-            self._sums_of_seed(seed, columns).sum(axis=0)  #
-            for seed in range(len(self.seeds))
-        ]
+        totals = []
+        for k in range(len(self.seeds)):
+            sums = self._sums_of_seed(k, columns)
+            totals.append(sums.sum(axis=0))
         return np.stack(totals)
 
     def _sums_of_seed(
         self,
-        seed: int,
+        k: int,
         columns: Sequence[str],
     ) -> Array:
-        """Column sums of every unit under one seed, (units, columns)."""
-        values = column_values(self.frames[seed], columns)
-        index = self.unit_of_row[seed]
+        """Column sums of every unit under seed number k, (units, columns)."""
+        values = column_values(self.frames[k], columns)
+        index = self.unit_of_row[k]
         n_units = len(self.units)
         if np.array_equal(index, np.arange(n_units)):
             return values
-        values, index = values[index >= 0], index[index >= 0]
+        takes_part = index >= 0
+        values = values[takes_part]
+        index = index[takes_part]
         several_rows = np.bincount(index, minlength=1).max() > 1
         if several_rows:
             # a sum of floats depends on its order: the rows of a unit are added by size
@@ -136,7 +145,11 @@ def add_rows(
     """
     sums = np.empty((n, values.shape[1]))
     for column in range(values.shape[1]):
-        sums[:, column] = np.bincount(index, weights=values[:, column], minlength=n)
+        sums[:, column] = np.bincount(
+            index,
+            weights=values[:, column],
+            minlength=n,
+        )
     return sums
 
 
@@ -165,11 +178,13 @@ def grid(
 
 def _distinct(columns: Sequence[pd.Series]) -> pd.Index:
     """The distinct labels of all columns, in order."""
-    kinds = {column.dtype for column in columns}
-    if len(kinds) == 1 and all(isinstance(k, np.dtype) and k.kind in "iuf" for k in kinds):
-        labels = np.concatenate([column.unique() for column in columns])
-        return pd.Index(np.unique(labels))
-    distinct = {label for column in columns for label in column.unique()}
+    labels = [column.unique() for column in columns]
+    kinds = {label.dtype for label in labels}
+    if len(kinds) == 1 and isinstance(labels[0], Array) and labels[0].dtype.kind in "iuf":
+        return pd.Index(np.unique(np.concatenate(labels)))
+    distinct = set()
+    for labels_of_seed in labels:
+        distinct.update(labels_of_seed)
     if all(isinstance(label, str) for label in distinct):
         return pd.Index(sorted(distinct), dtype=object)
     return pd.Index(in_order(distinct), dtype=object)
@@ -198,13 +213,19 @@ def pair(
     by_seed = bool(shared_seeds)
     in_candidate = candidate.units.get_indexer(baseline.units) >= 0
     units = baseline.units[in_candidate]
-    a = baseline.take(shared_seeds if by_seed else baseline.seeds, units)
-    b = candidate.take(shared_seeds if by_seed else candidate.seeds, units)
     if by_seed:
+        a = baseline.take(shared_seeds, units)
+        b = candidate.take(shared_seeds, units)
         both = a.present & b.present
-        a, b = a.masked(both), b.masked(both)
-    units = units[a.present.any(axis=0) & b.present.any(axis=0)]
-    a, b = a.take(a.seeds, units), b.take(b.seeds, units)
+        a = a.masked(both)
+        b = b.masked(both)
+    else:
+        a = baseline.take(baseline.seeds, units)
+        b = candidate.take(candidate.seeds, units)
+    on_both_sides = a.present.any(axis=0) & b.present.any(axis=0)
+    units = units[on_both_sides]
+    a = a.take(a.seeds, units)
+    b = b.take(b.seeds, units)
     unpaired = _left_over("baseline", baseline, a) | _left_over("candidate", candidate, b)
     return Pairing(a, b, by_seed, unpaired)
 
@@ -215,8 +236,9 @@ def _left_over(
     paired: Grid,
 ) -> dict[str, int]:
     """How many cells, units and seeds of a side take no part."""
+    n_cells = whole.present.sum() - paired.present.sum()
     return {
-        f"cells_{name}": int(whole.present.sum() - paired.present.sum()),
+        f"cells_{name}": int(n_cells),
         f"units_{name}": len(whole.units) - len(paired.units),
         f"seeds_{name}": len(whole.seeds) - len(paired.seeds),
     }

@@ -50,7 +50,8 @@ class Cells:
     def _divisor(self) -> Array:
         """Denominator of every ratio of a seed, (seeds, 1, ratios); infinite where it is 0."""
         total = over_units(self.den)
-        return np.where(total == 0, np.inf, total)[:, None, :]
+        total = np.where(total == 0, np.inf, total)
+        return total[:, None, :]
 
     @cached_property
     def takes_part(self) -> Array:
@@ -64,9 +65,10 @@ class Cells:
             # terms of opposite sign can cancel
             size = self.sums @ np.abs(compiled.denominator)
             active |= (size != 0).any(axis=0)
-        takes_part = np.empty((active.shape[0], len(compiled.metrics)), dtype=bool)
-        for metric, uses in enumerate(compiled.uses):
-            takes_part[:, metric] = active[:, uses].any(axis=1)
+        columns = []
+        for uses in compiled.uses:
+            columns.append(active[:, uses].any(axis=1))
+        takes_part = np.stack(columns, axis=1)
         return takes_part | compiled.counts
 
     def ratio_errors(self, ratios: Array) -> Array:
@@ -93,7 +95,8 @@ class Cells:
     def bias(self) -> Array:
         """Bias of every metric by the curvature of its ratios, -sum(error * den) / D: (seeds, metrics)."""
         product = np.einsum("kur,kur->kr", self.own_errors, self.den)
-        return self.compiled.combined(-product / self._divisor[:, 0])
+        bias = -product / self._divisor[:, 0]
+        return self.compiled.combined(bias)
 
     @cached_property
     def shares(self) -> Array:
@@ -134,13 +137,22 @@ def influence(condition: Cells) -> Influence:
     )
 
 
+def seen(present: Array, measured: Array) -> Array:
+    """(units, metrics): whether the unit is present in a seed in which the metric is measured.
+
+    `present` (seeds, units), `measured` (seeds, metrics).
+    """
+    return (present.T.astype(float) @ measured.astype(float)) > 0
+
+
 def seed_mean(
     values: Array,
     measured: Array,
 ) -> Array:
     """Mean over the seeds in which a metric is measured; nan where it is measured in none.
 
-    `values` (seeds, ..., metrics), `measured` (seeds, metrics). Gives (..., metrics).
+    `values` (seeds, metrics) or (seeds, x, metrics), `measured` (seeds, metrics). Gives (metrics) or
+    (x, metrics).
 
     >>> seed_mean(np.array([[1.0], [2.0], [np.nan]]), np.array([[True], [True], [False]])).tolist()
     [1.5]
@@ -148,9 +160,10 @@ def seed_mean(
     if len(values) == 1 and measured.all():
         return values[0]
     weight = divide(1.0, measured.sum(axis=0))
-    between = (1,) * (values.ndim - measured.ndim)
-    mask = measured.reshape(len(values), *between, *measured.shape[1:])
-    return np.where(mask, values, 0.0).sum(axis=0) * weight
+    if values.ndim > measured.ndim:
+        measured = measured[:, None]
+    total = np.where(measured, values, 0.0).sum(axis=0)
+    return total * weight
 
 
 @dataclass(frozen=True)
@@ -179,12 +192,16 @@ class Paired:
     def in_a(self) -> Array:
         """(seeds, metrics): the baseline's seeds that count."""
         measured = ~np.isnan(self.a.values)
-        return measured & ~np.isnan(self.b.values) if self.by_seed else measured
+        if self.by_seed:
+            return measured & ~np.isnan(self.b.values)
+        return measured
 
     @cached_property
     def in_b(self) -> Array:
         """(seeds, metrics): the candidate's seeds that count."""
-        return self.in_a if self.by_seed else ~np.isnan(self.b.values)
+        if self.by_seed:
+            return self.in_a
+        return ~np.isnan(self.b.values)
 
     @cached_property
     def value_a(self) -> Array:
@@ -204,25 +221,31 @@ class Paired:
     @cached_property
     def errors(self) -> Array:
         """What each unit brings into `delta`, (units, metrics)."""
-        return seed_mean(self.b.errors, self.in_b) - seed_mean(self.a.errors, self.in_a)
+        errors_a = seed_mean(self.a.errors, self.in_a)
+        errors_b = seed_mean(self.b.errors, self.in_b)
+        return errors_b - errors_a
 
     @cached_property
     def n_units(self) -> Array:
         """Units in a denominator of either side, and on both sides in a seed that counts."""
-        taken = self.a.takes_part | self.b.takes_part
-        for side, measured in ((self.baseline, self.in_a), (self.candidate, self.in_b)):
-            taken = taken & (side.present[:, :, None] & measured[:, None, :]).any(axis=0)
-        return taken.sum(axis=0)
+        takes_part = self.a.takes_part | self.b.takes_part
+        takes_part &= seen(self.baseline.present, self.in_a)
+        takes_part &= seen(self.candidate.present, self.in_b)
+        return takes_part.sum(axis=0)
 
     @cached_property
     def n_seeds(self) -> Array:
         """Seeds that count, on the side that has fewer."""
-        return np.minimum(self.in_a.sum(axis=0), self.in_b.sum(axis=0))
+        seeds_a = self.in_a.sum(axis=0)
+        seeds_b = self.in_b.sum(axis=0)
+        return np.minimum(seeds_a, seeds_b)
 
     @property
     def bias(self) -> Array:
         """Bias of `delta` by the curvature of its ratios."""
-        return seed_mean(self.candidate.bias, self.in_b) - seed_mean(self.baseline.bias, self.in_a)
+        bias_a = seed_mean(self.baseline.bias, self.in_a)
+        bias_b = seed_mean(self.candidate.bias, self.in_b)
+        return bias_b - bias_a
 
     def delta_of(
         self,
@@ -257,4 +280,5 @@ def _mean_ratios(
     """Each ratio, averaged over the seeds in which a metric made of it is measured; 0 where none is."""
     ratios = side.compiled.ratios(side.totals)
     used = measured.astype(float) @ side.compiled.uses > 0
-    return np.nan_to_num(seed_mean(ratios, used & ~np.isnan(ratios)))
+    means = seed_mean(ratios, used & ~np.isnan(ratios))
+    return np.nan_to_num(means)

@@ -42,21 +42,23 @@ def step_down(
     order = np.argsort(p, kind="stable")
     ordered = p[order]
     # smallest p of each pattern among a metric and those with a larger p
-    least = np.minimum.accumulate(flipped[:, order[::-1]], axis=1)[:, ::-1]
+    largest_first = flipped[:, order[::-1]]
+    least = np.minimum.accumulate(largest_first, axis=1)[:, ::-1]
     share = (least <= ordered).mean(axis=0)
-    adjusted = np.maximum.accumulate(np.maximum(share, ordered))
+    not_below_p = np.maximum(share, ordered)
+    adjusted = np.maximum.accumulate(not_below_p)
 
     # a p below this one has at most `level` of the patterns at or below it
-    rank = min(int(level * len(least)), len(least) - 1)
+    n_patterns = len(least)
+    rank = min(int(level * n_patterns), n_patterns - 1)
     within = np.sort(least, axis=0)[rank]
     levels = np.minimum(np.nextafter(within, 0.0), level)
-    n_passed = np.argmax(np.append(adjusted > level, True))
+    failed = adjusted > level
+    n_passed = np.argmax(np.append(failed, True))
     step = np.minimum(np.arange(len(p)), n_passed)
 
-    steps = Steps(np.empty(len(p)), np.empty(len(p)))
-    steps.p[order] = adjusted
-    steps.level[order] = levels[step]
-    return steps
+    back = np.argsort(order)
+    return Steps(p=adjusted[back], level=levels[step][back])
 
 
 def shared_seeds(
@@ -74,10 +76,13 @@ def shared_seeds(
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = seeds / (samples + seeds)
-        known = shares[~np.isnan(shares)]
-        share = np.median(known) if len(known) else np.nan
+        several_seeds = ~np.isnan(shares)
+        share = np.nan
+        if several_seeds.any():
+            share = np.median(shares[several_seeds])
         lent = samples * share / (1 - share)
-        by_seeds = np.where(np.isnan(shares), np.nan, np.fmax(seeds, lent))
+        by_seeds = np.fmax(seeds, lent)
+        by_seeds = np.where(several_seeds, by_seeds, np.nan)
         variance = samples + by_seeds
         df = variance**2 / (samples**2 / (n - 1) + by_seeds**2 / df_seeds)
     return np.sqrt(variance), np.maximum(df, df_seeds)

@@ -44,8 +44,20 @@ def wilson(
     >>> round(low, 3), round(high, 3)
     (0.49, 0.943)
     """
-    low, high = score_interval(successes / trials, trials, ndtri(0.5 + confidence / 2))
+    low, high = score_interval(successes / trials, trials, normal_quantile(confidence))
     return float(low), float(high)
+
+
+def normal_quantile(confidence: float) -> float:
+    """Two-sided critical value of a normal, about 1.96 for a confidence of 0.95."""
+    return float(ndtri(0.5 + confidence / 2))
+
+
+def t_quantile(df: Array, confidence: float) -> Array:
+    """Two-sided critical values of a t; WIDE without degrees of freedom."""
+    df = np.where(df > 0, df, np.nan)
+    critical = stdtrit(df, 0.5 + confidence / 2)
+    return np.fmin(critical, WIDE)
 
 
 def score_interval(
@@ -55,11 +67,13 @@ def score_interval(
 ) -> tuple[Any, Any]:
     """Wilson's interval of proportions p of `trials` at critical values (quantiles of a normal or a t)."""
     z2 = critical**2
-    centre = (p + z2 / (2 * trials)) / (1 + z2 / trials)
-    half = critical * np.sqrt(p * (1 - p) / trials + z2 / (4 * trials**2)) / (1 + z2 / trials)
-    low = np.where(p <= 0, 0.0, np.maximum(0.0, centre - half))
-    high = np.where(p >= 1, 1.0, np.minimum(1.0, centre + half))
-    return low, high
+    shrink = 1 + z2 / trials
+    centre = (p + z2 / (2 * trials)) / shrink
+    variance = p * (1 - p) / trials + z2 / (4 * trials**2)
+    half = critical * np.sqrt(variance) / shrink
+    low = np.maximum(0.0, centre - half)
+    high = np.minimum(1.0, centre + half)
+    return np.where(p <= 0, 0.0, low), np.where(p >= 1, 1.0, high)
 
 
 def effective_trials(
@@ -75,10 +89,11 @@ def effective_trials(
     n (n p (1 - p) + DOUBT) / (n^2 variance + DOUBT).
     """
     spread = p * (1 - p)
-    is_known = (variance > 0) & (spread > 0)
-    trials = np.divide(spread, variance, out=np.full(np.shape(p), np.inf), where=is_known)
+    trials = divide(spread, variance)
+    trials = np.where(spread > 0, trials, np.inf)
     with_doubt = n * (n * spread + DOUBT) / (n**2 * variance + DOUBT)
-    return np.where(variance > 0, np.minimum(trials, with_doubt), n)
+    fewer = np.minimum(trials, with_doubt)
+    return np.where(variance > 0, fewer, n)
 
 
 def t_wilson(
@@ -93,10 +108,13 @@ def t_wilson(
     `variance` is that of the values, which rest on `n` units; `critical` is a t quantile. `limits`
     (2, metrics); nan for limits that are not finite.
     """
-    least, most = np.where(np.isfinite(limits).all(axis=0), limits, np.nan)
+    has_limits = np.isfinite(limits).all(axis=0)
+    least, most = np.where(has_limits, limits, np.nan)
     width = np.where(most > least, most - least, 1.0)
-    p = np.clip((value - least) / width, 0.0, 1.0)
-    low, high = score_interval(p, effective_trials(p, variance / width**2, n), critical)
+    p = (value - least) / width
+    p = np.clip(p, 0.0, 1.0)
+    trials = effective_trials(p, variance / width**2, n)
+    low, high = score_interval(p, trials, critical)
     return least + width * low, least + width * high
 
 
@@ -123,17 +141,9 @@ def _reach(
     correlation: Array,
 ) -> Array:
     """Distance of a bound of a difference, from the distances of the bounds of its sides."""
-    square = x**2 + y**2 - 2 * (correlation * (x * y))
+    product = correlation * (x * y)
+    square = x**2 + y**2 - 2 * product
     return np.sqrt(np.maximum(square, 0.0))
-
-
-def t_quantile(
-    df: Array,
-    confidence: float,
-) -> Array:
-    """Two-sided critical values of a t; WIDE without degrees of freedom."""
-    critical = stdtrit(np.where(df > 0, df, np.nan), 0.5 + confidence / 2)
-    return np.fmin(critical, WIDE)
 
 
 def share_correlation(
@@ -141,7 +151,8 @@ def share_correlation(
     y: Array,
 ) -> Array:
     """Correlation of errors (units, metrics) that sum to 0; 0 where one does not vary."""
-    size = np.sqrt(sum_products(x, x) * sum_products(y, y))
+    squares = sum_products(x, x) * sum_products(y, y)
+    size = np.sqrt(squares)
     return divide(sum_products(x, y), size, otherwise=0.0)
 
 
@@ -166,13 +177,16 @@ def effective_units(shares: Array) -> Array:
 
 def proportions(compiled: Compiled) -> Array:
     """(metrics,): whether each metric is a proportion."""
-    is_proportion = [isinstance(m, Metric) and m.proportion for m in compiled.metrics]
+    is_proportion = []
+    for metric in compiled.metrics:
+        is_proportion.append(isinstance(metric, Metric) and metric.proportion)
     return np.array(is_proportion, dtype=bool)
 
 
 def first_ratio(compiled: Compiled) -> Array:
     """(metrics,): index of the ratio that each metric is, or of the first that it is made of."""
-    return np.array([parts[0][0] for parts in compiled.parts], dtype=int)
+    first_parts = [parts[0] for parts in compiled.parts]
+    return np.array([ratio for ratio, _ in first_parts], dtype=int)
 
 
 @dataclass(frozen=True)
@@ -201,12 +215,16 @@ def score_bounds(
     compiled = run.compiled
     den = run.den[0]
     one_trial_each = sum_products(den, den) == over_units(den)
-    plain = one_trial_each[first_ratio(compiled)] & proportions(compiled) & (not t_only)
+    plain = one_trial_each[first_ratio(compiled)] & proportions(compiled)
+    if t_only:
+        plain = np.zeros_like(plain)
     (added_weights, added_limits), (taken_weights, taken_limits) = compiled.sides
     is_difference = taken_weights.any(axis=0)
 
     added = _side(run, added_weights, added_limits, plain, confidence)
-    value, low, high, errors = added.value, added.low, added.high, added.errors
+    value = added.value
+    errors = added.errors
+    low, high = added.low, added.high
     if is_difference.any():
         taken = _side(run, taken_weights, taken_limits, plain, confidence)
         difference_low, difference_high = mover(
@@ -219,14 +237,13 @@ def score_bounds(
         value = added.value - taken.value
         errors = added.errors - taken.errors
     n_deciding = np.where(varies(errors, value), deciding(errors), 0.0)
-    cases = [
-        (np.isnan(low), "none"),
-        (is_difference, "mover"),
-        (plain, "wilson"),
-        (n_deciding == 0, CONSTANT),
-    ]
-    method = np.select([case for case, _ in cases], [name for _, name in cases], "t-wilson")
-    return Intervals(low, high, method.astype(object)), n_deciding
+    intervals = Intervals.none(len(value))
+    has_limits = ~np.isnan(low)
+    intervals.fill(has_limits & is_difference, low, high, "mover")
+    intervals.fill(has_limits & plain, low, high, "wilson")
+    intervals.fill(has_limits & (n_deciding == 0), low, high, CONSTANT)
+    intervals.fill(has_limits, low, high, "t-wilson")
+    return intervals, n_deciding
 
 
 def _side(
@@ -241,8 +258,11 @@ def _side(
     value = ratios[0] @ weights
     errors = run.own_errors[0] @ weights
     n = effective_units(run.shares[0] @ weights)
-    variance = sum_products(errors, errors) * n / np.maximum(n - 1, 1 / WIDE)
-    variance = np.where(varies(errors, value) & ~plain, variance, 0.0)
-    critical = np.where(plain, ndtri(0.5 + confidence / 2), t_quantile(n - 1, confidence))
+    squares = sum_products(errors, errors)
+    variance = squares * n / np.maximum(n - 1, 1 / WIDE)
+    is_constant = ~varies(errors, value)
+    variance = np.where(plain | is_constant, 0.0, variance)
+    t = t_quantile(n - 1, confidence)
+    critical = np.where(plain, normal_quantile(confidence), t)
     low, high = t_wilson(value, variance, n, critical, limits)
     return _Side(value, low, high, errors)

@@ -56,7 +56,8 @@ def _null(
 ) -> Null:
     """The distribution over points in any order; one probability for each, or the same for all."""
     order = np.argsort(points, kind="stable")
-    ordered = np.broadcast_to(probabilities, points.shape)[order]
+    probabilities = np.broadcast_to(probabilities, points.shape)
+    ordered = probabilities[order]
     tail = np.cumsum(ordered[::-1])[::-1]
     return Null(
         points=points[order],
@@ -86,7 +87,8 @@ def nulls(
     half = np.broadcast_to(mid, n_differ.shape) & (n_differ > 0)
 
     is_exact = n_differ <= np.floor(np.log2(max(n_permutations, 1)))
-    smallest = np.where(size > 0, size, np.inf).min(axis=0, initial=np.inf)
+    nonzero = np.where(size > 0, size, np.inf)
+    smallest = nonzero.min(axis=0, initial=np.inf)
     largest = size.max(axis=0, initial=0.0)
     is_binomial = ~is_exact & (smallest >= (1 - WHOLE) * largest)
     is_drawn = ~is_exact & ~is_binomial
@@ -96,9 +98,11 @@ def nulls(
 
     distributions: list[Null | None] = []
     for metric in range(t.shape[1]):
-        sizes = size[size[:, metric] > 0, metric]
+        sizes = size[:, metric]
+        sizes = sizes[sizes > 0]
         if is_exact[metric]:
-            points = np.abs(_patterns(len(sizes)) @ np.sort(sizes)[::-1])
+            largest_first = np.sort(sizes)[::-1]
+            points = np.abs(_patterns(len(sizes)) @ largest_first)
             null = _null(points, 1 / len(points), half[metric], slack[metric])
         elif is_binomial[metric]:
             null = _binomial_null(sizes, half[metric])
@@ -106,7 +110,8 @@ def nulls(
             distributions.append(None)
             continue
         else:
-            points = drawn[:, is_drawn[:metric].sum()]
+            column = is_drawn[:metric].sum()
+            points = drawn[:, column]
             null = _null(points, 1 / len(points), half[metric], slack[metric])
         distributions.append(null)
     return distributions
@@ -164,8 +169,9 @@ def flipped_p(
     """
     t = rounded(differences)
     differs = (t != 0).any(axis=1)
-    if differs.sum() <= np.log2(max(n_permutations, 1)):
-        sums = _patterns(int(differs.sum())) @ t[differs]
+    n_differ = int(differs.sum())
+    if n_differ <= np.log2(max(n_permutations, 1)):
+        sums = _patterns(n_differ) @ t[differs]
     elif len(t) > LARGE:
         return _normal_p(t, n_permutations, seed)
     else:
@@ -188,8 +194,9 @@ def _normal_p(
     correlations = t.T @ t / np.outer(scale, scale)
     eigenvalues, vectors = np.linalg.eigh(correlations)
     rng = np.random.default_rng(seed)
-    z = rng.normal(size=(n_draws, len(scale)))
-    z = z * np.sqrt(np.maximum(eigenvalues, 0.0)) @ vectors.T
+    roots = np.sqrt(np.maximum(eigenvalues, 0.0))
+    independent = rng.normal(size=(n_draws, len(scale)))
+    z = independent * roots @ vectors.T
     return 2 * ndtr(-np.abs(z))
 
 
