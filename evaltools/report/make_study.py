@@ -16,7 +16,8 @@ from ..core.suite import Suite, Workers
 from ..stats.compare import compare as compare_frames
 from ..stats.declared import require_declared
 from ..stats.design import Runs
-from ..stats.seeds import aggregate, completeness, pool_notes, pooled_seeds
+from ..stats.seed_notes import completeness, pool_notes
+from ..stats.seeds import aggregate, pooled_seeds
 from .compare_values import compare_values, is_values
 from .run import Run
 from .run_groups import (
@@ -244,7 +245,7 @@ def compare(
     >>> int(cmp["tuple_f1_s2_refpol"]["n_seeds"])
     3
     >>> cmp = et.compare([0.1, 0.4, 0.35, 0.8] * 5, [0.2, 0.5, 0.3, 0.9] * 5)
-    >>> round(cmp["value"]["delta"], 4), cmp["value"]["verdict"]
+    >>> round(float(cmp["value"]["delta"]), 4), cmp["value"]["verdict"]
     (0.0625, 'better')
     """
     if is_values(baseline) and is_values(candidate):

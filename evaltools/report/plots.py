@@ -15,6 +15,7 @@ import pandas as pd
 from ..core.errors import UsageError
 from ..core.language import say
 from ..core.metric import Difference
+from ..stats.claims import THIS_SYSTEM
 from . import study_tables
 from .markdown import titled
 from .stack import Stack
@@ -183,7 +184,7 @@ class StudyPlots:
             title = "Headline metrics"
         claim = self._claim()
         if not study.seeded:
-            claim = say("claim: {claim}", claim=say("new samples, this system"))
+            claim = say("claim: {claim}", claim=say(THIS_SYSTEM))
         return dots(
             study_tables.estimates(study),
             title=title,

@@ -22,6 +22,7 @@ from ..core.resampling import Resampling
 from ..core.results import suite_of_manifest
 from ..core.suite import Suite, decoded
 from ..stats.breakdown import breakdown, by_parts
+from ..stats.claims import THIS_SYSTEM
 from ..stats.intervals import estimate, estimate_run
 from ..stats.unit_changes import differing, unit_changes
 from ..stats.unit_values import unit_values
@@ -44,7 +45,6 @@ from .tables import (
 )
 from .view import SampleView, sample_views, views_of
 
-CLAIM = "new samples, this system"
 """What the intervals of one run speak for."""
 
 
@@ -149,7 +149,7 @@ class Run(Shown):
             except UsageError as e:
                 raise KeyError(str(e)) from None
             raise KeyError(metric)
-        return pd.concat([rows.iloc[0], pd.Series({"claim": CLAIM})]).rename(metric)
+        return pd.concat([rows.iloc[0], pd.Series({"claim": THIS_SYSTEM})]).rename(metric)
 
     def __iter__(self) -> Iterator[str]:
         """The names of the metrics."""

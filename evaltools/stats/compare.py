@@ -60,8 +60,8 @@ from .influence import (
 from .intervals import MIN_UNITS
 from .large_samples import metric_groups
 from .notes import Note
+from .seed_notes import pool_notes
 from .seed_variance import SeedPool
-from .seeds import pool_notes
 
 CONTRACT = (
     "metric", "baseline", "candidate", "value_baseline", "value_candidate", "delta",

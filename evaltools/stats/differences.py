@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from ..core.resampling import Resampling
+from . import claims
 from .arrays import Array
 from .bootstrap import resampled
 from .bounds import Intervals
@@ -31,10 +32,6 @@ from .score_intervals import (
     score_bounds,
     share_correlation,
 )
-from .seeds import CLAIM_BOTH
-
-CLAIM_SYSTEMS = "new samples, these systems"
-CLAIM_THESE_SEEDS = "new samples, these seeds"
 
 
 def differences(
@@ -89,8 +86,8 @@ def differences(
 def _claims(paired: Paired) -> Array:
     """What the interval of every metric speaks for."""
     one_each = (paired.in_a.sum(axis=0) == 1) & (paired.in_b.sum(axis=0) == 1)
-    one_side = np.where(one_each, CLAIM_SYSTEMS, CLAIM_THESE_SEEDS)
-    return np.where(paired.n_seeds > 1, CLAIM_BOTH, one_side)
+    one_side = np.where(one_each, claims.THESE_SYSTEMS, claims.THESE_SEEDS)
+    return np.where(paired.n_seeds > 1, claims.NEW_SEEDS, one_side)
 
 
 def _intervals(

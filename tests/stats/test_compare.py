@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaltools.core.errors import UsageError
+from evaltools.stats.claims import NEW_SEEDS, THESE_SEEDS, THESE_SYSTEMS
 from evaltools.stats.compare import CONTRACT, NothingPaired, compare
-from evaltools.stats.differences import CLAIM_SYSTEMS, CLAIM_THESE_SEEDS
-from evaltools.stats.seeds import CLAIM_BOTH
 from tests.stats.comparing import CASES, R, Runs, compared, differing, rows, run, two
 
 
@@ -168,7 +167,7 @@ def test_seeds_without_a_common_label_pair_by_sample() -> None:
     a, b = CASES["no seed in common"]
     c = compared(a, b)
     assert c.paired_by == "sample"
-    assert rows(c).loc["mean", "claim"] == CLAIM_BOTH
+    assert rows(c).loc["mean", "claim"] == NEW_SEEDS
     assert rows(c).loc["mean", "n_seeds"] == 2
     note = next(note for note in c.notes if note.code == "no-common-seed")
     assert (note.values["seeds_a"], note.values["seeds_b"]) == ("1/2", "3/4/5")
@@ -177,12 +176,12 @@ def test_seeds_without_a_common_label_pair_by_sample() -> None:
 def test_one_seed_on_a_side_speaks_for_samples_only() -> None:
     a, b = CASES["one against three"]
     c = compared(a, b)
-    assert rows(c).loc["mean", "claim"] == CLAIM_THESE_SEEDS
+    assert rows(c).loc["mean", "claim"] == THESE_SEEDS
     assert rows(c).loc["mean", "ci_method"] == "bca"
     assert "one-seed-side" in [note.code for note in c.notes]
     anonymous = compared({None: a[1]}, {None: b[3]})
     assert anonymous.paired_by == "sample and seed"
-    assert rows(anonymous).loc["mean", "claim"] == CLAIM_SYSTEMS
+    assert rows(anonymous).loc["mean", "claim"] == THESE_SYSTEMS
 
 
 def test_labels_pair_where_they_are_equal_whatever_their_type() -> None:

@@ -15,7 +15,8 @@ from evaltools.stats import bootstrap
 from evaltools.stats import large_samples as many
 from evaltools.stats.compare import compare
 from evaltools.stats.large_samples import LARGE, normal_flips
-from evaltools.stats.seeds import aggregate, completeness, seed_values
+from evaltools.stats.seed_notes import completeness
+from evaltools.stats.seeds import aggregate, seed_values
 from evaltools.stats.sign_flips import sign_flip
 from tests.stats.comparing import ERRORS, TABLE, Runs, two
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -14,10 +13,9 @@ from scipy import stats
 
 from evaltools.core.metric import Difference, Mean, Metric, MetricTable
 from evaltools.core.resampling import Resampling
+from evaltools.stats.claims import NEW_SEEDS, THESE_SYSTEMS
 from evaltools.stats.compare import compare
-from evaltools.stats.differences import CLAIM_SYSTEMS
 from evaltools.stats.intervals import estimate
-from evaltools.stats.seeds import CLAIM_BOTH
 from evaltools.stats.unit_changes import unit_changes
 from tests.stats.comparing import ERRORS, MEAN, TABLE, R, Runs, compared, rows, two
 
@@ -38,7 +36,7 @@ def test_one_run_each_is_a_paired_bootstrap_of_scipy() -> None:
     assert (row["ci_low"], row["ci_high"]) == pytest.approx(
         (expected.low, expected.high), abs=1e-12
     )
-    assert row["claim"] == CLAIM_SYSTEMS
+    assert row["claim"] == THESE_SYSTEMS
     assert row["ci_method"] == "bca"
 
 
@@ -61,12 +59,12 @@ def test_several_seeds_are_variance_components_of_the_paired_differences() -> No
             stats.t.ppf(0.975, k - 1) * np.sqrt(ms_seed / (n * k)),
         )
     row = (
-        compare(a, b, TABLE, "id", replace(R, method="bca"), n_permutations=999)
+        compare(a, b, TABLE, "id", R.model_copy(update={"method": "bca"}), n_permutations=999)
         .table.set_index("metric")
         .loc["mean"]
     )
     assert (row["ci_low"], row["ci_high"]) == pytest.approx((d.mean() - half, d.mean() + half))
-    assert row["claim"] == CLAIM_BOTH
+    assert row["claim"] == NEW_SEEDS
 
 
 MACRO: MetricTable = [
@@ -144,7 +142,7 @@ def test_a_delta_that_few_units_decide_is_made_of_its_sides() -> None:
     high = b - a + np.sqrt((ub - b) ** 2 + (a - la) ** 2 - 2 * r * (ub - b) * (a - la))
     assert (row["ci_low"], row["ci_high"]) == pytest.approx((low, high))
     assert row["ci_method"] == "mover"
-    assert one_each(before, after, replace(R, method="bca"))["ci_method"] == "bca"
+    assert one_each(before, after, R.model_copy(update={"method": "bca"}))["ci_method"] == "bca"
     assert one_each(before, before)["ci_method"] == "none"
 
 

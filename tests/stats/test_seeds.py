@@ -17,20 +17,14 @@ from evaltools.core.estimates import COLUMNS, aggregated_frame
 from evaltools.core.metric import Difference, Mean, Metric, MetricTable
 from evaltools.core.metric_matrix import compile_table
 from evaltools.core.resampling import Method, Resampling
+from evaltools.stats.claims import NEW_SEEDS, THIS_SYSTEM
 from evaltools.stats.design import grid, in_order
 from evaltools.stats.influence import cell_sums, influence
 from evaltools.stats.intervals import estimate
 from evaltools.stats.notes import Note
+from evaltools.stats.seed_notes import completeness, pool_notes
 from evaltools.stats.seed_variance import seed_term
-from evaltools.stats.seeds import (
-    CLAIM_BOTH,
-    CLAIM_ONE,
-    aggregate,
-    completeness,
-    pool_notes,
-    pooled_seeds,
-    seed_values,
-)
+from evaltools.stats.seeds import aggregate, pooled_seeds, seed_values
 
 MEAN = Metric(name="mean", numerator="y", denominator="n", group="g", better="higher", title="Mean")
 RATE = Metric(
@@ -164,7 +158,7 @@ def test_complete_interval_equals_the_textbook_formula() -> None:
     row = of(runs).loc["mean"]
     assert row["df"] == pytest.approx(df)
     assert (row["ci_low"], row["ci_high"]) == pytest.approx((y.mean() - half, y.mean() + half))
-    assert row["claim"] == CLAIM_BOTH
+    assert row["claim"] == NEW_SEEDS
     assert row["ci_method"] == "variance components"
 
 
@@ -236,7 +230,7 @@ def test_one_seed_is_that_run() -> None:
         assert got[column].tolist() == pytest.approx(alone[of_run].tolist(), nan_ok=True)
     assert got["std"].isna().all()
     assert got["seeds_ci_low"].isna().all()
-    assert got.loc["mean", "claim"] == CLAIM_ONE
+    assert got.loc["mean", "claim"] == THIS_SYSTEM
     assert "one-seed" in codes(completeness(runs, TABLE, "id"))
 
 
@@ -294,7 +288,7 @@ def test_a_metric_not_measured_in_some_seeds_rests_on_the_others() -> None:
         of(runs).loc["mean"],
         estimate(runs[456], TABLE, "id", R).set_index("name").loc["mean"],
     )
-    assert (row["n_seeds"], row["claim"]) == (1, CLAIM_ONE)
+    assert (row["n_seeds"], row["claim"]) == (1, THIS_SYSTEM)
     assert (row["ci_low"], row["ci_high"]) == (alone["ci_low"], alone["ci_high"])
 
 
