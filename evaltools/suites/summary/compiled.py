@@ -70,13 +70,16 @@ class CompiledRules:
         self.units = rules.units
         self.particle_words = any_of(rules.particles or ("의",))
         self.clause_ends = phrases(rules.clause_ends)
-        let_offs = {name: _let_off(rule, phrases) for name, rule in rules.let_offs.items()}
-        self.tags = {
-            tag: _phrase_set(named, let_offs, phrases)  #
-            for tag, named in rules.tags.items()
-        }
+        let_offs = {}
+        for name, rule in rules.let_offs.items():
+            let_offs[name] = _let_off(rule, phrases)
+        self.tags = {}
+        for tag, named in rules.tags.items():
+            self.tags[tag] = _phrase_set(named, let_offs, phrases)
         self.followup = _phrase_set(rules.followup, let_offs, phrases)
-        self.definitive = [_phrase_set(named, let_offs, phrases) for named in rules.definitive]
+        self.definitive = []
+        for named in rules.definitive:
+            self.definitive.append(_phrase_set(named, let_offs, phrases))
         self.value_words: list[ValueWords] = []
         for expression in rules.expressions:
             self.value_words.append(_expression(expression, phrases))
