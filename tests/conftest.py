@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import chdir
@@ -47,6 +48,13 @@ def watch_reference(event: str, arguments: tuple[Any, ...]) -> None:
         read_below_reference.append(str(arguments[0]))
 
 
+for name in ("SIGINT", "SIGHUP", "SIGQUIT"):
+    # A shell that starts the tests in the background ignores these, and so would every process that
+    # is started from here. What has a handler of its own here is not ignored there.
+    if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is signal.SIG_IGN:
+        signal.signal(getattr(signal, name), lambda *_: None)
+
+
 WATCHED = str(reference_folder())
 sys.addaudithook(watch_reference)
 
@@ -71,7 +79,7 @@ FIRST = (
     "tests/test_accessibility.py",
     "tests/report/test_gallery_browser.py",
     "tests/test_fuzz.py",
-    "tests/app/test_workers.py",
+    "tests/app/test_cluster.py",
 )
 """The files that take longest: begun last, one would be waited for while other processes have nothing left to do."""
 

@@ -7,15 +7,11 @@ import resource
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import psutil
 import pytest
 
@@ -26,10 +22,21 @@ from evaltools.core.errors import InputError, Problem, UsageError, WorkFailed
 from evaltools.core.files import LEFTOVER_SECONDS, beside, example
 from evaltools.core.plugins import get_suite
 
+from .processes import alive, until
+from .small_report import (
+    GATE,
+    NAMES,
+    REPORT,
+    RUNS,
+    SCORE,
+    TIMED,
+    command,
+    files,
+    run,
+    write_notebook,
+)
+
 CR = get_suite("cr")
-CONDITIONS = ("no_memory__seed1", "no_memory__seed2", "with_memory__seed1")
-RUNS = [f"example:cr/{condition}_proposed" for condition in CONDITIONS]
-NAMES = [r.removeprefix("example:cr/") for r in RUNS]
 
 
 def _scored(runs: list[str], settings: Settings, options: dict[str, Any]) -> Batch:
@@ -46,161 +53,80 @@ def _reported(runs: list[str], settings: Settings, options: dict[str, Any]) -> B
     return batch
 
 
-# the command line with the notebooks of another folder
-MAIN = """
-import sys
-from pathlib import Path
-import evaltools.report.notebook
-folder = Path(sys.argv.pop(1))
-evaltools.report.notebook.asset_dir = lambda name: folder
-from evaltools.app.cli import main
-main(prog_name="evaltools")
-"""
-
-PARAMETERS = """
-run = None
-scored = None
-out = None
-name = None
-gold = None
-protocol = "cr_v2"
-match = "spec"
-stop_terms = ()
-allowlist = ()
-metrics = None
-ci = "bca"
-n_resamples = 10_000
-confidence = 0.95
-seed = 0
-on_error = "fail"
-"""
-SCORE = """
-import evaltools as et
-result = et.load(scored)
-print(result.signature, result.value("tuple_f1_s2_refpol"))
-"""
+SIGNALS = [
+    (signal.SIGINT, os.kill),
+    (signal.SIGINT, os.killpg),
+    (signal.SIGTERM, os.kill),
+    (signal.SIGHUP, os.killpg),
+    (signal.SIGKILL, os.kill),
+]
+"""A signal to the command alone, or to all of its processes as a terminal sends it."""
 
 
-def write_notebook(folder: Path, *cells: str) -> Path:
-    """A small notebook in the place of that of the suite, so that a report takes a second."""
-    folder.mkdir(exist_ok=True)
-    first = nbformat.v4.new_code_cell(PARAMETERS, metadata={"tags": ["parameters"]})
-    nb = nbformat.v4.new_notebook(cells=[first, *map(nbformat.v4.new_code_cell, cells)])
-    nb.metadata["kernelspec"] = {
-        "name": "python3",
-        "display_name": "Python 3",
-        "language": "python",
-    }
-    nbformat.write(nb, folder / "cr_run.ipynb")
-    return folder
-
-
-def command(notebooks: Path, *arguments: str) -> list[str]:
-    return [sys.executable, "-c", MAIN, str(notebooks), *arguments]
-
-
-REPORT = ("report", "cr", *RUNS, "-j", "2", "--n-resamples", "100")
-
-
-def files(folder: Path, *without: str) -> dict[str, bytes]:
-    return {
-        str(p.relative_to(folder)): p.read_bytes()
-        for p in sorted(folder.rglob("*"))
-        if p.is_file() and p.name not in (*without, ".lock")
-    }
-
-
-TIMED = ("manifest.json", "index.html")
-"""The files that say when something was done."""
-
-
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the notebooks and the outputs of a batch that nothing disturbed."""
-    folder = tmp_path_factory.mktemp("undisturbed")
-    write_notebook(folder / "notebooks", "import time\ntime.sleep(1)", SCORE)
-    done = subprocess.run(
-        command(folder / "notebooks", *REPORT), cwd=folder, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.endswith("3 done\n")
-    return folder
-
-
-@pytest.mark.parametrize(
-    ("how", "kill"),
-    [
-        (signal.SIGINT, os.kill),
-        (signal.SIGINT, os.killpg),
-        (signal.SIGKILL, os.kill),
-        (signal.SIGTERM, os.kill),
-        (signal.SIGHUP, os.killpg),
-    ],
-)
-def test_a_killed_batch_goes_on_where_it_was(
-    undisturbed: Path, tmp_path: Path, how: signal.Signals, kill: Callable[[int, int], None]
-) -> None:
-    """One signal to the command alone, or to all of its processes as a terminal does. No process is left."""
+def test_a_killed_batch_goes_on_where_it_was(undisturbed: Path, tmp_path: Path) -> None:
+    """One report ends; in the middle of the others the batch is killed, and started again, in all ways."""
+    gate, folder = tmp_path / "gate", tmp_path / "work"
+    gate.mkdir()
+    folder.mkdir()
+    out = folder / "outputs"
     batch = command(undisturbed / "notebooks", *REPORT)
-    running = subprocess.Popen(
-        batch,
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    out = tmp_path / "outputs"
-    _until(lambda: running.poll() is not None or any(out.glob("reports/*/metric_report.ipynb")))
-    below = psutil.Process(running.pid).children(recursive=True)
-    kill(running.pid, how)
-    # the kernels of a killed process hold its output open until they notice, within a second or two
-    _, errors = running.communicate(timeout=60)
-    if how is not signal.SIGKILL:
-        assert not [p for p in below if _alive(p)]
-        assert running.returncode == 130
-        assert (
-            errors == "interrupted: what is finished is kept, the same command goes on from there\n"
+    (gate / f"{NAMES[0]}.open").touch()
+    waiting = [gate / f"{name}.begun" for name in NAMES[1:]]
+    finished: dict[Path, tuple[int, int]] = {}
+    for how, kill in SIGNALS:
+        running = subprocess.Popen(
+            batch,
+            cwd=folder,
+            env={**os.environ, GATE: str(gate)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
         )
-    else:
-        assert _until(lambda: not any(map(_alive, below)))
-        assert running.returncode == -how
-        assert "Traceback" not in errors
+        until(lambda p=running: p.poll() is not None or all(f.is_file() for f in waiting))
+        below = [child.pid for child in psutil.Process(running.pid).children(recursive=True)]
+        kill(running.pid, how)
+        # the kernels of a killed process hold its output open until they notice, in a second or two
+        _, errors = running.communicate(timeout=60)
+        if how is signal.SIGKILL:
+            until(lambda pids=below: not any(alive(pid) for pid in pids))
+            assert running.returncode == -how
+            assert "Traceback" not in errors
+        else:
+            assert not any(alive(pid) for pid in below)
+            assert running.returncode == 130
+            assert errors == INTERRUPTED
+        for path, identity in finished.items():
+            assert identity_of(path) == identity, f"{path} was made again"
+        finished = {path: identity_of(path) for path in finished_files(out)}
+        assert [f.parent.name for f in out.glob("reports/*/metric_report.ipynb")] == NAMES[:1]
+        for file in waiting:
+            file.unlink()
 
-    finished = {
-        p: _identity(p)
-        for p in out.rglob("*")
-        if p.is_file() and p.suffix != ".part" and p.parent != out
-    }
-    reports = [p for p in finished if p.name == "metric_report.ipynb"]
-    assert 0 < len(reports) < len(RUNS)
-    again = subprocess.run(batch, cwd=tmp_path, capture_output=True, text=True)
+    for name in NAMES:
+        (gate / f"{name}.open").touch()
+    again = run(batch, folder)
     assert (again.returncode, again.stderr) == (0, "")
-    assert again.stdout.endswith(f"3 done; {len(reports)} reports already current\n")
-    assert {p.name for p in out.rglob(".*")} <= {".lock"}, "nothing half-written"
+    assert again.stdout.endswith("3 done; 1 reports already current\n")
+    assert {path.name for path in out.rglob(".*")} <= {".lock"}, "nothing half-written"
     for path, identity in finished.items():
-        if path.parent.parent.name != "reports" or path.parent / "metric_report.ipynb" in reports:
-            assert _identity(path) == identity, f"{path} was made again"
+        assert identity_of(path) == identity, f"{path} was made again"
     assert files(out, *TIMED) == files(undisturbed / "outputs", *TIMED)
 
 
-def _identity(path: Path) -> tuple[int, int]:
+INTERRUPTED = "interrupted: what is finished is kept, the same command goes on from there\n"
+
+
+def finished_files(out: Path) -> list[Path]:
+    """The files of all results, and those of the first report."""
+    folders = [out / "results", out / "reports" / NAMES[0]]
+    found = [path for folder in folders for path in folder.rglob("*")]
+    return [path for path in found if path.is_file() and path.suffix != ".part"]
+
+
+def identity_of(path: Path) -> tuple[int, int]:
+    """What changes when a file is written again."""
     return path.stat().st_ino, path.stat().st_mtime_ns
-
-
-def _alive(process: psutil.Process) -> bool:
-    try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
-def _until(true: Any, seconds: float = 120) -> bool:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
-    return True
 
 
 def test_resume_makes_again_what_is_not_current(undisturbed: Path, tmp_path: Path) -> None:
@@ -211,33 +137,33 @@ def test_resume_makes_again_what_is_not_current(undisturbed: Path, tmp_path: Pat
     (results / NAMES[1] / "derived/metrics/structural_metrics.csv").unlink()
     (reports / NAMES[2] / "metric_report.html").write_text("cut o", encoding="utf-8")
     (reports / NAMES[0] / "metric_report.ipynb").unlink()
-    done = subprocess.run(
-        command(undisturbed / "notebooks", *REPORT), cwd=tmp_path, capture_output=True, text=True
-    )
+    done = run(command(undisturbed / "notebooks", *REPORT), tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith("3 done; 1 reports already current\n")
     assert files(out, *TIMED) == files(undisturbed / "outputs", *TIMED)
 
 
-@pytest.mark.parametrize("limit", [10_000, 100_000])
 def test_a_full_disk_is_one_line_a_run_and_leaves_nothing_half_written(
-    undisturbed: Path, tmp_path: Path, limit: int
+    undisturbed: Path, tmp_path: Path
 ) -> None:
-    """A limit to the size of files stands in for the full disk: writing fails in the same way, at the same places."""
+    """A limit to the size of files stands in: writing fails in the same way, at the same places."""
     batch = command(undisturbed / "notebooks", *REPORT, "-q")
-
-    def limited() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
-
-    done = subprocess.run(batch, cwd=tmp_path, preexec_fn=limited, capture_output=True, text=True)
-    assert done.returncode == 4
-    lines = done.stderr.splitlines()
-    assert all(line.startswith("error: ") for line in lines[:-1])
-    assert all("File too large" in line for line in lines[:-1])
-    assert "failed" in lines[-1]
     whole = files(undisturbed / "outputs", *TIMED)
-    assert files(tmp_path / "outputs", *TIMED).items() <= whole.items()
-    again = subprocess.run(batch, cwd=tmp_path, capture_output=True, text=True)
+    for limit in (10_000, 100_000):
+
+        def limited(size: int = limit) -> None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+        done = subprocess.run(
+            batch, cwd=tmp_path, preexec_fn=limited, capture_output=True, text=True
+        )
+        assert done.returncode == 4
+        *lines, last = done.stderr.splitlines()
+        assert lines
+        assert all(line.startswith("error: ") and "File too large" in line for line in lines)
+        assert "failed" in last
+        assert files(tmp_path / "outputs", *TIMED).items() <= whole.items()
+    again = run(batch, tmp_path)
     assert (again.returncode, again.stderr) == (0, "")
     assert files(tmp_path / "outputs", *TIMED) == whole
 
@@ -245,7 +171,7 @@ def test_a_full_disk_is_one_line_a_run_and_leaves_nothing_half_written(
 def test_one_failed_report_does_not_stop_the_others(tmp_path: Path) -> None:
     fail = "assert 'seed2' not in run, 'seed 2 is bad'"
     notebooks = write_notebook(tmp_path / "notebooks", SCORE, fail)
-    done = subprocess.run(command(notebooks, *REPORT), cwd=tmp_path, capture_output=True, text=True)
+    done = run(command(notebooks, *REPORT), tmp_path)
     assert done.returncode == 4
     place = f"outputs/reports/{NAMES[1]}"
     assert done.stderr == (
@@ -387,15 +313,11 @@ def test_names_that_clash_write_nothing(settings: Settings, tmp_path: Path) -> N
     assert not settings.out.exists()
 
 
-@pytest.mark.parametrize(
-    "name", ["../x", "a/b", "", ".", "..", "a\\b", "x" * 201, "a\0b", "\ud800"]
-)
+@pytest.mark.parametrize("name", ["../x", "a/b", ".", "..", "a\\b", "x" * 201, "a\0b", "\ud800"])
 def test_a_name_cannot_leave_the_output_folder(
     settings: Settings, tmp_path: Path, name: str
 ) -> None:
     before = sorted(tmp_path.rglob("*"))
-    if name == "":  # no name was given: the run's own is taken
-        return
     with pytest.raises(UsageError, match="cannot be the name of a run"):
         _scored(RUNS[:1], Settings(**{**vars(settings), "name": name}), {})
     assert sorted(tmp_path.rglob("*")) == before
@@ -438,61 +360,6 @@ def test_jobs_and_order_change_nothing(settings: Settings, tmp_path: Path) -> No
         found.append(files(out, "manifest.json"))
     assert all(f == found[0] for f in found)
     assert len(found[0]) == 3 * 5
-
-
-def test_a_batch_on_a_cluster_is_the_same_to_the_byte(undisturbed: Path, tmp_path: Path) -> None:
-    """A worker is killed while its report is made; another makes it."""
-    distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
-    # the small notebook stands in for the real one on the workers too, and on one that comes back
-    preload = tmp_path / "small_notebook.py"
-    preload.write_text(PRELOAD.format(folder=str(undisturbed / "notebooks")), encoding="utf-8")
-    with distributed.LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        processes=True,
-        dashboard_address=None,
-        silence_logs=50,
-        preload=[str(preload)],
-    ) as cluster:
-        with distributed.Client(cluster.scheduler_address, set_as_default=False) as client:
-            workers = [psutil.Process(pid) for pid in client.run(os.getpid).values()]
-        batch = command(
-            undisturbed / "notebooks", *REPORT, "--scheduler", cluster.scheduler_address
-        )
-        running = subprocess.Popen(
-            batch,
-            cwd=tmp_path,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-        victim = _first_with_kernel(workers, running)
-        victim.kill()
-        output, errors = running.communicate(timeout=120)
-    assert (running.returncode, errors) == (0, "")
-    assert output.endswith("3 done\n")
-    assert files(tmp_path / "outputs", *TIMED) == files(undisturbed / "outputs", *TIMED)
-
-
-def _first_with_kernel(
-    processes: list[psutil.Process], batch: subprocess.Popen[str]
-) -> psutil.Process:
-    while batch.poll() is None:
-        for process in processes:
-            for child in process.children():
-                with suppress(psutil.Error):
-                    if any("report.kernels" in argument for argument in child.cmdline()):
-                        return process
-        time.sleep(0.02)
-    raise AssertionError(f"no report was begun: {batch.communicate()}")
-
-
-PRELOAD = """
-from pathlib import Path
-import evaltools.report.notebook
-evaltools.report.notebook.asset_dir = lambda name: Path({folder!r})
-"""
 
 
 def test_report_runs_makes_no_report_of_a_bad_run(settings: Settings, tmp_path: Path) -> None:

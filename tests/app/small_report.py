@@ -1,0 +1,107 @@
+"""Reports of three runs with a notebook of two cells, each of which takes a second."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+
+CONDITIONS = ("no_memory__seed1", "no_memory__seed2", "with_memory__seed1")
+RUNS = [f"example:cr/{condition}_proposed" for condition in CONDITIONS]
+NAMES = [run.removeprefix("example:cr/") for run in RUNS]
+
+REPORT = ("report", "cr", *RUNS, "-j", "2", "--n-resamples", "100")
+
+TIMED = ("manifest.json", "index.html")
+"""The files that say when something was done."""
+
+MAIN = """
+import sys
+from pathlib import Path
+import evaltools.report.notebook
+folder = Path(sys.argv.pop(1))
+evaltools.report.notebook.asset_dir = lambda name: folder
+from evaltools.app.cli import main
+main(prog_name="evaltools")
+"""
+"""The command line with the notebooks of another folder."""
+
+PARAMETERS = """
+run = None
+scored = None
+out = None
+name = None
+gold = None
+protocol = "cr_v2"
+match = "spec"
+stop_terms = ()
+allowlist = ()
+metrics = None
+ci = "bca"
+n_resamples = 10_000
+confidence = 0.95
+seed = 0
+on_error = "fail"
+"""
+
+SCORE = """
+import evaltools as et
+result = et.load(scored)
+print(result.signature, result.value("tuple_f1_s2_refpol"))
+"""
+
+GATE = "EVALTOOLS_TEST_GATE"
+WAIT = f"""
+import os, time
+from pathlib import Path
+gate = os.environ.get({GATE!r})
+if gate:
+    Path(gate, Path(scored).name + ".begun").touch()
+    while not Path(gate, Path(scored).name + ".open").exists():
+        time.sleep(0.05)
+"""
+"""A cell that waits for its file in the folder that the environment variable GATE names, if it does."""
+
+
+def write_notebook(folder: Path, *cells: str) -> Path:
+    """Write a notebook of these cells in the place of that of the suite."""
+    folder.mkdir(exist_ok=True)
+    first = nbformat.v4.new_code_cell(PARAMETERS, metadata={"tags": ["parameters"]})
+    others = [nbformat.v4.new_code_cell(cell) for cell in cells]
+    nb = nbformat.v4.new_notebook(cells=[first, *others])
+    nb.metadata["kernelspec"] = {
+        "name": "python3",
+        "display_name": "Python 3",
+        "language": "python",
+    }
+    nbformat.write(nb, folder / "cr_run.ipynb")
+    return folder
+
+
+def command(notebooks: Path, *arguments: str) -> list[str]:
+    return [sys.executable, "-c", MAIN, str(notebooks), *arguments]
+
+
+def run(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command in the folder, to its end."""
+    return subprocess.run(words, cwd=folder, capture_output=True, text=True)
+
+
+def files(folder: Path, *without: str) -> dict[str, bytes]:
+    """Path below the folder -> content, but for files of these names."""
+    left_out = {*without, ".lock"}
+    contents = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.name not in left_out:
+            contents[str(path.relative_to(folder))] = path.read_bytes()
+    return contents
+
+
+def make_undisturbed(folder: Path) -> None:
+    """Fill the folder with `notebooks`, and the `outputs` of a batch that nothing disturbed."""
+    write_notebook(folder / "notebooks", WAIT, SCORE)
+    done = run(command(folder / "notebooks", *REPORT), folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("3 done\n")

@@ -1,0 +1,289 @@
+"""Work on a dask cluster: order, refusals, killed workers, a scheduler that is lost.
+
+One cluster serves all tests; one that does not get its workers back after a kill is replaced.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaltools.app import cluster as clusters
+from evaltools.app.cluster import cluster_size
+from evaltools.app.workers import Workers
+from evaltools.core.errors import InputError, UsageError, WorkFailed
+from evaltools.report.evaluate import evaluate
+
+from .processes import alive, until
+from .small_report import GATE, NAMES, REPORT, TIMED, command, files
+from .test_workers import DIE, double, refuse
+
+distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
+
+
+class Clusters:
+    """The cluster of two processes in use, and another when it has lost workers for good."""
+
+    def __init__(self) -> None:
+        self.cluster = self.start()
+
+    def start(self) -> distributed.LocalCluster:
+        return distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            silence_logs=50,
+        )
+
+    def whole(self) -> str:
+        """The address of a cluster that has both workers."""
+        with distributed.Client(self.cluster.scheduler_address, set_as_default=False) as client:
+            try:
+                client.wait_for_workers(2, timeout=20)
+            except TimeoutError:  # dask does not always start killed workers again
+                self.cluster.close()
+                self.cluster = self.start()
+        return self.cluster.scheduler_address
+
+
+@pytest.fixture(scope="module")
+def one_for_all() -> Iterator[Clusters]:
+    kept = Clusters()
+    yield kept
+    kept.cluster.close()
+
+
+@pytest.fixture
+def cluster(one_for_all: Clusters) -> str:
+    """The address of a scheduler with two workers of one thread each."""
+    return one_for_all.whole()
+
+
+def test_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clusters, "CONNECT_SECONDS", 0.5)
+    with pytest.raises(UsageError, match=r"no dask scheduler answers at 'tcp://127\.0\.0\.1:9'"):
+        cluster_size("tcp://127.0.0.1:9")
+    with pytest.raises(UsageError, match="no dask scheduler answers at"):
+        cluster_size("what is this")
+    gc.collect()  # dask does not survive that its lost client is collected while it makes the next
+
+
+def test_a_cluster_without_workers(cluster: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def wait(*_: object, **how: object) -> None:
+        raise TimeoutError
+
+    monkeypatch.setattr(distributed.Client, "wait_for_workers", wait)
+    with pytest.raises(UsageError, match=r"the dask scheduler at 'tcp://.*' has no workers"):
+        cluster_size(cluster)
+
+
+def test_cluster_maps_in_order_in_the_folder_of_the_caller(
+    cluster: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cluster_size(cluster) == 2
+    assert Workers(2, cluster).map(double, [4, 0, 2, 1, 9]) == [8, 0, 4, 2, 18]
+    monkeypatch.chdir(tmp_path)
+    assert Workers(2, cluster).map(here, [1, 2, 3]) == [str(tmp_path)] * 3
+    with pytest.raises(InputError, match="f:1: no"):
+        Workers(2, cluster).map(refuse, [0, 1, 2])
+
+
+def here(x: int) -> str:
+    return str(Path.cwd())
+
+
+def test_cluster_with_other_versions_is_refused(
+    cluster: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clusters, "versions", lambda: {"evaltools": "0.0.1"})
+    with pytest.raises(
+        UsageError, match=r"other versions: evaltools .* \(wanted 0\.0\.1\), python"
+    ):
+        Workers(2, cluster).map(double, [1, 2])
+
+
+def test_what_a_killed_worker_had_begun_is_done_by_another(cluster: str, tmp_path: Path) -> None:
+    assert Workers(2, cluster).map(partial(die_once, tmp_path), [0, 1, 2, 3]) == [0, 1, 2, 3]
+    assert (tmp_path / "died").is_file()
+
+
+def die_once(folder: Path, x: int) -> int:
+    if x == 1 and not (folder / "died").is_file():
+        (folder / "died").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return x
+
+
+def test_shards_of_a_file_are_scored_on_the_cluster_although_a_worker_is_killed(
+    cluster: str, tmp_path: Path
+) -> None:
+    """The files are the same to the byte as those of one process, but for the manifest's times."""
+    case = {
+        "question": "보험금?",
+        "answer": "진단비 1,000만원을 지급합니다.",
+        "contexts": ["진단비 1,000만원 지급"],
+        "metadata": {"summary_tags": ["limit"]},
+    }
+    lines = [json.dumps({"id": str(i), **case}, ensure_ascii=False) + "\n" for i in range(3_000)]
+    path = tmp_path / "cases.jsonl"
+    path.write_text("".join(lines), encoding="utf-8")
+    evaluate("summary", path, out=tmp_path / "local")
+
+    killed: list[int] = []
+    killer = threading.Thread(target=kill_a_worker_at_work, args=(cluster, killed))
+    killer.start()
+    evaluate("summary", path, out=tmp_path / "cluster", workers=Workers(2, cluster))
+    killer.join()
+    assert len(killed) == 1
+    assert not alive(killed[0])
+    for name in ("units.parquet", "metrics.json", "summary_scores.csv"):
+        local = tmp_path / "local" / "results" / "cases" / name
+        remote = tmp_path / "cluster" / "results" / "cases" / name
+        assert local.read_bytes() == remote.read_bytes(), name
+
+
+def kill_a_worker_at_work(address: str, killed: list[int]) -> None:
+    """Kill the first worker that has a task, before the task can have ended; its id goes into `killed`."""
+    with distributed.Client(address, set_as_default=False) as client:
+        pids = client.run(os.getpid)
+        until(lambda: any(client.processing().values()), 60)
+        for worker, tasks in client.processing().items():
+            if tasks and not killed:
+                os.kill(pids[worker], signal.SIGKILL)
+                killed.append(pids[worker])
+
+
+class SmallNotebook(distributed.WorkerPlugin):
+    """Puts the small notebook in the place of the real one on every worker, also on later ones."""
+
+    name = "small-notebook"
+
+    def __init__(self, notebooks: Path, gate: Path) -> None:
+        self.notebooks = notebooks
+        self.gate = gate
+
+    def setup(self, worker: Any) -> None:
+        import evaltools.report.notebook
+
+        evaltools.report.notebook.asset_dir = lambda name: self.notebooks
+        os.environ[GATE] = str(self.gate)
+
+
+def test_a_batch_on_a_cluster_is_the_same_to_the_byte(
+    cluster: str, undisturbed: Path, tmp_path: Path
+) -> None:
+    """A worker is killed while both of them make a report; another makes it again."""
+    gate = tmp_path / "gate"
+    gate.mkdir()
+    with distributed.Client(cluster, set_as_default=False) as client:
+        client.register_plugin(SmallNotebook(undisturbed / "notebooks", gate))
+        running = subprocess.Popen(
+            command(undisturbed / "notebooks", *REPORT, "--scheduler", cluster),
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        until(lambda: running.poll() is not None or len(list(gate.glob("*.begun"))) == 2)
+        assert running.poll() is None
+        os.kill(min(client.run(os.getpid).values()), signal.SIGKILL)
+        for name in NAMES:
+            (gate / f"{name}.open").touch()
+        output, errors = running.communicate(timeout=120)
+        client.unregister_worker_plugin(SmallNotebook.name)
+    assert (running.returncode, errors) == (0, "")
+    assert output.endswith("3 done\n")
+    assert files(tmp_path / "outputs", *TIMED) == files(undisturbed / "outputs", *TIMED)
+
+
+def test_task_that_kills_its_workers_fails_alone(cluster: str) -> None:
+    """A neighbour may be lost with it, where it was on the killed workers too often."""
+    ended = dict(Workers(2, cluster).ended(double, [(1,), (DIE,), (2,)]))
+    assert isinstance(ended[1].exception(), WorkFailed)
+    for index, result in ((0, 2), (2, 4)):
+        if ended[index].exception() is None:
+            assert ended[index].result() == result
+        else:
+            assert isinstance(ended[index].exception(), WorkFailed)
+
+
+# A scheduler of its own, for what cannot be mended: its one worker is not started again
+
+
+@pytest.fixture(scope="module")
+def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """(process, address, file that tells the address) of a scheduler."""
+    file = tmp_path_factory.mktemp("scheduler") / "scheduler.json"
+    process = dask("distributed.cli.dask_scheduler", "--port", "0", "--scheduler-file", str(file))
+    try:
+        until(lambda: file.is_file() and file.read_text())
+        yield process, json.loads(file.read_text())["address"], file
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def lone_worker(scheduler: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of the scheduler, which has one worker."""
+    monkeypatch.setattr(clusters, "CONNECT_SECONDS", 2)
+    _, address, file = scheduler
+    worker = dask(
+        "distributed.cli.dask_worker",
+        *("--scheduler-file", str(file)),
+        *("--nthreads", "1", "--no-nanny", "--death-timeout", "1"),
+    )
+    try:
+        with distributed.Client(address, timeout=60, set_as_default=False) as client:
+            client.wait_for_workers(1, timeout=60)
+        yield address
+    finally:
+        worker.kill()
+        worker.wait()
+
+
+def dask(module: str, *arguments: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", module, "--no-dashboard", *arguments],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def test_a_cluster_that_lost_its_workers_is_not_waited_for(lone_worker: str) -> None:
+    ended = dict(Workers(1, lone_worker).ended(double, [(1,), (DIE,), (2,)]))
+    assert isinstance(ended[1].exception(), WorkFailed)
+    assert "has no workers left" in str(ended[1].exception())
+
+
+def test_a_scheduler_that_is_lost_is_work_that_failed(
+    scheduler: Any, lone_worker: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Its process is killed while a task is at work: what came back by then stands, the rest failed."""
+    begun = tmp_path / "begun"
+
+    def kill_scheduler() -> None:
+        until(begun.is_file)
+        scheduler[0].kill()
+
+    killer = threading.Thread(target=kill_scheduler)
+    killer.start()
+    tasks = [(["sh", "-c", f"touch {begun}; sleep 2"],)] * 2
+    futures = dict(Workers(2, lone_worker).ended(subprocess.call, tasks))
+    killer.join()
+    assert [type(f.exception()) for f in futures.values()] == [WorkFailed, WorkFailed]
+    assert "scheduler does not answer any more" in str(futures[0].exception())
+    assert "Traceback" not in capfd.readouterr().err
