@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 from ...core.errors import Problems
-from ...core.records import first_line, read_json, read_jsonl, require_file
+from ...core.records import FirstLines, first_line, read_json, read_jsonl, require_file
 from ...core.suite import Source
 from .options import CrOptions
 from .schema import Gold, Output, TupleRow
@@ -87,15 +86,14 @@ def sniff(path: Path) -> bool:
 def read_gold(path: Path, problems: Problems) -> dict[str, list[TupleRow]]:
     """Gold tuples by sample id. A line without an id or with a doubled one is an error."""
     gold: dict[str, list[TupleRow]] = {}
+    first_lines = FirstLines(path, problems, code="duplicate-gold")
     for line, row in read_jsonl(path, Gold, problems):
-        where: dict[str, Any] = {"file": str(path), "line": line, "id": row.key}
-        if not row.key:
-            problems.error("missing-id", "expected uid, text_id or id", **where)
-        elif row.key in gold:
-            message = "a second gold line for this sample; the first counts"
-            problems.error("duplicate-gold", message, **where)
-        else:
-            gold[row.key] = gold_rows(row)
+        uid = row.key
+        if not uid:
+            message = "expected uid, text_id or id"
+            problems.error("missing-id", message, file=str(path), line=line)
+        elif first_lines.is_first(uid, line, id=uid, what="gold line for this sample"):
+            gold[uid] = gold_rows(row)
     return gold
 
 

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from ...core.errors import InputError, Problem, Problems, Severity
 from ...core.fast_json import decoder
 from ...core.files import beside, content_hash, dumps, refuse_input
-from ...core.records import Progress, read_jsonl, require_file, shards
+from ...core.records import FirstLines, Progress, read_jsonl, require_file, shards
 from ...core.suite import Source, Workers
 from .options import CrOptions
 from .read import FILES, doubts, read_gold, read_override
@@ -230,7 +230,7 @@ def score(
     _refuse_mixed_modes(units, run.path, problems)
     if aside is not None and role == "outputs":
         _join_parts([part for part in parts if part], is_first, aside / FILES["scorecards"])
-    if not is_first.all():
+    if not all(is_first):
         units = units[is_first].reset_index(drop=True)
     _report_gold(units, known_gold, run, problems)
     units.attrs["rows"] = {role: lines}
@@ -270,15 +270,14 @@ def _shards(run: _Run, folder: Path | None) -> list[_Shard]:
     return found
 
 
-def _is_first(units: pd.DataFrame, path: Path, problems: Problems) -> pd.Series:
-    """Whether a row is the first of its text_id; the others are errors."""
-    doubled = units["text_id"].duplicated()
-    line_of = units[~doubled].set_index("text_id")["line"]
-    for uid, line in units.loc[doubled, ["text_id", "line"]].itertuples(index=False):
-        message = f"a second row with this text_id; the first is on line {line_of[uid]}"
-        problems.error("duplicate-id", message, file=str(path), line=line, id=uid)
+def _is_first(units: pd.DataFrame, path: Path, problems: Problems) -> list[bool]:
+    """For each row, whether it is the first of its text_id; the others are errors."""
+    first_lines = FirstLines(path, problems)
+    is_first = []
+    for uid, line in zip(units["text_id"], units["line"].tolist()):
+        is_first.append(first_lines.is_first(uid, line, id=uid, what="row with this text_id"))
     problems.raise_if_failed()
-    return ~doubled
+    return is_first
 
 
 def _refuse_mixed_modes(units: pd.DataFrame, path: Path, problems: Problems) -> None:
@@ -308,18 +307,17 @@ def _report_gold(
         problems.warn("no-gold", message, file=str(run.path))
 
 
-def _join_parts(parts: Iterable[Path], is_first: pd.Series, target: Path) -> None:
+def _join_parts(parts: Iterable[Path], is_first: list[bool], target: Path) -> None:
     """Write the scorecards of all parts to one file, and remove the parts.
 
     A part has a line for each row of the units. Left out are those of doubled ids, and empty ones.
     """
-    wanted = is_first.tolist()
     row = 0
     with target.open("wb") as out:
         for part in parts:
             with part.open("rb") as lines:
                 for line in lines:
-                    if wanted[row] and line != b"\n":
+                    if is_first[row] and line != b"\n":
                         out.write(line)
                     row += 1
             part.unlink()

@@ -167,10 +167,7 @@ def as_json(
         "inputs": {
             **inputs,
             "gold_tuples": gold_tuples,
-            "ate_debug": {
-                "raw": [aspect.model_dump(include={"term", "span"}) for aspect in filtered],
-                "filtered": [aspect.model_dump() for aspect in filtered],
-            },
+            "ate_debug": _ate_debug(filtered),
             "aspect_sentiments": inputs.get("aspect_sentiments") or [],
         },
         "ate": {
@@ -202,6 +199,14 @@ def _raw_gold(raw: Mapping[str, Any]) -> list[Any]:
         if rows:
             return list(rows)
     return []
+
+
+def _ate_debug(filtered: Sequence[Aspect]) -> dict[str, Any]:
+    """The aspects before and after filtering."""
+    return {
+        "raw": [aspect.model_dump(include={"term", "span"}) for aspect in filtered],
+        "filtered": [aspect.model_dump() for aspect in filtered],
+    }
 
 
 def _valid_rate(filtered: Sequence[Aspect]) -> float | None:
