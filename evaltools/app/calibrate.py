@@ -11,6 +11,7 @@ import pandas as pd
 from ..core.errors import Problems, UsageError
 from ..core.files import refuse_input, write_text
 from ..core.language import say
+from ..report.markdown import number
 from ..report.sentences import label_message
 from ..report.study_files import csv
 from ..report.text import visible
@@ -74,8 +75,9 @@ def _shown(value: Any, bounds: tuple[Any, Any] = (None, None)) -> str:
     """A number with its interval, where there is one; "" for null."""
     if pd.isna(value):
         return ""
-    known = [f"{bound:.3f}" for bound in bounds if bound is not None]
-    return f"{value:.3f} [{', '.join(known)}]" if known else f"{value:.3f}"
+    text = number(float(value))
+    known = [number(float(bound)) for bound in bounds if bound is not None]
+    return f"{text} [{', '.join(known)}]" if known else text
 
 
 def _to_label_next(metric: str, cases: pd.DataFrame) -> str:

@@ -14,6 +14,7 @@ from ..core.language import say
 from ..core.names import find_runs
 from ..report import study_sentences
 from ..report.make_study import compare as compare_runs
+from ..report.markdown import number
 from ..report.sentences import mde_text, p_text, verdict_text
 from ..report.study import Study
 from ..report.study_files import comparison_csv
@@ -112,14 +113,14 @@ def _blocked_cells(row: Mapping[Any, Any]) -> dict[str, str]:
 
 def _cells(row: Mapping[Any, Any]) -> dict[str, str]:
     """The texts of a metric's line; "" for a number that there is none of."""
-    bounds = [_number(row[bound], "+.3f") for bound in ("ci_low", "ci_high")]
+    bounds = [_number(row[bound], signed=True) for bound in ("ci_low", "ci_high")]
     interval = ", ".join(bound for bound in bounds if bound)
     has_p = row["n_differ"] > 0
     return {
         "title": _title(row),
-        "a": _number(row["value_baseline"], ".3f") or "N/A",
-        "b": _number(row["value_candidate"], ".3f") or "N/A",
-        "delta": _number(row["delta"], "+.3f") or "N/A",
+        "a": _number(row["value_baseline"]) or "N/A",
+        "b": _number(row["value_candidate"]) or "N/A",
+        "delta": _number(row["delta"], signed=True) or "N/A",
         "interval": f"[{interval}]" if interval else "",
         "p": p_text(row["p_value"]) if has_p else "",
         "adjusted": p_text(row["p_adjusted"]) if has_p else "",
@@ -129,10 +130,8 @@ def _cells(row: Mapping[Any, Any]) -> dict[str, str]:
     }
 
 
-def _number(number: float, spec: str) -> str:
-    """The number as `spec` says, with one decimal from 100 on; "" for null."""
-    if pd.isna(number):
+def _number(value: float, *, signed: bool = False) -> str:
+    """The number with three decimals, from 100 on with one; "" for null."""
+    if pd.isna(value):
         return ""
-    if abs(number) >= 100:
-        spec = spec.replace(".3f", ".1f")
-    return format(number, spec)
+    return number(float(value), 1 if abs(value) >= 100 else 3, signed=signed)

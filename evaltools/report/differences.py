@@ -28,7 +28,7 @@ def differences(
 ) -> HtmlTable:
     """A browser of the units whose value of a metric differs, the largest influence on the difference first.
 
-    `changes`: as `stats.compare.unit_changes` has them. Each unit has the gold, and below it for every seed what the
+    `changes`: as `stats.unit_changes` has them. Each unit has the gold, and below it for every seed what the
     baseline and what the candidate made of it. A table where the suite has no cards. `share`: how many browsers share
     the room of the page.
     """

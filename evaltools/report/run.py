@@ -312,7 +312,7 @@ class Run(Shown):
     def diff(self, other: Run, metric: str | None = None) -> pd.DataFrame:
         """The units whose value of a metric (default: the primary one) differs between two runs.
 
-        Columns: those of `stats.compare.unit_changes` (baseline is this run, candidate the other), and the columns of
+        Columns: those of `stats.unit_changes` (baseline is this run, candidate the other), and the columns of
         text of both sides that differ, as NAME and NAME (other). The largest influence first.
         """
         name = self.suite.metric(metric or self.primary, self.options).name

@@ -168,7 +168,7 @@ def margins(
 def narrative(study: Study) -> str:
     """What came out in plain words, ready to be adapted for a paper.
 
-    Paragraphs are split at empty lines.     The verdicts with the other headline metrics; of one
+    Paragraphs are split at empty lines. The verdicts with the other headline metrics; of one
     condition its values of the primary metric.
     """
     if not study.comparisons:

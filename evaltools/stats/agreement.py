@@ -36,7 +36,7 @@ COLUMNS = [
 class Measure:
     """One way in which seeds can agree: a `column` of a frame of samples, in 0..1.
 
-    Null is "says nothing".     `name` and `title` are those of the estimate. `exact`: the column is
+    Null is "says nothing". `name` and `title` are those of the estimate. `exact`: the column is
     0 or 1, whether the seeds say the same.
     """
 
@@ -243,7 +243,7 @@ def kappa_of_pair(
 def fleiss_kappa(counts: Array) -> float:
     """Fleiss' kappa, at most 1, of counts: a row a subject, a column a category.
 
-    A count is how many raters chose the category.     All subjects have the same raters, two and
+    A count is how many raters chose the category. All subjects have the same raters, two and
     more. nan where one category is all that was chosen.
 
     >>> round(fleiss_kappa(np.array([[2, 0], [0, 2], [1, 1]])), 3)

@@ -138,7 +138,7 @@ def together(
 ) -> pd.DataFrame:
     """The scored cases of a metric: case_id, score, threshold, stratum, label.
 
-    `label` is the mean of the raters, nan for none.     `stratum` is null where neither file has
+    `label` is the mean of the raters, nan for none. `stratum` is null where neither file has
     strata; where the scores have none it is that of the score, which labels drawn by `next_cases`
     name.
     """
@@ -242,7 +242,7 @@ def refused(
 def drawn(cases: pd.DataFrame) -> Note | None:
     """A note on how the labelled cases were picked by their scores.
 
-    None where they can have been drawn at random.     Codes: "labels-of-passes",
+    None where they can have been drawn at random. Codes: "labels-of-passes",
     "labels-of-failures", "labels-of-low", "labels-of-high" scores. Values: `mean` score of the
     labelled cases and of `all`.
     """

@@ -100,42 +100,54 @@ def corrected_mean(
     at = np.zeros(len(score), dtype=int) if stratum is None else stratum
     k = int(at.max()) + 1
     labelled = ~np.isnan(label)
-    share = np.bincount(at, minlength=k) / len(at)
     n_open = np.bincount(at[~labelled], minlength=k)
     # a stratum that is labelled whole has nothing to learn from scores
     used = np.where(n_open[at] > 0, score, 0.0)
     n_open = np.maximum(n_open, 1)
+    share = np.bincount(at, minlength=k) / len(at)
     spread = _strata(at, k, used).variance
 
-    y, scored, here = label[labelled], used[labelled], at[labelled]
-    both = _strata(here, k, scored, y)
+    here = at[labelled]
+    both = _strata(here, k, used[labelled], label[labelled])
     n = both.n
     if weight is None:
-        total = (share**2 * spread * (1 / n + 1 / n_open)).sum()
-        best = (share**2 * both.variance / n).sum() / total if total > 0 else 0.0
-        weight = float(np.clip(best, 0, 1))
-    rest = _strata(here, k, y - weight * scored)
+        gain = (share**2 * both.variance / n).sum()
+        cost = (share**2 * spread * (1 / n + 1 / n_open)).sum()
+        weight = float(np.clip(gain / cost, 0, 1)) if cost > 0 else 0.0
+    rest = _strata(here, k, label[labelled] - weight * used[labelled])
     of_open = _strata(at[~labelled], k, used[~labelled])
     means = rest.mean + weight * of_open.mean
     value = float(share @ means)
 
     hidden = HIDDEN * weight if k == 1 else DOUBT
     variance = rest.variance + hidden / n
-    of_mean = (share**2 * (variance / n + weight**2 * spread / n_open)).sum()
+    error = (share**2 * (variance / n + weight**2 * spread / n_open)).sum()
     # new cases fall into the strata by chance, too
-    error = of_mean + share @ (means - value) ** 2 / len(at)
+    error += share @ (means - value) ** 2 / len(at)
     trials = 1 / (share**2 / n).sum()
-    p = min(max(round(value, 12), 0.0), 1.0)
+    value = min(max(round(value, 12), 0.0), 1.0)
+    low, high = _interval(value, error, trials, trials - k, confidence)
+    return Mean(value, low, high, weight, int(labelled.sum()))
+
+
+def _interval(
+    value: float,
+    error: float,
+    trials: float,
+    df: float,
+    confidence: float,
+) -> tuple[float, float]:
+    """t-Wilson interval of a share whose mean has the variance `error`, of so many `trials`."""
     # beside 0 and 1 a correction leaves fewer trials than there are labels: half of them stand
-    error = min(error, 2 * p * (1 - p) / trials)
+    error = min(error, 2 * value * (1 - value) / trials)
     low, high = t_wilson(
-        np.array([p]),
+        np.array([value]),
         np.array([error]),
         np.array([trials]),
-        t_quantile(np.array([trials - k]), confidence),
+        t_quantile(np.array([df]), confidence),
         UNIT_LIMITS,
     )
-    return Mean(p, float(low[0]), float(high[0]), weight, int(labelled.sum()))
+    return float(low[0]), float(high[0])
 
 
 def case_contributions(

@@ -177,10 +177,7 @@ def judged_together(
         parts["df_seeds"].to_numpy(float),
     )
     size = np.abs(parts["delta"].to_numpy(float))
-    with np.errstate(
-        divide="ignore",
-        invalid="ignore",
-    ):
+    with np.errstate(divide="ignore", invalid="ignore"):
         p_shared = 2 * stdtr(df, -size / error)
     p = np.fmax(parts["p_value"].to_numpy(float), p_shared)
     mid = parts["mid"].to_numpy(bool)

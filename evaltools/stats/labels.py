@@ -17,7 +17,10 @@ from pydantic import (
 )
 
 from ..core.errors import Problems
-from ..core.records import read_rows
+from ..core.records import (
+    FirstLines,
+    read_rows,
+)
 
 Share = Annotated[
     float,
@@ -71,19 +74,16 @@ def read_scores(
         score=field,
     )
     kept = []
-    first_lines: dict[tuple[str, str], int] = {}
+    first_lines = FirstLines(path, problems)
     for line, r in read_rows(path, row, problems, "case_id"):
-        first = first_lines.setdefault((r.case_id, r.metric), line)
-        if first != line:
-            problems.error(
-                "duplicate-id",
-                f"a second score of {r.metric}; the first is on line {first}",
-                file=str(path),
-                line=line,
-                field="case_id",
-                id=r.case_id,
-            )
-        elif r.score is not None:
+        is_first = first_lines.is_first(
+            (r.case_id, r.metric),
+            line,
+            id=r.case_id,
+            what=f"score of {r.metric}",
+            field="case_id",
+        )
+        if is_first and r.score is not None:
             kept.append((r.case_id, r.metric, r.stratum, r.score, r.threshold))
     frame = pd.DataFrame(kept, columns=["case_id", "metric", "stratum", "score", "threshold"])
     return frame.astype({"score": float, "threshold": float})
@@ -101,26 +101,30 @@ def read_labels(
     """
     known = None if scores is None else set(zip(scores["case_id"], scores["metric"]))
     kept = []
-    first_lines: dict[tuple[str, str, str], int] = {}
+    first_lines = FirstLines(path, problems)
     for line, r in read_rows(path, Label, problems, "case_id"):
         if r.label is None:
             continue
-        rater = r.rater or ""
-        where = {
-            "file": str(path),
-            "line": line,
-            "field": "case_id",
-            "id": r.case_id,
-        }
         if known is not None and (r.case_id, r.metric) not in known:
-            problems.error("unknown-case", f"the scores have no {r.metric} of this case", **where)
+            problems.error(
+                "unknown-case",
+                f"the scores have no {r.metric} of this case",
+                file=str(path),
+                line=line,
+                field="case_id",
+                id=r.case_id,
+            )
             continue
-        first = first_lines.setdefault((r.case_id, r.metric, rater), line)
-        if first != line:
-            by = f" by {rater}" if rater else ""
-            message = f"a second label of {r.metric}{by}; the first is on line {first}"
-            problems.error("duplicate-id", message, **where)
-            continue
-        kept.append((r.case_id, r.metric, r.stratum, r.label, rater))
+        rater = r.rater or ""
+        by = f" by {rater}" if rater else ""
+        is_first = first_lines.is_first(
+            (r.case_id, r.metric, rater),
+            line,
+            id=r.case_id,
+            what=f"label of {r.metric}{by}",
+            field="case_id",
+        )
+        if is_first:
+            kept.append((r.case_id, r.metric, r.stratum, r.label, rater))
     frame = pd.DataFrame(kept, columns=["case_id", "metric", "stratum", "label", "rater"])
     return frame.astype({"label": float})

@@ -106,11 +106,12 @@ def plan(
     _require_settings(difference, power, seeds, resampling.confidence)
     first = pilot(conditions, table, unit, metric, resampling)
     first.require(difference, unit)
+    wanted = _Wanted(first, difference, power, resampling)
     rng = np.random.default_rng(resampling.seed)
     others = likely(first.components, first.n, first.known, first.seeds, first.df_seeds, rng)
     rows = []
     for k in dict.fromkeys(seeds):
-        rows.append(_row(first, others, difference, k, power, resampling))
+        rows.append(_row(wanted, others, k))
         done(f"{k} seeds")
     frame = pd.DataFrame(rows, columns=list(CONTRACT))
     whole = ["samples", "samples_low", "samples_high", "calls"]
@@ -144,7 +145,7 @@ def likely(
 ) -> Components:
     """PILOTS other sets of components under which these are as likely (Weerahandi).
 
-    These make a generalized interval.     Every mean square is taken by its degrees of freedom over
+    These make a generalized interval. Every mean square is taken by its degrees of freedom over
     a chi-square draw. Those of the samples are `known` - 1: fewer than n - 1, where a few samples
     hold most of the variance. `df_seeds` are those of the seeds.
     """
@@ -176,7 +177,7 @@ def approximate(
 ) -> Array:
     """Probability that a true difference is found, for normal cells.
 
-    The study has n samples under each of so many seeds.     Several seeds: noncentral t at the
+    The study has n samples under each of so many seeds. Several seeds: noncentral t at the
     spread to expect. One seed: normal; its seed's own variance moves the difference that is seen,
     and no standard error knows of it.
 
@@ -215,30 +216,50 @@ def needed(
     return np.where(never, np.inf, np.ceil(high - 0.01))
 
 
+@dataclass(frozen=True)
+class _Wanted:
+    """What a plan looks for: so much power for a true difference, planned from a pilot."""
+
+    pilot: Pilot
+    difference: float
+    power: float
+    resampling: Resampling
+
+    def needed(
+        self,
+        components: Components,
+        seeds: int,
+    ) -> Array:
+        """`needed` for normal cells of these components."""
+        confidence = self.resampling.confidence
+        return needed(components, self.difference, seeds, self.power, confidence)
+
+    def power_of(
+        self,
+        n: int,
+        seeds: int,
+    ) -> float:
+        """Power of n samples under each of so many seeds: simulated, of many samples approximate."""
+        if n <= LARGE:
+            return simulated_power(self.pilot, self.difference, n, seeds, self.resampling)
+        confidence = self.resampling.confidence
+        components = self.pilot.components
+        return float(approximate(components, self.difference, n, seeds, confidence))
+
+
 def _row(
-    first: Pilot,
+    wanted: _Wanted,
     others: Components,
-    difference: float,
     seeds: int,
-    power: float,
-    resampling: Resampling,
 ) -> tuple[float, ...]:
     """The row of a plan for one number of seeds."""
-    if first.seeds == 1 < seeds:
+    if wanted.pilot.seeds == 1 < seeds:
         return (seeds, np.nan, np.nan, np.nan, np.nan, np.nan)
-    confidence = resampling.confidence
-    normal = float(needed(first.components, difference, seeds, power, confidence))
-    tried = _search(
-        first,
-        difference,
-        seeds,
-        power,
-        resampling,
-        start=normal,
-    )
-    enough = [n for n, reached in tried.items() if reached >= power]
+    normal = float(wanted.needed(wanted.pilot.components, seeds))
+    tried = _search(wanted, seeds, start=normal)
+    enough = [n for n, power in tried.items() if power >= wanted.power]
 
-    open_to = needed(others, difference, seeds, power, confidence)
+    open_to = wanted.needed(others, seeds)
     middle = [(1 - LIKELY) / 2, (1 + LIKELY) / 2]
     low, high = np.quantile(open_to, middle, method="inverted_cdf")
     if not np.isfinite(low):
@@ -254,43 +275,38 @@ def _row(
 
 
 def _search(
-    first: Pilot,
-    difference: float,
+    wanted: _Wanted,
     seeds: int,
-    power: float,
-    resampling: Resampling,
     start: float,
 ) -> dict[int, float]:
     """Number of samples -> its power, tried until one is within NEAR above the power wanted."""
-    confidence = resampling.confidence
     tried: dict[int, float] = {}
     n = int(min(start, LARGE))
     while n not in tried and len(tried) < TRIES:
-        if n > LARGE:
-            reached = float(approximate(first.components, difference, n, seeds, confidence))
-        else:
-            reached = simulated_power(first, difference, n, seeds, resampling)
-        tried[n] = reached
-        if power <= reached <= power + NEAR:
+        tried[n] = wanted.power_of(n, seeds)
+        if wanted.power <= tried[n] <= wanted.power + NEAR:
             break
-        n = _next_try(n, tried, power, confidence)
+        n = _next_try(n, tried, wanted)
     return tried
 
 
 def _next_try(
     n: int,
     tried: Mapping[int, float],
-    power: float,
-    confidence: float,
+    wanted: _Wanted,
 ) -> int:
     """The number of samples to try after n, from MIN_UNITS to MOST."""
     # a test's distance in standard errors grows with the root of n
-    critical = ndtri(0.5 + confidence / 2)
-    wanted = ndtri(np.clip(power + NEAR / 2, 0.1, 0.99)) + critical
+    critical = ndtri(0.5 + wanted.resampling.confidence / 2)
+    distance = ndtri(np.clip(wanted.power + NEAR / 2, 0.1, 0.99)) + critical
     seen = ndtri(np.clip(tried[n], 0.1, 0.99)) + critical
-    n = int(np.clip(np.ceil(n * (wanted / seen) ** 2), MIN_UNITS, MOST))
-    short = max((k for k, reached in tried.items() if reached < power), default=0)
-    beyond = min((k for k, reached in tried.items() if reached >= power), default=MOST + 1)
+    n = int(np.clip(np.ceil(n * (distance / seen) ** 2), MIN_UNITS, MOST))
+    short, beyond = 0, MOST + 1
+    for k, power in tried.items():
+        if power < wanted.power:
+            short = max(short, k)
+        else:
+            beyond = min(beyond, k)
     if short and beyond <= MOST and not short < n < beyond:
         return int(np.sqrt(short * beyond))
     return n
@@ -313,8 +329,7 @@ def larger_studies(
     row: Mapping[Any, Any],
     confidence: float = 0.95,
 ) -> list[LargerStudy]:
-    """What larger studies could show of a metric that is "tied" in a row of `Comparison.table`, the
-    best first.
+    """What larger studies could show of a "tied" row of `Comparison.table`, the best first.
 
     [] for every other verdict. Each mde is today's times the ratio of what the variance components
     let expect then and now. Of a study of one seed, more seeds cannot be spoken of.
@@ -326,11 +341,9 @@ def larger_studies(
     level = np.array(row["level"])
     units = units_needed(level, np.array(False))
 
-    def expected(
-        times: int,
-        more_seeds: int,
-    ) -> float:
-        error, _, df = components.spread(times * n, seeds + more_seeds).widest(confidence)
+    def expected(times: int, more_seeds: int) -> float:
+        spread = components.spread(times * n, seeds + more_seeds)
+        error, _, df = spread.widest(confidence)
         each = row["each"] / times
         return float(smallest_difference(error, df, level, each, units, np.array(np.nan)))
 
@@ -338,7 +351,9 @@ def larger_studies(
     shares = {"more-samples": expected(2, 0) / now}
     if seeds > 1:
         shares["more-seeds"] = expected(1, 2) / now
-    studies = [LargerStudy(code, row["mde"] * share, share) for code, share in shares.items()]
+    studies = []
+    for code, share in shares.items():
+        studies.append(LargerStudy(code, row["mde"] * share, share))
     return sorted(studies, key=lambda study: study.share)
 
 

@@ -26,10 +26,14 @@ from ..core.metric import (
     MetricTable,
     subset,
 )
-from ..core.metric_matrix import compile_table
+from ..core.metric_matrix import (
+    Compiled,
+    compile_table,
+)
 from ..core.resampling import Resampling
 from .arrays import Array
 from .design import (
+    Pairing,
     Runs,
     grid,
     in_order,
@@ -74,38 +78,53 @@ def pairs(
     every_unit = pd.Index(in_order(labels), dtype=object)
     rows, differences = [], []
     for baseline, candidate in combinations(conditions, 2):
-        a, b, by_seed, _ = pair(grids[baseline], grids[candidate])
-        row: dict[str, Any] = {
-            "baseline": baseline,
-            "candidate": candidate,
-            "n_units": 0,
-        }
+        row: dict[str, Any] = {"baseline": baseline, "candidate": candidate, "n_units": 0}
         rows.append(row)
-        if not len(a.units):
+        pairing = pair(grids[baseline], grids[candidate])
+        units = pairing.baseline.units
+        if not len(units):
             continue
-        paired = Paired(cell_sums(a, compiled), cell_sums(b, compiled), by_seed)
-        tested = evidence(paired, n_permutations, resampling)
-        row["delta"] = paired.delta[0]
-        row["n_units"] = int(paired.n_units[0])
-        if row["n_units"] >= MIN_UNITS and not np.isnan(tested.p_value[0]):
-            row["p_value"] = tested.p_value[0]
-            row.update(_spread_of_seeds(tested))
-            of_pair = np.zeros(len(every_unit))
-            of_pair[every_unit.get_indexer(a.units)] = tested.differences[:, 0]
-            differences.append(of_pair)
+        tested = _tested(pairing, compiled, n_permutations, resampling)
+        row["delta"] = tested.paired.delta[0]
+        row["n_units"] = int(tested.paired.n_units[0])
+        if row["n_units"] < MIN_UNITS or np.isnan(tested.p_value[0]):
+            continue
+        row["p_value"] = tested.p_value[0]
+        row.update(_spread_of_seeds(tested))
+        of_pair = np.zeros(len(every_unit))
+        of_pair[every_unit.get_indexer(units)] = tested.differences[:, 0]
+        differences.append(of_pair)
     frame = pd.DataFrame(rows, columns=[*PAIRS, *SEEDS])
     numbers = ["delta", "p_value", "p_adjusted", *SEEDS]
     frame[numbers] = frame[numbers].astype(float)
     if differences:
+        is_tested = frame["p_value"].notna()
+        p = _with_seeds_of_all(frame[is_tested], len(conditions))
         proportion = getattr(compiled.metrics[0], "proportion", False)
-        mid = np.full(len(differences), proportion)
-        columns = np.stack(differences, axis=1)
-        flipped = flipped_p(columns, n_permutations, resampling.seed, mid)
-        tested_pairs = frame["p_value"].notna()
-        p = _with_seeds_of_all(frame[tested_pairs], len(conditions))
+        flipped = flipped_p(
+            np.stack(differences, axis=1),
+            n_permutations,
+            resampling.seed,
+            np.full(len(differences), proportion),
+        )
         steps = step_down(p, flipped, 1 - resampling.confidence)
-        frame.loc[tested_pairs, "p_adjusted"] = steps.p
+        frame.loc[is_tested, "p_adjusted"] = steps.p
     return frame[[*PAIRS]]
+
+
+def _tested(
+    pairing: Pairing,
+    compiled: Compiled,
+    n_permutations: int,
+    resampling: Resampling,
+) -> Evidence:
+    """What one pair of conditions shows."""
+    paired = Paired(
+        cell_sums(pairing.baseline, compiled),
+        cell_sums(pairing.candidate, compiled),
+        pairing.by_seed,
+    )
+    return evidence(paired, n_permutations, resampling)
 
 
 def _spread_of_seeds(tested: Evidence) -> dict[str, float]:
@@ -147,10 +166,7 @@ def _with_seeds_of_all(
     size = np.abs(rows["delta"].to_numpy())
     total = samples + of_seeds
     df_seeds = (conditions - 1) * (rows["seeds"].min() - 1)
-    with np.errstate(
-        divide="ignore",
-        invalid="ignore",
-    ):
+    with np.errstate(divide="ignore", invalid="ignore"):
         df = total**2 / (samples**2 / (n - 1) + plain**2 / df_seeds)
         p_of_all = 2 * stdtr(df, -size / np.sqrt(total))
     return np.fmax(p, p_of_all)
@@ -218,7 +234,7 @@ def letters(
 ) -> dict[str, str]:
     """Condition -> its letters: two share one if and only if they are not in `differ`.
 
-    Insert and absorb (Piepho).     All conditions start in one group. A pair that differs splits
+    Insert and absorb (Piepho). All conditions start in one group. A pair that differs splits
     every group that holds both: one copy without the one, one without the other. A group that lies
     in another goes. Letters go by the first condition of each group; from the 27th on they are
     numbered: a2, b2, ...
