@@ -60,7 +60,7 @@ def frame_table(frame: pd.DataFrame | pd.Series) -> HtmlTable:
         names = [" ".join(str(part) for part in parts if part != "") for parts in frame.columns]
         frame = frame.set_axis(names, axis="columns")
     frame = frame.rename_axis(columns=None)
-    is_counted = isinstance(frame.index, pd.RangeIndex) and frame.index.name is None
+    is_counted = pd.api.types.is_integer_dtype(frame.index) and frame.index.name is None
     if not is_counted:
         labels = [name for name in frame.index.names if name is not None]
         frame = frame.reset_index(names=None if labels else [""])

@@ -8,6 +8,7 @@ from typing import Any
 import matplotlib as mpl
 
 from evaltools.core.files import asset_dir
+from evaltools.report.figures import figure_style
 
 
 def code_cells(notebook: str) -> list[tuple[str, bool]]:
@@ -24,8 +25,8 @@ def code_cells(notebook: str) -> list[tuple[str, bool]]:
 def run_cells(notebook: str, **parameters: Any) -> dict[str, Any]:
     """The names that the cells of a notebook leave behind."""
     names: dict[str, Any] = {}
-    with mpl.rc_context({"figure.max_open_warning": 0}):
-        mpl.use("agg")
+    mpl.use("agg")
+    with mpl.rc_context({**figure_style(), "figure.max_open_warning": 0}):
         from matplotlib import pyplot
 
         for number, (source, is_parameters) in enumerate(code_cells(notebook)):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from ...core.language import say
+from ...report.view import SampleView
 from .measures import MEASURES
 
 if TYPE_CHECKING:
@@ -128,3 +129,21 @@ def _required(turn: Mapping[Any, Any]) -> str:
         if values:
             lines.append(f"{say(name)}: {'、'.join(values)}")
     return "\n".join(lines)
+
+
+BROWSER: Mapping[str, Any] = {
+    "id": "turn",
+    "gold": None,
+    "text": {"user_text": "user", "reply": "reply"},
+    "page": 3,
+    "chips": ["measures", "scenario_type", "difficulty"],
+    "fields": {"reason": "why", "truth": "required", "context": "memory"},
+}
+"""How a card is laid out: the keywords of `report.samples.samples`."""
+
+VIEW = SampleView(groups, cards, browser=BROWSER, compared=("reply", "reason"))
+
+
+def sample_views(run: Any) -> tuple[SampleView, ...]:
+    """The one way in which turns are browsed; nothing is marked in them."""
+    return (VIEW,)
