@@ -8,16 +8,8 @@ import pandas as pd
 
 from ..core.language import say
 from ..stats.detectable import POWER
-from ..stats.power import (
-    LIKELY,
-    LargerStudy,
-    larger_studies,
-)
-from .sentences import (
-    Row,
-    mde_text,
-    on_metric,
-)
+from ..stats.power import LIKELY, LargerStudy, larger_studies
+from .sentences import Row, mde_text, on_metric
 
 if TYPE_CHECKING:
     from .study import Study

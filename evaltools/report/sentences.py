@@ -13,15 +13,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..core.language import (
-    Message,
-    say,
-)
+from ..core.language import Message, say
 from ..stats.compare import ROUGH
-from ..stats.equivalence import (
-    equivalence_confidence,
-    within_margin,
-)
+from ..stats.equivalence import equivalence_confidence, within_margin
 from ..stats.intervals import MIN_UNITS
 from ..stats.notes import Note
 from .markdown import number

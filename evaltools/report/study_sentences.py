@@ -16,10 +16,7 @@ from ..stats.equivalence import equivalence_confidence
 from ..stats.intervals import MIN_UNITS
 from .markdown import number
 from .plan_sentences import settle
-from .sentences import (
-    Row,
-    verdict_sentence,
-)
+from .sentences import Row, verdict_sentence
 from .study_tables import comparison
 
 if TYPE_CHECKING:

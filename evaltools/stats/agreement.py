@@ -102,20 +102,6 @@ def all_equal(values: Sequence[Any]) -> float:
     return float(all(value == values[0] for value in values))
 
 
-@dataclass(frozen=True)
-class Agreed:
-    """One measure of agreement between raters, over n subjects. nan says why in `reason`."""
-
-    value: float
-    n: int
-    reason: str = ""
-
-
-ONE_RATER = "one rater"
-NOTHING_SHARED = "no subject in common"
-NO_VARIANCE = "no variance"
-
-
 def ballot(
     votes: pd.DataFrame,
     subject: Sequence[str] = ("sample", "tuple"),
@@ -161,83 +147,63 @@ def reviewer_agreement(
     """
     sheet = ballot(votes, subject)
     raters = list(sheet.columns)
-    everyone = ", ".join(map(str, raters))
-    largest = _largest_share(sheet)
-    agreed = [
-        ("fleiss_kappa", everyone, kappa_of_all(sheet)),
-        ("perfect_agreement", everyone, _share(sheet, largest, len(raters))),
-        ("majority_agreement", everyone, _share(sheet, largest, len(raters) // 2 + 1)),
-    ]
+    names = ", ".join(map(str, raters))
+    full = sheet.dropna()
+    rows: list[tuple[str, str, float, int, str]] = []
+    reason = "one rater" if len(raters) < 2 else "no subject in common"
+    if len(raters) < 2 or full.empty:
+        for measure in ("fleiss_kappa", "perfect_agreement", "majority_agreement"):
+            rows.append((measure, names, np.nan, len(full), reason))
+    else:
+        counts = _counts(full)
+        largest = counts.max(axis=1)
+        fleiss = fleiss_kappa(counts)
+        perfect = float(np.mean(largest == len(raters)))
+        majority = float(np.mean(largest > len(raters) / 2))
+        rows.append(("fleiss_kappa", names, fleiss, len(full), _why(fleiss)))
+        rows.append(("perfect_agreement", names, perfect, len(full), ""))
+        rows.append(("majority_agreement", names, majority, len(full), ""))
     for a, b in combinations(raters, 2):
-        agreed.append(("cohen_kappa", f"{a}, {b}", kappa_of_pair(sheet, a, b)))
-    rows = [(measure, who, of.value, of.n, of.reason) for measure, who, of in agreed]
+        both = sheet[[a, b]].dropna()
+        kappa, reason = np.nan, "no subject in common"
+        if len(both):
+            kappa = cohen_kappa(_table(both))
+            reason = _why(kappa)
+        rows.append(("cohen_kappa", f"{a}, {b}", kappa, len(both), reason))
     return pd.DataFrame(rows, columns=["measure", "raters", "value", "n_subjects", "reason"])
 
 
-def _not_comparable(sheet: pd.DataFrame) -> str:
-    """Why the raters of a sheet cannot be compared as a whole; "" where they can."""
-    if len(sheet.columns) < 2:
-        return ONE_RATER
-    return NOTHING_SHARED if sheet.dropna().empty else ""
+def _why(kappa: float) -> str:
+    """Why a kappa is null; "" for one that is not."""
+    return "no variance" if np.isnan(kappa) else ""
 
 
-def _counts(sheet: pd.DataFrame) -> Array:
-    """(subjects, categories): how many raters chose each category.
+def kappa_of(sheet: pd.DataFrame) -> float:
+    """Cohen's kappa of two raters, Fleiss' of more, over the subjects of a `ballot` that all have.
 
-    Over the subjects that every rater voted on.
+    nan without such a subject, for one rater, and where one category is all that was chosen.
     """
-    votes = sheet.dropna().to_numpy(dtype=object).astype(str)
+    full = sheet.dropna()
+    if len(sheet.columns) < 2 or full.empty:
+        return np.nan
+    if len(sheet.columns) == 2:
+        return cohen_kappa(_table(full))
+    return fleiss_kappa(_counts(full))
+
+
+def _counts(full: pd.DataFrame) -> Array:
+    """(subjects, categories): how many raters chose each category; every rater has every subject."""
+    votes = full.to_numpy(dtype=object).astype(str)
     of_each = [(votes == category).sum(axis=1) for category in np.unique(votes)]
     return np.stack(of_each, axis=1)
 
 
-def _largest_share(sheet: pd.DataFrame) -> Array:
-    """(subjects,): how many raters agree on the commonest category."""
-    return np.zeros(0) if _not_comparable(sheet) else _counts(sheet).max(axis=1)
-
-
-def _share(
-    sheet: pd.DataFrame,
-    largest: Array,
-    least: int,
-) -> Agreed:
-    """The share of subjects on which at least so many raters agree."""
-    n = len(sheet.dropna())
-    reason = _not_comparable(sheet)
-    if reason:
-        return Agreed(np.nan, n, reason)
-    return Agreed(float(np.mean(largest >= least)), n)
-
-
-def kappa_of_all(sheet: pd.DataFrame) -> Agreed:
-    """Fleiss' kappa of all raters of a `ballot`, over the subjects that every rater voted on."""
-    n = len(sheet.dropna())
-    reason = _not_comparable(sheet)
-    if reason:
-        return Agreed(np.nan, n, reason)
-    kappa = fleiss_kappa(_counts(sheet))
-    return Agreed(kappa, n, NO_VARIANCE if np.isnan(kappa) else "")
-
-
-def kappa_of_pair(
-    sheet: pd.DataFrame,
-    a: Any,
-    b: Any,
-) -> Agreed:
-    """Cohen's kappa of the raters a and b of a `ballot`, over the subjects that both voted on."""
-    both = sheet[[a, b]].dropna()
-    if both.empty:
-        return Agreed(np.nan, 0, NOTHING_SHARED)
-    categories = sorted(set(both[a]) | set(both[b]))
-    if len(categories) == 1:
-        return Agreed(np.nan, len(both), NO_VARIANCE)
-    counts = pd.crosstab(both[a], both[b])
-    counts = counts.reindex(
-        index=categories,
-        columns=categories,
-        fill_value=0,
-    )
-    return Agreed(cohen_kappa(counts.to_numpy(float)), len(both))
+def _table(both: pd.DataFrame) -> Array:
+    """Subjects by the category that one rater chose (row) and that the other chose (column)."""
+    one, other = both.iloc[:, 0], both.iloc[:, 1]
+    categories = sorted(set(one) | set(other))
+    counts = pd.crosstab(one, other)
+    return counts.reindex(index=categories, columns=categories, fill_value=0).to_numpy(float)
 
 
 def fleiss_kappa(counts: Array) -> float:

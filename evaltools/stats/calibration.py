@@ -15,20 +15,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..core.errors import (
-    InputError,
-    Problem,
-)
-from .agreement import (
-    ballot,
-    kappa_of_all,
-    kappa_of_pair,
-)
+from ..core.errors import InputError, Problem
+from .agreement import ballot, kappa_of
 from .arrays import Array
-from .corrected import (
-    case_contributions,
-    corrected_mean,
-)
+from .corrected import case_contributions, corrected_mean
 from .notes import Note
 from .score_intervals import wilson
 
@@ -328,12 +318,8 @@ def _rate(
 
 
 def _kappa(votes: pd.DataFrame) -> float:
-    """Cohen's kappa of two raters, Fleiss' of more, over the cases that all have; nan for none."""
-    sheet = ballot(votes.astype({"category": str}), ["case_id"])
-    raters = list(sheet.columns)
-    if len(raters) == 2:
-        return kappa_of_pair(sheet, raters[0], raters[1]).value
-    return kappa_of_all(sheet).value
+    """`kappa_of` the raters of votes: case_id, rater, category."""
+    return kappa_of(ballot(votes.astype({"category": str}), ["case_id"]))
 
 
 def next_cases(

@@ -15,14 +15,8 @@ Formulas and measured error rates: docs/statistics.md.
 
 from __future__ import annotations
 
-from collections.abc import (
-    Mapping,
-    Sequence,
-)
-from dataclasses import (
-    dataclass,
-    field,
-)
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -32,10 +26,7 @@ from ..core.metric import MetricTable
 from ..core.resampling import Resampling
 from .arrays import Array
 from .compare_notes import comparison_notes
-from .declared import (
-    Declared,
-    declare,
-)
+from .declared import Declared, declare
 from .design import (
     Grid,
     Pairing,
@@ -43,20 +34,11 @@ from .design import (
     grid,
     pair,
 )
-from .detectable import (
-    smallest_difference,
-    units_needed,
-)
+from .detectable import smallest_difference, units_needed
 from .differences import differences
 from .equivalence import within_margin
-from .evidence import (
-    evidence,
-    judged_together,
-)
-from .influence import (
-    Paired,
-    cell_sums,
-)
+from .evidence import evidence, judged_together
+from .influence import Paired, cell_sums
 from .intervals import MIN_UNITS
 from .large_samples import metric_groups
 from .notes import Note

@@ -5,17 +5,11 @@ What did not pair, that there are few seeds, and which metrics have no verdict.
 
 from __future__ import annotations
 
-from collections.abc import (
-    Iterator,
-    Sequence,
-)
+from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
-from .design import (
-    Grid,
-    Pairing,
-)
+from .design import Grid, Pairing
 from .intervals import MIN_UNITS
 from .notes import Note
 

@@ -21,11 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .arrays import Array
-from .score_intervals import (
-    DOUBT,
-    t_quantile,
-    t_wilson,
-)
+from .score_intervals import DOUBT, t_quantile, t_wilson
 
 HIDDEN = 0.25
 """Cases on which judge and people differ wholly that are added to those seen.

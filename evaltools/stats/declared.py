@@ -6,20 +6,14 @@ of.
 
 from __future__ import annotations
 
-from collections.abc import (
-    Mapping,
-    Sequence,
-)
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..core.errors import UsageError
 from ..core.metric import MetricTable
-from ..core.metric_matrix import (
-    Compiled,
-    compile_table,
-)
+from ..core.metric_matrix import Compiled, compile_table
 from ..core.names import nearest
 from .arrays import Array
 

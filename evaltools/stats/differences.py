@@ -22,16 +22,8 @@ from .bounds import Intervals
 from .equivalence import equivalence_confidence
 from .evidence import Evidence
 from .influence import Paired
-from .intervals import (
-    CARRIES,
-    MIN_UNITS,
-)
-from .score_intervals import (
-    deciding,
-    mover,
-    score_bounds,
-    share_correlation,
-)
+from .intervals import CARRIES, MIN_UNITS
+from .score_intervals import deciding, mover, score_bounds, share_correlation
 
 
 def differences(

@@ -15,26 +15,13 @@ import pandas as pd
 from scipy.special import stdtr
 
 from ..core.resampling import Resampling
-from .arrays import (
-    Array,
-    rounded,
-)
+from .arrays import Array, rounded
 from .influence import Paired
 from .intervals import MIN_UNITS
-from .multiplicity import (
-    shared_seeds,
-    step_down,
-)
+from .multiplicity import shared_seeds, step_down
 from .score_intervals import proportions
-from .seed_variance import (
-    SeedPool,
-    seed_pool,
-    seed_term,
-)
-from .sign_flips import (
-    flipped_p,
-    sign_flip,
-)
+from .seed_variance import SeedPool, seed_pool, seed_term
+from .sign_flips import flipped_p, sign_flip
 from .variance import (
     Spread,
     negligible,

@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import (
-    Annotated,
-    Any,
-)
+from typing import Annotated, Any
 
 import pandas as pd
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    create_model,
-)
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from ..core.errors import Problems
-from ..core.records import (
-    FirstLines,
-    read_rows,
-)
+from ..core.records import FirstLines, read_rows
 
 Share = Annotated[
     float,

@@ -7,48 +7,22 @@ Statistics 9 (1981), exponential tilting.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import (
-    dataclass,
-    replace,
-)
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..core.errors import UsageError
-from ..core.metric import (
-    MetricTable,
-    subset,
-)
-from ..core.metric_matrix import (
-    Compiled,
-    compile_table,
-)
+from ..core.metric import MetricTable, subset
+from ..core.metric_matrix import Compiled, compile_table
 from ..core.resampling import Resampling
-from .arrays import (
-    ROUNDING,
-    Array,
-    divide,
-)
-from .design import (
-    Grid,
-    Runs,
-    grid,
-    pair,
-)
+from .arrays import ROUNDING, Array, divide
+from .design import Grid, Runs, grid, pair
 from .evidence import evidence
-from .influence import (
-    Paired,
-    cell_sums,
-    seed_mean,
-)
+from .influence import Paired, cell_sums, seed_mean
 from .intervals import MIN_UNITS
-from .variance import (
-    Components,
-    Spread,
-    spread_of_runs,
-)
+from .variance import Components, Spread, spread_of_runs
 
 STEEPEST = 700
 """Largest strength of a tilt: beyond it an exponential function overflows."""

@@ -10,37 +10,23 @@ open.
 
 from __future__ import annotations
 
-from collections.abc import (
-    Callable,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import (
-    nctdtr,
-    ndtr,
-    ndtri,
-)
+from scipy.special import nctdtr, ndtr, ndtri
 
 from ..core.errors import UsageError
 from ..core.metric import MetricTable
 from ..core.resampling import Resampling
 from .arrays import Array
 from .design import Runs
-from .detectable import (
-    smallest_difference,
-    units_needed,
-)
+from .detectable import smallest_difference, units_needed
 from .intervals import MIN_UNITS
 from .large_samples import LARGE
-from .pilot import (
-    Pilot,
-    pilot,
-)
+from .pilot import Pilot, pilot
 from .simulation import simulated_power
 from .variance import Components
 

@@ -9,10 +9,7 @@ docs/statistics.md.
 
 from __future__ import annotations
 
-from collections.abc import (
-    Mapping,
-    Sequence,
-)
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from string import ascii_lowercase
 from typing import Any
@@ -21,15 +18,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtr
 
-from ..core.metric import (
-    AnyMetric,
-    MetricTable,
-    subset,
-)
-from ..core.metric_matrix import (
-    Compiled,
-    compile_table,
-)
+from ..core.metric import AnyMetric, MetricTable, subset
+from ..core.metric_matrix import Compiled, compile_table
 from ..core.resampling import Resampling
 from .arrays import Array
 from .design import (
@@ -39,14 +29,8 @@ from .design import (
     in_order,
     pair,
 )
-from .evidence import (
-    Evidence,
-    evidence,
-)
-from .influence import (
-    Paired,
-    cell_sums,
-)
+from .evidence import Evidence, evidence
+from .influence import Paired, cell_sums
 from .intervals import MIN_UNITS
 from .multiplicity import step_down
 from .sign_flips import flipped_p

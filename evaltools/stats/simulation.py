@@ -9,21 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..core.metric import Metric
-from ..core.metric_matrix import (
-    Compiled,
-    compile_table,
-)
+from ..core.metric_matrix import Compiled, compile_table
 from ..core.resampling import Resampling
 from .arrays import Array
 from .evidence import decide
-from .influence import (
-    Cells,
-    Paired,
-)
-from .pilot import (
-    Pilot,
-    moved_cells,
-)
+from .influence import Cells, Paired
+from .pilot import Pilot, moved_cells
 
 BLOCKS, BLOCK = 20, 50
 """Simulated studies for one power: so many blocks of studies that share their sign patterns."""

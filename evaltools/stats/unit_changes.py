@@ -5,20 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from ..core.metric import (
-    MetricTable,
-    subset,
-)
+from ..core.metric import MetricTable, subset
 from ..core.metric_matrix import compile_table
-from .design import (
-    Runs,
-    grid,
-    pair,
-)
-from .influence import (
-    cell_sums,
-    seed_mean,
-)
+from .design import Runs, grid, pair
+from .influence import cell_sums, seed_mean
 
 
 def unit_changes(

@@ -47,6 +47,14 @@ def test_verdict_first_then_a_line_with_title_and_id(study: et.Study, everything
         assert wrong not in text
 
 
+def test_page_terminal_and_paper_say_one_verdict(study: et.Study) -> None:
+    (sentence,) = verdicts(study)
+    terminal = " ".join(comparison_text(study, everything=False).split())
+    page = " ".join(study.page().text.split())
+    assert sentence in terminal and sentence in page
+    assert sentence in study.paragraph()
+
+
 def test_identical_sides_are_called_so_and_have_no_p() -> None:
     text = comparison_text(
         et.compare(*COMPARED["one run twice"], resampling=FAST), everything=False

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import (
-    Hashable,
-    Iterable,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -16,14 +11,8 @@ import pandas as pd
 
 from ...core.resampling import Resampling
 from ...stats import agreement
-from ...stats.agreement import (
-    Measure,
-    all_equal,
-)
-from ...stats.design import (
-    Runs,
-    in_order,
-)
+from ...stats.agreement import Measure, all_equal
+from ...stats.design import Runs, in_order
 
 TUPLE_KEYS: Mapping[str, tuple[int, ...]] = {
     "": (0, 1, 2),
