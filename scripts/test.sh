@@ -7,6 +7,8 @@ cd "$(dirname "$0")/.."
 venv=${VENV:-.venv-test}
 python=${PYTHON:-python3}
 failed=()
+# hundreds of processes are started, which would compile every library again
+unset PYTHONDONTWRITEBYTECODE
 
 step() {
     local name=$1

@@ -1,12 +1,10 @@
-"""What may import what, and where the names of suites may stand: read from the sources, no module is loaded."""
+"""What may import what, and where the names of suites may stand: read from the sources."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 import evaltools
 
@@ -16,41 +14,28 @@ LAYERS = ("core", "stats", "report", "app")
 
 SUITES = {package.rpartition(".")[2] for package in evaltools.BUILT_IN.values()}
 TOOLS = {"formats", "llm"}
-"""Readers of other tools' files and the client of language models: they stand on core, for the suites and app."""
+"""Readers of other tools' files and the client of language models: they stand on core."""
+
 ALSO_A_WORD = {"table"}
 """A suite's name that the code uses in its common sense as well."""
 
-OF_SUITES = {"core", "stats", "report", *TOOLS}
+PRINTING = {"print", "click.echo", "click.secho", "sys.stdout.write"}
 
-MODULES = sorted(PACKAGE.rglob("*.py"))
-
-
-def parts_of(path: Path) -> tuple[str, ...]:
-    return path.relative_to(PACKAGE).with_suffix("").parts
-
-
-def imports(path: Path) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """(line, parts below the package) of every module of this package that a file imports, in functions too."""
-    package = ("evaltools", *parts_of(path)[:-1])
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                parts = tuple(alias.name.split("."))
-                if parts[0] == "evaltools":
-                    yield node.lineno, parts[1:]
-        elif isinstance(node, ast.ImportFrom):
-            above = package[: len(package) - node.level + 1] if node.level else ()
-            base = (*above, *(node.module.split(".") if node.module else ()))
-            if base[:1] == ("evaltools",):
-                for alias in node.names:
-                    yield node.lineno, (*base[1:], alias.name)
+TREES = {
+    path.relative_to(PACKAGE): ast.parse(path.read_text(encoding="utf-8"))
+    for path in sorted(PACKAGE.rglob("*.py"))
+}
 
 
-def allowed(path: Path) -> set[str]:
-    """The packages that a file may import."""
-    package, *rest = parts_of(path)
-    if package == "suites":
-        package, *rest = rest
+def package_of(parts: tuple[str, ...]) -> str:
+    """The layer, tool or suite that a module belongs to; "" for one of the package itself."""
+    if parts[:1] == ("suites",):
+        parts = parts[1:]
+    return parts[0] if parts and parts[0] in {*LAYERS, *TOOLS, *SUITES} else ""
+
+
+def allowed(package: str) -> set[str]:
+    """The packages that a package may import."""
     if package == "app":
         return {*LAYERS, *TOOLS}
     if package in LAYERS:
@@ -58,92 +43,98 @@ def allowed(path: Path) -> set[str]:
     if package in TOOLS:
         return {"core", package}
     if package in SUITES:
-        return {package, *OF_SUITES}
+        return {package, "core", "stats", "report", *TOOLS}
     return set()
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: "/".join(parts_of(p)))
-def test_imports_point_one_way(path: Path) -> None:
-    packages = {*LAYERS, *SUITES, *TOOLS}
-    wrong = [
-        f"{path.relative_to(PACKAGE)}:{line} imports {'.'.join(parts)}"
-        for line, parts in imports(path)
-        if parts and parts[0] in packages and parts[0] not in allowed(path)
-    ]
+def imports(path: Path, tree: ast.Module) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """(line, parts below the package) of all that a file imports from it, in functions too."""
+    package = ("evaltools", *path.parent.parts)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                parts = tuple(alias.name.split("."))
+                if parts[0] == "evaltools":
+                    yield node.lineno, parts[1:]
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else ()
+            module = tuple(node.module.split(".")) if node.module else ()
+            base = (*above, *module)
+            if base[:1] == ("evaltools",):
+                for alias in node.names:
+                    yield node.lineno, (*base[1:], alias.name)
+
+
+def docstrings(tree: ast.Module) -> set[int]:
+    """The ids of the nodes that are docstrings: of a module, class, function or, below it, a name."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            found.add(id(node.value))
+    return found
+
+
+def texts(tree: ast.Module) -> Iterator[ast.Constant]:
+    """The texts of a file that are no docstrings."""
+    documentation = docstrings(tree)
+    for node in ast.walk(tree):
+        is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if is_text and id(node) not in documentation:
+            yield node
+
+
+def test_imports_point_one_way() -> None:
+    wrong = []
+    for path, tree in TREES.items():
+        for line, parts in imports(path, tree):
+            package = package_of(parts)
+            if package and package not in allowed(package_of(path.with_suffix("").parts)):
+                wrong.append(f"{path}:{line} imports {'.'.join(parts)}")
     assert wrong == []
 
 
 def test_every_package_has_its_place() -> None:
-    found = {
-        p.name
-        for p in (*PACKAGE.iterdir(), *(PACKAGE / "suites").iterdir())
-        if p.is_dir() and list(p.glob("*.py"))
-    } - {"suites"}
-    assert found == {*LAYERS, *SUITES, *TOOLS}
+    folders = {path.parts[0] for path in TREES if len(path.parts) > 1}
+    suites = {path.parts[1] for path in TREES if path.parts[0] == "suites" and len(path.parts) > 2}
+    assert folders == {*LAYERS, *TOOLS, "suites"}
+    assert suites == SUITES
 
 
-def documentation(tree: ast.AST) -> set[int]:
-    """The nodes that are docstrings, of a module, class, function or, below it, of a name."""
-    return {
-        id(node.value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    }
-
-
-@pytest.mark.parametrize("layer", LAYERS)
-def test_nothing_shared_names_a_suite(layer: str) -> None:
-    """A suite is reached through the registry: outside of its own package its name stands in examples only."""
-    named = []
-    for path in sorted((PACKAGE / layer).rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        docs = documentation(tree)
+def test_nothing_shared_names_a_suite() -> None:
+    """A suite is reached through the registry: its name stands in its own package and in examples."""
+    names = set(evaltools.BUILT_IN) - ALSO_A_WORD
+    wrong = []
+    for path, tree in TREES.items():
+        if path.parts[0] not in LAYERS:
+            continue
+        for text in texts(tree):
+            words = {text.value, text.value.partition(".")[2].partition(".")[0]}
+            if words & (names | SUITES - ALSO_A_WORD):
+                wrong.append(f"{path}:{text.lineno} {text.value!r}")
         for node in ast.walk(tree):
-            if (
-                isinstance(node, ast.Constant)
-                and isinstance(node.value, str)
-                and id(node) not in docs
-            ):
-                words = {node.value, node.value.partition(".")[2].partition(".")[0]}
-                suite = words & {*SUITES, *evaltools.BUILT_IN}
-            elif isinstance(node, ast.Name | ast.arg):
-                suite = {node.id if isinstance(node, ast.Name) else node.arg} & set(
-                    evaltools.BUILT_IN
-                )
-            else:
-                continue
-            if suite - ALSO_A_WORD:
-                named.append(f"{path.relative_to(PACKAGE)}:{node.lineno} {ast.unparse(node)}")
-    assert named == []
+            if isinstance(node, ast.Name) and node.id in names:
+                wrong.append(f"{path}:{node.lineno} {node.id}")
+            if isinstance(node, ast.arg) and node.arg in names:
+                wrong.append(f"{path}:{node.lineno} {node.arg}")
+    assert wrong == []
 
 
 def test_the_suites_are_listed_once() -> None:
     """A suite that is added or taken away is so in one place."""
     listing = []
-    for path in MODULES:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        docs = documentation(tree)
-        texts = {
-            n.value
-            for n in ast.walk(tree)
-            if isinstance(n, ast.Constant) and isinstance(n.value, str) and id(n) not in docs
-        }
-        if set(evaltools.BUILT_IN) <= texts:
-            listing.append(path.relative_to(PACKAGE).as_posix())
+    for path, tree in TREES.items():
+        if set(evaltools.BUILT_IN) <= {text.value for text in texts(tree)}:
+            listing.append(path.as_posix())
     assert listing == ["__init__.py"]
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: "/".join(parts_of(p)))
-def test_all_that_is_printed_goes_through_one_function(path: Path) -> None:
+def test_all_that_is_printed_goes_through_one_function() -> None:
     """`core.terminal.echo` spells out what could act on a terminal."""
-    calls = [
-        n.func
-        for n in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(n, ast.Call)
-    ]
-    printing = [
-        f.lineno
-        for f in calls
-        if ast.unparse(f) in ("print", "click.echo", "click.secho", "sys.stdout.write")
-    ]
-    assert printing == [] or parts_of(path) == ("core", "terminal")
+    wrong = []
+    for path, tree in TREES.items():
+        if path == Path("core/terminal.py"):
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in PRINTING:
+                wrong.append(f"{path}:{node.lineno}")
+    assert wrong == []
