@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ..core.estimates import is_null
 from ..core.language import say
 from ..stats.unit_changes import differing
-from .markdown import is_null, titled
+from .markdown import titled
 from .samples import Marked, samples
 from .tables import HtmlTable, no_rows, table
 from .view import SampleView, sample_views
@@ -22,121 +23,188 @@ if TYPE_CHECKING:
 GROUPS = {"Higher": 1, "Lower": -1}
 """Label of a group of units -> the sign of their change."""
 
+PAGE = 3
+"""Cards shown at a time."""
+
+Side = tuple[str, "Run | None"]
+"""Header of a side, and the run that it shows; None where the condition has no run for it."""
+
 
 def differences(
-    study: Study, metric: str, candidate: str, changes: pd.DataFrame, share: int = 1
+    study: Study,
+    metric: str,
+    candidate: str,
+    changes: pd.DataFrame,
+    share: int = 1,
 ) -> HtmlTable:
     """A browser of the units whose value of a metric differs, the largest influence on the difference first.
 
-    `changes`: as `stats.unit_changes` has them. Each unit has the gold, and below it for every seed what the
-    baseline and what the candidate made of it. A table where the suite has no cards. `share`: how many browsers share
-    the room of the page.
+    `changes`: as `stats.unit_changes` has them. Each unit has the gold and, for every seed, what the baseline
+    and what the candidate made of it. A table where the suite has no cards. `share`: how many browsers share the room
+    of the page.
     """
-    unit, about = study.suite.unit, study.suite.metric(metric, study.options)
-    found = differing(changes).set_index(unit)
-    caption = f"{titled(about.title or about.name, about.better)}, {study.baseline} → {candidate}"
-    sides = paired_runs(study, candidate)
-    runs = [r for _, r in sides if r is not None]
-    views = sample_views(study)
-    if found.empty:
+    unit = study.suite.unit
+    about = study.suite.metric(metric, study.options)
+    title = titled(about.title or about.name, about.better)
+    caption = f"{title}, {study.baseline} → {candidate}"
+    changed = differing(changes).set_index(unit)
+    if changed.empty:
         return no_rows(say("{metric}: samples that differ", metric=caption))
+    views = sample_views(study)
     if not views:
-        return table(found.reset_index(), caption=caption)
-    how: dict[str, Any] = {
-        "id": unit,
-        "text": "text",
-        **views[0].browser,
-        "fields": {},
-        "chips": ["change"],
-    }
-    if not isinstance(how["text"], str):
-        how["text"] = {c: h for c, h in how["text"].items() if c not in views[0].compared}
-    how["sides"] = {str(place): header for place, (header, _) in enumerate(sides)}
+        return table(changed.reset_index(), caption=caption)
+    sides = paired_runs(study, candidate)
+    layout = _layout(views[0], unit, sides)
     ways = []
     for view in views:
-        of_run = {r.name: _cards(view, r, found.index, how["id"]) for r in runs}
-        cards = _once(of_run.values())
-        cards = cards.iloc[found.index.get_indexer(cards[unit]).argsort(kind="stable")]
-        at = found.loc[cards[unit]]
-        cards["change"] = [f"{b:.2f} → {c:.2f}" for b, c in zip(at["baseline"], at["candidate"])]
-        if "gold" in cards:  # its marks would be those of one run
-            cards["gold"] = [[entry[:3] for entry in gold] for gold in cards["gold"]]
-        for place, (_, run) in enumerate(sides):
-            there = (
-                of_run[run.name].reindex(cards.index)
-                if run is not None
-                else pd.DataFrame(index=cards.index)
-            )
-            cards[str(place)] = _made(there.reindex(columns=[how["id"], *view.compared]))
-        signs = (at["change"] > 0).astype(int) * 2 - 1
+        cards = _compared_cards(view, layout["id"], changed, sides)
+        rising = changed.loc[cards[unit], "change"].to_numpy() > 0
         groups = {
-            _under(g, candidate, view, unit): list(cards.index[signs == s])
-            for g, s in GROUPS.items()
+            _group_label("Higher", candidate, view, unit): list(cards.index[rising]),
+            _group_label("Lower", candidate, view, unit): list(cards.index[~rising]),
         }
         ways.append(Marked(cards, groups, view.name, view.label, view.legend))
-    return samples(ways, caption=caption, pairs=True, share=share, **{**how, "page": 3})
+    return samples(ways, caption=caption, share=share, **layout)
 
 
-def carrying(study: Study, candidate: str, changes: pd.DataFrame) -> dict[str, int]:
+def carrying(
+    study: Study,
+    candidate: str,
+    changes: pd.DataFrame,
+) -> dict[str, int]:
     """Label of each group of the browser of `differences` -> how many cards it has there (units, without cards)."""
-    unit, views = study.suite.unit, sample_views(study)
-    found = differing(changes).set_index(unit)["change"]
+    unit = study.suite.unit
+    views = sample_views(study)
     view = views[0] if views else None
-    if view and view.browser.get("id", unit) != unit:
-        runs = [r for _, r in paired_runs(study, candidate) if r is not None]
-        found = found.loc[
-            _once(_cards(view, r, found.index, view.browser["id"]) for r in runs)[unit]
-        ]
-    return {
-        _under(group, candidate, view, unit): int((found * sign > 0).sum())
-        for group, sign in GROUPS.items()
-    }
+    change = differing(changes).set_index(unit)["change"]
+    if view and _part(view, unit) != unit:
+        cards = _cards_of_runs(view, _part(view, unit), change.index, paired_runs(study, candidate))
+        change = change.loc[_each_once(list(cards.values()))[unit]]
+    counts = {}
+    for group, sign in GROUPS.items():
+        label = _group_label(group, candidate, view, unit)
+        counts[label] = int((change * sign > 0).sum())
+    return counts
 
 
-def _once(cards: Iterable[pd.DataFrame]) -> pd.DataFrame:
+def paired_runs(study: Study, candidate: str) -> list[Side]:
+    """The sides of a unit, baseline and candidate in turn: seed by seed, without common seeds in order."""
+    baseline_runs = study.conditions[study.baseline]
+    candidate_runs = study.conditions[candidate]
+    common = [(seed, seed) for seed in baseline_runs if seed in candidate_runs]
+    sides = []
+    for seed, other in common or zip_longest(baseline_runs, candidate_runs):
+        sides.append(_side(study.baseline, baseline_runs, seed))
+        sides.append(_side(candidate, candidate_runs, other))
+    return sides
+
+
+def _side(
+    condition: str,
+    runs: dict[str, Run],
+    seed: str | None,
+) -> Side:
+    header = condition
+    if seed:
+        header = say("{condition}, seed {seed}", condition=condition, seed=seed)
+    return header, None if seed is None else runs.get(seed)
+
+
+def _layout(
+    view: SampleView,
+    unit: str,
+    sides: Sequence[Side],
+) -> dict[str, Any]:
+    """The fields of `samples.Layout`: as the suite lays its cards out, with the runs as sides in pairs."""
+    layout: dict[str, Any] = {"id": unit, "text": "text", **view.browser}
+    if not isinstance(layout["text"], str):
+        texts = layout["text"].items()
+        layout["text"] = {column: head for column, head in texts if column not in view.compared}
+    layout["sides"] = {str(index): header for index, (header, _) in enumerate(sides)}
+    layout["fields"] = {}
+    layout["chips"] = ["change"]
+    layout["pairs"] = True
+    layout["page"] = PAGE
+    return layout
+
+
+def _compared_cards(
+    view: SampleView,
+    id: str,
+    changed: pd.DataFrame,
+    sides: Sequence[Side],
+) -> pd.DataFrame:
+    """The cards of the units that differ, in their order, with the change and a column for each side."""
+    of_run = _cards_of_runs(view, id, changed.index, sides)
+    cards = _each_once(list(of_run.values()))
+    unit = changed.index.name
+    order = changed.index.get_indexer(cards[unit]).argsort(kind="stable")
+    cards = cards.iloc[order]
+    values = changed.loc[cards[unit]]
+    cards["change"] = [
+        f"{before:.2f} → {after:.2f}"
+        for before, after in zip(values["baseline"], values["candidate"])
+    ]
+    if "gold" in cards:  # its marks would be those of one run
+        cards["gold"] = [[entry[:3] for entry in gold] for gold in cards["gold"]]
+    for index, (_, run) in enumerate(sides):
+        side = pd.DataFrame(index=cards.index)
+        if run is not None:
+            side = of_run[run.name].reindex(cards.index)
+        cards[str(index)] = _entries(side.reindex(columns=[id, *view.compared]))
+    return cards
+
+
+def _cards_of_runs(
+    view: SampleView,
+    id: str,
+    units: pd.Index,
+    sides: Sequence[Side],
+) -> dict[str, pd.DataFrame]:
+    """Name of a run -> its cards of some units, by their id."""
+    cards = {}
+    for _, run in sides:
+        if run is not None:
+            rows = run.units[run.units[run.suite.unit].isin(units)]
+            cards[run.name] = view.cards(run, rows).set_index(id, drop=False)
+    return cards
+
+
+def _each_once(cards: list[pd.DataFrame]) -> pd.DataFrame:
     """The cards of several runs, each once."""
-    every = pd.concat(cards)
-    return every[~every.index.duplicated()]
+    joined = pd.concat(cards)
+    return joined[~joined.index.duplicated()]
 
 
-def _under(group: str, candidate: str, view: SampleView | None, unit: str) -> str:
+def _part(view: SampleView, unit: str) -> str:
+    """What a card shows: the unit, or a part of it."""
+    return str(view.browser.get("id", unit))
+
+
+def _group_label(
+    group: str,
+    candidate: str,
+    view: SampleView | None,
+    unit: str,
+) -> str:
     """The label of a group; where cards are parts of the units that differ, what they are."""
     label = say("{group} under {candidate}", group=say(group), candidate=candidate)
-    part = view.browser.get("id", unit) if view else unit
+    part = _part(view, unit) if view else unit
     return label if part == unit else f"{label} ({say(part + 's')})"
 
 
-def paired_runs(study: Study, candidate: str) -> list[tuple[str, Run | None]]:
-    """Header and run of each side, baseline and candidate in turn: seed by seed, without common seeds in order."""
-    a, b = study.conditions[study.baseline], study.conditions[candidate]
-    common = [seed for seed in a if seed in b]
-    pairs = [(s, s) for s in common] or list(zip_longest(a, b))
-    each = (
-        (c, of, s)
-        for one, other in pairs
-        for c, of, s in ((study.baseline, a, one), (candidate, b, other))
-    )
-    return [
-        (
-            say("{condition}, seed {seed}", condition=c, seed=s) if s else c,
-            of.get(s) if s is not None else None,
-        )
-        for c, of, s in each
-    ]
-
-
-def _cards(view: SampleView, run: Run, units: pd.Index, id: str) -> pd.DataFrame:
-    """The cards of some units as a run has them, by their id."""
-    return view.cards(run, run.units[run.units[run.suite.unit].isin(units)]).set_index(
-        id, drop=False
-    )
-
-
-def _made(cards: pd.DataFrame) -> list[list[Any]]:
+def _entries(cards: pd.DataFrame) -> list[list[Any]]:
     """What a run made of each unit, as entries of a side; the first column is null where it has no such unit."""
-    return [
-        [[say("(not in this run)")]]
-        if is_null(id)
-        else [e for v in made for e in (v if isinstance(v, list) else [[v]] if v else [])]
-        for id, *made in cards.itertuples(index=False)
-    ]
+    sides = []
+    for id, *values in cards.itertuples(index=False):
+        if is_null(id):
+            sides.append([[say("(not in this run)")]])
+            continue
+        entries = []
+        for value in values:
+            if isinstance(value, list):
+                entries += value
+            elif value:
+                entries.append([value])
+        sides.append(entries)
+    return sides

@@ -162,7 +162,11 @@ def _ways(df: pd.DataFrame | Sequence[Marked]) -> list[Marked]:
     return [replace(way, label=say(way.label), legend=say(way.legend)) for way in df]
 
 
-def _preview(first: pd.DataFrame, how: Layout, caption: str | None) -> str:
+def _preview(
+    first: pd.DataFrame,
+    how: Layout,
+    caption: str | None,
+) -> str:
     """The first samples as a Markdown table of names and texts."""
     columns = [column for column in (how.id, *how.texts) if column in first]
     brief = first.head(0)
@@ -183,7 +187,11 @@ def _fitting(cards: Sequence[Card], share: int) -> int:
     return len(cards)
 
 
-def _groups(ways: Sequence[Marked], id: str, n_carried: int) -> dict[str, list[list[int]]]:
+def _groups(
+    ways: Sequence[Marked],
+    id: str,
+    n_carried: int,
+) -> dict[str, list[list[int]]]:
     """Label of a group ("": all samples) -> for each way the indices of its cards, in the order of the way."""
     first = ways[0].cards
     names = first[id].astype(str).to_numpy()
@@ -261,7 +269,11 @@ def _text(text: str) -> Text:
     ]
 
 
-def _placed_text(row: Mapping[Any, Any], column: str, places: Sequence[Place]) -> Text:
+def _placed_text(
+    row: Mapping[Any, Any],
+    column: str,
+    places: Sequence[Place],
+) -> Text:
     """The text of a column with the places in it; a place that overlaps an earlier one is left out."""
     text = _lines(row.get(column))
     linked = {}
