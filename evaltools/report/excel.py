@@ -18,9 +18,9 @@ from unicodedata import east_asian_width
 import pandas as pd
 
 from ..core.errors import UsageError
+from ..core.estimates import is_null
 from ..core.files import atomic
 from ..core.language import say
-from .markdown import is_null
 
 CELL_LIMIT = 32_767
 ROW_LIMIT = 1_048_576
@@ -49,7 +49,12 @@ class Sheet:
     below: Sequence[tuple[str, str]] = ()
 
 
-def write_workbook(path: Path, sheets: Sequence[Sheet], *, notes_on: str) -> list[str]:
+def write_workbook(
+    path: Path,
+    sheets: Sequence[Sheet],
+    *,
+    notes_on: str,
+) -> list[str]:
     """Write the sheets; returns the notes on changed cells, which also stand below the table of `notes_on`.
 
     UsageError for a frame with more rows than a sheet can hold.
@@ -61,91 +66,168 @@ def write_workbook(path: Path, sheets: Sequence[Sheet], *, notes_on: str) -> lis
             raise UsageError(
                 f"{len(sheet.frame)} rows are too many for a sheet of a workbook ({ROW_LIMIT})"
             )
+    notes: list[str] = []
     with atomic(path, "wb") as f:
         # every cell is written by its type, so that no text is taken for a formula or a link
         book = xlsxwriter.Workbook(f, {"in_memory": True})
         book.set_properties({"created": datetime(2000, 1, 1, tzinfo=UTC)})
-        notes: list[str] = []
-        last = {
-            sheet.name: _write_sheet(book, book.add_worksheet(sheet.name), sheet, notes)
-            for sheet in sheets
-        }
-        page, below = book.get_worksheet_by_name(notes_on), last[notes_on] + 2
-        page.write_string(below, 0, say("Changed cells"), book.add_format({"bold": True}))
-        rest = [say("and {n} more", n=len(notes) - _KEPT_NOTES)] if len(notes) > _KEPT_NOTES else []
-        for i, note in enumerate([*notes[:_KEPT_NOTES], *rest] or [say("none")], 1):
-            page.write_string(below + i, 0, note)
+        formats = _formats(book)
+        writers = [_SheetWriter(book, sheet, formats, notes) for sheet in sheets]
+        for writer in writers:
+            writer.write()
+        for writer in writers:
+            if writer.sheet.name == notes_on:
+                writer.write_notes()
         book.close()
     return notes
 
 
-def _write_sheet(book: Any, page: Any, sheet: Sheet, notes: list[str]) -> int:
-    """Returns the last row written."""
-    bold = book.add_format({"bold": True, "bottom": 1, "text_wrap": True, "valign": "top"})
-    top = book.add_format({"valign": "top"})
-    wrap = book.add_format({"valign": "top", "text_wrap": True})
-    decimal = book.add_format({"valign": "top", "num_format": "0.000"})
-    good, bad, grey = (book.add_format({"bg_color": c}) for c in (GOOD, BAD, GREY))
-    columns = [str(c) for c in sheet.frame.columns]
-    row = 0
-    for row, (name, value) in enumerate(sheet.head):
-        page.write_string(
-            row, 0, _text(name, sheet.name, row, 0, notes), book.add_format({"bold": True})
-        )
-        page.write_string(row, 1, _text(str(value), sheet.name, row, 1, notes))
-    head = row + 2 if sheet.head else 0
-    for c, column in enumerate(columns):
-        page.write_string(head, c, _text(column, sheet.name, head, c, notes), bold)
-        page.set_column(c, c, _width(sheet.frame.iloc[:, c], column))
-    for r, cells in enumerate(sheet.frame.itertuples(index=False), head + 1):
-        page.set_row(r, 15)  # one line high: long texts would hide the table
-        for c, value in enumerate(cells):
-            if is_null(value):
-                page.write_blank(r, c, None, top)
-            elif isinstance(value, bool):
-                page.write_boolean(r, c, value, top)
-            elif isinstance(value, int | float):
-                page.write_number(r, c, value, decimal if isinstance(value, float) else top)
-            else:
-                page.write_string(r, c, _text(str(value), sheet.name, r, c, notes), wrap)
-    last = head + len(sheet.frame)
-    page.freeze_panes(head + 1, 1)
-    if columns:
-        page.autofilter(head, 0, max(last, head + 1), len(columns) - 1)
-    cells = [
-        (c, op, limit, f)
-        for c, limit in sheet.scores.items()
-        for op, f in (("<", bad), (">=", good))
-    ]
-    rules = [
-        (c, {"type": "blanks", "stop_if_true": True}) for c in sheet.scores
-    ]  # else as 0, which fails
-    rules += [
-        (c, {"type": "cell", "criteria": op, "value": limit, "format": f})
-        for c, op, limit, f in cells
-    ]
-    if v := sheet.verdicts:
-        words = {f'"{say("pass")}"': good, f'"{say("fail")}"': bad}
-        rules += [
-            (v, {"type": "cell", "criteria": "==", "value": w, "format": f})
-            for w, f in words.items()
-        ]
-        rules.append((v, {"type": "no_blanks", "format": grey}))
-    for column, rule in rules:
-        c = columns.index(column)
-        page.conditional_format(head + 1, c, max(last, head + 1), c, rule)
-    if sheet.below:
-        page.write_string(
-            last + 2, 0, say("What the columns mean"), book.add_format({"bold": True})
-        )
-    for row, (name, meaning) in enumerate(sheet.below, last + 3):
-        page.write_string(row, 0, _text(name, sheet.name, row, 0, notes))
-        page.write_string(row, 1, _text(meaning, sheet.name, row, 1, notes))
-    return last + (len(sheet.below) + 2 if sheet.below else 0)
+def _formats(book: Any) -> dict[str, Any]:
+    """The formats of cells."""
+    header = {"bold": True, "bottom": 1, "text_wrap": True, "valign": "top"}
+    return {
+        "header": book.add_format(header),
+        "top": book.add_format({"valign": "top"}),
+        "wrap": book.add_format({"valign": "top", "text_wrap": True}),
+        "decimal": book.add_format({"valign": "top", "num_format": "0.000"}),
+        "good": book.add_format({"bg_color": GOOD}),
+        "bad": book.add_format({"bg_color": BAD}),
+        "grey": book.add_format({"bg_color": GREY}),
+        "bold": book.add_format({"bold": True}),
+    }
+
+
+class _SheetWriter:
+    """Writes one sheet: lines, table, colours, and lines below."""
+
+    def __init__(
+        self,
+        book: Any,
+        sheet: Sheet,
+        formats: Mapping[str, Any],
+        notes: list[str],
+    ) -> None:
+        self.sheet = sheet
+        self.page = book.add_worksheet(sheet.name)
+        self.formats = formats
+        self.notes = notes
+        self.columns = [str(column) for column in sheet.frame.columns]
+        self.header_row = len(sheet.head) + 1 if sheet.head else 0
+        self.last_row = self.header_row + len(sheet.frame)
+        """The last row of the table."""
+
+    def write(self) -> None:
+        """Write everything but the notes."""
+        for row, (name, value) in enumerate(self.sheet.head):
+            self._write_text(row, 0, name, self.formats["bold"])
+            self._write_text(row, 1, str(value))
+        self._write_table()
+        first = self.header_row + 1
+        last = max(self.last_row, first)
+        for column, rule in _color_rules(self.sheet, self.formats):
+            index = self.columns.index(column)
+            self.page.conditional_format(first, index, last, index, rule)
+        if self.sheet.below:
+            self._write_meanings()
+
+    def write_notes(self) -> None:
+        """Write the notes on changed cells below everything else."""
+        lines = self.notes[:_KEPT_NOTES]
+        if len(self.notes) > _KEPT_NOTES:
+            lines.append(say("and {n} more", n=len(self.notes) - _KEPT_NOTES))
+        row = self.last_row + 2
+        if self.sheet.below:
+            row += len(self.sheet.below) + 2
+        self.page.write_string(row, 0, say("Changed cells"), self.formats["bold"])
+        for index, line in enumerate(lines or [say("none")], 1):
+            self.page.write_string(row + index, 0, line)
+
+    def _write_table(self) -> None:
+        for index, column in enumerate(self.columns):
+            self._write_text(self.header_row, index, column, self.formats["header"])
+            self.page.set_column(index, index, _width(self.sheet.frame.iloc[:, index], column))
+        rows = self.sheet.frame.itertuples(index=False)
+        for row, values in enumerate(rows, self.header_row + 1):
+            self.page.set_row(row, 15)  # one line high: long texts would hide the table
+            for index, value in enumerate(values):
+                self._write_cell(row, index, value)
+        self.page.freeze_panes(self.header_row + 1, 1)
+        if self.columns:
+            last = max(self.last_row, self.header_row + 1)
+            self.page.autofilter(self.header_row, 0, last, len(self.columns) - 1)
+
+    def _write_cell(
+        self,
+        row: int,
+        column: int,
+        value: Any,
+    ) -> None:
+        if is_null(value):
+            self.page.write_blank(row, column, None, self.formats["top"])
+        elif isinstance(value, bool):
+            self.page.write_boolean(row, column, value, self.formats["top"])
+        elif isinstance(value, int):
+            self.page.write_number(row, column, value, self.formats["top"])
+        elif isinstance(value, float):
+            self.page.write_number(row, column, value, self.formats["decimal"])
+        else:
+            self._write_text(row, column, str(value), self.formats["wrap"])
+
+    def _write_text(
+        self,
+        row: int,
+        column: int,
+        text: str,
+        form: Any = None,
+    ) -> None:
+        clean = _text(text, self.sheet.name, row, column, self.notes)
+        self.page.write_string(row, column, clean, form)
+
+    def _write_meanings(self) -> None:
+        """Write below the table what its columns mean."""
+        row = self.last_row + 2
+        self.page.write_string(row, 0, say("What the columns mean"), self.formats["bold"])
+        for name, meaning in self.sheet.below:
+            row += 1
+            self._write_text(row, 0, name)
+            self._write_text(row, 1, meaning)
+
+
+def _color_rules(
+    sheet: Sheet,
+    formats: Mapping[str, Any],
+) -> list[tuple[str, dict[str, Any]]]:
+    """The rules for the colours of cells: (column, rule), the first that holds for a cell applies."""
+    rules: list[tuple[str, dict[str, Any]]] = []
+    for column in sheet.scores:
+        # an empty cell would count as 0, which fails
+        rules.append((column, {"type": "blanks", "stop_if_true": True}))
+    for column, threshold in sheet.scores.items():
+        rules.append((column, _cell_rule("<", threshold, formats["bad"])))
+        rules.append((column, _cell_rule(">=", threshold, formats["good"])))
+    if sheet.verdicts:
+        column = sheet.verdicts
+        rules.append((column, _cell_rule("==", f'"{say("pass")}"', formats["good"])))
+        rules.append((column, _cell_rule("==", f'"{say("fail")}"', formats["bad"])))
+        rules.append((column, {"type": "no_blanks", "format": formats["grey"]}))
+    return rules
+
+
+def _cell_rule(
+    criteria: str,
+    value: Any,
+    form: Any,
+) -> dict[str, Any]:
+    return {
+        "type": "cell",
+        "criteria": criteria,
+        "value": value,
+        "format": form,
+    }
 
 
 def _width(column: pd.Series, name: str) -> int:
-    longest = max((_columns(str(v)) for v in column.head(200)), default=0)
+    longest = max((_columns(str(value)) for value in column.head(200)), default=0)
     return min(max(longest, _columns(name), 8) + 2, 60)
 
 
@@ -154,7 +236,13 @@ def _columns(text: str) -> int:
     return len(text) + sum(east_asian_width(c) in "WF" for c in text)
 
 
-def _text(value: str, sheet: str, row: int, column: int, notes: list[str]) -> str:
+def _text(
+    value: str,
+    sheet: str,
+    row: int,
+    column: int,
+    notes: list[str],
+) -> str:
     """The text as a cell can hold it; what had to be changed is noted with its place."""
     from xlsxwriter.utility import xl_rowcol_to_cell
 

@@ -11,6 +11,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from ..core.check import LEVEL_WORDS
+from ..core.estimates import is_null
 from ..core.language import say
 from .text import visible
 
@@ -36,16 +37,6 @@ def struck(number: str) -> Markup:
     """A number that a check blocks: struck, and said in words where nothing can be struck."""
     said = say(LEVEL_WORDS["blocking"]).lower()
     return Markup('<s>{}</s><span class="et-hidden"> ({})</span>').format(number, said)
-
-
-def is_null(value: Any) -> bool:
-    """Whether a cell of a frame holds nothing."""
-    return (
-        value is None
-        or value is pd.NA
-        or value is pd.NaT
-        or (isinstance(value, float) and value != value)
-    )
 
 
 def text_of(value: Any) -> str:

@@ -61,7 +61,9 @@ def alpha(study: Study) -> float:
 
 def listed(items: Sequence[str]) -> str:
     """ "a", "a and b", or "a, b and c"."""
-    return " and ".join(x for x in [", ".join(items[:-1]), *items[-1:]] if x)
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} and {items[-1]}"
 
 
 def table(study: Study) -> pd.DataFrame:
@@ -71,32 +73,33 @@ def table(study: Study) -> pd.DataFrame:
     differ between rows). A candidate's value is `Strong` where its verdict is better; MARK stands after a difference
     whose p, adjusted in the family, is within the level.
     """
-    found = views.estimates(study)
-    texts = plain_estimates(found, resampling=study.resampling).to_dict("records")
-    against = {(r["candidate"], r["metric"]): r for r in views.comparison(study).to_dict("records")}
+    estimates = views.estimates(study)
+    texts = plain_estimates(estimates, resampling=study.resampling).to_dict("records")
+    comparisons = {}
+    for row in views.comparison(study).to_dict("records"):
+        comparisons[row["candidate"], row["metric"]] = row
     rows = []
-    for e, shown in zip(found.to_dict("records"), texts):
-        delta = against.get((e["condition"], e["metric"]), {})
-        better = delta.get("verdict") == "better" and delta["family"]
-        rows.append(
-            {
-                "metric": titled(e["title"] or e["metric"], e["better"]),
-                "condition": e["condition"],
-                "value": Strong(shown["value"]) if better else shown["value"],
-                "interval": shown["interval"],
-                "difference": _difference(delta, alpha(study)),
-                "its_interval": interval(delta, signed=True),
-                "n": shown["n"],
-                "seeds": number(int(e["n_seeds"])) if study.seeded else "",
-            }
-        )
+    for estimate, text in zip(estimates.to_dict("records"), texts):
+        comparison = comparisons.get((estimate["condition"], estimate["metric"]), {})
+        is_better = comparison.get("verdict") == "better" and comparison["family"]
+        row = {
+            "metric": titled(estimate["title"] or estimate["metric"], estimate["better"]),
+            "condition": estimate["condition"],
+            "value": Strong(text["value"]) if is_better else text["value"],
+            "interval": text["interval"],
+            "difference": _difference(comparison, alpha(study)),
+            "its_interval": interval(comparison, signed=True),
+            "n": text["n"],
+            "seeds": number(int(estimate["n_seeds"])) if study.seeded else "",
+        }
+        rows.append(row)
     frame = pd.DataFrame(rows, dtype=object)
-    frame = frame.iloc[pd.factorize(frame["metric"])[0].argsort(kind="stable")].reset_index(
-        drop=True
-    )
-    same = [c for c in ("condition", "n", "seeds") if frame[c].nunique() == 1]
+    order = pd.factorize(frame["metric"])[0].argsort(kind="stable")
+    frame = frame.iloc[order].reset_index(drop=True)
+    same = [column for column in ("condition", "n", "seeds") if frame[column].nunique() == 1]
     frame.loc[frame["metric"].duplicated(), "metric"] = ""
-    return frame.drop(columns=same + [c for c in frame if c not in same and not any(frame[c])])
+    empty = [column for column in frame if column not in same and not any(frame[column])]
+    return frame.drop(columns=[*same, *empty])
 
 
 def _means(study: Study) -> bool:
@@ -113,73 +116,103 @@ def heads(study: Study, rows: pd.DataFrame) -> dict[str, str]:
         "its_interval": level,
         "n": "n",
     }
-    return {c: named.get(c, c.capitalize()) for c in rows}
+    return {column: named.get(column, column.capitalize()) for column in rows}
 
 
-def _difference(row: Mapping[Any, Any], within: float) -> str:
-    if not row:
+def _difference(comparison: Mapping[Any, Any], level: float) -> str:
+    """The difference as printed, with MARK where its p is within the level; "" without a comparison."""
+    if not comparison:
         return ""
-    return number(float(row["delta"]), signed=True) + (MARK if row["p_adjusted"] <= within else "")
+    text = number(float(comparison["delta"]), signed=True)
+    return text + MARK if comparison["p_adjusted"] <= level else text
 
 
 def note(study: Study, rows: pd.DataFrame) -> str:
     """What stands below the table: only the signs that are in it, and the signature."""
-    texts = "".join(map(str, rows.to_numpy().ravel()))
-    signs = {
-        **{sign: f"{sign} {words}." for sign, words in ARROWS.values()},
-        MARK: f"{MARK} p ≤ {alpha(study):g} ({study_sentences.family(views.comparison(study))}).",
-    }
-    said = [words for sign, words in signs.items() if sign in texts]
-    if any(isinstance(x, Strong) for x in rows.to_numpy().ravel()):
-        said.append(f"Bold: better than {study.baseline}.")
+    cells = rows.to_numpy().ravel()
+    texts = "".join(str(cell) for cell in cells)
+    estimates = views.estimates(study)
+    sentences = []
+    for sign, words in ARROWS.values():
+        if sign in texts:
+            sentences.append(f"{sign} {words}.")
+    if MARK in texts:
+        family = study_sentences.family(views.comparison(study))
+        sentences.append(f"{MARK} p ≤ {alpha(study):g} ({family}).")
+    if any(isinstance(cell, Strong) for cell in cells):
+        sentences.append(f"Bold: better than {study.baseline}.")
     if "N/A" in texts:
-        said.append("N/A: not measured.")
-    found = views.estimates(study)
-    said += [f"n = {int(found['n_units'].max()):,}."] if "n" not in rows else []
-    said += (
-        [f"{_seeds_text(int(found['n_seeds'].max()))}."]
-        if study.seeded and "seeds" not in rows
-        else []
-    )
-    if any(n for c in study.comparisons.values() for n in c.unpaired.values()):
-        said.append("Differences rest on what both conditions have, means on all of their own.")
-    return " ".join([*said, f"Signature: {study.signature}"])
+        sentences.append("N/A: not measured.")
+    if "n" not in rows:
+        sentences.append(f"n = {int(estimates['n_units'].max()):,}.")
+    if study.seeded and "seeds" not in rows:
+        sentences.append(f"{_seeds_text(int(estimates['n_seeds'].max()))}.")
+    if _has_unpaired(study):
+        sentences.append(
+            "Differences rest on what both conditions have, means on all of their own."
+        )
+    sentences.append(f"Signature: {study.signature}")
+    return " ".join(sentences)
+
+
+def _has_unpaired(study: Study) -> bool:
+    """Whether a comparison leaves out units that only one of its conditions has."""
+    return any(any(comparison.unpaired.values()) for comparison in study.comparisons.values())
 
 
 def caption(study: Study) -> str:
     """The title of the table."""
     what = "mean over seeds" if _means(study) else "values"
-    return f"{study.suite.title}: {what}" + (
-        f", and difference to {study.baseline}" if study.comparisons else ""
-    )
+    title = f"{study.suite.title}: {what}"
+    if study.comparisons:
+        title += f", and difference to {study.baseline}"
+    return title
 
 
 def methods(study: Study) -> str:
     """What was scored and compared, the intervals by name with what they claim, and the tests."""
-    return " ".join(_methods(study))
-
-
-def _methods(study: Study) -> Iterator[str]:
-    units = {u for r in study.results for u in r.data[study.suite.unit]}
-    seeds = {c: sorted(runs, key=natural) for c, runs in study.conditions.items()}
-    same = len(set(map(tuple, seeds.values()))) == 1
-    named = [c if same or not study.seeded else f"{c} ({_seeds(s)})" for c, s in seeds.items()]
-    each = " each" if len(named) > 1 else ""
-    under = f" under {_seeds(seeds[study.baseline])}{each}" if same else ""
-    times = under if study.seeded else f", one run{each}"
-    yield f"We scored {listed(named)} on {len(units):,} samples ({study.suite.unit}){times}."
-    aggregates = pd.concat([f[f["metric"].isin(study.headline)] for f in study.aggregates.values()])
+    sentences = [_scored(study)]
     what = "the means over seeds" if _means(study) else "the values"
-    yield from _intervals(aggregates, what, study.resampling)
+    aggregates = []
+    for estimates in study.aggregates.values():
+        aggregates.append(estimates[estimates["metric"].isin(study.headline)])
+    sentences += _intervals(pd.concat(aggregates), what, study.resampling)
     compared = views.comparison(study)
-    if compared.empty:
-        return
-    ways = {c: found.paired_by for c, found in study.comparisons.items()}
-    pairs = sorted(set(ways.values()))
-    how = pairs[0] if len(pairs) == 1 else listed([f"{c} by {way}" for c, way in ways.items()])
-    yield f"Differences are to {study.baseline}, paired by {how if study.seeded else study.suite.unit}."
-    yield from _intervals(compared, "the differences", study.resampling)
-    yield from _tests(study, compared)
+    if not compared.empty:
+        sentences.append(_pairing(study))
+        sentences += _intervals(compared, "the differences", study.resampling)
+        sentences += _tests(study, compared)
+    return " ".join(sentences)
+
+
+def _scored(study: Study) -> str:
+    """What was scored: conditions, samples, seeds."""
+    unit = study.suite.unit
+    units = set()
+    for run in study.results:
+        units.update(run.data[unit])
+    seeds = {name: sorted(runs, key=natural) for name, runs in study.conditions.items()}
+    same_seeds = all(names == seeds[study.baseline] for names in seeds.values())
+    conditions = list(seeds)
+    if study.seeded and not same_seeds:
+        conditions = [f"{name} ({_seeds(names)})" for name, names in seeds.items()]
+    each = " each" if len(conditions) > 1 else ""
+    times = f", one run{each}"
+    if study.seeded:
+        times = f" under {_seeds(seeds[study.baseline])}{each}" if same_seeds else ""
+    return f"We scored {listed(conditions)} on {len(units):,} samples ({unit}){times}."
+
+
+def _pairing(study: Study) -> str:
+    """What the differences are to, and what pairs the units."""
+    paired_by = {name: comparison.paired_by for name, comparison in study.comparisons.items()}
+    pairings = sorted(set(paired_by.values()))
+    how = pairings[0]
+    if len(pairings) > 1:
+        how = listed([f"{name} by {pairing}" for name, pairing in paired_by.items()])
+    if not study.seeded:
+        how = study.suite.unit
+    return f"Differences are to {study.baseline}, paired by {how}."
 
 
 def _seeds(seeds: Sequence[str]) -> str:
@@ -190,69 +223,94 @@ def _seeds_text(n: int) -> str:
     return f"{n} seed{'s' if n != 1 else ''}"
 
 
-def _intervals(found: pd.DataFrame, what: str, resampling: Resampling) -> Iterator[str]:
-    there = found[found["ci_low"].notna()]
-    if there.empty:
+def _intervals(
+    estimates: pd.DataFrame,
+    what: str,
+    resampling: Resampling,
+) -> Iterator[str]:
+    """The sentence on the methods of intervals and what these claim; none without intervals."""
+    measured = estimates[estimates["ci_low"].notna()]
+    if measured.empty:
         return
-    names = listed([METHODS.get(m, m) for m in dict.fromkeys(there["ci_method"])])
-    draws = there[there["ci_method"].isin(DRAWN) & (there["n_units"] <= LARGE)]
-    drawn = f" ({resampling.n_resamples:,} resamples)" if len(draws) else ""
-    claims = listed(list(dict.fromkeys(there["claim"])))
-    yield f"{resampling.confidence:.0%} intervals of {what}: {names}{drawn}; they speak for {claims}."
+    names = [METHODS.get(method, method) for method in measured["ci_method"].unique()]
+    is_drawn = measured["ci_method"].isin(DRAWN) & (measured["n_units"] <= LARGE)
+    drawn = f" ({resampling.n_resamples:,} resamples)" if is_drawn.any() else ""
+    claims = listed(list(measured["claim"].unique()))
+    yield (
+        f"{resampling.confidence:.0%} intervals of {what}: {listed(names)}{drawn}; "
+        f"they speak for {claims}."
+    )
 
 
 def _tests(study: Study, compared: pd.DataFrame) -> Iterator[str]:
+    """The sentences on the tests; none where nothing was tested."""
     tested = compared[compared["p_value"].notna() & (compared["n_units"] >= MIN_UNITS)]
     if tested.empty:
         return
-    large = (tested["n_units"] > LARGE).any()
-    signs = "their normal limit" if large else f"exact, or {PATTERNS:,} random sign patterns"
-    seeds = "; with several seeds, the larger of that p and the p of the variance components"
-    several = seeds if (tested["n_seeds"] > 1).any() else ""
-    yield f"p values are of two-sided paired sign-flip permutation tests over samples ({signs}){several}."
-    if family := study_sentences.family(tested):
-        yield f"Of these{', for each candidate' if len(study.comparisons) > 1 else ''}, {family}."
+    signs = f"exact, or {PATTERNS:,} random sign patterns"
+    if (tested["n_units"] > LARGE).any():
+        signs = "their normal limit"
+    seeds = ""
+    if (tested["n_seeds"] > 1).any():
+        seeds = "; with several seeds, the larger of that p and the p of the variance components"
     yield (
-        f"Better or worse is said where p is at most {alpha(study):g}, the interval leaves out 0, and at least "
-        f"{MIN_UNITS} samples are paired."
+        "p values are of two-sided paired sign-flip permutation tests over samples "
+        f"({signs}){seeds}."
     )
-    if margins := study_sentences.margins(tested, study.resampling.confidence):
+    family = study_sentences.family(tested)
+    if family:
+        candidates = ", for each candidate" if len(study.comparisons) > 1 else ""
+        yield f"Of these{candidates}, {family}."
+    yield (
+        f"Better or worse is said where p is at most {alpha(study):g}, "
+        f"the interval leaves out 0, and at least {MIN_UNITS} samples are paired."
+    )
+    margins = study_sentences.margins(tested, study.resampling.confidence)
+    if margins:
         yield margins.strip()
 
 
 def results(study: Study) -> str:
     """What came out: the verdicts as every page words them; of one condition its lead, and what is not measured."""
-    said = study_sentences.narrative(study).removesuffix(study_sentences.how(study)).strip()
-    found = views.estimates(study)
-    missing = found.loc[found["value"].isna(), "title"] if not study.comparisons else []
-    return " ".join(
-        [*([said] if said else []), *(f"“{title}” is not measured." for title in missing)]
-    )
+    narrative = study_sentences.narrative(study)
+    narrative = narrative.removesuffix(study_sentences.how(study)).strip()
+    sentences = [narrative] if narrative else []
+    if not study.comparisons:
+        estimates = views.estimates(study)
+        for title in estimates.loc[estimates["value"].isna(), "title"]:
+            sentences.append(f"“{title}” is not measured.")
+    return " ".join(sentences)
 
 
 def limits(study: Study) -> str:
     """The checks that did not pass, which belong beside the numbers; "" where all did."""
-    found = [c.message for c in study.checks if c.level != "info"]
-    return f"To bear in mind: {'; '.join(found)}." if found else ""
+    messages = [check.message for check in study.checks if check.level != "info"]
+    return f"To bear in mind: {'; '.join(messages)}." if messages else ""
 
 
 @speaking("en")
 def paragraph(study: Study) -> str:
     """Methods and results in words, ready to be adapted; paragraphs are split at empty lines."""
-    return "\n\n".join(part for part in (methods(study), results(study), limits(study)) if part)
+    parts = [methods(study), results(study), limits(study)]
+    return "\n\n".join(part for part in parts if part)
 
 
 @speaking("en")
 def latex(study: Study) -> str:
     """The table with its note, and the paragraph, to be read with `\\input`."""
     rows = table(study)
-    about = caption(study), f"tab:{study.name}", note(study, rows)
-    made = latex_table(
-        rows, columns=heads(study, rows), caption=about[0], label=about[1], note=about[2]
+    lines = latex_table(
+        rows,
+        columns=heads(study, rows),
+        caption=caption(study),
+        label=f"tab:{study.name}",
+        note=note(study, rows),
     )
     words = "\n\n".join(map(plain.latex, paragraph(study).split("\n\n")))
-    cjk = " and XeLaTeX or LuaLaTeX with a CJK font" if ANSWERED.search(made + words) else ""
-    return f"% needs \\usepackage{{booktabs}}{cjk}\n{made}\n{words}\n"
+    needs = "\\usepackage{booktabs}"
+    if ANSWERED.search(lines + words):
+        needs += " and XeLaTeX or LuaLaTeX with a CJK font"
+    return f"% needs {needs}\n{lines}\n{words}\n"
 
 
 @speaking("en")
@@ -260,36 +318,40 @@ def markdown(study: Study) -> str:
     """The same in Markdown."""
     rows = table(study)
     words = "\n\n".join(map(plain.markdown, paragraph(study).split("\n\n")))
-    made = markdown_table(rows, columns=heads(study, rows), caption=caption(study))
-    return f"{words}\n\n{made}\n{plain.markdown(note(study, rows))}\n"
+    lines = markdown_table(rows, columns=heads(study, rows), caption=caption(study))
+    return f"{words}\n\n{lines}\n{plain.markdown(note(study, rows))}\n"
 
 
 def figures(view: Any) -> dict[str, Any]:
     """Name -> chart of a study, or of the run where there is one only."""
-    view = view if len(view.results) > 1 else view.results[0]
-    found: dict[str, Any] = {}
+    if len(view.results) == 1:
+        view = view.results[0]
+    charts: dict[str, Any] = {}
     for name in dir(view.plot):
         if name == "seeds" and not view.seeded:
             continue
         try:
-            made = getattr(view.plot, name)()
+            drawn = getattr(view.plot, name)()
         except UsageError:  # needs something that is not given, as a column to break down by
             continue
-        several = dict(zip(view.candidates, made)) if isinstance(made, list) else {}
-        found |= (
-            {anchor(name, c): chart for c, chart in several.items()} if several else {name: made}
-        )
-    return {name: chart for name, chart in found.items() if getattr(chart, "drawn", False)}
+        if not isinstance(drawn, list):
+            charts[name] = drawn
+            continue
+        for candidate, chart in zip(view.candidates, drawn):
+            charts[anchor(name, candidate)] = chart
+    return {name: chart for name, chart in charts.items() if getattr(chart, "drawn", False)}
 
 
 def files(view: Any) -> dict[str, tuple[str, bytes]]:
     """Path below the report's folder -> (what it is, content)."""
-    texts = {"paper.tex": latex(view), "paper.md": markdown(view)}
-    return {name: ("Table and paragraph", text.encode()) for name, text in texts.items()} | {
-        f"figures/{name}.{form}": (chart.title, chart.export(form))
-        for name, chart in figures(view).items()
-        for form in ("svg", "pdf")
+    contents = {
+        "paper.tex": ("Table and paragraph", latex(view).encode()),
+        "paper.md": ("Table and paragraph", markdown(view).encode()),
     }
+    for name, chart in figures(view).items():
+        for form in ("svg", "pdf"):
+            contents[f"figures/{name}.{form}"] = (chart.title, chart.export(form))
+    return contents
 
 
 def write(folder: Path, contents: Mapping[str, tuple[str, bytes]]) -> None:

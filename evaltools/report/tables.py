@@ -15,6 +15,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from ..core.check import ALL_PASSED, LEVEL_WORDS, Check, check_lines
+from ..core.estimates import is_null
 from ..core.language import say
 from ..core.metric import MetricTable
 from ..core.resampling import Resampling
@@ -23,7 +24,6 @@ from ..stats.intervals import MIN_UNITS
 from .markdown import (
     ARROWS,
     Format,
-    is_null,
     markdown_table,
     number,
     sort_key,
@@ -39,6 +39,9 @@ WIDE = 60
 
 ROWS = 200
 """Rows that a table shows."""
+
+TEXT_ROWS = 20
+"""Rows that a table shows as text."""
 
 WORD = 36
 """Words up to this long are not broken."""
@@ -61,8 +64,8 @@ class Shown:
     def _repr_mimebundle_(
         self, include: Any = None, exclude: Any = None
     ) -> tuple[dict[str, str], dict[str, Any]]:
-        made = self.page()  # once for both
-        return {"text/html": in_cell(made.html), "text/plain": made.text}, {}
+        piece = self.page()  # once for both
+        return {"text/html": in_cell(piece.html), "text/plain": piece.text}, {}
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,24 +98,37 @@ def table(
     caption = caption and say(caption)
     shown = df.head(ROWS)
     heads, texts, numeric = text_columns(shown, columns, formats)
-    keys = [
-        df[c] if pd.api.types.is_numeric_dtype(df[c]) else [None] * len(df) for c in columns or df
-    ]
-    cells = [
-        [_cell(text, n, key) for text, key in zip(column, values)]
-        for column, n, values in zip(texts, numeric, keys)
-    ]
-    html = macros().table(list(zip(heads, numeric)), list(zip(*cells)), len(df), caption)
-    return HtmlTable(
-        str(html), markdown_table(shown.head(20), columns=columns, formats=formats, caption=caption)
+    cells = []
+    for column, column_texts, is_numeric in zip(columns or df, texts, numeric):
+        numbers = [None] * len(shown)
+        if pd.api.types.is_numeric_dtype(shown[column]):
+            numbers = shown[column].tolist()
+        column_cells = []
+        for text, value in zip(column_texts, numbers):
+            column_cells.append(_cell(text, is_numeric, value))
+        cells.append(column_cells)
+    rows = list(zip(*cells))
+    html = macros().table(list(zip(heads, numeric)), rows, len(df), caption)
+    text = markdown_table(
+        shown.head(TEXT_ROWS),
+        columns=columns,
+        formats=formats,
+        caption=caption,
     )
+    return HtmlTable(str(html), text)
 
 
-def _cell(text: str, numeric: bool, value: Any) -> tuple[str, float | str | None, str]:
+def _cell(
+    text: str,
+    numeric: bool,
+    value: Any,
+) -> tuple[str, float | str | None, str]:
     """Class, sort key (None: its text) and content of a cell; `value` is the number that it shows, if it is one."""
     if numeric:
         return "et-num", None if value is None else sort_key(value), text
-    return ("", None, text) if isinstance(text, Markup) else (_text_class(text), None, safe(text))
+    if isinstance(text, Markup):
+        return "", None, text
+    return _text_class(text), None, safe(text)
 
 
 def _text_class(text: str) -> str:
@@ -120,9 +136,12 @@ def _text_class(text: str) -> str:
     longest = max(map(len, text.split()), default=0)
     if longest == len(text) <= WORD and text.isascii():
         return "et-id"
-    return " ".join(
-        [*(["et-wide"] if len(text) > WIDE else []), *(["et-words"] if longest <= WORD else [])]
-    )
+    classes = []
+    if len(text) > WIDE:
+        classes.append("et-wide")
+    if longest <= WORD:
+        classes.append("et-words")
+    return " ".join(classes)
 
 
 def estimates_table(
@@ -143,29 +162,40 @@ def estimates_table(
     Monte-Carlo error of its bounds supports. Null is N/A, what is `blocked` is struck and without an interval;
     fewer than MIN_UNITS units are marked "small n".
     """
-    entries = {m.name: m for m in metrics or ()}
-    rows, taken = [], set[str]()
-    for e in estimates.to_dict("records"):
-        entry = entries.get(e["metric"])
-        about = {k: text_of(e.get(k)) or getattr(entry, k, None) or "" for k in ABOUT}
-        about |= {k: say(about[k]) for k in ("title", "description")}
-        if about["alias_of"]:
-            about["title"] = f"= {about['alias_of']}"
-        if aliases or not about["alias_of"]:
-            id = anchor("metric", e["metric"])
-            shown = _shown(e, resampling, e["metric"] in blocked)
-            rows.append({**shown, **about, "id": "" if id in taken else id})
-            taken.add(id)
+    entries = {metric.name: metric for metric in metrics or ()}
+    rows = []
+    text_rows = []
+    ids = set[str]()
+    for estimate in estimates.to_dict("records"):
+        name = estimate["metric"]
+        about = _about(estimate, entries.get(name))
+        if about["alias_of"] and not aliases:
+            continue
+        id = anchor("metric", name)
+        row = {**_shown(estimate, resampling, name in blocked), **about}
+        title = f"{row['title'] or name} {row['arrow']}".rstrip()
+        rows.append({**row, "id": "" if id in ids else id})
+        text_rows.append({**row, "metric": title, "id": name})
+        ids.add(id)
     columns = _columns_with_content(estimates)
     if not group:
         columns = [column for column in columns if column != "group"]
     caption = caption and say(caption)
     html = macros().estimates(rows, columns, caption)
-    said = [
-        {**r, "metric": f"{r['title'] or r['metric']} {r['arrow']}".rstrip(), "id": r["metric"]}
-        for r in rows
-    ]
-    return HtmlTable(str(html), markdown_table(_plain(said, columns, "id"), caption=caption))
+    text = markdown_table(_plain(text_rows, columns, "id"), caption=caption)
+    return HtmlTable(str(html), text)
+
+
+def _about(estimate: Mapping[Any, Any], entry: Any) -> dict[str, str]:
+    """What the estimate, or else the metric's entry in its suite's table, says of the metric; see ABOUT."""
+    about = {}
+    for key in ABOUT:
+        about[key] = text_of(estimate.get(key)) or getattr(entry, key, None) or ""
+    about["title"] = say(about["title"])
+    about["description"] = say(about["description"])
+    if about["alias_of"]:
+        about["title"] = f"= {about['alias_of']}"
+    return about
 
 
 ABOUT = ("title", "description", "source", "alias_of")
@@ -188,46 +218,61 @@ def plain_estimates(
     blocked: frozenset[str] = frozenset(),
 ) -> pd.DataFrame:
     """The estimates as text, a row a metric: metric, (condition,) value, interval, n, method."""
-    rows = [_shown(e, resampling, e["metric"] in blocked) for e in estimates.to_dict("records")]
+    rows = []
+    for estimate in estimates.to_dict("records"):
+        rows.append(_shown(estimate, resampling, estimate["metric"] in blocked))
     return _plain(rows, _columns_with_content(estimates))
 
 
-def _plain(rows: Sequence[Mapping[str, Any]], columns: Iterable[str], *more: str) -> pd.DataFrame:
-    condition = ["condition"] if "condition" in columns else []
-    return pd.DataFrame(
-        rows,
-        columns=["metric", *condition, "value", "interval", "n", "method", *more],
-        dtype=object,
-    )
+def _plain(
+    rows: Sequence[Mapping[str, Any]],
+    columns: Iterable[str],
+    *more: str,
+) -> pd.DataFrame:
+    """Some of what `_shown` gives, as a frame."""
+    shown = ["metric", "value", "interval", "n", "method", *more]
+    if "condition" in columns:
+        shown.insert(1, "condition")
+    return pd.DataFrame(rows, columns=shown, dtype=object)
 
 
-def _shown(e: Mapping[Any, Any], resampling: Resampling | None, blocked: bool) -> dict[str, Any]:
+def _shown(
+    estimate: Mapping[Any, Any],
+    resampling: Resampling | None,
+    blocked: bool,
+) -> dict[str, Any]:
     """What a reader sees of an estimate, as text; `raw` is the estimate itself, None for what it lacks."""
     if blocked:
-        e = {**e, "ci_low": None, "ci_high": None, "std": None}
-    digits = row_decimals(e, resampling)
-    value = _value(e)
-    arrow, direction = ARROWS.get(str(e.get("better")), ("", ""))
-    raw: dict[str, Any] = {k: e.get(k) for k in RAW}
-    parts = [raw["numerator"], raw["denominator"]]
+        estimate = {**estimate, "ci_low": None, "ci_high": None, "std": None}
+    digits = row_decimals(estimate, resampling)
+    value = _value(estimate)
+    arrow, direction = ARROWS.get(str(estimate.get("better")), ("", ""))
+    raw: dict[str, Any] = {key: estimate.get(key) for key in RAW}
+    n_units = raw["n_units"]
+    measured = not is_null(raw["value"]) and not is_null(n_units)
     return {
         "raw": raw,
-        "metric": str(e["metric"]),
-        "group": say(text_of(e.get("group"))),
-        "condition": text_of(e.get("condition")),
+        "metric": str(estimate["metric"]),
+        "group": say(text_of(estimate.get("group"))),
+        "condition": text_of(estimate.get("condition")),
         "arrow": arrow,
         "direction": direction and say(direction),
         "value": struck(value) if blocked else value,
-        "interval": interval(e, digits),
+        "interval": interval(estimate, digits),
         "std": number(raw["std"], digits),
         "n_seeds": number(raw["n_seeds"], 0),
-        "ratio": "" if any(map(is_null, parts)) else " / ".join(map(_short, parts)),
-        "n": number(raw["n_units"], 0),
-        "small": not is_null(raw["value"])
-        and not is_null(raw["n_units"])
-        and 0 < raw["n_units"] < MIN_UNITS,
-        "method": text_of(e.get("ci_method")),
+        "ratio": _ratio(raw["numerator"], raw["denominator"]),
+        "n": number(n_units, 0),
+        "small": measured and 0 < n_units < MIN_UNITS,
+        "method": text_of(estimate.get("ci_method")),
     }
+
+
+def _ratio(numerator: float | None, denominator: float | None) -> str:
+    """ "3 / 7", or "" where one of them is null."""
+    if is_null(numerator) or is_null(denominator):
+        return ""
+    return f"{_short(numerator)} / {_short(denominator)}"
 
 
 def row_decimals(e: Any, resampling: Resampling | None = None) -> int:
@@ -240,29 +285,37 @@ def row_decimals(e: Any, resampling: Resampling | None = None) -> int:
     return min(3, monte_carlo_digits(high - low, resampling or Resampling()))
 
 
-def interval(e: Any, decimals: int = 3, *, signed: bool = False) -> str:
+def interval(
+    e: Any,
+    decimals: int = 3,
+    *,
+    signed: bool = False,
+) -> str:
     """ "[0.42, 0.65]" of ci_low and ci_high, "[+0.01, +0.07]" where `signed`, or "" where there is no interval."""
-    bounds = e.get("ci_low"), e.get("ci_high")
-    if any(map(is_null, bounds)):
+    low, high = e.get("ci_low"), e.get("ci_high")
+    if is_null(low) or is_null(high):
         return ""
-    return f"[{', '.join(number(float(b), decimals, signed=signed) for b in bounds)}]"
+    low_text = number(float(low), decimals, signed=signed)
+    high_text = number(float(high), decimals, signed=signed)
+    return f"[{low_text}, {high_text}]"
 
 
 def _large(value: Any) -> bool:
     return not is_null(value) and abs(value) >= 1000
 
 
-def _value(e: Any) -> str:
-    value = e.get("value")
-    counted = not is_null(value) and is_null(e.get("denominator")) and value == e.get("numerator")
-    return (
-        number(int(value), 0)
-        if counted and value == int(value)
-        else number(value, 0 if _large(value) else 3)
-    )
+def _value(estimate: Mapping[Any, Any]) -> str:
+    """The value as printed: a count and a number from 1,000 on whole, else with three decimals."""
+    value: Any = estimate.get("value")
+    if is_null(value):
+        return number(value)
+    is_count = is_null(estimate.get("denominator")) and value == estimate.get("numerator")
+    if is_count and value == int(value):
+        return number(int(value), 0)
+    return number(value, 0 if _large(value) else 3)
 
 
-def _short(value: float) -> str:
+def _short(value: Any) -> str:
     return f"{value:,.0f}" if abs(value - round(value)) < 1e-9 else f"{value:,.2f}"
 
 
@@ -279,38 +332,47 @@ def kpis(
     after the others.
     """
     cards: list[dict[str, Any]] = []
-    for e in rows.to_dict("records"):
-        off = e["metric"] in blocked
-        title = say(text_of(e.get("title")) or str(e["metric"]))[:120]
-        role = " et-blocked" if off else " et-primary" if e["metric"] == primary else ""
-        about = {"id": anchor("metric", e["metric"]), "metric": title, "role": role}
-        cards.append({**_shown(e, resampling, off), **about})
-    cards.sort(key=lambda c: (" et-primary", "", " et-blocked").index(c["role"]))
-    return HtmlTable(
-        str(macros().kpis(cards)), markdown_table(_plain(cards, _columns_with_content(rows)))
-    )
+    for estimate in rows.to_dict("records"):
+        name = estimate["metric"]
+        is_blocked = name in blocked
+        role = " et-primary" if name == primary else ""
+        if is_blocked:
+            role = " et-blocked"
+        card = _shown(estimate, resampling, is_blocked)
+        card["id"] = anchor("metric", name)
+        card["metric"] = say(text_of(estimate.get("title")) or str(name))[:120]
+        card["role"] = role
+        cards.append(card)
+    cards.sort(key=lambda card: ROLES.index(card["role"]))
+    text = markdown_table(_plain(cards, _columns_with_content(rows)))
+    return HtmlTable(str(macros().kpis(cards)), text)
 
 
-def checks_strip(found: Sequence[Check], problems: str = "") -> HtmlTable:
+ROLES = (" et-primary", "", " et-blocked")
+"""Style classes of the cards of metrics, in their order."""
+
+
+def checks_strip(checks: Sequence[Check], problems: str = "") -> HtmlTable:
     """Whether the numbers can be believed: what a reader must know, the worst first, or that no check failed.
 
     `problems` is what was wrong with the input, "" where nothing was.
     """
-    shown = [
-        *found,
-        *([Check("input", "warning", "input: {what}", {"what": problems})] if problems else []),
-    ]
-    rows = [
-        {
-            "lead": say(LEVEL_WORDS[c.level]),
-            "text": c.text(),
-            "help": c.help,
-            "kind": KINDS[c.level],
+    shown = list(checks)
+    if problems:
+        shown.append(Check("input", "warning", "input: {what}", {"what": problems}))
+    rows = []
+    for check in shown:
+        row = {
+            "lead": say(LEVEL_WORDS[check.level]),
+            "text": check.text(),
+            "help": check.help,
+            "kind": KINDS[check.level],
         }
-        for c in shown
-    ]
-    lines, fine = check_lines(shown), say(ALL_PASSED)
-    return HtmlTable(str(macros().checks(rows, fine if fine in lines else "")), "\n".join(lines))
+        rows.append(row)
+    lines = check_lines(shown)
+    passed = say(ALL_PASSED)
+    html = macros().checks(rows, passed if passed in lines else "")
+    return HtmlTable(str(html), "\n".join(lines))
 
 
 KINDS = {"blocking": "error", "warning": "warning", "info": "info"}
@@ -319,17 +381,15 @@ KINDS = {"blocking": "error", "warning": "warning", "info": "info"}
 
 def where_to_look(groups: Mapping[str, int]) -> HtmlTable:
     """Links to the groups of samples of the page: label -> how many; empty where there are none."""
-    links = [
-        (say("{n:,} {what}", n=n, what=_within(say(label))), anchor("group", label))
-        for label, n in groups.items()
-        if n
-    ]
+    links = []
+    for label, n in groups.items():
+        if n:
+            text = say("{n:,} {what}", n=n, what=_within(say(label)))
+            links.append((text, anchor("group", label)))
     if not links:
         return stack([])
-    return HtmlTable(
-        str(macros().look(links)),
-        say("Where to look:") + " " + " · ".join(text for text, _ in links),
-    )
+    texts = [text for text, _ in links]
+    return HtmlTable(str(macros().look(links)), f"{say('Where to look:')} {' · '.join(texts)}")
 
 
 def _within(label: str) -> str:
@@ -349,24 +409,36 @@ VERDICTS = {
 """The colours of words; all others are of the kind "info"."""
 
 
-def verdict_line(verdict: str, title: str, said: str = "") -> str:
+def verdict_line(verdict: str, title: str, reason: str = "") -> str:
     """A verdict on a single metric (`Suite.verdicts`) as terminal and gate say it."""
-    return f"{verdict}: {title}" + (f", {said}" if said else "")
+    line = f"{verdict}: {title}"
+    return f"{line}, {reason}" if reason else line
 
 
 def problems_text(problems: Sequence[Mapping[str, Any]]) -> str:
     """One line of the manifest's problem counts: "3 x bad-json (error), 1 x unknown-uid (warning)"; "" for none."""
-    found = ({"n": p["count"], "code": p["code"], "severity": say(p["severity"])} for p in problems)
-    return ", ".join(say("{n} x {code} ({severity})", **p) for p in found)
+    texts = []
+    for problem in problems:
+        text = say(
+            "{n} x {code} ({severity})",
+            n=problem["count"],
+            code=problem["code"],
+            severity=say(problem["severity"]),
+        )
+        texts.append(text)
+    return ", ".join(texts)
 
 
-def run_line(name: str, suite: str, n: int, unit: str) -> HtmlTable:
+def run_line(
+    name: str,
+    suite: str,
+    n: int,
+    unit: str,
+) -> HtmlTable:
     """The line that names a run: its name, the title of its suite, and how many units it has."""
     suite = say(suite)
-    return HtmlTable(
-        str(macros().run_line(name, suite, n, unit)),
-        visible(f"{name} · {suite} · n = {n:,} ({unit})"),
-    )
+    html = macros().run_line(name, suite, n, unit)
+    return HtmlTable(str(html), visible(f"{name} · {suite} · n = {n:,} ({unit})"))
 
 
 def signature_block(text: str) -> HtmlTable:
@@ -382,7 +454,7 @@ def notice(text: str, kind: Kind = "info") -> HtmlTable:
 
 def words(text: str) -> HtmlTable:
     """Paragraphs of plain text, split at empty lines."""
-    paragraphs = list(map(say, text.split("\n\n")))
+    paragraphs = [say(paragraph) for paragraph in text.split("\n\n")]
     return HtmlTable(str(macros().words(paragraphs)), "\n\n".join(paragraphs))
 
 
@@ -393,7 +465,8 @@ def verdict(text: str) -> HtmlTable:
 
 def no_rows(caption: str) -> HtmlTable:
     """In place of a table without rows."""
-    return HtmlTable(str(macros().no_rows(say(caption))), say("{what}: none", what=say(caption)))
+    caption = say(caption)
+    return HtmlTable(str(macros().no_rows(caption)), say("{what}: none", what=caption))
 
 
 def folds(items: Iterable[tuple[str, Any]]) -> HtmlTable:
@@ -420,5 +493,6 @@ NOTHING = re.compile(
 
 def stack(items: Iterable[HtmlTable], gap: str = "") -> HtmlTable:
     """Several pieces as one, one below the other; `gap` is HTML that stands between them."""
-    found = list(items)
-    return HtmlTable(gap.join(i.html for i in found), "\n\n".join(i.text for i in found))
+    pieces = list(items)
+    html = gap.join(piece.html for piece in pieces)
+    return HtmlTable(html, "\n\n".join(piece.text for piece in pieces))
