@@ -1,9 +1,10 @@
 """Bootstrap intervals of all metrics at once: BCa and percentile.
 
-Units are drawn with replacement. Weights (resamples x units: how often each unit was drawn) times the
-columns is one matrix product for every metric together. The jackknife for BCa is in closed form for
-ratios of sums. For one ratio and the same generator the bounds equal
-`scipy.stats.bootstrap(..., paired=True)`. More than LARGE units have closed forms (large_samples.py).
+Units are drawn with replacement. Weights (resamples x units: how often each unit was drawn) times
+the columns is one matrix product for every metric together. The jackknife for BCa is in closed form
+for ratios of sums. For one ratio and the same generator the bounds equal
+`scipy.stats.bootstrap(..., paired=True)`. More than LARGE units have closed forms
+(large_samples.py).
 
 Reference: Efron, "Better bootstrap confidence intervals", JASA 82 (1987).
 """
@@ -24,7 +25,7 @@ CHUNK = 128
 """Resamples that are drawn at a time."""
 
 TIE = 1e-12
-"""Relative width within which a resampled value counts as equal to the observed one (rounding of sums)."""
+"""Relative width within which a resampled value counts as equal to the observed one."""
 
 MetricsOf = Callable[..., Array]
 """Gives the metrics at the column sums of each side, (..., columns) -> (..., metrics)."""
@@ -36,7 +37,7 @@ def resample_weights(
     rng: np.random.Generator,
     chunk: int = CHUNK,
 ) -> Iterator[Array]:
-    """Bootstrap weights of m units: how often each was drawn. Yields (up to `chunk` resamples, m)."""
+    """How often each of m units was drawn. Yields (up to `chunk` resamples, m)."""
     for start in range(0, n_resamples, chunk):
         rows = min(chunk, n_resamples - start)
         drawn = rng.integers(0, m, (rows, m))
@@ -54,7 +55,7 @@ def resampled(
     wanted: Array,
     resampling: Resampling,
 ) -> Intervals:
-    """Bootstrap intervals of the wanted metrics that vary, from the same draws for all sides and seeds.
+    """Bootstrap intervals of the wanted metrics that vary, from the same draws for all sides.
 
     `sides`: column sums of one run, or of the two that are compared, (..., units, columns).
     `errors` (units, metrics) and `bias` (metrics) are for the closed form (`closed_bounds`).

@@ -14,7 +14,7 @@ Values = Array | float
 
 @dataclass
 class Intervals:
-    """Interval of every metric: arrays over metrics; nan and the method "none" where there is none."""
+    """Interval of every metric; nan and the method "none" where there is none."""
 
     low: Array
     high: Array

@@ -18,9 +18,10 @@ from .intervals import estimate
 def by_parts(
     units: pd.DataFrame, column: str | pd.Series | Sequence[Any] | Callable[[pd.DataFrame], Any]
 ) -> pd.Series:
-    """The part of each row of the units: a column of theirs, values row by row, or what a function of them gives.
+    """The part of each row of the units.
 
-    A null is the part "(none)". UsageError for a column that the units have not, and for another number of values.
+    `column`: a column of theirs, values row by row, or a function of the units. A null is the part
+    "(none)". UsageError for a column that the units have not, and for another number of values.
     """
     name = "part"
     if isinstance(column, str):
@@ -40,9 +41,10 @@ def by_parts(
 
 
 def largest_parts(parts: pd.Series, units: pd.Series, most: int) -> tuple[pd.Series, list[str]]:
-    """The parts with all but the `most` - 1 largest summed up as "(N others)", and their names, the largest first.
+    """(the part of each row, names of the parts, the largest first).
 
-    `units` names the resampling unit of each row; a part is as large as it has units.
+    All but the `most` - 1 largest are summed up as "(N others)". `units` names the resampling unit
+    of each row; a part is as large as it has units.
     """
     sizes = units.groupby(parts).nunique().reset_index(name="n")
     name = sizes.columns[0]
@@ -66,14 +68,17 @@ def breakdown(
 ) -> pd.DataFrame:
     """The named metrics within each part of the units, the largest part first.
 
-    `column`: a column of the units, or the part of each row. One row a part and metric: `part`, `n` (resampling units
-    in the part), then the columns of `estimate`. Null values make a part of their own, "(none)". At most `most`
-    parts; the rest are summed up as "(N others)", so that no unit is lost. KeyError for a name that the table lacks.
+    `column`: a column of the units, or the part of each row. One row a part and metric: `part`, `n`
+    (resampling units in the part), then the columns of `estimate`. Null values make a part of their
+    own, "(none)". At most `most` parts; the rest are summed up as "(N others)", so that no unit is
+    lost. KeyError for a name that the table lacks.
 
     >>> from evaltools.core.metric import Metric
-    >>> units = pd.DataFrame({"id": range(30), "right": [1, 1, 0] * 10, "n": 1, "kind": ["a"] * 20 + ["b"] * 10})
-    >>> table = [Metric(name="accuracy", numerator="right", denominator="n", better="higher", proportion=True)]
-    >>> breakdown(units, table, "id", "kind", ["accuracy"], Resampling())[["part", "n", "name", "value"]]
+    >>> units = pd.DataFrame({"id": range(30), "right": [1, 1, 0] * 10, "n": 1})
+    >>> units["kind"] = ["a"] * 20 + ["b"] * 10
+    >>> table = [Metric(name="accuracy", numerator="right", denominator="n", better="higher")]
+    >>> parts = breakdown(units, table, "id", "kind", ["accuracy"], Resampling())
+    >>> parts[["part", "n", "name", "value"]]
       part   n      name  value
     0    a  20  accuracy    0.7
     1    b  10  accuracy    0.6
@@ -106,9 +111,9 @@ def compare_parts(
 ) -> pd.DataFrame:
     """The difference of two conditions within each part of their units, the largest part first.
 
-    `baseline_parts` and `candidate_parts`: seed -> the part of each row. Columns: `part`, `n` (paired units), then
-    those of `compare(...).table`. `p_adjusted` is Holm's over the parts of one metric, and the verdict follows it.
-    Parts in which the sides share no unit are left out.
+    `baseline_parts` and `candidate_parts`: seed -> the part of each row. Columns: `part`, `n`
+    (paired units), then those of `compare(...).table`. `p_adjusted` is Holm's over the parts of one
+    metric, and the verdict follows it. Parts in which the sides share no unit are left out.
     """
     metrics = subset(table, names)
     labels = pd.concat(list(baseline_parts.values()), ignore_index=True)

@@ -1,4 +1,4 @@
-"""What an interval speaks for: the claims of this package, each a phrase that pages and files show."""
+"""What an interval speaks for, as phrases that pages and files show."""
 
 THIS_SYSTEM = "new samples, this system"
 """Of one run: what to expect of the same system on other samples."""

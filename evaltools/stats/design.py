@@ -1,7 +1,7 @@
 """The design of a study: units crossed with seeds, and which cells of two conditions pair.
 
-A *condition* is a mapping seed -> units frame. Its grid has a cell for every (seed, unit); a cell is
-present where that seed's frame has a row of the unit. Several rows of one unit (the turns of a
+A *condition* is a mapping seed -> units frame. Its grid has a cell for every (seed, unit); a cell
+is present where that seed's frame has a row of the unit. Several rows of one unit (the turns of a
 dialogue) are summed.
 """
 
@@ -99,14 +99,6 @@ class Grid:
             sums[k] = self._sums_of_seed(k, columns)
         return sums
 
-    def totals(self, columns: Sequence[str]) -> Array:
-        """Column sums of every seed, (seeds, columns)."""
-        totals = []
-        for k in range(len(self.seeds)):
-            sums = self._sums_of_seed(k, columns)
-            totals.append(sums.sum(axis=0))
-        return np.stack(totals)
-
     def _sums_of_seed(
         self,
         k: int,
@@ -178,16 +170,11 @@ def grid(
 
 def _distinct(columns: Sequence[pd.Series]) -> pd.Index:
     """The distinct labels of all columns, in order."""
-    labels = [column.unique() for column in columns]
-    kinds = {label.dtype for label in labels}
-    if len(kinds) == 1 and isinstance(labels[0], Array) and labels[0].dtype.kind in "iuf":
-        return pd.Index(np.unique(np.concatenate(labels)))
-    distinct = set()
-    for labels_of_seed in labels:
-        distinct.update(labels_of_seed)
-    if all(isinstance(label, str) for label in distinct):
-        return pd.Index(sorted(distinct), dtype=object)
-    return pd.Index(in_order(distinct), dtype=object)
+    labels = np.concatenate([column.unique() for column in columns])
+    try:
+        return pd.Index(np.unique(labels), dtype=labels.dtype)
+    except TypeError:  # labels of several types
+        return pd.Index(in_order(set(labels)), dtype=object)
 
 
 class Pairing(NamedTuple):
@@ -226,7 +213,10 @@ def pair(
     units = units[on_both_sides]
     a = a.take(a.seeds, units)
     b = b.take(b.seeds, units)
-    unpaired = _left_over("baseline", baseline, a) | _left_over("candidate", candidate, b)
+    unpaired = {
+        **_left_over("baseline", baseline, a),
+        **_left_over("candidate", candidate, b),
+    }
     return Pairing(a, b, by_seed, unpaired)
 
 
@@ -236,9 +226,10 @@ def _left_over(
     paired: Grid,
 ) -> dict[str, int]:
     """How many cells, units and seeds of a side take no part."""
-    n_cells = whole.present.sum() - paired.present.sum()
+    cells = whole.present.sum()
+    cells_paired = paired.present.sum()
     return {
-        f"cells_{name}": int(n_cells),
+        f"cells_{name}": int(cells - cells_paired),
         f"units_{name}": len(whole.units) - len(paired.units),
         f"seeds_{name}": len(whole.seeds) - len(paired.seeds),
     }

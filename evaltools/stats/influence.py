@@ -24,7 +24,8 @@ from .large_samples import over_units
 class Cells:
     """Column sums of every cell of a condition.
 
-    `sums` (seeds, units, columns of `compiled`) are 0 where the cell is not `present` (seeds, units).
+    `sums` (seeds, units, columns of `compiled`) are 0 where the cell is not `present` (seeds,
+    units).
     """
 
     compiled: Compiled
@@ -93,7 +94,10 @@ class Cells:
 
     @property
     def bias(self) -> Array:
-        """Bias of every metric by the curvature of its ratios, -sum(error * den) / D: (seeds, metrics)."""
+        """Bias of every metric by the curvature of its ratios, (seeds, metrics).
+
+        Of a ratio it is -sum(error * den) / D.
+        """
         product = np.einsum("kur,kur->kr", self.own_errors, self.den)
         bias = -product / self._divisor[:, 0]
         return self.compiled.combined(bias)
@@ -108,7 +112,10 @@ def cell_sums(
     grid: Grid,
     compiled: Compiled,
 ) -> Cells:
-    """The cells of a grid with the columns that a metric table needs; ValueError as `require_measured`."""
+    """The cells of a grid with the columns that a metric table needs.
+
+    ValueError as `require_measured`.
+    """
     for frame in grid.frames:
         require_measured(frame, compiled)
     return Cells(compiled, grid.sums(compiled.columns), grid.present)
@@ -151,8 +158,8 @@ def seed_mean(
 ) -> Array:
     """Mean over the seeds in which a metric is measured; nan where it is measured in none.
 
-    `values` (seeds, metrics) or (seeds, x, metrics), `measured` (seeds, metrics). Gives (metrics) or
-    (x, metrics).
+    `values` (seeds, metrics) or (seeds, x, metrics), `measured` (seeds, metrics). Gives (metrics)
+    or (x, metrics).
 
     >>> seed_mean(np.array([[1.0], [2.0], [np.nan]]), np.array([[True], [True], [False]])).tolist()
     [1.5]
@@ -168,8 +175,9 @@ def seed_mean(
 
 @dataclass(frozen=True)
 class Paired:
-    """Two conditions over the cells that pair. `by_seed`: seed k of one goes with seed k of the other.
+    """Two conditions over the cells that pair.
 
+    `by_seed`: seed k of one side goes with seed k of the other.
     Values, differences and counts are arrays over metrics. A mean over seeds is over those in which
     the metric is measured; where seeds pair, measured on both sides.
     """
@@ -235,7 +243,7 @@ class Paired:
 
     @cached_property
     def n_seeds(self) -> Array:
-        """Seeds that count, on the side that has fewer."""
+        """Seeds that count, on the side that has fewer of them."""
         seeds_a = self.in_a.sum(axis=0)
         seeds_b = self.in_b.sum(axis=0)
         return np.minimum(seeds_a, seeds_b)
@@ -277,7 +285,7 @@ def _mean_ratios(
     side: Cells,
     measured: Array,
 ) -> Array:
-    """Each ratio, averaged over the seeds in which a metric made of it is measured; 0 where none is."""
+    """Each ratio, averaged over the seeds in which a metric made of it is measured, else 0."""
     ratios = side.compiled.ratios(side.totals)
     used = measured.astype(float) @ side.compiled.uses > 0
     means = seed_mean(ratios, used & ~np.isnan(ratios))

@@ -31,7 +31,7 @@ MIN_UNITS = 10
 """Fewer resampling units than this carry no bootstrap (coverage: docs/statistics.md)."""
 
 CARRIES = 50
-"""Effective number of units that decide (`deciding`) from which a bounded metric has a bootstrap interval."""
+"""So many units must decide (`deciding`) for a bootstrap interval of a bounded metric."""
 
 
 def unit_sums(
@@ -64,12 +64,12 @@ def estimate(
     table has none. `numerator` and `denominator` are null for weighted sums of metrics. `n_units`
     counts the resampling units that take part in the metric.
 
-    `ci_method` is bca or percentile; abc, the closed form of bca for more than LARGE resampling units
-    (percentile has one too); wilson, t-wilson or mover (`score_bounds`); or none. By the method "auto"
-    a metric within limits always has an interval (a difference where some unit differs): plain
-    proportions Wilson's, others a bootstrap where at least MIN_UNITS units take part and CARRIES
-    decide. By the others, metrics that vary over MIN_UNITS units have a bootstrap, other proportions
-    Wilson's interval at the number of units, all else none.
+    `ci_method` is bca or percentile; abc, the closed form of bca for more than LARGE resampling
+    units (percentile has one too); wilson, t-wilson or mover (`score_bounds`); or none. By the
+    method "auto" a metric within limits always has an interval (a difference where some unit
+    differs): plain proportions Wilson's, others a bootstrap where at least MIN_UNITS units take
+    part and CARRIES decide. By the others, metrics that vary over MIN_UNITS units have a bootstrap,
+    other proportions Wilson's interval at the number of units, all else none.
 
     Raises KeyError for columns that the frame lacks, ValueError for infinite values, for a null
     numerator of a row that the denominator counts, and for a table that does not compile.
@@ -137,14 +137,14 @@ def run_intervals(
     values: Array,
     resampling: Resampling,
 ) -> Intervals:
-    """The intervals of `estimate`: a bootstrap where the data carry it, else those that need none."""
+    """The intervals of `estimate`: a bootstrap where the data carry it, else a score interval."""
     compiled = run.compiled
     n_units = run.takes_part.sum(axis=0)
     measured = ~np.isnan(values) & ~compiled.counts & (n_units > 0)
     carried = measured & (n_units >= MIN_UNITS)
     if resampling.method == "auto":
         score, n_deciding = score_bounds(run, resampling.confidence)
-        # Wilson's bounds grow with every event; those of two methods would not where one gives way to the other
+        # Wilson's bounds grow with every event, those of two methods in turn would not
         enough = (n_deciding >= CARRIES) & (score.method != "wilson")
         carried &= np.isnan(score.low) | enough
         # a difference of 0 in every unit says nothing of what else there is

@@ -85,14 +85,15 @@ def closed_bounds(
     one step a metric.
 
     With s the standard error, a the acceleration, c the quadratic coefficient of the curve and
-    z0 = a - (bias / s - c), a bound lies on the curve at w / (1 - a w)^2 standard errors, w = z0 +- z.
-    The percentile method's lies at v (1 + a v), v = -z0 +- z, which is the Cornish-Fisher quantile of
-    the resampled values.
+    z0 = a - (bias / s - c), a bound lies on the curve at w / (1 - a w)^2 standard errors, w = z0 +-
+    z. The percentile method's lies at v (1 + a v), v = -z0 +- z, which is the Cornish-Fisher
+    quantile of the resampled values.
     """
     s = np.sqrt(sum_products(errors, errors))
     s[s == 0] = np.nan
     a = np.einsum("um,um,um->m", errors, errors, errors) / (6 * s**3)
-    second_difference = curve(STEP / s) + curve(-STEP / s) - 2 * curve(np.zeros_like(s))
+    here = curve(np.zeros_like(s))
+    second_difference = curve(STEP / s) + curve(-STEP / s) - 2 * here
     c = second_difference / (2 * STEP**2 * s)
     z0 = a - (bias / s - c)
     z = ndtri(0.5 + resampling.confidence / 2)
@@ -102,7 +103,8 @@ def closed_bounds(
             v = quantile - z0
             return curve(v * (1 + a * v) / s)
         w = z0 + quantile
-        return curve(w / (1 - a * w) ** 2 / s)
+        distance = w / (1 - a * w) ** 2
+        return curve(distance / s)
 
     return bound(-z), bound(z)
 
@@ -114,15 +116,19 @@ def normal_flips(
     """Two-sided p of sum(differences) = 0 under random signs, by the normal limit: (metrics).
 
     `differences` (units, metrics). Where all units differ by a whole multiple of the smallest
-    difference, sums are two of these apart, and half of that is taken off the distance (continuity),
-    as a binomial test needs; not for metrics with mid-p (`mid`). 1 where nothing differs.
+    difference, sums are two of these apart, and half of that is taken off the distance
+    (continuity), as a binomial test needs; not for metrics with mid-p (`mid`). 1 where nothing
+    differs.
     """
     size = np.abs(differences)
-    smallest = np.where(size > 0, size, np.inf).min(axis=0, initial=np.inf)
+    nonzero = np.where(size > 0, size, np.inf)
+    smallest = nonzero.min(axis=0, initial=np.inf)
     multiples = size / smallest
-    whole = (np.abs(multiples - np.round(multiples)) <= WHOLE).all(axis=0) & np.isfinite(smallest)
-    continuity = np.where(whole & np.logical_not(mid), smallest, 0.0)
+    off_whole = np.abs(multiples - np.round(multiples))
+    all_whole = (off_whole <= WHOLE).all(axis=0) & np.isfinite(smallest)
+    continuity = np.where(all_whole & np.logical_not(mid), smallest, 0.0)
     scale = np.sqrt(sum_products(differences, differences))
-    distance = np.maximum(np.abs(differences.sum(axis=0)) - continuity, 0.0)
+    distance = np.abs(differences.sum(axis=0)) - continuity
+    distance = np.maximum(distance, 0.0)
     z = divide(distance, scale, otherwise=0.0)
     return 2 * ndtr(-z)

@@ -1,7 +1,7 @@
 """Several metrics judged together: step-down adjustment, and the variance of seeds that they share.
 
-What is shared between metrics is kept by flipping all differences of a unit at once (sign_flips.py),
-so that many metrics which say the same cost little.
+What is shared between metrics is kept by flipping all differences of a unit at once
+(sign_flips.py), so that many metrics which say the same cost little.
 
 Reference: Westfall and Young, "Resampling-based multiple testing" (1993), step-down min-P.
 """
@@ -30,8 +30,8 @@ def step_down(
 ) -> Steps:
     """Westfall and Young's step-down min-P adjustment of `p` (metrics) at a family-wise level.
 
-    `flipped` (patterns, metrics): the p under sign patterns without a difference. From the smallest p
-    on, adjusted is the share of the patterns whose smallest p, among this metric and those with a
+    `flipped` (patterns, metrics): the p under sign patterns without a difference. From the smallest
+    p on, adjusted is the share of the patterns whose smallest p, among this metric and those with a
     larger p, is no larger; never below p itself or what stands before. The step of a metric that is
     not found is the first that was not passed.
 

@@ -1,4 +1,4 @@
-"""One condition over its seeds: means, variance components and what intervals over seeds rest on."""
+"""One condition over its seeds: what intervals over seeds rest on."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .variance import Spread, negligible, sample_term, spread
 
 @dataclass(frozen=True)
 class OverSeeds:
-    """One condition over its seeds. All quantities are arrays over metrics, if nothing else is said.
+    """One condition over its seeds; quantities are arrays over metrics.
 
     `pool`: what the seeds of all conditions of a study differ by, if there is one.
     """

@@ -1,8 +1,8 @@
 """Score intervals: bounds of metrics within limits, without resampling.
 
-Wilson's interval holds for proportions of independent trials. A mean, an F1 or a rate of clusters has
-it at its effective number of trials, with the quantile of a t. A difference of two metrics has the
-bounds of its sides, put together by MOVER.
+Wilson's interval holds for proportions of independent trials. A mean, an F1 or a rate of clusters
+has it at its effective number of trials, with the quantile of a t. A difference of two metrics has
+the bounds of its sides, put together by MOVER.
 
 References: Wilson, JASA 22 (1927); Korn and Graubard, "Confidence intervals for proportions with
 small expected number of positive counts estimated from survey data", Survey Methodology 24 (1998);
@@ -27,7 +27,7 @@ from .influence import Cells
 from .large_samples import over_units
 
 DOUBT = 0.1
-"""Units of the greatest possible deviation that are added where the effective number of trials is worked out."""
+"""Units of the greatest possible deviation that are added to find the number of trials."""
 
 WIDE = 1e9
 """Critical value that stands for an infinite one: the interval is all that the limits allow."""
@@ -38,7 +38,7 @@ def wilson(
     trials: float,
     confidence: float,
 ) -> tuple[float, float]:
-    """Wilson score interval of a proportion; `successes` and `trials` may be fractional (scaled counts).
+    """Wilson score interval of a proportion; counts may be fractional (scaled).
 
     >>> low, high = wilson(8, 10, 0.95)
     >>> round(low, 3), round(high, 3)
@@ -65,15 +65,15 @@ def score_interval(
     trials: Any,
     critical: Any,
 ) -> tuple[Any, Any]:
-    """Wilson's interval of proportions p of `trials` at critical values (quantiles of a normal or a t)."""
+    """Wilson's interval of proportions p of `trials`, at quantiles of a normal or a t."""
     z2 = critical**2
     shrink = 1 + z2 / trials
     centre = (p + z2 / (2 * trials)) / shrink
     variance = p * (1 - p) / trials + z2 / (4 * trials**2)
     half = critical * np.sqrt(variance) / shrink
-    low = np.maximum(0.0, centre - half)
-    high = np.minimum(1.0, centre + half)
-    return np.where(p <= 0, 0.0, low), np.where(p >= 1, 1.0, high)
+    low = np.where(p <= 0, 0.0, centre - half)
+    high = np.where(p >= 1, 1.0, centre + half)
+    return np.maximum(low, 0.0), np.minimum(high, 1.0)
 
 
 def effective_trials(
@@ -91,7 +91,8 @@ def effective_trials(
     spread = p * (1 - p)
     trials = divide(spread, variance)
     trials = np.where(spread > 0, trials, np.inf)
-    with_doubt = n * (n * spread + DOUBT) / (n**2 * variance + DOUBT)
+    with_doubt = n * (n * spread + DOUBT)
+    with_doubt = with_doubt / (n**2 * variance + DOUBT)
     fewer = np.minimum(trials, with_doubt)
     return np.where(variance > 0, fewer, n)
 
@@ -157,10 +158,10 @@ def share_correlation(
 
 
 def deciding(errors: Array) -> Array:
-    """How many units decide the variance of each metric: (sum e^2)^2 / sum e^4 of the errors (units, metrics).
+    """How many units decide the variance of each metric.
 
-    Of m units that differ alike from all the others it is about m, of normal errors n / 3; 0 where
-    nothing varies.
+    That is (sum e^2)^2 / sum e^4 of the errors (units, metrics). Of m units that differ alike from
+    all the others it is about m, of normal errors n / 3; 0 where nothing varies.
     """
     squares = errors**2
     total = squares.sum(axis=0)
@@ -169,7 +170,7 @@ def deciding(errors: Array) -> Array:
 
 
 def effective_units(shares: Array) -> Array:
-    """(sum m)^2 / sum m^2 of what each unit weighs in each metric (units, metrics); 1 where none does."""
+    """(sum m)^2 / sum m^2 of what each unit weighs in each metric; 1 where none does."""
     total = over_units(shares)
     squares = sum_products(shares, shares)
     return divide(total**2, squares, otherwise=1.0)
@@ -185,8 +186,11 @@ def proportions(compiled: Compiled) -> Array:
 
 def first_ratio(compiled: Compiled) -> Array:
     """(metrics,): index of the ratio that each metric is, or of the first that it is made of."""
-    first_parts = [parts[0] for parts in compiled.parts]
-    return np.array([ratio for ratio, _ in first_parts], dtype=int)
+    ratios = []
+    for parts in compiled.parts:
+        first, _ = parts[0]
+        ratios.append(first)
+    return np.array(ratios, dtype=int)
 
 
 @dataclass(frozen=True)
@@ -209,8 +213,9 @@ def score_bounds(
     A proportion of units that are one trial each has Wilson's interval (not if `t_only`). Other
     ratios, and means of ratios, have it at the effective number of trials with the t quantile of
     n - 1 degrees of freedom; n, of units that weigh m in the denominator, is (sum m)^2 / sum m^2. A
-    difference has the bounds of its sides, put together by `mover`. Where no unit differs (CONSTANT)
-    n is the number of trials; 0 units decide. Nothing for a metric of which a part has no limits.
+    difference has the bounds of its sides, put together by `mover`. Where no unit differs
+    (CONSTANT) n is the number of trials; 0 units decide. Nothing for a metric of which a part has
+    no limits.
     """
     compiled = run.compiled
     den = run.den[0]

@@ -102,7 +102,7 @@ def _fill_scored(
     _, high_of_none = t_wilson(least, no_variance, n, of_units, limits)
 
     has_limits = condition.several & ~np.isnan(low)
-    # without degrees of freedom to speak of, a quantile would pull the interval over all that is possible
+    # of hardly any degrees of freedom the interval would be all that is possible
     few_df = has_limits & condition.has_components & (df < 2)
     plain_low, plain_high = condition.clipped(error * critical)
     intervals.fill(

@@ -19,7 +19,10 @@ def completeness(
     table: MetricTable,
     unit: str,
 ) -> list[Note]:
-    """What a reader must know of the seeds: one seed only, missing samples, metrics not measured. [] is all well."""
+    """What a reader must know of the seeds: too few, missing samples, metrics not measured.
+
+    [] is all well.
+    """
     c = grid(runs, unit)
     n_seeds, n_samples = len(c.seeds), len(c.units)
     notes = []
@@ -48,10 +51,10 @@ def pool_notes(
     table: MetricTable,
     pools: Sequence[SeedPool],
 ) -> list[Note]:
-    """For which metrics the seeds of several conditions count together, and for which not; [] for none.
+    """For which metrics the seeds of several conditions count together; [] for none.
 
-    `pools`: those of the metrics of the table, some after others. Of the metrics whose seeds count apart the titles of
-    a few are named.
+    `pools`: those of the metrics of the table, some after others. The note names a few titles of
+    the metrics whose seeds count apart.
     """
     if not pools:
         return []

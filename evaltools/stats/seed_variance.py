@@ -1,4 +1,4 @@
-"""How far seeds differ: the variance that they bring to a mean, of one condition or of several pooled.
+"""How far seeds differ: the variance that they bring to a mean, alone or of several conditions.
 
 Every quantity is an array over metrics.
 
@@ -9,7 +9,7 @@ Bartlett, "Properties of sufficiency and statistical tests", Proceedings of the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Self
 
@@ -53,10 +53,19 @@ class MetricArrays:
     @classmethod
     def join(cls, parts: Sequence[Self]) -> Self:
         """One record of the metrics of all parts, in order."""
+        return cls.stack(parts, np.concatenate)
+
+    @classmethod
+    def stack(
+        cls,
+        parts: Sequence[Self],
+        combine: Callable[..., Array] = np.stack,
+    ) -> Self:
+        """One record whose fields are (parts, metrics)."""
         columns = {}
         for field in fields(cls):
             arrays = [getattr(part, field.name) for part in parts]
-            columns[field.name] = np.concatenate(arrays)
+            columns[field.name] = combine(arrays)
         return cls(**columns)
 
 
@@ -65,8 +74,8 @@ class SeedTerm(MetricArrays):
     """Variance that seeds bring to the mean over seeds.
 
     variance: with `df` degrees of freedom.
-    squares: the sum of (share of a mean square)^2 / df over the mean squares that `variance` is made
-        of, which Satterthwaite's formula needs.
+    squares: the sum of (share of a mean square)^2 / df over the mean squares that `variance` is
+        made of, which Satterthwaite's formula needs.
     residual: the variance that the interaction of seeds and units brings to the mean.
     plain: the variance of the mean by the seeds' values alone, with `plain_df` = seeds - 1.
     nested: no unit occurs in two seeds, so that the spread of the seeds' values holds that of the
@@ -94,22 +103,23 @@ def seed_term(
 ) -> SeedTerm:
     """Henderson's method III on an incomplete seeds x units table, for every metric at once.
 
-    y = value of the seed + (number of its units) * error is a table whose seed means are the values.
-    The seed component is (MS_seed|unit - MS_residual) * df / (N - n), not below 0, over N cells of n
-    units. Where no cell is left for the residual, the seeds' values themselves give the term: exact
-    where no unit is shared, an upper bound otherwise. nan for fewer than two seeds.
+    y = value of the seed + (number of its units) * error is a table whose seed means are the
+    values. The seed component is (MS_seed|unit - MS_residual) * df / (N - n), not below 0, over N
+    cells of n units. Where no cell is left for the residual, the seeds' values themselves give the
+    term: exact where no unit is shared, an upper bound otherwise. nan for fewer than two seeds.
     """
     measured = ~np.isnan(i.values)
     n_seeds = measured.sum(axis=0)
-    present = condition.present[:, :, None] & measured[:, None, :]
-    taken = present & i.takes_part
+    taken = condition.present[:, :, None] & i.takes_part
+    taken = taken & measured[:, None, :]
     per_seed = taken.sum(axis=1, dtype=float)
     per_unit = taken.sum(axis=0, dtype=float)
     n_units = (per_unit > 0).sum(axis=0)
     n_cells = per_seed.sum(axis=0)
     nested = n_cells == n_units
 
-    y = np.nan_to_num(i.values)[:, None, :] + per_seed[:, None, :] * i.errors
+    values = np.nan_to_num(i.values)
+    y = values[:, None, :] + per_seed[:, None, :] * i.errors
     y = np.where(taken, y, 0.0)
     unit_weight = divide(1.0, per_unit, 0.0)
     unit_means = y.sum(axis=0) * unit_weight
@@ -117,8 +127,8 @@ def seed_term(
 
     information = _information(taken, per_seed, unit_weight)
     ss_seed, rank = _explained(within_unit.sum(axis=1), information)
-    ss_residual = np.sum(within_unit**2, axis=(0, 1)) - ss_seed
-    ss_residual = np.maximum(ss_residual, 0.0)
+    ss_total = np.sum(within_unit**2, axis=(0, 1))
+    ss_residual = np.maximum(ss_total - ss_seed, 0.0)
     df_residual = n_cells - n_units - rank
     plain, plain_df = _plain(i.values, measured)
 
@@ -130,7 +140,8 @@ def seed_term(
         variance = factor * excess(ms_seed, ms_residual)
         squares = ms_seed**2 / rank + ms_residual**2 / df_residual
         squares = factor**2 * squares * (variance > 0)
-        residual = ms_residual * divide(1.0, per_seed, 0.0).sum(axis=0) / n_seeds**2
+        seed_weights = divide(1.0, per_seed, 0.0)
+        residual = ms_residual * seed_weights.sum(axis=0) / n_seeds**2
     told_apart = (df_residual >= 1) & (rank > 0)
     return SeedTerm(
         variance=np.where(told_apart, variance, plain),
@@ -189,7 +200,8 @@ def _plain(
 ) -> tuple[Array, Array]:
     """(variance of the mean by the seeds' values alone, degrees of freedom); nan for one seed."""
     n_seeds = measured.sum(axis=0)
-    deviation = np.where(measured, values - seed_mean(values, measured), 0.0)
+    deviation = values - seed_mean(values, measured)
+    deviation = np.where(measured, deviation, 0.0)
     squares = np.sum(deviation**2, axis=0)
     plain_df = np.where(n_seeds > 1, n_seeds - 1.0, np.nan)
     return squares / plain_df / np.maximum(n_seeds, 1), plain_df
@@ -199,10 +211,10 @@ def _plain(
 class SeedPool(MetricArrays):
     """What the seeds of several conditions differ by, together.
 
-    between, plain: as in `SeedTerm`, of a seed's value; means over the conditions, weighted by their
-        degrees of freedom, `df` and `plain_df` in sum.
-    alike, unlike: at least two conditions have several seeds, and Bartlett's test does not, or does,
-        tell their `plain` apart at the level ALIKE.
+    between, plain: as in `SeedTerm`, of a seed's value; means over the conditions, weighted by
+        their degrees of freedom, `df` and `plain_df` in sum.
+    alike, unlike: at least two conditions have several seeds, and Bartlett's test does not, or
+        does, tell their `plain` apart at the level ALIKE.
     """
 
     between: Array
@@ -239,21 +251,21 @@ class SeedPool(MetricArrays):
             plain=plain,
             plain_df=plain_df,
         )
-        return pooled.where(self.alike & ~np.isnan(own.plain), own)
+        has_seeds = ~np.isnan(own.plain)
+        return pooled.where(self.alike & has_seeds, own)
 
 
 def seed_pool(terms: Sequence[SeedTerm]) -> SeedPool:
-    """The spread of the seeds of several conditions, pooled; a condition of one seed adds nothing."""
+    """The spread of the seeds of several conditions; a condition of one seed adds nothing."""
+    conditions = SeedTerm.stack(terms)
     # variance of the seeds' values, (conditions, metrics)
-    variances = np.array([term.plain * (term.plain_df + 1) for term in terms])
-    variances_df = np.array([np.nan_to_num(term.plain_df) for term in terms])
-    betweens = np.array([term.between for term in terms])
-    betweens_df = np.array([term.df for term in terms])
-
+    variances = conditions.plain * (conditions.plain_df + 1)
+    variances_df = np.nan_to_num(conditions.plain_df)
     plain, plain_df = _weighted_mean(variances, variances_df)
-    between, df = _weighted_mean(betweens, betweens_df)
+    between, df = _weighted_mean(conditions.between, conditions.df)
     p = bartlett(variances, variances_df)
-    several = (variances_df > 0).sum(axis=0) > 1
+    n_with_seeds = (variances_df > 0).sum(axis=0)
+    several = n_with_seeds > 1
     return SeedPool(
         between=between,
         df=df,
@@ -291,10 +303,11 @@ def bartlett(
     pooled, total = _weighted_mean(variances, df)
     with np.errstate(divide="ignore", invalid="ignore"):
         log_ratio = df * np.log(pooled / variances)
-        statistic = np.where(several & (pooled > 0), log_ratio, 0.0).sum(axis=0)
-        inverse = np.where(several, 1 / df, 0.0).sum(axis=0) - 1 / total
-        correction = 1 + inverse / (3 * (k - 1))
-        return chdtrc(k - 1.0, np.maximum(statistic, 0.0) / correction)
+        log_ratio = np.where(several & (pooled > 0), log_ratio, 0.0)
+        statistic = np.maximum(log_ratio.sum(axis=0), 0.0)
+        inverse = divide(1.0, df, 0.0).sum(axis=0)
+        correction = 1 + (inverse - 1 / total) / (3 * (k - 1))
+        return chdtrc(k - 1.0, statistic / correction)
 
 
 def unrelated(
@@ -303,9 +316,9 @@ def unrelated(
 ) -> Array:
     """(metrics,): whether what two sides bring into the cells of a seed goes apart.
 
-    That is, beyond their samples. Seeds that mean the same on both sides (a shared first stage) leave
-    like errors in the same cells, and then pair. The test is that of the units' sums of products, at
-    the level ALIKE.
+    That is, beyond their samples. Seeds that mean the same on both sides (a shared first stage)
+    leave like errors in the same cells, and then pair. The test is that of the units' sums of
+    products, at the level ALIKE.
     """
     rest = one.errors - one.errors.mean(axis=0)
     other_rest = other.errors - other.errors.mean(axis=0)

@@ -1,8 +1,8 @@
 """One condition under several seeds: mean, spread and an interval that names its claim.
 
-Claims: "new seeds and new samples" (the default across seeds: what to expect of another seed on other
-samples), "these samples, new seeds" (`seeds_ci_low/high`), and, where there is one seed only, "new
-samples, this system". Formulas and measured coverage: docs/statistics.md.
+Claims: "new seeds and new samples" (the default across seeds: what to expect of another seed on
+other samples), "these samples, new seeds" (`seeds_ci_low/high`), and, where there is one seed only,
+"new samples, this system". Formulas and measured coverage: docs/statistics.md.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from scipy.special import stdtrit
 
 from ..core.estimates import complete
 from ..core.metric import MetricTable, subset
-from ..core.metric_matrix import compile_table
+from ..core.metric_matrix import column_values, compile_table
 from ..core.resampling import Resampling
 from . import claims
 from .arrays import divide
 from .bounds import Intervals
-from .design import Runs, grid
+from .design import Runs, grid, in_order
 from .influence import cell_sums, influence
 from .large_samples import metric_groups
 from .over_seeds import OverSeeds
@@ -35,11 +35,16 @@ def seed_values(
 ) -> pd.DataFrame:
     """Every metric of every seed: metric, seed, value (nan: not measured), n_units (of the run)."""
     compiled = compile_table(table)
-    condition = grid(runs, unit)
-    values = compiled.values(condition.totals(compiled.columns))
+    values = []
+    n_units = []
+    seeds = in_order(runs)
+    for seed in seeds:
+        totals = column_values(runs[seed], compiled.columns).sum(axis=0)
+        values.append(compiled.values(totals))
+        n_units.append(runs[seed][unit].nunique())
     frame = pd.DataFrame(values, columns=compiled.names)
-    frame["seed"] = pd.Series(condition.seeds, dtype=object)
-    frame["n_units"] = condition.present.sum(axis=1)
+    frame["seed"] = pd.Series(seeds, dtype=object)
+    frame["n_units"] = n_units
     rows = frame.melt(["seed", "n_units"], var_name="metric")
     return rows[["metric", "seed", "value", "n_units"]]
 
@@ -52,9 +57,9 @@ def pooled_seeds(
     """What the seeds of several conditions differ by in every metric of the table, together."""
     grids = [grid(runs, unit) for runs in conditions]
     n_units = max(len(condition.units) for condition in grids)
-    n_cells = max(len(condition.units) * len(condition.seeds) for condition in grids)
+    n_seeds = max(len(condition.seeds) for condition in grids)
     pools = []
-    for compiled in metric_groups(table, n_units, n_cells):
+    for compiled in metric_groups(table, n_units, n_units * n_seeds):
         terms = []
         for condition in grids:
             cells = cell_sums(condition, compiled)
@@ -83,18 +88,19 @@ def aggregate(
         seeds.
 
     `value` is the mean over the seeds in which the metric is measured (`n_seeds`), `std` their
-    standard deviation (ddof 1, nan for one seed). `n_units` counts the resampling units that take part
-    in any seed. `ci_method` is "variance components"; "t-wilson" (a metric within limits: Wilson's
-    interval at the trials that the variance components amount to, by the method "auto"; else "wilson,
-    effective n", of proportions only); "wilson" (a proportion without variation) or CONSTANT; "none"
-    (a count, too few units, no variation); or, for one seed, what `intervals.estimate` says of that
-    run. No interval is null.
+    standard deviation (ddof 1, nan for one seed). `n_units` counts the resampling units that take
+    part in any seed. `ci_method` is "variance components"; "t-wilson" (a metric within limits:
+    Wilson's interval at the trials that the variance components amount to, by the method "auto";
+    else "wilson, effective n", of proportions only); "wilson" (a proportion without variation) or
+    CONSTANT; "none" (a count, too few units, no variation); or, for one seed, what
+    `intervals.estimate` says of that run. No interval is null.
 
     >>> from evaltools.core.metric import Metric
     >>> run = pd.DataFrame({"id": range(40), "right": [1, 1, 0, 1] * 10, "n": 1})
     >>> runs = {1: run, 2: run.assign(right=[1, 0, 0, 1] * 10)}
     >>> accuracy = Metric(name="accuracy", numerator="right", denominator="n", better="higher")
-    >>> aggregate(runs, [accuracy], "id", Resampling())[["metric", "value", "n_seeds", "min", "max"]]
+    >>> estimates = aggregate(runs, [accuracy], "id", Resampling())
+    >>> estimates[["metric", "value", "n_seeds", "min", "max"]]
          metric  value  n_seeds  min   max
     0  accuracy  0.625        2  0.5  0.75
     """
@@ -104,14 +110,17 @@ def aggregate(
     start = 0
     for compiled in metric_groups(table, n_units, n_units * n_seeds):
         stop = start + len(compiled.metrics)
-        group_pool = pool.take(range(start, stop)) if pool else None
+        group_pool = None
+        if pool:
+            group_pool = pool.take(range(start, stop))
         cells = cell_sums(design, compiled)
         over_seeds = OverSeeds(cells, resampling, group_pool)
         with_parts = subset(table, compiled.names)
         intervals = seed_intervals(over_seeds, design, with_parts, unit)
         rows.append(_rows(over_seeds, intervals))
         start = stop
-    return complete(pd.concat(rows, ignore_index=True), condition=condition)
+    estimates = pd.concat(rows, ignore_index=True)
+    return complete(estimates, condition=condition)
 
 
 def _rows(
@@ -124,8 +133,9 @@ def _rows(
     has_interval = intervals.method != "none"
     claim = np.where(condition.n_seeds == 1, claims.THIS_SYSTEM, claims.NEW_SEEDS)
 
-    critical = stdtrit(own.plain_df, 0.5 + condition.resampling.confidence / 2)
-    seeds_low, seeds_high = condition.clipped(critical * np.sqrt(own.plain))
+    level = 0.5 + condition.resampling.confidence / 2
+    half = stdtrit(own.plain_df, level) * np.sqrt(own.plain)
+    seeds_low, seeds_high = condition.clipped(half)
     # equal seeds say nothing about the next one's distance
     seeds_differ = condition.several & (condition.std != 0)
 

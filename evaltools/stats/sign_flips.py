@@ -1,8 +1,8 @@
 """Sign flips: the permutation test of paired differences.
 
-If two conditions do not differ, each unit's paired difference is as likely to be -t as t. The p of a
-metric is the share of sign patterns under which the sum of its differences is at least as large as
-the one observed.
+If two conditions do not differ, each unit's paired difference is as likely to be -t as t. The p of
+a metric is the share of sign patterns under which the sum of its differences is at least as large
+as the one observed.
 
 References: Lancaster, "Significance tests in discrete distributions", JASA 56 (1961), mid-p;
 Fagerland, Lydersen and Laake, "The McNemar test for binary matched-pairs data: mid-p and asymptotic
@@ -11,7 +11,6 @@ are better than exact conditional", BMC Med Res Methodol 13 (2013).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -76,8 +75,8 @@ def nulls(
     """The null distribution of every column of (units, metrics).
 
     Exact, over all sign patterns, where those of the non-zero units are no more than
-    `n_permutations`; binomial where all differences are of one size; else over random patterns, which
-    all columns share, and the one that was observed. None for what has its normal limit
+    `n_permutations`; binomial where all differences are of one size; else over random patterns,
+    which all columns share, and the one that was observed. None for what has its normal limit
     (`normal_flips`): the others of more than LARGE units.
     """
     t = rounded(differences)
@@ -100,19 +99,19 @@ def nulls(
     for metric in range(t.shape[1]):
         sizes = size[:, metric]
         sizes = sizes[sizes > 0]
+        if is_binomial[metric]:
+            distributions.append(_binomial_null(sizes, half[metric]))
+            continue
         if is_exact[metric]:
             largest_first = np.sort(sizes)[::-1]
             points = np.abs(_patterns(len(sizes)) @ largest_first)
-            null = _null(points, 1 / len(points), half[metric], slack[metric])
-        elif is_binomial[metric]:
-            null = _binomial_null(sizes, half[metric])
-        elif drawn is None:
-            distributions.append(None)
-            continue
-        else:
+        elif drawn is not None:
             column = is_drawn[:metric].sum()
             points = drawn[:, column]
-            null = _null(points, 1 / len(points), half[metric], slack[metric])
+        else:
+            distributions.append(None)
+            continue
+        null = _null(points, 1 / len(points), half[metric], slack[metric])
         distributions.append(null)
     return distributions
 
@@ -164,8 +163,8 @@ def flipped_p(
     """The p that every metric would have under each of many sign patterns: (patterns, metrics).
 
     All differences of a unit are flipped at once, which keeps what metrics share. The patterns are
-    all of them, where they are no more than `n_permutations`, or those of `sign_flip`. For more than
-    LARGE units sums are normal, with the correlations of the differences.
+    all of them, where they are no more than `n_permutations`, or those of `sign_flip`. For more
+    than LARGE units sums are normal, with the correlations of the differences.
     """
     t = rounded(differences)
     differs = (t != 0).any(axis=1)
@@ -214,22 +213,14 @@ def _flipped_sums(
     seed: int,
 ) -> Array:
     """Sums of (units, metrics) under random signs, after those observed: (patterns, metrics)."""
+    n_units = len(t)
+    n_bytes = -(-n_units // 8)
     rng = np.random.default_rng(seed)
     sums = [t.sum(axis=0)[None]]
-    for signs in _signs(len(t), n_permutations, rng):
-        sums.append(signs @ t)
-    return np.concatenate(sums)
-
-
-def _signs(
-    n: int,
-    n_permutations: int,
-    rng: np.random.Generator,
-) -> Iterator[Array]:
-    """Random signs, (up to SIGN_CHUNK patterns, n units) at a time."""
-    n_bytes = -(-n // 8)
     for start in range(0, n_permutations, SIGN_CHUNK):
         rows = min(SIGN_CHUNK, n_permutations - start)
         random_bytes = rng.integers(0, 256, (rows, n_bytes), dtype=np.uint8)
-        bits = np.unpackbits(random_bytes, axis=1, count=n)
-        yield 1.0 - 2.0 * bits
+        bits = np.unpackbits(random_bytes, axis=1, count=n_units)
+        signs = 1.0 - 2.0 * bits
+        sums.append(signs @ t)
+    return np.concatenate(sums)

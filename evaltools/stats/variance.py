@@ -1,7 +1,7 @@
 """How far a mean over seeds may be off: seeds, samples and their interaction put together.
 
-Every quantity is an array over metrics. A *term* is the variance that one source brings to the mean;
-a *spread* puts the terms together with their degrees of freedom.
+Every quantity is an array over metrics. A *term* is the variance that one source brings to the
+mean; a *spread* puts the terms together with their degrees of freedom.
 
 References: Searle, Casella, McCulloch, "Variance Components" (1992); Satterthwaite, "An approximate
 distribution of estimates of variance components", Biometrics Bulletin 2 (1946).
@@ -96,35 +96,36 @@ def sample_term(
 def spread(sample: SampleTerm, *seeds: SeedTerm) -> Spread:
     """Uncertainty of a mean over seeds, or of a difference of two, for new seeds and new samples.
 
-    By two accounts: the variance components with Satterthwaite's degrees of freedom, and, where seeds
-    show a component of their own or are only two, the seeds' values alone (t; Welch for two sets of
-    seeds), because a claim about new seeds and new samples cannot be surer than one about new seeds on
-    these samples. With 3 seeds Satterthwaite alone covers 92% where seeds dominate. Nested seeds hold
-    the sample term already, so it is left out.
+    By two accounts: the variance components with Satterthwaite's degrees of freedom, and, where
+    seeds show a component of their own or are only two, the seeds' values alone (t; Welch for two
+    sets of seeds), because a claim about new seeds and new samples cannot be surer than one about
+    new seeds on these samples. With 3 seeds Satterthwaite alone covers 92% where seeds dominate.
+    Nested seeds hold the sample term already, so it is left out.
     """
     variance, df = sample
-    nested = np.all([term.nested for term in seeds], axis=0)
+    terms = SeedTerm.stack(seeds)
+    nested = terms.nested.all(axis=0)
     variance = np.where(nested, 0.0, variance)
     df = np.where(nested & np.isnan(df), 1.0, df)
 
-    from_seeds = np.sum([term.variance for term in seeds], axis=0)
-    squares = np.sum([term.squares for term in seeds], axis=0)
+    from_seeds = terms.variance.sum(axis=0)
     total = variance + from_seeds
     with np.errstate(divide="ignore", invalid="ignore"):
-        joint = total**2 / (variance**2 / df + squares)
+        squares = variance**2 / df + terms.squares.sum(axis=0)
+        joint = total**2 / squares
     # a sum of mean squares has at least the degrees of freedom of its smallest, but a difference of
     # mean squares can come out below
-    seeds_df = np.min([term.df for term in seeds], axis=0)
-    joint = np.fmax(joint, np.minimum(df, seeds_df))
+    smallest_df = np.minimum(df, terms.df.min(axis=0))
+    joint = np.fmax(joint, smallest_df)
 
-    plain = np.sum([term.plain for term in seeds], axis=0)
+    plain = terms.plain.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        plain_squares = [term.plain**2 / term.plain_df for term in seeds]
-        welch = plain**2 / np.sum(plain_squares, axis=0)
-    two_seeds = np.any([term.plain_df < 2 for term in seeds], axis=0)
+        plain_squares = terms.plain**2 / terms.plain_df
+        welch = plain**2 / plain_squares.sum(axis=0)
+    two_seeds = (terms.plain_df < 2).any(axis=0)
     plain = np.where((from_seeds > 0) | two_seeds, plain, 0.0)
 
-    residual = np.sum([term.residual for term in seeds], axis=0)
+    residual = terms.residual.sum(axis=0)
     residual = np.minimum(variance, residual)
     return Spread(
         variance=total,
@@ -159,8 +160,10 @@ def spread_of_runs(
 ) -> Spread:
     """Uncertainty of the mean over the seeds of one condition, of n units."""
     i = influence(condition)
-    errors = seed_mean(i.errors, ~np.isnan(i.values))
-    return spread(sample_term(errors, n), seed_term(i, condition))
+    measured = ~np.isnan(i.values)
+    errors = seed_mean(i.errors, measured)
+    samples = sample_term(errors, n)
+    return spread(samples, seed_term(i, condition))
 
 
 def spread_of_pair(
@@ -172,13 +175,14 @@ def spread_of_pair(
     """(spread of the difference, whether the pool was used for the metric).
 
     Where seeds pair, the components are those of the paired differences; else of each side's own
-    seeds (`terms`). The `pool` knows of seeds that differ by themselves: it counts where equal labels
-    do not mean like seeds.
+    seeds (`terms`). The `pool` knows of seeds that differ by themselves: it counts where equal
+    labels do not mean like seeds.
     """
     a, b = paired.a, paired.b
     if paired.by_seed:
+        differences = b.values - a.values
         difference = Influence(
-            values=np.where(paired.in_a, b.values - a.values, np.nan),
+            values=np.where(paired.in_a, differences, np.nan),
             errors=b.errors - a.errors,
             takes_part=a.takes_part | b.takes_part,
         )
@@ -187,8 +191,8 @@ def spread_of_pair(
         alone = spread(sample, *terms)
     if pool is None:
         return alone, np.zeros(alone.variance.shape, dtype=bool)
-    several = [~np.isnan(term.plain) for term in terms]
-    use_pool = pool.alike & np.all(several, axis=0)
+    has_seeds = ~np.isnan(SeedTerm.stack(terms).plain)
+    use_pool = pool.alike & has_seeds.all(axis=0)
     if paired.by_seed:
         use_pool &= unrelated(a, b)
     # sides that are the same in every cell have no difference whose spread could be estimated
@@ -258,10 +262,11 @@ class Components:
             squares = np.where(varies, squares, 0.0)
             joint = total**2 / (by_samples**2 / df + squares)
         several = seeds > 1
+        plain_counts = several & (varies | (seeds == 2))
         return Spread(
             variance=np.where(several, total, by_samples),
             df=np.where(several & (total > 0), joint, df),
-            plain=np.where(several & (varies | (seeds == 2)), between, 0.0),
+            plain=np.where(plain_counts, between, 0.0),
             plain_df=df_seeds + 0 * total,
             from_seeds=seed,
             from_samples=sample,
