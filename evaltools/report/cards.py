@@ -56,7 +56,7 @@ SEARCHED = 20_000
 SAID = ("better", "worse", "equivalent")
 """Verdicts that are counted outside the headline, where they are exploratory."""
 
-T = TypeVar("T", bound=BaseModel)
+Model = TypeVar("Model", bound=BaseModel)
 
 
 class NotComplete(Exception):
@@ -78,33 +78,33 @@ def read_card(out: Path, folder: Path) -> dict[str, Any]:
     runs.
     """
     manifest = read_json(folder / "manifest.json", Manifest)
-    name, aggregate = folder.name, manifest.kind == "aggregate"
-    found = [m for n in (manifest.runs if aggregate else [name]) if (m := RUN_NAME.match(n))]
+    is_aggregate = manifest.kind == "aggregate"
+    names = manifest.runs if is_aggregate else [folder.name]
+    runs = [match for match in map(RUN_NAME.match, names) if match]
+    condition = manifest.condition
+    if not condition and runs:
+        condition = condition_of(runs[0][0])[0]
     metrics = _metrics(folder, manifest)
     rows = _rows(metrics, manifest)
-    bounds = [
-        (name, {"value": value, "ci_low": low, "ci_high": high})
-        for name, _, _, value, low, high, *_ in rows
-    ]
-    decimals = [(name, row_decimals(row, manifest.bootstrap.resampling)) for name, row in bounds]
-    given, wrote = (
-        pd.DataFrame() if aggregate else _texts(folder, manifest, part)
-        for part in ("given", "wrote")
-    )
-    lead, explored = (
-        _verdicts(folder / "comparison.csv", manifest, metrics) if aggregate else ([], [])
-    )
+    given = wrote = pd.DataFrame()
+    verdicts: list[list[str]] = []
+    explored: list[list[Any]] = []
+    if is_aggregate:
+        verdicts, explored = _verdicts(folder / "comparison.csv", manifest, metrics)
+    else:
+        given = _texts(folder, manifest, "given")
+        wrote = _texts(folder, manifest, "wrote")
     return {
-        "id": anchor("run", name),
-        "name": shown(name),
+        "id": anchor("run", folder.name),
+        "name": shown(folder.name),
         "kind": manifest.kind,
         "suite": shown(manifest.suite),
         "suiteTitle": shown(manifest.suite_title),
         "started": shown(manifest.started, 40),
-        "condition": shown(manifest.condition or (condition_of(found[0][0])[0] if found else "")),
-        "seeds": [shown(m["seed"]) for m in found],
+        "condition": shown(condition),
+        "seeds": [shown(match["seed"]) for match in runs],
         "runs": len(manifest.runs),
-        "of": [anchor("run", n) for n in manifest.runs],
+        "of": [anchor("run", name) for name in manifest.runs],
         "inputs": _inputs(manifest),
         "samples": _samples(given),
         "texts": [_lines(given), _lines(wrote)],
@@ -113,15 +113,15 @@ def read_card(out: Path, folder: Path) -> dict[str, Any]:
         "level": manifest.bootstrap.confidence,
         "checks": _checks(metrics),
         "rows": rows,
-        "digits": {name: digits for name, digits in decimals if digits < 3},
+        "digits": _digits(rows, manifest),
         "judged": [[shown(v.title), shown(v.verdict), shown(v.said)] for v in metrics.verdicts],
-        "verdicts": lead,
+        "verdicts": verdicts,
         "explored": explored,
-        "rank": _rank(folder.parent, manifest) if aggregate else None,
+        "rank": _rank(folder.parent, manifest) if is_aggregate else None,
         "status": _status(manifest),
         "problems": [[p.severity, shown(p.code), p.count] for p in manifest.problems],
         "notes": [shown(say(note), 500) for note in manifest.notes[:20]],
-        "links": links(out, name, manifest.report or name),
+        "links": links(out, folder.name, manifest.report or folder.name),
     }
 
 
@@ -141,72 +141,96 @@ def _metrics(folder: Path, manifest: Manifest) -> Stored:
 def _checks(metrics: Stored) -> list[list[str]] | None:
     if metrics.checks is None:
         return None
-    found = sorted(metrics.checks, key=lambda c: LEVELS.index(c.level))
-    return [[c.level, shown(c.code), shown(c.message, 500), shown(c.help)] for c in found]
+    checks = sorted(metrics.checks, key=lambda check: LEVELS.index(check.level))
+    rows = []
+    for check in checks:
+        row = [
+            check.level,
+            shown(check.code),
+            shown(check.message, 500),
+            shown(check.help),
+        ]
+        rows.append(row)
+    return rows
 
 
 def _rows(metrics: Stored, manifest: Manifest) -> list[list[Any]]:
-    rows = {r.name: r for r in metrics.metrics}
-    lead = manifest.headline or [r.name for r in rows.values() if r.ci_low is not None][:UNNAMED]
-    blocked = [name for name in dict.fromkeys([*lead, *rows]) if name in metrics.blocked][:STRUCK]
-    return [
-        [
-            shown(r.name),
-            shown(r.title or r.name),
-            r.better,
-            *map(_number, (r.value, r.ci_low, r.ci_high, r.n_units)),
+    """The rows of the headline, then those of metrics that a check blocks, with True at their end."""
+    by_name = {row.name: row for row in metrics.metrics}
+    headline = manifest.headline
+    if not headline:
+        with_interval = [row.name for row in by_name.values() if row.ci_low is not None]
+        headline = with_interval[:UNNAMED]
+    names = dict.fromkeys([*headline, *by_name])  # each once, in this order
+    blocked = [name for name in names if name in metrics.blocked][:STRUCK]
+    usable = [name for name in headline if name not in metrics.blocked]
+    rows = []
+    for name in [*usable, *blocked]:
+        if name not in by_name:
+            continue
+        metric = by_name[name]
+        row: list[Any] = [
+            shown(name),
+            shown(metric.title or name),
+            metric.better,
+            _number(metric.value),
+            _number(metric.ci_low),
+            _number(metric.ci_high),
+            _number(metric.n_units),
         ]
-        + [True] * (r.name in metrics.blocked)
-        for r in (
-            rows[m] for m in [*(m for m in lead if m not in metrics.blocked), *blocked] if m in rows
-        )
-    ]
+        if name in metrics.blocked:
+            row.append(True)
+        rows.append(row)
+    return rows
+
+
+def _digits(rows: list[list[Any]], manifest: Manifest) -> dict[str, int]:
+    """Metric -> decimals of its interval, where these are not three."""
+    digits = {}
+    for name, _, _, value, low, high, *_ in rows:
+        estimate = {"value": value, "ci_low": low, "ci_high": high}
+        decimals = row_decimals(estimate, manifest.bootstrap.resampling)
+        if decimals < 3:
+            digits[name] = decimals
+    return digits
 
 
 def _inputs(manifest: Manifest) -> list[list[Any]]:
     """(role, number of files, eight digits that tell their contents) of every role, in the manifest's order."""
     hashes: dict[str, set[str]] = {}
-    for found in manifest.inputs:
-        hashes.setdefault(found.role, set()).add(found.sha256)
-    return [
-        [
-            shown(role),
-            len(of),
-            hashlib.sha256(" ".join(sorted(of)).encode("utf-8", "replace")).hexdigest()[:8],
-        ]
-        for role, of in hashes.items()
-    ]
+    for file in manifest.inputs:
+        hashes.setdefault(file.role, set()).add(file.sha256)
+    rows: list[list[Any]] = []
+    for role, of_role in hashes.items():
+        joined = " ".join(sorted(of_role)).encode("utf-8", "replace")
+        digest = hashlib.sha256(joined).hexdigest()
+        rows.append([shown(role), len(of_role), digest[:8]])
+    return rows
 
 
-def _texts(folder: Path, manifest: Manifest, part: str) -> pd.DataFrame:
+def _texts(
+    folder: Path,
+    manifest: Manifest,
+    part: str,
+) -> pd.DataFrame:
     """The names of the units and the texts that systems were `given`, or `wrote`; empty where these are not known."""
     known = get_suite(manifest.suite) if manifest.suite in BUILT_IN else manifest
     columns = [manifest.bootstrap.unit, *getattr(known, part)]
     if part == "wrote" and len(columns) == 1:
         return pd.DataFrame()
     try:
-        return (
-            pd.read_parquet(folder / "units.parquet", columns=columns)
-            .astype(str)
-            .fillna("")
-            .drop_duplicates()
-        )
-    except (
-        OSError,
-        ValueError,
-        KeyError,
-        NotImplementedError,
-    ):  # not there, spoilt, or of other columns
-        return pd.DataFrame()
+        units = pd.read_parquet(folder / "units.parquet", columns=columns)
+    except (OSError, ValueError, KeyError, NotImplementedError):
+        return pd.DataFrame()  # not there, spoilt, or of other columns
+    return units.astype(str).fillna("").drop_duplicates()
 
 
 def _samples(units: pd.DataFrame) -> str:
     """A hash of the names of units and the texts that these were given, whatever their order; "" of none."""
-    return (
-        f"{int(pd.util.hash_pandas_object(units, index=False).to_numpy().sum()) % 2**32:08x}"
-        if len(units)
-        else ""
-    )
+    if units.empty:
+        return ""
+    hashes = pd.util.hash_pandas_object(units, index=False).to_numpy()
+    return f"{int(hashes.sum()) % 2**32:08x}"
 
 
 def _lines(units: pd.DataFrame) -> list[str]:
@@ -215,7 +239,9 @@ def _lines(units: pd.DataFrame) -> list[str]:
 
 
 def _verdicts(
-    path: Path, manifest: Manifest, metrics: Stored
+    path: Path,
+    manifest: Manifest,
+    metrics: Stored,
 ) -> tuple[list[list[str]], list[list[Any]]]:
     """What the comparison with the baseline, if there was one, said of the headline, and how often what beside it."""
     if not path.exists():
@@ -223,15 +249,15 @@ def _verdicts(
     columns = ["metric", "verdict", "baseline"]
     with _whole(path):
         frame = pd.read_csv(path, dtype=str, keep_default_na=False, usecols=[*columns, "candidate"])
-    mine = frame[
-        (frame["candidate"] == manifest.condition) & ~frame["metric"].isin(metrics.blocked)
-    ]
-    lead = mine["metric"].isin(manifest.headline)
-    counts = Counter(mine.loc[~lead, "verdict"])
+    of_condition = frame["candidate"] == manifest.condition
+    rows = frame[of_condition & ~frame["metric"].isin(metrics.blocked)]
+    is_headline = rows["metric"].isin(manifest.headline)
     verdicts = []
-    for metric, verdict, baseline in mine.loc[lead, columns].to_numpy().tolist():
+    for metric, verdict, baseline in rows.loc[is_headline, columns].to_numpy().tolist():
         verdicts.append([shown(metric), shown(verdict_word(verdict)), shown(baseline)])
-    return verdicts, [[verdict, counts[verdict]] for verdict in SAID if counts[verdict]]
+    counts = Counter(rows.loc[~is_headline, "verdict"])
+    explored = [[verdict, counts[verdict]] for verdict in SAID if counts[verdict]]
+    return verdicts, explored
 
 
 def _rank(results: Path, manifest: Manifest) -> dict[str, str] | None:
@@ -244,30 +270,33 @@ def _rank(results: Path, manifest: Manifest) -> dict[str, str] | None:
     with _whole(folder / "ranks.csv"):
         columns = ["condition", "rank_low", "rank_high", "group"]
         frame = pd.read_csv(folder / "ranks.csv", dtype=str, keep_default_na=False, usecols=columns)
-    for _, *bounds, group in (
-        frame.loc[frame["condition"] == manifest.condition, columns].to_numpy().tolist()
-    ):
-        return {"rank": shown("–".join(dict.fromkeys(filter(None, bounds)))), "group": shown(group)}
-    return None
+    rows = frame.loc[frame["condition"] == manifest.condition, columns].to_numpy().tolist()
+    if not rows:
+        return None
+    _, low, high, group = rows[0]
+    bounds = [bound for bound in dict.fromkeys([low, high]) if bound]
+    return {"rank": shown("–".join(bounds)), "group": shown(group)}
 
 
-def links(out: Path, name: str, report: str) -> list[list[str]]:
+def links(
+    out: Path,
+    name: str,
+    report: str,
+) -> list[list[str]]:
     """(label, URL relative to `out`) of every file of LINKS that is there."""
     folders = {"results": name, "reports": report}
-    inside = [
-        place
-        for place, folder in folders.items()
-        if "/" not in folder and not folder.startswith(".")
-    ]
-    paths = [
-        (label, f"{place}/{folders[place]}/{file}")
-        for label, place, file in LINKS
-        if place in inside
-    ]
-    return [[label, quote(os.fsencode(path))] for label, path in paths if (out / path).is_file()]
+    entries = []
+    for label, top, file in LINKS:
+        folder = folders[top]
+        if "/" in folder or folder.startswith("."):
+            continue
+        path = f"{top}/{folder}/{file}"
+        if (out / path).is_file():
+            entries.append([label, quote(os.fsencode(path))])
+    return entries
 
 
-def read_json(path: Path, model: type[T]) -> T:
+def read_json(path: Path, model: type[Model]) -> Model:
     """The file as `model`; NotComplete where there is none or it is something else."""
     with _whole(path):
         return model.model_validate_json(path.read_bytes())
@@ -284,11 +313,12 @@ def _whole(path: Path) -> Iterator[None]:
         raise NotComplete(f"no {path.name}: the run is being written, or was stopped") from e
     except OSError as e:
         raise NotComplete(f"{path.name} cannot be read: {e.strerror}") from e
-    except (
-        ValueError
-    ) as e:  # of pydantic, or of pandas for other columns, for a file that is no CSV or no UTF-8
-        what = ", ".join(filter(None, describe(e)[0][1:])) if isinstance(e, ValidationError) else e
-        raise NotComplete(f"{path.name} is not as expected: {what}") from e
+    # of pydantic; of pandas for other columns, for a file that is no CSV or no UTF-8
+    except ValueError as e:
+        reason = str(e)
+        if isinstance(e, ValidationError):
+            reason = ", ".join(part for part in describe(e)[0][1:] if part)
+        raise NotComplete(f"{path.name} is not as expected: {reason}") from e
 
 
 def shown(text: str, limit: int = NAME) -> str:

@@ -84,46 +84,74 @@ def collect(out: Path) -> dict[str, Any]:
 
     `metrics` holds every (name, title, better) once; the rows of `cards` begin with their place in it.
     """
-    folders = sorted(p for p in (out / "results").glob("[!.]*") if p.is_dir())
+    paths = (out / "results").glob("[!.]*")
     cards: list[dict[str, Any]] = []
     metrics: dict[tuple[str, ...], int] = {}
     incomplete: list[list[str]] = []
-    for folder in folders:
+    for folder in sorted(path for path in paths if path.is_dir()):
         try:
             card = read_card(out, folder)
         except NotComplete as e:
             incomplete.append([shown(folder.name), say(shown(str(e), 300))])
             continue
-        rows = [
-            [metrics.setdefault(tuple(row[:3]), len(metrics)), *row[3:]] for row in card["rows"]
-        ]
+        rows = []
+        for name, title, better, *values in card["rows"]:
+            index = metrics.setdefault((name, title, better), len(metrics))
+            rows.append([index, *values])
         cards.append({**card, "rows": rows})
-    listed = {"incomplete": incomplete[:LISTED], "incompleteTotal": len(incomplete)}
     cards = together(cards)
-    words = {
-        "levels": {k: [say(LEVEL_WORDS[k]), KINDS[k]] for k in LEVELS},
+    words = _words(cards)
+    for card in cards:
+        _translate(card)
+    return {
+        **searched(cards),
+        "cards": cards,
+        "metrics": [(name, say(title), better) for name, title, better in metrics],
+        "incomplete": incomplete[:LISTED],
+        "incompleteTotal": len(incomplete),
+        "words": words,
+    }
+
+
+def _translate(card: dict[str, Any]) -> None:
+    """Put what a card says into the language in force."""
+    card["suiteTitle"] = say(card["suiteTitle"])
+    if card["checks"]:
+        checks = []
+        for level, code, message, *rest in card["checks"]:
+            checks.append([level, code, say(message), *rest])
+        card["checks"] = checks
+    card["judged"] = [[say(title), verdict, say(why)] for title, verdict, why in card["judged"]]
+
+
+def _words(cards: list[dict[str, Any]]) -> dict[str, Any]:
+    """The words of the page that come with colours or meanings, and names in the language in force."""
+    names = {}
+    for word in sorted(set(_keys(cards))):
+        text = say(word)
+        if text != word:
+            names[word] = text
+    return {
+        "levels": {level: [say(LEVEL_WORDS[level]), KINDS[level]] for level in LEVELS},
         "fine": say(ALL_PASSED),
         "kinds": VERDICTS,
+        "meaning": {verdict: say(text) for verdict, text in MEANING.items()},
+        "names": names,
     }
-    words["meaning"] = {verdict: say(text) for verdict, text in MEANING.items()}
-    words["names"] = {
-        word: text for word in sorted(set(_words(cards))) if (text := say(word)) != word
-    }
-    for card in cards:
-        card["suiteTitle"] = say(card["suiteTitle"])
-        card["checks"] = card["checks"] and [[*c[:2], say(c[2]), *c[3:]] for c in card["checks"]]
-        card["judged"] = [[say(title), verdict, say(why)] for title, verdict, why in card["judged"]]
-    titled = [(name, say(title), better) for name, title, better in metrics]
-    return {**searched(cards), "cards": cards, "metrics": titled, **listed, "words": words}
 
 
-def _words(cards: list[dict[str, Any]]) -> Iterator[str]:
+def _keys(cards: list[dict[str, Any]]) -> Iterator[str]:
     """What the page names in words by keys that its address and its script know in English."""
     yield from ("rank", "group", "aggregate", "not measured")
     for card in cards:
-        yield from (card["kind"], card["status"], *(problem[0] for problem in card["problems"]))
-        yield from (found[1] for found in [*card["verdicts"], *card["judged"]])
-        yield from (found[0] for found in [*card["explored"], *card["links"]])
+        yield card["kind"]
+        yield card["status"]
+        for severity, *_ in card["problems"]:
+            yield severity
+        for _, verdict, _ in [*card["verdicts"], *card["judged"]]:
+            yield verdict
+        for name, _ in [*card["explored"], *card["links"]]:
+            yield name
 
 
 def searched(cards: list[dict[str, Any]]) -> dict[str, Any]:
@@ -132,17 +160,19 @@ def searched(cards: list[dict[str, Any]]) -> dict[str, Any]:
     Where they are more than TEXTS bytes, of each sample fewer characters are kept, and none where that helps not.
     `searched` says how many, null where nothing was cut.
     """
-    places: dict[tuple[str, ...], int] = {}
+    indices: dict[tuple[str, ...], int] = {}
     for card in cards:
-        card["texts"] = [
-            places.setdefault(tuple(lines), len(places)) for lines in card["texts"] if lines
-        ]
+        texts = [tuple(lines) for lines in card["texts"] if lines]
+        card["texts"] = [indices.setdefault(lines, len(indices)) for lines in texts]
+    every = [line for lines in indices for line in lines]
     clip = CLIP
-    while clip and sum(len(line[:clip].encode()) for lines in places for line in lines) > TEXTS:
+    while clip and sum(len(line[:clip].encode()) for line in every) > TEXTS:
         clip = clip * 3 // 4
-    whole = all(len(line) <= clip for lines in places for line in lines)
-    texts = ["\n".join(visible(line[:clip]) for line in lines) if clip else "" for lines in places]
-    return {"texts": texts, "searched": None if whole else clip}
+    joined = []
+    for lines in indices:
+        joined.append("\n".join(visible(line[:clip]) for line in lines) if clip else "")
+    is_whole = all(len(line) <= clip for line in every)
+    return {"texts": joined, "searched": None if is_whole else clip}
 
 
 def together(cards: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -152,20 +182,22 @@ def together(cards: list[dict[str, Any]]) -> list[dict[str, Any]]:
     An aggregate's `samples` are those of its runs; "" where they are not known.
     """
     runs = {card["id"]: card for card in cards if card["kind"] == "run"}
-    out = []
+    kept = []
     for card in cards:
-        if card["kind"] == "aggregate":
-            mine = [runs[i] for i in card["of"] if i in runs]
-            found = {run["samples"] for run in mine}
-            card["texts"] = [lines for run in mine for lines in run["texts"]]
-            card["samples"] = (
-                "+".join(sorted(found)) if len(mine) == card["runs"] and "" not in found else ""
-            )
-            if len(mine) == card["runs"] == 1 and repeats(card, mine[0]):
-                fold(card, mine[0])
-                continue
-        out.append(card)
-    return out
+        if card["kind"] != "aggregate":
+            kept.append(card)
+            continue
+        members = [runs[id] for id in card["of"] if id in runs]
+        has_all = len(members) == card["runs"]
+        card["texts"] = [lines for run in members for lines in run["texts"]]
+        samples = {run["samples"] for run in members}
+        is_known = has_all and "" not in samples
+        card["samples"] = "+".join(sorted(samples)) if is_known else ""
+        if has_all and len(members) == 1 and repeats(card, members[0]):
+            fold(card, members[0])
+        else:
+            kept.append(card)
+    return kept
 
 
 def repeats(card: dict[str, Any], run: dict[str, Any]) -> bool:
@@ -175,23 +207,30 @@ def repeats(card: dict[str, Any], run: dict[str, Any]) -> bool:
 
 def fold(card: dict[str, Any], run: dict[str, Any]) -> None:
     """Give a run's card what only the card of its aggregate has."""
-    there = {href for _, href in run["links"]}
-    run["links"] += [
-        [f"Study: {label}", href] for label, href in card["links"] if href not in there
-    ]
+    addresses = {address for _, address in run["links"]}
+    for label, address in card["links"]:
+        if address not in addresses:
+            run["links"].append([f"Study: {label}", address])
     run["notes"] += [note for note in card["notes"] if note not in run["notes"]]
-    known = {code for _, code, *_ in run["checks"] or ()}
-    checks = [*(run["checks"] or ()), *(c for c in card["checks"] or () if c[1] not in known)]
-    run["checks"] = sorted(checks, key=lambda c: LEVELS.index(c[0])) if checks else run["checks"]
-    run |= {k: card[k] for k in ("condition", "verdicts", "explored")} | {
-        "also": card["id"],
-        "alsoName": card["name"],
-    }
+    checks = list(run["checks"] or ())
+    codes = {code for _, code, *_ in checks}
+    checks += [check for check in card["checks"] or () if check[1] not in codes]
+    if checks:
+        run["checks"] = sorted(checks, key=lambda check: LEVELS.index(check[0]))
+    for key in ("condition", "verdicts", "explored"):
+        run[key] = card[key]
+    run["also"] = card["id"]
+    run["alsoName"] = card["name"]
 
 
 def render(data: dict[str, Any]) -> str:
     """The page around the data of `collect`."""
-    content = script_json(data)
-    shown = dumps({k: v for k, v in data.items() if k != "texts"})
-    glyphs = "".join(islice(dict.fromkeys(ANSWERED.findall(shown)), GLYPHS))
-    return page("gallery/gallery.html.j2", STYLES, SCRIPTS, glyphs=glyphs, data=Markup(content))
+    without_texts = {key: value for key, value in data.items() if key != "texts"}
+    characters = dict.fromkeys(ANSWERED.findall(dumps(without_texts)))  # each once
+    return page(
+        "gallery/gallery.html.j2",
+        STYLES,
+        SCRIPTS,
+        glyphs="".join(islice(characters, GLYPHS)),
+        data=Markup(script_json(data)),
+    )
