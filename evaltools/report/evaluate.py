@@ -35,7 +35,8 @@ from ..core.results import (
     write_units,
 )
 from ..core.suite import Suite, Workers
-from .run import Run, with_estimates
+from .run import Run
+from .scored_run import with_estimates
 
 
 def evaluate(

@@ -13,9 +13,8 @@ import io
 import re
 import textwrap
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, wraps
-from itertools import cycle
 from typing import Any, Literal, ParamSpec
 
 import matplotlib as mpl
@@ -70,8 +69,6 @@ INK, MUTED = "#1f2328", "#6b7280"
 # Okabe and Ito (2008): told apart under every common colour blindness
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#B5A800")
 MARKERS = ("o", "s", "D", "^", "v", "P", "X", "*")
-OUTCOMES = {"fix": "#009E73", "keep": "#A6DCEF", "still": "#D0D4DA", "break": "#D55E00"}
-TAKING_PART = {"eligible": "#0072B2", "skipped": "#D0D4DA", "failed": "#D55E00"}
 CHANGES = {"improved": "#009E73", "same": "#9CA3AF", "worsened": "#D55E00"}
 
 
@@ -385,7 +382,7 @@ def dots(
     frames = [frame] if points is None else [frame, points]
     if all(f.empty for f in frames):
         return _nothing(title)
-    label = label if label in frame else "name"
+    label = label if label in frame else "metric"
     lines = frame.groupby([label, panel] if panel else label)
     differ = (
         c for c in HUES if c not in (label, panel) and c in frame and (lines[c].nunique() > 1).any()
@@ -437,100 +434,6 @@ def dots(
     return chart
 
 
-def _on(colour: str) -> str:
-    """Ink that is read on that colour."""
-    r, g, b = mpl.colors.to_rgb(colour)
-    return INK if 0.299 * r + 0.587 * g + 0.114 * b > 0.5 else "white"
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if value == round(value) else f"{value:,.3g}"
-
-
-@_styled
-def stacked(
-    frame: pd.DataFrame,
-    *,
-    title: str,
-    xlabel: str,
-    label: str,
-    kinds: Mapping[str, str] | Sequence[str],
-    share: bool = False,
-    total: str | None = None,
-    sort: bool = False,
-) -> Chart:
-    """Bars from the left, a line of the figure a row, made of a part for each column of counts.
-
-    Columns: those of `kinds` (column -> colour, or just names) that the frame has, `label` for the names, and `total`
-    where the parts do not add up to it.
-    A null part is 0; a row with null parts only is left out. With `share` the parts are % of their total, and n
-    stands beside the names. Otherwise the total is an outline with "of N" at its end; a single part has its number
-    there instead, and the sum over the rows under the axis. `sort` puts the largest on top; rows beyond ROWS
-    are counted.
-    """
-    frame = frame.set_index(label)
-    columns = [c for c in kinds if c in frame]
-    colours = kinds if isinstance(kinds, Mapping) else dict(zip(columns, cycle(PALETTE)))
-    frame = frame[frame[columns].notna().any(axis=1)]
-    if sort:
-        frame = frame.iloc[
-            np.argsort(-frame[columns].sum(axis=1).to_numpy(dtype=float), kind="stable")
-        ]
-    counts = frame[columns].astype(float).fillna(0)
-    sums = counts.sum(axis=1)
-    wholes = frame[total].astype(float).fillna(sums) if total else sums
-    if counts.empty or (share and not wholes.sum()):
-        return _nothing(title)
-    single = len(columns) == 1
-    under = f" (n = {_number(sums.sum())})" if single and not share else ""
-    if len(counts) > ROWS:
-        under += "\n" + say(UNDRAWN, n=len(counts) - ROWS)
-    counts, sums, wholes = (x.head(ROWS) for x in (counts, sums, wholes))
-    widths = 100 * counts.div(wholes.where(wholes > 0), axis=0).fillna(0) if share else counts
-    reach = 100.0 if share else float(max(wholes.max(), sums.max(), 1e-9))
-    labels = [
-        shown(k) + (f"  n={_number(n)}" if share else "") for k, n in zip(counts.index, wholes)
-    ]
-    chart, (ax,) = _chart(title, 1.1 * _height(labels))
-    places, left = range(len(counts)), np.zeros(len(counts))
-    if not share:
-        outline = ax.barh(
-            places, np.maximum(wholes, sums), height=0.62, color="none", edgecolor="#c4c9d0"
-        )
-        own = [_number(v) if single else "" for v in sums]
-        of = ["" if single and not total else say("of {n}", n=_number(v)) for v in wholes]
-        ends = [f"{a} {b}".strip() for a, b in zip(own, of)]
-        ax.bar_label(outline, ends, padding=4, fontsize=8.5, color=INK if single else MUTED)
-    bars = []
-    for column in columns:
-        part = widths[column].to_numpy()
-        # no edge: it would cover a part of few among many
-        look = {"height": 0.62, "color": colours[column], "linewidth": 0}
-        bars.append(ax.barh(places, part, left=left, label=shown(say(str(column))), **look))
-        left = left + part
-        texts = [
-            (f"{_number(n)} ({w:.0f}%)" if share else "", _number(n))
-            for n, w in zip(counts[column], part)
-        ]
-        # a digit takes about a seventieth of the axis
-        fit = [
-            next((t for t in text if t and len(t) <= 70 * w / reach), "")
-            for text, w in zip(texts, part)
-        ]
-        if not single or share:
-            ax.bar_label(
-                bars[-1], fit, label_type="center", fontsize=8.5, color=_on(colours[column])
-            )
-    _rows(ax, labels)
-    ax.set_xlim(0, reach if share else 1.1 * reach)
-    if not share and (counts == counts.round()).all(axis=None):
-        ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-        ax.xaxis.set_major_formatter("{x:,.0f}")
-    ax.set_xlabel(say(xlabel) + under)
-    _legend(chart, [] if single else bars)
-    return chart
-
-
 @_styled
 def distribution(
     frame: pd.DataFrame, *, title: str, xlabel: str, bins: int = 20, unit: str = "samples"
@@ -566,38 +469,6 @@ def distribution(
     ax.set(xlabel=say(xlabel), ylabel=say(unit))
     ax.yaxis.set_major_locator(MaxNLocator(integer=True))
     _legend(chart, keys)
-    return chart
-
-
-@_styled
-def confusion(
-    frame: pd.DataFrame, *, title: str, xlabel: str = "predicted", ylabel: str = "gold"
-) -> Chart:
-    """Counts of a square or oblong table (index: truth, columns: prediction) with the percentage of each row."""
-    import seaborn as sns
-
-    counts = frame.to_numpy(dtype=float)
-    totals = np.nansum(counts, axis=1, keepdims=True)
-    if not totals.sum():
-        return _nothing(title)
-    counts = np.nan_to_num(counts)
-    share = np.divide(100 * counts, totals, out=np.zeros_like(counts), where=totals > 0)
-    text = [
-        [f"{c:,.0f}" + (f"\n{s:.0f}%" if n else "") for c, s in zip(*row)]
-        for *row, n in zip(counts, share, totals)
-    ]
-    rows = [f"{shown(i, 20)}\nn={int(t):,}" for i, t in zip(frame.index, totals[:, 0])]
-    cells = pd.DataFrame(share, index=rows, columns=[shown(c, 17) for c in frame.columns])
-    chart, (ax,) = _chart(
-        title, 1.7 * len(frame), width=min(14.0, max(5.0, 2.6 + 1.25 * frame.shape[1]))
-    )
-    numbers = {"annot": np.array(text), "fmt": "", "annot_kws": {"fontsize": 9}}
-    scale = {"cmap": "Blues", "vmin": 0, "vmax": 100, "cbar_kws": {"label": say("% of the row")}}
-    sns.heatmap(
-        cells, ax=ax, linewidths=1.5, xticklabels=True, yticklabels=True, **numbers, **scale
-    )
-    ax.tick_params(rotation=0, length=0)
-    ax.set(xlabel=say(xlabel), ylabel=say(ylabel))
     return chart
 
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from .. import BUILT_IN, __version__
-from ..core.check import Check, check_lines, constant_metrics, few_units, worst_first
+from .. import __version__
+from ..core.check import Check, check_lines
 from ..core.errors import UsageError
 from ..core.estimates import public_frame
-from ..core.files import EXAMPLES, dumps
-from ..core.language import say
 from ..core.manifest import Manifest
 from ..core.metric import AnyMetric, MetricTable, subset
 from ..core.resampling import Resampling
@@ -23,10 +20,11 @@ from ..core.results import suite_of_manifest
 from ..core.suite import Suite, decoded
 from ..stats.breakdown import breakdown, by_parts
 from ..stats.claims import THIS_SYSTEM
-from ..stats.intervals import estimate, estimate_run
-from ..stats.unit_changes import differing, unit_changes
+from ..stats.intervals import estimate
 from ..stats.unit_values import unit_values
+from .diff_runs import diff_runs
 from .plots import RunPlots
+from .provenance import bundled, problems_of, provenance
 from .samples import Marked, samples
 from .tables import (
     HtmlTable,
@@ -36,7 +34,6 @@ from .tables import (
     kpis,
     no_rows,
     plain_estimates,
-    problems_text,
     run_line,
     signature_block,
     stack,
@@ -276,6 +273,8 @@ class Run(Shown):
         n_units = int(data[self.suite.unit].nunique(dropna=False))
         bootstrap = self.manifest.bootstrap.model_copy(update={"n_units": n_units})
         combined = f"({self.query}) and ({query})" if self.query else query
+        from .scored_run import with_estimates
+
         return replace(
             with_estimates(
                 replace(
@@ -312,24 +311,10 @@ class Run(Shown):
     def diff(self, other: Run, metric: str | None = None) -> pd.DataFrame:
         """The units whose value of a metric (default: the primary one) differs between two runs.
 
-        Columns: those of `stats.unit_changes` (baseline is this run, candidate the other), and the columns of
-        text of both sides that differ, as NAME and NAME (other). The largest influence first.
+        Columns: those of `stats.unit_changes` (baseline is this run, candidate the other), and the columns of text of
+        both sides that differ, as NAME and NAME (other). The largest influence first.
         """
-        name = self.suite.metric(metric or self.primary, self.options).name
-        unit = self.suite.unit
-        changes = unit_changes({"": self.data}, {"": other.data}, self.metrics, unit, name)
-        differences = differing(changes)
-        units = self.units.drop_duplicates(unit).set_index(unit)
-        others = other.units.drop_duplicates(unit).set_index(unit)
-        for column in units.columns:
-            if column not in others or pd.api.types.is_numeric_dtype(units[column]):
-                continue
-            mine = units[column].reindex(differences[unit]).tolist()
-            theirs = others[column].reindex(differences[unit]).tolist()
-            differences[column] = mine
-            if not all(_same(a, b) for a, b in zip(mine, theirs)):
-                differences[f"{column} (other)"] = theirs
-        return differences
+        return diff_runs(self, other, metric or self.primary)
 
     # --- what it shows
 
@@ -480,25 +465,7 @@ class Run(Shown):
 
     def provenance(self) -> HtmlTable:
         """Inputs with their hashes, policy, intervals, signature; times stand in the manifest only."""
-        rows = []
-        for entry in self.manifest.inputs:
-            file = entry.path.rsplit("/", 1)[-1]
-            size = say("{n:,} bytes", n=entry.bytes)
-            label = say("input: {what}", what=entry.role)
-            rows.append((label, f"{file} · {size} · sha256 {entry.sha256}"))
-        for key, value in self.policy.items():
-            text = value if isinstance(value, str) else dumps(value)
-            rows.append((say("policy: {what}", what=key), text))
-        intervals = say(
-            "{method}, {n:,} resamples, {level:.4g}%, seed {seed}",
-            method=self.resampling.method,
-            n=self.resampling.n_resamples,
-            level=100 * self.resampling.confidence,
-            seed=self.resampling.seed,
-        )
-        rows.append((say("intervals"), intervals))
-        rows.append((say("signature"), self.signature))
-        return table(pd.DataFrame(rows, columns=["what", "value"]), caption="Provenance")
+        return provenance(self)
 
     # --- pickle: a suite holds functions, which cannot be pickled
 
@@ -522,53 +489,3 @@ class Run(Shown):
         known = suite.options.model_fields
         options = suite.options(**{k: v for k, v in state["options"].items() if k in known})
         vars(self).update({**state, "suite": suite, "options": options})
-
-
-def bundled(runs: Sequence[Run]) -> list[Check]:
-    """That numbers are of the bundled example, which nobody may take for their own."""
-    inputs = [Path(entry.path) for run in runs for entry in run.manifest.inputs]
-    if not inputs or not all(path.is_relative_to(EXAMPLES) for path in inputs):
-        return []
-    return [Check("bundled-example", "info", "these are the numbers of a bundled example")]
-
-
-def problems_of(run: Run) -> str:
-    """What was wrong with the input of a run, in a line; "" where nothing was."""
-    text = problems_text([problem.model_dump() for problem in run.manifest.problems])
-    if run.manifest.incomplete:
-        return say("this run is not complete: {problems}", problems=text)
-    return text
-
-
-def _same(a: Any, b: Any) -> bool:
-    if a is b:
-        return True
-    if isinstance(a, list | dict) or isinstance(b, list | dict):
-        return bool(a == b)
-    return bool((pd.isna(a) and pd.isna(b)) or a == b)
-
-
-def with_estimates(run: Run) -> Run:
-    """The run with its units estimated and checked, and its headline in its manifest."""
-    suite = run.suite
-    try:
-        estimates = estimate_run(run.data, run.metrics, suite.unit, run.resampling)
-    except (KeyError, ValueError) as e:
-        if suite.name in BUILT_IN and suite.metrics_file is None:
-            raise
-        where = suite.metrics_file or f"the suite {suite.name!r}"
-        columns = ", ".join(map(str, run.data.columns))
-        raise UsageError(
-            f"{where}: the metrics do not fit the units: {e.args[0]}; their columns are {columns}"
-        ) from e
-    if suite.intervals is not None:
-        estimates = suite.intervals(estimates, run.data, run.options, run.resampling)
-    run = replace(run, estimates=estimates)
-    checks = [*few_units(run.n_units, suite.unit)]
-    if suite.checks is not None:
-        checks += suite.checks(run)
-    run = replace(run, checks=tuple(checks))
-    checks += constant_metrics(estimates, run.headline)
-    run = replace(run, checks=tuple(worst_first(checks)))
-    manifest = run.manifest.model_copy(update={"headline": list(run.headline)})
-    return replace(run, manifest=manifest)

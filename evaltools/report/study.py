@@ -29,7 +29,8 @@ from ..stats.unit_changes import unit_changes
 from . import paper, study_sentences, study_tables
 from .differences import carrying, differences
 from .plots import StudyPlots
-from .run import Run, bundled, problems_of
+from .provenance import bundled, problems_of
+from .run import Run
 from .run_groups import Conditions
 from .stack import Stack
 from .study_views import TABLES

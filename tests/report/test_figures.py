@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -64,29 +63,7 @@ DRAWN: dict[str, Callable[[], figures.Chart]] = {
         panel="scale",
         title="t",
     ),
-    "stacked shares": lambda: figures.stacked(
-        pd.DataFrame({"key": ["k"], "fix": [3], "break": [1], "keep": [5], "still": [2]}),
-        label="key",
-        title="t",
-        xlabel="share of samples, %",
-        kinds=figures.OUTCOMES,
-        share=True,
-    ),
-    "stacked counts": lambda: figures.stacked(
-        COUNTS, label="metric", kinds=figures.TAKING_PART, title="t", xlabel="turns"
-    ),
-    "stacked parts": lambda: figures.stacked(
-        pd.DataFrame({"tag": ["波动风险", "x"], "missed": [3, 9]}),
-        label="tag",
-        kinds=["missed"],
-        sort=True,
-        title="t",
-        xlabel="missed",
-    ),
     "distribution": lambda: figures.distribution(PAIRS, title="t", xlabel="F1"),
-    "confusion": lambda: figures.confusion(
-        pd.DataFrame([[3, 1], [0, 0]], index=["긍정", "부정"], columns=["a", "b"]), title="t"
-    ),
     "paired": lambda: figures.paired(PAIRS, title="t"),
 }
 
@@ -101,26 +78,8 @@ EMPTY: dict[str, Callable[[], figures.Chart]] = {
     "dots in panels": lambda: figures.dots(
         estimates().head(0).assign(scale=""), panel="scale", title="t"
     ),
-    "stacked shares": lambda: figures.stacked(
-        pd.DataFrame({"key": ["k"], "fix": [0]}),
-        label="key",
-        kinds=["fix"],
-        share=True,
-        title="t",
-        xlabel="x",
-    ),
-    "stacked counts": lambda: figures.stacked(
-        COUNTS.head(0), label="metric", kinds=figures.TAKING_PART, title="t", xlabel="x"
-    ),
-    "stacked without a kind": lambda: figures.stacked(
-        COUNTS, label="metric", kinds=["other"], title="t", xlabel="x"
-    ),
     "distribution": lambda: figures.distribution(
         pd.DataFrame({"a": [np.nan]}), title="t", xlabel="x"
-    ),
-    "confusion": lambda: figures.confusion(pd.DataFrame(), title="t"),
-    "confusion of nothing": lambda: figures.confusion(
-        pd.DataFrame([[0, 0]], index=["a"]), title="t"
     ),
     "paired": lambda: figures.paired(pd.DataFrame({"before": [np.nan], "after": [1.0]}), title="t"),
 }
@@ -204,7 +163,7 @@ def test_n_stands_under_the_axis_where_it_is_one_and_by_the_rows_where_not() -> 
     )
     assert same.axes[0].get_xlabel() == "F1, 0 to 1 (n = 40)\nnew samples, this system"
     chart = figures.dots(
-        estimates(4), label="name", title="t", xlabel="F1, 0 to 1", claim="new samples"
+        estimates(4), label="metric", title="t", xlabel="F1, 0 to 1", claim="new samples"
     )
     assert chart.axes[0].get_xlabel() == "F1, 0 to 1\nnew samples"
     assert rows(chart) == [
@@ -219,14 +178,14 @@ def test_n_stands_under_the_axis_where_it_is_one_and_by_the_rows_where_not() -> 
     assert figures.dots(both, title="t").axes[0].get_xlabel() == "value (n = 12 to 1,200)"
     assert figures.dots(both.drop(columns="n_units"), title="t").axes[0].get_xlabel() == "value"
     both.iloc[0, both.columns.get_loc("n_units")] = 13
-    assert rows(figures.dots(both, label="name", title="t"))[:2] == [
+    assert rows(figures.dots(both, label="metric", title="t"))[:2] == [
         "metric_0 ↑  n=13 to 1,200",
         "metric_1 ↓  n=12 to 1,200",
     ]
 
 
 def test_rows_come_in_the_order_given_from_the_top() -> None:
-    chart = figures.dots(estimates(12).iloc[::-1].assign(n_units=40), label="name", title="t")
+    chart = figures.dots(estimates(12).iloc[::-1].assign(n_units=40), label="metric", title="t")
     assert [row.split()[0] for row in rows(chart)] == [f"metric_{i}" for i in range(11, -1, -1)]
     assert chart.axes[0].get_ylim() == (11.5, -0.5)
     assert [y for y, _ in marks(chart)] == sorted((y for y, _ in marks(chart)), reverse=True)
@@ -286,7 +245,7 @@ def test_panels_have_axes_of_their_own() -> None:
     frame = pd.concat(
         [f.assign(condition=c, n_units=40) for f in (shares, scores) for c in ("a", "b")]
     )
-    chart = figures.dots(frame, panel="scale", label="name", title="t", claim="new samples")
+    chart = figures.dots(frame, panel="scale", label="metric", title="t", claim="new samples")
     assert [ax.get_xlabel() for ax in chart.axes] == [
         "share (n = 40)",
         "score (n = 40)\nnew samples",
@@ -302,7 +261,7 @@ def test_panels_have_axes_of_their_own() -> None:
 def test_marks_of_a_row_are_told_apart_by_what_differs_within_it() -> None:
     part = pd.concat(
         [
-            estimates(4).assign(part="p", title=t, name=t, n_units=40)
+            estimates(4).assign(part="p", title=t, metric=t, n_units=40)
             for t in ("Precision", "Recall")
         ]
     )
@@ -331,120 +290,6 @@ def test_every_hue_has_a_look_of_its_own() -> None:
     assert len({(line.get_color(), line.get_marker()) for line in lines}) == 20
 
 
-def bars(chart: figures.Chart) -> list[list[float]]:
-    """The widths of each kind's bars."""
-    return [[round(float(b.get_width()), 6) for b in part] for part in chart.axes[0].containers]
-
-
-def test_shares_fill_the_axis_and_n_stands_by_the_rows() -> None:
-    frame = pd.DataFrame(
-        {"key": ["k", "l"], "fix": [3, 0], "break": [1, 0], "keep": [5, 1200], "still": [1, 0]}
-    )
-    how = {
-        "label": "key",
-        "kinds": figures.OUTCOMES,
-        "share": True,
-        "xlabel": "share of samples, %",
-    }
-    chart = figures.stacked(frame, title="t", **how)
-    assert bars(chart) == [[30, 0], [50, 100], [10, 0], [10, 0]]
-    assert entries(chart) == ["fix", "keep", "still", "break"]
-    assert rows(chart) == ["k  n=10", "l  n=1,200"]
-    assert chart.axes[0].get_xlim() == (0, 100)
-    assert chart.axes[0].get_xlabel() == "share of samples, %"
-    inside = [t.get_text() for t in chart.axes[0].texts if t.get_text()]
-    assert inside == ["3 (30%)", "5 (50%)", "1,200 (100%)", "1 (10%)", "1 (10%)"]
-    colours = [part[0].get_facecolor() for part in chart.axes[0].containers]
-    assert colours == [mpl.colors.to_rgba(c) for c in figures.OUTCOMES.values()]
-    # of nothing there is no share
-    empty = pd.DataFrame({"key": ["m"], **{key: [0] for key in figures.OUTCOMES}})
-    assert bars(figures.stacked(pd.concat([frame, empty]), title="t", **how))[0] == [30, 0, 0]
-
-
-@pytest.mark.parametrize(
-    "colour", [*figures.PALETTE, *figures.OUTCOMES.values(), *figures.TAKING_PART.values()]
-)
-def test_numbers_are_read_on_the_colour_of_their_part(colour: str) -> None:
-    """Of the two inks never one that is hard to read where the other is not: contrast as WCAG 2.2 has it."""
-
-    def luminance(of: str) -> float:
-        r, g, b = (
-            c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
-            for c in mpl.colors.to_rgb(of)
-        )
-        return 0.2126 * r + 0.7152 * g + 0.0722 * b
-
-    def contrast(ink: str) -> float:
-        low, high = sorted((luminance(ink), luminance(colour)))
-        return (high + 0.05) / (low + 0.05)
-
-    frame = pd.DataFrame({"key": ["k"], "a": [5], "b": [5]})
-    chart = figures.stacked(
-        frame, label="key", kinds={"a": colour, "b": "white"}, title="t", xlabel="x", share=True
-    )
-    inks = {figures.INK, "white"}
-    used = next(t.get_color() for t in chart.axes[0].texts if t.get_text())
-    assert used in inks
-    assert contrast(used) >= 3 or contrast(used) == max(map(contrast, inks))
-
-
-def test_counts_stand_in_the_outline_of_their_total() -> None:
-    chart = figures.stacked(
-        COUNTS.assign(total=[100, 110], of="x"),
-        label="metric",
-        kinds=figures.TAKING_PART,
-        total="total",
-        title="t",
-        xlabel="turns",
-    )
-    assert bars(chart) == [[100, 110], [90, 20], [9, 80], [1, 0]]
-    assert entries(chart) == ["eligible", "skipped", "failed"]
-    # a number that does not fit in its part is left out
-    written = [t.get_text() for t in chart.axes[0].texts if t.get_text()]
-    assert written == ["of 100", "of 110", "90", "20", "9", "80"]
-    assert chart.axes[0].get_xlim() == (0, pytest.approx(121))
-    assert rows(chart) == ["M1", "M2"]
-    assert chart.axes[0].get_xlabel() == "turns"
-    parts = figures.stacked(
-        COUNTS, label="metric", kinds=figures.TAKING_PART, title="t", xlabel="turns"
-    )
-    assert [t.get_text() for t in parts.axes[0].texts][:2] == ["of 100", "of 100"]
-
-
-def test_one_part_has_its_number_at_the_end() -> None:
-    frame = pd.DataFrame(
-        {"tag": list("abcd"), "missed": [3, 9, np.nan, 0], "required": [6, 9, 4, 5]}
-    )
-    chart = figures.stacked(
-        frame, label="tag", kinds=["missed"], sort=True, title="t", xlabel="turns"
-    )
-    assert rows(chart) == ["b", "a", "d"]  # c has no number
-    assert bars(chart)[1] == [9, 3, 0]
-    assert [t.get_text() for t in chart.axes[0].texts] == ["9", "3", "0"]
-    assert chart.axes[0].get_xlabel() == "turns (n = 12)"
-    assert chart.axes[0].get_xlim() == (0, pytest.approx(9.9))
-    assert entries(chart) == []
-    of = figures.stacked(
-        frame, label="tag", kinds=["missed"], total="required", title="t", xlabel="turns"
-    )
-    assert [t.get_text() for t in of.axes[0].texts] == ["3 of 6", "9 of 9", "0 of 5"]
-    halves = frame.assign(missed=[0.25, 1.5, np.nan, np.nan])
-    parts = figures.stacked(halves, label="tag", kinds=["missed"], title="t", xlabel="x")
-    assert [t.get_text() for t in parts.axes[0].texts] == ["0.25", "1.5"]
-
-
-def test_bars_beyond_the_rows_are_counted() -> None:
-    frame = pd.DataFrame({"tag": range(70), "missed": range(1, 71)})
-    chart = figures.stacked(
-        frame, label="tag", kinds=["missed"], sort=True, title="t", xlabel="turns"
-    )
-    assert len(rows(chart)) == 60
-    assert rows(chart)[0] == "69"
-    assert (
-        chart.axes[0].get_xlabel() == "turns (n = 2,485)\n10 more not drawn; the table has them all"
-    )
-
-
 def test_a_distribution_leaves_out_nulls_and_holds_every_value() -> None:
     frame = pd.DataFrame(
         {"before": [0.2, 0.4, np.nan], "after": [0.1, 1.4, np.nan], "none": np.nan}
@@ -456,15 +301,6 @@ def test_a_distribution_leaves_out_nulls_and_holds_every_value() -> None:
     assert -0.1 < low < 0 and 1.4 < high < 1.5
     means = [line.get_xdata()[0] for line in chart.axes[0].lines]
     assert means == pytest.approx([0.3, 0.75])
-
-
-def test_a_confusion_has_the_share_of_each_row() -> None:
-    frame = pd.DataFrame([[3, 1], [np.nan, 0]], index=["긍정", "부정"], columns=["a", "b"])
-    chart = figures.confusion(frame, title="t")
-    assert [t.get_text() for t in chart.axes[0].texts] == ["3\n75%", "1\n25%", "0", "0"]
-    assert rows(chart) == ["긍정\nn=4", "부정\nn=0"]
-    assert [t.get_text() for t in chart.axes[0].get_xticklabels()] == ["a", "b"]
-    assert (chart.axes[0].get_xlabel(), chart.axes[0].get_ylabel()) == ("predicted", "gold")
 
 
 def test_change_counts_follow_the_direction() -> None:
@@ -547,7 +383,7 @@ def test_pairs_that_are_all_equal_are_not_magnified() -> None:
 
 def test_an_arrow_shows_the_better_direction_of_a_metric_and_of_nothing_else() -> None:
     frame = estimates(4).head(3).assign(better=["higher", "lower", "none"], part="a", title=None)
-    assert rows(figures.dots(frame, label="name", title="t")) == [
+    assert rows(figures.dots(frame, label="metric", title="t")) == [
         "metric_0 ↑",
         "metric_1 ↓",
         "metric_2",
@@ -560,9 +396,9 @@ def test_an_arrow_shows_the_better_direction_of_a_metric_and_of_nothing_else() -
         "metric_2",
     ]
     assert (
-        rows(figures.dots(frame.drop(columns="better"), label="name", title="t"))[0] == "metric_0"
+        rows(figures.dots(frame.drop(columns="better"), label="metric", title="t"))[0] == "metric_0"
     )
-    panels = figures.dots(frame, label="part", panel="name", title="t")
+    panels = figures.dots(frame, label="part", panel="metric", title="t")
     assert [ax.get_xlabel().split(" (")[0] for ax in panels.axes] == [
         "metric_0 ↑",
         "metric_1 ↓",

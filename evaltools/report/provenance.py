@@ -1,0 +1,56 @@
+"""Where the numbers of a run come from, and what was wrong with its input."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from ..core.check import Check
+from ..core.files import EXAMPLES, dumps
+from ..core.language import say
+from .tables import HtmlTable, problems_text, table
+
+if TYPE_CHECKING:
+    from .run import Run
+
+
+def provenance(run: Run) -> HtmlTable:
+    """Inputs with their hashes, policy, intervals, signature; times stand in the manifest only."""
+    rows = []
+    for entry in run.manifest.inputs:
+        file = entry.path.rsplit("/", 1)[-1]
+        size = say("{n:,} bytes", n=entry.bytes)
+        label = say("input: {what}", what=entry.role)
+        rows.append((label, f"{file} · {size} · sha256 {entry.sha256}"))
+    for key, value in run.policy.items():
+        text = value if isinstance(value, str) else dumps(value)
+        rows.append((say("policy: {what}", what=key), text))
+    intervals = say(
+        "{method}, {n:,} resamples, {level:.4g}%, seed {seed}",
+        method=run.resampling.method,
+        n=run.resampling.n_resamples,
+        level=100 * run.resampling.confidence,
+        seed=run.resampling.seed,
+    )
+    rows.append((say("intervals"), intervals))
+    rows.append((say("signature"), run.signature))
+    return table(pd.DataFrame(rows, columns=["what", "value"]), caption="Provenance")
+
+
+def bundled(runs: Sequence[Run]) -> list[Check]:
+    """That numbers are of the bundled example, which nobody may take for their own."""
+    inputs = [Path(entry.path) for run in runs for entry in run.manifest.inputs]
+    if not inputs or not all(path.is_relative_to(EXAMPLES) for path in inputs):
+        return []
+    return [Check("bundled-example", "info", "these are the numbers of a bundled example")]
+
+
+def problems_of(run: Run) -> str:
+    """What was wrong with the input of a run, in a line; "" where nothing was."""
+    text = problems_text([problem.model_dump() for problem in run.manifest.problems])
+    if run.manifest.incomplete:
+        return say("this run is not complete: {problems}", problems=text)
+    return text

@@ -1,0 +1,37 @@
+"""The estimates and checks of a run, from its units."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .. import BUILT_IN
+from ..core.check import constant_metrics, few_units, worst_first
+from ..core.errors import UsageError
+from ..stats.intervals import estimate_run
+from .run import Run
+
+
+def with_estimates(run: Run) -> Run:
+    """The run with its units estimated and checked, and its headline in its manifest."""
+    suite = run.suite
+    try:
+        estimates = estimate_run(run.data, run.metrics, suite.unit, run.resampling)
+    except (KeyError, ValueError) as e:
+        if suite.name in BUILT_IN and suite.metrics_file is None:
+            raise
+        where = suite.metrics_file or f"the suite {suite.name!r}"
+        columns = ", ".join(map(str, run.data.columns))
+        raise UsageError(
+            f"{where}: the metrics do not fit the units: {e.args[0]}; their columns are {columns}"
+        ) from e
+    if suite.intervals is not None:
+        estimates = suite.intervals(estimates, run.data, run.options, run.resampling)
+    run = replace(run, estimates=estimates)
+    checks = [*few_units(run.n_units, suite.unit)]
+    if suite.checks is not None:
+        checks += suite.checks(run)
+    run = replace(run, checks=tuple(checks))
+    checks += constant_metrics(estimates, run.headline)
+    run = replace(run, checks=tuple(worst_first(checks)))
+    manifest = run.manifest.model_copy(update={"headline": list(run.headline)})
+    return replace(run, manifest=manifest)
