@@ -42,29 +42,46 @@ def render(nb: Any, *, title: str, beside: Mapping[str, str] | None = None) -> s
         links.setdefault(what, []).append(name)
     if links:
         contents.append({"level": 2, "id": "downloads", "text": say("Downloads")})
-    content = {"title": visible(title), "contents": contents, "body": Markup(cells), "links": links}
-    glyphs = "".join([title, cells, *map(say, links)])
     return page(
-        "report/page.html.j2", STYLES, SCRIPTS, glyphs=glyphs, **content, has_h1="<h1" in cells
+        "report/page.html.j2",
+        STYLES,
+        SCRIPTS,
+        glyphs="".join([title, cells, *map(say, links)]),
+        title=visible(title),
+        contents=contents,
+        body=Markup(cells),
+        links=links,
+        has_h1="<h1" in cells,
     )
 
 
 def page(
-    template: str, styles: Iterable[str], scripts: Iterable[str], *, glyphs: str, **content: Any
+    template: str,
+    styles: Iterable[str],
+    scripts: Iterable[str],
+    *,
+    glyphs: str,
+    **content: Any,
 ) -> str:
     """A page that loads nothing: its styles, its scripts and the Korean and Chinese `glyphs` it uses stand in it."""
     sources = [Markup(asset(name)) for name in scripts]
-    words = {key: say(key) for key in SPOKEN.findall("".join([asset(template), *sources]))}
-    css = Markup("\n".join([webfont_css(glyphs + "".join(words.values())), *map(asset, styles)]))
-    spoken = {key: text for key, text in words.items() if text != key}
-    content |= {
-        "lang": language(),
-        "words": spoken,
-        "policy": policy(sources),
-        "css": css,
-        "scripts": sources,
-    }
-    return environment().get_template(template).render(content)
+    words = {}
+    for text in SPOKEN.findall("".join([asset(template), *sources])):
+        words[text] = say(text)
+    fonts = webfont_css(glyphs + "".join(words.values()))
+    styles = [asset(name) for name in styles]
+    return (
+        environment()
+        .get_template(template)
+        .render(
+            **content,
+            lang=language(),
+            words={key: text for key, text in words.items() if text != key},
+            policy=policy(sources),
+            css=Markup("\n".join([fonts, *styles])),
+            scripts=sources,
+        )
+    )
 
 
 @cache
@@ -87,25 +104,39 @@ def _cells(nb: Any) -> str:
 
 def _with_content(cells: Sequence[Any]) -> list[Any]:
     """The cells without sections whose code shows nothing: their heading, words and code. A title stays."""
-    levels = [HEADING.match(c.source) if c.cell_type == "markdown" else None for c in cells]
     left_out = set[int]()
-    for i, heading in enumerate(levels):
-        if heading and len(heading[1]) > 1:
-            ends = (j for j, h in enumerate(levels) if j > i and h and len(h[1]) <= len(heading[1]))
-            below = range(i, next(ends, len(cells)))
-            code = [cells[j] for j in below if cells[j].cell_type == "code"]
-            if code and not any(map(_shows, code)):
-                left_out.update(below)
-    return [c for i, c in enumerate(cells) if i not in left_out]
+    for index, cell in enumerate(cells):
+        level = _level(cell)
+        if level < 2:
+            continue
+        section = [index]
+        for below in range(index + 1, len(cells)):
+            if 0 < _level(cells[below]) <= level:
+                break
+            section.append(below)
+        code = [cells[below] for below in section if cells[below].cell_type == "code"]
+        if code and not any(_shows(cell) for cell in code):
+            left_out.update(section)
+    return [cell for index, cell in enumerate(cells) if index not in left_out]
+
+
+def _level(cell: Any) -> int:
+    """The level of the heading that a cell begins with, 0 without one."""
+    if cell.cell_type != "markdown":
+        return 0
+    heading = HEADING.match(cell.source)
+    return len(heading[1]) if heading else 0
 
 
 def _shows(cell: Any) -> bool:
-    """Whether a cell has an output that is any."""
-    return any(
-        output.get("name") != "stderr"
-        and not is_nothing(OWN_STYLES.sub("", output.get("data", {}).get("text/html", "something")))
-        for output in cell.outputs
-    )
+    """Whether a cell has an output that shows something."""
+    for output in cell.outputs:
+        if output.get("name") == "stderr":
+            continue
+        html = output.get("data", {}).get("text/html", "something")
+        if not is_nothing(OWN_STYLES.sub("", html)):
+            return True
+    return False
 
 
 @cache
@@ -122,13 +153,13 @@ def _exporter() -> Any:
 
 def policy(scripts: Iterable[str]) -> str:
     """The content security policy of a page with these scripts, which allows them by their hashes and no others."""
-    digests = [
-        base64.b64encode(hashlib.sha256(s.encode()).digest()).decode("ascii") for s in scripts
-    ]
-    hashes = " ".join(f"'sha256-{d}'" for d in digests)
+    hashes = []
+    for script in scripts:
+        digest = hashlib.sha256(script.encode()).digest()
+        hashes.append(f"'sha256-{base64.b64encode(digest).decode('ascii')}'")
     return (
-        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; font-src data:; "
-        "base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src {' '.join(hashes)}; style-src 'unsafe-inline'; "
+        "img-src data:; font-src data:; base-uri 'none'; form-action 'none'"
     )
 
 
@@ -159,6 +190,6 @@ def _contents(html: str) -> tuple[str, list[dict[str, Any]]]:
             entries.append({"level": level, "id": name, "text": text})
         return f'<h{level} id="{name}"{attributes}>{inner}</h{level}>'
 
-    return re.sub(
-        r'<h([1-3])(?: id="[^"]*")?( class="[^"]*")?>(.*?)</h\1>', heading, html, flags=re.DOTALL
-    ), entries
+    pattern = r'<h([1-3])(?: id="[^"]*")?( class="[^"]*")?>(.*?)</h\1>'
+    page = re.sub(pattern, heading, html, flags=re.DOTALL)
+    return page, entries
