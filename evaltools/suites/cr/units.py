@@ -6,7 +6,7 @@ What a metric sums, and the section that defines it, stand in metrics.toml and m
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,11 +15,10 @@ import pyarrow as pa
 from msgspec import json
 
 from .matching import (
+    Match,
     conflicts,
     f1_score,
-    match_pairs,
     match_tuples,
-    pairs,
     representatives,
 )
 from .options import CrOptions
@@ -70,6 +69,10 @@ def unit_row(sample: Sample, options: CrOptions) -> dict[str, Any]:
         reviewed=bool(reviews or arbiter),
         policy=policy,
     )
+    after = {key: match_tuples(sample.gold, sample.final, key, policy) for key in KEYS}
+    before = after
+    if sample.stage1 != sample.final:
+        before = {key: match_tuples(sample.gold, sample.stage1, key, policy) for key in KEYS}
     final_conflicts = _conflicts(sample, policy)
     reasons = dropped(card, options)
     return {
@@ -94,10 +97,11 @@ def unit_row(sample: Sample, options: CrOptions) -> dict[str, Any]:
         "n_pred_used": len(sample.final) if sample.gold else 0,
         "n_invalid_ref": sum(not t.ref for t in sample.final) if sample.gold else 0,
         **{f"from_{source}": sample.final_rows.source == source for source in FINAL_SOURCES},
-        **_matches(sample, policy),
-        **_explicit_columns(sample, policy),
+        **_counts("_s1", before),
+        **_counts("", after),
+        **_explicit_columns(sample, after, policy),
         **_implicit_columns(sample),
-        "f1_after_rep": _representative_f1(sample, options),
+        "f1_after_rep": _representative_f1(sample, after, options),
         **final_conflicts,
         **_delta_columns(sample, delta),
         "reviewed": bool(reviews),
@@ -234,25 +238,19 @@ def read_actions(text: str) -> list[Action]:
     ]
 
 
-def _matches(sample: Sample, policy: MatchPolicy) -> dict[str, int]:
-    """Counts before and after review under every key: tp_s1_refpol, ..., fn_attrpol."""
+def _counts(stage: str, matches: Mapping[Key, Match]) -> dict[str, int]:
+    """The counts under every key: tp_s1_refpol, ..., fn_s1_attrpol of stage "_s1"."""
     columns = {}
-    for key in KEYS:
-        gold = pairs(sample.gold, key, policy)
-        after = match_pairs(gold, pairs(sample.final, key, policy))
-        before = after
-        if sample.stage1 != sample.final:
-            before = match_pairs(gold, pairs(sample.stage1, key, policy))
-        columns[f"tp_s1_{key}"] = before.tp
-        columns[f"fp_s1_{key}"] = before.fp
-        columns[f"fn_s1_{key}"] = before.fn
-        columns[f"tp_{key}"] = after.tp
-        columns[f"fp_{key}"] = after.fp
-        columns[f"fn_{key}"] = after.fn
+    for key, match in matches.items():
+        columns[f"tp{stage}_{key}"] = match.tp
+        columns[f"fp{stage}_{key}"] = match.fp
+        columns[f"fn{stage}_{key}"] = match.fn
     return columns
 
 
-def _explicit_columns(sample: Sample, policy: MatchPolicy) -> dict[str, Any]:
+def _explicit_columns(
+    sample: Sample, after: Mapping[Key, Match], policy: MatchPolicy
+) -> dict[str, Any]:
     """F1 of the final tuples, or of those with a term, against explicit gold. Seed cr_f1_metrics_examples 1."""
     gold = [t for t in sample.gold if t.term]
     if not gold:
@@ -263,10 +261,13 @@ def _explicit_columns(sample: Sample, policy: MatchPolicy) -> dict[str, Any]:
             "f1_explicit_gold_otepol": NAN,
             "f1_explicit_both_otepol": NAN,
         }
-    with_term = [t for t in sample.final if t.term]
-    by_ref = match_tuples(gold, sample.final, "refpol", policy)
+    by_ref, by_term = after["refpol"], after["otepol"]
+    if len(gold) < len(sample.gold):
+        by_ref = match_tuples(gold, sample.final, "refpol", policy)
+        by_term = match_tuples(gold, sample.final, "otepol", policy)
     by_ref_measured = by_ref.has_gold or policy.pairless == "zero"
-    by_term = both = match_tuples(gold, sample.final, "otepol", policy)
+    both = by_term
+    with_term = [t for t in sample.final if t.term]
     if len(with_term) < len(sample.final):
         both = match_tuples(gold, with_term, "otepol", policy)
     return {
@@ -292,7 +293,7 @@ def _implicit_columns(sample: Sample) -> dict[str, Any]:
     }
 
 
-def _representative_f1(sample: Sample, options: CrOptions) -> float:
+def _representative_f1(sample: Sample, after: Mapping[Key, Match], options: CrOptions) -> float:
     """F1 when one tuple is chosen for each aspect, under the protocol's key. Seed cr_metrics_spec 3.2, 3.4."""
     if not sample.gold:
         return NAN
@@ -302,7 +303,9 @@ def _representative_f1(sample: Sample, options: CrOptions) -> float:
     else:
         aspects = [term_key(t.term, policy) or t.ref for t in sample.final_read]
     chosen = representatives(sample.final_read, sample.ranks, aspects)
-    match = match_tuples(sample.gold, chosen, key, policy)
+    match = after[key]
+    if len(chosen) < len(sample.final):
+        match = match_tuples(sample.gold, chosen, key, policy)
     if not match.has_gold and policy.pairless == "out":
         return NAN
     return match.f1
