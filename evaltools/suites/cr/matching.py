@@ -252,8 +252,6 @@ def conflicts(
     tuples: Sequence[EvalTuple], ranks: Sequence[Rank], aspects: Sequence[str]
 ) -> Conflicts:
     """Whether the tuples of a sample contradict each other. [M] 3.4, D7. Tuples without an aspect are left out."""
-    if len({t.polarity for t in tuples}) < 2:
-        return Conflicts(raw=False, unsettled=False)
     members: dict[str, list[int]] = {}
     for i, aspect in enumerate(aspects):
         if aspect:

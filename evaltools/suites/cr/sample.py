@@ -6,7 +6,6 @@ Sources: seed cr_metrics_spec sections 1-4, seed cr_hallucination_rate; decision
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from .matching import Rank
@@ -28,8 +27,7 @@ PREDICTIONS = "predictions"
 """The `protocol_mode` of tuples that no review has seen: of any system, not of a run of the protocol (D25)."""
 
 
-@dataclass(frozen=True)
-class Sample:
+class Sample(NamedTuple):
     """A record with its tuples in normal form.
 
     `gold`, `stage1` and `final` are without duplicates, in order of appearance. `final_read` are the tuples of the

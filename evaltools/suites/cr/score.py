@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 from pydantic import ValidationError
@@ -68,8 +68,7 @@ class _Scored:
     lines: int
 
 
-@dataclass(frozen=True)
-class _Record:
+class _Record(NamedTuple):
     """One row of the main file. `raw` is the line of an output, of which a scorecard is made; b"" of a scorecard."""
 
     line: int
@@ -77,8 +76,7 @@ class _Record:
     raw: bytes = b""
 
 
-@dataclass(frozen=True)
-class _OutputLine:
+class _OutputLine(NamedTuple):
     """An output and its line, which the scorecard holds whole."""
 
     output: Output

@@ -39,6 +39,7 @@ from .tuples import KEYS, EvalTuple, Key, MatchPolicy, term_key
 NAN = float("nan")
 
 COUNTS = ("tp", "fp", "fn")
+CONFLICTS = ("conflict_raw", "conflict", "conflict_raw_refpol", "conflict_refpol")
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 Floats = np.ndarray[Any, np.dtype[np.float64]]
@@ -314,14 +315,11 @@ def _representative_f1(sample: Sample, after: Mapping[Key, Match], options: CrOp
 def _conflicts(sample: Sample, policy: MatchPolicy) -> dict[str, bool]:
     """Whether some term, or some ref, carries two polarities. Seed cr_metrics_spec 3.4, D7."""
     tuples, ranks = sample.final_read, sample.ranks
+    if len({t.polarity for t in tuples}) < 2:  # most samples
+        return dict.fromkeys(CONFLICTS, False)
     by_term = conflicts(tuples, ranks, [term_key(t.term, policy) for t in tuples])
     by_ref = conflicts(tuples, ranks, [t.ref for t in tuples])
-    return {
-        "conflict_raw": by_term.raw,
-        "conflict": by_term.unsettled,
-        "conflict_raw_refpol": by_ref.raw,
-        "conflict_refpol": by_ref.unsettled,
-    }
+    return dict(zip(CONFLICTS, (*by_term, *by_ref)))
 
 
 def _delta_columns(sample: Sample, delta: StageDelta) -> dict[str, Any]:
