@@ -70,6 +70,8 @@ def _read_message(value: Any) -> Message:
     """The message that stands in a manifest. ValueError where it is none."""
     if isinstance(value, Message):
         return value
+    if isinstance(value, str):  # results of version 0.1 hold finished sentences
+        return Message(value)
     try:
         return Message.from_json(value)
     except (KeyError, TypeError, AttributeError) as error:
