@@ -202,10 +202,13 @@ def _told(text: str, lang: str, folders: tuple[Path, ...]) -> str:
     for pattern, names, translation in _sentences(lang, folders) if len(text) <= LONGEST else ():
         if m := pattern.fullmatch(text):
             values = zip(names, m.groups())
-            return filled(
-                translation,
-                {n: (_told if n == WHOLE else _value)(v, lang, folders) for n, v in values},
-            )
+            told = {
+                name: (_told if name == WHOLE else _value)(value, lang, folders)
+                for name, value in values
+            }
+            for place in list(PLACE.finditer(translation)):
+                translation = translation.replace(place[0], told.get(place[1], place[0]))
+            return translation
     return text
 
 
