@@ -409,7 +409,7 @@ def check_places(problems: Sequence[Problem], by_line: bool) -> None:
             raise Failure(f"no place: no line: {p}")
         if p.code == "bad-field" and not p.field and "_" not in p.message:
             raise Failure(f"no place: no field: {p}")
-        if not p.message.strip():
+        if not str(p.message).strip():
             raise Failure(f"no place: no message: {p}")
         str(p).encode()  # every rejection can be printed and stored
 

@@ -15,6 +15,8 @@ import pytest
 from filelock import FileLock
 from hypothesis import settings
 
+from evaltools.core.language import speak
+
 from .app.calling import call
 from .hostile import make as make_hostile
 
@@ -197,3 +199,9 @@ def open_page(
             trouble.append(f"a text was run in {page.url}")
         page.context.close()
     assert trouble == []
+
+
+@pytest.fixture(autouse=True)
+def _english() -> None:
+    """Every test begins in English, whatever language the one before it spoke."""
+    speak("en")

@@ -41,7 +41,7 @@ P = ParamSpec("P")
 SMALL_N = 10
 """Below this many units a mark is drawn hollow: read it as an example, not as evidence."""
 
-HUES = ("condition", "system", "metric", "title", "name")
+HUES = ("condition", "system", "title", "metric", "name")
 """Columns that may tell the marks of one row apart; the first that differs within a row does."""
 
 OF_METRICS = ("metric", "title", "name")

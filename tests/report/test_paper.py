@@ -250,7 +250,7 @@ def test_svg_has_its_text_as_text_and_the_glyphs_inside() -> None:
     assert "font-family: 'Evaltools Sans CJK', 'DejaVu Sans', sans-serif" in svg
     assert (
         "@font-face"
-        not in figures.dots(pd.DataFrame({"name": ["a"], "value": [1.0]}), title="t")
+        not in figures.dots(pd.DataFrame({"metric": ["a"], "value": [1.0]}), title="t")
         .export("svg")
         .decode()
     )
@@ -260,7 +260,7 @@ def test_pdf_holds_text_and_says_no_time() -> None:
     pdf = chart().export("pdf")
     assert b"EvaltoolsSansCJK" in pdf and b"/Type3" in pdf and b"/ToUnicode" in pdf
     assert b"CreationDate" not in pdf and b"Matplotlib" not in pdf
-    latin = figures.dots(pd.DataFrame({"name": ["a"], "value": [1.0]}), title="t").export("pdf")
+    latin = figures.dots(pd.DataFrame({"metric": ["a"], "value": [1.0]}), title="t").export("pdf")
     assert b"/CIDFontType2" in latin and b"/Type3" not in latin
 
 

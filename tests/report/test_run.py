@@ -266,7 +266,7 @@ def test_an_unknown_candidate_is_named(study: et.Study) -> None:
 def test_each_run_of_a_study(study: et.Study) -> None:
     for shown in (
         study.each(lambda r: r.table("fix_rate_refpol")),
-        study.each(lambda r: r.plot.outcomes()),
+        study.each(lambda r: r.plot.spread()),
     ):
         assert re.findall(r"<summary><bdi>(.*?)</bdi>", shown.html) == [
             r.name for r in study.results
