@@ -57,10 +57,12 @@ def write_workbook(
 ) -> list[str]:
     """Write the sheets; returns the notes on changed cells, which also stand below the table of `notes_on`.
 
-    UsageError for a frame with more rows than a sheet can hold.
+    UsageError for a frame with more rows than a sheet can hold; ValueError where no sheet is `notes_on`.
     """
     import xlsxwriter
 
+    if notes_on not in [sheet.name for sheet in sheets]:
+        raise ValueError(f"notes_on: no sheet is named {notes_on!r}")
     for sheet in sheets:
         if len(sheet.frame) + len(sheet.head) + 2 > ROW_LIMIT:
             raise UsageError(

@@ -181,3 +181,9 @@ def test_an_empty_frame_and_one_that_is_too_long(
             tmp_path / "b.xlsx", [Sheet("S", pd.DataFrame({"a": range(9)}))], notes_on="S"
         )
     assert not (tmp_path / "b.xlsx").exists()
+
+
+def test_notes_need_a_sheet_to_stand_on(tmp_path):
+    with pytest.raises(ValueError, match="no sheet is named 'T'"):
+        write_workbook(tmp_path / "a.xlsx", [Sheet("S", pd.DataFrame({"a": []}))], notes_on="T")
+    assert not (tmp_path / "a.xlsx").exists()
