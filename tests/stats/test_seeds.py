@@ -25,8 +25,8 @@ from evaltools.stats.notes import Note
 from evaltools.stats.seed_notes import completeness, pool_notes
 from evaltools.stats.seed_variance import seed_term
 from evaltools.stats.seeds import aggregate, pooled_seeds, seed_values
+from tests.stats.comparing import MEAN, MICRO
 
-MEAN = Metric(name="mean", numerator="y", denominator="n", group="g", better="higher", title="Mean")
 RATE = Metric(
     name="rate",
     numerator="hit",
@@ -35,14 +35,6 @@ RATE = Metric(
     better="higher",
     title="Rate",
     proportion=True,
-)
-MICRO = Metric(
-    name="micro",
-    numerator="2*tp",
-    denominator="2*tp + fp",
-    group="g",
-    better="higher",
-    title="Micro",
 )
 COUNT = Metric(
     name="count", numerator="tp", denominator="", group="g", better="none", title="Count"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ...core.estimates import is_null
 from ...core.resampling import Resampling
 from ...stats import agreement
 from ...stats.agreement import Measure, all_equal
@@ -79,13 +80,13 @@ def sample_agreement(runs: Runs) -> pd.DataFrame:
 
 def _agreement_of(name: Hashable, finals: list[Any], labels: list[Any]) -> dict[str, Any]:
     """The row of one sample, from its final tuples and its label in each seed that has it."""
-    tuple_sets = [final for final in finals if not _is_null(final)]
+    tuple_sets = [final for final in finals if not is_null(final)]
     whole = [_projected(tuples, TUPLE_KEYS[""]) for tuples in tuple_sets]
     row = {
         UNIT: name,
         "n_seeds": len(finals),
         "tuples_agree": all_equal(whole),
-        "labels_agree": all_equal([label for label in labels if not _is_null(label)]),
+        "labels_agree": all_equal([label for label in labels if not is_null(label)]),
     }
     for suffix, positions in TUPLE_KEYS.items():
         parts = [_projected(tuples, positions) for tuples in tuple_sets]
@@ -144,7 +145,7 @@ def flip_flops(
             values = []
             for of_seed in by_seed:
                 value = of_seed.get(name)
-                values.append(None if _is_null(value) else value)
+                values.append(None if is_null(value) else value)
             if len(set(values) - {None}) > 1:
                 rows.append([name, *kept[name], outcome, *values])
     return pd.DataFrame(rows, columns=[UNIT, *keep, "outcome", *map(str, seeds)])
@@ -171,9 +172,3 @@ def review_votes(
             for target in targets:
                 rows.append((sample, str(target), str(actor), str(kind)))
     return pd.DataFrame(rows, columns=["sample", "tuple", "rater", "category"]), left_out
-
-
-def _is_null(value: Any) -> bool:
-    if value is None or value is pd.NA:
-        return True
-    return isinstance(value, float) and np.isnan(value)
