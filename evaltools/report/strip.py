@@ -1,0 +1,70 @@
+"""The interval strip: a value and its interval as a mark on a line, small enough for a cell of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from ..core.estimates import is_null
+from .templates import macros
+
+LIMITS = ((0.0, 1.0), (-1.0, 1.0))
+"""Ends of a scale that shares, and differences of shares, have in common."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The ends of the line on which the strips of one column are drawn."""
+
+    start: float
+    end: float
+
+    def place(self, number: float) -> float:
+        """Where a number stands on the line, in percent of its length (0 to 100, one decimal).
+
+        >>> Scale(0, 1).place(0.876)
+        87.6
+        """
+        if self.end == self.start:
+            return 50.0
+        share = (number - self.start) / (self.end - self.start)
+        return round(100 * min(1.0, max(0.0, share)), 1)
+
+
+def scale_of(numbers: Iterable[Any]) -> Scale:
+    """The scale that holds all numbers; nulls are passed over.
+
+    Numbers from 0 to 1 stand on the whole line from 0 to 1, and numbers from -1 to 1 on that from -1 to 1, so that
+    strips of different tables can be compared. Others stand between the least and the largest.
+
+    >>> scale_of([0.2, None, 0.7]), scale_of([-3, 12])
+    (Scale(start=0.0, end=1.0), Scale(start=-3.0, end=12.0))
+    """
+    known = [float(number) for number in numbers if not is_null(number)]
+    if not known:
+        return Scale(0.0, 1.0)
+    for start, end in LIMITS:
+        if start <= min(known) and max(known) <= end:
+            return Scale(start, end)
+    return Scale(min(known), max(known))
+
+
+def strip(estimate: Mapping[Any, Any], scale: Scale, text: str) -> Markup:
+    """The strip of an estimate (value, ci_low, ci_high) on a scale; "" where nothing was measured.
+
+    `text` says the numbers to those who do not see the strip. Without an interval only the value is marked.
+    """
+    value, low, high = (estimate.get(key) for key in ("value", "ci_low", "ci_high"))
+    if is_null(value):
+        return Markup("")
+    has_interval = not (is_null(low) or is_null(high))
+    return macros().strip(
+        scale.place(float(value)),  # type: ignore[arg-type]
+        scale.place(float(low)) if has_interval else None,  # type: ignore[arg-type]
+        scale.place(float(high)) if has_interval else None,  # type: ignore[arg-type]
+        scale.place(0.0) if scale.start < 0 < scale.end else None,
+        text,
+    )
