@@ -7,14 +7,13 @@ and docs/glossary.md from the metric tables and the language files.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 
 from evaltools import BUILT_IN, Difference, Mean, Run, evaluate, get_suite
-from evaltools.core.files import PACKAGE, write_text
+from evaltools.core.files import write_text
 from evaltools.core.language import LANGUAGES, say, speaking
 from evaltools.core.metric import AnyMetric
 from evaltools.core.suite import Suite
@@ -43,7 +42,7 @@ HEAD = """# Metrics
 Every metric is a ratio of sums over units, or a weighted sum of such ratios (a difference, a mean). The columns of a
 formula are columns of `units.parquet`; "sum" is over its rows, a null adds nothing, and a denominator of 0 means *not
 measured* (N/A) unless said otherwise. This page is written by `scripts/make_docs.py` from the metric tables
-`evaltools/<suite>/table.toml`; the worked examples are the bundled ones (`evaltools demo`).
+`evaltools/suites/`; the worked examples are the bundled ones (`evaltools demo`).
 """
 
 
@@ -131,50 +130,50 @@ FREE = (
 TERMS = """# Terms in English, Korean and Chinese
 
 How pages, tables and workbooks name things under `--lang ko` and `--lang zh`. CSV columns, JSON keys and ids are
-English whatever the language. This page is written by `scripts/make_docs.py` from the metric tables and the language
-files.
+English whatever the language. What each metric is stands in [metrics.md](metrics.md).
 """
 
-LONGEST = 3
-"""Words of a term of the pages; what is longer is a sentence."""
+WORDS = """
+baseline; candidate; condition; seeds; samples; gold; before; after; raw; aggregate; signature; Provenance
+Headline metrics; metric; value; interval; difference; score; rank; std; min; max; df; method; direction
+Verdict; better; worse; equivalent; tied; too few; not measured; pass; fail; no threshold; small n
+Checks; Note; Caution; Cannot be measured; matched; missing; spurious; improved; worsened
+"""
+"""The terms of the field that pages use, besides the titles of metrics."""
+
+HEADER = "| English | 한국어 | 中文 |"
 
 
 def spoken(text: str) -> list[str]:
     """The text in every language."""
-    said = []
+    texts = []
     for lang in LANGUAGES:
         with speaking(lang):
-            said.append(say(text))
-    return said
+            texts.append(say(text))
+    return texts
 
 
 def terms(suite: Suite) -> Iterator[str]:
-    """The metrics of a suite, those that differ by their key only (in brackets at the end) once."""
+    """A row a metric; those that differ by their key only (in brackets at the end) once."""
     seen = set()
-    for m in suite.metrics(suite.options()):
-        title, *others = (re.sub(r" ?[(（][a-z]+-pol[)）]$", "", t) for t in spoken(m.title))
-        if title in seen or m.alias_of:
+    for metric in suite.metrics(suite.options()):
+        titles = [re.sub(r" ?[(（][a-z]+-pol[)）]$", "", title) for title in spoken(metric.title)]
+        if titles[0] in seen or metric.alias_of:
             continue
-        seen.add(title)
-        yield f"### {' · '.join(dict.fromkeys([title, *others]))}\n"
-        yield f"[`{m.name}`](metrics.md#{m.name})\n"
-        yield from (f"- {text}" for text in spoken(m.description) if text)
-        yield ""
+        seen.add(titles[0])
+        yield f"| {' | '.join(titles)} | [`{metric.name}`](metrics.md#{metric.name}) |"
 
 
 def glossary() -> str:
     """docs/glossary.md"""
     lines = [TERMS]
     for suite in (get_suite(name) for name in EXAMPLES):
-        lines += [f"## {' · '.join(dict.fromkeys(spoken(suite.title)))}\n", *terms(suite)]
-    keys = tomllib.loads(
-        (PACKAGE / "report" / "lang" / f"{LANGUAGES[-1]}.toml").read_text(encoding="utf-8")
-    )
-    short = [k for k in keys if re.fullmatch(r"\w[^{}|.:#]*", k) and len(k.split()) <= LONGEST]
-    lines += ["## Words of the pages\n", "| English | 한국어 | 中文 |\n| --- | --- | --- |"]
-    lines += [
-        f"| {' | '.join(spoken(k))} |" for _, k in sorted({k.casefold(): k for k in short}.items())
-    ]
+        title = " · ".join(dict.fromkeys(spoken(suite.title)))
+        lines += [f"## {title}\n", f"{HEADER} metric |", "| --- | --- | --- | --- |"]
+        lines += [*terms(suite), ""]
+    lines += ["## Words of the pages\n", HEADER, "| --- | --- | --- |"]
+    words = [word for line in WORDS.strip().splitlines() for word in line.split("; ")]
+    lines += [f"| {' | '.join(spoken(word))} |" for word in words]
     return "\n".join(lines) + "\n"
 
 
