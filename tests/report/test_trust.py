@@ -1,0 +1,28 @@
+"""Whether a result can be believed, in a word: the worst decides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from evaltools.report.trust import trust
+
+
+@pytest.mark.parametrize(
+    "levels, incomplete, words, kind",
+    [
+        ([], False, "no caution", "good"),
+        (["info", "info"], False, "no caution", "good"),
+        (["warning"], False, "1 caution", "warning"),
+        (["info", "warning", "warning"], False, "2 cautions", "warning"),
+        (["warning", "blocking"], False, "cannot be measured", "error"),
+        (["blocking"], True, "incomplete", "error"),
+        ([], True, "incomplete", "error"),
+        (None, False, "not checked", "info"),
+        (None, True, "incomplete", "error"),
+    ],
+)
+def test_the_worst_is_said(levels: Any, incomplete: bool, words: str, kind: str) -> None:
+    state = trust(levels, incomplete=incomplete)
+    assert (str(state.words), state.kind) == (words, kind)
