@@ -39,6 +39,7 @@ SCORES = (
     "passed",
     "evidence",
     "tags",
+    "state",
 )
 
 
@@ -75,6 +76,7 @@ def scores_frame(units: pd.DataFrame, thresholds: Mapping[str, float]) -> pd.Dat
         decided_by="_decided_by",
         passed="_passed",
         evidence="_evidence",
+        state="_state",
     )
     scores["threshold"] = scores["metric"].map(thresholds)
     in_order_of_cases = scores.sort_index(kind="stable")

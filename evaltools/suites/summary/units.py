@@ -20,12 +20,10 @@ from ...core.suite import Workers
 from .rules import METRICS, Rules
 from .schema import Case
 from .scoring import CaseScores, Score, score_case
+from .states import FIGURES, with_states
 
 CHUNK = 500
 """Cases that one process scores at a time."""
-
-FIGURES = frozenset({"amount", "percent", "duration", "date"})
-"""Kinds of entities of which a single one without support makes a summary wrong (D23)."""
 
 
 def score_cases(
@@ -130,7 +128,7 @@ def _has_unsupported_figure(accuracy: Score) -> bool:
 
 
 def finish(units: pd.DataFrame, rules: Rules) -> pd.DataFrame:
-    """Add the columns that follow from the final scores: passed, and the score where measured."""
+    """Add the columns that follow from the final scores: passed, the score where measured, state."""
     added = {}
     for metric in METRICS:
         score = units[metric]
@@ -142,7 +140,8 @@ def finish(units: pd.DataFrame, rules: Rules) -> pd.DataFrame:
             added[f"{metric}_measured_passed"] = passed & measured
         added[f"{metric}_if_measured"] = score.where(measured)
         added[f"{metric}_not_measured"] = ~measured
-    return pd.concat([units, pd.DataFrame(added, index=units.index)], axis=1)
+    units = pd.concat([units, pd.DataFrame(added, index=units.index)], axis=1)
+    return with_states(units)
 
 
 def by_metric(

@@ -1,0 +1,123 @@
+"""What is to become of a summary: fail, look or ok. One definition for every page, file and gate.
+
+A metric's state follows from its score and its evidence, a case's is the worst of its metrics:
+
+    fail   a measured metric is below its threshold, or a source says the opposite
+    look   a person must settle something: nothing is shown to be wrong, and not all could be compared
+    ok     all else
+
+Source: specification D35, D36.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+import pandas as pd
+
+from .rules import METRICS
+
+State = Literal["fail", "look", "ok"]
+
+STATES: tuple[State, ...] = ("fail", "look", "ok")
+"""The worst first."""
+
+JUDGED = METRICS[:4]
+"""The metrics that have a say; the recall is described and never judged (D36)."""
+
+FIGURES = frozenset({"amount", "percent", "duration", "date"})
+"""Kinds of entities of which a single one without support makes a summary wrong (D23)."""
+
+
+def worst(states: Iterable[State]) -> State:
+    """The worst of some states; "ok" of none.
+
+    >>> worst(["ok", "look"])
+    'look'
+    """
+    return min(states, key=STATES.index, default="ok")
+
+
+def metric_state(
+    metric: str,
+    evidence: Mapping[str, Any],
+    *,
+    measured: bool,
+    passed: bool,
+    decided_by: str = "rule",
+) -> State:
+    """The state of one metric of one case.
+
+    evidence: as the scores have it. `contradicted`: values of the summary of which a source says
+    the opposite. `look`: what only a person can settle, each with `why` in words, and with `text`,
+    `at`, `context` and `context_at` where it has a place. passed: the score reaches the threshold,
+    or there is none. decided_by: a confident judge ("llm") read both texts, and settles both.
+
+    >>> metric_state("summary_accuracy", {}, measured=True, passed=False)
+    'fail'
+    >>> metric_state("summary_accuracy", {"unread": ["2월 30일"]}, measured=True, passed=True)
+    'look'
+    """
+    if metric not in JUDGED:
+        return "ok"
+    if measured and not passed:
+        return "fail"
+    if decided_by == "llm":
+        return "ok"
+    if evidence.get("contradicted"):
+        return "fail"
+    return "look" if open_points(metric, evidence, measured=measured) else "ok"
+
+
+def open_points(
+    metric: str, evidence: Mapping[str, Any], *, measured: bool
+) -> list[dict[str, Any]]:
+    """What a person must settle of a metric: `why` in English words, and `text` where it has one."""
+    points = []
+    if metric == "summary_accuracy":
+        if not measured:
+            points.append({"why": evidence["reason"]})
+        for entity in evidence.get("unsupported", []):
+            if entity["kind"] in FIGURES:
+                points.append({**entity, "why": "no source supports it"})
+        for figure in evidence.get("unread", []):
+            points.append({"why": "a figure was not read", "text": figure})
+    if metric == "summary_risk_coverage":
+        for tag in evidence.get("unknown_tags", []):
+            points.append({"why": "unknown tag", "text": tag})
+    return [*points, *evidence.get("look", [])]
+
+
+def with_states(units: pd.DataFrame) -> pd.DataFrame:
+    """The units with `METRIC_state` of each metric, and `state` of the case.
+
+    units: as they stand in a result's file, with evidence as JSON text.
+    """
+    columns: dict[str, list[State]] = {}
+    for metric in METRICS:
+        columns[f"{metric}_state"] = _states_of(units, metric)
+    cases = [worst(states) for states in zip(*columns.values())]
+    return units.assign(**columns, state=cases)
+
+
+def _states_of(units: pd.DataFrame, metric: str) -> list[State]:
+    passed = units.get(f"{metric}_passed", pd.Series(True, index=units.index))
+    rows = zip(
+        units[f"{metric}_evidence"],
+        units[f"{metric}_measured"],
+        passed,
+        units[f"{metric}_decided_by"],
+    )
+    states = []
+    for evidence, measured, has_passed, decided_by in rows:
+        state = metric_state(
+            metric,
+            json.loads(evidence),
+            measured=bool(measured),
+            passed=bool(has_passed),
+            decided_by=decided_by,
+        )
+        states.append(state)
+    return states

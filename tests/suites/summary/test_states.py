@@ -1,0 +1,97 @@
+"""What is to become of a summary: fail, look or ok, from its scores and their evidence (D35)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import evaltools as et
+from evaltools.suites.summary.states import metric_state, with_states
+
+SOURCE = "암 진단비는 3,000만원입니다. 면책기간은 90일입니다."
+
+
+def run(tmp_path: Path, cases: list[dict[str, Any]]) -> Any:
+    path = tmp_path / "cases.jsonl"
+    rows = [{"contexts": [SOURCE], "summary_tags": [], **case} for case in cases]
+    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    return et.evaluate("summary", path, n_resamples=100)
+
+
+@pytest.mark.parametrize(
+    ("answer", "state"),
+    [
+        ("암 진단비 3천만원, 면책기간 90일", "ok"),
+        ("암 진단비 5천만원, 면책기간 90일", "fail"),  # 1 of 2 supported: 0.5 < 0.9
+        ("암 진단비 3천만원은 무조건 지급", "fail"),
+        ("암 진단비를 안내함", "look"),  # accuracy has nothing to measure
+        ("암 진단비 3천만원, 2월 30일 접수", "look"),  # a date that there is not is unread
+        ("", "fail"),
+    ],
+)
+def test_the_state_of_a_case(answer: str, state: str, tmp_path: Path) -> None:
+    assert run(tmp_path, [{"id": "a", "answer": answer}]).units["state"].tolist() == [state]
+
+
+def test_a_tag_that_nothing_checks_is_looked_at(tmp_path: Path) -> None:
+    case = {"id": "a", "answer": "암 진단비 3천만원", "summary_tags": ["no such tag"]}
+    units = run(tmp_path, [case]).units
+    assert units.loc[0, "summary_risk_coverage_state"] == "look" == units.loc[0, "state"]
+
+
+def test_what_a_source_contradicts_fails_and_what_a_person_must_settle_is_looked_at() -> None:
+    accuracy = "summary_accuracy"
+    measured = {"measured": True, "passed": True}
+    opposite = {"contradicted": [{"text": "90일 이내"}]}
+    misplaced = {"look": [{"why": "it stands at another item", "text": "90일"}]}
+    assert metric_state(accuracy, opposite, **measured) == "fail"
+    assert metric_state(accuracy, misplaced, **measured) == "look"
+    assert metric_state(accuracy, opposite | misplaced, **measured) == "fail"
+    assert metric_state(accuracy, misplaced, measured=True, passed=False) == "fail"
+
+
+def test_one_invented_figure_among_ten_is_looked_at() -> None:
+    invented = {"unsupported": [{"kind": "amount", "text": "5천만원", "at": [0, 5]}]}
+    word = {"unsupported": [{"kind": "condition", "text": "면책", "at": [0, 2]}]}
+    passed = {"measured": True, "passed": True}
+    assert metric_state("summary_accuracy", invented, **passed) == "look"
+    assert metric_state("summary_accuracy", word, **passed) == "ok"
+
+
+def test_a_confident_judge_settles_what_was_open() -> None:
+    evidence = {"contradicted": [{"text": "90일"}], "unread": ["30일"], "look": [{"why": "x"}]}
+    for decided_by, state in (("llm", "ok"), ("blend", "fail"), ("rule", "fail")):
+        found = metric_state(
+            "summary_accuracy", evidence, measured=True, passed=True, decided_by=decided_by
+        )
+        assert found == state
+
+
+def test_the_recall_is_never_judged() -> None:
+    assert metric_state("entity_recall", {}, measured=True, passed=False) == "ok"
+
+
+def test_the_file_of_scores_ends_with_the_state_of_each_row(tmp_path: Path) -> None:
+    cases = [{"id": "a", "answer": "암 진단비 5천만원"}, {"id": "b", "answer": "안내함"}]
+    path = tmp_path / "cases.jsonl"
+    rows = [{"contexts": [SOURCE], "summary_tags": [], **case} for case in cases]
+    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    result = et.evaluate("summary", path, out=tmp_path / "out", n_resamples=100)
+    scores = pd.read_csv(tmp_path / "out/results/cases/summary_scores.csv")
+    assert scores.columns[-1] == "state"
+    of_accuracy = scores[scores["metric"] == "summary_accuracy"].set_index("case_id")["state"]
+    assert of_accuracy.to_dict() == {"a": "fail", "b": "look"}
+    assert result.units["state"].tolist() == ["fail", "look"]
+
+
+def test_no_case_has_no_state() -> None:
+    columns = {}
+    for metric in ("summary_accuracy", "summary_risk_coverage", "summary_non_definitive"):
+        columns |= {f"{metric}_{end}": [] for end in ("evidence", "measured", "decided_by")}
+    for metric in ("summary_needs_followup", "entity_recall"):
+        columns |= {f"{metric}_{end}": [] for end in ("evidence", "measured", "decided_by")}
+    assert with_states(pd.DataFrame(columns))["state"].tolist() == []
