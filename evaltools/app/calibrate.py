@@ -21,14 +21,18 @@ from .text import columns, wrapped
 
 
 def calibrate_command(
-    scores: Path, labels: Path, *, out: Path, score: str, next_file: Path | None, confidence: float
+    scores: Path,
+    labels: Path,
+    *,
+    out: Path,
+    score: str,
+    next_file: Path | None,
+    confidence: float,
 ) -> str:
     """The text that `evaltools calibrate` prints; the files are written."""
-    targets = [out] if next_file is None else [out, next_file]
+    targets = _targets(out, next_file)
     for path in targets:
         refuse_input(path, [scores, labels])
-    if next_file is not None and next_file.resolve() == out.resolve():
-        raise UsageError(f"{out} is named twice; give --next another file")
     problems = Problems()
     scored = read_scores(scores, problems, score)
     problems.raise_if_failed()
@@ -39,19 +43,42 @@ def calibrate_command(
     if next_file is not None:
         write_text(next_file, csv(calibration.next))
     lines = calibration_lines(calibration, confidence)
-    return "\n".join([*lines, *map(str, targets)])
+    for path in targets:
+        lines.append(str(path))
+    return "\n".join(lines)
 
 
-def calibration_lines(calibration: Calibration, confidence: float) -> list[str]:
+def _targets(
+    out: Path,
+    next_file: Path | None,
+) -> list[Path]:
+    """The files to write. UsageError where both are one file."""
+    if next_file is None:
+        return [out]
+    if next_file.resolve() == out.resolve():
+        raise UsageError(f"{out} is named twice; give --next another file")
+    return [out, next_file]
+
+
+def calibration_lines(
+    calibration: Calibration,
+    confidence: float,
+) -> list[str]:
     """The means of each metric, its agreement, what to know of it, and what to label next."""
-    rows = [_row(row) for row in calibration.frame.to_dict("records")]
+    rows = []
+    for row in calibration.frame.to_dict("records"):
+        rows.append(_row(row))
+    table = columns(pd.DataFrame(rows))
     lead = say("Intervals of {level:.0%}, for new cases of the same kind.", level=confidence)
-    lines = [wrapped(lead), "", columns(pd.DataFrame(rows)), ""]
+    lines = [wrapped(lead), "", table, ""]
     for metric, note in calibration.notes.items():
+        warning = say("warning")
         text = say(label_message(visible(metric), note))
-        lines.append(wrapped(f"{say('warning')}: {text}"))
+        lines.append(wrapped(f"{warning}: {text}"))
     for metric, cases in calibration.next.groupby("metric", sort=False):
-        lines += [wrapped(visible(_to_label_next(str(metric), cases))), ""]
+        text = visible(_to_label_next(str(metric), cases))
+        lines.append(wrapped(text))
+        lines.append("")
     return lines
 
 
@@ -62,27 +89,45 @@ def _row(row: Mapping[Any, Any]) -> dict[str, str]:
         "labelled": f"{row['n_labelled']} of {row['n']}",
     }
     for mean in ("judge", "labels", "corrected"):
-        bounds = (row.get(f"{mean}_low"), row.get(f"{mean}_high"))
-        texts[mean] = _shown(row.get(f"{mean}_mean"), bounds)
+        texts[mean] = _with_interval(row, f"{mean}_mean", mean)
     for rate in ("tpr", "tnr"):
-        texts[rate] = _shown(row.get(rate), (row.get(f"{rate}_low"), row.get(f"{rate}_high")))
-    texts["judge kappa"] = _shown(row.get("judge_kappa"))
-    texts["rater kappa"] = _shown(row.get("rater_kappa"))
+        texts[rate] = _with_interval(row, rate, rate)
+    texts["judge kappa"] = _number_text(row.get("judge_kappa"))
+    texts["rater kappa"] = _number_text(row.get("rater_kappa"))
     return texts
 
 
-def _shown(value: Any, bounds: tuple[Any, Any] = (None, None)) -> str:
-    """A number with its interval, where there is one; "" for null."""
+def _number_text(value: Any) -> str:
+    """A number; "" for null."""
     if pd.isna(value):
         return ""
-    text = number(float(value))
-    known = [number(float(bound)) for bound in bounds if bound is not None]
-    return f"{text} [{', '.join(known)}]" if known else text
+    return number(float(value))
 
 
-def _to_label_next(metric: str, cases: pd.DataFrame) -> str:
+def _with_interval(
+    row: Mapping[Any, Any],
+    field: str,
+    interval: str,
+) -> str:
+    """A number with its interval, which stands in `<interval>_low` and `<interval>_high`."""
+    text = _number_text(row.get(field))
+    low = row.get(f"{interval}_low")
+    high = row.get(f"{interval}_high")
+    if not text or low is None or high is None:
+        return text
+    low_text = number(float(low))
+    high_text = number(float(high))
+    return f"{text} [{low_text}, {high_text}]"
+
+
+def _to_label_next(
+    metric: str,
+    cases: pd.DataFrame,
+) -> str:
+    """The cases that are worth a label most, by stratum."""
     strata = []
-    for stratum, n in cases["stratum"].value_counts(sort=False).items():
+    sizes = cases["stratum"].value_counts(sort=False)
+    for stratum, n in sizes.items():
         strata.append(say("{n} of {stratum}", n=n, stratum=stratum))
     return say(
         "to label next, {metric} ({listed}): {ids}",

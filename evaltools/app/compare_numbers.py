@@ -44,38 +44,59 @@ def result_numbers(folder: Path) -> pd.Series:
 
     InputError for files that cannot be read.
     """
-    tables = [_table_cells(folder / name) for name in TABLES if (folder / name).is_file()]
+    tables = []
+    for name in TABLES:
+        path = folder / name
+        if path.is_file():
+            tables.append(_table_cells(path))
     if not tables:
-        rows = read_model(folder / "metrics.json", _Metrics).metrics
-        metrics = pd.DataFrame(rows, columns=["name", *NUMBERS])
-        tables = [_cells(metrics[NUMBERS], metrics["name"].astype(str).tolist())]
+        tables.append(_metric_cells(folder / "metrics.json"))
     cells = pd.concat(tables)
-    return cells[~cells.index.duplicated(keep="last")]
+    is_doubled = cells.index.duplicated(keep="last")
+    return cells[~is_doubled]
+
+
+def _metric_cells(path: Path) -> pd.Series:
+    """The numbers of every metric of a metrics.json."""
+    rows = read_model(path, _Metrics).metrics
+    frame = pd.DataFrame(rows, columns=["name", *NUMBERS])
+    names = frame["name"].astype(str).tolist()
+    return _cells(frame[NUMBERS], names)
 
 
 def _table_cells(path: Path) -> pd.Series:
+    """The cells of a table of an aggregate."""
     try:
         frame = pd.read_csv(path)
-    except ValueError as e:
-        problem = Problem("error", "bad-manifest", f"cannot be read: {e}", file=str(path))
-        raise InputError([problem]) from e
+    except ValueError as error:
+        message = f"cannot be read: {error}"
+        problem = Problem("error", "bad-manifest", message, file=str(path))
+        raise InputError([problem]) from error
     keys = [column for column in KEYS if column in frame]
     labels = []
     for row in frame[keys].astype(str).to_numpy():
-        labels.append(" ".join([path.name, *row]))
+        label = " ".join([path.name, *row])
+        labels.append(label)
     return _cells(frame, labels)
 
 
-def _cells(frame: pd.DataFrame, labels: list[str]) -> pd.Series:
+def _cells(
+    frame: pd.DataFrame,
+    labels: list[str],
+) -> pd.Series:
     """The cells of a frame, each under the label of its row and the name of its column."""
     cells = {}
-    for label, row in zip(labels, frame.astype(object).to_numpy()):
+    rows = frame.astype(object).to_numpy()
+    for label, row in zip(labels, rows):
         for column, value in zip(frame.columns, row):
             cells[f"{label} {column}"] = value
     return pd.Series(cells, dtype=object)
 
 
-def compare_numbers(then: pd.Series, now: pd.Series) -> NumbersCompared:
+def compare_numbers(
+    then: pd.Series,
+    now: pd.Series,
+) -> NumbersCompared:
     """What differs between the numbers of two results; null is a value like any other.
 
     >>> then = pd.Series({"f1 value": 0.5, "f1 n_units": 40}, dtype=object)
@@ -83,23 +104,39 @@ def compare_numbers(then: pd.Series, now: pd.Series) -> NumbersCompared:
     ('f1 n_units: 39.0, was 40.0',)
     """
     labels = then.index.union(now.index, sort=False)
-    then_values, now_values = then.reindex(labels), now.reindex(labels)
-    a = pd.to_numeric(then_values, errors="coerce").astype(float)
-    b = pd.to_numeric(now_values, errors="coerce").astype(float)
-    is_close = np.isclose(a, b, rtol=ROUNDING, atol=0)
-    is_same = is_close | (then_values == now_values) | (then_values.isna() & now_values.isna())
+    then_values = then.reindex(labels)
+    now_values = now.reindex(labels)
+    then_numbers = _as_floats(then_values)
+    now_numbers = _as_floats(now_values)
+    is_close = np.isclose(then_numbers, now_numbers, rtol=ROUNDING, atol=0)
+    both_null = then_values.isna() & now_values.isna()
+    is_same = is_close | both_null | (then_values == now_values)
     differences = []
     for label in labels[~is_same]:
-        differences.append(
-            f"{label}: {_shown(now_values[label])}, was {_shown(then_values[label])}"
-        )
-    relative = (a - b).abs() / np.maximum(a.abs(), b.abs())
-    largest = float(relative[is_close & (a != b)].max()) if (is_close & (a != b)).any() else 0.0
-    return NumbersCompared(tuple(differences), len(then), largest)
+        value = _shown(now_values[label])
+        previous = _shown(then_values[label])
+        differences.append(f"{label}: {value}, was {previous}")
+
+    is_rounding = is_close & (then_numbers != now_numbers)
+    distance = (then_numbers - now_numbers).abs()
+    size = np.maximum(then_numbers.abs(), now_numbers.abs())
+    relative = (distance / size)[is_rounding]
+    return NumbersCompared(
+        differences=tuple(differences),
+        n_compared=len(then),
+        largest=float(relative.max()) if len(relative) else 0.0,
+    )
+
+
+def _as_floats(values: pd.Series) -> pd.Series:
+    """Numbers as floats; nan for all else."""
+    return pd.to_numeric(values, errors="coerce").astype(float)
 
 
 def _shown(value: Any) -> Any:
     """A number as a float and anything else as it is; None for null."""
     if pd.isna(value):
         return None
-    return value if isinstance(value, str | bool | np.bool_) else float(value)
+    if isinstance(value, str | bool | np.bool_):
+        return value
+    return float(value)

@@ -8,15 +8,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from ..core.errors import OnError, UsageError
 from ..core.language import Message
 from ..core.names import RUN_NAME, safe_name
 from ..core.resampling import Resampling
 from ..core.suite import Suite, Workers
+from ..stats.compare import Comparison
 from ..stats.compare import compare as compare_frames
 from ..stats.declared import require_declared
 from ..stats.design import Runs
 from ..stats.seed_notes import completeness, pool_notes
+from ..stats.seed_variance import SeedPool
 from ..stats.seeds import aggregate, pooled_seeds
 from .compare_values import compare_values, is_values
 from .run import Run
@@ -68,70 +72,29 @@ def make_study(
     if not runs:
         raise UsageError("no runs given")
     _require_comparable(runs)
+    first = runs[0]
+    require_declared(first.metrics, primary, margin or {}, first.resampling.confidence)
+    refuse_blocked(primary, runs, "primary: ")
     baseline = baseline or next(iter(conditions))
     if baseline not in conditions:
         raise UsageError(f"no condition {baseline!r} among {', '.join(conditions)}")
-    first = runs[0]
-    table, unit, resampling = first.metrics, first.suite.unit, first.resampling
-    require_declared(table, primary, margin or {}, resampling.confidence)
-    refuse_blocked(primary, runs, "primary: ")
-    tested_alone: str | None = primary or primary_of(runs)
-    if next(metric.better == "none" for metric in table if metric.name == tested_alone):
-        tested_alone = None
+
     frames: dict[str, Runs] = {}
     for condition, of_seed in conditions.items():
         frames[condition] = {seed: run.data for seed, run in of_seed.items()}
-    with_seeds = sum(len(of_seed) > 1 for of_seed in frames.values())
-    pool = None
-    if with_seeds > 1 and resampling.method == "auto":
-        pool = pooled_seeds(frames.values(), table, unit)
-    aggregates = {}
-    for condition, of_condition in frames.items():
-        aggregates[condition] = aggregate(
-            of_condition,
-            table,
-            unit,
-            resampling,
-            pool,
-            condition,
-        )
-    comparisons = {}
-    for condition in conditions:
-        if condition != baseline:
-            comparisons[condition] = compare_frames(
-                frames[baseline],
-                frames[condition],
-                table,
-                unit,
-                resampling,
-                with_primary(headline_of(runs), primary),
-                primary=tested_alone,
-                margin=margin,
-                names=(baseline, condition),
-                pool=pool,
-            )
+    pool = _pool_of(frames, first)
+    aggregates = _aggregates(frames, first, pool)
+    comparisons = _comparisons(frames, baseline, runs, primary, margin, pool)
     seeded = any(seed for of_seed in conditions.values() for seed in of_seed)
-    notes = []
-    if seeded:
-        for condition, of_condition in frames.items():
-            for note in completeness(of_condition, table, unit):
-                values = {"condition": condition, "note": note_message(note)}
-                notes.append(Message("{condition}: {note}", values))
-    for note in pool_notes(table, [pool] if pool else []):
+    notes = _condition_notes(frames, first) if seeded else []
+    for note in pool_notes(first.metrics, [pool] if pool else []):
         notes.append(note_message(note))
-    for candidate, compared in comparisons.items():
-        for note in compared.notes:
-            values = {
-                "baseline": baseline,
-                "candidate": candidate,
-                "note": note_message(note),
-            }
-            notes.append(Message("{baseline} and {candidate}: {note}", values))
+    notes += _comparison_notes(baseline, comparisons)
     return Study(
         name=safe_name(name or default_name(baseline, list(comparisons))),
         suite=first.suite,
         options=first.options,
-        resampling=resampling,
+        resampling=first.resampling,
         baseline=baseline,
         conditions=dict(conditions),
         aggregates=aggregates,
@@ -141,6 +104,92 @@ def make_study(
         declared=primary,
         margin=margin or {},
     )
+
+
+def _pool_of(frames: Mapping[str, Runs], first: Run) -> SeedPool | None:
+    """What the seeds of all conditions differ by, where at least two have several."""
+    with_seeds = sum(len(of_seed) > 1 for of_seed in frames.values())
+    if with_seeds < 2 or first.resampling.method != "auto":
+        return None
+    return pooled_seeds(frames.values(), first.metrics, first.suite.unit)
+
+
+def _aggregates(
+    frames: Mapping[str, Runs],
+    first: Run,
+    pool: SeedPool | None,
+) -> dict[str, pd.DataFrame]:
+    """The estimates of every condition over its seeds."""
+    aggregates = {}
+    for condition, of_seed in frames.items():
+        aggregates[condition] = aggregate(
+            of_seed,
+            first.metrics,
+            first.suite.unit,
+            first.resampling,
+            pool,
+            condition,
+        )
+    return aggregates
+
+
+def _comparisons(
+    frames: Mapping[str, Runs],
+    baseline: str,
+    runs: Sequence[Run],
+    primary: str | None,
+    margin: Mapping[str, float] | None,
+    pool: SeedPool | None,
+) -> dict[str, Comparison]:
+    """Every other condition against the baseline."""
+    first = runs[0]
+    headline = with_primary(headline_of(runs), primary)
+    comparisons = {}
+    for condition, of_seed in frames.items():
+        if condition == baseline:
+            continue
+        comparisons[condition] = compare_frames(
+            frames[baseline],
+            of_seed,
+            first.metrics,
+            first.suite.unit,
+            first.resampling,
+            headline,
+            primary=_tested_alone(runs, primary),
+            margin=margin,
+            names=(baseline, condition),
+            pool=pool,
+        )
+    return comparisons
+
+
+def _tested_alone(runs: Sequence[Run], primary: str | None) -> str | None:
+    """The primary metric, by default the suite's; None where that one has no direction."""
+    name = primary or primary_of(runs)
+    for metric in runs[0].metrics:
+        if metric.name == name and metric.better == "none":
+            return None
+    return name
+
+
+def _condition_notes(frames: Mapping[str, Runs], first: Run) -> list[Message]:
+    """What a reader must know of the seeds of every condition."""
+    messages = []
+    for condition, of_seed in frames.items():
+        for note in completeness(of_seed, first.metrics, first.suite.unit):
+            values = {"condition": condition, "note": note_message(note)}
+            messages.append(Message("{condition}: {note}", values))
+    return messages
+
+
+def _comparison_notes(baseline: str, comparisons: Mapping[str, Comparison]) -> list[Message]:
+    """What a reader must know of every pair of conditions."""
+    messages = []
+    for candidate, comparison in comparisons.items():
+        for note in comparison.notes:
+            values = {"baseline": baseline, "candidate": candidate, "note": note_message(note)}
+            messages.append(Message("{baseline} and {candidate}: {note}", values))
+    return messages
 
 
 def default_name(baseline: str, candidates: Sequence[str]) -> str:
@@ -184,7 +233,7 @@ def study(
     ('memory_agent', ['plain_llm'])
     """
     started, clock = datetime.now(UTC), time.perf_counter()
-    runs = list(runs)
+    inputs = list(runs)
     settings: dict[str, Any] = {
         "resampling": resampling,
         "on_error": on_error,
@@ -194,15 +243,9 @@ def study(
         "fresh": fresh,
         **options,
     }
-    if name is not None and len(runs) == 1:
+    if name is not None and len(inputs) == 1:
         settings["name"] = name
-    results: list[Run] = []
-    folders: dict[str, Path] = {}
-    for run in runs:
-        for result in read_runs(run, suite, **settings):
-            results.append(result)
-            if out is not None:
-                folders[result.name] = result_folder(run, Path(out) / "results" / result.name)
+    results, folders = _read_inputs(inputs, suite, settings)
     seeded = bool(results) and all(RUN_NAME.match(result.name) for result in results)
     conditions = group_by_seed(results) if seeded else group_by_name(results)
     if name is None and len(results) == 1 and not seeded:
@@ -212,6 +255,24 @@ def study(
         seconds = round(time.perf_counter() - clock, 3)
         save_study(made, Path(out), started.isoformat(timespec="seconds"), seconds, folders)
     return made
+
+
+def _read_inputs(
+    inputs: Iterable[Any],
+    suite: str | Suite | None,
+    settings: Mapping[str, Any],
+) -> tuple[list[Run], dict[str, Path]]:
+    """(the runs of all inputs, run -> folder of its result); no folders without `out`."""
+    out = settings.get("out")
+    results: list[Run] = []
+    folders: dict[str, Path] = {}
+    for entry in inputs:
+        for result in read_runs(entry, suite, **settings):
+            results.append(result)
+            if out is not None:
+                default = Path(out) / "results" / result.name
+                folders[result.name] = result_folder(entry, default)
+    return results, folders
 
 
 def compare(

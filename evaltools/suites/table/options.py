@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import inf
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -27,6 +27,14 @@ class TableOptions(SuiteOptions):
     )
     found: tuple[Metric, ...] = ()
 
+    def policy(self) -> dict[str, Any]:
+        """The options, and of each metric what decides its numbers; texts of a metric do not."""
+        metrics = []
+        for metric in self.found:
+            limits = list(metric.bounds) if metric.bounds else None
+            metrics.append([metric.name, metric.better, metric.proportion, limits])
+        return {**super().policy(), "found": metrics}
+
     @property
     def declared(self) -> dict[str, tuple[float, float]]:
         """Metric -> (low, high). UsageError for a text that does not say so."""
@@ -37,8 +45,8 @@ class TableOptions(SuiteOptions):
                 low, high = map(float, numbers.split(","))
             except ValueError:
                 low, high = inf, inf
-            if not name or not low < high:
-                raise UsageError(f"--bounds {text!r}: expected NAME=LOW,HIGH with LOW below HIGH")
+            if not name or not -inf < low < high < inf:
+                raise UsageError(f"--bounds {text!r}: expected NAME=LOW,HIGH with LOW below HIGH, both finite")
             limits[name] = (low, high)
         return limits
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import evaltools as et
 from evaltools.core.errors import InputError, Problems
 from evaltools.core.language import translations
 from evaltools.suites.table import read
+from evaltools.suites.table.options import TableOptions
 from evaltools.suites.table.suite import sniff
 from tests.app.calling import QUICK, call, written
 
@@ -104,6 +106,16 @@ def test_the_three_forms_give_one_result(tmp_path: Path) -> None:
     frames = [et.evaluate("table", put(tmp_path, ROWS, kind)).frame for kind in KINDS]
     for frame in frames[1:]:
         pd.testing.assert_frame_equal(frame, frames[0])
+
+
+def test_the_texts_of_a_metric_are_no_part_of_the_policy() -> None:
+    """A result stays current when only the description of its metrics is worded anew."""
+    metric = et.Metric(name="acc", numerator="right", denominator="n", better="higher")
+    options = TableOptions(found=(metric,))
+    reworded = TableOptions(found=(replace(metric, title="Accuracy", description="Share"),))
+    lower = TableOptions(found=(replace(metric, better="lower"),))
+    assert reworded.policy() == options.policy()
+    assert lower.policy() != options.policy()
 
 
 def test_direction_and_bounds(tmp_path: Path) -> None:
@@ -492,6 +504,7 @@ def test_damaged_parquet(tmp_path: Path) -> None:
         (("--bounds", "acc"), "--bounds 'acc': expected NAME=LOW,HIGH"),
         (("--bounds", "acc=1,0"), "--bounds 'acc=1,0': expected NAME=LOW,HIGH with LOW below HIGH"),
         (("--bounds", "acc=nan,1"), "expected NAME=LOW,HIGH"),
+        (("--bounds", "acc=0,inf"), "expected NAME=LOW,HIGH with LOW below HIGH, both finite"),
         (("--lower", "los"), "has no metric 'los'; did you mean loss?"),
     ],
 )
