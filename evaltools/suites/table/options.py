@@ -46,7 +46,9 @@ class TableOptions(SuiteOptions):
             except ValueError:
                 low, high = inf, inf
             if not name or not -inf < low < high < inf:
-                raise UsageError(f"--bounds {text!r}: expected NAME=LOW,HIGH with LOW below HIGH, both finite")
+                raise UsageError(
+                    f"--bounds {text!r}: expected NAME=LOW,HIGH with LOW below HIGH, both finite"
+                )
             limits[name] = (low, high)
         return limits
 
