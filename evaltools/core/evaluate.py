@@ -6,7 +6,8 @@ files --locate--> source --score--> units
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -137,16 +138,10 @@ def make_task(
 def score_task(task: Task, workers: Workers, aside: Path | None) -> pd.DataFrame:
     """The units of a run; files that belong to the result are written into `aside`.
 
-    InputError where records cannot be used, and where a file changed while it was read.
+    InputError where records cannot be used.
     """
-    states = {path: state(path) for path in task.source.files.values()}
     problems = task.problems
     units = task.suite.score(task.source, task.options, problems, workers, aside)
-    task.inputs  # noqa: B018 - hashed before it is seen whether a file has changed
-    for path, before in states.items():
-        if state(path) != before:
-            message = "changed while it was read: is it still being written?"
-            raise problems.fatal("changed-file", message, file=str(path))
     problems.raise_if_failed()
     if units.empty:
         main = next(iter(task.source.files.values()))
@@ -155,19 +150,33 @@ def score_task(task: Task, workers: Workers, aside: Path | None) -> pd.DataFrame
     return units
 
 
+@contextmanager
+def inputs_unchanged(task: Task) -> Iterator[None]:
+    """InputError where an input file changed while the block ran."""
+    states = {path: state(path) for path in task.source.files.values()}
+    yield
+    for path, before in states.items():
+        if state(path) != before:
+            message = "changed while it was read: is it still being written?"
+            raise task.problems.fatal("changed-file", message, file=str(path))
+
+
 def finished_manifest(task: Task, units: pd.DataFrame, seconds: float) -> Manifest:
-    """The manifest of a run with what scoring told: rows of its inputs, number of units, problems, time."""
-    n_rows = units.attrs.get("rows", {})
-    inputs = [entry.model_copy(update={"rows": n_rows.get(entry.role)}) for entry in task.inputs]
+    """The manifest of a run with what scoring told: number of units, problems, time."""
     n_units = int(units[task.suite.unit].nunique(dropna=False))
     return task.manifest.model_copy(
         update={
-            "inputs": inputs,
             "bootstrap": task.manifest.bootstrap.model_copy(update={"n_units": n_units}),
             "problems": [Found.model_validate(entry) for entry in task.problems.summary()],
             "seconds": round(seconds, 3),
         }
     )
+
+
+def counted_inputs(task: Task, units: pd.DataFrame) -> list[Input]:
+    """The input files with their hashes and with the rows that scoring counted."""
+    n_rows = units.attrs.get("rows", {})
+    return [entry.model_copy(update={"rows": n_rows.get(entry.role)}) for entry in task.inputs]
 
 
 def runner_files(folder: Path, suite: Suite) -> list[Path]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,9 @@ from ..core.errors import OnError
 from ..core.estimates import metrics_rows
 from ..core.evaluate import (
     copy_runner_files,
+    counted_inputs,
     finished_manifest,
+    inputs_unchanged,
     make_task,
     require_target,
     runner_files,
@@ -124,19 +127,24 @@ def _evaluate(
     with whole_folder(task.folder) if task.folder else nullcontext(None) as aside:
         if aside is not None:
             copy_runner_files(carried, aside)
-        units = score_task(task, workers, aside)
-        manifest = finished_manifest(task, units, time.perf_counter() - clock)
-        run = with_estimates(
-            Run(
-                suite,
-                task.source.name,
-                task.options,
-                resampling,
-                units,
-                pd.DataFrame(),
-                manifest,
+        with inputs_unchanged(task), ThreadPoolExecutor(1) as beside:
+            units = score_task(task, workers, aside)
+            # large files take long to hash, and estimating leaves a core free
+            inputs = beside.submit(counted_inputs, task, units)
+            manifest = finished_manifest(task, units, time.perf_counter() - clock)
+            run = with_estimates(
+                Run(
+                    suite,
+                    task.source.name,
+                    task.options,
+                    resampling,
+                    units,
+                    pd.DataFrame(),
+                    manifest,
+                )
             )
-        )
+            hashed = run.manifest.model_copy(update={"inputs": inputs.result()})
+        run = replace(run, manifest=hashed)
         return run if aside is None else _saved(run, aside)
 
 

@@ -61,9 +61,9 @@ class _Shard:
 
 @dataclass(frozen=True)
 class _Scored:
-    """What comes of a shard: its units (None where no row can be used), its problems, and how many lines it has."""
+    """What comes of a shard: its units (empty where no row can be used), its problems, and how many lines it has."""
 
-    units: pd.DataFrame | None
+    units: pd.DataFrame
     problems: Problems
     lines: int
 
@@ -118,20 +118,26 @@ def _gold_of(path: Path | None, _changed: int) -> tuple[dict[str, list[TupleRow]
 def _score_shard(shard: _Shard) -> _Scored:
     """Score one byte range, and write its part of the scorecards."""
     problems, progress = Problems("skip"), Progress()
-    rows: list[dict[str, Any]] = []
     scorecards: list[bytes] = []
+    rows = _unit_rows(shard, problems, progress, scorecards)
+    units = units_frame(rows, shard.run.options.match_policy)
+    if shard.part is not None:
+        shard.part.write_bytes(b"".join(scorecards))
+    return _Scored(units, problems, progress.lines)
+
+
+def _unit_rows(
+    shard: _Shard, problems: Problems, progress: Progress, scorecards: list[bytes]
+) -> Iterator[dict[str, Any]]:
+    """The rows of the units one by one: a sample is read, counted and left behind while it is in the cache."""
     for record in _read(shard, problems, progress):
         sample, gold = _sample(record, shard.run, problems)
         if sample is None:
             continue
         row = unit_row(sample, shard.run.options)
-        rows.append(row)
         if shard.part is not None:
             scorecards.append(_scorecard_line(record, sample, gold, row, shard.run, problems))
-    if shard.part is not None:
-        shard.part.write_bytes(b"".join(scorecards))
-    units = units_frame(rows, shard.run.options.match_policy) if rows else None
-    return _Scored(units, problems, progress.lines)
+        yield row
 
 
 def _sample(
@@ -215,7 +221,7 @@ def score(
     frames, parts, lines = [], [], 0
     for task, scored in zip(tasks, workers.map(_score_shard, tasks)):
         problems.merge(scored.problems, lines)
-        if scored.units is not None:
+        if len(scored.units):
             scored.units["line"] += lines
             frames.append(scored.units)
             parts.append(task.part)

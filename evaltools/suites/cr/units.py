@@ -5,7 +5,6 @@ What a metric sums, and the section that defines it, stand in metrics.toml and m
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -18,7 +17,9 @@ from .matching import (
     Match,
     conflicts,
     f1_score,
+    match_pairs,
     match_tuples,
+    pairs,
     representatives,
 )
 from .options import CrOptions
@@ -70,10 +71,7 @@ def unit_row(sample: Sample, options: CrOptions) -> dict[str, Any]:
         reviewed=bool(reviews or arbiter),
         policy=policy,
     )
-    after = {key: match_tuples(sample.gold, sample.final, key, policy) for key in KEYS}
-    before = after
-    if sample.stage1 != sample.final:
-        before = {key: match_tuples(sample.gold, sample.stage1, key, policy) for key in KEYS}
+    before, after = _matches(sample, policy)
     final_conflicts = _conflicts(sample, policy)
     reasons = dropped(card, options)
     return {
@@ -120,10 +118,14 @@ def units_frame(rows: Iterable[dict[str, Any]], policy: MatchPolicy) -> pd.DataF
 
     Added are the columns that follow from the counts of a row: F1 and outcomes.
     """
-    lists: defaultdict[str, list[Any]] = defaultdict(list)
+    lists: dict[str, list[Any]] = {}
     for row in rows:
-        for name, value in row.items():
-            lists[name].append(value)
+        if not lists:
+            lists = {name: [] for name in row}
+        for values, value in zip(lists.values(), row.values()):
+            values.append(value)
+    if not lists:
+        return pd.DataFrame()
     columns: dict[str, Any] = {}
     for name, values in lists.items():
         columns[name] = _texts(values) if name in TEXTS else np.array(values)
@@ -237,6 +239,20 @@ def read_actions(text: str) -> list[Action]:
         Action(actor, kind, tuple(targets), reason)
         for actor, kind, targets, reason in json.decode(text)
     ]
+
+
+def _matches(sample: Sample, policy: MatchPolicy) -> tuple[dict[Key, Match], dict[Key, Match]]:
+    """How the tuples of stage 1, and those of the final result, agree with the gold under every key."""
+    before: dict[Key, Match] = {}
+    after: dict[Key, Match] = {}
+    reviewed = sample.stage1 != sample.final
+    for key in KEYS:
+        gold = pairs(sample.gold, key, policy)
+        after[key] = match_pairs(gold, pairs(sample.final, key, policy))
+        before[key] = after[key]
+        if reviewed:
+            before[key] = match_pairs(gold, pairs(sample.stage1, key, policy))
+    return before, after
 
 
 def _counts(stage: str, matches: Mapping[Key, Match]) -> dict[str, int]:
