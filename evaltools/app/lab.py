@@ -85,13 +85,26 @@ def command(folder: Path, port: int | None, browser: bool, more: Sequence[str] =
     arguments = [sys.executable, "-m", "jupyterlab", str(folder)]
     if port is not None:
         arguments.append(f"--ServerApp.port={port}")
-    if not browser:
+    if not browser or not _has_browser():
         arguments.append("--no-browser")
+    if _is_root():
+        arguments.append("--allow-root")  # JupyterLab refuses to start without it
     arguments += [
         "--LabApp.news_url=None",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
     ]
     return [*arguments, *more]
+
+
+def _is_root() -> bool:
+    return hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+def _has_browser() -> bool:
+    """Whether there is a browser with windows; those of a terminal would take it from the server."""
+    if sys.platform.startswith("linux"):
+        return any(os.environ.get(name) for name in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY"))
+    return True
 
 
 def open_lab(

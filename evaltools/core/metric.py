@@ -129,7 +129,9 @@ def linear(expression: str) -> dict[str, float]:
     """
     text = expression.strip()
     if _TERM.sub("", text):
-        raise ValueError(f"not a sum of columns: {expression!r}")
+        raise ValueError(
+            f"not a sum of columns: {expression!r}; add it to the units as a column first"
+        )
     factors: dict[str, float] = {}
     for sign, factor, column in _TERM.findall(text):
         factors[column] = factors.get(column, 0.0) + float(sign + (factor or "1"))

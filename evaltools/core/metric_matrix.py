@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from .metric import AnyMetric, Metric, MetricTable, linear
+from .names import nearest
 
 LARGEST = 1e70
 """Numbers of this size are refused: intervals rest on fourth powers of errors, whose sums would
@@ -231,7 +232,8 @@ def column_values(units: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
     """
     missing = [column for column in columns if column not in units.columns]
     if missing:
-        raise KeyError(f"the units frame lacks {missing}")
+        known = [str(column) for column in units.columns]
+        raise KeyError(f"the units frame lacks {missing}; {nearest(missing[0], known)}")
     matrix = np.empty((len(units), len(columns)))
     refused = []
     for index, column in enumerate(columns):

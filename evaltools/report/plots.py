@@ -42,6 +42,9 @@ class RunPlots:
             raise AttributeError(f"no figure {name!r}; there are {', '.join(dir(self))}")
         return lambda **settings: figures[name](self._run, **settings)
 
+    def __repr__(self) -> str:
+        return f"<figures: {', '.join(sorted(set(dir(self))))}>"
+
     def __dir__(self) -> list[str]:
         own = ["forest", "spread"]
         if self._run.suite.breakdowns:

@@ -255,36 +255,45 @@ class Run(Shown):
                 f"{query!r} is no query on the units ({type(e).__name__}: {e}); {groups}columns: {columns}"
             ) from e
 
-    def where(self, query: str) -> Run:
-        """A run over the units that a query finds, with its own intervals.
+    def where(self, part: str | pd.DataFrame) -> Run:
+        """A run over some of the units, with its own intervals.
 
-        UsageError for a query that the units cannot answer, and for one that finds none.
+        `part`: a query on the units, or rows of `units`, whose columns may be new or changed.
+        UsageError for a query that the units cannot answer, for rows of something else, and for none.
 
         >>> import evaltools as et
         >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
         >>> run.where("n_gold_tuples > 1").n_units < run.n_units
         True
+        >>> units = run.units.query("n_gold_tuples > 1")
+        >>> run.where(units).n_units == len(units)
+        True
         """
-        units = self.queried(query)
-        if units.empty:
-            raise UsageError(f"{query!r}: no unit of {self.name} is so")
-        new_columns = [column for column in self.units if column not in self.data]
-        data = self.data.loc[units.index].assign(**{c: units[c] for c in new_columns})
+        if isinstance(part, str):
+            units, which = self.queried(part), part
+        else:
+            units, which = part, f"{len(part)} of {len(self.data)} units"
+        data = self._stored(units)
+        if data.empty:
+            raise UsageError(f"{which!r}: no unit of {self.name} is so")
+        if data.equals(self.data):
+            return self
         n_units = int(data[self.suite.unit].nunique(dropna=False))
         bootstrap = self.manifest.bootstrap.model_copy(update={"n_units": n_units})
-        combined = f"({self.query}) and ({query})" if self.query else query
+        manifest = self.manifest.model_copy(update={"bootstrap": bootstrap})
+        query = f"({self.query}) and ({which})" if self.query else which
         from .scored_run import with_estimates
 
-        return replace(
-            with_estimates(
-                replace(
-                    self,
-                    data=data.reset_index(drop=True),
-                    manifest=self.manifest.model_copy(update={"bootstrap": bootstrap}),
-                )
-            ),
-            query=combined,
-        )
+        return with_estimates(replace(self, data=data, manifest=manifest, query=query))
+
+    def _stored(self, units: pd.DataFrame) -> pd.DataFrame:
+        """These rows of `units` as `data` has them; UsageError where they are none of them."""
+        unit = self.suite.unit
+        known = not units.index.has_duplicates and units.index.isin(self.data.index).all()
+        if not known or unit not in units or not units[unit].equals(self.data[unit][units.index]):
+            raise UsageError(f"expected rows of the units of {self.name}, with their index")
+        plain = [column for column in units if column not in self.suite.decode]
+        return self.data.loc[units.index].assign(**{column: units[column] for column in plain})
 
     def by(
         self,

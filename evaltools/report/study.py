@@ -96,6 +96,27 @@ class Study(Shown):
         """The conditions that are compared with the baseline."""
         return list(self.comparisons)
 
+    def where(self, query: str) -> Study:
+        """The study over the units that a query finds in every run. UsageError where one has none.
+
+        >>> import evaltools as et
+        >>> study = et.study([f"example:cr/with_memory__seed{s}_proposed" for s in (1, 2)])
+        >>> [run.n_units for run in study.where("split == 'dev'").results]
+        [20, 20]
+        """
+        from .make_study import make_study
+
+        conditions: Conditions = {}
+        for condition, of_seed in self.conditions.items():
+            conditions[condition] = {seed: run.where(query) for seed, run in of_seed.items()}
+        return make_study(
+            conditions,
+            name=self.name,
+            baseline=self.baseline,
+            primary=self.declared,
+            margin=self.margin,
+        )
+
     def candidate(self, name: str | None = None) -> str:
         """The candidate of that name, by default the first; UsageError for another name, and where there is none."""
         if not self.comparisons:

@@ -36,7 +36,8 @@ def by_parts(
     if isinstance(values, pd.Series) and values.index.equals(units.index):
         values = values.to_numpy()
     if len(values) != len(units):
-        raise UsageError(f"{len(values)} values for {len(units)} units: expected one a row")
+        message = f"{len(values)} values for {len(units)} units: expected one a row"
+        raise UsageError(f"{message} (of some rows of the units: run.where(rows).by(...))")
     return pd.Series(values, index=units.index, name=name).astype("string").fillna("(none)")
 
 

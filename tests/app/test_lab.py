@@ -55,10 +55,30 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
 
 
 def test_options_are_passed_through(tmp_path: Path) -> None:
-    given = command(tmp_path, 9999, False, ["--ip", "::1"])
-    assert given[:4] == [sys.executable, "-m", "jupyterlab", str(tmp_path)]
-    assert {"--ServerApp.port=9999", "--no-browser"} <= set(given) and given[-2:] == ["--ip", "::1"]
-    assert not {"--no-browser"} & set(command(tmp_path, None, True))
+    arguments = command(tmp_path, 9999, False, ["--ip", "::1"])
+    assert arguments[:4] == [sys.executable, "-m", "jupyterlab", str(tmp_path)]
+    assert {"--ServerApp.port=9999", "--no-browser"} <= set(arguments)
+    assert arguments[-2:] == ["--ip", "::1"]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere there is a browser")
+def test_without_a_screen_the_address_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    assert "--no-browser" in command(tmp_path, None, True)
+    monkeypatch.setenv("DISPLAY", ":0")
+    assert "--no-browser" not in command(tmp_path, None, True)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="no root here")
+def test_root_may_open_the_lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container: JupyterLab refuses root unless it is told."""
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert "--allow-root" in command(tmp_path, None, True)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert "--allow-root" not in command(tmp_path, None, True)
 
 
 TOKEN = "of-the-test"
@@ -83,7 +103,6 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
     options += [
         f"--IdentityProvider.token={TOKEN}",
         "--ServerApp.port_retries=0",
-        "--allow-root",
         "--expose-app-in-browser",
     ]
     homes = {f"JUPYTER_{k}_DIR": str(tmp_path / k) for k in ("CONFIG", "DATA", "RUNTIME")}

@@ -371,3 +371,44 @@ def test_a_run_shows_no_english_sentence_in_another_language(run: str, lang: str
     assert left()
     with speaking(lang):
         assert left() == set()
+
+
+def test_where_takes_rows_of_the_units(runs: dict[str, et.Run]) -> None:
+    """A notebook filters its units and adds columns; the numbers follow."""
+    run = runs["cr"]
+    units = run.units.query("n_gold_tuples > 1").assign(long=lambda u: u["text"].str.len() > 20)
+    part = run.where(units)
+    same = run.where("n_gold_tuples > 1")
+    pd.testing.assert_frame_equal(part.frame, same.frame)
+    assert part.n_units == len(units) and f"where:{len(units)} of" in part.signature
+    assert set(part.by(units["long"], run.primary)["part"]) == {"True", "False"}
+    assert run.where(run.units) is run
+
+
+def test_where_refuses_other_rows(runs: dict[str, et.Run]) -> None:
+    run = runs["cr"]
+    shuffled = run.units.sample(frac=1, random_state=0).reset_index(drop=True)
+    with pytest.raises(et.UsageError, match="expected rows of the units"):
+        run.where(shuffled)
+    with pytest.raises(et.UsageError, match=r"no unit of .* is so"):
+        run.where(run.units.head(0))
+
+
+def test_a_metric_of_ones_own_names_the_nearest_column(runs: dict[str, et.Run]) -> None:
+    misspelt = et.Metric(name="m", numerator="f1_s2_refpoll", denominator="n", better="higher")
+    with pytest.raises(KeyError, match="did you mean f1_s2_refpol"):
+        runs["cr"].estimate(misspelt)
+    query = et.Metric(name="m", numerator="f1_s2_refpol == 1", denominator="n", better="higher")
+    with pytest.raises(ValueError, match="add it to the units as a column first"):
+        runs["cr"].estimate(query)
+
+
+def test_where_of_a_study_is_of_every_run() -> None:
+    runs = [f"example:cr/{c}__seed1_proposed" for c in ("no_memory", "with_memory")]
+    study = et.study(runs, primary="fix_rate_refpol")
+    part = study.where("split == 'dev'")
+    by_hand = et.study(
+        [run.where("split == 'dev'") for run in study.results], primary="fix_rate_refpol"
+    )
+    pd.testing.assert_frame_equal(part.frame, by_hand.frame)
+    assert not part.frame["value_baseline"].equals(study.frame["value_baseline"])

@@ -34,6 +34,7 @@ def lab(folder: Path, port: int | None, browser: bool, more: tuple[str, ...]) ->
     """Open JupyterLab on a fresh copy of the notebooks, the examples at hand.
 
     A copy that was changed is never overwritten: the next one goes into DIR-2, DIR-3, ...
+    In a container whose port is published: evaltools lab -- --ip=0.0.0.0
     """
     from ..lab import open_lab
 
