@@ -44,7 +44,7 @@ HEAD = {
 """Place of LINE -> header of its column; `name` comes at the end."""
 
 MDE = (
-    f"mde: the smallest true difference that data like these show with {POWER:.0%} power; "
+    "mde: the smallest true difference that data like these show with {power:.0%} power; "
     "smaller ones may go unseen."
 )
 
@@ -82,7 +82,7 @@ def comparison_text(study: Study, *, everything: bool) -> str:
         parts.append(_line(_blocked_cells(row) if is_blocked else _cells(row)))
     parts += ["", wrapped(study_sentences.how(study))]
     if rows["mde"].notna().any():
-        parts.append(wrapped(say(MDE)))
+        parts.append(wrapped(say(MDE, power=POWER)))
     for note in study.notes:
         parts.append(wrapped(say("note: {note}", note=note)))
     parts.append(wrapped(study.signature, indent="", further=""))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -57,33 +58,8 @@ def jsonl_suite(
     """
     table = tuple(metrics)
     names = tuple(headline)
-    unknown = sorted(set(names) - {metric.name for metric in table})
-    if unknown:
-        listed = ", ".join(unknown)
-        raise UsageError(f"suite {name!r}: the headline names {listed}, which is no metric of it")
-
-    def locate(path: Path, run: str | None, opts: SuiteOptions, problems: Problems) -> Source:
-        require_file(path, problems)
-        return Source(run or path.stem, {"records": path})
-
-    def sniff(path: Path) -> bool:
-        """Whether the first record of a file fits."""
-        try:
-            record.model_validate_json(first_line(path))
-        except (OSError, ValueError):
-            return False
-        return True
-
-    def score(
-        source: Source,
-        opts: SuiteOptions,
-        problems: Problems,
-        workers: Workers,
-        aside: Path | None,
-    ) -> pd.DataFrame:
-        arguments = () if options is SuiteOptions else (opts,)
-        return _score_records(source.files["records"], record, unit, columns, arguments, problems)
-
+    _require_metrics(name, names, table)
+    file = _RecordsFile(record, unit, columns, with_options=options is not SuiteOptions)
     texts = [key for key, field in record.model_fields.items() if field.annotation is str]
     fields.setdefault("wrote", tuple(key for key in texts if key != unit))
     return Suite(
@@ -92,45 +68,83 @@ def jsonl_suite(
         unit=unit,
         input=input,
         options=options,
-        locate=locate,
-        sniff=sniff,
-        score=score,
+        locate=file.locate,
+        sniff=file.sniff,
+        score=file.score,
         metrics=lambda opts: table,
         headline=lambda opts, blocked: names,
         **fields,
     )
 
 
-def _score_records(
-    path: Path,
-    model: type[BaseModel],
-    unit: str,
-    columns: Callable[..., Mapping[str, Any]],
-    arguments: tuple[Any, ...],
-    problems: Problems,
-) -> pd.DataFrame:
-    """The units of a file of records."""
-    records = read_jsonl(path, model, problems, id_field=unit)
-    rows = []
-    n_records = 0
-    for line, uid, record in unique_records(records, unit, problems, path):
-        n_records += 1
+def _require_metrics(suite: str, headline: Sequence[str], table: Sequence[AnyMetric]) -> None:
+    unknown = sorted(set(headline) - {metric.name for metric in table})
+    if unknown:
+        listed = ", ".join(unknown)
+        raise UsageError(f"suite {suite!r}: the headline names {listed}, which is no metric of it")
+
+
+@dataclass(frozen=True)
+class _RecordsFile:
+    """How a suite reads its JSON Lines files.
+
+    `record` is the model of a line, `unit` its field that names it. `columns` gives what the metrics sum, of a record
+    or `with_options` of a record and the options.
+    """
+
+    record: type[BaseModel]
+    unit: str
+    columns: Callable[..., Mapping[str, Any]]
+    with_options: bool
+
+    def locate(
+        self, path: Path, name: str | None, options: SuiteOptions, problems: Problems
+    ) -> Source:
+        require_file(path, problems)
+        return Source(name or path.stem, {"records": path})
+
+    def sniff(self, path: Path) -> bool:
+        """Whether the first record of a file fits."""
         try:
-            sums = dict(columns(record, *arguments))
-        except Exception as e:  # noqa: BLE001 - the user's own code may raise anything
-            message = f"columns(record): {type(e).__name__}: {e}"
-            problems.error("bad-columns", message, file=str(path), line=line, id=uid)
-            continue
-        row: dict[str, Any] = {unit: uid}
+            self.record.model_validate_json(first_line(path))
+        except (OSError, ValueError):
+            return False
+        return True
+
+    def score(
+        self,
+        source: Source,
+        options: SuiteOptions,
+        problems: Problems,
+        workers: Workers,
+        aside: Path | None,
+    ) -> pd.DataFrame:
+        """The units of a file of records."""
+        path = source.files["records"]
+        arguments = (options,) if self.with_options else ()
+        records = read_jsonl(path, self.record, problems, id_field=self.unit)
+        rows = []
+        n_records = 0
+        for line, uid, record in unique_records(records, self.unit, problems, path):
+            n_records += 1
+            try:
+                sums = dict(self.columns(record, *arguments))
+            except Exception as e:  # noqa: BLE001 - the user's own code may raise anything
+                message = f"columns(record): {type(e).__name__}: {e}"
+                problems.error("bad-columns", message, file=str(path), line=line, id=uid)
+                continue
+            rows.append({self.unit: uid, **self._fields(record), **sums, "line": line})
+        problems.raise_if_failed()
+        if not rows:
+            raise problems.fatal("no-rows", "no line of the file can be used", file=str(path))
+        units = pd.DataFrame(rows)
+        units.attrs["rows"] = {"records": n_records}
+        return units
+
+    def _fields(self, record: BaseModel) -> dict[str, str | float]:
+        """The numbers, booleans and texts of a record, besides its name."""
+        fields = {}
         for field, value in record.model_dump().items():
-            if field != unit and isinstance(value, str | int | float):
-                row[field] = value
-        row.update(sums)
-        row["line"] = line
-        rows.append(row)
-    problems.raise_if_failed()
-    if not rows:
-        raise problems.fatal("no-rows", "no line of the file can be used", file=str(path))
-    units = pd.DataFrame(rows)
-    units.attrs["rows"] = {"records": n_records}
-    return units
+            if field != self.unit and isinstance(value, str | int | float):
+                fields[field] = value
+        return fields

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -22,22 +22,14 @@ from .files import PACKAGE
 
 LANGUAGES = ("en", "ko", "zh")
 
-PLACE = re.compile(r"{([\w.]+)(:[^{}]*)?}")
-"""A place in a text that a value fills: {name}, or {name:spec} with a format spec."""
+PLACE = re.compile(r"{([\w.]+)(:[+]?,?(?:\.\d)?[a-z%]?)?}")
+"""A place in a text that a value fills: {name}, or {name:spec} with a format spec.
 
-QUOTED = re.compile("“([^“”]*)”")
-"""The title of something, among other words."""
-
-NUMBERS = ("n", "of", "total", "value")
-"""Names of places that hold a number."""
-
-WHOLE = "sentence"
-"""Name of the place that holds a sentence; others may hold a list."""
-
-LITERAL, LONGEST = 4, 2000
-"""A sentence is told by at least so many letters and digits besides its places, in a text of at most so many."""
+A template may come from a file that somebody else wrote: a spec that asks for a width is none.
+"""
 
 _language: ContextVar[str] = ContextVar("language", default="en")
+_messages: dict[str, Message] = {}
 _folders: dict[Path, None] = dict.fromkeys(sorted(PACKAGE.rglob("lang")))
 
 
@@ -135,10 +127,37 @@ def say(text: str | Message, /, **values: Any) -> str:
     if isinstance(text, Message):
         values = dict(text.values)
         text = text.template
+    known = translations(language())
+    if not values and text not in known and text in _messages:
+        message = _messages[text]
+        return say(message) if message.template in known else text
+    template = known.get(text, text)
     if not values:
-        return _told(text, language(), tuple(_folders))
-    template = translations(language()).get(text, text)
+        return template
     return filled(template, {name: _said(value) for name, value in values.items()})
+
+
+def stored_text(template: str, /, **values: Any) -> str:
+    """The English text of a message, for a frame or a file, where only a text can stand.
+
+    The message is remembered, so that `say` of this very text tells it in the reader's language.
+
+    >>> stored_text("{n:,} samples", n=1200)
+    '1,200 samples'
+    """
+    return remember(Message(template, values))
+
+
+def remember(message: Message) -> str:
+    """The English text of a message that was read from a file, as `stored_text` gives it of one that is new."""
+    text = str(message)
+    _messages[text] = message
+    return text
+
+
+def stored_messages(texts: Iterable[Any]) -> list[Message]:
+    """The messages from which some of these texts were made, each once, to be written beside them."""
+    return [_messages[text] for text in dict.fromkeys(texts) if text in _messages]
 
 
 def _said(value: Any) -> Any:
@@ -157,7 +176,10 @@ def filled(text: str, values: Mapping[str, Any]) -> str:
         name, spec = match[1], match[2]
         if name not in values:
             return match[0]
-        return format(values[name], spec[1:] if spec else "")
+        try:
+            return format(values[name], spec[1:] if spec else "")
+        except (ValueError, TypeError):  # a text from a file where a number was expected
+            return str(values[name])
 
     return PLACE.sub(fill, text)
 
@@ -171,54 +193,3 @@ def translations(lang: str) -> Mapping[str, str]:
 def _read(lang: str, folders: tuple[Path, ...]) -> dict[str, str]:
     files = [f for folder in folders if (f := folder / f"{lang}.toml").is_file()]
     return {k: v for f in files for k, v in tomllib.loads(f.read_text(encoding="utf-8")).items()}
-
-
-@lru_cache(maxsize=16)
-def _sentences(
-    lang: str, folders: tuple[Path, ...]
-) -> list[tuple[re.Pattern[str], list[str], str]]:
-    """Pattern of what is made from a sentence with places, the names of these, translation.
-
-    What stands around a whole sentence comes first, then the longest.
-    """
-    found = []
-    for key, text in _read(lang, folders).items():
-        literal, names = PLACE.split(key)[::3], [m[1] for m in PLACE.finditer(key)]
-        if names and sum(map(str.isalnum, "".join(literal))) >= LITERAL:
-            kinds = [r"(\d[\d,.]*)" if name in NUMBERS else "(.+?)" for name in names]
-            source = "".join(re.escape(text) + kind for text, kind in zip(literal, [*kinds, ""]))
-            pattern = re.compile(source, re.DOTALL)
-            found.append(((WHOLE in names, sum(map(len, literal))), pattern, names, text))
-    found.sort(key=lambda entry: entry[0], reverse=True)
-    return [entry[1:] for entry in found]
-
-
-@lru_cache(maxsize=4096)
-def _told(text: str, lang: str, folders: tuple[Path, ...]) -> str:
-    """The translation of a text, its own or that of the sentence that it was made from. Else the text."""
-    known = _read(lang, folders)
-    if not known or text in known:
-        return known.get(text, text)
-    for pattern, names, translation in _sentences(lang, folders) if len(text) <= LONGEST else ():
-        if m := pattern.fullmatch(text):
-            values = zip(names, m.groups())
-            told = {
-                name: (_told if name == WHOLE else _value)(value, lang, folders)
-                for name, value in values
-            }
-            for place in list(PLACE.finditer(translation)):
-                translation = translation.replace(place[0], told.get(place[1], place[0]))
-            return translation
-    return text
-
-
-def _value(text: str, lang: str, folders: tuple[Path, ...]) -> str:
-    """What filled a place: words too, or a list of such."""
-    if "; " in text:
-        return "; ".join(_value(part, lang, folders) for part in text.split("; "))
-    said = _told(text, lang, folders)
-    if said == text and "“" in text:
-        return QUOTED.sub(lambda m: f"“{_value(m[1], lang, folders)}”", text)
-    if said == text and ", " in text:
-        return ", ".join(_value(part, lang, folders) for part in text.split(", "))
-    return said

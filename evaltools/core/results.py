@@ -16,7 +16,8 @@ from .check import Check, Level
 from .errors import UsageError
 from .estimates import from_public, plain_rows
 from .files import atomic, file_hashes, sha256
-from .manifest import NAME, SCHEMA_VERSION, Input, Manifest
+from .language import Message, remember, stored_messages
+from .manifest import NAME, SCHEMA_VERSION, Input, Manifest, StoredMessage
 from .plugins import get_suite, stored_suite
 from .suite import Suite
 
@@ -127,6 +128,8 @@ def _read_files(folder: Path, manifest: Manifest, suite: Suite, options: Any) ->
     if suite.unit not in units:
         raise ValueError(f"{UNITS} has no column {suite.unit!r}")
     checks = tuple(Check.from_json(check) for check in content.get("checks", ()))
+    for message in content.get("messages", ()):
+        remember(Message.from_json(message))
     return StoredResult(manifest, suite, options, units, from_public(frame), checks)
 
 
@@ -183,6 +186,12 @@ class StoredMetrics(_Stored):
     metrics: list[StoredMetric]
     verdicts: list[StoredVerdict] = []
     checks: list[StoredCheck] | None = None
+    messages: list[StoredMessage] = []
+
+    def model_post_init(self, context: Any) -> None:
+        """The titles and sentences that messages made can be told in other languages from now on."""
+        for message in self.messages:
+            remember(message)
 
     @property
     def blocked(self) -> set[str]:
@@ -199,7 +208,8 @@ def metrics_json(
 ) -> dict[str, Any]:
     """The content of metrics.json, of a run or of a study's condition: null is "not measured" or "no interval".
 
-    `rows` are those of `estimates.metrics_rows`. `verdicts` (`Suite.verdicts`) stand in it where there are any.
+    `rows` are those of `estimates.metrics_rows`. `verdicts` (`Suite.verdicts`) stand in it where there are any, and
+    `messages` from which titles and sentences in it were made, for readers in other languages.
     """
     content: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
@@ -213,6 +223,10 @@ def metrics_json(
     if verdicts is not None:
         content["verdicts"] = plain_rows(verdicts)
     content["metrics"] = rows
+    texts = [value for row in [*rows, *content.get("verdicts", ())] for value in row.values()]
+    messages = stored_messages(text for text in texts if isinstance(text, str))
+    if messages:
+        content["messages"] = [message.as_json() for message in messages]
     return content
 
 

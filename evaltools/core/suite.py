@@ -91,6 +91,26 @@ class Breakdown:
     metrics: tuple[str, ...]
 
 
+# What `Suite` is given to call; its docstring says what each gives.
+Locate = Callable[[Path, str | None, Any, Problems], Source]
+Score = Callable[
+    [Source, Any, Problems, Workers, Path | None],
+    pd.DataFrame,
+]
+Headline = Callable[[Any, frozenset[str]], tuple[str, ...]]
+Primary = Callable[[Any, frozenset[str]], str]
+Runs = Callable[[Path, Problems], Sequence[str]]
+Checks = Callable[[Any], Iterable[Check]]
+Intervals = Callable[
+    [pd.DataFrame, pd.DataFrame, Any, Any],
+    pd.DataFrame,
+]
+Verdicts = Callable[[Any], pd.DataFrame]
+Artifacts = Callable[[Any, Path], None]
+Decode = Callable[[str], Any]
+Agreement = Callable[[Mapping[Any, pd.DataFrame], Any], pd.DataFrame]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Suite:
     """All that the package needs to know of a suite. `docs/extending.md` makes one step by step.
@@ -143,26 +163,26 @@ class Suite:
     name: str
     title: str
     unit: str
-    locate: Callable[[Path, str | None, Any, Problems], Source]
+    locate: Locate
     sniff: Callable[[Path], bool]
-    score: Callable[[Source, Any, Problems, Workers, Path | None], pd.DataFrame]
+    score: Score
     metrics: Callable[[Any], MetricTable]
-    headline: Callable[[Any, frozenset[str]], tuple[str, ...]]
-    primary: Callable[[Any, frozenset[str]], str] | None = None
+    headline: Headline
+    primary: Primary | None = None
     input: str = "INPUT"
     options: type[SuiteOptions] = SuiteOptions
-    runs: Callable[[Path, Problems], Sequence[str]] | None = None
-    checks: Callable[[Any], Iterable[Check]] | None = None
-    intervals: Callable[[pd.DataFrame, pd.DataFrame, Any, Any], pd.DataFrame] | None = None
-    verdicts: Callable[[Any], pd.DataFrame] | None = None
-    artifacts: Callable[[Any, Path], None] | None = None
+    runs: Runs | None = None
+    checks: Checks | None = None
+    intervals: Intervals | None = None
+    verdicts: Verdicts | None = None
+    artifacts: Artifacts | None = None
     notebook: str | Path = "run.ipynb"
     study_notebook: str | Path = "seeds.ipynb"
     together: bool = False
     views: str = ""
-    decode: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
+    decode: Mapping[str, Decode] = field(default_factory=dict)
     breakdowns: tuple[Breakdown, ...] = ()
-    agreement: Callable[[Mapping[Any, pd.DataFrame], Any], pd.DataFrame] | None = None
+    agreement: Agreement | None = None
     given: tuple[str, ...] = ()
     wrote: tuple[str, ...] = ()
     commands: str = ""

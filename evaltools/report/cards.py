@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from .. import BUILT_IN
 from ..core.check import LEVELS
-from ..core.language import say
+from ..core.language import Message, say
 from ..core.manifest import Manifest
 from ..core.names import RUN_NAME, condition_of
 from ..core.plugins import get_suite
@@ -60,7 +60,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class NotComplete(Exception):
-    """A folder under results/ that cannot be a card; the message says why."""
+    """A folder under results/ that cannot be a card; its argument, a Message, says why."""
 
 
 def read_card(out: Path, folder: Path) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def _status(manifest: Manifest) -> str:
 def _metrics(folder: Path, manifest: Manifest) -> Stored:
     path = folder / "metrics.json"
     if manifest.kind == "aggregate" and not manifest.headline and not path.exists():
-        raise NotComplete("made by an older version: run the report again")
+        raise NotComplete(Message("made by an older version: run the report again"))
     return read_json(path, Stored)
 
 
@@ -147,7 +147,7 @@ def _checks(metrics: Stored) -> list[list[str]] | None:
         row = [
             check.level,
             shown(check.code),
-            shown(check.message, 500),
+            shown(check.check.text(), 500),
             shown(check.help),
         ]
         rows.append(row)
@@ -310,15 +310,18 @@ def _whole(path: Path) -> Iterator[None]:
             raise FileNotFoundError
         yield
     except FileNotFoundError as e:
-        raise NotComplete(f"no {path.name}: the run is being written, or was stopped") from e
+        message = "no {file}: the run is being written, or was stopped"
+        raise NotComplete(Message(message, {"file": path.name})) from e
     except OSError as e:
-        raise NotComplete(f"{path.name} cannot be read: {e.strerror}") from e
+        values = {"file": path.name, "reason": e.strerror}
+        raise NotComplete(Message("{file} cannot be read: {reason}", values)) from e
     # of pydantic; of pandas for other columns, for a file that is no CSV or no UTF-8
     except ValueError as e:
         reason = str(e)
         if isinstance(e, ValidationError):
             reason = ", ".join(part for part in describe(e)[0][1:] if part)
-        raise NotComplete(f"{path.name} is not as expected: {reason}") from e
+        values = {"file": path.name, "reason": reason}
+        raise NotComplete(Message("{file} is not as expected: {reason}", values)) from e
 
 
 def shown(text: str, limit: int = NAME) -> str:

@@ -30,7 +30,7 @@ from matplotlib.ticker import MaxNLocator
 from PIL import Image
 
 from ..core.files import asset_dir
-from ..core.language import say
+from ..core.language import say, stored_text
 from .fonts import ANSWERED, covered, families, webfont_css
 from .markdown import ARROWS
 from .templates import in_cell, macros
@@ -48,7 +48,7 @@ OF_METRICS = ("metric", "title", "name")
 """Columns whose values name a metric: an arrow after them shows its better direction, where `better` gives one."""
 
 FEW, BARE, SEED, ALL_SEEDS = (
-    f"fewer than {SMALL_N} units",
+    stored_text("fewer than {n} units", n=SMALL_N),
     "no interval",
     "one seed",
     "all seeds, with interval",

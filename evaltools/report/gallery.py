@@ -12,7 +12,7 @@ from markupsafe import Markup
 from ..core.check import ALL_PASSED, LEVEL_WORDS, LEVELS
 from ..core.errors import UsageError
 from ..core.files import dumps, require_writable, write_text
-from ..core.language import say
+from ..core.language import Message, say, stored_text
 from .cards import NotComplete, read_card, shown
 from .fonts import ANSWERED
 from .page import page
@@ -92,7 +92,7 @@ def collect(out: Path) -> dict[str, Any]:
         try:
             card = read_card(out, folder)
         except NotComplete as e:
-            incomplete.append([shown(folder.name), say(shown(str(e), 300))])
+            incomplete.append([shown(folder.name), shown(say(e.args[0]), 300)])
             continue
         rows = []
         for name, title, better, *values in card["rows"]:
@@ -116,11 +116,6 @@ def collect(out: Path) -> dict[str, Any]:
 def _translate(card: dict[str, Any]) -> None:
     """Put what a card says into the language in force."""
     card["suiteTitle"] = say(card["suiteTitle"])
-    if card["checks"]:
-        checks = []
-        for level, code, message, *rest in card["checks"]:
-            checks.append([level, code, say(message), *rest])
-        card["checks"] = checks
     card["judged"] = [[say(title), verdict, say(why)] for title, verdict, why in card["judged"]]
 
 
@@ -210,7 +205,7 @@ def fold(card: dict[str, Any], run: dict[str, Any]) -> None:
     addresses = {address for _, address in run["links"]}
     for label, address in card["links"]:
         if address not in addresses:
-            run["links"].append([f"Study: {label}", address])
+            run["links"].append([stored_text("Study: {what}", what=Message(label)), address])
     run["notes"] += [note for note in card["notes"] if note not in run["notes"]]
     checks = list(run["checks"] or ())
     codes = {code for _, code, *_ in checks}

@@ -8,7 +8,9 @@ import pandas as pd
 import pytest
 
 from evaltools.core.language import say, speaking
+from evaltools.report.sentences import OF_LABELS, label_message
 from evaltools.stats.calibration import COLUMNS, NEXT, calibrate
+from evaltools.stats.notes import Note
 from tests.app.calling import call, written
 from tests.stats.test_calibration import judged
 
@@ -73,19 +75,12 @@ def test_calibrate_speaks_the_language_and_writes_the_same(
     assert (files / "en.csv").read_bytes() == (files / f"{lang}.csv").read_bytes()
 
 
-def test_the_note_of_a_page_is_told_in_the_language() -> None:
-    means = "(mean score 0.90, of all cases 0.58)"
-    for note in (
-        f"labels are of passes only {means}: they say nothing of the others",
-        f"labels are rather of cases with low scores {means}: they were not drawn at random",
-        f"labels are rather of cases with high scores {means}: they were not drawn at random",
-    ):
-        for lang, beginning in (
-            ("ko", "summary_accuracy: 라벨이 "),
-            ("zh", "summary_accuracy：标签"),
-        ):
-            with speaking(lang):
-                assert say(f"summary_accuracy: {note}").startswith(beginning)
+@pytest.mark.parametrize("code", OF_LABELS)
+@pytest.mark.parametrize("lang, beginning", [("ko", "m: 라벨이 "), ("zh", "m：标签")])
+def test_the_note_of_a_page_is_told_in_the_language(code: str, lang: str, beginning: str) -> None:
+    note = Note(code, {"mean": 0.9, "all": 0.58})
+    with speaking(lang):
+        assert say(label_message("m", note)).startswith(beginning)
 
 
 def test_too_few_labels_write_nothing(files: Path) -> None:

@@ -21,11 +21,15 @@ from evaltools.core.files import PACKAGE, asset_dir
 from evaltools.core.language import (
     LANGUAGES,
     PLACE,
+    Message,
     filled,
     language,
+    remember,
     say,
     speak,
     speaking,
+    stored_messages,
+    stored_text,
     translations,
     use_language_files,
 )
@@ -70,25 +74,57 @@ def test_a_value_is_never_a_template() -> None:
     assert filled("{a.__class__}", {"a": 1}) == "{a.__class__}"
 
 
-def test_a_sentence_made_before_is_told_by_what_it_was_made_from(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def zebras(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A language file of somebody else's, and no message remembered."""
     monkeypatch.setattr(words, "_folders", dict(words._folders))
+    monkeypatch.setattr(words, "_messages", {})
     (tmp_path / "lang").mkdir()
-    entries = {
-        "zzz {n} zebras in {where}": "얼룩말 {n}마리: {where}",
-        "zzz the zoo": "동물원",
-        "{a}: {b}": "?",
-    }
+    entries = {"zzz {n} zebras in {where}": "얼룩말 {n}마리: {where}", "zzz the zoo": "동물원"}
     lines = [f"{json.dumps(k)} = {json.dumps(v)}" for k, v in entries.items()]
     (tmp_path / "lang" / "ko.toml").write_text("\n".join(lines), encoding="utf-8")
     use_language_files(tmp_path)
+
+
+def test_a_stored_text_is_told_by_the_message_it_was_made_from(zebras: None) -> None:
+    text = stored_text("zzz {n} zebras in {where}", n=3, where=Message("zzz the zoo"))
+    assert text == say(text) == "zzz 3 zebras in zzz the zoo"
     with speaking("ko"):
-        assert say("zzz 3 zebras in zzz the zoo") == "얼룩말 3마리: 동물원"
-        assert say("zzz 3 zebras in zzz the zoo, Berlin") == "얼룩말 3마리: 동물원, Berlin"
-        assert say("zzz 3 zebras") == "zzz 3 zebras"
-        assert say("x: y") == "x: y"  # a sentence of places only would tell everything
-    assert say("zzz 3 zebras in zzz the zoo") == "zzz 3 zebras in zzz the zoo"
+        assert say(text) == "얼룩말 3마리: 동물원"
+        assert say(Message("{what}!", {"what": Message(text)})) == "얼룩말 3마리: 동물원!"
+
+
+def test_a_text_is_looked_up_whole_and_never_taken_apart(zebras: None) -> None:
+    stored_text("zzz {n} zebras in {where}", n=3, where="Berlin")
+    with speaking("ko"):
+        assert say("zzz 3 zebras in Berlin") == "얼룩말 3마리: Berlin"
+        assert say("zzz 4 zebras in Berlin") == "zzz 4 zebras in Berlin"
+        assert say("zzz 3 zebras in Berlin.") == "zzz 3 zebras in Berlin."
+
+
+def test_a_stored_text_is_told_in_another_process_by_what_was_written_beside_it(
+    zebras: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = stored_text("zzz {n} zebras in {where}", n=3, where="Berlin")
+    written = [message.as_json() for message in stored_messages([text, "another", text])]
+    assert len(written) == 1
+    monkeypatch.setattr(words, "_messages", {})
+    for content in json.loads(json.dumps(written)):
+        assert remember(Message.from_json(content)) == text
+    with speaking("ko"):
+        assert say(text) == "얼룩말 3마리: Berlin"
+
+
+def test_a_template_from_a_file_cannot_ask_for_much(zebras: None) -> None:
+    """A width in a format would make a text of any length; a value of another kind is shown as it is."""
+    wide = Message("{n:>99999999999}", {"n": 1})
+    assert str(wide) == "{n:>99999999999}"
+    assert str(Message("{n:99999999999d} {m:.999999999f}", {"n": 1, "m": 1})).count("{") == 2
+    assert str(Message("{n:,} units, {m:.0%}", {"n": "many", "m": None})) == "many units, None"
+    itself = Message("{a}", {"a": Message("zzz the zoo")})
+    remember(itself)
+    with speaking("ko"):
+        assert say(itself) == "동물원"
 
 
 # --- what the package says
@@ -219,6 +255,43 @@ def test_what_tables_and_notebooks_show_has_a_translation(
     assert sorted(letters - set(translations(lang))) == []
 
 
+NOT_SHOWN = (
+    "Write {metric: value} there",  # help of an option
+    "# Notebooks of evaltools",  # of the file that `lab` writes
+    "The reply cannot be used: {error}",  # asked of a model
+    "not protocol & f1_s2_{key}",  # a query
+    "{what} and ",  # begins another template, which stands in the language files whole
+)
+"""Beginnings of the texts with places that no reader sees."""
+
+
+def message_templates() -> Iterator[str]:
+    """Every text of the package with places and words that is no error, documentation or f-string."""
+    for path in PACKAGE.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for text in without_errors(tree):
+            is_sentence = PLACE.search(text) and re.search(r"[a-z]{2} ", PLACE.sub("", text))
+            if is_sentence and not text.startswith(NOT_SHOWN):
+                yield text
+
+
+@pytest.mark.parametrize("lang", OTHERS)
+def test_every_template_has_a_translation(lang: str) -> None:
+    templates = set(message_templates())
+    assert len(templates) > 100
+    assert sorted(templates - set(translations(lang))) == []
+
+
+@pytest.mark.parametrize("name", ["cr", "memfin", "summary"])
+def test_every_metric_is_named_and_described_in_every_language(name: str) -> None:
+    suite = get_suite(name)
+    for metric in suite.metrics(suite.options()):
+        for text in (metric.title, metric.description):
+            templates = [message.template for message in stored_messages([text])]
+            for lang in OTHERS:
+                assert {text, *templates} & set(translations(lang))
+
+
 MADE = [
     "core/check.py",
     "suites/cr/checks.py",
@@ -234,12 +307,17 @@ MADE = [
 
 def sentences(tree: ast.AST) -> Iterator[str]:
     """The texts of several words in a module that are no documentation and no error."""
+    yield from (text for text in without_errors(tree) if text.count(" ") > 2)
+
+
+def without_errors(tree: ast.AST) -> Iterator[str]:
+    """The texts in a module that are no documentation and no error."""
     raised = {id(n) for r in ast.walk(tree) if isinstance(r, ast.Raise) for n in ast.walk(r)}
     inside = {id(v) for j in ast.walk(tree) if isinstance(j, ast.JoinedStr) for v in j.values}
     documents = {id(e.value) for e in ast.walk(tree) if isinstance(e, ast.Expr)}
     for node in ast.walk(tree):
         if id(node) not in raised | inside | documents:
-            yield from (text for text in _of(node) if text.count(" ") > 2)
+            yield from _of(node)
 
 
 @pytest.mark.parametrize("module", MADE)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from ...core.language import Message, stored_text
 from ...core.metric import Metric, MetricTable
 
 ZERO_ONE = ("summary_non_definitive", "summary_needs_followup")
@@ -25,6 +26,14 @@ class Measure:
     term: str
     what: str
     source: str
+
+    def titled(self, template: str, **values: str) -> str:
+        """The title of a metric that is derived; {metric} stands for the term."""
+        return stored_text(template, metric=Message(self.term), **values)
+
+    def described(self, template: str, **values: str) -> str:
+        """The description of a metric; {what} stands for what is scored."""
+        return stored_text(template, what=Message(self.what), **values)
 
 
 MEASURES = {
@@ -151,7 +160,7 @@ def _means(judged: bool) -> list[Metric]:
             bounds=(0.0, 1.0),
             proportion=is_proportion,
             title=measure.title,
-            description=f"{measure.what}: mean over all cases.",
+            description=measure.described("{what}: mean over all cases."),
             source=measure.source,
         )
         mean_of_measured = Metric(
@@ -162,8 +171,10 @@ def _means(judged: bool) -> list[Metric]:
             better="higher",
             bounds=(0.0, 1.0),
             proportion=is_proportion,
-            title=f"{measure.term}, measured cases",
-            description=f"{measure.what}: mean over the cases in which it could be measured.",
+            title=measure.titled("{metric}, measured cases"),
+            description=measure.described(
+                "{what}: mean over the cases in which it could be measured."
+            ),
             source=measure.source,
         )
         over_all.append(mean)
@@ -179,7 +190,6 @@ def _pass_rates(limits: Mapping[str, str]) -> list[Metric]:
         if name not in limits:
             continue
         limit = limits[name]
-        title = f"{measure.term} pass rate (≥ {limit})"
         rate = Metric(
             name=f"{name}_pass_rate",
             group="pass",
@@ -187,8 +197,10 @@ def _pass_rates(limits: Mapping[str, str]) -> list[Metric]:
             denominator="cases",
             better="higher",
             proportion=True,
-            title=title,
-            description=f"{measure.what}: share of all cases at or above {limit}.",
+            title=measure.titled("{metric} pass rate (≥ {threshold})", threshold=limit),
+            description=measure.described(
+                "{what}: share of all cases at or above {threshold}.", threshold=limit
+            ),
             source="seed 6",
         )
         rate_of_measured = Metric(
@@ -198,8 +210,12 @@ def _pass_rates(limits: Mapping[str, str]) -> list[Metric]:
             denominator=f"{name}_measured",
             better="higher",
             proportion=True,
-            title=f"{title}, measured cases",
-            description=f"{measure.what}: share of the measured cases at or above {limit}.",
+            title=measure.titled(
+                "{metric} pass rate (≥ {threshold}), measured cases", threshold=limit
+            ),
+            description=measure.described(
+                "{what}: share of the measured cases at or above {threshold}.", threshold=limit
+            ),
             source="seed 6, D14",
         )
         of_all.append(rate)
@@ -214,8 +230,8 @@ def _not_measured(name: str, measure: Measure) -> Metric:
         numerator=f"{name}_not_measured",
         denominator="",
         better="none",
-        title=f"{measure.term}: cases not measured",
-        description=f"{measure.what}: number of cases in which it could not be measured.",
+        title=measure.titled("{metric}: cases not measured"),
+        description=measure.described("{what}: number of cases in which it could not be measured."),
         source="D14",
     )
 
@@ -227,9 +243,9 @@ def _corrected(name: str, measure: Measure) -> Metric:
         numerator=f"{name}_corrected",
         denominator="cases",
         better="higher",
-        title=f"{measure.term}, corrected by labels",
-        description=(
-            f"{measure.what}: the mean that people would give all cases, from their labels of some "
+        title=measure.titled("{metric}, corrected by labels"),
+        description=measure.described(
+            "{what}: the mean that people would give all cases, from their labels of some "
             "and the scores of all; n counts the labelled cases."
         ),
         source="PPI++, arXiv 2311.01453",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ...core.language import stored_text
 from .options import rules_in_force
 from .rules import METRICS
 
@@ -82,5 +83,9 @@ def verdicts(run: Run) -> pd.DataFrame:
 
 def _said(measured: int, failing: int, threshold: float) -> str:
     """What the verdict of a metric with a threshold rests on, half a sentence."""
-    cases = "measured case lies" if measured == 1 else "measured cases lie"
-    return f"{failing or 'none'} of {measured} {cases} below {threshold:g}"
+    template = "{k} of {n} measured cases lie below {threshold}"
+    if measured == 1:
+        template = "{k} of {n} measured case lies below {threshold}"
+    if not failing:
+        template = template.replace("{k}", "none")
+    return stored_text(template, k=failing, n=measured, threshold=f"{threshold:g}")
