@@ -22,7 +22,7 @@ from .options import rules_in_force
 from .reasons import whys
 from .rules import METRICS, Rules, rules_snapshot
 from .units import by_metric
-from .verdicts import COLUMNS, WORDS, verdicts
+from .verdicts import verdicts
 
 if TYPE_CHECKING:
     from ...report.run import Run
@@ -41,6 +41,38 @@ SCORES = (
     "tags",
     "state",
 )
+
+VERDICTS = {
+    "title": "metric",
+    "verdict": "verdict",
+    "mean_measured": "mean of measured",
+    "measured": "measured",
+    "failing": "failing",
+    "threshold": "threshold",
+    "not_measured": "not measured",
+    "mean": "with imputed",
+}
+"""The columns of the first sheet, and what they are called: what was measured leads."""
+
+MEANINGS = {
+    "mean of measured": "mean score of the cases that could be measured",
+    "measured": "number of cases that could be measured",
+    "failing": "number of measured cases below the threshold; the metric fails where there is any",
+    "threshold": "the least score that passes",
+    "not measured": "number of cases that give nothing to measure",
+    "with imputed": "mean over all cases, with a fixed number for each that could not be measured",
+}
+"""What the columns of the first sheet mean."""
+
+CASES = {
+    "case_id": "case",
+    "failed": "fails",
+    "not_measured": "not measured",
+    "answer": "summary",
+    "contexts": "contexts",
+    "tags": "expected tags",
+}
+"""The columns of the sheet of cases, and what they are called."""
 
 
 def write_artifacts(run: Run, folder: Path) -> None:
@@ -97,7 +129,7 @@ def cases_frame(run: Run) -> pd.DataFrame:
         columns[title] = run.units[f"{metric}_if_measured"]
         columns[say("{metric}: why", metric=title)] = whys(run.units, metric)
     cases = worst_first(run.units, titles, columns).reset_index(drop=True)
-    heads = {column: say(head) for column, head in WORDS["workbook"]["cases"].items()}
+    heads = {column: say(head) for column, head in CASES.items()}
     return cases.rename(columns=heads)
 
 
@@ -113,19 +145,18 @@ def overview(run: Run) -> Sheet:
     lines += _corrected_means(run)
     lines.append((say("Rules"), rules_in_force(run.options).identity))
     lines.append((say("Signature"), run.signature))
-    rows = verdicts(run)[list(COLUMNS)]
+    rows = verdicts(run)[list(VERDICTS)]
     rows = rows.assign(
         title=rows["title"].map(say),
         verdict=rows["verdict"].map(say),
     )
-    heads = {column: say(head) for column, head in COLUMNS.items()}
-    means = WORDS["workbook"]["means"]
+    heads = {column: say(head) for column, head in VERDICTS.items()}
     return Sheet(
         say("Overview"),
         rows.rename(columns=heads),
         head=lines,
         verdicts=say("verdict"),
-        below=[(say(head), say(meaning)) for head, meaning in means.items()],
+        below=[(say(head), say(meaning)) for head, meaning in MEANINGS.items()],
     )
 
 

@@ -15,13 +15,38 @@ from ...report.view import SampleView
 from .passages import item
 from .reasons import Evidence, scores_with_reasons
 from .rules import METRICS
-from .verdicts import WORDS, fails
+from .verdicts import fails
 
 if TYPE_CHECKING:
     from ...report.run import Run
 
-NAMED: Mapping[str, str] = WORDS["browser"]["fields"]
+__all__ = ["cards", "groups", "sample_views", "worst_first"]
+
+NAMED: Mapping[str, str] = {
+    "summary_accuracy": "accuracy",
+    "summary_risk_coverage": "risk coverage",
+    "summary_non_definitive": "non-definitive",
+    "summary_needs_followup": "follow-up",
+    "entity_recall": "entity recall",
+}
 """The metrics, as chips and groups name them."""
+
+LEGEND = (
+    "Values are compared, not what they are said of: a right value on the wrong item counts as "
+    "supported. Compare the two passages of a figure; with --judge hybrid a language model reads "
+    "both texts of the uncertain cases."
+)
+"""What comparing values cannot see."""
+
+BROWSER: Mapping[str, Any] = {
+    "id": "case_id",
+    "gold": None,
+    "text": {"answer": "summary", "contexts": "context"},
+    "fields": NAMED,
+    "chips": ["failing", "tags"],
+    "placed": "places",
+}
+"""How cases are browsed: the keywords of `report.samples.samples`."""
 
 
 def groups(run: Run) -> dict[str, tuple[str, str]]:
@@ -152,12 +177,7 @@ def _tip(text: str, place: Sequence[int]) -> str:
     return f"{text[start:end]} · {item(text, place)}"
 
 
-VIEW = SampleView(
-    groups,
-    cards,
-    {"gold": None, **WORDS["browser"]},
-    compared=("answer", "failing"),
-)
+VIEW = SampleView(groups, cards, BROWSER, compared=("answer", "failing"))
 
 
 def sample_views(run: Run) -> tuple[SampleView, ...]:
@@ -167,5 +187,5 @@ def sample_views(run: Run) -> tuple[SampleView, ...]:
     """
     for evidence in run.units["summary_accuracy_evidence"]:
         if evidence.get("supported"):
-            return (replace(VIEW, legend=WORDS["legend"]),)
+            return (replace(VIEW, legend=LEGEND),)
     return (VIEW,)

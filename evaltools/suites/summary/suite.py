@@ -45,8 +45,8 @@ def metrics(options: SummaryOptions) -> MetricTable:
 def headline(options: SummaryOptions, blocked: frozenset[str]) -> tuple[str, ...]:
     """What leads a report, over the measured cases (D23, D24).
 
-    Means that are corrected by labels of people first, then means of shares, the share that passes
-    for 0/1 scores, and the recall.
+    Means that are corrected by labels of people first, then means of shares, and the share that
+    passes for 0/1 scores. The recall is described, and stands outside (D36).
     """
     names = [f"{metric}_corrected" for metric in options.labelled]
     names += [
@@ -55,7 +55,6 @@ def headline(options: SummaryOptions, blocked: frozenset[str]) -> tuple[str, ...
         "summary_risk_coverage_measured",
     ]
     names += [f"{metric}_pass_rate_measured" for metric in ZERO_ONE]
-    names.append("entity_recall_measured")
     return tuple(names)
 
 
@@ -134,7 +133,7 @@ SUITE = Suite(
     verdicts=verdicts,
     artifacts=write_artifacts,
     notebook="summary.ipynb",
-    views="evaltools.suites.summary.views",
+    views="evaltools.suites.summary.cards",
     given=("contexts",),
     wrote=("answer",),
     decode=dict.fromkeys(JSON_COLUMNS, json.loads),

@@ -5,9 +5,7 @@ Source: specification D22, D24.
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -17,14 +15,6 @@ from .rules import METRICS
 
 if TYPE_CHECKING:
     from ...report.run import Run
-
-WORDS: dict[str, Any] = tomllib.loads(
-    Path(__file__).with_name("views.toml").read_text(encoding="utf-8")
-)
-"""Of pages and workbooks."""
-
-COLUMNS: dict[str, str] = WORDS["table"]["verdicts"]["columns"]
-"""What the columns of `verdicts` that people read are called, in order: what was measured leads."""
 
 
 def verdict(units: pd.DataFrame, metric: str) -> str:

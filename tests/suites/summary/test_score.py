@@ -15,13 +15,14 @@ from evaltools import evaluate
 from evaltools.app.workers import Workers
 from evaltools.core.errors import InputError, Problems
 from evaltools.core.suite import Workers as Here
-from evaltools.suites.summary import cards, views
+from evaltools.suites.summary import cards
 from evaltools.suites.summary import units as units_frame
 from evaltools.suites.summary.metric_table import metric_table
 from evaltools.suites.summary.rules import METRICS, load_rules
 from evaltools.suites.summary.schema import Case
 from evaltools.suites.summary.scoring import Score, score_case
 from evaltools.suites.summary.units import finish, score_cases
+from evaltools.suites.summary.verdicts import verdicts
 
 RULES = load_rules("ko-insurance")
 
@@ -206,42 +207,17 @@ def test_rules_that_changed_since_are_not_used_silently(tmp_path: Path) -> None:
     r = evaluate("summary", "example:summary/cases.jsonl", rules=str(own))
     own.write_text(text.replace('"seed"', '"ko-insurance"'), encoding="utf-8")
     with pytest.raises(InputError, match="rules-changed"):
-        views.verdicts(r)
+        verdicts(r)
 
 
 def test_the_example_shows_every_situation() -> None:
     r = evaluate("summary", "example:summary/cases.jsonl")
     assert len(r.units) == 24
-    overview = views.verdicts(r).set_index("metric")
+    overview = verdicts(r).set_index("metric")
     assert (overview.loc[list(METRICS[:4]), "failing"] > 0).all()
     assert (overview["not_measured"] > 0).all()
     assert overview.loc["entity_recall", "verdict"] == "no threshold"
-    assert set(views.not_measured(r)["reason"]) == {
-        "no tags", "no known tags", "no context entities", "no summary entities", "empty summary",
-    }  # fmt: skip
     assert [p.code for p in r.manifest.problems] == ["unknown-tag"]
-
-
-def test_views_of_the_example() -> None:
-    r = evaluate("summary", "example:summary/cases.jsonl")
-    tables = {name: view.make(r) for name, view in views.TABLES.items()}
-    wrong = tables["unsupported entities"].set_index("case_id")
-    assert wrong.loc["wrong-amount", "value"] == "25000000 KRW"
-    answer = wrong.loc["wrong-amount", "answer"]
-    assert (
-        answer[wrong.loc["wrong-amount", "start"] : wrong.loc["wrong-amount", "end"]] == "2,500만원"
-    )
-    assert set(tables["missing tags"].query("case_id == 'missing-risks'")["tag"]) == {
-        "exclusion",
-        "deductible",
-        "limit",
-    }
-    assert set(tables["definitive phrases"]["case_id"]) == {"promise", "promise-en"}
-    assert "no-promise" in set(tables["let off"]["case_id"])
-    assert (tables["tags"]["covered"] <= tables["tags"]["expected"]).all()
-    assert len(tables["judged"]) == 0 and "trigger" in tables["judged"]
-    for name in tables:
-        assert views.TABLES[name].caption in r.table(name).html
 
 
 SHORT = {

@@ -12,9 +12,9 @@ import pytest
 
 import evaltools as et
 from evaltools.core.check import Check
-from evaltools.suites.summary import views
+from evaltools.suites.summary.artifacts import VERDICTS
 from evaltools.suites.summary.rules import METRICS
-from evaltools.suites.summary.verdicts import COLUMNS, fails, verdict, verdicts
+from evaltools.suites.summary.verdicts import fails, verdict, verdicts
 from tests.app.calling import call
 
 CONTEXT = "보험금은 500만원이며 면책 기간은 90일입니다."
@@ -175,7 +175,6 @@ def test_one_function_gives_the_verdict(
 def test_the_page_and_excel_say_the_same_and_what_was_measured_leads(tmp_path: Path) -> None:
     run = et.evaluate("summary", "example:summary/cases.jsonl", out=tmp_path)
     table = verdicts(run)
-    assert views.TABLES["verdicts"].make is verdicts and views.TABLES["verdicts"].columns is COLUMNS
     assert list(table.columns).index("mean_measured") < list(table.columns).index("mean")
     assert [verdict(run.data, m) for m in METRICS] == table["verdict"].tolist()
     assert (table["mean_measured"] == [run.value(f"{m}_measured") for m in METRICS]).all()
@@ -186,7 +185,7 @@ def test_the_page_and_excel_say_the_same_and_what_was_measured_leads(tmp_path: P
     ]
     rows = [[c.value for c in row] for row in page.iter_rows()]
     head = next(i for i, row in enumerate(rows) if row[0] == "metric")
-    assert rows[head] == list(COLUMNS.values())
+    assert rows[head] == list(VERDICTS.values())
     assert [row[1] for row in rows[head + 1 :][: len(METRICS)]] == table["verdict"].tolist()
 
 

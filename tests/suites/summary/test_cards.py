@@ -1,4 +1,4 @@
-"""What a page shows of summaries: tags, parts, and a figure beside the passage that it comes from."""
+"""The cards of summaries: scores in words, and a figure beside the passage that it comes from."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ import pytest
 
 import evaltools as et
 from evaltools.core.language import say, speaking
-from evaltools.stats.score_intervals import wilson
-from evaltools.suites.summary import views
 from evaltools.suites.summary.artifacts import cases_frame
+from evaltools.suites.summary.cards import LEGEND, sample_views
 from evaltools.suites.summary.cards import cards as cards_of
 from evaltools.suites.summary.judge_zones import to_ask, trigger
 from evaltools.suites.summary.passages import around, item
 from evaltools.suites.summary.reasons import whys
-from evaltools.suites.summary.verdicts import WORDS
 
 CONTEXT = (
     "골절 진단비는 30만 원입니다. 가입 후 90일은 면책기간이고, 자기부담금은 2만 원이에요. "
@@ -45,45 +43,6 @@ def run(tmp_path: Path, cases: list[dict[str, Any]], tags: list[str], **metadata
     return et.evaluate("summary", path)
 
 
-def test_tags_with_recall_interval_and_what_was_left_out(tmp_path: Path) -> None:
-    found = views.tags(run(tmp_path, CASES, ["deductible", "waiting_period"])).set_index("tag")
-    row = found.loc["deductible"]
-    assert (row["expected"], row["covered"], row["share"]) == (3, 1, pytest.approx(1 / 3))
-    assert (row["ci_low"], row["ci_high"]) == pytest.approx(wilson(1, 3, 0.95))
-    assert row["missed"] == "“자기부담” 2"
-    assert found.loc["waiting_period", "covered"] == 2
-
-
-def test_an_exclusion_that_is_only_a_waiting_period(tmp_path: Path) -> None:
-    cases = [
-        {"id": "a", "answer": "면책기간 90일"},  # 면책 stands in the name of a waiting period only
-        {"id": "b", "answer": "음주 사고는 보상하지 않음"},
-        {"id": "c", "answer": "면책기간 90일, 음주 사고는 보상하지 않음"},
-    ]
-    found = views.confused(run(tmp_path, cases, ["exclusion"])).set_index(["expected", "named"])
-    assert found.loc[("exclusion", "waiting_period")].tolist() == [1, 3]
-    assert found.loc[("waiting_period", "exclusion")].tolist() == [0, 0]  # nobody expects one
-
-
-def test_parts_by_product_and_channel_where_cases_name_them(tmp_path: Path) -> None:
-    assert views.parts(run(tmp_path, CASES, ["deductible"])).empty
-    named = [
-        {**case, "metadata": {"product": product}}
-        for case, product in zip(CASES, ("실손", "실손", 7))
-    ]
-    found = views.parts(run(tmp_path, named, ["deductible"], channel=["not a name"]))
-    assert set(found["by"]) == {"Product"}
-    parts = found[found["title"] == "Risk coverage, measured cases"].set_index("part")["value"]
-    assert parts.to_dict() == {"실손": 0.5, "7": 0.0}
-
-
-def test_a_missing_tag_shows_the_sentence_that_names_it(tmp_path: Path) -> None:
-    found = views.missing(run(tmp_path, CASES, ["deductible", "reduction"]))
-    row = found[(found["case_id"] == "neither") & (found["tag"] == "deductible")].iloc[0]
-    assert row["source"] == "가입 후 90일은 면책기간이고, 자기부담금은 2만 원이에요"
-    assert (found.loc[found["tag"] == "reduction", "source"] == "").all()  # no context names one
-
-
 def test_a_figure_stands_beside_the_passage_that_it_comes_from(tmp_path: Path) -> None:
     found = run(tmp_path, [{"id": "a", "answer": "골절 30만원. 한도 500만원. 2월 30일 접수."}], [])
     words = whys(found.units, "summary_accuracy")[0]
@@ -98,8 +57,8 @@ def test_a_figure_stands_beside_the_passage_that_it_comes_from(tmp_path: Path) -
 
 
 def test_the_page_says_what_values_cannot_show_where_values_were_found(tmp_path: Path) -> None:
-    for cases, said in ((CASES, WORDS["legend"]), ([{"id": "a", "answer": "500만원"}], "")):
-        assert [view.legend for view in views.sample_views(run(tmp_path, cases, []))] == [said]
+    for cases, said in ((CASES, LEGEND), ([{"id": "a", "answer": "500만원"}], "")):
+        assert [view.legend for view in sample_views(run(tmp_path, cases, []))] == [said]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +77,6 @@ def test_a_number_that_stands_for_none_never_leads(tmp_path: Path, lang: str, sa
         sheet = cases_frame(result).set_index(say("case"))
         texts = {case_id: cards.loc[case_id, "summary_risk_coverage"] for case_id in cards.index}
         title, why = say("Risk coverage"), say("{metric}: why", metric=say("Risk coverage"))
-        reasons = str(result.table("not measured"))
         accuracy = cards.loc["blank", "summary_accuracy"]
     assert texts["untagged"] == said == sheet.loc["untagged", why]
     assert math.isnan(sheet.loc["untagged", title]) and sheet.loc["full", title] == 1.0
@@ -130,7 +88,6 @@ def test_a_number_that_stands_for_none_never_leads(tmp_path: Path, lang: str, sa
     assert not any(
         said.split(":")[0].split("：")[0] in texts[case_id] for case_id in ("full", "blank")
     )
-    assert {"en": "counts as", "ko": "대신 계산되는 값", "zh": "计为"}[lang] in reasons
 
 
 def test_unread_figures_go_to_the_judge(tmp_path: Path) -> None:

@@ -1,0 +1,111 @@
+"""The notebook of summaries: its cells work on every kind of file, and say what the estimates say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from evaltools.core.language import speaking
+from evaltools.suites.summary.rules import METRICS
+from tests.notebooks.cells import run_cells
+
+QUICK = {"n_resamples": 200}
+SOURCE = (
+    "골절 진단비는 30만 원입니다. 가입 후 90일은 면책기간이고, 자기부담금은 2만 원이에요. "
+    "음주 사고는 보상하지 않습니다."
+)
+RIGHT = {"id": "right", "answer": "면책기간 90일, 자기부담금 2만원, 음주는 보상하지 않음"}
+
+
+def cells_on(tmp_path: Path, cases: list[dict[str, Any]], **parameters: Any) -> dict[str, Any]:
+    path = tmp_path / "cases.jsonl"
+    rows = [{"contexts": [SOURCE], "summary_tags": ["deductible"], **case} for case in cases]
+    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    return run_cells("summary.ipynb", run=str(path), **QUICK, **parameters)
+
+
+def test_tables_of_cells_are_the_estimates_and_the_files(tmp_path: Path) -> None:
+    names = run_cells("summary.ipynb", out=str(tmp_path), **QUICK)
+    result, overview = names["result"], names["overview"]
+    written = pd.read_csv(tmp_path / "results/cases/summary_scores.csv")
+    for metric in METRICS[:4]:
+        row = overview.loc[names["METRICS"][metric]]
+        of_metric = written[written["metric"] == metric]
+        assert row["mean"] == pytest.approx(result.value(f"{metric}_measured"), abs=1e-12)
+        assert row["measured"] == of_metric["measured"].sum()
+        assert [row["fail"], row["look"], row["ok"]] == [
+            (of_metric["state"] == state).sum() for state in ("fail", "look", "ok")
+        ]
+    coverage = result["summary_risk_coverage_micro"]
+    by_tag = names["by_tag"]
+    assert by_tag["covered"].sum() == coverage["numerator"]
+    assert by_tag[["covered", "left out"]].sum().sum() == coverage["denominator"]
+    accuracy = result["summary_accuracy_micro"]
+    found = names["figures"]["found"].value_counts()
+    assert found["supported"] == accuracy["numerator"]
+    assert names["counts"]["accuracy"].sum() == result.value("summary_accuracy_not_measured_n")
+
+
+def test_a_missing_risk_stands_beside_the_sentence_that_names_it(tmp_path: Path) -> None:
+    cases = [
+        RIGHT,
+        {"id": "a", "answer": "대기기간 90일이며 음주는 보상하지 않음"},
+        {"id": "b", "answer": "골절 진단비 30만원", "summary_tags": ["deductible", "reduction"]},
+    ]
+    names = cells_on(tmp_path, cases)
+    missing = names["missing"].set_index(["case", "tag"])
+    sentence = "가입 후 90일은 면책기간이고, 자기부담금은 2만 원이에요"
+    assert missing.loc[("b", "deductible"), "source"] == sentence
+    assert missing.loc[("b", "reduction"), "source"] == ""  # no context names one
+    assert names["by_tag"].loc["deductible", ["covered", "left out"]].tolist() == [1, 2]
+    assert names["named_instead"].loc["deductible", "waiting_period"] == 1
+
+
+def test_promises_that_stand_and_that_are_taken_back(tmp_path: Path) -> None:
+    cases = [
+        {"id": "a", "answer": "무조건 지급됩니다."},
+        {"id": "b", "answer": "무조건 지급되는 것은 아닙니다."},
+    ]
+    promises = cells_on(tmp_path, cases)["promises"].set_index("case")
+    assert promises["phrase"].to_dict() == {"a": "counts", "b": "taken back"}
+    assert promises.loc["b", "reason"] == "denies that it is so"
+
+
+def test_parts_stand_where_cases_name_them(tmp_path: Path) -> None:
+    assert cells_on(tmp_path, [RIGHT])["parts"].empty
+    other = {"id": "b", "answer": "골절 진단비 30만원", "metadata": {"product": "암"}}
+    parts = cells_on(tmp_path, [{**RIGHT, "metadata": {"product": "실손"}}, other])["parts"]
+    coverage = parts[parts["title"] == "Risk coverage, measured cases"].set_index("part")["value"]
+    assert coverage.to_dict() == {"실손": 1.0, "암": 0.0}
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        RIGHT,
+        {"id": "blank", "answer": ""},
+        {"id": "nothing", "answer": None, "contexts": [], "summary_tags": None},
+        {"id": "unknown", "answer": "안내함", "summary_tags": ["면챡"]},
+    ],
+    ids=["one right case", "blank", "nothing given", "unknown tag"],
+)
+def test_cells_work_on_one_case(case: dict[str, Any], tmp_path: Path) -> None:
+    names = cells_on(tmp_path, [case])
+    assert len(names["units"]) == 1 and len(names["scores"]) == len(METRICS)
+
+
+def test_a_query_in_the_parameters_is_followed_by_all_cells() -> None:
+    names = run_cells("summary.ipynb", query="state == 'fail'", **QUICK)
+    assert len(names["units"]) == names["result"].n_units == 11
+    assert names["overview"][["fail", "look", "ok"]].sum(axis=1).eq(11).all()
+
+
+def test_reasons_are_told_in_the_language_of_the_reader(tmp_path: Path) -> None:
+    case = {"id": "a", "answer": "무조건 지급되는 것은 아닙니다."}
+    with speaking("en"):  # the cells speak Korean from their set-up on
+        names = cells_on(tmp_path, [case], lang="ko")
+    assert names["promises"]["reason"].tolist() == ["그렇지 않다고 부정함"]
