@@ -194,6 +194,47 @@ def missing_units(units: Mapping[str, int], total: int) -> Iterator[Check]:
     )
 
 
+def one_sided_missing(differences: pd.DataFrame) -> Iterator[Check]:
+    """Cells that only one side of a comparison has: they take no part, and could change the difference.
+
+    `differences`: rows of a comparison, those of the metrics that lead. One check a candidate, on the first metric
+    that lacks cells; it says in how many others cells are lacking too.
+    """
+    n_missing = differences["missing_baseline"] + differences["missing_candidate"]
+    for candidate, rows in differences[n_missing > 0].groupby("candidate", sort=False):
+        first = rows.iloc[0]
+        values: dict[str, Any] = {
+            "title": Message(first["title"]),
+            "baseline": first["baseline"],
+            "candidate": candidate,
+            "of_baseline": int(first["missing_baseline"]),
+            "of_candidate": int(first["missing_candidate"]),
+        }
+        template = (
+            "“{title}”: {n} of {of} values are on one side only ({baseline} lacks {of_baseline}, {candidate} lacks "
+            "{of_candidate}) and take no part; {ends}"
+        )
+        if pd.isna(first["delta_worst"]):
+            values["ends"] = Message(
+                "without limits of the metric nobody can say what they would change"
+            )
+        else:
+            values["ends"] = Message(
+                "if all of them were the worst or the best for {candidate}, the difference would be {worst:+.3f} or "
+                "{best:+.3f}",
+                {
+                    "candidate": candidate,
+                    "worst": first["delta_worst"],
+                    "best": first["delta_best"],
+                },
+            )
+        if len(rows) > 1:
+            template += " (so in {more} more metrics)"
+            values["more"] = len(rows) - 1
+        n = int(first["missing_baseline"] + first["missing_candidate"])
+        yield Check("one-sided-missing", "warning", template, values, n, n + int(first["n_units"]))
+
+
 def missing_seeds(conditions: Mapping[str, Sequence[str]]) -> Iterator[Check]:
     """Conditions of a study that lack seeds which others have: comparisons rest on the seeds of both sides."""
     seeds = list(dict.fromkeys(seed for own in conditions.values() for seed in own))

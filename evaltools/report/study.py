@@ -9,7 +9,14 @@ from typing import Any
 
 import pandas as pd
 
-from ..core.check import Check, checks_of_runs, missing_seeds, missing_units, worst_first
+from ..core.check import (
+    Check,
+    checks_of_runs,
+    missing_seeds,
+    missing_units,
+    one_sided_missing,
+    worst_first,
+)
 from ..core.errors import UsageError
 from ..core.estimates import public_frame
 from ..core.language import Message, say
@@ -157,6 +164,8 @@ class Study(Shown):
         total = len(set().union(*names.values()))
         checks = checks_of_runs([run.checks for run in self.results])
         checks += missing_units({run: len(units) for run, units in names.items()}, total)
+        if self.comparisons:
+            checks += one_sided_missing(study_tables.comparison(self))
         if self.seeded:
             checks += missing_seeds({c: list(of_seed) for c, of_seed in self.conditions.items()})
         return worst_first(checks)

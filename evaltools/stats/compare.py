@@ -15,7 +15,7 @@ Formulas and measured error rates: docs/statistics.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,13 +23,13 @@ import pandas as pd
 
 from ..core.errors import UsageError
 from ..core.metric import MetricTable
+from ..core.metric_matrix import require_measured
 from ..core.resampling import Resampling
 from .arrays import Array
 from .compare_notes import comparison_notes
 from .declared import Declared, declare
 from .design import (
     Grid,
-    Pairing,
     Runs,
     grid,
     pair,
@@ -37,10 +37,11 @@ from .design import (
 from .detectable import smallest_difference, units_needed
 from .differences import differences
 from .equivalence import within_margin
-from .evidence import evidence, judged_together
+from .evidence import Evidence, evidence, judged_together
 from .influence import Paired, cell_sums
 from .intervals import MIN_UNITS
 from .large_samples import metric_groups
+from .measured import OneSided, measured_groups, one_sided
 from .notes import Note
 from .seed_notes import pool_notes
 from .seed_variance import SeedPool
@@ -55,6 +56,7 @@ CONTRACT = (
 DETAILS = (
     "ci_method", "claim", "p_samples", "df", "level", "n_differ", "headline", "family", "better",
     "title", "group", "alias_of", "each", "var_seed", "var_sample", "var_residual",
+    "missing_baseline", "missing_candidate", "delta_worst", "delta_best",
 )  # fmt: skip
 """The further columns of `Comparison.table`."""
 
@@ -80,11 +82,14 @@ class Comparison:
     `table` has a row for every metric that has a direction, with the columns of CONTRACT and
     DETAILS.
 
-    Over the paired cells: `value_baseline`, `value_candidate`, and `delta`, their difference: means
-    over the seeds in which both sides are measured. Values of whole runs are those of
+    Over the cells in which both sides are measured: `value_baseline`, `value_candidate`, and
+    `delta`, their difference: means over seeds. Values of whole runs are those of
     `seeds.aggregate`. `ci_low`, `ci_high`: `differences.differences`. `n_differ`: paired units
-    whose difference is not 0; `each`: their mean size, as a part of delta. `df` of the standard
-    error; `var_seed`, `var_sample`, `var_residual`: the parts of the variance of delta.
+    whose own numerator or denominator differs; `each`: the mean size of their differences, as a
+    part of delta. `df` of the standard error; `var_seed`, `var_sample`, `var_residual`: the parts
+    of the variance of delta. `missing_baseline`, `missing_candidate`: cells that this side lacks
+    and the other has; `delta_worst`, `delta_best`: delta if all of these were the worst, or the
+    best, for the candidate (null without limits of the metric).
 
     Tests: `p_samples` is that of two-sided sign flips over units, mid-p for proportions; `p_value`,
     with several seeds, the larger of it and the p of the variance components. `primary`: the metric
@@ -146,7 +151,15 @@ def compare(
     pairing = pair(*wholes)
     if not len(pairing.baseline.units):
         raise NothingPaired(_nothing_shared(wholes, names, unit, pairing.by_seed))
-    measured = _measured(pairing, declared, table, n_permutations, resampling, pool)
+    all_tested = _tested(
+        (baseline, candidate),
+        unit,
+        table,
+        n_permutations,
+        resampling,
+        pool,
+    )
+    measured = _measured(all_tested, pairing.baseline.units, declared, resampling)
     adjusted = _adjusted(measured, declared, n_permutations, resampling)
     rows = _judged(adjusted, declared, resampling.level).assign(
         baseline=names[0],
@@ -156,7 +169,7 @@ def compare(
     rows = rows.loc[declared.directed, [*CONTRACT, *DETAILS]].reset_index(drop=True)
     notes = comparison_notes(wholes, pairing, rows, names, measured.identical)
     if pool is None:
-        notes += pool_notes(table, measured.pools)
+        notes += pool_notes([table[metric] for metric in measured.pooled], measured.pools)
     return Comparison(
         table=rows,
         unpaired=pairing.unpaired,
@@ -185,54 +198,92 @@ def _nothing_shared(
 class _Measured:
     """Every metric by itself.
 
-    `rows` are those of `differences`; `of_family` has the (units,) differences of every metric of
-    the family.
+    `rows` are those of `differences`, with what `one_sided` says. `of_family`: metric -> its
+    differences, (units,). `pools` are those of the metrics `pooled`.
     """
 
     rows: pd.DataFrame
     of_family: dict[int, Array]
     pools: list[SeedPool]
+    pooled: list[int]
     identical: bool
 
 
-def _measured(
-    pairing: Pairing,
-    declared: Declared,
+@dataclass(frozen=True)
+class _Tested:
+    """Metrics (indices in their table) that are measured in the same cells, tested over `units`."""
+
+    metrics: list[int]
+    units: pd.Index
+    evidence: Evidence
+    lacking: OneSided
+
+
+def _tested(
+    runs: tuple[Runs, Runs],
+    unit: str,
     table: MetricTable,
     n_permutations: int,
     resampling: Resampling,
     pool: SeedPool | None,
+) -> Iterator[_Tested]:
+    """The metrics of the table, those at a time that are measured in the same cells.
+
+    Of many cells some metrics at a time.
+    """
+    frames = [frame for side in runs for frame in side.values()]
+    for group in measured_groups(table, frames):
+        whole_a, whole_b = (grid(group.runs(side), unit) for side in runs)
+        pairing = pair(whole_a, whole_b)
+        a, b = pairing.baseline, pairing.candidate
+        n_cells = len(a.units) * (len(a.seeds) + len(b.seeds))
+        for metrics, compiled in metric_groups(table, group.metrics, len(a.units), n_cells):
+            for frame in frames:
+                require_measured(frame, compiled)
+            paired = Paired(cell_sums(a, compiled), cell_sums(b, compiled), pairing.by_seed)
+            pool_of_group = None if pool is None else pool.take(metrics)
+            yield _Tested(
+                metrics=metrics,
+                units=a.units,
+                evidence=evidence(paired, n_permutations, resampling, pool_of_group),
+                lacking=one_sided(whole_a, whole_b, compiled, pairing.by_seed, paired.delta),
+            )
+
+
+def _measured(
+    all_tested: Iterator[_Tested],
+    units: pd.Index,
+    declared: Declared,
+    resampling: Resampling,
 ) -> _Measured:
-    """The metrics of the table, all at once, or some at a time where there are many cells."""
-    a, b = pairing.baseline, pairing.candidate
+    """What is shown of every metric by itself, in the order of the table.
+
+    `units`: all units that pair. A unit in which a metric of the family is not measured differs by
+    0 in it.
+    """
     rows = []
+    order: list[int] = []
     of_family: dict[int, Array] = {}
     pools = []
+    pooled: list[int] = []
     identical = True
-    first = 0
-    n_cells = len(a.units) * (len(a.seeds) + len(b.seeds))
-    for group in metric_groups(table, len(a.units), n_cells):
-        metrics = list(range(first, first + len(group.metrics)))
-        first += len(metrics)
-        one = cell_sums(a, group)
-        other = cell_sums(b, group)
-        identical &= np.array_equal(one.present, other.present)
-        identical &= np.array_equal(one.sums, other.sums)
-        paired = Paired(one, other, pairing.by_seed)
-        known = None if pool is None else pool.take(metrics)
-        tested = evidence(paired, n_permutations, resampling, known)
-        rows.append(differences(tested, declared.margins[metrics], resampling))
-        if tested.pool is not None:
-            pools.append(tested.pool)
-        for column, metric in enumerate(metrics):
+    for tested in all_tested:
+        shown = tested.evidence
+        margins = declared.margins[tested.metrics]
+        of_group = differences(shown, margins, resampling)
+        rows.append(of_group.assign(**vars(tested.lacking)))
+        order += tested.metrics
+        identical &= shown.paired.identical
+        if shown.pool is not None:
+            pools.append(shown.pool)
+            pooled += tested.metrics
+        where = units.get_indexer(tested.units)
+        for column, metric in enumerate(tested.metrics):
             if metric in declared.family:
-                of_family[metric] = tested.differences[:, column].copy()
-    return _Measured(
-        rows=pd.concat(rows, ignore_index=True),
-        of_family=of_family,
-        pools=pools,
-        identical=identical,
-    )
+                of_family[metric] = np.zeros(len(units))
+                of_family[metric][where] = shown.differences[:, column]
+    in_order = pd.concat(rows, ignore_index=True).iloc[np.argsort(order)]
+    return _Measured(in_order.reset_index(drop=True), of_family, pools, pooled, identical)
 
 
 def _adjusted(

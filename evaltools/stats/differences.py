@@ -35,8 +35,8 @@ def differences(
 
     `margins` (metrics) is the declared margin, nan for none. Columns: both values; `ci_low`,
     `ci_high`, `ci_method`, `claim`; `equivalence_low` and `equivalence_high`, the interval that
-    must lie within the margin; `n_units`, `n_seeds`; `n_differ`, the units whose difference is not
-    0, and `each`, their mean size as a part of delta; `p_value`, `p_samples`, `error`, `df`; the
+    must lie within the margin; `n_units`, `n_seeds`; `n_differ`, the units that differ,
+    and `each`, the mean size of their differences as a part of delta; `p_value`, `p_samples`, `error`, `df`; the
     parts of the variance; and what `judged_together` needs.
     """
     paired = tested.paired

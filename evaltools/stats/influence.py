@@ -137,8 +137,10 @@ class Influence:
 def influence(condition: Cells) -> Influence:
     """Influence of every cell on every metric of its seed."""
     compiled = condition.compiled
+    values = compiled.values(condition.totals)
+    has_cells = np.any(condition.present, axis=1, keepdims=True)
     return Influence(
-        values=compiled.values(condition.totals),
+        values=np.where(has_cells | compiled.counts, values, np.nan),
         errors=compiled.combined(condition.own_errors),
         takes_part=condition.takes_part,
     )
@@ -266,27 +268,48 @@ class Paired:
         return seed_mean(values_b, self.in_b) - seed_mean(values_a, self.in_a)
 
     @property
+    def identical(self) -> bool:
+        """Whether every cell has the same sums on both sides."""
+        one, other = self.baseline, self.candidate
+        same_cells = np.array_equal(one.present, other.present)
+        return same_cells and np.array_equal(one.sums, other.sums)
+
+    @property
     def null_errors(self) -> Array:
         """Differences of the units that sum to `delta`, (units, metrics), for sign flips.
 
-        They are linearised where both sides have their mean ratio. So a unit that is in no
-        denominator differs by exactly 0, and so does a unit with the same sums on both sides where
-        the sides' denominators are the same.
+        With R and D the mean of the two sides' ratios and denominators, unit i differs by
+        (difference of its numerators - R * difference of its denominators) / D. So a unit whose own
+        numerator and denominator are the same on both sides differs by exactly 0, and the sum is
+        the difference of the ratios. Where seeds do not pair each side is averaged over its own.
         """
-        ratios_a = _mean_ratios(self.baseline, self.in_a)
-        ratios_b = _mean_ratios(self.candidate, self.in_b)
-        middle = ((ratios_a + ratios_b) / 2)[None]
-        errors_a = seed_mean(self.baseline.errors(middle), self.in_a)
-        errors_b = seed_mean(self.candidate.errors(middle), self.in_b)
-        return np.nan_to_num(errors_b - errors_a)
+        compiled = self.baseline.compiled
+        if self.by_seed:
+            sides = [(side.num, side.den) for side in (self.baseline, self.candidate)]
+        else:
+            sides = []
+            for side in (self.baseline, self.candidate):
+                num = side.num.mean(axis=0, keepdims=True)
+                den = side.den.mean(axis=0, keepdims=True)
+                sides.append((num, den))
+        (num_a, den_a), (num_b, den_b) = sides
+        total_a, total_b = over_units(den_a), over_units(den_b)
+        middle = _ratio(over_units(num_a), total_a) + _ratio(over_units(num_b), total_b)
+        middle = middle[:, None, :] / 2
+        differences = num_b - num_a - middle * (den_b - den_a)
+        differences = _ratio(differences, (total_a + total_b)[:, None, :] / 2)
+        of_metrics = compiled.combined(differences)
+        if not self.by_seed:
+            return of_metrics[0]
+        return np.nan_to_num(seed_mean(of_metrics, self.in_a))
 
 
-def _mean_ratios(
-    side: Cells,
-    measured: Array,
+def _ratio(
+    numerators: Array,
+    denominators: Array,
 ) -> Array:
-    """Each ratio, averaged over the seeds in which a metric made of it is measured, else 0."""
-    ratios = side.compiled.ratios(side.totals)
-    used = measured.astype(float) @ side.compiled.uses > 0
-    means = seed_mean(ratios, used & ~np.isnan(ratios))
-    return np.nan_to_num(means)
+    """numerators / denominators, 0 where the denominator is 0."""
+    denominators = np.broadcast_to(denominators, numerators.shape)
+    ratios = np.zeros(numerators.shape)
+    np.divide(numerators, denominators, out=ratios, where=denominators != 0)
+    return ratios

@@ -25,6 +25,7 @@ from .bounds import Intervals
 from .design import add_rows
 from .influence import Cells, influence
 from .large_samples import metric_groups, over_units
+from .measured import measured_groups
 from .score_intervals import first_ratio, proportions, score_bounds, score_interval
 
 MIN_UNITS = 10
@@ -71,6 +72,9 @@ def estimate(
     part and CARRIES decide. By the others, metrics that vary over MIN_UNITS units have a bootstrap,
     other proportions Wilson's interval at the number of units, all else none.
 
+    A row in which a column of a metric is null takes no part in that metric, as if it were left
+    out.
+
     Raises KeyError for columns that the frame lacks, ValueError for infinite values, for a null
     numerator of a row that the denominator counts, and for a table that does not compile.
 
@@ -93,13 +97,18 @@ def estimate_run(
     resampling: Resampling,
 ) -> pd.DataFrame:
     """The estimates of one run, as `estimate`, in the form of `core.estimates`."""
-    index, names = pd.factorize(units[unit], use_na_sentinel=False)
     estimates = []
-    for group in metric_groups(table, len(names), len(names)):
-        require_measured(units, group, unit)
-        sums = unit_sums(units, group.columns, index)
-        estimates.append(_estimates(group, sums, resampling))
-    return complete(pd.concat(estimates, ignore_index=True))
+    order: list[int] = []
+    for group in measured_groups(table, [units]):
+        rows = group.rows(units)
+        index, names = pd.factorize(rows[unit], use_na_sentinel=False)
+        for metrics, compiled in metric_groups(table, group.metrics, len(names), len(names)):
+            require_measured(units, compiled, unit)
+            sums = unit_sums(rows, compiled.columns, index)
+            estimates.append(_estimates(compiled, sums, resampling))
+            order += metrics
+    in_order = pd.concat(estimates, ignore_index=True).iloc[np.argsort(order)]
+    return complete(in_order.reset_index(drop=True))
 
 
 def _estimates(

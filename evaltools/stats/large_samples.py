@@ -11,7 +11,7 @@ Bootstrap" (1993), chapter 22.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -40,26 +40,30 @@ WHOLE = 1e-6
 
 def metric_groups(
     table: MetricTable,
+    metrics: Sequence[int],
     n_units: int,
     n_cells: int,
-) -> Iterator[Compiled]:
-    """The table compiled, some metrics at a time, so that memory does not grow with the table.
+) -> Iterator[tuple[list[int], Compiled]]:
+    """(indices of metrics, these metrics of the table compiled), some at a time.
 
-    All metrics at once for up to LARGE units; else as many as `n_cells` cells each allow (AT_ONCE).
+    So memory does not grow with the table. All metrics at once for up to LARGE units; else as many
+    as `n_cells` cells each allow (AT_ONCE).
     """
-    whole = compile_table(table)
-    if n_units <= LARGE:
-        yield whole
-        return
-    size = max(1, AT_ONCE // n_cells)
-    for start in range(0, len(table), size):
-        names = whole.names[start : start + size]
+    size = len(metrics)
+    if n_units > LARGE:
+        size = max(1, AT_ONCE // n_cells)
+    for start in range(0, len(metrics), size):
+        indices = list(metrics[start : start + size])
+        names = [table[index].name for index in indices]
         group = compile_table(subset(table, names))
         # a subset ends with the metrics that the named ones are made of
-        yield replace(
-            group,
-            metrics=group.metrics[: len(names)],
-            parts=group.parts[: len(names)],
+        yield (
+            indices,
+            replace(
+                group,
+                metrics=group.metrics[: len(names)],
+                parts=group.parts[: len(names)],
+            ),
         )
 
 

@@ -22,6 +22,7 @@ from .design import Grid, Runs, grid, pair
 from .evidence import evidence
 from .influence import Paired, cell_sums, seed_mean
 from .intervals import MIN_UNITS
+from .measured import measured_runs
 from .variance import Components, Spread, spread_of_runs
 
 STEEPEST = 700
@@ -135,7 +136,8 @@ def pilot(
         raise UsageError(
             f"{metric} can be neither better nor worse: there is no difference in it to plan for"
         )
-    a, b = _sides(conditions, unit)
+    measured = [measured_runs(runs, compiled) for runs in conditions]
+    a, b = _sides(measured, unit)
     pairing = pair(a, b)
     n = len(pairing.baseline.units)
     if n < MIN_UNITS:

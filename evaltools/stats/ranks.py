@@ -32,6 +32,7 @@ from .design import (
 from .evidence import Evidence, evidence
 from .influence import Paired, cell_sums
 from .intervals import MIN_UNITS
+from .measured import measured_runs
 from .multiplicity import step_down
 from .sign_flips import flipped_p
 
@@ -57,7 +58,9 @@ def pairs(
     Both are null where a pair has fewer than MIN_UNITS units in common.
     """
     compiled = compile_table(subset(table, [metric]))
-    grids = {name: grid(runs, unit) for name, runs in conditions.items()}
+    grids = {}
+    for name, runs in conditions.items():
+        grids[name] = grid(measured_runs(runs, compiled), unit)
     labels = set().union(*(side.units for side in grids.values()))
     every_unit = pd.Index(in_order(labels), dtype=object)
     rows, differences = [], []

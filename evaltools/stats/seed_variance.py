@@ -43,7 +43,7 @@ class MetricArrays:
             )
         return type(self)(**columns)
 
-    def take(self, metrics: Sequence[int]) -> Self:
+    def take(self, metrics: Sequence[int] | Array) -> Self:
         """The record of the metrics at these indices."""
         columns = {}
         for field in fields(self):

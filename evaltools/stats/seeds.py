@@ -15,7 +15,7 @@ from scipy.special import stdtrit
 
 from ..core.estimates import complete
 from ..core.metric import MetricTable, subset
-from ..core.metric_matrix import column_values, compile_table
+from ..core.metric_matrix import column_values, compile_table, require_measured
 from ..core.resampling import Resampling
 from . import claims
 from .arrays import divide
@@ -23,6 +23,7 @@ from .bounds import Intervals
 from .design import Runs, grid, in_order
 from .influence import cell_sums, influence
 from .large_samples import metric_groups
+from .measured import measured_groups
 from .over_seeds import OverSeeds
 from .seed_intervals import BY_COMPONENTS, seed_intervals
 from .seed_variance import SeedPool, seed_pool, seed_term
@@ -55,17 +56,22 @@ def pooled_seeds(
     unit: str,
 ) -> SeedPool:
     """What the seeds of several conditions differ by in every metric of the table, together."""
-    grids = [grid(runs, unit) for runs in conditions]
-    n_units = max(len(condition.units) for condition in grids)
-    n_seeds = max(len(condition.seeds) for condition in grids)
+    conditions = list(conditions)
+    frames = [frame for runs in conditions for frame in runs.values()]
     pools = []
-    for compiled in metric_groups(table, n_units, n_units * n_seeds):
-        terms = []
-        for condition in grids:
-            cells = cell_sums(condition, compiled)
-            terms.append(seed_term(influence(cells), cells))
-        pools.append(seed_pool(terms))
-    return SeedPool.join(pools)
+    order: list[int] = []
+    for group in measured_groups(table, frames):
+        grids = [grid(group.runs(runs), unit) for runs in conditions]
+        n_units = max(len(condition.units) for condition in grids)
+        n_seeds = max(len(condition.seeds) for condition in grids)
+        for metrics, compiled in metric_groups(table, group.metrics, n_units, n_units * n_seeds):
+            terms = []
+            for condition in grids:
+                cells = cell_sums(condition, compiled)
+                terms.append(seed_term(influence(cells), cells))
+            pools.append(seed_pool(terms))
+            order += metrics
+    return SeedPool.join(pools).take(np.argsort(order))
 
 
 def aggregate(
@@ -104,23 +110,22 @@ def aggregate(
          metric  value  n_seeds  min   max
     0  accuracy  0.625        2  0.5  0.75
     """
-    design = grid(runs, unit)
-    n_units, n_seeds = len(design.units), len(design.seeds)
     rows = []
-    start = 0
-    for compiled in metric_groups(table, n_units, n_units * n_seeds):
-        stop = start + len(compiled.metrics)
-        group_pool = None
-        if pool:
-            group_pool = pool.take(range(start, stop))
-        cells = cell_sums(design, compiled)
-        over_seeds = OverSeeds(cells, resampling, group_pool)
-        with_parts = subset(table, compiled.names)
-        intervals = seed_intervals(over_seeds, design, with_parts, unit)
-        rows.append(_rows(over_seeds, intervals))
-        start = stop
-    estimates = pd.concat(rows, ignore_index=True)
-    return complete(estimates, condition=condition)
+    order: list[int] = []
+    for group in measured_groups(table, list(runs.values())):
+        design = grid(group.runs(runs), unit)
+        n_units, n_seeds = len(design.units), len(design.seeds)
+        for metrics, compiled in metric_groups(table, group.metrics, n_units, n_units * n_seeds):
+            for run in runs.values():
+                require_measured(run, compiled)
+            group_pool = pool.take(metrics) if pool else None
+            over_seeds = OverSeeds(cell_sums(design, compiled), resampling, group_pool)
+            with_parts = subset(table, compiled.names)
+            intervals = seed_intervals(over_seeds, design, with_parts, unit)
+            rows.append(_rows(over_seeds, intervals))
+            order += metrics
+    estimates = pd.concat(rows, ignore_index=True).iloc[np.argsort(order)]
+    return complete(estimates.reset_index(drop=True), condition=condition)
 
 
 def _rows(

@@ -9,6 +9,7 @@ from ..core.metric import MetricTable, subset
 from ..core.metric_matrix import compile_table
 from .design import Runs, grid, pair
 from .influence import cell_sums, seed_mean
+from .measured import measured_runs
 
 
 def unit_changes(
@@ -39,7 +40,8 @@ def unit_changes(
     if metric not in {m.name for m in table}:
         raise ValueError(f"no metric {metric!r} in the table")
     compiled = compile_table(subset(table, [metric]))
-    a, b, by_seed, _ = pair(grid(baseline, unit), grid(candidate, unit))
+    sides = [grid(measured_runs(runs, compiled), unit) for runs in (baseline, candidate)]
+    a, b, by_seed, _ = pair(*sides)
     values = []
     for side in (a, b):
         of_cells = compiled.values(side.sums(compiled.columns))[:, :, 0]

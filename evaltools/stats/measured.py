@@ -1,0 +1,232 @@
+"""What is measured: a row in which a column of a metric is null takes no part in that metric.
+
+A row with a null and a row that is left out are one thing. So metrics are computed in groups, each
+on the rows in which its metrics are measured. What one of two sides lacks takes no part in their
+comparison; it is counted, and its ends say what it could change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from ..core.metric import MetricTable
+from ..core.metric_matrix import Compiled, compile_table, require_measured
+from .arrays import Array
+from .design import Grid, Runs
+from .influence import Cells, cell_sums, seed_mean
+
+
+@dataclass(frozen=True)
+class MeasuredGroup:
+    """Metrics (indices in their table) that are measured in the same rows.
+
+    `columns`: those in which a null means that they are not measured; () where all rows are.
+    """
+
+    metrics: list[int]
+    columns: tuple[str, ...]
+
+    def rows(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """The rows of a frame in which the metrics are measured."""
+        if not self.columns:
+            return frame
+        return frame.dropna(subset=list(self.columns))
+
+    def runs(self, runs: Runs) -> Runs:
+        """A condition (seed -> units frame), each frame with its measured rows only."""
+        return {seed: self.rows(frame) for seed, frame in runs.items()}
+
+
+def measured_groups(
+    table: MetricTable,
+    frames: Sequence[pd.DataFrame],
+) -> list[MeasuredGroup]:
+    """The metrics of a table in groups that are measured in the same rows of all frames.
+
+    KeyError names the columns that a frame lacks.
+
+    >>> from evaltools.core.metric import Metric
+    >>> accuracy = Metric(name="accuracy", numerator="right", denominator="n", better="higher")
+    >>> judge = Metric(name="judge", numerator="score", denominator="scored", better="higher")
+    >>> units = pd.DataFrame({"right": [1, 0], "n": 1, "score": [0.5, None], "scored": [1, None]})
+    >>> groups = measured_groups([accuracy, judge], [units])
+    >>> [(group.metrics, group.columns) for group in groups]
+    [([0], ()), ([1], ('score', 'scored'))]
+    """
+    compiled = compile_table(table)
+    nulls = _null_rows(compiled, frames)
+    groups: dict[bytes, MeasuredGroup] = {}
+    for metric in range(len(compiled.metrics)):
+        columns = _columns_of(compiled, metric)
+        columns = tuple(column for column in columns if column in nulls)
+        key = b""
+        if columns:
+            is_null = np.any([nulls[column] for column in columns], axis=0)
+            key = np.packbits(is_null).tobytes()
+        group = groups.setdefault(key, MeasuredGroup([], columns))
+        group.metrics.append(metric)
+    return list(groups.values())
+
+
+def measured_runs(
+    runs: Runs,
+    compiled: Compiled,
+) -> Runs:
+    """A condition with the rows in which the first metric of a table is measured.
+
+    ValueError as `require_measured`.
+    """
+    for frame in runs.values():
+        require_measured(frame, compiled)
+    group = MeasuredGroup([0], _columns_of(compiled, 0))
+    return group.runs(runs)
+
+
+def _columns_of(
+    compiled: Compiled,
+    metric: int,
+) -> tuple[str, ...]:
+    """The columns of the numerators and denominators that a metric is made of."""
+    used = compiled.uses[metric]
+    factors = np.abs(compiled.numerator[:, used]) + np.abs(compiled.denominator[:, used])
+    in_metric = factors.any(axis=1)
+    return tuple(column for column, is_used in zip(compiled.columns, in_metric) if is_used)
+
+
+def _null_rows(
+    compiled: Compiled,
+    frames: Sequence[pd.DataFrame],
+) -> dict[str, Array]:
+    """Column -> whether each row of all frames, one after the other, is null; columns with nulls only."""
+    nulls: dict[str, Array] = {}
+    if not frames:
+        return nulls
+    for column in compiled.columns:
+        parts = []
+        for frame in frames:
+            if column not in frame:
+                missing = [name for name in compiled.columns if name not in frame]
+                raise KeyError(f"the units frame lacks {missing}")
+            parts.append(frame[column].isna().to_numpy())
+        is_null = np.concatenate(parts)
+        if is_null.any():
+            nulls[column] = is_null
+    return nulls
+
+
+@dataclass(frozen=True)
+class OneSided:
+    """Cells that one side of a comparison lacks, and what they could change; arrays over metrics.
+
+    `missing_baseline`, `missing_candidate`: cells that this side lacks and the other has.
+    `delta_worst`, `delta_best`: the difference if all of them were the worst, or the best, for the
+    candidate; nan without limits of the metric.
+    """
+
+    missing_baseline: int
+    missing_candidate: int
+    delta_worst: Array
+    delta_best: Array
+
+
+def one_sided(
+    baseline: Grid,
+    candidate: Grid,
+    compiled: Compiled,
+    by_seed: bool,
+    delta: Array,
+) -> OneSided:
+    """What each of two whole conditions lacks of the other's cells.
+
+    `by_seed`: cells pair by seed and unit, else units pair. `delta` is the difference over what
+    both have, which stands where nothing is lacking. A cell that is lacking weighs in the
+    denominator what it weighs on the other side.
+    """
+    units = baseline.units.union(candidate.units, sort=False)
+    seeds_a, seeds_b = baseline.seeds, candidate.seeds
+    if by_seed:
+        seeds_a = seeds_b = tuple(seed for seed in seeds_a if seed in seeds_b)
+    a = baseline.take(seeds_a, units)
+    b = candidate.take(seeds_b, units)
+    lacks_a = _lacks(a.present, b.present, by_seed)
+    lacks_b = _lacks(b.present, a.present, by_seed)
+    n_a, n_b = int(lacks_a.sum()), int(lacks_b.sum())
+    if not n_a and not n_b:
+        return OneSided(0, 0, delta, delta)
+    cells_a = cell_sums(a, compiled)
+    cells_b = cell_sums(b, compiled)
+    low_a, high_a = _ends(cells_a, _weights(cells_b, lacks_a, by_seed))
+    low_b, high_b = _ends(cells_b, _weights(cells_a, lacks_b, by_seed))
+    lower_is_better = np.array([metric.better == "lower" for metric in compiled.metrics])
+    least = low_b - high_a
+    greatest = high_b - low_a
+    return OneSided(
+        missing_baseline=n_a,
+        missing_candidate=n_b,
+        delta_worst=np.where(lower_is_better, greatest, least),
+        delta_best=np.where(lower_is_better, least, greatest),
+    )
+
+
+def _lacks(
+    present: Array,
+    other: Array,
+    by_seed: bool,
+) -> Array:
+    """Which cells (seeds, units), or units (1, units), a side lacks and the other has."""
+    if by_seed:
+        return other & ~present
+    on_other = np.any(other, axis=0, keepdims=True)
+    return on_other & ~np.any(present, axis=0, keepdims=True)
+
+
+def _weights(
+    other: Cells,
+    lacks: Array,
+    by_seed: bool,
+) -> Array:
+    """Denominators that lacking cells would add to each seed, (seeds or 1, ratios)."""
+    den = other.den
+    if not by_seed:
+        n_seeds = np.maximum(other.present.sum(axis=0), 1)
+        den = den.sum(axis=0, keepdims=True) / n_seeds[:, None]
+    return np.einsum("ku,kur->kr", lacks.astype(float), den)
+
+
+def _ends(
+    side: Cells,
+    added: Array,
+) -> tuple[Array, Array]:
+    """(least, greatest) value of every metric, if cells that add these denominators were at a limit."""
+    compiled = side.compiled
+    numerators = side.num.sum(axis=1)
+    denominators = side.den.sum(axis=1)
+    as_measured = compiled.ratios(side.totals)
+    ends = []
+    for limit in compiled.limits:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            with_added = (numerators + limit * added) / (denominators + added)
+        with_added = np.where(np.isfinite(with_added), with_added, np.nan)
+        ends.append(np.where(added > 0, with_added, as_measured))
+    at_least, at_most = ends
+    low = _combined(compiled, at_least, at_most)
+    high = _combined(compiled, at_most, at_least)
+    return seed_mean(low, ~np.isnan(low)), seed_mean(high, ~np.isnan(high))
+
+
+def _combined(
+    compiled: Compiled,
+    added: Array,
+    taken: Array,
+) -> Array:
+    """Metrics (seeds, metrics) from ratios (seeds, ratios): those that are added, those taken off."""
+    metrics = np.zeros((len(added), len(compiled.parts)))
+    for metric, parts in enumerate(compiled.parts):
+        for ratio, weight in parts:
+            values = added if weight > 0 else taken
+            metrics[:, metric] += weight * values[:, ratio]
+    return metrics
