@@ -172,8 +172,8 @@ def test_words_name_claim_and_verdicts(study: et.Study) -> None:
     )
     assert "; all else is exploratory." in text
     assert (
-        "Other headline metrics: better on “Fix rate (ref-pol)” (+0.300); not shown to differ on "
-        in text
+        "Other headline metrics: better on “ΔF1 (ref-pol)” (+0.026), “Fix rate (ref-pol)” (+0.300), "
+        "“Net gain (ref-pol)” (+0.053); not shown to differ on " in text
     )
     assert "no difference" not in text
     alone = et.study(RUNS[:3], resampling=FAST)
