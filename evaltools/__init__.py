@@ -2,7 +2,8 @@
 
 `evaluate` scores a run and estimates every metric of its suite; `study` sees several runs together, `compare` two
 sides; `load` reads a result back. What they return shows itself in a notebook. `Metric`, `Difference` and `Mean` make
-metrics of one's own, `jsonl_suite` a suite; `example` names a bundled example.
+metrics of one's own, `jsonl_suite` a suite with `SuiteOptions`, `Check` and `Breakdown`, and `Suite` any other; `example`
+names a bundled example.
 """
 
 from __future__ import annotations
@@ -35,6 +36,12 @@ _LAZY = {
     "Difference": "core.metric",
     "Mean": "core.metric",
     "Suite": "core.suite",
+    "SuiteOptions": "core.suite",
+    "Source": "core.suite",
+    "Breakdown": "core.suite",
+    "Workers": "core.suite",
+    "Check": "core.check",
+    "Message": "core.language",
     "jsonl_suite": "core.jsonl_suite",
     "get_suite": "core.plugins",
     "options": "core.plugins",

@@ -12,6 +12,7 @@ import sys
 from contextlib import chdir
 from pathlib import Path
 
+import nbformat
 import pytest
 
 from evaltools.core.metric import Metric
@@ -22,6 +23,8 @@ from .app.calling import call
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "extending.md"
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
 FILES = {m[1]: text for _, text in BLOCKS if (m := re.match(r"# (\S+\.(?:py|toml))\n", text))}
+CELL = next(text for _, text in BLOCKS if text.startswith("# a cell of answers.ipynb"))
+NOTEBOOK = Path(__file__).resolve().parents[1] / "notebooks" / "run.ipynb"
 COMMANDS = [line for kind, text in BLOCKS if kind == "sh" for line in text.splitlines()]
 
 
@@ -38,6 +41,25 @@ def write_records(folder: Path) -> None:
             (folder / f"{condition}__seed{seed}_x.jsonl").write_text(
                 "\n".join(lines) + "\n", encoding="utf-8"
             )
+
+
+def write_answers(folder: Path) -> None:
+    """40 answers: every second one right but for its case, four of them empty."""
+    lines = []
+    for i in range(40):
+        answer = "" if i < 4 else ("PARIS" if i % 2 else "Rome")
+        topic = "cities" if i < 20 else "rivers"
+        lines.append(
+            json.dumps({"id": f"q{i}", "topic": topic, "expected": "Paris", "answer": answer})
+        )
+    (folder / "answers__seed1_x.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def write_notebook(folder: Path) -> None:
+    """The generic notebook with the cell of the page, as somebody saves it in JupyterLab."""
+    nb = nbformat.read(NOTEBOOK, as_version=4)
+    nb.cells.append(nbformat.v4.new_code_cell(CELL))
+    nbformat.write(nb, folder / "answers.ipynb")
 
 
 def run(folder: Path, line: str, path: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -62,16 +84,16 @@ def stranger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in FILES.items():
         (folder / name).write_text(text, encoding="utf-8")
     write_records(folder)
+    write_answers(folder)
+    write_notebook(folder)
     return folder
 
 
-def test_the_suite_takes_no_more_than_forty_lines() -> None:
-    code = [
-        line
-        for line in FILES["my_labels.py"].splitlines()
-        if line.strip() and not line.startswith("#")
-    ]
-    assert len(code) <= 40
+@pytest.mark.parametrize("name", ["my_labels.py", "my_answers.py"])
+def test_a_suite_takes_no_more_than_some_forty_lines(name: str) -> None:
+    lines = FILES[name].splitlines()
+    code = [line for line in lines if line.strip() and not line.startswith("#")]
+    assert len(code) <= 42
 
 
 def test_the_notebook_example_runs() -> None:
@@ -103,6 +125,25 @@ def test_every_command_with_a_file_does_what_the_page_says(stranger: Path, line:
         assert (stranger / "outputs/results/base_aggregated/comparison.csv").is_file()
     if " compare " in line:
         assert "tuned is better than base on “Accuracy”" in done.stdout
+    if " answers " in line:
+        assert_everything_of_answers_is_shown(stranger, done.stdout)
+
+
+def assert_everything_of_answers_is_shown(folder: Path, output: str) -> None:
+    """The number by the option, the check, the breakdown, and the cell of the suite's own notebook."""
+    content = json.loads(
+        (folder / "outputs/results/answers__seed1_x/metrics.json").read_text(encoding="utf-8")
+    )
+    assert content["policy"]["ignore_case"] is True
+    (exact,) = (m for m in content["metrics"] if m["name"] == "exact")
+    assert (exact["numerator"], exact["denominator"]) == (18, 40)
+    assert "4 of 40 answers are empty" in output
+    page = (folder / "outputs/reports/answers__seed1_x/metric_report.html").read_text(
+        encoding="utf-8"
+    )
+    assert "4 of 40 answers are empty" in page
+    assert "rivers" in page and "Topic" in page
+    assert "Wrong answers by topic" in page
 
 
 def test_the_package_is_installed_and_used(stranger: Path, tmp_path: Path) -> None:
@@ -128,9 +169,12 @@ def test_the_package_is_installed_and_used(stranger: Path, tmp_path: Path) -> No
         "evaltools compare base tuned",
         f"evaltools gate {out}/results/base_aggregated --min macro_f1=0.3",
         f"evaltools rerun {out}/results/base__seed1_x/manifest.json",
+        f"evaltools report answers --ignore-case answers__seed1_x.jsonl -o {out}",
     ):
         done = run(stranger, line, target)
         assert done.returncode == 0, f"{line}: {done.stderr}"
+    page = (out / "reports/answers__seed1_x/metric_report.html").read_text(encoding="utf-8")
+    assert "Wrong answers by topic" in page and "Topic" in page
     assert "Labels" in (out / "index.html").read_text(encoding="utf-8")
     without = run(stranger, f"evaltools score labels base__seed1_x.jsonl -o {out}")
     assert without.returncode == 2 and "labels" in without.stderr

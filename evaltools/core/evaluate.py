@@ -8,7 +8,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -113,6 +113,8 @@ def make_task(
         fields["metrics"] = further_metrics(suite, opts)
     else:
         fields["metrics"] = []
+    if suite.name not in BUILT_IN and suite.breakdowns:
+        fields["breakdowns"] = [asdict(breakdown) for breakdown in suite.breakdowns]
     if language() != "en":
         fields["lang"] = language()
     manifest = Manifest(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,11 @@ from typing import Any
 import pandas as pd
 from pydantic import BaseModel
 
+from .check import Check
 from .errors import Problems, UsageError
 from .metric import AnyMetric
 from .records import first_line, read_jsonl, require_file, unique_records
-from .suite import Source, Suite, SuiteOptions, Workers
+from .suite import Breakdown, Source, Suite, SuiteOptions, Workers
 
 
 def jsonl_suite(
@@ -27,14 +28,21 @@ def jsonl_suite(
     headline: Sequence[str],
     input: str = "FILE",
     options: type[SuiteOptions] = SuiteOptions,
+    checks: Callable[[Any], Iterable[Check]] | None = None,
+    breakdowns: Sequence[Breakdown] = (),
+    notebook: str | Path = "run.ipynb",
     **fields: Any,
 ) -> Suite:
     """A suite for JSON Lines files: `record` reads a line, `columns(record)` gives the columns that metrics sum.
 
     `unit` is the field of the record that names it; records are the resampling units. `headline` names the metrics
     that lead every page, the first being the primary one. Numbers, booleans and texts of the record stand in the
-    units beside the columns. With a model of `options` of its own, `columns(record, options)` gets these too. Further
-    `fields` are those of `Suite`: checks, breakdowns, verdicts, artifacts, notebook and the like.
+    units beside the columns.
+
+    `options`: a model of options; `columns(record, options)` gets these too. `checks(run)`: yields `Check`s, what a
+    reader must know before believing a number. `breakdowns`: by which columns the report splits the units.
+    `notebook`: the report of one run, a path to a notebook. `input`: what the command line calls a file. Further
+    `fields` are those of `Suite`: verdicts, artifacts, study_notebook and the like.
 
     A line that does not fit the record, an id that comes twice and an error in `columns` are problems of the input,
     reported with their line. UsageError for a headline that is no metric. docs/extending.md makes one.
@@ -73,6 +81,9 @@ def jsonl_suite(
         score=file.score,
         metrics=lambda opts: table,
         headline=lambda opts, blocked: names,
+        checks=checks,
+        breakdowns=tuple(breakdowns),
+        notebook=notebook,
         **fields,
     )
 

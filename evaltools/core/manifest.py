@@ -99,7 +99,7 @@ class Manifest(Member):
     and `headline` say what leads a page, so that a gallery needs no suite. Of a study: `report` its name,
     `conditions` and `baseline`, `primary` and `margin` as declared, `runs` those of this condition and `folders`
     where their results stand, from this folder; `members` those of all conditions. `metrics`: those that come from no
-    suite of this package, as data, so that a result can be read without the file they came from.
+    suite of this package, as data, so that a result can be read without the file they came from; `breakdowns` too.
     `lang`: the language of the files for readers (Markdown, workbook), where it is not English.
     """
 
@@ -108,6 +108,7 @@ class Manifest(Member):
     suite_title: str = ""
     headline: list[str] = []
     metrics: list[dict[str, Any]] = []
+    breakdowns: list[dict[str, Any]] = []
     given: list[str] = []
     wrote: list[str] = []
     lang: str = "en"

@@ -24,7 +24,7 @@ from .errors import Problems, UsageError
 from .files import sha256
 from .language import use_language_files
 from .metric import AnyMetric, Difference, Mean, Metric, MetricTable, make_metric
-from .suite import Source, Suite, SuiteOptions, Workers, decoded
+from .suite import Breakdown, Source, Suite, SuiteOptions, Workers, decoded
 
 ENTRY_POINTS = "evaltools.suites"
 """The group of entry points under which installed packages name their suites."""
@@ -191,6 +191,7 @@ def stored_suite(
     unit: str,
     headline: Sequence[str],
     metrics: Sequence[Mapping[str, Any]],
+    breakdowns: Sequence[Mapping[str, Any]] = (),
 ) -> Suite:
     """A suite of which only its results are known: its numbers can be read, compared and shown, nothing scored."""
 
@@ -209,6 +210,7 @@ def stored_suite(
         score=unknown,
         metrics=lambda options: table,
         headline=lambda options, blocked: tuple(headline),
+        breakdowns=tuple(Breakdown(**fields) for fields in breakdowns),
     )
 
 

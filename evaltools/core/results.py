@@ -68,6 +68,7 @@ def suite_of_manifest(manifest: Manifest) -> Suite:
             manifest.bootstrap.unit,
             manifest.headline,
             manifest.metrics,
+            manifest.breakdowns,
         )
     suite = get_suite(manifest.suite)
     return suite.with_further(manifest.metrics) if manifest.metrics else suite
