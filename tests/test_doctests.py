@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 from collections.abc import Iterator
 from importlib import import_module
 from inspect import getmodule, isclass, isfunction
+from pathlib import Path
 from pkgutil import walk_packages
 from typing import Any
 
@@ -76,3 +78,18 @@ def test_the_public_names_are_listed_and_there() -> None:
         assert getattr(evaltools, name) is not None
     with pytest.raises(AttributeError, match="nosuch"):
         getattr(evaltools, "nosuch")  # noqa: B009
+
+
+def test_editors_and_type_checkers_see_the_public_names() -> None:
+    stub = Path(str(evaltools.__file__)).with_suffix(".pyi").read_text(encoding="utf-8")
+    names = {
+        alias.asname
+        for node in ast.parse(stub).body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert names == {*evaltools.__all__, *PACKAGES} - {"__version__"}
+
+
+PACKAGES = ("cr", "memfin", "summary")
+"""The suites with functions of plain values."""

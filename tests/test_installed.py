@@ -75,7 +75,11 @@ def test_the_wheel_holds_the_package_alone(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     folders = {name.partition("/")[0] for name in names}
     assert folders == {"evaltools", next(n for n in folders if n.endswith(".dist-info"))}
-    for name in ("evaltools/notebooks/cr_run.ipynb", "evaltools/templates/report/macros.html.j2"):
+    for name in (
+        "evaltools/notebooks/cr_run.ipynb",
+        "evaltools/templates/report/macros.html.j2",
+        "evaltools/py.typed",
+    ):
         assert name in names
     assert not [name for name in names if name.endswith(".pyc")]
 

@@ -71,7 +71,7 @@ class Task:
     """One run that is to be scored: everything that is known before its files are read.
 
     `folder`: where its result will stand, None for a result that is not written. `manifest`: that of the result,
-    without what only scoring tells.
+    without what only scoring tells. `memory`: the folder that data in memory were written to; None without such.
     """
 
     suite: Suite
@@ -80,11 +80,18 @@ class Task:
     problems: Problems
     folder: Path | None
     manifest: Manifest
+    memory: Path | None = None
 
     @cached_property
     def inputs(self) -> list[Input]:
-        """The input files with their hashes."""
-        return describe_inputs(self.source.files)
+        """The input files with their hashes; data in memory have a name in the place of a path."""
+        inputs = []
+        for entry in describe_inputs(self.source.files):
+            path = Path(entry.path)
+            if self.memory is not None and path.parent == self.memory:
+                entry = entry.model_copy(update={"path": path.stem})
+            inputs.append(entry)
+        return inputs
 
 
 def make_task(

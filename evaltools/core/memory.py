@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from .errors import UsageError
+from .errors import InputError, Problem, UsageError
 from .files import write_jsonl
 
 
@@ -55,3 +57,28 @@ def _records_of_frame(frame: pd.DataFrame) -> list[dict[str, Any]]:
                 record[str(column)] = value.item() if hasattr(value, "item") else value
         records.append(record)
     return records
+
+
+def of_memory(error: InputError, folder: Path) -> InputError:
+    """Problems of data that `write_records` wrote, named as the data; each kind once, with the fields that there are."""
+    problems: dict[Any, Problem] = {}
+    for problem in error.problems:
+        path = Path(problem.file)
+        if path.parent != folder:
+            problems[problem] = problem
+            continue
+        message = problem.message
+        if problem.code == "bad-field":
+            message = f"{message}; the records have {', '.join(_fields(path))}"
+        kind = (problem.code, problem.field, path.stem)
+        problems.setdefault(kind, replace(problem, file=path.stem, message=message))
+    return InputError(problems.values())
+
+
+def _fields(path: Path) -> list[str]:
+    """The fields of the records of a file, in the order in which they first occur."""
+    fields: dict[str, None] = {}
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            fields.update(dict.fromkeys(json.loads(line)))
+    return list(fields)

@@ -47,6 +47,10 @@ class _Entry:
 class Metric(_Entry):
     """A ratio: sum(numerator) / sum(denominator) over the units.
 
+    name: its id in files and calls. title: the field's own term, shown to people.
+    better: "higher", "lower", or "none" for one that only describes.
+    group: the heading under which it stands. description: one plain sentence. source: the section or
+        paper that defines it. alias_of: the metric that this one is another name of.
     numerator, denominator: a column of the units frame, or a sum of columns with whole factors, as
         "fix_refpol - break_refpol" or "2*tp + fp + fn". An empty denominator makes a plain count.
     proportion: each unit of the denominator is one trial and the numerator counts its successes.

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from .errors import UsageError
+from .records import describe
 
 Method = Literal["auto", "bca", "percentile"]
 
@@ -37,3 +41,16 @@ class Resampling(BaseModel):
     def level(self) -> float:
         """The level of the tests: 0.05 for intervals of 95%."""
         return round(1 - self.confidence, 12)
+
+
+def make_resampling(defaults: Resampling, settings: Mapping[str, Any]) -> Resampling:
+    """The defaults with some settings changed. UsageError for a setting out of its range.
+
+    >>> make_resampling(Resampling(), {"n_resamples": 500}).n_resamples
+    500
+    """
+    try:
+        return Resampling(**{**defaults.model_dump(), **settings})
+    except ValidationError as e:
+        wrong = "; ".join(f"{name}: {message}" for _, name, message in describe(e))
+        raise UsageError(f"settings of the intervals: {wrong}") from e

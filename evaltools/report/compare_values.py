@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -29,11 +29,9 @@ def is_values(side: Any) -> bool:
     """Whether a side of a comparison is a Series, an array or a list of numbers."""
     if isinstance(side, pd.Series | np.ndarray):
         return True
-    if not isinstance(side, list | tuple) or not side:
+    if not isinstance(side, list | tuple):
         return False
-    return all(
-        value is None or (isinstance(value, Real) and not isinstance(value, str)) for value in side
-    )
+    return all(value is None or isinstance(value, Real) for value in side)
 
 
 def compare_values(
@@ -42,10 +40,14 @@ def compare_values(
     bounds: tuple[float, float] | None,
     better: str,
     resampling: Resampling | None,
+    settings: Mapping[str, Any],
 ) -> tuple[Run, Run]:
     """The two sides as runs with the one metric "value". Series pair by their index, all else by position.
 
-    A null takes no part. UsageError for lists of different lengths, a doubled index, and a direction that is none.
+    `settings`: further ones of `evaluate`. A null takes no part.
+
+    UsageError for lists that are empty or of different lengths, a doubled index, what is no number, a value outside
+    of `bounds`, and a direction that is none.
     """
     if better not in ("higher", "lower"):
         raise UsageError(f"better: expected 'higher' or 'lower', got {better!r}")
@@ -54,25 +56,35 @@ def compare_values(
         raise UsageError(
             f"lists of different lengths pair by no position: {len(baseline)} and {len(candidate)} numbers"
         )
+    if len(baseline) == 0 or len(candidate) == 0:
+        raise UsageError("no numbers: expected two lists of numbers that pair")
     sides = []
     for name, side in (("baseline", baseline), ("candidate", candidate)):
         index = side.index if by_index else range(len(side))
-        sides.append(_records(name, index, side))
+        sides.append(_records(name, index, side, bounds))
     values = [r["value"] for records in sides for r in records if r["value"] is not None]
     suite = _suite(bounds, better, proportion=bounds is None and set(values) <= {0.0, 1.0})
-    first = evaluate(suite, sides[0], name="baseline", resampling=resampling)
-    second = evaluate(suite, sides[1], name="candidate", resampling=resampling)
+    first = evaluate(suite, sides[0], name="baseline", resampling=resampling, **settings)
+    second = evaluate(suite, sides[1], name="candidate", resampling=resampling, **settings)
     return first, second
 
 
-def _records(name: str, index: Sequence[Any], values: Any) -> list[dict[str, Any]]:
+def _records(
+    name: str, index: Sequence[Any], values: Any, bounds: tuple[float, float] | None
+) -> list[dict[str, Any]]:
+    low, high = bounds or (-math.inf, math.inf)
     records = []
     seen = set()
     for key, value in zip(index, values):
         if str(key) in seen:
             raise UsageError(f"{name}: the index {key!r} comes twice")
         seen.add(str(key))
-        number = None if value is None or math.isnan(float(value)) else float(value)
+        is_missing = value is None or value is pd.NA
+        if not is_missing and not isinstance(value, Real | np.bool_):
+            raise UsageError(f"{name}: {value!r} at {key!r} is no number")
+        number = None if is_missing or math.isnan(value) else float(value)
+        if number is not None and not low <= number <= high:
+            raise UsageError(f"{name}: {number:g} at {key!r} lies outside of {low:g} to {high:g}")
         records.append({"id": str(key), "value": number})
     return records
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from ..core.errors import OnError
+from ..core.errors import InputError, OnError
 from ..core.estimates import metrics_rows
 from ..core.evaluate import (
     copy_runner_files,
@@ -26,9 +26,9 @@ from ..core.evaluate import (
     score_task,
 )
 from ..core.files import file_hashes, whole_folder, write_json
-from ..core.memory import is_path, write_records
+from ..core.memory import is_path, of_memory, write_records
 from ..core.plugins import get_suite, with_metrics
-from ..core.resampling import Method, Resampling
+from ..core.resampling import Method, Resampling, make_resampling
 from ..core.results import (
     METRICS,
     StoredResult,
@@ -83,20 +83,35 @@ def evaluate(
         suite = with_metrics(suite, Path(metrics))
     settings = {"n_resamples": n_resamples, "confidence": confidence, "method": ci, "seed": seed}
     settings = {key: value for key, value in settings.items() if value is not None}
-    resampling = Resampling(**{**(resampling or Resampling()).model_dump(), **settings})
+    resampling = make_resampling(resampling or Resampling(), settings)
     in_memory = not is_path(run)
     records_as_options = any(isinstance(value, list) for value in options.values())
     folder = TemporaryDirectory() if in_memory or records_as_options else nullcontext("")
     with folder as place:
+        memory = Path(place) if place else None
         if in_memory:
             name = name or "data"
             run = write_records(run, Path(place), name)
         for key, value in options.items():
             if isinstance(value, list) and value and isinstance(value[0], Mapping):
                 options[key] = write_records(value, Path(place), key)
-        return _evaluate(
-            suite, run, name, out, resampling, on_error, workers or Workers(), fresh, options
-        )
+        try:
+            return _evaluate(
+                suite,
+                run,
+                name,
+                out,
+                resampling,
+                on_error,
+                workers or Workers(),
+                fresh,
+                options,
+                memory,
+            )
+        except InputError as error:
+            if memory is None:
+                raise
+            raise of_memory(error, memory) from None
 
 
 def _evaluate(
@@ -109,11 +124,13 @@ def _evaluate(
     workers: Workers,
     fresh: bool,
     options: Mapping[str, Any],
+    memory: Path | None,
 ) -> Run:
     clock = time.perf_counter()
     task = make_task(
         suite, path, name=name, out=out, resampling=resampling, on_error=on_error, options=options
     )
+    task = replace(task, memory=memory)
     carried: list[Path] = []
     if task.folder is not None:
         carried = runner_files(task.folder, suite)

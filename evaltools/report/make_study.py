@@ -221,9 +221,10 @@ def study(
     `runs`: results, results folders, or what `evaluate` takes. Runs named <run_id>__seed<N>_<mode> are seeds of the
     condition run_id; others are systems of one run each, the first given being the baseline unless `baseline` says
     otherwise. `primary` names the metric that is tested alone (default: the suite's), `margin` gives for metrics the
-    largest difference that does not matter: equivalence within it is tested. The other parameters are those of
-    `evaluate`. With `out`, writes results/<run>/ for every run that is scored and results/<condition>_aggregated/ for
-    every condition.
+    largest difference that does not matter: equivalence within it is tested. `suite` (default: what the inputs look
+    like) and the other parameters (`name`: of the study; resampling, n_resamples, confidence, ci, seed, metrics,
+    on_error, options of the suite) are those of `evaluate`. With `out`, writes results/<run>/ for every run that is
+    scored and results/<condition>_aggregated/ for every condition.
 
     Raises InputError and UsageError as `evaluate` does, and UsageError for runs that cannot be put together.
 
@@ -292,12 +293,14 @@ def compare(
 ) -> Study:
     """Paired comparison of two runs, of two sets of seeds, or of two lists of numbers.
 
-    Each side is a result, several results (seeds of one condition), or a text as on the command line: a run, a
-    results folder, a run_id (the common prefix of the folders <run_id>__seed<N>_<mode>), or several joined by commas.
+    `baseline`, `candidate`: a result, several results (seeds of one condition), or a text as on the command line: a
+    run, a results folder, a run_id (the common prefix of the folders <run_id>__seed<N>_<mode>), or several joined by
+    commas.
     Two Series pair by their index, two lists of numbers by position; their metric is called "value", with the limits
     `bounds` and the direction `better`. `primary` names the metric that is tested alone (default: the suite's),
     `margin` gives for metrics the largest difference that does not matter: equivalence within it is tested. The other
-    parameters are those of `evaluate`.
+    parameters (suite, resampling, n_resamples, confidence, ci, seed, metrics, on_error and options of the suite) are
+    those of `evaluate`.
 
     Raises UsageError where a side holds several conditions or nothing is found.
 
@@ -309,8 +312,10 @@ def compare(
     >>> round(float(cmp["value"]["delta"]), 4), cmp["value"]["verdict"]
     (0.0625, 'better')
     """
-    if is_values(baseline) and is_values(candidate):
-        a, b = compare_values(baseline, candidate, bounds, better, resampling)
+    if is_values(baseline) != is_values(candidate):
+        raise UsageError("a list of numbers compares with a list of numbers only")
+    if is_values(baseline):
+        a, b = compare_values(baseline, candidate, bounds, better, resampling, options)
         declared = {"value": margin} if isinstance(margin, int | float) else margin
         both = {a.name: {"": a}, b.name: {"": b}}
         return make_study(both, name="comparison", baseline=a.name, margin=declared)

@@ -200,6 +200,18 @@ class Study(Shown):
         """As `frame`."""
         return self.frame
 
+    def to_dict(self) -> dict[str, float | None]:
+        """Metric -> difference to the baseline (of several candidates the first); of one condition, its value.
+
+        None is not measured.
+        """
+        key, column = ("metric", "delta") if self.comparisons else ("name", "value")
+        frame = self.frame.drop_duplicates(key)
+        values: dict[str, float | None] = {}
+        for name, value in zip(frame[key], frame[column]):
+            values[name] = None if pd.isna(value) else float(value)
+        return values
+
     def __getitem__(self, metric: str) -> pd.Series:
         """One difference as a Series: delta, ci_low, ci_high, p_value, verdict, ...; of one condition, one score.
 

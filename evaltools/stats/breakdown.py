@@ -21,7 +21,8 @@ def by_parts(
     """The part of each row of the units.
 
     `column`: a column of theirs, values row by row, or a function of the units. A null is the part
-    "(none)". UsageError for a column that the units have not, and for another number of values.
+    "(none)". UsageError for a column that the units have not, for another number of values, and
+    for a Series of other rows.
     """
     name = "part"
     if isinstance(column, str):
@@ -38,6 +39,8 @@ def by_parts(
     if len(values) != len(units):
         message = f"{len(values)} values for {len(units)} units: expected one a row"
         raise UsageError(f"{message} (of some rows of the units: run.where(rows).by(...))")
+    if isinstance(values, pd.Series) and not units.index.isin(values.index).all():
+        raise UsageError("the index of the values is not that of the units")
     return pd.Series(values, index=units.index, name=name).astype("string").fillna("(none)")
 
 

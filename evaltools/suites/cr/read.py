@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from pydantic_core import from_json
+
 from ...core.errors import Problems
 from ...core.records import FirstLines, first_line, read_json, read_jsonl, require_file
 from ...core.suite import Source
@@ -31,8 +33,8 @@ MAIN = ("scorecards", "outputs")
 def locate(path: Path, name: str | None, options: CrOptions, problems: Problems) -> Source:
     """The files of a run folder, or of one scorecards or outputs file.
 
-    Outputs go with the gold of the options, or with the folder's own gold.jsonl. A file counts as outputs if its name
-    holds "output", else as scorecards. InputError where the main file is missing.
+    Outputs go with the gold of the options, or with the folder's own gold.jsonl. InputError where the main file is
+    missing.
     """
     if path.is_dir():
         folder = path
@@ -41,7 +43,7 @@ def locate(path: Path, name: str | None, options: CrOptions, problems: Problems)
     else:
         require_file(path, problems)
         folder, main = path.parent, path
-        role = "outputs" if "output" in path.name.lower() else "scorecards"
+        role = _role_of_file(path)
     files = {role: main}
     own_gold = folder / FILES["gold"]
     if options.gold is not None:
@@ -54,6 +56,21 @@ def locate(path: Path, name: str | None, options: CrOptions, problems: Problems)
     for file in files.values():
         require_file(file, problems)
     return Source(name or folder.resolve().name, files)
+
+
+def _role_of_file(path: Path) -> str:
+    """Whether a file holds outputs or scorecards: by its first line, and by its name where that does not tell."""
+    try:
+        row = from_json(first_line(path))
+    except (OSError, ValueError):
+        row = {}
+    if not isinstance(row, dict):
+        row = {}
+    if "final_result" in row and "runtime" not in row:
+        return "outputs"
+    if "runtime" in row:
+        return "scorecards"
+    return "outputs" if "output" in path.name.lower() else "scorecards"
 
 
 def _main_role(folder: Path, problems: Problems) -> str:

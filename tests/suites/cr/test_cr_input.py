@@ -43,6 +43,19 @@ def test_missing_file_and_folder_without_a_run(tmp_path: Path) -> None:
     assert "neither scorecards.jsonl nor outputs.jsonl" in p.message
 
 
+def test_a_file_of_outputs_is_known_by_its_content_whatever_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "replies.jsonl"
+    path.write_text(json.dumps(output("a", final=[A])) + "\n", encoding="utf-8")
+    result = evaluate("cr", path, gold=write_gold(tmp_path, "a", [A]))
+    assert result["tuple_f1_s2_refpol"]["value"] == 1.0
+
+
+def write_gold(folder: Path, text_id: str, tuples: list) -> Path:
+    path = folder / "of_replies.jsonl"
+    path.write_text(json.dumps({"uid": text_id, "gold_tuples": tuples}) + "\n", encoding="utf-8")
+    return path
+
+
 def test_empty_file(tmp_path: Path) -> None:
     (p,) = problems_of(lines(tmp_path / "r"))
     assert p.code == "empty-file"

@@ -1,0 +1,36 @@
+"""What `import evaltools` gives, for editors and type checkers: the names are loaded when they are first used."""
+
+from .core.check import Check as Check
+from .core.errors import InputError as InputError
+from .core.errors import Problems as Problems
+from .core.errors import UsageError as UsageError
+from .core.files import example as example
+from .core.jsonl_suite import jsonl_suite as jsonl_suite
+from .core.language import Message as Message
+from .core.language import speak as speak
+from .core.metric import Difference as Difference
+from .core.metric import Mean as Mean
+from .core.metric import Metric as Metric
+from .core.plugins import get_suite as get_suite
+from .core.plugins import options as options
+from .core.resampling import Resampling as Resampling
+from .core.suite import Breakdown as Breakdown
+from .core.suite import Source as Source
+from .core.suite import Suite as Suite
+from .core.suite import SuiteOptions as SuiteOptions
+from .core.suite import Workers as Workers
+from .report.display import notebook as notebook
+from .report.evaluate import evaluate as evaluate
+from .report.evaluate import load as load
+from .report.make_study import compare as compare
+from .report.make_study import study as study
+from .report.parameters import parameters as parameters
+from .report.run import Run as Run
+from .report.study import Study as Study
+from .stats.intervals import estimate as estimate
+from .suites import cr as cr
+from .suites import memfin as memfin
+from .suites import summary as summary
+
+__version__: str
+BUILT_IN: dict[str, str]

@@ -1,0 +1,187 @@
+"""Frames, Arrow streams and lists as inputs: the numbers of the files, and errors that name what is there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import evaltools as et
+
+from ..app.calling import call
+
+RUN = "cr/with_memory__seed1_proposed"
+SCORES = pd.DataFrame(
+    {
+        "id": [f"q{i}" for i in range(30)],
+        "metric": "accuracy",
+        "value": [int(i % 3 > 0) for i in range(30)],
+        "topic": ["a", "b"] * 15,
+    }
+)
+
+
+def lines(file: str) -> list[dict[str, Any]]:
+    text = (et.example(RUN) / file).read_text(encoding="utf-8-sig")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def values(run: et.Run) -> dict[str, float | None]:
+    return run.to_dict()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [SCORES, pa.table(SCORES), SCORES.to_dict("records")],
+    ids=["DataFrame", "Arrow", "list of dicts"],
+)
+def test_data_in_memory_has_the_numbers_of_its_file(data: Any, tmp_path: Path) -> None:
+    SCORES.to_csv(tmp_path / "scores.csv", index=False)
+    run = et.evaluate("table", data, n_resamples=200)
+    of_file = et.evaluate("table", tmp_path / "scores.csv", n_resamples=200)
+    # 20 of 30: all but 0, 3, 6, ...
+    assert run["accuracy"]["value"] == pytest.approx(20 / 30)
+    columns = ["value", "ci_low", "ci_high", "n_units"]
+    pd.testing.assert_frame_equal(run.frame[columns], of_file.frame[columns])
+    assert run.name == "data"
+    (entry,) = run.manifest.inputs
+    assert entry.path == "data" and len(entry.sha256) == 64
+
+
+def test_further_columns_of_a_frame_are_columns_of_the_units() -> None:
+    run = et.evaluate("table", SCORES, name="mine")
+    assert run.name == "mine"
+    parts = run.by("topic", "accuracy").set_index("part")
+    assert parts.loc["a", "n"] == 15
+
+
+def test_rows_and_gold_as_lists_are_the_run_of_the_folder() -> None:
+    run = et.evaluate("cr", lines("outputs.jsonl"), gold=lines("gold.jsonl"), n_resamples=100)
+    of_folder = et.evaluate("cr", f"example:{RUN}", n_resamples=100)
+    assert values(run) == values(of_folder)
+    roles = {entry.role: entry.path for entry in run.manifest.inputs}
+    assert roles["gold"] == "gold"
+
+
+def test_rows_without_gold_are_scored_by_what_needs_none() -> None:
+    run = et.evaluate("cr", lines("outputs.jsonl"), n_resamples=100)
+    assert run["tuple_f1_s2_refpol"]["n_units"] == 0 or pd.isna(run["tuple_f1_s2_refpol"]["value"])
+    assert run["n"]["value"] == 40
+
+
+def test_a_result_of_data_in_memory_is_kept_and_read_again(tmp_path: Path) -> None:
+    first = et.evaluate("table", SCORES, out=tmp_path, n_resamples=100)
+    again = et.evaluate("table", SCORES, out=tmp_path, n_resamples=100)
+    assert again.manifest.started == first.manifest.started
+    loaded = et.load(tmp_path / "results" / "data")
+    assert values(loaded) == values(first)
+    with pytest.raises(et.UsageError, match="holds the result of another input"):
+        et.evaluate("table", SCORES.head(10), out=tmp_path, n_resamples=100)
+    # the data are gone: nothing can be scored again
+    done = call("rerun", tmp_path / "results" / "data", status=3)
+    assert "is not there" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (
+            SCORES.drop(columns="id"),
+            "data:1: id: Field required; the records have metric, value, topic",
+        ),
+        (
+            [{"id": "a", "metric": "m", "value": 1}, {"metric": "m", "values": 1}],
+            "data:2: id: Field required; the records have id, metric, value, values",
+        ),
+        ([], "data: the file is empty"),
+        (SCORES.head(0), "data: the file is empty"),
+    ],
+    ids=["no id", "mixed", "empty list", "empty frame"],
+)
+def test_data_that_cannot_be_used_are_named_with_what_is_there(data: Any, message: str) -> None:
+    with pytest.raises(et.InputError) as error:
+        et.evaluate("table", data)
+    assert message in str(error.value)
+    assert len(str(error.value).splitlines()) <= 3, "each kind of problem once"
+    assert "/tmp" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (3, "expected a path, a DataFrame or a list of dicts, got int"),
+        ([{"id": "a"}, 3], "record 1 of the list is int; expected a dict"),
+        ([{"id": object()}], "cannot be written as JSON"),
+    ],
+)
+def test_what_is_no_data_is_an_error_of_usage(data: Any, message: str) -> None:
+    with pytest.raises(et.UsageError, match=message):
+        et.evaluate("table", data)
+
+
+def test_settings_of_the_intervals_are_keywords() -> None:
+    run = et.evaluate("table", SCORES, n_resamples=500, confidence=0.9, ci="bca", seed=3)
+    expected = et.Resampling(method="bca", n_resamples=500, confidence=0.9, seed=3)
+    assert run.resampling == expected
+    with pytest.raises(et.UsageError, match=r"n_resamples.*greater than or equal to 100, got 5"):
+        et.evaluate("table", SCORES, n_resamples=5)
+
+
+# --- two lists of numbers
+
+A = [0.1, 0.4, 0.35, 0.8] * 5
+B = [0.2, 0.5, 0.30, 0.9] * 5
+
+
+def test_lists_pair_by_position() -> None:
+    # (.1 + .1 - .05 + .1) / 4 = .0625
+    difference = et.compare(A, B)["value"]
+    assert difference["delta"] == pytest.approx(0.0625)
+    assert difference["verdict"] == "better"
+    lower = et.compare(A, B, better="lower")["value"]
+    assert lower["verdict"] == "worse"
+
+
+def test_lists_take_the_settings_of_evaluate_and_no_others() -> None:
+    assert et.compare(A, B, n_resamples=500, confidence=0.9).resampling.n_resamples == 500
+    with pytest.raises(et.UsageError, match="nosuch: Extra inputs are not permitted"):
+        et.compare(A, B, nosuch=1)
+
+
+def test_series_pair_by_their_index() -> None:
+    a = pd.Series([1.0, 2.0, 3.0], index=["x", "y", "z"])
+    b = pd.Series([30.0, 10.0], index=["z", "x"])
+    row = et.compare(a, b)["value"]
+    # z: 30 - 3, x: 10 - 1; y has no counterpart
+    assert row["delta"] == pytest.approx((27 + 9) / 2)
+    assert row["n_units"] == 2
+
+
+def test_arrays_of_events_and_nullable_series_are_numbers() -> None:
+    events = et.compare(np.array([True, False] * 10), np.array([True, True] * 10))
+    assert events["value"]["delta"] == pytest.approx(0.5)
+    with_null = pd.Series([1.0, None] * 10, dtype="Float64")
+    row = et.compare(with_null, pd.Series([0.5, 0.5] * 10))["value"]
+    assert row["delta"] == pytest.approx(-0.5)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "bounds", "message"),
+    [
+        ([0, 1], [0, 1, 1], None, "lists of different lengths pair by no position: 2 and 3"),
+        ([], [], None, "no numbers"),
+        ([0.5], "example:cr/no_memory", None, "compares with a list of numbers only"),
+        (np.ones((3, 2)), np.ones((3, 2)), None, "baseline: .* at 0 is no number"),
+        (pd.Series(["a"]), pd.Series(["b"]), None, "baseline: 'a' at 0 is no number"),
+        ([2.0, 0.3], [0.1, 0.3], (0, 1), "baseline: 2 at 0 lies outside of 0 to 1"),
+        (pd.Series([1, 2], index=["x", "x"]), pd.Series([1]), None, "'x' comes twice"),
+    ],
+)
+def test_numbers_that_cannot_be_compared(a: Any, b: Any, bounds: Any, message: str) -> None:
+    with pytest.raises(et.UsageError, match=message):
+        et.compare(a, b, bounds=bounds)

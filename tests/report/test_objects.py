@@ -1,0 +1,235 @@
+"""Runs, comparisons and studies as ordinary objects: names, conversion, pickle, slices, help."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import pydoc
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import evaltools as et
+
+QUICK = et.Resampling(n_resamples=200)
+F1 = "tuple_f1_s2_refpol"
+
+
+@pytest.fixture(scope="module")
+def run() -> et.Run:
+    return et.evaluate("cr", "example:cr/with_memory__seed1_proposed", resampling=QUICK)
+
+
+@pytest.fixture(scope="module")
+def comparison() -> et.Study:
+    return et.compare("example:cr/no_memory", "example:cr/with_memory", resampling=QUICK)
+
+
+@pytest.fixture(scope="module")
+def seeds() -> et.Study:
+    return et.study([f"example:cr/no_memory__seed{s}_proposed" for s in (1, 2)], resampling=QUICK)
+
+
+@pytest.fixture(params=["run", "comparison", "seeds"])
+def thing(request: pytest.FixtureRequest) -> Any:
+    """A run, a comparison of two conditions, a study of one."""
+    return request.getfixturevalue(request.param)
+
+
+# --- a collection of metrics
+
+
+def test_it_holds_metrics_by_name(thing: Any) -> None:
+    names = list(thing)
+    assert len(names) == len(thing) == len(set(names))
+    assert F1 in thing and "nosuch" not in thing
+    assert thing._ipython_key_completions_() == names
+    for name in names[:5]:
+        assert isinstance(thing[name], pd.Series)
+    with pytest.raises(KeyError, match="did you mean fix_rate"):
+        thing["fixrate"]
+
+
+def test_it_becomes_a_frame_a_dict_and_latex(thing: Any) -> None:
+    frame = thing.to_frame()
+    pd.testing.assert_frame_equal(frame, thing.frame)
+    values = thing.to_dict()
+    assert list(values) == list(thing)
+    assert all(value is None or isinstance(value, float) for value in values.values())
+    column = "delta" if "delta" in frame else "value"
+    assert values[F1] == thing[F1][column]
+    latex = thing.to_latex()
+    assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 1
+    assert "Tuple F1" in latex
+
+
+def test_a_frame_that_is_changed_leaves_the_result_as_it_was(run: et.Run) -> None:
+    frame = run.to_frame()
+    frame["value"] = -1.0
+    assert run[F1]["value"] > 0
+
+
+def test_it_survives_pickle(thing: Any) -> None:
+    again = pickle.loads(pickle.dumps(thing))  # noqa: S301
+    assert repr(again) == repr(thing)
+    assert again.to_dict() == thing.to_dict()
+    pd.testing.assert_series_equal(again[F1], thing[F1])
+
+
+def test_it_reads_as_plain_text(thing: Any) -> None:
+    text = repr(thing)
+    assert "Conflict Review" in text.splitlines()[0]
+    assert "suite:cr|" in text
+    assert "<" not in text and "\\" not in text
+
+
+# --- one difference
+
+
+def test_one_difference_has_what_one_reads_of_it(comparison: et.Study) -> None:
+    row = comparison[F1]
+    assert row["delta"] == pytest.approx(row["value_candidate"] - row["value_baseline"])
+    assert row["ci_low"] < row["delta"] < row["ci_high"]
+    assert 0 < row["p_value"] <= 1
+    assert row["verdict"] in ("better", "worse", "equivalent", "tied", "too few", "not measured")
+
+
+# --- slices
+
+
+def test_where_is_a_run_of_its_own(run: et.Run) -> None:
+    part = run.where("n_gold_tuples > 1")
+    units = run.units[run.units["n_gold_tuples"] > 1]
+    assert part.n_units == len(units) == 11
+    assert part[F1]["value"] == pytest.approx(units["f1_s2_refpol"].mean())
+    assert part[F1]["ci_high"] - part[F1]["ci_low"] > run[F1]["ci_high"] - run[F1]["ci_low"]
+    assert "n_gold_tuples > 1" in part.signature
+    assert "only 11 units" in repr(part)
+
+
+def test_a_column_that_is_added_to_the_units_can_be_sliced_by() -> None:
+    run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed", resampling=QUICK)
+    run.units["long"] = run.units["text"].str.len() > 30
+    long = run.where("long")
+    assert long.n_units == run.units["long"].sum()
+    by_long = run.by("long", F1).set_index("part")["value"]
+    assert by_long["True"] == pytest.approx(long[F1]["value"])
+
+
+def test_by_takes_a_column_a_series_an_array_a_list_and_a_function(run: et.Run) -> None:
+    size = run.units["n_gold_tuples"].clip(upper=2)
+    ways = [
+        size,
+        size.to_numpy(),
+        size.tolist(),
+        size.sample(frac=1, random_state=0),  # a Series goes by its index
+        lambda units: units["n_gold_tuples"].clip(upper=2),
+    ]
+    frames = [run.by(way, F1) for way in ways]
+    for frame in frames[1:]:
+        pd.testing.assert_frame_equal(frame, frames[0])
+    assert list(frames[0].columns[:7]) == [
+        "part", "n", "name", "title", "value", "ci_low", "ci_high",
+    ]  # fmt: skip
+    expected = run.units.groupby(size)["f1_s2_refpol"].mean()
+    assert frames[0].set_index("part")["value"]["2"] == pytest.approx(expected[2])
+    assert set(run.by("split")["name"]) == set(run.headline), "the headline by default"
+
+
+def test_the_difference_in_every_part(comparison: et.Study) -> None:
+    parts = comparison.by("split")
+    assert set(parts["part"]) == {"dev", "valid"} and parts["n"].sum() == 40
+    weighted = (parts["delta"] * parts["n"]).sum() / 40
+    assert weighted == pytest.approx(comparison[F1]["delta"])
+    assert (parts["p_adjusted"] >= parts["p_value"]).all()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda run: run.where("nosuch > 1"), "'nosuch' is not defined.*columns: .*text_id"),
+        (lambda run: run.where("n_gold_tuples >"), "is no query on the units"),
+        (lambda run: run.where("n_gold_tuples > 99"), "no unit of with_memory__seed1_proposed"),
+        (lambda run: run.samples("nosuch == 1"), "groups: broken, fixed.*columns: "),
+        (lambda run: run.by("nosuch"), "no column 'nosuch'; there are line, text_id"),
+        (lambda run: run.by([1, 2, 3]), "3 values for 40 units: expected one a row"),
+        (lambda run: run.by(pd.Series(range(40), index=range(100, 140))), "not that of the units"),
+        (lambda run: run.by("split", "nosuch_metric"), "no metric 'nosuch_metric'"),
+        (lambda run: run.plot.forest("fix_ratex"), "did you mean fix_rate"),
+    ],
+)
+def test_what_cannot_be_sliced_says_what_is_there(run: et.Run, call: Any, message: str) -> None:
+    with pytest.raises(et.UsageError, match=message):
+        call(run)
+
+
+def test_a_slice_of_one_unit_has_a_value_and_says_how_little_that_is(run: et.Run) -> None:
+    one = run.where(f"text_id == {run.units['text_id'][0]!r}")
+    assert one.n_units == 1 and one[F1]["value"] in (0.0, 1.0)
+    assert "few-units" in [check.code for check in one.checks]
+
+
+def test_samples_are_shown_and_handed_over(run: et.Run) -> None:
+    broken = run.samples("broken")
+    assert (broken.frame["outcome_refpol"] == "break").all() and len(broken.frame) == 3
+    two = run.samples("has_gold", n=2)
+    assert (
+        len(two.frame) == 2 and two.frame["text_id"].tolist() == run.units["text_id"][:2].tolist()
+    )
+
+
+# --- figures and help
+
+
+def test_figures_are_functions_with_names_and_help(run: et.Run, comparison: et.Study) -> None:
+    chart = run.plot.forest("fix_rate_refpol")
+    assert chart.axes
+    for plot, name in ((run.plot.forest, "forest"), (comparison.plot.paired, "paired")):
+        assert plot.__name__ == name and plot.__doc__
+        assert name in pydoc.render_doc(plot)
+    assert {"forest", "paired", "spread"} <= set(dir(run.plot))
+
+
+@pytest.mark.parametrize("name", ["evaluate", "compare", "study", "load", "Metric", "jsonl_suite"])
+def test_help_names_every_parameter(name: str) -> None:
+    text = pydoc.render_doc(getattr(et, name))
+    explained = (inspect.getdoc(getattr(et, name)) or "").replace("`", " ")
+    assert text
+    for parameter in inspect.signature(getattr(et, name)).parameters.values():
+        if parameter.kind is not parameter.VAR_KEYWORD and parameter.name not in UNSAID:
+            assert parameter.name in explained, parameter.name
+
+
+UNSAID = {"fresh", "workers", "folder"}
+"""Parameters that say what they are by their name, or that the app alone sets."""
+
+
+def test_the_functions_of_plain_values_are_those_of_the_suites() -> None:
+    one = et.cr.tuple_f1(
+        [("a#x", "cream", "positive"), ("a#y", "", "negative")],
+        [{"aspect_ref": "a#x", "aspect_term": "cream", "polarity": "positive"}],
+    )
+    # 1 of 1 predicted is right, 1 of 2 of the gold is there: F1 2/3
+    assert (one.precision, one.recall, one.tp, one.fp, one.fn) == (1.0, 0.5, 1, 0, 1)
+    assert one.f1 == pytest.approx(2 / 3)
+
+    scores = et.summary.score("암 진단비 3천만원", ["암 진단 시 3,000만원을 지급합니다."])
+    assert scores["summary_accuracy"].score == 1.0 and scores["summary_accuracy"].measured
+    assert not scores["summary_risk_coverage"].measured, "no tags were given"
+
+    dialog = {
+        "dialog_id": "d1",
+        "valid_dialog": True,
+        "turns": [
+            {
+                "turn_pair_id": 1,
+                "turn_status": "ok",
+                "user_text": "推荐一只股票",
+                "pred_assistant_text": "不构成投资建议,仅供参考。",
+                "gt_turn_tags": {"risk_disclosure_required_gt": ["not_investment_advice"]},
+            }
+        ],
+    }
+    (turn,) = et.memfin.score_dialog(dialog)
+    assert turn["dialog_id"] == "d1"
