@@ -24,8 +24,9 @@ from evaltools.core.metric_matrix import compile_table
 from evaltools.core.resampling import Resampling
 from evaltools.stats.evidence import decide
 from evaltools.stats.influence import Cells, Paired
+from evaltools.stats.max_t import joint_tests
 from evaltools.stats.power import plan
-from evaltools.stats.ranks import pairs, ranks
+from evaltools.stats.ranks import ranks
 
 SHARED, OWN, RESIDUAL = 0.35, 0.15, 0.5
 LEVELS = np.array([0.0, 0.4, 0.5, 2 / 3, 0.8, 1.0])
@@ -89,7 +90,7 @@ def rank_once(
     study = simulate(
         np.random.default_rng([key, n, seeds, len(effects)]), kind, n, seeds, v, effects
     )
-    found = pairs(study, [METRIC], "id", "m", RESAMPLING, PERMUTATIONS)
+    found = joint_tests(study, [METRIC], "id", "m", RESAMPLING, PERMUTATIONS).pairs
     true = dict(zip(study, effects))
     gap = np.array([true[b] - true[a] for a, b in zip(found["baseline"], found["candidate"])])
     shown = (found["p_adjusted"] <= 0.05).to_numpy()

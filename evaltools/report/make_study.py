@@ -19,6 +19,7 @@ from ..stats.compare import Comparison
 from ..stats.compare import compare as compare_frames
 from ..stats.declared import require_declared
 from ..stats.design import Runs
+from ..stats.max_t import joint_tests
 from ..stats.seed_notes import completeness, pool_notes
 from ..stats.seed_variance import SeedPool
 from ..stats.seeds import aggregate, pooled_seeds
@@ -107,9 +108,13 @@ def make_study(
 
 
 def _pool_of(frames: Mapping[str, Runs], first: Run) -> SeedPool | None:
-    """What the seeds of all conditions differ by, where at least two have several."""
-    with_seeds = sum(len(of_seed) > 1 for of_seed in frames.values())
-    if with_seeds < 2 or first.resampling.method != "auto":
+    """What the seeds of two conditions differ by, where both have several.
+
+    Seeds of more conditions are pooled in each comparison by itself: one condition whose seeds differ more than those
+    of the others would look too sure.
+    """
+    have_seeds = all(len(of_seed) > 1 for of_seed in frames.values())
+    if len(frames) != 2 or not have_seeds or first.resampling.method != "auto":
         return None
     return pooled_seeds(frames.values(), first.metrics, first.suite.unit)
 
@@ -144,6 +149,16 @@ def _comparisons(
     """Every other condition against the baseline."""
     first = runs[0]
     headline = with_primary(headline_of(runs), primary)
+    tested_alone = _tested_alone(runs, primary)
+    joint = None
+    if len(frames) > 2 and tested_alone is not None:
+        joint = joint_tests(
+            frames,
+            first.metrics,
+            first.suite.unit,
+            tested_alone,
+            first.resampling,
+        )
     comparisons = {}
     for condition, of_seed in frames.items():
         if condition == baseline:
@@ -155,10 +170,11 @@ def _comparisons(
             first.suite.unit,
             first.resampling,
             headline,
-            primary=_tested_alone(runs, primary),
+            primary=tested_alone,
             margin=margin,
             names=(baseline, condition),
             pool=pool,
+            joint=joint,
         )
     return comparisons
 

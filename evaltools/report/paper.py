@@ -257,7 +257,7 @@ def _tests(study: Study, compared: pd.DataFrame) -> Iterator[str]:
         "p values are of two-sided paired sign-flip permutation tests over samples "
         f"({signs}){seeds}."
     )
-    family = study_sentences.family(tested)
+    family = study_sentences.family(tested, len(study.conditions))
     if family:
         candidates = ", for each candidate" if len(study.comparisons) > 1 else ""
         yield f"Of these{candidates}, {family}."

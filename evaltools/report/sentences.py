@@ -175,8 +175,9 @@ def _difference(
 
 
 def _tested_p(row: Row) -> str:
-    """The p that the verdict rests on: adjusted in the family, but not that of the primary metric."""
-    if row["primary"] or pd.isna(row["p_adjusted"]):
+    """The p that the verdict rests on: adjusted in the family; of the primary metric over several conditions."""
+    tested_alone = row["primary"] and row["p_adjusted"] == row["p_value"]
+    if tested_alone or pd.isna(row["p_adjusted"]):
         return p_equation(row["p_value"])
     return f"{p_equation(row['p_adjusted'])} {say('(adjusted)')}"
 
@@ -243,7 +244,7 @@ NOTES = {
     "no-common-sample": "No sample occurs in two seeds: the spread of seeds and of samples cannot be told apart.",
     "shared-samples": "{shared} of {total} samples occur in every seed; values of a seed rest on its own samples.",
     "not-in-seeds": "{name} is not measured in seed {seeds}; it rests on the other seeds.",
-    "seed-pool": "The spread of seeds is that of all conditions together (in comparisons, of sides whose seeds go "
+    "seed-pool": "The spread of seeds is that of both conditions together (in comparisons, of sides whose seeds go "
     "apart).",
 }
 """Code of a note -> its sentence; codes that are not here have a function of their own."""
@@ -254,12 +255,12 @@ LEFT_WITH_PARTS = (
 )
 
 POOL_BUT_FOR = (
-    "The spread of seeds is that of all conditions together (in comparisons, of sides whose seeds go apart); each has "
+    "The spread of seeds is that of both conditions together (in comparisons, of sides whose seeds go apart); each has "
     "its own for {named}, where they differ too much (Bartlett's test, p ≤ {level})."
 )
 
 POOL_BUT_FOR_MORE = (
-    "The spread of seeds is that of all conditions together (in comparisons, of sides whose seeds go apart); each has "
+    "The spread of seeds is that of both conditions together (in comparisons, of sides whose seeds go apart); each has "
     "its own for {named} and {n} more, where they differ too much (Bartlett's test, p ≤ {level})."
 )
 

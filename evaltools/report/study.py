@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ..core.check import (
@@ -29,9 +30,10 @@ from ..stats.agreement import COLUMNS as AGREEMENT
 from ..stats.breakdown import by_parts, compare_parts
 from ..stats.compare import Comparison
 from ..stats.design import Runs
+from ..stats.max_t import joint_tests
 from ..stats.power import plan
 from ..stats.ranks import CONTRACT as RANKS
-from ..stats.ranks import pairs, ranks
+from ..stats.ranks import ranks
 from ..stats.unit_changes import unit_changes
 from . import paper, study_sentences, study_tables
 from .differences import carrying, differences
@@ -260,8 +262,27 @@ class Study(Shown):
             rows.append((condition, row["value"], row["ci_low"], row["ci_high"]))
         values = pd.DataFrame(rows, columns=list(RANKS[:4]))
         frames = {condition: self.frames(condition) for condition in self.conditions}
-        tests = pairs(frames, self.metrics, self.suite.unit, directed.name, self.resampling)
-        return ranks(values, tests, directed, 1 - self.resampling.confidence)
+        tests = joint_tests(frames, self.metrics, self.suite.unit, directed.name, self.resampling)
+        pairs = tests.pairs
+        if directed.name == self.primary:
+            pairs = self._as_compared(pairs)
+        return ranks(values, pairs, directed, 1 - self.resampling.confidence)
+
+    def _as_compared(self, pairs: pd.DataFrame) -> pd.DataFrame:
+        """The pairs, those with the baseline as their verdicts say: no p where no difference was shown."""
+        rows = []
+        for pair in pairs.to_dict("records"):
+            names = [pair["baseline"], pair["candidate"]]
+            if self.baseline in names:
+                names.remove(self.baseline)
+                table = self.comparisons[names[0]].table.set_index("metric")
+                compared = table.loc[self.primary]
+                is_shown = compared["verdict"] in ("better", "worse")
+                pair["baseline"], pair["candidate"] = self.baseline, names[0]
+                pair["delta"] = compared["delta"]
+                pair["p_adjusted"] = compared["p_adjusted"] if is_shown else np.nan
+            rows.append(pair)
+        return pd.DataFrame(rows, columns=pairs.columns)
 
     def plan(
         self,

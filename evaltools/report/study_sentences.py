@@ -86,7 +86,7 @@ def how(study: Study) -> str:
     rows = comparison(study)
     confidence = study.resampling.confidence
     by = say(compared[0].paired_by) if study.seeded else study.suite.unit
-    tests = family(rows)
+    tests = family(rows, len(study.conditions))
     tested = say("; p of sign-flip tests: {tests}", tests=tests) if tests else ""
     claims = sorted(set(rows.loc[rows["ci_low"].notna(), "claim"]))
     spoken = ""
@@ -107,7 +107,10 @@ def how(study: Study) -> str:
     return sentence + margins(rows, confidence)
 
 
-def family(rows: pd.DataFrame) -> str:
+def family(
+    rows: pd.DataFrame,
+    n_conditions: int = 2,
+) -> str:
     """How the p of the rows of a comparison stand to each other, part of a sentence; "" where none
     counts.
     """
@@ -120,7 +123,19 @@ def family(rows: pd.DataFrame) -> str:
     parts = []
     if len(primary):
         title = say(primary["title"].iloc[0])
-        parts.append(say("“{title}” is tested alone", title=title))
+        text = "“{title}” is tested alone"
+        if n_conditions > 2:
+            text = (
+                "“{title}” is tested over all pairs of the {n} conditions together (studentised max-T of shared "
+                "sign flips, step-down)"
+            )
+        parts.append(
+            say(
+                text,
+                title=title,
+                n=n_conditions,
+            )
+        )
     if len(others):
         n = int(others.groupby("candidate").size().max())
         what = say("1 other headline metric")

@@ -41,6 +41,7 @@ from .evidence import Evidence, evidence, judged_together
 from .influence import Paired, cell_sums
 from .intervals import MIN_UNITS
 from .large_samples import metric_groups
+from .max_t import JointTests
 from .measured import OneSided, measured_groups, one_sided
 from .notes import Note
 from .seed_notes import pool_notes
@@ -93,7 +94,8 @@ class Comparison:
 
     Tests: `p_samples` is that of two-sided sign flips over units, mid-p for proportions; `p_value`,
     with several seeds, the larger of it and the p of the variance components. `primary`: the metric
-    that is tested alone, whose `p_adjusted` is its p; for the others of the headline it is Westfall
+    that is tested alone, whose `p_adjusted` is its p, or of several conditions the p that holds for
+    all pairs of them together (`max_t`); for the others of the headline it is Westfall
     and Young's over them (`multiplicity.step_down`); null for all else, which is exploratory.
     `family`: the primary metric, the headline and their aliases. `level`: what `p_value` must keep,
     in the family that of its step. `verdict`: `verdicts`. `mde`: the smallest true difference that
@@ -125,13 +127,16 @@ def compare(
     n_permutations: int = 10_000,
     names: tuple[str, str] = ("baseline", "candidate"),
     pool: SeedPool | None = None,
+    joint: JointTests | None = None,
 ) -> Comparison:
     """Compare two conditions (seed -> units frame) over every metric of a table.
 
     `headline`: metrics that are tested together. `primary`: the one that is tested alone (default:
     the first headline metric with a direction). `margin`: metric -> largest difference that does
     not matter, in units of the metric. `pool`: what the seeds of all conditions of a study differ
-    by (`seeds.pooled_seeds`; default: what those of both sides do). What comes out: `Comparison`.
+    by (`seeds.pooled_seeds`; default: what those of both sides do). `joint`: the primary metric
+    tested for every pair of several conditions, of which these are two, by their `names`. What
+    comes out: `Comparison`.
 
     Raises ValueError for a headline name that the table lacks, for no run, and for a null unit;
     UsageError for a primary metric or margin that cannot be tested; NothingPaired for sides without
@@ -161,6 +166,8 @@ def compare(
     )
     measured = _measured(all_tested, pairing.baseline.units, declared, resampling)
     adjusted = _adjusted(measured, declared, n_permutations, resampling)
+    if joint is not None:
+        adjusted = _jointly(adjusted, joint, names)
     rows = _judged(adjusted, declared, resampling.level).assign(
         baseline=names[0],
         candidate=names[1],
@@ -319,6 +326,20 @@ def _adjusted(
         )
         rows.loc[others, judged.columns] = judged
     return rows
+
+
+def _jointly(
+    rows: pd.DataFrame,
+    joint: JointTests,
+    names: tuple[str, str],
+) -> pd.DataFrame:
+    """The rows, the primary metric judged together with all pairs of the conditions."""
+    primary = rows["primary"]
+    together = np.fmax(rows["p_value"], joint.p_adjusted(*names))
+    return rows.assign(
+        p_adjusted=rows["p_adjusted"].mask(primary, together),
+        level=rows["level"].mask(primary, joint.level),
+    )
 
 
 def _judged(

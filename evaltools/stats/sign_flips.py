@@ -11,6 +11,7 @@ are better than exact conditional", BMC Med Res Methodol 13 (2013).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -207,20 +208,45 @@ def _patterns(n: int) -> Array:
     return 1.0 - 2.0 * is_negative
 
 
+def sign_patterns(
+    n_units: int,
+    n_permutations: int,
+    seed: int,
+) -> Iterator[Array]:
+    """Sign patterns of so many units, some at a time, (patterns, units) of 1 and -1.
+
+    All of them, where they are no more than `n_permutations`, else random ones after that of the
+    data (all 1).
+    """
+    if n_units <= np.log2(max(n_permutations, 1)):
+        yield _patterns(n_units)
+    else:
+        yield np.ones((1, n_units))
+        yield from _random_signs(n_units, n_permutations, seed)
+
+
+def _random_signs(
+    n_units: int,
+    n_permutations: int,
+    seed: int,
+) -> Iterator[Array]:
+    """Random sign patterns, SIGN_CHUNK at a time, (patterns, units)."""
+    n_bytes = -(-n_units // 8)
+    rng = np.random.default_rng(seed)
+    for start in range(0, n_permutations, SIGN_CHUNK):
+        rows = min(SIGN_CHUNK, n_permutations - start)
+        random_bytes = rng.integers(0, 256, (rows, n_bytes), dtype=np.uint8)
+        bits = np.unpackbits(random_bytes, axis=1, count=n_units)
+        yield 1.0 - 2.0 * bits
+
+
 def _flipped_sums(
     t: Array,
     n_permutations: int,
     seed: int,
 ) -> Array:
     """Sums of (units, metrics) under random signs, after those observed: (patterns, metrics)."""
-    n_units = len(t)
-    n_bytes = -(-n_units // 8)
-    rng = np.random.default_rng(seed)
     sums = [t.sum(axis=0)[None]]
-    for start in range(0, n_permutations, SIGN_CHUNK):
-        rows = min(SIGN_CHUNK, n_permutations - start)
-        random_bytes = rng.integers(0, 256, (rows, n_bytes), dtype=np.uint8)
-        bits = np.unpackbits(random_bytes, axis=1, count=n_units)
-        signs = 1.0 - 2.0 * bits
+    for signs in _random_signs(len(t), n_permutations, seed):
         sums.append(signs @ t)
     return np.concatenate(sums)

@@ -8,6 +8,7 @@ import statistics
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -302,3 +303,45 @@ def test_reference_deltas_are_paired_by_sample_and_seed(reference: Path) -> None
     row = study.comparisons["cr_n50_m1"].table.set_index("metric").loc["tuple_f1_s2_otepol"]
     assert row["delta"] == pytest.approx(sum(per_seed) / 3, abs=1e-9)
     assert row["n_units"] == 50
+
+
+# --- several candidates: one joint answer
+
+
+def _systems(shifts: dict[str, float], n: int = 40) -> list[et.Run]:
+    """Runs of one seed, 0 or 1 an item; a system is right in its share more of the items."""
+    rng = np.random.default_rng(5)
+    difficulty = rng.random(n)
+    runs = []
+    for name, shift in shifts.items():
+        luck = rng.normal(0, 0.15, n)
+        right = (difficulty + luck < 0.5 + shift).astype(int)
+        rows = [{"id": str(i), "metric": "right", "value": int(v)} for i, v in enumerate(right)]
+        runs.append(et.evaluate("table", rows, name=name))
+    return runs
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.08, 0.15, 0.22])
+def test_verdicts_and_ranks_of_several_conditions_are_one_answer(spread: float) -> None:
+    shifts = {"base": 0.0, "low": -spread, "high": spread, "higher": 2 * spread}
+    study = et.study(_systems(shifts), baseline="base")
+    frame = study.frame[study.frame["primary"]].set_index("candidate")
+    ranks = study.rank().set_index("condition")
+    for candidate, row in frame.iterrows():
+        alone = et.compare(
+            study.conditions["base"][""], study.conditions[str(candidate)][""]
+        ).frame.set_index("metric")
+        assert row["p_value"] == alone.loc["right", "p_value"]
+        assert row["p_adjusted"] >= row["p_value"]
+        share_a_letter = set(ranks.loc["base", "group"]) & set(ranks.loc[candidate, "group"])
+        assert (row["verdict"] in ("better", "worse")) == (not share_a_letter)
+    text = study_sentences.how(study)
+    assert "over all pairs of the 4 conditions together" in text
+    assert "tested alone" not in text
+
+
+def test_two_conditions_are_tested_alone() -> None:
+    study = et.study(_systems({"base": 0.0, "high": 0.3}), baseline="base")
+    row = study.frame[study.frame["primary"]].iloc[0]
+    assert row["p_adjusted"] == row["p_value"]
+    assert "all pairs" not in study_sentences.how(study)

@@ -9,11 +9,13 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import norm
 
 from evaltools.core.metric import Metric
 from evaltools.core.resampling import Resampling
 from evaltools.stats.compare import compare
-from evaltools.stats.ranks import CONTRACT, letters, pairs, ranks
+from evaltools.stats.max_t import joint_tests
+from evaltools.stats.ranks import CONTRACT, letters, ranks
 
 F1 = Metric(name="f1", numerator="y", denominator="n", better="higher", title="F1")
 LOSS = Metric(name="loss", numerator="y", denominator="n", better="lower", title="Loss")
@@ -154,46 +156,76 @@ def test_rank_intervals_hold_a_ranking_and_do_not_depend_on_the_order(
 # --- every pair
 
 
+def pairs(runs: dict[str, dict[str, pd.DataFrame]], n_permutations: int = 10_000) -> pd.DataFrame:
+    return joint_tests(runs, [F1], "id", "f1", R, n_permutations).pairs
+
+
+def p_of(tested: pd.DataFrame) -> dict[frozenset[str], float]:
+    return {frozenset((row.baseline, row.candidate)): row.p_adjusted for row in tested.itertuples()}
+
+
+def test_max_t_by_hand_over_all_sign_patterns() -> None:
+    """Twelve units. y is x and 1 more everywhere: T = 12 / root 12, which 2 of 4,096 patterns reach.
+
+    z is x, 1 more in six units and 1 less in the others: T = 0, which every pattern reaches.
+    """
+    x = np.arange(12.0)
+    z = x + np.array([1.0, -1.0] * 6)
+    found = pairs({"x": {"": frame(x)}, "y": {"": frame(x + 1)}, "z": {"": frame(z)}})
+    p = p_of(found)
+    assert p[frozenset("xy")] >= 2 / 2**12
+    assert p[frozenset("xy")] < 0.01
+    assert p[frozenset("xz")] == 1
+    assert found["delta"].tolist() == pytest.approx([1.0, 0.0, -1.0])
+
+
 @pytest.mark.parametrize("seeds", [1, 3])
-def test_pairs_have_the_p_of_compare_and_a_larger_one_together(seeds: int) -> None:
+def test_p_over_all_pairs_is_no_smaller_than_that_of_a_pair_alone(seeds: int) -> None:
     runs = conditions([0.0, 0.02, 0.04], seeds=seeds)
-    found = pairs(runs, [F1], "id", "f1", R, n_permutations=999)
+    found = pairs(runs)
     assert list(zip(found["baseline"], found["candidate"])) == [
         ("c0", "c1"),
         ("c0", "c2"),
         ("c1", "c2"),
     ]
     for row in found.itertuples():
-        alone = compare(
-            runs[row.baseline], runs[row.candidate], [F1], "id", R, ["f1"], n_permutations=999
-        )
-        assert row.p_value == alone.table["p_value"][0]
+        both = {name: runs[name] for name in (row.baseline, row.candidate)}
+        assert row.p_adjusted >= p_of(pairs(both))[frozenset(both)]
+        alone = compare(both[row.baseline], both[row.candidate], [F1], "id", R, ["f1"])
         assert row.delta == pytest.approx(alone.table["delta"][0])
-        assert row.p_adjusted >= row.p_value
 
 
-def test_a_single_pair_is_not_adjusted_and_far_conditions_are_told_apart() -> None:
-    (p, adjusted) = pairs(conditions([0.0, 0.02]), [F1], "id", "f1", R)[
-        ["p_value", "p_adjusted"]
-    ].to_numpy()[0]
-    assert adjusted == pytest.approx(p, abs=1e-9)
-    assert (
-        pairs(conditions([0.0, 0.3, 0.6], seeds=3), [F1], "id", "f1", R)["p_adjusted"] < 0.05
-    ).all()
+def test_a_single_pair_has_the_p_of_compare() -> None:
+    runs = conditions([0.0, 0.02])
+    alone = compare(runs["c0"], runs["c1"], [F1], "id", R, ["f1"]).table["p_value"][0]
+    assert pairs(runs)["p_adjusted"][0] == pytest.approx(alone, abs=0.01)
+
+
+def test_far_conditions_are_told_apart_and_seeds_that_scatter_hide_them() -> None:
+    assert (pairs(conditions([0.0, 0.3, 0.6], seeds=3))["p_adjusted"] < 0.05).all()
+    scattered = {}
+    for name, of_seed in conditions([0.0, 0.3, 0.6], seeds=3).items():
+        scattered[name] = {
+            seed: units.assign(y=units["y"] + shift)
+            for (seed, units), shift in zip(of_seed.items(), (-1.0, 0.0, 1.0))
+        }
+    assert (pairs(scattered)["p_adjusted"] > 0.3).all()
+
+
+def test_a_hopeless_condition_changes_nobody_elses_p() -> None:
+    runs = conditions([0.0, 0.03, 0.06, 0.03])
+    before = p_of(pairs(runs, n_permutations=999))
+    hopeless = {"": frame(runs["c0"]["0"]["y"].to_numpy() - 50.0)}
+    after = p_of(pairs({**runs, "hopeless": hopeless}, n_permutations=999))
+    assert {both: after[both] for both in before} == before
+    assert all(p < 0.01 for both, p in after.items() if "hopeless" in both)
 
 
 def test_the_order_of_conditions_changes_nothing() -> None:
     runs = conditions([0.0, 0.03, 0.06, 0.03], seeds=3)
-    found = pairs(runs, [F1], "id", "f1", R, n_permutations=999)
-    turned = pairs(dict(reversed(runs.items())), [F1], "id", "f1", R, n_permutations=999)
-    key = {
-        frozenset((r.baseline, r.candidate)): (abs(r.delta), r.p_value, r.p_adjusted)
-        for r in found.itertuples()
-    }
-    for r in turned.itertuples():
-        assert key[frozenset((r.baseline, r.candidate))] == pytest.approx(
-            (abs(r.delta), r.p_value, r.p_adjusted)
-        )
+    found = p_of(pairs(runs, n_permutations=999))
+    turned = p_of(pairs(dict(reversed(runs.items())), n_permutations=999))
+    assert turned == pytest.approx(found)
 
 
 def test_equal_conditions_and_those_that_share_too_few_units_are_not_told_apart() -> None:
@@ -201,9 +233,20 @@ def test_equal_conditions_and_those_that_share_too_few_units_are_not_told_apart(
     runs["same"] = runs["c0"]
     runs["few"] = {"0": frame(np.ones(9) * 9)}
     runs["alien"] = {"0": frame(np.ones(20)).assign(id=[f"t{i}" for i in range(20)])}
-    found = pairs(runs, [F1], "id", "f1", R).set_index(["baseline", "candidate"])
+    found = pairs(runs).set_index(["baseline", "candidate"])
     assert found.loc[("c0", "same"), "p_adjusted"] == 1
     assert found.loc[("c0", "c1"), "p_adjusted"] < 0.05
     assert found.loc[("c0", "few"), ["n_units"]].tolist() == [9]
     assert found.loc[("c0", "alien"), ["n_units"]].tolist() == [0]
     assert found.loc[[("c0", "few"), ("c0", "alien")], "p_adjusted"].isna().all()
+
+
+def test_many_units_are_added_up_in_blocks_and_keep_their_p() -> None:
+    """Of 6,000 units the p is that of the normal limit, 2 * (1 - Phi(z))."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=6_000)
+    y = x + rng.normal(0.02, 1.0, 6_000)
+    difference = y - x
+    z = difference.mean() / (difference.std(ddof=1) / np.sqrt(6_000))
+    found = pairs({"x": {"": frame(x)}, "y": {"": frame(y)}})
+    assert found["p_adjusted"][0] == pytest.approx(2 * norm.sf(abs(z)), abs=0.02)

@@ -1,0 +1,315 @@
+"""Every pair of conditions tested on one metric, all pairs together: studentised max-T, step-down.
+
+Each condition brings one column: what every unit adds to its metric, on average over its seeds. The
+difference of a pair is that of two columns. Its T is the sum of the differences over the root of
+their sum of squares, which no sign pattern changes. Signs are flipped for all pairs at once, which
+keeps what pairs share. From the largest T on, the adjusted p of a pair is the share of patterns
+whose largest T, among this pair and those with a smaller one, is no smaller. So a hopeless
+condition, whose pairs come first, costs the others nothing.
+
+With several seeds T is lowered to what the spread of the seeds allows, once by the seeds of the
+pair and once by those of all conditions: by chance the few seeds of a pair may not differ at all.
+
+References: Westfall and Young, "Resampling-based multiple testing" (1993), step-down max-T; Romano
+and Wolf, "Exact and approximate stepdown methods for multiple hypothesis testing", JASA 100 (2005).
+Measured error: docs/benchmarks.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from scipy.special import stdtr, stdtrit
+
+from ..core.metric import MetricTable, subset
+from ..core.metric_matrix import Compiled, compile_table
+from ..core.resampling import Resampling
+from .arrays import ROUNDING, Array, divide, rounded
+from .design import Runs, add_rows, grid, in_order
+from .influence import Cells, cell_sums, influence
+from .intervals import MIN_UNITS
+from .large_samples import LARGE
+from .measured import measured_runs
+from .score_intervals import proportions
+from .seed_variance import SeedTerm, seed_pool, seed_term
+from .sign_flips import sign_patterns
+from .variance import SampleTerm, spread
+
+PAIRS = ("baseline", "candidate", "delta", "n_units", "p_adjusted")
+
+AT_ONCE = 4_000_000
+"""Numbers that the columns of some pairs have, which are put together at a time."""
+
+
+@dataclass(frozen=True)
+class JointTests:
+    """Every pair of conditions on one metric.
+
+    `pairs` has the columns of PAIRS; p_adjusted holds for all pairs together, and is null where a
+    pair has fewer than MIN_UNITS units in common. `level` is what the p of a pair by itself must
+    keep so that all pairs together keep theirs.
+    """
+
+    pairs: pd.DataFrame
+    level: float
+
+    def p_adjusted(
+        self,
+        one: str,
+        other: str,
+    ) -> float:
+        """The adjusted p of two conditions, in either order."""
+        both = {one, other}
+        for row in self.pairs.itertuples():
+            if {row.baseline, row.candidate} == both:
+                return float(row.p_adjusted)
+        raise KeyError(f"no pair of {one} and {other}")
+
+
+def joint_tests(
+    conditions: Mapping[str, Runs],
+    table: MetricTable,
+    unit: str,
+    metric: str,
+    resampling: Resampling,
+    n_permutations: int = 10_000,
+) -> JointTests:
+    """Test every pair of conditions (name -> seed -> units frame) on one metric of a table.
+
+    >>> from evaltools.core.metric import Metric
+    >>> accuracy = Metric(name="accuracy", numerator="right", denominator="n", better="higher")
+    >>> one = pd.DataFrame({"id": range(40), "right": [1, 0] * 20, "n": 1})
+    >>> two = one.assign(right=[1, 0, 1, 1] * 10)
+    >>> runs = {"x": {"": one}, "y": {"": one}, "z": {"": two}}
+    >>> tests = joint_tests(runs, [accuracy], "id", "accuracy", Resampling())
+    >>> tests.pairs[["baseline", "candidate", "delta"]]
+      baseline candidate  delta
+    0        x         y   0.00
+    1        x         z   0.25
+    2        y         z   0.25
+    >>> (tests.pairs["p_adjusted"] < 0.05).tolist()
+    [False, True, True]
+    """
+    names = list(conditions)
+    compiled = compile_table(subset(table, [metric]))
+    columns = _columns(list(conditions.values()), compiled, unit)
+    first, second = np.triu_indices(len(names), 1)
+    differences, delta, n_units = _of_pairs(columns, first, second)
+    tested = (n_units >= MIN_UNITS) & ~np.isnan(delta)
+    p = np.full(len(first), np.nan)
+    level = resampling.level
+    if tested.any():
+        t = _observed(differences[:, tested])
+        p_seeds = _p_of_seeds(
+            columns.terms,
+            (first[tested], second[tested]),
+            _from_samples(differences[:, tested], n_units[tested]),
+            delta[tested],
+        )
+        t = np.fmin(t, _t_of(p_seeds, n_units[tested]))
+        p[tested], critical = _step_down(
+            _of_blocks(differences[:, tested], resampling.seed),
+            t,
+            bool(proportions(compiled)[0]),
+            n_permutations,
+            resampling,
+        )
+        p[tested] = np.fmax(p[tested], p_seeds)
+        level = min(level, _p_of(critical, n_units[tested].min()))
+    pairs = pd.DataFrame(
+        {
+            "baseline": [names[index] for index in first],
+            "candidate": [names[index] for index in second],
+            "delta": delta,
+            "n_units": n_units,
+            "p_adjusted": p,
+        },
+        columns=list(PAIRS),
+    )
+    return JointTests(pairs, level)
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """What every condition brings: `sums` (conditions, units, columns) are means over its seeds.
+
+    They are 0 where the unit is not `present` (conditions, units). `terms`: what the seeds of each
+    condition differ by, an entry a condition.
+    """
+
+    compiled: Compiled
+    sums: Array
+    present: Array
+    terms: SeedTerm
+
+
+def _columns(
+    conditions: list[Runs],
+    compiled: Compiled,
+    unit: str,
+) -> _Columns:
+    grids = [grid(measured_runs(runs, compiled), unit) for runs in conditions]
+    labels = set().union(*(side.units for side in grids))
+    units = pd.Index(in_order(labels), dtype=object)
+    sums = []
+    present = []
+    terms = []
+    for side in grids:
+        cells = cell_sums(side.take(side.seeds, units), compiled)
+        sums.append(_mean_over_seeds(cells))
+        present.append(cells.present.any(axis=0))
+        terms.append(seed_term(influence(cells), cells).take([0]))
+    return _Columns(compiled, np.stack(sums), np.stack(present), SeedTerm.join(terms))
+
+
+def _mean_over_seeds(cells: Cells) -> Array:
+    """Sums of every unit, (units, columns), on average over the seeds that have it."""
+    n_seeds = np.maximum(cells.present.sum(axis=0), 1)
+    return cells.sums.sum(axis=0) / n_seeds[:, None]
+
+
+def _of_pairs(
+    columns: _Columns,
+    first: Array,
+    second: Array,
+) -> tuple[Array, Array, Array]:
+    """(differences (units, pairs), delta (pairs), units in common (pairs)), some pairs at a time."""
+    of_pair = columns.sums.shape[1] * columns.sums.shape[2]
+    size = max(1, AT_ONCE // max(of_pair, 1))
+    parts = []
+    for start in range(0, len(first), size):
+        chosen = slice(start, start + size)
+        parts.append(_differences(columns, first[chosen], second[chosen]))
+    differences, delta, n_units = zip(*parts)
+    return np.concatenate(differences, axis=1), np.concatenate(delta), np.concatenate(n_units)
+
+
+def _differences(
+    columns: _Columns,
+    first: Array,
+    second: Array,
+) -> tuple[Array, Array, Array]:
+    """As `_of_pairs`, linearised where both sides of a pair have the mean of their ratios."""
+    compiled = columns.compiled
+    both = columns.present[first] & columns.present[second]
+    a = np.where(both[:, :, None], columns.sums[first], 0.0)
+    b = np.where(both[:, :, None], columns.sums[second], 0.0)
+    total_a, total_b = a.sum(axis=1), b.sum(axis=1)
+    delta = (compiled.values(total_b) - compiled.values(total_a))[:, 0]
+    middle = np.nan_to_num(compiled.ratios(total_a) + compiled.ratios(total_b)) / 2
+    divisor = np.abs((total_a + total_b) @ compiled.denominator) / 2
+    change = b - a
+    errors = change @ compiled.numerator - middle[:, None] * (change @ compiled.denominator)
+    errors = divide(errors, np.broadcast_to(divisor[:, None], errors.shape), 0.0)
+    differences = compiled.combined(errors)[:, :, 0]
+    counted = ((np.abs(a) + np.abs(b)) @ np.abs(compiled.denominator)).any(axis=2)
+    return rounded(differences.T), delta, (counted & both).sum(axis=1)
+
+
+def _observed(differences: Array) -> Array:
+    """T of every pair; 0 where no unit differs."""
+    size = np.sqrt((differences**2).sum(axis=0))
+    return divide(np.abs(differences.sum(axis=0)), size, 0.0)
+
+
+def _from_samples(
+    differences: Array,
+    n_units: Array,
+) -> SampleTerm:
+    """(variance that units bring to the sum of the differences, degrees of freedom), as in
+    `variance.sample_term`.
+    """
+    total = differences.sum(axis=0)
+    squares = (differences**2).sum(axis=0) - total**2 / n_units
+    df = n_units - 1.0
+    return squares * n_units / df, df
+
+
+def _of_blocks(
+    differences: Array,
+    seed: int,
+) -> Array:
+    """The differences; those of more than LARGE units under random signs, added up in LARGE blocks.
+
+    So sums of differences under random signs stay what they are, with fewer signs to draw.
+    """
+    n_units = len(differences)
+    if n_units <= LARGE:
+        return differences
+    rng = np.random.default_rng(seed)
+    signs = rng.choice([-1.0, 1.0], n_units)
+    return add_rows(signs[:, None] * differences, rng.permutation(n_units) % LARGE, LARGE)
+
+
+def _step_down(
+    differences: Array,
+    t: Array,
+    mid: bool,
+    n_permutations: int,
+    resampling: Resampling,
+) -> tuple[Array, float]:
+    """(adjusted p of every pair, the T that the largest of all pairs keeps below at the level).
+
+    With `mid`, a largest T that is exactly as large counts half.
+    """
+    order = np.argsort(t, kind="stable")
+    t = t[order]
+    size = np.sqrt((differences**2).sum(axis=0))
+    scaled = divide(differences, np.broadcast_to(size, differences.shape), 0.0)[:, order]
+    scaled = scaled[(scaled != 0).any(axis=1)]
+    at_least = np.zeros(len(t))
+    above = np.zeros(len(t))
+    largest = []
+    for signs in sign_patterns(len(scaled), n_permutations, resampling.seed):
+        flipped = np.abs(signs @ scaled)
+        # the largest T among a pair and those whose T is smaller
+        np.maximum.accumulate(flipped, axis=1, out=flipped)
+        at_least += (flipped >= t * (1 - ROUNDING)).sum(axis=0)
+        above += (flipped > t * (1 + ROUNDING)).sum(axis=0)
+        largest.append(flipped[:, -1].copy())
+    of_all = np.sort(np.concatenate(largest))
+    counted = (at_least + above) / 2 if mid else at_least
+    from_largest = np.maximum.accumulate(counted[::-1] / len(of_all))[::-1]
+    p = np.empty(len(t))
+    p[order] = from_largest
+    return p, float(of_all[int(resampling.confidence * (len(of_all) - 1))])
+
+
+def _p_of_seeds(
+    terms: SeedTerm,
+    pairs: tuple[Array, Array],
+    samples: SampleTerm,
+    delta: Array,
+) -> Array:
+    """p of every pair for new seeds and new samples; null where a side has one seed.
+
+    The larger of two: with the spread of the pair's own seeds, and with that of all conditions.
+    """
+    a, b = terms.take(pairs[0]), terms.take(pairs[1])
+    every_condition = [terms.take([index]) for index in range(len(terms.plain))]
+    p = []
+    for pool in (seed_pool([a, b]), seed_pool(every_condition)):
+        p.append(spread(samples, pool.term(a, sides=2), pool.term(b, sides=2)).p_value(delta))
+    return np.fmax(*p)
+
+
+def _t_of(
+    p: Array,
+    n_units: Array,
+) -> Array:
+    """The T of so many units at which a t test of their differences has this p."""
+    t = -stdtrit(n_units - 1.0, p / 2)
+    return t * np.sqrt(n_units / (n_units - 1 + t**2))
+
+
+def _p_of(
+    t: float,
+    n_units: int,
+) -> float:
+    """The p of a t test of so many units whose differences have this T."""
+    if t**2 >= n_units:
+        return 0.0
+    return float(2 * stdtr(n_units - 1, -t * np.sqrt((n_units - 1) / (n_units - t**2))))
