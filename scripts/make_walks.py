@@ -165,7 +165,7 @@ class Walk:
     know: Sequence[str]
 
 
-GATE = "`evaltools gate outputs/results/NAME --min METRIC=X --use ci_low` makes a check for CI of it ([gate.md](gate.md))."
+GATE = "`evaltools gate outputs/results/NAME --min METRIC=X --use worst` makes a check for CI of it ([gate.md](gate.md))."
 COMMON = (
     "`evaltools score table FILE` gives numbers without a report; every option of [statistics](statistics.md) holds.",
     GATE,

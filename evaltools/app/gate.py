@@ -27,6 +27,9 @@ from .options import Bound, parse_bound, parse_margins
 
 SIGNS = {"min": ">=", "max": "<="}
 
+WORST = {"min": "ci_low", "max": "ci_high"}
+"""What of a metric must keep a bound under --use worst: the end of its interval on the side of harm."""
+
 
 @dataclass(frozen=True)
 class Checked:
@@ -129,16 +132,22 @@ def _holds_metrics(folder: Path) -> bool:
 def check_bounds(
     path: Path, content: StoredMetrics, bounds: Sequence[Bound], use: str
 ) -> list[Checked]:
-    """What each bound on `use` (value, ci_low, ci_high) says. UsageError for a metric that the file does not have."""
-    numbers = {row.name: getattr(row, use) for row in content.metrics}
+    """What each bound on `use` (value, ci_low, ci_high, worst) says.
+
+    UsageError for a metric that the file does not have.
+    """
+    metrics = {row.name: row for row in content.metrics}
     rows = []
     for name, kind, limit in bounds:
-        if name not in numbers:
-            raise UsageError(f"{path} has no metric {name!r}; {nearest(name, sorted(numbers))}")
-        number = numbers[name]
+        if name not in metrics:
+            raise UsageError(f"{path} has no metric {name!r}; {nearest(name, sorted(metrics))}")
+        field = WORST[kind] if use == "worst" else use
+        number = getattr(metrics[name], field)
         text = "not measured" if number is None else f"{number:.6g}"
+        if number is None and metrics[name].value is not None:
+            text = "no interval"
         met = number is not None and _keeps(number, kind, limit)
-        rows.append(Checked(name, met, f"{use} {text} {SIGNS[kind]} {limit:g}"))
+        rows.append(Checked(name, met, f"{field} {text} {SIGNS[kind]} {limit:g}"))
     return rows
 
 

@@ -45,6 +45,11 @@ def metrics(tmp_path: Path) -> str:
         (["--min", "f1=0.81"], 1),
         (["--min", "f1=0.75", "--use", "ci_low"], 1),
         (["--max", "f1=0.85", "--use", "ci_high"], 1),
+        (["--max", "f1=0.85", "--use", "ci_low"], 0),  # the harmless end
+        (["--max", "f1=0.85", "--use", "worst"], 1),
+        (["--max", "f1=0.95", "--min", "f1=0.65", "--use", "worst"], 0),
+        (["--min", "f1=0.75", "--use", "worst"], 1),
+        (["--max", "conflict=0.05", "--use", "worst"], 1),
         (["--max", "conflict=0.02"], 0),
         (["--min", "f1=0.5", "--max", "conflict=0.01"], 1),
         (["--max", "conflict=0.05", "--use", "ci_high"], 1),  # no interval does not pass

@@ -31,10 +31,10 @@ from ...core.terminal import echo
 )
 @click.option(
     "--use",
-    type=click.Choice(["ci_low", "value", "ci_high"]),
+    type=click.Choice(["ci_low", "value", "ci_high", "worst"]),
     default="value",
     show_default=True,
-    help="What of the metric must keep the bounds.",
+    help="What of the metric must keep the bounds; worst: ci_low for --min, ci_high for --max.",
 )
 @click.option(
     "--baseline",
