@@ -17,8 +17,8 @@ from evaltools.stats.compare import Comparison, compare
 from evaltools.stats.design import grid, pair
 from evaltools.stats.influence import Paired, cell_sums
 from evaltools.stats.intervals import estimate
+from evaltools.stats.max_t import joint_tests
 from evaltools.stats.pilot import pilot
-from evaltools.stats.ranks import pairs
 from evaltools.stats.seeds import aggregate
 from evaltools.stats.unit_changes import unit_changes
 
@@ -105,7 +105,7 @@ def test_a_null_is_a_row_left_out_in_estimates_ranks_and_plans(seeds: int) -> No
             [
                 estimate(judge["a"], [JUDGE], "id", R),
                 aggregate(conditions["a"], [JUDGE], "id", R),
-                pairs(conditions, [JUDGE], "id", "judge", R, 499),
+                joint_tests(conditions, [JUDGE], "id", "judge", R, 499).pairs,
                 unit_changes(conditions["a"], conditions["b"], [JUDGE], "id", "judge"),
             ]
         )
