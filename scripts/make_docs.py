@@ -1,5 +1,5 @@
 """Write the pages that are made: docs/metrics.md from the metric tables, with worked examples of the bundled runs,
-and docs/glossary.md from the metric tables and the language files.
+docs/glossary.md from the metric tables and the language files, and docs/checks.md from the checks that the suites declare.
 
     python scripts/make_docs.py
 """
@@ -13,6 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from evaltools import BUILT_IN, Difference, Mean, Run, evaluate, get_suite
+from evaltools.core.check_kinds import DUPLICATE_TEXTS, PAGE_KINDS, RUN_KINDS, STUDY_KINDS
 from evaltools.core.files import write_text
 from evaltools.core.language import LANGUAGES, say, speaking
 from evaltools.core.metric import AnyMetric
@@ -177,7 +178,49 @@ def glossary() -> str:
     return "\n".join(lines) + "\n"
 
 
-PAGES = {"metrics.md": metrics, "glossary.md": glossary}
+CHECKS = """# Checks
+
+What a reader must know before believing a number. A run looks for all of these when it is scored. Those that found
+something stand in `checks` of `metrics.json` (code, level, message, n, of, blocks, help), at the top of every page, on the
+card of the gallery, in the terminal and in `run.checks`; a page lists the others folded below, passed or not applicable
+with the reason, and `run.check_states` is a frame of all of them. Codes are stable.
+
+- **blocking** ("Cannot be measured"): the metrics that it names mean nothing here. They are shown small and struck, and
+  what can be measured leads.
+- **warning** ("Caution"): read the numbers with this in mind.
+- **info** ("Note"): worth knowing.
+
+A suite of one's own declares each check once, as a `core.check.CheckKind` in `check_kinds`; its function `checks(run)`
+yields `KIND.failed(level, template, values, n, of)` or `KIND.not_applicable(reason)`, and a kind of which it yields
+nothing has passed. This page is written by `scripts/make_docs.py`.
+"""
+
+
+def checks() -> str:
+    """docs/checks.md"""
+    suites = [get_suite(name) for name in BUILT_IN]
+    groups = [("Every run", RUN_KINDS), ("Several runs", STUDY_KINDS), ("Pages", PAGE_KINDS)]
+    groups.insert(1, ("Texts", (DUPLICATE_TEXTS,)))
+    for s in suites:
+        groups.append((s.title, tuple(k for k in s.check_kinds if k != DUPLICATE_TEXTS)))
+    rows = ["| code | where | looks for |", "|---|---|---|"]
+    parts = []
+    for title, kinds in groups:
+        if kinds:
+            parts.append(f"## {title}\n")
+        for kind in kinds:
+            rows.append(f"| [`{kind.code}`](#{kind.code}) | {title} | {kind.title} |")
+            parts += [
+                f'### <a id="{kind.code}"></a>`{kind.code}`\n',
+                f"- Looks for: {kind.title}.",
+                f"- Applies: {kind.applies}",
+                f"- Blocks: {kind.blocks}",
+                f"- What to do: {kind.advice}\n",
+            ]
+    return "\n".join([CHECKS, *rows, "", *parts])
+
+
+PAGES = {"metrics.md": metrics, "glossary.md": glossary, "checks.md": checks}
 
 if __name__ == "__main__":
     for name, text in PAGES.items():

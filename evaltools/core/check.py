@@ -5,14 +5,13 @@ Codes are stable. A blocking check says that some metrics mean nothing here, how
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import pandas as pd
 
 from .language import Message, say
-from .resampling import CONSTANT
 
 Level = Literal["info", "warning", "blocking"]
 
@@ -23,12 +22,6 @@ LEVEL_WORDS = {"blocking": "Cannot be measured", "warning": "Caution", "info": "
 """The word that stands before a check of each level."""
 
 ALL_PASSED = "No check failed"
-
-MIN_CONSTANT_UNITS = 10
-"""Fewest units for which a constant metric raises a check."""
-
-MIN_UNITS = 30
-"""Fewer resampling units than this raise a check."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +90,110 @@ class Check:
         )
 
 
+@dataclass(frozen=True)
+class CheckKind:
+    """What a check is about, declared once: the functions that look for it use it, pages and docs show it.
+
+    `title` says what it looks for, in a few words; a page lists it where the check found nothing. `applies`, `blocks`
+    and `advice` are for docs/checks.md: when the check applies, which metrics it may block, and what to do.
+
+    >>> kind = CheckKind("no-gold", "samples without gold", advice="Give --gold.")
+    >>> kind.failed("warning", "{n} samples have no gold", n=3).message
+    '3 samples have no gold'
+    >>> str(kind.not_applicable("no sample has gold tuples").reason)
+    'no sample has gold tuples'
+    """
+
+    code: str
+    title: str
+    applies: str = "Always."
+    blocks: str = "Nothing."
+    advice: str = ""
+
+    def failed(
+        self,
+        level: Level,
+        template: str,
+        values: Mapping[str, Any] | None = None,
+        n: int = 0,
+        of: int = 0,
+        blocks: tuple[str, ...] = (),
+        help: str = "",
+    ) -> Check:
+        """The check that found something; the parameters are those of `Check`."""
+        return Check(self.code, level, template, values or {}, n, of, blocks, help)
+
+    def not_applicable(self, reason: str) -> QuietCheck:
+        """The check where there is nothing to look at, which `reason` says."""
+        return QuietCheck(self, Message(reason))
+
+
+@dataclass(frozen=True)
+class QuietCheck:
+    """A check that found nothing: it passed, or it does not apply here, where `reason` says why."""
+
+    kind: CheckKind
+    reason: Message | None = None
+
+    @property
+    def state(self) -> str:
+        """ "passed" or "not applicable"."""
+        return "passed" if self.reason is None else "not applicable"
+
+
+AnyCheck = Check | QuietCheck
+"""What a function that looks for something may yield: what it found, or that it does not apply."""
+
+
+def failed_checks(outcomes: Iterable[AnyCheck]) -> list[Check]:
+    """The checks that found something."""
+    return [outcome for outcome in outcomes if isinstance(outcome, Check)]
+
+
+def quiet_checks(
+    kinds: Iterable[CheckKind], outcomes: Iterable[AnyCheck], failed: Iterable[Check]
+) -> list[QuietCheck]:
+    """The kinds of which nothing was found, in their order: those that do not apply say why, the others passed.
+
+    `outcomes` is what the functions yielded; `failed` holds the checks that stand in the result.
+    """
+    outcomes = list(outcomes)
+    failed_codes = {check.code for check in [*failed, *failed_checks(outcomes)]}
+    skipped = {o.kind.code: o for o in outcomes if isinstance(o, QuietCheck)}
+    quiet = []
+    for kind in kinds:
+        if kind.code not in failed_codes:
+            quiet.append(skipped.get(kind.code, QuietCheck(kind)))
+    return quiet
+
+
+def quiet_checks_of_runs(
+    runs: Sequence[Sequence[QuietCheck]], failed: Iterable[Check]
+) -> list[QuietCheck]:
+    """The quiet checks of several runs, one a code: passed where it passed in any run, and failed in none."""
+    failed_codes = {check.code for check in failed}
+    by_code: dict[str, QuietCheck] = {}
+    for quiet in runs:
+        for check in quiet:
+            code = check.kind.code
+            known = by_code.get(code)
+            if known is None or known.reason is not None:
+                by_code[code] = check
+    return [check for code, check in by_code.items() if code not in failed_codes]
+
+
+def check_states(checks: Iterable[Check], quiet: Iterable[QuietCheck]) -> pd.DataFrame:
+    """Every check with its state, those that failed first: code, state, message.
+
+    `state` is "failed", "passed" or "not applicable"; `message` what was found, what was looked for, or why it does
+    not apply, in English.
+    """
+    rows = [(check.code, "failed", check.message) for check in checks]
+    for check in quiet:
+        rows.append((check.kind.code, check.state, str(check.reason or check.kind.title)))
+    return pd.DataFrame(rows, columns=["code", "state", "message"])
+
+
 def check_lines(checks: Iterable[Check]) -> list[str]:
     """The checks as lines of text in the language in force; the last one says so where none failed."""
     checks = list(checks)
@@ -112,44 +209,6 @@ def check_lines(checks: Iterable[Check]) -> list[str]:
 def worst_first(checks: Iterable[Check]) -> list[Check]:
     """The checks in the order of their levels."""
     return sorted(checks, key=lambda check: LEVELS.index(check.level))
-
-
-def few_units(n: int, unit: str) -> Iterator[Check]:
-    """Intervals from few units are wide, and their coverage is not that of many."""
-    if n < MIN_UNITS:
-        template = "only {n} units ({unit}): intervals are wide, and single units decide"
-        yield Check("few-units", "warning", template, {"unit": unit}, n, n)
-
-
-def constant_metrics(estimates: pd.DataFrame, headline: Sequence[str]) -> Iterator[Check]:
-    """Metrics of the headline that no unit moves, so that they tell no two systems apart."""
-    rows = estimates[estimates["metric"].isin(headline) & estimates["value"].notna()]
-    rows = rows[rows["n_units"] >= MIN_CONSTANT_UNITS]
-    at_a_limit = rows["ci_method"].eq("wilson") & rows["value"].isin([0.0, 1.0])
-    rows = rows[rows["ci_method"].isin(["none", CONSTANT]) | at_a_limit]
-    if rows.empty:
-        return
-    metrics = tuple(
-        Message("“{title}” = {value:g}", {"title": Message(title), "value": value})
-        for title, value in zip(rows["title"], rows["value"])
-    )
-    template = "the same for every unit: {metrics}"
-    yield Check("constant-metric", "info", template, {"metrics": metrics}, len(rows), len(headline))
-
-
-def duplicate_texts(units: pd.DataFrame, column: str, unit: str) -> Iterator[Check]:
-    """Units that have the same text are no independent samples."""
-    if column not in units:
-        return
-    texts = units.drop_duplicates(unit)[column].dropna()
-    texts = texts[texts.astype(str).str.strip() != ""]
-    doubled = texts[texts.duplicated(keep=False)]
-    if doubled.empty:
-        return
-    template = "{n} units share {texts}: they are not independent, and intervals are too narrow"
-    n_texts = doubled.nunique()
-    shared = Message("a text") if n_texts == 1 else Message("{count} texts", {"count": n_texts})
-    yield Check("duplicate-texts", "warning", template, {"texts": shared}, len(doubled), len(texts))
 
 
 def checks_of_runs(runs: Sequence[Sequence[Check]]) -> list[Check]:
@@ -174,82 +233,3 @@ def checks_of_runs(runs: Sequence[Sequence[Check]]) -> list[Check]:
             check = replace(check, template=template, values=values)
         combined.append(check)
     return worst_first(combined)
-
-
-def missing_units(units: Mapping[str, int], total: int) -> Iterator[Check]:
-    """Runs of a study that lack units which others have. `units`: run -> number of its units, of `total`."""
-    lacking = {run: total - n for run, n in units.items() if n < total}
-    if not lacking:
-        return
-    runs = tuple(
-        Message("{run} lacks {count}", {"run": run, "count": count})
-        for run, count in lacking.items()
-    )
-    template = (
-        "not all runs have all of the {total} units: {runs}; values of a run rest on its own units"
-    )
-    values = {"total": total, "runs": runs}
-    yield Check(
-        "missing-units", "warning", template, values, sum(lacking.values()), total * len(units)
-    )
-
-
-def one_sided_missing(differences: pd.DataFrame) -> Iterator[Check]:
-    """Cells that only one side of a comparison has: they take no part, and could change the difference.
-
-    `differences`: rows of a comparison, those of the metrics that lead. One check a candidate, on the first metric
-    that lacks cells; it says in how many others cells are lacking too.
-    """
-    n_missing = differences["missing_baseline"] + differences["missing_candidate"]
-    for candidate, rows in differences[n_missing > 0].groupby("candidate", sort=False):
-        first = rows.iloc[0]
-        values: dict[str, Any] = {
-            "title": Message(first["title"]),
-            "baseline": first["baseline"],
-            "candidate": candidate,
-            "of_baseline": int(first["missing_baseline"]),
-            "of_candidate": int(first["missing_candidate"]),
-        }
-        template = (
-            "“{title}”: {n} of {of} values are on one side only ({baseline} lacks {of_baseline}, {candidate} lacks "
-            "{of_candidate}) and take no part; {ends}"
-        )
-        if pd.isna(first["delta_worst"]):
-            values["ends"] = Message(
-                "without limits of the metric nobody can say what they would change"
-            )
-        else:
-            values["ends"] = Message(
-                "if all of them were the worst or the best for {candidate}, the difference would be {worst:+.3f} or "
-                "{best:+.3f}",
-                {
-                    "candidate": candidate,
-                    "worst": first["delta_worst"],
-                    "best": first["delta_best"],
-                },
-            )
-        if len(rows) > 1:
-            template += " (so in {more} more metrics)"
-            values["more"] = len(rows) - 1
-        n = int(first["missing_baseline"] + first["missing_candidate"])
-        yield Check("one-sided-missing", "warning", template, values, n, n + int(first["n_units"]))
-
-
-def missing_seeds(conditions: Mapping[str, Sequence[str]]) -> Iterator[Check]:
-    """Conditions of a study that lack seeds which others have: comparisons rest on the seeds of both sides."""
-    seeds = list(dict.fromkeys(seed for own in conditions.values() for seed in own))
-    lacking = {}
-    for condition, own in conditions.items():
-        missing = [seed for seed in seeds if seed not in own]
-        if missing:
-            lacking[condition] = missing
-    if not lacking:
-        return
-    listed = tuple(
-        Message("{condition} lacks {seeds}", {"condition": condition, "seeds": tuple(missing)})
-        for condition, missing in lacking.items()
-    )
-    template = "not all conditions have all of the {total} seeds: {conditions}"
-    n = sum(len(missing) for missing in lacking.values())
-    values = {"total": len(seeds), "conditions": listed}
-    yield Check("missing-seeds", "warning", template, values, n, len(seeds) * len(conditions))

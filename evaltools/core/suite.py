@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
-from .check import Check
+from .check import AnyCheck, CheckKind
 from .errors import Problems, UsageError
 from .files import sha256
 from .metric import AnyMetric, MetricTable, make_metric
@@ -100,7 +100,7 @@ Score = Callable[
 Headline = Callable[[Any, frozenset[str]], tuple[str, ...]]
 Primary = Callable[[Any, frozenset[str]], str]
 Runs = Callable[[Path, Problems], Sequence[str]]
-Checks = Callable[[Any], Iterable[Check]]
+Checks = Callable[[Any], Iterable[AnyCheck]]
 Intervals = Callable[
     [pd.DataFrame, pd.DataFrame, Any, Any],
     pd.DataFrame,
@@ -134,6 +134,7 @@ class Suite:
       check blocks; those are left out of what it gives.
     - `primary(options, blocked)`: the metric of the headline that the verdict is about; by default its first.
     - `checks(run)`: what a reader must know before believing a number, besides the checks of every suite.
+    - `check_kinds`: what these checks look for (`core.check.CheckKind`), so that pages list those that passed too.
     - `intervals(estimates, units, options, resampling)`: the estimates with intervals that the suite makes itself.
     - `verdicts(run)`: for a suite that judges single metrics, a frame with a row a metric: `metric`, `title`,
       `verdict` ("pass", "fail", "not measured", or "no threshold" where it is not judged), `said` (what the verdict
@@ -173,6 +174,7 @@ class Suite:
     options: type[SuiteOptions] = SuiteOptions
     runs: Runs | None = None
     checks: Checks | None = None
+    check_kinds: tuple[CheckKind, ...] = ()
     intervals: Intervals | None = None
     verdicts: Verdicts | None = None
     artifacts: Artifacts | None = None

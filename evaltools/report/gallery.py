@@ -14,10 +14,11 @@ from ..core.errors import UsageError
 from ..core.files import dumps, require_writable, write_text
 from ..core.language import Message, say, stored_text
 from .cards import NotComplete, read_card, shown
+from .check_tables import KINDS
 from .fonts import ANSWERED
 from .page import page
 from .sentences import verdict_word
-from .tables import KINDS, VERDICTS
+from .tables import VERDICTS
 from .text import script_json, visible
 
 STYLES = ("report/page.css", "report/fragments.css", "gallery/gallery.css")

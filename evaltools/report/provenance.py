@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ..core.check import Check
+from ..core.check_kinds import BUNDLED_EXAMPLE
 from ..core.files import EXAMPLES, dumps
 from ..core.language import say
 from .tables import HtmlTable, problems_text, table
@@ -45,7 +46,7 @@ def bundled(runs: Sequence[Run]) -> list[Check]:
     inputs = [Path(entry.path) for run in runs for entry in run.manifest.inputs]
     if not inputs or not all(path.is_relative_to(EXAMPLES) for path in inputs):
         return []
-    return [Check("bundled-example", "info", "these are the numbers of a bundled example")]
+    return [BUNDLED_EXAMPLE.failed("info", "these are the numbers of a bundled example")]
 
 
 def problems_of(run: Run) -> str:

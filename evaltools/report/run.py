@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
 import pandas as pd
 
 from .. import __version__
-from ..core.check import Check, check_lines
+from ..core.check import Check, QuietCheck, check_lines, check_states
 from ..core.errors import UsageError
 from ..core.estimates import public_frame
 from ..core.manifest import Manifest
@@ -22,14 +22,15 @@ from ..stats.breakdown import breakdown, by_parts
 from ..stats.claims import THIS_SYSTEM
 from ..stats.intervals import estimate
 from ..stats.unit_values import unit_values
+from .check_tables import checks_strip
 from .diff_runs import diff_runs
 from .plots import RunPlots
 from .provenance import bundled, problems_of, provenance
+from .run_checks import quiet_checks_of_run
 from .samples import Marked, samples
 from .tables import (
     HtmlTable,
     Shown,
-    checks_strip,
     estimates_table,
     kpis,
     no_rows,
@@ -41,8 +42,6 @@ from .tables import (
     where_to_look,
 )
 from .view import SampleView, sample_views, views_of
-
-"""What the intervals of one run speak for."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,6 +92,16 @@ class Run(Shown):
     def blocked(self) -> frozenset[str]:
         """The metrics that mean nothing here, as a check says."""
         return frozenset(name for check in self.checks for name in check.blocks)
+
+    @cached_property
+    def quiet_checks(self) -> list[QuietCheck]:
+        """The checks that found nothing here: each passed, or says why it does not apply."""
+        return quiet_checks_of_run(self)
+
+    @property
+    def check_states(self) -> pd.DataFrame:
+        """Every check as "failed", "passed" or "not applicable": code, state, message."""
+        return check_states(self.checks, self.quiet_checks)
 
     @property
     def headline(self) -> tuple[str, ...]:
@@ -442,7 +451,8 @@ class Run(Shown):
     def header(self) -> HtmlTable:
         """What the run is, and whether its numbers can be believed: checks, and problems of its input."""
         line = run_line(self.name, self.suite.title, self.n_units, self.suite.unit)
-        return stack([line, checks_strip([*bundled([self]), *self.checks], problems_of(self))])
+        checks = [*bundled([self]), *self.checks]
+        return stack([line, checks_strip(checks, problems_of(self), self.quiet_checks)])
 
     def cards(self) -> HtmlTable:
         """The headline metrics as cards, the primary one large; those that a check blocks struck."""
@@ -479,17 +489,7 @@ class Run(Shown):
     # --- pickle: a suite holds functions, which cannot be pickled
 
     def __getstate__(self) -> dict[str, Any]:
-        fields = (
-            "name",
-            "options",
-            "resampling",
-            "data",
-            "estimates",
-            "manifest",
-            "checks",
-            "query",
-        )
-        state = {name: getattr(self, name) for name in fields}
+        state = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "suite"}
         state["options"] = self.options.model_dump()
         return state
 

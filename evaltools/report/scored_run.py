@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .. import BUILT_IN
-from ..core.check import constant_metrics, few_units, worst_first
+from ..core.check import failed_checks, worst_first
+from ..core.common_checks import constant_metrics
 from ..core.errors import UsageError
 from ..stats.intervals import estimate_run
 from .run import Run
+from .run_checks import checks_of_units
 
 
 def with_estimates(run: Run) -> Run:
@@ -27,11 +29,9 @@ def with_estimates(run: Run) -> Run:
     if suite.intervals is not None:
         estimates = suite.intervals(estimates, run.data, run.options, run.resampling)
     run = replace(run, estimates=estimates)
-    checks = [*few_units(run.n_units, suite.unit)]
-    if suite.checks is not None:
-        checks += suite.checks(run)
+    checks = failed_checks(checks_of_units(run))
     run = replace(run, checks=tuple(checks))
-    checks += constant_metrics(estimates, run.headline)
+    checks += failed_checks(constant_metrics(estimates, run.headline))
     run = replace(run, checks=tuple(worst_first(checks)))
     manifest = run.manifest.model_copy(update={"headline": list(run.headline)})
     return replace(run, manifest=manifest)

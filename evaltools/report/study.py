@@ -10,14 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..core.check import (
-    Check,
-    checks_of_runs,
-    missing_seeds,
-    missing_units,
-    one_sided_missing,
-    worst_first,
-)
+from ..core.check import Check, QuietCheck, check_states, checks_of_runs, worst_first
+from ..core.common_checks import missing_seeds, missing_units, one_sided_missing
 from ..core.errors import UsageError
 from ..core.estimates import public_frame
 from ..core.language import Message, say
@@ -36,17 +30,18 @@ from ..stats.ranks import CONTRACT as RANKS
 from ..stats.ranks import ranks
 from ..stats.unit_changes import unit_changes
 from . import paper, study_sentences, study_tables
+from .check_tables import checks_strip
 from .differences import carrying, differences
 from .plots import StudyPlots
 from .provenance import bundled, problems_of
 from .run import Run
+from .run_checks import quiet_checks_of_study
 from .run_groups import Conditions
 from .stack import Stack
 from .study_views import TABLES
 from .tables import (
     HtmlTable,
     Shown,
-    checks_strip,
     folds,
     no_rows,
     run_line,
@@ -171,6 +166,16 @@ class Study(Shown):
         if self.seeded:
             checks += missing_seeds({c: list(of_seed) for c, of_seed in self.conditions.items()})
         return worst_first(checks)
+
+    @cached_property
+    def quiet_checks(self) -> list[QuietCheck]:
+        """The checks that found nothing in any run: each passed, or says why it does not apply."""
+        return quiet_checks_of_study(self)
+
+    @property
+    def check_states(self) -> pd.DataFrame:
+        """Every check as "failed", "passed" or "not applicable": code, state, message."""
+        return check_states(self.checks, self.quiet_checks)
 
     @cached_property
     def signature(self) -> str:
@@ -449,7 +454,8 @@ class Study(Shown):
         for run in self.results:
             if text := problems_of(run):
                 problems.append(f"{run.name}: {text}")
-        strip = checks_strip([*bundled(self.results), *self.checks], "; ".join(problems))
+        checks = [*bundled(self.results), *self.checks]
+        strip = checks_strip(checks, "; ".join(problems), self.quiet_checks)
         verdicts = [verdict(text) for text in study_sentences.verdicts(self)]
         explained = study_sentences.how(self) if verdicts else study_sentences.narrative(self)
         below = [words(text) for text in (*study_sentences.settling(self), explained) if text]

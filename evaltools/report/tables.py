@@ -14,7 +14,6 @@ from typing import Any, Literal
 import pandas as pd
 from markupsafe import Markup
 
-from ..core.check import ALL_PASSED, LEVEL_WORDS, Check, check_lines
 from ..core.estimates import is_null
 from ..core.language import say
 from ..core.metric import MetricTable
@@ -350,33 +349,6 @@ def kpis(
 
 ROLES = (" et-primary", "", " et-blocked")
 """Style classes of the cards of metrics, in their order."""
-
-
-def checks_strip(checks: Sequence[Check], problems: str = "") -> HtmlTable:
-    """Whether the numbers can be believed: what a reader must know, the worst first, or that no check failed.
-
-    `problems` is what was wrong with the input, "" where nothing was.
-    """
-    shown = list(checks)
-    if problems:
-        shown.append(Check("input", "warning", "input: {what}", {"what": problems}))
-    rows = []
-    for check in shown:
-        row = {
-            "lead": say(LEVEL_WORDS[check.level]),
-            "text": check.text(),
-            "help": check.help,
-            "kind": KINDS[check.level],
-        }
-        rows.append(row)
-    lines = check_lines(shown)
-    passed = say(ALL_PASSED)
-    html = macros().checks(rows, passed if passed in lines else "")
-    return HtmlTable(str(html), "\n".join(lines))
-
-
-KINDS = {"blocking": "error", "warning": "warning", "info": "info"}
-"""Level of a check -> its colour."""
 
 
 def where_to_look(groups: Mapping[str, int]) -> HtmlTable:

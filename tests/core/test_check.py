@@ -9,8 +9,16 @@ import pandas as pd
 from evaltools.core.check import (
     ALL_PASSED,
     Check,
+    CheckKind,
+    QuietCheck,
     check_lines,
+    check_states,
     checks_of_runs,
+    failed_checks,
+    quiet_checks,
+    quiet_checks_of_runs,
+)
+from evaltools.core.common_checks import (
     constant_metrics,
     duplicate_texts,
     few_units,
@@ -19,8 +27,8 @@ from evaltools.core.check import (
 from evaltools.core.language import Message
 
 
-def codes(found: object) -> list[str]:
-    return [c.code for c in found]  # type: ignore[attr-defined]
+def codes(outcomes: object) -> list[str]:
+    return [check.code for check in failed_checks(outcomes)]  # type: ignore[arg-type]
 
 
 def test_few_units_below_thirty_only() -> None:
@@ -111,3 +119,38 @@ def test_a_check_survives_json() -> None:
     assert Check.from_json(check.as_json()) == check
     assert Check.from_json(json.loads(json.dumps(check.as_json()))) == check
     assert check.message == "nothing of 3 fits by ref: 1 a, b"
+
+
+A, B, C = (CheckKind(code, f"what {code} looks for") for code in "abc")
+
+
+def test_a_kind_of_which_nothing_was_found_passed_or_says_why_it_does_not_apply() -> None:
+    outcomes = [A.failed("warning", "few"), B.not_applicable("no texts")]
+    quiet = quiet_checks((A, B, C), outcomes, [])
+    assert [(check.kind.code, check.state) for check in quiet] == [
+        ("b", "not applicable"),
+        ("c", "passed"),
+    ]
+    states = check_states([A.failed("warning", "few")], quiet)
+    assert states.to_dict("records") == [
+        {"code": "a", "state": "failed", "message": "few"},
+        {"code": "b", "state": "not applicable", "message": "no texts"},
+        {"code": "c", "state": "passed", "message": "what c looks for"},
+    ]
+
+
+def test_a_check_that_stands_in_the_result_is_never_listed_as_passed() -> None:
+    assert quiet_checks((A,), [], [A.failed("info", "stored by an earlier version")]) == []
+
+
+def test_of_several_runs_a_check_passed_where_it_applied_to_one() -> None:
+    skipped = A.not_applicable("no texts")
+    runs = [[skipped, QuietCheck(B)], [QuietCheck(A), QuietCheck(B)]]
+    quiet = quiet_checks_of_runs(runs, [B.failed("warning", "in another run")])
+    assert [(check.kind.code, check.state) for check in quiet] == [("a", "passed")]
+    assert quiet_checks_of_runs([[skipped], [skipped]], []) == [skipped]
+
+
+def test_texts_that_are_not_there_are_not_applicable() -> None:
+    (outcome,) = duplicate_texts(pd.DataFrame({"id": ["a"]}), "text", "id")
+    assert isinstance(outcome, QuietCheck) and str(outcome.reason) == "the units have no texts"

@@ -15,6 +15,7 @@ import evaltools as et
 from evaltools.core.language import speaking, translations
 from evaltools.core.plugins import load_suite_file
 from evaltools.report.tables import no_rows
+from tests.suites.cr import cards
 
 FAST = et.Resampling(n_resamples=100)
 EXAMPLES = {
@@ -412,3 +413,56 @@ def test_where_of_a_study_is_of_every_run() -> None:
     )
     pd.testing.assert_frame_equal(part.frame, by_hand.frame)
     assert not part.frame["value_baseline"].equals(study.frame["value_baseline"])
+
+
+def states(result: et.Run | et.Study) -> dict[str, tuple[str, str]]:
+    """Code -> state and message."""
+    frame = result.check_states
+    assert frame["code"].is_unique
+    return dict(zip(frame["code"], zip(frame["state"], frame["message"])))
+
+
+def test_a_run_lists_every_check_as_failed_passed_or_not_applicable(run: et.Run) -> None:
+    of_run = states(run)
+    assert of_run["few-units"] == ("passed", "fewer than 30 resampling units")
+    assert of_run["missing-units"] == ("not applicable", "one run only")
+    failed = [code for code, (state, _) in of_run.items() if state == "failed"]
+    assert failed == [check.code for check in run.checks]
+
+
+def test_a_table_without_texts_says_that_texts_cannot_be_checked(tmp_path: Path) -> None:
+    rows = [{"id": f"q{i}", "metric": "acc", "value": i % 2} for i in range(12)]
+    run = et.evaluate("table", rows, resampling=FAST)
+    of_run = states(run)
+    assert of_run["duplicate-texts"] == ("not applicable", "the units have no texts")
+    assert of_run["constant-metric"][0] == "passed"
+    assert of_run["few-units"][0] == "failed"
+
+
+def test_predictions_without_gold_say_so(tmp_path: Path) -> None:
+    outputs = [cards.output(str(i), final=[cards.tup("본품#품질", "향")]) for i in range(3)]
+    of_run = states(et.evaluate("cr", cards.run(tmp_path / "r", outputs), resampling=FAST))
+    for code in ("gold-without-pairs", "empty-predictions"):
+        assert of_run[code] == ("not applicable", "no sample has gold tuples")
+
+
+def test_what_failed_stands_on_top_once_and_the_rest_is_folded(tmp_path: Path) -> None:
+    rows = [{"id": f"q{i}", "metric": "acc", "value": i % 2} for i in range(12)]
+    run = et.evaluate("table", rows, resampling=FAST)
+    html = run.header().html
+    top, _, folded = html.partition('<details class="et-quiet">')
+    assert "only 12 units" in top and "few-units" not in folded
+    assert "Checks passed: 2; not applicable: 4" in folded
+    assert "missing-units" in folded and "missing-units" not in top
+    assert folded.index("passed</span>") < folded.index("not applicable</span>")
+    assert "passed" not in run.header().text
+    with speaking("ko"):
+        assert "해당 없음" in run.header().html and "실행이 하나뿐임" in run.header().html
+
+
+def test_a_study_lists_the_checks_of_its_runs_and_those_of_several_runs(study: et.Study) -> None:
+    of_study = states(study)
+    assert of_study["missing-units"][0] == "failed"
+    assert of_study["missing-seeds"][0] == "passed"
+    one = states(et.study(SEEDS[:3], resampling=FAST))
+    assert one["missing-seeds"] == ("not applicable", "one condition only")

@@ -8,9 +8,19 @@ from typing import TYPE_CHECKING
 import pandas as pd
 from msgspec import Struct, json
 
-from ...core.check import Check, duplicate_texts
+from ...core.check import AnyCheck
+from ...core.common_checks import duplicate_texts
 from ...core.language import Message
 from ...core.metric import AnyMetric, Metric, linear
+from .check_kinds import (
+    EMPTY_PREDICTIONS,
+    GOLD_WITHOUT_PAIRS,
+    INVALID_REFS,
+    PARSE_FAILURES,
+    PREDICTIONS_ONLY,
+    REF_OUTSIDE_GOLD,
+    STAND_IN_REPLIES,
+)
 from .schema import STAND_IN
 from .tuples import KEYS, attribute_of
 
@@ -29,11 +39,15 @@ REVIEW_COLUMNS = ("protocol", "reviewable", "changed", "risk_s1", "fix_", "break
 WITHOUT_GOLD = "Polarity conflict"
 """The group of the metrics by ref that compare predicted tuples with each other only."""
 
+NO_GOLD = "no sample has gold tuples"
+NO_PREDICTIONS = "no sample with gold has a predicted tuple"
+NO_RUNNER = "predictions alone have no replies of a runner"
+
 PREDICTED_REFS = "{count} predicted refs occurs"
 PREDICTED_TUPLES = "{count} predicted tuples has a ref that occurs"
 
 
-def checks(run: Run) -> Iterator[Check]:
+def checks(run: Run) -> Iterator[AnyCheck]:
     """The checks of a run."""
     yield from duplicate_texts(run.data, "text", "text_id")
     yield from predictions_only(run)
@@ -45,7 +59,7 @@ def checks(run: Run) -> Iterator[Check]:
     yield from stand_in(run.data)
 
 
-def predictions_only(run: Run) -> Iterator[Check]:
+def predictions_only(run: Run) -> Iterator[AnyCheck]:
     """No review has seen the tuples: what it did, and what was before it, is not measured (D25)."""
     if run.data["protocol"].any():
         return
@@ -55,8 +69,7 @@ def predictions_only(run: Run) -> Iterator[Check]:
         if metric.name in of_review or of_review & set(metric.weights()):
             blocks.append(metric.name)
     n = len(run.data)
-    yield Check(
-        "predictions-only",
+    yield PREDICTIONS_ONLY.failed(
         "info",
         "{of} samples are predictions that no review has seen: nothing before review, or of it, is measured",
         n=n,
@@ -73,19 +86,20 @@ def _is_of_review(metric: AnyMetric) -> bool:
     return any(column.startswith(REVIEW_COLUMNS) for column in columns)
 
 
-def gold_without_pairs(run: Run) -> Iterator[Check]:
+def gold_without_pairs(run: Run) -> Iterator[AnyCheck]:
     """No gold tuple of the run has a pair under a key: that key is not measured (D26)."""
     data = run.data
     n_gold = int(data["n_gold_tuples"].sum())
     keys = tuple(key for key in KEYS if not data[f"has_gold_{key}"].any())
+    if n_gold == 0:
+        yield GOLD_WITHOUT_PAIRS.not_applicable(NO_GOLD)
     if n_gold == 0 or not keys:
         return
     what, how = Message("an attribute"), Message("by attribute")
     if "refpol" in keys:
         what, how = Message("a ref"), Message("by ref or attribute")
     takes_headline = run.options.key in keys
-    yield Check(
-        "gold-without-pairs",
+    yield GOLD_WITHOUT_PAIRS.failed(
         "blocking" if takes_headline else "info",
         "none of the {of} gold tuples has {what}: metrics {how} are not measured",
         {"what": what, "how": how},
@@ -95,7 +109,7 @@ def gold_without_pairs(run: Run) -> Iterator[Check]:
     )
 
 
-def ref_outside_gold(run: Run) -> Iterator[Check]:
+def ref_outside_gold(run: Run) -> Iterator[AnyCheck]:
     """No predicted ref stands anywhere in the gold of the run: the two sides name aspects in two ways.
 
     Blocks the metrics by ref, and those by attribute where no predicted attribute stands in the gold either.
@@ -104,11 +118,14 @@ def ref_outside_gold(run: Run) -> Iterator[Check]:
     if data["tp_refpol"].any():  # spares reading the tuples of nearly every run
         return
     if not data["has_gold_refpol"].any():  # see gold_without_pairs
+        yield REF_OUTSIDE_GOLD.not_applicable("no gold tuple has a ref")
         return
     with_gold = data[data["has_gold"].astype(bool)]
     gold_refs = set(_refs(with_gold["gold"])) - {""}
     final_refs = _refs(with_gold["final"])
     predicted = [ref for ref in final_refs if ref]
+    if not final_refs:
+        yield REF_OUTSIDE_GOLD.not_applicable(NO_PREDICTIONS)
     if not final_refs or gold_refs & set(predicted):
         return
     keys: tuple[str, ...] = ("refpol", "attrpol")
@@ -119,8 +136,7 @@ def ref_outside_gold(run: Run) -> Iterator[Check]:
     blocks: tuple[str, ...] = ()
     if enough:
         blocks = tuple(m.name for m in run.metrics if _rests_on(m, keys, run.options.key))
-    yield Check(
-        "ref-outside-gold",
+    yield REF_OUTSIDE_GOLD.failed(
         "blocking" if enough else "warning",
         "none of the {what} among the {known} of the gold: metrics {how} cannot tell right from "
         "wrong here",
@@ -165,26 +181,30 @@ def _rests_on(metric: AnyMetric, keys: tuple[str, ...], protocol: str) -> bool:
     return any(key in metric.name or key in metric.alias_of for key in keys)
 
 
-def invalid_refs(data: pd.DataFrame) -> Iterator[Check]:
+def invalid_refs(data: pd.DataFrame) -> Iterator[AnyCheck]:
     """Predicted tuples with an empty ref take no part in the metrics by ref (D27)."""
     n = int(data["n_invalid_ref"].sum())
+    total = int(data["n_pred_used"].sum())
     if n:
-        yield Check(
-            "invalid-refs",
+        yield INVALID_REFS.failed(
             "warning",
             "{n} of {of} predicted tuples have an empty ref: they take no part in the metrics by ref",
             n=n,
-            of=int(data["n_pred_used"].sum()),
+            of=total,
         )
+    elif total == 0:
+        yield INVALID_REFS.not_applicable(NO_PREDICTIONS)
 
 
-def empty_predictions(data: pd.DataFrame) -> Iterator[Check]:
+def empty_predictions(data: pd.DataFrame) -> Iterator[AnyCheck]:
     """Samples for which nothing is predicted where gold has something."""
     with_gold = data[data["has_gold"].astype(bool)]
+    if with_gold.empty:
+        yield EMPTY_PREDICTIONS.not_applicable(NO_GOLD)
+        return
     n = int((with_gold["n_pred_used"] == 0).sum())
     if n > EMPTY_SHARE * len(with_gold):
-        yield Check(
-            "empty-predictions",
+        yield EMPTY_PREDICTIONS.failed(
             "warning",
             "{n} of {of} samples with gold have no predicted tuple, and their F1 is 0",
             n=n,
@@ -192,28 +212,30 @@ def empty_predictions(data: pd.DataFrame) -> Iterator[Check]:
         )
 
 
-def parse_failures(data: pd.DataFrame) -> Iterator[Check]:
+def parse_failures(data: pd.DataFrame) -> Iterator[AnyCheck]:
     """Samples whose reply the runner could not read."""
     n = int(data["parse_failed"].sum())
     if n:
-        yield Check(
-            "parse-failures",
+        yield PARSE_FAILURES.failed(
             "warning",
             "for {n} of {of} samples the runner could not get or read a reply; they are scored with the"
             " tuples that are left",
             n=n,
             of=len(data),
         )
+    elif not data["protocol"].any():
+        yield PARSE_FAILURES.not_applicable(NO_RUNNER)
 
 
-def stand_in(data: pd.DataFrame) -> Iterator[Check]:
+def stand_in(data: pd.DataFrame) -> Iterator[AnyCheck]:
     """Samples whose replies are made by rules, as in the bundled example of inference."""
     n = int((data["model"] == STAND_IN).sum())
     if n:
-        yield Check(
-            "stand-in",
+        yield STAND_IN_REPLIES.failed(
             "warning",
             "the replies of {n} samples are a stand-in's, by rules: no model was asked, the numbers are of none",
             n=n,
             of=len(data),
         )
+    elif not data["protocol"].any():
+        yield STAND_IN_REPLIES.not_applicable(NO_RUNNER)

@@ -6,6 +6,7 @@ from ...core.metric import MetricTable
 from ...core.suite import Breakdown, Suite
 from .agreement import seed_agreement
 from .artifacts import artifacts
+from .check_kinds import KINDS
 from .checks import checks
 from .metrics import metric_table
 from .options import CrOptions
@@ -63,6 +64,7 @@ SUITE = Suite(
     primary=primary,
     given=("text",),
     checks=checks,
+    check_kinds=KINDS,
     artifacts=artifacts,
     notebook="cr_run.ipynb",
     study_notebook="cr_seeds.ipynb",

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...core.check import Check, Level, duplicate_texts
+from ...core.check import AnyCheck, Level
+from ...core.common_checks import duplicate_texts
 from ...core.language import Message
+from .check_kinds import DUPLICATE_REPLIES, ECHO_REPLIES, EMPTY_REPLIES, ONE_CLASS_TRUTH
 
 if TYPE_CHECKING:
     from ...report.run import Run
@@ -28,7 +30,7 @@ FROM_REPLIES = ("m1_contradiction", "m3_", "m4_", "m5_")
 """How the names of the metrics begin that are read from what the system replied."""
 
 
-def checks(result: Run) -> Iterator[Check]:
+def checks(result: Run) -> Iterator[AnyCheck]:
     """The checks of a run; those of replies are over the turns that were answered."""
     units = result.data
     turns = units[units["turn_pair_id"].notna()]
@@ -37,6 +39,8 @@ def checks(result: Run) -> Iterator[Check]:
     yield from duplicate_texts(user_texts, "user_text", "dialog_id")
     answered = turns[turns["turn_status"] == "ok"]
     if answered.empty:
+        for kind in (ECHO_REPLIES, EMPTY_REPLIES, DUPLICATE_REPLIES, ONE_CLASS_TRUTH):
+            yield kind.not_applicable("no turn was answered")
         return
     replies = _with_single_spaces(answered["reply"])
     user_texts_answered = _with_single_spaces(answered["user_text"])
@@ -54,7 +58,7 @@ def _with_single_spaces(texts: pd.Series) -> pd.Series:
 
 def echo_replies(
     result: Run, replies: pd.Series, user_texts: pd.Series, is_compliant: pd.Series
-) -> Iterator[Check]:
+) -> Iterator[AnyCheck]:
     """Replies that are the user's own text.
 
     Users break few rules, so that compliance is high for nothing.
@@ -74,7 +78,7 @@ def echo_replies(
         " on these turns, metrics of replies describe the user"
     )
     values = {"compliant": int(is_compliant[is_echo].sum())}
-    yield Check("echo-replies", level, template, values, n, total, blocks)
+    yield ECHO_REPLIES.failed(level, template, values, n, total, blocks)
 
 
 def _metrics_of_replies(result: Run) -> tuple[str, ...]:
@@ -98,7 +102,7 @@ def _metrics_of_replies(result: Run) -> tuple[str, ...]:
     return tuple(names)
 
 
-def empty_replies(replies: pd.Series, is_compliant: pd.Series) -> Iterator[Check]:
+def empty_replies(replies: pd.Series, is_compliant: pd.Series) -> Iterator[AnyCheck]:
     """Turns that count as answered without a word."""
     is_empty = replies == ""
     n = int(is_empty.sum())
@@ -109,10 +113,10 @@ def empty_replies(replies: pd.Series, is_compliant: pd.Series) -> Iterator[Check
         "labelled compliant)"
     )
     values = {"labelled": int(is_compliant[is_empty].sum())}
-    yield Check("empty-replies", "warning", template, values, n, len(replies))
+    yield EMPTY_REPLIES.failed("warning", template, values, n, len(replies))
 
 
-def duplicate_replies(replies: pd.Series) -> Iterator[Check]:
+def duplicate_replies(replies: pd.Series) -> Iterator[AnyCheck]:
     """One text as the reply to many turns."""
     counts = replies[replies != ""].value_counts()
     counts = counts[counts > 1]
@@ -124,13 +128,15 @@ def duplicate_replies(replies: pd.Series) -> Iterator[Check]:
         values = {"count": len(counts), "most": int(counts.iloc[0])}
         texts = Message("{count} texts, the commonest on {most}", values)
     template = "{n} of {of} turns have a reply that stands on other turns too ({texts})"
-    yield Check("duplicate-replies", "warning", template, {"texts": texts}, n, len(replies))
+    yield DUPLICATE_REPLIES.failed("warning", template, {"texts": texts}, n, len(replies))
 
 
-def one_class_truth(answered: pd.DataFrame) -> Iterator[Check]:
+def one_class_truth(answered: pd.DataFrame) -> Iterator[AnyCheck]:
     """M4 where every true label is the same, so that the label need not be read to be right."""
     n = len(answered)
     labels = answered["gt_compliance_label"].unique()
+    if n < 2:
+        yield ONE_CLASS_TRUTH.not_applicable("a single turn was answered")
     if n < 2 or len(labels) > 1:
         return
     accuracy = answered["m4_correct"].mean()
@@ -139,4 +145,4 @@ def one_class_truth(answered: pd.DataFrame) -> Iterator[Check]:
         "always that one would score 1.000 on compliance accuracy, this run has {value}"
     )
     values = {"label": str(labels[0]), "value": f"{accuracy:.3f}"}
-    yield Check("one-class-truth", "warning", template, values, n, n)
+    yield ONE_CLASS_TRUTH.failed("warning", template, values, n, n)

@@ -12,6 +12,7 @@ import json
 
 from ...core.suite import Breakdown, Suite
 from .artifacts import write_artifacts
+from .check_kinds import KINDS
 from .checks import checks
 from .columns import JSON
 from .measures import METRICS
@@ -54,6 +55,7 @@ SUITE = Suite(
     headline=lambda options, blocked: HEADLINE,
     primary=primary,
     checks=checks,
+    check_kinds=KINDS,
     artifacts=write_artifacts,
     notebook="memfin.ipynb",
     together=True,

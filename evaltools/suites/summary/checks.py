@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ...core.check import Check, Level, duplicate_texts
+from ...core.check import AnyCheck, Level
+from ...core.common_checks import duplicate_texts
 from ...core.language import Message
 from . import people
+from .check_kinds import DUPLICATE_ANSWERS, IMPUTED_SHARE, UNMEASURED_SHARE, UNREAD_FIGURES
 from .verdicts import verdicts
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ DUPLICATES = 0.05
 alike."""
 
 
-def checks(run: Run) -> Iterator[Check]:
+def checks(run: Run) -> Iterator[AnyCheck]:
     """The checks of a file of cases."""
     data = run.data
     with_contexts = data[data["contexts"] != "[]"]
@@ -53,7 +55,7 @@ def _left_out(run: Run, above: float) -> list[dict[Any, Any]]:
     return rows[rows["not_measured"] > above * len(run.data)].to_dict("records")
 
 
-def unmeasured_share(run: Run) -> Iterator[Check]:
+def unmeasured_share(run: Run) -> Iterator[AnyCheck]:
     """Metrics that many cases give nothing to measure for. n is of the metric that lacks most."""
     total = len(run.data)
     rows = _left_out(run, UNMEASURED)
@@ -72,10 +74,10 @@ def unmeasured_share(run: Run) -> Iterator[Check]:
         "only"
     )
     n = max(row["not_measured"] for row in rows)
-    yield Check("unmeasured-share", "warning", template, {"listed": tuple(listed)}, n, total)
+    yield UNMEASURED_SHARE.failed("warning", template, {"listed": tuple(listed)}, n, total)
 
 
-def imputed_share(run: Run) -> Iterator[Check]:
+def imputed_share(run: Run) -> Iterator[AnyCheck]:
     """Means over all cases in which fixed numbers stand for those not measured (D14)."""
     total = len(run.data)
     rows = _left_out(run, IMPUTED)
@@ -87,7 +89,7 @@ def imputed_share(run: Run) -> Iterator[Check]:
         listed = Message("{before}; {next}", values)
     template = "means over all {of} cases hold fixed numbers for those not measured: {listed}"
     n = max(row["not_measured"] for row in rows)
-    yield Check("imputed-share", "info", template, {"listed": listed}, n, total)
+    yield IMPUTED_SHARE.failed("info", template, {"listed": listed}, n, total)
 
 
 def _imputed(data: pd.DataFrame, row: dict[Any, Any]) -> Message:
@@ -111,9 +113,10 @@ def _imputed(data: pd.DataFrame, row: dict[Any, Any]) -> Message:
     )
 
 
-def unread_figures(data: pd.DataFrame) -> Iterator[Check]:
+def unread_figures(data: pd.DataFrame) -> Iterator[AnyCheck]:
     """Summaries with figures that no rule read: they are compared with nothing."""
     if "unread_figures" not in data:  # written by an earlier version
+        yield UNREAD_FIGURES.not_applicable("the result was written by an earlier version")
         return
     n = 0
     figures = []
@@ -134,16 +137,20 @@ def unread_figures(data: pd.DataFrame) -> Iterator[Check]:
         "them: {listed}"
     )
     values = {"figures": len(figures), "listed": tuple(quoted)}
-    yield Check("unread-figures", level, template, values, n, len(data))
+    yield UNREAD_FIGURES.failed(level, template, values, n, len(data))
 
 
-def duplicate_answers(answers: pd.Series) -> Iterator[Check]:
+def duplicate_answers(answers: pd.Series) -> Iterator[AnyCheck]:
     """One summary for several cases."""
     texts = answers.fillna("").astype(str).map(lambda text: " ".join(text.split()))
-    counts = texts[texts != ""].value_counts()
+    texts = texts[texts != ""]
+    if texts.empty:
+        yield DUPLICATE_ANSWERS.not_applicable("no case has a summary")
+        return
+    counts = texts.value_counts()
     repeated = counts[counts > 1]
     n = int(repeated.sum())
-    if n > DUPLICATES * len(texts):
+    if n > DUPLICATES * len(answers):
         template = "{n} of {of} cases have a summary that stands on other cases too ({count} texts)"
         values = {"count": len(repeated)}
-        yield Check("duplicate-answers", "warning", template, values, n, len(texts))
+        yield DUPLICATE_ANSWERS.failed("warning", template, values, n, len(answers))

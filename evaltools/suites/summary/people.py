@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
-from ...core.check import Check
+from ...core.check import AnyCheck
 from ...core.errors import InputError, Problem, Problems
 from ...core.resampling import Resampling
 from ...report.sentences import label_message
@@ -29,6 +29,7 @@ from ...stats.calibration import (
 )
 from ...stats.labels import read_labels
 from ...stats.score_intervals import wilson
+from .check_kinds import LABELS_NOT_RANDOM
 from .judge_zones import AUDIT
 from .options import SummaryOptions, rules_in_force
 from .rules import METRICS
@@ -134,15 +135,15 @@ def intervals(
     return by_name.reset_index(drop=True)
 
 
-def checks(data: pd.DataFrame, options: SummaryOptions) -> Iterator[Check]:
+def checks(data: pd.DataFrame, options: SummaryOptions) -> Iterator[AnyCheck]:
     """Labels that were not drawn at random."""
     if not options.labelled:
+        yield LABELS_NOT_RANDOM.not_applicable("no labels of people were given")
         return
     for metric, note in calibration(data, options, 0.95).notes.items():
         n_labelled = int(data[f"{metric}_label"].notna().sum())
         message = label_message(metric, note)
-        yield Check(
-            "labels-not-random",
+        yield LABELS_NOT_RANDOM.failed(
             "warning",
             message.template,
             message.values,

@@ -16,6 +16,7 @@ from ...core.records import require_file
 from ...core.suite import Breakdown, Source, Suite, Workers
 from . import people
 from .artifacts import write_artifacts
+from .check_kinds import KINDS
 from .checks import checks
 from .metric_table import ZERO_ONE, metric_table
 from .options import SummaryOptions, rules_in_force
@@ -130,6 +131,7 @@ SUITE = Suite(
     headline=headline,
     intervals=people.intervals,
     checks=checks,
+    check_kinds=KINDS,
     verdicts=verdicts,
     artifacts=write_artifacts,
     notebook="summary.ipynb",

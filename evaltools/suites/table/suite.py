@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...core.check import Check, duplicate_texts
+from ...core.check import AnyCheck
+from ...core.check_kinds import DUPLICATE_TEXTS
+from ...core.common_checks import duplicate_texts
 from ...core.errors import InputError, Problems, UsageError
 from ...core.metric import MetricTable
 from ...core.records import first_line
@@ -81,7 +83,7 @@ def sniff(path: Path) -> bool:
         return False
 
 
-def checks(run: Run) -> Iterator[Check]:
+def checks(run: Run) -> Iterator[AnyCheck]:
     """The checks of a run."""
     yield from duplicate_texts(run.data, "text", "id")
 
@@ -99,4 +101,5 @@ SUITE = Suite(
     metrics=metrics,
     headline=headline,
     checks=checks,
+    check_kinds=(DUPLICATE_TEXTS,),
 )

@@ -1,0 +1,148 @@
+"""Checks that any suite may need: few units, what never varies, texts that come twice, units and seeds that lack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from .check import AnyCheck, Check
+from .check_kinds import (
+    CONSTANT_METRIC,
+    DUPLICATE_TEXTS,
+    FEW_UNITS,
+    MISSING_SEEDS,
+    MISSING_UNITS,
+    ONE_SIDED_MISSING,
+)
+from .language import Message
+from .resampling import CONSTANT
+
+MIN_CONSTANT_UNITS = 10
+"""Fewest units for which a constant metric raises a check."""
+
+MIN_UNITS = 30
+"""Fewer resampling units than this raise a check."""
+
+
+def few_units(n: int, unit: str) -> Iterator[Check]:
+    """Intervals from few units are wide, and their coverage is not that of many."""
+    if n < MIN_UNITS:
+        template = "only {n} units ({unit}): intervals are wide, and single units decide"
+        yield FEW_UNITS.failed("warning", template, {"unit": unit}, n, n)
+
+
+def constant_metrics(estimates: pd.DataFrame, headline: Sequence[str]) -> Iterator[AnyCheck]:
+    """Metrics of the headline that no unit moves, so that they tell no two systems apart."""
+    rows = estimates[estimates["metric"].isin(headline) & estimates["value"].notna()]
+    rows = rows[rows["n_units"] >= MIN_CONSTANT_UNITS]
+    if rows.empty:
+        yield CONSTANT_METRIC.not_applicable("no metric of the headline is measured on 10 units")
+        return
+    at_a_limit = rows["ci_method"].eq("wilson") & rows["value"].isin([0.0, 1.0])
+    rows = rows[rows["ci_method"].isin(["none", CONSTANT]) | at_a_limit]
+    if rows.empty:
+        return
+    metrics = tuple(
+        Message("“{title}” = {value:g}", {"title": Message(title), "value": value})
+        for title, value in zip(rows["title"], rows["value"])
+    )
+    template = "the same for every unit: {metrics}"
+    yield CONSTANT_METRIC.failed("info", template, {"metrics": metrics}, len(rows), len(headline))
+
+
+def duplicate_texts(units: pd.DataFrame, column: str, unit: str) -> Iterator[AnyCheck]:
+    """Units that have the same text are no independent samples."""
+    texts = pd.Series(dtype=object)
+    if column in units:
+        texts = units.drop_duplicates(unit)[column].dropna()
+        texts = texts[texts.astype(str).str.strip() != ""]
+    if texts.empty:
+        yield DUPLICATE_TEXTS.not_applicable("the units have no texts")
+        return
+    doubled = texts[texts.duplicated(keep=False)]
+    if doubled.empty:
+        return
+    template = "{n} units share {texts}: they are not independent, and intervals are too narrow"
+    n_texts = doubled.nunique()
+    shared = Message("a text") if n_texts == 1 else Message("{count} texts", {"count": n_texts})
+    yield DUPLICATE_TEXTS.failed("warning", template, {"texts": shared}, len(doubled), len(texts))
+
+
+def missing_units(units: Mapping[str, int], total: int) -> Iterator[Check]:
+    """Runs of a study that lack units which others have. `units`: run -> number of its units, of `total`."""
+    lacking = {run: total - n for run, n in units.items() if n < total}
+    if not lacking:
+        return
+    runs = tuple(
+        Message("{run} lacks {count}", {"run": run, "count": count})
+        for run, count in lacking.items()
+    )
+    template = (
+        "not all runs have all of the {total} units: {runs}; values of a run rest on its own units"
+    )
+    values = {"total": total, "runs": runs}
+    n = sum(lacking.values())
+    yield MISSING_UNITS.failed("warning", template, values, n, total * len(units))
+
+
+def one_sided_missing(differences: pd.DataFrame) -> Iterator[Check]:
+    """Cells that only one side of a comparison has: they take no part, and could change the difference.
+
+    `differences`: rows of a comparison, those of the metrics that lead. One check a candidate, on the first metric
+    that lacks cells; it says in how many others cells are lacking too.
+    """
+    n_missing = differences["missing_baseline"] + differences["missing_candidate"]
+    for candidate, rows in differences[n_missing > 0].groupby("candidate", sort=False):
+        first = rows.iloc[0]
+        values: dict[str, Any] = {
+            "title": Message(first["title"]),
+            "baseline": first["baseline"],
+            "candidate": candidate,
+            "of_baseline": int(first["missing_baseline"]),
+            "of_candidate": int(first["missing_candidate"]),
+        }
+        template = (
+            "“{title}”: {n} of {of} values are on one side only ({baseline} lacks {of_baseline}, {candidate} lacks "
+            "{of_candidate}) and take no part; {ends}"
+        )
+        if pd.isna(first["delta_worst"]):
+            values["ends"] = Message(
+                "without limits of the metric nobody can say what they would change"
+            )
+        else:
+            values["ends"] = Message(
+                "if all of them were the worst or the best for {candidate}, the difference would be {worst:+.3f} or "
+                "{best:+.3f}",
+                {
+                    "candidate": candidate,
+                    "worst": first["delta_worst"],
+                    "best": first["delta_best"],
+                },
+            )
+        if len(rows) > 1:
+            template += " (so in {more} more metrics)"
+            values["more"] = len(rows) - 1
+        n = int(first["missing_baseline"] + first["missing_candidate"])
+        yield ONE_SIDED_MISSING.failed("warning", template, values, n, n + int(first["n_units"]))
+
+
+def missing_seeds(conditions: Mapping[str, Sequence[str]]) -> Iterator[Check]:
+    """Conditions of a study that lack seeds which others have: comparisons rest on the seeds of both sides."""
+    seeds = list(dict.fromkeys(seed for own in conditions.values() for seed in own))
+    lacking = {}
+    for condition, own in conditions.items():
+        missing = [seed for seed in seeds if seed not in own]
+        if missing:
+            lacking[condition] = missing
+    if not lacking:
+        return
+    listed = tuple(
+        Message("{condition} lacks {seeds}", {"condition": condition, "seeds": tuple(missing)})
+        for condition, missing in lacking.items()
+    )
+    template = "not all conditions have all of the {total} seeds: {conditions}"
+    n = sum(len(missing) for missing in lacking.values())
+    values = {"total": len(seeds), "conditions": listed}
+    yield MISSING_SEEDS.failed("warning", template, values, n, len(seeds) * len(conditions))
