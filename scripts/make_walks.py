@@ -186,7 +186,11 @@ WALKS = {
             "A metric keeps lm-eval's own key, `METRIC,FILTER`; samples are paired by `doc_hash`.",
             "The model's name and the direction of each metric come from `results_DATE.json` beside the samples; without it,"
             " name the models with `--condition`. Convert one task at a time.",
-            "Metrics whose value of a sample is no number (perplexities) are left out, and named.",
+            "The direction is that of the samples' own values. Of perplexities a sample holds a log-likelihood (of words and"
+            " bytes with their number, so that ours is a ratio): more is better there, and lm-eval's number is exp(-mean). A metric"
+            " of which lm-eval's number is not the mean of its samples has no direction, and is named.",
+            "Values that are texts or lists (BLEU, Brier score) are left out, and named. Logs of 2024 are read, too.",
+            'What was asked, output, target and the fields of the document are columns of the units: `run.by("topic")`.',
             *COMMON,
         ),
     ),
@@ -196,14 +200,18 @@ WALKS = {
         "You have the logs of two models, here of three epochs each. Which is better?",
         (
             "evaltools convert inspect base.eval tuned.eval -o logs.jsonl",
-            "evaltools report seeds --suite table logs.jsonl",
+            "evaltools report table logs.jsonl",
         ),
         "Inspect's own `accuracy` of these logs is the mean over all samples and epochs, {values}: the same numbers.",
         (
-            "Epochs are seeds: the interval speaks for new epochs and new samples, as the report says. The model is the condition.",
+            "Epochs are trials of a sample and are resampled with it: the interval speaks for new samples and new draws. The model"
+            " is the condition. A folder of logs may be given.",
             "C, P, I and N count 1, 0.5, 0 and 0 as in Inspect; a value that is missing or NaN, or of a sample that ended in an"
             " error, is not measured.",
-            "Logs compressed with zstandard need an extra: `pip install 'evaltools[inspect]'`.",
+            "More is better of words, truth values, scores with an accuracy and Inspect's own scorers. Of other numbers a log does"
+            " not say it: they are described and never judged, until `--higher NAME` or `--lower NAME` of `report table` says it.",
+            "The score that the log leads with is first. Lists are left out, and named. Output, target and metadata are columns of"
+            " the units.",
             "Back again: `evaltools score SUITE RUN --inspect-scores FILE` writes rows that Inspect reads as precomputed scores.",
             *COMMON,
         ),
@@ -220,7 +228,12 @@ WALKS = {
         (
             "Metrics are `success` (whose mean is the pass rate), `score` and the named scores; the provider is the condition, with"
             " its prompt where it has several.",
-            "Repeats (`--repeat`) are seeds, numbered by order. A call that failed (`failureReason` 2) is not measured.",
+            "A prompt is called by its label. Repeats (`--repeat`) are trials of their test, told by its variables, and are"
+            " resampled with it.",
+            "A call that ended in an error (`failureReason` 2) is no success, as in promptfoo's pass rate; its other scores are not"
+            " measured. The command says how many there are.",
+            "The results line by line (`-o results.jsonl`) are read, too; CSV, HTML and YAML do not hold all scores.",
+            "Variables, output, error, description and metadata of a test are columns of the units.",
             *COMMON,
         ),
     ),
@@ -236,6 +249,8 @@ WALKS = {
         "deepeval's own pass rate of `Faithfulness` in these runs is {values}: the means of `Faithfulness passed`.",
         (
             "Each metric gives two: its score, and `NAME passed`. One that ended in an error is not measured.",
+            "The direction of a score is that in which its threshold is passed. Where no case tells (all at the threshold), it has"
+            " none. `.latest_test_run.json` is read, too.",
             CONDITION,
             *COMMON,
         ),
@@ -250,7 +265,10 @@ WALKS = {
         ),
         "ragas' own `faithfulness` of these rows is their mean, {values}: the same numbers.",
         (
-            "Every column of numbers is a metric but those that describe the sample; an empty cell or NaN is not measured.",
+            "Every column of numbers is a metric but those that describe the sample; an empty cell or NaN is not measured, and"
+            " stands as such in the rows.",
+            "More is better of ragas' own scores, less of `noise_sensitivity`. Of other columns (an aspect critic may ask for"
+            " something bad) it is not known: `--higher NAME` or `--lower NAME` of `report table` says it.",
             "Rows are paired by their place in the file: keep both in the order of the data set.",
             CONDITION,
             *COMMON,
@@ -269,6 +287,8 @@ WALKS = {
         (
             "`sum` and `count` of an instance are numerator and denominator; the trial is the seed. A perturbed instance has a"
             " metric of its own. Where the file holds several splits, give `--split`.",
+            "A folder of a run, or of runs, may be given: `run_spec.json` beside the file names the model and the main metric,"
+            " which leads; `instances.json` holds the texts. What HELM keeps books of (`num_...`, `..._runtime`) has no direction.",
             *COMMON,
         ),
     ),
@@ -276,14 +296,14 @@ WALKS = {
         "Coming from an ABSA data set",
         absa,
         "You have the test file of a data set, and the predictions of two systems in the same format: `nikl`, `semeval14`,"
-        " `semeval15`, `semeval16`, `aste`, `asqp` or `acos`. Which is better?",
+        " `semeval15`, `semeval16`, `aste`, `asqp`, `tasd` or `acos`. Which is better?",
         (
             "evaltools convert asqp test.txt -o gold.jsonl",
             "evaltools convert asqp base.txt -o base/outputs.jsonl --as predictions",
             "evaltools convert asqp tuned.txt -o tuned/outputs.jsonl --as predictions",
             "evaltools compare base tuned --gold gold.jsonl",
         ),
-        "Micro F1 of the tuples, the usual number of ABSA papers, is {values}: `tuple_f1_s2_refpol_micro`, which `--all` shows. The headline is the mean F1 of a sentence, which has an interval over sentences of equal weight.",
+        "Micro F1 of (category, polarity) is {values}: `tuple_f1_s2_refpol_micro`, which `--all` shows. Papers count whole tuples, with their terms and opinions. The headline is the mean F1 of a sentence, which has an interval over sentences of equal weight.",
         (
             "`evaltools report cr base/outputs.jsonl --gold gold.jsonl` is the report on one; it leads with Tuple F1 and leaves out"
             " what only a run of Conflict Review has.",
@@ -291,7 +311,8 @@ WALKS = {
             " category: add `--protocol cr_v1`. `semeval14 --level category`, laptops of `semeval15` and predictions of `nikl` have"
             " no term: read ref-pol only.",
             "Words of opinions (ASTE, ASQP, ACOS) are no part of a tuple. `conflict` is our `mixed`. Sentences out of scope are"
-            " left out.",
+            " left out. A review of `semeval16` whose opinions are of the whole text is one sample.",
+            "A file without any tuple (the test files of SemEval without labels) is no gold and refused.",
             "Why rescore: [absa-scorers.md](absa-scorers.md).",
         ),
     ),

@@ -26,7 +26,7 @@ def _client(address: str, error: type[Exception]) -> Iterator[Any]:
     try:
         from distributed import Client
     except ImportError as e:
-        raise UsageError("--scheduler needs the extra `dask`: pip install 'evaltools[dask]'") from e
+        raise UsageError("--scheduler needs more packages: pip install dask distributed") from e
     # what is wrong is said here, in a line
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:

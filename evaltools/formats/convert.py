@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from ..core.errors import Problems, UsageError
-from ..core.files import atomic, refuse_input, write_jsonl
+from ..core.files import atomic, dumps, refuse_input, write_jsonl
 from ..core.names import nearest
 from .formats import FORMATS, Format
 from .rows import Sample, Score
@@ -34,12 +36,14 @@ def convert(
 
     Sentiment: gold.jsonl or, with `as_` "predictions", outputs.jsonl of Conflict Review. Scores:
     long rows of the suite `table`, as CSV where the target is named so, else JSONL. UsageError for
-    options that the format does not take or lacks, and for a target that is an input.
+    options that the format does not take or lacks, and for a target that is an input; InputError
+    for gold without a single tuple.
     """
     if name not in FORMATS:
         raise UsageError(f"no format {name!r}; {nearest(name, list(FORMATS))}")
     form = FORMATS[name]
     settings = {key: value for key, value in options.items() if value not in (None, ())}
+    files = [file for path in files for file in _files_at(path, name, form)]
     _check_options(name, form, settings, len(files))
     if as_ == "predictions" and form.kind != "sentiment":
         raise UsageError(f"{name} holds scores: --as predictions is for aspect-based sentiment")
@@ -47,12 +51,24 @@ def convert(
     rows = _rows(form, files, settings, problems)
     if form.kind == "sentiment":
         if as_ == "gold":
-            return write_jsonl(target, map(_gold_row, rows))
+            return write_jsonl(target, _gold_rows(rows, files, problems))
         return write_jsonl(target, map(_prediction_row, rows))
-    scores = map(_score_row, rows)
+    scores = _score_rows(rows, problems)
     if target.suffix.lower() == ".csv":
         return _write_csv(target, scores)
     return write_jsonl(target, scores)
+
+
+def _files_at(path: Path, name: str, form: Format) -> list[Path]:
+    """The file itself, or those of the format in a folder. UsageError for a folder without any."""
+    if not path.is_dir():
+        return [path]
+    for pattern in form.in_folder:
+        files = sorted(path.glob(pattern))
+        if files:
+            return files
+    wanted = " or ".join(form.in_folder) or f"a file of {name}"
+    raise UsageError(f"{path} is a folder without {wanted}")
 
 
 def _check_options(
@@ -113,15 +129,23 @@ def _key(row: Sample | Score) -> Any:
     """What no two rows may have in common."""
     if isinstance(row, Sample):
         return row.id
-    return row.condition, row.seed, row.metric, row.id
+    return row.condition, row.seed, row.trial, row.metric, row.id
 
 
-def _gold_row(sample: Sample) -> dict[str, Any]:
-    return {
-        "uid": sample.id,
-        "input_text": sample.text,
-        "gold_tuples": _tuples(sample),
-    }
+def _gold_rows(
+    samples: Iterable[Sample], files: Sequence[Path], problems: Problems
+) -> Iterator[dict[str, Any]]:
+    is_labelled = False
+    for sample in samples:
+        is_labelled = is_labelled or bool(sample.opinions)
+        yield {
+            "uid": sample.id,
+            "input_text": sample.text,
+            "gold_tuples": _tuples(sample),
+        }
+    if not is_labelled:
+        message = "no sample has a tuple: this is no gold (predictions: --as predictions)"
+        raise problems.fatal("no-gold", message, file=str(files[0]))
 
 
 def _prediction_row(sample: Sample) -> dict[str, Any]:
@@ -147,21 +171,63 @@ def _tuples(sample: Sample) -> list[dict[str, Any]]:
     return tuples
 
 
+def _score_rows(scores: Iterable[Score], problems: Problems) -> Iterator[dict[str, Any]]:
+    """The rows of a long table. What describes a sample stands in the first of its rows.
+
+    A warning names the metrics of which no file says the direction.
+    """
+    previous = None
+    has_direction: dict[str, bool] = {}
+    for score in scores:
+        row = _score_row(score)
+        sample = (score.condition, score.seed, score.trial, score.id)
+        if sample != previous:
+            row |= score.further
+        previous = sample
+        known = has_direction.get(score.metric, False)
+        has_direction[score.metric] = known or score.higher_is_better is not None
+        yield row
+    unknown = [metric for metric, known in has_direction.items() if not known]
+    if unknown:
+        listed = ", ".join(unknown[:5])
+        if len(unknown) > 5:
+            listed += f" and {len(unknown) - 5} more"
+        message = (
+            f"whether higher is better is not known of {listed}: described, never judged "
+            "(--higher NAME and --lower NAME of the suite `table` say it)"
+        )
+        problems.warn("no-direction", message)
+
+
 def _score_row(score: Score) -> dict[str, Any]:
-    """The fields that say something; a value that was not measured is null."""
-    row = {name: value for name, value in asdict(score).items() if value is not None}
+    """The columns that say something; a value that was not measured is null.
+
+    A direction that is not known is null, too: without the column, higher would be better.
+    """
+    row: dict[str, Any] = {}
+    for column in COLUMNS:
+        value = getattr(score, column)
+        if value is not None or column == "higher_is_better":
+            row[column] = value
     if "den" not in row:
         row["value"] = score.value
     return row
 
 
+COLUMNS = [entry.name for entry in fields(Score) if entry.name != "further"]
+
+
 def _write_csv(target: Path, rows: Iterable[dict[str, Any]]) -> int:
-    columns = [field.name for field in fields(Score)]
+    """Write rows whose columns are known after the last one only."""
+    columns = dict.fromkeys(COLUMNS)
     n = 0
-    with atomic(target) as file:
-        table = csv.DictWriter(file, columns, lineterminator="\n")
-        table.writeheader()
+    with TemporaryFile("w+", encoding="utf-8") as spool, atomic(target) as file:
         for row in rows:
-            table.writerow(row)
+            columns.update(dict.fromkeys(row))
+            spool.write(dumps(row) + "\n")
             n += 1
+        spool.seek(0)
+        table = csv.DictWriter(file, list(columns), lineterminator="\n")
+        table.writeheader()
+        table.writerows(map(json.loads, spool))
     return n

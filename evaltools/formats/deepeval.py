@@ -1,11 +1,12 @@
-"""Test runs of deepeval: .latest_run_full.json."""
+"""Test runs of deepeval: .latest_run_full.json and .latest_test_run.json."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
-from .rows import Row, Score, number
-from .source import Records, Source
+from .rows import Row, Score, further_columns, number
+from .source import Records, Source, under
 
 
 class Measured(Row):
@@ -13,6 +14,7 @@ class Measured(Row):
 
     name: str
     score: float | None = None
+    threshold: float | None = None
     success: bool | None = None
     error: str | None = None
 
@@ -22,29 +24,67 @@ class Case(Row):
 
     name: str | None = None
     input: str | None = None
+    actualOutput: Any = None
+    expectedOutput: Any = None
+    additionalMetadata: Any = None
     metricsData: list[Measured] | None = None
+
+    @property
+    def further(self) -> dict[str, Any]:
+        metadata = self.additionalMetadata
+        fields = metadata if isinstance(metadata, dict) else {}
+        texts = {"output": self.actualOutput, "target": self.expectedOutput}
+        return further_columns({**texts, **fields})
 
 
 def read(source: Source) -> Records:
     """A metric's score, and `NAME passed`, whose mean is deepeval's pass rate.
 
-    With an error it is not measured.
+    With an error it is not measured. The direction of a score is that in which its threshold is
+    passed.
     """
-    return source.rows(source.records(source.json(), Case, "testCases"), _scores)
+    content = source.json()
+    key = "testCases"
+    if isinstance(under(content, "testRunData"), dict):
+        key = "testRunData.testCases"  # as in .latest_test_run.json
+    cases = list(source.records(content, Case, key))
+    directions = _directions(case for _, case in cases)
 
-
-def _scores(count: int, case: Case) -> Iterator[Score]:
-    for index, measured in enumerate(case.metricsData or ()):
-        values = {
-            measured.name: measured.score,
-            f"{measured.name} passed": measured.success,
-        }
-        for metric, value in values.items():
+    def scores(count: int, case: Case) -> Iterator[Score]:
+        for index, measured in enumerate(case.metricsData or ()):
+            score, success = measured.score, measured.success
             if measured.error:
-                value = None
+                score = success = None
+            sample: dict[str, Any] = {
+                "id": case.name or str(count),
+                "text": case.input,
+                "further": case.further,
+            }
             yield Score(
-                id=case.name or str(count),
-                metric=metric,
-                value=number(value, f"metricsData.{index}.score"),
-                text=case.input,
+                metric=measured.name,
+                value=number(score, f"metricsData.{index}.score"),
+                higher_is_better=directions.get(measured.name),
+                **sample,
             )
+            yield Score(
+                metric=f"{measured.name} passed",
+                value=number(success, f"metricsData.{index}.success"),
+                higher_is_better=True,
+                **sample,
+            )
+
+    return source.rows(cases, scores)
+
+
+def _directions(cases: Iterable[Case]) -> dict[str, bool]:
+    """Metric -> whether higher is better, where successes and failures agree on it."""
+    votes: dict[str, set[bool]] = {}
+    for case in cases:
+        for measured in case.metricsData or ():
+            score, threshold = measured.score, measured.threshold
+            if measured.error or measured.success is None or score is None or threshold is None:
+                continue
+            if score != threshold:
+                passes_above = (score > threshold) == measured.success
+                votes.setdefault(measured.name, set()).add(passes_above)
+    return {metric: vote.pop() for metric, vote in votes.items() if len(vote) == 1}

@@ -15,12 +15,14 @@ class Format:
 
     `reader`: "module.function" of the reader, which takes a `Source` and the options by name, and
     gives (place, row). `options`: what the format does not say; it cannot do without `needs`.
+    `in_folder`: patterns of the files in a folder that is given instead; the first that fits counts.
     """
 
     kind: Literal["sentiment", "scores"]
     reader: str
     options: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    in_folder: tuple[str, ...] = ()
 
     @property
     def read(self) -> Callable[..., Iterator[Any]]:
@@ -36,11 +38,24 @@ FORMATS = {
     "semeval16": Format("sentiment", "semeval.read16"),
     "aste": Format("sentiment", "lines.aste"),
     "asqp": Format("sentiment", "lines.asqp"),
+    "tasd": Format("sentiment", "lines.tasd"),
     "acos": Format("sentiment", "lines.acos"),
-    "inspect": Format("scores", "inspect_logs.read", ("condition",)),
-    "lm-eval": Format("scores", "lm_eval.read", ("condition", "seed")),
+    "inspect": Format(
+        "scores", "inspect_logs.read", ("condition",), in_folder=("*.eval", "*.json")
+    ),
+    "lm-eval": Format(
+        "scores",
+        "lm_eval.read",
+        ("condition", "seed"),
+        in_folder=("samples_*.jsonl", "*/samples_*.jsonl"),
+    ),
     "promptfoo": Format("scores", "promptfoo.read"),
     "deepeval": Format("scores", "deepeval.read", ("condition", "seed")),
     "ragas": Format("scores", "ragas.read", ("condition", "seed")),
-    "helm": Format("scores", "helm.read", ("condition", "split")),
+    "helm": Format(
+        "scores",
+        "helm.read",
+        ("condition", "split"),
+        in_folder=("per_instance_stats.json", "*/per_instance_stats.json"),
+    ),
 }

@@ -1,12 +1,27 @@
-"""Statistics of HELM: per_instance_stats.json."""
+"""Statistics of HELM: per_instance_stats.json, beside it run_spec.json and instances.json."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
-from .rows import Row, Score, Unfit, number
+from pydantic import Field
+
+from ..core.records import fitted, read_json
+from .rows import Row, Score, further_columns, number
 from .source import Records, Source
+
+LOWER = re.compile(r"(ece_|perplexity|bits_per_byte|toxic|bias_metric|stereotyp|.*error)")
+"""Metrics of HELM of which less is better, by the beginning of their names."""
+
+HIGHER = re.compile(
+    r"(quasi_|prefix_|quasi_prefix_|final_number_)*(exact_match|f1_score|f1_set_match|rouge|bleu|"
+    r"chr_f|iou_set_match|exact_set_match|classification_|ndcg|RR|NDCG|math_equiv|code_eval_acc|"
+    r"pass|logprob|accuracy|wb_score|safety_score|chain_of_thought_correctness|ifeval_|omni_math_acc)"
+)
+"""Metrics of HELM of which more is better, by the beginning of their names. Of others, above all of
+what HELM keeps books of (num_..., ..._runtime, max_prob), it is not known."""
 
 
 class Name(Row):
@@ -33,32 +48,130 @@ class Instance(Row):
     stats: list[Stat]
 
 
+class Adapter(Row):
+    """How the model was asked."""
+
+    model: str | None = None
+
+
+class MetricSpec(Row):
+    """What was measured; `args` may hold the names of the metrics, the main one first."""
+
+    args: dict[str, Any] = Field(default_factory=dict)
+
+
+class RunSpec(Row):
+    """The run, as run_spec.json beside the statistics describes it."""
+
+    adapter_spec: Adapter = Field(default_factory=Adapter)
+    metric_specs: list[MetricSpec] = Field(default_factory=list)
+
+    @property
+    def main_metrics(self) -> list[str]:
+        """The metrics that the run asks for by name, the main one first."""
+        names: list[str] = []
+        for spec in self.metric_specs:
+            listed = spec.args.get("names")
+            if isinstance(listed, list):
+                names += [name for name in listed if isinstance(name, str)]
+        return names
+
+
+class Text(Row):
+    """A text of an instance, or a possible output."""
+
+    text: str = ""
+
+
+class Reference(Row):
+    """A possible output; the right ones have the tag "correct"."""
+
+    output: Text = Field(default_factory=Text)
+    tags: list[str] = Field(default_factory=list)
+
+
+class Question(Row):
+    """An instance as instances.json beside the statistics describes it."""
+
+    id: str
+    input: Text = Field(default_factory=Text)
+    references: list[Reference] = Field(default_factory=list)
+
+
 def read(source: Source, *, split: str | None = None) -> Records:
     """Sum and count are numerator and denominator, the trial is the seed.
 
     A perturbed instance has metrics of its own, `NAME (PERTURBATION)`. Of several splits one must
-    be chosen.
+    be chosen. Metrics with a direction come first, led by those that run_spec.json names; it names
+    the condition, too.
     """
-    splits: set[str | None] = set()
+    spec = _beside(source, "run_spec.json", RunSpec) or RunSpec()
+    questions = _questions(source)
+    main_metrics = spec.main_metrics
+    splits: dict[str | None, None] = {}
+
+    def rank(stat: Stat) -> tuple[bool, int]:
+        name = stat.name.name
+        index = main_metrics.index(name) if name in main_metrics else len(main_metrics)
+        return _direction(name, main_metrics) is None, index
 
     def scores(_: int, instance: Instance) -> Iterator[Score]:
         perturbation = ""
         if instance.perturbation:
             perturbation = f" ({instance.perturbation.get('name')})"
-        for index, stat in enumerate(instance.stats):
+        question = questions.get(instance.instance_id)
+        further = {}
+        if question is not None:
+            targets = [
+                entry.output.text for entry in question.references if "correct" in entry.tags
+            ]
+            further = further_columns({"target": targets})
+        for index, stat in sorted(enumerate(instance.stats), key=lambda entry: rank(entry[1])):
             if split is not None and stat.name.split != split:
                 continue
-            splits.add(stat.name.split)
+            splits[stat.name.split] = None
             if len(splits) > 1:
                 listed = ", ".join(str(name) for name in splits)
                 message = f"several splits ({listed}): give --split"
-                raise Unfit(f"stats.{index}.name.split", message)
+                raise source.fatal("several-splits", message, id=instance.instance_id)
             yield Score(
                 id=instance.instance_id,
                 metric=stat.name.name + perturbation,
                 num=number(stat.sum, f"stats.{index}.sum"),
                 den=number(stat.count, f"stats.{index}.count"),
                 seed=str(instance.train_trial_index),
+                condition=spec.adapter_spec.model,
+                text=question.input.text if question else None,
+                higher_is_better=_direction(stat.name.name, main_metrics),
+                further=further,
             )
 
     return source.rows(source.records(source.json(), Instance), scores)
+
+
+def _direction(metric: str, main_metrics: list[str]) -> bool | None:
+    if LOWER.match(metric):
+        return False
+    if HIGHER.match(metric) or metric in main_metrics:
+        return True
+    return None
+
+
+def _beside(source: Source, name: str, model: type[Any]) -> Any:
+    """The record in a file beside the statistics; None where there is none."""
+    file = source.path.with_name(name)
+    if not file.is_file():
+        return None
+    return fitted(model, read_json(file, source.problems), source.problems, file=str(file))
+
+
+def _questions(source: Source) -> dict[str, Question]:
+    """The instances of instances.json by their id; none where the file is not there."""
+    file = source.path.with_name("instances.json")
+    if not file.is_file():
+        return {}
+    beside = Source(file, source.problems)
+    questions = {}
+    for _, question in beside.records(beside.json(), Question):
+        questions[question.id] = question
+    return questions

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import Field
 from pydantic_core import from_json
 
-from ..core.errors import UsageError
 from ..core.records import fitted
-from .rows import Row, Score, Unfit, number
+from .rows import Row, Score, Unfit, further_columns, number
 from .source import Records, Source
 
-try:
+if sys.version_info >= (3, 14):
+    import zipfile
+else:
     from backports.zstd import zipfile  # that of Python 3.14, which reads zstandard
-except ImportError:
-    import zipfile  # type: ignore[no-redef]
 
-VERSIONS = (1, 2)
+VERSIONS = (1, 2, 3)
 
 HEADERS = ("header.json", "_journal/start.json")
 """Of a log that is finished, of one that is not."""
@@ -27,8 +29,6 @@ MEMBER_BYTES = 256 << 20
 
 STEP_BYTES = 1 << 12
 """So much of a compressed member is unpacked at a time, whatever it grows to."""
-
-ZSTANDARD = 93
 
 WORDS = {
     "C": 1.0,
@@ -43,10 +43,36 @@ WORDS = {
 """What Inspect counts its words for a score as."""
 
 
+HIGHER = ("answer", "choice", "exact", "f1", "includes", "match", "math", "pattern")
+"""Scorers of Inspect whose numbers are better the higher they are."""
+
+
 class Spec(Row):
     """What was evaluated."""
 
     model: str
+
+
+class ReportedScore(Row):
+    """A score in the results of the log: its metrics by their names."""
+
+    name: str = ""
+    scorer: str = ""
+    metrics: dict[str, Any] = Field(default_factory=dict)
+
+
+class Headline(Row):
+    """What the log itself leads with."""
+
+    scorer: str = ""
+    score: str = ""
+
+
+class LogResults(Row):
+    """The numbers of the log."""
+
+    scores: list[ReportedScore] = Field(default_factory=list)
+    headline: Headline | None = None
 
 
 class Header(Row):
@@ -55,12 +81,25 @@ class Header(Row):
     version: int
     status: str = "started"
     eval: Spec
+    results: LogResults | None = None
+
+    @property
+    def accuracies(self) -> set[str]:
+        """The scores of which the log reports an accuracy: more is better."""
+        reported = self.results.scores if self.results else []
+        return {score.name for score in reported if "accuracy" in score.metrics}
+
+    def leads(self, scorer: str) -> bool:
+        """Whether the log leads with a scorer."""
+        headline = self.results.headline if self.results else None
+        return headline is not None and headline.scorer == scorer
 
 
 class ScorerResult(Row):
     """What a scorer gave: one value, or one for each of its keys."""
 
     value: Any = None
+    answer: Any = None
 
 
 class LogSample(Row):
@@ -69,14 +108,34 @@ class LogSample(Row):
     id: int | str
     epoch: int = 1
     input: Any = None
+    target: Any = None
+    output: Any = None
+    metadata: Any = None
     error: Any = None
     scores: dict[str, ScorerResult] | None = None
 
+    @property
+    def further(self) -> dict[str, Any]:
+        """Output, target, and the metadata of the sample."""
+        output = self.output if isinstance(self.output, dict) else {}
+        error = self.error if isinstance(self.error, dict) else {}
+        metadata = self.metadata if isinstance(self.metadata, dict) else {}
+        return further_columns(
+            {
+                "output": output.get("completion"),
+                "target": self.target,
+                "error": error.get("message"),
+                **metadata,
+            }
+        )
+
 
 def read(source: Source) -> Records:
-    """A metric for every scorer, or for every key of its value.
+    """A metric for every scorer, or for every key of its value; that of the log's headline first.
 
-    The epoch is the seed, the model the condition.
+    The epoch is the trial of a sample, the model the condition. More is better of words (C, yes),
+    truth values, scores with an accuracy, and Inspect's own scorers; of other numbers the log does
+    not say it.
     """
     is_zip = source.path.suffix.lower() == ".eval" or zipfile.is_zipfile(source.path)
     if is_zip:
@@ -116,7 +175,7 @@ def _member(log: zipfile.ZipFile, name: str) -> Any:
     """The JSON value of a member of the zip."""
     try:
         return from_json(_unpacked(log, name))
-    except (Unfit, UsageError):
+    except Unfit:
         raise
     except ValueError as error:
         raise Unfit(name, f"not JSON: {error}") from None
@@ -126,13 +185,8 @@ def _member(log: zipfile.ZipFile, name: str) -> Any:
 
 def _unpacked(log: zipfile.ZipFile, name: str) -> bytes:
     """A member, which is read in small steps and never beyond MEMBER_BYTES."""
-    info = log.getinfo(name)
-    if info.compress_type == ZSTANDARD and not hasattr(zipfile, "ZIP_ZSTANDARD"):
-        raise UsageError(
-            "this log is compressed with zstandard: pip install 'evaltools[inspect]' reads it"
-        )
     data = bytearray()
-    with log.open(info) as file:
+    with log.open(name) as file:
         while step := file.read(STEP_BYTES):
             data += step
             if len(data) > MEMBER_BYTES:
@@ -155,44 +209,84 @@ def _header(content: Any, source: Source) -> Header:
     return header
 
 
+@dataclass
+class Metrics:
+    """The metrics of a log, as its samples name them.
+
+    `refused`: those with a value that is no single number.
+    """
+
+    directions: dict[str, bool | None] = field(default_factory=dict)
+    refused: set[str] = field(default_factory=set)
+
+
 def _scores(header: Header, samples: Iterable[Any], source: Source) -> Records:
-    model = header.eval.model
-    metrics: dict[str, None] = {}
+    metrics = Metrics()
     failed: list[dict[str, Any]] = []
 
     def scores(_: int, sample: LogSample) -> Iterator[Score]:
         about: dict[str, Any] = {
             "id": str(sample.id),
-            "seed": str(sample.epoch),
+            "trial": str(sample.epoch),
             "text": _text(sample.input),
-            "condition": model,
+            "condition": header.eval.model,
+            "further": sample.further,
         }
         results = sample.scores or {}
         if sample.error and not results:
             failed.append(about)
-        for scorer, result in results.items():
-            values = result.value if isinstance(result.value, dict) else {"": result.value}
-            for key, value in values.items():
+        in_order = sorted(results, key=lambda scorer: not header.leads(scorer))
+        for scorer in in_order:
+            value = results[scorer].value
+            values = value if isinstance(value, dict) else {"": value}
+            for key, part in values.items():
                 metric = f"{scorer}/{key}" if key else scorer
-                metrics[metric] = None
+                if isinstance(part, list | dict):
+                    _refuse(metric, metrics, source, str(sample.id))
+                    continue
+                has_accuracy = (key or scorer) in header.accuracies
+                if metrics.directions.get(metric) is None:
+                    is_higher = has_accuracy or scorer in HIGHER or _is_judgement(part)
+                    metrics.directions[metric] = True if is_higher else None
                 measured = None
                 if not sample.error:
-                    measured = _value(value, f"scores.{metric}.value")
-                yield Score(metric=metric, value=measured, **about)
+                    measured = _value(part, f"scores.{metric}.value")
+                yield Score(
+                    metric=metric,
+                    value=measured,
+                    higher_is_better=metrics.directions[metric],
+                    **about,
+                )
 
     yield from source.rows(source.fitting(samples, LogSample, "samples"), scores)
     for about in failed:
         # by no metric measured, rather than left out of every mean
-        for metric in metrics:
-            yield "samples", Score(metric=metric, **about)
+        for metric, is_higher in metrics.directions.items():
+            yield "samples", Score(metric=metric, higher_is_better=is_higher, **about)
+
+
+def _refuse(metric: str, metrics: Metrics, source: Source, id_: str) -> None:
+    if metric not in metrics.refused:
+        message = f"{metric} is a list or nested, not a number, and left out"
+        source.warn("no-number", message, field=f"scores.{metric}.value", id=id_)
+    metrics.refused.add(metric)
+
+
+def _is_judgement(value: Any) -> bool:
+    """Whether a value is a word or a truth value of which Inspect counts the better one higher."""
+    return isinstance(value, bool) or (isinstance(value, str) and _word(value) is not None)
+
+
+def _word(value: str) -> float | None:
+    return WORDS.get(value, WORDS.get(value.lower()))
 
 
 def _value(value: Any, field: str) -> float | None:
     if not isinstance(value, str):
         return number(value, field)
-    for word in (value, value.lower()):
-        if word in WORDS:
-            return WORDS[word]
+    word = _word(value)
+    if word is not None:
+        return word
     try:
         return number(float(value), field)
     except ValueError:

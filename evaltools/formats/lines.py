@@ -1,4 +1,4 @@
-"""ASTE triplets, ASQP and ACOS quadruples: text files, a sentence and its tuples on each line."""
+"""ASTE and TASD triplets, ASQP and ACOS quadruples: a sentence and its tuples on each line."""
 
 from __future__ import annotations
 
@@ -31,6 +31,11 @@ def asqp(source: Source) -> Records:
     Tuples of category, aspect and polarity; NULL is implicit.
     """
     return _read(source, "quadruples", literals, _asqp_opinion)
+
+
+def tasd(source: Source) -> Records:
+    """sentence####[['aspect', 'category', 'polarity'], ...]: ASQP without the opinion."""
+    return _read(source, "triplets", literals, _tasd_opinion)
 
 
 def acos(source: Source) -> Records:
@@ -73,15 +78,20 @@ def _aste_opinion(text: str, triplet: Any, field: str) -> Opinion:
     raise Unfit(field, f"expected ([aspect], [opinion], 'POS'), got {str(triplet)[:80]}")
 
 
-def _asqp_opinion(_: str, quad: Any, field: str) -> Opinion:
+def _asqp_opinion(text: str, quad: Any, field: str) -> Opinion:
     match quad:
-        case [str(term), str(ref), sentiment, str()]:
-            polarity = chosen(sentiment, POLARITIES, field)
-            if term == "NULL":
-                term = ""
-            return Opinion(ref, term, polarity)
+        case [term, ref, sentiment, str()]:
+            return _tasd_opinion(text, [term, ref, sentiment], field)
     shape = "['aspect', 'category', 'polarity', 'opinion']"
     raise Unfit(field, f"expected {shape}, got {str(quad)[:80]}")
+
+
+def _tasd_opinion(_: str, triplet: Any, field: str) -> Opinion:
+    match triplet:
+        case [str(term), str(ref), sentiment]:
+            polarity = chosen(sentiment, POLARITIES, field)
+            return Opinion(ref, "" if term == "NULL" else term, polarity)
+    raise Unfit(field, f"expected ['aspect', 'category', 'polarity'], got {str(triplet)[:80]}")
 
 
 def _split_at_tabs(line: str, _: str) -> tuple[str, list[str]]:

@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
 
 from pydantic import ConfigDict, Field
 
 from ..core.errors import Problems
 from ..core.records import fitted, read_json, read_jsonl
-from .rows import Row, Score, number
+from .rows import Row, Score, further_columns, number
 from .source import Records, Source
 
 NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT.+)\.jsonl")
+
+QUESTIONS = ("question", "query", "text", "input", "prompt", "problem", "sentence", "goal", "ctx")
+"""Fields of a document that hold what is asked, the likeliest first."""
+
+LOG_LIKELIHOODS = ("perplexity", "word_perplexity", "byte_perplexity", "bits_per_byte")
+"""Metrics of which a sample holds the log-likelihood, or a pair of it and of a number of tokens."""
+
+DIRECTIONS = {
+    "acc": True,
+    "acc_norm": True,
+    "acc_mutual_info": True,
+    "exact_match": True,
+    "f1": True,
+    "mcc": True,
+    "bleu": True,
+    "chrf": True,
+    "ter": False,
+    "brier_score": False,
+}
+"""Whether higher is better in lm-eval's own registry, for samples without their results."""
 
 
 class Ids(Row):
@@ -25,69 +48,187 @@ class Ids(Row):
 
 
 class Line(Ids):
-    """A sample under a filter; each of `metrics` stands in a field of its own."""
+    """A sample under a filter; each of `metrics` stands in a field of its own.
+
+    Logs of 2024 have neither `metrics` nor `filter`: there every other number is a metric.
+    """
 
     model_config = ConfigDict(extra="allow")
-    metrics: list[str]
+    metrics: list[str] | None = None
+    doc: Any = None
+    target: Any = None
+    arguments: Any = None
+    resps: Any = None
+    filtered_resps: Any = None
+    prompt_hash: Any = None
+    target_hash: Any = None
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Metric -> its value on the sample."""
+        fields = self.model_extra or {}
+        if self.metrics is not None:
+            return {metric: fields.get(metric) for metric in self.metrics}
+        return {name: value for name, value in fields.items() if isinstance(value, int | float)}
+
+    @property
+    def question(self) -> str | None:
+        """What was asked: a field of the document, else the whole prompt."""
+        document = self.doc if isinstance(self.doc, dict) else {}
+        for name in QUESTIONS:
+            if document.get(name) and isinstance(document[name], str):
+                return document[name]
+        prompt: Any = self.arguments
+        while isinstance(prompt, dict | list) and prompt:
+            prompt = next(iter(prompt.values())) if isinstance(prompt, dict) else prompt[0]
+        return prompt if isinstance(prompt, str) else None
+
+    @property
+    def further(self) -> dict[str, Any]:
+        """Output, target and the fields of the document."""
+        document = self.doc if isinstance(self.doc, dict) else {}
+        fields = {name: value for name, value in document.items() if value != self.question}
+        output = self.filtered_resps
+        if isinstance(output, list) and len(output) == 1:
+            output = output[0]
+        if not isinstance(output, str):
+            output = None  # likelihoods of the choices
+        return further_columns({"output": output, "target": self.target, **fields})
 
 
 class Results(Row):
-    """The file of results: of each task the direction of its metrics."""
+    """The file of results: the numbers of each task, and the direction of its metrics."""
 
     model_name: str | None = None
+    results: dict[str, dict[str, Any]] = Field(default_factory=dict)
     higher_is_better: dict[str, dict[str, bool | None]] = Field(default_factory=dict)
+
+
+@dataclass
+class Overview:
+    """What must be known of a file before its first row.
+
+    `shared`: hashes that several samples of one filter have. `sums`: of each `NAME,FILTER` the sum
+    of the values and that of their weights.
+    """
+
+    shared: set[str | None] = field(default_factory=set)
+    sums: dict[str, tuple[float, float]] = field(default_factory=dict)
 
 
 def read(source: Source) -> Records:
     """A metric is `NAME,FILTER`; its value is a number at the top of the line.
 
-    The id is doc_hash, or doc_id where that is absent or several samples share it. Metrics whose
-    value is no number (those of perplexity are pairs) are left out with a warning. From the results
+    The id is doc_hash, or doc_id where that is absent or several samples share it. A pair of
+    numbers is numerator and denominator; other values are left out with a warning. From the results
     beside the file, where they are there: the direction of each metric and the model's name as the
     condition.
     """
-    shared = _shared_hashes(source)
+    overview = _overview(source)
     results = Results()
-    higher_is_better = {}
+    task = ""
     name = NAME.fullmatch(source.path.name)
     if name:
         results = _read_results(source, f"results_{name['date']}.json")
-        higher_is_better = results.higher_is_better.get(name["task"], {})
+        task = name["task"]
+    directions = {}
+    for metric in overview.sums:
+        directions[metric] = _direction(metric, overview, results, task, source)
+    left_out: set[str] = set()
 
     def scores(_: int, line: Line) -> Iterator[Score]:
         id_ = line.doc_hash
-        if not id_ or id_ in shared:
+        if not id_ or id_ in overview.shared:
             id_ = str(line.doc_id)
-        fields = line.model_extra or {}
-        for metric in line.metrics:
+        for metric, value in line.values.items():
             full_name = f"{metric},{line.filter}"
-            value = fields.get(metric)
-            if not isinstance(value, int | float | None):
-                message = f"{full_name} is no number and left out"
-                source.warn("no-number", message, field=metric, id=id_)
+            measured: dict[str, Any] = {}
+            if isinstance(value, int | float | None):
+                measured["value"] = number(value, metric)
+            elif _is_pair(value):
+                measured["num"] = number(value[0], metric)
+                measured["den"] = number(value[1], metric)
+            else:
+                if full_name not in left_out:
+                    message = f"{full_name} is no number and left out"
+                    source.warn("no-number", message, field=metric, id=id_)
+                left_out.add(full_name)
                 continue
             yield Score(
                 id=id_,
                 metric=full_name,
-                value=number(value, metric),
                 condition=results.model_name or None,
-                higher_is_better=higher_is_better.get(metric),
+                higher_is_better=directions.get(full_name),
+                text=line.question,
+                further=line.further,
+                **measured,
             )
 
     return source.rows(source.json_lines(Line), scores)
 
 
-def _shared_hashes(source: Source) -> set[str | None]:
-    """The hashes that several samples of one filter have."""
+def _is_pair(value: Any) -> bool:
+    """Whether a value is a numerator and a denominator."""
+    return (
+        isinstance(value, list)
+        and len(value) == 2
+        and all(isinstance(part, int | float) for part in value)
+        and value[1] > 0
+    )
+
+
+def _overview(source: Source) -> Overview:
     times: Counter[tuple[str, str | None]] = Counter()
+    overview = Overview()
     # lines that do not fit are reported when they are read as samples
-    for _, ids in read_jsonl(source.path, Ids, Problems("skip")):
-        times[ids.filter, ids.doc_hash] += 1
-    shared = set()
+    for _, line in read_jsonl(source.path, Line, Problems("skip")):
+        times[line.filter, line.doc_hash] += 1
+        for metric, value in line.values.items():
+            name = f"{metric},{line.filter}"
+            total, weight = overview.sums.get(name, (0.0, 0.0))
+            if _is_pair(value):
+                overview.sums[name] = (total + value[0], weight + value[1])
+            elif isinstance(value, int | float) and math.isfinite(value):
+                overview.sums[name] = (total + value, weight + 1)
     for (_, doc_hash), n in times.items():
         if n > 1:
-            shared.add(doc_hash)
-    return shared
+            overview.shared.add(doc_hash)
+    return overview
+
+
+def _direction(
+    name: str, overview: Overview, results: Results, task: str, source: Source
+) -> bool | None:
+    """Whether higher is better of the values of the samples; None where that is not known.
+
+    lm-eval declares it of its own number, which may be another thing than the mean of the samples:
+    the perplexity is exp(-mean) of log-likelihoods, of which more is better.
+    """
+    metric = name.partition(",")[0]
+    declared = results.higher_is_better.get(task, {}).get(metric, DIRECTIONS.get(metric))
+    reported = results.results.get(task, {}).get(name)
+    total, weight = overview.sums[name]
+    mean = total / weight if weight else math.nan
+    if isinstance(reported, int | float) and math.isfinite(reported) and math.isfinite(mean):
+        if _is_equal(reported, mean):
+            return declared
+        of_log_likelihood = (math.exp(min(-mean, 700)), -mean / math.log(2))
+        if not any(_is_equal(reported, transformed) for transformed in of_log_likelihood):
+            message = f"lm-eval's {name} is {reported:g}, not the mean of its samples ({mean:g})"
+            source.warn("not-the-mean", message, field=metric)
+            return None
+    elif metric not in LOG_LIKELIHOODS:
+        return declared
+    message = (
+        f"{name}: its samples hold log-likelihoods, of which more is better; "
+        "lm-eval's own number grows as their mean falls"
+    )
+    source.warn("log-likelihood", message, field=metric)
+    return True
+
+
+def _is_equal(reported: float, value: float) -> bool:
+    return math.isclose(reported, value, rel_tol=1e-6, abs_tol=1e-9)
 
 
 def _read_results(source: Source, name: str) -> Results:

@@ -7,9 +7,41 @@ from typing import Any
 
 from pydantic import ConfigDict
 
+from ..core.errors import Problems
 from ..core.records import csv_rows
-from .rows import Row, Score, Unfit, number
+from .rows import Row, Score, Unfit, further_columns, number
 from .source import Records, Source
+
+HIGHER = (
+    "answer_correctness",
+    "answer_relevancy",
+    "answer_similarity",
+    "context_entity_recall",
+    "context_precision",
+    "context_recall",
+    "context_relevance",
+    "context_utilization",
+    "exact_match",
+    "factual_correctness",
+    "faithfulness",
+    "faithfulness_with_hhem",
+    "id_based_context_precision",
+    "id_based_context_recall",
+    "llm_context_precision_with_reference",
+    "llm_context_precision_without_reference",
+    "non_llm_context_precision_with_reference",
+    "non_llm_context_recall",
+    "non_llm_string_similarity",
+    "nv_accuracy",
+    "nv_context_relevance",
+    "nv_response_groundedness",
+    "response_relevancy",
+    "semantic_similarity",
+    "string_present",
+    "summary_score",
+    "tool_call_accuracy",
+)
+"""Metrics of ragas of which more is better; of `noise_sensitivity` less is. Of others it is not known."""
 
 
 class Line(Row):
@@ -31,29 +63,62 @@ def read(source: Source) -> Records:
 
     Empty is not measured.
     """
-    holds_text: dict[str, bool] = {}
+    metrics = _metrics(source)
 
     def scores(count: int, line: Line) -> Iterator[Score]:
         text = line.user_input if isinstance(line.user_input, str) else None
-        for name, value in (line.model_extra or {}).items():
-            if not name or value is None or value == "":
-                continue
-            is_text = isinstance(value, str | list | dict)
-            if holds_text.setdefault(name, is_text) != is_text:
-                wanted = "a number" if is_text else "a text"
-                message = f"expected {wanted} as in the rows before, got {str(value)[:80]!r}"
+        fields = line.model_extra or {}
+        of_sample = {
+            "output": line.response,
+            "target": line.reference,
+            "persona_name": line.persona_name,
+            "query_style": line.query_style,
+            "synthesizer_name": line.synthesizer_name,
+        }
+        texts = {name: value for name, value in fields.items() if name and name not in metrics}
+        for name, value in texts.items():
+            if isinstance(value, int | float):
+                message = f"expected a text as in the rows before, got {str(value)[:80]!r}"
                 raise Unfit(name, message)
-            if not is_text:
-                yield Score(
-                    id=str(count),
-                    metric=name,
-                    value=number(value, name),
-                    text=text,
-                )
+        for name in metrics:
+            value = fields.get(name)
+            if isinstance(value, str | list | dict) and value != "":
+                message = f"expected a number as in the rows before, got {str(value)[:80]!r}"
+                raise Unfit(name, message)
+            yield Score(
+                id=str(count),
+                metric=name,
+                value=None if value == "" else number(value, name),
+                text=text,
+                higher_is_better=_direction(name),
+                further=further_columns({**of_sample, **texts}),
+            )
 
-    is_csv = source.path.suffix.lower() == ".csv"
-    lines = _read_csv(source) if is_csv else source.json_lines(Line)
-    return source.rows(lines, scores)
+    return source.rows(_lines(source), scores)
+
+
+def _direction(metric: str) -> bool | None:
+    name = metric.partition("(")[0]  # factual_correctness(mode=f1)
+    if name == "noise_sensitivity":
+        return False
+    return True if name in HIGHER else None
+
+
+def _metrics(source: Source) -> list[str]:
+    """The columns whose first value is a number."""
+    is_number: dict[str, bool] = {}
+    # what is wrong with a line is reported when it is read as a sample
+    for _, line in _lines(Source(source.path, Problems("skip"))):
+        for name, value in (line.model_extra or {}).items():
+            if name and value is not None and value != "":
+                is_number.setdefault(name, not isinstance(value, str | list | dict))
+    return [name for name, is_metric in is_number.items() if is_metric]
+
+
+def _lines(source: Source) -> Records:
+    if source.path.suffix.lower() == ".csv":
+        return _read_csv(source)
+    return source.json_lines(Line)
 
 
 def _read_csv(source: Source) -> Records:

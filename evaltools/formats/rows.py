@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
@@ -15,6 +15,28 @@ from pydantic import BaseModel, ConfigDict
 POLARITIES = {name: name for name in ("positive", "negative", "neutral")}
 
 TOKEN = re.compile(r"\S+")
+
+TAKEN = {
+    "id",
+    "metric",
+    "condition",
+    "seed",
+    "trial",
+    "cluster",
+    "text",
+    "value",
+    "num",
+    "den",
+    "low",
+    "high",
+    "higher_is_better",
+    "item",
+    "line",
+}
+"""Columns of a long table or of its units that have a meaning: no further column has such a name."""
+
+MOST_FURTHER = 40
+"""Further columns of a sample at the most."""
 
 
 class Row(BaseModel):
@@ -55,7 +77,9 @@ class Sample:
 class Score:
     """One metric on one sample.
 
-    A value (None: not measured), or numerator and denominator of the metric's ratio.
+    A value (None: not measured), or numerator and denominator of the metric's ratio. `trial` is the
+    number of a repeated draw of the sample. `higher_is_better` None: the file does not say it.
+    `further` are columns that describe the sample: `further_columns` makes them.
     """
 
     id: str
@@ -65,8 +89,10 @@ class Score:
     den: float | None = None
     condition: str | None = None
     seed: str | None = None
+    trial: str | None = None
     text: str | None = None
     higher_is_better: bool | None = None
+    further: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Unfit(ValueError):
@@ -133,6 +159,31 @@ def tokens(sentence: str, numbers: Sequence[int], field: str) -> tuple[str, tupl
         start, end = spans[number]
         words.append(sentence[start:end])
     return " ".join(words), None
+
+
+def further_columns(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that can be columns of the units: texts, numbers, truth values, and lists of these.
+
+    A list becomes one text. What is empty or nested is left out. A name that is taken begins with
+    "its_" here.
+
+    >>> further_columns({"topic": "law", "id": 7, "tags": ["a", "b"], "nested": {"x": 1}})
+    {'topic': 'law', 'its_id': 7, 'tags': 'a; b'}
+    """
+    columns: dict[str, Any] = {}
+    for name, value in fields.items():
+        if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
+            value = "; ".join(str(item) for item in value)
+        if value == "" or not isinstance(value, str | int | float):
+            continue
+        if isinstance(value, float) and not math.isfinite(value):
+            continue
+        if name in TAKEN or name.startswith(("num_", "den_")):
+            name = f"its_{name}"
+        columns.setdefault(name, value)
+        if len(columns) == MOST_FURTHER:
+            break
+    return columns
 
 
 def number(value: Any, field: str) -> float | None:

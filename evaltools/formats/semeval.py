@@ -31,7 +31,8 @@ def read14(source: Source, *, level: str) -> Records:
 def read16(source: Source) -> Records:
     """Target NULL, and no target (laptops), is implicit.
 
-    Sentences that are OutOfScope are left out.
+    Sentences that are OutOfScope are left out. A review whose opinions are of the whole text, as in
+    2016, is one sample.
     """
     return _read(source, "Reviews", "Opinion")
 
@@ -39,19 +40,19 @@ def read16(source: Source) -> Records:
 def _read(source: Source, root: str, tag: str) -> Records:
     """The samples of a file with this root, whose tuples are the elements with this tag."""
 
-    def samples(number: int, sentence: Element) -> Iterator[Sample]:
-        text = sentence.findtext("text")
-        if text is None:
-            raise Unfit("text", "expected an element with the text of the sentence")
-        if sentence.get("OutOfScope", "").upper() == "TRUE":
+    def samples(number: int, record: Element) -> Iterator[Sample]:
+        if record.get("OutOfScope", "").upper() == "TRUE":
             return
+        texts = [element.text or "" for element in record.iter("text")]
+        if not texts:
+            raise Unfit("text", "expected an element with the text of the sentence")
         opinions = []
-        for element in sentence.iter(tag):
+        for element in record.iter(tag):
             opinions.append(_opinion(element))
-        id_ = sentence.get("id") or str(number)
-        yield Sample(id_, text, tuple(opinions))
+        id_ = record.get("id") or record.get("rid") or str(number)
+        yield Sample(id_, " ".join(texts), tuple(opinions))
 
-    return source.rows(_sentences(source, root), samples)
+    return source.rows(_records(source, root), samples)
 
 
 def _opinion(element: Element) -> Opinion:
@@ -88,8 +89,22 @@ class _BoundedFile:
         return data
 
 
-def _sentences(source: Source, root: str) -> Records:
-    """Every sentence. InputError for what is no XML, has another root or defines entities."""
+def _samples_of(element: Element) -> list[Element]:
+    """The samples in a sentence or review that was read whole."""
+    if element.tag == "sentence":
+        return [element]
+    sentences = list(element.iter("sentence"))
+    is_of_sentences = any(sentence.find("Opinions") is not None for sentence in sentences)
+    if element.find("Opinions") is not None and not is_of_sentences:
+        return [element]
+    return sentences
+
+
+def _records(source: Source, root: str) -> Records:
+    """Every sentence, or every review that has opinions of its own instead of its sentences'.
+
+    InputError for what is no XML, has another root or defines entities.
+    """
     number = 0
     top = None
     with source.path.open("rb") as file:
@@ -101,12 +116,16 @@ def _sentences(source: Source, root: str) -> Records:
                     if top.tag != root:
                         message = f"expected XML with the root {root}, got {top.tag[:80]!r}"
                         raise source.fatal("wrong-format", message)
-                if event == "end" and element.tag == "sentence":
+                is_whole = event == "end" and element in top
+                if not is_whole:
+                    continue
+                bounded.since_record = 0
+                for record in _samples_of(element):
                     number += 1
-                    bounded.since_record = 0
-                    yield f"sentence {element.get('id') or number}", element
-                    element.clear()
-                    top[:] = top[-1:]  # what was read is let go
+                    name = record.get("id") or record.get("rid") or number
+                    yield f"{record.tag.lower()} {name}", record
+                element.clear()
+                top[:] = top[-1:]  # what was read is let go
         except DefusedXmlException as error:
             message = f"entities and references are refused: {error}"
             raise source.fatal("xml-entities", message) from None

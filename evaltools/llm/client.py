@@ -319,7 +319,7 @@ class Client:
                 from .transport import Connection
             except ImportError as error:
                 raise UsageError(
-                    "asking a model needs the openai package: pip install 'evaltools[llm]'"
+                    "asking a model needs more packages: pip install openai anyio tenacity"
                 ) from error
             base_url = address_in_force(self.server.base_url)
             self._key = read_key(self.server.keys, base_url)

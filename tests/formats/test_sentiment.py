@@ -434,3 +434,53 @@ def test_no_bytes_break_a_reader(data: bytes) -> None:
                 convert(name, [path], Path(folder) / "out.jsonl", Problems("skip"), **options)
             except InputError as e:
                 assert e.problems
+
+
+SB2 = """\
+<Reviews>
+  <Review rid="en_1">
+    <sentences>
+      <sentence id="en_1:0"><text>We ate here.</text></sentence>
+      <sentence id="en_1:1"><text>It was slow.</text></sentence>
+    </sentences>
+    <Opinions>
+      <Opinion category="SERVICE#GENERAL" polarity="negative"/>
+      <Opinion category="FOOD#QUALITY" polarity="conflict"/>
+    </Opinions>
+  </Review>
+</Reviews>
+"""
+
+
+def test_opinions_of_a_whole_review_are_one_sample(tmp_path: Path) -> None:
+    """The text level of SemEval 2016 (SB2)."""
+    (row,) = gold(tmp_path, "semeval16", SB2)
+    assert (row["uid"], row["input_text"]) == ("en_1", "We ate here. It was slow.")
+    assert row["gold_tuples"] == [
+        opinion("SERVICE#GENERAL", "", "negative"),
+        opinion("FOOD#QUALITY", "", "mixed"),
+    ]
+
+
+def test_triplets_of_tasd(tmp_path: Path) -> None:
+    text = (
+        "Good pizza####[['pizza', 'food quality', 'positive'], ['NULL', 'service', 'negative']]\n"
+    )
+    (row,) = gold(tmp_path, "tasd", text)
+    assert row["gold_tuples"] == [
+        opinion("food quality", "pizza", "positive"),
+        opinion("service", "", "negative"),
+    ]
+    done = call("convert", "tasd", write(tmp_path, ASQP), "-o", tmp_path / "x.jsonl", status=3)
+    assert "triplets.0: expected ['aspect', 'category', 'polarity']" in done.output
+
+
+def test_a_test_file_without_labels_is_no_gold(tmp_path: Path) -> None:
+    sentence = "<sentence id='1:0'><text>So.</text></sentence>"
+    unlabelled = f"<Reviews><Review rid='1'><sentences>{sentence}</sentences></Review></Reviews>"
+    path, target = write(tmp_path, unlabelled), tmp_path / "x.jsonl"
+    done = call("convert", "semeval16", path, "-o", target, status=3)
+    assert f"{path}: no sample has a tuple: this is no gold" in done.output
+    assert not target.exists()
+    call("convert", "semeval16", path, "-o", target, "--as", "predictions")
+    assert target.is_file()

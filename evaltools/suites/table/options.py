@@ -25,6 +25,9 @@ class TableOptions(SuiteOptions):
     lower: tuple[str, ...] = Field(
         (), description="NAME of a metric that is better the lower it is."
     )
+    higher: tuple[str, ...] = Field(
+        (), description="NAME of a metric that is better the higher it is."
+    )
     found: tuple[Metric, ...] = ()
 
     def policy(self) -> dict[str, Any]:
@@ -59,13 +62,15 @@ class TableOptions(SuiteOptions):
         """
         declared = self.declared
         names = [metric.name for metric in metrics]
-        for name in (*declared, *self.lower):
+        for name in (*declared, *self.lower, *self.higher):
             if name not in names:
                 raise UsageError(f"{source} has no metric {name!r}; {nearest(name, names)}")
         changed = []
         for metric in metrics:
             if metric.name in declared:
                 metric = replace(metric, bounds=declared[metric.name], proportion=False)
+            if metric.name in self.higher:
+                metric = replace(metric, better="higher")
             if metric.name in self.lower:
                 metric = replace(metric, better="lower")
             changed.append(metric)

@@ -127,6 +127,15 @@ def columns(path: Path, problems: Problems) -> list[str]:
     return [column for column in COLUMNS if column in header]
 
 
+def has_direction_column(path: Path, problems: Problems) -> bool:
+    """Whether a file has the column of directions, be it empty; for JSON Lines the first line tells."""
+    if not is_json_lines(path):
+        return "higher_is_better" in columns(path, problems)
+    for _, line in read_jsonl(path, Line, Problems("skip"), id_field="id"):
+        return "higher_is_better" in line.model_fields_set
+    return False
+
+
 def _wrong_header(header: list[str]) -> str:
     """What is wrong with the columns of a file; "" for nothing."""
     if len(header) > MOST_COLUMNS:

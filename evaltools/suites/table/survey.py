@@ -13,7 +13,7 @@ import pandas as pd
 from ...core.errors import InputError, Problems
 from ...core.metric import Better, Metric
 from ...core.records import require_file
-from .read import RunKey, blocks
+from .read import RunKey, blocks, has_direction_column
 
 MOST = 1_000
 """More metrics or runs than this: a column was taken for another."""
@@ -60,7 +60,9 @@ def _survey(path: Path, _changed: int, _size: int) -> Survey:
     if facts.empty:
         raise problems.fatal("no-rows", "no row of the file can be used", file=str(path))
     _refuse_contradictions(facts, path, problems)
-    return Survey(_run_names(keys, path, problems), _metrics(facts), problems)
+    is_said = facts["is_higher_better"].any() or facts["is_lower_better"].any()
+    has_directions = is_said or has_direction_column(path, problems)
+    return Survey(_run_names(keys, path, problems), _metrics(facts, has_directions), problems)
 
 
 def _none_for_null(value: Any) -> str | None:
@@ -118,14 +120,13 @@ def _refuse_contradictions(facts: pd.DataFrame, path: Path, problems: Problems) 
                 problems.error("bad-field", message, file=str(path), field=field)
 
 
-def _metrics(facts: pd.DataFrame) -> tuple[Metric, ...]:
+def _metrics(facts: pd.DataFrame, has_directions: bool) -> tuple[Metric, ...]:
     """The metrics of a file: the columns num_KEY and den_KEY of the units.
 
     A metric whose values are all 0 or 1 is a proportion; others have the limits that the file says,
-    and none if it says none. Where the file has no direction for any metric, higher is better for
-    all; else a metric without one has none.
+    and none if it says none. Without the column of directions higher is better for all; with it a
+    metric whose cells are empty has no direction.
     """
-    has_directions = facts["is_higher_better"].any() or facts["is_lower_better"].any()
     default: Better = "none" if has_directions else "higher"
     times: dict[str, int] = {}
     metrics = []

@@ -1,0 +1,347 @@
+"""What a tool's number means: its direction, its repeats, what it leads with, and what describes a sample."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evaltools as et
+from evaltools.formats import rows as taken
+from evaltools.suites.table.read import COLUMNS
+from evaltools.suites.table.score import TAKEN
+
+from ..app.calling import call
+from .test_scores import DEEPEVAL, HELM, INSPECT, LM_EVAL, PROMPTFOO, changed, put, rows, sample
+
+DATE = "2026-01-02T03-04-05.6"
+
+
+def written(folder: Path, form: str, path: Path, *more: str) -> list[dict[str, Any]]:
+    call("convert", form, path, "-o", folder / "scores.jsonl", *more)
+    return rows(folder / "scores.jsonl")
+
+
+def directions(converted: list[dict[str, Any]]) -> dict[str, bool | None]:
+    return {row["metric"]: row["higher_is_better"] for row in converted}
+
+
+# --- lm-eval
+
+
+def lm_eval(folder: Path, values: dict[str, list[Any]], reported: dict[str, float]) -> Path:
+    """Samples of a task with these values, beside the results that say lm-eval's own numbers."""
+    lines = []
+    for index in range(len(next(iter(values.values())))):
+        of_sample = {name: column[index] for name, column in values.items()}
+        lines.append({"doc_id": index, "filter": "none", "metrics": list(values), **of_sample})
+    results = {
+        "results": {"task": {f"{name},none": value for name, value in reported.items()}},
+        "higher_is_better": {"task": dict.fromkeys(values, False)},
+    }
+    (folder / f"results_{DATE}.json").write_text(json.dumps(results))
+    return put(folder, "lm-eval", lines, name=f"samples_task_{DATE}.jsonl")
+
+
+def test_the_direction_of_a_perplexity_is_not_that_of_its_log_likelihoods(tmp_path: Path) -> None:
+    """exp(-mean) is better the lower, so that its log-likelihoods are better the higher."""
+    likelihoods = [-0.5, -1.5]  # mean -1
+    pairs = [[-2.0, 1], [-4.0, 2]]  # -6 over 3 words
+    values = {"perplexity": likelihoods, "word_perplexity": pairs, "error_rate": [1.0, 0.0]}
+    reported = {"perplexity": math.e, "word_perplexity": math.exp(2), "error_rate": 0.5}
+    path = lm_eval(tmp_path, values, reported)
+    converted = written(tmp_path, "lm-eval", path)
+    assert directions(converted) == {
+        "perplexity,none": True,
+        "word_perplexity,none": True,
+        "error_rate,none": False,
+    }
+    words = [row for row in converted if row["metric"] == "word_perplexity,none"]
+    assert [(row["num"], row["den"]) for row in words] == [(-2.0, 1.0), (-4.0, 2.0)]
+
+
+def test_a_number_that_is_not_the_mean_of_its_samples_has_no_direction(tmp_path: Path) -> None:
+    path = lm_eval(tmp_path, {"median": [0.0, 0.0, 9.0]}, {"median": 0.0})
+    done = call("convert", "lm-eval", path, "-o", tmp_path / "x.jsonl")
+    assert "lm-eval's median,none is 0, not the mean of its samples (3)" in done.output
+    assert "whether higher is better is not known of median,none" in done.output
+    assert directions(rows(tmp_path / "x.jsonl")) == {"median,none": None}
+
+
+def test_logs_of_2024_name_no_metrics_and_no_filter(tmp_path: Path) -> None:
+    old = {"doc_id": 0, "doc": {"question": "2+2?", "topic": "sums"}, "target": "4", "acc": 1.0}
+    old |= {"resps": [["4"]], "filtered_resps": ["4"], "arguments": [["Q: 2+2?", {}]]}
+    (row,) = written(tmp_path, "lm-eval", put(tmp_path, "lm-eval", [old]))
+    assert (row["metric"], row["value"], row["higher_is_better"]) == ("acc,none", 1.0, True)
+    assert (row["text"], row["target"], row["output"], row["topic"]) == ("2+2?", "4", "4", "sums")
+
+
+# --- deepeval
+
+
+def deepeval(scores: list[tuple[float, bool]]) -> dict[str, Any]:
+    cases = []
+    for score, success in scores:
+        measured = {"name": "Toxicity", "threshold": 0.5, "score": score, "success": success}
+        cases.append({"input": "q", "actualOutput": "a", "metricsData": [measured]})
+    return {"testCases": cases}
+
+
+@pytest.mark.parametrize(
+    ("scores", "is_higher"),
+    [
+        ([(0.1, True), (0.9, False), (0.5, True)], False),  # passed below the threshold
+        ([(0.1, False), (0.9, True)], True),
+        ([(0.5, True)], None),  # at the threshold: both would pass
+        ([(0.1, True), (0.2, False)], None),  # they contradict each other
+    ],
+)
+def test_deepeval_passes_on_the_better_side_of_the_threshold(
+    scores: list[tuple[float, bool]], is_higher: bool | None, tmp_path: Path
+) -> None:
+    converted = written(tmp_path, "deepeval", put(tmp_path, "deepeval", deepeval(scores)))
+    assert directions(converted) == {"Toxicity": is_higher, "Toxicity passed": True}
+
+
+def test_the_test_run_of_deepeval_is_the_same_one_level_down(tmp_path: Path) -> None:
+    whole = written(tmp_path, "deepeval", put(tmp_path, "deepeval"))
+    nested = put(tmp_path, "deepeval", {"testRunData": DEEPEVAL})
+    assert written(tmp_path, "deepeval", nested) == whole
+
+
+# --- promptfoo
+
+
+def test_repeats_of_promptfoo_have_numbers_of_their_own(tmp_path: Path) -> None:
+    """--repeat 2 of two tests: testIdx 0 to 3; tests are told by their variables."""
+    content = json.loads(json.dumps(PROMPTFOO))
+    first = content["results"]["results"][0]
+    results = []
+    for index, question in enumerate(["one", "one", "two", "two"]):
+        results.append({**first, "testIdx": index, "vars": {"q": question}})
+    content["results"]["results"] = results[::-1]
+    converted = written(tmp_path, "promptfoo", put(tmp_path, "promptfoo", content))
+    success = [row for row in converted if row["metric"] == "success"]
+    assert sorted((row["id"], row["trial"], row["text"]) for row in success) == [
+        ("0", "1", "one"),
+        ("0", "2", "one"),
+        ("2", "1", "two"),
+        ("2", "2", "two"),
+    ]
+    run = et.evaluate("table", tmp_path / "scores.jsonl")
+    assert run.n_units == 2 and len(run.units) == 4
+
+
+def prompted(label: str, raw: str, index: int) -> dict[str, Any]:
+    first = PROMPTFOO["results"]["results"][0]
+    return {**first, "promptIdx": index, "prompt": {"raw": raw, "label": label}, "promptId": label}
+
+
+def test_a_prompt_is_named_by_its_label(tmp_path: Path) -> None:
+    results = [prompted("short", "Say one", 0), prompted("", "Say two", 1)]
+    content = {"results": {"version": 3, "results": results}}
+    converted = written(tmp_path, "promptfoo", put(tmp_path, "promptfoo", content))
+    assert {row["condition"] for row in converted} == {"a short", "a Say two"}
+    alone = {"results": {"version": 3, "results": results[:1]}}
+    converted = written(tmp_path, "promptfoo", put(tmp_path, "promptfoo", alone))
+    assert {row["condition"] for row in converted} == {"a"}
+
+
+def test_two_prompts_of_one_label_stay_apart(tmp_path: Path) -> None:
+    results = []
+    for index in range(3):
+        results.append({**prompted("same", "Say", index), "promptId": f"p{index}"})
+    content = {"results": {"version": 3, "results": results}}
+    converted = written(tmp_path, "promptfoo", put(tmp_path, "promptfoo", content))
+    assert {row["condition"] for row in converted} == {"a same", "a same (2)", "a same (3)"}
+
+
+def test_errors_of_promptfoo_are_counted_as_it_counts_them(tmp_path: Path) -> None:
+    done = call("convert", "promptfoo", put(tmp_path, "promptfoo"), "-o", tmp_path / "x.jsonl")
+    assert "1 of 6 results are errors: no success, as promptfoo counts them" in done.output
+
+
+def test_a_named_score_that_an_error_prevented_is_null(tmp_path: Path) -> None:
+    test = {"assert": [{"type": "contains", "metric": "polite"}]}
+    failed = {"success": False, "score": 0, "namedScores": {}, "failureReason": 2}
+    first = {**PROMPTFOO["results"]["results"][0], "testCase": test, **failed}
+    content = {"results": {"version": 3, "results": [first]}}
+    converted = written(tmp_path, "promptfoo", put(tmp_path, "promptfoo", content))
+    values = {row["metric"]: row["value"] for row in converted}
+    assert values == {"success": 0.0, "score": None, "polite": None}
+
+
+def test_other_exports_of_promptfoo(tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl"
+    results = PROMPTFOO["results"]["results"]
+    path.write_text("".join(json.dumps(result) + "\n" for result in results))
+    by_line = written(tmp_path, "promptfoo", path)
+    assert by_line == written(tmp_path, "promptfoo", put(tmp_path, "promptfoo"))
+    (tmp_path / "out.csv").write_text("q,[a] p,Status\n")
+    target = tmp_path / "x.jsonl"
+    done = call("convert", "promptfoo", tmp_path / "out.csv", "-o", target, status=3)
+    assert "promptfoo eval -o results.json" in done.output and not target.exists()
+
+
+# --- Inspect
+
+
+def test_directions_and_order_of_inspect(tmp_path: Path) -> None:
+    """Words and accuracies are better the higher; of another number the log does not say it."""
+    reported = [{"name": "steps", "scorer": "steps", "metrics": {"mean": {"value": 3}}}]
+    reported.append({"name": "solved", "scorer": "solved", "metrics": {"accuracy": {"value": 1}}})
+    results = {"scores": reported, "headline": {"scorer": "solved", "score": "solved"}}
+    samples = [sample(1, 1, "C", steps=3, solved=1.0)]
+    log = {**INSPECT, "version": 3, "results": results, "samples": samples}
+    converted = written(tmp_path, "inspect", put(tmp_path, "inspect", log))
+    assert list(directions(converted).items()) == [
+        ("solved", True),
+        ("match", True),
+        ("steps", None),
+    ]
+    run = et.evaluate("table", tmp_path / "scores.jsonl")
+    assert run.primary == "solved" and run["steps"]["better"] == "none"
+
+
+def test_a_list_of_scores_is_left_out_and_named(tmp_path: Path) -> None:
+    log = {**INSPECT, "samples": [sample(1, 1, "C", per_step=[1, 0])]}
+    done = call("convert", "inspect", put(tmp_path, "inspect", log), "-o", tmp_path / "x.jsonl")
+    assert "per_step is a list or nested, not a number, and left out" in done.output
+    assert directions(rows(tmp_path / "x.jsonl")) == {"match": True}
+
+
+def test_what_describes_a_sample_becomes_columns_of_the_units(tmp_path: Path) -> None:
+    described = {
+        **sample(1, 1, "C"),
+        "output": {"completion": "A, surely"},
+        "metadata": {"topic": "law", "id": 7, "tags": ["x", "y"], "nested": {"a": 1}},
+    }
+    log = {**INSPECT, "samples": [described, sample(2, 1, "I")]}
+    written(tmp_path, "inspect", put(tmp_path, "inspect", log))
+    units = et.evaluate("table", tmp_path / "scores.jsonl").units
+    first = units.set_index("id").loc["1"]
+    assert (first["text"], first["output"], first["target"]) == ("question 1", "A, surely", "A")
+    assert (first["topic"], first["its_id"], first["tags"]) == ("law", 7, "x; y")
+    assert "nested" not in units
+
+
+def test_no_further_column_takes_the_name_of_another() -> None:
+    assert {*COLUMNS, *TAKEN} == taken.TAKEN
+
+
+# --- ragas
+
+
+def test_empty_cells_of_ragas_are_not_measured(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    header = "user_input,response,faithfulness,harmfulness,noise_sensitivity(mode=relevant)"
+    path.write_text(f"{header}\nq1,a,,0,0.5\nq2,b,0.5,,\n")
+    done = call("convert", "ragas", path, "-o", tmp_path / "scores.jsonl")
+    converted = rows(tmp_path / "scores.jsonl")
+    values = {(row["id"], row["metric"]): row["value"] for row in converted}
+    assert values["1", "faithfulness"] is None and values["2", "harmfulness"] is None
+    assert len(values) == 6
+    assert directions(converted) == {
+        "faithfulness": True,
+        "harmfulness": None,
+        "noise_sensitivity(mode=relevant)": False,
+    }
+    assert "not known of harmfulness: described, never judged" in done.output
+
+
+# --- HELM
+
+
+def helm_folder(folder: Path, model: str) -> Path:
+    names = ("num_references", "inference_runtime", "f1_score", "exact_match", "my_metric")
+    stats = []
+    for name in names:
+        stats.append({"name": {"name": name, "split": "test"}, "count": 1, "sum": 1.0})
+    instances = [{"instance_id": f"id{i}", "train_trial_index": 0, "stats": stats} for i in (1, 2)]
+    references = [{"output": {"text": "yes"}, "tags": ["correct"]}, {"output": {"text": "no"}}]
+    question = {"id": "id1", "input": {"text": "Is it?"}, "references": references}
+    spec = {
+        "adapter_spec": {"model": model},
+        "metric_specs": [{"class_name": "Basic", "args": {"names": ["exact_match", "f1_score"]}}],
+    }
+    folder.mkdir()
+    (folder / "per_instance_stats.json").write_text(json.dumps(instances))
+    (folder / "run_spec.json").write_text(json.dumps(spec))
+    (folder / "instances.json").write_text(json.dumps([question]))
+    return folder
+
+
+def test_the_main_metric_of_helm_leads_and_bookkeeping_has_no_direction(tmp_path: Path) -> None:
+    folder = helm_folder(tmp_path / "run", "org/model")
+    converted = written(tmp_path, "helm", folder)
+    assert list(directions(converted).items()) == [
+        ("exact_match", True),
+        ("f1_score", True),
+        ("num_references", None),
+        ("inference_runtime", None),
+        ("my_metric", None),
+    ]
+    assert {row["condition"] for row in converted} == {"org/model"}
+    assert (converted[0]["text"], converted[0]["target"]) == ("Is it?", "yes")
+
+
+def test_folders_are_taken_as_their_files(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        helm_folder(tmp_path / name, name)
+    both = written(tmp_path, "helm", tmp_path)
+    assert {row["condition"] for row in both} == {"a", "b"}
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    done = call("convert", "helm", empty, "-o", tmp_path / "x.jsonl", status=2)
+    assert "is a folder without per_instance_stats.json" in done.output
+
+
+# --- the table that is written
+
+
+def test_a_metric_without_a_direction_gets_one_by_an_option(tmp_path: Path) -> None:
+    written(tmp_path, "helm", put(tmp_path, "helm"), "--condition", "m")
+    path = tmp_path / "scores.jsonl"
+    assert all(row["higher_is_better"] is None for row in rows(path))
+    for option, better in ((None, "none"), ("higher", "higher"), ("lower", "lower")):
+        options = {option: ("bits",)} if option else {}
+        table = et.evaluate("table", only(path, "0"), **options)
+        assert table["bits"]["better"] == better
+
+
+def only(path: Path, seed: str) -> Path:
+    """The rows of one seed, as a file of its own."""
+    target = path.with_name(f"seed{seed}.jsonl")
+    kept = [row for row in rows(path) if row["seed"] == seed]
+    target.write_text("".join(json.dumps(row) + "\n" for row in kept))
+    return target
+
+
+def test_an_empty_column_of_directions_says_that_none_is_known(tmp_path: Path) -> None:
+    values = "q1,m,0.5{}\nq2,m,0.25{}\n"
+    (tmp_path / "with.csv").write_text(
+        "id,metric,value,higher_is_better\n" + values.format(",", ",")
+    )
+    (tmp_path / "without.csv").write_text("id,metric,value\n" + values.format("", ""))
+    assert et.evaluate("table", tmp_path / "with.csv")["m"]["better"] == "none"
+    assert et.evaluate("table", tmp_path / "without.csv")["m"]["better"] == "higher"
+
+
+def test_further_columns_stand_in_a_csv_too(tmp_path: Path) -> None:
+    late = {**LM_EVAL[3], "doc": {"topic": "law"}}  # a column of a later row only
+    path = put(tmp_path, "lm-eval", [LM_EVAL[0], late])
+    call("convert", "lm-eval", path, "-o", tmp_path / "scores.csv")
+    with (tmp_path / "scores.csv").open(encoding="utf-8", newline="") as file:
+        table = list(csv.DictReader(file))
+    assert [row["topic"] for row in table] == ["", "law", ""]  # once a sample
+
+
+def test_helm_of_several_files_keeps_each_trial_apart(tmp_path: Path) -> None:
+    twice = changed(HELM, 1, "instance_id", value="id1")
+    path = put(tmp_path, "helm", twice)
+    done = call("convert", "helm", path, "-o", tmp_path / "x.jsonl", status=3)
+    assert "a second bits of this id" in done.output
