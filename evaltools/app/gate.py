@@ -58,6 +58,7 @@ def gate(
     margins: Sequence[str] = (),
     junit_file: Path | None = None,
     summary_file: Path | None = None,
+    strict: bool = False,
 ) -> list[Checked]:
     """What a result says to all that is asked of it, bounds and margins given as NAME=X; the files are written.
 
@@ -76,8 +77,8 @@ def gate(
     rows = check_bounds(result, content, bounds, use)
     if baseline is not None:
         rows += check_baseline(result, baseline, allowed)
-    if not rows:
-        rows = check_verdicts(result, content)
+    if strict or not rows:
+        rows += check_verdicts(result, content, strict)
     name = content.run or str(result)
     if junit_file is not None:
         write_text(junit_file, as_junit(rows, name))
@@ -155,12 +156,13 @@ def _keeps(number: float, kind: str, limit: float) -> bool:
     return number >= limit if kind == "min" else number <= limit
 
 
-def check_verdicts(path: Path, content: StoredMetrics) -> list[Checked]:
+def check_verdicts(path: Path, content: StoredMetrics, strict: bool = False) -> list[Checked]:
     """The verdicts that a result's suite gave (`Suite.verdicts`), of an aggregate those of all its runs.
 
-    A metric without a threshold is not judged, and one that is not measured does not pass. UsageError where there
-    are no verdicts, InputError for another file.
+    A metric without a threshold is not judged, and one that is not measured does not pass; `strict`: neither does
+    one that a person must look at. UsageError where there are no verdicts, InputError for another file.
     """
+    passing = ("pass",) if strict else ("pass", "look")
     folders = result_folders(path)
     contents = [read(folder) for folder in folders] if len(folders) > 1 else [content]
     rows = []
@@ -168,7 +170,7 @@ def check_verdicts(path: Path, content: StoredMetrics) -> list[Checked]:
         for row in one.verdicts:
             if row.verdict != "no threshold":
                 line = verdict_line(row.verdict, row.title, row.said)
-                rows.append(Checked(row.metric, row.verdict == "pass", f"{line} ({one.run})"))
+                rows.append(Checked(row.metric, row.verdict in passing, f"{line} ({one.run})"))
     if not rows:
         raise UsageError(
             f"{path} holds no verdicts: give --min NAME=X, --max NAME=X or --baseline RESULT"

@@ -28,7 +28,18 @@ REPLACEMENT = "\ufffd"
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _KEPT_NOTES = 20
 
-GOOD, BAD, GREY = "#D5E8D4", "#F8CECC", "#E8E8E8"
+GOOD, BAD, WARN, GREY = "#D5E8D4", "#F8CECC", "#FFF2CC", "#E8E8E8"
+
+COLOURS = {"pass": "good", "ok": "good", "look": "warn", "fail": "bad"}
+"""The colour of a word of a verdict; all others are grey."""
+
+LINE = 15
+"""Height of a line of text, in points."""
+
+TALLEST = 20
+"""Lines of the highest row; Excel itself allows 27."""
+
+A4 = 9
 
 
 @dataclass(frozen=True)
@@ -37,8 +48,8 @@ class Sheet:
 
     head: (name, value) lines above the table; below: such lines that say what its columns mean. scores: column ->
     threshold, for the colours of its cells; an empty one has none.
-    verdicts: a column with pass, fail and other words to be coloured. Its head and first column stay in
-    place.
+    verdicts: a column with words to be coloured by COLOURS, in the language in force. Its head and first column stay
+    in place, and stand on every printed page.
     """
 
     name: str
@@ -94,6 +105,7 @@ def _formats(book: Any) -> dict[str, Any]:
         "decimal": book.add_format({"valign": "top", "num_format": "0.000"}),
         "good": book.add_format({"bg_color": GOOD}),
         "bad": book.add_format({"bg_color": BAD}),
+        "warn": book.add_format({"bg_color": WARN}),
         "grey": book.add_format({"bg_color": GREY}),
         "bold": book.add_format({"bold": True}),
     }
@@ -131,6 +143,15 @@ class _SheetWriter:
             self.page.conditional_format(first, index, last, index, rule)
         if self.sheet.below:
             self._write_meanings()
+        self._set_up_print()
+
+    def _set_up_print(self) -> None:
+        """Landscape on A4, as wide as the page, the head on every page, numbered."""
+        self.page.set_landscape()
+        self.page.set_paper(A4)
+        self.page.fit_to_pages(1, 0)
+        self.page.repeat_rows(self.header_row)
+        self.page.set_footer("&L&A&R&P / &N")
 
     def write_notes(self) -> None:
         """Write the notes on changed cells below everything else."""
@@ -145,12 +166,14 @@ class _SheetWriter:
             self.page.write_string(row + index, 0, line)
 
     def _write_table(self) -> None:
+        widths = []
         for index, column in enumerate(self.columns):
             self._write_text(self.header_row, index, column, self.formats["header"])
-            self.page.set_column(index, index, _width(self.sheet.frame.iloc[:, index], column))
+            widths.append(_width(self.sheet.frame.iloc[:, index], column))
+            self.page.set_column(index, index, widths[index])
         rows = self.sheet.frame.itertuples(index=False)
         for row, values in enumerate(rows, self.header_row + 1):
-            self.page.set_row(row, 15)  # one line high: long texts would hide the table
+            self.page.set_row(row, LINE * _lines(values, widths))
             for index, value in enumerate(values):
                 self._write_cell(row, index, value)
         self.page.freeze_panes(self.header_row + 1, 1)
@@ -209,8 +232,8 @@ def _color_rules(
         rules.append((column, _cell_rule(">=", threshold, formats["good"])))
     if sheet.verdicts:
         column = sheet.verdicts
-        rules.append((column, _cell_rule("==", f'"{say("pass")}"', formats["good"])))
-        rules.append((column, _cell_rule("==", f'"{say("fail")}"', formats["bad"])))
+        for word, colour in COLOURS.items():
+            rules.append((column, _cell_rule("==", f'"{say(word)}"', formats[colour])))
         rules.append((column, {"type": "no_blanks", "format": formats["grey"]}))
     return rules
 
@@ -231,6 +254,16 @@ def _cell_rule(
 def _width(column: pd.Series, name: str) -> int:
     longest = max((_columns(str(value)) for value in column.head(200)), default=0)
     return min(max(longest, _columns(name), 8) + 2, 60)
+
+
+def _lines(values: Sequence[Any], widths: Sequence[int]) -> int:
+    """How many lines a row needs to show its texts whole, up to TALLEST."""
+    most = 1
+    for value, width in zip(values, widths):
+        if isinstance(value, str):
+            lines = sum(1 + _columns(line) // (width - 1) for line in value.split("\n"))
+            most = max(most, lines)
+    return min(most, TALLEST)
 
 
 def _columns(text: str) -> int:

@@ -39,9 +39,10 @@ from .tables import (
     signature_block,
     stack,
     table,
+    verdict,
     where_to_look,
 )
-from .view import SampleView, sample_views, views_of
+from .view import SampleView, finding, first_screen, sample_views, views_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -471,7 +472,12 @@ class Run(Shown):
         """The first screen: can it be believed, what came out, where to look, and the signature."""
         groups = self.members[self.sample_views[0].name] if self.sample_views else {}
         look = where_to_look({label: len(units) for label, units in groups.items()})
-        return stack([self.header(), self.cards(), look, signature_block(self.signature)])
+        of_suite = [first_screen(self)]
+        if found := finding(self):
+            of_suite.insert(0, verdict(": ".join(filter(None, found))))
+        return stack(
+            [*of_suite, self.header(), self.cards(), look, signature_block(self.signature)]
+        )
 
     def __repr__(self) -> str:
         """The headline as plain text."""

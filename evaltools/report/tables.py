@@ -375,6 +375,7 @@ VERDICTS = {
     "pass": "good",
     "worse": "error",
     "fail": "error",
+    "look": "warning",
     "too few": "warning",
     "not measured": "warning",
 }
@@ -383,8 +384,8 @@ VERDICTS = {
 
 def verdict_line(verdict: str, title: str, reason: str = "") -> str:
     """A verdict on a single metric (`Suite.verdicts`) as terminal and gate say it."""
-    line = f"{verdict}: {title}"
-    return f"{line}, {reason}" if reason else line
+    line = f"{say(verdict)}: {say(title)}"
+    return f"{line}, {say(reason)}" if reason else line
 
 
 def problems_text(problems: Sequence[Mapping[str, Any]]) -> str:

@@ -2,7 +2,8 @@
 
 `evaltools.<suite>.views` holds TABLES and STUDY_TABLES (name -> TableView), FIGURES (name -> function of a Run, with
 keyword options, that returns a chart) and sample_views (function of a Result or Study that returns SampleViews: one a
-way of marking predictions, the one that leads first); each is optional.
+way of marking predictions, the one that leads first), `finding` (what a page of a run says first, and the numbers
+behind it) and `first_screen` (a table below that); each is optional.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import pandas as pd
 
 from ..core.language import say
 from ..core.suite import Suite
-from .tables import HtmlTable, no_rows, table
+from .tables import HtmlTable, no_rows, stack, table
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,18 @@ def views_of(suite: Suite, name: str) -> Any:
     if not suite.views:
         return {}
     return getattr(import_module(suite.views), name, {})
+
+
+def finding(run: Any) -> tuple[str, str] | None:
+    """What the suite says first of a run, and the numbers behind it; None where it says nothing of its own."""
+    make = views_of(run.suite, "finding")
+    return make(run) if make else None
+
+
+def first_screen(run: Any) -> HtmlTable:
+    """What the suite shows on the first screen of a run, below its title; empty where it shows nothing."""
+    make = views_of(run.suite, "first_screen")
+    return make(run) if make else stack([])
 
 
 def sample_views(shown: Any) -> tuple[SampleView, ...]:

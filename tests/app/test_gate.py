@@ -109,6 +109,19 @@ def test_without_bounds_the_verdicts_of_the_suite_decide(
     assert said in out and "no threshold" not in out
 
 
+def test_what_a_person_must_look_at_passes_unless_strict(tmp_path: Path) -> None:
+    path = stored(
+        tmp_path / "m.json",
+        metrics=[{"name": "f1", "value": 0.8}],
+        verdicts=[verdict("pass"), verdict("look", "coverage")],
+    )
+    assert "PASS coverage look: Coverage" in call("gate", path).stdout
+    assert "FAIL coverage look: Coverage" in call("gate", path, "--strict", status=1).stdout
+    # with a bound the verdicts are asked only where --strict asks for them
+    assert call("gate", path, "--min", "f1=0.5").stdout.count("\n") == 1
+    assert "FAIL coverage" in call("gate", path, "--min", "f1=0.5", "--strict", status=1).stdout
+
+
 def test_bounds_are_asked_instead_of_verdicts(tmp_path: Path) -> None:
     path = stored(
         tmp_path / "m.json", metrics=[{"name": "f1", "value": 0.8}], verdicts=[verdict("fail")]
@@ -124,8 +137,12 @@ def test_verdicts_of_a_file_are_bad_input_where_they_are_none(tmp_path: Path) ->
 def test_a_run_of_summaries_fails_as_its_page_says(tmp_path: Path) -> None:
     call("score", "summary", "example:summary/cases.jsonl", "-o", tmp_path, *QUICK)
     out = call("gate", tmp_path / "results" / "cases", status=1).stdout.splitlines()
-    failing = "FAIL summary_accuracy fail: Summary accuracy (entity precision), 6 of 21 measured cases lie below 0.9"
-    assert out[0] == f"{failing} (cases)" and len(out) == 4, "entity recall has no threshold"
+    failing = (
+        "FAIL summary_accuracy fail: Summary accuracy (entity precision), "
+        "6 of 24 fail, 3 to look at, 3 not measured (≥ 0.9)"
+    )
+    assert out[0] == "FAIL state fail: Summaries, 11 of 24 must not ship, 3 to look at (cases)"
+    assert out[1] == f"{failing} (cases)" and len(out) == 5, "entity recall is not judged"
 
 
 # --- a baseline

@@ -50,6 +50,11 @@ from ...core.terminal import echo
     help="With --baseline: how much worse the metric may be, in its own unit, at the bound of its interval.",
 )
 @click.option(
+    "--strict",
+    is_flag=True,
+    help="The suite's verdicts too, and what a person must look at does not pass.",
+)
+@click.option(
     "--junit",
     "junit_file",
     type=PATH,

@@ -6,23 +6,24 @@ it too; the workbook is the file for a spreadsheet program, and holds no formula
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from ...core.check import LEVEL_WORDS
-from ...core.files import atomic, dumps
+from ...core.files import atomic
 from ...core.language import say
 from ...report.excel import Sheet, write_workbook
 from ...report.tables import plain_estimates
 from .cards import worst_first
+from .metric_table import MEASURES
 from .options import rules_in_force
 from .reasons import whys
-from .rules import METRICS, Rules, rules_snapshot
+from .rules import METRICS, Rules
 from .units import by_metric
-from .verdicts import verdicts
+from .verdicts import finding, metric_verdicts
 
 if TYPE_CHECKING:
     from ...report.run import Run
@@ -45,11 +46,12 @@ SCORES = (
 VERDICTS = {
     "title": "metric",
     "verdict": "verdict",
-    "mean_measured": "mean of measured",
     "measured": "measured",
     "failing": "failing",
-    "threshold": "threshold",
+    "look": "to look at",
     "not_measured": "not measured",
+    "threshold": "threshold",
+    "mean_measured": "mean of measured",
     "mean": "with imputed",
 }
 """The columns of the first sheet, and what they are called: what was measured leads."""
@@ -57,7 +59,8 @@ VERDICTS = {
 MEANINGS = {
     "mean of measured": "mean score of the cases that could be measured",
     "measured": "number of cases that could be measured",
-    "failing": "number of measured cases below the threshold; the metric fails where there is any",
+    "failing": "number of cases that fail; the metric fails where there is any",
+    "to look at": "number of cases of which a person must settle something",
     "threshold": "the least score that passes",
     "not measured": "number of cases that give nothing to measure",
     "with imputed": "mean over all cases, with a fixed number for each that could not be measured",
@@ -66,7 +69,9 @@ MEANINGS = {
 
 CASES = {
     "case_id": "case",
+    "state": "verdict",
     "failed": "fails",
+    "reason": "reason",
     "not_measured": "not measured",
     "answer": "summary",
     "contexts": "contexts",
@@ -86,7 +91,7 @@ def write_artifacts(run: Run, folder: Path) -> None:
     first = overview(run)
     sheets = [
         first,
-        Sheet(say("Cases"), cases_frame(run), scores=limits),
+        Sheet(say("Cases"), cases_frame(run), scores=limits, verdicts=say("verdict")),
         Sheet(say("Rules in force"), rules_frame(rules)),
     ]
     write_workbook(folder / "summary_scores.xlsx", sheets, notes_on=first.name)
@@ -135,17 +140,13 @@ def cases_frame(run: Run) -> pd.DataFrame:
 
 def overview(run: Run) -> Sheet:
     """What the workbook is, the verdicts, and what the columns mean."""
-    what = say(
-        "{n} summaries scored by rules; the next sheet has every case, those that fail most first",
-        n=run.n_units,
-    )
-    lines = [(say("What"), what), (say("Run"), run.name)]
+    lines = [(say("What"), ": ".join(filter(None, finding(run)))), (say("Run"), run.name)]
     for check in run.checks:
         lines.append((say(LEVEL_WORDS[check.level]), check.text()))
     lines += _corrected_means(run)
     lines.append((say("Rules"), rules_in_force(run.options).identity))
     lines.append((say("Signature"), run.signature))
-    rows = verdicts(run)[list(VERDICTS)]
+    rows = metric_verdicts(run)[list(VERDICTS)]
     rows = rows.assign(
         title=rows["title"].map(say),
         verdict=rows["verdict"].map(say),
@@ -171,12 +172,24 @@ def _corrected_means(run: Run) -> list[tuple[str, str]]:
 
 
 def rules_frame(rules: Rules) -> pd.DataFrame:
-    """The rules in force, a row a name of each section: section, name, content."""
-    rows = []
-    for section, content in rules_snapshot(rules).items():
-        names = content if isinstance(content, dict) else {"": content}
-        for name, value in names.items():
-            text = value if isinstance(value, str) else dumps(value)
-            rows.append((section, name, text))
-    columns = [say(head) for head in ("section", "name", "content")]
-    return pd.DataFrame(rows, columns=columns)
+    """The rules in force, a row a name of each section: section, name, content in words."""
+    rows = [("rules", "", rules.identity)]
+    for metric, least in rules.thresholds.items():
+        rows.append(("threshold", say(MEASURES[metric].title), f"{least:g}"))
+    for tag, named in rules.tags.items():
+        rows.append(("risk item", say(tag), _phrases(named.phrases)))
+    rows.append(("follow-up", "", _phrases(rules.followup.phrases)))
+    for named in rules.definitive:
+        rows.append(("definitive phrases", "", _phrases(named.phrases)))
+    for let_off in rules.let_offs.values():
+        rows.append(("let off", say(let_off.reason), _phrases([*let_off.before, *let_off.after])))
+    for unit in rules.units:
+        rows.append(("unit", say(unit.kind), _phrases(unit.words)))
+    for concept in rules.concepts:
+        rows.append((concept.kind, concept.name, _phrases(concept.words)))
+    rows = [(say(section), name, content) for section, name, content in rows]
+    return pd.DataFrame(rows, columns=[say(head) for head in ("section", "name", "content")])
+
+
+def _phrases(phrases: Sequence[str]) -> str:
+    return " · ".join(phrases)

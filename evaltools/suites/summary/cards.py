@@ -8,19 +8,23 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+from markupsafe import Markup
 
 from ...core.language import say
 from ...report.samples import Place
+from ...report.tables import HtmlTable, stack, table, words
+from ...report.text import anchor
 from ...report.view import SampleView
 from .passages import item
-from .reasons import Evidence, scores_with_reasons
+from .reasons import Evidence, in_short, scores_with_reasons
 from .rules import METRICS
-from .verdicts import fails
+from .states import JUDGED, STATES
+from .verdicts import fails, finding
 
 if TYPE_CHECKING:
     from ...report.run import Run
 
-__all__ = ["cards", "groups", "sample_views", "worst_first"]
+__all__ = ["cards", "finding", "first_screen", "groups", "sample_views", "worst_first"]
 
 NAMED: Mapping[str, str] = {
     "summary_accuracy": "accuracy",
@@ -30,6 +34,9 @@ NAMED: Mapping[str, str] = {
     "entity_recall": "entity recall",
 }
 """The metrics, as chips and groups name them."""
+
+WORST = 10
+"""Cases that the first screen shows."""
 
 LEGEND = (
     "Values are compared, not what they are said of: a right value on the wrong item counts as "
@@ -42,7 +49,7 @@ BROWSER: Mapping[str, Any] = {
     "id": "case_id",
     "gold": None,
     "text": {"answer": "summary", "contexts": "context"},
-    "fields": NAMED,
+    "fields": {metric: NAMED[metric] for metric in JUDGED},
     "chips": ["failing", "tags"],
     "placed": "places",
 }
@@ -50,47 +57,52 @@ BROWSER: Mapping[str, Any] = {
 
 
 def groups(run: Run) -> dict[str, tuple[str, str]]:
-    """The cases that fail any threshold, those that fail none, and those that fail each metric.
-
-    name -> (query on the units, caption).
-    """
+    """The cases in each state, and those that fail each metric: name -> (query on the units, caption)."""
     failing = fails(run.units)
-    queries = {metric: f"{metric}_measured and not {metric}_passed" for metric in failing.columns}
-    fails_any = " or ".join(f"({query})" for query in queries.values())
     found = {
-        "failing": (fails_any, "Failing: cases that fail a threshold"),
-        "passing": (f"not ({fails_any})", "Passing: cases that fail none"),
+        "failing": ("state == 'fail'", "Must not ship: cases that fail"),
+        "look": ("state == 'look'", "To look at: cases of which a person must settle something"),
+        "passing": ("state == 'ok'", "OK: all other cases"),
     }
-    for metric, query in queries.items():
+    for metric in JUDGED:
         if failing[metric].any():
+            query = f"{metric}_state == 'fail'"
             found[metric] = (query, f"Cases that fail {NAMED[metric]}")
     return found
+
+
+def in_order(units: pd.DataFrame) -> pd.DataFrame:
+    """The cases, the worst state first, in it those that fail most metrics, then in the file's order."""
+    worst = units["state"].map(STATES.index)
+    n_failing = fails(units).sum(axis=1)
+    order = pd.DataFrame({"worst": worst, "n": -n_failing}, index=units.index)
+    return units.loc[order.sort_values(["worst", "n"], kind="stable").index]
 
 
 def worst_first(
     units: pd.DataFrame, called: Mapping[str, str], columns: Mapping[str, Any]
 ) -> pd.DataFrame:
-    """The cases, those that fail most metrics first, then in the file's order.
+    """The cases in the order of `in_order`.
 
-    case_id, failed and not_measured (the metrics as they are `called`), answer, contexts, tags, and
-    the further `columns`.
+    case_id, state (in words), failed and not_measured (the metrics as they are `called`), reason in
+    a line, answer, contexts, tags, and the further `columns`.
     """
     failing = fails(units)
     unmeasured = pd.DataFrame({metric: ~units[f"{metric}_measured"] for metric in METRICS})
     cases = pd.DataFrame(
         {
             "case_id": units["case_id"],
+            "state": units["state"].map(say),
             "failed": _names_of_true(failing.rename(columns=called)),
+            "reason": in_short(units),
             "not_measured": _names_of_true(unmeasured.rename(columns=called)),
             "answer": units["answer"],
             "contexts": units["contexts"].map("\n".join),
-            "tags": units["tags"].map(", ".join),
+            "tags": [", ".join(map(say, tags)) for tags in units["tags"]],
             **columns,
         }
     )
-    n_failing = failing.sum(axis=1)
-    order = n_failing.sort_values(ascending=False, kind="stable").index
-    return cases.loc[order]
+    return cases.loc[in_order(units).index]
 
 
 def _names_of_true(flags: pd.DataFrame) -> list[str]:
@@ -105,9 +117,11 @@ def cards(run: Run, units: pd.DataFrame) -> pd.DataFrame:
     texts.
     """
     called = {metric: say(name) for metric, name in NAMED.items()}
-    columns = {metric: scores_with_reasons(units, metric) for metric in METRICS}
+    columns = {metric: scores_with_reasons(units, metric) for metric in JUDGED}
     cases = worst_first(units, called, columns)
-    chips = [say("fails {what}", what=failed) if failed else "" for failed in cases["failed"]]
+    chips = []
+    for state, failed in zip(cases["state"], cases["failed"]):
+        chips.append(f"{state}: {failed}" if failed else state)
     columns_of_places = [
         "answer",
         "contexts",
@@ -143,7 +157,7 @@ def _places(case: Mapping[Any, Any]) -> list[Place]:
         number += 1
         offset = starts[due["context"]]
         start, end = due["context_at"]
-        tip = f"{say('missing')}: {tag}"
+        tip = f"{say('missing')}: {say(tag)}"
         places.append(("contexts", offset + start, offset + end, "missing", number, tip))
     return places
 
@@ -189,3 +203,30 @@ def sample_views(run: Run) -> tuple[SampleView, ...]:
         if evidence.get("supported"):
             return (replace(VIEW, legend=LEGEND),)
     return (VIEW,)
+
+
+def first_screen(run: Run) -> HtmlTable:
+    """The cases that must not ship, or that need a look, the worst first, with the reason in a line."""
+    cases = in_order(run.units[run.units["state"] != "ok"])
+    if cases.empty:
+        return stack([])
+    shown = cases.head(WORST)
+    frame = pd.DataFrame(
+        {
+            "case": shown["case_id"].tolist(),
+            "state": shown["state"].map(say).tolist(),
+            "reason": in_short(shown),
+            "summary": shown["answer"].fillna("").tolist(),
+        }
+    )
+    heads = {column: say(column) for column in frame.columns}
+    linked = table(frame, columns=heads, formats={"case": _link})
+    pieces = [replace(linked, text=table(frame, columns=heads).text)]
+    if len(cases) > WORST:
+        pieces.append(words(say("and {n} more below", n=len(cases) - WORST)))
+    return stack(pieces)
+
+
+def _link(case_id: str) -> Markup:
+    """A link to the card of a case."""
+    return Markup('<a href="#{}">{}</a>').format(anchor("sample", case_id), case_id)

@@ -13,7 +13,7 @@ from ...core.common_checks import duplicate_texts
 from ...core.language import Message
 from . import people
 from .check_kinds import DUPLICATE_ANSWERS, IMPUTED_SHARE, UNMEASURED_SHARE, UNREAD_FIGURES
-from .verdicts import verdicts
+from .verdicts import metric_verdicts
 
 if TYPE_CHECKING:
     from ...report.run import Run
@@ -51,7 +51,7 @@ def checks(run: Run) -> Iterator[AnyCheck]:
 
 def _left_out(run: Run, above: float) -> list[dict[Any, Any]]:
     """The verdicts of metrics for which more than a share `above` of the cases measure nothing."""
-    rows = verdicts(run)
+    rows = metric_verdicts(run)
     return rows[rows["not_measured"] > above * len(run.data)].to_dict("records")
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 
 from ...core.language import say
 from .passages import around
+from .states import JUDGED, open_points
 
 Evidence = Mapping[str, Any]
 
@@ -22,6 +23,68 @@ def whys(units: pd.DataFrame, metric: str) -> list[str]:
         parts = _why(metric, score, measured, evidence, answer or "", contexts)
         reasons.append("; ".join(parts))
     return reasons
+
+
+def in_short(units: pd.DataFrame) -> list[str]:
+    """Why each case is in its state, in a line: what fails, or what a person must settle; "" for ok."""
+    columns = [f"{metric}_{end}" for metric in JUDGED for end in ("state", "measured", "evidence")]
+    lines = []
+    for case in units[["state", *columns]].to_dict("records"):
+        parts = []
+        for metric in JUDGED:
+            if case[f"{metric}_state"] == case["state"] != "ok":
+                parts += _in_short(metric, case)
+        lines.append("; ".join(parts))
+    return lines
+
+
+def _in_short(metric: str, case: Mapping[Any, Any]) -> list[str]:
+    """Why one metric of a case is in its state."""
+    evidence = case[f"{metric}_evidence"]
+    if case[f"{metric}_state"] == "look":
+        points = open_points(metric, evidence, measured=case[f"{metric}_measured"])
+        return [_point(point) for point in points]
+    if "reason" in evidence:
+        return [say(evidence["reason"])]
+    if metric == "summary_accuracy":
+        return _wrong_figures(evidence)
+    if metric == "summary_risk_coverage":
+        return [say("left out: {tags}", tags=", ".join(map(say, evidence["missing"])))]
+    if metric == "summary_non_definitive":
+        return [say("promised: {texts}", texts=_texts(evidence.get("definitive", [])))]
+    return _followup(evidence)
+
+
+def _wrong_figures(evidence: Evidence) -> list[str]:
+    parts = []
+    if evidence.get("contradicted"):
+        texts = _texts(evidence["contradicted"])
+        parts.append(say("a source says the opposite: {texts}", texts=texts))
+    if evidence.get("unsupported"):
+        texts = _texts(evidence["unsupported"])
+        parts.append(say("no source supports {texts}", texts=texts))
+    return parts
+
+
+def _followup(evidence: Evidence) -> list[str]:
+    """Why the follow-up is wrong: it is due and not named, or named where none is due."""
+    if not evidence.get("expected"):
+        texts = _texts(evidence.get("phrases", []))
+        return [say("a follow-up is named where none is due: {texts}", texts=texts)]
+    if evidence.get("let_off"):
+        texts = _texts(evidence["let_off"])
+        return [say("a follow-up is due, and is taken back: {texts}", texts=texts)]
+    return [say("a follow-up is due, and none is named")]
+
+
+def _point(point: Evidence) -> str:
+    """What a person must settle, in words."""
+    why = say(point["why"])
+    return f"{why}: “{point['text']}”" if point.get("text") else why
+
+
+def _texts(phrases: Sequence[Evidence]) -> str:
+    return ", ".join(f"“{phrase['text']}”" for phrase in phrases)
 
 
 def scores_with_reasons(units: pd.DataFrame, metric: str) -> list[str]:
@@ -68,6 +131,8 @@ def _why(
         parts = _entities(("lost", "kept"), evidence, answer, contexts)
     elif metric == "summary_risk_coverage":
         parts = _tags(evidence, contexts)
+    elif metric == "summary_needs_followup" and measured and not score:
+        parts = [*_followup(evidence), *_phrases(evidence)]
     else:
         parts = _phrases(evidence)
     unread = [f"“{figure}”" for figure in evidence.get("unread", [])]
@@ -105,16 +170,16 @@ def _tags(evidence: Evidence, contexts: Sequence[str]) -> list[str]:
     """The missing tags with the passage that names them, the covered ones with their phrases."""
     missing = []
     for tag, let_off in evidence["missing"].items():
-        text = tag
+        text = say(tag)
         if let_off:
-            text = say("{tag} (taken back: {texts})", tag=tag, texts=_quoted(let_off))
+            text = say("{tag} (taken back: {texts})", tag=text, texts=_quoted(let_off))
         source = source_sentence(evidence.get("due", {}).get(tag), contexts)
         if source:
             text = say("{tag}, from “{source}”", tag=text, source=source)
         missing.append(text)
     covered = []
     for tag, phrases in evidence["covered"].items():
-        covered.append(say("{tag} by {texts}", tag=tag, texts=_quoted(phrases)))
+        covered.append(say("{tag} by {texts}", tag=say(tag), texts=_quoted(phrases)))
     parts = []
     if missing:
         parts.append(f"{say('missing')}: {'; '.join(missing)}")

@@ -50,7 +50,7 @@ def test_the_files_of_the_example(tmp_path: Path) -> None:
     assert any("<script>" in str(v) for row in table for v in row)
     assert book["Cases"].conditional_formatting
     rules = {row[0] for row in cells(folder / "summary_scores.xlsx", "Rules in force")}
-    assert {"thresholds", "tags", "definitive", "units"} <= rules
+    assert {"threshold", "risk item", "definitive phrases", "unit"} <= rules
     overview = cells(folder / "summary_scores.xlsx", "Overview")
     assert [r.signature] == [row[1] for row in overview if row[0] == "Signature"]
     assert [row[0] for row in overview[-1:]] == ["none"]

@@ -232,16 +232,23 @@ def test_cards_of_the_example() -> None:
     r = evaluate("summary", "example:summary/cases.jsonl")
     groups = cards.groups(r)
     found = {name: cards.cards(r, r.units.query(query)) for name, (query, _) in groups.items()}
-    assert list(groups) == ["failing", "passing", *METRICS[:4]]  # entity_recall has no threshold
-    assert (found["failing"]["failing"] != "").all() and (found["passing"]["failing"] == "").all()
-    assert len(found["failing"]) + len(found["passing"]) == 24
+    assert list(groups) == [
+        "failing",
+        "look",
+        "passing",
+        *METRICS[:4],
+    ]  # entity_recall is not judged
+    assert found["failing"]["failing"].str.startswith("fail: ").all()
+    assert (found["passing"]["failing"] == "ok").all() and (found["passing"]["reason"] == "").all()
+    assert (found["look"]["reason"] != "").all() and (found["failing"]["reason"] != "").all()
+    assert len(found["failing"]) + len(found["look"]) + len(found["passing"]) == 24
     n_failed = found["failing"]["failing"].str.count(", ")
     assert n_failed.is_monotonic_decreasing and n_failed.max() > 0
     for metric in METRICS[:4]:
         assert found[metric]["failing"].str.contains(SHORT.get(metric, metric)).all()
     wrong = found["summary_accuracy"].set_index("case_id").loc["wrong-amount", "summary_accuracy"]
     assert wrong == "0.00; unsupported: “2,500만원” in “뇌출혈 진단 시 2,500만원을 지급합니다”"
-    assert "fails accuracy" in r.samples("failing").html
+    assert "fail: accuracy" in r.samples("failing").html
 
 
 def test_the_entities_that_decide_whether_the_judge_is_asked_are_stated_values() -> None:

@@ -146,39 +146,34 @@ def test_duplicate_answers_and_contexts(tmp_path: Path) -> None:
     )
 
 
-def units(measured: list[bool], passed: list[bool] | None) -> pd.DataFrame:
-    limit = {} if passed is None else {"summary_accuracy_passed": passed}
-    return pd.DataFrame({"summary_accuracy_measured": measured, **limit})
+def units(measured: list[bool], states: list[str]) -> pd.DataFrame:
+    return pd.DataFrame({"summary_accuracy_measured": measured, "summary_accuracy_state": states})
 
 
 @pytest.mark.parametrize(
-    ("measured", "passed", "expected"),
+    ("measured", "states", "expected"),
     [
-        ([True, True], [True, True], "pass"),
-        ([True, True], [True, False], "fail"),
-        (
-            [True, False],
-            [True, False],
-            "pass",
-        ),  # an imputed number below the threshold fails nobody
-        ([False, False], [False, False], "not measured"),
-        ([False, False], None, "no threshold"),
-        ([True, True], None, "no threshold"),
+        ([True, True], ["ok", "ok"], "pass"),
+        ([True, True], ["ok", "fail"], "fail"),
+        ([True, False], ["ok", "look"], "look"),
+        ([True, True], ["look", "fail"], "fail"),
+        ([False, False], ["look", "look"], "not measured"),
     ],
 )
 def test_one_function_gives_the_verdict(
-    measured: list[bool], passed: list[bool] | None, expected: str
+    measured: list[bool], states: list[str], expected: str
 ) -> None:
-    assert verdict(units(measured, passed), "summary_accuracy") == expected
+    assert verdict(units(measured, states), "summary_accuracy") == expected
+    assert verdict(units(measured, states), "entity_recall") == "no threshold"
 
 
 def test_the_page_and_excel_say_the_same_and_what_was_measured_leads(tmp_path: Path) -> None:
     run = et.evaluate("summary", "example:summary/cases.jsonl", out=tmp_path)
-    table = verdicts(run)
+    table = verdicts(run).iloc[1:]
     assert list(table.columns).index("mean_measured") < list(table.columns).index("mean")
     assert [verdict(run.data, m) for m in METRICS] == table["verdict"].tolist()
     assert (table["mean_measured"] == [run.value(f"{m}_measured") for m in METRICS]).all()
-    assert (table["verdict"] == "fail").equals(table["failing"] > 0)
+    assert (table["verdict"] == "fail").tolist() == (table["failing"].fillna(0) > 0).tolist()
     assert fails(run.data).sum().tolist() == table["failing"].dropna().tolist()
     page = openpyxl.load_workbook(tmp_path / "results" / "cases" / "summary_scores.xlsx")[
         "Overview"
@@ -197,11 +192,13 @@ def test_the_verdicts_stand_in_metrics_json_and_the_terminal_with_what_they_rest
         {"id": k, "answer": v, "contexts": ["수술비 30만원"], "summary_tags": []}
         for k, v in scores.items()
     ]
-    cases = tmp_path / "two.jsonl"
-    cases.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    said = call("score", "summary", cases, "-o", tmp_path, "--n-resamples", "100").stdout
+    path = tmp_path / "two.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    said = call("score", "summary", path, "-o", tmp_path, "--n-resamples", "100").stdout
     stored = json.loads((tmp_path / "results/two/metrics.json").read_text(encoding="utf-8"))
-    first, *rest = stored["verdicts"]
+    cases, first, *rest = stored["verdicts"]
+    assert (cases["metric"], cases["verdict"]) == ("state", "fail")
+    assert "fail: Summaries, 1 of 2 must not ship, 0 to look at\n" in said
     # one of two: 1/1 and 1/2 of the figures are supported, and the threshold is 0.9
     assert (first["metric"], first["verdict"], first["mean_measured"]) == (
         "summary_accuracy",
@@ -209,10 +206,11 @@ def test_the_verdicts_stand_in_metrics_json_and_the_terminal_with_what_they_rest
         0.75,
     )
     assert (
-        "fail: Summary accuracy (entity precision), 1 of 2 measured cases lie below 0.9\n" in said
+        "fail: Summary accuracy (entity precision), "
+        "1 of 2 fail, 0 to look at, 0 not measured (≥ 0.9)\n" in said
     )
     assert [v["verdict"] for v in rest] == ["not measured", "pass", "not measured", "no threshold"]
-    assert "no threshold: Entity recall\n" in said and "not measured: Risk coverage\n" in said
+    assert "no threshold: Entity recall\n" in said and "not measured: Risk coverage, " in said
 
 
 @pytest.mark.parametrize(
