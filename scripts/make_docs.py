@@ -1,5 +1,6 @@
 """Write the pages that are made: docs/metrics.md from the metric tables, with worked examples of the bundled runs,
-docs/glossary.md from the metric tables and the language files, and docs/checks.md from the checks that the suites declare.
+docs/glossary.md from the metric tables and the language files, docs/checks.md from the checks that the suites declare,
+and docs/inputs.md from the models of the input files.
 
     python scripts/make_docs.py
 """
@@ -10,6 +11,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import input_page
 import pandas as pd
 
 from evaltools import BUILT_IN, Difference, Mean, Run, evaluate, get_suite
@@ -220,7 +222,12 @@ def checks() -> str:
     return "\n".join([CHECKS, *rows, "", *parts])
 
 
-PAGES = {"metrics.md": metrics, "glossary.md": glossary, "checks.md": checks}
+PAGES = {
+    "metrics.md": metrics,
+    "glossary.md": glossary,
+    "checks.md": checks,
+    "inputs.md": input_page.page,
+}
 
 if __name__ == "__main__":
     for name, text in PAGES.items():

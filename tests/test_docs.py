@@ -36,9 +36,32 @@ def scripts(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
     return pytest.importorskip
 
 
-@pytest.mark.parametrize("name", ["metrics.md", "glossary.md", "checks.md"])
+@pytest.mark.parametrize("name", ["metrics.md", "glossary.md", "checks.md", "inputs.md"])
 def test_pages_that_are_made_are_current(scripts: Callable[[str], Any], name: str) -> None:
     assert PAGES[name] == scripts("make_docs").PAGES[name]()
+
+
+def test_every_field_of_an_input_is_explained_and_no_other(
+    scripts: Callable[[str], Any],
+) -> None:
+    input_page = scripts("input_page")
+    models = {}
+    for file in input_page.CONTENT["file"]:
+        model = input_page.model_of(file)
+        if model is not None:
+            models |= {part.__name__: part for part in input_page.reachable(model)}
+            model.model_validate_json(file["example"])
+    explained = {name: set(meanings) for name, meanings in input_page.CONTENT["model"].items()}
+    assert explained == {name: set(model.model_fields) for name, model in models.items()}
+
+
+def test_nobody_is_told_to_install_the_name_that_belongs_to_another_project() -> None:
+    files = [*PACKAGE.rglob("*.py"), *ROOT.glob("*.md"), *DOCS.glob("*.md")]
+    files += [*(ROOT / "scripts").iterdir(), *(ROOT / ".github").rglob("*.yml")]
+    told = re.compile(r"pip install (?:-\S+ )*['\"]?evaltools\b")
+    for file in files:
+        if file.is_file():
+            assert not told.search(file.read_text(encoding="utf-8")), file
 
 
 def test_a_term_stands_once_in_every_language() -> None:
@@ -73,8 +96,8 @@ COMMANDS = dict(commands())
 EVERY = set().union(*COMMANDS.values())
 OF_SUITES = set().union(*(options for path, options in COMMANDS.items() if path[:1] == ("score",)))
 """Options of the suites, which `compare`, `plan`, `rank` and `report seeds` take besides their own."""
-ELSEWHERE = {"--log", "--python", "--repeat"}
-"""Options of other programs that pages name."""
+ELSEWHERE = {"--log", "--python", "--repeat", "--wheel", "--ignore-case"}
+"""Options of other programs, and of a suite that a page makes."""
 
 
 def typed(text: str) -> Iterator[list[str]]:
@@ -106,6 +129,7 @@ def test_every_command_and_option_that_a_page_types_exists() -> None:
                 {w.split("=")[0] for w in words if w.startswith("--") and len(w) > 2}
                 - known
                 - {"--suite-file"}
+                - ELSEWHERE
             )
             assert not unknown, f"{name}: {' '.join(words)}: no {unknown}"
             seen.add(path[:1])
