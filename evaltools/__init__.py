@@ -41,6 +41,7 @@ _LAZY = {
     "Breakdown": "core.suite",
     "Workers": "core.suite",
     "Check": "core.check",
+    "CheckKind": "core.check",
     "Message": "core.language",
     "jsonl_suite": "core.jsonl_suite",
     "get_suite": "core.plugins",

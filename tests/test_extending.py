@@ -93,7 +93,7 @@ def stranger(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_suite_takes_no_more_than_some_forty_lines(name: str) -> None:
     lines = FILES[name].splitlines()
     code = [line for line in lines if line.strip() and not line.startswith("#")]
-    assert len(code) <= 42
+    assert len(code) <= 44
 
 
 def test_the_notebook_example_runs() -> None:
