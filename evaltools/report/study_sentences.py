@@ -27,11 +27,21 @@ def verdicts(study: Study) -> list[str]:
     """What came out: for every candidate the verdict on the primary metric, a sentence each.
 
     Of identical sides only that they are; none for a primary metric without a direction, which has
-    no verdict.
+    no verdict. What makes a whole run mean nothing is said before any of them.
     """
-    sentences = []
+    sentences = _void_runs(study)
     for candidate in study.candidates:
         sentences += _verdict(study, candidate)
+    return sentences
+
+
+def _void_runs(study: Study) -> list[str]:
+    """A sentence for every run of which a check says that none of its numbers means anything."""
+    sentences = []
+    for run in study.results:
+        for check in run.checks:
+            if check.level == "blocking" and not check.blocks:
+                sentences.append(f"{run.name}: {check.text()}.")
     return sentences
 
 

@@ -215,7 +215,14 @@ def empty_predictions(data: pd.DataFrame) -> Iterator[AnyCheck]:
 def parse_failures(data: pd.DataFrame) -> Iterator[AnyCheck]:
     """Samples whose reply the runner could not read."""
     n = int(data["parse_failed"].sum())
-    if n:
+    if n and n == len(data):
+        yield PARSE_FAILURES.failed(
+            "blocking",
+            "the runner got no reply for any of {of} samples: every number here is of empty answers",
+            n=n,
+            of=n,
+        )
+    elif n:
         yield PARSE_FAILURES.failed(
             "warning",
             "for {n} of {of} samples the runner could not get or read a reply; they are scored with the"

@@ -9,6 +9,7 @@ import pytest
 
 import evaltools as et
 from evaltools.core.check import Check
+from evaltools.report.study_sentences import verdicts
 
 from . import cards
 
@@ -154,3 +155,19 @@ def test_the_long_reference_run_does_not(reference: Path) -> None:
     assert found(run, "ref-outside-gold") is None and run.headline[0] == "tuple_f1_s1_refpol"
     empty = found(run, "empty-predictions")
     assert empty is not None and (empty.n, empty.of) == (52, 280)
+
+
+def test_a_run_without_any_reply_means_nothing_and_a_comparison_says_so_first(
+    tmp_path: Path,
+) -> None:
+    golds = [[("본품#품질", "향")]] * 12
+    failed = {number: {"error": "HTTP status 500"} for number in range(12)}
+    nothing = scored(tmp_path / "nothing", golds, [[]] * 12, failed)
+    check = found(nothing, "parse-failures")
+    assert check is not None and (check.n, check.of, check.level) == (12, 12, "blocking")
+    study = et.compare(nothing, scored(tmp_path / "fine", golds, golds))
+    first, *rest = verdicts(study)
+    assert first.endswith("every number here is of empty answers.") and "nothing" in first
+    assert len(rest) == 1
+    both = et.compare(scored(tmp_path / "a", golds, golds), scored(tmp_path / "b", golds, golds))
+    assert not any("empty answers" in text for text in verdicts(both))
