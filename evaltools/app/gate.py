@@ -185,7 +185,8 @@ def check_baseline(path: Path, baseline: Path, margins: Mapping[str, float]) -> 
     """Whether a result is no worse than a baseline, paired: what its headline and the metrics with a margin say.
 
     With a margin X the interval's bound on the side of harm must stay within X of no difference (non-inferiority);
-    without one the metric must not be `worse`. A metric with fewer than MIN_UNITS paired units is not judged, which
+    without one the metric must not be `worse`. What only one side has measured counts as the worst that it could be. A
+    metric with fewer than MIN_UNITS paired units is not judged, which
     with a margin does not pass, and neither does one that only the baseline has measured. UsageError where nothing
     can be judged at all: samples that are not shared, other policies, a result compared with itself.
     """
@@ -227,6 +228,8 @@ def _against(study: Study, row: Mapping[Any, Any], margin: float | None) -> Chec
         f"{row['value_candidate']:.3f} against {row['value_baseline']:.3f}, "
         f"difference {row['delta']:+.3f}"
     )
+    if row["missing_baseline"] or row["missing_candidate"]:
+        return _with_missing(row, change, margin)
     if margin is None:
         return Checked(name, row["verdict"] != "worse", f"{change}: {verdict} ({title})")
     if row["better"] == "higher":
@@ -239,6 +242,31 @@ def _against(study: Study, row: Mapping[Any, Any], margin: float | None) -> Chec
         return Checked(name, met, f"{change}, no interval: {verdict} ({title})")
     reason = f"{change}: {harm} {row[harm]:+.4f} {SIGNS[kind]} {limit:+g} ({title})"
     return Checked(name, _keeps(row[harm], kind, limit), reason)
+
+
+def _with_missing(row: Mapping[Any, Any], change: str, margin: float | None) -> Checked:
+    """What a comparison says of a metric of which a side lacks values that the other has.
+
+    It passes where it would pass if all of them were the worst for the candidate: the interval is moved there.
+    """
+    lacking = (
+        f"{change}; the baseline lacks {row['missing_baseline']} values and the result "
+        f"{row['missing_candidate']} that the other has"
+    )
+    moved = row["delta_worst"] - row["delta"]
+    if pd.isna(moved):
+        reason = f"{lacking}, which could change it by any amount ({row['title']})"
+        return Checked(row["metric"], False, reason)
+    # without a margin the far end of the interval must reach no difference, with one the near end must keep it
+    end, sign = ("ci_low", 1) if row["better"] == "higher" else ("ci_high", -1)
+    limit = 0.0 - sign * (margin or 0.0)
+    if margin is None:
+        end = "ci_high" if end == "ci_low" else "ci_low"
+    bound = row["delta"] if pd.isna(row[end]) else row[end]
+    worst = bound + moved
+    kind = "min" if sign == 1 else "max"
+    reason = f"{lacking}: if all were the worst, {end} {worst:+.4f} {SIGNS[kind]} {limit:+g} ({row['title']})"
+    return Checked(row["metric"], _keeps(worst, kind, limit), reason)
 
 
 def _is_lost(study: Study, row: Mapping[Any, Any]) -> bool:

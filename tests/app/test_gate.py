@@ -427,3 +427,54 @@ def test_without_an_interval_a_margin_is_kept_by_what_is_equal_or_better(
     assert checked.met is met and checked.reason.startswith(
         "0.975 against 0.800, difference +0.175, no interval: "
     )
+
+
+def _lacking(**values: Any) -> gate.Checked:
+    row: dict[str, Any] = {
+        "metric": "judge", "title": "Judge", "better": "higher", "verdict": "tied", "family": True,
+        "n_units": 40, "n_differ": 5, "value_baseline": 0.8, "value_candidate": 0.79, "delta": -0.01,
+        "ci_low": -0.05, "ci_high": 0.03, "missing_baseline": 0, "missing_candidate": 0,
+        "delta_worst": -0.01, "delta_best": -0.01,
+    }  # fmt: skip
+    margin = values.pop("margin", None)
+    return gate._against(SimpleNamespace(conditions={}), {**row, **values}, margin)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("values", "met"),
+    [
+        ({}, True),
+        # 2 values moved to their worst: the interval [-.05, .03] becomes [-.08, .00] at most
+        ({"missing_candidate": 2, "delta_worst": -0.04}, True),
+        ({"missing_candidate": 2, "delta_worst": -0.05}, False),
+        ({"missing_baseline": 2, "delta_worst": -0.05}, False),
+        ({"missing_candidate": 2, "delta_worst": -0.04, "margin": 0.081}, True),
+        ({"missing_candidate": 2, "delta_worst": -0.04, "margin": 0.079}, False),
+        ({"missing_candidate": 1, "delta_worst": math.nan}, False),
+        # lower is better, so that the worst lies above
+        ({"better": "lower", "missing_candidate": 1, "delta_worst": 0.03}, True),
+        ({"better": "lower", "missing_candidate": 1, "delta_worst": 0.05}, False),
+        ({"better": "lower", "missing_candidate": 1, "delta_worst": 0.03, "margin": 0.071}, True),
+        ({"better": "lower", "missing_candidate": 1, "delta_worst": 0.03, "margin": 0.069}, False),
+    ],
+)
+def test_what_one_side_lacks_counts_as_the_worst(values: dict[str, Any], met: bool) -> None:
+    checked = _lacking(**values)
+    assert checked.met is met
+    lacking = values.get("missing_candidate", 0) + values.get("missing_baseline", 0)
+    assert (" lacks " in checked.reason) == (lacking > 0)
+
+
+def test_a_judge_that_is_silent_on_what_went_wrong_does_not_pass(tmp_path: Path) -> None:
+    """Of 40 items the candidate is wrong in 12 and gives no score to 10 of these: it leads on what is left."""
+    out = tmp_path / "out"
+    scores = {"base": [1] * 36 + [0] * 4, "new": [1] * 28 + [None] * 10 + [0] * 2}
+    for name, values in scores.items():
+        rows = [
+            {"id": str(i), "metric": "judge", "value": v, "low": 0, "high": 1}
+            for i, v in enumerate(values)
+        ]
+        et.evaluate("table", rows, name=name, out=out, n_resamples=200)
+    base, new = (out / "results" / name for name in scores)
+    said = call("gate", new, "--baseline", base, "--margin", "judge=0.1", status=1).output
+    assert "FAIL judge" in said and "the result 10 that the other has" in said
