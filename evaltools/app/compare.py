@@ -9,10 +9,12 @@ from typing import Any
 import pandas as pd
 
 from ..core.check import LEVEL_WORDS
+from ..core.errors import UsageError
 from ..core.files import refuse_input, write_text
 from ..core.language import say
 from ..core.names import find_runs
 from ..report import study_sentences
+from ..report.decision import judge, read_decision
 from ..report.make_study import compare as compare_runs
 from ..report.markdown import number
 from ..report.sentences import mde_text, p_text, verdict_text
@@ -56,15 +58,26 @@ def compare_command(
     everything: bool,
     csv_file: Path | None,
     margin: Mapping[str, float],
+    decision_file: Path | None = None,
     **settings: Any,
 ) -> str:
     """The text that `evaltools compare A B` prints; `settings` are those of `compare`."""
+    decision = None
+    if decision_file is not None:
+        if margin or settings.get("primary"):
+            raise UsageError("--decision says what is tested: leave out --primary and --margin")
+        decision = read_decision(decision_file)
+        settings["primary"] = decision.metric
     if csv_file is not None:
         refuse_input(csv_file, [*find_runs(baseline), *find_runs(candidate)])
     study = compare_runs(baseline, candidate, margin=margin, **settings)
     if csv_file is not None:
         write_text(csv_file, comparison_csv(study))
-    return comparison_text(study, everything=everything)
+    text = comparison_text(study, everything=everything)
+    if decision is None:
+        return text
+    sentences = [wrapped(sentence) for sentence in judge(decision, study).sentences]
+    return "\n".join([*sentences, "", text])
 
 
 def comparison_text(study: Study, *, everything: bool) -> str:

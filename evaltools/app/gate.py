@@ -11,10 +11,12 @@ import pandas as pd
 
 from ..core.errors import Problems, UsageError
 from ..core.files import refuse_input, write_text
+from ..core.language import say
 from ..core.names import nearest
 from ..core.plugins import refuse_parent
 from ..core.records import read_model
 from ..core.results import METRICS, StoredMetrics, read_manifest
+from ..report.decision import judge, read_decision
 from ..report.evaluate import load
 from ..report.make_study import compare
 from ..report.sentences import verdict_text
@@ -56,6 +58,7 @@ def gate(
     use: str,
     baseline: Path | None = None,
     margins: Sequence[str] = (),
+    decision: Path | None = None,
     junit_file: Path | None = None,
     summary_file: Path | None = None,
     strict: bool = False,
@@ -69,13 +72,19 @@ def gate(
     bounds = [parse_bound(text, "min") for text in minima]
     bounds += [parse_bound(text, "max") for text in maxima]
     allowed = _read_margins(margins, baseline)
+    if decision is not None and (baseline is None or margins):
+        raise UsageError(
+            "--decision FILE tests what it declares against --baseline RESULT, without --margin"
+        )
     compared = [result] if baseline is None else [result, baseline]
     for file in (junit_file, summary_file):
         if file is not None:
             _refuse_result(file, compared)
     content = read(result)
     rows = check_bounds(result, content, bounds, use)
-    if baseline is not None:
+    if baseline is not None and decision is not None:
+        rows += check_decision(result, baseline, decision)
+    elif baseline is not None:
         rows += check_baseline(result, baseline, allowed)
     if strict or not rows:
         rows += check_verdicts(result, content, strict)
@@ -190,13 +199,7 @@ def check_baseline(path: Path, baseline: Path, margins: Mapping[str, float]) -> 
     with a margin does not pass, and neither does one that only the baseline has measured. UsageError where nothing
     can be judged at all: samples that are not shared, other policies, a result compared with itself.
     """
-    candidate_folders, baseline_folders = result_folders(path), result_folders(baseline)
-    if candidate_folders[0].resolve() == baseline_folders[0].resolve():
-        raise UsageError(f"{path} would be compared with itself; --baseline names another result")
-    study = compare(
-        [load(folder) for folder in baseline_folders],
-        [load(folder) for folder in candidate_folders],
-    )
+    study = _compared(path, baseline)
     table = study.comparisons[study.candidate()].table.set_index("metric", drop=False)
     for name in margins:
         if study.suite.metric(name, study.options).name not in table.index:
@@ -210,6 +213,28 @@ def check_baseline(path: Path, baseline: Path, margins: Mapping[str, float]) -> 
             f"{', '.join(names)}: nothing can be judged"
         )
     return [_against(study, table.loc[name].to_dict(), margins.get(name)) for name in names]
+
+
+def _compared(path: Path, baseline: Path) -> Study:
+    """Two results as a study. UsageError for a result beside itself."""
+    candidate_folders, baseline_folders = result_folders(path), result_folders(baseline)
+    if candidate_folders[0].resolve() == baseline_folders[0].resolve():
+        raise UsageError(f"{path} would be compared with itself; --baseline names another result")
+    return compare(
+        [load(folder) for folder in baseline_folders],
+        [load(folder) for folder in candidate_folders],
+    )
+
+
+def check_decision(path: Path, baseline: Path, file: Path) -> list[Checked]:
+    """Whether a result meets a decision that was written before; each departure from it is a line without a verdict."""
+    decision = read_decision(file)
+    outcome = judge(decision, _compared(path, baseline))
+    rows = [Checked(decision.metric, outcome.met, say(outcome.text))]
+    for departure in outcome.departures:
+        text = say("departs from the decision: {departure}", departure=departure)
+        rows.append(Checked(decision.metric, None, text))
+    return rows
 
 
 def _is_comparable(row: Any) -> bool:

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ..core.errors import UsageError
 from ..core.files import refuse_input, write_text
 from ..core.names import find_runs
 from ..core.progress import bar
 from ..report import plan_sentences
+from ..report.decision import decision_of, write_decision
 from ..report.make_study import study
 from ..report.study import Study
 from ..report.study_files import csv
@@ -24,20 +26,46 @@ def plan_command(
     power: float,
     seeds: Sequence[int],
     csv_file: Path | None,
+    register: Path | None,
+    margin: float,
+    looks: int,
     quiet: bool,
     **settings: Any,
 ) -> str:
-    """The text that `evaltools plan` prints; `settings` are those of `study`."""
+    """The text that `evaltools plan` prints; `settings` are those of `study`.
+
+    With a margin the difference that the test must find is that much larger. `register`: the file of the decision.
+    """
+    if margin < 0:
+        raise UsageError(f"--margin: expected a number of 0 or more, got {margin:g}")
+    if register is None and (margin or looks != 1):
+        raise UsageError("--margin and --looks belong to a decision: give --register FILE")
+    if register is not None and register.exists():
+        raise UsageError(f"{register} is there already; a decision is not replaced")
     if csv_file is not None:
         refuse_input(csv_file, [path for run in runs for path in find_runs(run)])
     pilot = study_of(runs, **settings)
     with bar(len(set(seeds)), "planning", quiet, "seeds") as step:
-        plan = pilot.plan(metric, difference, power=power, seeds=seeds, done=step)
+        plan = pilot.plan(metric, difference + margin, power=power, seeds=seeds, done=step)
+    registered = []
+    if register is not None:
+        decision = decision_of(
+            pilot,
+            plan_sentences.cheapest_row(plan),
+            metric=metric,
+            difference=difference,
+            power=power,
+            margin=margin,
+            looks=looks,
+        )
+        write_decision(register, decision)
+        registered = ["", str(register)]
     if csv_file is not None:
         write_text(csv_file, csv(plan))
     head = wrapped(plan_sentences.plan_title(pilot, metric, difference, power))
     notes = [wrapped(note) for note in plan_sentences.plan_notes(pilot, plan)]
-    return "\n".join([head, "", columns(plan, power="{:.0%}".format), "", *notes])
+    table = columns(plan, power="{:.0%}".format)
+    return "\n".join([head, "", table, "", *notes, *registered])
 
 
 def study_of(runs: Sequence[str], **settings: Any) -> Study:

@@ -106,10 +106,9 @@ def plan_notes(
 
 def cheapest(planned: pd.DataFrame) -> str:
     """Which row of a plan takes the fewest calls, a sentence; "" where no row has samples."""
-    reached = planned.dropna(subset=["samples"]).sort_values(["calls", "seeds"], kind="stable")
-    if reached.empty:
+    best = cheapest_row(planned)
+    if pd.isna(best["samples"]):
         return ""
-    best = reached.iloc[0]
     text = "Cheapest: {n} seeds of {samples} samples, {calls} calls for each condition."
     if best["seeds"] == 1:
         text = (
@@ -122,6 +121,12 @@ def cheapest(planned: pd.DataFrame) -> str:
         samples=int(best["samples"]),
         calls=int(best["calls"]),
     )
+
+
+def cheapest_row(planned: pd.DataFrame) -> pd.Series:
+    """The row of a plan that takes the fewest calls; one without samples where none has any."""
+    in_order = planned.sort_values(["calls", "seeds"], kind="stable", na_position="last")
+    return in_order.iloc[0]
 
 
 def unreached(planned: pd.DataFrame) -> list[str]:

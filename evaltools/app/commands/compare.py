@@ -10,6 +10,7 @@ import click
 from ...core.commands import PATH
 from ...core.terminal import echo
 from ..options import (
+    decision_option,
     margin_option,
     parse_margins,
     primary_option,
@@ -30,6 +31,7 @@ from ..suite_commands import RunsCommand
 @click.option("--csv", "csv_file", type=PATH, help="Write the whole comparison there as well.")
 @primary_option
 @margin_option
+@decision_option
 @study_options
 def compare(
     baseline: str,
@@ -37,6 +39,7 @@ def compare(
     everything: bool,
     csv_file: Path | None,
     margin: tuple[str, ...],
+    decision: Path | None,
     **values: Any,
 ) -> None:
     """Paired comparison of two runs, or of two sets of seeds.
@@ -52,6 +55,7 @@ def compare(
         everything=everything,
         csv_file=csv_file,
         margin=parse_margins(margin),
+        decision_file=decision,
         **study_settings(values),
     )
     echo(text)

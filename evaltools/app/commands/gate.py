@@ -11,6 +11,7 @@ import click
 from ...core.commands import PATH
 from ...core.errors import GATE_NOT_MET
 from ...core.terminal import echo
+from ..options import decision_option
 
 
 @click.command()
@@ -49,6 +50,7 @@ from ...core.terminal import echo
     metavar="NAME=X",
     help="With --baseline: how much worse the metric may be, in its own unit, at the bound of its interval.",
 )
+@decision_option
 @click.option(
     "--strict",
     is_flag=True,

@@ -49,6 +49,26 @@ from ..suite_commands import RunsCommand
     help="Numbers of seeds to plan for.",
 )
 @click.option("--csv", "csv_file", type=PATH, help="Write the plan there as well.")
+@click.option(
+    "--register",
+    type=PATH,
+    metavar="FILE",
+    help="Write the decision there (TOML), before the data: compare and gate --decision FILE test exactly that.",
+)
+@click.option(
+    "--margin",
+    type=float,
+    default=0.0,
+    show_default=True,
+    help="With --register: how much worse the candidate may be, in the metric's own unit; 0: it must be better.",
+)
+@click.option(
+    "--looks",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="With --register: how often the data may be tested on the way, at equal numbers of samples.",
+)
 @suite_option
 @suite_file_option
 @study_options
@@ -60,6 +80,9 @@ def plan(
     power: float,
     seeds: str,
     csv_file: Path | None,
+    register: Path | None,
+    margin: float,
+    looks: int,
     quiet: bool,
     **values: Any,
 ) -> None:
@@ -76,6 +99,9 @@ def plan(
         power=power,
         seeds=parse_seeds(seeds),
         csv_file=csv_file,
+        register=register,
+        margin=margin,
+        looks=looks,
         quiet=quiet,
         **study_settings(values),
     )

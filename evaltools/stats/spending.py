@@ -1,0 +1,114 @@
+"""Levels of several looks at growing data, so that all of them together keep one level.
+
+The level that each side may spend by the time that a share t of the samples is there is
+2 - 2 Phi(z / root(t)), where Phi(z) = 1 - level / 4: next to nothing early on, nearly all at the
+end, as by the boundaries of O'Brien and Fleming (1979). How often a look is
+reached follows from the sums of normal differences, which grow as a Brownian motion.
+
+References: Lan and DeMets, "Discrete sequential boundaries for clinical trials", Biometrika 70
+(1983); O'Brien and Fleming, "A multiple testing procedure for clinical trials", Biometrics 35
+(1979); Armitage, McPherson and Rowe, JRSS A 132 (1969), the recursion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from .arrays import Array
+
+POINTS = 2001
+"""Points on which the density of the sums is held."""
+
+FARTHEST = 10.0
+"""No look has a bound beyond so many standard errors."""
+
+
+def spent(
+    fraction: float,
+    level: float,
+) -> float:
+    """The part of a two-sided level that may be spent when this fraction (0..1) of the samples is
+    there.
+
+    >>> spent(1.0, 0.05), round(spent(0.5, 0.05), 4)
+    (0.05, 0.0031)
+    """
+    if fraction >= 1:
+        return level
+    z = ndtri(1 - level / 4)
+    return float(4 * ndtr(-z / np.sqrt(fraction)))
+
+
+def look_levels(
+    fractions: Sequence[float],
+    level: float,
+) -> list[float]:
+    """The two-sided level of each look at these fractions of the samples, in ascending order.
+
+    A p at or below its level ends the study; all looks together err in `level` of the cases.
+
+    >>> [round(look, 4) for look in look_levels([0.5, 1.0], 0.05)]
+    [0.0031, 0.049]
+    """
+    levels: list[float] = []
+    before = 0.0
+    points = density = np.empty(0)
+    for fraction in fractions:
+        error = np.sqrt(fraction)
+        growth = fraction - before
+        if before:
+            wanted = spent(fraction, level) - spent(before, level)
+            bound = _bound(points, density, growth, error, wanted)
+        else:
+            bound = float(-ndtri(spent(fraction, level) / 2))
+        levels.append(float(2 * ndtr(-bound)))
+        inside = np.linspace(-bound * error, bound * error, POINTS)
+        if before:
+            density = _density(points, density, inside, growth)
+        else:
+            density = _normal(inside, error)
+        points = inside
+        before = fraction
+    return levels
+
+
+def _normal(
+    sums: Array,
+    error: float,
+) -> Array:
+    return np.exp(-((sums / error) ** 2) / 2) / (error * np.sqrt(2 * np.pi))
+
+
+def _density(
+    points: Array,
+    density: Array,
+    sums: Array,
+    growth: float,
+) -> Array:
+    """Density of sums after so much growth, of studies that went on from `points`."""
+    steps = _normal(sums[:, None] - points, np.sqrt(growth))
+    return np.trapezoid(steps * density, points, axis=1)
+
+
+def _bound(
+    points: Array,
+    density: Array,
+    growth: float,
+    error: float,
+    wanted: float,
+) -> float:
+    """The bound, in standard errors, that studies which went on cross with this probability."""
+    low, high = 0.0, FARTHEST
+    for _ in range(60):
+        bound = (low + high) / 2
+        above = ndtr((points - bound * error) / np.sqrt(growth))
+        below = ndtr((-points - bound * error) / np.sqrt(growth))
+        crossed = float(np.trapezoid((above + below) * density, points))
+        if crossed > wanted:
+            low = bound
+        else:
+            high = bound
+    return high
