@@ -10,6 +10,7 @@ import tomllib
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from string import Template
 from typing import Any, Literal, Self
 
 import pandas as pd
@@ -84,26 +85,26 @@ class Decision(_Part):
         return self
 
 
-TEMPLATE = """\
+FILE = Template("""\
 # A decision, written before the data. These commands test exactly this, and list every departure from it:
 #   evaltools compare A B --decision FILE
 #   evaltools gate B --baseline A --decision FILE
 
-suite = {suite}
-metric = {metric}
-direction = "{direction}"  # which values are better
-margin = {margin}  # how much worse the candidate may be; 0: it must be better
-n = {n}  # samples on both sides
-seeds = {seeds}  # of each side
-level = {level}  # of the two-sided test, over all looks
-looks = {looks}  # numbers of samples at which the data may be tested
+suite = $suite
+metric = $metric
+direction = "$direction"  # which values are better
+margin = $margin  # how much worse the candidate may be; 0: it must be better
+n = $n  # samples on both sides
+seeds = $seeds  # of each side
+level = $level  # of the two-sided test, over all looks
+looks = $looks  # numbers of samples at which the data may be tested
 
 [plan]  # what n rests on
-difference = {difference}
-power = {power}
-written = {written}
-pilot = {pilot}
-"""
+difference = $difference
+power = $power
+written = $written
+pilot = $pilot
+""")
 
 
 def write_decision(path: Path, decision: Decision) -> None:
@@ -115,7 +116,7 @@ def write_decision(path: Path, decision: Decision) -> None:
     for name in ("suite", "metric", "pilot", "looks"):
         values[name] = _toml(values[name])
     values["written"] = decision.plan.written.isoformat(timespec="seconds")
-    write_text(path, TEMPLATE.format(**values))
+    write_text(path, FILE.substitute(values))
 
 
 def _toml(value: Any) -> str:
@@ -184,7 +185,7 @@ def _more_for_looks(
     """How many times the samples of one look several looks need: the last of them has a lower level.
 
     >>> round(_more_for_looks(5, 0.05, 0.8), 3)
-    1.052
+    1.051
     """
     last = look_levels([look / looks for look in range(1, looks + 1)], level)[-1]
     distances = [ndtri(power) - ndtri(of_look / 2) for of_look in (last, level)]
