@@ -162,7 +162,7 @@ def decision_of(
     return Decision(
         suite=study.suite.name,
         metric=directed.name,
-        direction=directed.better,
+        direction="lower" if directed.better == "lower" else "higher",
         margin=margin,
         n=n,
         seeds=int(planned["seeds"]),
