@@ -25,22 +25,11 @@ from ...core.records import (
     read_utf8,
     require_file,
 )
+from .headers import FIELDS, field_of, nearest_header
 from .schema import Case, json_list
 
 CELL_LIMIT = 32_767
 """Characters that an Excel cell can hold: a text of just this length may have been cut off."""
-
-COLUMNS = (
-    "id",
-    "question",
-    "answer",
-    "contexts",
-    "ground_truth",
-    "summary_tags",
-    "summary_intent",
-    "metadata",
-)
-"""Of a table; others are ignored."""
 
 SNIFFED = 1 << 16
 """Bytes of a JSON file in which its first case begins."""
@@ -78,14 +67,14 @@ def looks_like_cases(path: Path) -> bool:
         keys = _first_keys(path, suffix)
     except (OSError, ValueError, TypeError, LookupError, StopIteration, csv.Error):
         return False
-    return "id" in keys and not keys.isdisjoint(COLUMNS[2:])
+    return "id" in keys and not keys.isdisjoint(FIELDS[2:])
 
 
 def _first_keys(path: Path, suffix: str) -> set[str]:
     """The keys of the first record. Many kinds of errors for a file that is none of cases."""
     if suffix == ".csv":
         header = next(csv.reader([first_line(path).decode("utf-8")]))
-        return {name.strip().lower() for name in header}
+        return {field_of(name) for name in header}
     if suffix == ".jsonl":
         record = from_json(first_line(path))
     else:
@@ -178,17 +167,24 @@ def _warn_of_cell(
 def _read_table(rows: list[Row], path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
     """Cases of a table, its header first.
 
-    An empty cell is null; contexts are a JSON array or one text; metadata is a JSON object.
+    An empty cell is null; contexts are a JSON array or one text; metadata is a JSON object. Columns
+    may have the names of `headers.HEADERS`; others are ignored, with a warning where one comes
+    close to a field that is not there.
     """
     _, header = rows[0]
-    names = [(name or "").strip().lower() for name in header]
-    doubled = sorted({name for name in names if name in COLUMNS and names.count(name) > 1})
-    message = ""
+    names = [field_of(name or "") for name in header]
+    doubled = sorted({name for name in names if name in FIELDS and names.count(name) > 1})
     if doubled:
         message = f"doubled columns {', '.join(doubled)}"
-    elif "id" not in names:
-        message = f"no column id among {', '.join(names)}"
-    if message:
+        raise problems.fatal("bad-header", message, file=str(path), line=1)
+    missing = [field for field in FIELDS if field not in names]
+    for name in names:
+        near = nearest_header(name, missing) if name and name not in FIELDS else None
+        if near:
+            message = f"the column {name!r} is not known and left out; did you mean {near}?"
+            problems.warn("unknown-column", message, file=str(path), line=1, field=name)
+    if "id" in missing:
+        message = f"no column id (or 사례번호, 案例编号) among {', '.join(names)}"
         raise problems.fatal("bad-header", message, file=str(path), line=1)
     return _fitted_cases(_records(names, rows[1:], path, problems), path, problems)
 
@@ -205,7 +201,7 @@ def _records(
             continue
         record: dict[str, Any] = {}
         for name, text in zip(names, cells):
-            if name in COLUMNS and text:
+            if name in FIELDS and text:
                 record[name] = text
         if "contexts" in record:
             texts = json_list(record["contexts"])
@@ -213,6 +209,9 @@ def _records(
         if "metadata" in record:
             with suppress(ValueError):  # what is no JSON stays a text, which the model reports
                 record["metadata"] = from_json(record["metadata"])
+        of_case = {name: record.pop(name) for name in ("product", "channel") if name in record}
+        if of_case and isinstance(record.setdefault("metadata", {}), dict):
+            record["metadata"] = {**record["metadata"], **of_case}
         yield line, record
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
+from difflib import get_close_matches
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -115,6 +117,10 @@ class Rules(_Strict):
     """A rule file.
 
     base: a bundled file, whose sections stand where this file leaves them out.
+    extends: a bundled file to which this one adds: names of a section are added or replaced, and
+    the phrases of a tag, and entries of a list, stand after those that are there.
+    aliases: other names of tags, as people write them in a file of cases (면책: exclusion).
+    required: the tags that every summary of a product must name, by product ("*": of any).
     match: "substring" finds phrases as plain text, "flex" with the signs of `phrases.py`.
     fold: full-width and look-alike characters are read as plain ones.
     particles: what a blank in a phrase may stretch over.
@@ -128,6 +134,7 @@ class Rules(_Strict):
     version: Annotated[str, Field(min_length=1, max_length=40)]
     description: str = ""
     base: str | None = None
+    extends: str | None = None
     match: Literal["substring", "flex"]
     fold: bool
     particles: tuple[Phrase, ...] = ()
@@ -141,6 +148,8 @@ class Rules(_Strict):
     units: tuple[Unit, ...] = Field(min_length=1)
     expressions: tuple[Expression, ...] = ()
     concepts: tuple[Concept, ...] = ()
+    aliases: dict[str, str] = {}
+    required: dict[str, tuple[str, ...]] = {}
 
     @field_validator("thresholds")
     @classmethod
@@ -166,6 +175,25 @@ class Rules(_Strict):
             )
         return value
 
+    @field_validator("aliases")
+    @classmethod
+    def _normal_aliases(cls, value: dict[str, str]) -> dict[str, str]:
+        return {normal_tag(alias): tag for alias, tag in value.items()}
+
+    @model_validator(mode="after")
+    def _tags_are_known(self) -> Rules:
+        for alias, tag in self.aliases.items():
+            if alias in self.known_tags:
+                raise ValueError(f"aliases: {alias} is a tag itself")
+            if tag not in self.known_tags:
+                raise ValueError(f"aliases.{alias}: no tag {tag!r}; {self.nearest_tag(tag)}")
+        for product, tags in self.required.items():
+            for tag in tags:
+                if self.tag_of(tag) not in self.known_tags:
+                    message = f"required.{product}: no tag {tag!r}; {self.nearest_tag(tag)}"
+                    raise ValueError(message)
+        return self
+
     @model_validator(mode="after")
     def _consistent(self) -> Rules:
         for phrase_set in (*self.tags.values(), self.followup, *self.definitive):
@@ -185,6 +213,23 @@ class Rules(_Strict):
     @property
     def known_tags(self) -> tuple[str, ...]:
         return (*self.tags, FOLLOWUP_TAG)
+
+    def tag_of(self, name: str) -> str:
+        """The tag that a name stands for: its own, or that of an alias."""
+        tag = normal_tag(name)
+        return self.aliases.get(tag) or self.aliases.get(tag.replace("_", ""), tag)
+
+    def nearest_tag(self, name: str) -> str:
+        """What to say of a tag that is not known: the names that come closest, or all tags."""
+        near = get_close_matches(name, [*self.known_tags, *self.aliases], 3, 0.5)
+        return nearest(name, near or self.known_tags)
+
+    def expected_tags(self, names: Sequence[str], product: str | None) -> list[str]:
+        """The tags that a summary should name: those of the case, then those its product requires."""
+        tags = [self.tag_of(name) for name in names]
+        for key in ("*", product or ""):
+            tags += [self.tag_of(name) for name in self.required.get(key, ())]
+        return list(dict.fromkeys(tags))
 
     @cached_property
     def identity(self) -> str:
@@ -217,7 +262,11 @@ def normal_tag(tag: str) -> str:
 
 def rules_snapshot(rules: Rules) -> dict[str, Any]:
     """The content in force as JSON, inherited sections too, for hash, report and Excel."""
-    return rules.model_dump(mode="json", exclude={"base", "description"})
+    content = rules.model_dump(mode="json", exclude={"base", "extends", "description"})
+    for section in ("aliases", "required"):  # rules without them keep their hash
+        if not content[section]:
+            del content[section]
+    return content
 
 
 def bundled() -> list[str]:
@@ -264,17 +313,67 @@ def read_rules(path: Path, problems: Problems) -> Rules:
     content = read_json(path, problems, unique_keys=True)
     if not isinstance(content, dict):
         raise problems.fatal("not-an-object", "a rule file is one JSON object", file=file)
-    base = content.get("base")
-    if base is not None:
-        if base not in bundled() or path == FOLDER / f"{base}.json":
-            message = f"expected one of {', '.join(bundled())}, got {base!r}"
-            raise problems.fatal("bad-field", message, field="base", file=file)
-        own_to_a_file = {"name", "version", "description"}
-        inherited = load_rules(base).model_dump(mode="json", exclude=own_to_a_file)
-        content = {**inherited, **content}
+    content = _with_inherited(content, path, problems)
     try:
         return Rules.model_validate_json(json.dumps(content))
     except ValidationError as e:
+        text = path.read_text(encoding="utf-8")
         for code, field, message in describe(e):
-            problems.error(code, message, field=field, file=file)
+            line = _line_of(field, text) if field else None
+            problems.error(code, message, field=field, file=file, line=line)
         raise InputError(problems.errors) from None
+
+
+def _with_inherited(content: dict[str, Any], path: Path, problems: Problems) -> dict[str, Any]:
+    """The content with what it inherits from a bundled file."""
+    if "base" in content and "extends" in content:
+        message = "give base or extends: base replaces sections, extends adds to them"
+        raise problems.fatal("bad-field", message, field="extends", file=str(path))
+    own_to_a_file = {"name", "version", "description"}
+    for field in ("base", "extends"):
+        inherited_name = content.get(field)
+        if inherited_name is None:
+            continue
+        if inherited_name not in bundled() or path == FOLDER / f"{inherited_name}.json":
+            message = f"expected one of {', '.join(bundled())}, got {inherited_name!r}"
+            raise problems.fatal("bad-field", message, field=field, file=str(path))
+        if field == "extends" and content.get("name") == inherited_name:
+            message = f"{inherited_name!r} is the name of the rules that it extends; give another"
+            raise problems.fatal("bad-field", message, field="name", file=str(path))
+        inherited = load_rules(inherited_name).model_dump(mode="json", exclude=own_to_a_file)
+        if field == "base":
+            content = {**inherited, **content}
+            if content["aliases"] is inherited["aliases"]:
+                content["aliases"] = _known_aliases(content)
+        else:
+            content = _added(inherited, content)
+    return content
+
+
+def _known_aliases(content: dict[str, Any]) -> dict[str, str]:
+    """The inherited aliases of tags that stand in the content."""
+    known = {*content["tags"], FOLLOWUP_TAG}
+    return {alias: tag for alias, tag in content["aliases"].items() if tag in known}
+
+
+def _line_of(field: str, text: str) -> int | None:
+    """The line of a file where a field like tags.limit.phrases stands; None where it is inherited."""
+    place = 0
+    for name in field.split("."):
+        if name and not name.isdigit():
+            place = text.find(f'"{name}"', place)
+            if place < 0:
+                return None
+    return text.count("\n", 0, place) + 1
+
+
+def _added(inherited: Any, own: Any) -> Any:
+    """What a file adds to what it extends: objects by name, lists at their end, all else replaced."""
+    if isinstance(inherited, dict) and isinstance(own, dict):
+        merged = dict(inherited)
+        for name, value in own.items():
+            merged[name] = _added(inherited[name], value) if name in inherited else value
+        return merged
+    if isinstance(inherited, list) and isinstance(own, list):
+        return [*inherited, *(entry for entry in own if entry not in inherited)]
+    return own

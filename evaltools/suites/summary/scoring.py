@@ -110,7 +110,9 @@ def score(
     >>> score("추가 확인이 필요합니다.", contexts, ["limit"])["summary_needs_followup"].score
     0.0
     """
-    return score_case(summary, contexts, split_tags(tags), load_rules(rules)).scores
+    in_force = load_rules(rules)
+    expected = in_force.expected_tags(split_tags(tags), None)
+    return score_case(summary, contexts, expected, in_force).scores
 
 
 def score_case(

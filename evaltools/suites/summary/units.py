@@ -15,7 +15,6 @@ import pandas as pd
 
 from ...core.errors import Problems
 from ...core.files import dumps
-from ...core.names import nearest
 from ...core.suite import Workers
 from .rules import METRICS, Rules
 from .schema import Case
@@ -59,7 +58,7 @@ def _warn_of_unknown_tags(
     problems: Problems,
     file: str,
 ) -> None:
-    hint = cache(partial(nearest, known=rules.known_tags))
+    hint = cache(rules.nearest_tag)
     for (line, case), unknown in zip(cases, unknown_tags):
         for tag in json.loads(unknown):
             problems.warn(
@@ -76,18 +75,19 @@ def _score_chunk(chunk: Sequence[Case], rules: Rules) -> dict[str, list[Any]]:
     """The columns of some cases: a hundred thousand rows as dictionaries would take a gigabyte."""
     rows = []
     for case in chunk:
-        rows.append(_row(case, score_case(case.answer, case.texts, case.tags, rules)))
+        tags = rules.expected_tags(case.tags, case.metadata.product)
+        rows.append(_row(case, tags, score_case(case.answer, case.texts, tags, rules)))
     return {column: [row[column] for row in rows] for column in rows[0]}
 
 
-def _row(case: Case, case_scores: CaseScores) -> dict[str, Any]:
+def _row(case: Case, tags: list[str], case_scores: CaseScores) -> dict[str, Any]:
     row: dict[str, Any] = {
         "case_id": case.id,
         "question": case.question,
         "answer": case.answer,
         "contexts": dumps(case.texts),
         "ground_truth": case.ground_truth,
-        "tags": dumps(case.tags),
+        "tags": dumps(tags),
         "unknown_tags": dumps(case_scores.unknown_tags),
         "intent": case.intent,
         "product": case.metadata.product,

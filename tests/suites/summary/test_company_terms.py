@@ -1,0 +1,138 @@
+"""A company's own terms: rule files that extend, aliases, required tags, and heads in Korean."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openpyxl import Workbook
+
+import evaltools as et
+from evaltools.core.errors import InputError, Problems
+from evaltools.suites.summary.headers import HEADERS
+from evaltools.suites.summary.read import looks_like_cases, read_cases
+from evaltools.suites.summary.rules import Rules, load_rules
+from tests.app.calling import call
+
+PAGE = Path(__file__).parents[3] / "docs/rules.md"
+
+
+def written(path: Path, content: dict[str, Any]) -> Path:
+    first = {"schema_version": 1, "name": "own", "version": "1"}
+    path.write_text(json.dumps({**first, **content}, ensure_ascii=False, indent=1), "utf-8")
+    return path
+
+
+@pytest.fixture
+def acme(tmp_path: Path) -> Path:
+    """The example of docs/rules.md."""
+    example = re.search(r"```json\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert example
+    path = tmp_path / "acme.json"
+    path.write_text(example[1], encoding="utf-8")
+    return path
+
+
+def test_the_example_of_the_page_does_what_the_page_says(acme: Path, tmp_path: Path) -> None:
+    assert "0 errors" in call("check", "rules", acme).output
+    cases = tmp_path / "cases.csv"
+    cases.write_text(
+        "사례번호,요약,원문,태그,상품\n"
+        "a,면책기간 90일. 감액 없음. 청약 철회 가능,면책기간은 90일입니다.,,암보험\n"
+        "b,음주 사고는 보상에서 빠지며 청약을 철회할 수 있음,음주 사고는 면책입니다.,면책조항,실손\n"
+        "c,안내함,안내,,실손\n",
+        encoding="utf-8",
+    )
+    units = et.evaluate("summary", cases, rules=str(acme), n_resamples=100).units
+    assert units["tags"].tolist() == [
+        ["청약철회", "waiting_period", "reduction"],
+        ["exclusion", "청약철회"],
+        ["청약철회"],
+    ]
+    assert units["summary_risk_coverage"].tolist() == [1.0, 1.0, 0.0]
+    assert units["summary_risk_coverage_state"].tolist() == ["ok", "ok", "fail"]
+
+
+def test_every_field_and_head_stands_on_the_page() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert [name for name in Rules.model_fields if f"`{name}`" not in page] == []
+    assert [field for field in HEADERS if f"`{field}`" not in page] == []
+
+
+def test_extends_adds_and_base_replaces(tmp_path: Path) -> None:
+    limit = {"tags": {"limit": {"phrases": ["보장 최고액"]}}}
+    bundled = load_rules("ko-insurance")
+    added = load_rules(written(tmp_path / "a.json", {"extends": "ko-insurance", **limit}))
+    assert added.tags["limit"].phrases == (*bundled.tags["limit"].phrases, "보장 최고액")
+    assert set(added.tags) == set(bundled.tags) and added.aliases == bundled.aliases
+    replaced = load_rules(written(tmp_path / "b.json", {"base": "ko-insurance", **limit}))
+    assert replaced.tags["limit"].phrases == ("보장 최고액",) and set(replaced.tags) == {"limit"}
+    assert set(replaced.aliases.values()) == {"limit", "needs_followup"}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"extends": "ko-insuranc"}, "expected one of ko-insurance, seed"),
+        ({"extends": "ko-insurance", "name": "ko-insurance"}, "give another"),
+        ({"extends": "ko-insurance", "base": "seed"}, "give base or extends"),
+        ({"extends": "seed", "aliases": {"면책": "exclusoin"}}, "did you mean exclusion"),
+        ({"extends": "seed", "aliases": {"limit": "exclusion"}}, "limit is a tag itself"),
+        ({"extends": "seed", "required": {"암": ["한됴"]}}, "required.암: no tag '한됴'"),
+    ],
+)
+def test_a_file_that_cannot_be_meant_is_refused(
+    content: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        load_rules(written(tmp_path / "own.json", content))
+
+
+def test_a_refusal_names_the_line(tmp_path: Path) -> None:
+    path = written(
+        tmp_path / "own.json", {"extends": "seed", "thresholds": {"summary_accuracy": 2}}
+    )
+    line = path.read_text("utf-8").split("\n").index('  "summary_accuracy": 2') + 1
+    assert f"own.json:{line}: " in call("check", "rules", path, status=3).output
+
+
+def test_korean_tags_are_read_in_every_file_and_from_python() -> None:
+    scores = et.summary.score("한도 5천만원", ["한도 5천만원"], "한도 | 면책 기간, 자기부담금")
+    coverage = scores["summary_risk_coverage"].evidence
+    assert list(coverage["covered"]) == ["limit"]
+    assert list(coverage["missing"]) == ["waiting_period", "deductible"]
+
+
+def test_heads_of_a_workbook_may_be_korean(tmp_path: Path) -> None:
+    book = Workbook()
+    book.active.append(["사례 번호", "요약문", "대화 원문", "리스크 항목", "채널", "메모"])
+    book.active.append(["1", "한도 5천만원", "한도 5천만원", "한도", "콜센터", "없음"])
+    book.save(tmp_path / "a.xlsx")
+    problems = Problems()
+    ((line, case),) = read_cases(tmp_path / "a.xlsx", problems)
+    assert (line, case.id, case.answer, case.texts) == (2, "1", "한도 5천만원", ["한도 5천만원"])
+    assert (case.tags, case.metadata.channel) == (["한도"], "콜센터")
+    assert problems.warnings == []
+
+
+def test_a_head_that_is_misspelt_names_the_nearest(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("사례번호,요약,원뭄\na,한도,한도\n", encoding="utf-8")
+    assert looks_like_cases(path)
+    problems = Problems()
+    list(read_cases(path, problems))
+    (warning,) = problems.warnings
+    assert "did you mean 원문?" in str(warning)
+    path.write_text("사례변호,요약\na,한도\n", encoding="utf-8")
+    with pytest.raises(InputError, match="사례번호"):
+        list(read_cases(path, Problems()))
+
+
+def test_an_unknown_tag_names_the_nearest_in_its_script(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("id,answer,contexts,태그\na,한도,한도,면책기갼\n", encoding="utf-8")
+    problem = et.evaluate("summary", path, n_resamples=100).manifest.problems[0]
+    assert "면책기간" in problem.examples[0]
