@@ -11,7 +11,7 @@ from typing import Any
 
 from ..core.errors import BAD_INPUT, FAILED, InputError, UsageError, tell
 from ..core.evaluate import make_options
-from ..core.files import remove_leftovers, require_writable
+from ..core.folders import remove_leftovers, require_out
 from ..core.language import speak
 from ..core.names import natural
 from ..core.plugins import with_metrics
@@ -204,7 +204,7 @@ class Batch:
         files: Sequence[Path] = (),
     ) -> list[Scored]:
         out = settings.out
-        require_writable(out)
+        require_out(out)
         replaceable(out)
         inputs, errors = find_inputs(suite, paths, settings, options, seeds=seeds, files=files)
         for error in errors:

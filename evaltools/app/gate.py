@@ -11,11 +11,13 @@ import pandas as pd
 
 from ..core.errors import Problems, UsageError
 from ..core.files import refuse_input, write_text
+from ..core.folders import put_back
 from ..core.language import say
+from ..core.manifest import NAME, Manifest
 from ..core.names import nearest
 from ..core.plugins import refuse_parent
 from ..core.records import read_model
-from ..core.results import METRICS, StoredMetrics, read_manifest
+from ..core.results import METRICS, StoredMetrics, read_manifest, spoilt_files
 from ..report.decision import judge, read_decision
 from ..report.evaluate import load
 from ..report.make_study import compare
@@ -119,17 +121,32 @@ def _refuse_result(file: Path, results: Sequence[Path]) -> None:
 def read(path: Path) -> StoredMetrics:
     """The content of a metrics.json, or of that in a folder.
 
-    InputError where it is no such thing. UsageError that names the results where a folder holds several and is none.
+    InputError where it is no such thing, or not as it was written. UsageError that names the results where a folder
+    holds several and is none.
     """
+    put_back(path.parent if path.name == METRICS else path)
     file = path / METRICS if path.is_dir() else path
     if path.is_dir() and not file.is_file():
         refuse_parent(path, _holds_metrics)
     content = read_model(file, StoredMetrics)
+    _require_unspoilt(file)
     names = [row.name for row in content.metrics]
     if len(set(names)) < len(names):
         message = "two metrics have one name"
         raise Problems().fatal("bad-metrics", message, file=str(file), field="metrics")
     return content
+
+
+def _require_unspoilt(file: Path) -> None:
+    """InputError where a result is not as its manifest says; a metrics.json alone has none to be held against."""
+    manifest_file = file.with_name(NAME)
+    if not manifest_file.exists():
+        return
+    problems = Problems()
+    for name in spoilt_files(file.parent, read_model(manifest_file, Manifest)):
+        message = "is not as it was written: make the result again"
+        problems.error("spoilt-result", message, file=str(file.with_name(name)))
+    problems.raise_if_failed()
 
 
 def _holds_metrics(folder: Path) -> bool:

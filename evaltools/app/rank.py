@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..core.files import require_writable
+from ..core.folders import require_out
 from ..core.names import safe_name
 from ..report import study_sentences
 from ..report.text import visible
@@ -16,7 +16,7 @@ from .text import columns, wrapped
 
 def rank_command(runs: Sequence[str], *, metric: str, out: Path, **settings: Any) -> str:
     """The text that `evaltools rank` prints; ranks.csv is written. `settings` are those of `study`."""
-    require_writable(out)
+    require_out(out)
     study_of(runs, **settings).rank(metric)  # says what is wrong before anything is written
     made = study_of(runs, primary=metric, out=out, **settings)
     ranks = made.rank()

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import InputError, Problem, UsageError
-from ..core.files import require_writable, sha256
+from ..core.files import sha256
+from ..core.folders import require_out
 from ..core.language import speaking
 from ..core.manifest import Input, Manifest, Member, versions
 from ..core.plugins import get_suite
@@ -97,7 +98,7 @@ def rerun_manifest(
         raise _bad(path, "names no runs, or no inputs of them: there is nothing to make again")
     files = _input_files(path, members)
     if out is not None:
-        require_writable(out)
+        require_out(out)
         new_folder: Any = nullcontext(out)
     else:
         new_folder = tempfile.TemporaryDirectory(prefix="evaltools-rerun-")

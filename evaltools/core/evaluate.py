@@ -20,6 +20,7 @@ from pydantic import ValidationError
 from .. import BUILT_IN, __version__
 from .errors import OnError, Problems, UsageError
 from .files import content_hash, resolve, state
+from .folders import require_replaceable
 from .language import language
 from .manifest import (
     SCHEMA_VERSION,
@@ -205,8 +206,8 @@ def copy_runner_files(paths: list[Path], aside: Path) -> None:
 def require_target(folder: Path, suite: Suite, source: Source, fresh: bool = False) -> None:
     """UsageError where a result may not be written to a folder.
 
-    That is where it holds one of the inputs, or (unless `fresh`) the result of another suite or of another input. The
-    same path with new contents is simply made again, and so is another policy.
+    That is where it holds one of the inputs or what this package did not write, or (unless `fresh`) the result of
+    another suite or of another input. The same path with new contents is simply made again, and so is another policy.
     """
     target = folder.resolve()
     carried = runner_files(folder, suite)
@@ -216,6 +217,7 @@ def require_target(folder: Path, suite: Suite, source: Source, fresh: bool = Fal
             raise UsageError(
                 f"{path} is an input and lies in {folder}, which would be replaced; give another --out"
             )
+    require_replaceable(folder, suite.runner if carried else ())
     stored = None if fresh else read_manifest(folder)
     if stored is None:
         return

@@ -1,4 +1,4 @@
-"""Files and folders that appear whole or not at all, and where the package keeps its own."""
+"""Files that appear whole or not at all, and where the package keeps its own."""
 
 from __future__ import annotations
 
@@ -7,13 +7,10 @@ import json
 import os
 import platform
 import re
-import shutil
 import tempfile
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
-from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,10 +18,16 @@ from .errors import UsageError
 
 PACKAGE = Path(__file__).parents[1]
 
-HOST = re.sub(r"[^\w-]", "-", platform.node())[:40]
 
-LEFTOVER_SECONDS = 24 * 3600
-"""A half-written file of this age is nobody's, whichever machine its process was on."""
+def _host() -> str:
+    name = re.sub(r"[^\w-]", "-", platform.node())[:40]
+    with suppress(OSError):  # of no Linux
+        name += "-" + re.sub(r"\D", "", str(Path("/proc/self/ns/pid").readlink()))
+    return name
+
+
+HOST = _host()
+"""Where the number of a process says which one it is: containers of one name have numbers of their own."""
 
 # the umask can only be read by setting it, which must not happen while other threads make files
 _UMASK = os.umask(0o022)
@@ -65,7 +68,12 @@ def examples() -> list[str]:
 
 def resolve(run: str | Path) -> Path:
     """A path, with "example:NAME" standing for a bundled example."""
-    return example(run.removeprefix("example:")) if str(run).startswith("example:") else Path(run)  # type: ignore[union-attr]
+    from .folders import put_back  # which writes with this module
+
+    if str(run).startswith("example:"):
+        return example(str(run).removeprefix("example:"))
+    put_back(Path(run))
+    return Path(run)
 
 
 def require_writable(folder: Path) -> None:
@@ -92,71 +100,12 @@ def refuse_input(target: Path, inputs: Iterable[str | Path] = ()) -> None:
 
 
 def beside(target: Path) -> dict[str, Any]:
-    """How `tempfile` names what is to become `target`: by the process that writes it (`remove_leftovers`)."""
+    """How `tempfile` names what is to become `target`: by the process that writes it (`folders.remove_leftovers`)."""
     return {
         "prefix": f".{target.name[:30]}.{HOST}-{os.getpid()}.",
         "suffix": ".part",
         "dir": target.parent,
     }
-
-
-def remove_leftovers(out: Path) -> None:
-    """Remove below `out` what processes left half-written that are gone."""
-    for path in [
-        *chain(out.glob(".*.part"), *((out / f).rglob(".*.part") for f in ("results", "reports")))
-    ]:
-        with suppress(FileNotFoundError):
-            if _is_leftover(path):
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
-
-
-def _is_leftover(path: Path) -> bool:
-    import psutil
-
-    found = re.search(rf"\.{re.escape(HOST)}-(\d+)\.\w+(\.old)?\.part$", path.name)
-    if found and not psutil.pid_exists(int(found[1])):
-        return True
-    return time.time() - path.stat().st_mtime > LEFTOVER_SECONDS
-
-
-@contextmanager
-def whole_folder(target: Path) -> Iterator[Path]:
-    """A folder to fill that takes the place of `target` whole when the block ends well, and goes when it does not.
-
-    One process at a time does so: the others wait for the file `.lock` beside it. What was there before stays until
-    then. Where the block fails, folders above that were made for it are gone too.
-    """
-    from filelock import FileLock
-
-    made = [p for p in target.parents if not p.exists()]
-    target.parent.mkdir(parents=True, exist_ok=True)
-    aside = Path(tempfile.mkdtemp(**beside(target)))
-    try:
-        aside.chmod(0o777 & ~_UMASK)
-        yield aside
-        with FileLock(target.parent / ".lock"):
-            _swap(aside, target)
-    except BaseException:
-        shutil.rmtree(aside, ignore_errors=True)
-        with suppress(OSError):  # somebody else's by now
-            for folder in made:
-                folder.rmdir()
-        raise
-
-
-def _swap(new: Path, target: Path) -> None:
-    old = new.with_suffix(
-        ".old.part"
-    )  # what a killed process leaves of it is removed like any other part
-    if target.exists():
-        target.rename(old)
-    try:
-        new.rename(target)
-    except BaseException:
-        if old.exists():
-            old.rename(target)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
 
 
 @contextmanager
@@ -214,6 +163,11 @@ def sha256(path: Path) -> str:
         raise FileNotFoundError(f"{path}: no such file")
     with path.open("rb") as f:
         return hashlib.file_digest(f, "sha256").hexdigest()
+
+
+def bytes_hash(content: bytes) -> str:
+    """The sha256 of a content, as hex digits."""
+    return hashlib.sha256(content).hexdigest()
 
 
 def file_hashes(folder: Path) -> dict[str, str]:

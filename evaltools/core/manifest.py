@@ -129,9 +129,12 @@ class Manifest(Member):
     members: list[Member] = []
     signature: str = ""
     notes: list[StoredMessage] = []
-    # the first edition listed names without hashes
+    # results of version 0.1 list names without hashes
     files: Annotated[
-        dict[str, str], BeforeValidator(lambda v: {} if isinstance(v, list) else v)
+        dict[str, str],
+        BeforeValidator(
+            lambda files: dict.fromkeys(files, "") if isinstance(files, list) else files
+        ),
     ] = Field({})
 
     def input_of(self, role: str) -> Input | None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from .errors import UsageError
 from .files import EXAMPLES, example
+from .folders import put_back
 
 RUN_NAME = re.compile(r"^(?:(?P<run_id>.+)__)?seed(?P<seed>[^_]+)_(?P<mode>.+)$")
 NATURAL = re.compile(r"([0-9]+)")
@@ -69,6 +70,7 @@ def _runs_at(part: str) -> list[Path]:
     bundled = part.startswith("example:")
     name = part.removeprefix("example:")
     prefix = EXAMPLES / name if bundled else Path(part)
+    put_back(prefix)
     if prefix.exists():
         return [prefix]
     seeds = list(prefix.parent.glob(f"{escape(prefix.name)}__seed*"))

@@ -16,6 +16,7 @@ from .check import Check, Level
 from .errors import UsageError
 from .estimates import from_public, plain_rows
 from .files import atomic, file_hashes, sha256
+from .folders import put_back
 from .language import Message, remember, stored_messages
 from .manifest import NAME, SCHEMA_VERSION, Input, Manifest, StoredMessage
 from .plugins import get_suite, stored_suite
@@ -42,6 +43,7 @@ class StoredResult:
 
 def read_manifest(folder: Path) -> Manifest | None:
     """The manifest of a results folder; None where there is none or it cannot be read."""
+    put_back(folder)
     path = folder / NAME
     if not path.is_file():
         return None
@@ -74,6 +76,16 @@ def suite_of_manifest(manifest: Manifest) -> Suite:
     return suite.with_further(manifest.metrics) if manifest.metrics else suite
 
 
+def spoilt_files(folder: Path, manifest: Manifest) -> list[str]:
+    """The files of a result that are gone, or are not as its manifest says they were written."""
+    spoilt = []
+    for name, known in manifest.files.items():
+        path = folder / name
+        if not path.is_file() or (known and known != sha256(path)):
+            spoilt.append(name)
+    return spoilt
+
+
 def read_result(folder: Path) -> StoredResult:
     """The result that stands in a folder. UsageError where it is not complete, or not as it was written."""
     manifest = read_manifest(folder)
@@ -82,7 +94,8 @@ def read_result(folder: Path) -> StoredResult:
     suite = suite_of_manifest(manifest)
     try:
         for file in (METRICS, UNITS):
-            if file in manifest.files and manifest.files[file] != sha256(folder / file):
+            known = manifest.files.get(file)
+            if known and known != sha256(folder / file):
                 raise ValueError(
                     f"{file} is not as it was written: its sha256 is another than in {NAME}"
                 )

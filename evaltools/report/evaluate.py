@@ -25,7 +25,8 @@ from ..core.evaluate import (
     runner_files,
     score_task,
 )
-from ..core.files import file_hashes, whole_folder, write_json
+from ..core.files import file_hashes, write_json
+from ..core.folders import whole_folder
 from ..core.memory import is_path, of_memory, write_records
 from ..core.plugins import get_suite, with_metrics
 from ..core.resampling import Method, Resampling, make_resampling
@@ -141,7 +142,8 @@ def _evaluate(
             )
             if stored is not None:
                 return _of_stored(stored)
-    with whole_folder(task.folder) if task.folder else nullcontext(None) as aside:
+    runner_names = [path.name for path in carried]
+    with whole_folder(task.folder, runner_names) if task.folder else nullcontext(None) as aside:
         if aside is not None:
             copy_runner_files(carried, aside)
         with inputs_unchanged(task), ThreadPoolExecutor(1) as beside:

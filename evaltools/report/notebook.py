@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ..core.errors import WorkFailed
-from ..core.files import asset_dir, sha256, write_text
+from ..core.files import asset_dir, atomic, bytes_hash, dumps, sha256, write_text
+from ..core.folders import LOCK
 from ..core.language import say, speak
+from ..core.results import read_manifest
+from ..core.terminal import echo
 from . import paper
 from .kernels import connection, end_kernels, kernel_manager, without
 from .make_study import study
@@ -23,6 +27,8 @@ from .study import Study
 
 NOTEBOOK = "metric_report.ipynb"
 HTML = "metric_report.html"
+OWN_FILE = re.compile(r"metric_report\.html|paper\.(tex|md)|figures/\w[\w.-]*")
+EDITED = "metric_report.edited-{}.ipynb"
 
 
 @dataclass(frozen=True)
@@ -84,11 +90,23 @@ def parameters_of(notebook: str | Path) -> list[str]:
 def is_current(job: ReportJob) -> bool:
     """Both files of the report are there, whole, and made from the same inputs, policy and versions."""
     try:
-        nb = json.loads((job.folder / NOTEBOOK).read_text(encoding="utf-8"))
+        nb = _read(job.folder)
         recorded = nb["metadata"].get("evaltools")
-        return bool(recorded == {**stamp(job), **_hashes(job.folder)})
+        files = {name: sha256(job.folder / name) for name in recorded["files"]}
+        return bool(recorded == {**stamp(job), "files": files, "cells_sha256": _cells_hash(nb)})
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return False
+
+
+def _read(folder: Path) -> Any:
+    """The notebook in a report's folder, as JSON."""
+    return json.loads((folder / NOTEBOOK).read_text(encoding="utf-8"))
+
+
+def _cells_hash(nb: Any) -> str:
+    """The sha256 of what the cells of a notebook say, whatever they show."""
+    sources = ["".join(cell["source"]) for cell in nb["cells"]]
+    return bytes_hash(dumps(sources).encode("utf-8", "surrogatepass"))
 
 
 def stamp(job: ReportJob) -> dict[str, Any]:
@@ -100,22 +118,13 @@ def stamp(job: ReportJob) -> dict[str, Any]:
     }
 
 
-def _hashes(folder: Path) -> dict[str, Any]:
-    """The sha256 of what stands beside a report's notebook."""
-    hashes: dict[str, Any] = {"html_sha256": sha256(folder / HTML)}
-    files = paper.present(folder)
-    if files:
-        hashes["paper"] = {path.relative_to(folder).as_posix(): sha256(path) for path in files}
-    return hashes
-
-
 def run(job: ReportJob) -> Path:
     """Execute the notebook, write it and its HTML under `job.folder`; returns the HTML's path.
 
     Raises ReportFailed where a cell fails or the kernel dies: the notebook is kept, an older HTML is removed.
+    WorkFailed where another process replaced a result meanwhile. A notebook there that was edited is kept beside.
     """
     load_papermill()
-    import nbformat
 
     speak(job.parameters.get("lang", "en"))
     from .page import prepare as prepare_pages
@@ -127,19 +136,86 @@ def run(job: ReportJob) -> Path:
         nb, failure = execute(job)
     tidy(nb)
     if failure is not None:
-        write_text(job.folder / NOTEBOOK, nbformat.writes(nb) + "\n")
         (job.folder / HTML).unlink(missing_ok=True)
+        _write(job.folder, nb, {"failed": True}, {})
         last_line = str(failure).strip().splitlines()[-1]
         raise ReportFailed(job.name, job.folder / NOTEBOOK, last_line) from failure
+    _require_unchanged(job)
     paper_files = _paper_files(job)
-    paper.write(job.folder, paper_files)
     labels = {name: label for name, (label, _) in paper_files.items()}
     html = render(nb, title=job.title, beside=labels)
-    # the notebook comes last: it vouches for the HTML beside it
-    write_text(job.folder / HTML, html)
-    nb.metadata["evaltools"] = {**stamp(job), **_hashes(job.folder)}
-    write_text(job.folder / NOTEBOOK, nbformat.writes(nb) + "\n")
+    contents = {name: content for name, (_, content) in paper_files.items()}
+    contents[HTML] = html.encode("utf-8", "surrogatepass")
+    _write(job.folder, nb, stamp(job), contents)
     return job.folder / HTML
+
+
+def _require_unchanged(job: ReportJob) -> None:
+    """WorkFailed where a result is no longer the one that this report is to be of: its notebook may have read either."""
+    runs = job.depends_on.get("runs", [job.depends_on])
+    scored = job.parameters.get("scored", [])
+    folders = [scored] if isinstance(scored, str) else scored
+    for folder, depends_on in zip(folders, runs):
+        manifest = read_manifest(Path(folder))
+        if manifest is None or manifest.files != depends_on["files"]:
+            raise WorkFailed(
+                f"{folder} was replaced while its report was made: make the report again"
+            )
+
+
+def _write(
+    folder: Path, nb: Any, recorded: Mapping[str, Any], contents: Mapping[str, bytes]
+) -> None:
+    """Write the files of a report, its notebook last: it vouches for the others, `contents`.
+
+    One process at a time does so. Of an earlier report, files that are not among these are removed.
+    """
+    import nbformat
+    from filelock import FileLock
+
+    folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder.parent / LOCK):
+        for name in _written_before(folder):
+            if name not in contents:
+                (folder / name).unlink(missing_ok=True)
+        for name, content in contents.items():
+            with atomic(folder / name, "wb") as f:
+                f.write(content)
+        _keep_edited(folder)
+        nb.metadata["evaltools"] = {
+            **recorded,
+            "files": {name: bytes_hash(content) for name, content in contents.items()},
+            "cells_sha256": _cells_hash(nb),
+        }
+        write_text(folder / NOTEBOOK, nbformat.writes(nb) + "\n")
+
+
+def _written_before(folder: Path) -> list[str]:
+    """The files that the report in a folder vouches for, as far as they are its own and not a reader's."""
+    try:
+        files = _read(folder)["metadata"]["evaltools"]["files"]
+        own = [(name, known) for name, known in files.items() if OWN_FILE.fullmatch(name)]
+        return [name for name, known in own if sha256(folder / name) == known]
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return []
+
+
+def _keep_edited(folder: Path) -> None:
+    """Give the notebook of an earlier report another name where its cells are not as they were written."""
+    notebook = folder / NOTEBOOK
+    if not notebook.exists():
+        return
+    with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
+        nb = _read(folder)
+        recorded = nb["metadata"]["evaltools"]
+        if recorded.get("cells_sha256", _cells_hash(nb)) == _cells_hash(nb):
+            return
+    number = 1
+    while (folder / EDITED.format(number)).exists():
+        number += 1
+    kept = folder / EDITED.format(number)
+    notebook.rename(kept)
+    echo(f"{notebook} was edited: kept as {kept}", err=True)
 
 
 def _paper_files(job: ReportJob) -> dict[str, tuple[str, bytes]]:

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from inspect import signature
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from ..core.errors import UsageError
-from ..core.files import atomic
 from ..core.language import speaking
 from ..core.names import natural
 from ..core.resampling import CONSTANT, Resampling
@@ -352,18 +350,3 @@ def files(view: Any) -> dict[str, tuple[str, bytes]]:
         for form in ("svg", "pdf"):
             contents[f"figures/{name}.{form}"] = (chart.title, chart.export(form))
     return contents
-
-
-def write(folder: Path, contents: Mapping[str, tuple[str, bytes]]) -> None:
-    """Write the files of a report, each whole; those of an earlier one that are not among them go."""
-    for name, (_, content) in contents.items():
-        with atomic(folder / name, "wb") as f:
-            f.write(content)
-    for path in present(folder):
-        if path.relative_to(folder).as_posix() not in contents:
-            path.unlink()
-
-
-def present(folder: Path) -> list[Path]:
-    """The files for a paper that stand in a report's folder."""
-    return sorted([*folder.glob("paper.*"), *folder.glob("figures/[!.]*")])

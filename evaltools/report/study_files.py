@@ -11,7 +11,8 @@ import pandas as pd
 
 from ..core.errors import UsageError
 from ..core.estimates import aggregated_frame, metrics_rows
-from ..core.files import file_hashes, whole_folder, write_json, write_text
+from ..core.files import file_hashes, write_json, write_text
+from ..core.folders import require_replaceable, whole_folder
 from ..core.language import language
 from ..core.manifest import SCHEMA_VERSION, Manifest, Member
 from ..core.names import safe_name
@@ -107,6 +108,7 @@ def _require_target(target: Path, study: Study) -> None:
         raise UsageError(
             f"{target} holds {stored.run}, a {stored.kind} of {stored.suite}; give another --out"
         )
+    require_replaceable(target)
     for run in study.results:
         for entry in run.manifest.inputs:
             if Path(entry.path).resolve().is_relative_to(target.resolve()):

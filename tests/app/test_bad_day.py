@@ -258,8 +258,9 @@ def test_a_manifest_that_is_a_pipe_is_no_manifest(run: Path, tmp_path: Path) -> 
     folder = tmp_path / "out" / "results" / "run"
     folder.mkdir(parents=True)
     os.mkfifo(folder / "manifest.json")
-    call("score", "cr", run, "-o", tmp_path / "out", *QUICK)
-    assert (folder / "manifest.json").is_file()
+    said = call("score", "cr", run, "-o", tmp_path / "out", *QUICK, status=2).output
+    assert "holds what evaltools did not write, and would be replaced: manifest.json" in said
+    assert (folder / "manifest.json").is_fifo()
 
 
 def test_a_full_disk_leaves_the_old_result(run: Path, tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ from evaltools.app.batch import Batch
 from evaltools.app.settings import Settings
 from evaltools.app.workers import Workers
 from evaltools.core.errors import InputError, Problem, UsageError, WorkFailed
-from evaltools.core.files import LEFTOVER_SECONDS, beside, example
+from evaltools.core.files import beside, example
+from evaltools.core.folders import LEFTOVER_SECONDS
 from evaltools.core.plugins import get_suite
 
 from .processes import alive, until
@@ -339,7 +340,6 @@ def test_what_processes_left_that_are_gone_is_removed(settings: Settings) -> Non
     ]
     for part in of_gone:
         (Path(tempfile.mkdtemp(**part)) / "units.parquet").touch()
-        Path(tempfile.mkdtemp(**{**part, "suffix": ".old.part"}))
         os.close(tempfile.mkstemp(**part)[0])
     aged = results / ".run.elsewhere-2.x.part"
     aged.touch()

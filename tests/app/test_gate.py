@@ -478,3 +478,37 @@ def test_a_judge_that_is_silent_on_what_went_wrong_does_not_pass(tmp_path: Path)
     base, new = (out / "results" / name for name in scores)
     said = call("gate", new, "--baseline", base, "--margin", "judge=0.1", status=1).output
     assert "FAIL judge" in said and "the result 10 that the other has" in said
+
+
+# --- belief
+
+
+@pytest.mark.parametrize("file", ["metrics.json", "units.parquet", "summary_scores.csv"])
+def test_a_result_that_was_changed_or_cut_is_not_believed(tmp_path: Path, file: str) -> None:
+    call("score", "summary", "example:summary/cases.jsonl", "-o", tmp_path, *QUICK)
+    result = tmp_path / "results" / "cases"
+    asked = ("--min", "entity_recall=0")
+    call("gate", result, *asked)
+    path = result / file
+    whole = path.read_bytes()
+    for change in ("edited", "gone"):
+        path.unlink()
+        if change == "edited":
+            path.write_bytes(whole.replace(b"0.", b"1.", 1) + b" ")
+        if (change, file) == ("gone", "metrics.json"):
+            continue  # no result at all
+        for named in (result, result / "metrics.json"):
+            said = call("gate", named, *asked, status=3).output
+            assert f"{file}: is not as it was written: make the result again" in said
+    path.write_bytes(whole)
+    call("gate", result, *asked)
+
+
+def test_numbers_without_a_manifest_are_believed_as_they_stand(tmp_path: Path) -> None:
+    call("score", "summary", "example:summary/cases.jsonl", "-o", tmp_path, *QUICK)
+    copy = tmp_path / "artifact" / "metrics.json"
+    copy.parent.mkdir()
+    shutil.copy(tmp_path / "results" / "cases" / "metrics.json", copy)
+    call("gate", copy, "--min", "entity_recall=0")
+    copy.with_name("manifest.json").write_text("{", encoding="utf-8")
+    call("gate", copy, "--min", "entity_recall=0", status=3)

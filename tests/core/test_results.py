@@ -19,7 +19,8 @@ import pytest
 from pydantic import BaseModel
 
 import evaltools as et
-from evaltools.core.files import example, whole_folder
+from evaltools.core.files import example
+from evaltools.core.folders import whole_folder
 from tests.app.calling import QUICK, call, written
 
 NAME = "no_memory__seed1_proposed"
@@ -118,10 +119,6 @@ SPOIL = {
     "the numbers": lambda: (RESULT / "metrics.json").write_text("{}"),
     "the units": lambda: (RESULT / "units.parquet").write_bytes(b"PAR1"),
     "one is gone": lambda: (RESULT / "scorecards.jsonl").unlink(),
-    "one too many": lambda: (RESULT / "more.csv").write_text("mine"),
-    "one too many below": lambda: (RESULT / "derived/notes.txt").write_text("mine"),
-    "no manifest": lambda: (RESULT / "manifest.json").unlink(),
-    "half a manifest": lambda: (RESULT / "manifest.json").write_text('{"suite": "cr"'),
 }
 
 
@@ -131,6 +128,18 @@ def test_a_result_that_is_not_as_it_was_written_is_made_again(here: Path, what: 
     SPOIL[what]()
     et.evaluate("cr", NAME, out="out", resampling=FAST)
     assert untimed(RESULT) == whole and hashes_match(RESULT)
+
+
+@pytest.mark.parametrize("text", ["", '{"suite": "cr"'])
+def test_without_a_manifest_that_can_be_read_a_folder_is_somebodys(here: Path, text: str) -> None:
+    """Nothing tells then which of its files this package wrote."""
+    (RESULT / "manifest.json").write_text(text, encoding="utf-8")
+    before = contents(RESULT)
+    with pytest.raises(
+        et.UsageError, match=r"holds what evaltools did not write.* and 1 more; move"
+    ):
+        et.evaluate("cr", NAME, out="out", resampling=FAST)
+    assert contents(RESULT) == before
 
 
 def test_another_policy_and_new_contents_replace(here: Path) -> None:
@@ -220,15 +229,15 @@ def test_an_input_beside_the_results_is_no_hindrance(here: Path) -> None:
 
 def test_a_folder_is_filled_aside(tmp_path: Path) -> None:
     target = tmp_path / "results/run"
-    with whole_folder(target) as aside:
+    with whole_folder(target, ["a", "b"]) as aside:
         (aside / "a").write_text("1")
         assert not target.exists()
     assert (target / "a").read_text() == "1"
-    with pytest.raises(RuntimeError), whole_folder(target) as aside:
+    with pytest.raises(RuntimeError), whole_folder(target, ["a", "b"]) as aside:
         (aside / "b").write_text("2")
         raise RuntimeError
     assert [p.name for p in target.iterdir()] == ["a"]
-    with whole_folder(target) as aside:
+    with whole_folder(target, ["a", "b"]) as aside:
         (aside / "b").write_text("2")
     assert [p.name for p in target.iterdir()] == ["b"], "nothing of the old one stays"
     assert {p.name for p in target.parent.iterdir()} == {"run", ".lock"}

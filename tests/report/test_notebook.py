@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import pickle
 import subprocess
@@ -15,8 +16,8 @@ import pytest
 
 import evaltools as et
 from evaltools.core.errors import WorkFailed
-from evaltools.report import paper
 from evaltools.report.notebook import HTML, NOTEBOOK, ReportFailed, ReportJob, is_current, run
+from tests.app.calling import written
 
 HOSTILE = (
     'x"; import os; os.mkdir("pwned") #',
@@ -109,7 +110,7 @@ def test_a_failed_cell_leaves_the_notebook_with_the_error_at_its_top(job: Any) -
     assert sorted(p.name for p in made.folder.iterdir()) == [NOTEBOOK], "the older page is gone"
     nb = nbformat.read(made.folder / NOTEBOOK, as_version=4)
     assert nb.cells[0].cell_type == "markdown" and "Exception was encountered" in nb.cells[0].source
-    assert "evaltools" not in nb.metadata
+    assert nb.metadata["evaltools"]["failed"] and not is_current(made)
     assert not is_current(made)
     assert isinstance(caught.value, WorkFailed)
     again = pickle.loads(pickle.dumps(caught.value))  # noqa: S301
@@ -174,7 +175,7 @@ def test_what_a_paper_needs_stands_beside_the_report_and_is_part_of_it(
     )
     made = replace(job("1 + 1"), paper=tmp_path / "results" / "cases")
     page = run(made).read_text(encoding="utf-8")
-    names = {p.relative_to(made.folder).as_posix() for p in paper.present(made.folder)}
+    names = written(made.folder) - {HTML, NOTEBOOK}
     assert {"paper.tex", "paper.md", "figures/forest.svg", "figures/forest.pdf"} <= names
     assert all(f'href="{name}"' in page for name in names) and is_current(made)
     before = {name: (made.folder / name).read_bytes() for name in names}
@@ -185,7 +186,86 @@ def test_what_a_paper_needs_stands_beside_the_report_and_is_part_of_it(
         made
     )
     run(replace(made, paper=None))
-    assert not paper.present(made.folder), "files of an older report"
+    assert written(made.folder) == {HTML, NOTEBOOK}, "files of an older report"
+
+
+def test_a_readers_files_in_the_folder_of_a_report_stay(job: Any, tmp_path: Path) -> None:
+    """Only what an earlier report wrote, and nobody changed since, goes with it."""
+    quick = et.Resampling(n_resamples=100)
+    et.evaluate("summary", "example:summary/cases.jsonl", out=tmp_path, resampling=quick)
+    made = replace(job("1 + 1"), paper=tmp_path / "results" / "cases")
+    run(made)
+    mine = {"paper.docx", "paper.pdf", "figures/drawn.svg", "figures/forest.svg", "notes.txt"}
+    for name in mine:
+        (made.folder / name).write_text("mine")
+    run(replace(made, paper=None))
+    assert written(made.folder) == {HTML, NOTEBOOK, *mine}
+    assert {(made.folder / name).read_text() for name in mine} == {"mine"}
+
+
+def test_a_notebook_that_was_edited_is_kept(job: Any, capfd: pytest.CaptureFixture[str]) -> None:
+    made = job("print(1)")
+    run(made)
+    notebook = made.folder / NOTEBOOK
+    for number in (1, 2):
+        nb = nbformat.read(notebook, as_version=4)
+        nb.cells[-1].source += f"  # my edit {number}"
+        nbformat.write(nb, notebook)
+        assert not is_current(made)
+        run(made)
+        kept = made.folder / f"metric_report.edited-{number}.ipynb"
+        assert kept.read_text(encoding="utf-8") == nbformat.writes(nb) + "\n"
+        assert f"was edited: kept as {kept}" in capfd.readouterr().err
+        assert is_current(made)
+
+
+def test_a_notebook_of_somebody_elses_is_kept(job: Any) -> None:
+    made = job("1 / 0")
+    made.folder.mkdir(parents=True)
+    (made.folder / NOTEBOOK).write_text("{}")
+    for _ in range(2):  # the second replaces the failed one of the first
+        with pytest.raises(ReportFailed):
+            run(made)
+    assert written(made.folder) == {NOTEBOOK, "metric_report.edited-1.ipynb"}
+    assert (made.folder / "metric_report.edited-1.ipynb").read_text() == "{}"
+
+
+def test_no_file_elsewhere_goes_with_a_report(job: Any, tmp_path: Path) -> None:
+    """What a notebook says it wrote comes from a file that anybody may have made."""
+    made = job("1 + 1")
+    run(made)
+    mine = tmp_path / "mine.txt"
+    mine.write_text("mine")
+    nb = json.loads((made.folder / NOTEBOOK).read_text(encoding="utf-8"))
+    digest = hashlib.sha256(b"mine").hexdigest()
+    for name in ("../../mine.txt", str(mine), "figures/../../../mine.txt"):
+        nb["metadata"]["evaltools"]["files"][name] = digest
+    (made.folder / "figures").mkdir()
+    (made.folder / NOTEBOOK).write_text(json.dumps(nb), encoding="utf-8")
+    run(made)
+    assert mine.read_text() == "mine"
+
+
+def test_a_page_of_a_result_that_was_replaced_meanwhile_is_no_page(
+    job: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its notebook may have read what another process wrote, which is not what it would vouch for."""
+
+    def scored(seed: int) -> et.Run:
+        return et.evaluate(
+            "summary", "example:summary/cases.jsonl", out=tmp_path, n_resamples=100, seed=seed
+        )
+
+    first = scored(1)
+    made = job("print(scored)", scored=str(tmp_path / "results" / "cases"))
+    made = replace(made, depends_on={"files": first.manifest.files})
+    run(made)
+    scored(2)
+    with pytest.raises(WorkFailed, match="results/cases was replaced while its report was made"):
+        run(made)
+    made = replace(made, depends_on={"runs": [{"files": scored(2).manifest.files}]})
+    run(made)
+    assert is_current(made)
 
 
 @pytest.mark.parametrize("name", ["b{r}a{ce}", "long" * 25])

@@ -281,16 +281,9 @@ def test_figures_of_a_study_are_those_that_have_something_to_draw(
     )
 
 
-def test_files_are_written_whole_and_those_of_an_earlier_report_go(
-    clear: Study, tmp_path: Path
-) -> None:
+def test_the_files_of_a_study(clear: Study) -> None:
     files = paper.files(clear)
     assert {"paper.tex", "paper.md", "figures/forest.svg", "figures/forest.pdf"} <= set(files)
-    paper.write(tmp_path, {**files, "figures/old.svg": ("old", b"x")})
-    paper.write(tmp_path, files)
-    assert {p.relative_to(tmp_path).as_posix() for p in paper.present(tmp_path)} == set(files)
-    paper.write(tmp_path, {})
-    assert not paper.present(tmp_path)
 
 
 def test_the_page_links_what_stands_beside_it_and_does_not_need_it() -> None:

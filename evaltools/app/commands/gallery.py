@@ -16,7 +16,9 @@ from ...core.terminal import echo
 @lang_option
 def gallery(outputs: Path, lang: str) -> None:
     """(Re)build index.html, the page that finds, filters and compares all results under OUTPUTS."""
+    from ...core.folders import remove_leftovers
     from ...report.gallery import build
 
     speak(lang)
+    remove_leftovers(outputs)
     echo(str(build(outputs)))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from .... import __version__
 from ....core.files import write_json, write_jsonl
+from ....core.records import first_line
 from ....llm.client import Answer
 from ..schema import STAND_IN
 from ..suite import SUITE
@@ -21,7 +23,7 @@ from .prompts import AGENTS, EXTRACTING, ROUNDS
 from .protocol import Vote
 from .sample import SampleRun
 
-MANIFEST = SUITE.runner[0]
+MANIFEST, OUTPUTS = SUITE.runner[:2]
 
 
 @dataclass(frozen=True)
@@ -35,11 +37,15 @@ class RunResult:
 
 
 def identity_of(folder: Path) -> str | None:
-    """The identity of the run that a folder holds; None where it holds none."""
-    try:
+    """The identity of the run that a folder holds; None where it holds none.
+
+    A process that was killed while it wrote a run leaves rows without a manifest: these name it too.
+    """
+    with suppress(OSError, ValueError, LookupError, TypeError):
         return json.loads((folder / MANIFEST).read_bytes())["config_hash"]
-    except (OSError, ValueError, LookupError, TypeError):
-        return None
+    with suppress(OSError, ValueError, LookupError, TypeError):
+        return json.loads(first_line(folder / OUTPUTS))["meta"]["config_hash"]
+    return None
 
 
 @dataclass(frozen=True)
@@ -84,7 +90,7 @@ class Writer:
                         "error": error,
                     }
                 )
-        write_jsonl(folder / "outputs.jsonl", rows)
+        write_jsonl(folder / OUTPUTS, rows)
         write_jsonl(folder / "gold.jsonl", self._gold())
         write_jsonl(folder / "calls.jsonl", calls)
         if key.condition == "m2":

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ....core.errors import Problems, UsageError, WorkFailed
-from ....core.files import require_writable
+from ....core.folders import require_out, require_replaceable
 from ....core.progress import bar
 from ....llm.accounting import Limits
 from ....llm.client import Client, Server, in_background
@@ -42,12 +42,15 @@ def run(
     kept, a later start goes on.
     """
     config = plan.config
-    require_writable(out)
+    require_out(out)
     folders = {}
     for key in plan.runs:
         folder = out / "results" / config.run_name(key.condition, key.seed)
         identity = config.identity(key.condition, key.seed, plan.content)
-        if folder.exists() and not fresh and identity_of(folder) != identity:
+        held = identity_of(folder)
+        if held is None:  # no run of ours: not even --fresh replaces what stands there
+            require_replaceable(folder)
+        if held != identity and not fresh and any(folder.glob("[!.]*")):
             raise UsageError(
                 f"{folder} holds something that this config did not make; --fresh replaces it"
             )
