@@ -1,4 +1,4 @@
-// Labels of people, given by keyboard; every text of a case is set as text, never as HTML.
+// Labels of people, given by keys or buttons; every text of a case is set as text, never as HTML.
 (() => {
   "use strict";
   const $ = (id) => document.getElementById(id);
@@ -6,7 +6,8 @@
   const say = (text, values = {}) => (spoken[text] ?? text).replace(/{(\w+)}/g, (place, name) => values[name] ?? place);
   const items = JSON.parse($("items").textContent);
   const store = "evaltools-labels:" + JSON.parse($("key").textContent);
-  let state = { rater: "", at: 0, labels: {}, changed: {}, order: [] };
+  const NONE = "";  // the question does not apply to the case
+  let state = { rater: "", at: 0, labels: {}, changed: {}, notes: {}, order: [] };
   try {
     state = Object.assign(state, JSON.parse(localStorage.getItem(store)) || {});
   } catch { /* a browser that keeps nothing still labels */ }
@@ -19,11 +20,16 @@
     const item = items[state.at];
     const given = state.labels[state.at];
     const n = Object.keys(state.labels).length;
-    $("status").textContent = say("{at} of {total}, {n} labelled", { at: state.at + 1, total: items.length, n }) +
-      (given === undefined ? "" : ` · ${say("label: {given}", { given })}`);
+    $("status").textContent = say("{at} of {total}, {n} labelled", { at: state.at + 1, total: items.length, n });
+    $("case").textContent = item.case_id;
     $("question").textContent = item.question;
-    $("keys").textContent = [["1", say("yes")], ["0", say("no")], ...(item.partly ? [["5", say("partly")]] : []), ["j", say("next")],
-      ["k", say("back")], ["u", say("undo")], ["d", say("download")]].map((key) => key.join(" ")).join(" · ");
+    const answers = [["1", 1, `${say("yes")} (${item.yes})`], ["0", 0, `${say("no")} (${item.no})`]];
+    if (item.partly) answers.push(["5", 0.5, say("partly")]);
+    answers.push(["n", NONE, say("does not apply")]);
+    $("answers").replaceChildren(...answers.map(([key, label, text]) => button(key, text, given === label)));
+    const moves = [["k", say("back")], ["j", say("next")], ["u", say("undo")], ["d", say("download")]];
+    $("moves").replaceChildren(...moves.map(([key, text]) => button(key, text)));
+    $("note").value = state.notes[state.at] ?? "";
     $("summary").textContent = item.summary;
     $("tags").textContent = item.tags.length ? say("Expected: {tags}", { tags: item.tags.join(", ") }) : "";
     $("contexts").replaceChildren(...item.contexts.map((text) => {
@@ -34,6 +40,23 @@
     }));
     $("seen").textContent = given === undefined ? "" : item.evidence || say("nothing");
     $("evidence").hidden = given === undefined;
+  }
+
+  function button(key, text, pressed) {
+    const made = document.createElement("button");
+    made.type = "button";
+    const name = document.createElement("kbd");
+    name.textContent = key;
+    made.append(name, text);
+    if (pressed !== undefined) made.setAttribute("aria-pressed", pressed);
+    made.addEventListener("click", () => press(key));
+    return made;
+  }
+
+  function press(key) {
+    keys[key]();
+    keep();
+    show();
   }
 
   function give(label) {
@@ -54,10 +77,11 @@
   const cell = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
   function download() {
-    const rows = [["case_id", "metric", "label", "rater", "stratum", "changed"]];
+    const rows = [["case_id", "metric", "label", "rater", "stratum", "changed", "note"]];
     items.forEach((item, i) => {
-      if (state.labels[i] !== undefined) {
-        rows.push([item.case_id, item.metric, state.labels[i], state.rater, item.stratum, state.changed[i] || 0]);
+      const note = state.notes[i] || "";
+      if (state.labels[i] !== undefined || note) {
+        rows.push([item.case_id, item.metric, state.labels[i] ?? NONE, state.rater, item.stratum, state.changed[i] || 0, note]);
       }
     });
     const text = rows.map((row) => row.map((x) => cell(String(x))).join(",") + "\n").join("");
@@ -70,7 +94,7 @@
 
   const step = (by) => { state.at = Math.min(Math.max(state.at + by, 0), items.length - 1); };
   const keys = {
-    j: () => step(1), k: () => step(-1), u: undo, d: download, 1: () => give(1), 0: () => give(0),
+    j: () => step(1), k: () => step(-1), u: undo, d: download, 1: () => give(1), 0: () => give(0), n: () => give(NONE),
     5: () => { if (items[state.at].partly) give(0.5); },
   };
 
@@ -80,14 +104,17 @@
     show();
   }
 
+  // a Hangul keyboard sends ㅓ, or nothing that can be read, for the key j
+  const pressed = ({ key, code }) => (Object.hasOwn(keys, key) ? key : code.replace(/^(Key|Digit|Numpad)/, "").toLowerCase());
+
   document.addEventListener("keydown", (event) => {
-    if ($("work").hidden || event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(keys, event.key)) return;
+    const key = pressed(event);
+    const writing = event.target.matches("input, textarea");
+    if ($("work").hidden || writing || event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(keys, key)) return;
     event.preventDefault();
-    keys[event.key]();
-    keep();
-    show();
+    press(key);
   });
-  $("save").addEventListener("click", download);
+  $("note").addEventListener("input", () => { state.notes[state.at] = $("note").value; keep(); });
   $("who").addEventListener("submit", (event) => {
     event.preventDefault();
     state.rater = $("rater").value.trim();

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -19,16 +20,44 @@ from ...core.language import LANGUAGES, say, speak
 from ...core.names import nearest
 from ...core.terminal import echo
 
-QUESTIONS = {
-    "summary_accuracy": "Do the contexts support every figure and condition of the summary?",
-    "summary_risk_coverage": "Does the summary name every expected risk item?",
-    "summary_non_definitive": "Does the summary hold back from promises that nothing takes back?",
-    "summary_needs_followup": "Does the summary name an open follow-up exactly if one is due?",
-}
-"""What a person is asked of each metric: 1 is yes, and good."""
 
-PARTLY = ("summary_accuracy", "summary_risk_coverage")
-"""Shares, for which 0.5 is partly."""
+@dataclass(frozen=True)
+class Question:
+    """What a person is asked of a metric, and what the answers mean: 1 is yes, and good; 0 is no.
+
+    partly: the metric is a share, for which 0.5 is an answer too.
+    """
+
+    text: str
+    yes: str
+    no: str
+    partly: bool = False
+
+
+QUESTIONS = {
+    "summary_accuracy": Question(
+        "Do the contexts support every figure and condition of the summary?",
+        "all supported",
+        "wrong or without support",
+        partly=True,
+    ),
+    "summary_risk_coverage": Question(
+        "Does the summary name every expected risk item?",
+        "all named",
+        "left out",
+        partly=True,
+    ),
+    "summary_non_definitive": Question(
+        "Does the summary keep from saying for certain that something is paid or covered?",
+        "no definitive wording",
+        "definitive wording",
+    ),
+    "summary_needs_followup": Question(
+        "Does the summary name a follow-up if one is due, and none if none is due?",
+        "named as it should be",
+        "missing, or named where none is due",
+    ),
+}
 
 
 def check_rules(path: Path, problems: Problems) -> None:
@@ -90,8 +119,8 @@ def label(
     wanted: Path | None,
     lang: str,
 ) -> None:
-    """Write a page on which people label CASES of summaries, offline and by keyboard, blind to
-    judge and rules.
+    """Write a page on which people label CASES of summaries, offline, by keyboard or on a phone,
+    blind to judge and rules.
 
     It downloads the labels as CSV for `evaltools calibrate` and `report summary --labels`.
     """
@@ -131,16 +160,19 @@ def to_label(
     items = []
     for case_id, metric, stratum in rows:
         case = cases[case_id]
+        question = QUESTIONS[metric]
         item = {
             "case_id": case_id,
             "metric": metric,
             "stratum": stratum,
-            "question": say(QUESTIONS[metric]),
-            "partly": metric in PARTLY,
+            "question": say(question.text),
+            "yes": say(question.yes),
+            "no": say(question.no),
+            "partly": question.partly,
             "evidence": evidence[metric][case_id],
             "summary": case["answer"] or "",
             "contexts": case["contexts"],
-            "tags": case["tags"],
+            "tags": [say(tag) for tag in case["tags"]],
         }
         items.append(item)
     return items

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,8 @@ def test_labels_are_given_by_keys_blind_and_kept(labelling: Any, tmp_path: Path)
         page.keyboard.press("j")
     page.keyboard.press("5")
     page.reload()
-    assert page.locator("#status").inner_text() == "14 of 24, 3 labelled · label: 0.5"
+    assert page.locator("#status").inner_text() == "14 of 24, 3 labelled"
+    assert page.locator("button[aria-pressed=true]").inner_text() == "5partly"
     with page.expect_download() as found:
         page.keyboard.press("d")
     found.value.save_as(tmp_path / "labels.csv")
@@ -89,6 +91,46 @@ def test_hostile_texts_are_text(labelling: Any, tmp_path: Path) -> None:
         assert labelling.locator("#summary").text_content() == item["summary"]
         assert labelling.locator("#contexts .text").all_text_contents() == item["contexts"]
         labelling.keyboard.press("j")
+
+
+@pytest.mark.browser
+def test_buttons_notes_and_a_hangul_keyboard(labelling: Any, tmp_path: Path) -> None:
+    page = labelling
+    page.set_viewport_size({"width": 375, "height": 700})
+    page.get_by_role("button", name="does not apply").tap() if page.evaluate(
+        "navigator.maxTouchPoints"
+    ) else page.get_by_role("button", name="does not apply").click()
+    page.fill("#note", 'no promise, "j" is text')
+    page.locator("#note").press("j")  # in a note a key is a letter
+    assert page.locator("#status").inner_text() == "1 of 24, 1 labelled"
+    page.locator("#note").blur()
+    for key, code in (("ㅓ", "KeyJ"), ("Process", "Digit1")):
+        page.evaluate(
+            "([key, code]) => document.body.dispatchEvent("
+            "new KeyboardEvent('keydown', { key, code, bubbles: true }))",
+            [key, code],
+        )
+    assert page.locator("#status").inner_text() == "2 of 24, 2 labelled"
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    shown = to_label(tmp_path / "cases.jsonl", (M,), 100, 0)
+    assert page.locator("#case").inner_text() == shown[1]["case_id"]
+    with page.expect_download() as found:
+        page.get_by_role("button", name="download").click()
+    found.value.save_as(tmp_path / "labels.csv")
+    rows = pd.read_csv(tmp_path / "labels.csv")
+    assert rows["label"].isna().tolist() == [True, False]
+    assert rows["note"].tolist()[0] == 'no promise, "j" is textj'
+    assert len(read_labels(tmp_path / "labels.csv", None, Problems())) == 1
+
+
+def test_a_bundled_example_can_be_labelled(tmp_path: Path) -> None:
+    page = tmp_path / "l.html"
+    call("label", "example:summary/cases.jsonl", "-n", "3", "-o", page, "--lang", "ko")
+    found = re.search(r'id="items">(.*?)</script>', page.read_text(encoding="utf-8"))
+    assert found
+    items = json.loads(found[1])
+    assert len(items) == 12
+    assert {item["question"] for item in items} >= {"지급을 단정하는 표현을 삼갔습니까?"}
 
 
 def test_the_draw_is_random_and_the_same_for_a_seed(tmp_path: Path) -> None:
@@ -150,8 +192,16 @@ def test_the_page_speaks_the_language_that_is_asked_for(open_page: Any, tmp_path
     assert (
         page.locator("#question").inner_text() == "요약의 모든 수치와 조건이 원문으로 뒷받침됩니까?"
     )
-    assert (
-        page.locator("#keys").inner_text()
-        == "1 예 · 0 아니요 · 5 일부 · j 다음 · k 이전 · u 취소 · d 내려받기"
-    )
+    assert page.locator("#answers button").all_inner_texts() == [
+        "1예 (모두 근거 있음)",
+        "0아니요 (틀리거나 근거 없음)",
+        "5일부",
+        "n해당 없음",
+    ]
+    assert page.locator("#moves button").all_inner_texts() == [
+        "k이전",
+        "j다음",
+        "u되돌리기",
+        "d내려받기",
+    ]
     assert page.locator("#status").inner_text() == "1건 중 1번째, 0건 라벨 완료"
