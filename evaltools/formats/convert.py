@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
@@ -100,7 +100,7 @@ def _rows(
 ) -> Iterator[Any]:
     """The rows of all files; a second one of a sample is an error."""
     options = {key: value for key, value in settings.items() if key not in PER_FILE}
-    first: dict[Any, tuple[Path, Place]] = {}
+    first = FirstRows()
     for number, path in enumerate(files):
         of_file = {}
         for option in PER_FILE:
@@ -111,25 +111,50 @@ def _rows(
         for place, row in form.read(source, **options):
             if of_file:
                 row = replace(row, **of_file)
-            key = _key(row)
-            if key in first:
+            earlier = first.see(row, path, place)
+            if earlier is not None:
                 kind = "sample" if isinstance(row, Sample) else row.metric
-                file, line = first[key]
+                file, line = earlier
                 message = f"a second {kind} of this id; the first is {file}:{line}"
                 source.error("duplicate-id", message, id=row.id, **where(place))
                 continue
-            first[key] = (path, place)
             yield row
     problems.raise_if_failed()
-    if not first:
+    if not first.places:
         raise problems.fatal("no-rows", "nothing in it can be used", file=str(files[0]))
 
 
-def _key(row: Sample | Score) -> Any:
-    """What no two rows may have in common."""
-    if isinstance(row, Sample):
-        return row.id
-    return row.condition, row.seed, row.trial, row.metric, row.id
+@dataclass
+class FirstRows:
+    """Where each metric of a sample was first read, in memory that grows with the samples alone.
+
+    `places`: sample -> the first place of it and the set of metrics read there. `others`: (sample,
+    metric) -> the place of a metric that was first read elsewhere. `sets`: the sets of metrics that
+    samples share: nearly all samples have the same metrics.
+    """
+
+    places: dict[Any, tuple[Path, Place, frozenset[str]]] = field(default_factory=dict)
+    others: dict[Any, tuple[Path, Place]] = field(default_factory=dict)
+    sets: dict[frozenset[str], frozenset[str]] = field(default_factory=dict)
+
+    def see(self, row: Sample | Score, path: Path, place: Place) -> tuple[Path, Place] | None:
+        """Where such a row was read before; None for the first one, which is kept in mind."""
+        sample: Any = row.id
+        metric = ""
+        if isinstance(row, Score):
+            sample = (row.condition, row.seed, row.trial, row.id)
+            metric = row.metric
+        file, line, metrics = self.places.get(sample, (path, place, frozenset[str]()))
+        if metric in metrics:
+            return file, line
+        if (file, line) == (path, place):
+            more = metrics | {metric}
+            self.places[sample] = (file, line, self.sets.setdefault(more, more))
+            return None
+        if (sample, metric) in self.others:
+            return self.others[sample, metric]
+        self.others[sample, metric] = (path, place)
+        return None
 
 
 def _gold_rows(

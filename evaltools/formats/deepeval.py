@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ..core.errors import Problems
 from .rows import Row, Score, further_columns, number
-from .source import Records, Source, under
+from .source import Records, Source
 
 
 class Measured(Row):
@@ -43,11 +44,11 @@ def read(source: Source) -> Records:
     With an error it is not measured. The direction of a score is that in which its threshold is
     passed.
     """
-    content = source.json()
-    key = "testCases"
-    if isinstance(under(content, "testRunData"), dict):
-        key = "testRunData.testCases"  # as in .latest_test_run.json
-    cases = list(source.records(content, Case, key))
+    key = "testRunData.testCases"  # of .latest_test_run.json
+    if source.part(key) is None:
+        key = "testCases"
+    # what is wrong with a case is reported when its scores are read
+    cases = Source(source.path, Problems("skip")).records(Case, key)
     directions = _directions(case for _, case in cases)
 
     def scores(count: int, case: Case) -> Iterator[Score]:
@@ -73,7 +74,7 @@ def read(source: Source) -> Records:
                 **sample,
             )
 
-    return source.rows(cases, scores)
+    return source.rows(source.records(Case, key), scores)
 
 
 def _directions(cases: Iterable[Case]) -> dict[str, bool]:

@@ -146,7 +146,7 @@ def read(source: Source, *, split: str | None = None) -> Records:
                 further=further,
             )
 
-    return source.rows(source.records(source.json(), Instance), scores)
+    return source.rows(source.records(Instance), scores)
 
 
 def _direction(metric: str, main_metrics: list[str]) -> bool | None:
@@ -172,6 +172,6 @@ def _questions(source: Source) -> dict[str, Question]:
         return {}
     beside = Source(file, source.problems)
     questions = {}
-    for _, question in beside.records(beside.json(), Question):
+    for _, question in beside.records(Question):
         questions[question.id] = question
     return questions

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 from pydantic import Field
 from pydantic_core import from_json
 
@@ -174,13 +175,23 @@ def _members(log: zipfile.ZipFile, names: Iterable[str], source: Source) -> Iter
 def _member(log: zipfile.ZipFile, name: str) -> Any:
     """The JSON value of a member of the zip."""
     try:
-        return from_json(_unpacked(log, name))
+        return _fields_in_use(_unpacked(log, name))
     except Unfit:
         raise
     except ValueError as error:
         raise Unfit(name, f"not JSON: {error}") from None
     except Exception as error:  # noqa: BLE001 - every kind of compression has errors of its own
         raise Unfit(name, f"cannot be read: {error}") from None
+
+
+def _fields_in_use(data: bytes) -> Any:
+    """A JSON object without the fields that no model here has: events and messages are most of it."""
+    try:
+        fields = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return from_json(data)  # JSON with NaN, or none
+    in_use = {**LogSample.model_fields, **Header.model_fields}
+    return {name: from_json(bytes(fields[name])) for name in in_use if name in fields}
 
 
 def _unpacked(log: zipfile.ZipFile, name: str) -> bytes:

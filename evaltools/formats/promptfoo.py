@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import Field
+from pydantic_core import from_json
 
+from ..core.errors import Problems
 from ..core.files import dumps
 from .rows import Row, Score, further_columns, number
 from .source import Records, Source, under
@@ -22,6 +26,10 @@ LABEL = 60
 
 OTHER_FORMS = (".csv", ".html", ".txt", ".xml", ".yaml", ".yml")
 """Files that promptfoo writes, too, and that hold less than the JSON."""
+
+
+Column = tuple[str, str, str]
+"""Provider, id of the prompt, and its label: what a column of promptfoo's table is of."""
 
 
 class Provider(Row):
@@ -86,8 +94,8 @@ class Outcome(Row):
         return label or f"prompt {self.promptIdx}"
 
     @property
-    def column(self) -> tuple[str, str, str]:
-        """Provider and prompt, which are a column of promptfoo's table."""
+    def column(self) -> Column:
+        """The column of promptfoo's table in which the result stands."""
         return self.provider.name, self.promptId, self.label
 
     @property
@@ -97,10 +105,11 @@ class Outcome(Row):
         return list(dict.fromkeys([*self.namedScores, *declared]))
 
     @property
-    def test(self) -> str:
-        """What repeats of a test have in common."""
+    def test(self) -> bytes:
+        """A digest of what repeats of a test have in common."""
         metrics = [entry.metric for entry in self.testCase.asserts]
-        return dumps([self.vars, self.testCase.description, metrics])
+        common = dumps([self.vars, self.testCase.description, metrics])
+        return hashlib.sha256(common.encode()).digest()
 
     @property
     def further(self) -> dict[str, Any]:
@@ -123,20 +132,19 @@ def read(source: Source) -> Records:
     Repeats are trials of their test. What failed for an error (failureReason 2) is no success, as
     in promptfoo's pass rate; its other scores are not measured.
     """
-    records = _records(source)
-    outcomes = [outcome for _, outcome in records]
-    conditions = _conditions(outcomes)
-    samples = _samples(outcomes)
-    n_errors = sum(outcome.failureReason == ERROR for outcome in outcomes)
-    if n_errors:
+    key = _require_results(source)
+    # what is wrong with a result is reported when its scores are read
+    overview = _overview(_records(Source(source.path, Problems("skip")), key))
+    if overview.n_errors:
         message = (
-            f"{n_errors} of {len(outcomes)} results are errors: no success, as promptfoo counts "
-            "them; their other scores are not measured"
+            f"{overview.n_errors} of {overview.n_results} results are errors: no success, as "
+            "promptfoo counts them; their other scores are not measured"
         )
         source.warn("errors", message)
+    conditions = _conditions(overview.columns)
 
-    def scores(count: int, outcome: Outcome) -> Iterator[Score]:
-        test, trial = samples[count - 1]
+    def scores(_: int, outcome: Outcome) -> Iterator[Score]:
+        test, trial = overview.sample(outcome)
         values: dict[str, Any] = {"success": outcome.success, "score": outcome.score}
         fields = {"success": "success", "score": "score"}
         for metric in outcome.named_metrics:
@@ -156,58 +164,84 @@ def read(source: Source) -> Records:
                 further=outcome.further,
             )
 
-    return source.rows(records, scores)
+    return source.rows(_records(source, key), scores)
 
 
-def _records(source: Source) -> list[tuple[Any, Outcome]]:
+def _require_results(source: Source) -> str | None:
+    """The key of the results in a JSON document; None for results line by line."""
     suffix = source.path.suffix.lower()
     if suffix in OTHER_FORMS:
         message = f"{suffix} does not hold all scores: promptfoo eval -o results.json"
         raise source.fatal("wrong-format", message)
     if suffix == ".jsonl":
-        return list(source.json_lines(Outcome))
-    content = source.json()
-    version = under(content, "results.version")
+        return None
+    part = source.part("results.version")
+    version = under(source.json(), "results.version") if part is None else from_json(bytes(part))
     if version != VERSION:
         message = (
             f"expected results.json of promptfoo, version {VERSION}, "
             f"got version {str(version)[:20]}"
         )
         raise source.fatal("wrong-version", message, field="results.version")
-    return list(source.records(content, Outcome, "results.results"))
+    return "results.results"
 
 
-def _samples(outcomes: Sequence[Outcome]) -> list[tuple[str, str | None]]:
-    """(test, trial) of each outcome; the trial is None where nothing is repeated.
+def _records(source: Source, key: str | None) -> Records:
+    if key is None:
+        return source.json_lines(Outcome)
+    return source.records(Outcome, key)
 
-    Each repeat has a number of its own (testIdx); a test is named by the least.
+
+@dataclass
+class Overview:
+    """What must be known of all results before the first row.
+
+    `columns`: those of promptfoo's table, in order. `names`: test -> its least testIdx, by which it
+    is named. `repeats`: (column, test) -> the testIdx of each of its results.
     """
-    names: dict[str, int] = {}
-    repeats: dict[tuple[str, str, str, str], list[int]] = {}
-    for outcome in outcomes:
-        names[outcome.test] = min(outcome.testIdx, names.get(outcome.test, outcome.testIdx))
-        numbers = repeats.setdefault((*outcome.column, outcome.test), [])
-        numbers.append(outcome.testIdx)
-    is_repeated = any(len(numbers) > 1 for numbers in repeats.values())
-    samples: list[tuple[str, str | None]] = []
-    for numbers in repeats.values():
+
+    n_results: int = 0
+    n_errors: int = 0
+    columns: dict[Column, None] = field(default_factory=dict)
+    names: dict[bytes, int] = field(default_factory=dict)
+    repeats: dict[tuple[Column, bytes], list[int]] = field(default_factory=dict)
+
+    @property
+    def is_repeated(self) -> bool:
+        return self.n_results > len(self.repeats)
+
+    def sample(self, outcome: Outcome) -> tuple[str, str | None]:
+        """(test, trial) of a result; the trial is None where nothing is repeated.
+
+        Each repeat has a testIdx of its own; in older versions it has that of its test.
+        """
+        test = str(self.names[outcome.test])
+        if not self.is_repeated:
+            return test, None
+        numbers = self.repeats[outcome.column, outcome.test]
+        index = numbers.index(outcome.testIdx)
+        numbers[index] = -1
+        return test, str(index + 1)
+
+
+def _overview(records: Records) -> Overview:
+    overview = Overview()
+    for _, outcome in records:
+        test, number_of_test = outcome.test, outcome.testIdx
+        overview.n_results += 1
+        overview.n_errors += outcome.failureReason == ERROR
+        overview.columns[outcome.column] = None
+        overview.names[test] = min(number_of_test, overview.names.get(test, number_of_test))
+        overview.repeats.setdefault((outcome.column, test), []).append(number_of_test)
+    for numbers in overview.repeats.values():
         numbers.sort()
-    for outcome in outcomes:
-        trial = None
-        if is_repeated:
-            numbers = repeats[(*outcome.column, outcome.test)]
-            trial_index = numbers.index(outcome.testIdx)
-            numbers[trial_index] = -1  # older versions number repeats like their test
-            trial = str(trial_index + 1)
-        samples.append((str(names[outcome.test]), trial))
-    return samples
+    return overview
 
 
-def _conditions(outcomes: Sequence[Outcome]) -> dict[tuple[str, str, str], str]:
+def _conditions(columns: Iterable[Column]) -> dict[Column, str]:
     """Column -> the name of the condition: the provider, and the prompt's label of several."""
-    columns = list(dict.fromkeys(outcome.column for outcome in outcomes))
     n_prompts = Counter(provider for provider, _, _ in columns)
-    conditions: dict[tuple[str, str, str], str] = {}
+    conditions: dict[Column, str] = {}
     for column in columns:
         provider, _, label = column
         name = f"{provider} {label[:LABEL]}" if n_prompts[provider] > 1 else provider

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import msgspec
+from pydantic_core import from_json
+
+from ..core import records as record_files
 from ..core.errors import InputError, Problems
 from ..core.records import BOM, fitted, read_json, read_jsonl, require_file
 from .rows import Unfit
@@ -104,17 +109,40 @@ class Source:
         """The JSON value of the whole file."""
         return read_json(self.path, self.problems)
 
-    def records(
-        self,
-        content: Any,
-        model: type[Any],
-        key: str = "",
-    ) -> Records:
-        """(place, record) of the list under a dotted key of a JSON value.
+    @cached_property
+    def _document(self) -> msgspec.Raw:
+        """The file as JSON that is unread so far; of one that is too large nothing."""
+        if self.path.stat().st_size > record_files.FILE_BYTES:
+            return msgspec.Raw()
+        return msgspec.Raw(self.path.read_bytes().removeprefix(BOM))
 
-        Without a key the value is the list.
+    def part(self, key: str) -> msgspec.Raw | None:
+        """What stands under a dotted key of the file's JSON value, unread; None where nothing does."""
+        part = self._document
+        for name in key.split(".") if key else []:
+            try:
+                part = msgspec.json.decode(part, type=dict[str, msgspec.Raw])[name]
+            except (msgspec.MsgspecError, LookupError, ValueError, RecursionError):
+                return None
+        return part
+
+    def items(self, key: str = "") -> list[Any]:
+        """The list under a dotted key of the file's JSON value, or the value itself.
+
+        The items are unread, so that little more than the file is in memory. Of JSON with NaN they
+        are read. InputError where there is no list.
         """
-        return self.fitting(self.listed(content, key), model, key)
+        part = self.part(key)
+        try:
+            if part is not None:
+                return msgspec.json.decode(part, type=list[msgspec.Raw])
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            pass  # NaN, or something that is wrong
+        return self.listed(self.json(), key)
+
+    def records(self, model: type[Any], key: str = "") -> Records:
+        """(place, record) of the items of a list; see `items`."""
+        return self.fitting(self.items(key), model, key)
 
     def listed(self, content: Any, key: str) -> list[Any]:
         """The list that stands under a dotted key. InputError where there is none."""
@@ -133,6 +161,12 @@ class Source:
         """(place, record) of the items that fit a model; what does not fit is reported."""
         for index, item in enumerate(items):
             place = f"{key}.{index}" if key else str(index)
+            if isinstance(item, msgspec.Raw):
+                try:
+                    item = from_json(bytes(item))
+                except ValueError as error:
+                    self.error("bad-json", f"not JSON: {error}", field=place)
+                    continue
             record = fitted(
                 model,
                 item,

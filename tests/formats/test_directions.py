@@ -345,3 +345,28 @@ def test_helm_of_several_files_keeps_each_trial_apart(tmp_path: Path) -> None:
     path = put(tmp_path, "helm", twice)
     done = call("convert", "helm", path, "-o", tmp_path / "x.jsonl", status=3)
     assert "a second bits of this id" in done.output
+
+
+def test_items_of_a_document_are_read_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The document is never made into objects as a whole; one with NaN is, and says the same."""
+    path = put(tmp_path, "helm")
+    expected = written(tmp_path, "helm", path)
+
+    def whole(*_: Any, **__: Any) -> None:
+        raise AssertionError("the whole document was read")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("evaltools.formats.source.read_json", whole)
+        assert written(tmp_path, "helm", path) == expected
+    with_nan = changed(HELM, 0, "stats", 0, "variance", value=math.nan)
+    assert written(tmp_path, "helm", put(tmp_path, "helm", with_nan)) == expected
+
+
+def test_a_second_metric_of_a_sample_is_found_wherever_the_first_is(tmp_path: Path) -> None:
+    """The same metrics in two files, and in two lines of one: lm-eval has a line a filter."""
+    lines = [LM_EVAL[0], LM_EVAL[1], LM_EVAL[1]]
+    path = put(tmp_path, "lm-eval", [{**line, "doc_hash": None} for line in lines])
+    done = call("convert", "lm-eval", path, "-o", tmp_path / "x.jsonl", status=3)
+    assert f"a second exact_match,flexible of this id; the first is {path}:2" in done.output
