@@ -10,11 +10,12 @@ from typing import Any
 from ..core.check import check_lines
 from ..core.language import speak
 from ..core.plugins import load_suite_file
+from ..report.estimate_tables import plain_estimates
 from ..report.evaluate import evaluate
 from ..report.markdown import ARROWS
 from ..report.run import Run
 from ..report.run_groups import read_runs, result_folder
-from ..report.tables import plain_estimates, verdict_line
+from ..report.tables import verdict_line
 from .inputs import RunInput
 from .settings import Settings
 from .workers import Workers

@@ -22,8 +22,8 @@ from ..core.names import RUN_NAME, condition_of
 from ..core.plugins import get_suite
 from ..core.records import describe
 from ..core.results import StoredMetrics as Stored
+from .estimate_tables import row_decimals
 from .sentences import verdict_word
-from .tables import row_decimals
 from .text import anchor, visible
 
 LINKS = (

@@ -1,47 +1,69 @@
-"""The strip of checks that every page opens on."""
+"""The line of trust that every page opens on: what its checks found."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..core.check import ALL_PASSED, LEVEL_WORDS, Check, QuietCheck, check_lines
+from ..core.check import LEVEL_WORDS, Check, QuietCheck, check_lines
 from ..core.check_kinds import INPUT
 from ..core.language import say
 from .tables import HtmlTable
 from .templates import macros
+from .trust import trust
 
 KINDS = {"blocking": "error", "warning": "warning", "info": "info"}
 """Level of a check -> its colour."""
 
 
-def checks_strip(
-    checks: Sequence[Check], problems: str = "", quiet: Sequence[QuietCheck] = ()
+def trust_line(
+    checks: Sequence[Check],
+    problems: str = "",
+    quiet: Sequence[QuietCheck] = (),
+    notes: Sequence[str] = (),
+    *,
+    incomplete: bool = False,
 ) -> HtmlTable:
-    """Whether the numbers can be believed: what a reader must know, the worst first, or that no check failed.
+    """Whether the numbers can be believed, in a line that opens: the worst first, or that there is no caution.
 
-    `problems` is what was wrong with the input, "" where nothing was. The `quiet` checks, which found nothing, are
-    folded below.
+    `problems` is what was wrong with the input, "" where nothing was. `notes` stand below the checks. The `quiet`
+    checks, which found nothing, are folded below. It stands open where something cannot be measured.
     """
-    shown = list(checks)
+    failed = list(checks)
     if problems:
-        shown.append(INPUT.failed("warning", "input: {what}", {"what": problems}))
+        failed.append(INPUT.failed("warning", "input: {what}", {"what": problems}))
     elif quiet:
         quiet = [QuietCheck(INPUT), *quiet]
+    levels = [check.level for check in failed]
     rows = []
-    for check in shown:
-        row = {
-            "lead": say(LEVEL_WORDS[check.level]),
-            "text": check.text(),
-            "help": check.help,
-            "kind": KINDS[check.level],
-        }
-        rows.append(row)
-    lines = check_lines(shown)
-    passed = say(ALL_PASSED)
-    html = macros().checks(
-        rows, passed if passed in lines else "", quiet_line(quiet), _quiet_rows(quiet)
+    for check in failed:
+        lead = say(LEVEL_WORDS[check.level])
+        rows.append({"lead": lead, "text": check.text(), "help": check.help})
+    note = say(LEVEL_WORDS["info"])
+    rows += [{"lead": note, "text": text, "help": ""} for text in notes]
+    state = trust(levels, incomplete=incomplete)
+    html = macros().trust(
+        say(state.words),
+        state.kind,
+        _counts(levels, len(notes), state.kind == "error"),
+        rows,
+        "blocking" in levels,
+        quiet_line(quiet),
+        _quiet_rows(quiet),
     )
+    lines = [*check_lines(failed), *(f"{note}: {text}" for text in notes)]
     return HtmlTable(str(html), "\n".join(lines))
+
+
+def _counts(levels: Sequence[str], n_notes: int, with_cautions: bool) -> list[str]:
+    """How many cautions and notes there are besides what the line says first."""
+    counts = []
+    n_cautions = list(levels).count("warning")
+    if n_cautions and with_cautions:
+        counts.append(say(trust(["warning"] * n_cautions).words))
+    n_notes += list(levels).count("info")
+    if n_notes:
+        counts.append(say("1 note") if n_notes == 1 else say("{n} notes", n=n_notes))
+    return counts
 
 
 def quiet_line(quiet: Sequence[QuietCheck]) -> str:

@@ -20,7 +20,7 @@ Format = str | Callable[[Any], str]
 ARROWS = {"higher": ("↑", "higher is better"), "lower": ("↓", "lower is better")}
 """The better direction of a metric -> its sign, and in words."""
 
-NUMBERS = re.compile(r"(\[?[-+]?\d[-+\d.,±%\[\] †]*|N/A)?")
+NUMBERS = re.compile(r"(\[?[-−+]?\d[-−+\d.,±%\[\] †]*|N/A)?")
 """What a cell of a column of numbers holds, as text."""
 
 
@@ -61,14 +61,20 @@ def sort_key(value: Any) -> float | str:
 
 
 def number(value: Any, decimals: int = 3, *, signed: bool = False) -> str:
-    """A number as printed: "N/A" where nothing was measured, whole where it counts, else with `decimals`."""
+    """A number as printed: "N/A" where nothing was measured, whole where it counts, else with `decimals`.
+
+    >>> number(-0.0024), number(0.0521, signed=True), number(-1200)
+    ('−0.002', '+0.052', '−1,200')
+    """
     if is_null(value):
         return "N/A"
     sign = "+" if signed else ""
     if isinstance(value, Integral):
-        return f"{int(value):{sign},}"
+        return f"{int(value):{sign},}".replace("-", "−")
     text = f"{float(value):{sign},.{decimals}f}"
-    return text.removeprefix("-") if not text.strip("-0.,") else text
+    if not text.strip("-0.,"):
+        return text.removeprefix("-")
+    return text.replace("-", "−")
 
 
 def plain(value: Any, form: Format | None = None) -> str:
@@ -81,7 +87,7 @@ def plain(value: Any, form: Format | None = None) -> str:
         text = form(value)
         return text if isinstance(text, str) else str(text)
     if form:
-        return format(value, form)
+        return format(value, form).replace("-", "−")
     if isinstance(value, bool) or type(value).__name__ == "bool":
         return say("yes") if value else say("no")
     return number(value) if isinstance(value, Number) else str(value)
@@ -184,6 +190,7 @@ _TEX = {
     **{c: "\\" + c for c in "&%$#_{}"},
     **{c: f"$\\{name}$" for c, name in zip("↑↓≤±Δ", ("uparrow", "downarrow", "le", "pm", "Delta"))},
     "†": r"\textsuperscript{\dag}",
+    "−": "$-$",
 }
 
 
@@ -191,8 +198,6 @@ def latex(text: str) -> str:
     """Text as LaTeX that shows just it, on one line."""
     # braces keep a leading "[" or "*" from being read as belonging to the end of the row before
     escaped = "".join(_TEX.get(c, c) for c in _line(text))
-    if NUMBERS.fullmatch(text):
-        escaped = escaped.replace("-", "$-$")
     if isinstance(text, Strong):
         return rf"\textbf{{{escaped}}}"
     return f"{{{escaped}}}" if escaped.startswith(("[", "*")) else escaped

@@ -25,6 +25,9 @@ SCRIPTS = ("vendor/sortable.min.js", "vendor/sortable.a11y.min.js", "report/page
 SPOKEN = re.compile(r'\bsay\("((?:[^"\\]|\\.)*)"')
 """The words of a template or script: `say` is called there with the English text in double quotes."""
 
+FINDING = 'class="et-finding"'
+"""What the title of a first screen has."""
+
 STYLES = ("report/fragments.css", "report/page.css")
 
 
@@ -95,7 +98,7 @@ def prepare() -> None:
 def _cells(nb: Any) -> str:
     from nbconvert import TemplateExporter
 
-    nb = type(nb)({**nb, "cells": _with_content(nb.cells)})
+    nb = type(nb)({**nb, "cells": _finding_first(_with_content(nb.cells))})
     # HTMLExporter would read the finished page once more, to add alternative texts that the template has
     page, _ = TemplateExporter.from_notebook_node(_exporter(), nb)
     # wide code and printed text scroll sideways, by keyboard too
@@ -118,6 +121,28 @@ def _with_content(cells: Sequence[Any]) -> list[Any]:
         if code and not any(_shows(cell) for cell in code):
             left_out.update(section)
     return [cell for index, cell in enumerate(cells) if index not in left_out]
+
+
+def _finding_first(cells: list[Any]) -> list[Any]:
+    """The cells as a page has them whose title is its finding: what the notebook says of itself stands folded at the end.
+
+    Unchanged where no cell shows a finding, or where the notebook has no title.
+    """
+    titles = [cell for cell in cells if _level(cell) == 1]
+    if not titles or not any(_has_finding(cell) for cell in cells):
+        return cells
+    _, _, words = titles[0].source.partition("\n")
+    others = [cell for cell in cells if cell is not titles[0]]
+    if not words.strip():
+        return others
+    metadata = {**titles[0].metadata, "about": True}
+    return [*others, type(titles[0])({**titles[0], "source": words, "metadata": metadata})]
+
+
+def _has_finding(cell: Any) -> bool:
+    """Whether a cell shows a first screen."""
+    outputs = cell.get("outputs", [])
+    return any(FINDING in output.get("data", {}).get("text/html", "") for output in outputs)
 
 
 def _level(cell: Any) -> int:

@@ -22,9 +22,9 @@ from ..stats.large_samples import LARGE
 from . import markdown as plain
 from . import study_sentences
 from . import study_tables as views
+from .estimate_tables import interval, plain_estimates
 from .fonts import ANSWERED
 from .markdown import ARROWS, Strong, latex_table, markdown_table, number, titled
-from .tables import interval, plain_estimates
 from .text import anchor
 
 if TYPE_CHECKING:

@@ -22,27 +22,21 @@ from ..stats.breakdown import breakdown, by_parts
 from ..stats.claims import THIS_SYSTEM
 from ..stats.intervals import estimate
 from ..stats.unit_values import unit_values
-from .check_tables import checks_strip
 from .diff_runs import diff_runs
+from .estimate_tables import estimates_table, plain_estimates
 from .plots import RunPlots
-from .provenance import bundled, problems_of, provenance
+from .provenance import provenance
 from .run_checks import quiet_checks_of_run
 from .samples import Marked, samples
 from .tables import (
     HtmlTable,
     Shown,
-    estimates_table,
-    kpis,
     no_rows,
-    plain_estimates,
-    run_line,
-    signature_block,
     stack,
     table,
-    verdict,
     where_to_look,
 )
-from .view import SampleView, finding, first_screen, sample_views, views_of
+from .view import SampleView, sample_views, views_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,6 +130,8 @@ class Run(Shown):
         if "metrics" in self.policy:
             parts["metrics"] = self.policy["metrics"]
         parts["policy"] = self.policy["eval_policy_hash"]
+        if self.primary != self.suite.primary_name(self.options, frozenset()):
+            parts["primary"] = self.primary
         if self.query:
             parts["where"] = self.query
         parts["n"] = str(self.n_units)
@@ -449,35 +445,11 @@ class Run(Shown):
         shown = samples(marked, caption=caption, share=share, **settings)
         return replace(shown, frame=units)
 
-    def header(self) -> HtmlTable:
-        """What the run is, and whether its numbers can be believed: checks, and problems of its input."""
-        line = run_line(self.name, self.suite.title, self.n_units, self.suite.unit)
-        checks = [*bundled([self]), *self.checks]
-        return stack([line, checks_strip(checks, problems_of(self), self.quiet_checks)])
-
-    def cards(self) -> HtmlTable:
-        """The headline metrics as cards, the primary one large; those that a check blocks struck."""
-        measured = set(self.estimates.loc[self.estimates["value"].notna(), "metric"])
-        usual = self.suite.headline(self.options, frozenset())
-        struck = [name for name in usual if name in self.blocked & measured]
-        names = [*self.headline, *(name for name in struck if name not in self.headline)]
-        return kpis(
-            self.estimates_of(*names),
-            primary=self.primary,
-            blocked=self.blocked,
-            resampling=self.resampling,
-        )
-
     def page(self) -> HtmlTable:
-        """The first screen: can it be believed, what came out, where to look, and the signature."""
-        groups = self.members[self.sample_views[0].name] if self.sample_views else {}
-        look = where_to_look({label: len(units) for label, units in groups.items()})
-        of_suite = [first_screen(self)]
-        if found := finding(self):
-            of_suite.insert(0, verdict(": ".join(filter(None, found))))
-        return stack(
-            [*of_suite, self.header(), self.cards(), look, signature_block(self.signature)]
-        )
+        """The first screen: what came out, can it be believed, where to look, and the signature."""
+        from .first_screen import run_screen
+
+        return run_screen(self)
 
     def __repr__(self) -> str:
         """The headline as plain text."""

@@ -100,16 +100,27 @@ def verdict_text(row: Row) -> str:
     return text
 
 
-SENTENCES = {
-    "not measured": "{b} cannot be compared with {a} {on}, which is not measured on both sides.",
-    "better": "{b} is better{beside} than {a} {on}: {numbers}, {difference}, {p}.{also}",
-    "worse": "{b} is worse{beside} than {a} {on}: {numbers}, {difference}, {p}.{also}",
-    "equivalent": "{b} is equivalent{beside} to {a} {on} within {margin}: {numbers}, {difference}.",
-    "tied": "{b} is not shown to differ from {a} {on}: {numbers}, {difference}, {p}.{also}",
-    "too few": "Too few units to judge {b} against {a} {on}: {numbers}, {difference}; {why}.",
-    "same": "{b} and {a} have the same value {on} ({value}): none of {units} differs.",
+FINDINGS = {
+    "not measured": "{b} cannot be compared with {a} {on}",
+    "better": "{b} is better{beside} than {a} {on}",
+    "worse": "{b} is worse{beside} than {a} {on}",
+    "equivalent": "{b} is equivalent{beside} to {a} {on} within {margin}",
+    "tied": "{b} is not shown to differ from {a} {on}",
+    "too few": "Too few units to judge {b} against {a} {on}",
+    "same": "{b} and {a} have the same value {on} ({value})",
 }
 """What a row says, by its verdict ("same": too few, because no unit differs)."""
+
+DETAILS = {
+    "not measured": "it is not measured on both sides.",
+    "better": "{numbers}, {difference}, {p}.{also}",
+    "worse": "{numbers}, {difference}, {p}.{also}",
+    "equivalent": "{numbers}, {difference}.",
+    "tied": "{numbers}, {difference}, {p}.{also}",
+    "too few": "{numbers}, {difference}; {why}.",
+    "same": "none of {units} differs.",
+}
+"""The numbers behind it."""
 
 
 def verdict_sentence(
@@ -117,29 +128,46 @@ def verdict_sentence(
     confidence: float = 0.95,
 ) -> str:
     """What a row says, whole: verdict, metric, both values, difference, interval and p."""
+    return whole_sentence(*verdict_parts(row, confidence))
+
+
+def whole_sentence(finding: str, details: str) -> str:
+    """A finding and the numbers behind it as one sentence; the finding alone where there are none."""
+    return say("{finding}: {details}", finding=finding, details=details) if details else finding
+
+
+def verdict_parts(
+    row: Row,
+    confidence: float = 0.95,
+) -> tuple[str, str]:
+    """The finding of a row, which is the title of its page, and the numbers behind it."""
     verdict = row["verdict"]
     if verdict == "too few" and row["n_units"] >= MIN_UNITS and not row["n_differ"]:
         verdict = "same"
-    beside = "" if row["family"] else " " + say("(exploratory: outside the headline)")
-    return say(
-        SENTENCES[verdict],
+    finding = say(
+        FINDINGS[verdict],
         a=row["baseline"],
         b=row["candidate"],
         on=on_metric(row),
-        beside=beside,
-        numbers=say(
-            "{x} against {y}",
-            x=number(row["value_candidate"]),
-            y=number(row["value_baseline"]),
-        ),
+        beside="" if row["family"] else " " + say("(exploratory: outside the headline)"),
         value=number(row["value_baseline"]),
+        margin=_margin(row),
+    )
+    numbers = say(
+        "{x} against {y}",
+        x=number(row["value_candidate"]),
+        y=number(row["value_baseline"]),
+    )
+    details = say(
+        DETAILS[verdict],
+        numbers=numbers,
         difference=_difference(row, confidence),
         p=_tested_p(row),
-        margin=_margin(row),
         also=_on_margin(row),
         units=_paired_units(row),
         why=_why_too_few(row, confidence),
     )
+    return finding, details
 
 
 def on_metric(row: Row) -> str:

@@ -15,6 +15,10 @@ LIMITS = ((0.0, 1.0), (-1.0, 1.0))
 """Ends of a scale that shares, and differences of shares, have in common."""
 
 
+SMALL_N = 10
+"""Below this many units a mark is hollow: read it as an example, not as evidence."""
+
+
 @dataclass(frozen=True)
 class Scale:
     """The ends of the line on which the strips of one column are drawn."""
@@ -32,6 +36,20 @@ class Scale:
             return 50.0
         share = (number - self.start) / (self.end - self.start)
         return round(100 * min(1.0, max(0.0, share)), 1)
+
+    @property
+    def labels(self) -> tuple[str, str, str]:
+        """What stands at its start, its middle and its end; with a sign where the middle is 0.
+
+        >>> Scale(-0.2, 0.2).labels, Scale(0, 1).labels
+        (('−0.2', '0', '+0.2'), ('0', '0.5', '1'))
+        """
+        middle = (self.start + self.end) / 2
+        texts = [f"{number:,.6g}" for number in (self.start, middle, self.end)]
+        if middle == 0:
+            texts[2] = f"+{texts[2]}"
+        start, centre, end = (text.replace("-", "−") for text in texts)
+        return start, centre, end
 
 
 def scale_of(numbers: Iterable[Any]) -> Scale:
@@ -52,19 +70,32 @@ def scale_of(numbers: Iterable[Any]) -> Scale:
     return Scale(min(known), max(known))
 
 
-def strip(estimate: Mapping[Any, Any], scale: Scale, text: str) -> Markup:
+def strip(
+    estimate: Mapping[Any, Any],
+    scale: Scale,
+    text: str,
+    *,
+    miss: float | None = None,
+) -> Markup:
     """The strip of an estimate (value, ci_low, ci_high) on a scale; "" where nothing was measured.
 
-    `text` says the numbers to those who do not see the strip. Without an interval only the value is marked.
+    `text` says the numbers to those who do not see the strip. Without an interval only the value is marked; the mark
+    is hollow for fewer than SMALL_N units (n_units). `miss`: differences below it, which the data would miss, are grey.
     """
     value, low, high = (estimate.get(key) for key in ("value", "ci_low", "ci_high"))
     if is_null(value):
         return Markup("")
     has_interval = not (is_null(low) or is_null(high))
+    n_units = estimate.get("n_units")
+    band = None
+    if not is_null(miss):
+        band = scale.place(-miss), scale.place(miss)  # type: ignore[operator, arg-type]
     return macros().strip(
         scale.place(float(value)),  # type: ignore[arg-type]
         scale.place(float(low)) if has_interval else None,  # type: ignore[arg-type]
         scale.place(float(high)) if has_interval else None,  # type: ignore[arg-type]
         scale.place(0.0) if scale.start < 0 < scale.end else None,
         text,
+        not is_null(n_units) and 0 <= n_units < SMALL_N,  # type: ignore[operator]
+        band,
     )

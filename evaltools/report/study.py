@@ -14,7 +14,7 @@ from ..core.check import Check, QuietCheck, check_states, checks_of_runs, worst_
 from ..core.common_checks import missing_seeds, missing_units, one_sided_missing
 from ..core.errors import UsageError
 from ..core.estimates import public_frame
-from ..core.language import Message, say
+from ..core.language import Message
 from ..core.metric import AnyMetric, MetricTable
 from ..core.names import natural, nearest
 from ..core.resampling import Resampling
@@ -30,10 +30,8 @@ from ..stats.ranks import CONTRACT as RANKS
 from ..stats.ranks import ranks
 from ..stats.unit_changes import unit_changes
 from . import paper, study_sentences, study_tables
-from .check_tables import checks_strip
-from .differences import carrying, differences
+from .differences import differences
 from .plots import StudyPlots
-from .provenance import bundled, problems_of
 from .run import Run
 from .run_checks import quiet_checks_of_study
 from .run_groups import Conditions
@@ -44,14 +42,12 @@ from .tables import (
     Shown,
     folds,
     no_rows,
-    run_line,
-    signature_block,
     stack,
-    verdict,
-    where_to_look,
-    words,
 )
 from .view import views_of
+
+SCORES = ("condition", "name", "title", "value", "std", "ci_low", "ci_high", "n_units", "n_seeds")
+"""The columns of `study.scores`."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -184,6 +180,9 @@ class Study(Shown):
         samples = {unit for run in self.results for unit in run.data[self.suite.unit]}
         first = self.results[0].signature.split("|")
         parts = [part for part in first if not part.startswith(("n:", "ci:"))]
+        if self.primary != self.suite.primary_name(self.options, frozenset()):
+            parts = [part for part in parts if not part.startswith("primary:")]
+            parts.append(f"primary:{self.primary}")
         parts.append(f"n:{len(samples)}")
         parts.append(f"seeds:{','.join(sorted(seeds, key=natural))}")
         parts.append(f"ci:{self.resampling.confidence:.0%}")
@@ -202,6 +201,20 @@ class Study(Shown):
         for column in ("condition", "std", "n_seeds"):
             frame[column] = rows[column]
         return frame
+
+    @property
+    def scores(self) -> pd.DataFrame:
+        """The headline of every condition: condition, name, title, value, std, ci_low, ci_high, n_units, n_seeds.
+
+        Values are means over seeds; of systems without seeds those of their one run.
+
+        >>> import evaltools as et
+        >>> study = et.study([f"example:cr/with_memory__seed{s}_proposed" for s in (1, 2, 3)])
+        >>> study.scores.set_index("name").loc["tuple_f1_s2_refpol", "value"].round(3)
+        np.float64(0.89)
+        """
+        rows = study_tables.estimates(self).rename(columns={"metric": "name"})
+        return rows[list(SCORES)].reset_index(drop=True)
 
     def to_frame(self) -> pd.DataFrame:
         """As `frame`."""
@@ -447,24 +460,9 @@ class Study(Shown):
         """What was compared, the verdicts in words, what a reader must know, and the signature."""
         if not self.seeded and len(self.results) == 1:
             return self.results[0].page()
-        what = say("{suite} · {n} runs", suite=say(self.suite.title), n=len(self.results))
-        n_units = max(run.n_units for run in self.results)
-        line = run_line(self.name, what, n_units, self.suite.unit)
-        problems = []
-        for run in self.results:
-            if text := problems_of(run):
-                problems.append(f"{run.name}: {text}")
-        checks = [*bundled(self.results), *self.checks]
-        strip = checks_strip(checks, "; ".join(problems), self.quiet_checks)
-        verdicts = [verdict(text) for text in study_sentences.verdicts(self)]
-        explained = study_sentences.how(self) if verdicts else study_sentences.narrative(self)
-        below = [words(text) for text in (*study_sentences.settling(self), explained) if text]
-        counts: dict[str, int] = {}
-        for name in self.candidates:
-            counts.update(carrying(self, name, self.changes(self.primary, name)))
-        return stack(
-            [line, strip, *verdicts, where_to_look(counts), *below, signature_block(self.signature)]
-        )
+        from .first_screen import study_screen
+
+        return study_screen(self)
 
     def __repr__(self) -> str:
         """What came out, as plain text."""

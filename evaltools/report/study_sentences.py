@@ -16,11 +16,15 @@ from ..stats.equivalence import equivalence_confidence
 from ..stats.intervals import MIN_UNITS
 from .markdown import number
 from .plan_sentences import settle
-from .sentences import Row, verdict_sentence
+from .sentences import Row, verdict_parts, whole_sentence
 from .study_tables import comparison
 
 if TYPE_CHECKING:
     from .study import Study
+
+
+Parts = tuple[str, str]
+"""A finding, and the numbers behind it ("" for none)."""
 
 
 def verdicts(study: Study) -> list[str]:
@@ -45,23 +49,62 @@ def _void_runs(study: Study) -> list[str]:
     return sentences
 
 
-def _verdict(
-    study: Study,
-    candidate: str,
-) -> list[str]:
+def finding(study: Study) -> Parts:
+    """What the page of a study is called: its finding, and the numbers behind it.
+
+    Of one candidate its verdict; of several how many differ from the baseline; of one condition
+    what it reaches. The name of the study where none of this can be said.
+    """
+    if void := _void_runs(study):
+        return " ".join(void), ""
+    if not study.comparisons:
+        values = _values(study)
+        return (values[0].rstrip("."), "") if len(values) == 1 else (study.name, "")
+    if len(study.candidates) == 1:
+        parts = _verdict_parts(study, study.candidates[0])
+        return parts[0] if parts else (study.name, "")
+    return _among_several(study), ""
+
+
+def _among_several(study: Study) -> str:
+    """How many of several candidates differ from the baseline on the primary metric."""
+    counts = {"better": 0, "worse": 0}
+    for compared in study.comparisons.values():
+        for row in _rows_of(compared, study.primary):
+            if row["verdict"] in counts:
+                counts[row["verdict"]] += 1
+    title = say(study.suite.metric(study.primary, study.options).title)
+    text = "{better} of {n} conditions better than {baseline} on “{title}”, {worse} worse"
+    if not any(counts.values()):
+        text = "None of {n} conditions is shown to differ from {baseline} on “{title}”"
+    values = {"n": len(study.candidates), "baseline": study.baseline, "title": title}
+    return say(text, **values, **counts)
+
+
+def _verdict(study: Study, candidate: str) -> list[str]:
     """The verdict on one candidate: one sentence, or none."""
+    sentences = []
+    for lead, details in _verdict_parts(study, candidate):
+        sentences.append(whole_sentence(lead, details) if details else lead)
+    return sentences
+
+
+def _verdict_parts(study: Study, candidate: str) -> list[Parts]:
+    """The verdict on one candidate as finding and numbers; none for a metric without a direction."""
     compared = study.comparisons[candidate]
     if compared.identical:
         text = "{b} and {a} are identical: there is nothing to compare."
-        return [
-            say(
-                text,
-                a=study.baseline,
-                b=candidate,
-            )
-        ]
+        return [(say(text, a=study.baseline, b=candidate), "")]
     rows = _rows_of(compared, study.primary)
-    return [verdict_sentence(row, study.resampling.confidence) for row in rows]
+    return [verdict_parts(row, study.resampling.confidence) for row in rows]
+
+
+def primary_rows(study: Study) -> list[Row]:
+    """The rows of the primary metric, one a candidate that was compared on it."""
+    rows = []
+    for compared in study.comparisons.values():
+        rows += _rows_of(compared, study.primary)
+    return rows
 
 
 def _rows_of(

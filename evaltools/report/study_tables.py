@@ -22,16 +22,6 @@ def _by_condition(frames: Mapping[str, pd.DataFrame], names: Sequence[str]) -> p
     return pd.concat(parts, ignore_index=True)
 
 
-def runs(study: Study) -> pd.DataFrame:
-    """What was given: condition, seed, run, samples, problems of its input."""
-    rows = []
-    for condition, of_seed in study.conditions.items():
-        for seed, run in of_seed.items():
-            problems = [f"{problem.count} x {problem.code}" for problem in run.manifest.problems]
-            rows.append((condition, seed, run.name, run.n_units, "; ".join(problems)))
-    return pd.DataFrame(rows, columns=["condition", "seed", "run", "samples", "problems"])
-
-
 def estimates(study: Study, names: Sequence[str] | None = None) -> pd.DataFrame:
     """The conditions' estimates of these metrics (default: the headline), in the form of `core.estimates`.
 
@@ -45,30 +35,6 @@ def estimates(study: Study, names: Sequence[str] | None = None) -> pd.DataFrame:
         run = next(iter(of_seed.values()))
         alone[condition] = run.estimates
     return _by_condition(alone, names)
-
-
-def mean_std(study: Study, names: Sequence[str] | None = None) -> pd.DataFrame:
-    """Mean ± standard deviation over seeds: metric (its title), a column a condition, id; "N/A" is not measured.
-
-    Counts are whole; their mean has a decimal where it is not.
-    """
-    rows = estimates(study, names)
-    counts = {metric.name for metric in study.metrics if not getattr(metric, "denominator", True)}
-
-    def cell(row: pd.Series) -> str:
-        numbers = [x for x in (row["value"], row["std"]) if not pd.isna(x)]
-        digits = 3
-        if row["metric"] in counts:
-            digits = 1 if any(x != round(x) for x in numbers) else 0
-        return " ± ".join(f"{x:,.{digits}f}" for x in numbers) or "N/A"
-
-    rows["cell"] = rows.apply(cell, axis=1)
-    cells = rows.pivot(index="metric", columns="condition", values="cell")
-    order = list(dict.fromkeys(rows["metric"]))
-    cells = cells.loc[order, list(study.conditions)].rename_axis(columns=None)
-    titles = dict(zip(rows["metric"], rows["title"]))
-    cells.insert(0, "metric", [titles[name] for name in order])
-    return cells.assign(id=order).reset_index(drop=True)
 
 
 def per_seed(study: Study) -> pd.DataFrame:
@@ -98,17 +64,3 @@ def deltas(study: Study) -> pd.DataFrame:
     """Headline differences as estimates for a forest plot: metric, title, condition, value, ci, n_units."""
     rows = comparison(study)
     return rows.rename(columns={"delta": "value", "candidate": "condition"})
-
-
-def variance_shares(study: Study) -> pd.DataFrame:
-    """Where the uncertainty of each mean comes from: shares of seeds, samples and their interaction (sum 1)."""
-    rows = _by_condition(study.aggregates, study.headline)
-    shares = ["var_share_seed", "var_share_sample", "var_share_residual"]
-    return rows[["condition", "title", "metric", *shares, "df"]]
-
-
-def agreement_estimates(study: Study) -> pd.DataFrame:
-    """Agreement of the seeds as estimates for a table or forest plot."""
-    return study.agreement.rename(columns={"n_samples": "n_units"}).assign(
-        group="Agreement", better="none"
-    )

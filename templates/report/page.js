@@ -24,7 +24,7 @@
     code(button) {
       const open = button.getAttribute("aria-pressed") !== "true";
       button.setAttribute("aria-pressed", String(open));
-      all(".code-fold").forEach((fold) => { fold.open = open; });
+      root.toggleAttribute("data-code", open);
     },
   };
   all(".bar-tools").forEach((tools) => { tools.hidden = false; });
@@ -181,9 +181,6 @@
     all(".et-filter", section).forEach((tools, i) => { tools.hidden = i ? cards.length <= page : cards.length < 4 && !chips.length && !select; });
     filter();
   });
-
-  // paper folds nothing
-  addEventListener("beforeprint", () => all("details:not(.code-fold)").forEach((fold) => { fold.open = true; }));
 
   // deep links: open what is folded around the target, show what a filter hides, go there, mark it
   const follow = () => {

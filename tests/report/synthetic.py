@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from evaltools.report import figures, tables
+from evaltools.report import estimate_tables, figures, tables
 from evaltools.report.samples import samples
 
 HOSTILE = (
@@ -105,12 +105,13 @@ def notebook() -> Any:
             'RUN = "example:cr"  # <script>alert(1)</script>', metadata={"tags": ["parameters"]}
         ),
         shown(tables.notice("Incomplete: 33 of 50 samples", "warning"), "notice(...)"),
-        shown(tables.kpis(e.head(5)), "kpis(...)"),
         new_markdown_cell(
             "## Headline 결과\n\nWith $5 and **bold**, `code`, and [a link](#samples)."
         ),
         shown(figures.dots(e, title="Headline metrics 제품 전체#일반"), "dots(estimates)"),
-        shown(tables.estimates_table(e, caption="All metrics"), "estimates_table(estimates)"),
+        shown(
+            estimate_tables.estimates_table(e, caption="All metrics"), "estimates_table(estimates)"
+        ),
         new_markdown_cell("### By category"),
         shown(
             figures.dots(by_text, label="category", title="By category", xlabel="F1"), "dots(...)"

@@ -15,7 +15,7 @@ from fontTools.ttLib import TTFont
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from evaltools.core.language import speaking
-from evaltools.report import figures, tables
+from evaltools.report import figures, first_screen, tables
 from evaltools.report import page as html
 from tests.report.synthetic import HOSTILE, estimates, notebook, shown
 
@@ -68,10 +68,26 @@ def test_the_font_of_a_page_holds_the_words_of_its_downloads() -> None:
 def test_noise_is_left_out_and_code_is_folded(page_text: str) -> None:
     assert "stderr noise" not in page_text
     assert "window.hacked = 1</script" not in page_text
-    assert page_text.count('<details class="code-fold">') == sum(
-        c.cell_type == "code" for c in notebook().cells
-    )
+    n_code = sum(c.cell_type == "code" for c in notebook().cells)
+    assert page_text.count('<div class="source">') == n_code
+    assert page_text.count(">Code<") == 1  # one switch for all of it
     assert page_text.count("Evaltools Sans CJK") >= 2 and page_text.count(".et-sample {") <= 1
+
+
+def test_the_finding_is_the_title_and_what_the_notebook_says_of_itself_stands_folded_below() -> (
+    None
+):
+    finding = first_screen.title(["Labels", "run_1"], "n = 40 (id)", "Accuracy 0.800", "n = 40")
+    cells = [
+        new_markdown_cell("# One run of any suite\n\nHow to run it."),
+        shown(finding, "result"),
+        new_markdown_cell("## More"),
+    ]
+    text = html.render(new_notebook(cells=cells), title="t")
+    assert text.count("<h1") == 1 and "One run of any suite" not in text
+    body = text.partition("<main")[2]
+    assert body.index("Accuracy 0.800") < body.index("More") < body.index("How to run it.")
+    assert '<details class="about">' in body
 
 
 def test_an_error_is_shown_with_its_traceback_folded() -> None:
@@ -112,10 +128,10 @@ def test_a_page_has_each_style_once(page_text: str) -> None:
         if "et-style" in str(o.get("data"))
     ]
     assert len(pieces) > 5 and "et-style" not in page_text
-    assert page_text.count("<style") == 1
+    assert page_text.partition("<noscript>")[0].count("<style") == 1
     # rules of the pieces, of the page, and of the sorting that only a page has
     for rule in (
-        ".et-kpis { display",
+        ".et-look { display",
         ".contents { font-size",
         ".et-table.sortable thead th {",
         ".et-filter {",
@@ -236,10 +252,10 @@ def test_theme_and_code_are_one_click_away(open_page: Any) -> None:
     page = open_page(scheme="light")
     page.get_by_label("Switch between light and dark").click()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 29)"
-    assert page.locator(".code-fold[open]").count() == 0
+    code = page.get_by_text("estimates_table(estimates)")
+    assert not code.is_visible()
     page.get_by_role("button", name="Code").click()
-    assert page.locator(".code-fold:not([open])").count() == 0
-    assert page.get_by_text("estimates_table(estimates)").is_visible()
+    assert code.is_visible()
 
 
 @pytest.mark.browser
@@ -255,6 +271,7 @@ def test_without_scripts_tables_and_contents_are_there(open_page: Any) -> None:
     assert page.locator("table", has_text="All metrics").locator("tbody tr").count() == 12
     assert page.get_by_role("link", name="By category").is_visible()
     assert not page.get_by_role("button", name="Code").is_visible()
+    assert page.get_by_text("estimates_table(estimates)").is_visible()
 
 
 @pytest.mark.browser

@@ -305,17 +305,3 @@ def test_the_page_links_what_stands_beside_it_and_does_not_need_it() -> None:
         and 'src="figures' not in page
     )
     assert "ownloads" not in render(nb, title="t")
-
-
-def test_counts_are_whole_over_seeds_and_their_mean_has_one_decimal_where_it_is_not(
-    seeded: Study,
-) -> None:
-    from evaltools.report import study_tables as views
-
-    names = ["n", "N_gold_explicit", "tuple_f1_s2_refpol"]
-    rows = views.mean_std(seeded, names).set_index("id")
-    assert (
-        rows.loc["n", "no_memory"] == "40 ± 0"
-        and rows.loc["N_gold_explicit", "with_memory"] == "30.7 ± 2.3"
-    )
-    assert re.fullmatch(r"0\.\d{3} ± 0\.\d{3}", rows.loc["tuple_f1_s2_refpol", "no_memory"])

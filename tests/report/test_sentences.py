@@ -191,7 +191,7 @@ def test_few_pairs_and_a_metric_that_a_side_lacks() -> None:
     a, b = two()
     nowhere = compared(a, {s: f.assign(n=0, y=0.0, bad=0) for s, f in b.items()})
     assert verdict_sentence(rows(nowhere).loc["mean"]).endswith(
-        "cannot be compared with baseline on “Mean”, which is not measured on both sides."
+        "cannot be compared with baseline on “Mean”: it is not measured on both sides."
     )
 
 

@@ -16,8 +16,9 @@ from markupsafe import Markup
 
 import evaltools as et
 from evaltools.core.estimates import from_public
+from evaltools.report import estimate_tables, tables, text
 from evaltools.report import markdown as plain
-from evaltools.report import tables, text
+from evaltools.report.first_screen import title
 from evaltools.report.samples import samples
 from evaltools.stats.intervals import Resampling
 from tests.report.synthetic import HOSTILE, estimates, sample_frame
@@ -78,6 +79,7 @@ OURS |= {
     "li",
     "i",
     "strong",
+    "h1",
     "h3",
     "button",
     "input",
@@ -126,15 +128,14 @@ def test_any_text_stays_text(value: str) -> None:
             caption=value,
         ).html
     )
-    check_inert(tables.kpis(estimates(1).head(1).assign(metric=value, title=value)).html)
     check_inert(
-        tables.estimates_table(
+        estimate_tables.estimates_table(
             estimates(1).head(1).assign(metric=value, condition=value, ci_method=value)
         ).html
     )
     check_inert(tables.notice(value).html)
     check_inert(tables.signature_block(value).html)
-    check_inert(tables.run_line(value, value, 1, value).html)
+    check_inert(title([value], value, value, value).html)
     check_inert(tables.stack([tables.words(value), tables.notice(value)]).html)
 
 
@@ -158,12 +159,11 @@ def test_every_place_of_every_piece_shows_text_as_text(value: str) -> None:
     # the least number of places in which the text must stand
     pieces = {
         tables.table(pd.DataFrame({value: [value]}), caption=value).html: 3,
-        tables.estimates_table(row, metrics=[entry], aliases=True, caption=value).html: 8,
-        tables.estimates_table(row, metrics=[plain_entry]).html: 6,
-        tables.kpis(row.assign(title=value)).html: 1,
+        estimate_tables.estimates_table(row, metrics=[entry], aliases=True, caption=value).html: 8,
+        estimate_tables.estimates_table(row, metrics=[plain_entry]).html: 6,
         tables.notice(value).html: 1,
         tables.signature_block(value).html: 1,
-        tables.run_line(value, value, 3, value).html: 3,
+        title([value], value, value, value).html: 4,
         tables.words(value).html: 1,
         samples(
             frame,
@@ -261,7 +261,7 @@ def cells_of(html: str) -> list[dict[str, str]]:
 
 def test_estimates_table() -> None:
     frame = estimates().drop(columns="title")
-    html = tables.estimates_table(frame, metrics=[METRIC]).html
+    html = estimate_tables.estimates_table(frame, metrics=[METRIC]).html
     parsed = check_inert(html)
     assert "Share <right>" in parsed.text and "spec 1.4" in parsed.text
     # value 0.1, interval [0.02, 0.17]: width 0.15, whose Monte-Carlo error 0.001 supports two decimals
@@ -277,7 +277,7 @@ EVERYTHING: dict[str, Any] = {"condition": "with memory", "std": 0.0123, "n_seed
 
 def test_estimates_table_has_every_column() -> None:
     frame = estimates().assign(**EVERYTHING)
-    rows = cells_of(tables.estimates_table(frame).html)
+    rows = cells_of(estimate_tables.estimates_table(frame).html)
     assert len(rows) == 12
     assert rows[0] == {
         "Metric": "Metric 0, as a reader calls it metric_0",
@@ -314,19 +314,22 @@ def test_estimates_table_has_every_column() -> None:
 def test_estimates_table_leaves_out_the_columns_that_are_not_given(column: str, head: str) -> None:
     frame = estimates().assign(**EVERYTHING)
     whole, less = (
-        cells_of(tables.estimates_table(f).html) for f in (frame, frame.drop(columns=column))
+        cells_of(estimate_tables.estimates_table(f).html)
+        for f in (frame, frame.drop(columns=column))
     )
     assert [{k: v for k, v in row.items() if k != head} for row in whole] == less
 
 
 def test_estimates_table_without_groups() -> None:
-    assert "Group" in cells_of(tables.estimates_table(estimates()).html)[0]
-    assert "Group" not in cells_of(tables.estimates_table(estimates(), group=False).html)[0]
-    assert "no rows" in tables.estimates_table(estimates().head(0)).html
+    assert "Group" in cells_of(estimate_tables.estimates_table(estimates()).html)[0]
+    assert (
+        "Group" not in cells_of(estimate_tables.estimates_table(estimates(), group=False).html)[0]
+    )
+    assert "no rows" in estimate_tables.estimates_table(estimates().head(0)).html
 
 
 def test_estimates_sort_by_the_numbers_behind_the_texts() -> None:
-    html = tables.estimates_table(
+    html = estimate_tables.estimates_table(
         estimates().head(2).assign(std=0.02, n_seeds=3, value=[1234.5, np.nan])
     ).html
     keys = [re.findall(r'data-sort="([^"]*)"', row) for row in html.split("<tr")[2:]]
@@ -339,12 +342,12 @@ def test_title_comes_first_then_the_description_then_id_and_source() -> None:
     entry = SimpleNamespace(
         name="metric_0", title="ignored", description="One sentence.", source="spec 1", alias_of=""
     )
-    html = tables.estimates_table(estimates().head(1), metrics=[entry]).html
+    html = estimate_tables.estimates_table(estimates().head(1), metrics=[entry]).html
     cell = re.search(r'<td data-sort="metric_0">(.*?)</td>', html, flags=re.DOTALL)
     assert cell and re.sub(r">\s+<", "><", cell[1]) == (
-        '<span class="et-name"><bdi>Metric 0, as a reader calls it</bdi></span>'
-        '<span class="et-sub et-about"><bdi>One sentence.</bdi></span>'
-        '<span class="et-sub"><code>metric_0</code> spec 1</span>'
+        '<details class="et-about"><summary><bdi>Metric 0, as a reader calls it</bdi></summary>'
+        '<span class="et-sub"><bdi>One sentence.</bdi></span>'
+        '<span class="et-sub"><code>metric_0</code> spec 1</span></details>'
     )
 
 
@@ -354,38 +357,47 @@ def test_aliases_are_left_out_unless_asked_for() -> None:
         name="metric_1", title="Other F1", description="", source="", alias_of="metric_0"
     )
     frame = estimates().head(2).drop(columns="title")
-    found = tables.estimates_table(frame, metrics=[target, alias])
+    found = estimate_tables.estimates_table(frame, metrics=[target, alias])
     assert [r["Metric"] for r in cells_of(found.html)] == [
         "F1 metric_0"
     ] and "metric_1" not in found.text
-    found = tables.estimates_table(frame, metrics=[target, alias], aliases=True)
+    found = estimate_tables.estimates_table(frame, metrics=[target, alias], aliases=True)
     assert [r["Metric"] for r in cells_of(found.html)] == ["F1 metric_0", "= metric_0 metric_1"]
     assert "metric_1" in found.text
-    named = tables.estimates_table(frame.assign(title=["F1", None], alias_of=["", "metric_0"])).html
+    named = estimate_tables.estimates_table(
+        frame.assign(title=["F1", None], alias_of=["", "metric_0"])
+    ).html
     assert [r["Metric"] for r in cells_of(named)] == ["F1 metric_0"]
 
 
 def test_a_metric_of_several_conditions_has_one_anchor() -> None:
     frame = pd.concat([estimates().head(2).assign(condition=c) for c in "ab"])
-    html = tables.estimates_table(frame).html
+    html = estimate_tables.estimates_table(frame).html
     assert re.findall(r'<tr id="([^"]+)"', html) == ["metric-metric_0", "metric-metric_1"]
     assert len(cells_of(html)) == 4
 
 
 def test_intervals_as_text() -> None:
     row = {"ci_low": -0.0101, "ci_high": 0.0749}
-    assert tables.interval(row) == "[-0.010, 0.075]" and tables.interval(row, 2) == "[-0.01, 0.07]"
-    assert tables.interval(row, 2, signed=True) == "[-0.01, +0.07]"
-    assert tables.interval({"ci_low": 1100, "ci_high": 2e6}, 0) == "[1,100, 2,000,000]"
-    assert tables.interval({"ci_low": 0.1, "ci_high": None}) == tables.interval({}) == ""
+    assert (
+        estimate_tables.interval(row) == "[−0.010, 0.075]"
+        and estimate_tables.interval(row, 2) == "[−0.01, 0.07]"
+    )
+    assert estimate_tables.interval(row, 2, signed=True) == "[−0.01, +0.07]"
+    assert estimate_tables.interval({"ci_low": 1100, "ci_high": 2e6}, 0) == "[1,100, 2,000,000]"
+    assert (
+        estimate_tables.interval({"ci_low": 0.1, "ci_high": None})
+        == estimate_tables.interval({})
+        == ""
+    )
 
 
 def test_digits_follow_the_number_of_resamples() -> None:
     row = estimates().iloc[0]
     # the error of a bound falls with the square root of the number of resamples
-    assert tables.row_decimals(row, resampling=Resampling(n_resamples=100)) == 1
-    assert tables.row_decimals(row, resampling=Resampling(n_resamples=10_000)) == 2
-    assert tables.row_decimals(row, resampling=Resampling(n_resamples=1_000_000)) == 3
+    assert estimate_tables.row_decimals(row, resampling=Resampling(n_resamples=100)) == 1
+    assert estimate_tables.row_decimals(row, resampling=Resampling(n_resamples=10_000)) == 2
+    assert estimate_tables.row_decimals(row, resampling=Resampling(n_resamples=1_000_000)) == 3
 
 
 def test_counts_and_large_numbers_print_whole() -> None:
@@ -405,194 +417,14 @@ def test_counts_and_large_numbers_print_whole() -> None:
         "numerator": 9.0,
         "denominator": 2.0,
     }
-    frame = tables.plain_estimates(pd.DataFrame([count, latency]))
+    frame = estimate_tables.plain_estimates(pd.DataFrame([count, latency]))
     assert list(frame["value"]) == ["12", "1,235"]
     assert list(frame["interval"]) == ["", "[1,100, 1,301]"]
 
 
 def test_no_negative_zero() -> None:
     assert plain.number(-0.0001) == "0.000"
-    assert plain.number(-0.0006) == "-0.001"
-
-
-def test_kpis_link_to_their_metric() -> None:
-    html = tables.kpis(estimates().head(2)).html
-    assert 'href="#metric-metric_0"' in html and "N/A" in html
-    assert "no headline metrics" in tables.kpis(estimates().head(0)).html
-
-
-def test_kpis_show_value_interval_n_and_direction() -> None:
-    rows = estimates().head(3).assign(n_units=[1234, 40, np.nan])
-    cards = re.findall(r'<a class="et-kpi".*?</a>', tables.kpis(rows).html, flags=re.DOTALL)
-    assert [words_of(c) for c in cards] == [
-        "Metric 0, as a reader calls it\xa0 ↑ 0.100 [0.02, 0.17] n = 1,234",
-        "Metric 1, as a reader calls it\xa0 ↓ N/A n = 40",
-        "Metric 2, as a reader calls it\xa0 0.245 no interval",
-    ]
-    assert 'title="higher is better"' in cards[0]
-
-
-def skeleton(html: str) -> str:
-    """The elements with their attributes, a line each."""
-    return "\n".join(re.findall(r"<(\w[^>]*)>", html))
-
-
-BOX = """
-div class="et-box" tabindex="0" role="group" aria-label="C"
-table class="et-table sortable n-last"
-caption
-span
-thead
-tr
-"""
-SKELETONS = {
-    "table": BOX
-    + """th
-th class="et-num"
-tbody
-tr
-td class="et-id"
-bdi
-td class="et-num" data-sort="1.0"
-""",
-    "estimates": BOX
-    + """th
-th
-th
-th
-span class="et-hidden"
-th class="et-num"
-th class="et-num"
-th class="et-num"
-th class="et-num"
-th class="et-num"
-th class="et-num"
-th
-tbody
-tr id="metric-metric_3"
-td data-sort="metric_3"
-span class="et-name"
-bdi
-span class="et-chip et-warning"
-span class="et-sub"
-code
-td
-bdi
-td class="et-id"
-bdi
-td class="et-arrow" data-sort="higher is better"
-span title="higher is better"
-span class="et-hidden"
-td class="et-num" data-sort="0.25"
-td class="et-num" data-sort="0.125"
-td class="et-num" data-sort="0.0123"
-td class="et-num" data-sort="5.0"
-td class="et-num" data-sort="40.0"
-td class="et-num" data-sort="6.0"
-td
-bdi
-""",
-    "kpis": """
-div class="et-kpis"
-a class="et-kpi" href="#metric-metric_3"
-span class="et-kpi-title"
-span title="higher is better"
-span class="et-kpi-value"
-span class="et-kpi-ci"
-span class="et-sub"
-""",
-    "notice": """
-div class="et-notice et-error" role="note"
-bdi
-""",
-    "run_line": """
-p class="et-run"
-strong
-bdi
-""",
-    "signature_block": """
-div class="et-signature"
-span class="et-muted"
-code
-""",
-    "samples": """
-section class="et-samples" aria-label="C"
-h3 class="et-caption"
-div class="et-filter" role="search" hidden
-input type="search" placeholder="Search" aria-label="Filter C"
-span class="et-pager"
-button type="button" data-step="-1"
-span role="status"
-button type="button" data-step="1"
-div class="et-cards"
-article class="et-sample" id="sample-1"
-header
-a href="#sample-1"
-span class="et-chip"
-div class="et-texts"
-div class="et-text"
-span class="et-sub"
-bdi
-div class="et-sides"
-div class="et-side"
-span class="et-sub"
-ul class="et-tuples"
-li class="et-tuple et-missing"
-span class="et-mark" title="missing"
-span class="et-hidden"
-bdi
-i class="et-muted"
-span class="et-chip et-pol"
-div class="et-field"
-span class="et-sub"
-bdi
-div class="et-field"
-span class="et-sub"
-ul class="et-lines"
-li
-bdi
-li
-bdi
-div class="et-filter" hidden
-span class="et-pager"
-button type="button" data-step="-1"
-span
-button type="button" data-step="1"
-script type="application/json" class="et-data"
-""",
-}
-
-
-@pytest.mark.parametrize("piece", SKELETONS)
-def test_pieces_have_the_classes_ids_and_sort_keys_that_pages_and_scripts_use(piece: str) -> None:
-    row = estimates().iloc[[3]].assign(**EVERYTHING, verdict="better", value=0.25, ci_low=0.125)
-    sample = {
-        "text_id": "1",
-        "text": "t",
-        "gold": [["p", "", "positive", "missing"]],
-        "fixed": True,
-    }
-    frame = pd.DataFrame([sample | {"word": "x", "lines": "y\nz"}])
-    made = {
-        "table": lambda: tables.table(pd.DataFrame({"name": ["a"], "n": [1]}), caption="C"),
-        "estimates": lambda: tables.estimates_table(row, caption="C"),
-        "kpis": lambda: tables.kpis(row),
-        "notice": lambda: tables.notice("n", "error"),
-        "run_line": lambda: tables.run_line("r", "s", 1, "u"),
-        "signature_block": lambda: tables.signature_block("s"),
-        "samples": lambda: samples(
-            frame,
-            text={"text": "T"},
-            chips=["fixed"],
-            fields={"word": "W", "lines": "L"},
-            caption="C",
-        ),
-    }[piece]()
-    assert skeleton(made.html) == SKELETONS[piece].strip()
-    if piece == "samples":
-        card = "1 fixed T t Gold − missing: p · implicit positive W x L y z"
-        pager = "← Previous Next →"
-        assert words_of(made.html).partition(" {")[0] == f"C (1) {pager} {card} {pager}"
+    assert plain.number(-0.0006) == "−0.001"
 
 
 def test_samples_without_chips_or_fields_have_none() -> None:
@@ -615,7 +447,7 @@ def test_pieces_stack_and_bring_their_style_in_a_notebook() -> None:
     problems = [{"severity": "warning", "code": "unknown-uid", "count": 3}]
     found = tables.stack(
         [
-            tables.run_line("run <1>", "Conflict Review", 1040, "text_id"),
+            title(["Conflict Review", "run <1>"], "n = 1,040 (text_id)", "F1 0.8"),
             tables.notice(tables.problems_text(problems), "warning"),
             tables.signature_block("suite:cr|n:40"),
         ],
@@ -636,7 +468,7 @@ def test_pieces_stack_and_bring_their_style_in_a_notebook() -> None:
         f'</style><div class="mathjax_ignore">{found.html}</div>'
     )
     assert (
-        shown.count("<style") == 1 and ".et-run" in shown and len(shown) < len(found.html) + 8_000
+        shown.count("<style") == 1 and ".et-kind" in shown and len(shown) < len(found.html) + 14_000
     )
 
 
@@ -775,7 +607,7 @@ def test_a_table_as_text_names_metrics_by_title_and_id() -> None:
         unit="id",
         resampling=Resampling(),
     )
-    lines = str(tables.estimates_table(from_public(made))).splitlines()
+    lines = str(estimate_tables.estimates_table(from_public(made))).splitlines()
     assert lines[0] == "| metric | value | interval | n | method | id |"
     assert [line.split(" | ")[0] for line in lines[2:]] == ["| Accuracy ↑", "| untitled ↓"]
     assert [line.split(" | ")[-1] for line in lines[2:]] == ["acc |", "untitled |"]

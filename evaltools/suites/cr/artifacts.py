@@ -56,8 +56,8 @@ def structural_metrics(run: Run) -> dict[str, Any]:
 
 def artifacts(run: Run, folder: Path) -> None:
     """structural_metrics.csv (a row) and structural_metrics_table.md (every metric with its interval)."""
+    from ...report.estimate_tables import plain_estimates
     from ...report.markdown import markdown_table
-    from ...report.tables import plain_estimates
 
     metrics_folder = folder / "derived" / "metrics"
     row = structural_metrics(run)

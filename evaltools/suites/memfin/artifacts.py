@@ -12,8 +12,8 @@ import pandas as pd
 from ...core.estimates import is_null
 from ...core.files import write_json, write_jsonl, write_text
 from ...core.manifest import SCHEMA_VERSION
+from ...report.estimate_tables import plain_estimates
 from ...report.markdown import markdown_table
-from ...report.tables import plain_estimates
 from .columns import TURN_EVAL
 from .eligibility import STATES, eligibility, turns_of
 from .measures import MEASURES, Measure

@@ -15,8 +15,8 @@ import pandas as pd
 from ...core.check import LEVEL_WORDS
 from ...core.files import atomic
 from ...core.language import say
+from ...report.estimate_tables import plain_estimates
 from ...report.excel import Sheet, write_workbook
-from ...report.tables import plain_estimates
 from .cards import worst_first
 from .metric_table import MEASURES
 from .options import rules_in_force

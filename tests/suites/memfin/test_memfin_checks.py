@@ -67,8 +67,9 @@ def test_the_profile_is_blocked_where_replies_have_filled_it(tmp_path: Path) -> 
     run = scored(tmp_path / "said", list(of_replies))
     assert "m2_profile_score" in run.blocked
     assert run.headline == ("m1_key_coverage",) and run.primary == "m1_key_coverage"
-    struck = re.findall(r'et-kpi et-blocked" href="#metric-([^"]+)"', run._repr_html_())
-    assert "m2_profile_score" in struck and "m1_key_coverage" not in struck
+    rows = re.findall(r'<a href="#metric-([^"]+)">.*?</tr>', run._repr_html_(), flags=re.DOTALL)
+    assert rows[0] == "m1_key_coverage" and "m2_profile_score" in rows[1:]
+    assert "<s>" in run._repr_html_().partition("metric-m2_profile_score")[2]
     snapshot = {"risk_level": "稳健", "forbidden_assets": ["股票"]}
     assert (
         "m2_profile_score" not in scored(tmp_path / "snapshot", echo(20), snapshot=snapshot).blocked
