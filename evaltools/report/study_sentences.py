@@ -56,7 +56,7 @@ def finding(study: Study) -> Parts:
     what it reaches. The name of the study where none of this can be said.
     """
     if void := _void_runs(study):
-        return " ".join(void), ""
+        return " ".join(void), " ".join(verdicts(study)[len(void) :])
     if not study.comparisons:
         values = _values(study)
         return (values[0].rstrip("."), "") if len(values) == 1 else (study.name, "")
