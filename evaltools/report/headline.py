@@ -173,7 +173,7 @@ def _groups(study: Study, rows: pd.DataFrame, label: str) -> list[Group]:
     records.sort(key=lambda row: not row["primary"])
     decided = [row for row in records if row["primary"] or row["verdict"] not in UNDECIDED]
     undecided = [row for row in records if row not in decided]
-    groups = []
+    groups: list[Group] = []
     scaled_rows = by_scale(records, study.metrics, differences=True)
     for dim, members in ((False, decided), (True, undecided)):
         for scaled in scaled_rows:

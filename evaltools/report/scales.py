@@ -88,7 +88,7 @@ def _ends(rows: Iterable[Mapping[Any, Any]]) -> list[float]:
     ends = []
     for row in rows:
         for column in ("value", "ci_low", "ci_high"):
-            value = row.get(column)
+            value: Any = row.get(column)
             if not is_null(value) and math.isfinite(value):
                 ends.append(float(value))
     return ends
