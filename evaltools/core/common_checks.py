@@ -105,8 +105,9 @@ def one_sided_missing(differences: pd.DataFrame) -> Iterator[Check]:
         }
         template = (
             "“{title}”: {n} of {of} values are on one side only ({baseline} lacks {of_baseline}, {candidate} lacks "
-            "{of_candidate}) and take no part; {ends}"
+            "{of_candidate}) and take no part; {ends}{also}"
         )
+        values["also"] = ""
         if pd.isna(first["delta_worst"]):
             values["ends"] = Message(
                 "without limits of the metric nobody can say what they would change"
@@ -122,8 +123,7 @@ def one_sided_missing(differences: pd.DataFrame) -> Iterator[Check]:
                 },
             )
         if len(rows) > 1:
-            template += " (so in {more} more metrics)"
-            values["more"] = len(rows) - 1
+            values["also"] = Message(" (so in {more} more metrics)", {"more": len(rows) - 1})
         n = int(first["missing_baseline"] + first["missing_candidate"])
         yield ONE_SIDED_MISSING.failed("warning", template, values, n, n + int(first["n_units"]))
 

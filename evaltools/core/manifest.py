@@ -95,8 +95,9 @@ class Member(_Part):
 class Manifest(Member):
     """manifest.json of results/<run>/, or (`kind` "aggregate") of the folder of one condition of a study.
 
-    `files`: sha256 of every other file of the folder; a result whose files do not match is not current. `suite_title`
-    and `headline` say what leads a page, so that a gallery needs no suite. Of a study: `report` its name,
+    `files`: sha256 of every other file of the folder; a result whose files do not match is not current. `suite_title`,
+    `headline` and `leading` (the metric that the verdict is about) say what leads a page, so that a gallery needs no
+    suite. Of a study: `report` its name,
     `conditions` and `baseline`, `primary` and `margin` as declared, `runs` those of this condition and `folders`
     where their results stand, from this folder; `members` those of all conditions. `metrics`: those that come from no
     suite of this package, as data, so that a result can be read without the file they came from; `breakdowns` too.
@@ -107,6 +108,7 @@ class Manifest(Member):
     kind: Literal["run", "aggregate"] = "run"
     suite_title: str = ""
     headline: list[str] = []
+    leading: str = ""
     metrics: list[dict[str, Any]] = []
     breakdowns: list[dict[str, Any]] = []
     given: list[str] = []

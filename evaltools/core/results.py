@@ -160,6 +160,9 @@ class StoredMetric(_Stored):
     value: float | None = None
     ci_low: float | None = None
     ci_high: float | None = None
+    ci_method: str = ""
+    numerator: float | None = None
+    denominator: float | None = None
     n_units: float | None = None
 
 

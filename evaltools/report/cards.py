@@ -1,4 +1,4 @@
-"""The cards of the gallery: one for each run and aggregate under results/, read from its JSON and CSV files."""
+"""What the gallery knows of one run or aggregate: read from the JSON and CSV files of its results folder."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 from urllib.parse import quote
 
 import pandas as pd
 from pydantic import BaseModel, ValidationError
 
 from .. import BUILT_IN
-from ..core.check import LEVELS
+from ..core.check import LEVELS, Level
 from ..core.language import Message, say
 from ..core.manifest import Manifest
 from ..core.names import RUN_NAME, condition_of
 from ..core.plugins import get_suite
 from ..core.records import describe
-from ..core.results import StoredMetrics as Stored
-from .estimate_tables import row_decimals
+from ..core.resampling import Resampling
+from ..core.results import StoredMetric, StoredMetrics, StoredVerdict
 from .sentences import verdict_word
 from .text import anchor, visible
 
@@ -53,7 +54,7 @@ STRUCK = 4
 SEARCHED = 20_000
 """Units of a run whose texts are searched."""
 
-SAID = ("better", "worse", "equivalent")
+COUNTED = ("better", "worse", "equivalent")
 """Verdicts that are counted outside the headline, where they are exploratory."""
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -63,100 +64,159 @@ class NotComplete(Exception):
     """A folder under results/ that cannot be a card; its argument, a Message, says why."""
 
 
-def read_card(out: Path, folder: Path) -> dict[str, Any]:
-    """The card of one results folder, as JSON.
+@dataclass(frozen=True)
+class CardCheck:
+    """A check that failed."""
 
-    Raises NotComplete where the folder's files are not whole. Texts are clipped and hold no unseen
-    characters; `links` are (label, relative URL) of files that exist; `rows` are (name, title, better, value,
-    low, high, n) of the headline metrics, null where not measured, then those that a check blocks, with an eighth
-    True; `checks` are (level, code, message, help), the worst first, or null; `verdicts` are (metric, verdict,
-    baseline) of the headline, `explored` how often each verdict was reached outside it, `judged` the (title,
-    verdict, why) of its suite; `rank` the ranks and tie group of a ranked condition, or null. `digits` are the
-    decimals of intervals that have no three, by metric. `inputs` are (role, number of files, hash), the run's own
-    file first; `samples` is a hash of the units' names and of the texts that these were given, "" if unknown;
-    `texts` hold a line a unit, of those given and of those that systems wrote; `of` are the ids of an aggregate's
-    runs.
+    level: Level
+    code: str
+    message: str
+    help: str = ""
+
+
+@dataclass(frozen=True)
+class CardInput:
+    """The input files of one role: how many, and eight digits that tell their contents."""
+
+    role: str
+    n_files: int
+    digest: str
+
+
+@dataclass(frozen=True)
+class Card:
+    """A run or aggregate as the gallery shows it. Texts are clipped and hold no unseen characters.
+
+    `estimates`: the metrics of the headline, then some that a check blocks (`blocked` names them). `leading`: the
+    metric that the verdict is about. `checks`: the worst first; None where nobody looked. `verdicts`: metric ->
+    (verdict, baseline) of the headline, `explored` how often each verdict was reached outside it, `judged` what the
+    suite judges of single metrics. `rank`: ranks and tie group of a ranked condition. `samples`: a hash of the
+    units' names and of the texts that these were given, "" if unknown. `texts`: those given, and those that systems
+    wrote; a line a unit. `members`: the ids of an aggregate's runs. `links`: (label, relative URL) of files that
+    exist. `also`: the id and name of an aggregate that is folded into this run.
     """
+
+    id: str
+    name: str
+    is_aggregate: bool
+    suite: str
+    suite_title: str
+    started: str
+    condition: str
+    baseline: str
+    seeds: tuple[str, ...]
+    n_runs: int
+    members: tuple[str, ...]
+    inputs: tuple[CardInput, ...]
+    samples: str
+    texts: tuple[tuple[str, ...], ...]
+    n_units: int
+    unit: str
+    resampling: Resampling
+    leading: str
+    estimates: tuple[StoredMetric, ...]
+    blocked: frozenset[str]
+    checks: tuple[CardCheck, ...] | None
+    judged: tuple[StoredVerdict, ...]
+    verdicts: dict[str, tuple[str, str]]
+    explored: dict[str, int]
+    rank: tuple[str, str] | None
+    incomplete: bool
+    problems: tuple[tuple[str, str, int], ...]
+    notes: tuple[str, ...]
+    links: tuple[tuple[str, str], ...]
+    also: tuple[str, str] = field(default=("", ""))
+
+    @property
+    def levels(self) -> list[Level] | None:
+        """The levels of the checks that failed; None where nobody looked."""
+        return None if self.checks is None else [check.level for check in self.checks]
+
+    def estimate(self, metric: str) -> StoredMetric | None:
+        """The estimate of a metric; None where the card has none."""
+        for estimate in self.estimates:
+            if estimate.name == metric:
+                return estimate
+        return None
+
+
+def read_card(out: Path, folder: Path) -> Card:
+    """The card of one results folder. NotComplete where the folder's files are not whole."""
     manifest = read_json(folder / "manifest.json", Manifest)
     is_aggregate = manifest.kind == "aggregate"
+    metrics = _metrics(folder, manifest)
     names = manifest.runs if is_aggregate else [folder.name]
     runs = [match for match in map(RUN_NAME.match, names) if match]
     condition = manifest.condition
     if not condition and runs:
         condition = condition_of(runs[0][0])[0]
-    metrics = _metrics(folder, manifest)
-    rows = _rows(metrics, manifest)
-    given = wrote = pd.DataFrame()
-    verdicts: list[list[str]] = []
-    explored: list[list[Any]] = []
+    estimates = _estimates(metrics, manifest)
+    texts: tuple[tuple[str, ...], ...] = ()
+    samples = ""
+    verdicts: dict[str, tuple[str, str]] = {}
+    explored: dict[str, int] = {}
+    rank = None
     if is_aggregate:
         verdicts, explored = _verdicts(folder / "comparison.csv", manifest, metrics)
+        rank = _rank(folder.parent, manifest)
     else:
         given = _texts(folder, manifest, "given")
         wrote = _texts(folder, manifest, "wrote")
-    return {
-        "id": anchor("run", folder.name),
-        "name": shown(folder.name),
-        "kind": manifest.kind,
-        "suite": shown(manifest.suite),
-        "suiteTitle": shown(manifest.suite_title),
-        "started": shown(manifest.started, 40),
-        "condition": shown(condition),
-        "seeds": [shown(match["seed"]) for match in runs],
-        "runs": len(manifest.runs),
-        "of": [anchor("run", name) for name in manifest.runs],
-        "inputs": _inputs(manifest),
-        "samples": _samples(given),
-        "texts": [_lines(given), _lines(wrote)],
-        "n": manifest.bootstrap.n_units,
-        "unit": shown(manifest.bootstrap.unit),
-        "level": manifest.bootstrap.confidence,
-        "checks": _checks(metrics),
-        "rows": rows,
-        "digits": _digits(rows, manifest),
-        "judged": [[shown(v.title), shown(v.verdict), shown(v.said)] for v in metrics.verdicts],
-        "verdicts": verdicts,
-        "explored": explored,
-        "rank": _rank(folder.parent, manifest) if is_aggregate else None,
-        "status": _status(manifest),
-        "problems": [[p.severity, shown(p.code), p.count] for p in manifest.problems],
-        "notes": [shown(say(note), 500) for note in manifest.notes[:20]],
-        "links": links(out, folder.name, manifest.report or folder.name),
-    }
+        samples = _samples(given)
+        texts = (_lines(given), _lines(wrote))
+    return Card(
+        id=anchor("run", folder.name),
+        name=shown(folder.name),
+        is_aggregate=is_aggregate,
+        suite=shown(manifest.suite),
+        suite_title=shown(say(manifest.suite_title)),
+        started=shown(manifest.started, 40),
+        condition=shown(condition),
+        baseline=shown(manifest.baseline),
+        seeds=tuple(shown(match["seed"]) for match in runs),
+        n_runs=len(manifest.runs),
+        members=tuple(anchor("run", name) for name in manifest.runs),
+        inputs=_inputs(manifest),
+        samples=samples,
+        texts=texts,
+        n_units=manifest.bootstrap.n_units,
+        unit=shown(manifest.bootstrap.unit),
+        resampling=manifest.bootstrap.resampling,
+        leading=_leading(manifest, estimates, metrics.blocked),
+        estimates=estimates,
+        blocked=frozenset(shown(name) for name in metrics.blocked),
+        checks=_checks(metrics),
+        judged=_judged(metrics),
+        verdicts=verdicts,
+        explored=explored,
+        rank=rank,
+        incomplete=manifest.incomplete,
+        problems=tuple((p.severity, shown(p.code), p.count) for p in manifest.problems),
+        notes=tuple(shown(say(note), 500) for note in manifest.notes[:20]),
+        links=links(out, folder.name, manifest.report or folder.name),
+    )
 
 
-def _status(manifest: Manifest) -> str:
-    if manifest.incomplete:
-        return "incomplete"
-    return "with warnings" if manifest.problems or manifest.notes else "complete"
-
-
-def _metrics(folder: Path, manifest: Manifest) -> Stored:
+def _metrics(folder: Path, manifest: Manifest) -> StoredMetrics:
     path = folder / "metrics.json"
     if manifest.kind == "aggregate" and not manifest.headline and not path.exists():
         raise NotComplete(Message("made by an older version: run the report again"))
-    return read_json(path, Stored)
+    return read_json(path, StoredMetrics)
 
 
-def _checks(metrics: Stored) -> list[list[str]] | None:
+def _checks(metrics: StoredMetrics) -> tuple[CardCheck, ...] | None:
     if metrics.checks is None:
         return None
-    checks = sorted(metrics.checks, key=lambda check: LEVELS.index(check.level))
-    rows = []
-    for check in checks:
-        row = [
-            check.level,
-            shown(check.code),
-            shown(check.check.text(), 500),
-            shown(check.help),
-        ]
-        rows.append(row)
-    return rows
+    checks = []
+    for check in sorted(metrics.checks, key=lambda check: LEVELS.index(check.level)):
+        message = shown(check.check.text(), 500)
+        checks.append(CardCheck(check.level, shown(check.code), message, shown(check.help)))
+    return tuple(checks)
 
 
-def _rows(metrics: Stored, manifest: Manifest) -> list[list[Any]]:
-    """The rows of the headline, then those of metrics that a check blocks, with True at their end."""
-    by_name = {row.name: row for row in metrics.metrics}
+def _estimates(metrics: StoredMetrics, manifest: Manifest) -> tuple[StoredMetric, ...]:
+    """The estimates of the headline, then those of metrics that a check blocks."""
+    by_name = {estimate.name: estimate for estimate in metrics.metrics}
     headline = manifest.headline
     if not headline:
         with_interval = [row.name for row in by_name.values() if row.ci_low is not None]
@@ -164,55 +224,54 @@ def _rows(metrics: Stored, manifest: Manifest) -> list[list[Any]]:
     names = dict.fromkeys([*headline, *by_name])  # each once, in this order
     blocked = [name for name in names if name in metrics.blocked][:STRUCK]
     usable = [name for name in headline if name not in metrics.blocked]
-    rows = []
+    estimates = []
     for name in [*usable, *blocked]:
-        if name not in by_name:
-            continue
-        metric = by_name[name]
-        row: list[Any] = [
-            shown(name),
-            shown(metric.title or name),
-            metric.better,
-            _number(metric.value),
-            _number(metric.ci_low),
-            _number(metric.ci_high),
-            _number(metric.n_units),
-        ]
-        if name in metrics.blocked:
-            row.append(True)
-        rows.append(row)
-    return rows
+        if name in by_name:
+            estimate = by_name[name]
+            title = shown(say(estimate.title or name))
+            estimates.append(estimate.model_copy(update={"name": shown(name), "title": title}))
+    return tuple(estimates)
 
 
-def _digits(rows: list[list[Any]], manifest: Manifest) -> dict[str, int]:
-    """Metric -> decimals of its interval, where these are not three."""
-    digits = {}
-    for name, _, _, value, low, high, *_ in rows:
-        estimate = {"value": value, "ci_low": low, "ci_high": high}
-        decimals = row_decimals(estimate, manifest.bootstrap.resampling)
-        if decimals < 3:
-            digits[name] = decimals
-    return digits
+def _leading(
+    manifest: Manifest,
+    estimates: tuple[StoredMetric, ...],
+    blocked: set[str],
+) -> str:
+    """The metric that the verdict is about; the first that no check blocks where the manifest names none."""
+    names = [estimate.name for estimate in estimates if estimate.name not in blocked]
+    leading = shown(manifest.leading)
+    if leading in names:
+        return leading
+    return names[0] if names else ""
 
 
-def _inputs(manifest: Manifest) -> list[list[Any]]:
-    """(role, number of files, eight digits that tell their contents) of every role, in the manifest's order."""
+def _judged(metrics: StoredMetrics) -> tuple[StoredVerdict, ...]:
+    judged = []
+    for verdict in metrics.verdicts:
+        texts = {
+            "title": shown(say(verdict.title)),
+            "verdict": shown(verdict.verdict),
+            "said": shown(say(verdict.said)),
+        }
+        judged.append(verdict.model_copy(update=texts))
+    return tuple(judged)
+
+
+def _inputs(manifest: Manifest) -> tuple[CardInput, ...]:
+    """The inputs of every role, in the manifest's order: the run's own file first."""
     hashes: dict[str, set[str]] = {}
     for file in manifest.inputs:
         hashes.setdefault(file.role, set()).add(file.sha256)
-    rows: list[list[Any]] = []
+    inputs = []
     for role, of_role in hashes.items():
         joined = " ".join(sorted(of_role)).encode("utf-8", "replace")
         digest = hashlib.sha256(joined).hexdigest()
-        rows.append([shown(role), len(of_role), digest[:8]])
-    return rows
+        inputs.append(CardInput(shown(role), len(of_role), digest[:8]))
+    return tuple(inputs)
 
 
-def _texts(
-    folder: Path,
-    manifest: Manifest,
-    part: str,
-) -> pd.DataFrame:
+def _texts(folder: Path, manifest: Manifest, part: str) -> pd.DataFrame:
     """The names of the units and the texts that systems were `given`, or `wrote`; empty where these are not known."""
     known = get_suite(manifest.suite) if manifest.suite in BUILT_IN else manifest
     columns = [manifest.bootstrap.unit, *getattr(known, part)]
@@ -233,34 +292,34 @@ def _samples(units: pd.DataFrame) -> str:
     return f"{int(hashes.sum()) % 2**32:08x}"
 
 
-def _lines(units: pd.DataFrame) -> list[str]:
+def _lines(units: pd.DataFrame) -> tuple[str, ...]:
     """A line a unit, its name and texts, as they are searched; of the first SEARCHED units."""
-    return [" ".join(" ".join(row).split()) for row in units.head(SEARCHED).itertuples(index=False)]
+    rows = units.head(SEARCHED).itertuples(index=False)
+    return tuple(" ".join(" ".join(row).split()) for row in rows)
 
 
 def _verdicts(
     path: Path,
     manifest: Manifest,
-    metrics: Stored,
-) -> tuple[list[list[str]], list[list[Any]]]:
+    metrics: StoredMetrics,
+) -> tuple[dict[str, tuple[str, str]], dict[str, int]]:
     """What the comparison with the baseline, if there was one, said of the headline, and how often what beside it."""
     if not path.exists():
-        return [], []
+        return {}, {}
     columns = ["metric", "verdict", "baseline"]
     with _whole(path):
         frame = pd.read_csv(path, dtype=str, keep_default_na=False, usecols=[*columns, "candidate"])
     of_condition = frame["candidate"] == manifest.condition
     rows = frame[of_condition & ~frame["metric"].isin(metrics.blocked)]
     is_headline = rows["metric"].isin(manifest.headline)
-    verdicts = []
+    verdicts = {}
     for metric, verdict, baseline in rows.loc[is_headline, columns].to_numpy().tolist():
-        verdicts.append([shown(metric), shown(verdict_word(verdict)), shown(baseline)])
+        verdicts[shown(metric)] = (shown(verdict_word(verdict)), shown(baseline))
     counts = Counter(rows.loc[~is_headline, "verdict"])
-    explored = [[verdict, counts[verdict]] for verdict in SAID if counts[verdict]]
-    return verdicts, explored
+    return verdicts, {verdict: counts[verdict] for verdict in COUNTED if counts[verdict]}
 
 
-def _rank(results: Path, manifest: Manifest) -> dict[str, str] | None:
+def _rank(results: Path, manifest: Manifest) -> tuple[str, str] | None:
     """How a condition stands among those of its study, if these were ranked: beside the baseline's files."""
     folder = results / f"{manifest.baseline}_aggregated"
     if not (folder / "ranks.csv").exists():
@@ -275,14 +334,10 @@ def _rank(results: Path, manifest: Manifest) -> dict[str, str] | None:
         return None
     _, low, high, group = rows[0]
     bounds = [bound for bound in dict.fromkeys([low, high]) if bound]
-    return {"rank": shown("–".join(bounds)), "group": shown(group)}
+    return shown("–".join(bounds)), shown(group)
 
 
-def links(
-    out: Path,
-    name: str,
-    report: str,
-) -> list[list[str]]:
+def links(out: Path, name: str, report: str) -> tuple[tuple[str, str], ...]:
     """(label, URL relative to `out`) of every file of LINKS that is there."""
     folders = {"results": name, "reports": report}
     entries = []
@@ -292,8 +347,8 @@ def links(
             continue
         path = f"{top}/{folder}/{file}"
         if (out / path).is_file():
-            entries.append([label, quote(os.fsencode(path))])
-    return entries
+            entries.append((label, quote(os.fsencode(path))))
+    return tuple(entries)
 
 
 def read_json(path: Path, model: type[Model]) -> Model:
@@ -328,11 +383,3 @@ def shown(text: str, limit: int = NAME) -> str:
     """Text from data, made visible and clipped."""
     seen = visible(text[: limit + 1])
     return seen if len(seen) <= limit else seen[:limit] + "…"
-
-
-def _number(value: float | None) -> float | int | None:
-    """A number with six significant digits (more than are ever printed), or None."""
-    if value is None:
-        return None
-    rounded = float(f"{value:.6g}")
-    return int(rounded) if rounded.is_integer() else rounded

@@ -33,5 +33,6 @@ def with_estimates(run: Run) -> Run:
     run = replace(run, checks=tuple(checks))
     checks += failed_checks(constant_metrics(estimates, run.headline))
     run = replace(run, checks=tuple(worst_first(checks)))
-    manifest = run.manifest.model_copy(update={"headline": list(run.headline)})
+    leads = {"headline": list(run.headline), "leading": run.primary}
+    manifest = run.manifest.model_copy(update=leads)
     return replace(run, manifest=manifest)

@@ -143,6 +143,7 @@ def study_manifest(
         schema_version=SCHEMA_VERSION,
         kind="aggregate",
         headline=list(study.headline),
+        leading=study.primary,
         bootstrap=first.bootstrap.model_copy(update={"n_units": n_units}),
         run=f"{condition}_aggregated",
         report=study.name,

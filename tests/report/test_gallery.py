@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -18,7 +20,19 @@ import evaltools
 from evaltools.core.errors import UsageError
 from evaltools.core.language import Message
 from evaltools.core.resampling import Resampling
-from evaltools.report.gallery import build, collect, render
+from evaltools.core.results import StoredMetric
+from evaltools.report.cards import Card
+from evaltools.report.gallery import (
+    Chip,
+    build,
+    collect,
+    decision,
+    metric_rows,
+    render,
+    scales_of,
+    searched,
+    trust_chip,
+)
 from evaltools.report.text import script_json
 
 from .gallery_results import (
@@ -49,6 +63,14 @@ def embedded(page: str) -> dict[str, Any]:
     return json.loads(found[1])
 
 
+def shown_rows(page: str) -> list[str]:
+    """The names of the results whose rows stand in a page."""
+    return [
+        html.unescape(name)
+        for name in re.findall(r'<tr class="g-row[^>]* data-name="([^"]*)"', page)
+    ]
+
+
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("gallery")
@@ -63,16 +85,17 @@ def out(results: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(results, tmp_path / "out"))
 
 
-def card(out: Path, name: str) -> dict[str, Any]:
-    """A card with the metrics of its rows in their place."""
-    data = collect(out)
-    found = next(c for c in data["cards"] if c["name"] == name)
-    return {**found, "rows": [[*data["metrics"][i], *numbers] for i, *numbers in found["rows"]]}
+def card(out: Path, name: str) -> Card:
+    return next(card for card in collect(out).cards if card.name == name)
+
+
+def numbers(estimate: StoredMetric) -> list[float | None]:
+    return [estimate.value, estimate.ci_low, estimate.ci_high, estimate.n_units]
 
 
 def test_an_empty_folder_makes_a_page(tmp_path: Path) -> None:
     page = build(tmp_path).read_text(encoding="utf-8")
-    assert embedded(page)["cards"] == []
+    assert shown_rows(page) == [] and "There are no results yet." in page
 
 
 def test_a_folder_that_is_not_there_is_refused_and_not_made(tmp_path: Path) -> None:
@@ -83,36 +106,31 @@ def test_a_folder_that_is_not_there_is_refused_and_not_made(tmp_path: Path) -> N
 
 def test_a_run_stands_with_its_headline_as_metrics_json_has_it(out: Path) -> None:
     found = card(out, "with_memory__seed1_proposed")
-    assert (found["kind"], found["suite"], found["condition"], found["seeds"]) == (
-        "run",
-        "cr",
-        "with_memory",
-        ["1"],
-    )
-    assert (found["suiteTitle"], found["n"], found["unit"]) == ("Conflict Review", 40, "text_id")
-    assert found["status"] == "complete"
-    stored = json.loads(
-        (out / "results" / found["name"] / "metrics.json").read_text(encoding="utf-8")
-    )["metrics"]
-    by_name = {m["name"]: m for m in stored}
-    assert [row[:3] for row in found["rows"]] == [[name, *rest] for name, rest in REVIEW.items()]
-    for name, _, _, *numbers in found["rows"]:
-        assert numbers == pytest.approx(
-            [by_name[name][k] for k in ("value", "ci_low", "ci_high", "n_units")], rel=1e-5
-        )
+    assert not found.is_aggregate
+    assert (found.suite, found.condition, found.seeds) == ("cr", "with_memory", ("1",))
+    assert (found.suite_title, found.n_units, found.unit) == ("Conflict Review", 40, "text_id")
+    assert not found.incomplete
+    path = out / "results" / found.name / "metrics.json"
+    stored = json.loads(path.read_text(encoding="utf-8"))["metrics"]
+    by_name = {metric["name"]: metric for metric in stored}
+    titles = [(row.name, (row.title, row.better)) for row in found.estimates]
+    assert titles == list(REVIEW.items())
+    for row in found.estimates:
+        expected = [by_name[row.name][key] for key in ("value", "ci_low", "ci_high", "n_units")]
+        assert numbers(row) == expected
 
 
 @pytest.mark.parametrize(
     ("severity", "code", "notes", "status"),
     [
-        (None, "", [], "complete"),
-        (None, "", ["said"], "with warnings"),
-        ("warning", "bad-key", [], "with warnings"),
+        (None, "", [], "not checked"),
+        (None, "", ["said"], "not checked"),
+        ("warning", "bad-key", [], "1 caution"),
         ("warning", "unknown-gold", [], "incomplete"),
         ("error", "bad-json", ["said"], "incomplete"),
     ],
 )
-def test_a_card_says_whether_anything_is_missing(
+def test_a_result_says_whether_anything_is_missing(
     tmp_path: Path, severity: str | None, code: str, notes: list[str], status: str
 ) -> None:
     problems = [{"severity": severity, "code": code, "count": 1}] if severity else []
@@ -126,20 +144,16 @@ def test_a_card_says_whether_anything_is_missing(
         problems=problems,
         notes=[Message(note) for note in notes],
     )
-    assert card(tmp_path, "r")["status"] == status
+    assert trust_chip(card(tmp_path, "r")).text == status
 
 
 def test_a_rank_is_that_of_the_same_study(out: Path) -> None:
     names = ("with_memory_aggregated", "no_memory_aggregated", "with_memory__seed1_proposed")
     ranked(out)
-    assert [card(out, name)["rank"] for name in names] == [
-        {"rank": "1", "group": "a"},
-        {"rank": "1–2", "group": "ab"},
-        None,
-    ]
+    assert [card(out, name).rank for name in names] == [("1", "a"), ("1–2", "ab"), None]
     member = {"suite": "cr", "run": "with_memory__seed1_proposed", "inputs": [], "options": {}}
     edit(out / "results" / "no_memory_aggregated" / "manifest.json", "members", [member])
-    assert card(out, "with_memory_aggregated")["rank"] is None
+    assert card(out, "with_memory_aggregated").rank is None
 
 
 def test_only_the_headline_is_shown_in_its_order_and_null_stays_null(tmp_path: Path) -> None:
@@ -147,13 +161,13 @@ def test_only_the_headline_is_shown_in_its_order_and_null_stays_null(tmp_path: P
     found[0] |= {"value": None, "ci_low": None, "ci_high": None}
     lead = ["entity_recall", "no metric of it", "summary_accuracy"]
     result(tmp_path, "few", found, "case_id", 24, suite="summary", headline=lead)
-    shown = card(tmp_path, "few")["rows"]
-    assert [row[0] for row in shown] == ["entity_recall", "summary_accuracy"]
-    assert shown[1][3:] == [None, None, None, 24]
+    shown = card(tmp_path, "few").estimates
+    assert [row.name for row in shown] == ["entity_recall", "summary_accuracy"]
+    assert numbers(shown[1]) == [None, None, None, 24]
 
 
 def test_links_name_only_files_that_are_there(out: Path) -> None:
-    found = {c["name"]: dict(c["links"]) for c in collect(out)["cards"]}
+    found = {card.name: dict(card.links) for card in collect(out).cards}
     assert (
         found["with_memory__seed1_proposed"]["Report"]
         == "reports/with_memory__seed1_proposed/metric_report.html"
@@ -166,14 +180,17 @@ def test_links_name_only_files_that_are_there(out: Path) -> None:
 
 def test_an_aggregate_shows_means_seeds_and_what_the_comparison_said(out: Path) -> None:
     found = card(out, "with_memory_aggregated")
-    assert (found["kind"], found["runs"], found["seeds"]) == ("aggregate", 3, ["1", "2", "3"])
-    name, title, better, *numbers = found["rows"][0]
-    assert (name, title, better) == ("tuple_f1_s1_refpol", *REVIEW["tuple_f1_s1_refpol"])
-    assert numbers == pytest.approx([0.81, 0.71, 0.8812345, 40], rel=1e-5)
-    assert found["status"] == "incomplete"
+    assert (found.is_aggregate, found.n_runs, found.seeds) == (True, 3, ("1", "2", "3"))
+    first = found.estimates[0]
+    assert (first.name, first.title) == ("tuple_f1_s1_refpol", REVIEW["tuple_f1_s1_refpol"][0])
+    assert numbers(first) == pytest.approx([0.81, 0.71, 0.8812345, 40], rel=1e-5)
+    assert found.incomplete
     verdicts = ["better", "not shown to differ", "worse", "not measured"] * 2
-    assert found["verdicts"] == [[m, v, "no_memory"] for m, v in zip(REVIEW, verdicts, strict=True)]
-    assert card(out, "no_memory_aggregated")["verdicts"] == []
+    expected = {
+        name: (verdict, "no_memory") for name, verdict in zip(REVIEW, verdicts, strict=True)
+    }
+    assert found.verdicts == expected
+    assert card(out, "no_memory_aggregated").verdicts == {}
 
 
 def test_a_run_of_the_first_edition_shows_its_first_ten_intervals_under_their_names(
@@ -185,18 +202,17 @@ def test_a_run_of_the_first_edition_shows_its_first_ten_intervals_under_their_na
     result(out, "old", found, "case_id", 24, suite="a suite that nobody knows", suite_title="S")
     first_edition(out, "old")
     old = card(out, "old")
-    assert [row[:3] for row in old["rows"]] == [
-        [f"m{i}", f"m{i}", "higher"] for i in (0, *range(2, 11))
-    ]
-    assert (old["suite"], old["suiteTitle"]) == ("a suite that nobody knows", "")
+    names = [f"m{i}" for i in (0, *range(2, 11))]
+    assert [(row.name, row.title) for row in old.estimates] == [(name, name) for name in names]
+    assert (old.suite, old.suite_title) == ("a suite that nobody knows", "")
 
 
 def test_an_aggregate_of_the_first_edition_is_listed_with_what_helps(out: Path) -> None:
     first_edition(out, "no_memory_aggregated")
     found = collect(out)
     why = "made by an older version: run the report again"
-    assert found["incomplete"] == [["no_memory_aggregated", why]]
-    assert len(found["cards"]) == 8
+    assert found.incomplete == (("no_memory_aggregated", why),)
+    assert len(found.cards) == 8
 
 
 @pytest.mark.parametrize(
@@ -233,9 +249,9 @@ def test_an_aggregate_of_the_first_edition_is_listed_with_what_helps(out: Path) 
 def test_a_spoilt_folder_is_listed_with_the_reason(out: Path, spoil: Any, reason: str) -> None:
     spoil(out / "results" / "cases")
     found = collect(out)
-    assert [name for name, _ in found["incomplete"]] == ["cases"]
-    assert reason in found["incomplete"][0][1]
-    assert len(found["cards"]) == 8
+    assert [name for name, _ in found.incomplete] == ["cases"]
+    assert reason in found.incomplete[0][1]
+    assert len(found.cards) == 8
     build(out)
 
 
@@ -292,8 +308,8 @@ def test_whatever_stands_in_a_manifest_the_others_are_shown(
         render(found)
     finally:
         manifest.write_bytes(before)
-    assert len(found["cards"]) + found["incompleteTotal"] == 9
-    assert len(found["cards"]) >= 8
+    assert len(found.cards) + len(found.incomplete) == 9
+    assert len(found.cards) >= 8
 
 
 @pytest.mark.parametrize("content", [b"metric,mean\nx,high", b"\xff\xfe,\x00", b""])
@@ -301,15 +317,17 @@ def test_an_aggregate_with_a_spoilt_comparison_is_listed_with_the_reason(
     out: Path, content: bytes
 ) -> None:
     (out / "results" / "with_memory_aggregated" / "comparison.csv").write_bytes(content)
-    assert [n for n, _ in collect(out)["incomplete"]] == ["with_memory_aggregated"]
-    assert "comparison.csv is not as expected" in collect(out)["incomplete"][0][1]
+    [(name, reason)] = collect(out).incomplete
+    assert name == "with_memory_aggregated" and "comparison.csv is not as expected" in reason
 
 
 def test_the_list_of_what_is_not_complete_is_bounded_and_counted(tmp_path: Path) -> None:
     for i in range(130):
         (tmp_path / "results" / f"run{i}").mkdir(parents=True)
-    found = collect(tmp_path)
-    assert (len(found["incomplete"]), found["incompleteTotal"]) == (100, 130)
+    page = build(tmp_path).read_text(encoding="utf-8")
+    listed = page.split('class="et-notice et-warning g-incomplete"')[1].split("</details>")[0]
+    assert "without a row above: 130" in listed and "and 30 more" in listed
+    assert listed.count("no manifest.json") == 100
 
 
 def test_what_is_being_written_aside_is_passed_over(out: Path) -> None:
@@ -327,7 +345,7 @@ def test_a_stray_file_or_a_report_outside_its_folder_is_no_matter(out: Path) -> 
         (out / name).write_text("", encoding="utf-8")
     for away in ("..", ".", "../study", "with_memory__seed1_proposed/../..", ""):
         edit(out / "results" / "with_memory_aggregated" / "manifest.json", "report", away)
-        assert "Report" not in dict(card(out, "with_memory_aggregated")["links"])
+        assert "Report" not in dict(card(out, "with_memory_aggregated").links)
 
 
 def test_the_same_files_give_the_same_bytes(out: Path, tmp_path: Path) -> None:
@@ -341,19 +359,19 @@ def test_the_same_files_give_the_same_bytes(out: Path, tmp_path: Path) -> None:
 def test_hostile_names_are_links_that_lead_to_their_files(out: Path) -> None:
     copies(out, "with_memory__seed1_proposed", HOSTILE_NAMES)
     found = collect(out)
-    assert len(found["cards"]) == 9 + len(HOSTILE_NAMES)
-    ids = [c["id"] for c in found["cards"]]
+    assert len(found.cards) == 9 + len(HOSTILE_NAMES)
+    ids = [card.id for card in found.cards]
     assert len(set(ids)) == len(ids)
-    for c in found["cards"]:
-        assert "\u202e" not in c["name"]
-        for _, href in c["links"]:
+    for each in found.cards:
+        assert "\u202e" not in each.name
+        for _, href in each.links:
             assert re.fullmatch(r"[\w.~/%-]+", href) and (out / unquote(href)).is_file()
 
 
 def test_hostile_texts_cannot_leave_their_script_element(tmp_path: Path) -> None:
     hostile(tmp_path)
     page = build(tmp_path).read_text(encoding="utf-8")
-    assert embedded(page)["incomplete"] == []
+    assert "g-incomplete" not in page.split("<body")[1]
     between = page.split('id="data">')[1].split("</script>")[0]
     assert not set("<>&\u2028\u2029\u202e\x1b") & set(between)
 
@@ -365,9 +383,9 @@ def test_long_texts_are_clipped(tmp_path: Path) -> None:
         tmp_path, "long", rows({long: (long, "none")}, 0.5, 9), long, 9, suite=long, suite_title=long,
         condition=long, started=long, notes=[Message(long)] * 30, problems=[problem],
     )  # fmt: skip
-    data = collect(tmp_path)
-    assert all(len(text) <= 501 for text in strings(data))
-    assert len(data["cards"][0]["notes"]) == 20
+    [only] = collect(tmp_path).cards
+    assert all(len(text) <= 501 for text in strings(asdict(only)))
+    assert len(only.notes) == 20
 
 
 def strings(value: Any) -> list[str]:
@@ -411,24 +429,22 @@ def test_what_evaluate_and_a_study_write_has_cards_with_titles_and_intervals(
     systems = [f"example:memfin/{name}" for name in NAMES]
     evaltools.study(systems, baseline="plain_llm", out=tmp_path, resampling=QUICK)
     found = collect(tmp_path)
-    assert found["incomplete"] == []
-    assert [(c["name"], c["kind"]) for c in found["cards"]] == [
-        (n, "run") for n in ("cases", *NAMES)
-    ]
-    for c in found["cards"]:
-        assert c["suiteTitle"] and c["n"] > 0 and c["unit"]
-        assert any(low is not None for _, _, low, *_ in c["rows"])
-        assert c["samples"] and c["inputs"] and "few-units" in {code for _, code, *_ in c["checks"]}
-    assert all(name != title for name, title, _ in found["metrics"])
+    assert found.incomplete == ()
+    names = [(each.name, each.is_aggregate) for each in found.cards]
+    assert names == [(name, False) for name in ("cases", *NAMES)]
+    for each in found.cards:
+        assert each.suite_title and each.n_units > 0 and each.unit
+        assert any(row.ci_low is not None for row in each.estimates)
+        assert each.samples and each.inputs
+        assert "few-units" in {check.code for check in each.checks or ()}
+        assert all(row.name != row.title for row in each.estimates)
     agent, plain = (card(tmp_path, name) for name in NAMES)
-    assert {(metric, baseline) for metric, _, baseline in agent["verdicts"]} == {
-        (row[0], "plain_llm") for row in agent["rows"]
-    }
-    assert plain["verdicts"] == [] and agent["also"] == "run-memory_agent_aggregated"
-    assert (
-        dict(agent["links"])["Study: Comparison CSV"]
-        == "results/memory_agent_aggregated/comparison.csv"
-    )
+    assert agent.leading == plain.leading == "m2_profile_score"
+    assert set(agent.verdicts) == {row.name for row in agent.estimates}
+    assert {baseline for _, baseline in agent.verdicts.values()} == {"plain_llm"}
+    assert plain.verdicts == {} and agent.also[0] == "run-memory_agent_aggregated"
+    address = dict(agent.links)["Study: Comparison CSV"]
+    assert address == "results/memory_agent_aggregated/comparison.csv"
 
 
 NAMES = ("memory_agent", "plain_llm")
@@ -437,12 +453,12 @@ NAMES = ("memory_agent", "plain_llm")
 def test_checks_stand_with_the_worst_first_and_are_null_where_nobody_looked(tmp_path: Path) -> None:
     for name, found in {"three": [CONSTANT, FEW, OUTSIDE], "none": [], "old": None}.items():
         result(tmp_path, name, rows(REVIEW, 0.8, 40), "text_id", 40, found, suite="cr")
-    assert [c[:2] for c in card(tmp_path, "three")["checks"]] == [
-        ["blocking", "ref-outside-gold"],
-        ["warning", "few-units"],
-        ["info", "constant-metric"],
+    assert [(check.level, check.code) for check in card(tmp_path, "three").checks or ()] == [
+        ("blocking", "ref-outside-gold"),
+        ("warning", "few-units"),
+        ("info", "constant-metric"),
     ]
-    assert (card(tmp_path, "none")["checks"], card(tmp_path, "old")["checks"]) == ([], None)
+    assert (card(tmp_path, "none").checks, card(tmp_path, "old").checks) == ((), None)
 
 
 def test_a_blocked_metric_never_leads(tmp_path: Path) -> None:
@@ -458,21 +474,22 @@ def test_a_blocked_metric_never_leads(tmp_path: Path) -> None:
             suite="cr",
             headline=headline,
         )
-        names = [row[0] for row in card(tmp_path, name)["rows"]]
-        assert names == [m for m in headline if m not in blocked] + [
-            m for m in REVIEW if m in blocked
-        ]
-        assert {row[0] for row in card(tmp_path, name)["rows"] if row[7:] == [True]} == blocked
+        found = card(tmp_path, name)
+        usable = [metric for metric in headline if metric not in blocked]
+        struck = [metric for metric in REVIEW if metric in blocked]
+        assert [row.name for row in found.estimates] == usable + struck
+        assert found.blocked == blocked
+        assert found.leading == usable[0]
 
 
 def test_verdicts_outside_the_headline_are_counted_apart_and_blocked_ones_nowhere(
     out: Path,
 ) -> None:
-    assert card(out, "with_memory_aggregated")["explored"] == [["better", 1]]
+    assert card(out, "with_memory_aggregated").explored == {"better": 1}
     metrics = out / "results" / "with_memory_aggregated" / "metrics.json"
     edit(metrics, "checks", [{**OUTSIDE, "blocks": ["tuple_f1_s1_refpol", "no_headline_metric"]}])
     found = card(out, "with_memory_aggregated")
-    assert found["explored"] == [] and "tuple_f1_s1_refpol" not in {v[0] for v in found["verdicts"]}
+    assert found.explored == {} and "tuple_f1_s1_refpol" not in found.verdicts
 
 
 def one_run(out: Path, **other: Any) -> None:
@@ -490,10 +507,10 @@ def one_run(out: Path, **other: Any) -> None:
 
 def test_an_aggregate_that_repeats_its_one_run_is_folded_into_it(tmp_path: Path) -> None:
     one_run(tmp_path)
-    [found] = collect(tmp_path)["cards"]
-    assert (found["name"], found["also"]) == ("a__seed1_x", "run-a_aggregated")
-    assert [code for _, code, *_ in found["checks"]] == ["few-units", "constant-metric"]
-    assert found["links"][-1] == ["Study: Metrics JSON", "results/a_aggregated/metrics.json"]
+    [found] = collect(tmp_path).cards
+    assert (found.name, found.also) == ("a__seed1_x", ("run-a_aggregated", "a_aggregated"))
+    assert [check.code for check in found.checks or ()] == ["few-units", "constant-metric"]
+    assert found.links[-1] == ("Study: Metrics JSON", "results/a_aggregated/metrics.json")
 
 
 @pytest.mark.parametrize(
@@ -503,14 +520,14 @@ def test_an_aggregate_with_anything_of_its_own_has_a_card(
     tmp_path: Path, other: dict[str, Any]
 ) -> None:
     one_run(tmp_path, **other)
-    assert len(collect(tmp_path)["cards"]) == 2
+    assert len(collect(tmp_path).cards) == 2
 
 
 def test_inputs_are_told_apart_by_their_contents_and_no_path_is_shown(tmp_path: Path) -> None:
     for name, gold in {"a": "0f", "b": "0f", "c": "aa"}.items():
         files = [data("outputs", name), data("gold", gold)]
         result(tmp_path, name, rows(REVIEW, 0.8, 40), "text_id", 40, suite="cr", inputs=files)
-    a, b, c = ({role: digits for role, _, digits in card(tmp_path, n)["inputs"]} for n in "abc")
+    a, b, c = ({file.role: file.digest for file in card(tmp_path, n).inputs} for n in "abc")
     assert a["gold"] == b["gold"] != c["gold"] and a["outputs"] != b["outputs"]
     assert "/home/" not in build(tmp_path).read_text(encoding="utf-8")
 
@@ -522,7 +539,7 @@ def test_samples_are_the_same_in_any_order_and_others_with_another_unit(tmp_path
         pd.DataFrame({"text_id": ids}).to_parquet(folder / "units.parquet")
     folder = result(tmp_path, "spoilt", rows(REVIEW, 0.8, 40), "text_id", 40, suite="unknown")
     (folder / "units.parquet").write_bytes(b"no parquet")
-    a, b, c, spoilt = (card(tmp_path, n)["samples"] for n in (*units, "spoilt"))
+    a, b, c, spoilt = (card(tmp_path, n).samples for n in (*units, "spoilt"))
     assert a == b != c and a and c and spoilt == ""
 
 
@@ -543,7 +560,7 @@ def test_our_own_page_is_replaced_also_that_of_the_first_edition(out: Path) -> N
         '<title>Results</title>\n<body class="gallery">',
     ):
         (out / "index.html").write_text(content, encoding="utf-8")
-        assert embedded(build(out).read_text(encoding="utf-8"))["cards"]
+        assert shown_rows(build(out).read_text(encoding="utf-8"))
 
 
 # --- verdicts of suites, digits, texts of samples
@@ -557,25 +574,23 @@ def units(folder: Path, texts: dict[str, str], **columns: list[str]) -> None:
 
 def test_verdicts_of_single_metrics_stand_on_the_card(tmp_path: Path) -> None:
     evaltools.evaluate("summary", "example:summary/cases.jsonl", out=tmp_path, resampling=QUICK)
-    found = card(tmp_path, "cases")["judged"]
-    said = "6 of 21 measured cases lie below 0.9"
-    assert found[0] == ["Summary accuracy (entity precision)", "fail", said]
-    assert found[-1] == ["Entity recall", "no threshold", ""]
-    assert card(tmp_path, "cases")["verdicts"] == []
+    found = card(tmp_path, "cases")
+    first, *_, last = found.judged
+    assert (first.title, first.verdict) == ("Summaries", "fail")
+    assert (last.title, last.verdict) == ("Entity recall", "no threshold")
+    assert found.verdicts == {}
+    assert decision(found) == Chip("fail", "error", "11 of 24 must not ship, 3 to look at")
 
 
 def test_intervals_have_the_digits_of_the_report(tmp_path: Path) -> None:
     run = evaltools.evaluate(
         "cr", "example:cr/with_memory__seed1_proposed", out=tmp_path, resampling=QUICK
     )
-    digits = card(tmp_path, run.name)["digits"]
-    page = run.cards().html
-    for name in run.headline:
-        row = run[name]
-        n = digits.get(name, 3)
-        assert (
-            f"[{row['ci_low']:.{n}f}, {row['ci_high']:.{n}f}]".replace("[-0.00,", "[0.00,") in page
-        ), name
+    page = build(tmp_path).read_text(encoding="utf-8")
+    report = run.page().html
+    for row in metric_rows(card(tmp_path, run.name), scales_of(collect(tmp_path).cards)):
+        assert row.interval in report and row.value in report
+        assert f"<b>{row.value}</b>" in page and row.interval in page
 
 
 def test_texts_of_samples_stand_once_whatever_the_number_of_runs(tmp_path: Path) -> None:
@@ -586,12 +601,12 @@ def test_texts_of_samples_stand_once_whatever_the_number_of_runs(tmp_path: Path)
     ):
         units(result(tmp_path, name, rows(REVIEW, 0.9, 2), "text_id", 2, suite="cr"), texts)
     result(tmp_path, "without units", rows(REVIEW, 0.9, 2), "text_id", 2, suite="cr")
-    found = collect(tmp_path)
-    places = {c["name"]: c["texts"] for c in found["cards"]}
-    assert places["a"] == places["b"] and places["without units"] == []
-    assert found["texts"][places["a"][0]] == "s1 레몬 향\ns2 x"
-    assert found["texts"][places["c"][0]] == "s1 다른 글"
-    assert found["searched"] is None, "nothing was cut"
+    texts, of_card, cut = searched(collect(tmp_path).cards)
+    assert of_card["run-a"] == of_card["run-b"]
+    assert of_card[card(tmp_path, "without units").id] == ()
+    assert texts[of_card["run-a"][0]] == "s1 레몬 향\ns2 x"
+    assert texts[of_card["run-c"][0]] == "s1 다른 글"
+    assert cut is None, "nothing was cut"
 
 
 def test_what_systems_wrote_is_found_and_tells_no_samples_apart(tmp_path: Path) -> None:
@@ -602,9 +617,8 @@ def test_what_systems_wrote_is_found_and_tells_no_samples_apart(tmp_path: Path) 
         )
         evaltools.evaluate("summary", path, out=tmp_path, resampling=QUICK)
     a, b = (card(tmp_path, name) for name in "ab")
-    texts = collect(tmp_path)["texts"]
-    assert a["samples"] == b["samples"] and a["texts"][0] == b["texts"][0]
-    assert [texts[c["texts"][1]] for c in (a, b)] == ["1 한 답", "1 다른 답"]
+    assert a.samples == b.samples and a.texts[0] == b.texts[0]
+    assert [each.texts[1] for each in (a, b)] == [("1 한 답",), ("1 다른 답",)]
 
 
 def test_many_texts_are_cut_and_the_page_says_how_far(
@@ -612,14 +626,16 @@ def test_many_texts_are_cut_and_the_page_says_how_far(
 ) -> None:
     folder = result(tmp_path, "a", rows(REVIEW, 0.9, 2), "text_id", 2, suite="cr")
     units(folder, {f"s{i}": "가" * 1000 for i in range(20)})
-    found = collect(tmp_path)
+    cards = collect(tmp_path).cards
+    texts, _, cut = searched(cards)
     # 400 of 1,000 characters: "s0 " and 397 of three bytes each
-    assert found["searched"] == 400 and found["texts"][0].splitlines()[0] == "s0 " + "가" * 397
+    assert cut == 400 and texts[0].splitlines()[0] == "s0 " + "가" * 397
     monkeypatch.setattr("evaltools.report.gallery.TEXTS", 7000)
     # 400, 300, 225, 168, 126, 94: 20 lines of 94 characters, three of them of one byte, are 5,520 bytes
-    assert collect(tmp_path)["searched"] == 94
+    assert searched(cards)[2] == 94
     monkeypatch.setattr("evaltools.report.gallery.TEXTS", 5)
-    assert collect(tmp_path)["searched"] == 0 and collect(tmp_path)["texts"] == [""]
+    texts, _, cut = searched(cards)
+    assert cut == 0 and texts == [""]
 
 
 def test_fifty_runs_of_six_hundred_samples_stay_small(tmp_path: Path) -> None:
@@ -643,4 +659,4 @@ def test_the_texts_of_an_aggregate_are_those_of_its_runs(tmp_path: Path) -> None
         tmp_path, "a_aggregated", rows(REVIEW, 0.8, 1), "text_id", 1, suite="cr", kind="aggregate", condition="a",
         runs=[f.name for f in found],
     )  # fmt: skip
-    assert card(tmp_path, "a_aggregated")["texts"][0] == card(tmp_path, "a__seed1_x")["texts"][0]
+    assert card(tmp_path, "a_aggregated").texts[0] == card(tmp_path, "a__seed1_x").texts[0]

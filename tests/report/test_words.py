@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 import evaltools as et
-from evaltools.report.gallery import collect
-from evaltools.report.markdown import number
+from evaltools.report.gallery import collect, metric_rows, scales_of
 from evaltools.report.parameters import unknown_parameters
 from tests.suites.cr.test_cr_checks import FOREIGN, GOLD
 from tests.suites.cr.test_cr_checks import scored as reviewed
@@ -60,9 +59,10 @@ def verdicts_everywhere(tmp: Path) -> str:
     """The verdicts of one file of summaries: Python, terminal, gallery, gate."""
     said = call("score", "summary", SUMMARY, "-o", tmp, *QUICK).stdout
     run = et.load(tmp / "results" / "cases")
-    (card,) = collect(tmp)["cards"]
+    (card,) = collect(tmp).cards
+    judged = [f"{v.title}, {v.verdict}, {v.said}" for v in card.judged]
     gate = call("gate", tmp / "results" / "cases", status=1).stdout
-    return "\n".join([run.verdicts.to_string(), said, json.dumps(card["judged"]), gate])
+    return "\n".join([run.verdicts.to_string(), said, *judged, gate])
 
 
 def different_by_little(tmp: Path) -> str:
@@ -192,18 +192,10 @@ def test_one_metric_is_said_in_the_same_words_and_digits_everywhere(tmp_path: Pa
     """Title, arrow, value and interval of the headline: terminal, first screen, table and gallery."""
     said = call("score", "cr", REVIEW, "-o", tmp_path, *QUICK).stdout
     run = et.load(tmp_path / "results" / "with_memory__seed1_proposed")
-    data = collect(tmp_path)
-    metrics, (card,) = data["metrics"], data["cards"]
     cards, table = run.page().text, run.table().text
-    for i, value, low, high, *_ in card["rows"]:
-        name, title, better = metrics[i]
-        n = card["digits"].get(name, 3)
-        interval = f"[{number(float(low), n)}, {number(float(high), n)}]"
-        arrow = {"higher": " ↑", "lower": " ↓", "none": ""}[better]
-        line = next(line for line in said.splitlines() if line.endswith(f" {name}"))
-        assert (
-            line.split("  ")[1].startswith(f"{title}{arrow}".strip()[:20])
-            and number(float(value)) in line
-        )
+    results = collect(tmp_path).cards
+    for row in metric_rows(results[0], scales_of(results)):
+        [line] = [line for line in said.splitlines() if line.endswith(f" {row.name}")]
+        assert line.split("  ")[1].startswith(f"{row.title} {row.arrow}".strip()[:20])
         for text in (line, cards.replace("\\", ""), table.replace("\\", "")):
-            assert interval in text and number(float(value)) in text, (name, interval)
+            assert row.interval in text and row.value in text, (row.name, row.interval)
