@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
@@ -88,11 +88,27 @@ def require_file(path: Path, problems: Problems) -> None:
 
 
 def first_line(path: Path) -> bytes:
-    """The first line of a file that is not blank, without its byte-order mark; b"" without a line or a file."""
+    """The first line of a file that is not blank, without its byte-order mark.
+
+    b"" where there is no file or no such line, or the line is too long for a record.
+    """
     if not path.is_file():
         return b""
     with path.open("rb") as f:
-        return next((text for line in f if (text := line.removeprefix(BOM)).strip()), b"")
+        for line in iter(partial(f.readline, LINE_BYTES + 1), b""):
+            text = line.removeprefix(BOM)
+            if text.strip():
+                return text if len(line) <= LINE_BYTES else b""
+    return b""
+
+
+def _pass_line(f: IO[bytes]) -> int:
+    """Read to the end of a line, in pieces; the number of bytes."""
+    start = f.tell()
+    for piece in iter(partial(f.readline, READ_BYTES), b""):
+        if piece.endswith(b"\n"):
+            break
+    return f.tell() - start
 
 
 class FirstLines:
@@ -270,7 +286,7 @@ def csv_rows(
                 if header is None:
                     raise InputError(problems.errors) from None
                 f.seek(place)
-                place, end = place + len(f.readline()), end + 1
+                place, end = place + _pass_line(f), end + 1
 
 
 def read_utf8(path: Path, problems: Problems) -> str:
@@ -384,7 +400,7 @@ def shards(path: Path, n: int) -> list[tuple[int, int]]:
             if size * i // n < cuts[-1]:  # within a line that was read to its end
                 continue
             f.seek(size * i // n)
-            f.readline()
+            _pass_line(f)
             if f.tell() >= size:
                 break
             cuts.append(f.tell())

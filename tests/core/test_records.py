@@ -133,3 +133,33 @@ def test_a_line_without_end_is_not_read_to_its_end(
     path.write_text("[]\n" + "[" * 200)
     with pytest.raises(InputError, match=r"f.jsonl:2: a line of more than"):
         list(read_jsonl(path, Row, Problems("skip")))
+
+
+def test_a_first_line_of_any_length_is_not_read_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jsonl, "LINE_BYTES", 100)
+    path = tmp_path / "f.jsonl"
+    for text, expected in (
+        (b"\n \n" + b"x" * 99 + b"\nb\n", b"x" * 99 + b"\n"),
+        (b"x" * 101 + b"\nb\n", b""),
+        (b"x" * 100_000, b""),
+        (b"\n\n", b""),
+    ):
+        path.write_bytes(text)
+        assert jsonl.first_line(path) == expected
+
+
+def test_a_line_over_a_cut_is_passed_over_in_pieces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The long line belongs to one shard, whose reader refuses it."""
+    monkeypatch.setattr(jsonl, "READ_BYTES", 16)
+    path = tmp_path / "f.jsonl"
+    lines = [b'{"x": 1}\n', b'{"x": 2, "t": "' + b"x" * 1000 + b'"}\n', b'{"x": 3}\n']
+    path.write_bytes(b"".join(lines))
+    ranges = shards(path, 4)
+    assert ranges == [
+        (0, len(lines[0] + lines[1])),
+        (len(lines[0] + lines[1]), path.stat().st_size),
+    ]

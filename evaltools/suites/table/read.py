@@ -13,11 +13,17 @@ from pydantic import BaseModel, ConfigDict
 
 from ...core.errors import Problems
 from ...core.fast_json import decoder
-from ...core.records import csv_rows, read_jsonl, require_file
+from ...core.records import FILE_BYTES, csv_rows, read_jsonl, require_file
 from .rows import as_text, usable_rows
 
 BLOCK = 1 << 17
 """Rows that are held at once."""
+
+CELL_BYTES = 8
+"""A cell takes so many bytes in memory, besides a text."""
+
+MOST_TIMES = 50
+"""What is decoded to so many times its file, and to more than FILE_BYTES, holds hardly anything."""
 
 MOST_COLUMNS = 10_000
 """A file with more columns is not long, but wide."""
@@ -157,7 +163,13 @@ def _parquet_file(path: Path, problems: Problems) -> Any:
     from pyarrow.parquet import ParquetFile
 
     try:
-        file = ParquetFile(path)
+        texts = [
+            column.name
+            for column in ParquetFile(path).schema_arrow
+            if pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+        ]
+        # a text that comes again and again stays one text until its length is known
+        file = ParquetFile(path, read_dictionary=texts)
     except (pa.ArrowException, OSError) as error:
         message = f"not parquet, or not whole: {error}"
         raise problems.fatal("bad-parquet", message, file=str(path)) from None
@@ -196,15 +208,62 @@ def _parquet_blocks(
         if further and not is_known and _is_flat(column.type):
             names.append(column.name)
     row = 1
+    n_cells = len(names) * file.metadata.num_rows
+    decoded = CELL_BYTES * n_cells
+    _refuse_swollen(max(decoded, _declared_bytes(file.metadata)), path, problems)
     try:
         for batch in file.iter_batches(BLOCK, columns=names):
-            frame = batch.to_pandas()
+            decoded += sum(_text_bytes(column) for column in batch.columns)
+            _refuse_swollen(decoded, path, problems)
+            frame = _decoded(batch).to_pandas()
             frame.index = frame.index + row
             yield frame
             row += len(batch)
     except (pa.ArrowException, OSError) as error:
         message = f"cannot be read: {error}"
         raise problems.fatal("bad-parquet", message, file=str(path), line=row) from None
+
+
+def _refuse_swollen(decoded: int, path: Path, problems: Problems) -> None:
+    """InputError for a parquet file that takes far more memory than disk."""
+    if decoded > FILE_BYTES and decoded > MOST_TIMES * path.stat().st_size:
+        message = (
+            f"more than {FILE_BYTES >> 20} MB once it is decoded, over {MOST_TIMES} times the file: "
+            "does it hold the same texts again and again?"
+        )
+        raise problems.fatal("file-too-large", message, file=str(path))
+
+
+def _declared_bytes(metadata: Any) -> int:
+    """The size of the pages of a parquet file before their compression, as it says itself."""
+    total = 0
+    for group in range(metadata.num_row_groups):
+        row_group = metadata.row_group(group)
+        for column in range(row_group.num_columns):
+            total += row_group.column(column).total_uncompressed_size
+    return total
+
+
+def _text_bytes(column: Any) -> int:
+    """How many bytes the texts of a parquet column take, each counted as often as it comes."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_dictionary(column.type):
+        return 0
+    lengths = pc.binary_length(column.dictionary.cast(pa.large_string()))
+    return int(pc.sum(lengths.take(column.indices)).as_py() or 0)
+
+
+def _decoded(batch: Any) -> Any:
+    """A batch with its texts as such, which were read as numbers of a dictionary."""
+    import pyarrow as pa
+
+    columns = []
+    for column in batch.columns:
+        is_coded = pa.types.is_dictionary(column.type)
+        columns.append(column.dictionary_decode() if is_coded else column)
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
 def _csv_blocks(

@@ -350,7 +350,8 @@ def test_seeds_without_a_condition_are_seeds_of_the_file(tmp_path: Path) -> None
 def test_report_on_conditions_without_seeds_compares_them(tmp_path: Path) -> None:
     rows = [{k: v for k, v in row.items() if k != "seed"} for row in grid(seeds=1)]
     call("report", "table", put(tmp_path, rows), "-o", tmp_path / "out", "-q", *QUICK)
-    assert {p.name for p in (tmp_path / "out" / "reports").iterdir()} == {"A_scores_vs_B_scores"}
+    reports = {p.name for p in (tmp_path / "out" / "reports").glob("[!.]*")}
+    assert reports == {"A_scores_vs_B_scores"}
 
 
 def test_report_on_one_run(tmp_path: Path) -> None:
@@ -603,3 +604,32 @@ def test_what_a_page_shows_of_the_suite_has_a_translation(tmp_path: Path, lang: 
     run = et.evaluate("table", put(tmp_path, ROWS), resampling=et.Resampling(n_resamples=100))
     shown = {run.suite.title, *(text for m in run.metrics for text in (m.group, m.description))}
     assert shown <= set(translations(lang))
+
+
+@pytest.mark.parametrize("use_dictionary", [True, False])
+def test_a_parquet_file_that_swells_when_it_is_decoded_is_refused(
+    use_dictionary: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One text a thousand times takes the room of one in the file, and of a thousand in memory."""
+    monkeypatch.setattr(read, "FILE_BYTES", 1 << 20)
+    texts = ["long " * 1000] * 1000
+    frame = pd.DataFrame({"id": map(str, range(1000)), "metric": "m", "value": 1.0, "text": texts})
+    path = tmp_path / "t.parquet"
+    frame.to_parquet(path, use_dictionary=use_dictionary, compression="zstd")
+    assert path.stat().st_size < 50_000
+    said = call("score", "table", path, "-o", tmp_path / "o", status=3).output
+    assert "t.parquet: more than 1 MB once it is decoded, over 50 times the file" in said
+    monkeypatch.setattr(read, "FILE_BYTES", 1 << 30)
+    assert et.evaluate("table", path, n_resamples=100).n_units == 1000
+
+
+@pytest.mark.parametrize("coded", [True, False])
+def test_texts_of_parquet_are_read_as_they_are(coded: bool, tmp_path: Path) -> None:
+    rows = [{**row, "condition": "c", "seed": None} for row in ROWS]
+    frame = pd.DataFrame(rows)
+    if coded:
+        frame["text"] = frame["text"].astype("category")
+    from_parquet = et.evaluate("table", put(tmp_path, frame, "parquet", "t"), resampling=FEW)
+    from_csv = et.evaluate("table", put(tmp_path, rows, "csv", "t"), resampling=FEW)
+    assert from_parquet.frame.equals(from_csv.frame)
+    assert from_parquet.data.equals(from_csv.data)
