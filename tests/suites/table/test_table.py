@@ -632,4 +632,5 @@ def test_texts_of_parquet_are_read_as_they_are(coded: bool, tmp_path: Path) -> N
     from_parquet = et.evaluate("table", put(tmp_path, frame, "parquet", "t"), resampling=FEW)
     from_csv = et.evaluate("table", put(tmp_path, rows, "csv", "t"), resampling=FEW)
     assert from_parquet.frame.equals(from_csv.frame)
-    assert from_parquet.data.equals(from_csv.data)
+    texts = from_parquet.data.drop(columns="line")
+    assert texts.equals(from_csv.data.drop(columns="line"))
