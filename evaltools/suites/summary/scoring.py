@@ -19,9 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from .compiled import CompiledPhrases, CompiledRules
+from .denials import denials
 from .entities import Entity, by_key, extractor
 from .rules import DEFAULT_RULES, FOLLOWUP_TAG, Rules, load_rules
 from .schema import split_tags
+from .support import Support, entity_json, support
 from .text import normalise
 from .wording import Matches, find_matches
 
@@ -133,6 +135,8 @@ def score_case(
     summary = extractor(compiled).entities(answer, text)
     sources = [_context_entities(compiled, context) for context in contexts]
     unread = _unread_figures(answer, summary)
+    denied = denials(answer, contexts, sources) if compiled.fold else ()
+    held = support(answer, summary, contexts, sources, denied, relations=compiled.fold)
 
     known = [tag for tag in tags if tag in rules.known_tags]
     unknown = tuple(tag for tag in tags if tag not in rules.known_tags)
@@ -149,7 +153,7 @@ def score_case(
         definitive.append(find_matches(named, text, answer, compiled))
 
     scores = {
-        "summary_accuracy": _accuracy(blank, summary, sources, unread),
+        "summary_accuracy": _accuracy(blank, held, sources, unread),
         "summary_risk_coverage": _risk_coverage(of_tags, due, unknown),
         "summary_non_definitive": _non_definitive(blank, definitive),
         "summary_needs_followup": _needs_followup(blank, known, unknown, followup),
@@ -233,11 +237,11 @@ def _not_measured(number: float, reason: str, **evidence: Any) -> Score:
 
 def _accuracy(
     blank: bool,
-    summary: Iterable[Entity],
+    held: Support,
     sources: Sequence[Sequence[Entity]],
     unread: Sequence[str],
 ) -> Score:
-    """Supported entities of the summary over its entities, each value once (seed 5.1, D14).
+    """Supported entities of the summary over its entities, each value once (seed 5.1, D14, D34).
 
     `unread` figures take no part in it, and are listed (D20).
     """
@@ -246,24 +250,19 @@ def _accuracy(
     read: dict[str, Any] = {"read": "read"}
     if unread:
         read = {"read": "partly read", "unread": list(unread)}
-    stated = _stated(summary)
-    first_places = _first_places(sources)
-    supported = []
-    unsupported = []
-    for key, entity in stated.items():
-        if key in first_places:
-            supported.append({**_as_json(entity), **first_places[key]})
-        else:
-            unsupported.append(_as_json(entity))
-    if not supported and not any(_stated(source) for source in sources):
-        return _not_measured(0.0, "no context entities", unsupported=unsupported, **read)
-    if not stated:
+    if not held.supported and not any(_stated(source) for source in sources):
+        return _not_measured(0.0, "no context entities", unsupported=held.unsupported, **read)
+    if not held.supported and not held.unsupported:
         return _not_measured(0.5, "no summary entities", **read)
+    if held.contradicted:
+        read["contradicted"] = held.contradicted
+    if held.look:
+        read["look"] = held.look
     return _ratio(
-        len(supported),
-        len(stated),
-        supported=supported,
-        unsupported=unsupported,
+        len(held.supported),
+        len(held.supported) + len(held.unsupported),
+        supported=held.supported,
+        unsupported=held.unsupported,
         **read,
     )
 
@@ -279,9 +278,9 @@ def _recall(summary: Iterable[Entity], sources: Sequence[Sequence[Entity]]) -> S
     lost = []
     for key, entity in asked.items():
         if key in in_summary:
-            kept.append({**_as_json(in_summary[key]), **first_places[key]})
+            kept.append({**entity_json(in_summary[key]), **first_places[key]})
         else:
-            lost.append({**_as_json(entity), "at": None, **first_places[key]})
+            lost.append({**entity_json(entity), "at": None, **first_places[key]})
     return _ratio(len(kept), len(asked), kept=kept, lost=lost)
 
 
@@ -305,15 +304,6 @@ def _first_places(sources: Sequence[Sequence[Entity]]) -> dict[str, dict[str, An
                     "context_at": [entity.start, entity.end],
                 }
     return places
-
-
-def _as_json(entity: Entity) -> dict[str, Any]:
-    return {
-        "kind": entity.kind,
-        "text": entity.text,
-        "value": entity.shown,
-        "at": [entity.start, entity.end],
-    }
 
 
 def _risk_coverage(

@@ -1,0 +1,227 @@
+"""What a text says of its values: a bound, a change, a payment or its denial, and the words around them.
+
+Every reader looks at a bounded stretch around a value, so the time is linear in the values of a
+text. Source: specification D34.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from .entities import Entity
+from .text import normalise
+
+BEFORE = 60
+AFTER = 40
+"""Characters on either side of a value that may say something of it."""
+
+CONDITION = 3
+"""Weight of a condition, in pairs of syllables."""
+
+SAME_ITEM = 80
+"""Characters between two cases of one item."""
+
+MOST_CONDITIONS = 3
+"""Values before a value that may be conditions of it."""
+
+LOW, HIGH = "low", "high"
+UP, DOWN = "up", "down"
+PAID, DENIED = "paid", "denied"
+
+OPPOSITE = {LOW: HIGH, HIGH: LOW, UP: DOWN, DOWN: UP, PAID: DENIED, DENIED: PAID}
+
+_JOINT = r"\s?(?:이|가|을|를|은|는|의|보다|만큼)?\s?"
+_BEHIND = {
+    LOW: re.compile(_JOINT + "(?:이상|초과|넘)"),
+    HIGH: re.compile(_JOINT + "(?:이하|이내|미만|못 ?미치|안 ?되는)"),
+    UP: re.compile(
+        _JOINT + "(?:p|포인트)?(?: ?더)? ?(?:인상|증가|상승|오르|올라|올랐|할증|증액|가산)"
+    ),
+    DOWN: re.compile(
+        _JOINT + "(?:p|포인트)?(?: ?더)? ?(?:인하|감소|하락|내리|내려|할인|감액|삭감|차감)"
+    ),
+}
+"""What stands right behind a value -> what it says of it."""
+
+_AHEAD = {
+    LOW: re.compile(r"(?:최소|최저|적어도|하한)\s?(?:는|은|:)?\s?$"),
+    HIGH: re.compile(r"(?:최대|최고|최장|상한)\s?(?:는|은|:)?\s?$"),
+    DOWN: re.compile(r"(?:^|[\s(\[:,])[-−△▲–]$"),
+    UP: re.compile(r"(?:^|[\s(\[:,])\+$"),
+}
+
+_PAY = "(?:지급|보상|보장|환급|지원)"
+_DENIED = re.compile(
+    rf"(?:부지급|미지급|미보장|부담보)|{_PAY}(?:이|을|은|는|도)? ?(?:안|불가|제외|거절)"
+    rf"|{_PAY}(?:하|되|해 ?드리)지 ?(?:는|도)? ?(?:않|못|아니)|{_PAY}(?:할|될|받을) 수 없"
+    r"|(?:받|나오)지 (?:않|못)|안 나오|못 받"
+)
+_PAID = re.compile(
+    rf"{_PAY}(?:하|되|함|됨|합|됩|한다|된다|해|받|돼|\s?(?:가능|대상|>|[.,;\n]|$))|나옵|나온|나와|받습|받는|받을 수 있"
+)
+
+_STOP = re.compile(
+    r"[.!?](?!\d)|[;,\n·/|()\[\]■○●▶※]|(?:지만|으나|는데|하고|되고|하며|되며|이며|이고)(?=[\s,])"
+)
+"""Where what is said of a value ends."""
+
+_CLAUSE = re.compile(r"(?<=[가-힣])(?:고|며|는데|는데요|지만|으나|니까|므로)[,\s]")
+"""Where a clause ends, and with it what is said of a value."""
+
+_CASE = re.compile(
+    r"(?:(?:이상|미만|이하|초과|이내)(?:이면|일 ?때|인 ?경우|면|은|는)?|[0-9][가-힣]{1,3}?이?면"
+    r"|최대|최고|최저|최소|최장|각각|[x×*=~-])[\s(]{0,2}$"
+)
+"""What stands before a value that is one more case of the item before it: 10주 미만이면 1,500만원."""
+
+_LINE = re.compile(r"[.!?](?!\d)|[\n■○●▶※]")
+_WORD = re.compile(r"[가-힣]{2,}|[a-z]{2,}")
+_ENDING = re.compile(
+    r"(?:입니다|습니다|합니다|됩니다|으로|에서|부터|까지|에는|이며|하고|되고|은|는|이|가|을|를|의|에|로|와|과|도|만)$"
+)
+
+_SUM = re.compile(r"(?:^|.*)\s?[x×*=+]\s?$|\s?[x×*=+]", re.DOTALL)
+"""Around a value that is reckoned with: 3만원 x 42일."""
+
+_FIGURE = re.compile(r"[0-9]")
+
+_COMMON = frozenset(
+    "지급 보장 보상 환급 한도 이상 이하 미만 초과 이내 경우 가능 최대 최고 최저 최소 금액 보험 기간 기준 적용 해당 포함 안내 고객 계약".split()
+)
+"""Words that stand at many items, and tell none from another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A value in its place, with what is said of it.
+
+    number: of the text that states it. behind, ahead: the sides (LOW, UP, PAID, ...) that words
+    behind and before it give. words: pairs of syllables around it, and values that are conditions of
+    it. label: those of them that surely name what it is said of.
+    """
+
+    entity: Entity
+    number: int
+    behind: frozenset[str] = frozenset()
+    ahead: frozenset[str] = frozenset()
+    words: frozenset[str] = field(default_factory=frozenset)
+    label: frozenset[str] = field(default_factory=frozenset)
+
+    @property
+    def at(self) -> list[int]:
+        return [self.entity.start, self.entity.end]
+
+
+def statements(raw: str, entities: Sequence[Entity], number: int = 0) -> list[Statement]:
+    """The values of a text with what it says of each of them.
+
+    >>> entity = Entity("age", "year", "26", "26세", 2, 5)
+    >>> [sorted(s.behind) for s in statements("만 26세 미만", [entity])]
+    [['high']]
+    """
+    latest: dict[str, Statement] = {}
+    result = []
+    for index, entity in enumerate(entities):
+        before = _norm(raw[max(entity.start - BEFORE, 0) : entity.start])
+        after = _norm(raw[entity.end : entity.end + AFTER])
+        earlier = latest.get(entity.kind)
+        start = max(earlier.entity.end if earlier else 0, entity.start - BEFORE)
+        ahead = _CLAUSE.split(_LINE.split(_norm(raw[start : entity.start]))[-1])[-1]
+        following = entities[index + 1].start if index + 1 < len(entities) else len(raw)
+        close_behind = _words_behind(after, following - entity.end)
+        conditions = _conditions(entities, index, start)
+        words = _pairs(ahead) | close_behind | conditions
+        if earlier and _CASE.search(before) and entity.start - earlier.entity.end <= SAME_ITEM:
+            words |= earlier.words
+        label = _pairs(_STOP.split(ahead)[-1]) or close_behind
+        if _SUM.search(before) or _SUM.match(after):
+            label = frozenset()
+        elif label:
+            label |= conditions
+        sides = (_behind(after), _ahead(before))
+        latest[entity.kind] = Statement(entity, number, *sides, words, label)
+        result.append(latest[entity.kind])
+    return result
+
+
+def _words_behind(after: str, next_value: int) -> frozenset[str]:
+    """The words between a value and the end of its part; those before a next value are of that one."""
+    part = _STOP.split(after, maxsplit=1)[0]
+    return frozenset() if next_value <= len(part) else _pairs(part)
+
+
+def _conditions(entities: Sequence[Entity], index: int, start: int) -> frozenset[str]:
+    """The values of other kinds right before a value: under which it holds (6주 이상이면 1,500만원)."""
+    keys = set()
+    for other in reversed(entities[max(0, index - MOST_CONDITIONS) : index]):
+        if other.start < start or other.kind == entities[index].kind:
+            break
+        keys.add(other.key)
+    return frozenset(keys)
+
+
+def _norm(text: str) -> str:
+    return normalise(text).norm
+
+
+def _behind(after: str) -> frozenset[str]:
+    sides = {side for side, pattern in _BEHIND.items() if pattern.match(after)}
+    clause = _STOP.split(after, maxsplit=1)[0] + " "
+    if not _FIGURE.search(clause):
+        side = payment(clause)
+        if side:
+            sides.add(side)
+    return frozenset(sides)
+
+
+def payment(clause: str) -> str | None:
+    """PAID or DENIED, as the clause says; None where it says neither, or both.
+
+    >>> payment("치매는 보장하지 않음"), payment("치매도 보장됨"), payment("치매 안내")
+    ('denied', 'paid', None)
+    """
+    if _DENIED.search(clause):
+        return DENIED
+    return PAID if _PAID.search(clause) else None
+
+
+def _ahead(before: str) -> frozenset[str]:
+    return frozenset(side for side, pattern in _AHEAD.items() if pattern.search(before))
+
+
+def _pairs(text: str) -> frozenset[str]:
+    """The pairs of syllables of the words of a text, endings left out: spelling and spacing matter little."""
+    pairs = set()
+    for word in _WORD.findall(text):
+        stem = _ENDING.sub("", word)
+        if stem[:2] in _COMMON and len(stem) < 4:
+            continue
+        for index in range(len(stem) - 1):
+            pairs.add(stem[index : index + 2])
+    return frozenset(pairs)
+
+
+def rarity(all_statements: Iterable[Statement]) -> Mapping[str, float]:
+    """Weight of each pair of syllables: one over the number of values that it stands around.
+
+    A value that is a condition of another weighs as much as a word.
+    """
+    counts: dict[str, int] = {}
+    for statement in all_statements:
+        for pair in statement.words:
+            counts[pair] = counts.get(pair, 0) + 1
+    weights = {}
+    for pair, count in counts.items():
+        weights[pair] = (CONDITION if ":" in pair else 1) / count
+    return weights
+
+
+def likeness(words: frozenset[str], statement: Statement, weights: Mapping[str, float]) -> float:
+    """The share of the words, by rarity, that stand around a value too: 0..1."""
+    total = sum(weights[pair] for pair in words if pair in weights)
+    if not total:
+        return 0.0
+    shared = words & statement.words
+    return sum(weights[pair] for pair in shared if pair in weights) / total
