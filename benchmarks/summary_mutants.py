@@ -18,8 +18,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
-
 from summary_rules import DEFAULT, FOLDER, NAMES, half
+
 from evaltools.suites.summary.entities import Entity, extractor
 from evaltools.suites.summary.rules import Rules, load_rules
 from evaltools.suites.summary.schema import Case
@@ -29,17 +29,31 @@ from evaltools.suites.summary.states import metric_state
 METRIC = "summary_accuracy"
 FIGURES = ("amount", "percent", "duration", "age", "count")
 
-BOUNDS = {
-    "이상": "미만", "미만": "이상", "이하": "초과", "초과": "이하", "이내": "초과", "최대": "최소", "최소": "최대",
-    "최고": "최저", "최저": "최고",
-}  # fmt: skip
-DENIALS = {
-    "지급됩니다": "지급되지 않습니다", "지급합니다": "지급하지 않습니다", "지급됨": "지급되지 않음", "지급함": "지급하지 않음",
-    "보장됩니다": "보장되지 않습니다", "보장합니다": "보장하지 않습니다", "보장됨": "보장되지 않음", "보상됩니다": "보상되지 않습니다",
-    "보상됨": "보상되지 않음", "지급하지 않": "지급하", "보장하지 않습니다": "보장합니다", "보장되지 않습니다": "보장됩니다",
-    "지급되지 않습니다": "지급됩니다", "보상하지 않습니다": "보상합니다", "보상되지 않": "보상되", "보장 제외": "보장", "부지급": "지급",
-    "보장하지 않음": "보장함", "보상하지 않음": "보상함", "지급.": "부지급.", "지급,": "부지급,",
-}  # fmt: skip
+BOUND_PAIRS = (("이상", "미만"), ("이하", "초과"), ("최대", "최소"), ("최고", "최저"))
+BOUNDS = {"이내": "초과"}
+for _one, _other in BOUND_PAIRS:
+    BOUNDS |= {_one: _other, _other: _one}
+
+PAYMENT_PAIRS = (
+    ("지급됩니다", "지급되지 않습니다"),
+    ("지급합니다", "지급하지 않습니다"),
+    ("지급됨", "지급되지 않음"),
+    ("지급함", "지급하지 않음"),
+    ("지급.", "부지급."),
+    ("지급,", "부지급,"),
+    ("보장됩니다", "보장되지 않습니다"),
+    ("보장합니다", "보장하지 않습니다"),
+    ("보장됨", "보장되지 않음"),
+    ("보장함", "보장하지 않음"),
+    ("보상됩니다", "보상되지 않습니다"),
+    ("보상합니다", "보상하지 않습니다"),
+    ("보상됨", "보상되지 않음"),
+    ("보상함", "보상하지 않음"),
+)
+DENIALS = {"지급하지 않": "지급하", "보상되지 않": "보상되", "보장 제외": "보장", "부지급": "지급"}
+for _one, _other in PAYMENT_PAIRS:
+    DENIALS |= {_one: _other, _other: _one}
+
 ITEMS = re.compile(
     r"((?:면책|대기|감액) ?기간|(?:자기|본인) ?부담금|공제 ?금액|한도)(?:은|는|이|:)? ?(\d[\d,만천억원일년개월%]*)"
 )

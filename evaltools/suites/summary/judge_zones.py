@@ -45,12 +45,14 @@ def trigger(
     tags: Sequence[str],
     ambiguous: bool,
     unread: bool = False,
+    contested: bool = False,
 ) -> str | None:
     """Why this case lies in the metric's uncertain zone, or None.
 
     measured: False where summary or contexts hold no entities, so that the rules compared nothing.
     n_entities: of the summary; "very few" is at most one. ambiguous: the follow-up rules could not
     tell. unread: the summary holds a figure that no rule read, so that nothing compared it (D20).
+    contested: a source may say the opposite of a value, or say it of another item (D34).
 
     >>> trigger("summary_accuracy", 0.5, measured=True, n_entities=4, tags=[], ambiguous=False)
     'rule score from 0.3 to 0.7'
@@ -60,6 +62,8 @@ def trigger(
             return "no entities to compare"
         if unread:
             return "a figure was not read"
+        if contested:
+            return "a source may say otherwise"
         if 0.3 <= rule_score <= 0.7:
             return "rule score from 0.3 to 0.7"
         if n_entities <= 1:
@@ -114,6 +118,7 @@ def _of_case(case: Mapping[Any, Any], audit: float) -> list[JudgeInput]:
             known,
             case["ambiguous_followup"],
             unread,
+            _is_contested(case["summary_accuracy_evidence"]),
         )
         if why is None and audited(case["case_id"], metric, audit):
             why = AUDIT
@@ -121,6 +126,12 @@ def _of_case(case: Mapping[Any, Any], audit: float) -> list[JudgeInput]:
             item = JudgeInput(case["case_id"], metric, answer, contexts, known, case[metric], why)
             items.append(item)
     return items
+
+
+def _is_contested(evidence: str) -> bool:
+    """Whether a value of a case is contradicted, or is one that only a person can settle."""
+    accuracy = json.loads(evidence)
+    return bool(accuracy.get("contradicted") or accuracy.get("look"))
 
 
 def audited(case_id: str, metric: str, share: float) -> bool:

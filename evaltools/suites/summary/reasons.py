@@ -163,6 +163,8 @@ def _entity(entity: Evidence, answer: str, contexts: Sequence[str]) -> str:
     stated = say("“{text}” in “{said}”", text=text, said=around(answer, entity["at"]))
     if not source:
         return stated
+    if "why" in entity or "instead" in entity:
+        return say("{stated}, the source says “{source}”", stated=stated, source=source)
     return say("{stated}, from “{source}”", stated=stated, source=source)
 
 

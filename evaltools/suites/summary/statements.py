@@ -87,9 +87,10 @@ _SUM = re.compile(r"(?:^|.*)\s?[x×*=+]\s?$|\s?[x×*=+]", re.DOTALL)
 
 _FIGURE = re.compile(r"[0-9]")
 
-_COMMON = frozenset(
-    "지급 보장 보상 환급 한도 이상 이하 미만 초과 이내 경우 가능 최대 최고 최저 최소 금액 보험 기간 기준 적용 해당 포함 안내 고객 계약".split()
-)
+_COMMON = frozenset({
+    "지급", "보장", "보상", "환급", "한도", "이상", "이하", "미만", "초과", "이내", "경우", "가능", "최대",
+    "최고", "최저", "최소", "금액", "기간", "기준", "적용", "해당", "포함", "안내", "고객", "계약",
+})  # fmt: skip
 """Words that stand at many items, and tell none from another."""
 
 

@@ -172,8 +172,8 @@ def _opposed(
     why = OF_SIDE.get(side, CHANGE)
     if why == PAYMENT and statement.entity.kind not in SURE_KINDS:
         return "", False
-    alike = likeness(statement.words, nearest, weights)
-    return why, len(opposed) == 1 and alike >= CLEAR
+    is_alike = likeness(statement.words, nearest, weights) >= CLEAR
+    return why, len(opposed) == 1 and is_alike
 
 
 def _misplaced(

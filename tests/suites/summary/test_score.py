@@ -247,7 +247,10 @@ def test_cards_of_the_example() -> None:
     for metric in METRICS[:4]:
         assert found[metric]["failing"].str.contains(SHORT.get(metric, metric)).all()
     wrong = found["summary_accuracy"].set_index("case_id").loc["wrong-amount", "summary_accuracy"]
-    assert wrong == "0.00; unsupported: “2,500만원” in “뇌출혈 진단 시 2,500만원을 지급합니다”"
+    assert wrong == (
+        "0.00; unsupported: “2,500만원” in “뇌출혈 진단 시 2,500만원을 지급합니다”"
+        ", the source says “뇌출혈 진단비는 2천만 원입니다”"
+    )
     assert "fail: accuracy" in r.samples("failing").html
 
 

@@ -1,0 +1,114 @@
+"""What a source says of a value: the nearest passage, the opposite, another item, a denial."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from evaltools.suites.summary.scoring import score
+from evaltools.suites.summary.states import metric_state
+
+RATES = (
+    "입원 일당은 3만원을 지급합니다. 통원 치료비는 1만원을 지급합니다. 수술비는 100만원 한도입니다."
+)
+
+
+def evidence(summary: str, *contexts: str) -> dict[str, Any]:
+    return score(summary, contexts)["summary_accuracy"].evidence
+
+
+def state(summary: str, *contexts: str) -> str:
+    found = score(summary, contexts)["summary_accuracy"]
+    passed = found.score >= 0.9
+    return metric_state("summary_accuracy", found.evidence, measured=found.measured, passed=passed)
+
+
+def whys(summary: str, *contexts: str) -> list[str]:
+    return [point["why"] for point in evidence(summary, *contexts).get("look", [])]
+
+
+@pytest.mark.parametrize(
+    ("summary", "source"),
+    [
+        ("가입 연령은 만 26세 미만", "가입 연령은 만 26세 이상입니다."),
+        ("통원 일수는 30일 초과", "통원 일수는 30일 이하입니다."),
+        ("자기부담금은 최대 20만원", "자기부담금은 최소 20만원입니다."),
+        ("보험료가 5% 인하됨", "보험료가 5% 인상됩니다."),
+        ("진단비 3천만원 지급되지 않음", "진단비 3천만원을 지급합니다."),
+    ],
+)
+def test_the_opposite_of_a_source_is_no_support(summary: str, source: str) -> None:
+    found = score(summary, [source])["summary_accuracy"]
+    (contradicted,) = found.evidence["contradicted"]
+    start, end = contradicted["context_at"]
+    assert source[start:end] in source and contradicted["why"]
+    assert contradicted in found.evidence["unsupported"]
+    assert found.score < 0.9 and state(summary, source) == "fail"
+
+
+@pytest.mark.parametrize(
+    ("summary", "source"),
+    [
+        ("가입 연령은 만 26세 이상", "가입 연령은 만 26세 이상입니다."),
+        ("가입 연령은 만 26세부터", "가입 연령은 만 26세 이상입니다."),
+        ("자기부담금은 최소 20만원", "자기부담금 20만원 이상입니다."),
+        # two opposites are the same again
+        ("2년 초과 시 감액 없이 지급", "2년 이내에는 50%만 지급합니다."),
+        ("면책기간 90일이 지나면 보장됨", "90일 이내에는 보장하지 않습니다."),
+    ],
+)
+def test_what_says_the_same_is_supported(summary: str, source: str) -> None:
+    found = score(summary, [source])["summary_accuracy"]
+    assert "contradicted" not in found.evidence and not found.evidence["unsupported"]
+
+
+def test_the_passage_is_that_of_the_same_item_and_not_the_first_of_the_value() -> None:
+    source = "통원 의료비는 1만원을 공제합니다. 처방조제비는 1만원을 공제합니다."
+    (figure,) = evidence("처방조제비 1만원", source)["supported"]
+    assert figure["context_at"][0] == source.rindex("1만원")
+    (figure,) = evidence("통원의료비 1만원", source)["supported"]
+    assert figure["context_at"][0] == source.index("1만원")
+
+
+def test_a_wrong_figure_stands_beside_that_of_the_source() -> None:
+    (figure,) = evidence("통원 치료비 2만원", RATES)["unsupported"]
+    start, end = figure["context_at"]
+    assert figure["instead"] == RATES[start:end] == "1만원"
+    (figure,) = evidence("가입 시기는 2만원", RATES)["unsupported"]
+    assert "instead" not in figure
+
+
+def test_values_that_changed_places_are_to_be_looked_at_and_change_no_score() -> None:
+    swapped = "입원 일당 1만원, 통원 치료비 3만원"
+    found = score(swapped, [RATES])["summary_accuracy"]
+    assert found.score == 1.0
+    assert whys(swapped, RATES) == ["the source says it of another item"] * 2
+    assert state(swapped, RATES) == "look"
+    assert whys("입원 일당 3만원, 통원 치료비 1만원", RATES) == []
+
+
+def test_an_item_that_the_source_gives_a_value_cannot_be_denied() -> None:
+    source = "암 진단비 3천만원. 면책기간은 90일입니다."
+    found = score("암 진단비 3천만원, 면책기간 없음", [source])["summary_accuracy"]
+    (denial,) = found.evidence["contradicted"]
+    assert denial["text"] == "면책기간 없음" and denial["instead"] == "90일"
+    assert state("암 진단비 3천만원, 면책기간 없음", source) == "fail"
+
+
+def test_a_denial_that_a_source_says_too_or_says_of_nothing_stands() -> None:
+    both = "질병 면책기간은 90일입니다. 상해는 면책기간이 없습니다."
+    assert "contradicted" not in evidence("면책기간 없음", both)
+    assert "contradicted" not in evidence("진단비 100만원, 자기부담금 없음", "진단비 100만원")
+
+
+def test_a_denial_for_something_named_is_to_be_looked_at() -> None:
+    source = "진단비 100만원. 면책기간은 90일입니다."
+    found = evidence("진단비 100만원, 상해 사고는 면책기간 없음", source)
+    assert "contradicted" not in found
+    assert [point["why"] for point in found["look"]] == ["the source states a value for it"]
+
+
+def test_the_literal_rules_compare_values_only() -> None:
+    found = score("만 26세 미만", ["만 26세 이상"], rules="seed")["summary_accuracy"]
+    assert "contradicted" not in found.evidence and "look" not in found.evidence
