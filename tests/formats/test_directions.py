@@ -16,7 +16,18 @@ from evaltools.suites.table.read import COLUMNS
 from evaltools.suites.table.score import TAKEN
 
 from ..app.calling import call
-from .test_scores import DEEPEVAL, HELM, INSPECT, LM_EVAL, PROMPTFOO, changed, put, rows, sample
+from .test_scores import (
+    DEEPEVAL,
+    EVERY_EVAL_EVER,
+    HELM,
+    INSPECT,
+    LM_EVAL,
+    PROMPTFOO,
+    changed,
+    put,
+    rows,
+    sample,
+)
 
 DATE = "2026-01-02T03-04-05.6"
 
@@ -370,3 +381,20 @@ def test_a_second_metric_of_a_sample_is_found_wherever_the_first_is(tmp_path: Pa
     path = put(tmp_path, "lm-eval", [{**line, "doc_hash": None} for line in lines])
     done = call("convert", "lm-eval", path, "-o", tmp_path / "x.jsonl", status=3)
     assert f"a second exact_match,flexible of this id; the first is {path}:2" in done.output
+
+
+def test_every_eval_ever_says_the_direction_in_the_file_beside(tmp_path: Path) -> None:
+    lines = [{**line, "evaluation_result_id": "r2"} for line in EVERY_EVAL_EVER]
+    results = []
+    for id_, name, is_lower in (("r1", "accuracy", False), ("r2", "distance", True)):
+        config = {"metric_name": name, "lower_is_better": is_lower}
+        results.append(
+            {"evaluation_name": "gsm8k", "evaluation_result_id": id_, "metric_config": config}
+        )
+    (tmp_path / "u.json").write_text(json.dumps({"evaluation_results": results}))
+    path = put(tmp_path, "every-eval-ever", lines, name="u_samples.jsonl")
+    converted = written(tmp_path, "every-eval-ever", path)
+    assert directions(converted) == {"gsm8k distance": False, "gsm8k distance correct": True}
+    first = converted[0]
+    assert (first["text"], first["output"], first["target"]) == ("question 0", "four", "4")
+    assert (first["condition"], first["subject"]) == ("org/model", "sums")

@@ -59,8 +59,8 @@ def convert(
 ) -> None:
     """Write other tools' FILEs as gold or predictions of Conflict Review, or as rows of the suite `table`.
 
-    FORMAT: nikl, semeval14, semeval15, semeval16, aste, asqp, tasd, acos (aspect-based sentiment); inspect, lm-eval,
-    promptfoo, deepeval, ragas, helm (scores of any benchmark).
+    FORMAT: nikl, semeval14, semeval15, semeval16, aste, asqp, tasd, acos (aspect-based sentiment);
+    every-eval-ever, inspect, lm-eval, promptfoo, deepeval, ragas, helm (scores of any benchmark).
     """
     from ...formats import convert as formats
 

@@ -1,0 +1,94 @@
+"""Files that other tools wrote in their current versions (`scripts/make_format_files.py`): their numbers, and ours."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evaltools as et
+from evaltools.formats import inspect_logs
+
+from ..app.calling import call
+
+FILES = Path(__file__).parents[1] / "data" / "formats"
+
+
+def run_of(folder: Path, form: str, file: Path) -> et.Run:
+    call("convert", form, file, "-o", folder / "scores.jsonl")
+    return et.evaluate("table", folder / "scores.jsonl")
+
+
+def test_inspect(tmp_path: Path) -> None:
+    """Two epochs of six samples, compressed with zstandard."""
+    path = FILES / "inspect/sums.eval"
+    run = run_of(tmp_path, "inspect", path)
+    with inspect_logs.zipfile.ZipFile(path) as log:
+        reported = json.loads(log.read("header.json"))["results"]["scores"]
+    for score in reported:
+        (name,) = score["metrics"].keys() & {"accuracy", "mean"}
+        assert run[score["name"]]["value"] == pytest.approx(score["metrics"][name]["value"])
+        assert run[score["name"]]["better"] == "higher"
+    assert 0 < run["includes"]["value"] < 1 and run.primary == "includes"
+    assert run.n_units == 6 and sorted(run.units["trial"].unique()) == ["1", "2"]
+    assert set(run.units["topic"]) == {"even", "odd"}
+    assert list(run.units["output"]) == [str(i % 4 + 1) for i in range(12)]
+
+
+@pytest.mark.parametrize("name", ["latest_run_full.json", "latest_test_run.json"])
+def test_deepeval(name: str, tmp_path: Path) -> None:
+    """Short is better below its threshold, Long above; the last case has an error."""
+    path = FILES / "deepeval" / name
+    content = json.loads(path.read_bytes())
+    content = content.get("testRunData", content)
+    run = run_of(tmp_path, "deepeval", path)
+    assert (run["Short"]["better"], run["Long"]["better"]) == ("lower", "higher")
+    for reported in content["metricsScores"]:
+        metric, scores = reported["metric"], reported["scores"]
+        assert run[metric]["value"] == pytest.approx(sum(scores) / len(scores))
+        assert run[metric]["denominator"] == len(scores) == 5
+        n_measured = reported["passes"] + reported["fails"]
+        assert run[f"{metric} passed"]["value"] == pytest.approx(reported["passes"] / n_measured)
+
+
+def lm_eval(folder: Path, task: str) -> tuple[et.Run, dict[str, Any]]:
+    (samples,) = FILES.glob(f"lm-eval/samples_{task}_*.jsonl")
+    (results,) = FILES.glob("lm-eval/results_*.json")
+    return run_of(folder, "lm-eval", samples), json.loads(results.read_bytes())["results"][task]
+
+
+def test_lm_eval(tmp_path: Path) -> None:
+    run, reported = lm_eval(tmp_path, "choice")
+    assert run["acc,none"]["value"] == pytest.approx(reported["acc,none"])
+    assert run["acc,none"]["better"] == "higher"
+    run, reported = lm_eval(tmp_path, "likelihood")
+    perplexity = run["perplexity,none"]
+    assert math.exp(-perplexity["value"]) == pytest.approx(reported["perplexity,none"])
+    assert perplexity["better"] == "higher"
+    assert set(run.units["topic"]) == {"sums"}
+
+
+@pytest.mark.parametrize("name", ["results.json", "results.jsonl"])
+def test_promptfoo(name: str, tmp_path: Path) -> None:
+    """Two prompts, three tests, two repeats of each."""
+    prompts = json.loads((FILES / "promptfoo/results.json").read_bytes())["results"]["prompts"]
+    call("convert", "promptfoo", FILES / "promptfoo" / name, "-o", tmp_path / "scores.jsonl")
+    study = et.study([tmp_path / "scores.jsonl"], suite="table")
+    by_condition = {run.name.removesuffix("_scores"): run for run in study.results}
+    assert set(by_condition) == {"echo Answer- {{q}}", "echo polite"}
+    for prompt in prompts:
+        run = by_condition[f"echo {prompt['label']}".replace(":", "-")]
+        metrics = prompt["metrics"]
+        n_tests = metrics["testPassCount"] + metrics["testFailCount"] + metrics["testErrorCount"]
+        assert run["success"]["value"] == pytest.approx(metrics["testPassCount"] / n_tests)
+        assert run["score"]["value"] == pytest.approx(metrics["score"] / n_tests)
+        assert (run.n_units, len(run.units)) == (3, 6)
+
+
+def test_other_exports_of_promptfoo_say_what_to_write(tmp_path: Path) -> None:
+    path = FILES / "promptfoo/results.csv"
+    done = call("convert", "promptfoo", path, "-o", tmp_path / "x.jsonl", status=3)
+    assert "promptfoo eval -o results.json" in done.output
