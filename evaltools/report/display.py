@@ -77,7 +77,7 @@ def _show_figures(shell: Any) -> None:
     import matplotlib.pyplot as plt  # registers the formatter that is replaced here
     from matplotlib.figure import Figure
 
-    from .figures import figure_style
+    from .chart import figure_style
 
     plt.get_fignums()
     mpl.rcParams.update(figure_style())

@@ -8,38 +8,22 @@ Data without rows give a figure that says so.
 
 from __future__ import annotations
 
-import base64
-import io
-import re
-import textwrap
-import unicodedata
-from collections.abc import Callable, Sequence
-from functools import cache, wraps
-from typing import Any, Literal, ParamSpec
+from collections.abc import Sequence
+from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
-from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
-from PIL import Image
 
-from ..core.files import asset_dir
 from ..core.language import say, stored_text
-from .fonts import ANSWERED, covered, families, webfont_css
+from .chart import Chart, shown, styled
+from .fonts import ANSWERED
 from .markdown import ARROWS
-from .templates import in_cell, macros
-from .text import visible
-
-P = ParamSpec("P")
-
-SMALL_N = 10
-"""Below this many units a mark is drawn hollow: read it as an example, not as evidence."""
+from .strip import SMALL_N
 
 HUES = ("condition", "system", "title", "metric", "name")
 """Columns that may tell the marks of one row apart; the first that differs within a row does."""
@@ -63,130 +47,12 @@ ROWS = 60
 
 WIDTH = 8.0
 ROW = 0.34
-SCALE = 2
 INK, MUTED = "#1f2328", "#6b7280"
 
 # Okabe and Ito (2008): told apart under every common colour blindness
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#B5A800")
 MARKERS = ("o", "s", "D", "^", "v", "P", "X", "*")
 CHANGES = {"improved": "#009E73", "same": "#9CA3AF", "worsened": "#D55E00"}
-
-
-MADE_BY = {"svg": ("Creator", "Date"), "pdf": ("Creator", "Producer", "CreationDate")}
-"""What a saved figure would say of when and by what it was made."""
-
-
-class Chart(Figure):
-    """A figure that displays itself as PNG at twice the screen's resolution, with its title as alternative text."""
-
-    title = ""
-    drawn = True
-    """Whether there was anything to draw."""
-
-    def png(self) -> bytes:
-        dpi = self.dpi
-        try:
-            self.dpi = 100 * SCALE
-            # savefig would draw everything twice, the first time for a layout that is done
-            canvas = FigureCanvasAgg(self)
-            canvas.draw()
-        finally:
-            self.dpi = dpi
-        out = io.BytesIO()
-        # nothing is transparent: without that channel the picture is the same, and smaller
-        Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB").save(out, "PNG")
-        return out.getvalue()
-
-    def export(self, form: Literal["svg", "pdf"]) -> bytes:
-        """The figure for a paper, text as text, with the glyphs of Korean and Chinese inside."""
-        text = "".join(t.get_text() for t in self.findobj(Text))
-        # the glyphs of the shipped face are of PostScript's kind, which a Type 42 font cannot hold
-        fonts: dict[Any, Any] = {
-            "svg.fonttype": "none",
-            "pdf.fonttype": 3 if ANSWERED.search(text) else 42,
-        }
-        out = io.BytesIO()
-        with mpl.rc_context({**figure_style(), **fonts}):
-            self.savefig(
-                out, format=form, metadata={"Title": self.title, **dict.fromkeys(MADE_BY[form])}
-            )
-        if form == "pdf":
-            return out.getvalue()
-        # a browser loads a font that stands behind another too late for some of the text
-        names = [f"'{name}'" for name in families()]
-        page = (
-            out.getvalue()
-            .decode()
-            .replace(", ".join(names), ", ".join([*reversed(names), "sans-serif"]))
-        )
-        return page.replace(
-            '<style type="text/css">', f'<style type="text/css">{webfont_css(text)}', 1
-        ).encode()
-
-    def __repr__(self) -> str:
-        return f"<figure: {self.title}>"
-
-    @property
-    def html(self) -> str:
-        """The figure as a piece of a page; a line where there was nothing to draw."""
-        if not self.drawn:
-            return str(macros().no_rows(self.title))
-        data, metadata = self._repr_mimebundle_()
-        return str(macros().figure(data["image/png"], **metadata["image/png"]))
-
-    def _repr_mimebundle_(
-        self, include: Any = None, exclude: Any = None
-    ) -> tuple[dict[str, str], dict[str, Any]]:
-        if not self.drawn:
-            return {"text/html": in_cell(self.html), "text/plain": repr(self)}, {}
-        data = {"image/png": base64.b64encode(self.png()).decode("ascii"), "text/plain": repr(self)}
-        return data, {"image/png": {"width": round(self.get_figwidth() * 100), "alt": self.title}}
-
-
-@cache
-def figure_style() -> Any:
-    """The style of the figures, for any user's own; the fonts that it names are registered."""
-    families()
-    return mpl.rc_params_from_file(
-        asset_dir("templates") / "report" / "figures.mplstyle", use_default_template=False
-    )
-
-
-def _styled(draw: Callable[P, Chart]) -> Callable[P, Chart]:
-    @wraps(draw)
-    def inner(*args: P.args, **kwargs: P.kwargs) -> Chart:
-        with mpl.rc_context(figure_style()):
-            chart = draw(*args, **kwargs)
-            # laid out once, here: a second pass at another resolution would move things
-            layout = chart.get_layout_engine()
-            if layout is not None:
-                layout.execute(chart)
-            chart.set_layout_engine("none")
-            return chart
-
-    return inner
-
-
-def shown(value: Any, width: int = 34, lines: int = 3) -> str:
-    """A label: wrapped at `width` columns (a Han or Hangul character takes two), cut after `lines` lines,
-    with characters that no shipped font has as U+FFFD."""
-    text = visible(unicodedata.normalize("NFC", str(value)))
-    # no more than can stand there: the time to break a word grows with the square of its length
-    text = "".join(
-        c if ord(c) in covered() else "\ufffd"
-        for c in " ".join(text.split())[: 200 + 2 * width * lines]
-    )
-    wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text[:200])
-    columns = max(8, round(width / (1 + wide / max(1, len(text[:200])))))
-    return "\n".join(_Names(columns, max_lines=lines, placeholder=" …").wrap(text)) or say(
-        "(empty)"
-    )
-
-
-class _Names(textwrap.TextWrapper):
-    """Breaks a name after its underscores, too."""
-
-    wordsep_re = re.compile(r"(\s+|[^\s_-]+[-_]+)")
 
 
 def _chart(title: str, rows: float, *, width: float = WIDTH, **grid: Any) -> Any:
@@ -355,7 +221,7 @@ def _named(
     return names, under + ("\n" + say(UNDRAWN, n=rest) if rest else "")
 
 
-@_styled
+@styled
 def dots(
     frame: pd.DataFrame,
     *,
@@ -380,25 +246,13 @@ def dots(
     labels beyond ROWS a panel.
     """
     frames = [frame] if points is None else [frame, points]
-    if all(f.empty for f in frames):
+    if all(part.empty for part in frames):
         return _nothing(title)
     label = label if label in frame else "metric"
-    lines = frame.groupby([label, panel] if panel else label)
-    differ = (
-        c for c in HUES if c not in (label, panel) and c in frame and (lines[c].nunique() > 1).any()
-    )
-    named = "condition" in frame and frame["condition"].astype(bool).any()
-    hue = next(differ, "condition" if named else None)
+    hue = _hue(frame, label, panel)
     hues = _kinds(hue, frames) or [None]
-    panels = [(xlabel, frames)]
-    if panel:
-        arrows = _arrows(frame, panel)
-        kinds = _kinds(panel, frames)
-        panels = [
-            (shown(say(str(k)), 60) + arrows.get(k, ""), [f[f[panel] == k] for f in frames])
-            for k in kinds
-        ]
-    named = [_named(part, label, hue) for _, part in panels]
+    panels = _panels(frames, panel, xlabel)
+    named = [_named(parts, label, hue) for _, parts in panels]
     heights = [
         _height(list(names.values()), len(hues)) * (1 if points is None else 1.15)
         for names, _ in named
@@ -406,20 +260,10 @@ def dots(
     total = sum(heights) + 2.2 * (len(panels) - 1)
     chart, axes = _chart(title, total, nrows=len(panels), height_ratios=heights)
     noted = {SEED} if points is not None else set()
-    for ax, (axis, part), (names, under) in zip(axes, panels, named):
-        places = {name: y for y, name in enumerate(names)}
-        part = [f[f[label].isin(names)] for f in part]
-        for f in part:
-            for _, row in f.iterrows():
-                k = hues.index(row[hue]) if hue else 0
-                y = places[row[label]] + (k - (len(hues) - 1) / 2) * 0.72 / len(hues)
-                if f is part[0]:
-                    noted.add(_interval(ax, y, row, *_look(k), band=points is not None))
-                else:
-                    edge = {"markersize": 5.5, "markeredgecolor": "white", "markeredgewidth": 0.7}
-                    ax.plot(row["value"], y, **_mark(*_look(k)) | edge, zorder=4)
+    for ax, (axis, parts), (names, under) in zip(axes, panels, named):
+        noted |= _draw_panel(ax, parts, label, list(names), hue, hues)
         _rows(ax, list(names.values()))
-        _room(ax, part)
+        _room(ax, [part[part[label].isin(names)] for part in parts])
         if zero:
             ax.axvline(0, color=INK, linewidth=1, zorder=1)
         ax.set_xlabel(say(axis) + under)
@@ -427,14 +271,68 @@ def dots(
         axes[-1].set_xlabel(f"{axes[-1].get_xlabel()}\n{claim}")
     arrows = _arrows(frame, hue)
     keys = [_key(_word(h, hue) + arrows.get(h, ""), *_look(k)) for k, h in enumerate(hues) if hue]
-    _legend(
-        chart,
-        keys + [_key(say(note), MUTED, *mark) for note, mark in NOTES.items() if note in noted],
-    )
+    notes = [_key(say(note), MUTED, *mark) for note, mark in NOTES.items() if note in noted]
+    _legend(chart, keys + notes)
     return chart
 
 
-@_styled
+def _hue(frame: pd.DataFrame, label: str, panel: str | None) -> str | None:
+    """The column that tells marks of one label apart; the condition where none does and there are conditions."""
+    lines = frame.groupby([label, panel] if panel else label)
+    for column in HUES:
+        if column in (label, panel) or column not in frame:
+            continue
+        if (lines[column].nunique() > 1).any():
+            return column
+    has_conditions = "condition" in frame and frame["condition"].astype(bool).any()
+    return "condition" if has_conditions else None
+
+
+def _panels(
+    frames: Sequence[pd.DataFrame],
+    panel: str | None,
+    xlabel: str,
+) -> list[tuple[str, list[pd.DataFrame]]]:
+    """Label of an axis -> the rows that stand on it."""
+    if not panel:
+        return [(xlabel, list(frames))]
+    arrows = _arrows(frames[0], panel)
+    panels = []
+    for kind in _kinds(panel, frames):
+        name = shown(say(str(kind)), 60) + arrows.get(kind, "")
+        panels.append((name, [part[part[panel] == kind] for part in frames]))
+    return panels
+
+
+def _draw_panel(
+    ax: Axes,
+    frames: Sequence[pd.DataFrame],
+    label: str,
+    names: Sequence[Any],
+    hue: str | None,
+    hues: Sequence[Any],
+) -> set[str]:
+    """The marks of one panel: intervals, and the points over them; gives what the legend explains."""
+    places = {name: y for y, name in enumerate(names)}
+    estimates, *points = [part[part[label].isin(names)] for part in frames]
+    noted = set()
+
+    def place(row: pd.Series) -> tuple[float, int]:
+        k = hues.index(row[hue]) if hue else 0
+        return places[row[label]] + (k - (len(hues) - 1) / 2) * 0.72 / len(hues), k
+
+    for _, row in estimates.iterrows():
+        y, k = place(row)
+        noted.add(_interval(ax, y, row, *_look(k), band=bool(points)))
+    edge = {"markersize": 5.5, "markeredgecolor": "white", "markeredgewidth": 0.7}
+    for part in points:
+        for _, row in part.iterrows():
+            y, k = place(row)
+            ax.plot(row["value"], y, **_mark(*_look(k)) | edge, zorder=4)
+    return noted
+
+
+@styled
 def distribution(
     frame: pd.DataFrame, *, title: str, xlabel: str, bins: int = 20, unit: str = "samples"
 ) -> Chart:
@@ -472,7 +370,7 @@ def distribution(
     return chart
 
 
-@_styled
+@styled
 def paired(
     frame: pd.DataFrame,
     *,

@@ -198,7 +198,19 @@ def _scored(study: Study) -> str:
     times = f", one run{each}"
     if study.seeded:
         times = f" under {_seeds(seeds[study.baseline])}{each}" if same_seeds else ""
-    return f"We scored {listed(conditions)} on {len(units):,} samples ({unit}){times}."
+    fewer = _fewer_samples(study, len(units))
+    return f"We scored {listed(conditions)} on {len(units):,} samples ({unit}){times}{fewer}."
+
+
+def _fewer_samples(study: Study, total: int) -> str:
+    """Which runs were scored on fewer samples than there are, part of a sentence; "" where none was."""
+    fewer = []
+    for condition, of_seed in study.conditions.items():
+        for seed, run in of_seed.items():
+            if run.n_units < total:
+                name = f"{condition}, seed {seed}," if seed else condition
+                fewer.append(f"{name} on {run.n_units:,} of them")
+    return f"; {listed(fewer)}" if fewer else ""
 
 
 def _pairing(study: Study) -> str:

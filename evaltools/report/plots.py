@@ -18,6 +18,7 @@ from ..core.metric import Difference
 from ..stats.claims import THIS_SYSTEM
 from . import study_tables
 from .markdown import titled
+from .scales import by_scale
 from .stack import Stack
 
 if TYPE_CHECKING:
@@ -27,6 +28,17 @@ if TYPE_CHECKING:
 
 def _level(shown: Run | Study) -> str:
     return f"{shown.resampling.confidence:.0%}"
+
+
+def _by_scale(rows: pd.DataFrame, shown: Run | Study, xlabel: str) -> dict[str, Any]:
+    """The rows for `dots`, with a panel for each metric without limits: characters and rates never share an axis."""
+    own_axis = {}
+    for scaled in by_scale(rows.to_dict("records"), shown.metrics):
+        if scaled.is_open:
+            own_axis[scaled.rows[0]["metric"]] = scaled.rows[0]["title"]
+    if not own_axis or rows["metric"].nunique() == 1:
+        return {"frame": rows}
+    return {"frame": rows.assign(axis=rows["metric"].map(own_axis).fillna(xlabel)), "panel": "axis"}
 
 
 class RunPlots:
@@ -70,7 +82,7 @@ class RunPlots:
         run = self._run
         estimates = run.estimates_of(*(metrics or run.headline))
         xlabel = say("value with {level} interval", level=_level(run))
-        return dots(estimates, title=title, xlabel=xlabel)
+        return dots(**_by_scale(estimates, run, xlabel), title=title, xlabel=xlabel)
 
     def paired(self, metric: str | None = None) -> Any:
         """Each unit's value before against after: the two sides of a difference (default: the first of the headline).
@@ -168,10 +180,11 @@ class StudyPlots:
         from .figures import dots
 
         study = self._study
+        xlabel = say("candidate less baseline, {level} interval", level=_level(study))
         return dots(
-            study_tables.deltas(study),
+            **_by_scale(study_tables.deltas(study), study, xlabel),
             title="Differences to the baseline",
-            xlabel=say("candidate less baseline, {level} interval", level=_level(study)),
+            xlabel=xlabel,
             zero=True,
             claim=self._claim(),
         )
@@ -188,10 +201,11 @@ class StudyPlots:
         claim = self._claim()
         if not study.seeded:
             claim = say("claim: {claim}", claim=say(THIS_SYSTEM))
+        xlabel = say("{what}, {level} interval", what=what, level=_level(study))
         return dots(
-            study_tables.estimates(study),
+            **_by_scale(study_tables.estimates(study), study, xlabel),
             title=title,
-            xlabel=say("{what}, {level} interval", what=what, level=_level(study)),
+            xlabel=xlabel,
             claim=claim,
         )
 

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
+from markupsafe import Markup
 
 from ..core.check import Check
 from ..core.check_kinds import BUNDLED_EXAMPLE
 from ..core.files import EXAMPLES, dumps
 from ..core.language import say
 from .tables import HtmlTable, problems_text, table
+from .templates import macros
 
 if TYPE_CHECKING:
     from .run import Run
@@ -38,7 +40,9 @@ def provenance(run: Run) -> HtmlTable:
     )
     rows.append((say("intervals"), intervals))
     rows.append((say("signature"), run.signature))
-    return table(pd.DataFrame(rows, columns=["what", "value"]), caption="Provenance")
+    shown = table(pd.DataFrame(rows, columns=["what", "value"]))
+    name = say("{what} ({n:,} rows)", what=say("Provenance"), n=len(rows))
+    return HtmlTable(str(macros().fold(name, Markup(shown.html), False)), shown.text)
 
 
 def bundled(runs: Sequence[Run]) -> list[Check]:

@@ -25,6 +25,8 @@ class Scaled:
     scale: Scale
     rows: list[Mapping[Any, Any]]
     is_change: bool = False
+    is_open: bool = False
+    """Whether it is the axis of one metric without limits."""
 
 
 def by_scale(
@@ -53,7 +55,8 @@ def by_scale(
             scale = Scale(*axis)
         else:
             scale = _open_scale(members, is_change or differences)
-        scaled.append(Scaled(scale, members, is_change))
+        is_open = not (is_change or isinstance(axis, tuple))
+        scaled.append(Scaled(scale, members, is_change, is_open))
     return scaled
 
 

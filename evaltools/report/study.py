@@ -20,7 +20,6 @@ from ..core.names import natural, nearest
 from ..core.resampling import Resampling
 from ..core.results import suite_of_manifest
 from ..core.suite import Suite
-from ..stats.agreement import COLUMNS as AGREEMENT
 from ..stats.breakdown import by_parts, compare_parts
 from ..stats.compare import Comparison
 from ..stats.design import Runs
@@ -45,9 +44,6 @@ from .tables import (
     stack,
 )
 from .view import views_of
-
-SCORES = ("condition", "name", "title", "value", "std", "ci_low", "ci_high", "n_units", "n_seeds")
-"""The columns of `study.scores`."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -210,11 +206,10 @@ class Study(Shown):
 
         >>> import evaltools as et
         >>> study = et.study([f"example:cr/with_memory__seed{s}_proposed" for s in (1, 2, 3)])
-        >>> study.scores.set_index("name").loc["tuple_f1_s2_refpol", "value"].round(3)
-        np.float64(0.89)
+        >>> study.scores["n_seeds"].unique().tolist()
+        [3]
         """
-        rows = study_tables.estimates(self).rename(columns={"metric": "name"})
-        return rows[list(SCORES)].reset_index(drop=True)
+        return study_tables.scores(self)
 
     def to_frame(self) -> pd.DataFrame:
         """As `frame`."""
@@ -351,16 +346,7 @@ class Study(Shown):
 
         Empty for suites in which seeds cannot agree, and for conditions of one seed.
         """
-        frames = []
-        for condition, of_seed in self.conditions.items():
-            if self.suite.agreement is not None and len(of_seed) > 1:
-                units: Runs = {seed: run.units for seed, run in of_seed.items()}
-                frame = self.suite.agreement(units, self.resampling)
-                frame.insert(0, "condition", condition)
-                frames.append(frame)
-        if not frames:
-            return pd.DataFrame(columns=["condition", *AGREEMENT])
-        return pd.concat(frames, ignore_index=True)
+        return study_tables.agreement(self)
 
     def changes(self, metric: str, candidate: str | None = None) -> pd.DataFrame:
         """The metric of every paired unit under both conditions (`stats.unit_changes`)."""

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from ..stats.agreement import COLUMNS as AGREEMENT
+from ..stats.design import Runs
 from ..stats.seeds import seed_values
 
 if TYPE_CHECKING:
@@ -37,6 +39,16 @@ def estimates(study: Study, names: Sequence[str] | None = None) -> pd.DataFrame:
     return _by_condition(alone, names)
 
 
+SCORES = ("condition", "name", "title", "value", "std", "ci_low", "ci_high", "n_units", "n_seeds")
+"""The columns of `scores`."""
+
+
+def scores(study: Study) -> pd.DataFrame:
+    """The headline of every condition: SCORES."""
+    rows = estimates(study).rename(columns={"metric": "name"})
+    return rows[list(SCORES)].reset_index(drop=True)
+
+
 def per_seed(study: Study) -> pd.DataFrame:
     """The headline of every run: metric, seed, value, n_units, condition, title."""
     titles = {m.name: m.title for m in study.metrics if m.name in study.headline}
@@ -64,3 +76,17 @@ def deltas(study: Study) -> pd.DataFrame:
     """Headline differences as estimates for a forest plot: metric, title, condition, value, ci, n_units."""
     rows = comparison(study)
     return rows.rename(columns={"delta": "value", "candidate": "condition"})
+
+
+def agreement(study: Study) -> pd.DataFrame:
+    """How far the seeds of each condition agree: condition, then the columns of `stats.agreement`."""
+    frames = []
+    for condition, of_seed in study.conditions.items():
+        if study.suite.agreement is not None and len(of_seed) > 1:
+            units: Runs = {seed: run.units for seed, run in of_seed.items()}
+            frame = study.suite.agreement(units, study.resampling)
+            frame.insert(0, "condition", condition)
+            frames.append(frame)
+    if not frames:
+        return pd.DataFrame(columns=["condition", *AGREEMENT])
+    return pd.concat(frames, ignore_index=True)

@@ -162,3 +162,20 @@ def test_one_unit_makes_a_page_without_a_hole(tmp_path: Path) -> None:
     run = et.evaluate("table", long_table(tmp_path, {"": [0.4]}), resampling=FAST)
     html = run.page().html
     assert heading(html).startswith("score 0.400") and "nan" not in html.lower()
+
+
+def test_a_metric_without_limits_has_a_panel_of_its_own_in_the_forest_figure(
+    tmp_path: Path,
+) -> None:
+    rows = []
+    for i in range(12):
+        rows.append({"id": f"s{i}", "metric": "win", "value": i % 2})
+        rows.append({"id": f"s{i}", "metric": "characters", "value": 700 + 10 * i})
+    path = tmp_path / "arena.csv"
+    pd.DataFrame(rows).to_csv(path, index=False)
+    run = et.evaluate("table", path, resampling=FAST)
+    both = run.plot.forest("win", "characters")
+    assert len(both.axes) == 2
+    limits = sorted(ax.get_xlim()[1] for ax in both.axes)
+    assert limits[0] < 2 and limits[1] > 700
+    assert len(run.plot.forest("win").axes) == 1

@@ -129,7 +129,8 @@ def test_methods_name_what_was_done_and_nothing_else(
 ) -> None:
     words = paper.methods(seeded)
     assert (
-        "no_memory and with_memory on 40 samples (text_id) under 3 seeds (1, 2, 3) each." in words
+        "no_memory and with_memory on 40 samples (text_id) under 3 seeds (1, 2, 3) each; "
+        "with_memory, seed 3, on 34 of them." in words
     )
     assert (
         "paired by sample and seed" in words and "variance components of seeds and samples" in words

@@ -47,6 +47,7 @@ KEY_NAMES: Mapping[Key, str] = {
 LEGEND = "✓ matched, − missing, + spurious against the gold by {key}; all else may differ"
 
 BROWSER: Mapping[str, Any] = {
+    "page": 5,
     "chips": ["change"],
     "sides": {"stage1": "before review", "final": "after review"},
     "fields": {"reviewers": "reviewers", "arbiter": "arbiter"},

@@ -1,0 +1,146 @@
+"""A figure of the reports: its style, how it shows itself, and how it is saved for a paper."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+import textwrap
+import unicodedata
+from collections.abc import Callable
+from functools import cache, wraps
+from typing import Any, Literal, ParamSpec
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from PIL import Image
+
+from ..core.files import asset_dir
+from ..core.language import say
+from .fonts import ANSWERED, covered, families, webfont_css
+from .templates import in_cell, macros
+from .text import visible
+
+P = ParamSpec("P")
+
+SCALE = 2
+"""Pixels of a stored figure for one of the screen."""
+
+MADE_BY = {"svg": ("Creator", "Date"), "pdf": ("Creator", "Producer", "CreationDate")}
+"""What a saved figure would say of when and by what it was made."""
+
+
+class Chart(Figure):
+    """A figure that displays itself as PNG at twice the screen's resolution, with its title as alternative text."""
+
+    title = ""
+    drawn = True
+    """Whether there was anything to draw."""
+
+    def png(self) -> bytes:
+        dpi = self.dpi
+        try:
+            self.dpi = 100 * SCALE
+            # savefig would draw everything twice, the first time for a layout that is done
+            canvas = FigureCanvasAgg(self)
+            canvas.draw()
+        finally:
+            self.dpi = dpi
+        out = io.BytesIO()
+        # nothing is transparent: without that channel the picture is the same, and smaller
+        Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB").save(out, "PNG")
+        return out.getvalue()
+
+    def export(self, form: Literal["svg", "pdf"]) -> bytes:
+        """The figure for a paper, text as text, with the glyphs of Korean and Chinese inside."""
+        text = "".join(t.get_text() for t in self.findobj(Text))
+        # the glyphs of the shipped face are of PostScript's kind, which a Type 42 font cannot hold
+        fonts: dict[Any, Any] = {
+            "svg.fonttype": "none",
+            "pdf.fonttype": 3 if ANSWERED.search(text) else 42,
+        }
+        out = io.BytesIO()
+        with mpl.rc_context({**figure_style(), **fonts}):
+            self.savefig(
+                out, format=form, metadata={"Title": self.title, **dict.fromkeys(MADE_BY[form])}
+            )
+        if form == "pdf":
+            return out.getvalue()
+        # a browser loads a font that stands behind another too late for some of the text
+        names = [f"'{name}'" for name in families()]
+        page = (
+            out.getvalue()
+            .decode()
+            .replace(", ".join(names), ", ".join([*reversed(names), "sans-serif"]))
+        )
+        return page.replace(
+            '<style type="text/css">', f'<style type="text/css">{webfont_css(text)}', 1
+        ).encode()
+
+    def __repr__(self) -> str:
+        return f"<figure: {self.title}>"
+
+    @property
+    def html(self) -> str:
+        """The figure as a piece of a page; a line where there was nothing to draw."""
+        if not self.drawn:
+            return str(macros().no_rows(self.title))
+        data, metadata = self._repr_mimebundle_()
+        return str(macros().figure(data["image/png"], **metadata["image/png"]))
+
+    def _repr_mimebundle_(
+        self, include: Any = None, exclude: Any = None
+    ) -> tuple[dict[str, str], dict[str, Any]]:
+        if not self.drawn:
+            return {"text/html": in_cell(self.html), "text/plain": repr(self)}, {}
+        data = {"image/png": base64.b64encode(self.png()).decode("ascii"), "text/plain": repr(self)}
+        return data, {"image/png": {"width": round(self.get_figwidth() * 100), "alt": self.title}}
+
+
+@cache
+def figure_style() -> Any:
+    """The style of the figures, for any user's own; the fonts that it names are registered."""
+    families()
+    return mpl.rc_params_from_file(
+        asset_dir("templates") / "report" / "figures.mplstyle", use_default_template=False
+    )
+
+
+def styled(draw: Callable[P, Chart]) -> Callable[P, Chart]:
+    @wraps(draw)
+    def inner(*args: P.args, **kwargs: P.kwargs) -> Chart:
+        with mpl.rc_context(figure_style()):
+            chart = draw(*args, **kwargs)
+            # laid out once, here: a second pass at another resolution would move things
+            layout = chart.get_layout_engine()
+            if layout is not None:
+                layout.execute(chart)
+            chart.set_layout_engine("none")
+            return chart
+
+    return inner
+
+
+def shown(value: Any, width: int = 34, lines: int = 3) -> str:
+    """A label: wrapped at `width` columns (a Han or Hangul character takes two), cut after `lines` lines,
+    with characters that no shipped font has as U+FFFD."""
+    text = visible(unicodedata.normalize("NFC", str(value)))
+    # no more than can stand there: the time to break a word grows with the square of its length
+    text = "".join(
+        c if ord(c) in covered() else "\ufffd"
+        for c in " ".join(text.split())[: 200 + 2 * width * lines]
+    )
+    wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text[:200])
+    columns = max(8, round(width / (1 + wide / max(1, len(text[:200])))))
+    return "\n".join(_Names(columns, max_lines=lines, placeholder=" …").wrap(text)) or say(
+        "(empty)"
+    )
+
+
+class _Names(textwrap.TextWrapper):
+    """Breaks a name after its underscores, too."""
+
+    wordsep_re = re.compile(r"(\s+|[^\s_-]+[-_]+)")
