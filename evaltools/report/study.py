@@ -200,9 +200,7 @@ class Study(Shown):
 
     @property
     def scores(self) -> pd.DataFrame:
-        """The headline of every condition: condition, name, title, value, std, ci_low, ci_high, n_units, n_seeds.
-
-        Values are means over seeds; of systems without seeds those of their one run.
+        """The headline of every condition; values are means over seeds, or those of a system's one run.
 
         >>> import evaltools as et
         >>> study = et.study([f"example:cr/with_memory__seed{s}_proposed" for s in (1, 2, 3)])
@@ -216,10 +214,7 @@ class Study(Shown):
         return self.frame
 
     def to_dict(self) -> dict[str, float | None]:
-        """Metric -> difference to the baseline (of several candidates the first); of one condition, its value.
-
-        None is not measured.
-        """
+        """Metric -> difference to the baseline (the first candidate's), or of one condition its value; None: not measured."""
         key, column = ("metric", "delta") if self.comparisons else ("name", "value")
         frame = self.frame.drop_duplicates(key)
         values: dict[str, float | None] = {}
