@@ -135,7 +135,7 @@ BROWSER: Mapping[str, Any] = {
     "id": "turn",
     "gold": None,
     "text": {"user_text": "user", "reply": "reply"},
-    "page": 3,
+    "page": 2,
     "chips": ["measures", "scenario_type", "difficulty"],
     "fields": {"reason": "why", "truth": "required", "context": "memory"},
 }
