@@ -214,7 +214,7 @@ class Study(Shown):
         return self.frame
 
     def to_dict(self) -> dict[str, float | None]:
-        """Metric -> difference to the baseline (the first candidate's), or of one condition its value; None: not measured."""
+        """Metric -> difference to the baseline (the first candidate's), or of one condition its value; None for none."""
         key, column = ("metric", "delta") if self.comparisons else ("name", "value")
         frame = self.frame.drop_duplicates(key)
         values: dict[str, float | None] = {}
