@@ -16,7 +16,7 @@ from ..report.sentences import label_message
 from ..report.study_files import csv
 from ..report.text import visible
 from ..stats.calibration import Calibration, calibrate
-from ..stats.labels import read_labels, read_scores
+from ..stats.labels import only_measured, read_labels, read_scores
 from .text import columns, wrapped
 
 
@@ -38,14 +38,46 @@ def calibrate_command(
     problems.raise_if_failed()
     labelled = read_labels(labels, scored, problems)
     problems.raise_if_failed()
-    calibration = calibrate(scored, labelled, confidence, str(labels))
+    calibration = calibrate(
+        only_measured(scored, scored),
+        only_measured(scored, labelled),
+        confidence,
+        str(labels),
+    )
     write_text(out, csv(calibration.frame))
     if next_file is not None:
         write_text(next_file, csv(calibration.next))
-    lines = calibration_lines(calibration, confidence)
+    lines = [
+        *calibration_lines(calibration, confidence),
+        *(wrapped(f"{say('note')}: {text}") for text in _left_out(scored, labelled)),
+    ]
     for path in targets:
         lines.append(str(path))
     return "\n".join(lines)
+
+
+def _left_out(scored: pd.DataFrame, labelled: pd.DataFrame) -> list[str]:
+    """What takes no part, or not in everything: scores that were not measured, labels between 0 and 1."""
+    texts = []
+    for metric, of_metric in labelled.groupby("metric", sort=False):
+        scores = scored[scored["metric"] == metric]
+        unmeasured = scores.loc[~scores["measured"], "case_id"]
+        if len(unmeasured):
+            template = (
+                "{n} of {of} cases of {metric} were not measured: they take no part, and neither do "
+                "{labels} labels of them"
+            )
+            n_labels = int(of_metric["case_id"].isin(unmeasured).sum())
+            values = {"n": len(unmeasured), "of": len(scores), "labels": n_labels}
+            texts.append(say(template, metric=visible(str(metric)), **values))
+        n_partly = int(((of_metric["label"] > 0) & (of_metric["label"] < 1)).sum())
+        if n_partly:
+            template = (
+                "{n} labels of {metric} lie between 0 and 1 (partly): tpr, tnr and kappa, which ask "
+                "for yes or no, are not given"
+            )
+            texts.append(say(template, metric=visible(str(metric)), n=n_partly))
+    return texts
 
 
 def _targets(
@@ -86,7 +118,7 @@ def _row(row: Mapping[Any, Any]) -> dict[str, str]:
     """The texts of a metric's row, by the header of their column."""
     texts = {
         "metric": visible(row["metric"]),
-        "labelled": f"{row['n_labelled']} of {row['n']}",
+        "labelled": say("{n} of {total}", n=row["n_labelled"], total=row["n"]),
     }
     for mean in ("judge", "labels", "corrected"):
         texts[mean] = _with_interval(row, f"{mean}_mean", mean)
@@ -94,7 +126,7 @@ def _row(row: Mapping[Any, Any]) -> dict[str, str]:
         texts[rate] = _with_interval(row, rate, rate)
     texts["judge kappa"] = _number_text(row.get("judge_kappa"))
     texts["rater kappa"] = _number_text(row.get("rater_kappa"))
-    return texts
+    return {say(head): text for head, text in texts.items()}
 
 
 def _number_text(value: Any) -> str:

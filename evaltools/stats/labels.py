@@ -33,10 +33,11 @@ class _Row(BaseModel):
 
 
 class Scored(_Row):
-    """A row of a file of scores; without a score the case takes no part."""
+    """A row of a file of scores; without a score, or not `measured`, the case takes no part."""
 
     score: Share | None
     threshold: Share | None = None
+    measured: bool | None = None
 
 
 class Label(_Row):
@@ -51,10 +52,11 @@ def read_scores(
     problems: Problems,
     score: str = "score",
 ) -> pd.DataFrame:
-    """case_id, metric, stratum (null: none), score (0..1), threshold of a file of scores.
+    """case_id, metric, stratum (null: none), score (0..1), threshold, measured of a file of scores.
 
-    `score` names the column of the score. summary_scores.csv is such a file. Reports what is wrong
-    by line, also a case that has two scores of a metric.
+    Not `measured` is a number that only stands for a score; without that column all are. `score`
+    names the column of the score. summary_scores.csv is such a file. Reports what is wrong by
+    line, also a case that has two scores of a metric.
     """
     field: Any = (Share | None, Field(validation_alias=score))
     row: Any = create_model(
@@ -73,9 +75,11 @@ def read_scores(
             field="case_id",
         )
         if is_first and r.score is not None:
-            kept.append((r.case_id, r.metric, r.stratum, r.score, r.threshold))
-    frame = pd.DataFrame(kept, columns=["case_id", "metric", "stratum", "score", "threshold"])
-    return frame.astype({"score": float, "threshold": float})
+            measured = r.measured is not False
+            kept.append((r.case_id, r.metric, r.stratum, r.score, r.threshold, measured))
+    columns = ["case_id", "metric", "stratum", "score", "threshold", "measured"]
+    frame = pd.DataFrame(kept, columns=columns)
+    return frame.astype({"score": float, "threshold": float, "measured": bool})
 
 
 def read_labels(
@@ -117,3 +121,10 @@ def read_labels(
             kept.append((r.case_id, r.metric, r.stratum, r.label, rater))
     frame = pd.DataFrame(kept, columns=["case_id", "metric", "stratum", "label", "rater"])
     return frame.astype({"label": float})
+
+
+def only_measured(scores: pd.DataFrame, frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows of scores or labels of which the score was measured."""
+    measured = scores[scores["measured"]]
+    pairs = set(zip(measured["case_id"], measured["metric"]))
+    return frame[[pair in pairs for pair in zip(frame["case_id"], frame["metric"])]]

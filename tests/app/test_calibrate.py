@@ -119,3 +119,31 @@ def test_escape_sequences_do_not_reach_the_terminal(files: Path) -> None:
             "calibrate", files / "scores.csv", files / "labels.csv", "-o", files / "c.csv"
         ).stdout
     )
+
+
+def test_what_was_not_measured_takes_no_part_and_is_said(tmp_path: Path) -> None:
+    """40 measured cases, of which the score is right in all; 20 imputed ones would spoil the kappa."""
+    rows = []
+    for i in range(60):
+        measured = i < 40
+        score = i % 2 if measured else 1.0
+        rows.append({"case_id": f"c{i}", "metric": "m", "score": score, "measured": measured})
+    scores = pd.DataFrame(rows)
+    labels = scores[["case_id", "metric"]].assign(label=[float(i % 2) for i in range(60)])
+    scores.to_csv(tmp_path / "scores.csv", index=False)
+    labels.to_csv(tmp_path / "labels.csv", index=False)
+    how = ("calibrate", tmp_path / "scores.csv", tmp_path / "labels.csv", "-o", tmp_path / "c.csv")
+    said = " ".join(call(*how).stdout.split())
+    row = pd.read_csv(tmp_path / "c.csv").iloc[0]
+    assert (row["n"], row["n_labelled"], row["judge_kappa"]) == (40, 40, 1.0)
+    assert (
+        "20 of 60 cases of m were not measured: they take no part, and neither do 20 labels" in said
+    )
+    assert "(partly)" not in said
+    labels.loc[0, "label"] = 0.5
+    labels.to_csv(tmp_path / "labels.csv", index=False)
+    said = " ".join(call(*how).stdout.split())
+    assert "1 labels of m lie between 0 and 1 (partly): tpr, tnr and kappa" in said
+    assert pd.isna(pd.read_csv(tmp_path / "c.csv").iloc[0]["judge_kappa"])
+    korean = call(*how, "--lang", "ko").stdout
+    assert "측정되지 않아" in korean and "보정" in korean and "labelled" not in korean

@@ -27,7 +27,7 @@ from ...stats.calibration import (
     refused,
     together,
 )
-from ...stats.labels import read_labels
+from ...stats.labels import only_measured, read_labels
 from ...stats.score_intervals import wilson
 from .check_kinds import LABELS_NOT_RANDOM
 from .judge_zones import AUDIT
@@ -84,9 +84,11 @@ def with_labels(
     columns: dict[str, Any] = {}
     for metric, of_metric in labels.groupby("metric"):
         name = str(metric)
+        of_metric = only_measured(scores, of_metric)
         by_case = of_metric.groupby("case_id").agg({"label": "mean", "stratum": "first"})
-        cases = together(scores, labels, name)
-        columns[f"{name}_label"] = cases["label"].to_numpy()
+        cases = together(only_measured(scores, scores), of_metric, name)
+        cases = cases.set_index("case_id", drop=False)
+        columns[f"{name}_label"] = units["case_id"].map(cases["label"])
         columns[f"{name}_stratum"] = units["case_id"].map(by_case["stratum"])
         if name not in options.labelled:
             message = f"{len(by_case)} labelled cases, {LEAST} are needed"
@@ -96,13 +98,14 @@ def with_labels(
         if why:
             problem = Problem("error", "few-labels", why, file=str(path), field=name)
             raise InputError([problem])
-        columns[f"{name}_corrected"] = contributions(cases)
+        contributed = pd.Series(contributions(cases), cases.index)
+        columns[f"{name}_corrected"] = units["case_id"].map(contributed)
     return units.assign(**columns)
 
 
 def _scores(units: pd.DataFrame, thresholds: Mapping[str, float]) -> pd.DataFrame:
-    """One row a metric and case, as `calibrate` takes them."""
-    scores = by_metric(units, score="").reset_index(drop=True)
+    """One row a metric and case, as `read_scores` has them."""
+    scores = by_metric(units, score="", measured="_measured").reset_index(drop=True)
     return scores.assign(stratum=None, threshold=scores["metric"].map(thresholds))
 
 
@@ -111,7 +114,7 @@ def calibration(units: pd.DataFrame, options: SummaryOptions, confidence: float)
     labels = by_metric(units, options.labelled, label="_label", stratum="_stratum")
     labels = labels.assign(rater="").dropna(subset="label")
     scores = _scores(units, rules_in_force(options).thresholds)
-    return calibrate(scores, labels, confidence)
+    return calibrate(only_measured(scores, scores), labels, confidence)
 
 
 def intervals(
