@@ -129,7 +129,7 @@ def one_sided_missing(differences: pd.DataFrame) -> Iterator[Check]:
 
 
 def missing_seeds(conditions: Mapping[str, Sequence[str]]) -> Iterator[Check]:
-    """Conditions of a study that lack seeds which others have: comparisons rest on the seeds of both sides."""
+    """Conditions of a study that lack seeds which others have."""
     seeds = list(dict.fromkeys(seed for own in conditions.values() for seed in own))
     lacking = {}
     for condition, own in conditions.items():

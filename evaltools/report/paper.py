@@ -19,6 +19,7 @@ from ..core.resampling import CONSTANT, Resampling
 from ..stats.compare import compare
 from ..stats.intervals import MIN_UNITS
 from ..stats.large_samples import LARGE
+from ..stats.seed_variance import ALIKE
 from . import markdown as plain
 from . import study_sentences
 from . import study_tables as views
@@ -257,16 +258,17 @@ def _tests(study: Study, compared: pd.DataFrame) -> Iterator[str]:
     tested = compared[compared["p_value"].notna() & (compared["n_units"] >= MIN_UNITS)]
     if tested.empty:
         return
-    signs = f"exact, or {PATTERNS:,} random sign patterns"
+    generator = f"NumPy's generator started at {study.resampling.seed}"
+    signs = f"all patterns, or {PATTERNS:,} random ones ({generator}) and that of the data"
     if (tested["n_units"] > LARGE).any():
         signs = "their normal limit"
-    seeds = ""
-    if (tested["n_seeds"] > 1).any():
-        seeds = "; with several seeds, the larger of that p and the p of the variance components"
     yield (
-        "p values are of two-sided paired sign-flip permutation tests over samples "
-        f"({signs}){seeds}."
+        "p values are of two-sided paired sign-flip permutation tests over samples: the share of sign patterns "
+        f"({signs}) under which the sum of the samples' differences is at least as large in size as observed."
     )
+    yield from _mid_p(study, tested)
+    if (tested["n_seeds"] > 1).any():
+        yield from _seeds_in_p(study)
     family = study_sentences.family(tested, len(study.conditions))
     if family:
         candidates = ", for each candidate" if len(study.comparisons) > 1 else ""
@@ -278,6 +280,30 @@ def _tests(study: Study, compared: pd.DataFrame) -> Iterator[str]:
     margins = study_sentences.margins(tested, study.resampling.confidence)
     if margins:
         yield margins.strip()
+
+
+def _mid_p(study: Study, tested: pd.DataFrame) -> Iterator[str]:
+    """Which of the tested metrics have mid-p; none where none is a proportion."""
+    proportions = {m.name for m in study.metrics if getattr(m, "proportion", False)}
+    titles = tested.loc[tested["metric"].isin(proportions), "title"].drop_duplicates()
+    if len(titles):
+        named = listed([f"“{title}”" for title in titles])
+        yield f"Of proportions ({named}) patterns that are exactly as large count half (mid-p)."
+
+
+def _seeds_in_p(study: Study) -> Iterator[str]:
+    """How several seeds enter p."""
+    pooled = ""
+    if study.resampling.method == "auto":
+        pooled = (
+            "; where the seeds of the two sides go apart and Bartlett's test does not tell their variances apart "
+            f"(p > {ALIKE:g}), the variance of both is pooled"
+        )
+    yield (
+        "With several seeds p is the larger of that and the p of a t test of the difference of the means over seeds, "
+        "whose variance has components of seeds, samples and their interaction (Henderson's method III, "
+        f"Satterthwaite's degrees of freedom){pooled}."
+    )
 
 
 def results(study: Study) -> str:

@@ -19,7 +19,7 @@ from ..core.resampling import Resampling
 from ..core.results import suite_of_manifest
 from ..core.suite import Suite, decoded
 from ..stats.breakdown import breakdown, by_parts
-from ..stats.claims import THIS_SYSTEM
+from ..stats.claims import NEW_DRAWS, THIS_SYSTEM, has_trials
 from ..stats.intervals import estimate
 from ..stats.unit_values import unit_values
 from .diff_runs import diff_runs
@@ -152,7 +152,8 @@ class Run(Shown):
             except UsageError as e:
                 raise KeyError(str(e)) from None
             raise KeyError(metric)
-        return pd.concat([rows.iloc[0], pd.Series({"claim": THIS_SYSTEM})]).rename(metric)
+        claim = NEW_DRAWS if has_trials([self.data], self.suite.unit) else THIS_SYSTEM
+        return pd.concat([rows.iloc[0], pd.Series({"claim": claim})]).rename(metric)
 
     def __iter__(self) -> Iterator[str]:
         """The names of the metrics."""

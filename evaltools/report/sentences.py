@@ -264,6 +264,8 @@ NOTES = {
     "side and take no part.",
     "no-common-seed": "No seed in common ({a}: {seeds_a}; {b}: {seeds_b}): paired by sample, each side averaged "
     "over its own seeds.",
+    "unequal-seeds": "The sides have different numbers of seeds ({a}: {seeds_a}; {b}: {seeds_b}): paired by sample, "
+    "each side averaged over its own seeds.",
     "one-seed-side": "One seed on a side: the comparison speaks for new samples, not for other seeds.",
     "two-seeds": "Two seeds only: intervals that speak for new seeds are very wide.",
     "one-seed": "One seed only: no standard deviation, and the intervals do not speak for another seed.",

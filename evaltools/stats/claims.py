@@ -1,5 +1,14 @@
 """What an interval speaks for, as phrases that pages and files show."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pandas as pd
+
+NEW_DRAWS = "new samples, new draws"
+"""Of one run of each system whose samples were drawn several times (the column `trial`)."""
+
 THIS_SYSTEM = "new samples, this system"
 """Of one run: what to expect of the same system on other samples."""
 
@@ -11,3 +20,17 @@ THESE_SYSTEMS = "new samples, these systems"
 
 THESE_SEEDS = "new samples, these seeds"
 """Of a difference where one side has one seed only."""
+
+
+def has_trials(
+    frames: Iterable[pd.DataFrame],
+    unit: str,
+) -> bool:
+    """Whether every frame holds several trials of some sample."""
+    for frame in frames:
+        if "trial" not in frame.columns:
+            return False
+        sample = "item" if "item" in frame.columns else unit
+        if not frame[sample].duplicated().any():
+            return False
+    return True

@@ -25,6 +25,7 @@ from ..core.errors import UsageError
 from ..core.metric import MetricTable
 from ..core.metric_matrix import require_measured
 from ..core.resampling import Resampling
+from . import claims
 from .arrays import Array
 from .compare_notes import comparison_notes
 from .declared import Declared, declare
@@ -174,6 +175,8 @@ def compare(
         headline=declared.leading,
     )
     rows = rows.loc[declared.directed, [*CONTRACT, *DETAILS]].reset_index(drop=True)
+    if claims.has_trials([*baseline.values(), *candidate.values()], unit):
+        rows["claim"] = rows["claim"].replace(claims.THESE_SYSTEMS, claims.NEW_DRAWS)
     notes = comparison_notes(wholes, pairing, rows, names, measured.identical)
     if pool is None:
         notes += pool_notes([table[metric] for metric in measured.pooled], measured.pools)

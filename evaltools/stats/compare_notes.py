@@ -81,7 +81,8 @@ def _about_seeds(
             "seeds_a": labels[0],
             "seeds_b": labels[1],
         }
-        yield Note("no-common-seed", values)
+        is_shared = set(wholes[0].seeds) & set(wholes[1].seeds)
+        yield Note("unequal-seeds" if is_shared else "no-common-seed", values)
     if n_seeds == 1 and _seeded(wholes):
         yield Note("one-seed-side")
     if n_seeds == 2:

@@ -195,9 +195,12 @@ def pair(
     baseline: Grid,
     candidate: Grid,
 ) -> Pairing:
-    """Pair two conditions: by seed and unit where they share a seed label, else by unit."""
+    """Pair two conditions: by seed and unit where they share a seed label, else by unit.
+
+    Sides with different numbers of seeds pair by unit too, so that all of their seeds count.
+    """
     shared_seeds = in_order(set(baseline.seeds) & set(candidate.seeds))
-    by_seed = bool(shared_seeds)
+    by_seed = bool(shared_seeds) and len(baseline.seeds) == len(candidate.seeds)
     in_candidate = candidate.units.get_indexer(baseline.units) >= 0
     units = baseline.units[in_candidate]
     if by_seed:

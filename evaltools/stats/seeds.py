@@ -125,6 +125,8 @@ def aggregate(
             rows.append(_rows(over_seeds, intervals))
             order += metrics
     estimates = pd.concat(rows, ignore_index=True).iloc[np.argsort(order)]
+    if claims.has_trials(runs.values(), unit):
+        estimates["claim"] = estimates["claim"].replace(claims.THIS_SYSTEM, claims.NEW_DRAWS)
     return complete(estimates.reset_index(drop=True), condition=condition)
 
 

@@ -136,7 +136,9 @@ def test_methods_name_what_was_done_and_nothing_else(
         "paired by sample and seed" in words and "variance components of seeds and samples" in words
     )
     assert (
-        "paired sign-flip" in words
+        "(mid-p)" in words
+        and "Bartlett's test" in words
+        and "paired sign-flip" in words
         and "p of 8 other headline metrics adjusted by Westfall and Young's" in words
     )
     assert "resamples" not in words and "BCa" not in words

@@ -123,10 +123,16 @@ def test_each_gap_has_its_own_note_only() -> None:
         "3 of 120 cells (a sample under a seed) of baseline have no counterpart on the other side and take no part."
     ]
     assert said(compared(a, {s: f.iloc[3:] for s, f in b.items() if s != 42})) == [
-        "46 of 120 cells (a sample under a seed) of baseline have no counterpart on the other side and take no part, "
-        "among them 3 whole samples and 1 whole seed.",
+        "9 of 120 cells (a sample under a seed) of baseline have no counterpart on the other side and take no part, "
+        "among them 3 whole samples.",
+        "The sides have different numbers of seeds (baseline: 42/123/456; candidate: 123/456): paired by sample, each "
+        "side averaged over its own seeds.",
         "Two seeds only: intervals that speak for new seeds are very wide.",
     ]
+    other_label = {(7 if s == 42 else s): f.iloc[3:] for s, f in b.items()}
+    assert said(compared(a, other_label))[0].startswith(
+        "46 of 120 cells (a sample under a seed) of baseline"
+    )
     one: Runs = {None: a[42]}
     other: Runs = {None: b[42]}
     assert said(compared(one, {None: other[None].iloc[3:]})) == [

@@ -147,23 +147,38 @@ def test_what_does_not_pair_is_counted_and_unused() -> None:
     b[456] = b[456].iloc[:33]
     b[7] = b[42]
     b[42] = pd.concat([b[42], b[42].assign(id=b[42]["id"] + "x")])
+    a = {**a, 9: a[42]}
     c = compared(a, b)
     assert c.unpaired == {
-        "cells_baseline": 7,
+        "cells_baseline": 47,
         "units_baseline": 0,
-        "seeds_baseline": 0,
+        "seeds_baseline": 1,
         "cells_candidate": 80,
         "units_candidate": 40,
         "seeds_candidate": 1,
     }
     kept = {42: b[42].iloc[:40], 123: b[123], 456: b[456]}
-    alone = compared({**a, 456: a[456].iloc[:33]}, kept)
+    alone = compared({42: a[42], 123: a[123], 456: a[456].iloc[:33]}, kept)
     lacking = ["missing_baseline", "missing_candidate", "delta_worst", "delta_best"]
     pd.testing.assert_frame_equal(
         c.table.drop(columns=lacking), alone.table.drop(columns=lacking), check_exact=True
     )
     assert c.table["missing_baseline"].eq(40).all() and c.table["missing_candidate"].eq(7).all()
     assert [note.code for note in c.notes].count("unpaired-cells") == 2
+
+
+def test_all_seeds_count_where_a_side_has_more_of_them() -> None:
+    a, b = two()
+    c = compared({42: a[42]}, b)
+    assert c.paired_by == "sample"
+    assert c.unpaired["seeds_candidate"] == 0
+    of_each = [compared({42: a[42]}, {42: b[seed]}) for seed in b]
+    values = [rows(one).loc["mean", "value_candidate"] for one in of_each]
+    assert rows(c).loc["mean", "value_candidate"] == pytest.approx(sum(values) / 3)
+    note = next(note for note in c.notes if note.code == "unequal-seeds")
+    assert (note.values["seeds_a"], note.values["seeds_b"]) == ("42", "42/123/456")
+    equal = compared({42: a[42], 123: a[123]}, {42: b[42], 123: b[123]})
+    assert "unequal-seeds" not in [note.code for note in equal.notes]
 
 
 def test_seeds_without_a_common_label_pair_by_sample() -> None:

@@ -1,0 +1,104 @@
+"""Repeated draws of the same samples (epochs, repeats: the column `trial`): how often one of several is right, and which
+samples come out now one way and now another.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from scipy.special import gammaln
+
+from ..core.errors import UsageError
+from ..core.metric import Metric
+from ..stats.intervals import estimate
+from ..stats.unit_values import unit_values
+from .run import Run
+
+ROW = "row"
+
+
+def trials(run: Run, metric: str | None = None) -> pd.DataFrame:
+    """The samples of a run and what their trials gave in a metric, those that flip the most first.
+
+    Columns: the sample, `trials` (how many measured it), `value` (their mean), `lowest` and `highest` (of a trial), and
+    `flips` (whether its trials differ). `metric`: by default the first of the headline. UsageError for a run without
+    trials.
+
+    >>> import evaltools as et
+    >>> rows = [("a", 1, 1), ("a", 2, 0), ("b", 1, 1), ("b", 2, 1)]
+    >>> names = ("id", "trial", "value")
+    >>> run = et.evaluate("table", [{"metric": "right", **dict(zip(names, row))} for row in rows])
+    >>> et.trials(run)[["id", "trials", "value", "flips"]]
+      id  trials  value  flips
+    0  a       2    0.5   True
+    1  b       2    1.0  False
+    """
+    sample, values = _values(run, metric)
+    grouped = values.groupby(sample, sort=False)["value"]
+    frame = grouped.agg(trials="count", value="mean", lowest="min", highest="max").reset_index()
+    frame["flips"] = frame["highest"] > frame["lowest"]
+    frame["spread"] = frame["highest"] - frame["lowest"]
+    in_order = frame.sort_values(["spread", sample], ascending=[False, True], kind="stable")
+    return in_order.drop(columns="spread").reset_index(drop=True)
+
+
+def pass_at_k(run: Run, k: int, metric: str | None = None) -> pd.Series:
+    """How often at least one of k trials of a sample is right, with its interval for new samples and new draws.
+
+    Of n trials of a sample of which c are right it is 1 - C(n - c, k) / C(n, k), the mean over all choices of k of them;
+    samples with fewer than k trials take no part. The Series has what one estimate of a run has. `metric`: one whose
+    trials are 0 or 1, by default the first of the headline. UsageError for other values, k below 1, and a run without
+    k trials of any sample.
+
+    Reference: Chen and others, "Evaluating large language models trained on code" (2021), arXiv 2107.03374.
+
+    >>> import evaltools as et
+    >>> rows = [{"id": i, "trial": t, "metric": "right", "value": int(t > i % 3)} for i in range(12) for t in range(3)]
+    >>> run = et.evaluate("table", rows)
+    >>> round(float(et.pass_at_k(run, 2)["value"]), 3)
+    0.556
+    """
+    sample, values = _values(run, metric)
+    if not values["value"].isin([0, 1]).all():
+        raise UsageError("pass@k needs a metric whose trials are 0 or 1")
+    counts = values.groupby(sample, sort=False)["value"].agg(n="count", right="sum").reset_index()
+    counts = counts[counts["n"] >= k]
+    if k < 1 or counts.empty:
+        raise UsageError(f"pass@k: expected k from 1 to the number of trials of a sample, got {k}")
+    n, wrong = counts["n"].to_numpy(float), (counts["n"] - counts["right"]).to_numpy(float)
+    counts["passed"] = 1 - _share_all_wrong(n, wrong, k)
+    counts["one"] = 1
+    passed = Metric(
+        name=f"pass@{k}",
+        numerator="passed",
+        denominator="one",
+        better="higher",
+        title=f"pass@{k}",
+        bounds=(0, 1),
+        proportion=k == 1 and bool((n == 1).all()),
+    )
+    frame = estimate(counts, [passed], unit=sample, resampling=run.resampling)
+    return frame.iloc[0].rename(f"pass@{k}")
+
+
+def _share_all_wrong(
+    n: np.ndarray,
+    wrong: np.ndarray,
+    k: int,
+) -> np.ndarray:
+    """C(wrong, k) / C(n, k) of each sample; 0 where fewer than k are wrong."""
+    enough = np.maximum(wrong, k)
+    logarithm = gammaln(enough + 1) - gammaln(enough - k + 1) - gammaln(n + 1) + gammaln(n - k + 1)
+    return np.where(wrong >= k, np.exp(logarithm), 0.0)
+
+
+def _values(run: Run, metric: str | None) -> tuple[str, pd.DataFrame]:
+    """(column of the samples, a row a measured trial with the sample and the value of the metric)."""
+    if "trial" not in run.data.columns:
+        raise UsageError(f"{run.name} has no trials: every sample was drawn once")
+    name = run.suite.metric(metric or run.headline[0], run.options).name
+    sample = "item" if "item" in run.data.columns else run.suite.unit
+    rows = run.data.assign(**{ROW: range(len(run.data))})
+    values = unit_values(rows, run.metrics, ROW, name).to_numpy()
+    frame = pd.DataFrame({sample: run.data[sample].to_numpy(), "value": values})
+    return sample, frame.dropna(subset=["value"])
