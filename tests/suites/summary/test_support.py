@@ -112,3 +112,21 @@ def test_a_denial_for_something_named_is_to_be_looked_at() -> None:
 def test_the_literal_rules_compare_values_only() -> None:
     found = score("만 26세 미만", ["만 26세 이상"], rules="seed")["summary_accuracy"]
     assert "contradicted" not in found.evidence and "look" not in found.evidence
+
+
+@pytest.mark.parametrize(
+    ("summary", "tag", "expected"),
+    [
+        ("한도 문의함", "limit", 0.0),
+        ("한도 500만원으로 안내함", "limit", 1.0),
+        ("서류 관련 문의", "documents_required", 0.0),
+        ("조사 결과를 제출해야 함", "documents_required", 1.0),
+        ("대기 기간 질문", "waiting_period", 0.0),
+        ("가입 91일째 되는 날부터 보장", "waiting_period", 1.0),
+        ("그 상태가 90일 넘게 지속돼야만 나옵니다", "condition", 1.0),
+    ],
+)
+def test_a_noun_that_is_only_asked_about_covers_no_tag(
+    summary: str, tag: str, expected: float
+) -> None:
+    assert score(summary, ["상담 기록"], [tag])["summary_risk_coverage"].score == expected
