@@ -444,15 +444,15 @@ def test_predictions_without_gold_say_so(tmp_path: Path) -> None:
 def test_what_failed_stands_on_top_once_and_the_rest_is_folded(tmp_path: Path) -> None:
     rows = [{"id": f"q{i}", "metric": "acc", "value": i % 2} for i in range(12)]
     run = et.evaluate("table", rows, resampling=FAST)
-    html = run.header().html
+    html = run.page().html
     top, _, folded = html.partition('<details class="et-quiet">')
     assert "only 12 units" in top and "few-units" not in folded
     assert "Checks passed: 2; not applicable: 4" in folded
     assert "missing-units" in folded and "missing-units" not in top
     assert folded.index("passed</span>") < folded.index("not applicable</span>")
-    assert "passed" not in run.header().text
+    assert "passed" not in run.page().text
     with speaking("ko"):
-        assert "해당 없음" in run.header().html and "실행이 하나뿐임" in run.header().html
+        assert "해당 없음" in run.page().html and "실행이 하나뿐임" in run.page().html
 
 
 def test_a_study_lists_the_checks_of_its_runs_and_those_of_several_runs(study: et.Study) -> None:
