@@ -15,14 +15,31 @@ Evidence = Mapping[str, Any]
 
 
 def whys(units: pd.DataFrame, metric: str) -> list[str]:
-    """What the score of each case rests on; of one not measured, what stands for it, and why."""
+    """What the score of each case rests on; of one not measured, what stands for it, and why.
+
+    Where a judge decided, its score and reason come first, then what the rules saw (D38).
+    """
     columns = [metric, f"{metric}_measured", f"{metric}_evidence", "answer", "contexts"]
+    columns += [f"{metric}_decided_by", f"{metric}_rule", f"{metric}_llm"]
     reasons = []
     for case in units[columns].itertuples(index=False, name=None):
-        score, measured, evidence, answer, contexts = case
-        parts = _why(metric, score, measured, evidence, answer or "", contexts)
+        score, measured, evidence, answer, contexts, decided_by, by_rule, by_judge = case
+        if decided_by == "rule":
+            parts = _why(metric, score, measured, evidence, answer or "", contexts)
+        else:
+            parts = [_judged(evidence, decided_by, by_rule, by_judge)]
+            parts += _why(metric, by_rule, True, evidence, answer or "", contexts)
         reasons.append("; ".join(parts))
     return reasons
+
+
+def _judged(evidence: Evidence, decided_by: str, by_rule: float, by_judge: float) -> str:
+    """Who decided a score, and how."""
+    template = "the judge says {judge:.2f} ({reason}) and decides; the rules say {rule:.2f}"
+    if decided_by == "blend":
+        template = "the judge says {judge:.2f} ({reason}), blended with the rules' {rule:.2f}"
+    reason = evidence.get("judge", {}).get("reason") or ""
+    return say(template, judge=by_judge, reason=reason, rule=by_rule)
 
 
 def in_short(units: pd.DataFrame) -> list[str]:
@@ -60,8 +77,10 @@ def _wrong_figures(evidence: Evidence) -> list[str]:
     if evidence.get("contradicted"):
         texts = _texts(evidence["contradicted"])
         parts.append(say("a source says the opposite: {texts}", texts=texts))
-    if evidence.get("unsupported"):
-        texts = _texts(evidence["unsupported"])
+    opposite = [entity["at"] for entity in evidence.get("contradicted", [])]
+    without = [e for e in evidence.get("unsupported", []) if e["at"] not in opposite]
+    if without:
+        texts = _texts(without)
         parts.append(say("no source supports {texts}", texts=texts))
     return parts
 
@@ -84,7 +103,14 @@ def _point(point: Evidence) -> str:
 
 
 def _texts(phrases: Sequence[Evidence]) -> str:
-    return ", ".join(f"“{phrase['text']}”" for phrase in phrases)
+    """The phrases, each with what the source has instead where that is known."""
+    texts = []
+    for phrase in phrases:
+        text = f"“{phrase['text']}”"
+        if phrase.get("instead"):
+            text = say("{text} (source: “{instead}”)", text=text, instead=phrase["instead"])
+        texts.append(text)
+    return ", ".join(texts)
 
 
 def scores_with_reasons(units: pd.DataFrame, metric: str) -> list[str]:
