@@ -22,6 +22,14 @@ CONSTANT_METRIC = CheckKind(
     " empty. Look at some samples, and at the metric that shows them apart.",
 )
 
+CLASS_SIZE = CheckKind(
+    code="class-size",
+    title="classes with few units in a mean over classes",
+    applies="Where a metric is a mean over classes, as macro F1 is.",
+    advice="Evaluate more units of these classes, or read a metric that weighs units alike (micro F1, accuracy): such"
+    " a mean is too low on average, and no interval mends that.",
+)
+
 DUPLICATE_TEXTS = CheckKind(
     code="duplicate-texts",
     title="units that share a text, so that they are not independent",
@@ -68,7 +76,7 @@ BUNDLED_EXAMPLE = CheckKind(
     advice="Give your own files.",
 )
 
-RUN_KINDS = (FEW_UNITS, CONSTANT_METRIC)
+RUN_KINDS = (FEW_UNITS, CONSTANT_METRIC, CLASS_SIZE)
 """The checks that every run has."""
 
 STUDY_KINDS = (MISSING_UNITS, ONE_SIDED_MISSING, MISSING_SEEDS)

@@ -9,6 +9,7 @@ import pandas as pd
 
 from .check import AnyCheck, Check
 from .check_kinds import (
+    CLASS_SIZE,
     CONSTANT_METRIC,
     DUPLICATE_TEXTS,
     FEW_UNITS,
@@ -17,10 +18,14 @@ from .check_kinds import (
     ONE_SIDED_MISSING,
 )
 from .language import Message
+from .metric import Mean, MetricTable
 from .resampling import CONSTANT
 
 MIN_CONSTANT_UNITS = 10
 """Fewest units for which a constant metric raises a check."""
+
+MIN_CLASS_UNITS = 10
+"""Fewer units of a class than this raise a check: a macro mean is then biased, and no interval helps."""
 
 MIN_UNITS = 30
 """Fewer resampling units than this raise a check."""
@@ -40,7 +45,7 @@ def constant_metrics(estimates: pd.DataFrame, headline: Sequence[str]) -> Iterat
     if rows.empty:
         yield CONSTANT_METRIC.not_applicable("no metric of the headline is measured on 10 units")
         return
-    at_a_limit = rows["ci_method"].eq("wilson") & rows["value"].isin([0.0, 1.0])
+    at_a_limit = rows["ci_method"].isin(["mid-p", "wilson"]) & rows["value"].isin([0.0, 1.0])
     rows = rows[rows["ci_method"].isin(["none", CONSTANT]) | at_a_limit]
     if rows.empty:
         return
@@ -50,6 +55,32 @@ def constant_metrics(estimates: pd.DataFrame, headline: Sequence[str]) -> Iterat
     )
     template = "the same for every unit: {metrics}"
     yield CONSTANT_METRIC.failed("info", template, {"metrics": metrics}, len(rows), len(headline))
+
+
+def class_sizes(estimates: pd.DataFrame, metrics: MetricTable) -> Iterator[AnyCheck]:
+    """Means over classes of which some have few units: these decide the mean, which is too low on average."""
+    means = [metric for metric in metrics if isinstance(metric, Mean)]
+    if not means:
+        yield CLASS_SIZE.not_applicable("no metric is a mean over classes")
+        return
+    n_units = dict(zip(estimates["metric"], estimates["n_units"]))
+    titles = dict(zip(estimates["metric"], estimates["title"]))
+    small: dict[str, Message] = {}
+    for mean in means:
+        largest = max(n_units[name] for name in mean.of)
+        for name in mean.of:
+            count = int(n_units[name])
+            if count < min(MIN_CLASS_UNITS, largest):
+                values = {"title": Message(titles[name]), "count": count}
+                small[name] = Message("“{title}” ({count})", values)
+    if not small:
+        return
+    template = (
+        "classes with fewer than {least} units: {classes}; a mean over classes rests on each as much as on a "
+        "large one"
+    )
+    values = {"least": MIN_CLASS_UNITS, "classes": tuple(small.values())}
+    yield CLASS_SIZE.failed("warning", template, values, len(small), len(small))
 
 
 def duplicate_texts(units: pd.DataFrame, column: str, unit: str) -> Iterator[AnyCheck]:

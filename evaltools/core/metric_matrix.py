@@ -71,8 +71,17 @@ class Compiled:
 
     @cached_property
     def ends(self) -> np.ndarray:
-        """(2, metrics): the least and the greatest value that each metric can take."""
-        return np.array([metric.limits for metric in self.metrics]).T
+        """(2, metrics): the least and the greatest value that each metric can take.
+
+        Those of a weighted sum follow from its ratios.
+        """
+        ends = np.zeros((2, len(self.parts)))
+        least, most = self.limits
+        for metric, parts in enumerate(self.parts):
+            for ratio, weight in parts:
+                at_ends = weight * least[ratio], weight * most[ratio]
+                ends[:, metric] += min(at_ends), max(at_ends)
+        return ends
 
     @cached_property
     def uses(self) -> np.ndarray:
@@ -222,6 +231,14 @@ def _as_ratios(
     return ratios
 
 
+def require_columns(units: pd.DataFrame, columns: Sequence[str]) -> None:
+    """KeyError that names the columns which the frame lacks, and the nearest to the first of them."""
+    missing = [column for column in columns if column not in units.columns]
+    if missing:
+        known = [str(column) for column in units.columns]
+        raise KeyError(f"the units frame lacks {missing}; {nearest(missing[0], known)}")
+
+
 def column_values(units: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
     """The columns as floats: (units, columns). A null means that the unit takes no part: it is 0.
 
@@ -230,10 +247,7 @@ def column_values(units: pd.DataFrame, columns: Sequence[str]) -> np.ndarray:
     >>> column_values(pd.DataFrame({"n": [1, 2], "right": [True, None]}), ["n", "right"]).tolist()
     [[1.0, 1.0], [2.0, 0.0]]
     """
-    missing = [column for column in columns if column not in units.columns]
-    if missing:
-        known = [str(column) for column in units.columns]
-        raise KeyError(f"the units frame lacks {missing}; {nearest(missing[0], known)}")
+    require_columns(units, columns)
     matrix = np.empty((len(units), len(columns)))
     refused = []
     for index, column in enumerate(columns):

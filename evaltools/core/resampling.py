@@ -12,7 +12,7 @@ from .records import describe
 
 Method = Literal["auto", "bca", "percentile"]
 
-CONSTANT = "t-wilson, no variation"
+CONSTANT = "score-t, no variation"
 """What `ci_method` says where no unit differs from another and only their number makes the interval."""
 
 

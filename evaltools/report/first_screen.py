@@ -12,6 +12,7 @@ from .check_tables import trust_line
 from .differences import carrying
 from .estimate_tables import shown_estimate
 from .headline import comparison, headline, primary_differences, verdict_strip
+from .interval_methods import frames_of_study, intervals_in_use
 from .markdown import number
 from .provenance import bundled, problems_of
 from .sentences import whole_sentence
@@ -59,6 +60,7 @@ def run_screen(run: Run) -> HtmlTable:
         view.first_screen(run),
         headline(run, run.estimates_of(*names) if names else run.estimates.head(0)),
         words(_claim(THIS_SYSTEM)),
+        *intervals_in_use([run.estimates]),
         signature_block(run.signature),
     ]
     return stack(piece for piece in pieces if piece.html)
@@ -129,6 +131,7 @@ def study_screen(study: Study) -> HtmlTable:
         pieces.append(words(study_sentences.how(study)))
     else:
         pieces.append(headline(study, study_tables.estimates(study)))
+    pieces += intervals_in_use(frames_of_study(study))
     pieces.append(signature_block(study.signature))
     return stack(piece for piece in pieces if piece.html)
 

@@ -35,17 +35,19 @@ METHODS = {
     "bca": "bias-corrected and accelerated (BCa) bootstrap",
     "percentile": "percentile bootstrap",
     "abc": "the closed form of the BCa bootstrap (ABC)",
+    "bca-t": "the union of an expanded BCa bootstrap interval and a t interval",
+    "mid-p": "mid-p Clopper-Pearson intervals",
     "wilson": "Wilson score intervals",
     "wilson, effective n": "Wilson score intervals at the effective sample size",
-    "ppi++ t-wilson": "prediction-powered means of scores and labels with Wilson score intervals",
-    "t-wilson": "Wilson score intervals at the effective sample size with t quantiles",
+    "ppi++ score-t": "prediction-powered means of scores and labels with Wilson score intervals",
+    "score-t": "Wilson score intervals at the effective sample size with t quantiles",
     CONSTANT: "Wilson score intervals at the number of units, which do not differ",
-    "mover": "intervals from the score intervals of both sides (MOVER)",
+    "mover": "score intervals of the parts (gains and losses, or classes) put together (MOVER)",
     "variance components": "t intervals from the variance components of seeds and samples",
 }
 """What `ci_method` says -> its name in a paper; a method that is not here is named as it is."""
 
-DRAWN = ("bca", "percentile")
+DRAWN = ("bca", "bca-t", "percentile")
 """The methods that draw resamples, for up to LARGE units."""
 
 PATTERNS = signature(compare).parameters["n_permutations"].default

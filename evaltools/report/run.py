@@ -24,6 +24,7 @@ from ..stats.intervals import estimate
 from ..stats.unit_values import unit_values
 from .diff_runs import diff_runs
 from .estimate_tables import estimates_table, plain_estimates
+from .interval_methods import methods_in_use
 from .plots import RunPlots
 from .provenance import provenance
 from .run_checks import quiet_checks_of_run
@@ -136,7 +137,8 @@ class Run(Shown):
             parts["where"] = self.query
         parts["n"] = str(self.n_units)
         parts["unit"] = self.suite.unit
-        parts["ci"] = f"{self.resampling.method}{100 * self.resampling.confidence:g}"
+        level = f"{self.resampling.method}{100 * self.resampling.confidence:g}"
+        parts["ci"] = ",".join([level, *methods_in_use([self.estimates])])
         parts["resamples"] = str(self.resampling.n_resamples)
         parts["seed"] = str(self.resampling.seed)
         parts["version"] = __version__

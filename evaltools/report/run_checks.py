@@ -13,7 +13,7 @@ from ..core.check import (
     quiet_checks_of_runs,
 )
 from ..core.check_kinds import MISSING_SEEDS, ONE_SIDED_MISSING, RUN_KINDS, STUDY_KINDS
-from ..core.common_checks import constant_metrics, few_units
+from ..core.common_checks import class_sizes, constant_metrics, few_units
 
 if TYPE_CHECKING:
     from .run import Run
@@ -32,6 +32,7 @@ def quiet_checks_of_run(run: Run) -> list[QuietCheck]:
     """The checks that found nothing in a run: passed, or why they do not apply."""
     outcomes = checks_of_units(run)
     outcomes += constant_metrics(run.estimates, run.headline)
+    outcomes += class_sizes(run.estimates, run.metrics)
     for kind in STUDY_KINDS:
         outcomes.append(kind.not_applicable("one run only"))
     return quiet_checks(_kinds(run), outcomes, run.checks)

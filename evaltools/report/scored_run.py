@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from .. import BUILT_IN
 from ..core.check import failed_checks, worst_first
-from ..core.common_checks import constant_metrics
+from ..core.common_checks import class_sizes, constant_metrics
 from ..core.errors import UsageError
 from ..stats.intervals import estimate_run
 from .run import Run
@@ -32,6 +32,7 @@ def with_estimates(run: Run) -> Run:
     checks = failed_checks(checks_of_units(run))
     run = replace(run, checks=tuple(checks))
     checks += failed_checks(constant_metrics(estimates, run.headline))
+    checks += failed_checks(class_sizes(estimates, run.metrics))
     run = replace(run, checks=tuple(worst_first(checks)))
     leads = {"headline": list(run.headline), "leading": run.primary}
     manifest = run.manifest.model_copy(update=leads)

@@ -30,6 +30,7 @@ from ..stats.ranks import ranks
 from ..stats.unit_changes import unit_changes
 from . import paper, study_sentences, study_tables
 from .differences import differences
+from .interval_methods import frames_of_study, methods_in_use
 from .plots import StudyPlots
 from .run import Run
 from .run_checks import quiet_checks_of_study
@@ -181,7 +182,8 @@ class Study(Shown):
             parts.append(f"primary:{self.primary}")
         parts.append(f"n:{len(samples)}")
         parts.append(f"seeds:{','.join(sorted(seeds, key=natural))}")
-        parts.append(f"ci:{self.resampling.confidence:.0%}")
+        level = f"{self.resampling.confidence:.0%}"
+        parts.append(",".join([f"ci:{level}", *methods_in_use(frames_of_study(self))]))
         return "|".join(parts)
 
     # --- numbers

@@ -425,8 +425,8 @@ def verdicts(
 
     - not measured: a side has no value;
     - too few: fewer than MIN_UNITS paired units;
-    - better, worse: p (adjusted in the family) is within the level, and the interval, if there is
-      one, leaves out 0;
+    - better, worse: p (adjusted in the family) is within the level, and there is an interval that
+      leaves out 0;
     - equivalent: the interval at 1 - 2 * level lies within the declared margin;
     - too few: so few units differ that no signs of theirs could bring p within the level
       (`few_differ`);
@@ -440,7 +440,7 @@ def verdicts(
     """
     p = rows["p_adjusted"].fillna(rows["p_value"])
     holds_zero = (rows["ci_low"] <= 0) & (rows["ci_high"] >= 0)
-    shown = (p <= level) & ~holds_zero
+    shown = (p <= level) & rows["ci_low"].notna() & ~holds_zero
     improves = (rows["delta"] > 0) == (rows["better"] != "lower")
     cases = [
         (rows["delta"].isna(), "not measured"),

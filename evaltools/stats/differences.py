@@ -5,8 +5,9 @@ Interval of a difference, by what the data are:
 - several seeds on both sides: variance components of the difference (t), for new seeds and new
   samples;
 - one seed on a side: a bootstrap that draws the same units for both sides;
-- one seed each, where few units decide and the metric has limits: "mover", the score intervals of
-  both sides put together (`intervals.mover`), by the method "auto" only.
+- the same, where the metric has limits and few units decide: "mover", the score intervals of the
+  gains and of the losses put together (mover.py), by the method "auto" only. So too where all units
+  differ alike.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ from .bounds import Intervals
 from .equivalence import equivalence_confidence
 from .evidence import Evidence
 from .influence import Paired
-from .intervals import CARRIES, MIN_UNITS
-from .score_intervals import deciding, mover, score_bounds, share_correlation
+from .intervals import MIN_UNITS
+from .mover import gains_and_losses
+from .run_bounds import carries_difference
 
 
 def differences(
@@ -43,7 +45,7 @@ def differences(
     counts = paired.baseline.compiled.counts
     unmeasured = np.isnan(paired.delta) | counts
     enough = paired.n_units >= MIN_UNITS
-    wanted = ~unmeasured & enough & (tested.error > 0)
+    wanted = ~unmeasured & enough
     intervals = _intervals(tested, wanted, resampling)
 
     confidence = equivalence_confidence(resampling.confidence)
@@ -65,7 +67,7 @@ def differences(
         "claim": np.where(unmeasured, "", _claims(paired)),
         "p_samples": tested.p_samples,
         "error": tested.error,
-        "df": np.where(wanted, tested.df, np.nan),
+        "df": np.where(wanted & (tested.error > 0), tested.df, np.nan),
         "each": size / np.maximum(n_differ, 1),
         "n_differ": n_differ,
         "var_seed": tested.spread.from_seeds,
@@ -89,42 +91,48 @@ def _intervals(
 ) -> Intervals:
     """The intervals of the delta of the wanted metrics, each by the first rule that holds for it."""
     paired = tested.paired
+    compiled = paired.baseline.compiled
+    least, most = compiled.ends
+    span = most - least
+    has_limits = np.isfinite(span)
+    below, above = gains_and_losses(
+        tested.differences,
+        paired.unit_shares,
+        np.where(has_limits, span, np.nan),
+        resampling.confidence,
+    )
+    scored = wanted & has_limits & (tested.differences != 0).any(axis=0)
+    varies = wanted & (tested.error > 0)
+    one_seed = varies & ~tested.several
     intervals = Intervals.none(len(paired.delta))
-    one_seed = wanted & ~tested.several
-    one_run_each = len(paired.a.values) == len(paired.b.values) == 1
-    if resampling.method == "auto" and one_run_each:
-        low, high = _from_both_sides(paired, resampling.confidence)
-        few_decide = deciding(paired.errors) < CARRIES
-        by_sides = one_seed & ~np.isnan(low) & few_decide
-        intervals.fill(by_sides, low, high, "mover")
-        one_seed = one_seed & ~by_sides
-    if one_seed.any():
+    if resampling.method == "auto":
+        carries = carries_difference(tested.differences, span)
+        intervals.fill(
+            scored & one_seed & ~carries,
+            paired.delta - below,
+            paired.delta + above,
+            "mover",
+        )
+    to_draw = one_seed & (intervals.method == "none")
+    if to_draw.any():
         drawn = resampled(
             [paired.baseline.sums, paired.candidate.sums],
             paired.delta_of,
             paired.errors,
             paired.bias,
-            one_seed,
+            paired.n_units,
+            ~has_limits,
+            to_draw,
             resampling,
         )
         intervals.fill(drawn.method != "none", drawn.low, drawn.high, drawn.method)
     half = tested.error * tested.spread.widest(resampling.confidence)[1]
-    intervals.fill(wanted, paired.delta - half, paired.delta + half, "variance components")
-    return intervals
-
-
-def _from_both_sides(
-    paired: Paired,
-    confidence: float,
-) -> tuple[Array, Array]:
-    """(low, high) of delta, one seed each, from the score intervals of both sides.
-
-    nan for a metric without limits.
-    """
-    baseline, _ = score_bounds(paired.baseline, confidence, t_only=True)
-    candidate, _ = score_bounds(paired.candidate, confidence, t_only=True)
-    return mover(
-        (paired.value_a, baseline.low, baseline.high),
-        (paired.value_b, candidate.low, candidate.high),
-        share_correlation(paired.a.errors[0], paired.b.errors[0]),
+    intervals.fill(varies, paired.delta - half, paired.delta + half, "variance components")
+    if resampling.method == "auto":
+        # all units differ alike
+        intervals.fill(scored, paired.delta - below, paired.delta + above, "mover")
+    return Intervals(
+        low=np.maximum(intervals.low, -span),
+        high=np.minimum(intervals.high, span),
+        method=intervals.method,
     )

@@ -18,6 +18,7 @@ from ..core.metric_matrix import Compiled, require_measured
 from .arrays import Array, divide
 from .design import Grid
 from .large_samples import over_units
+from .mover import unit_differences, unit_shares
 
 
 @dataclass(frozen=True)
@@ -274,42 +275,35 @@ class Paired:
         same_cells = np.array_equal(one.present, other.present)
         return same_cells and np.array_equal(one.sums, other.sums)
 
-    @property
+    @cached_property
     def null_errors(self) -> Array:
         """Differences of the units that sum to `delta`, (units, metrics), for sign flips.
 
-        With R and D the mean of the two sides' ratios and denominators, unit i differs by
-        (difference of its numerators - R * difference of its denominators) / D. So a unit whose own
-        numerator and denominator are the same on both sides differs by exactly 0, and the sum is
-        the difference of the ratios. Where seeds do not pair each side is averaged over its own.
+        `unit_differences` of every ratio, put together: a unit whose own numerator and denominator
+        are the same on both sides differs by exactly 0. Where seeds do not pair each side is
+        averaged over its own seeds first.
         """
         compiled = self.baseline.compiled
-        if self.by_seed:
-            sides = [(side.num, side.den) for side in (self.baseline, self.candidate)]
-        else:
-            sides = []
-            for side in (self.baseline, self.candidate):
-                num = side.num.mean(axis=0, keepdims=True)
-                den = side.den.mean(axis=0, keepdims=True)
-                sides.append((num, den))
-        (num_a, den_a), (num_b, den_b) = sides
-        total_a, total_b = over_units(den_a), over_units(den_b)
-        middle = _ratio(over_units(num_a), total_a) + _ratio(over_units(num_b), total_b)
-        middle = middle[:, None, :] / 2
-        differences = num_b - num_a - middle * (den_b - den_a)
-        differences = _ratio(differences, (total_a + total_b)[:, None, :] / 2)
-        of_metrics = compiled.combined(differences)
+        sides = []
+        for side in (self.baseline, self.candidate):
+            for sums in (side.num, side.den):
+                sides.append(sums if self.by_seed else sums.mean(axis=0, keepdims=True))
+        differences = compiled.combined(unit_differences(*sides))
         if not self.by_seed:
-            return of_metrics[0]
-        return np.nan_to_num(seed_mean(of_metrics, self.in_a))
+            return differences[0]
+        return np.nan_to_num(seed_mean(differences, self.in_a))
 
+    @property
+    def unit_shares(self) -> Array:
+        """What each unit weighs in `delta`, (units, metrics); sums to 1.
 
-def _ratio(
-    numerators: Array,
-    denominators: Array,
-) -> Array:
-    """numerators / denominators, 0 where the denominator is 0."""
-    denominators = np.broadcast_to(denominators, numerators.shape)
-    ratios = np.zeros(numerators.shape)
-    np.divide(numerators, denominators, out=ratios, where=denominators != 0)
-    return ratios
+        Of a weighted sum of ratios that is what it weighs in each, by the size of their weights.
+        """
+        compiled = self.baseline.compiled
+        shares = unit_shares(self.baseline.den.sum(axis=0), self.candidate.den.sum(axis=0))
+        of_metrics = np.zeros((len(shares), len(compiled.parts)))
+        for metric, parts in enumerate(compiled.parts):
+            size = sum(abs(weight) for _, weight in parts)
+            for ratio, weight in parts:
+                of_metrics[:, metric] += abs(weight) / size * shares[:, ratio]
+        return of_metrics

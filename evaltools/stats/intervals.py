@@ -1,8 +1,8 @@
 """Intervals of one run: which method each metric of a table gets, and the public `estimate`.
 
-Where the data carry a bootstrap, the interval comes from it (bootstrap.py). Where few units decide
-(rates and F1 near 0 or 1, a few long dialogues), a metric within limits has a score interval at its
-effective number of trials (score_intervals.py).
+Where the data carry a bootstrap, the interval comes from it (bootstrap.py). Proportions, and other
+metrics within limits where few units decide (F1 near 0 or 1, a few long dialogues), have a score
+interval (run_bounds.py).
 
 Claim of these intervals: new samples, this system.
 """
@@ -26,13 +26,11 @@ from .design import add_rows
 from .influence import Cells, influence
 from .large_samples import metric_groups, over_units
 from .measured import measured_groups
-from .score_intervals import first_ratio, proportions, score_bounds, score_interval
+from .run_bounds import run_bounds
+from .score_intervals import first_ratio, proportions, score_interval
 
 MIN_UNITS = 10
 """Fewer resampling units than this carry no bootstrap (coverage: docs/statistics.md)."""
-
-CARRIES = 50
-"""So many units must decide (`deciding`) for a bootstrap interval of a bounded metric."""
 
 
 def unit_sums(
@@ -65,12 +63,13 @@ def estimate(
     table has none. `numerator` and `denominator` are null for weighted sums of metrics. `n_units`
     counts the resampling units that take part in the metric.
 
-    `ci_method` is bca or percentile; abc, the closed form of bca for more than LARGE resampling
-    units (percentile has one too); wilson, t-wilson or mover (`score_bounds`); or none. By the
-    method "auto" a metric within limits always has an interval (a difference where some unit
-    differs): plain proportions Wilson's, others a bootstrap where at least MIN_UNITS units take
-    part and CARRIES decide. By the others, metrics that vary over MIN_UNITS units have a bootstrap,
-    other proportions Wilson's interval at the number of units, all else none.
+    `ci_method` is bca or percentile; bca-t, for metrics without limits the union of that and a t
+    interval (bootstrap.py); abc, the closed form of bca for more than LARGE resampling units
+    (percentile has one too); mid-p, score-t or mover (`run_bounds`); wilson; or none. By the method
+    "auto" a metric within limits always has an interval (a difference where some unit differs):
+    proportions mid-p, others a bootstrap where the units carry it, else a score interval. By the
+    others, metrics that vary over MIN_UNITS units have a bootstrap, other proportions Wilson's
+    interval at the number of units, all else none.
 
     A row in which a column of a metric is null takes no part in that metric, as if it were left
     out.
@@ -84,8 +83,8 @@ def estimate(
     ... )
     >>> estimates = estimate(units, [accuracy], "id", Resampling())
     >>> estimates[["name", "value", "ci_low", "ci_high", "ci_method"]]
-           name  value   ci_low   ci_high ci_method
-    0  accuracy   0.75  0.59806  0.858129    wilson
+           name  value    ci_low  ci_high ci_method
+    0  accuracy   0.75  0.599457  0.86546     mid-p
     """
     return public_frame(estimate_run(units, table, unit, resampling))
 
@@ -152,12 +151,10 @@ def run_intervals(
     measured = ~np.isnan(values) & ~compiled.counts & (n_units > 0)
     carried = measured & (n_units >= MIN_UNITS)
     if resampling.method == "auto":
-        score, n_deciding = score_bounds(run, resampling.confidence)
-        # Wilson's bounds grow with every event, those of two methods in turn would not
-        enough = (n_deciding >= CARRIES) & (score.method != "wilson")
-        carried &= np.isnan(score.low) | enough
-        # a difference of 0 in every unit says nothing of what else there is
-        known = measured & ((score.method != "mover") | (n_deciding > 0))
+        bounds = run_bounds(run, resampling.confidence)
+        score = bounds.intervals
+        carried &= np.isnan(score.low) | bounds.carries
+        known = measured
     else:
         known = measured & proportions(compiled)
         score = _wilson_of_units(values, n_units, known, resampling.confidence)
@@ -166,6 +163,8 @@ def run_intervals(
         metrics_of=compiled.values,
         errors=influence(run).errors[0],
         bias=run.bias[0],
+        n_units=n_units,
+        unlimited=~np.isfinite(compiled.ends).all(axis=0),
         wanted=carried,
         resampling=resampling,
     )

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from ..core.metric import MetricTable
-from ..core.metric_matrix import Compiled, compile_table, require_measured
+from ..core.metric_matrix import Compiled, compile_table, require_columns, require_measured
 from .arrays import Array
 from .design import Grid, Runs
 from .influence import Cells, cell_sums, seed_mean
@@ -105,14 +105,10 @@ def _null_rows(
     nulls: dict[str, Array] = {}
     if not frames:
         return nulls
+    for frame in frames:
+        require_columns(frame, compiled.columns)
     for column in compiled.columns:
-        parts = []
-        for frame in frames:
-            if column not in frame:
-                missing = [name for name in compiled.columns if name not in frame]
-                raise KeyError(f"the units frame lacks {missing}")
-            parts.append(frame[column].isna().to_numpy())
-        is_null = np.concatenate(parts)
+        is_null = np.concatenate([frame[column].isna().to_numpy() for frame in frames])
         if is_null.any():
             nulls[column] = is_null
     return nulls

@@ -27,7 +27,7 @@ from .score_intervals import (
 
 COMPONENTS = "variance components"
 EFFECTIVE = "wilson, effective n"
-BY_COMPONENTS = (COMPONENTS, EFFECTIVE, "t-wilson")
+BY_COMPONENTS = (COMPONENTS, EFFECTIVE, "score-t")
 """The methods whose interval rests on the variance components."""
 
 
@@ -116,7 +116,7 @@ def _fill_scored(
         has_limits,
         np.fmin(low, low_of_all),
         np.fmax(high, high_of_none),
-        np.where(error > 0, "t-wilson", constant),
+        np.where(error > 0, "score-t", constant),
     )
 
 

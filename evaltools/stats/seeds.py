@@ -95,7 +95,7 @@ def aggregate(
 
     `value` is the mean over the seeds in which the metric is measured (`n_seeds`), `std` their
     standard deviation (ddof 1, nan for one seed). `n_units` counts the resampling units that take
-    part in any seed. `ci_method` is "variance components"; "t-wilson" (a metric within limits:
+    part in any seed. `ci_method` is "variance components"; "score-t" (a metric within limits:
     Wilson's interval at the trials that the variance components amount to, by the method "auto";
     else "wilson, effective n", of proportions only); "wilson" (a proportion without variation) or
     CONSTANT; "none" (a count, too few units, no variation); or, for one seed, what

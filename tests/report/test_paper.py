@@ -151,7 +151,7 @@ def test_methods_name_what_was_done_and_nothing_else(
     )
     assert "seed" not in words and "variance components" not in words
     words = paper.methods(bare)
-    assert "resamples" not in words and "Wilson score intervals" in words
+    assert "resamples" not in words and "mid-p Clopper-Pearson intervals" in words
     assert words.startswith("We scored only on 4 samples (id), one run.")
     for absent in ("p values", "Differences", "Westfall", "seed", "Better or worse"):
         assert absent not in words

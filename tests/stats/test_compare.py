@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from evaltools.core.errors import UsageError
 from evaltools.stats.claims import NEW_SEEDS, THESE_SEEDS, THESE_SYSTEMS
 from evaltools.stats.compare import CONTRACT, NothingPaired, compare
-from tests.stats.comparing import CASES, R, Runs, compared, differing, rows, run, two
+from tests.stats.comparing import CASES, MEAN, R, Runs, compared, differing, rows, run, two
 
 
 def test_contract_columns_and_what_has_no_direction() -> None:
@@ -101,13 +102,17 @@ def test_a_planted_improvement_is_found(seeds: tuple[object, ...]) -> None:
 
 
 @pytest.mark.parametrize("seeds", [(1,), (1, 2, 3)])
-def test_the_same_gain_on_every_unit_is_found_though_nothing_varies(
+def test_the_same_gain_on_every_unit_is_found_within_limits_though_nothing_varies(
     seeds: tuple[object, ...],
 ) -> None:
     a, _ = two(seeds=seeds)
     a = {s: f.assign(y=np.arange(40) % 4 / 4) for s, f in a.items()}
-    row = rows(compared(a, {s: f.assign(y=f["y"] + 0.25) for s, f in a.items()})).loc["mean"]
-    assert (row["delta"], row["verdict"], row["ci_method"]) == (0.25, "better", "none")
+    b = {s: f.assign(y=f["y"] + 0.25) for s, f in a.items()}
+    limited = replace(MEAN, bounds=(0, 1))
+    row = rows(compare(a, b, [limited], "id", R)).loc["mean"]
+    assert (row["delta"], row["verdict"], row["ci_method"]) == (0.25, "better", "mover")
+    unlimited = rows(compared(a, b)).loc["mean"]
+    assert (unlimited["verdict"], unlimited["ci_method"]) == ("tied", "none")
 
 
 def test_fewer_errors_are_better() -> None:
@@ -195,7 +200,7 @@ def test_one_seed_on_a_side_speaks_for_samples_only() -> None:
     a, b = CASES["one against three"]
     c = compared(a, b)
     assert rows(c).loc["mean", "claim"] == THESE_SEEDS
-    assert rows(c).loc["mean", "ci_method"] == "bca"
+    assert rows(c).loc["mean", "ci_method"] == "bca-t"
     assert "one-seed-side" in [note.code for note in c.notes]
     anonymous = compared({None: a[1]}, {None: b[3]})
     assert anonymous.paired_by == "sample and seed"

@@ -15,15 +15,17 @@ from evaltools.core.metric import Difference, Mean, Metric, MetricTable
 from evaltools.core.resampling import Resampling
 from evaltools.stats.claims import NEW_SEEDS, THESE_SYSTEMS
 from evaltools.stats.compare import compare
-from evaltools.stats.intervals import estimate
+from evaltools.stats.mover import gains_and_losses
 from evaltools.stats.unit_changes import unit_changes
-from tests.stats.comparing import ERRORS, MEAN, TABLE, R, Runs, compared, rows, two
+from tests.stats.comparing import ERRORS, MEAN, TABLE, R, Runs, rows, two
+
+BCA = R.model_copy(update={"method": "bca"})
 
 
 def test_one_run_each_is_a_paired_bootstrap_of_scipy() -> None:
     a, b = two(seeds=(1,))
     x, y = a[1]["y"].to_numpy(), b[1]["y"].to_numpy()
-    row = rows(compared(a, b)).loc["mean"]
+    row = compare(a, b, TABLE, "id", BCA).table.set_index("metric").loc["mean"]
     expected = stats.bootstrap(
         (x, y),
         lambda x, y, axis=-1: y.mean(axis) - x.mean(axis),
@@ -116,7 +118,7 @@ def test_a_paired_macro_mean_is_a_bootstrap_of_scipy() -> None:
         rng=np.random.default_rng(0),
         batch=128,
     ).confidence_interval
-    row = compare(a, b, MACRO, "id", R).table.set_index("metric").loc["macro"]
+    row = compare(a, b, MACRO, "id", BCA).table.set_index("metric").loc["macro"]
     assert (row["ci_low"], row["ci_high"]) == pytest.approx(
         (expected.low, expected.high), abs=1e-12
     )
@@ -128,22 +130,50 @@ def one_each(before: list[float], after: list[float], resampling: Resampling = R
     return compare(*sides, [metric], "id", resampling).table.iloc[0]
 
 
-def test_a_delta_that_few_units_decide_is_made_of_its_sides() -> None:
+def test_a_delta_that_few_units_decide_has_gains_and_losses_apart() -> None:
+    """Of 20 units two gain .5: what is not drawn could lose, so that the interval holds 0."""
     before, after = [1.0] * 16 + [0.5] * 4, [1.0] * 18 + [0.5] * 2
     row = one_each(before, after)
-    metric = Metric(name="f1", numerator="y", denominator="n", better="higher", bounds=(0, 1))
-    sides = [
-        estimate(pd.DataFrame({"id": range(20), "y": y, "n": 1}), [metric], "id", R).iloc[0]
-        for y in (before, after)
-    ]
-    (a, la, ua), (b, lb, ub) = (s[["value", "ci_low", "ci_high"]].astype(float) for s in sides)
-    r = np.corrcoef(before, after)[0, 1]
-    low = b - a - np.sqrt((b - lb) ** 2 + (ua - a) ** 2 - 2 * r * (b - lb) * (ua - a))
-    high = b - a + np.sqrt((ub - b) ** 2 + (a - la) ** 2 - 2 * r * (ub - b) * (a - la))
-    assert (row["ci_low"], row["ci_high"]) == pytest.approx((low, high))
+    differences = (np.array(after) - before)[:, None] / 20
+    below, above = gains_and_losses(differences, np.full((20, 1), 1 / 20), [1.0], 0.95)
     assert row["ci_method"] == "mover"
+    assert row["ci_low"] == pytest.approx(0.05 - below[0])
+    assert row["ci_high"] == pytest.approx(0.05 + above[0])
+    assert row["ci_low"] < 0 and -row["ci_low"] > 0.1
     assert one_each(before, after, R.model_copy(update={"method": "bca"}))["ci_method"] == "bca"
     assert one_each(before, before)["ci_method"] == "none"
+
+
+def test_all_of_ten_against_none_is_better_with_an_interval() -> None:
+    """Gains and losses of 10 trials: 1 [n / (n + t^2), 1] and 0 [0, t^2 / (n + t^2)]."""
+    row = one_each([0.0] * 10, [1.0] * 10)
+    t2 = stats.t.ppf(0.975, 9) ** 2
+    assert row["ci_low"] == pytest.approx(1 - np.sqrt(2) * t2 / (10 + t2))
+    assert (row["ci_high"], row["verdict"], row["ci_method"]) == (1.0, "better", "mover")
+
+
+def test_no_verdict_without_an_interval() -> None:
+    """A metric without limits that rises by the same in every unit has none."""
+    metric = Metric(name="ms", numerator="y", denominator="n", better="higher")
+    sides = [{None: pd.DataFrame({"id": range(20), "y": y, "n": 1})} for y in (1.0, 2.0)]
+    row = compare(*sides, [metric], "id", R).table.iloc[0]
+    assert (row["ci_method"], row["verdict"]) == ("none", "tied")
+
+
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_no_interval_leaves_the_limits_of_a_difference(seeds: int) -> None:
+    """Of two seeds the t quantile has one degree of freedom."""
+    metric = Metric(name="f1", numerator="y", denominator="n", better="higher", bounds=(0, 1))
+    rng = np.random.default_rng(3)
+    a, b = (
+        {
+            seed: pd.DataFrame({"id": range(12), "y": (rng.random(12) < p * seed), "n": 1})
+            for seed in range(1, seeds + 1)
+        }
+        for p in (0.4, 0.1)
+    )
+    row = compare(a, b, [metric], "id", R).table.iloc[0]
+    assert -1 <= row["ci_low"] < row["ci_high"] <= 1
 
 
 @given(st.lists(st.tuples(*[st.sampled_from([0.0, 0.3, 1.0])] * 2), min_size=10, max_size=40))

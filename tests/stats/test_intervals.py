@@ -17,7 +17,8 @@ from evaltools.core.resampling import CONSTANT, Method, Resampling
 from evaltools.stats.bootstrap import monte_carlo_digits, resample_weights
 from evaltools.stats.breakdown import breakdown
 from evaltools.stats.intervals import MIN_UNITS, estimate, unit_sums
-from evaltools.stats.score_intervals import effective_trials, mover, wilson
+from evaltools.stats.mover import gains_and_losses, mover, unit_differences
+from evaltools.stats.score_intervals import effective_trials, mid_p, wilson
 
 RATIO = Metric(name="ratio", numerator="2*tp", denominator="2*tp + fp", group="g", better="higher")
 MEAN = Metric(name="mean", numerator="f1", denominator="n", group="g", better="higher")
@@ -88,15 +89,33 @@ def test_bounds_equal_scipy(method: Method, n: int, confidence: float) -> None:
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 9), (9, 9), (0, 50), (3, 9), (50, 50)])
-def test_proportions_without_a_bootstrap_get_wilson(k: int, n: int) -> None:
+def test_proportions_get_mid_p(k: int, n: int) -> None:
+    """At a bound so many or more (or so few or fewer) have 2.5%, the observed number counting half."""
     frame = pd.DataFrame({"id": range(n), "x": [1] * k + [0] * (n - k), "n": 1})
     row = of(frame, RATE).loc["rate"]
-    expected = stats.binomtest(k, n).proportion_ci(0.95, method="wilson")
-    assert row["ci_method"] == "wilson"
-    assert (row["ci_low"], row["ci_high"]) == pytest.approx(
-        (expected.low, expected.high), abs=1e-12
-    )
-    assert row["ci_high"] > row["ci_low"]
+    assert row["ci_method"] == "mid-p"
+    low, high = row["ci_low"], row["ci_high"]
+    if k > 0:
+        more, here = stats.binom.sf(k, n, low), stats.binom.pmf(k, n, low)
+        assert more + here / 2 == pytest.approx(0.025, abs=1e-9)
+    else:
+        assert low == 0
+    if k < n:
+        fewer, here = stats.binom.cdf(k - 1, n, high), stats.binom.pmf(k, n, high)
+        assert fewer + here / 2 == pytest.approx(0.025, abs=1e-9)
+    else:
+        assert high == 1
+    bca = of(frame, RATE, Resampling(method="bca", n_resamples=100)).loc["rate"]
+    wilsons = stats.binomtest(k, n).proportion_ci(0.95, method="wilson")
+    if bca["ci_method"] == "wilson":
+        assert (bca["ci_low"], bca["ci_high"]) == pytest.approx((wilsons.low, wilsons.high))
+
+
+def test_mid_p_of_no_event_by_hand() -> None:
+    """0 of 9: half of (1 - p)^9 is 2.5% at 1 - .05^(1/9) = .2831; of 9 of 9 it is the mirror image."""
+    low, high = mid_p(np.array([0.0, 9.0]), np.array([9.0, 9.0]), 0.95)
+    assert high.tolist() == pytest.approx([1 - 0.05 ** (1 / 9), 1.0])
+    assert low.tolist() == pytest.approx([0.0, 0.05 ** (1 / 9)])
 
 
 def test_wilson_ends_exactly_at_the_limits() -> None:
@@ -113,7 +132,10 @@ def test_a_share_above_one_has_the_interval_of_one(method: Method) -> None:
     row = of(pd.DataFrame({"id": range(9), "x": 2, "n": 1}), RATE, Resampling(method=method)).loc[
         "rate"
     ]
-    assert (row["value"], row["ci_low"], row["ci_high"]) == (2.0, *wilson(9, 9, 0.95))
+    bounds = wilson(9, 9, 0.95)
+    if method == "auto":
+        bounds = tuple(bound[0] for bound in mid_p(np.array([9.0]), np.array([9.0]), 0.95))
+    assert (row["value"], row["ci_low"], row["ci_high"]) == (2.0, *bounds)
 
 
 @given(st.integers(1, 400), st.data(), st.sampled_from([0.8, 0.95, 0.99]))
@@ -129,7 +151,7 @@ def test_constants_and_few_units_have_no_interval_but_a_value() -> None:
     assert constant["ci_method"] == "none"
     assert np.isnan(constant["ci_low"])
     assert (of(units(MIN_UNITS - 1), TABLE)["ci_method"] == "none").all()
-    assert of(units(MIN_UNITS), TABLE).loc["mean", "ci_method"] == "bca"
+    assert of(units(MIN_UNITS), TABLE).loc["mean", "ci_method"] == "bca-t"
 
 
 def test_one_unit_and_no_unit() -> None:
@@ -184,7 +206,7 @@ def test_deterministic_and_seeded() -> None:
     a, b = of(units(50), TABLE), of(units(50), TABLE)
     pd.testing.assert_frame_equal(a, b, check_exact=True)
     other = of(units(50), TABLE, Resampling(n_resamples=2000, seed=1))
-    assert (a["ci_low"] != other["ci_low"]).all()
+    assert (a["ci_high"] != other["ci_high"]).any()
     assert (a["value"] == other["value"]).all()
 
 
@@ -265,7 +287,7 @@ def test_macro_f1_equals_scikit_learn_and_its_interval_scipy() -> None:
     truth = rng.choice(list(CLASSES), 90, p=[0.6, 0.3, 0.1])
     said = np.where(rng.random(90) < 0.6, truth, rng.choice(list(CLASSES), 90))
     frame = classified("".join(truth), "".join(said))
-    row = of(frame, MACRO, Resampling(n_resamples=800, seed=7)).loc["macro_f1"]
+    row = of(frame, MACRO, Resampling(method="bca", n_resamples=800, seed=7)).loc["macro_f1"]
     assert row["value"] == pytest.approx(metrics.f1_score(truth, said, average="macro"))
 
     def macro(*columns: np.ndarray, axis: int = -1) -> np.ndarray:
@@ -350,17 +372,15 @@ def test_t_wilson_by_hand() -> None:
         (centre - half, centre + half), abs=1e-12
     )
     assert (row["ci_low"], row["ci_high"]) == pytest.approx((0.816, 0.988), abs=1e-3)
-    assert row["ci_method"] == "t-wilson"
+    assert row["ci_method"] == "score-t"
 
 
-def test_events_have_wilson_whatever_the_order_of_the_rows() -> None:
-    expected = stats.binomtest(1, 40).proportion_ci(0.95, method="wilson")
+def test_events_have_mid_p_whatever_the_order_of_the_rows() -> None:
+    (low,), (high,) = mid_p(np.array([1.0]), np.array([40.0]), 0.95)
     for place in (0, 7, 39):
         row = one(SHARE, hit=[i == place for i in range(40)])
-        assert (row["ci_low"], row["ci_high"]) == pytest.approx(
-            (expected.low, expected.high), abs=1e-12
-        )
-        assert row["ci_method"] == "wilson"
+        assert (row["ci_low"], row["ci_high"]) == pytest.approx((low, high), abs=1e-12)
+        assert row["ci_method"] == "mid-p"
 
 
 def test_clusters_count_by_what_they_weigh() -> None:
@@ -385,18 +405,84 @@ def test_what_does_not_vary_has_an_interval_within_limits_only() -> None:
 
 def test_mover_by_hand() -> None:
     """Correlation .5: 0.7 [.5, .8] less 0.4 [.3, .6], reach .2^2 + .2^2 - .04 and .1^2 + .1^2 - .01."""
-    a, b = (tuple(map(np.array, x)) for x in ((0.4, 0.3, 0.6), (0.7, 0.5, 0.8)))
-    low, high = mover(a, b, np.array(0.5))
-    assert (low, high) == pytest.approx((0.3 - np.sqrt(0.04), 0.3 + np.sqrt(0.01)))
+    correlation = np.array([[1, 0.5], [0.5, 1]])
+    below, above = np.array([0.2, 0.1]), np.array([0.1, 0.2])
+    reach = mover(np.array([1.0, -1.0]), below, above, correlation)
+    assert reach == pytest.approx((np.sqrt(0.04), np.sqrt(0.01)))
+
+
+def test_unit_differences_by_hand() -> None:
+    """2 of 2 against 2 of 4: R = .75, D = 3; the first unit is the same, the second has two trials more.
+
+    (0 - .75 * 2) / 3 = -.5, all of the difference of the ratios 1 and .5.
+    """
+    column = lambda *values: np.array(values, dtype=float)[:, None]  # noqa: E731
+    got = unit_differences(column(1, 1), column(1, 1), column(1, 1), column(1, 3))
+    assert got.ravel().tolist() == [0.0, -0.5]
+
+
+def test_gains_and_losses_by_hand() -> None:
+    """40 units, 4 gain 1, none loses: gains .1 with 3.6 / 40^2 * 40 / 39 of variance, losses 0 of 40 trials.
+
+    t(39) = 2.0227: losses reach up to t^2 / (40 + t^2) = .0928. Both sides vary apart (correlation 0): below the
+    difference lies the square root of (.1 - low of gains)^2 + .0928^2.
+    """
+    differences = np.zeros((40, 1))
+    differences[:4] = 1 / 40
+    below, above = gains_and_losses(differences, np.full((40, 1), 1 / 40), [1.0], 0.95)
+    t = stats.t.ppf(0.975, 39)
+    variance = (4 * 0.9**2 + 36 * 0.1**2) / 40**2 * 40 / 39
+    trials = 40 * (40 * 0.09 + 0.03) / (40**2 * variance + 0.03)
+    trials = min(trials, 0.09 / variance)
+    centre = (0.1 + t**2 / (2 * trials)) / (1 + t**2 / trials)
+    half = t * np.sqrt(0.09 / trials + t**2 / (4 * trials**2)) / (1 + t**2 / trials)
+    losses = t**2 / (40 + t**2)
+    assert losses == pytest.approx(0.0928, abs=1e-4)
+    assert below[0] == pytest.approx(np.hypot(0.1 - (centre - half), losses))
+    assert above[0] == pytest.approx(centre + half - 0.1)
+
+
+def test_a_macro_mean_has_the_bounds_of_its_classes() -> None:
+    """One class of 40 units, one absent: the absent one can be anything, half of which is in the mean."""
+    first = replace(BOUNDED, name="a", numerator="y", denominator="n", empty=0.0)
+    second = replace(BOUNDED, name="b", numerator="z", denominator="m", empty=0.0)
+    mean = Mean(name="macro", of=("a", "b"), better="higher")
+    frame = pd.DataFrame({"id": range(40), "y": [1.0] * 37 + [0.5] * 3, "n": 1, "z": 0, "m": 0})
+    rows = estimate(frame, [first, second, mean], "id", AUTO).set_index("name")
+    macro, alone = rows.loc["macro"], rows.loc["a"]
+    assert macro["ci_method"] == "mover"
+    assert macro["value"] == pytest.approx(alone["value"] / 2)
+    assert macro["ci_low"] == pytest.approx(alone["ci_low"] / 2)
+    reach = np.hypot((alone["ci_high"] - alone["value"]) / 2, 1 / 2)
+    assert macro["ci_high"] == pytest.approx(min(macro["value"] + reach, 1), abs=1e-6)
+
+
+def test_without_limits_the_bootstrap_is_joined_with_t() -> None:
+    """BCa at the confidence at which z = sqrt(n / (n - 1)) t; the union holds both intervals."""
+    y = np.random.default_rng(1).lognormal(0, 1, 15)
+    unlimited = replace(BOUNDED, bounds=None)
+    row = one(unlimited, y=y)
+    t = stats.t.ppf(0.975, 14)
+    half = t * y.std(ddof=1) / np.sqrt(15)
+    confidence = 2 * stats.norm.cdf(t * np.sqrt(15 / 14)) - 1
+    wider = AUTO.model_copy(update={"method": "bca", "confidence": confidence})
+    bca = one(unlimited, wider, y=y)
+    assert row["ci_low"] == pytest.approx(min(bca["ci_low"], y.mean() - half), abs=1e-12)
+    assert row["ci_high"] == pytest.approx(max(bca["ci_high"], y.mean() + half), abs=1e-12)
+    assert (row["ci_method"], bca["ci_method"]) == ("bca-t", "bca")
 
 
 def test_a_bootstrap_is_used_where_the_data_carry_it() -> None:
     y = np.random.default_rng(0).choice([0, 0.5, 1], 300)
-    assert one(SHARE, hit=y == 1)["ci_method"] == "wilson", "bounds grow with every event"
+    assert one(SHARE, hit=y == 1)["ci_method"] == "mid-p", "bounds grow with every event"
     auto, bca = one(BOUNDED, y=y), one(BOUNDED, Resampling(method="bca", n_resamples=500), y=y)
     assert auto["ci_method"] == "bca" and auto.equals(bca)
+    assert one(BOUNDED, y=y[:20])["ci_method"] == "bca"
+    assert one(BOUNDED, y=y[:19])["ci_method"] == "score-t"
+    close = 0.5 + (y - 0.5) / 20
+    assert one(BOUNDED, y=close)["ci_method"] == "score-t", "closer together than 1 to 10"
     y[6:] = 1.0
-    assert one(BOUNDED, y=y)["ci_method"] == "t-wilson"
+    assert one(BOUNDED, y=y)["ci_method"] == "score-t"
 
 
 @given(

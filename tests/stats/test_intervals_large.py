@@ -181,7 +181,7 @@ def test_the_path_changes_above_the_limit_only() -> None:
             rng=np.random.default_rng(0),
             batch=bootstrap.CHUNK,
         ).confidence_interval
-        got = of(frame[:n], Resampling(n_resamples=300), [RATIO]).loc["ratio"]
+        got = of(frame[:n], Resampling(method="bca", n_resamples=300), [RATIO]).loc["ratio"]
         assert (got["ci_low"] == pytest.approx(expected.low, abs=1e-12)) == (path == "drawn")
         assert got["ci_low"] == pytest.approx(expected.low, abs=0.01)
 
@@ -224,11 +224,11 @@ def test_nothing_is_drawn_and_the_order_of_units_does_not_matter() -> None:
     )
 
 
-def test_zero_of_many_gets_wilson_and_no_measurement_no_interval() -> None:
+def test_zero_of_many_gets_mid_p_and_no_measurement_no_interval() -> None:
     got = of(units(LARGE + 1))
-    assert got.loc["never", "ci_method"] == "wilson"
-    # 0 of n: z^2 / (n + z^2)
-    assert got.loc["never", "ci_high"] == pytest.approx(3.8415 / (LARGE + 1 + 3.8415), rel=1e-4)
+    assert got.loc["never", "ci_method"] == "mid-p"
+    # 0 of n: half of (1 - p)^n is 2.5%
+    assert got.loc["never", "ci_high"] == pytest.approx(1 - 0.05 ** (1 / (LARGE + 1)), rel=1e-6)
     assert got.loc[["count", "unmeasured"], "ci_low"].isna().all()
     assert got.loc["slow", "n_units"] == units(LARGE + 1)["timed"].sum()
 

@@ -250,7 +250,7 @@ def test_a_rate_stays_inside_its_limits() -> None:
     row = of(runs).loc["rate"]
     assert 0 < row["ci_low"] < row["value"] < row["ci_high"] <= 1
     assert row["seeds_ci_high"] <= 1
-    assert row["ci_method"] == "t-wilson"
+    assert row["ci_method"] == "score-t"
     assert of(runs, method="bca").loc["rate", "ci_method"] == "wilson, effective n"
 
 
@@ -446,7 +446,7 @@ def test_a_mean_of_metrics_has_the_components_of_the_mean_of_its_units() -> None
     assert got[columns].tolist() == pytest.approx(expected[columns].tolist())
     assert got["ci_method"] == "variance components"
     alone = of({1: runs[42]}, table).loc["both"]
-    assert (alone["ci_method"], alone["n_seeds"]) == ("bca", 1)
+    assert (alone["ci_method"], alone["n_seeds"]) == ("bca-t", 1)
 
 
 # --- score intervals and pooled seeds
@@ -474,7 +474,7 @@ def test_a_metric_within_limits_has_t_wilson_over_seeds() -> None:
     bounded = [replace(MEAN, bounds=(0, 1))]
     runs = {s: f.assign(y=f["y"].clip(0, 1)) for s, f in condition().items()}
     auto, plain = of(runs, bounded).loc["mean"], of(runs, bounded, "bca").loc["mean"]
-    assert (auto["ci_method"], plain["ci_method"]) == ("t-wilson", "variance components")
+    assert (auto["ci_method"], plain["ci_method"]) == ("score-t", "variance components")
     t, p = stats.t.ppf(0.975, auto["df"]), auto["value"]
     v = ((plain["ci_high"] - plain["ci_low"]) / (2 * t)) ** 2
     trials = min(p * (1 - p) / v, 40 * (40 * p * (1 - p) + 0.1) / (1600 * v + 0.1))

@@ -94,7 +94,7 @@ def test_the_verdict_of_each_case() -> None:
         ({"better": "lower"}, "worse"),
         ({"delta": -1.0, "better": "lower", "ci_low": -1.5, "ci_high": -0.5}, "better"),
         ({"delta": -1.0, "ci_low": -1.5, "ci_high": -0.5}, "worse"),
-        ({"ci_low": np.nan, "ci_high": np.nan}, "better"),
+        ({"ci_low": np.nan, "ci_high": np.nan}, "tied"),
         ({"ci_low": 0.0}, "tied"),
         ({"p_adjusted": 0.06}, "tied"),
         ({"p_adjusted": np.nan}, "better"),

@@ -1,0 +1,72 @@
+"""By which methods the intervals of a page were made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from ..core.language import say
+from .tables import HtmlTable, words
+
+if TYPE_CHECKING:
+    from .study import Study
+
+BOOTSTRAPS = ("bca", "bca-t", "percentile", "abc")
+"""What `ci_method` says of an interval that is a bootstrap, or its closed form."""
+
+
+def count_methods(frames: Iterable[pd.DataFrame]) -> dict[str, int]:
+    """Method -> number of intervals in these estimates or comparisons, the commonest first."""
+    counts: Counter[str] = Counter()
+    for frame in frames:
+        has_interval = frame["ci_low"].notna()
+        counts.update(frame.loc[has_interval, "ci_method"])
+    return dict(counts.most_common())
+
+
+def frames_of_study(study: Study) -> list[pd.DataFrame]:
+    """The estimates of its conditions, and the rows of its comparisons."""
+    comparisons = [comparison.table for comparison in study.comparisons.values()]
+    return [*study.aggregates.values(), *comparisons]
+
+
+def methods_in_use(frames: Iterable[pd.DataFrame]) -> list[str]:
+    """Every method in use, in alphabetical order, as one word each for a signature."""
+    names = set()
+    for method in count_methods(frames):
+        name, _, _ = method.partition(",")
+        names.add(name.replace(" ", "-"))
+    return sorted(names)
+
+
+def intervals_in_use(frames: Iterable[pd.DataFrame]) -> list[HtmlTable]:
+    """The line that says how many intervals are bootstraps, and what the others are; [] without intervals."""
+    text = _sentence(frames)
+    return [words(text)] if text else []
+
+
+def _sentence(frames: Iterable[pd.DataFrame]) -> str:
+    counts = count_methods(frames)
+    total = sum(counts.values())
+    if not total:
+        return ""
+    drawn = {name: n for name, n in counts.items() if name in BOOTSTRAPS}
+    others = {name: n for name, n in counts.items() if name not in BOOTSTRAPS}
+    values = {
+        "n": sum(drawn.values()),
+        "total": total,
+        "drawn": _listed(drawn),
+        "others": _listed(others),
+    }
+    if not others:
+        return say("All {total} intervals are bootstraps ({drawn}).", **values)
+    if not drawn:
+        return say("None of {total} intervals is a bootstrap: {others}.", **values)
+    return say("{n} of {total} intervals are bootstraps ({drawn}); the others: {others}.", **values)
+
+
+def _listed(counts: dict[str, int]) -> str:
+    return ", ".join(f"{name} {n}" for name, n in counts.items())
