@@ -173,7 +173,7 @@ def one_run(datasets: int, kinds: dict[str, Draw], limits: tuple[float, float] |
 
 
 def deltas(datasets: int, kinds: dict[str, Draw], limits: tuple[float, float] | None) -> None:
-    """Both sides share the sample; the candidate has the difference on top.
+    """Differences of two sides.
 
     The margin, where there are limits, is the true difference: "equivalent" should come in 5%.
     """
@@ -184,16 +184,10 @@ def deltas(datasets: int, kinds: dict[str, Draw], limits: tuple[float, float] | 
         for n in (10, 20, 50, 200) if limits is None else (20, 50, 200):
             rows = []
             for rng, resampling in blocks(datasets, 100 + key, n):
-                before = rng.random((BLOCK, n))
                 change = draw(rng, (BLOCK, n))
-                sides = [{"": frame(values)} for values in (before, before + change)]
-                metrics = table((-1.0, 2.0) if limits else None)
-                if limits:
-                    # the span of a metric within 0 and 1, whatever the values before
-                    sides = [
-                        {"": frame(v)} for v in (np.maximum(-change, 0), np.maximum(change, 0))
-                    ]
-                    metrics = table(limits)
+                before, after = np.maximum(-change, 0), np.maximum(change, 0)
+                sides = [{"": frame(values)} for values in (before, after)]
+                metrics = table(limits)
                 margin = {m.name: abs(truth) for m in metrics} if truth and limits else {}
                 got = compare(*sides, metrics, "id", resampling, (), None, margin, 1000)
                 rows.append(got.table)
@@ -203,16 +197,11 @@ def deltas(datasets: int, kinds: dict[str, Draw], limits: tuple[float, float] | 
 def macro(datasets: int) -> None:
     """Macro F1 of a classifier that is right in 70% and else says a class at random."""
     for key, (name, shares) in enumerate(MACRO.items()):
-        k = len(shares)
-        truth = macro_truth(shares)
         for n in (20, 50, 200):
             rows = []
-            for rng, resampling in blocks(datasets // 10, 200 + key, n):
-                for _ in range(10):
-                    rows.append(macro_rows(rng, n, shares, resampling))
-                break
-            rows = rows[: max(datasets // BLOCK, 1)]
-            print(found(rows, truth).row(name, n) + f" <!-- {k} -->", flush=True)
+            for rng, resampling in blocks(datasets, 200 + key, n):
+                rows.append(macro_rows(rng, n, shares, resampling))
+            print(found(rows, macro_truth(shares)).row(name, n), flush=True)
 
 
 def macro_truth(shares: list[float]) -> float:

@@ -24,7 +24,7 @@ def test_seeds_agree_by_the_samples_of_which_two_say_something() -> None:
     same = Measure("same_label", "same", "Same label", exact=True)
     row = seed_agreement(samples, [same], "id", 3, Resampling()).iloc[0]
     assert row["value"] == pytest.approx(2 / 3)
-    assert (row["n_samples"], row["n_incomplete"], row["ci_method"]) == (3, 1, "wilson")
+    assert (row["n_samples"], row["n_incomplete"], row["ci_method"]) == (3, 1, "mid-p")
 
 
 def votes(table: dict[str, str]) -> pd.DataFrame:

@@ -71,7 +71,7 @@ def test_agreement_by_hand() -> None:
     )
     assert summary["n_samples"].tolist() == [3, 2, 3, 3, 3]
     assert summary["n_incomplete"].tolist() == [1, 0, 1, 1, 1]
-    assert summary.loc["tuple_agreement_rate", "ci_method"] == "wilson"
+    assert summary.loc["tuple_agreement_rate", "ci_method"] == "mid-p"
     assert summary.loc["pairwise_f1", "ci_method"] == "none"
 
 
