@@ -98,7 +98,7 @@ def comparison_text(study: Study, *, everything: bool) -> str:
         parts.append(wrapped(say(MDE, power=POWER)))
     for note in study.notes:
         parts.append(wrapped(say("note: {note}", note=note)))
-    parts.append(wrapped(study.signature, indent="", further=""))
+    parts.append(study.signature)
     return "\n".join(parts)
 
 
