@@ -33,7 +33,7 @@
   if (matchMedia("(max-width: 70rem)").matches) all(".contents details").forEach((d) => { d.open = false; });
 
   // a filter above every longer table: all words must occur
-  const MIN_ITEMS = 16;
+  const MIN_ITEMS = 12;
   const filters = [];
   const addFilter = (place, label, items) => {
     const box = document.createElement("div");
