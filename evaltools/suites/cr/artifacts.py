@@ -17,20 +17,17 @@ from .read import read_override
 if TYPE_CHECKING:
     from ...report.run import Run
 
-OVERRIDE = ("override_candidate_n", "override_applied_n", "override_applied_rate")
 
-
-def override_metrics(run: Run) -> dict[str, float | None]:
-    """The figures of override_gate_debug_summary.json under override_* names; None where there is none to be read.
+def override_numbers(run: Run) -> dict[str, float]:
+    """All numbers of override_gate_debug_summary.json under override_* names; {} where there is none to be read.
 
     The debate override is switched off in Conflict Review (seed cr_metrics_spec 6).
     """
-    numbers: dict[str, float | None] = dict.fromkeys(OVERRIDE)
     path = run.manifest.path_of("override_gate")
     if path is not None:
         with suppress(InputError):  # reported when the run was scored
-            numbers |= read_override(path, Problems("skip"))
-    return numbers
+            return read_override(path, Problems("skip"))
+    return {}
 
 
 def structural_metrics(run: Run) -> dict[str, Any]:
@@ -48,10 +45,23 @@ def structural_metrics(run: Run) -> dict[str, Any]:
             row[name] = None
         else:
             row[name] = int(value) if name in counts else value
-    row |= override_metrics(run)
+    row |= override_numbers(run)
     row["eval_semver"] = run.policy["eval_semver"]
     row["eval_policy_hash"] = run.policy["eval_policy_hash"]
     return row
+
+
+def structural_table(run: Run, row: dict[str, Any]) -> pd.DataFrame:
+    """All of structural_metrics.csv, a row each: id, then as people read it: metric, value, interval, n, method."""
+    from ...report.tables import plain_estimates
+
+    shown = plain_estimates(run.estimates, resampling=run.resampling, blocked=run.blocked)
+    shown.insert(0, "id", run.estimates["metric"].tolist())
+    others = []
+    for name, value in row.items():
+        if name not in run.estimates["metric"].tolist():
+            others.append({"id": name, "value": "N/A" if value is None else str(value)})
+    return pd.concat([shown, pd.DataFrame(others)], ignore_index=True).fillna("")
 
 
 def artifacts(run: Run, folder: Path) -> None:
@@ -65,7 +75,6 @@ def artifacts(run: Run, folder: Path) -> None:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(row.keys())
         writer.writerow(row.values())
-    shown = plain_estimates(run.estimates, resampling=run.resampling, blocked=run.blocked)
-    table = markdown_table(shown)
+    table = markdown_table(structural_table(run, row))
     page = f"# Structural metrics of {run.name}\n\n{table}\n`{run.signature}`\n"
     write_text(metrics_folder / "structural_metrics_table.md", page)

@@ -36,6 +36,10 @@ class CrOptions(SuiteOptions):
         description="Gold file that replaces the run's own gold; without it the run's own counts.",
     )
 
+    profile: tuple[str, ...] = Field(
+        (), description="Only the rows of this profile (repeatable); without it all rows."
+    )
+
     @field_validator("match")
     @classmethod
     def _known_policy(cls, text: str) -> str:
@@ -54,11 +58,17 @@ class CrOptions(SuiteOptions):
 
     def policy(self) -> dict[str, Any]:
         """All that decides the numbers. The gold file is an input, hashed by its content."""
-        return {
-            **self.model_dump(mode="json", exclude={"gold"}),
+        policy = {
+            **self.model_dump(mode="json", exclude={"gold", "profile"}),
             "match_policy": asdict(self.match_policy),
         }
+        if self.profile:
+            policy["profile"] = list(self.profile)
+        return policy
 
     def signature(self) -> dict[str, str]:
         """The parts of the signature line that are of this suite."""
-        return {"protocol": self.protocol, "key": self.key, "match": self.match}
+        parts = {"protocol": self.protocol, "key": self.key, "match": self.match}
+        if self.profile:
+            parts["profile"] = ",".join(self.profile)
+        return parts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -25,8 +25,8 @@ from .read import FILES, doubts, read_gold, read_override
 from .sample import Sample, make_sample
 from .schema import Output, Scorecard, TupleRow
 from .scorecard import StageDelta, as_json, wrap
-from .sources import final_rows, gold_rows, text_id
-from .units import unit_row, units_frame
+from .sources import final_rows, gold_rows, profile_of, text_id
+from .units import unit_row, units_frame, with_override
 
 SHARD_BYTES = 32 << 20
 """A file is read in byte ranges of about this size, whatever the workers: memory does not grow with the file."""
@@ -61,11 +61,15 @@ class _Shard:
 
 @dataclass(frozen=True)
 class _Scored:
-    """What comes of a shard: its units (empty where no row can be used), its problems, and how many lines it has."""
+    """What comes of a shard: its units, empty where no row can be used, its problems, and how many lines it has.
+
+    `left_out`: the profile of each sample that is not among the profiles of the options.
+    """
 
     units: pd.DataFrame
     problems: Problems
     lines: int
+    left_out: dict[str, str]
 
 
 class _Record(NamedTuple):
@@ -119,18 +123,28 @@ def _score_shard(shard: _Shard) -> _Scored:
     """Score one byte range, and write its part of the scorecards."""
     problems, progress = Problems("skip"), Progress()
     scorecards: list[bytes] = []
-    rows = _unit_rows(shard, problems, progress, scorecards)
+    left_out: dict[str, str] = {}
+    rows = _unit_rows(shard, problems, progress, scorecards, left_out)
     units = units_frame(rows, shard.run.options.match_policy)
     if shard.part is not None:
         shard.part.write_bytes(b"".join(scorecards))
-    return _Scored(units, problems, progress.lines)
+    return _Scored(units, problems, progress.lines, left_out)
 
 
 def _unit_rows(
-    shard: _Shard, problems: Problems, progress: Progress, scorecards: list[bytes]
+    shard: _Shard,
+    problems: Problems,
+    progress: Progress,
+    scorecards: list[bytes],
+    left_out: dict[str, str],
 ) -> Iterator[dict[str, Any]]:
     """The rows of the units one by one: a sample is read, counted and left behind while it is in the cache."""
+    profiles = shard.run.options.profile
     for record in _read(shard, problems, progress):
+        profile = profile_of(record.row)
+        if profiles and profile not in profiles:
+            left_out[text_id(record.row)] = profile
+            continue
         sample, gold = _sample(record, shard.run, problems)
         if sample is None:
             continue
@@ -208,35 +222,40 @@ def score(
     first counts), gold for unknown samples and (as `unwritable`) outputs without a scorecard to `problems`. Raises
     InputError where no row can be used.
     """
+    override: dict[str, float] = {}
     if "override_gate" in source.files:
         with suppress(
             InputError
         ):  # the scores do not need it: under on_error="skip" it is left out
-            read_override(source.files["override_gate"], problems)
+            override = read_override(source.files["override_gate"], problems)
     role = "scorecards" if "scorecards" in source.files else "outputs"
     run = _run(source, role, options, unwritable, with_hashes=aside is not None)
     known_gold, gold_problems = _gold_of(run.gold, run.gold_time)
     problems.merge(gold_problems)
     tasks = _shards(run, aside if role == "outputs" else None)
-    frames, parts, lines = [], [], 0
-    for task, scored in zip(tasks, workers.map(_score_shard, tasks)):
+    frames, lines = [], 0
+    left_out: dict[str, str] = {}
+    for scored in workers.map(_score_shard, tasks):
         problems.merge(scored.problems, lines)
         if len(scored.units):
             scored.units["line"] += lines
             frames.append(scored.units)
-            parts.append(task.part)
         lines += scored.lines
+        left_out.update(scored.left_out)
     problems.raise_if_failed()
+    _report_profiles(frames, left_out, run, problems)
     if not frames:
         raise problems.fatal("no-rows", "no line of the file can be used", file=str(run.path))
     units = pd.concat(frames, ignore_index=True)
     is_first = _is_first(units, run.path, problems)
     _refuse_mixed_modes(units, run.path, problems)
     if aside is not None and role == "outputs":
-        _join_parts([part for part in parts if part], is_first, aside / FILES["scorecards"])
+        parts = [task.part for task in tasks if task.part]
+        _join_parts(parts, is_first, aside / FILES["scorecards"])
     if not all(is_first):
         units = units[is_first].reset_index(drop=True)
-    _report_gold(units, known_gold, run, problems)
+    _report_gold(units, [uid for uid in known_gold if uid not in left_out], run, problems)
+    units = with_override(units, override)
     units.attrs["rows"] = {role: lines}
     if run.gold is not None:
         units.attrs["rows"]["gold"] = len(known_gold)
@@ -295,6 +314,20 @@ def _refuse_mixed_modes(units: pd.DataFrame, path: Path, problems: Problems) -> 
             line=int(units.loc[other, "line"].iloc[0]),
             field="meta.protocol_mode",
         )
+
+
+def _report_profiles(
+    frames: Sequence[pd.DataFrame], left_out: Mapping[str, str], run: _Run, problems: Problems
+) -> None:
+    """Warn of each profile of the options that no row has; InputError where no row is left."""
+    found = {profile for frame in frames for profile in frame["profile"].dropna()}
+    others = ", ".join(sorted(filter(None, set(left_out.values())))) or "none"
+    for profile in run.options.profile:
+        if profile not in found:
+            message = f"no row has the profile {profile!r}; other profiles: {others}"
+            if not frames:
+                raise problems.fatal("unknown-profile", message, file=str(run.path))
+            problems.warn("unknown-profile", message, file=str(run.path))
 
 
 def _report_gold(

@@ -202,10 +202,12 @@ def _raw_gold(raw: Mapping[str, Any]) -> list[Any]:
 
 
 def _ate_debug(filtered: Sequence[Aspect]) -> dict[str, Any]:
-    """The aspects before and after filtering."""
+    """The aspects before and after filtering, and the terms that were kept and dropped."""
     return {
         "raw": [aspect.model_dump(include={"term", "span"}) for aspect in filtered],
         "filtered": [aspect.model_dump() for aspect in filtered],
+        "kept_terms": [aspect.term for aspect in filtered if aspect.action == "keep"],
+        "dropped_terms": [aspect.term for aspect in filtered if aspect.action == "drop"],
     }
 
 

@@ -37,6 +37,11 @@ def result_of(card: Scorecard) -> FinalResult:
     return output_of(card).final_result or _NO_RESULT
 
 
+def profile_of(row: Any) -> str:
+    """The profile of an output or scorecard: of its `meta`, else its own; "" where it names none."""
+    return row.meta.profile or getattr(row, "profile", None) or ""
+
+
 def text_id(row: Scorecard | Output) -> str:
     """The sample's id; "" where the record has none."""
     return first_id(row.meta.text_id, row.meta.uid)

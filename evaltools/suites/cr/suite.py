@@ -29,6 +29,7 @@ def headline(options: CrOptions, blocked: frozenset[str]) -> tuple[str, ...]:
     names = [
         f"tuple_f1_s1_{key}",
         f"tuple_f1_s2_{key}",
+        f"tuple_f1_s2_explicit_only_{key}",
         f"delta_f1_{key}",
         f"fix_rate_{key}",
         f"break_rate_{key}",

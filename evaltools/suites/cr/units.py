@@ -34,7 +34,7 @@ from .sample import (
 )
 from .schema import ReviewAction
 from .scorecard import DROP_REASONS, StageDelta, stage_delta
-from .sources import FINAL_SOURCES, labels
+from .sources import FINAL_SOURCES, labels, profile_of
 from .tuples import KEYS, EvalTuple, Key, MatchPolicy, term_key
 
 NAN = float("nan")
@@ -79,6 +79,7 @@ def unit_row(sample: Sample, options: CrOptions) -> dict[str, Any]:
         "text_id": sample.text_id,
         "run_id": card.run_id or card.meta.run_id,
         "split": card.meta.split,
+        "profile": profile_of(card) or None,
         "text": sample.text,
         "label_stage1": label.stage1,
         "label_final": label.final,
@@ -137,6 +138,21 @@ def units_frame(rows: Iterable[dict[str, Any]], policy: MatchPolicy) -> pd.DataF
     return pd.DataFrame(columns)
 
 
+def with_override(units: pd.DataFrame, numbers: Mapping[str, float]) -> pd.DataFrame:
+    """The units with the counts of the override gate in their first row; these are of the run, not of a sample."""
+    counts = [numbers.get(name) for name in OVERRIDE_COUNTS]
+    is_measured = None not in counts
+    is_first = np.arange(len(units)) == 0
+    columns = {"has_override": is_first & is_measured}
+    for name, count in zip(OVERRIDE_COUNTS, counts):
+        columns[name] = np.where(is_first & is_measured, count or 0.0, 0.0)
+    return units.assign(**columns)
+
+
+OVERRIDE_COUNTS = ("override_candidate_n", "override_applied_n")
+"""The numbers of the override gate that make metrics."""
+
+
 def _correction(
     key: Key,
     before: list[Ints],
@@ -184,6 +200,7 @@ TEXTS = {
     "text_id",
     "run_id",
     "split",
+    "profile",
     "text",
     "label_stage1",
     "label_final",

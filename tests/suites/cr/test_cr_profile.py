@@ -1,0 +1,131 @@
+"""The profile filter, the override gate and the files of a run: what the source documents ask of them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaltools import InputError, evaluate
+from tests.app.calling import call
+from tests.suites.cr.cards import tup
+
+A, B = tup("a#x", "cream"), tup("b#y", "scent")
+
+
+def row(text_id: str, final: list[dict[str, Any]], profile: str | None) -> dict[str, Any]:
+    meta = {"text_id": text_id, "input_text": "cream and scent", "profile": profile}
+    return {
+        "meta": meta,
+        "final_result": {"final_tuples": final},
+        "gold_tuples": [A],
+    }
+
+
+ROWS = [
+    row("s1", [A], "old"),
+    row("s2", [B], "old"),
+    row("s3", [A], "new"),
+    row("s4", [A], None),
+]
+
+
+def folder(path: Path, rows: list[dict[str, Any]], override: dict[str, Any] | None = None) -> Path:
+    path.mkdir()
+    lines = [json.dumps(r) + "\n" for r in rows]
+    (path / "outputs.jsonl").write_text("".join(lines), encoding="utf-8")
+    if override is not None:
+        name = "override_gate_debug_summary.json"
+        (path / name).write_text(json.dumps(override), encoding="utf-8")
+    return path
+
+
+def test_only_rows_of_the_profiles_count(tmp_path: Path) -> None:
+    run = folder(tmp_path / "r", ROWS)
+    everything = evaluate("cr", run)
+    assert everything["tuple_f1_s2_refpol"]["value"] == pytest.approx(3 / 4)
+    assert everything.units["profile"].fillna("").tolist() == ["old", "old", "new", ""]
+    old = evaluate("cr", run, profile=["old"], out=tmp_path / "out")
+    assert old["n"]["value"] == 2
+    assert old["tuple_f1_s2_refpol"]["value"] == pytest.approx(1 / 2)
+    assert "|profile:old|" in old.signature and "profile:" not in everything.signature
+    assert old.policy["eval_policy_hash"] != everything.policy["eval_policy_hash"]
+    kept = (tmp_path / "out/results/r/scorecards.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["meta"]["text_id"] for line in kept] == ["s1", "s2"]
+    assert evaluate("cr", run, profile=["old", "new"])["n"]["value"] == 3
+
+
+def test_the_option_repeats_on_the_command_line(tmp_path: Path) -> None:
+    run = folder(tmp_path / "r", ROWS)
+    call("score", "cr", run, "--profile", "old", "--profile", "new", "-o", tmp_path / "out")
+    metrics = json.loads((tmp_path / "out/results/r/metrics.json").read_text(encoding="utf-8"))
+    assert metrics["policy"]["profile"] == ["old", "new"]
+
+
+def test_gold_of_rows_that_are_left_out_is_no_problem(tmp_path: Path) -> None:
+    run = folder(tmp_path / "r", ROWS)
+    lines = [json.dumps({"uid": f"s{i}", "gold_tuples": [A]}) + "\n" for i in (1, 2, 3, 4)]
+    (run / "gold.jsonl").write_text("".join(lines), encoding="utf-8")
+    assert not evaluate("cr", run, profile=["old"]).manifest.problems
+
+
+def test_a_profile_that_no_row_has_is_named(tmp_path: Path) -> None:
+    run = folder(tmp_path / "r", ROWS)
+    with pytest.raises(InputError, match="no row has the profile 'odl'; other profiles: new, old"):
+        evaluate("cr", run, profile=["odl"])
+    some = evaluate("cr", run, profile=["old", "odl"])
+    assert [problem.code for problem in some.manifest.problems] == ["unknown-profile"]
+
+
+def test_numbers_of_the_override_gate_are_metrics_where_the_file_is(tmp_path: Path) -> None:
+    without = evaluate("cr", folder(tmp_path / "a", ROWS))
+    assert without.to_dict()["override_applied_rate"] is None
+    assert without.to_dict()["override_candidate_n"] is None
+    numbers = {"candidate_n": 12, "applied_n": 3, "seconds": 1.5}
+    out = tmp_path / "out"
+    values = evaluate("cr", folder(tmp_path / "b", ROWS, numbers), out=out).to_dict()
+    assert values["override_candidate_n"] == 12 and values["override_applied_n"] == 3
+    assert values["override_applied_rate"] == pytest.approx(3 / 12)
+    nothing = {"candidate_n": 0, "applied_n": 0}
+    values = evaluate("cr", folder(tmp_path / "c", ROWS, nothing)).to_dict()
+    assert values["override_applied_n"] == 0 and values["override_applied_rate"] is None
+    path = out / "results/b/derived/metrics/structural_metrics.csv"
+    (stored,) = csv.DictReader(path.open(encoding="utf-8"))
+    assert stored["override_applied_n"] == "3" and stored["override_seconds"] == "1.5"
+
+
+def test_the_table_holds_every_column_of_the_csv_by_its_id(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    evaluate("cr", folder(tmp_path / "r", ROWS, {"candidate_n": 2, "applied_n": 1}), out=out)
+    place = out / "results/r/derived/metrics"
+    with (place / "structural_metrics.csv").open(encoding="utf-8") as file:
+        (stored,) = csv.DictReader(file)
+    table = (place / "structural_metrics_table.md").read_text(encoding="utf-8")
+    rows = [line for line in table.splitlines() if line.startswith("|")]
+    ids = [line.split("|")[1].strip() for line in rows]
+    assert ids[0] == "id"
+    assert {name.replace("_", "") for name in stored} <= {
+        i.replace("\\", "").replace("_", "") for i in ids
+    }
+    assert {"run", "protocol", "eval_semver"} <= set(stored)
+
+
+def test_scorecards_name_the_terms_that_were_kept_and_dropped(tmp_path: Path) -> None:
+    aspects = [
+        {"term": "cream", "span": {"start": 0, "end": 5}},
+        {"term": "shampoo", "span": {"start": 0, "end": 7}},
+    ]
+    first = row("s1", [A], None) | {"stage1_ate": {"aspects": aspects}}
+    evaluate("cr", folder(tmp_path / "r", [first]), out=tmp_path / "out")
+    line = (tmp_path / "out/results/r/scorecards.jsonl").read_text(encoding="utf-8")
+    debug = json.loads(line)["inputs"]["ate_debug"]
+    assert debug["kept_terms"] == ["cream"] and debug["dropped_terms"] == ["shampoo"]
+
+
+def test_explicit_f1_stands_in_the_headline_behind_f1_after_review(tmp_path: Path) -> None:
+    headline = evaluate("cr", folder(tmp_path / "r", ROWS)).headline
+    place = headline.index("tuple_f1_s2_refpol")
+    assert headline[place + 1] == "tuple_f1_s2_explicit_only_refpol"
