@@ -12,7 +12,7 @@ from typing import Any
 from ..core.errors import BAD_INPUT, FAILED, InputError, UsageError, tell
 from ..core.evaluate import make_options
 from ..core.folders import remove_leftovers, require_out
-from ..core.language import speak
+from ..core.language import say, speak
 from ..core.names import natural
 from ..core.plugins import with_metrics
 from ..core.progress import bar
@@ -25,6 +25,7 @@ from ..report.gallery import replaceable
 from ..report.make_study import study
 from ..report.notebook import HTML, ReportJob, is_current, prepare, run
 from ..report.study import Study
+from ..stats.compare import NothingPaired
 from ..stats.declared import require_declared
 from .inputs import expand_runs, find_inputs
 from .reports import report_of_run, report_of_study
@@ -133,14 +134,24 @@ class Batch:
             settings = replace(settings, name=None)  # it names the report
         scored = self._score_runs(suite, runs, options, settings)
         if len(scored) > 1 and suite.together:
-            self._report_study(suite, suite.notebook, scored, options, baseline=scored[0].name)
+            try:
+                self._report_study(suite, suite.notebook, scored, options, baseline=scored[0].name)
+            except NothingPaired as e:
+                self._report_each(suite, scored, options)
+                self.lines += ["", say("Not compared: {reason}", reason=str(e))]
         elif len(scored) > 1 and suite.runs is not None:
             self._report_study(suite, suite.study_notebook, scored, options)
         else:
-            self._show(scored)
-            for one in scored:
-                title = self.settings.name or one.name
-                self.reports[title] = report_of_run(suite, title, one, options, self.settings)
+            self._report_each(suite, scored, options)
+
+    def _report_each(self, suite: Suite, scored: Sequence[Scored], options: Options) -> None:
+        """Plan a report of every run by itself."""
+        self._show(scored)
+        for one in scored:
+            title = one.name
+            if len(scored) == 1 and self.settings.name:
+                title = self.settings.name
+            self.reports[title] = report_of_run(suite, title, one, options, self.settings)
 
     def report_seeds(
         self,
@@ -246,6 +257,10 @@ class Batch:
         name, out = self.settings.name, self.settings.out
         try:
             made = study([one.folder for one in scored], name=name, out=out, **declared)
+        except NothingPaired:
+            if not suite.together:
+                self._remove_new_folders()
+            raise
         except UsageError:
             self._remove_new_folders()
             raise

@@ -99,7 +99,7 @@ Score = Callable[
 ]
 Headline = Callable[[Any, frozenset[str]], tuple[str, ...]]
 Primary = Callable[[Any, frozenset[str]], str]
-Runs = Callable[[Path, Problems], Sequence[str]]
+Runs = Callable[[Path, Problems], Sequence[str | None]]
 Checks = Callable[[Any], Iterable[AnyCheck]]
 Intervals = Callable[
     [pd.DataFrame, pd.DataFrame, Any, Any],
@@ -145,6 +145,7 @@ class Suite:
 
     - `artifacts(run, folder)`: writes the suite's own files of results/<run>/.
     - `notebook`, `study_notebook`: the report of one run, and of several: a file of `notebooks/`, or a path.
+    - `paper`: the metrics of the table for a paper; by default the headline.
     - `together`: whether the runs of one `report` command are systems of one report.
     - `views`: the module with what the pages of the suite show besides (`report.view`).
     - `decode`: columns that the files hold as text -> the function that reads them for `run.units`.
@@ -180,6 +181,7 @@ class Suite:
     artifacts: Artifacts | None = None
     notebook: str | Path = "run.ipynb"
     study_notebook: str | Path = "seeds.ipynb"
+    paper: tuple[str, ...] = ()
     together: bool = False
     views: str = ""
     decode: Mapping[str, Decode] = field(default_factory=dict)

@@ -67,17 +67,27 @@ def listed(items: Sequence[str]) -> str:
     return f"{', '.join(items[:-1])} and {items[-1]}"
 
 
+def metrics_of_table(study: Study) -> list[str]:
+    """The metrics of the table: the measured ones of those that the suite names for papers; else the headline."""
+    if not study.suite.paper:
+        return list(study.headline)
+    names = list(dict.fromkeys([study.primary, *study.suite.paper]))
+    rows = views.estimates(study, names)
+    measured = set(rows.loc[rows["value"].notna(), "metric"])
+    return [name for name in names if name in measured]
+
+
 def table(study: Study) -> pd.DataFrame:
-    """The headline as text, a row a metric and condition; a column that says nothing in this study is not there.
+    """The metrics of a paper as text, a row a metric and condition; a column that says nothing in this study is not there.
 
     Columns: metric, condition, value (over seeds: mean), interval, difference, its_interval, n and seeds (where they
     differ between rows). A candidate's value is `Strong` where its verdict is better; MARK stands after a difference
     whose p, adjusted in the family, is within the level.
     """
-    estimates = views.estimates(study)
+    estimates = views.estimates(study, metrics_of_table(study))
     texts = plain_estimates(estimates, resampling=study.resampling).to_dict("records")
     comparisons = {}
-    for row in views.comparison(study).to_dict("records"):
+    for row in views.comparison(study, headline=False).to_dict("records"):
         comparisons[row["candidate"], row["metric"]] = row
     rows = []
     for estimate, text in zip(estimates.to_dict("records"), texts):
@@ -132,7 +142,7 @@ def note(study: Study, rows: pd.DataFrame) -> str:
     """What stands below the table: only the signs that are in it, and the signature."""
     cells = rows.to_numpy().ravel()
     texts = "".join(str(cell) for cell in cells)
-    estimates = views.estimates(study)
+    estimates = views.estimates(study, metrics_of_table(study))
     sentences = []
     for sign, words in ARROWS.values():
         if sign in texts:

@@ -139,7 +139,7 @@ def test_methods_name_what_was_done_and_nothing_else(
         "(mid-p)" in words
         and "Bartlett's test" in words
         and "paired sign-flip" in words
-        and "p of 8 other headline metrics adjusted by Westfall and Young's" in words
+        and "p of 9 other headline metrics adjusted by Westfall and Young's" in words
     )
     assert "resamples" not in words and "BCa" not in words
     words = paper.methods(clear)

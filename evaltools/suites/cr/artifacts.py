@@ -53,7 +53,7 @@ def structural_metrics(run: Run) -> dict[str, Any]:
 
 def structural_table(run: Run, row: dict[str, Any]) -> pd.DataFrame:
     """All of structural_metrics.csv, a row each: id, then as people read it: metric, value, interval, n, method."""
-    from ...report.tables import plain_estimates
+    from ...report.estimate_tables import plain_estimates
 
     shown = plain_estimates(run.estimates, resampling=run.resampling, blocked=run.blocked)
     shown.insert(0, "id", run.estimates["metric"].tolist())
@@ -66,7 +66,6 @@ def structural_table(run: Run, row: dict[str, Any]) -> pd.DataFrame:
 
 def artifacts(run: Run, folder: Path) -> None:
     """structural_metrics.csv (a row) and structural_metrics_table.md (every metric with its interval)."""
-    from ...report.estimate_tables import plain_estimates
     from ...report.markdown import markdown_table
 
     metrics_folder = folder / "derived" / "metrics"

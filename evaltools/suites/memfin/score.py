@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,22 +33,44 @@ TEXT = pd.Series(["text"]).dtype
 
 
 def locate(path: Path, name: str | None, options: MemfinOptions, problems: Problems) -> Source:
-    """The trace of a run: a file, or the one `dialog_trace*.jsonl` of a folder.
+    """The trace of a run: a file, or a `dialog_trace*.jsonl` of a folder: its only one, or the one with this stem.
 
-    UsageError where a folder holds several, InputError where it holds none.
+    A trace is named as its folder; one of several in a folder as its file. UsageError where a folder holds several
+    and `name` is none of their stems, InputError where it holds none.
     """
-    traces = sorted(path.glob(PATTERN)) if path.is_dir() else [path]
-    if not traces:
-        raise problems.fatal("missing-file", f"no {PATTERN} in this folder", file=str(path))
-    if len(traces) > 1:
-        names = ", ".join(map(str, traces))
-        raise UsageError(f"{path} holds several traces; name one: {names}")
-    trace = traces[0]
+    trace = _trace_of_folder(path, name, problems) if path.is_dir() else path
     require_file(trace, problems)
     files = {"trace": trace}
     if options.lexicon is not None:
         files["lexicon"] = Path(options.lexicon)
-    return Source(name or trace.resolve().parent.name, files)
+    return Source(name or _name_of(trace), files)
+
+
+def _trace_of_folder(folder: Path, name: str | None, problems: Problems) -> Path:
+    traces = {trace.stem: trace for trace in sorted(folder.glob(PATTERN))}
+    if not traces:
+        raise problems.fatal("missing-file", f"no {PATTERN} in this folder", file=str(folder))
+    if len(traces) == 1:
+        return next(iter(traces.values()))
+    if name not in traces:
+        names = ", ".join(map(str, traces.values()))
+        raise UsageError(f"{folder} holds several traces; name one: {names}")
+    return traces[name]
+
+
+def _name_of(trace: Path) -> str:
+    """The name of the folder of a trace; that of the file where the folder holds other traces, too."""
+    folder = trace.resolve().parent
+    others = {path.name for path in folder.glob(PATTERN)} - {trace.name}
+    return trace.stem if others else folder.name
+
+
+def runs(path: Path, problems: Problems) -> Sequence[str | None]:
+    """The stems of the traces of a folder of several; [None] for a trace that names itself."""
+    traces = sorted(path.glob(PATTERN)) if path.is_dir() else []
+    if len(traces) < 2:
+        return [None]
+    return [trace.stem for trace in traces]
 
 
 def sniff(path: Path) -> bool:

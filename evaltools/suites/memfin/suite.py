@@ -17,7 +17,7 @@ from .checks import checks
 from .columns import JSON
 from .measures import METRICS
 from .options import MemfinOptions
-from .score import locate, score, sniff
+from .score import locate, runs, score, sniff
 
 HEADLINE = (
     "m1_key_coverage",
@@ -29,6 +29,33 @@ HEADLINE = (
 )
 """A metric of each measure and the rate of severe violations. M1 stays, not measured, without
 keys."""
+
+
+PAPER = (
+    "m1_key_coverage",
+    "m1_strict_key_hit_rate",
+    "m1_contradiction_rate",
+    "m2_profile_score",
+    "m2_risk_level_acc",
+    "m2_horizon_acc",
+    "m2_liquidity_acc",
+    "m2_constraints_f1",
+    "m2_preferences_f1",
+    "m3_risk_coverage",
+    "m3_strict_risk_coverage_rate",
+    "m4_compliance_label_acc",
+    "m4_severe_violation_rate",
+    "m4_forbidden_hit_rate",
+    "m5_rubric_hit_rate",
+    "m5_judge_score_mean",
+    "turn_n",
+    "m1_eligible_n",
+    "m2_eligible_n",
+    "m3_eligible_n",
+    "m4_eligible_n",
+    "m5_eligible_n",
+)
+"""What the document asks of the table of a paper (memfin_metrics 6), with the numbers of turns."""
 
 
 def primary(options: MemfinOptions, blocked: frozenset[str]) -> str:
@@ -51,6 +78,7 @@ SUITE = Suite(
     locate=locate,
     sniff=sniff,
     score=score,
+    runs=runs,
     metrics=lambda options: METRICS,
     headline=lambda options, blocked: HEADLINE,
     primary=primary,
@@ -59,6 +87,7 @@ SUITE = Suite(
     artifacts=write_artifacts,
     notebook="memfin.ipynb",
     together=True,
+    paper=PAPER,
     views="evaltools.suites.memfin.cards",
     given=("user_text",),
     wrote=("reply",),

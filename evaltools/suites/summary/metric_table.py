@@ -65,7 +65,7 @@ MEASURES = {
         title="Entity recall",
         term="Entity recall",
         what="Figures and conditions of the contexts that the summary keeps",
-        source="D16",
+        source="D36",
     ),
 }
 
@@ -119,7 +119,7 @@ POOLED = (
         description=(
             "Entities of the contexts that the summaries keep, of all entities of all contexts."
         ),
-        source="D16",
+        source="D36",
     ),
 )
 """Ratios over what stands in all cases together."""

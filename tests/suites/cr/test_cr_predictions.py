@@ -72,6 +72,7 @@ def test_the_page_leads_with_what_is_measured(tmp_path: Path) -> None:
     assert found.primary == "tuple_f1_s2_refpol"
     assert found.headline == (
         "tuple_f1_s2_refpol",
+        "tuple_f1_s2_explicit_only_refpol",
         "tuple_f1_s2_otepol",
         "polarity_conflict_rate",
         "implicit_invalid_pred_rate",

@@ -1,0 +1,81 @@
+"""Several traces of one folder, and traces that share no dialogue."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import evaltools as et
+from tests.app.calling import QUICK, call
+
+SYSTEMS = {"dialog_trace": "memory_agent", "dialog_trace_llm": "plain_llm"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The traces of two systems in one folder."""
+    place = tmp_path / "systems"
+    place.mkdir()
+    for stem, system in SYSTEMS.items():
+        (trace,) = et.example(f"memfin/{system}").glob("*.jsonl")
+        shutil.copy(trace, place / f"{stem}.jsonl")
+    return place
+
+
+def test_traces_of_one_folder_are_named_by_their_files_and_compared(
+    folder: Path, tmp_path: Path
+) -> None:
+    files = [folder / f"{stem}.jsonl" for stem in SYSTEMS]
+    for number, inputs in enumerate(([folder], files)):
+        out = tmp_path / f"out{number}"
+        call("score", "memfin", *inputs, "-o", out, *QUICK)
+        assert {path.name for path in (out / "results").glob("[!.]*")} == set(SYSTEMS)
+    study = et.study([folder], n_resamples=100)
+    assert (study.baseline, study.candidates) == ("dialog_trace", ["dialog_trace_llm"])
+    alone = et.evaluate("memfin", "example:memfin/plain_llm", n_resamples=100)
+    assert study.conditions["dialog_trace_llm"][""].to_dict() == alone.to_dict()
+
+
+def test_a_trace_alone_in_its_folder_keeps_the_name_of_the_folder(folder: Path) -> None:
+    (folder / "dialog_trace_llm.jsonl").unlink()
+    assert et.evaluate("memfin", folder, n_resamples=100).name == "systems"
+    assert et.evaluate("memfin", folder / "dialog_trace.jsonl", n_resamples=100).name == "systems"
+
+
+def test_one_run_of_a_folder_of_several_must_be_named(folder: Path) -> None:
+    with pytest.raises(et.UsageError, match="holds several traces; name one"):
+        et.evaluate("memfin", folder)
+    assert et.evaluate("memfin", folder, name="dialog_trace_llm").name == "dialog_trace_llm"
+
+
+def test_the_table_of_a_paper_holds_what_the_document_asks(folder: Path) -> None:
+    study = et.study([folder], n_resamples=100)
+    latex = study.to_latex()
+    titles = {metric.name: metric.title for metric in study.metrics}
+    measured = {name for name, value in study.results[0].to_dict().items() if value is not None}
+    for name in study.suite.paper:
+        shown = titles[name].replace("%", "\\%").replace("_", "\\_") in latex
+        assert shown == (name in measured), name
+    assert len(set(study.suite.paper) & measured) > 15
+    row = next(line for line in latex.splitlines() if line.startswith(titles["m2_profile_score"]))
+    assert "0.700" in row
+
+
+def test_traces_without_a_common_dialogue_are_reported_each_by_itself(
+    folder: Path, tmp_path: Path
+) -> None:
+    path = folder / "dialog_trace_llm.jsonl"
+    dialogs = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    for dialog in dialogs:
+        dialog["dialog_id"] = f"other {dialog['dialog_id']}"
+    lines = [json.dumps(dialog, ensure_ascii=False) + "\n" for dialog in dialogs]
+    path.write_text("".join(lines), encoding="utf-8")
+    done = call("report", "memfin", folder, "-o", tmp_path / "out", *QUICK)
+    assert "Not compared: " in done.stdout and "share no dialog_id" in done.stdout
+    reports = tmp_path / "out" / "reports"
+    pages = {page.parent.name for page in reports.glob("*/metric_report.html")}
+    assert pages == set(SYSTEMS)
+    assert {p.name for p in (tmp_path / "out/results").glob("[!.]*")} == set(SYSTEMS)
