@@ -4,7 +4,7 @@ A flex pattern is text with these signs:
     blank    blanks of any number up to two or none; after Hangul also a particle (추가 확인: 추가로
              확인, 추가확인); between Latin words also a hyphen (follow up: follow-up, followup)
     (a|b)    one of several; an empty one makes it optional
-    …        up to 12 characters of the same sentence
+    …        up to 12 characters of the same sentence; at most three in a phrase
     #        a number, in figures or in words
     *        the rest of a Latin word (exclu*: excluded, exclusion)
     _        blanks of any number up to two or none, and no particle
@@ -58,6 +58,9 @@ _SIGNS = {
     "_": r"\s{0,2}",
     "<": "(?<![0-9a-z가-힣])",
 }
+
+MOST_GAPS = 3
+"""Gaps (…) of a phrase. Every gap may end at 12 places, and all of them together are tried."""
 
 _FINALS = 28
 """Syllables that differ only in the final consonant follow each other in Unicode, the one without
@@ -150,6 +153,10 @@ def _compile(source: str, mode: str, particles: tuple[str, ...]) -> Phrases:
     source = source.lower()
     if not source.strip():
         raise ValueError("an empty phrase")
+    if source.count("…") > MOST_GAPS:
+        raise ValueError(
+            f"{source!r}: at most {MOST_GAPS} of the sign … in a phrase: each more takes 12 times as long"
+        )
     if mode == "substring":
         return ((source, re.compile(re.escape(source))),)
     parser = _Parser(source, any_of(particles))
