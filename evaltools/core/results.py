@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,17 +14,24 @@ from pydantic import BaseModel, ConfigDict
 
 from .. import BUILT_IN
 from .check import Check, Level
-from .errors import UsageError
+from .errors import InputError, UsageError
 from .estimates import from_public, plain_rows
 from .files import atomic, file_hashes, sha256
 from .folders import put_back
 from .language import Message, remember, stored_messages
 from .manifest import NAME, SCHEMA_VERSION, Input, Manifest, StoredMessage
+from .metric_matrix import compile_table
 from .plugins import get_suite, stored_suite
 from .suite import Suite
 
 METRICS = "metrics.json"
 UNITS = "units.parquet"
+
+UNKNOWN = "counted_by_another_version"
+"""Stands for the column that a metric of another version sums."""
+
+UNNAMED = 10
+"""Metrics that lead a result whose manifest names no headline."""
 
 CURRENT = ("suite", "kind", "policy", "lang", "versions")
 """The fields of a manifest in which a result must equal the one that would be made now, to be read instead."""
@@ -101,9 +109,31 @@ def read_result(folder: Path) -> StoredResult:
                 )
         names = suite.options.model_fields
         options = suite.options(**{k: v for k, v in manifest.options.items() if k in names})
-        return _read_files(folder, manifest, suite, options)
+        return _as_known(_read_files(folder, manifest, suite, options))
     except (OSError, ValueError, KeyError, TypeError) as e:
         raise UsageError(f"{folder} holds no complete result of a run: {e}") from e
+
+
+def _as_known(stored: StoredResult) -> StoredResult:
+    """A result; one of another version or of other rules, whose units lack what is summed today, by its numbers alone."""
+    try:
+        columns = compile_table(stored.suite.metrics(stored.options)).columns
+        if set(columns) <= set(stored.units.columns):
+            return stored
+    except InputError:  # rules that are no longer those of the result
+        pass
+    names = []
+    metrics = []
+    for row in stored.estimates.to_dict("records"):
+        texts = {key: row[key] or "" for key in ("title", "group", "better")}
+        # a sum of a column that no units have: nobody computes such a metric anew
+        metrics.append({"name": row["metric"], **texts, "numerator": UNKNOWN, "denominator": ""})
+        if not pd.isna(row["ci_low"]):
+            names.append(row["metric"])
+    manifest = stored.manifest
+    headline = manifest.headline or names[:UNNAMED]
+    suite = stored_suite(manifest.suite, stored.suite.title, stored.suite.unit, headline, metrics)
+    return replace(stored, suite=suite)
 
 
 def read_current(
@@ -136,8 +166,10 @@ def _read_files(folder: Path, manifest: Manifest, suite: Suite, options: Any) ->
     content = json.loads((folder / METRICS).read_text(encoding="utf-8"))
     frame = pd.DataFrame(content["metrics"])
     if "title" not in frame:
-        titles = {metric.name: metric.title for metric in suite.metrics(options)}
-        frame.insert(1, "title", frame["name"].map(titles))
+        titles = {}
+        with suppress(InputError):  # of rules that are no longer those of the result
+            titles = {metric.name: metric.title for metric in suite.metrics(options)}
+        frame.insert(1, "title", frame["name"].map(lambda name: titles.get(name, name)))
     units = pd.read_parquet(folder / UNITS)
     if suite.unit not in units:
         raise ValueError(f"{UNITS} has no column {suite.unit!r}")
