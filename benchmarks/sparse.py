@@ -185,7 +185,9 @@ def deltas(datasets: int, kinds: dict[str, Draw], limits: tuple[float, float] | 
             rows = []
             for rng, resampling in blocks(datasets, 100 + key, n):
                 change = draw(rng, (BLOCK, n))
-                before, after = np.maximum(-change, 0), np.maximum(change, 0)
+                least, room = np.maximum(-change, 0), 1 - np.abs(change)
+                before = least + (rng.random((BLOCK, n)) if limits else 1.0) * room
+                after = before + change
                 sides = [{"": frame(values)} for values in (before, after)]
                 metrics = table(limits)
                 margin = {m.name: abs(truth) for m in metrics} if truth and limits else {}
