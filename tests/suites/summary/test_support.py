@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from evaltools.suites.summary.judge_zones import trigger
 from evaltools.suites.summary.phrases import compile_phrases
 from evaltools.suites.summary.scoring import score
 from evaltools.suites.summary.states import metric_state
@@ -138,3 +139,10 @@ def test_a_phrase_that_would_be_tried_in_too_many_ways_is_refused(phrase: str) -
     with pytest.raises(ValueError, match="at most 3 of the sign … in a phrase"):
         compile_phrases([phrase], "flex", ["이"])
     assert compile_phrases(["가…나…다…라"], "flex", ["이"])
+
+
+def test_the_judge_is_asked_where_a_source_may_say_otherwise() -> None:
+    known = {"rule_score": 1.0, "measured": True, "n_entities": 4, "tags": [], "ambiguous": False}
+    assert trigger("summary_accuracy", **known) is None
+    assert trigger("summary_accuracy", **known, contested=True) == "a source may say otherwise"
+    assert trigger("summary_non_definitive", **known, contested=True) is None
