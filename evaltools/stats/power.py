@@ -11,12 +11,12 @@ open.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import nctdtr, ndtr, ndtri
+from scipy.special import fdtrc, nctdtr, ndtr, ndtri
 
 from ..core.errors import UsageError
 from ..core.metric import MetricTable
@@ -35,6 +35,18 @@ CONTRACT = ("seeds", "samples", "power", "samples_low", "samples_high", "calls")
 
 MOST = 100_000
 """Samples beyond which no plan looks."""
+
+AROUND = (0.75, 1.15)
+"""Further numbers that are tried, as parts of the largest one."""
+
+TOO_FAR = 0.3
+"""Numbers of samples with less power say nothing of how many are needed."""
+
+TOLD_APART = 0.25
+"""Level of the F test by which the spread of a pilot's seeds counts (Bancroft 1944)."""
+
+MOST_DOUBT = 2.0
+"""No plan has more than so many times the samples for what its pilot leaves open."""
 
 TRIES, NEAR = 12, 0.02
 """Numbers of samples that are tried, until one has at most so much more than the power wanted."""
@@ -86,7 +98,7 @@ def plan(
     >>> table = [Metric(name="accuracy", numerator="right", denominator="n", better="higher", proportion=True)]
     >>> plan([{"": old}, {"": new}], table, "id", "accuracy", 0.1, seeds=[1])[["seeds", "samples", "calls"]]
        seeds  samples  calls
-    0      1      167    167
+    0      1      177    177
     """
     resampling = resampling or Resampling()
     _require_settings(difference, power, seeds, resampling.confidence)
@@ -220,6 +232,42 @@ class _Wanted:
         confidence = self.resampling.confidence
         return needed(components, self.difference, seeds, self.power, confidence)
 
+    def with_known_seeds(self) -> _Wanted:
+        """The same without a spread of seeds that the pilot does not tell from chance."""
+        c = self.pilot.components
+        df_residual = (self.pilot.known - 1.0) * (self.pilot.seeds - 1.0)
+        if not c.seed or not c.residual or not df_residual:
+            return self
+        ratio = (c.residual + self.pilot.n * c.seed) / c.residual
+        if fdtrc(self.pilot.df_seeds, df_residual, ratio) <= TOLD_APART:
+            return self
+        pilot = replace(self.pilot, components=replace(c, seed=0.0))
+        return replace(self, pilot=pilot)
+
+    def more_for_doubt(
+        self,
+        others: Components,
+        seeds: int,
+        normal: float,
+    ) -> float:
+        """How many times `normal` the samples must be for the power wanted on average over `others`.
+
+        A pilot whose units vary too little by chance costs more power than one in which they vary
+        too much brings.
+        """
+        if not np.isfinite(normal):
+            return 1.0
+        confidence = self.resampling.confidence
+        low, high = 1.0, MOST_DOUBT
+        for _ in range(HALVINGS):
+            middle = (low + high) / 2
+            power = approximate(others, self.difference, middle * normal, seeds, confidence)
+            if power.mean() >= self.power:
+                high = middle
+            else:
+                low = middle
+        return high
+
     def power_of(
         self,
         n: int,
@@ -241,23 +289,48 @@ def _row(
     """The row of a plan for one number of seeds."""
     if wanted.pilot.seeds == 1 < seeds:
         return (seeds, np.nan, np.nan, np.nan, np.nan, np.nan)
-    normal = float(wanted.needed(wanted.pilot.components, seeds))
+    wanted = wanted.with_known_seeds()
+    components = wanted.pilot.components
+    normal = float(wanted.needed(components, seeds))
     tried = _search(wanted, seeds, start=normal)
-    enough = [n for n, power in tried.items() if power >= wanted.power]
+    enough = _enough(tried, wanted)
 
     open_to = wanted.needed(others, seeds)
     middle = [(1 - LIKELY) / 2, (1 + LIKELY) / 2]
     low, high = np.quantile(open_to, middle, method="inverted_cdf")
     if not np.isfinite(low):
         low = np.nan
-    if not enough:
+    if np.isnan(enough):
         return seeds, np.nan, tried[max(tried)], low, np.nan, np.nan
-    samples = min(enough)
+    # the drawn units of a pilot vary less than its samples do
+    enough *= wanted.pilot.n / (wanted.pilot.n - 1)
     # the approximation may be off for these units; its range is moved by as much
-    scale = samples / normal if np.isfinite(normal) else 1.0
+    scale = enough / normal if np.isfinite(normal) else 1.0
+    more = wanted.more_for_doubt(replace(others, seed=components.seed), seeds, normal)
+    samples = int(min(np.ceil(enough * more), MOST))
     low = min(samples, np.ceil(low * scale))
     high = max(samples, np.ceil(high * scale)) if np.isfinite(high) else np.nan
-    return seeds, samples, tried[samples], low, high, seeds * samples
+    return seeds, samples, wanted.power_of(samples, seeds), low, high, seeds * samples
+
+
+def _enough(
+    tried: Mapping[int, float],
+    wanted: _Wanted,
+) -> float:
+    """The number of samples with the power wanted, by a line through what was tried; nan for none.
+
+    The least number that had the power would be one that was lucky: each power is simulated. The
+    line is that of the normal quantile of power by the logarithm of samples.
+    """
+    if max(tried.values()) < wanted.power:
+        return np.nan
+    n = np.array([n for n, power in tried.items() if TOO_FAR < power < 1 - TOO_FAR / 10])
+    power = np.array([tried[k] for k in n])
+    if len(n) > 1 and np.ptp(n):
+        slope, start = np.polyfit(np.log(n), ndtri(power), 1)
+        if slope > 0:
+            return float(np.exp((ndtri(wanted.power) - start) / slope))
+    return float(min(k for k, power in tried.items() if power >= wanted.power))
 
 
 def _search(
@@ -273,6 +346,10 @@ def _search(
         if wanted.power <= tried[n] <= wanted.power + NEAR:
             break
         n = _next_try(n, tried, wanted)
+    for times in AROUND:
+        n = int(np.clip(max(tried) * times, MIN_UNITS, MOST))
+        if n not in tried and n <= LARGE:
+            tried[n] = wanted.power_of(n, seeds)
     return tried
 
 
