@@ -45,7 +45,7 @@ TOO_FAR = 0.3
 TOLD_APART = 0.25
 """Level of the F test by which the spread of a pilot's seeds counts (Bancroft 1944)."""
 
-MOST_DOUBT = 2.0
+MOST_DOUBT = 1.3
 """No plan has more than so many times the samples for what its pilot leaves open."""
 
 TRIES, NEAR = 12, 0.02
