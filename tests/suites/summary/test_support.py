@@ -142,7 +142,13 @@ def test_a_phrase_that_would_be_tried_in_too_many_ways_is_refused(phrase: str) -
 
 
 def test_the_judge_is_asked_where_a_source_may_say_otherwise() -> None:
-    known = {"rule_score": 1.0, "measured": True, "n_entities": 4, "tags": [], "ambiguous": False}
+    known: dict[str, Any] = {
+        "rule_score": 1.0,
+        "measured": True,
+        "n_entities": 4,
+        "tags": [],
+        "ambiguous": False,
+    }
     assert trigger("summary_accuracy", **known) is None
     assert trigger("summary_accuracy", **known, contested=True) == "a source may say otherwise"
     assert trigger("summary_non_definitive", **known, contested=True) is None
