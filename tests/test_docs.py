@@ -66,7 +66,7 @@ def test_nobody_is_told_to_install_the_name_that_belongs_to_another_project() ->
 
 def test_a_term_stands_once_in_every_language() -> None:
     assert PAGES["glossary.md"].count("| Fix rate | 교정률 | ") == 1
-    assert "| tied | 판가름 안 남 | 未分高下 |" in PAGES["glossary.md"]
+    assert "| tied | 판정 보류(차이 불명확) | 无法判定优劣 |" in PAGES["glossary.md"]
 
 
 def test_links_between_pages_lead_somewhere() -> None:
