@@ -23,7 +23,7 @@ from ..core.names import RUN_NAME, condition_of
 from ..core.plugins import get_suite
 from ..core.records import describe
 from ..core.resampling import Resampling
-from ..core.results import StoredMetric, StoredMetrics, StoredVerdict
+from ..core.results import StoredMetric, StoredMetrics, StoredVerdict, spoilt_files
 from .sentences import verdict_word
 from .text import anchor, visible
 
@@ -92,7 +92,8 @@ class Card:
     (verdict, baseline) of the headline, `explored` how often each verdict was reached outside it, `judged` what the
     suite judges of single metrics. `rank`: ranks and tie group of a ranked condition. `samples`: a hash of the
     units' names and of the texts that these were given, "" if unknown. `texts`: those given, and those that systems
-    wrote; a line a unit. `members`: the ids of an aggregate's runs. `links`: (label, relative URL) of files that
+    wrote; a line a unit. `members`: the ids of an aggregate's runs. `spoilt`:
+    the files that are not as the manifest says they were written. `links`: (label, relative URL) of files that
     exist. `also`: the id and name of an aggregate that is folded into this run.
     """
 
@@ -122,6 +123,7 @@ class Card:
     explored: dict[str, int]
     rank: tuple[str, str] | None
     incomplete: bool
+    spoilt: tuple[str, ...]
     problems: tuple[tuple[str, str, int], ...]
     notes: tuple[str, ...]
     links: tuple[tuple[str, str], ...]
@@ -191,6 +193,7 @@ def read_card(out: Path, folder: Path) -> Card:
         explored=explored,
         rank=rank,
         incomplete=manifest.incomplete,
+        spoilt=tuple(shown(name) for name in spoilt_files(folder, manifest)),
         problems=tuple((p.severity, shown(p.code), p.count) for p in manifest.problems),
         notes=tuple(shown(say(note), 500) for note in manifest.notes[:20]),
         links=links(out, folder.name, manifest.report or folder.name),

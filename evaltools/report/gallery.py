@@ -424,7 +424,9 @@ def trust_chip(card: Card) -> Chip:
     problems = [f"{n} x {code}" for _, code, n in card.problems]
     if problems:
         levels = [*(levels or ()), "warning"]
-    state = trust(levels, incomplete=card.incomplete)
+    state = trust(levels, incomplete=card.incomplete, spoilt=bool(card.spoilt))
+    if card.spoilt:
+        return Chip(say(state.words), state.kind, ", ".join(card.spoilt))
     reasons = [check.message for check in card.checks or () if check.level != "info"]
     meaning = [*reasons, *problems][:1] if state.kind != "good" else []
     return Chip(say(state.words), state.kind, "".join(meaning))

@@ -18,18 +18,25 @@ class Trust:
     kind: Kind
 
 
-def trust(levels: Sequence[Level] | None, *, incomplete: bool = False) -> Trust:
+def trust(
+    levels: Sequence[Level] | None,
+    *,
+    incomplete: bool = False,
+    spoilt: bool = False,
+) -> Trust:
     """Whether a result can be believed.
 
     `levels` are those of its checks that failed, None where nobody checked; `incomplete`: samples or records are
-    missing. The worst is said: what is incomplete, then what cannot be measured, then cautions. Notes are no reason
-    to doubt.
+    missing; `spoilt`: its files are not as they were written. The worst is said: what is spoilt, then incomplete,
+    then what cannot be measured, then cautions. Notes are no reason to doubt.
 
     >>> str(trust(["warning", "info"]).words), trust(["warning", "info"]).kind
     ('1 caution', 'warning')
     >>> str(trust(["info"]).words), str(trust(None).words)
     ('no caution', 'not checked')
     """
+    if spoilt:
+        return Trust(Message("not as it was written"), "error")
     if incomplete:
         return Trust(Message("incomplete"), "error")
     if levels is None:

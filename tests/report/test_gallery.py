@@ -660,3 +660,13 @@ def test_the_texts_of_an_aggregate_are_those_of_its_runs(tmp_path: Path) -> None
         runs=[f.name for f in found],
     )  # fmt: skip
     assert card(tmp_path, "a_aggregated").texts[0] == card(tmp_path, "a__seed1_x").texts[0]
+
+
+def test_a_result_that_was_edited_is_marked_with_its_files(tmp_path: Path) -> None:
+    run = evaltools.evaluate(
+        "cr", "example:cr/with_memory__seed1_proposed", out=tmp_path, resampling=QUICK
+    )
+    assert card(tmp_path, run.name).spoilt == ()
+    swap(tmp_path / "results" / run.name / "metrics.json", '"value": 0.8', '"value": 0.9')
+    chip = trust_chip(card(tmp_path, run.name))
+    assert chip == Chip("not as it was written", "error", "metrics.json")

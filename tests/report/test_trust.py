@@ -26,3 +26,8 @@ from evaltools.report.trust import trust
 def test_the_worst_is_said(levels: Any, incomplete: bool, words: str, kind: str) -> None:
     state = trust(levels, incomplete=incomplete)
     assert (str(state.words), state.kind) == (words, kind)
+
+
+def test_what_is_spoilt_is_worse_than_all_else() -> None:
+    state = trust(["blocking"], incomplete=True, spoilt=True)
+    assert (str(state.words), state.kind) == ("not as it was written", "error")
