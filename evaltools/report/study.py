@@ -203,7 +203,6 @@ class Study(Shown):
     @property
     def scores(self) -> pd.DataFrame:
         """The headline of every condition; values are means over seeds, or those of a system's one run.
-
         >>> import evaltools as et
         >>> study = et.study([f"example:cr/with_memory__seed{s}_proposed" for s in (1, 2, 3)])
         >>> study.scores["n_seeds"].unique().tolist()
