@@ -175,3 +175,23 @@ def test_a_part_of_a_term_is_not_the_term(tmp_path: Path) -> None:
     found = scored(tmp_path, f"t####[{wanted}]\n", f"t####[{given}]\n")
     assert found.value("tuple_f1_s2_otepol") == 0.0
     assert found.value("tuple_f1_s2_refpol") == 1.0  # the category and polarity are right
+
+
+IMPLICIT = "['NULL', 'food quality', 'positive', 'x'], ['NULL', 'service general', 'positive', 'y']"
+
+PERFECT = {
+    "asqp": f"Good.####[{IMPLICIT}]\nPizza.####[{A}, {A}]\n",
+    "acos": (
+        "Great pizza\t1,2 FOOD#QUALITY 2 0,1\n"
+        "Such a night\t-1,-1 FOOD#QUALITY 2 -1,-1\t-1,-1 SERVICE#GENERAL 2 -1,-1\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("form", PERFECT)
+def test_gold_of_a_public_format_as_prediction_scores_1(form: str, tmp_path: Path) -> None:
+    found = scored(tmp_path, PERFECT[form], PERFECT[form], form)
+    for key in ("refpol", "otepol", "attrpol"):
+        value = found.value(f"tuple_f1_s2_{key}")
+        assert value == 1.0 or pd.isna(value), "1, or no gold tuple has such a key"
+    assert found.value("tuple_f1_s2_otepol") == 1.0
