@@ -465,4 +465,6 @@ def _words(results: Results) -> str:
         parts += [estimate.title for estimate in card.estimates]
         parts += [check.message for check in card.checks or ()]
         parts += [[verdict.title, verdict.said] for verdict in card.judged]
+        chips = [decision(card), trust_chip(card)]
+        parts += [[chip.text, chip.meaning] for chip in chips if chip is not None]
     return dumps(parts)

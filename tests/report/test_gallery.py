@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import html
+import io
 import json
 import re
 import shutil
@@ -13,12 +15,13 @@ from urllib.parse import unquote
 
 import pandas as pd
 import pytest
+from fontTools.ttLib import TTFont
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evaltools
 from evaltools.core.errors import UsageError
-from evaltools.core.language import Message
+from evaltools.core.language import Message, speaking
 from evaltools.core.resampling import Resampling
 from evaltools.core.results import StoredMetric
 from evaltools.report.cards import Card
@@ -96,6 +99,15 @@ def numbers(estimate: StoredMetric) -> list[float | None]:
 def test_an_empty_folder_makes_a_page(tmp_path: Path) -> None:
     page = build(tmp_path).read_text(encoding="utf-8")
     assert shown_rows(page) == [] and "There are no results yet." in page
+
+
+def test_every_word_of_trust_is_drawn_with_the_embedded_font(out: Path) -> None:
+    with speaking("ko"):
+        page = render(collect(out))
+    font = base64.b64decode(re.search(r"font/woff;base64,([^)]*)\)", page)[1])
+    drawn = set(TTFont(io.BytesIO(font)).getBestCmap())
+    words = "".join(re.findall(r'<span class="et-(?:tag|chip)[^>]*>(.*?)</span>', page, re.DOTALL))
+    assert {ord(c) for c in words if "가" <= c <= "힣"} <= drawn
 
 
 def test_a_folder_that_is_not_there_is_refused_and_not_made(tmp_path: Path) -> None:
