@@ -461,6 +461,9 @@ def _words(results: Results) -> str:
     """All words of the cards but the texts of samples, whose glyphs the page brings along."""
     parts: list[Any] = [list(results.incomplete)]
     for card in results.cards:
+        verdicts = [*card.explored, *(verdict for verdict, _ in card.verdicts.values())]
+        verdicts += [verdict.verdict for verdict in card.judged]
+        parts += [say(verdict) for verdict in verdicts]
         parts += [card.name, card.suite_title, card.condition, list(card.notes)]
         parts += [estimate.title for estimate in card.estimates]
         parts += [check.message for check in card.checks or ()]
