@@ -43,7 +43,7 @@ def convert(
         raise UsageError(f"no format {name!r}; {nearest(name, list(FORMATS))}")
     form = FORMATS[name]
     settings = {key: value for key, value in options.items() if value not in (None, ())}
-    files = [file for path in files for file in _files_at(path, name, form)]
+    files = [file for path in files for file in _files_at(path, name, form, problems)]
     _check_options(name, form, settings, len(files))
     if as_ == "predictions" and form.kind != "sentiment":
         raise UsageError(f"{name} holds scores: --as predictions is for aspect-based sentiment")
@@ -59,8 +59,8 @@ def convert(
     return write_jsonl(target, scores)
 
 
-def _files_at(path: Path, name: str, form: Format) -> list[Path]:
-    """The file itself, or those of the format in a folder. UsageError for a folder without any."""
+def _files_at(path: Path, name: str, form: Format, problems: Problems) -> list[Path]:
+    """The file itself, or those of the format in a folder. InputError for a folder without any."""
     if not path.is_dir():
         return [path]
     for pattern in form.in_folder:
@@ -68,7 +68,7 @@ def _files_at(path: Path, name: str, form: Format) -> list[Path]:
         if files:
             return files
     wanted = " or ".join(form.in_folder) or f"a file of {name}"
-    raise UsageError(f"{path} is a folder without {wanted}")
+    raise problems.fatal("missing-file", f"is a folder without {wanted}", file=str(path))
 
 
 def _check_options(

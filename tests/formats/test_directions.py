@@ -307,7 +307,7 @@ def test_folders_are_taken_as_their_files(tmp_path: Path) -> None:
     assert {row["condition"] for row in both} == {"a", "b"}
     empty = tmp_path / "empty"
     empty.mkdir()
-    done = call("convert", "helm", empty, "-o", tmp_path / "x.jsonl", status=2)
+    done = call("convert", "helm", empty, "-o", tmp_path / "x.jsonl", status=3)
     assert "is a folder without per_instance_stats.json" in done.output
 
 
