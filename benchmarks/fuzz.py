@@ -532,7 +532,7 @@ def _card(path: Path, rng: random.Random) -> Counter[str]:
     path.replace(folder / mine)
     (folder / other).write_bytes((_result_folder() / other).read_bytes())
     try:
-        dumps(read_card(folder.parents[1], folder)).encode()
+        str(read_card(folder.parents[1], folder)).encode()
     except NotComplete:
         return Counter({"named as not complete": 1})
     return Counter({"row accepted": 1})

@@ -19,11 +19,14 @@ BOOTSTRAPS = ("bca", "bca-t", "percentile", "abc")
 
 
 def count_methods(frames: Iterable[pd.DataFrame]) -> dict[str, int]:
-    """Method -> number of intervals in these estimates or comparisons, the commonest first."""
+    """Method -> number of intervals in these estimates or comparisons, the commonest first.
+
+    What `ci_method` adds after a comma (that nothing varies, the effective n) is left out.
+    """
     counts: Counter[str] = Counter()
     for frame in frames:
-        has_interval = frame["ci_low"].notna()
-        counts.update(frame.loc[has_interval, "ci_method"])
+        methods = frame.loc[frame["ci_low"].notna(), "ci_method"]
+        counts.update(method.partition(",")[0] for method in methods)
     return dict(counts.most_common())
 
 
@@ -35,11 +38,7 @@ def frames_of_study(study: Study) -> list[pd.DataFrame]:
 
 def methods_in_use(frames: Iterable[pd.DataFrame]) -> list[str]:
     """Every method in use, in alphabetical order, as one word each for a signature."""
-    names = set()
-    for method in count_methods(frames):
-        name, _, _ = method.partition(",")
-        names.add(name.replace(" ", "-"))
-    return sorted(names)
+    return sorted(method.replace(" ", "-") for method in count_methods(frames))
 
 
 def intervals_in_use(frames: Iterable[pd.DataFrame]) -> list[HtmlTable]:

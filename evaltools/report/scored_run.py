@@ -22,10 +22,7 @@ def with_estimates(run: Run) -> Run:
         if suite.name in BUILT_IN and suite.metrics_file is None:
             raise
         where = suite.metrics_file or f"the suite {suite.name!r}"
-        columns = ", ".join(map(str, run.data.columns))
-        raise UsageError(
-            f"{where}: the metrics do not fit the units: {e.args[0]}; their columns are {columns}"
-        ) from e
+        raise UsageError(f"{where}: the metrics do not fit the units: {e.args[0]}") from e
     if suite.intervals is not None:
         estimates = suite.intervals(estimates, run.data, run.options, run.resampling)
     run = replace(run, estimates=estimates)

@@ -26,4 +26,4 @@ def call(*arguments: str | Path, status: int = 0) -> Result:
 def written(folder: Path) -> set[str]:
     """The files below a folder, but the one by which processes wait for one another."""
     found = {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}
-    return found - {f for f in found if f.endswith("results/.lock")}
+    return found - {f for f in found if f.endswith(".lock")}

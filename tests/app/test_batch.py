@@ -150,7 +150,7 @@ def test_a_full_disk_is_one_line_a_run_and_leaves_nothing_half_written(
     """A limit to the size of files stands in: writing fails in the same way, at the same places."""
     batch = command(undisturbed / "notebooks", *REPORT, "-q")
     whole = files(undisturbed / "outputs", *TIMED)
-    for limit in (10_000, 100_000):
+    for limit in (10_000, 40_000):
 
         def limited(size: int = limit) -> None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))

@@ -136,7 +136,7 @@ def test_a_rerun_asks_for_the_file_and_runs_none_that_a_manifest_names(scored: P
         ),
         (
             ONE.format("Metric(name='m', numerator='nosuch', denominator='n', better='none')"),
-            "own.py: the metrics do not fit the units: the units frame lacks ['nosuch']; their columns are line, ",
+            "own.py: the metrics do not fit the units: the units frame lacks ['nosuch']; there are line, ",
         ),
         (
             ONE.format("Mean(name='m', of=('nosuch',), better='none')"),

@@ -94,7 +94,7 @@ def test_n_is_that_of_every_seed(study: et.Study) -> None:
 
 
 def test_one_candidate_of_several_leads_no_page(tmp_path: Path) -> None:
-    values = {"a": [0.1, 0.2] * 20, "b": [0.1, 0.2] * 20, "c": [0.8, 0.9] * 20}
+    values = {"a": [0.1, 0.2] * 20, "b": [0.1, 0.2] * 20, "c": [0.8, 0.95] * 20}
     study = et.study([long_table(tmp_path, values)], suite="table", resampling=FAST)
     title = heading(study.page().html)
     assert title == "1 of 2 conditions better than a_scores on “score”, 0 worse"

@@ -246,7 +246,7 @@ def test_real_samples_fit_the_page(
         html.render(new_notebook(cells=[shown(found, "samples")]), title="t"), encoding="utf-8"
     )
     page = open_page(file)
-    assert page.locator(STATUS).inner_text() == "1–10 of 280"
+    assert page.locator(STATUS).inner_text() == "1–5 of 280"
     assert (
         file.stat().st_size < 1_000_000
         and page.locator(".et-samples").bounding_box()["height"] < 4_000

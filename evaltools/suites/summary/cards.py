@@ -13,7 +13,7 @@ from markupsafe import Markup
 from ...core.language import say
 from ...report.samples import Place
 from ...report.tables import HtmlTable, stack, table, words
-from ...report.text import anchor
+from ...report.text import anchor, marked
 from ...report.view import SampleView
 from .passages import item
 from .reasons import Evidence, in_short, scores_with_reasons
@@ -229,4 +229,4 @@ def first_screen(run: Run) -> HtmlTable:
 
 def _link(case_id: str) -> Markup:
     """A link to the card of a case."""
-    return Markup('<a href="#{}">{}</a>').format(anchor("sample", case_id), case_id)
+    return Markup('<a href="#{}">{}</a>').format(anchor("sample", case_id), marked(case_id))

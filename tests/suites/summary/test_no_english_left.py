@@ -25,7 +25,7 @@ VISIBLE = """() => {
 }"""
 
 NAMES = {
-    *("wilson", "t-wilson", "none", "auto"),  # methods of intervals
+    *("wilson", "t-wilson", "score-t", "mid-p", "none", "auto"),  # methods of intervals
     *("seed", "judge", "hybrid", "off", "rules", "ko-insurance", "JupyterLab"),
     *("unknown-tag", "case_id", "cases", "cases.jsonl"),  # codes, columns and files
     *("bundled", "example"),  # these words stand on every page of the example
