@@ -272,10 +272,11 @@ def test_a_suite_file_that_is_not_there(here: Path) -> None:
     )
 
 
-def test_a_metric_that_is_unknown_to_the_suite_lists_the_columns(here: Path) -> None:
+def test_a_metric_of_an_unknown_column_names_the_nearest_columns(here: Path) -> None:
     text = Path("labels.py").read_text(encoding="utf-8")
     Path("labels.py").write_text(text.replace('"n",', '"nn",', 1), encoding="utf-8")
-    assert "tp_pos, fp_pos" in call("score", *SUITE, "labels", "run.jsonl", status=2).stderr
+    said = call("score", *SUITE, "labels", "run.jsonl", status=2).stderr
+    assert "lacks ['nn']; did you mean n or fn_neg?" in said
 
 
 BAD = {

@@ -252,7 +252,7 @@ def test_real_samples_fit_the_page(
         and page.locator(".et-samples").bounding_box()["height"] < 4_000
     )
     press(page, "Still wrong: before review and after 188")
-    assert page.locator(STATUS).inner_text() == "1–10 of 188"
+    assert page.locator(STATUS).inner_text() == "1–5 of 188"
 
 
 @pytest.fixture(scope="module")
