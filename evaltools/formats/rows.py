@@ -12,27 +12,13 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
+from ..core.score_rows import COLUMNS
+
 POLARITIES = {name: name for name in ("positive", "negative", "neutral")}
 
 TOKEN = re.compile(r"\S+")
 
-TAKEN = {
-    "id",
-    "metric",
-    "condition",
-    "seed",
-    "trial",
-    "cluster",
-    "text",
-    "value",
-    "num",
-    "den",
-    "low",
-    "high",
-    "higher_is_better",
-    "item",
-    "line",
-}
+TAKEN = {*COLUMNS, "item", "line"}
 """Columns of a long table or of its units that have a meaning: no further column has such a name."""
 
 MOST_FURTHER = 40

@@ -79,7 +79,6 @@ class MetricRow:
     name: str
     title: str
     arrow: str
-    direction: str
     value: str
     interval: str
     n: str
@@ -95,6 +94,7 @@ class Line:
     card: Card
     metrics: tuple[MetricRow, ...]
     lead: MetricRow | None
+    lead_title: str
     sort_by: float | None
     verdict: Chip | None
     trust: Chip
@@ -345,6 +345,7 @@ def line_of(
         card=card,
         metrics=metrics,
         lead=lead,
+        lead_title=lead_title(card),
         sort_by=goodness(estimate) if estimate else None,
         verdict=decision(card),
         trust=trust_chip(card),
@@ -371,7 +372,7 @@ def metric_rows(card: Card, scales: Mapping[str, Scale]) -> tuple[MetricRow, ...
     rows = []
     for estimate, texts in zip(card.estimates, shown_texts, strict=True):
         is_blocked = estimate.name in card.blocked
-        arrow, direction = ARROWS.get(estimate.better, ("", ""))
+        arrow, _ = ARROWS.get(estimate.better, ("", ""))
         numbers = f"{texts['value']} {texts['interval']}".rstrip()
         drawn = Markup("")
         if not is_blocked:
@@ -381,7 +382,6 @@ def metric_rows(card: Card, scales: Mapping[str, Scale]) -> tuple[MetricRow, ...
             name=estimate.name,
             title=estimate.title,
             arrow=arrow,
-            direction=say(direction) if direction else "",
             value=texts["value"],
             interval=texts["interval"],
             n="" if is_of_all else texts["n"],

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import evaltools as et
+from evaltools.core.score_rows import COLUMNS
 from evaltools.formats import rows as taken
-from evaltools.suites.table.read import COLUMNS
 from evaltools.suites.table.score import TAKEN
 
 from ..app.calling import call

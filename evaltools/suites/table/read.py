@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict
 from ...core.errors import Problems
 from ...core.fast_json import decoder
 from ...core.records import FILE_BYTES, csv_rows, read_jsonl, require_file
+from ...core.score_rows import COLUMNS
 from .rows import as_text, usable_rows
 
 BLOCK = 1 << 17
@@ -27,23 +28,6 @@ MOST_TIMES = 50
 
 MOST_COLUMNS = 10_000
 """A file with more columns is not long, but wide."""
-
-COLUMNS = (
-    "id",
-    "metric",
-    "condition",
-    "seed",
-    "trial",
-    "cluster",
-    "text",
-    "value",
-    "num",
-    "den",
-    "low",
-    "high",
-    "higher_is_better",
-)
-"""The columns that have a meaning. Any others are further columns of the units."""
 
 RunKey = tuple[str | None, str | None]
 """Condition and seed of a run."""

@@ -12,8 +12,9 @@ from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from ...core.errors import Problems
 from ...core.metric import Metric
+from ...core.score_rows import COLUMNS
 from ...core.suite import Source, Workers
-from .read import COLUMNS, blocks
+from .read import blocks
 from .survey import survey
 
 if TYPE_CHECKING:
