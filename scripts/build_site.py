@@ -30,6 +30,7 @@ import evaltools as et
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS, CONFIG = ROOT / "docs", ROOT / "mkdocs.yml"
+README, SIMULATIONS = ROOT / "README.md", ROOT / "benchmarks" / "simulations.md"
 FONT = ROOT / "evaltools" / "report" / "fonts" / "EvaltoolsSansCJK-Regular.otf"
 PATTERNS = yaml.load(CONFIG.read_text(encoding="utf-8"), yaml.BaseLoader)["nav"]
 
@@ -45,9 +46,9 @@ Reports and gallery that `evaltools demo` makes of the bundled examples, which a
 """
 
 
-def home(readme: str) -> str:
-    """README.md, with the links that it needs as a page of docs/."""
-    return readme.replace("](docs/", "](")
+def as_page(text: str) -> str:
+    """A document with the links that it needs as a page of the site, where all pages lie in one folder."""
+    return re.sub(r"\]\((\.\./)?(docs|benchmarks)/", "](", text)
 
 
 def described(thing: Any) -> str:
@@ -166,8 +167,11 @@ def build_site(out: Path, made: Path | None = None) -> None:
                 str(pages / "examples"),
             ]
             subprocess.run(demo, check=True)
+        for page in pages.glob("*.md"):
+            page.write_text(as_page(page.read_text(encoding="utf-8")), encoding="utf-8")
         written = {
-            "index.md": home((ROOT / "README.md").read_text(encoding="utf-8")),
+            "index.md": as_page(README.read_text(encoding="utf-8")),
+            "simulations.md": as_page(SIMULATIONS.read_text(encoding="utf-8")),
             "api.md": api(),
             "examples.md": examples(pages / "examples"),
         }

@@ -26,7 +26,8 @@ from evaltools.core.files import PACKAGE
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = {
-    page.name: page.read_text(encoding="utf-8") for page in [ROOT / "README.md", *DOCS.glob("*.md")]
+    page.name: page.read_text(encoding="utf-8")
+    for page in [ROOT / "README.md", ROOT / "benchmarks" / "simulations.md", *DOCS.glob("*.md")]
 }
 
 
