@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -22,11 +23,10 @@ begin with a byte order mark; texts are UTF-8. A record that does not fit is an 
 `evaltools check SUITE FILE` lists all of them. This page is written by `scripts/make_docs.py` from the models that read
 the files.
 
-Files of other tools: `evaltools convert` ([commands.md](commands.md)). The configuration of `run cr`:
-[run-your-own-model.md](run-your-own-model.md).
+Files of other tools: `evaltools convert` ([commands.md](commands.md)).
 """
 
-WORDS = {str: "text", int: "whole number", float: "number", bool: "true or false", Any: "any"}
+WORDS = {str: "text", Path: "path", int: "whole number", float: "number", bool: "true or false", Any: "any"}
 
 TITLES = {
     "cr": "Conflict Review",
@@ -34,6 +34,8 @@ TITLES = {
     "summary": "Insurance summaries",
     "table": "Scores of any benchmark",
     "calibrate": "Scores and labels",
+    "inference": "Inference (`evaltools run cr`)",
+    "rules": "Words and rules of one's own",
 }
 
 
@@ -70,7 +72,13 @@ def type_words(annotation: Any) -> str:
     origin, inner = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return type_words(inner[0])
-    if origin is list:
+    if origin is Literal:
+        return " or ".join(f"`{value}`" for value in inner)
+    if origin is dict:
+        return f"object of text -> {type_words(inner[1])}"
+    if origin is tuple and inner[-1] is not Ellipsis:
+        return f"list of {len(inner)}: {', '.join(map(type_words, inner))}"
+    if origin in (list, tuple):
         return f"list of {type_words(inner[0])}"
     if origin in (Union, UnionType):
         kinds = [type_words(kind) for kind in inner if kind is not type(None)]
@@ -86,9 +94,10 @@ def default_words(field: FieldInfo) -> str:
         return "required"
     if field.default is None:
         return "null"
-    if isinstance(field.default, BaseModel):
+    if isinstance(field.default, BaseModel) or field.default in ((), {}, []):
         return "empty"
-    return f"`{field.default}`"
+    default = list(field.default) if isinstance(field.default, tuple) else field.default
+    return f"`{json.dumps(default)}`"
 
 
 def model_rows(model: type[BaseModel]) -> Iterator[str]:
@@ -112,7 +121,9 @@ def page() -> str:
             suite = file["suite"]
             lines += [f"## {TITLES[suite]}", ""]
         lines += [f"### {file['name']}", "", f"{file['about']} Without it: {file['without']}", ""]
-        lines += ["```json", file["example"], "```", ""]
+        if "example" in file:
+            language = "toml" if file["name"].endswith(".toml") else "json"
+            lines += [f"```{language}", file["example"].strip(), "```", ""]
         model = model_of(file)
         if model is not None:
             lines += [f"#### {model.__name__}", "", *model_rows(model), ""]

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
+from unicodedata import is_normalized
 
 from pydantic_core import from_json
 
 from ...core.errors import Problems
+from ...core.language import Message
 from ...core.records import FirstLines, first_line, read_json, read_jsonl, require_file
 from ...core.suite import Source
 from .options import CrOptions
 from .schema import Gold, Output, TupleRow
 from .sources import gold_rows, text_id
-from .tuples import KNOWN, given_polarity, polarity_of
+from .tuples import KNOWN, given_polarity, polarity_of, ref_of, term_of
 
 FILES = {
     "scorecards": "scorecards.jsonl",
@@ -28,6 +31,14 @@ RUNNER = ("run_manifest.json", "outputs.jsonl", "gold.jsonl", "calls.jsonl", "ep
 
 MAIN = ("scorecards", "outputs")
 """The roles of a run's main file, the preferred one first."""
+
+UNKNOWN_POLARITY = "polarity {polarity} of tuple {i} counts as neutral; expected one of {known}"
+SPAN_OUTSIDE_TEXT = (
+    "span [{start}, {end}] of tuple {i} is not within the text's {n} characters"
+)
+NO_REF = "tuple {i} has no aspect_ref; it takes no part in the metrics by ref"
+DECOMPOSED = "the text is in decomposed Unicode; spans are taken in it as it came, and texts are compared composed (NFC)"
+DECOMPOSED_TERM = "the term of tuple {i} is in decomposed Unicode; it is compared composed (NFC)"
 
 
 def locate(path: Path, name: str | None, options: CrOptions, problems: Problems) -> Source:
@@ -133,25 +144,40 @@ def read_override(path: Path, problems: Problems) -> dict[str, float]:
     return numbers
 
 
-def doubts(rows: Iterable[TupleRow], text: str | None) -> Iterator[tuple[str, str]]:
-    """(code, message) of each polarity outside the list, and of each span outside the text (None: spans are not read).
+class Doubt(NamedTuple):
+    """What is doubtful about a sample that is used all the same; `field` says where it stands."""
 
-    Such tuples are used; what is doubtful is a warning.
+    code: str
+    field: str
+    message: Message
+
+
+def doubts(text: str, gold: Sequence[TupleRow], final: Sequence[TupleRow]) -> Iterator[Doubt]:
+    """What to warn of in a sample: decomposed text, unknown polarities, tuples without ref, spans outside the text.
+
+    A tuple without ref is one where the gold of the sample has refs, so that it is left out by ref-pol.
     """
-    for i, row in enumerate(rows):
-        polarity = polarity_of(row)
-        if polarity and polarity not in KNOWN and given_polarity(polarity) not in KNOWN:
-            expected = ", ".join(sorted(KNOWN))
-            yield (
-                "unknown-polarity",
-                f"polarity {polarity!r} of tuple {i} counts as neutral; expected one of {expected}",
-            )
+    if not is_normalized("NFC", text):
+        yield Doubt("decomposed-text", "meta.input_text", Message(DECOMPOSED))
+    has_refs = any(ref_of(row) for row in gold)
+    for field, rows in (("gold_tuples", gold), ("final_tuples", final)):
+        for i, row in enumerate(rows):
+            for code, message in _doubts_of_tuple(i, row, has_refs):
+                yield Doubt(code, field, message)
+    for i, row in enumerate(gold):
         span = row.span
-        if span is None or text is None:
-            continue
-        if not 0 <= span.start <= span.end <= len(text):
-            yield (
-                "span-outside-text",
-                f"span [{span.start}, {span.end}] of tuple {i} is not within the text's "
-                f"{len(text)} characters",
-            )
+        if span is not None and not 0 <= span.start <= span.end <= len(text):
+            values = {"start": span.start, "end": span.end, "i": i, "n": len(text)}
+            yield Doubt("span-outside-text", "gold_tuples", Message(SPAN_OUTSIDE_TEXT, values))
+
+
+def _doubts_of_tuple(i: int, row: TupleRow, has_refs: bool) -> Iterator[tuple[str, Message]]:
+    """(code, message) of what is doubtful in tuple `i` of a list."""
+    polarity = polarity_of(row)
+    if polarity and polarity not in KNOWN and given_polarity(polarity) not in KNOWN:
+        values = {"polarity": repr(polarity), "i": i, "known": tuple(sorted(KNOWN))}
+        yield "unknown-polarity", Message(UNKNOWN_POLARITY, values)
+    if has_refs and not ref_of(row):
+        yield "invalid-ref", Message(NO_REF, {"i": i})
+    if not is_normalized("NFC", term_of(row) or ""):
+        yield "decomposed-text", Message(DECOMPOSED_TERM, {"i": i})

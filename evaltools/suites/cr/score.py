@@ -174,10 +174,8 @@ def _sample(
     if run.role == "outputs":
         card = wrap(card, gold, run.options)
     final = final_rows(card)
-    for code, message in doubts(gold, card.meta.input_text):
-        problems.warn(code, message, field="gold_tuples", **where)
-    for code, message in doubts(final.rows, None):
-        problems.warn(code, message, field="final_tuples", **where)
+    for doubt in doubts(card.meta.input_text or "", gold, final.rows):
+        problems.warn(doubt.code, doubt.message, field=doubt.field, **where)
     return make_sample(record.line, uid, card, gold, final), in_gold_file
 
 

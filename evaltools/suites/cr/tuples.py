@@ -155,6 +155,12 @@ def polarity_of(row: TupleRow) -> str | None:
     return row.polarity if row.polarity is not None else row.label
 
 
+def ref_of(row: TupleRow) -> str:
+    """The ref as written, `aspect_ref`, else `term`; "" where it is missing."""
+    ref = row.aspect_ref if row.aspect_ref is not None else row.term
+    return ref or ""
+
+
 def term_of(row: TupleRow) -> str | None:
     """The term as written: "" is implicit, None is missing."""
     if row.is_implicit:
@@ -168,11 +174,10 @@ def term_of(row: TupleRow) -> str | None:
 
 def eval_tuple(row: TupleRow, *, gold: bool = False) -> EvalTuple:
     """The normal form of one tuple. A missing term of a gold tuple falls back to its ref."""
-    ref = row.aspect_ref if row.aspect_ref is not None else row.term
-    term = term_of(row)
+    ref, term = ref_of(row), term_of(row)
     if term is None:
         term = ref if gold else ""
-    return _normal_form(ref or "", term or "", polarity_of(row))
+    return _normal_form(ref, term, polarity_of(row))
 
 
 @lru_cache(maxsize=1 << 14)

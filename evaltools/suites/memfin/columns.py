@@ -60,6 +60,7 @@ SUMS = (
     "m1_long_term_hits",
     "m1_profile_hits",
     "m2_dialog",
+    "m2_skipped",
     "m2_risk_level_acc",
     "m2_horizon_acc",
     "m2_liquidity_acc",

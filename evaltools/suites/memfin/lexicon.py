@@ -83,7 +83,7 @@ class Profile(_Part):
     liquidity: ProfileField
 
 
-class Risk(_Part):
+class RiskWords(_Part):
     """`required`: spellings of each tag in the truth; `in_replies`: words that disclose it.
 
     `any_disclosure` is the tag that any disclosure covers.
@@ -94,7 +94,7 @@ class Risk(_Part):
     any_disclosure: Word
 
 
-class Compliance(_Part):
+class SevereViolations(_Part):
     severe_types: list[Word]
     severe_severities: list[Word]
 
@@ -106,8 +106,8 @@ class Lexicon(_Part):
     version: Word
     contradiction: Contradiction
     profile: Profile
-    risk: Risk
-    compliance: Compliance
+    risk: RiskWords
+    compliance: SevereViolations
     explainability: WordLists
 
     @property

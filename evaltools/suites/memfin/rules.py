@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from .lexicon import Compliance, Contradiction, Risk
+from .lexicon import Contradiction, RiskWords, SevereViolations
 from .schema import Violation
 
 LABELS = ("compliant", "minor_violation", "severe_violation")
@@ -76,7 +76,7 @@ def _breaks_words(reply: str, constraint: str, rule: Contradiction) -> bool:
     return contains_any(words, reply) and not contains_any(rule.warnings, reply)
 
 
-def required_tags(tags: Iterable[str], rule: Risk) -> list[str]:
+def required_tags(tags: Iterable[str], rule: RiskWords) -> list[str]:
     """The true risk tags in canonical form, each once, in their order (memfin_metrics 3.3).
 
     A tag that the lexicon does not know is lower-cased.
@@ -97,7 +97,7 @@ def required_tags(tags: Iterable[str], rule: Risk) -> list[str]:
     return list(required)
 
 
-def predicted_tags(reply: str, rule: Risk) -> list[str]:
+def predicted_tags(reply: str, rule: RiskWords) -> list[str]:
     """The risk tags that the reply discloses, sorted (memfin_metrics 3.3).
 
     >>> from evaltools.suites.memfin.lexicon import load_lexicon
@@ -107,7 +107,7 @@ def predicted_tags(reply: str, rule: Risk) -> list[str]:
     return sorted(tag for tag, words in rule.in_replies.items() if contains_any(words, reply))
 
 
-def covered_tags(required: Sequence[str], predicted: Sequence[str], rule: Risk) -> list[str]:
+def covered_tags(required: Sequence[str], predicted: Sequence[str], rule: RiskWords) -> list[str]:
     """The required tags that are disclosed; the tag `any_disclosure` is covered by any tag."""
     covered = []
     for tag in required:
@@ -130,7 +130,7 @@ def forbidden_hits(reply: str, forbidden: Iterable[str]) -> list[str]:
 
 
 def compliance_label(
-    forbidden: Sequence[str], violations: Sequence[Violation], rule: Compliance
+    forbidden: Sequence[str], violations: Sequence[Violation], rule: SevereViolations
 ) -> str:
     """The label of a reply from its forbidden hits and recorded violations (memfin_metrics 3.4).
 

@@ -54,8 +54,15 @@ PAPER = (
     "m3_eligible_n",
     "m4_eligible_n",
     "m5_eligible_n",
+    "m1_skipped_n",
+    "m2_skipped_n",
+    "m3_skipped_n",
+    "m5_skipped_n",
+    "turn_failed_n",
 )
-"""What the document asks of the table of a paper (memfin_metrics 6), with the numbers of turns."""
+"""What the document asks of the table of a paper (memfin_metrics 6), with the numbers of turns.
+
+M4 takes every turn that was answered: it skips none."""
 
 
 def primary(options: MemfinOptions, blocked: frozenset[str]) -> str:

@@ -104,10 +104,10 @@ def _sums(row: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _profile_columns(dialog: Dialog, lexicon: Lexicon) -> dict[str, Any]:
-    """The M2 columns of a dialogue; without a true profile `m2_dialog` is 0 and the scores null."""
+    """The M2 columns of a dialogue; without a true profile it is skipped and the scores are null."""
     truth = dialog.profile_gt
     if truth is None or not truth.available:
-        return {"m2_dialog": 0}
+        return {"m2_dialog": 0, "m2_skipped": 1}
     snapshot = None
     replies = []
     for turn in dialog.turns or ():
@@ -121,6 +121,7 @@ def _profile_columns(dialog: Dialog, lexicon: Lexicon) -> dict[str, Any]:
     return {
         **columns,
         "m2_dialog": 1,
+        "m2_skipped": 0,
         "m2_profile_score": sum(scores) / len(scores),
         "profile": [vars(field) for field in fields],
     }

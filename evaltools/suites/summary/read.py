@@ -14,6 +14,7 @@ from typing import Any
 from pydantic_core import from_json
 
 from ...core.errors import Problems
+from ...core.language import Message
 from ...core.records import (
     BOM,
     FirstLines,
@@ -31,6 +32,11 @@ from .schema import Case, json_list
 CELL_LIMIT = 32_767
 """Characters that an Excel cell can hold: a text of just this length may have been cut off."""
 
+INTENT = "agent_notes"
+"""The only summary_intent that the source knows."""
+
+UNKNOWN_INTENT = "summary_intent {intent} is not {known}; the case is scored the same way"
+
 SNIFFED = 1 << 16
 """Bytes of a JSON file in which its first case begins."""
 
@@ -42,7 +48,8 @@ def read_cases(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
     """Yield (line, case) for each usable case; the others are reported and left out.
 
     The line is that of a JSONL or CSV file where the record begins, the row of a sheet, or the
-    number of the case in a JSON list. A doubled id is an error of the later case. InputError for a
+    number of the case in a JSON list. A doubled id is an error of the later case; a summary_intent
+    that is not known is a warning. InputError for a
     file that cannot be read as what its name says.
     """
     reader = READERS.get(path.suffix.lower())
@@ -52,6 +59,10 @@ def read_cases(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
     require_file(path, problems)
     first_lines = FirstLines(path, problems)
     for line, case in reader(path, problems):
+        if case.intent not in (None, INTENT):
+            message = Message(UNKNOWN_INTENT, {"intent": repr(case.intent), "known": INTENT})
+            place = {"file": str(path), "line": line, "id": case.id, "field": "summary_intent"}
+            problems.warn("unknown-intent", message, **place)
         if first_lines.is_first(case.id, line, id=case.id, what="case of this id", field="id"):
             yield line, case
 

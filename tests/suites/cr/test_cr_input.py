@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -235,3 +236,28 @@ def test_what_looks_like_a_run(tmp_path: Path) -> None:
         "a\0b",
     ):
         assert not SUITE.sniff(tmp_path / name), name
+
+
+def test_tuples_without_a_ref_are_warned_of_where_the_gold_has_refs(tmp_path: Path) -> None:
+    no_ref = {"aspect_term": "향", "polarity": "positive"}
+    rows = [output("with", final=[A, no_ref]), output("without", final=[no_ref])]
+    folder = run(tmp_path / "r", rows, [gold("with", A), gold("without", no_ref)])
+    (warned,) = evaluate("cr", folder).manifest.problems
+    assert (warned.code, warned.count) == ("invalid-ref", 1)
+    assert "outputs.jsonl:1: with: final_tuples: tuple 1 has no aspect_ref" in warned.examples[0]
+
+
+def test_decomposed_text_is_warned_of_and_scored_like_composed(tmp_path: Path) -> None:
+    text = unicodedata.normalize("NFD", "향이 좋아요")
+    term = unicodedata.normalize("NFD", "향")
+    folder = run(
+        tmp_path / "r",
+        [output("good", final=[tup("본품#품질", term)], text=text)],
+        [gold("good", tup("본품#품질", "향"))],
+    )
+    result = evaluate("cr", folder)
+    (warned,) = result.manifest.problems
+    assert (warned.severity, warned.code, warned.count) == ("warning", "decomposed-text", 2)
+    assert "outputs.jsonl:1: good: meta.input_text" in warned.examples[0]
+    assert result.value("tuple_f1_s2_otepol") == 1
+    assert result.value("final_aspect_out_of_text_rate") == 0

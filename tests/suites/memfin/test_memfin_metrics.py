@@ -67,7 +67,9 @@ def test_m1(tmp_path: Path) -> None:
         "m1_strict_key_hit_rate_macro",  # a: 1/2, b: 0/1; mean 1/4
         "m1_contradiction_rate_macro",  # a: 1/2, b: 0; mean 1/4
         "turn_failure_rate",  # 1 of 5 turns
-    ) == [3 / 6, 1 / 3, 1 / 3, 2 / 6, 1 / 6, 1 / 6, 1 / 2, 1 / 4, 1 / 4, 1 / 5]
+        "m1_skipped_n",  # a3
+        "turn_failed_n",  # a4
+    ) == [3 / 6, 1 / 3, 1 / 3, 2 / 6, 1 / 6, 1 / 6, 1 / 2, 1 / 4, 1 / 4, 1 / 5, 1, 1]
     stored = summary(result, tmp_path)["m1_context_continuity"]
     assert stored["counts"] == {
         "eligible_count": 3,
@@ -452,6 +454,8 @@ def test_which_metrics_are_counts_and_which_way_is_better() -> None:
     assert [m.name for m in table if not m.denominator] == [
         "turn_n",
         *(f"m{i}_eligible_n" for i in range(1, 6)),
+        "turn_failed_n",
+        *(f"m{i}_skipped_n" for i in (1, 2, 3, 5)),
     ]
     directions = {m.name.removesuffix("_macro"): m.better for m in table}
     lower = [

@@ -273,3 +273,20 @@ def test_what_is_no_file_at_all(tmp_path: Path) -> None:
 def test_inputs_of_other_suites_are_no_case_files(run: str) -> None:
     for path in [example(run), *example(run).rglob("*")]:
         assert not looks_like_cases(path), path
+
+
+def test_another_intent_is_warned_of_with_its_line_and_scored_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "cases.jsonl"
+    case = {"answer": "보험금 50만원", "contexts": ["보험금은 50만원입니다."]}
+    rows = [
+        {"id": "a", **case, "metadata": {"summary_intent": "agent_notes"}},
+        {"id": "b", **case, "metadata": {"summary_intent": "customer_letter"}},
+        {"id": "c", **case},
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    problems = Problems()
+    cases = list(read_cases(path, problems))
+    assert [case.id for _, case in cases] == ["a", "b", "c"]
+    (warned,) = problems.warnings
+    assert (warned.code, warned.line, warned.id) == ("unknown-intent", 2, "b")
+    assert "'customer_letter' is not agent_notes" in str(warned)

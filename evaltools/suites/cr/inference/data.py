@@ -17,7 +17,7 @@ from ..schema import Row, TupleRow
 from .config import Config
 
 
-class Line(Row):
+class TextLine(Row):
     """A line of format jsonl, a row of csv, a sample of any other format."""
 
     id: str | int
@@ -78,15 +78,15 @@ def read_texts(config: Config, limit: int | None, problems: Problems) -> list[Te
     return chosen
 
 
-def _read_lines(config: Config, problems: Problems) -> Iterator[tuple[int | str, Line]]:
+def _read_lines(config: Config, problems: Problems) -> Iterator[tuple[int | str, TextLine]]:
     """(place in the file, sample) of whatever format."""
     data = config.data
     require_file(data.file, problems)
     if data.format == "csv":
-        yield from read_csv(data.file, Line, problems, id_field="id")
+        yield from read_csv(data.file, TextLine, problems, id_field="id")
         return
     if data.format == "jsonl":
-        yield from read_jsonl(data.file, Line, problems, id_field="id")
+        yield from read_jsonl(data.file, TextLine, problems, id_field="id")
         return
     options = {} if data.level is None else {"level": data.level}
     source = Source(data.file, problems)
@@ -101,7 +101,7 @@ def _read_lines(config: Config, problems: Problems) -> Iterator[tuple[int | str,
             tuples.append(row)
         yield (
             place,
-            Line(
+            TextLine(
                 id=sample.id,
                 text=sample.text,
                 gold_tuples=tuples,

@@ -7,12 +7,14 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from filecmp import cmpfiles
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from .... import __version__
-from ....core.files import write_json, write_jsonl
-from ....core.records import first_line
+from ....core.files import beside, write_json, write_jsonl
+from ....core.folders import whole_folder
 from ....llm.client import Answer
 from ..schema import STAND_IN
 from ..suite import SUITE
@@ -37,14 +39,9 @@ class RunResult:
 
 
 def identity_of(folder: Path) -> str | None:
-    """The identity of the run that a folder holds; None where it holds none.
-
-    A process that was killed while it wrote a run leaves rows without a manifest: these name it too.
-    """
+    """The identity of the run that a folder holds; None where it holds none."""
     with suppress(OSError, ValueError, LookupError, TypeError):
         return json.loads((folder / MANIFEST).read_bytes())["config_hash"]
-    with suppress(OSError, ValueError, LookupError, TypeError):
-        return json.loads(first_line(folder / OUTPUTS))["meta"]["config_hash"]
     return None
 
 
@@ -65,7 +62,10 @@ class Writer:
         samples: Sequence[SampleRun],
         episodes: Sequence[Episode],
     ) -> RunResult:
-        """Write the files of a run, each whole or not at all, the manifest last."""
+        """Put the folder of a run in its place, whole or not at all.
+
+        Where the folder there holds these very files already, it stays, with what it was scored to.
+        """
         config = self.plan.config
         identity = {
             "condition": key.condition,
@@ -90,12 +90,9 @@ class Writer:
                         "error": error,
                     }
                 )
-        write_jsonl(folder / OUTPUTS, rows)
-        write_jsonl(folder / "gold.jsonl", self._gold())
-        write_jsonl(folder / "calls.jsonl", calls)
+        files = {OUTPUTS: rows, "gold.jsonl": self._gold(), "calls.jsonl": calls}
         if key.condition == "m2":
-            lines = [episode.model_dump(mode="json") for episode in episodes]
-            write_jsonl(folder / "episodes.jsonl", lines)
+            files["episodes.jsonl"] = [episode.model_dump(mode="json") for episode in episodes]
         reasons = Counter(sample.failure[1] for sample in samples if sample.failure)
         manifest = {
             "run": folder.name,
@@ -112,7 +109,12 @@ class Writer:
             "tokens_out": _total(calls, "tokens_out"),
             "cost": _total(calls, "cost"),
         }
-        write_json(folder / MANIFEST, manifest)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(**beside(folder)) as aside:
+            write_json(Path(aside) / MANIFEST, manifest)
+            for name, lines in files.items():
+                write_jsonl(Path(aside) / name, lines)
+            _put_in_place(Path(aside), folder)
         return RunResult(folder, len(rows), reasons.total(), reasons)
 
     def _gold(self) -> list[dict[str, Any]]:
@@ -192,6 +194,16 @@ class Writer:
         if answer.error:
             entry["notes"] = answer.error
         return entry
+
+
+def _put_in_place(made: Path, folder: Path) -> None:
+    """Let the files of a run take the place of what its folder holds, unless they are there already."""
+    names = [path.name for path in made.iterdir()]
+    _, differ, missing = cmpfiles(made, folder, names, shallow=False)
+    if differ or missing:
+        with whole_folder(folder, SUITE.runner) as new:
+            for name in names:
+                (made / name).rename(new / name)
 
 
 def _total(calls: Sequence[dict[str, Any]], name: str) -> Any:

@@ -13,10 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ....core.errors import Problems, UsageError, WorkFailed
-from ....core.folders import require_out, require_replaceable
+from ....core.folders import put_back, require_out, require_replaceable
 from ....core.progress import bar
 from ....llm.accounting import Limits
 from ....llm.client import Client, Server, in_background
+from ..suite import SUITE
 from .memory import Episode
 from .output import RunResult, Writer, identity_of
 from .plan import LETTERS_PER_TOKEN, Plan, RunKey
@@ -47,9 +48,10 @@ def run(
     for key in plan.runs:
         folder = out / "results" / config.run_name(key.condition, key.seed)
         identity = config.identity(key.condition, key.seed, plan.content)
+        put_back(folder)
         held = identity_of(folder)
-        if held is None:  # no run of ours: not even --fresh replaces what stands there
-            require_replaceable(folder)
+        # not even --fresh replaces what is not of ours
+        require_replaceable(folder, SUITE.runner if held else ())
         if held != identity and not fresh and any(folder.glob("[!.]*")):
             raise UsageError(
                 f"{folder} holds something that this config did not make; --fresh replaces it"

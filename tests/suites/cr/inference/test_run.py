@@ -18,6 +18,7 @@ import pytest
 from evaltools.core.errors import InputError, Problems, UsageError, WorkFailed
 from evaltools.llm import client as llm
 from evaltools.report.evaluate import evaluate
+from evaltools.suites.cr.inference import output
 from evaltools.suites.cr.inference.config import read_config
 from evaltools.suites.cr.inference.plan import expected, plan
 from evaltools.suites.cr.inference.protocol import Conflict, Vote, arbitrate
@@ -671,7 +672,7 @@ def test_a_run_of_which_every_row_failed_ends_with_status_4_and_the_commonest_re
     reason, nothing = done.stderr.splitlines()[-2:]
     assert reason == "3 of 4 failed rows: the server answered with HTTP status 500"
     assert nothing == "every row failed: there is nothing to score"
-    (folder,) = (tmp_path / "out" / "results").iterdir()
+    (folder,) = (tmp_path / "out" / "results").glob("[!.]*")
     assert len(rows(folder)) == 4
     assert all(row["flags"]["generate_failed"] for row in rows(folder))
 
@@ -714,3 +715,49 @@ def test_a_base_url_that_is_none_is_named_without_its_value(url: str, tmp_path: 
     with pytest.raises(InputError, match=r"model\.base_url: expected http") as error:
         plan(write(tmp_path, url), None, Problems())
     assert "hunter2" not in str(error.value)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("file", ["run_manifest.json", "outputs.jsonl", "gold.jsonl", "calls.jsonl"])
+def test_where_a_file_cannot_be_written_the_old_run_stays_whole(
+    file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail_at(write: Any) -> Any:
+        def fails(path: Path, content: Any) -> Any:
+            if path.name == file:
+                raise OSError(28, "No space left on device")
+            return write(path, content)
+
+        return fails
+
+    with ModelServer(sensible) as server:
+        ((folder, *_),) = work(write(tmp_path, server.url), tmp_path / "out")
+        before = contents(folder)
+        other = write(tmp_path, server.url, model="temperature = 0.1")
+        monkeypatch.setattr(output, "write_json", fail_at(output.write_json))
+        monkeypatch.setattr(output, "write_jsonl", fail_at(output.write_jsonl))
+        with pytest.raises(OSError, match="No space"):
+            work(other, tmp_path / "out", fresh=True)
+    assert contents(folder) == before
+    assert [path.name for path in folder.parent.iterdir() if path.name != ".lock"] == [folder.name]
+
+
+def test_a_run_that_is_made_again_keeps_its_scores_and_never_takes_away_a_file_of_the_users(
+    tmp_path: Path,
+) -> None:
+    with ModelServer(sensible) as server:
+        config = write(tmp_path, server.url)
+        ((folder, *_),) = work(config, tmp_path / "out")
+        evaluate("cr", folder, out=tmp_path / "out", n_resamples=100)
+        before = contents(folder)
+        assert str(folder / "metrics.json") in before
+        work(config, tmp_path / "out")
+        assert contents(folder) == before
+        n = len(server.seen)
+        (folder / "notes.txt").write_text("mine", encoding="utf-8")
+        with pytest.raises(UsageError, match=r"did not write, and would be replaced: notes\.txt"):
+            work(config, tmp_path / "out", fresh=True)
+        assert len(server.seen) == n
