@@ -26,7 +26,14 @@ the files.
 Files of other tools: `evaltools convert` ([commands.md](commands.md)).
 """
 
-WORDS = {str: "text", Path: "path", int: "whole number", float: "number", bool: "true or false", Any: "any"}
+WORDS = {
+    str: "text",
+    Path: "path",
+    int: "whole number",
+    float: "number",
+    bool: "true or false",
+    Any: "any",
+}
 
 TITLES = {
     "cr": "Conflict Review",

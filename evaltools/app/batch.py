@@ -132,7 +132,7 @@ class Batch:
         settings = self.settings
         if suite.together and len(runs) > 1:
             settings = replace(settings, name=None)  # it names the report
-        scored = self._score_runs(suite, runs, options, settings)
+        scored = self._score_runs(suite, runs, options, settings, stored=suite.together)
         if len(scored) > 1 and suite.together:
             try:
                 self._report_study(suite, suite.notebook, scored, options, baseline=scored[0].name)
@@ -170,7 +170,7 @@ class Batch:
         runs = expand_runs(runs)
         self._require_declared(suite, options, primary, margin or {})
         settings = replace(self.settings, name=None)  # it names the study
-        scored = self._score_runs(suite, runs, options, settings, seeds=True)
+        scored = self._score_runs(suite, runs, options, settings, seeds=True, stored=True)
         if not self.status:
             scored.sort(key=lambda one: natural(one.path))
             self._report_study(
@@ -212,12 +212,15 @@ class Batch:
         settings: Settings,
         *,
         seeds: bool = False,
+        stored: bool = False,
         files: Sequence[Path] = (),
     ) -> list[Scored]:
         out = settings.out
         require_out(out)
         replaceable(out)
-        inputs, errors = find_inputs(suite, paths, settings, options, seeds=seeds, files=files)
+        inputs, errors = find_inputs(
+            suite, paths, settings, options, seeds=seeds, stored=stored, files=files
+        )
         for error in errors:
             self.fail(error.problems[0].file, error)
         remove_leftovers(out)
@@ -228,7 +231,7 @@ class Batch:
             of_run, of_runs = Workers(label=""), settings.workers()
         tasks = {}
         for one in inputs:
-            tasks[one.name] = (suite.name, suite.file, one, settings, options, of_run, seeds)
+            tasks[one.name] = (suite.name, suite.file, one, settings, options, of_run, stored)
         older = {one.name for one in inputs if (out / "results" / one.name).exists()}
         results = self.run_all(score_run, tasks, of_runs, "" if is_single else "scoring")
         scored = [results[one.name] for one in inputs if one.name in results]

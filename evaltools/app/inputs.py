@@ -57,11 +57,13 @@ def find_inputs(
     options: Mapping[str, Any],
     *,
     seeds: bool = False,
+    stored: bool = False,
     files: Sequence[Path] = (),
 ) -> tuple[list[RunInput], list[InputError]]:
     """The runs at these paths, and the errors of those that cannot be read.
 
-    With `seeds`, for a study over seeds, a results folder is a run too. `files` are written besides, of a single run.
+    With `stored` a results folder is a run too; with `seeds`, for a study over seeds, names tell condition and seed.
+    `files` are written besides, of a single run.
 
     Raises UsageError where two runs would write to the same place or one to a folder or file that it may not
     replace, where a name tells no seed, or an option makes no sense.
@@ -78,7 +80,9 @@ def find_inputs(
                 f"{path!a}: the path of an input must be text without control characters"
             )
         try:
-            for run in _runs_at(suite, path, settings, suite_options, seeds=seeds, files=files):
+            for run in _runs_at(suite, path, settings, suite_options, stored=stored, files=files):
+                if seeds:
+                    condition_of(run.name)
                 names.add(run.name, path)
                 inputs.append(run)
         except InputError as e:
@@ -96,13 +100,14 @@ def _runs_at(
     settings: Settings,
     suite_options: Any,
     *,
-    seeds: bool,
+    stored: bool,
     files: Sequence[Path],
 ) -> list[RunInput]:
     place = resolve(path)
-    result = manifest_of_run(place) if seeds else None
+    result = manifest_of_run(place) if stored else None
     if result is not None:
-        condition_of(result.run)
+        if result.suite != suite.name:
+            raise UsageError(f"{path} holds a result of {result.suite}, not of {suite.name}")
         return [RunInput(safe_name(result.run), path, None)]
     require_input(suite, place)
     names = [settings.name] if settings.name else suite.run_names(place, Problems())
@@ -110,8 +115,6 @@ def _runs_at(
     for located_as in names:
         source = suite.locate(place, located_as, suite_options, Problems())
         name = safe_name(source.name)
-        if seeds:
-            condition_of(name)
         for file in files:
             refuse_input(file, source.files.values())
         target = settings.out / "results" / name

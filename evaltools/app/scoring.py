@@ -43,11 +43,11 @@ def score_run(
     settings: Settings,
     options: Mapping[str, Any],
     workers: Workers,
-    seeds: bool,
+    stored: bool,
 ) -> Scored:
     """Score one run, perhaps in another process: the suite goes there by its name and file.
 
-    With `seeds`, for a study over seeds, a results folder is read.
+    With `stored` a results folder is read.
     """
     speak(settings.lang)
     if suite_file is not None:
@@ -63,7 +63,7 @@ def score_run(
         **options,
     }
     folder = settings.out / "results" / run.name
-    if seeds:
+    if stored:
         result = read_runs(run.path, suite_name, **arguments)[0]
         folder = result_folder(run.path, folder)
     else:

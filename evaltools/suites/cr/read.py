@@ -33,9 +33,7 @@ MAIN = ("scorecards", "outputs")
 """The roles of a run's main file, the preferred one first."""
 
 UNKNOWN_POLARITY = "polarity {polarity} of tuple {i} counts as neutral; expected one of {known}"
-SPAN_OUTSIDE_TEXT = (
-    "span [{start}, {end}] of tuple {i} is not within the text's {n} characters"
-)
+SPAN_OUTSIDE_TEXT = "span [{start}, {end}] of tuple {i} is not within the text's {n} characters"
 NO_REF = "tuple {i} has no aspect_ref; it takes no part in the metrics by ref"
 DECOMPOSED = "the text is in decomposed Unicode; spans are taken in it as it came, and texts are compared composed (NFC)"
 DECOMPOSED_TERM = "the term of tuple {i} is in decomposed Unicode; it is compared composed (NFC)"

@@ -79,3 +79,20 @@ def test_traces_without_a_common_dialogue_are_reported_each_by_itself(
     pages = {page.parent.name for page in reports.glob("*/metric_report.html")}
     assert pages == set(SYSTEMS)
     assert {p.name for p in (tmp_path / "out/results").glob("[!.]*")} == set(SYSTEMS)
+
+
+def test_results_folders_are_reported_without_their_traces(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "scored"
+    call("score", "memfin", folder, "-o", out, *QUICK)
+    shutil.rmtree(folder)
+    stored = [out / "results" / stem for stem in SYSTEMS]
+    done = call("report", "memfin", *stored, "-o", tmp_path / "out", *QUICK)
+    assert "dialog_trace_llm against dialog_trace" in done.stdout
+    names = {path.name for path in (tmp_path / "out" / "results").glob("[!.]*")}
+    assert names == {f"{stem}_aggregated" for stem in SYSTEMS}
+
+
+def test_a_result_of_another_suite_is_no_trace(tmp_path: Path) -> None:
+    call("score", "summary", "example:summary/cases.jsonl", "-o", tmp_path, *QUICK)
+    done = call("report", "memfin", tmp_path / "results" / "cases", "-o", tmp_path, status=2)
+    assert "holds a result of summary, not of memfin" in done.output

@@ -721,7 +721,9 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("file", ["run_manifest.json", "outputs.jsonl", "gold.jsonl", "calls.jsonl"])
+@pytest.mark.parametrize(
+    "file", ["run_manifest.json", "outputs.jsonl", "gold.jsonl", "calls.jsonl"]
+)
 def test_where_a_file_cannot_be_written_the_old_run_stays_whole(
     file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
