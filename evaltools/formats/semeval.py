@@ -124,8 +124,7 @@ def _records(source: Source, root: str) -> Records:
                     number += 1
                     name = record.get("id") or record.get("rid") or number
                     yield f"{record.tag.lower()} {name}", record
-                element.clear()
-                top[:] = top[-1:]  # what was read is let go
+                top.remove(element)  # what was read is let go; others may have been parsed already
         except DefusedXmlException as error:
             message = f"entities and references are refused: {error}"
             raise source.fatal("xml-entities", message) from None

@@ -484,3 +484,42 @@ def test_a_test_file_without_labels_is_no_gold(tmp_path: Path) -> None:
     assert not target.exists()
     call("convert", "semeval16", path, "-o", target, "--as", "predictions")
     assert target.is_file()
+
+
+OPINION = '<Opinion target="it" category="A#B" polarity="positive" from="0" to="2"/>'
+TERM = '<aspectTerm term="it" polarity="positive" from="0" to="2"/>'
+
+
+@pytest.mark.parametrize(
+    ("form", "root", "record"),
+    [
+        (
+            "semeval14",
+            "sentences",
+            f'<sentence id="{{}}"><text>it is</text><aspectTerms>{TERM}</aspectTerms></sentence>',
+        ),
+        (
+            "semeval16",
+            "Reviews",
+            '<Review rid="r{0}"><sentences><sentence id="{0}"><text>it is</text>'
+            f"<Opinions>{OPINION}</Opinions></sentence></sentences></Review>",
+        ),
+        (
+            "semeval16",
+            "Reviews",
+            '<Review rid="{0}"><sentences><sentence id="s{0}"><text>it is</text></sentence></sentences>'
+            f"<Opinions>{OPINION}</Opinions></Review>",
+        ),
+    ],
+    ids=["terms", "sentences", "reviews"],
+)
+def test_every_sample_of_a_long_file_arrives(
+    form: str, root: str, record: str, tmp_path: Path
+) -> None:
+    """Several records are parsed at once, more than one such piece is read, and none is lost."""
+    numbers = [str(i) for i in range(1000)]
+    content = "".join(record.format(number) for number in numbers)
+    options = ("--level", "term") if form == "semeval14" else ()
+    samples = gold(tmp_path, form, f"<{root}>{content}</{root}>", *options)
+    assert [sample["uid"] for sample in samples] == numbers
+    assert all(len(sample["gold_tuples"]) == 1 for sample in samples)
