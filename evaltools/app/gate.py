@@ -219,7 +219,7 @@ def check_baseline(path: Path, baseline: Path, margins: Mapping[str, float]) -> 
     study = _compared(path, baseline)
     table = study.comparisons[study.candidate()].table.set_index("metric", drop=False)
     for name in margins:
-        if study.suite.metric(name, study.options).name not in table.index:
+        if study.metric(name).name not in table.index:
             raise UsageError(
                 f"--margin {name}: the metric has no better direction, so that no difference is harm"
             )

@@ -176,10 +176,15 @@ def filled(text: str, values: Mapping[str, Any]) -> str:
         name, spec = match[1], match[2]
         if name not in values:
             return match[0]
+        value = values[name]
+        if not spec:
+            return str(value)
         try:
-            return format(values[name], spec[1:] if spec else "")
+            text = format(value, spec[1:])
         except (ValueError, TypeError):  # a text from a file where a number was expected
-            return str(values[name])
+            return str(value)
+        # a negative number has a true minus, as everywhere on a page
+        return text.replace("-", "−", 1) if text.startswith("-") else text
 
     return PLACE.sub(fill, text)
 

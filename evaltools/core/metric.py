@@ -34,6 +34,11 @@ class _Entry:
     alias_of: str = ""
 
     @property
+    def label(self) -> str:
+        """What people read: the title, or the name of a metric without one."""
+        return self.title or self.name
+
+    @property
     def limits(self) -> tuple[float, float]:
         """The least and the greatest value that the metric can take."""
         return -math.inf, math.inf

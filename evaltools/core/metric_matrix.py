@@ -65,7 +65,7 @@ class Compiled:
         for field in fields:
             values = [getattr(metric, field) for metric in self.metrics]
             if field == "title":
-                values = [metric.title or metric.name for metric in self.metrics]
+                values = [metric.label for metric in self.metrics]
             columns[field] = values
         return columns
 

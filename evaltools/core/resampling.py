@@ -42,6 +42,11 @@ class Resampling(BaseModel):
         """The level of the tests: 0.05 for intervals of 95%."""
         return round(1 - self.confidence, 12)
 
+    @property
+    def percent(self) -> str:
+        """The confidence as it is shown: "95%"."""
+        return f"{100 * self.confidence:.4g}%"
+
 
 def make_resampling(defaults: Resampling, settings: Mapping[str, Any]) -> Resampling:
     """The defaults with some settings changed. UsageError for a setting out of its range.

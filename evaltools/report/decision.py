@@ -158,7 +158,7 @@ def decision_of(
         raise UsageError(
             f"--looks {looks}: expected 1 to {n // MIN_UNITS}, each after {MIN_UNITS} samples or more"
         )
-    directed = study.suite.metric(metric, study.options)
+    directed = study.metric(metric)
     return Decision(
         suite=study.suite.name,
         metric=directed.name,
@@ -220,7 +220,7 @@ def judge(decision: Decision, study: Study) -> Outcome:
             f"the decision is on runs of {decision.suite}, these are of {study.suite.name}"
         )
     candidate = study.candidate()
-    directed = study.suite.metric(decision.metric, study.options)
+    directed = study.metric(decision.metric)
     refuse_blocked(directed.name, study.results)
     row = study.comparisons[candidate].table.set_index("metric").loc[directed.name]
     n = int(row["n_units"])

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def diff_runs(run: Run, other: Run, metric: str) -> pd.DataFrame:
     """The units whose value of a metric differs between two runs; `Run.diff` says more."""
-    name = run.suite.metric(metric, run.options).name
+    name = run.metric(metric).name
     unit = run.suite.unit
     changes = unit_changes({"": run.data}, {"": other.data}, run.metrics, unit, name)
     differences = differing(changes)

@@ -44,8 +44,8 @@ def differences(
     of the page.
     """
     unit = study.suite.unit
-    about = study.suite.metric(metric, study.options)
-    title = titled(about.title or about.name, about.better)
+    about = study.metric(metric)
+    title = titled(about.label, about.better)
     caption = f"{title}, {study.baseline} → {candidate}"
     changed = differing(changes).set_index(unit)
     if changed.empty:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import pandas as pd
+
 from ..core.language import say
 from ..stats.claims import THIS_SYSTEM
 from . import study_sentences, study_tables, view
@@ -33,116 +35,155 @@ def title(
     details: str = "",
 ) -> HtmlTable:
     """The title of a page: small above it what kind of page it is and how much was scored, small in it the numbers."""
-    html = macros().first(
-        kind, size, finding, details, say("{finding}: {details}", finding="", details="")
-    )
-    lines = [" · ".join([*kind, size]), whole_sentence(finding, details)]
-    return HtmlTable(str(html), visible("\n".join(lines)))
+    colon = say("{finding}: {details}", finding="", details="")
+    html = macros().first(kind, size, finding, details, colon)
+    above = " · ".join([*kind, size])
+    text = f"{above}\n{whole_sentence(finding, details)}"
+    return HtmlTable(str(html), visible(text))
+
+
+# --- one run
 
 
 def run_screen(run: Run) -> HtmlTable:
     """The first screen of one run."""
     kind = [say(run.suite.title), run.name, *_example([run])]
     finding, details = view.finding(run) or run_finding(run)
-    groups = run.members[run.sample_views[0].name] if run.sample_views else {}
-    usual = run.suite.headline(run.options, frozenset())
-    names = [*run.headline, *(name for name in usual if name in run.blocked)]
-    pieces = [
-        title(kind, _size([run]), finding, details),
-        words(switched_primary(run)) if switched_primary(run) else stack([]),
-        trust_line(
-            [*run.checks, *bundled([run])],
-            problems_of(run),
-            run.quiet_checks,
-            incomplete=run.manifest.incomplete,
-        ),
-        where_to_look({label: len(units) for label, units in groups.items()}),
+    pieces = [title(kind, _size([run]), finding, details)]
+    switched = switched_primary(run)
+    if switched:
+        pieces.append(words(switched))
+    trust = trust_line(
+        [*run.checks, *bundled([run])],
+        problems_of(run),
+        run.quiet_checks,
+        incomplete=run.manifest.incomplete,
+    )
+    claim = say(
+        "Intervals speak for {claim}. Hollow: fewer than {n} units.",
+        claim=say(THIS_SYSTEM),
+        n=SMALL_N,
+    )
+    pieces += [
+        trust,
+        where_to_look(run.group_sizes),
         view.first_screen(run),
-        headline(run, run.estimates_of(*names) if names else run.estimates.head(0)),
-        words(_claim(THIS_SYSTEM)),
+        headline(run, _headline_estimates(run)),
+        words(claim),
         *intervals_in_use([run.estimates]),
         signature_block(run.signature),
     ]
     return stack(piece for piece in pieces if piece.html)
 
 
-def _claim(claim: str) -> str:
-    """What the intervals of a page speak for, and what a hollow mark is."""
-    text = "Intervals speak for {claim}. Hollow: fewer than {n} units."
-    return say(text, claim=say(claim), n=SMALL_N)
+def _headline_estimates(run: Run) -> pd.DataFrame:
+    """The headline, and what of the suite's usual headline a check blocks here."""
+    usual = run.suite.headline(run.options, frozenset())
+    names = [*run.headline]
+    for name in usual:
+        if name in run.blocked:
+            names.append(name)
+    return run.estimates_of(*names) if names else run.estimates.head(0)
 
 
 def run_finding(run: Run) -> tuple[str, str]:
     """The primary metric with its value, and its interval and n; that nothing can be measured where there is none."""
     estimates = run.estimates[run.estimates["metric"] == run.primary]
-    if not run.primary or estimates["value"].isna().all():
+    if estimates["value"].isna().all():
         return say("No headline metric of {run} can be measured", run=run.name), ""
     estimate = estimates.iloc[0].to_dict()
-    shown = shown_estimate(estimate, run.resampling, False)
-    metric = run.suite.metric(run.primary, run.options)
-    lead = f"{say(metric.title or metric.name)} {shown['value']}"
-    if not shown["interval"]:
-        return lead, f"n = {shown['n']}"
-    values = {"level": f"{run.resampling.confidence:.0%}", "n": shown["n"]}
-    return lead, say("{level} interval {bounds}, n = {n}", bounds=shown["interval"], **values)
+    texts = shown_estimate(estimate, run.resampling, False)
+    title = say(run.metric(run.primary).label)
+    lead = f"{title} {texts['value']}"
+    if not texts["interval"]:
+        return lead, f"n = {texts['n']}"
+    details = say(
+        "{level} interval {bounds}, n = {n}",
+        level=run.resampling.percent,
+        bounds=texts["interval"],
+        n=texts["n"],
+    )
+    return lead, details
 
 
 def switched_primary(run: Run) -> str:
     """That another metric than the suite's own leads the page, because that one cannot be measured; "" otherwise."""
     usual = run.suite.primary_name(run.options, frozenset())
-    if not usual or usual == run.primary or usual not in run.blocked:
+    if usual == run.primary or usual not in run.blocked:
         return ""
-    titles = {}
-    for key, name in (("usual", usual), ("primary", run.primary)):
-        titles[key] = say(run.suite.metric(name, run.options).title) if name else "–"
-    return say("“{usual}” cannot be measured here: “{primary}” leads in its place.", **titles)
+    return say(
+        "“{usual}” cannot be measured here: “{primary}” leads in its place.",
+        usual=say(run.metric(usual).title),
+        primary=say(run.metric(run.primary).title) if run.primary else "–",
+    )
+
+
+# --- several runs
 
 
 def study_screen(study: Study) -> HtmlTable:
     """The first screen of several runs."""
     finding, details = study_sentences.finding(study)
-    rows = study_sentences.primary_rows(study)
     pieces = [title(_kind(study), _size(study.results), finding, details)]
-    if switched_primary(study.results[0]) and study.declared is None:
-        pieces.append(words(switched_primary(study.results[0])))
-    if len(rows) == 1 and not next(iter(study.comparisons.values())).identical:
-        pieces.append(verdict_strip(study, rows[0]))
-    settling = study_sentences.settling(study)
-    if settling and len(study.candidates) == 1:
-        pieces.append(words("\n\n".join(settling)))
-    pieces.append(
-        trust_line(
-            [*study.checks, *bundled(study.results)],
-            "; ".join(_problems(study)),
-            study.quiet_checks,
-            [say(note) for note in study.notes],
-            incomplete=any(run.manifest.incomplete for run in study.results),
-        )
-    )
-    counts: dict[str, int] = {}
-    for name in study.candidates:
-        counts.update(carrying(study, name, study.changes(study.primary, name)))
-    pieces.append(where_to_look(counts))
-    if len(study.candidates) == 1:
-        pieces.append(comparison(study, study_tables.comparison(study)))
-        pieces.append(words(study_sentences.how(study)))
-    elif study.candidates:
-        pieces.append(primary_differences(study))
-        pieces.append(words(study_sentences.how(study)))
-    else:
-        pieces.append(headline(study, study_tables.estimates(study)))
+    switched = switched_primary(study.results[0])
+    if switched and study.declared is None:
+        pieces.append(words(switched))
+    pieces += _verdict(study)
+    pieces.append(_trust(study))
+    pieces.append(where_to_look(_carrying(study)))
+    pieces += _numbers(study)
     pieces += intervals_in_use(frames_of_study(study))
     pieces.append(signature_block(study.signature))
     return stack(piece for piece in pieces if piece.html)
 
 
-def _problems(study: Study) -> list[str]:
-    """What was wrong with the input of each run, of those where something was."""
+def _verdict(study: Study) -> list[HtmlTable]:
+    """Of one candidate: its difference on the primary metric, and what would settle it."""
+    pieces: list[HtmlTable] = []
+    if len(study.candidates) != 1:
+        return pieces
+    rows = study_sentences.primary_rows(study)
+    if rows and not study.comparisons[study.candidates[0]].identical:
+        pieces.append(verdict_strip(study, rows[0]))
+    settling = study_sentences.settling(study)
+    if settling:
+        pieces.append(words("\n\n".join(settling)))
+    return pieces
+
+
+def _trust(study: Study) -> HtmlTable:
+    """Whether the runs can be believed."""
     problems = []
     for run in study.results:
-        if text := problems_of(run):
+        text = problems_of(run)
+        if text:
             problems.append(f"{run.name}: {text}")
-    return problems
+    return trust_line(
+        [*study.checks, *bundled(study.results)],
+        "; ".join(problems),
+        study.quiet_checks,
+        [say(note) for note in study.notes],
+        incomplete=any(run.manifest.incomplete for run in study.results),
+    )
+
+
+def _carrying(study: Study) -> dict[str, int]:
+    """Label of a group of units that carry a difference -> how many they are."""
+    counts: dict[str, int] = {}
+    for name in study.candidates:
+        changes = study.changes(study.primary, name)
+        counts.update(carrying(study, name, changes))
+    return counts
+
+
+def _numbers(study: Study) -> list[HtmlTable]:
+    """The headline: of one candidate every difference, of several the primary one, without any the values."""
+    if not study.candidates:
+        return [headline(study, study_tables.estimates(study))]
+    how = words(study_sentences.how(study))
+    if len(study.candidates) == 1:
+        return [comparison(study, study_tables.comparison(study)), how]
+    return [primary_differences(study), how]
 
 
 def _kind(study: Study) -> list[str]:
@@ -165,7 +206,8 @@ def _example(runs: Sequence[Run]) -> list[str]:
 def _size(runs: Sequence[Run]) -> str:
     """How many units every run has: their range where they differ."""
     counts = [run.n_units for run in runs]
-    n = number(min(counts))
-    if min(counts) < max(counts):
-        n = say("{least} to {most}", least=n, most=number(max(counts)))
+    least, most = min(counts), max(counts)
+    n = number(least)
+    if least < most:
+        n = say("{least} to {most}", least=n, most=number(most))
     return f"n = {n} ({runs[0].suite.unit})"

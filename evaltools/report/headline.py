@@ -80,7 +80,7 @@ def _metric_row(
     """A row of the headline as text; without a scale it is blocked: struck, and without a strip."""
     name = estimate["metric"]
     texts = shown_estimate(estimate, shown.resampling, scale is None)
-    metric = shown.suite.metric(name, shown.options)
+    metric = shown.metric(name)
     bounds = texts["interval"]
     text = f"{texts['value']} {bounds}".strip()
     n_units = "" if texts["n"] == "N/A" else f"n = {texts['n']}"
@@ -121,7 +121,7 @@ def primary_differences(study: Study) -> HtmlTable:
     """The difference of every candidate on the primary metric, a row a candidate; an empty piece for none."""
     rows = study_tables.comparison(study, headline=False)
     rows = rows[rows["metric"] == study.primary]
-    title = titled(study.suite.metric(study.primary, study.options).title, "")
+    title = titled(study.metric(study.primary).title, "")
     groups = []
     for scaled in by_scale(_as_differences(rows), study.metrics, differences=True):
         shown = [
@@ -198,7 +198,7 @@ def _difference_row(
     name = row["metric"]
     is_blocked = name in study.blocked
     values = [number(row["value_baseline"]), number(row["value_candidate"])]
-    metric = study.suite.metric(name, study.options)
+    metric = study.metric(name)
     shown = {
         "id": "",
         "name": name,

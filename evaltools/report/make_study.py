@@ -12,7 +12,6 @@ import pandas as pd
 
 from ..core.errors import OnError, UsageError
 from ..core.language import Message
-from ..core.metric_matrix import compile_table
 from ..core.names import RUN_NAME, safe_name
 from ..core.resampling import Resampling
 from ..core.suite import Suite, Workers
@@ -47,11 +46,7 @@ def _require_comparable(runs: Sequence[Run]) -> None:
             raise UsageError(
                 f"{run.name} is a run of {run.suite.name}, {first.name} of {first.suite.name}"
             )
-        if any(name not in run.data for name in compile_table(run.metrics).columns):
-            raise UsageError(
-                f"{run.name} was made by another version of evaltools, or with other rules, and "
-                "cannot be compared: score its input again"
-            )
+        run.require_countable(run.metrics)
         keys = dict.fromkeys([*run.policy, *first.policy])
         different = [key for key in keys if run.policy.get(key) != first.policy.get(key)]
         if different:

@@ -5,11 +5,8 @@ matplotlib is loaded where a figure is drawn.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
 from ..core.errors import UsageError
@@ -26,10 +23,6 @@ if TYPE_CHECKING:
     from .study import Study
 
 
-def _level(shown: Run | Study) -> str:
-    return f"{shown.resampling.confidence:.0%}"
-
-
 def _by_scale(rows: pd.DataFrame, shown: Run | Study, xlabel: str) -> dict[str, Any]:
     """The rows for `dots`, with a panel for each metric without limits: characters and rates never share an axis."""
     own_axis = {}
@@ -37,37 +30,40 @@ def _by_scale(rows: pd.DataFrame, shown: Run | Study, xlabel: str) -> dict[str, 
         if scaled.is_open:
             own_axis[scaled.rows[0]["metric"]] = scaled.rows[0]["title"]
     if not own_axis or rows["metric"].nunique() == 1:
-        return {"frame": rows}
-    return {"frame": rows.assign(axis=rows["metric"].map(own_axis).fillna(xlabel)), "panel": "axis"}
+        return {"frame": rows, "xlabel": xlabel}
+    axis = rows["metric"].map(own_axis).fillna(xlabel)
+    return {"frame": rows.assign(axis=axis), "xlabel": xlabel, "panel": "axis"}
 
 
-class RunPlots:
+def _title(shown: Run | Study, name: str) -> str:
+    """The title of a metric with the arrow of its better direction."""
+    metric = shown.metric(name)
+    return titled(metric.label, metric.better)
+
+
+class _Plots:
+    """Figures by their names."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"no figure {name!r}; there are {', '.join(dir(self))}")
+
+    def __repr__(self) -> str:
+        return f"<figures: {', '.join(dir(self))}>"
+
+
+class RunPlots(_Plots):
     """The figures of a run."""
 
     def __init__(self, run: Run):
         self._run = run
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        """A figure that the suite adds."""
-        figures = self._of_suite()
-        if name.startswith("_") or name not in figures:
-            raise AttributeError(f"no figure {name!r}; there are {', '.join(dir(self))}")
-        return lambda **settings: figures[name](self._run, **settings)
-
-    def __repr__(self) -> str:
-        return f"<figures: {', '.join(sorted(set(dir(self))))}>"
-
     def __dir__(self) -> list[str]:
-        own = ["forest", "spread"]
+        names = ["forest", "spread"]
         if self._run.suite.breakdowns:
-            own.append("breakdown")
-        if self._difference_of_headline() is not None:
-            own.append("paired")
-        return [*own, *self._of_suite()]
-
-    def _of_suite(self) -> dict[str, Any]:
-        suite = self._run.suite
-        return getattr(import_module(suite.views), "FIGURES", {}) if suite.views else {}
+            names.append("breakdown")
+        if self._headline_difference() is not None:
+            names.append("paired")
+        return names
 
     def forest(self, *metrics: str, title: str = "Headline metrics") -> Any:
         """Values with their intervals, a line a metric (default: the headline); groups of metrics can be named too.
@@ -77,12 +73,12 @@ class RunPlots:
         >>> run.plot.forest("fix_rate_refpol")
         <figure: Headline metrics>
         """
-        from .figures import dots
+        from .dots import dots
 
         run = self._run
         estimates = run.estimates_of(*(metrics or run.headline))
-        xlabel = say("value with {level} interval", level=_level(run))
-        return dots(**_by_scale(estimates, run, xlabel), title=title, xlabel=xlabel)
+        xlabel = say("value with {level} interval", level=run.resampling.percent)
+        return dots(**_by_scale(estimates, run, xlabel), title=title)
 
     def paired(self, metric: str | None = None) -> Any:
         """Each unit's value before against after: the two sides of a difference (default: the first of the headline).
@@ -92,7 +88,10 @@ class RunPlots:
         from .figures import paired
 
         run = self._run
-        difference = self._difference(metric)
+        difference = self._headline_difference() if metric is None else run.metric(metric)
+        if not isinstance(difference, Difference):
+            what = f"{metric} is" if metric else f"the headline of {run.name} has"
+            raise UsageError(f"{what} no difference of two metrics, with a before and an after")
         before, after = difference.subtrahend, difference.minuend
         frame = pd.DataFrame({"before": run.unit_values(before), "after": run.unit_values(after)})
         return paired(
@@ -103,26 +102,10 @@ class RunPlots:
             better=difference.better,
         )
 
-    def _difference(self, metric: str | None) -> Difference:
-        run = self._run
-        if metric is not None:
-            found = run.suite.metric(metric, run.options)
-            if not isinstance(found, Difference):
-                raise UsageError(
-                    f"{metric} is no difference of two metrics: it has no before and after"
-                )
-            return found
-        difference = self._difference_of_headline()
-        if difference is None:
-            raise UsageError(
-                f"no metric of the headline of {run.name} is a difference of two metrics"
-            )
-        return difference
-
-    def _difference_of_headline(self) -> Difference | None:
-        by_name = {metric.name: metric for metric in self._run.metrics}
+    def _headline_difference(self) -> Difference | None:
+        """The first metric of the headline that is a difference of two."""
         for name in self._run.headline:
-            metric = by_name[name]
+            metric = self._run.metric(name)
             if isinstance(metric, Difference):
                 return metric
         return None
@@ -140,28 +123,24 @@ class RunPlots:
 
     def breakdown(self, column: str | None = None, names: tuple[str, ...] = ()) -> Any:
         """Metrics within each part of the units; by default the suite's first breakdown."""
-        from .figures import dots
+        from .dots import dots
 
         run = self._run
+        what, metrics = column, names
         for known in run.suite.breakdowns:
             if column in (None, known.column):
-                parts = run.by(known.column, *(names or known.metrics))
-                title = say("By {what}", what=say(known.title).lower())
-                return dots(parts.rename(columns={"name": "metric"}), label="part", title=title)
+                column, metrics = known.column, names or known.metrics
+                what = say(known.title).lower()
+                break
         if column is None:
             raise UsageError(
                 "give the column of the units to break down by: run.plot.breakdown(column)"
             )
-        parts = run.by(column, *names).rename(columns={"name": "metric"})
-        return dots(parts, label="part", title=say("By {what}", what=column))
+        parts = run.by(column, *metrics).rename(columns={"name": "metric"})
+        return dots(parts, label="part", hue="title", title=say("By {what}", what=what))
 
 
-def _title(run: Run, metric: str) -> str:
-    found = run.suite.metric(metric, run.options)
-    return titled(found.title or found.name, found.better)
-
-
-class StudyPlots:
+class StudyPlots(_Plots):
     """The figures of a study."""
 
     def __init__(self, study: Study):
@@ -177,41 +156,36 @@ class StudyPlots:
 
     def forest(self) -> Any:
         """The differences of the headline metrics to the baseline, with their intervals."""
-        from .figures import dots
+        from .dots import dots
 
         study = self._study
-        xlabel = say("candidate less baseline, {level} interval", level=_level(study))
+        xlabel = say("candidate less baseline, {level} interval", level=study.resampling.percent)
         return dots(
             **_by_scale(study_tables.deltas(study), study, xlabel),
             title="Differences to the baseline",
-            xlabel=xlabel,
             zero=True,
             claim=self._claim(),
         )
 
     def scores(self) -> Any:
         """The headline metrics of every condition, with their intervals."""
-        from .figures import dots
+        from .dots import dots
 
         study = self._study
         what = say("mean over seeds") if study.seeded else say("value")
-        title = "Headline metrics by condition"
-        if len(study.conditions) == 1:
-            title = "Headline metrics"
-        claim = self._claim()
-        if not study.seeded:
-            claim = say("claim: {claim}", claim=say(THIS_SYSTEM))
-        xlabel = say("{what}, {level} interval", what=what, level=_level(study))
+        several = len(study.conditions) > 1
+        title = "Headline metrics by condition" if several else "Headline metrics"
+        claim = self._claim() if study.seeded else say("claim: {claim}", claim=say(THIS_SYSTEM))
+        xlabel = say("{what}, {level} interval", what=what, level=study.resampling.percent)
         return dots(
             **_by_scale(study_tables.estimates(study), study, xlabel),
             title=title,
-            xlabel=xlabel,
             claim=claim,
         )
 
     def seeds(self) -> Any:
         """Every seed's value of the headline metrics, over the mean and its interval."""
-        from .figures import dots
+        from .dots import dots
 
         study = self._study
         return dots(
@@ -234,7 +208,7 @@ class StudyPlots:
         if candidate is None and len(study.candidates) != 1:
             return Stack(self.paired(metric, name) for name in study.candidates)
         name = study.candidate(candidate)
-        found = study.suite.metric(metric, study.options)
+        metric_title = _title(study, metric)
         over = say(", mean over seeds") if study.seeded else ""
         return paired(
             study.changes(metric, name),
@@ -242,41 +216,33 @@ class StudyPlots:
             after="candidate",
             title=say(
                 "{metric} of each sample: {candidate} against {baseline}",
-                metric=titled(found.title or metric, found.better),
+                metric=metric_title,
                 candidate=name,
                 baseline=study.baseline,
             ),
             xlabel=say("under {condition}", condition=study.baseline) + over,
             ylabel=say("under {condition}", condition=name) + over,
-            better=found.better,
+            better=study.metric(metric).better,
         )
 
     def ranks(self) -> Any:
         """The ranks of the conditions on the primary metric, with intervals that hold together."""
-        from .figures import dots
+        from .dots import dots
 
         study = self._study
         if not study.is_ranked:
             raise UsageError("nothing to rank: fewer than three conditions")
         ranks = study.rank().dropna(subset=["group"]).reset_index(drop=True)
-        names = [
-            f"{condition}  {group}" for condition, group in zip(ranks["condition"], ranks["group"])
-        ]
-        frame = pd.DataFrame(
-            {
-                "title": names,
-                "value": ranks.index + 1.0,
-                "ci_low": ranks["rank_low"].astype(float),
-                "ci_high": ranks["rank_high"].astype(float),
-                "n_units": np.nan,
-            }
-        )
-        primary = study.suite.metric(study.primary, study.options)
+        ranks["title"] = ranks["condition"] + "  " + ranks["group"]
+        ranks["value"] = ranks.index + 1.0
+        ranks["ci_low"] = ranks["rank_low"].astype(float)
+        ranks["ci_high"] = ranks["rank_high"].astype(float)
+        primary = study.metric(study.primary)
         xlabel = "rank (dot: of the value), {level} interval for all ranks at once"
         chart = dots(
-            frame,
+            ranks[["title", "value", "ci_low", "ci_high"]],
             title=say("Ranks on {title}", title=say(primary.title)),
-            xlabel=say(xlabel, level=_level(study)),
+            xlabel=say(xlabel, level=study.resampling.percent),
         )
         chart.axes[0].set_xticks(range(1, len(ranks) + 1))
         return chart

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -10,13 +10,14 @@ from typing import Any
 import pandas as pd
 
 from .. import __version__
-from ..core.check import Check, QuietCheck, check_lines, check_states
+from ..core.check import Check, QuietCheck, check_lines
 from ..core.errors import UsageError
 from ..core.estimates import public_frame
 from ..core.manifest import Manifest
 from ..core.metric import AnyMetric, MetricTable, subset
+from ..core.metric_matrix import compile_table
 from ..core.resampling import Resampling
-from ..core.results import suite_of_manifest
+from ..core.results import UNKNOWN, suite_of_manifest
 from ..core.suite import Suite, decoded
 from ..stats.breakdown import breakdown, by_parts
 from ..stats.claims import NEW_DRAWS, THIS_SYSTEM, has_trials
@@ -25,23 +26,23 @@ from ..stats.unit_values import unit_values
 from .diff_runs import diff_runs
 from .estimate_tables import estimates_table, plain_estimates
 from .interval_methods import methods_in_use
+from .numbers import Numbers
 from .plots import RunPlots
 from .provenance import provenance
 from .run_checks import quiet_checks_of_run
 from .samples import Marked, samples
 from .tables import (
     HtmlTable,
-    Shown,
     no_rows,
     stack,
     table,
     where_to_look,
 )
-from .view import SampleView, sample_views, views_of
+from .view import SampleView, sample_views
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Run(Shown):
+class Run(Numbers):
     """The numbers of one run.
 
     `run["fix_rate_refpol"]` is one estimate, `run.frame` holds all of them; `run.table()` shows them as the report
@@ -71,11 +72,6 @@ class Run(Shown):
 
     # --- numbers
 
-    @cached_property
-    def metrics(self) -> MetricTable:
-        """The metric table."""
-        return self.suite.metrics(self.options)
-
     @property
     def frame(self) -> pd.DataFrame:
         """All estimates: name, title, value, ci_low, ci_high, ci_method, numerator, denominator, n_units, group, better.
@@ -93,11 +89,6 @@ class Run(Shown):
     def quiet_checks(self) -> list[QuietCheck]:
         """The checks that found nothing here: each passed, or says why it does not apply."""
         return quiet_checks_of_run(self)
-
-    @property
-    def check_states(self) -> pd.DataFrame:
-        """Every check as "failed", "passed" or "not applicable": code, state, message."""
-        return check_states(self.checks, self.quiet_checks)
 
     @property
     def headline(self) -> tuple[str, ...]:
@@ -146,51 +137,16 @@ class Run(Shown):
 
     def __getitem__(self, metric: str) -> pd.Series:
         """One estimate as a Series, with its claim. KeyError that names the nearest for an unknown name."""
-        frame = self.frame
-        rows = frame[frame["name"] == metric]
-        if rows.empty:
-            try:
-                self.suite.metric(metric, self.options)
-            except UsageError as e:
-                raise KeyError(str(e)) from None
-            raise KeyError(metric)
-        claim = NEW_DRAWS if has_trials([self.data], self.suite.unit) else THIS_SYSTEM
-        return pd.concat([rows.iloc[0], pd.Series({"claim": claim})]).rename(metric)
+        row = self.row(metric)
+        row["claim"] = NEW_DRAWS if has_trials([self.data], self.suite.unit) else THIS_SYSTEM
+        return row
 
-    def __iter__(self) -> Iterator[str]:
-        """The names of the metrics."""
-        return iter(self.estimates["metric"].tolist())
-
-    def __len__(self) -> int:
-        """Number of metrics."""
-        return len(self.estimates)
-
-    def __contains__(self, metric: object) -> bool:
-        return metric in set(self.estimates["metric"])
-
-    def _ipython_key_completions_(self) -> list[str]:
-        return list(self)
+    def _values(self) -> pd.Series:
+        return self.estimates.set_index("metric")["value"]
 
     def value(self, metric: str) -> float:
         """The value of one metric; nan is not measured."""
         return float(self[metric]["value"])
-
-    def to_frame(self) -> pd.DataFrame:
-        """All estimates as a DataFrame, as `run.frame`."""
-        return self.frame
-
-    def to_dict(self) -> dict[str, float | None]:
-        """Metric -> value; None is not measured.
-
-        >>> import evaltools as et
-        >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
-        >>> round(run.to_dict()["tuple_f1_s2_refpol"], 4)
-        0.8783
-        """
-        values: dict[str, float | None] = {}
-        for name, value in zip(self.estimates["metric"], self.estimates["value"]):
-            values[name] = None if pd.isna(value) else float(value)
-        return values
 
     def to_latex(self) -> str:
         """The headline as a LaTeX table with intervals, and a note (`report.paper`)."""
@@ -212,8 +168,8 @@ class Run(Shown):
             if of_group.any():
                 parts.append(self.estimates[of_group])
             else:
-                metric = self.suite.metric(name, self.options)
-                parts.append(self.estimates[self.estimates["metric"] == metric.name])
+                is_metric = self.estimates["metric"] == self.metric(name).name
+                parts.append(self.estimates[is_metric])
         return pd.concat(parts, ignore_index=True)
 
     def estimate(self, *metrics: AnyMetric) -> Any:
@@ -228,6 +184,7 @@ class Run(Shown):
         40
         """
         wanted = subset((*self.metrics, *metrics), [metric.name for metric in metrics])
+        self.require_countable(wanted)
         frame = estimate(self.units, wanted, unit=self.suite.unit, resampling=self.resampling)
         frame = frame.head(len(metrics))
         if len(metrics) > 1:
@@ -246,8 +203,18 @@ class Run(Shown):
 
     def unit_values(self, metric: str) -> pd.Series:
         """The metric of each unit alone, by the unit's name; nan where the unit has none."""
-        name = self.suite.metric(metric, self.options).name
+        self.require_countable(self.metrics)
+        name = self.metric(metric).name
         return unit_values(self.data, self.metrics, self.suite.unit, name)
+
+    def require_countable(self, metrics: MetricTable) -> None:
+        """UsageError where these metrics cannot be counted anew: the result is of another version, or of other rules."""
+        if UNKNOWN in compile_table(metrics).columns:
+            source = self.manifest.inputs[0].path if self.manifest.inputs else "INPUT"
+            raise UsageError(
+                f"{self.name} was made by another version of evaltools, or with other rules: its numbers can be read "
+                f"but not counted anew; score its input again: evaltools score {self.suite.name} {source}"
+            )
 
     def queried(self, query: str) -> pd.DataFrame:
         """The units that a query finds, all for "". UsageError for a query that the units cannot answer."""
@@ -287,6 +254,7 @@ class Run(Shown):
             raise UsageError(f"{which!r}: no unit of {self.name} is so")
         if data.equals(self.data):
             return self
+        self.require_countable(self.metrics)
         n_units = int(data[self.suite.unit].nunique(dropna=False))
         bootstrap = self.manifest.bootstrap.model_copy(update={"n_units": n_units})
         manifest = self.manifest.model_copy(update={"bootstrap": bootstrap})
@@ -319,12 +287,12 @@ class Run(Shown):
         >>> list(run.by("intent", "summary_accuracy").columns[:4])
         ['part', 'n', 'name', 'title']
         """
+        self.require_countable(self.metrics)
         parts = by_parts(self.units, column)
-        names = [self.suite.metric(name, self.options).name for name in metrics]
-        units = self.data.assign(**{c: self.units[c] for c in self.units if c not in self.data})
-        return breakdown(
-            units, self.metrics, self.suite.unit, parts, names or self.headline, self.resampling
-        )
+        names = [self.metric(name).name for name in metrics] or self.headline
+        added = self.units[self.units.columns.difference(self.data.columns, sort=False)]
+        units = pd.concat([self.data, added], axis="columns")
+        return breakdown(units, self.metrics, self.suite.unit, parts, names, self.resampling)
 
     def diff(self, other: Run, metric: str | None = None) -> pd.DataFrame:
         """The units whose value of a metric (default: the primary one) differs between two runs.
@@ -343,25 +311,20 @@ class Run(Shown):
 
     @property
     def tables(self) -> list[str]:
-        """What `table` takes: the groups of the metrics, and the tables of the suite."""
-        groups = dict.fromkeys(metric.group for metric in self.metrics)
-        return [*groups, *views_of(self.suite, "TABLES")]
+        """What `table` takes besides the names of metrics: their groups."""
+        return list(dict.fromkeys(metric.group for metric in self.metrics))
 
     def table(self, *names: str, aliases: bool = False) -> HtmlTable:
-        """Estimates of groups or metrics as the report has them, or a table of the suite; all metrics without a name.
+        """Estimates of groups or metrics as the report has them; all metrics without a name.
 
-        `run.tables` lists the groups and tables; UsageError for another name. `aliases` keeps the metrics that are
-        other names of one that is shown.
+        `run.tables` lists the groups; UsageError for another name. `aliases` keeps the metrics that are other names
+        of one that is shown.
 
         >>> import evaltools as et
         >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
         >>> "Fix rate" in run.table("Correction by review").html
         True
         """
-        suite_tables = views_of(self.suite, "TABLES")
-        if len(names) == 1 and names[0] in suite_tables:
-            shown: HtmlTable = suite_tables[names[0]](self)
-            return shown
         rows = self.estimates_of(*names)
         if names:  # a section of what has no value, and cannot have any, is left out
             rows = rows[rows["value"].notna() | ~rows["metric"].isin(self.blocked)]
@@ -397,6 +360,14 @@ class Run(Shown):
             members[view.name] = groups
         return members
 
+    @property
+    def group_sizes(self) -> dict[str, int]:
+        """Label of a group of units -> how many it has, as the marks of the headline count them."""
+        if not self.sample_views:
+            return {}
+        groups = self.members[self.sample_views[0].name]
+        return {label: len(units) for label, units in groups.items()}
+
     def samples(self, which: str | None = None, n: int | None = None, share: int = 1) -> HtmlTable:
         """A browser of units: all groups of the suite, one of them ("broken"), or a query on `units`.
 
@@ -409,19 +380,19 @@ class Run(Shown):
         >>> len(run.samples("has_gold and n_gold_tuples > 1", n=5).frame)
         5
         """
+        most = n or len(self.units)
         if which is not None or not self.sample_views:
-            query, caption = self.sample_groups.get(
-                which or "", (which or "", which or "All units")
-            )
-            return self.browser(
-                self.queried(query).head(n or len(self.units)), caption, share=share
-            )
-        members = self.members
-        grouped = pd.concat([units for groups in members.values() for units in groups.values()])
-        units = self.units[self.units.index.isin(grouped.index)].head(n or len(self.units))
+            named = self.sample_groups.get(which or "")
+            query, caption = named or (which or "", which or "All units")
+            return self.browser(self.queried(query).head(most), caption, share=share)
+        shown: set[Any] = set()
+        for groups in self.members.values():
+            for of_group in groups.values():
+                shown.update(of_group.index)
+        units = self.units[self.units.index.isin(shown)].head(most)
         if units.empty:
             return no_rows("Samples")
-        return self.browser(units, "Samples", members, share)
+        return self.browser(units, "Samples", self.members, share)
 
     def browser(
         self,
@@ -441,9 +412,11 @@ class Run(Shown):
         marked = []
         for view in self.sample_views:
             cards = view.cards(self, units)
+            of_view = groups.get(view.name, {}) if groups else {}
             ids = {}
-            for label, members in (groups or {}).get(view.name, {}).items():
-                ids[label] = cards.loc[cards.index.isin(members.index), settings["id"]].tolist()
+            for label, members in of_view.items():
+                is_member = cards.index.isin(members.index)
+                ids[label] = cards.loc[is_member, settings["id"]].tolist()
             marked.append(Marked(cards, ids, view.name, view.label, view.legend))
         shown = samples(marked, caption=caption, share=share, **settings)
         return replace(shown, frame=units)
@@ -459,9 +432,9 @@ class Run(Shown):
         rows = plain_estimates(self.estimates_of(*self.headline), resampling=self.resampling)
         head = f"{self.name}: {self.suite.title}, n = {self.n_units:,} ({self.suite.unit})"
         lines = [head, *check_lines(self.checks), rows.to_string(index=False)]
-        groups = self.members[self.sample_views[0].name] if self.sample_views else {}
-        look = where_to_look({label: len(units) for label, units in groups.items()}).text
-        return "\n".join([*lines, *filter(None, [look]), self.signature])
+        lines.append(where_to_look(self.group_sizes).text)
+        lines.append(self.signature)
+        return "\n".join(line for line in lines if line)
 
     def provenance(self) -> HtmlTable:
         """Inputs with their hashes, policy, intervals, signature; times stand in the manifest only."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..core.check import Check, QuietCheck, check_states, checks_of_runs, worst_first
+from ..core.check import Check, QuietCheck, checks_of_runs, worst_first
 from ..core.common_checks import missing_seeds, missing_units, one_sided_missing
 from ..core.errors import UsageError
 from ..core.estimates import public_frame
 from ..core.language import Message
-from ..core.metric import AnyMetric, MetricTable
-from ..core.names import natural, nearest
+from ..core.metric import AnyMetric
+from ..core.names import natural
 from ..core.resampling import Resampling
 from ..core.results import suite_of_manifest
 from ..core.suite import Suite
@@ -31,6 +31,7 @@ from ..stats.unit_changes import unit_changes
 from . import paper, study_sentences, study_tables
 from .differences import differences
 from .interval_methods import frames_of_study, methods_in_use
+from .numbers import Numbers
 from .plots import StudyPlots
 from .run import Run
 from .run_checks import quiet_checks_of_study
@@ -39,16 +40,14 @@ from .stack import Stack
 from .study_views import TABLES
 from .tables import (
     HtmlTable,
-    Shown,
     folds,
     no_rows,
     stack,
 )
-from .view import views_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Study(Shown):
+class Study(Numbers):
     """Conditions by seeds, or systems of one run each, and what follows from them.
 
     `study.table()` is the comparison with the baseline as the report has it and `study.frame` its frame (of one
@@ -126,11 +125,6 @@ class Study(Shown):
         """Seed -> units of one condition, as stored."""
         return {seed: run.data for seed, run in self.conditions[condition].items()}
 
-    @cached_property
-    def metrics(self) -> MetricTable:
-        """The metric table."""
-        return self.suite.metrics(self.options)
-
     @property
     def blocked(self) -> frozenset[str]:
         """The metrics that mean nothing in some run, as a check says."""
@@ -165,11 +159,6 @@ class Study(Shown):
         """The checks that found nothing in any run: each passed, or says why it does not apply."""
         return quiet_checks_of_study(self)
 
-    @property
-    def check_states(self) -> pd.DataFrame:
-        """Every check as "failed", "passed" or "not applicable": code, state, message."""
-        return check_states(self.checks, self.quiet_checks)
-
     @cached_property
     def signature(self) -> str:
         """The signature of the first run, with the samples and seeds of all of them."""
@@ -182,8 +171,8 @@ class Study(Shown):
             parts.append(f"primary:{self.primary}")
         parts.append(f"n:{len(samples)}")
         parts.append(f"seeds:{','.join(sorted(seeds, key=natural))}")
-        level = f"{self.resampling.confidence:.0%}"
-        parts.append(",".join([f"ci:{level}", *methods_in_use(frames_of_study(self))]))
+        level = f"ci:{self.resampling.percent}"
+        parts.append(",".join([level, *methods_in_use(frames_of_study(self))]))
         return "|".join(parts)
 
     # --- numbers
@@ -210,49 +199,22 @@ class Study(Shown):
         """
         return study_tables.scores(self)
 
-    def to_frame(self) -> pd.DataFrame:
-        """As `frame`."""
-        return self.frame
-
-    def to_dict(self) -> dict[str, float | None]:
-        """Metric -> difference to the baseline (the first candidate's), or of one condition its value; None for none."""
+    def _values(self) -> pd.Series:
+        """Metric -> difference of the first candidate to the baseline; of one condition its value."""
         key, column = ("metric", "delta") if self.comparisons else ("name", "value")
-        frame = self.frame.drop_duplicates(key)
-        values: dict[str, float | None] = {}
-        for name, value in zip(frame[key], frame[column]):
-            values[name] = None if pd.isna(value) else float(value)
-        return values
+        return self.frame.drop_duplicates(key).set_index(key)[column]
 
     def __getitem__(self, metric: str) -> pd.Series:
         """One difference as a Series: delta, ci_low, ci_high, p_value, verdict, ...; of one condition, one score.
 
         Of several candidates that of the first. KeyError that names the nearest for an unknown name.
         """
-        frame = self.frame
-        key = "metric" if self.comparisons else "name"
-        rows = frame[frame[key] == metric]
-        if rows.empty:
-            raise KeyError(f"no metric {metric!r}; {nearest(metric, frame[key].tolist())}")
-        return rows.iloc[0].rename(metric)
-
-    def __iter__(self) -> Iterator[str]:
-        """The names of the metrics that can be asked for."""
-        frame = self.frame
-        return iter(dict.fromkeys(frame["metric" if self.comparisons else "name"]))
-
-    def __len__(self) -> int:
-        return len(list(iter(self)))
-
-    def __contains__(self, metric: object) -> bool:
-        return metric in set(self)
-
-    def _ipython_key_completions_(self) -> list[str]:
-        return list(self)
+        return self.row(metric)
 
     @property
     def is_ranked(self) -> bool:
         """Whether the conditions are ranked without being asked: three or more, or two and a primary metric declared."""
-        primary = self.suite.metric(self.primary, self.options)
+        primary = self.metric(self.primary)
         enough = len(self.conditions) > (1 if self.declared else 2)
         return enough and primary.better != "none" and primary.name not in self.blocked
 
@@ -281,17 +243,21 @@ class Study(Shown):
         """The pairs, those with the baseline as their verdicts say: no p where no difference was shown."""
         rows = []
         for pair in pairs.to_dict("records"):
-            names = [pair["baseline"], pair["candidate"]]
-            if self.baseline in names:
-                names.remove(self.baseline)
-                table = self.comparisons[names[0]].table.set_index("metric")
-                compared = table.loc[self.primary]
+            sides = [pair["baseline"], pair["candidate"]]
+            if self.baseline in sides:
+                sides.remove(self.baseline)
+                compared = self.compared(self.primary, sides[0])
                 is_shown = compared["verdict"] in ("better", "worse")
-                pair["baseline"], pair["candidate"] = self.baseline, names[0]
+                pair["baseline"], pair["candidate"] = self.baseline, sides[0]
                 pair["delta"] = compared["delta"]
                 pair["p_adjusted"] = compared["p_adjusted"] if is_shown else np.nan
             rows.append(pair)
         return pd.DataFrame(rows, columns=pairs.columns)
+
+    def compared(self, metric: str, candidate: str) -> pd.Series:
+        """The row of a metric in the comparison of a candidate. KeyError where it was not compared."""
+        table = self.comparisons[candidate].table
+        return table.set_index("metric", drop=False).loc[metric]
 
     def plan(
         self,
@@ -326,9 +292,9 @@ class Study(Shown):
             done=done,
         )
 
-    def _directed(self, metric: str) -> AnyMetric:
+    def _directed(self, name: str) -> AnyMetric:
         """The metric of that name; UsageError where it can be neither better nor worse, or means nothing here."""
-        directed = self.suite.metric(metric, self.options)
+        directed = self.metric(name)
         if directed.better == "none" or not getattr(directed, "denominator", True):
             raise UsageError(
                 f"{directed.name} has no direction, so that no condition can be better in it"
@@ -348,7 +314,7 @@ class Study(Shown):
         """The metric of every paired unit under both conditions (`stats.unit_changes`)."""
         baseline = self.frames(self.baseline)
         other = self.frames(self.candidate(candidate))
-        name = self.suite.metric(metric, self.options).name
+        name = self.metric(metric).name
         return unit_changes(baseline, other, self.metrics, self.suite.unit, name)
 
     def by(self, column: str, *metrics: str, candidate: str | None = None) -> pd.DataFrame:
@@ -364,7 +330,7 @@ class Study(Shown):
                 seed: by_parts(run.units, column)
                 for seed, run in self.conditions[condition].items()
             }
-        names = [self.suite.metric(metric, self.options).name for metric in metrics]
+        names = [self.metric(metric).name for metric in metrics]
         return compare_parts(
             self.frames(self.baseline),
             self.frames(name),
@@ -387,17 +353,13 @@ class Study(Shown):
     @property
     def tables(self) -> list[str]:
         """What `table` takes."""
-        return [*TABLES, *views_of(self.suite, "STUDY_TABLES")]
+        return list(TABLES)
 
     def table(self, which: str = "comparison") -> HtmlTable:
         """The comparison with the baseline, or another of `study.tables`; UsageError for another name."""
-        if which in TABLES:
-            return TABLES[which](self)
-        of_suite = views_of(self.suite, "STUDY_TABLES")
-        if which not in of_suite:
-            raise UsageError(f"no table {which!r}; there are {', '.join(self.tables)}")
-        shown: HtmlTable = of_suite[which](self)
-        return shown
+        if which not in TABLES:
+            raise UsageError(f"no table {which!r}; there are {', '.join(TABLES)}")
+        return TABLES[which](self)
 
     def ranking(self) -> Stack:
         """The table and the figure of the ranks on the primary metric; nothing below three conditions."""

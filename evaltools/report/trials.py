@@ -96,7 +96,7 @@ def _values(run: Run, metric: str | None) -> tuple[str, pd.DataFrame]:
     """(column of the samples, a row a measured trial with the sample and the value of the metric)."""
     if "trial" not in run.data.columns:
         raise UsageError(f"{run.name} has no trials: every sample was drawn once")
-    name = run.suite.metric(metric or run.headline[0], run.options).name
+    name = run.metric(metric or run.headline[0]).name
     sample = "item" if "item" in run.data.columns else run.suite.unit
     rows = run.data.assign(**{ROW: range(len(run.data))})
     values = unit_values(rows, run.metrics, ROW, name).to_numpy()

@@ -1,40 +1,20 @@
-"""What a suite shows of its results: the kinds of entries in its views module.
+"""What a suite shows of its results besides what every suite shows.
 
-`evaltools.<suite>.views` holds TABLES and STUDY_TABLES (name -> TableView), FIGURES (name -> function of a Run, with
-keyword options, that returns a chart) and sample_views (function of a Result or Study that returns SampleViews: one a
-way of marking predictions, the one that leads first), `finding` (what a page of a run says first, and the numbers
-behind it) and `first_screen` (a table below that); each is optional.
+The module that `Suite.views` names may hold three functions: `sample_views(shown)`, of a run or a study, gives the
+SampleViews (one a way of marking predictions, the one that leads first); `finding(run)` what a page says first, and
+the numbers behind it; `first_screen(run)` a table below that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 import pandas as pd
 
-from ..core.language import say
-from ..core.suite import Suite
-from .tables import HtmlTable, no_rows, stack, table
-
-
-@dataclass(frozen=True)
-class TableView:
-    """A table of a result or study: `make` gives its frame; `columns` and `formats` are those of `tables.table`."""
-
-    make: Callable[[Any], pd.DataFrame]
-    caption: str
-    columns: Mapping[str, str] | None = None
-    formats: Mapping[str, Any] = field(default_factory=dict)
-
-    def __call__(self, result: Any) -> HtmlTable:
-        """The table of that result or study."""
-        found = self.make(result)
-        heads = None if self.columns is None else {c: say(head) for c, head in self.columns.items()}
-        how = {"caption": self.caption, "columns": heads, "formats": self.formats}
-        return table(found, **how) if len(found) else no_rows(self.caption)  # type: ignore[arg-type]
+from .tables import HtmlTable, stack
 
 
 @dataclass(frozen=True)
@@ -57,26 +37,26 @@ class SampleView:
     legend: str = ""
 
 
-def views_of(suite: Suite, name: str) -> Any:
-    """What the suite's views module holds under that name; {} where there is none."""
+def _call_view(name: str, shown: Any) -> Any:
+    """What the function of that name in the suite's views module gives; None where there is none."""
+    suite = shown.suite
     if not suite.views:
-        return {}
-    return getattr(import_module(suite.views), name, {})
+        return None
+    function = getattr(import_module(suite.views), name, None)
+    return None if function is None else function(shown)
 
 
 def finding(run: Any) -> tuple[str, str] | None:
     """What the suite says first of a run, and the numbers behind it; None where it says nothing of its own."""
-    make = views_of(run.suite, "finding")
-    return make(run) if make else None
+    parts: tuple[str, str] | None = _call_view("finding", run)
+    return parts
 
 
 def first_screen(run: Any) -> HtmlTable:
     """What the suite shows on the first screen of a run, below its title; empty where it shows nothing."""
-    make = views_of(run.suite, "first_screen")
-    return make(run) if make else stack([])
+    return _call_view("first_screen", run) or stack([])
 
 
 def sample_views(shown: Any) -> tuple[SampleView, ...]:
     """How the suite of a run or study browses its units, the marks of the headline first; () without views."""
-    make = views_of(shown.suite, "sample_views")
-    return tuple(make(shown)) if make else ()
+    return tuple(_call_view("sample_views", shown) or ())

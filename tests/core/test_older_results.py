@@ -65,3 +65,19 @@ def test_a_result_that_counted_the_same_is_compared() -> None:
         .eq(0)
         .all()
     )
+
+
+@pytest.mark.parametrize("path", OUTDATED, ids=of)
+def test_what_an_older_result_cannot_answer_says_what_to_run(path: Path) -> None:
+    run = et.load(path)
+    name = run.headline[0]
+    twice = et.Mean(name="twice", of=(name, name), better="higher")
+    unit = run.suite.unit
+    for ask in (
+        lambda: run.by(unit),
+        lambda: run.estimate(twice),
+        lambda: run.where(run.units.head(2)),
+        lambda: run.plot.spread(),
+    ):
+        with pytest.raises(et.UsageError, match=rf"evaltools score {run.suite.name} \S+"):
+            ask()

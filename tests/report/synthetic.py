@@ -10,6 +10,7 @@ import pandas as pd
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from evaltools.report import estimate_tables, figures, tables
+from evaltools.report.dots import dots
 from evaltools.report.samples import samples
 
 HOSTILE = (
@@ -108,14 +109,12 @@ def notebook() -> Any:
         new_markdown_cell(
             "## Headline 결과\n\nWith $5 and **bold**, `code`, and [a link](#samples)."
         ),
-        shown(figures.dots(e, title="Headline metrics 제품 전체#일반"), "dots(estimates)"),
+        shown(dots(e, title="Headline metrics 제품 전체#일반"), "dots(estimates)"),
         shown(
             estimate_tables.estimates_table(e, caption="All metrics"), "estimates_table(estimates)"
         ),
         new_markdown_cell("### By category"),
-        shown(
-            figures.dots(by_text, label="category", title="By category", xlabel="F1"), "dots(...)"
-        ),
+        shown(dots(by_text, label="category", title="By category", xlabel="F1"), "dots(...)"),
         new_markdown_cell("## Change"),
         shown(
             figures.paired(pd.DataFrame({"before": before, "after": before}), title="Change"),

@@ -14,6 +14,9 @@ import pytest
 from PIL import Image
 
 from evaltools.report import figures
+from evaltools.report.chart import shown
+from evaltools.report.dots import dots
+from evaltools.report.strip import SMALL_N
 from tests.report.synthetic import HOSTILE, estimates
 
 RNG = np.random.default_rng(3)
@@ -39,20 +42,18 @@ COUNTS = pd.DataFrame(
 PAIRS = pd.DataFrame({"before": VALUES, "after": VALUES[::-1].to_numpy()})
 
 DRAWN: dict[str, Callable[[], figures.Chart]] = {
-    "dots": lambda: figures.dots(estimates(), title="t"),
-    "dots by condition": lambda: figures.dots(
+    "dots": lambda: dots(estimates(), title="t"),
+    "dots by condition": lambda: dots(
         pd.concat([estimates(condition="m0"), estimates(condition="조건")]),
         title="t",
         zero=True,
         claim="new samples",
     ),
-    "dots by category": lambda: figures.dots(
+    "dots by category": lambda: dots(
         estimates().assign(category=HOSTILE), label="category", title="t"
     ),
-    "dots of seeds": lambda: figures.dots(
-        MEANS, points=SEEDS, label="metric", title="t", xlabel="value"
-    ),
-    "dots in panels": lambda: figures.dots(
+    "dots of seeds": lambda: dots(MEANS, points=SEEDS, label="metric", title="t", xlabel="value"),
+    "dots in panels": lambda: dots(
         pd.concat(
             [
                 estimates(4, condition=s, scale=c)
@@ -68,16 +69,12 @@ DRAWN: dict[str, Callable[[], figures.Chart]] = {
 }
 
 EMPTY: dict[str, Callable[[], figures.Chart]] = {
-    "dots": lambda: figures.dots(estimates().head(0), title="t"),
-    "dots by category": lambda: figures.dots(
+    "dots": lambda: dots(estimates().head(0), title="t"),
+    "dots by category": lambda: dots(
         estimates().head(0).assign(category=""), label="category", title="t"
     ),
-    "dots of seeds": lambda: figures.dots(
-        MEANS.head(0), points=SEEDS.head(0), label="metric", title="t"
-    ),
-    "dots in panels": lambda: figures.dots(
-        estimates().head(0).assign(scale=""), panel="scale", title="t"
-    ),
+    "dots of seeds": lambda: dots(MEANS.head(0), points=SEEDS.head(0), label="metric", title="t"),
+    "dots in panels": lambda: dots(estimates().head(0).assign(scale=""), panel="scale", title="t"),
     "distribution": lambda: figures.distribution(
         pd.DataFrame({"a": [np.nan]}), title="t", xlabel="x"
     ),
@@ -122,22 +119,22 @@ def test_no_data_is_a_note(name: str) -> None:
 
 
 def test_display_is_one_sharp_png_with_its_width_and_title() -> None:
-    data, metadata = figures.dots(estimates(), title="Headline 제품")._repr_mimebundle_()
+    data, metadata = dots(estimates(), title="Headline 제품")._repr_mimebundle_()
     assert set(data) == {"image/png", "text/plain"}
     assert metadata["image/png"] == {"width": 800, "alt": "Headline 제품"}
-    image = Image.open(io.BytesIO(figures.dots(estimates(), title="t").png()))
+    image = Image.open(io.BytesIO(dots(estimates(), title="t").png()))
     assert image.width == 2 * 800
     assert not {"Software", "Date", "Creation Time"} & set(image.info)
 
 
 def test_intervals_are_those_given() -> None:
     frame = estimates().head(1).assign(value=0.5, ci_low=0.25, ci_high=0.875)
-    lines = [line.get_xdata() for line in figures.dots(frame, title="t").axes[0].lines]
+    lines = [line.get_xdata() for line in dots(frame, title="t").axes[0].lines]
     assert [list(x) for x in lines] == [[0.25, 0.875], [0.5]]
 
 
 def test_what_is_not_measured_and_small_says_so() -> None:
-    chart = figures.dots(estimates(), title="t")
+    chart = dots(estimates(), title="t")
     assert texts(chart).count("not measured") == 1
     assert entries(chart) == ["fewer than 10 units", "no interval"]
     hollow = [line for line in chart.axes[0].lines if line.get_markerfacecolor() == "white"]
@@ -147,24 +144,20 @@ def test_what_is_not_measured_and_small_says_so() -> None:
 
 def test_the_legend_has_no_entry_for_a_mark_that_is_not_drawn() -> None:
     whole = estimates(4).drop(index=[1, 2, 3])
-    assert entries(figures.dots(whole, title="t")) == []
+    assert entries(dots(whole, title="t")) == []
     # a tick cannot be hollow
-    few = whole.assign(n_units=[figures.SMALL_N - 1], ci_low=np.nan)
-    assert entries(figures.dots(few, title="t")) == ["no interval"]
-    assert entries(figures.dots(whole.assign(n_units=figures.SMALL_N - 1), title="t")) == [
-        "fewer than 10 units"
-    ]
-    assert entries(figures.dots(whole.assign(n_units=figures.SMALL_N), title="t")) == []
+    few = whole.assign(n_units=[SMALL_N - 1], ci_low=np.nan)
+    assert entries(dots(few, title="t")) == ["no interval"]
+    assert entries(dots(whole.assign(n_units=SMALL_N - 1), title="t")) == ["fewer than 10 units"]
+    assert entries(dots(whole.assign(n_units=SMALL_N), title="t")) == []
 
 
 def test_n_stands_under_the_axis_where_it_is_one_and_by_the_rows_where_not() -> None:
-    same = figures.dots(
+    same = dots(
         estimates(4).head(3), title="t", xlabel="F1, 0 to 1", claim="new samples, this system"
     )
     assert same.axes[0].get_xlabel() == "F1, 0 to 1 (n = 40)\nnew samples, this system"
-    chart = figures.dots(
-        estimates(4), label="metric", title="t", xlabel="F1, 0 to 1", claim="new samples"
-    )
+    chart = dots(estimates(4), label="metric", title="t", xlabel="F1, 0 to 1", claim="new samples")
     assert chart.axes[0].get_xlabel() == "F1, 0 to 1\nnew samples"
     assert rows(chart) == [
         "metric_0 ↑  n=40",
@@ -175,38 +168,36 @@ def test_n_stands_under_the_axis_where_it_is_one_and_by_the_rows_where_not() -> 
     both = pd.concat(
         [estimates(4, condition=c).assign(n_units=n) for c, n in (("a", 12), ("b", 1200))]
     )
-    assert figures.dots(both, title="t").axes[0].get_xlabel() == "value (n = 12 to 1,200)"
-    assert figures.dots(both.drop(columns="n_units"), title="t").axes[0].get_xlabel() == "value"
+    assert dots(both, title="t").axes[0].get_xlabel() == "value (n = 12 to 1,200)"
+    assert dots(both.drop(columns="n_units"), title="t").axes[0].get_xlabel() == "value"
     both.iloc[0, both.columns.get_loc("n_units")] = 13
-    assert rows(figures.dots(both, label="metric", title="t"))[:2] == [
+    assert rows(dots(both, label="metric", title="t"))[:2] == [
         "metric_0 ↑  n=13 to 1,200",
         "metric_1 ↓  n=12 to 1,200",
     ]
 
 
 def test_rows_come_in_the_order_given_from_the_top() -> None:
-    chart = figures.dots(estimates(12).iloc[::-1].assign(n_units=40), label="metric", title="t")
+    chart = dots(estimates(12).iloc[::-1].assign(n_units=40), label="metric", title="t")
     assert [row.split()[0] for row in rows(chart)] == [f"metric_{i}" for i in range(11, -1, -1)]
     assert chart.axes[0].get_ylim() == (11.5, -0.5)
     assert [y for y, _ in marks(chart)] == sorted((y for y, _ in marks(chart)), reverse=True)
 
 
 def test_the_axis_holds_all_that_is_drawn() -> None:
-    low, high = figures.dots(estimates(), title="t").axes[0].get_xlim()
+    low, high = dots(estimates(), title="t").axes[0].get_xlim()
     assert -0.1 < low < 0.02 and 0.97 < high < 1.1
 
 
 def test_zero_is_a_line() -> None:
     frame = estimates(4).head(1)
-    lines = [figures.dots(frame, title="t", zero=zero).axes[0].lines for zero in (True, False)]
+    lines = [dots(frame, title="t", zero=zero).axes[0].lines for zero in (True, False)]
     assert [len(drawn) for drawn in lines] == [3, 2]
     assert list(lines[0][-1].get_xdata()) == [0, 0]
 
 
 def test_seeds_stand_over_the_band_of_their_mean() -> None:
-    chart = figures.dots(
-        MEANS, points=SEEDS, label="metric", title="t", xlabel="F1", claim="new seeds"
-    )
+    chart = dots(MEANS, points=SEEDS, label="metric", title="t", xlabel="F1", claim="new seeds")
     assert chart.axes[0].get_xlabel() == "F1 (3 seeds)\nnew seeds"
     assert entries(chart) == ["m0", "조건", "one seed", "all seeds, with interval"]
     assert rows(chart) == ["A", "B"]
@@ -223,18 +214,18 @@ def test_seeds_are_counted_where_a_value_was_measured() -> None:
     points = SEEDS.assign(
         value=SEEDS["value"].where((SEEDS["seed"] > 0) | (SEEDS["metric"] == "A"))
     )
-    chart = figures.dots(MEANS.assign(n_units=8), points=points, label="metric", title="t")
+    chart = dots(MEANS.assign(n_units=8), points=points, label="metric", title="t")
     assert chart.axes[0].get_xlabel() == "value (n = 8, 2 to 3 seeds)"
-    single = figures.dots(MEANS, points=SEEDS[SEEDS["seed"] == 0], label="metric", title="t")
+    single = dots(MEANS, points=SEEDS[SEEDS["seed"] == 0], label="metric", title="t")
     assert single.axes[0].get_xlabel() == "value (1 seed)"
 
 
 def test_points_without_an_aggregate_are_drawn_too() -> None:
-    chart = figures.dots(MEANS[MEANS["metric"] == "A"], points=SEEDS, label="metric", title="t")
+    chart = dots(MEANS[MEANS["metric"] == "A"], points=SEEDS, label="metric", title="t")
     assert rows(chart) == ["A", "B"]
     assert len(marks(chart)) == 2 + 12
     for means, seeds in ((MEANS, SEEDS.head(0)), (MEANS.head(0), SEEDS)):
-        assert figures.dots(means, points=seeds, label="metric", title="t").drawn
+        assert dots(means, points=seeds, label="metric", title="t").drawn
 
 
 def test_panels_have_axes_of_their_own() -> None:
@@ -245,7 +236,7 @@ def test_panels_have_axes_of_their_own() -> None:
     frame = pd.concat(
         [f.assign(condition=c, n_units=40) for f in (shares, scores) for c in ("a", "b")]
     )
-    chart = figures.dots(frame, panel="scale", label="metric", title="t", claim="new samples")
+    chart = dots(frame, panel="scale", label="metric", title="t", claim="new samples")
     assert [ax.get_xlabel() for ax in chart.axes] == [
         "share (n = 40)",
         "score (n = 40)\nnew samples",
@@ -265,28 +256,21 @@ def test_marks_of_a_row_are_told_apart_by_what_differs_within_it() -> None:
             for t in ("Precision", "Recall")
         ]
     )
-    assert entries(figures.dots(part, label="part", title="t")) == [
+    assert entries(dots(part, label="part", hue="title", title="t")) == [
         "Precision ↑",
         "Recall ↑",
         "no interval",
     ]
-    # a condition that is one and the same tells nothing apart, but says what the figure is of
-    assert entries(figures.dots(part.assign(condition="m0"), label="part", title="t"))[:2] == [
-        "Precision ↑",
-        "Recall ↑",
-    ]
-    assert entries(figures.dots(estimates(4, condition="m0"), title="t"))[:1] == ["m0"]
-    # what differs between panels only does not differ within a row
-    assert entries(figures.dots(part, label="part", panel="title", title="t")) == ["no interval"]
+    assert entries(dots(estimates(4, condition="m0"), title="t"))[:1] == ["m0"]
+    # what tells nothing apart has no entry
+    assert entries(dots(part, label="part", panel="title", title="t")) == ["no interval"]
 
 
 def test_every_hue_has_a_look_of_its_own() -> None:
     frame = pd.DataFrame(
         {"title": "a", "condition": range(20), "value": 0.5, "ci_low": 0.4, "ci_high": 0.6}
     )
-    lines = [
-        line for line in figures.dots(frame, title="t").axes[0].lines if line.get_marker() != "None"
-    ]
+    lines = [line for line in dots(frame, title="t").axes[0].lines if line.get_marker() != "None"]
     assert len({(line.get_color(), line.get_marker()) for line in lines}) == 20
 
 
@@ -294,9 +278,9 @@ def test_a_distribution_leaves_out_nulls_and_holds_every_value() -> None:
     frame = pd.DataFrame(
         {"before": [0.2, 0.4, np.nan], "after": [0.1, 1.4, np.nan], "none": np.nan}
     )
-    chart = figures.distribution(frame, title="t", xlabel="F1", unit="cases")
+    chart = figures.distribution(frame, title="t", xlabel="F1")
     assert entries(chart) == ["before: mean 0.300, n=2", "after: mean 0.750, n=2"]
-    assert (chart.axes[0].get_xlabel(), chart.axes[0].get_ylabel()) == ("F1", "cases")
+    assert (chart.axes[0].get_xlabel(), chart.axes[0].get_ylabel()) == ("F1", "samples")
     low, high = chart.axes[0].get_xlim()
     assert -0.1 < low < 0 and 1.4 < high < 1.5
     means = [line.get_xdata()[0] for line in chart.axes[0].lines]
@@ -316,28 +300,28 @@ def test_change_counts_follow_the_direction() -> None:
     assert counts(better="lower") == ["improved: 1 (25%)", "same: 1 (25%)", "worsened: 2 (50%)"]
     ax, side = figures.paired(frame, title="t", xlabel="F1 before").axes
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("F1 before (n = 4)", "after")
-    assert side.get_xlabel() == "change, after less before (mean -0.050)"
+    assert side.get_xlabel() == "change, after less before (mean −0.050)"
     assert ax.get_xlim() == ax.get_ylim() == pytest.approx((0.1 - 0.048, 0.9 + 0.048))
 
 
 def test_labels_are_text() -> None:
-    assert figures.shown("costs $5 and $x^2$") == "costs $5 and $x^2$"
-    assert figures.shown("abc\u202egnp.exe") == "abc[U+202E]gnp.exe"
-    assert figures.shown("\U0001f9ff") == "\ufffd"  # an emoji that no shipped font has
-    assert figures.shown("") == "(empty)"
-    assert figures.shown("x" * 100_000).count("\n") == 2
-    assert all(len(line) <= 18 for line in figures.shown("가" * 60).split("\n"))
+    assert shown("costs $5 and $x^2$") == "costs $5 and $x^2$"
+    assert shown("abc\u202egnp.exe") == "abc[U+202E]gnp.exe"
+    assert shown("\U0001f9ff") == "\ufffd"  # an emoji that no shipped font has
+    assert shown("") == "(empty)"
+    assert shown("x" * 100_000).count("\n") == 2
+    assert all(len(line) <= 18 for line in shown("가" * 60).split("\n"))
 
 
 def test_tall_figures_grow_with_their_rows() -> None:
-    heights = [figures.dots(estimates(n), title="t").get_figheight() for n in (4, 40)]
+    heights = [dots(estimates(n), title="t").get_figheight() for n in (4, 40)]
     assert heights[1] > heights[0] + 36 * 0.3
 
 
 def test_rows_stand_as_close_in_a_short_figure_as_in_a_tall_one() -> None:
     steps = []
     for n in (6, 40):
-        chart = figures.dots(estimates(n), title="t")
+        chart = dots(estimates(n), title="t")
         chart.draw_without_rendering()
         steps.append(chart.axes[0].get_window_extent().height / n)
     assert steps[0] == pytest.approx(steps[1], rel=0.05)
@@ -345,7 +329,7 @@ def test_rows_stand_as_close_in_a_short_figure_as_in_a_tall_one() -> None:
 
 def test_more_categories_than_fit_are_counted() -> None:
     frame = estimates(90).assign(category=[f"c{i}" for i in range(90)])
-    chart = figures.dots(frame, label="category", title="t", xlabel="F1")
+    chart = dots(frame, label="category", title="t", xlabel="F1")
     assert chart.axes[0].get_xlabel() == "F1\n30 more not drawn; the table has them all"
     assert rows(chart) == [f"c{i}  n={6 if i == 3 else 40}" for i in range(60)]
 
@@ -354,7 +338,7 @@ def test_metrics_of_one_category_are_told_apart() -> None:
     frame = pd.concat(
         [estimates(4).assign(category="긍정", title=t) for t in ("Precision", "Recall")]
     )
-    assert entries(figures.dots(frame, label="category", title="t"))[:2] == [
+    assert entries(dots(frame, label="category", hue="title", title="t"))[:2] == [
         "Precision ↑",
         "Recall ↑",
     ]
@@ -362,15 +346,15 @@ def test_metrics_of_one_category_are_told_apart() -> None:
 
 def test_equal_values_are_not_magnified() -> None:
     frame = estimates(4).assign(value=0.0, ci_low=np.nan, ci_high=np.nan)
-    assert figures.dots(frame, title="t").axes[0].get_xlim() == (-0.05, 1.05)
-    assert figures.dots(frame.assign(value=np.nan), title="t").axes[0].get_xlim() == (-0.05, 1.05)
-    assert figures.dots(frame.assign(value=4.0), title="t").axes[0].get_xlim() == (-0.2, 4.2)
+    assert dots(frame, title="t").axes[0].get_xlim() == (-0.05, 1.05)
+    assert dots(frame.assign(value=np.nan), title="t").axes[0].get_xlim() == (-0.05, 1.05)
+    assert dots(frame.assign(value=4.0), title="t").axes[0].get_xlim() == (-0.2, 4.2)
 
 
 def test_a_legend_is_no_wider_than_its_figure() -> None:
     titles = [f"F1 after review, (ref, polar {i})" for i in range(5)]
     frame = pd.concat([estimates(4).assign(category="긍정", title=t) for t in titles])
-    chart = figures.dots(frame, label="category", title="t")
+    chart = dots(frame, label="category", hue="title", title="t")
     assert chart.legends[0].get_window_extent().width <= chart.bbox.width
 
 
@@ -383,22 +367,20 @@ def test_pairs_that_are_all_equal_are_not_magnified() -> None:
 
 def test_an_arrow_shows_the_better_direction_of_a_metric_and_of_nothing_else() -> None:
     frame = estimates(4).head(3).assign(better=["higher", "lower", "none"], part="a", title=None)
-    assert rows(figures.dots(frame, label="metric", title="t")) == [
+    assert rows(dots(frame, label="metric", title="t")) == [
         "metric_0 ↑",
         "metric_1 ↓",
         "metric_2",
     ]
-    by_part = figures.dots(frame, label="part", title="t")
+    by_part = dots(frame, label="part", hue="metric", title="t")
     assert not any("↑" in row or "↓" in row for row in rows(by_part))
     assert [t.get_text() for t in by_part.legends[0].get_texts()][:3] == [
         "metric_0 ↑",
         "metric_1 ↓",
         "metric_2",
     ]
-    assert (
-        rows(figures.dots(frame.drop(columns="better"), label="metric", title="t"))[0] == "metric_0"
-    )
-    panels = figures.dots(frame, label="part", panel="metric", title="t")
+    assert rows(dots(frame.drop(columns="better"), label="metric", title="t"))[0] == "metric_0"
+    panels = dots(frame, label="part", panel="metric", title="t")
     assert [ax.get_xlabel().split(" (")[0] for ax in panels.axes] == [
         "metric_0 ↑",
         "metric_1 ↓",

@@ -15,8 +15,9 @@ from fontTools.ttLib import TTFont
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from evaltools.core.language import speaking
-from evaltools.report import figures, first_screen, tables
+from evaltools.report import first_screen, tables
 from evaltools.report import page as html
+from evaltools.report.dots import dots
 from tests.report.synthetic import HOSTILE, estimates, notebook, shown
 
 
@@ -312,7 +313,7 @@ def test_a_section_that_shows_nothing_is_left_out_of_page_and_contents() -> None
 
 
 def test_a_figure_of_nothing_is_nothing() -> None:
-    drawn, bare = (figures.dots(estimates().head(n), title="Headline") for n in (3, 0))
+    drawn, bare = (dots(estimates().head(n), title="Headline") for n in (3, 0))
     assert heads(
         new_markdown_cell("## A"),
         shown(drawn, "dots"),

@@ -16,6 +16,7 @@ from pydantic import BaseModel
 import evaltools as et
 from evaltools.report import figures, paper
 from evaltools.report import markdown as plain
+from evaltools.report.dots import dots
 from evaltools.report.page import render
 from evaltools.report.study import Study
 
@@ -238,7 +239,7 @@ def chart() -> figures.Chart:
     frame = pd.DataFrame(
         {"title": names, "value": [0.5, 0.3, 0.2], "ci_low": 0.1, "ci_high": 0.6, "n_units": 40}
     )
-    return figures.dots(frame.assign(better=["higher", "lower", "none"]), title="지표 of a study")
+    return dots(frame.assign(better=["higher", "lower", "none"]), title="지표 of a study")
 
 
 def test_svg_has_its_text_as_text_and_the_glyphs_inside() -> None:
@@ -253,7 +254,7 @@ def test_svg_has_its_text_as_text_and_the_glyphs_inside() -> None:
     assert "font-family: 'Evaltools Sans CJK', 'DejaVu Sans', sans-serif" in svg
     assert (
         "@font-face"
-        not in figures.dots(pd.DataFrame({"metric": ["a"], "value": [1.0]}), title="t")
+        not in dots(pd.DataFrame({"title": ["a"], "value": [1.0]}), title="t")
         .export("svg")
         .decode()
     )
@@ -263,7 +264,7 @@ def test_pdf_holds_text_and_says_no_time() -> None:
     pdf = chart().export("pdf")
     assert b"EvaltoolsSansCJK" in pdf and b"/Type3" in pdf and b"/ToUnicode" in pdf
     assert b"CreationDate" not in pdf and b"Matplotlib" not in pdf
-    latin = figures.dots(pd.DataFrame({"metric": ["a"], "value": [1.0]}), title="t").export("pdf")
+    latin = dots(pd.DataFrame({"title": ["a"], "value": [1.0]}), title="t").export("pdf")
     assert b"/CIDFontType2" in latin and b"/Type3" not in latin
 
 

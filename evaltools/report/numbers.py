@@ -1,0 +1,97 @@
+"""What a run and a study have in common: metrics that are asked for by name, checks, and how they show themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import pandas as pd
+
+from ..core.check import Check, QuietCheck, check_states
+from ..core.metric import AnyMetric, MetricTable
+from ..core.names import nearest
+from ..core.suite import Suite
+from .tables import Shown
+
+
+class Numbers(Shown):
+    """Metrics by their names, with a value each: what `Run` and `Study` are."""
+
+    suite: Suite
+    options: Any
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """All numbers."""
+        raise NotImplementedError
+
+    @property
+    def checks(self) -> Sequence[Check]:
+        """The checks that failed."""
+        raise NotImplementedError
+
+    @property
+    def quiet_checks(self) -> Sequence[QuietCheck]:
+        """The checks that found nothing: each passed, or says why it does not apply."""
+        raise NotImplementedError
+
+    def _values(self) -> pd.Series:
+        """Metric -> value."""
+        raise NotImplementedError
+
+    @cached_property
+    def metrics(self) -> MetricTable:
+        """The metric table."""
+        return self.suite.metrics(self.options)
+
+    def metric(self, name: str) -> AnyMetric:
+        """The metric of that name in the table. UsageError names the nearest for an unknown name."""
+        return self.suite.metric(name, self.options)
+
+    @property
+    def check_states(self) -> pd.DataFrame:
+        """Every check as "failed", "passed" or "not applicable": code, state, message."""
+        return check_states(self.checks, self.quiet_checks)
+
+    def to_frame(self) -> pd.DataFrame:
+        """As `frame`."""
+        return self.frame
+
+    def to_dict(self) -> dict[str, float | None]:
+        """Metric -> value; of several conditions the difference of the first candidate to the baseline. None for none.
+
+        >>> import evaltools as et
+        >>> run = et.evaluate("cr", "example:cr/with_memory__seed1_proposed")
+        >>> round(run.to_dict()["tuple_f1_s2_refpol"], 4)
+        0.8783
+        """
+        values: dict[str, float | None] = {}
+        for name, value in self._values().items():
+            values[str(name)] = None if pd.isna(value) else float(value)
+        return values
+
+    def row(self, metric: str) -> pd.Series:
+        """The first row of `frame` on a metric. KeyError that names the nearest for an unknown name."""
+        frame = self.frame
+        names = frame["metric" if "metric" in frame else "name"]
+        rows = frame[names == metric]
+        if rows.empty:
+            raise KeyError(
+                f"no metric {metric!r} in {self.suite.name}; {nearest(metric, list(self))}"
+            )
+        return rows.iloc[0].rename(metric)
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the metrics."""
+        return iter(self._values().index)
+
+    def __len__(self) -> int:
+        """Number of metrics."""
+        return len(self._values())
+
+    def __contains__(self, metric: object) -> bool:
+        return metric in self._values().index
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self)
