@@ -21,7 +21,8 @@ from PIL import Image
 from ..core.files import asset_dir
 from ..core.language import say
 from .fonts import ANSWERED, covered, families, webfont_css
-from .templates import in_cell, macros
+from .tables import HtmlTable, no_rows
+from .templates import macros
 from .text import visible
 
 P = ParamSpec("P")
@@ -83,19 +84,19 @@ class Chart(Figure):
     def __repr__(self) -> str:
         return f"<figure: {self.title}>"
 
-    @property
-    def html(self) -> str:
+    def page(self) -> HtmlTable:
         """The figure as a piece of a page; a line where there was nothing to draw."""
         if not self.drawn:
-            return str(macros().no_rows(self.title))
+            return no_rows(self.title)
         data, metadata = self._repr_mimebundle_()
-        return str(macros().figure(data["image/png"], **metadata["image/png"]))
+        html = macros().figure(data["image/png"], **metadata["image/png"])
+        return HtmlTable(str(html), repr(self))
 
     def _repr_mimebundle_(
         self, include: Any = None, exclude: Any = None
     ) -> tuple[dict[str, str], dict[str, Any]]:
         if not self.drawn:
-            return {"text/html": in_cell(self.html), "text/plain": repr(self)}, {}
+            return self.page()._repr_mimebundle_()
         data = {"image/png": base64.b64encode(self.png()).decode("ascii"), "text/plain": repr(self)}
         return data, {"image/png": {"width": round(self.get_figwidth() * 100), "alt": self.title}}
 

@@ -13,7 +13,7 @@ from ..core.metric import MetricTable
 from ..core.resampling import Resampling
 from ..stats.bootstrap import monte_carlo_digits
 from ..stats.intervals import MIN_UNITS
-from .markdown import ARROWS, markdown_table, number, struck, text_of
+from .markdown import ARROWS, number, struck, text_of, text_table
 from .tables import HtmlTable
 from .templates import macros
 from .text import anchor
@@ -57,7 +57,7 @@ def estimates_table(
         columns = [column for column in columns if column != "group"]
     caption = caption and say(caption)
     html = macros().estimates(rows, columns, caption)
-    text = markdown_table(_plain(text_rows, columns, "id"), caption=caption)
+    text = text_table(_plain(text_rows, columns, "id"), caption=caption)
     return HtmlTable(str(html), text)
 
 

@@ -14,7 +14,7 @@ from ..core.estimates import is_null
 from ..core.language import say
 from . import study_tables
 from .estimate_tables import interval, shown_estimate
-from .markdown import ARROWS, markdown_table, number, struck, text_of, titled
+from .markdown import ARROWS, number, struck, text_of, text_table, titled
 from .scales import by_scale
 from .sentences import p_text, verdict_text
 from .strip import Scale, strip
@@ -69,7 +69,7 @@ def headline(shown: Run | Study, estimates: pd.DataFrame) -> HtmlTable:
         "ratio": say("of"),
     }
     frame = pd.DataFrame(rows, columns=list(columns), dtype=object)
-    return HtmlTable(str(html), markdown_table(frame, columns=columns), estimates)
+    return HtmlTable(str(html), text_table(frame, columns=columns), estimates)
 
 
 def _metric_row(
@@ -146,7 +146,7 @@ def _comparison_text(
     level: str,
     caption: str,
 ) -> str:
-    """The table of differences as Markdown."""
+    """The table of differences as text."""
     columns = {
         "title": say("metric"),
         "baseline": heads[0],
@@ -159,7 +159,7 @@ def _comparison_text(
     }
     rows = [row for group in groups for row in group.rows]
     frame = pd.DataFrame(rows, columns=list(columns), dtype=object)
-    return markdown_table(frame, columns=columns, caption=caption)
+    return text_table(frame, columns=columns, caption=caption)
 
 
 def _as_differences(rows: pd.DataFrame) -> list[dict[Any, Any]]:

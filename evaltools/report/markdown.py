@@ -101,10 +101,37 @@ def markdown_table(
     caption: str | None = None,
 ) -> str:
     """A frame as a GitHub Markdown table; text from data cannot leave its cell or become markup."""
+    return _rows_of_cells(df, columns, formats, caption, markdown)
+
+
+def text_table(
+    df: pd.DataFrame,
+    *,
+    columns: Mapping[str, str] | None = None,
+    formats: Mapping[str, Format] | None = None,
+    caption: str | None = None,
+) -> str:
+    """As `markdown_table`, for a terminal: every text as it is, without the escapes of Markdown."""
+    return _rows_of_cells(df, columns, formats, caption, _line)
+
+
+def _rows_of_cells(
+    df: pd.DataFrame,
+    columns: Mapping[str, str] | None,
+    formats: Mapping[str, Format] | None,
+    caption: str | None,
+    text_of_cell: Callable[[str], str],
+) -> str:
+    """The caption, the heads, a rule, and a line a row, cells between bars."""
     heads, texts, numeric = text_columns(df, columns, formats)
-    rule = " | ".join("---:" if n else "---" for n in numeric)
-    lines = [_md_row(heads), f"| {rule} |", *map(_md_row, zip(*texts))]
-    return (f"{markdown(caption)}\n\n" if caption else "") + "\n".join(lines) + "\n"
+    rows = [heads, ["---:" if is_number else "---" for is_number in numeric]]
+    for row in zip(*texts):
+        rows.append([text_of_cell(cell) for cell in row])
+    rows[0] = [text_of_cell(head) for head in heads]
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    if caption:
+        lines = [text_of_cell(caption), "", *lines]
+    return "\n".join(lines) + "\n"
 
 
 def text_columns(
@@ -140,10 +167,6 @@ def markdown(text: str) -> str:
     flat = _line(text).replace("&", "&amp;").replace("<", "&lt;")
     escaped = re.sub(r"([\\`*\[\]|$~]|(?<!\w)_|_(?!\w))", r"\\\1", flat)
     return f"**{escaped}**" if isinstance(text, Strong) else escaped
-
-
-def _md_row(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(map(markdown, cells)) + " |"
 
 
 def latex_table(

@@ -15,7 +15,6 @@ from markupsafe import Markup
 from ..core.files import asset_dir
 from ..core.language import language, say
 from .fonts import webfont_css
-from .tables import is_nothing
 from .templates import OWN_STYLES, asset, environment
 from .text import visible
 
@@ -158,8 +157,8 @@ def _shows(cell: Any) -> bool:
     for output in cell.outputs:
         if output.get("name") == "stderr":
             continue
-        html = output.get("data", {}).get("text/html", "something")
-        if not is_nothing(OWN_STYLES.sub("", html)):
+        metadata = output.get("metadata", {}).get("text/html", {})
+        if not metadata.get("nothing"):
             return True
     return False
 

@@ -6,7 +6,6 @@ invisible and bidirectional characters spelled out and long fields folded. Nothi
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -15,7 +14,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from ..core.language import say
-from .markdown import Format, markdown_table, sort_key, text_columns
+from .markdown import Format, sort_key, text_columns, text_table
 from .templates import in_cell, macros
 from .text import anchor, safe, visible
 
@@ -34,8 +33,12 @@ WORD = 36
 Kind = Literal["info", "warning", "error", "good"]
 
 
+NOTHING: dict[str, Any] = {"text/html": {"nothing": True}}
+"""Metadata of the output of a cell that says only that there is nothing: a page leaves its section out."""
+
+
 class Shown:
-    """What shows itself as HTML in a notebook and a report, and as Markdown where there is no HTML."""
+    """What shows itself as HTML in a notebook and a report, and as plain text where there is no HTML."""
 
     def page(self) -> HtmlTable:
         raise NotImplementedError
@@ -50,7 +53,8 @@ class Shown:
         self, include: Any = None, exclude: Any = None
     ) -> tuple[dict[str, str], dict[str, Any]]:
         piece = self.page()  # once for both
-        return {"text/html": in_cell(piece.html), "text/plain": piece.text}, {}
+        data = {"text/html": in_cell(piece.html), "text/plain": piece.text}
+        return data, NOTHING if piece.is_nothing else {}
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,6 +65,8 @@ class HtmlTable(Shown):
     text: str
     frame: pd.DataFrame | None = None
     """The rows that it shows, where it shows rows."""
+    is_nothing: bool = False
+    """Whether it says only that there is nothing to show."""
 
     def page(self) -> HtmlTable:
         return self
@@ -94,7 +100,7 @@ def table(
         cells.append(column_cells)
     rows = list(zip(*cells))
     html = macros().table(list(zip(heads, numeric)), rows, len(df), caption)
-    text = markdown_table(
+    text = text_table(
         shown.head(TEXT_ROWS),
         columns=columns,
         formats=formats,
@@ -201,33 +207,24 @@ def words(text: str) -> HtmlTable:
 def no_rows(caption: str) -> HtmlTable:
     """In place of a table without rows."""
     caption = say(caption)
-    return HtmlTable(str(macros().no_rows(caption)), say("{what}: none", what=caption))
+    text = say("{what}: none", what=caption)
+    return HtmlTable(str(macros().no_rows(caption)), text, is_nothing=True)
 
 
 def folds(items: Iterable[tuple[str, Any]]) -> HtmlTable:
     """Pieces and figures one below the other, folded under their names but the first; what is empty is left out."""
     shown: list[HtmlTable] = []
     for name, item in items:
-        piece = item if isinstance(item, HtmlTable) else HtmlTable(item.html, repr(item))
-        if not is_nothing(piece.html):
+        piece = item.page()
+        if not piece.is_nothing:
             html = str(macros().fold(name, Markup(piece.html), not shown))
             shown.append(HtmlTable(html, f"{visible(name)}:\n\n{piece.text}"))
     return stack(shown)
-
-
-def is_nothing(html: str) -> bool:
-    """Whether a piece shows nothing but that there is nothing to show."""
-    return NOTHING.fullmatch(html) is not None
-
-
-NOTHING = re.compile(
-    r'\s*(?:<div class="mathjax_ignore">)?(?:<p class="et-muted et-none">(?:(?!</p>).)*</p>\s*)*(?:</div>)?',
-    re.DOTALL,
-)
 
 
 def stack(items: Iterable[HtmlTable], gap: str = "") -> HtmlTable:
     """Several pieces as one, one below the other; `gap` is HTML that stands between them."""
     pieces = list(items)
     html = gap.join(piece.html for piece in pieces)
-    return HtmlTable(html, "\n\n".join(piece.text for piece in pieces))
+    text = "\n\n".join(piece.text for piece in pieces)
+    return HtmlTable(html, text, is_nothing=all(piece.is_nothing for piece in pieces))

@@ -320,4 +320,4 @@ def test_a_figure_of_nothing_is_nothing() -> None:
         new_markdown_cell("## B"),
         shown(bare, "dots"),
     ) == ["A"]
-    assert "<img" in drawn.html and "Headline: none" in bare.html
+    assert "<img" in drawn.page().html and "Headline: none" in bare.page().html

@@ -461,3 +461,10 @@ def test_a_study_lists_the_checks_of_its_runs_and_those_of_several_runs(study: e
     assert of_study["missing-seeds"][0] == "passed"
     one = states(et.study(SEEDS[:3], resampling=FAST))
     assert one["missing-seeds"] == ("not applicable", "one condition only")
+
+
+def test_a_terminal_shows_intervals_without_the_escapes_of_markdown(run: et.Run) -> None:
+    texts = [run.table().text, run.page().text, et.study([run]).table("scores").text]
+    for text in texts:
+        assert re.search(r"\[0\.\d+, [01]\.\d+\]", text)
+        assert "\\" not in text
