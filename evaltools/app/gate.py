@@ -170,9 +170,9 @@ def check_bounds(
             raise UsageError(f"{path} has no metric {name!r}; {nearest(name, sorted(metrics))}")
         field = WORST[kind] if use == "worst" else use
         number = getattr(metrics[name], field)
-        text = "not measured" if number is None else f"{number:.6g}"
-        if number is None and metrics[name].value is not None:
-            text = "no interval"
+        text = f"{number:.6g}" if number is not None else say("no interval")
+        if metrics[name].value is None:
+            text = say("not measured")
         met = number is not None and _keeps(number, kind, limit)
         rows.append(Checked(name, met, f"{field} {text} {SIGNS[kind]} {limit:g}"))
     return rows
@@ -260,30 +260,36 @@ def _is_comparable(row: Any) -> bool:
 
 def _against(study: Study, row: Mapping[Any, Any], margin: float | None) -> Checked:
     """What a comparison says of one metric."""
-    name, title, verdict = row["metric"], row["title"], verdict_text(row)
+    name, title, verdict = row["metric"], say(row["title"]), verdict_text(row)
     if not _is_comparable(row):
         if _is_lost(study, row):
-            reason = f"not measured, but it is in the baseline ({title})"
-            return Checked(name, False, reason)
+            lost = say("not measured, but it is in the baseline")
+            return Checked(name, False, f"{lost} ({title})")
         return Checked(name, None if margin is None else False, f"{verdict} ({title})")
-    change = (
-        f"{row['value_candidate']:.3f} against {row['value_baseline']:.3f}, "
-        f"difference {row['delta']:+.3f}"
+    change = say(
+        "{candidate} against {baseline}, difference {delta}",
+        candidate=f"{row['value_candidate']:.3f}",
+        baseline=f"{row['value_baseline']:.3f}",
+        delta=f"{row['delta']:+.3f}",
     )
     if row["missing_baseline"] or row["missing_candidate"]:
         return _with_missing(row, change, margin)
     if margin is None:
         return Checked(name, row["verdict"] != "worse", f"{change}: {verdict} ({title})")
-    if row["better"] == "higher":
-        harm, kind, limit = "ci_low", "min", 0 - margin
-    else:
-        harm, kind, limit = "ci_high", "max", margin
+    harm, kind, limit = _side_of_harm(row, margin)
     if pd.isna(row[harm]):
         # without spread there is no interval: what stands is whether the units differ at all, and to which side
         met = not row["n_differ"] or row["verdict"] == "better"
-        return Checked(name, met, f"{change}, no interval: {verdict} ({title})")
+        return Checked(name, met, f"{change}, {say('no interval')}: {verdict} ({title})")
     reason = f"{change}: {harm} {row[harm]:+.4f} {SIGNS[kind]} {limit:+g} ({title})"
     return Checked(name, _keeps(row[harm], kind, limit), reason)
+
+
+def _side_of_harm(row: Mapping[Any, Any], margin: float) -> tuple[str, str, float]:
+    """The end of the interval on the side of harm, and the bound that it must keep: "min" or "max", and where."""
+    if row["better"] == "higher":
+        return "ci_low", "min", 0 - margin
+    return "ci_high", "max", margin
 
 
 def _with_missing(row: Mapping[Any, Any], change: str, margin: float | None) -> Checked:
@@ -291,23 +297,28 @@ def _with_missing(row: Mapping[Any, Any], change: str, margin: float | None) -> 
 
     It passes where it would pass if all of them were the worst for the candidate: the interval is moved there.
     """
-    lacking = (
-        f"{change}; the baseline lacks {row['missing_baseline']} values and the result "
-        f"{row['missing_candidate']} that the other has"
+    title = say(row["title"])
+    lacking = say(
+        "{change}; the baseline lacks {baseline} values and the result {candidate} that the other has",
+        change=change,
+        baseline=row["missing_baseline"],
+        candidate=row["missing_candidate"],
     )
     moved = row["delta_worst"] - row["delta"]
     if pd.isna(moved):
-        reason = f"{lacking}, which could change it by any amount ({row['title']})"
-        return Checked(row["metric"], False, reason)
-    # without a margin the far end of the interval must reach no difference, with one the near end must keep it
-    end, sign = ("ci_low", 1) if row["better"] == "higher" else ("ci_high", -1)
-    limit = 0.0 - sign * (margin or 0.0)
-    if margin is None:
+        text = "{lacking}, which could change it by any amount ({title})"
+        return Checked(row["metric"], False, say(text, lacking=lacking, title=title))
+    end, kind, limit = _side_of_harm(row, margin or 0.0)
+    if margin is None:  # then the far end of the interval must reach no difference
         end = "ci_high" if end == "ci_low" else "ci_low"
     bound = row["delta"] if pd.isna(row[end]) else row[end]
     worst = bound + moved
-    kind = "min" if sign == 1 else "max"
-    reason = f"{lacking}: if all were the worst, {end} {worst:+.4f} {SIGNS[kind]} {limit:+g} ({row['title']})"
+    reason = say(
+        "{lacking}: if all were the worst, {bound} ({title})",
+        lacking=lacking,
+        bound=f"{end} {worst:+.4f} {SIGNS[kind]} {limit:+g}",
+        title=title,
+    )
     return Checked(row["metric"], _keeps(worst, kind, limit), reason)
 
 

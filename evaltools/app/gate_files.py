@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 import pandas as pd
 
+from ..core.language import say
 from ..report.markdown import markdown, markdown_table
 from ..report.text import visible
 from .gate import Checked
@@ -36,7 +37,10 @@ def as_junit(rows: Sequence[Checked], result: str) -> str:
 def as_markdown(rows: Sequence[Checked], result: str) -> str:
     """The rows as Markdown, for the summary of a job: how it ended, and a table."""
     n_failed = [row.word for row in rows].count("FAIL")
-    ended = f"{n_failed} of {len(rows)} not met" if n_failed else "met"
+    head = say("Gate met: {result}", result=markdown(result))
+    if n_failed:
+        text = "Gate {n} of {total} not met: {result}"
+        head = say(text, n=n_failed, total=len(rows), result=markdown(result))
     cells = [(row.word, row.name, row.reason) for row in rows]
-    table = markdown_table(pd.DataFrame(cells, columns=["", "metric", "why"]))
-    return f"### Gate {ended}: {markdown(result)}\n\n{table}"
+    table = markdown_table(pd.DataFrame(cells, columns=["", say("metric"), say("why")]))
+    return f"### {head}\n\n{table}"

@@ -59,7 +59,7 @@ lang_option = click.option(
     type=click.Choice(["en", "ko", "zh"]),
     default="en",
     show_default=True,
-    help="Language of pages, tables and workbooks; CSV, JSON and ids stay as they are.",
+    help="Language of pages, tables, workbooks and messages; CSV, JSON and ids stay as they are.",
 )
 
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print errors only.")

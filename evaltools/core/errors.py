@@ -42,20 +42,20 @@ class Problem:
 
     def __str__(self) -> str:
         """The problem in English, as it stands in files."""
-        return self._with_place(str(self.message))
+        return self._with_place(self.severity, str(self.message))
 
     def text(self) -> str:
         """The problem in the language in force."""
         from .language import say
 
-        return self._with_place(say(self.message))
+        return self._with_place(say(self.severity), say(self.message))
 
-    def _with_place(self, message: str) -> str:
+    def _with_place(self, severity: str, message: str) -> str:
         place = self.file
         if self.line is not None:
             place += f":{self.line}"
         parts = [part for part in (place, self.id, self.field, message) if part]
-        text = f"{self.severity}: {': '.join(parts)} [{self.code}]"
+        text = f"{severity}: {': '.join(parts)} [{self.code}]"
         # one line, whatever the data hold: no control character reaches a terminal, no lone
         # surrogate a file
         return printable(text.replace("\n", "\\n").replace("\t", "\\t"))
@@ -130,12 +130,12 @@ class Problems:
         for problem in other.kept:
             if line_offset and problem.line is not None:
                 problem = replace(problem, line=problem.line + line_offset)
-            if (
-                sum(p.severity == problem.severity and p.code == problem.code for p in self.kept)
-                < KEPT_PER_CODE
-            ):
+            if len(self._kept_of(problem.severity, problem.code)) < KEPT_PER_CODE:
                 self.kept.append(problem)
         self.counts.update(other.counts)
+
+    def _kept_of(self, severity: Severity, code: str) -> list[Problem]:
+        return [p for p in self.kept if p.severity == severity and p.code == code]
 
     @property
     def errors(self) -> list[Problem]:
@@ -154,27 +154,26 @@ class Problems:
 
     def lines(self, inputs: int) -> Iterator[tuple[str, bool]]:
         """All that was found in so many inputs, a line each, and whether the line is an error."""
+        from .language import say
+
         for problem in self.kept:
             yield problem.text(), problem.severity == "error"
         for (severity, code), count in sorted(self.counts.items()):
-            shown = sum((p.severity, p.code) == (severity, code) for p in self.kept)
-            if count > shown:
-                yield f"{severity}: {count - shown} more [{code}]", False
-        yield (
-            f"{self.count('error')} errors, {self.count('warning')} warnings in {inputs} input(s)",
-            False,
-        )
+            n_more = count - len(self._kept_of(severity, code))
+            if n_more:
+                yield (
+                    say("{severity}: {n} more", severity=say(severity), n=n_more) + f" [{code}]",
+                    False,
+                )
+        n_errors, n_warnings = self.count("error"), self.count("warning")
+        text = "{errors} errors, {warnings} warnings in {inputs} input(s)"
+        yield say(text, errors=n_errors, warnings=n_warnings, inputs=inputs), False
 
     def summary(self) -> list[dict[str, Any]]:
         """For the manifest and the report: a row a code with its count and the places kept."""
-        return [
-            {
-                "severity": severity,
-                "code": code,
-                "count": count,
-                "examples": [str(p) for p in self.kept if (p.severity, p.code) == (severity, code)][
-                    :5
-                ],
-            }
-            for (severity, code), count in sorted(self.counts.items())
-        ]
+        rows: list[dict[str, Any]] = []
+        for (severity, code), count in sorted(self.counts.items()):
+            examples = [str(problem) for problem in self._kept_of(severity, code)[:5]]
+            row = {"severity": severity, "code": code, "count": count, "examples": examples}
+            rows.append(row)
+        return rows

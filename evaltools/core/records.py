@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import from_json
+from pydantic_core import PydanticKnownError, from_json
 
 from .errors import InputError, Problems
+from .language import Message
 
 BOM = b"\xef\xbb\xbf"
 
@@ -34,16 +35,33 @@ FILE_BYTES = 1 << 30
 T = TypeVar("T", bound=BaseModel)
 
 
-def describe(error: ValidationError) -> list[tuple[str, str, str]]:
+CODES = {"json_invalid": "bad-json", "model_type": "not-an-object"}
+"""Type of an error of pydantic's -> code of the problem; all others are "bad-field"."""
+
+
+def describe(error: ValidationError) -> list[tuple[str, str, Message]]:
     """(code, field, message) for each thing that a pydantic model did not accept in one line."""
-    out = []
-    for e in error.errors(include_url=False, include_context=False):
-        code = "bad-json" if e["type"] == "json_invalid" else "bad-field"
-        if e["type"] == "model_type":
-            code = "not-an-object"
-        got = "" if code != "bad-field" or e["type"] == "missing" else f", got {_short(e['input'])}"
-        out.append((code, ".".join(str(part) or '""' for part in e["loc"]), e["msg"] + got))
-    return out
+    problems = []
+    for e in error.errors(include_url=False):
+        code = CODES.get(e["type"], "bad-field")
+        message = _as_message(e)
+        if code == "bad-field" and e["type"] != "missing":
+            values = {"what": message, "value": _short(e["input"])}
+            message = Message("{what}, got {value}", values)
+        field = ".".join(str(part) or '""' for part in e["loc"])
+        problems.append((code, field, message))
+    return problems
+
+
+def _as_message(error: Any) -> Message:
+    """What pydantic says of an error, as a template and its values, so that it can be told in another language."""
+    try:
+        template = PydanticKnownError(error["type"], error.get("ctx")).message_template
+    except (KeyError, TypeError, ValueError):  # of a validator of ours
+        return Message(error["msg"])
+    values = {name: str(value) for name, value in error.get("ctx", {}).items()}
+    message = Message(template, values)
+    return message if str(message) == error["msg"] else Message(error["msg"])
 
 
 def fitted(
@@ -81,10 +99,11 @@ def require_file(path: Path, problems: Problems) -> None:
         )
     with path.open("rb") as f:
         start = f.read(4)
-    if found := next((what for mark, what in FOREIGN.items() if start.startswith(mark)), ""):
-        raise problems.fatal(
-            "wrong-encoding", f"the file is {found}; expected text in UTF-8", file=str(path)
-        )
+    for mark, encoding in FOREIGN.items():
+        if start.startswith(mark):
+            text = "the file is {encoding}; expected text in UTF-8"
+            message = Message(text, {"encoding": encoding})
+            raise problems.fatal("wrong-encoding", message, file=str(path))
 
 
 def first_line(path: Path) -> bytes:
@@ -127,12 +146,17 @@ class FirstLines:
         self.code = code
         self.line_of: dict[Any, int] = {}
 
-    def is_first(self, key: Any, line: int, *, id: str, what: str, field: str = "") -> bool:
+    def is_first(
+        self, key: Any, line: int, *, id: str, what: str | Message, field: str = ""
+    ) -> bool:
         """Whether no earlier line had this key; `what` names such a record in the message."""
         first = self.line_of.setdefault(key, line)
         if first == line:
             return True
-        message = f"a second {what}; the first is on line {first}"
+        text = "a second {what}; the first is on line {first}"
+        message = Message(
+            text, {"what": Message(what) if isinstance(what, str) else what, "first": first}
+        )
         self.problems.error(self.code, message, file=str(self.path), line=line, field=field, id=id)
         return False
 
@@ -142,9 +166,10 @@ def unique_records(
 ) -> Iterator[tuple[int, str, Any]]:
     """Yield (line, id, record) of the records whose `field`, the id, comes for the first time; report the others."""
     first_lines = FirstLines(path, problems)
+    what = Message("record of this {field}", {"field": field})
     for line, record in records:
         uid = str(getattr(record, field))
-        if first_lines.is_first(uid, line, id=uid, what=f"record of this {field}"):
+        if first_lines.is_first(uid, line, id=uid, what=what):
             yield line, uid, record
 
 
@@ -183,9 +208,8 @@ def read_jsonl(
                 break
             position += len(line)
             if len(line) > LINE_BYTES:
-                message = (
-                    f"a line of more than {LINE_BYTES >> 20} MB; expected one JSON object a line"
-                )
+                text = "a line of more than {size} MB; expected one JSON object a line"
+                message = Message(text, {"size": LINE_BYTES >> 20})
                 raise problems.fatal("line-too-long", message, file=str(path), line=number)
             progress.lines = number
             if number == 1 and start == 0:
@@ -228,7 +252,8 @@ def read_csv(
     if lacking := [
         name for name, required in names.items() if required and header.count(name) != 1
     ]:
-        message = f"expected the column {lacking[0]} once, got {', '.join(header)[:200]}"
+        values = {"column": lacking[0], "header": ", ".join(header)[:200]}
+        message = Message("expected the column {column} once, got {header}", values)
         raise problems.fatal("wrong-columns", message, file=str(path), line=1)
     at = {name: header.index(name) for name in names if name in header}
     for line, cells in rows:
@@ -258,7 +283,7 @@ def csv_rows(
             try:
                 yield raw.removeprefix(BOM if number == 1 else b"").decode("utf-8")
             except UnicodeDecodeError as e:
-                raise csv.Error(_not_utf8(raw, e, "line")) from None
+                raise csv.Error(str(_not_utf8(raw, e, "line"))) from None
 
     with path.open("rb") as f:
         while header is None or read:
@@ -272,16 +297,16 @@ def csv_rows(
                     if len(cells) == len(header) or (ragged and cells and not damaged):
                         yield end, cells
                     elif cells and not ragged:
-                        message = (
-                            f"expected {len(header)} cells, as the header has, got {len(cells)}"
-                        )
+                        text = "expected {n} cells, as the header has, got {got}"
+                        message = Message(text, {"n": len(header), "got": len(cells)})
                         problems.error("bad-row", message, file=str(path), line=end)
                 if header is None:
                     header = []
                     yield end, header
             except csv.Error as e:
                 # an open quote takes in all that follows: given up is the line on which its row begins
-                problems.error("bad-csv", f"not CSV: {e}", file=str(path), line=end + 1)
+                message = Message("not CSV: {reason}", {"reason": str(e)})
+                problems.error("bad-csv", message, file=str(path), line=end + 1)
                 damaged = True
                 if header is None:
                     raise InputError(problems.errors) from None
@@ -298,15 +323,13 @@ def read_utf8(path: Path, problems: Problems) -> str:
         raise problems.fatal("unreadable-file", "is no file", file=str(path))
     try:
         if path.stat().st_size > FILE_BYTES:
-            message = (
-                f"of more than {FILE_BYTES >> 20} MB, which would have to be held in memory whole"
-            )
+            text = "of more than {size} MB, which would have to be held in memory whole"
+            message = Message(text, {"size": FILE_BYTES >> 20})
             raise problems.fatal("file-too-large", message, file=str(path))
         raw = path.read_bytes().removeprefix(BOM)
     except OSError as e:
-        raise problems.fatal(
-            "unreadable-file", f"cannot be read: {e.strerror or e}", file=str(path)
-        ) from e
+        message = Message("cannot be read: {reason}", {"reason": e.strerror or str(e)})
+        raise problems.fatal("unreadable-file", message, file=str(path)) from e
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as e:
@@ -327,11 +350,14 @@ def read_json(path: Path, problems: Problems, *, unique_keys: bool = False) -> A
     try:
         value = from_json(text)
     except ValueError as e:
-        message, at, place = str(e).partition(" at line ")
-        number, _, column = place.partition(" column ")
-        found = f"not JSON: {message} (column {column})" if at else f"not JSON: {message}"
-        line = int(number) if at else None
-        raise problems.fatal("bad-json", found, file=str(path), line=line) from None
+        reason, has_place, place = str(e).partition(" at line ")
+        line, _, column = place.partition(" column ")
+        message = Message("not JSON: {reason}", {"reason": reason})
+        if has_place:
+            values = {"reason": reason, "column": column}
+            message = Message("not JSON: {reason} (column {column})", values)
+        number = int(line) if has_place else None
+        raise problems.fatal("bad-json", message, file=str(path), line=number) from None
     if unique_keys:
         json.loads(text, object_pairs_hook=lambda pairs: doubled.extend(_doubled_keys(pairs)))
     for key in doubled:
@@ -369,18 +395,22 @@ def _report(error: ValidationError, raw: bytes, problems: Problems, **where: Any
                 cut = cut and e.reason == "unexpected end of data"
             if cut:
                 code = "cut-off-line"
-                message += "; the last line has no end: is the run still being written?"
+                text = "{what}; the last line has no end: is the run still being written?"
+                message = Message(text, {"what": message})
         problems.error(code, message, field=field, **where)
 
 
-def _not_utf8(raw: bytes, error: UnicodeDecodeError, of: str) -> str:
+def _not_utf8(raw: bytes, error: UnicodeDecodeError, of: str) -> Message:
     """Where some bytes are no UTF-8, and that they read as the encoding which Korean files often have."""
-    message = f"byte {error.start} of the {of} is not UTF-8 (0x{raw[error.start]:02x})"
+    text = "byte {n} of the {of} is not UTF-8 (0x{byte})"
     try:
         korean = re.search("[가-힣]{2}", raw.decode("cp949"))
     except UnicodeDecodeError:
-        return message
-    return message + ("; it reads as CP949: save it as UTF-8" if korean else "")
+        korean = None
+    if korean:
+        text = "byte {n} of the {of} is not UTF-8 (0x{byte}); it reads as CP949: save it as UTF-8"
+    values = {"n": error.start, "of": Message(of), "byte": f"{raw[error.start]:02x}"}
+    return Message(text, values)
 
 
 def _text_of(key: str | None, raw: bytes) -> str:

@@ -377,7 +377,7 @@ def _whole(path: Path) -> Iterator[None]:
     except ValueError as e:
         reason = str(e)
         if isinstance(e, ValidationError):
-            reason = ", ".join(part for part in describe(e)[0][1:] if part)
+            reason = ", ".join(str(part) for part in describe(e)[0][1:] if str(part))
         values = {"file": path.name, "reason": reason}
         raise NotComplete(Message("{file} is not as expected: {reason}", values)) from e
 

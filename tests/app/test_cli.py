@@ -451,3 +451,23 @@ def test_interrupted_is_one_line(here: Path, monkeypatch: pytest.MonkeyPatch) ->
         done.output
         == "interrupted: what is finished is kept, the same command goes on from there\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("lang", "lines"),
+    [
+        (
+            "ko",
+            ("오류: {path}:1: meta: 필수 항목이 없음 [bad-field]", "입력 1개: 오류 2건, 경고 0건"),
+        ),
+        ("zh", ("错误: {path}:1: meta: 缺少必填字段 [bad-field]", "1 个输入：2 个错误，0 个警告")),
+    ],
+)
+def test_check_speaks_the_language_that_is_asked_for(
+    tmp_path: Path, lang: str, lines: tuple[str, str]
+) -> None:
+    path = tmp_path / "scorecards.jsonl"
+    path.write_text('{"text_id": 1}\n')
+    output = call("check", "cr", path, "--lang", lang, status=3).output
+    for line in lines:
+        assert line.format(path=path) in output

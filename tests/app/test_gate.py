@@ -512,3 +512,21 @@ def test_numbers_without_a_manifest_are_believed_as_they_stand(tmp_path: Path) -
     call("gate", copy, "--min", "entity_recall=0")
     copy.with_name("manifest.json").write_text("{", encoding="utf-8")
     call("gate", copy, "--min", "entity_recall=0", status=3)
+
+
+@pytest.mark.parametrize(
+    ("lang", "asked", "lost"),
+    [
+        ("en", "no interval >= 0.01", "against 0.800, difference -0.050"),
+        ("ko", "구간 없음 >= 0.01", "기준 0.800, 차이 -0.050"),
+        ("zh", "无区间 >= 0.01", "基线 0.800，差异 -0.050"),
+    ],
+)
+def test_a_gate_speaks_the_language_that_is_asked_for(
+    metrics: str, results: Path, lang: str, asked: str, lost: str
+) -> None:
+    bound = call(
+        "gate", metrics, "--min", "conflict=0.01", "--use", "ci_low", "--lang", lang, status=1
+    )
+    assert bound.output == f"FAIL conflict ci_low {asked}\n"
+    assert lost in rows(compared(results, "--lang", lang))["accuracy"]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic_core import PydanticKnownError
 
 from evaltools.core import language as words
 from evaltools.core.errors import UsageError
@@ -329,9 +330,43 @@ def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(".*?".join(map(re.escape, text.split("{}"))))
 
 
+OF_PYDANTIC = {
+    PydanticKnownError(kind, values).message_template
+    for kind, values in (
+        ("missing", None),
+        ("string_type", None),
+        ("int_type", None),
+        ("int_parsing", None),
+        ("int_from_float", None),
+        ("float_type", None),
+        ("float_parsing", None),
+        ("bool_type", None),
+        ("list_type", None),
+        ("dict_type", None),
+        ("model_type", {"class_name": "Record"}),
+        ("literal_error", {"expected": "'a' or 'b'"}),
+        ("greater_than", {"gt": 0}),
+        ("greater_than_equal", {"ge": 0}),
+        ("less_than", {"lt": 0}),
+        ("less_than_equal", {"le": 0}),
+        ("finite_number", None),
+        ("extra_forbidden", None),
+        ("json_invalid", {"error": "a reason"}),
+        ("value_error", {"error": "a reason"}),
+    )
+}
+"""The commonest of what pydantic says."""
+
+
+@pytest.mark.parametrize("lang", OTHERS)
+def test_what_pydantic_says_of_a_record_has_a_translation(lang: str) -> None:
+    assert sorted(OF_PYDANTIC - set(translations(lang))) == []
+
+
 @pytest.mark.parametrize("lang", OTHERS)
 def test_no_entry_is_of_a_word_that_nobody_says(lang: str) -> None:
     known, open_texts = written()
+    known |= {normal(template) for template in OF_PYDANTIC}
     rest = {key for key in translations(lang) if normal(key) not in known}
     assert sorted(key for key in rest if not any(told_by(text, key) for text in open_texts)) == []
 

@@ -90,7 +90,7 @@ def test_csv_rows_are_named_by_the_line_on_which_they_end(tmp_path: Path) -> Non
         (3, ["a", "one\ntwo"]),
         (6, ["c", "three"]),
     ]
-    assert [(p.line, p.message) for p in problems.errors] == [
+    assert [(p.line, str(p.message)) for p in problems.errors] == [
         (5, "expected 2 cells, as the header has, got 1")
     ]
 
@@ -117,7 +117,7 @@ def test_a_damaged_line_of_a_csv_file_costs_its_row_alone(
         (4, ["c", "three"]),
         (5, ["d", "four"]),
     ]
-    assert [(p.line, p.message) for p in problems.errors] == [(3, said)]
+    assert [(p.line, str(p.message)) for p in problems.errors] == [(3, said)]
     path.write_bytes(bad.replace(b"b,", b"id,") + b"c,three\n")
     with pytest.raises(
         InputError, match=r"a.csv:1: not CSV"

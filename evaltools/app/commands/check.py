@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from ...core.commands import PATH, Decorator
+from ...core.commands import PATH, Decorator, lang_option
 from ...core.errors import BAD_INPUT, InputError, Problems
 from ...core.terminal import echo
 from ..options import suite_file_option, suite_options
@@ -47,7 +47,11 @@ def _check_command(
     @click.command(name, help=text)
     @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=PATH)
     @options
-    def command(files: Sequence[Path], **values: Any) -> None:
+    @lang_option
+    def command(files: Sequence[Path], lang: str, **values: Any) -> None:
+        from ...core.language import speak
+
+        speak(lang)
         problems = Problems("skip")
         for path in files:
             of_file = Problems("skip")

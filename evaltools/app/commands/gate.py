@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ...core.commands import PATH
+from ...core.commands import PATH, lang_option
 from ...core.errors import GATE_NOT_MET
 from ...core.terminal import echo
 from ..options import decision_option
@@ -70,13 +70,16 @@ from ..options import decision_option
     metavar="FILE",
     help="Write it as Markdown, for the summary of a CI job.",
 )
-def gate(result: Path, **asked: Any) -> None:
+@lang_option
+def gate(result: Path, lang: str, **asked: Any) -> None:
     """Fail (status 1) unless RESULT, a metrics.json or the folder of a run or aggregate, holds what is asked.
 
     Without any bound or baseline its suite's verdicts must be passes. What is not measured does not pass.
     """
+    from ...core.language import speak
     from .. import gate as work
 
+    speak(lang)
     rows = work.gate(result, **asked)
     for row in rows:
         echo(str(row))

@@ -41,7 +41,7 @@ def test_missing_file_and_folder_without_a_run(tmp_path: Path) -> None:
     (p,) = problems_of(tmp_path / "no.jsonl")
     assert (p.code, p.file) == ("missing-file", str(tmp_path / "no.jsonl"))
     (p,) = problems_of(tmp_path)
-    assert "neither scorecards.jsonl nor outputs.jsonl" in p.message
+    assert "neither scorecards.jsonl nor outputs.jsonl" in str(p.message)
 
 
 def test_a_file_of_outputs_is_known_by_its_content_whatever_its_name(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_doubled_text_id(tmp_path: Path) -> None:
     folder = lines(tmp_path / "r", good("a"), good("b"), good("a"))
     (p,) = problems_of(folder)
     assert (p.code, p.line, p.id) == ("duplicate-id", 3, "a")
-    assert "line 1" in p.message
+    assert "line 1" in str(p.message)
     assert len(evaluate("cr", folder, on_error="skip").units) == 2
 
 

@@ -143,7 +143,9 @@ def test_a_wrong_file_is_refused_with_place_and_reason(
     with pytest.raises(InputError):
         read_rules(path, problems)
     assert problems.errors[0].file == str(path)
-    assert any(p.field == field and message in p.message for p in problems.errors), problems.errors
+    assert any(p.field == field and message in str(p.message) for p in problems.errors), (
+        problems.errors
+    )
     with pytest.raises(InputError, match=r"own\.json"):
         load_rules(path)
 

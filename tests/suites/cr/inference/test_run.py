@@ -426,7 +426,7 @@ def test_wrong_configs(change: str, where: str, what: str, tmp_path: Path) -> No
         plan(config, None, Problems())
     (problem,) = e.value.problems
     assert problem.field == where
-    assert what in problem.message
+    assert what in str(problem.message)
 
 
 def test_what_a_config_leaves_out_has_the_defaults_of_the_docs(tmp_path: Path) -> None:
