@@ -7,22 +7,23 @@ from pathlib import Path
 from typing import Any
 
 from ..core.folders import require_out
-from ..core.names import safe_name
+from ..core.names import find_runs
 from ..report import study_sentences
+from ..report.make_study import ranked_study
+from ..report.study_files import aggregate_folder
 from ..report.text import visible
-from .plan import study_of
 from .text import columns, wrapped
 
 
 def rank_command(runs: Sequence[str], *, metric: str, out: Path, **settings: Any) -> str:
-    """The text that `evaltools rank` prints; ranks.csv is written. `settings` are those of `study`."""
+    """The text that `evaltools rank` prints; ranks.csv is written. `settings` are those of `ranked_study`."""
     require_out(out)
-    study_of(runs, **settings).rank(metric)  # says what is wrong before anything is written
-    made = study_of(runs, primary=metric, out=out, **settings)
-    ranks = made.rank()
+    paths = [path for run in runs for path in find_runs(run)]
+    study = ranked_study(paths, metric, out, **settings)
+    ranks = study.rank()
     ranks["condition"] = ranks["condition"].map(visible)
     decimals = "{:.4f}".format
     table = columns(ranks, value=decimals, ci_low=decimals, ci_high=decimals)
-    sentences = [wrapped(sentence) for sentence in study_sentences.ranking(made)]
-    path = out / "results" / f"{safe_name(made.baseline)}_aggregated" / "ranks.csv"
+    sentences = [wrapped(sentence) for sentence in study_sentences.ranking(study)]
+    path = aggregate_folder(out, study.baseline) / "ranks.csv"
     return "\n".join([*sentences, "", table, "", str(path)])

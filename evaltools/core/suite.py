@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict
 from .check import AnyCheck, CheckKind
 from .errors import Problems, UsageError
 from .files import sha256
-from .metric import AnyMetric, MetricTable, make_metric
+from .metric import AnyMetric, MetricTable, make_metric, subset
 from .names import nearest
 
 
@@ -223,6 +223,19 @@ class Suite:
     def run_names(self, path: Path, problems: Problems) -> Sequence[str | None]:
         """The names of the runs in an input; [None] for an input that is one run and names itself."""
         return [None] if self.runs is None else self.runs(path, problems)
+
+    def only(self, name: str) -> Suite:
+        """The suite with one of its metrics, and what that is made of, which then leads."""
+
+        def metrics(options: Any) -> MetricTable:
+            return subset(self.metrics(options), [self.metric(name, options).name])
+
+        return replace(
+            self,
+            metrics=metrics,
+            headline=lambda options, blocked: (name,),
+            primary=None,
+        )
 
     def with_further(self, metrics: Sequence[Mapping[str, Any]]) -> Suite:
         """The suite with further metrics, each given by its fields, as a manifest holds them."""

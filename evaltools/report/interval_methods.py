@@ -19,14 +19,11 @@ BOOTSTRAPS = ("bca", "bca-t", "percentile", "abc")
 
 
 def count_methods(frames: Iterable[pd.DataFrame]) -> dict[str, int]:
-    """Method -> number of intervals in these estimates or comparisons, the commonest first.
-
-    What `ci_method` adds after a comma (that nothing varies, the effective n) is left out.
-    """
+    """Method -> number of intervals in these estimates or comparisons, the commonest first."""
     counts: Counter[str] = Counter()
     for frame in frames:
         methods = frame.loc[frame["ci_low"].notna(), "ci_method"]
-        counts.update(method.partition(",")[0] for method in methods)
+        counts.update(methods)
     return dict(counts.most_common())
 
 
@@ -37,8 +34,8 @@ def frames_of_study(study: Study) -> list[pd.DataFrame]:
 
 
 def methods_in_use(frames: Iterable[pd.DataFrame]) -> list[str]:
-    """Every method in use, in alphabetical order, as one word each for a signature."""
-    return sorted(method.replace(" ", "-") for method in count_methods(frames))
+    """Every method in use, in alphabetical order."""
+    return sorted(count_methods(frames))
 
 
 def intervals_in_use(frames: Iterable[pd.DataFrame]) -> list[HtmlTable]:

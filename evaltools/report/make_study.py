@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,7 +18,7 @@ from ..stats.compare import Comparison
 from ..stats.compare import compare as compare_frames
 from ..stats.declared import require_declared
 from ..stats.design import Runs
-from ..stats.max_t import joint_tests
+from ..stats.max_t import JointTests, joint_tests
 from ..stats.seed_notes import completeness, pool_notes
 from ..stats.seed_variance import SeedPool
 from ..stats.seeds import aggregate, pooled_seeds
@@ -86,7 +85,26 @@ def make_study(
         frames[condition] = {seed: run.data for seed, run in of_seed.items()}
     pool = _pool_of(frames, first)
     aggregates = _aggregates(frames, first, pool)
-    comparisons = _comparisons(frames, baseline, runs, primary, margin, pool)
+    tested_alone = _tested_alone(runs, primary)
+    joint = None
+    if len(frames) > 2 and tested_alone is not None:
+        joint = joint_tests(
+            frames,
+            first.metrics,
+            first.suite.unit,
+            tested_alone,
+            first.resampling,
+        )
+    comparisons = _comparisons(
+        frames,
+        baseline,
+        first,
+        with_primary(headline_of(runs), primary),
+        tested_alone,
+        margin,
+        pool,
+        joint,
+    )
     seeded = any(seed for of_seed in conditions.values() for seed in of_seed)
     notes = _condition_notes(frames, first) if seeded else []
     for note in pool_notes(first.metrics, [pool] if pool else []):
@@ -105,6 +123,7 @@ def make_study(
         notes=notes,
         declared=primary,
         margin=margin or {},
+        joint=joint,
     )
 
 
@@ -142,24 +161,14 @@ def _aggregates(
 def _comparisons(
     frames: Mapping[str, Runs],
     baseline: str,
-    runs: Sequence[Run],
+    first: Run,
+    headline: Sequence[str],
     primary: str | None,
     margin: Mapping[str, float] | None,
     pool: SeedPool | None,
+    joint: JointTests | None,
 ) -> dict[str, Comparison]:
     """Every other condition against the baseline."""
-    first = runs[0]
-    headline = with_primary(headline_of(runs), primary)
-    tested_alone = _tested_alone(runs, primary)
-    joint = None
-    if len(frames) > 2 and tested_alone is not None:
-        joint = joint_tests(
-            frames,
-            first.metrics,
-            first.suite.unit,
-            tested_alone,
-            first.resampling,
-        )
     comparisons = {}
     for condition, of_seed in frames.items():
         if condition == baseline:
@@ -171,7 +180,7 @@ def _comparisons(
             first.suite.unit,
             first.resampling,
             headline,
-            primary=tested_alone,
+            primary=primary,
             margin=margin,
             names=(baseline, condition),
             pool=pool,
@@ -250,7 +259,7 @@ def study(
     >>> study.baseline, study.candidates
     ('memory_agent', ['plain_llm'])
     """
-    started, clock = datetime.now(UTC), time.perf_counter()
+    started = datetime.now(UTC)
     inputs = list(runs)
     settings: dict[str, Any] = {
         "resampling": resampling,
@@ -263,25 +272,49 @@ def study(
     }
     if name is not None and len(inputs) == 1:
         settings["name"] = name
-    results, folders = _read_inputs(inputs, suite, settings)
-    seeded = bool(results) and all(RUN_NAME.match(result.name) for result in results)
-    conditions = group_by_seed(results) if seeded else group_by_name(results)
+    results, folders = _read_inputs(inputs, suite, out, settings)
+    conditions, seeded = _group(results)
     if name is None and len(results) == 1 and not seeded:
         name = results[0].name
     made = make_study(conditions, name=name, baseline=baseline, primary=primary, margin=margin)
     if out is not None and (seeded or len(results) > 1):
-        seconds = round(time.perf_counter() - clock, 3)
-        save_study(made, Path(out), started.isoformat(timespec="seconds"), seconds, folders)
+        save_study(made, Path(out), started, folders, list(conditions))
     return made
+
+
+def ranked_study(
+    paths: Sequence[Path],
+    metric: str,
+    out: Path,
+    suite: str | Suite | None = None,
+    **settings: Any,
+) -> Study:
+    """The study of one metric alone, which ranks all conditions; only the folder of the baseline is written.
+
+    UsageError for one condition, an unknown metric, and one that has no direction or that a check blocks.
+    """
+    started = datetime.now(UTC)
+    results, folders = _read_inputs(paths, suite, out, {**settings, "only": metric})
+    conditions, _ = _group(results)
+    made = make_study(conditions, primary=metric)
+    made.rank()  # says what is wrong before anything is written
+    save_study(made, out, started, folders, [made.baseline])
+    return made
+
+
+def _group(runs: Sequence[Run]) -> tuple[Conditions, bool]:
+    """(condition -> seed -> run, whether all names tell a seed)."""
+    seeded = bool(runs) and all(RUN_NAME.match(run.name) for run in runs)
+    return group_by_seed(runs) if seeded else group_by_name(runs), seeded
 
 
 def _read_inputs(
     inputs: Iterable[Any],
     suite: str | Suite | None,
+    out: str | Path | None,
     settings: Mapping[str, Any],
 ) -> tuple[list[Run], dict[str, Path]]:
-    """(the runs of all inputs, run -> folder of its result); no folders without `out`."""
-    out = settings.get("out")
+    """(the runs of all inputs, run -> folder of its result under `out`)."""
     results: list[Run] = []
     folders: dict[str, Path] = {}
     for entry in inputs:

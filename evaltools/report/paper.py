@@ -15,7 +15,7 @@ import pandas as pd
 from ..core.errors import UsageError
 from ..core.language import speaking
 from ..core.names import natural
-from ..core.resampling import CONSTANT, Resampling
+from ..core.resampling import COMPONENTS, CONSTANT, Resampling
 from ..stats.compare import compare
 from ..stats.intervals import MIN_UNITS
 from ..stats.large_samples import LARGE
@@ -38,12 +38,11 @@ METHODS = {
     "bca-t": "the union of an expanded BCa bootstrap interval and a t interval",
     "mid-p": "mid-p Clopper-Pearson intervals",
     "wilson": "Wilson score intervals",
-    "wilson, effective n": "Wilson score intervals at the effective sample size",
-    "ppi++ score-t": "prediction-powered means of scores and labels with Wilson score intervals",
+    "ppi++": "prediction-powered means of scores and labels with Wilson score intervals",
     "score-t": "Wilson score intervals at the effective sample size with t quantiles",
     CONSTANT: "Wilson score intervals at the number of units, which do not differ",
     "mover": "score intervals of the parts (gains and losses, or classes) put together (MOVER)",
-    "variance components": "t intervals from the variance components of seeds and samples",
+    COMPONENTS: "t intervals from the variance components of seeds and samples",
 }
 """What `ci_method` says -> its name in a paper; a method that is not here is named as it is."""
 

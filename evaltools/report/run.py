@@ -231,6 +231,13 @@ class Run(Numbers):
                 f"{query!r} is no query on the units ({type(e).__name__}: {e}); {groups}columns: {columns}"
             ) from e
 
+    def only(self, metric: str) -> Run:
+        """The run with one of its metrics, and what that is made of."""
+        suite = self.suite.only(metric)
+        names = [entry.name for entry in suite.metrics(self.options)]
+        of_metric = self.estimates["metric"].isin(names)
+        return replace(self, suite=suite, estimates=self.estimates[of_metric])
+
     def where(self, part: str | pd.DataFrame) -> Run:
         """A run over some of the units, with its own intervals.
 

@@ -21,11 +21,16 @@ Conditions = dict[str, dict[str, Run]]
 """Condition -> seed -> run."""
 
 
-def read_runs(run: Any, suite: str | Suite | None = None, **settings: Any) -> list[Run]:
+def read_runs(
+    run: Any,
+    suite: str | Suite | None = None,
+    only: str | None = None,
+    **settings: Any,
+) -> list[Run]:
     """The runs that an input stands for: a run as it is, a results folder read, all else scored by `evaluate`.
 
     Several, where it is an input that holds several runs and `name` picks none of them. Without `suite` it is the one
-    that the input looks like. UsageError where that is none or several.
+    that the input looks like; UsageError where that is none or several. `only`: the one metric that is wanted of them.
     """
     if isinstance(run, Run):
         return [run]
@@ -35,7 +40,8 @@ def read_runs(run: Any, suite: str | Suite | None = None, **settings: Any) -> li
         return [evaluate(suite, run, **settings)]
     path = resolve(run)
     if manifest_of_run(path) is not None:
-        return [load(path)]
+        stored = load(path)
+        return [stored if only is None else stored.only(only)]
     manifest = read_manifest(path)
     if manifest is not None and manifest.kind == "aggregate":
         names = ", ".join(manifest.runs)
@@ -44,6 +50,8 @@ def read_runs(run: Any, suite: str | Suite | None = None, **settings: Any) -> li
         suite = suite_of_path(path)
     if isinstance(suite, str):
         suite = get_suite(suite)
+    if only is not None:
+        suite = suite.only(only)
     if manifest is not None or settings.get("name"):
         return [evaluate(suite, run, **settings)]
     names_in_input = suite.run_names(path, Problems())

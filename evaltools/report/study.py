@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from ..core.check import Check, QuietCheck, checks_of_runs, worst_first
@@ -23,10 +22,8 @@ from ..core.suite import Suite
 from ..stats.breakdown import by_parts, compare_parts
 from ..stats.compare import Comparison
 from ..stats.design import Runs
-from ..stats.max_t import joint_tests
+from ..stats.max_t import JointTests
 from ..stats.power import plan
-from ..stats.ranks import CONTRACT as RANKS
-from ..stats.ranks import ranks
 from ..stats.unit_changes import unit_changes
 from . import paper, study_sentences, study_tables
 from .differences import differences
@@ -37,6 +34,7 @@ from .run import Run
 from .run_checks import quiet_checks_of_study
 from .run_groups import Conditions
 from .stack import Stack
+from .study_ranks import ranks_of
 from .study_views import TABLES
 from .tables import (
     HtmlTable,
@@ -58,7 +56,7 @@ class Study(Numbers):
     of `core.estimates`. `comparisons`: candidate -> its comparison with `baseline`. `seeded`: whether the runs are
     told apart by seeds (False: systems of one run each). `notes`: what a reader must know, by condition or candidate.
     `declared`: the primary metric that was named, if one was. `margin`: metric -> the largest difference that does
-    not matter.
+    not matter. `joint`: of three conditions and more, every pair of them tested on the primary metric.
 
     >>> import evaltools as et
     >>> study = et.study([f"example:cr/with_memory__seed{s}_proposed" for s in (1, 2, 3)])
@@ -79,6 +77,7 @@ class Study(Numbers):
     notes: list[Message]
     declared: str | None = None
     margin: Mapping[str, float] = field(default_factory=dict)
+    joint: JointTests | None = None
 
     # --- what it is made of
 
@@ -227,18 +226,11 @@ class Study(Numbers):
         if len(self.conditions) == 1:
             raise UsageError(f"one condition only ({self.baseline}): nothing to rank")
         directed = self._directed(self.primary if metric is None else metric)
-        rows = []
-        for condition, estimates in self.aggregates.items():
-            row = estimates.set_index("metric").loc[directed.name]
-            rows.append((condition, row["value"], row["ci_low"], row["ci_high"]))
-        values = pd.DataFrame(rows, columns=list(RANKS[:4]))
-        frames = {condition: self.frames(condition) for condition in self.conditions}
-        tests = joint_tests(frames, self.metrics, self.suite.unit, directed.name, self.resampling)
-        pairs = tests.pairs
-        if directed.name == self.primary:
-            pairs = self._as_compared(pairs)
-        return ranks(values, pairs, directed, 1 - self.resampling.confidence)
+        if directed.name not in self._ranks:
+            self._ranks[directed.name] = ranks_of(self, directed)
+        return self._ranks[directed.name].copy()
 
+<<<<<<< HEAD
     def _as_compared(self, pairs: pd.DataFrame) -> pd.DataFrame:
         """The pairs, those with the baseline as their verdicts say: no p where no difference was shown."""
         rows = []
@@ -253,6 +245,12 @@ class Study(Numbers):
                 pair["p_adjusted"] = compared["p_adjusted"] if is_shown else np.nan
             rows.append(pair)
         return pd.DataFrame(rows, columns=pairs.columns)
+=======
+    @cached_property
+    def _ranks(self) -> dict[str, pd.DataFrame]:
+        """Metric -> its ranks, as far as they were asked for."""
+        return {}
+>>>>>>> bf010ae (rank makes the study of one metric once and writes one folder; ci_method is one word; the level of a study is that of its open pairs)
 
     def compared(self, metric: str, candidate: str) -> pd.Series:
         """The row of a metric in the comparison of a candidate. KeyError where it was not compared."""

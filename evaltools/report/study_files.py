@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,20 +65,26 @@ def result_folders(path: Path) -> list[Path]:
 
 
 def save_study(
-    study: Study, out: Path, started: str, seconds: float, folders: Mapping[str, Path]
+    study: Study,
+    out: Path,
+    started: datetime,
+    folders: Mapping[str, Path],
+    conditions: Sequence[str],
 ) -> None:
-    """Write results/<condition>_aggregated/ for every condition, each whole. `folders`: run -> where its result is.
+    """Write results/<condition>_aggregated/ for these conditions, each whole. `folders`: run -> where its result is.
 
     UsageError, and nothing is written, where the result of a run or of another suite, or an input, stands in the
     place of one.
     """
+    seconds = round((datetime.now(UTC) - started).total_seconds(), 3)
     targets = {}
-    for condition in study.conditions:
-        targets[condition] = out / "results" / f"{safe_name(condition)}_aggregated"
+    for condition in conditions:
+        targets[condition] = aggregate_folder(out, condition)
         _require_target(targets[condition], study)
     for condition, target in targets.items():
         relative = {run: os.path.relpath(folder, target) for run, folder in folders.items()}
-        manifest = study_manifest(study, condition, started, seconds, relative)
+        since = started.isoformat(timespec="seconds")
+        manifest = study_manifest(study, condition, since, seconds, relative)
         with whole_folder(target) as folder:
             for file, text in _texts(study, condition).items():
                 write_text(folder / file, text)
@@ -85,6 +92,11 @@ def save_study(
             content = metrics_json(manifest, study.signature, rows, study.checks)
             write_json(folder / METRICS, content)
             manifest.model_copy(update={"files": file_hashes(folder)}).write(folder)
+
+
+def aggregate_folder(out: Path, condition: str) -> Path:
+    """Where the files of a condition stand."""
+    return out / "results" / f"{safe_name(condition)}_aggregated"
 
 
 def _texts(study: Study, condition: str) -> dict[str, str]:

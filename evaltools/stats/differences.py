@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from ..core.resampling import Resampling
+from ..core.resampling import COMPONENTS, Resampling
 from . import claims
 from .arrays import Array
 from .bootstrap import resampled
@@ -127,7 +127,7 @@ def _intervals(
         )
         intervals.fill(drawn.method != "none", drawn.low, drawn.high, drawn.method)
     half = tested.error * tested.spread.widest(resampling.confidence)[1]
-    intervals.fill(varies, paired.delta - half, paired.delta + half, "variance components")
+    intervals.fill(varies, paired.delta - half, paired.delta + half, COMPONENTS)
     if resampling.method == "auto":
         # all units differ alike
         intervals.fill(scored, paired.delta - below, paired.delta + above, "mover")

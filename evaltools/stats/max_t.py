@@ -50,7 +50,7 @@ class JointTests:
 
     `pairs` has the columns of PAIRS; p_adjusted holds for all pairs together, and is null where a
     pair has fewer than MIN_UNITS units in common. `level` is what the p of a pair by itself must
-    keep so that all pairs together keep theirs.
+    keep so that all pairs which are not shown to differ keep theirs together.
     """
 
     pairs: pd.DataFrame
@@ -98,27 +98,23 @@ def joint_tests(
     columns = _columns(list(conditions.values()), compiled, unit)
     first, second = np.triu_indices(len(names), 1)
     differences, delta, n_units = _of_pairs(columns, first, second)
-    tested = (n_units >= MIN_UNITS) & ~np.isnan(delta)
     p = np.full(len(first), np.nan)
     level = resampling.level
+    tested = (n_units >= MIN_UNITS) & ~np.isnan(delta)
     if tested.any():
-        t = _observed(differences[:, tested])
-        p_seeds = _p_of_seeds(
-            columns.terms,
-            (first[tested], second[tested]),
-            _from_samples(differences[:, tested], n_units[tested]),
-            delta[tested],
-        )
-        t = np.fmin(t, _t_of(p_seeds, n_units[tested]))
-        p[tested], critical = _step_down(
-            _of_blocks(differences[:, tested], resampling.seed),
-            t,
+        p[tested], level = _tested(
+            differences[:, tested],
+            n_units[tested],
+            _p_of_seeds(
+                columns.terms,
+                (first[tested], second[tested]),
+                _from_samples(differences[:, tested], n_units[tested]),
+                delta[tested],
+            ),
             bool(proportions(compiled)[0]),
             n_permutations,
             resampling,
         )
-        p[tested] = np.fmax(p[tested], p_seeds)
-        level = min(level, _p_of(critical, n_units[tested].min()))
     pairs = pd.DataFrame(
         {
             "baseline": [names[index] for index in first],
@@ -130,6 +126,28 @@ def joint_tests(
         columns=list(PAIRS),
     )
     return JointTests(pairs, level)
+
+
+def _tested(
+    differences: Array,
+    n_units: Array,
+    p_seeds: Array,
+    mid: bool,
+    n_permutations: int,
+    resampling: Resampling,
+) -> tuple[Array, float]:
+    """(adjusted p of every pair, level that the p of a pair by itself must keep)."""
+    t = np.fmin(_observed(differences), _t_of(p_seeds, n_units))
+    scaled = _scaled(_of_blocks(differences, resampling.seed))
+    p = _step_down(scaled, t, mid, n_permutations, resampling.seed)
+    p = np.fmax(p, p_seeds)
+    open_pairs = p > resampling.level
+    if not open_pairs.any():
+        return p, resampling.level
+    largest = _largest(scaled[:, open_pairs], n_permutations, resampling.seed)
+    critical = largest[int(resampling.confidence * (len(largest) - 1))]
+    level = _p_of(critical, n_units[open_pairs].min())
+    return p, min(resampling.level, level)
 
 
 @dataclass(frozen=True)
@@ -244,38 +262,51 @@ def _of_blocks(
     return add_rows(signs[:, None] * differences, rng.permutation(n_units) % LARGE, LARGE)
 
 
+def _scaled(differences: Array) -> Array:
+    """The differences of every pair over the root of their sum of squares, where any pair differs."""
+    size = np.sqrt((differences**2).sum(axis=0))
+    scaled = divide(differences, np.broadcast_to(size, differences.shape), 0.0)
+    return scaled[(scaled != 0).any(axis=1)]
+
+
 def _step_down(
-    differences: Array,
+    scaled: Array,
     t: Array,
     mid: bool,
     n_permutations: int,
-    resampling: Resampling,
-) -> tuple[Array, float]:
-    """(adjusted p of every pair, the T that the largest of all pairs keeps below at the level).
-
-    With `mid`, a largest T that is exactly as large counts half.
-    """
+    seed: int,
+) -> Array:
+    """The adjusted p of every pair. With `mid`, a largest T that is exactly as large counts half."""
     order = np.argsort(t, kind="stable")
     t = t[order]
-    size = np.sqrt((differences**2).sum(axis=0))
-    scaled = divide(differences, np.broadcast_to(size, differences.shape), 0.0)[:, order]
-    scaled = scaled[(scaled != 0).any(axis=1)]
+    scaled = scaled[:, order]
     at_least = np.zeros(len(t))
     above = np.zeros(len(t))
-    largest = []
-    for signs in sign_patterns(len(scaled), n_permutations, resampling.seed):
+    n_patterns = 0
+    for signs in sign_patterns(len(scaled), n_permutations, seed):
         flipped = np.abs(signs @ scaled)
         # the largest T among a pair and those whose T is smaller
         np.maximum.accumulate(flipped, axis=1, out=flipped)
         at_least += (flipped >= t * (1 - ROUNDING)).sum(axis=0)
         above += (flipped > t * (1 + ROUNDING)).sum(axis=0)
-        largest.append(flipped[:, -1].copy())
-    of_all = np.sort(np.concatenate(largest))
+        n_patterns += len(signs)
     counted = (at_least + above) / 2 if mid else at_least
-    from_largest = np.maximum.accumulate(counted[::-1] / len(of_all))[::-1]
+    from_largest = np.maximum.accumulate(counted[::-1] / n_patterns)[::-1]
     p = np.empty(len(t))
     p[order] = from_largest
-    return p, float(of_all[int(resampling.confidence * (len(of_all) - 1))])
+    return p
+
+
+def _largest(
+    scaled: Array,
+    n_permutations: int,
+    seed: int,
+) -> Array:
+    """The largest T of all pairs under every sign pattern, in ascending order."""
+    largest = []
+    for signs in sign_patterns(len(scaled), n_permutations, seed):
+        largest.append(np.abs(signs @ scaled).max(axis=1))
+    return np.sort(np.concatenate(largest))
 
 
 def _p_of_seeds(

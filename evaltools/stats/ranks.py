@@ -92,25 +92,30 @@ def letters(
     >>> letters("xyz", [("x", "z")])
     {'x': 'a', 'y': 'ab', 'z': 'b'}
     """
-    groups = {frozenset(conditions)}
+    # a group is a number: its bits are the conditions, which makes subsets fast
+    bit = {condition: 1 << index for index, condition in enumerate(conditions)}
+    groups = [(1 << len(conditions)) - 1]
     for a, b in differ:
-        split = set()
+        both = bit[a] | bit[b]
+        whole = [group for group in groups if group & both != both]
+        halves = []
         for group in groups:
-            if a in group and b in group:
-                split |= {group - {a}, group - {b}}
-            else:
-                split.add(group)
-        groups = {group for group in split if not any(group < other for other in split)}
-    position = {condition: index for index, condition in enumerate(conditions)}
+            if group & both == both:
+                halves += [group & ~bit[a], group & ~bit[b]]
+        groups = list(whole)
+        for half in dict.fromkeys(halves):
+            rest = [other for other in whole + halves if other != half]
+            if not any(half & other == half for other in rest):
+                groups.append(half)
 
-    def positions(group: frozenset[str]) -> list[int]:
-        return sorted(position[condition] for condition in group)
+    def positions(group: int) -> list[int]:
+        return [index for index in range(len(conditions)) if group >> index & 1]
 
     of_each: dict[str, str] = dict.fromkeys(conditions, "")
-    for index, group in enumerate(sorted(groups, key=positions)):
+    for index, members in enumerate(sorted(map(positions, groups))):
         letter = ascii_lowercase[index % 26]
         if index >= 26:
             letter += str(index // 26 + 1)
-        for condition in group:
-            of_each[condition] += letter
+        for member in members:
+            of_each[conditions[member]] += letter
     return of_each

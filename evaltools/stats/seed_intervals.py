@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..core.metric import MetricTable
-from ..core.resampling import CONSTANT
+from ..core.resampling import COMPONENTS, CONSTANT
 from .arrays import Array, divide
 from .bounds import Intervals
 from .design import Grid
@@ -25,9 +25,7 @@ from .score_intervals import (
     t_wilson,
 )
 
-COMPONENTS = "variance components"
-EFFECTIVE = "wilson, effective n"
-BY_COMPONENTS = (COMPONENTS, EFFECTIVE, "score-t")
+BY_COMPONENTS = (COMPONENTS, "wilson", "score-t")
 """The methods whose interval rests on the variance components."""
 
 
@@ -150,5 +148,4 @@ def _fill_wilson(
     share = np.where(is_proportion, share, 0.5)
     z = normal_quantile(condition.resampling.confidence)
     low, high = score_interval(share, effective, np.where(varies, critical, z))
-    method = np.where(varies, EFFECTIVE, "wilson")
-    intervals.fill(is_proportion, low, high, method)
+    intervals.fill(is_proportion, low, high, "wilson")

@@ -95,11 +95,10 @@ def aggregate(
 
     `value` is the mean over the seeds in which the metric is measured (`n_seeds`), `std` their
     standard deviation (ddof 1, nan for one seed). `n_units` counts the resampling units that take
-    part in any seed. `ci_method` is "variance components"; "score-t" (a metric within limits:
-    Wilson's interval at the trials that the variance components amount to, by the method "auto";
-    else "wilson, effective n", of proportions only); "wilson" (a proportion without variation) or
-    CONSTANT; "none" (a count, too few units, no variation); or, for one seed, what
-    `intervals.estimate` says of that run. No interval is null.
+    part in any seed. `ci_method` is "components" (t, by the variance components); "score-t" (a metric within
+    limits: Wilson's interval at the trials that the components amount to, by the method "auto");
+    "wilson" (a proportion, by the other methods, or without variation); CONSTANT; "none" (a count,
+    too few units, no variation); or, for one seed, what `intervals.estimate` says of that run. No interval is null.
 
     >>> from evaltools.core.metric import Metric
     >>> run = pd.DataFrame({"id": range(40), "right": [1, 1, 0, 1] * 10, "n": 1})
@@ -147,7 +146,7 @@ def _rows(
     seeds_differ = condition.several & (condition.std != 0)
 
     _, _, df = condition.widest
-    by_components = np.isin(intervals.method.astype(str), BY_COMPONENTS)
+    by_components = np.isin(intervals.method.astype(str), BY_COMPONENTS) & (condition.variance > 0)
 
     no_shares = compiled.counts | (own.nested & condition.several)
     variance = np.where(no_shares, np.nan, condition.variance)

@@ -151,7 +151,7 @@ def test_complete_interval_equals_the_textbook_formula() -> None:
     assert row["df"] == pytest.approx(df)
     assert (row["ci_low"], row["ci_high"]) == pytest.approx((y.mean() - half, y.mean() + half))
     assert row["claim"] == NEW_SEEDS
-    assert row["ci_method"] == "variance components"
+    assert row["ci_method"] == "components"
 
 
 def test_incomplete_components_equal_a_fit_by_least_squares() -> None:
@@ -251,7 +251,7 @@ def test_a_rate_stays_inside_its_limits() -> None:
     assert 0 < row["ci_low"] < row["value"] < row["ci_high"] <= 1
     assert row["seeds_ci_high"] <= 1
     assert row["ci_method"] == "score-t"
-    assert of(runs, method="bca").loc["rate", "ci_method"] == "wilson, effective n"
+    assert of(runs, method="bca").loc["rate", "ci_method"] == "wilson"
 
 
 def test_one_sample() -> None:
@@ -444,7 +444,7 @@ def test_a_mean_of_metrics_has_the_components_of_the_mean_of_its_units() -> None
         "n_units",
     ]
     assert got[columns].tolist() == pytest.approx(expected[columns].tolist())
-    assert got["ci_method"] == "variance components"
+    assert got["ci_method"] == "components"
     alone = of({1: runs[42]}, table).loc["both"]
     assert (alone["ci_method"], alone["n_seeds"]) == ("bca-t", 1)
 
@@ -474,7 +474,7 @@ def test_a_metric_within_limits_has_t_wilson_over_seeds() -> None:
     bounded = [replace(MEAN, bounds=(0, 1))]
     runs = {s: f.assign(y=f["y"].clip(0, 1)) for s, f in condition().items()}
     auto, plain = of(runs, bounded).loc["mean"], of(runs, bounded, "bca").loc["mean"]
-    assert (auto["ci_method"], plain["ci_method"]) == ("score-t", "variance components")
+    assert (auto["ci_method"], plain["ci_method"]) == ("score-t", "components")
     t, p = stats.t.ppf(0.975, auto["df"]), auto["value"]
     v = ((plain["ci_high"] - plain["ci_low"]) / (2 * t)) ** 2
     trials = min(p * (1 - p) / v, 40 * (40 * p * (1 - p) + 0.1) / (1600 * v + 0.1))

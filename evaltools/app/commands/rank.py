@@ -28,8 +28,8 @@ from ..suite_commands import RunsCommand
 def rank(runs: tuple[str, ...], metric: str, out: Path, **values: Any) -> None:
     """Every pair of conditions on one metric: tie groups, and ranks that hold together.
 
-    Writes results/<condition>_aggregated/ as `report seeds` does, ranks.csv in that of the baseline (the first by
-    name).
+    Writes results/<baseline>_aggregated/ of this metric, with ranks.csv in it; the baseline is the first condition by
+    name.
     """
     from ..rank import rank_command
 

@@ -38,7 +38,7 @@ from .units import by_metric
 if TYPE_CHECKING:
     from ...report.run import Run
 
-METHOD = "ppi++ score-t"
+METHOD = "ppi++"
 
 BINS = (0.0, 0.5, 0.7, 0.8, 0.9, 1.0)
 """Of the confidence that the judge states; the last one is whole."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +15,17 @@ from ...core.errors import Problems
 from ...core.metric import Metric
 from ...core.score_rows import COLUMNS
 from ...core.suite import Source, Workers
-from .read import blocks
-from .survey import survey
+from .read import RunKey, blocks
+from .survey import none_for_null, survey
 
 if TYPE_CHECKING:
     from .options import TableOptions
 
 TAKEN = ("item", "line")
 """Columns that the units have besides those of the file."""
+
+MOST_KEPT = 1_000_000
+"""A file of several runs with at most so many rows is read once; of a larger one each run by itself."""
 
 
 @dataclass(frozen=True)
@@ -78,10 +82,13 @@ def _read_run(source: Source, options: TableOptions) -> RunRows:
     """The rows of a run that can be used."""
     path = source.files["scores"]
     problems = Problems("skip")  # single rows were judged when the file was surveyed
-    runs = survey(path, problems).runs
-    only = runs[source.name] if len(runs) > 1 else None
-    all_blocks = list(blocks(path, problems, only, further=True))
-    rows = pd.concat(all_blocks)
+    found = survey(path, problems)
+    only = found.runs[source.name] if len(found.runs) > 1 else None
+    if only is not None and found.n_rows <= MOST_KEPT:
+        stat = path.stat()
+        rows = pd.concat(_blocks_of_runs(path, stat.st_mtime_ns, stat.st_size)[only])
+    else:
+        rows = pd.concat(list(blocks(path, problems, only, further=True)))
     lines = rows.index.to_numpy()
     rows = rows.reset_index(drop=True)
     metric_index = {}
@@ -94,6 +101,18 @@ def _read_run(source: Source, options: TableOptions) -> RunRows:
         unit=_unit_index(rows),
         metric=rows["metric"].map(metric_index).to_numpy(dtype=int),
     )
+
+
+@lru_cache(maxsize=1)
+def _blocks_of_runs(path: Path, _changed: int, _size: int) -> dict[RunKey, list[pd.DataFrame]]:
+    """Run -> its rows that can be used, in blocks; the file is read once for all of its runs."""
+    runs: dict[RunKey, list[pd.DataFrame]] = {}
+    for block in blocks(path, Problems("skip"), further=True):
+        by_run = block.groupby(["condition", "seed"], sort=False, dropna=False)
+        for (condition, seed), rows in by_run:
+            key = none_for_null(condition), none_for_null(seed)
+            runs.setdefault(key, []).append(rows)
+    return runs
 
 
 def _unit_index(rows: pd.DataFrame) -> np.ndarray:

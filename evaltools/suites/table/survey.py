@@ -21,10 +21,11 @@ MOST = 1_000
 
 @dataclass(frozen=True)
 class Survey:
-    """What a file holds: its runs by name, its metrics, and what is wrong with its rows."""
+    """What a file holds: its runs by name, its metrics, how many usable rows, and what is wrong with its rows."""
 
     runs: dict[str, RunKey]
     metrics: tuple[Metric, ...]
+    n_rows: int
     problems: Problems
 
 
@@ -48,10 +49,12 @@ def _survey(path: Path, _changed: int, _size: int) -> Survey:
     problems = Problems("skip")
     keys: dict[RunKey, None] = {}
     facts = pd.DataFrame()
+    n_rows = 0
     for rows in blocks(path, problems):
+        n_rows += len(rows)
         pairs = rows[["condition", "seed"]].drop_duplicates()
         for condition, seed in pairs.itertuples(index=False):
-            keys[_none_for_null(condition), _none_for_null(seed)] = None
+            keys[none_for_null(condition), none_for_null(seed)] = None
         facts = _merged(pd.concat([facts, _facts(rows)]))
         for what, n in (("metrics", len(facts)), ("runs", len(keys))):
             if n > MOST:
@@ -62,10 +65,15 @@ def _survey(path: Path, _changed: int, _size: int) -> Survey:
     _refuse_contradictions(facts, path, problems)
     is_said = facts["is_higher_better"].any() or facts["is_lower_better"].any()
     has_directions = is_said or has_direction_column(path, problems)
-    return Survey(_run_names(keys, path, problems), _metrics(facts, has_directions), problems)
+    return Survey(
+        runs=_run_names(keys, path, problems),
+        metrics=_metrics(facts, has_directions),
+        n_rows=n_rows,
+        problems=problems,
+    )
 
 
-def _none_for_null(value: Any) -> str | None:
+def none_for_null(value: Any) -> str | None:
     return None if pd.isna(value) else str(value)
 
 

@@ -1,0 +1,141 @@
+"""What may change in a study without changing a verdict or a rank: hopeless conditions, nulls, names, order."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import evaltools as et
+from evaltools.report.make_study import make_study
+
+N = 50
+METRIC = "judge"
+FAST = et.Resampling(n_resamples=200)
+SHIFTS = {"base": 0.0, "near": 0.0, "better": 0.25, "best": 0.4}
+LACKING = [3, 8, 9, 20, 31]
+
+
+def rows(condition: str, seed: int, shift: float) -> pd.DataFrame:
+    sample = np.random.default_rng(0).normal(0.4, 0.15, N)
+    noise = np.random.default_rng([seed, *condition.encode()]).normal(0, 0.12, N)
+    return pd.DataFrame(
+        {
+            "id": [f"q{i:02d}" for i in range(N)],
+            "metric": METRIC,
+            "value": np.clip(sample + shift + noise, 0, 1).round(4),
+            "low": 0.0,
+            "high": 1.0,
+        }
+    )
+
+
+def frames(shifts: dict[str, float], seeds: int) -> dict[str, pd.DataFrame]:
+    """Name of a run -> its rows."""
+    runs = {}
+    for condition, shift in shifts.items():
+        for seed in range(1, seeds + 1):
+            name = condition if seeds == 1 else f"{condition}__seed{seed}_x"
+            runs[name] = rows(condition, seed, shift)
+    return runs
+
+
+def study(runs: dict[str, pd.DataFrame], baseline: str = "base") -> et.Study:
+    scored = []
+    for name, frame in runs.items():
+        scored.append(et.evaluate("table", frame, name=name, resampling=FAST))
+    return et.study(scored, baseline=baseline)
+
+
+def answers(made: et.Study) -> pd.DataFrame:
+    """Condition -> verdict, and whom it shares a letter with."""
+    ranks = made.rank().set_index("condition")
+    verdicts = made.frame.set_index("candidate")["verdict"]
+    letters = ranks["group"].map(set)
+    rows = {}
+    for condition in ranks.index:
+        alike = [c for c in ranks.index if letters[c] & letters[condition]]
+        rows[condition] = {"verdict": verdicts.get(condition), "alike": sorted(alike)}
+    return pd.DataFrame(rows).T.sort_index()
+
+
+@pytest.mark.parametrize("seeds", [1, 3])
+@pytest.mark.parametrize("shift", [-0.4, 0.6])
+def test_a_hopeless_condition_changes_nobody_elses_verdict_or_letter(
+    seeds: int, shift: float
+) -> None:
+    before = study(frames(SHIFTS, seeds))
+    after = study(frames({**SHIFTS, "hopeless": shift}, seeds))
+    others = answers(after).drop("hopeless")
+    pd.testing.assert_frame_equal(others, answers(before))
+    assert answers(after).loc["hopeless", "alike"] == ["hopeless"]
+    assert set(answers(before)["verdict"].dropna()) == {"better", "tied"}
+
+
+def test_a_hopeless_condition_leaves_the_level_of_the_others() -> None:
+    """The level decides between "tied" and "too few", and the smallest difference that is shown."""
+    levels = []
+    for shifts in (SHIFTS, {**SHIFTS, "hopeless": -0.4}):
+        made = study(frames(shifts, 1))
+        levels.append(made.comparisons["near"].table["level"].iloc[0])
+    assert levels[0] == pytest.approx(levels[1], rel=0.1)
+
+
+def test_a_row_left_out_is_a_row_with_null() -> None:
+    with_nulls = frames(SHIFTS, 1)
+    left_out = frames(SHIFTS, 1)
+    with_nulls["near"].loc[LACKING, "value"] = None
+    left_out["near"] = left_out["near"].drop(index=LACKING)
+    nulls, left = study(with_nulls), study(left_out)
+    pd.testing.assert_frame_equal(nulls.rank(), left.rank())
+    pd.testing.assert_frame_equal(nulls.frame, left.frame)
+
+
+def test_names_and_order_change_nothing() -> None:
+    runs = frames(SHIFTS, 1)
+    before = study(runs)
+    new_name = {"base": "w", "near": "z", "better": "x", "best": "y"}
+    renamed = study({new_name[c]: frame for c, frame in reversed(runs.items())}, baseline="w")
+    old_name = {new: old for old, new in new_name.items()}
+    numbers = ["delta", "ci_low", "ci_high", "p_value", "p_adjusted", "verdict", "n_units"]
+    after = renamed.frame.assign(candidate=renamed.frame["candidate"].map(old_name))
+    after = after.set_index("candidate").loc[before.candidates, numbers]
+    expected = before.frame.set_index("candidate")[numbers]
+    pd.testing.assert_frame_equal(after, expected, rtol=1e-12)
+    ranks = renamed.rank()
+    pd.testing.assert_frame_equal(
+        ranks.assign(condition=ranks["condition"].map(old_name)), before.rank(), rtol=1e-12
+    )
+
+
+def test_shuffled_rows_change_nothing() -> None:
+    runs = frames(SHIFTS, 1)
+    shuffled = {c: frame.sample(frac=1, random_state=1) for c, frame in runs.items()}
+    before, after = study(runs), study(shuffled)
+    numbers = ["delta", "ci_low", "ci_high", "p_value", "verdict"]
+    pd.testing.assert_frame_equal(after.frame[numbers], before.frame[numbers], rtol=1e-12)
+
+
+@pytest.mark.parametrize("other", ["near", "best"])
+def test_another_baseline_mirrors_the_pair(other: str) -> None:
+    runs = frames(SHIFTS, 1)
+    one = study(runs).frame.set_index("candidate").loc[other]
+    back = study(runs, baseline=other).frame.set_index("candidate").loc["base"]
+    turned = {"better": "worse", "worse": "better"}
+    assert back["delta"] == -one["delta"]
+    assert [back["ci_low"], back["ci_high"]] == [-one["ci_high"], -one["ci_low"]]
+    assert back["p_adjusted"] == one["p_adjusted"]
+    assert back["verdict"] == turned.get(one["verdict"], one["verdict"])
+
+
+def test_ranks_of_one_metric_are_those_of_the_whole_study() -> None:
+    runs = {}
+    for name, frame in frames(SHIFTS, 1).items():
+        rate = frame.assign(metric="right", value=(frame["value"] > 0.5).astype(int))
+        runs[name] = pd.concat([frame, rate])
+    whole = study(runs)
+    for metric in (METRIC, "right"):
+        only = {name: {"": run.only(metric)} for name, run in zip(runs, whole.results)}
+        alone = make_study(only, baseline="base", primary=metric)
+        assert set(alone.frame["metric"]) == {metric}
+        pd.testing.assert_frame_equal(alone.rank(), whole.rank(metric))
