@@ -230,27 +230,10 @@ class Study(Numbers):
             self._ranks[directed.name] = ranks_of(self, directed)
         return self._ranks[directed.name].copy()
 
-<<<<<<< HEAD
-    def _as_compared(self, pairs: pd.DataFrame) -> pd.DataFrame:
-        """The pairs, those with the baseline as their verdicts say: no p where no difference was shown."""
-        rows = []
-        for pair in pairs.to_dict("records"):
-            sides = [pair["baseline"], pair["candidate"]]
-            if self.baseline in sides:
-                sides.remove(self.baseline)
-                compared = self.compared(self.primary, sides[0])
-                is_shown = compared["verdict"] in ("better", "worse")
-                pair["baseline"], pair["candidate"] = self.baseline, sides[0]
-                pair["delta"] = compared["delta"]
-                pair["p_adjusted"] = compared["p_adjusted"] if is_shown else np.nan
-            rows.append(pair)
-        return pd.DataFrame(rows, columns=pairs.columns)
-=======
     @cached_property
     def _ranks(self) -> dict[str, pd.DataFrame]:
         """Metric -> its ranks, as far as they were asked for."""
         return {}
->>>>>>> bf010ae (rank makes the study of one metric once and writes one folder; ci_method is one word; the level of a study is that of its open pairs)
 
     def compared(self, metric: str, candidate: str) -> pd.Series:
         """The row of a metric in the comparison of a candidate. KeyError where it was not compared."""

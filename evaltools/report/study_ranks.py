@@ -44,8 +44,7 @@ def _as_compared(study: Study, pairs: pd.DataFrame) -> pd.DataFrame:
         names = [pair["baseline"], pair["candidate"]]
         if study.baseline in names:
             names.remove(study.baseline)
-            table = study.comparisons[names[0]].table.set_index("metric")
-            compared = table.loc[study.primary]
+            compared = study.compared(study.primary, names[0])
             is_shown = compared["verdict"] in ("better", "worse")
             pair["baseline"], pair["candidate"] = study.baseline, names[0]
             pair["delta"] = compared["delta"]

@@ -120,7 +120,9 @@ def test_rank_writes_ranks_in_the_folder_of_the_baseline(tmp_path: Path) -> None
     assert "Fix rate (ref-pol)" in text.splitlines()[0]
     manifest = json.loads((file.parent / "manifest.json").read_text())
     assert manifest["primary"] == "fix_rate_refpol" and "ranks.csv" in manifest["files"]
-    assert list((tmp_path / "results").glob("*/*.csv*")) and not list(tmp_path.rglob("with_memory*"))
+    assert list((tmp_path / "results").glob("*/*.csv*")) and not list(
+        tmp_path.rglob("with_memory*")
+    )
 
 
 @pytest.mark.parametrize(
