@@ -111,7 +111,7 @@ COMMANDS = dict(commands())
 EVERY = set().union(*COMMANDS.values())
 OF_SUITES = set().union(*(options for path, options in COMMANDS.items() if path[:1] == ("score",)))
 """Options of the suites, which `compare`, `plan`, `rank` and `report seeds` take besides their own."""
-ELSEWHERE = {"--log", "--python", "--repeat", "--wheel", "--ignore-case"}
+ELSEWHERE = {"--log", "--model", "--n", "--python", "--repeat", "--wheel", "--ignore-case"}
 """Options of other programs, and of a suite that a page makes."""
 
 

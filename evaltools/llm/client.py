@@ -31,8 +31,8 @@ from ..core.errors import Problems, UsageError
 from .accounting import Call, Limits, Spent
 from .address import address_in_force
 from .cache import load_reply, request_hash, store_reply
-from .failures import PATIENCE, REFUSED, CallFailed
-from .replies import parse, read_completion
+from .failures import PATIENCE, CallFailed
+from .replies import Completion, parse, read_completion
 from .requests import FORMS, Form
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class Exchange:
 
     def adapt(self, failure: CallFailed) -> None:
         """Choose a plainer form where the failure calls for one, and allow another attempt."""
-        if failure.status in REFUSED:
+        if failure.refused:
             form = self.form.next(failure.param)
             if form is not None:
                 self.form = form
@@ -266,7 +266,6 @@ class Client:
         except CallFailed as failure:
             failure.lasting |= not self._reached
             raise
-        self._remember(exchange)
         return text
 
     @property
@@ -310,7 +309,13 @@ class Client:
             raise
         finally:
             call.api_ms += int(1000 * (time.monotonic() - began))
-        return self._text_of(raw, call)
+        completion = read_completion(raw)
+        self._remember(exchange)
+        self._count(completion, call)
+        if completion.finish_reason not in ("", "stop"):
+            reason = completion.finish_reason
+            raise CallFailed(f"the reply is not whole (finish_reason {reason})")
+        return completion.text
 
     async def _post(self, body: Mapping[str, Any]) -> bytes:
         """The body of the server's reply; the connection is made for the first request."""
@@ -326,9 +331,8 @@ class Client:
             self._connection = Connection(base_url, self._key, TIMEOUT)
         return await self._connection.post(body)
 
-    def _text_of(self, raw: bytes, call: Call) -> str:
-        """The text of a completion; what it took is added to the call and to what is spent."""
-        completion = read_completion(raw)
+    def _count(self, completion: Completion, call: Call) -> None:
+        """Add what a completion took to its call and to what is spent."""
         call.model = completion.model
         call.finish_reason = completion.finish_reason
         call.tokens_in = _sum(call.tokens_in, completion.tokens_in)
@@ -338,17 +342,12 @@ class Client:
         tokens_in, tokens_out = completion.tokens_in or 0, completion.tokens_out or 0
         self.spent.tokens += tokens_in + tokens_out
         self.spent.cost += self.limits.cost_of(tokens_in, tokens_out) or 0.0
-        if completion.finish_reason not in ("", "stop"):
-            reason = completion.finish_reason
-            raise CallFailed(f"the reply is not whole (finish_reason {reason})")
-        return completion.text
 
     def _remember(self, exchange: Exchange) -> None:
-        """Ask in the form of this exchange, which succeeded, from now on.
+        """Ask in the form of this exchange, which a completion answered, from now on.
 
-        It is learnt from success only: a request that is refused in every form says nothing of the
-        next. Where the usual form has worked before, errors 5xx say nothing of it, either: the
-        server was down for a while.
+        A request that is refused in every form says nothing of the next. Where the usual form has
+        worked before, errors 5xx say nothing of it, either: the server was down for a while.
         """
         known = self._form
         if exchange.form == known:

@@ -28,6 +28,9 @@ LASTING = {
 REFUSED = (400, 422)
 """Statuses with which a server refuses the form of a request."""
 
+TOO_LONG = "context_length_exceeded"
+"""Code of the error where prompt and max_tokens together are more than the model can hold."""
+
 PASSING = (408, 409, 425, 429)
 """Statuses below 500 that a later attempt may not get."""
 
@@ -38,7 +41,8 @@ class CallFailed(Exception):
 
     `retry`: another attempt may succeed, after `wait` seconds (None: as usual). `lasting`: every
     other request would fail in the same way. `status` is that of the HTTP reply, 0 without one.
-    `param` is the parameter that the server does not take.
+    `refused`: a plainer form of the request may succeed. `param` is the parameter that the server
+    does not take.
     """
 
     sentence: str
@@ -46,6 +50,7 @@ class CallFailed(Exception):
     retry: bool = False
     wait: float | None = None
     lasting: bool = False
+    refused: bool = False
     param: str = ""
 
 
@@ -71,8 +76,11 @@ def failure_of_status(
         reason = f"it asks to wait for {wait:.0f} s"
     if reason:
         return CallFailed(f"{sentence}: {reason}", status, lasting=True)
+    if code == TOO_LONG:
+        return CallFailed(f"{sentence}: the model's context is too short for the request", status)
     retry = status in PASSING or status >= 500
-    return CallFailed(sentence, status, retry, wait, param=param or "")
+    refused = status in REFUSED
+    return CallFailed(sentence, status, retry, wait, refused=refused, param=param or "")
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -9,10 +9,19 @@ from typing import Any
 
 from pydantic import BaseModel
 
-FORMS = ("json_schema", "json_object", "text", "model and messages only")
-"""Forms of a request, each plainer than the one before."""
+FORMS = (
+    "json_schema",
+    "json_object with the schema",
+    "json_object",
+    "text",
+    "model and messages only",
+)
+"""Forms of a request, each plainer than the one before.
 
-JSON_SCHEMA, JSON_OBJECT, TEXT, BARE = range(len(FORMS))
+The second is what llama-cpp-python and some hosts understand instead of the first.
+"""
+
+JSON_SCHEMA, OBJECT_WITH_SCHEMA, JSON_OBJECT, TEXT, BARE = range(len(FORMS))
 
 OPTIONAL = {
     "temperature": "",
@@ -123,7 +132,10 @@ class Form:
             substitute = OPTIONAL[name]
             if substitute:
                 body[substitute] = request[name]
-        if self.level == JSON_OBJECT:
+        if self.level == OBJECT_WITH_SCHEMA:
+            schema = request["response_format"]["json_schema"]["schema"]
+            body["response_format"] = {"type": "json_object", "schema": schema}
+        elif self.level == JSON_OBJECT:
             body["response_format"] = {"type": "json_object"}
         elif self.level == TEXT:
             body.pop("response_format", None)

@@ -356,10 +356,17 @@ def test_a_reply_is_read_without_its_fences(around: str) -> None:
     assert parse(around.format('{"label": "x"}'), Reply) == Reply(label="x")
 
 
+def test_line_breaks_may_stand_in_strings_as_they_are() -> None:
+    assert parse('{"label": "two\nlines\t"}', Reply) == Reply(label="two\nlines\t")
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
         ("", "the reply is not valid JSON"),
+        ('{"label": "\\ud800"}', "the reply is not valid JSON"),
+        ("[" * 100_000, "the reply is not valid JSON"),
+        ('{"label": ' + "9" * 5000 + "}", "the reply is not valid JSON"),
         ("```json", "the reply is not valid JSON"),
         ('```{"label": "x"}', "the reply is not valid JSON"),
         ('{"label": 1}', "the reply does not fit: label: Input should be a valid string"),
@@ -391,6 +398,39 @@ def test_a_500_to_json_schema_leads_to_a_plainer_form_that_is_remembered() -> No
     assert answers[0].call.attempts == 4
     (warning,) = problems.warnings
     assert "json_schema" in warning.message
+
+
+def test_a_form_that_is_answered_with_half_a_reply_is_remembered_too() -> None:
+    def script(seen: Seen) -> Sent:
+        return refuses(500) if kind_of(seen) == "json_schema" else label(finish_reason="length")
+
+    answers, seen = ask(script, *(body(str(i)) for i in range(4)))
+    assert all("not whole" in a.error for a in answers)
+    assert [kind_of(s) for s in seen] == ["json_schema"] * 3 + ["json_object"] * 4
+
+
+def test_json_object_carries_the_schema_where_the_server_takes_it() -> None:
+    def script(seen: Seen) -> Sent:
+        return refuses(400) if kind_of(seen) == "json_schema" else label()
+
+    _, (refused, taken) = ask(script, body())
+    schema = refused.body["response_format"]["json_schema"]["schema"]
+    assert taken.body["response_format"] == {"type": "json_object", "schema": schema}
+
+    def strict(seen: Seen) -> Sent:
+        wanted = seen.body.get("response_format") == {"type": "json_object"}
+        return label() if wanted else refuses(400)
+
+    (answer,), seen = ask(strict, body())
+    assert answer.reply and len(seen) == 3
+
+
+def test_a_context_that_is_too_short_is_said_and_not_tried_in_other_forms() -> None:
+    error = b'{"error": {"code": "context_length_exceeded", "param": "messages", "message": "no"}}'
+    answers, seen = ask(lambda s: Sent(400, error), body("a"), body("b"))
+    assert len(seen) == 2
+    for answer in answers:
+        assert "the model's context is too short" in answer.error and not answer.lasting
 
 
 def test_an_outage_does_not_change_the_form_that_has_worked() -> None:
