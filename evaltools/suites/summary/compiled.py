@@ -36,6 +36,7 @@ class CompiledPhrases:
     """A `PhraseSet` of a rule file with the let-offs that it names."""
 
     phrases: Phrases
+    needs: Phrases
     not_within: Phrases
     let_offs: tuple[CompiledLetOff, ...]
 
@@ -70,6 +71,7 @@ class CompiledRules:
         self.units = rules.units
         self.particle_words = any_of(rules.particles or ("의",))
         self.clause_ends = phrases(rules.clause_ends)
+        self.told = phrases(rules.told)
         let_offs = {}
         for name, rule in rules.let_offs.items():
             let_offs[name] = _let_off(rule, phrases)
@@ -84,7 +86,7 @@ class CompiledRules:
         for expression in rules.expressions:
             self.value_words.append(_expression(expression, phrases))
         for concept in rules.concepts:
-            self.value_words.extend(_concept(concept, phrases))
+            self.value_words.extend(_concept(concept, phrases, self.tags.get(concept.tag or "")))
 
 
 def _named_words(rules: Rules) -> dict[str, str]:
@@ -111,6 +113,7 @@ def _phrase_set(
 ) -> CompiledPhrases:
     return CompiledPhrases(
         phrases=phrases(named.phrases),
+        needs=phrases(named.needs),
         not_within=phrases(named.not_within),
         let_offs=tuple(let_offs[name] for name in named.let_off),
     )
@@ -126,10 +129,14 @@ def _expression(expression: Expression, phrases: Compile) -> ValueWords:
     )
 
 
-def _concept(concept: Concept, phrases: Compile) -> list[ValueWords]:
-    """Its words, and those that say the same and can only support it."""
+def _concept(concept: Concept, phrases: Compile, tag: CompiledPhrases | None) -> list[ValueWords]:
+    """Its words, and what can only support it: the wordings of the tag of its name too."""
     not_within = phrases(concept.not_within)
-    return [
+    support = phrases(concept.support)
+    words = [
         ValueWords(concept.kind, "", concept.name, False, phrases(concept.words), not_within),
-        ValueWords(concept.kind, "", concept.name, True, phrases(concept.support), not_within),
+        ValueWords(concept.kind, "", concept.name, True, support, not_within),
     ]
+    if tag:
+        words.append(ValueWords(concept.kind, "", concept.name, True, tag.phrases, tag.not_within))
+    return words

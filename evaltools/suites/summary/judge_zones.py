@@ -68,7 +68,7 @@ def trigger(
             return "rule score from 0.3 to 0.7"
         if n_entities <= 1:
             return "at most one entity"
-    if metric == "summary_risk_coverage" and not tags:
+    if metric == "summary_risk_coverage" and set(tags) <= {FOLLOWUP_TAG}:
         return "no tags"
     if metric == "summary_non_definitive" and rule_score == 0.0:
         return "definitive phrase found"

@@ -63,10 +63,12 @@ class PhraseSet(_Strict):
     """Phrases with what forbids or takes back a match of theirs.
 
     `not_within`: words that a match may not touch (단서 is no proviso in 진단서).
+    `needs`: of a tag, what must stand in a match or near it (limit: a figure; 한도 alone only names it).
     `let_off`: names of let-offs.
     """
 
     phrases: tuple[Phrase, ...] = Field(min_length=1)
+    needs: tuple[Phrase, ...] = ()
     not_within: tuple[Phrase, ...] = ()
     let_off: tuple[str, ...] = ()
 
@@ -102,14 +104,15 @@ class Expression(_Strict):
 class Concept(_Strict):
     """A condition word of the domain, or a document, with its spellings in all languages.
 
-    `words` are entities of a text; `support` says the same in other words and may only support
-    them.
+    `words` are entities of a text; `support`, and the wordings of `tag`, say the same in other words
+    and may only support them.
     """
 
     name: Phrase
     kind: Literal["condition", "document"] = "condition"
     words: tuple[Phrase, ...] = Field(min_length=1)
     support: tuple[Phrase, ...] = ()
+    tag: str | None = None
     not_within: tuple[Phrase, ...] = ()
 
 
@@ -120,6 +123,8 @@ class Rules(_Strict):
     extends: a bundled file to which this one adds: names of a section are added or replaced, and
     the phrases of a tag, and entries of a list, stand after those that are there.
     aliases: other names of tags, as people write them in a file of cases (면책: exclusion).
+    told: what stands behind a wording that lacks what it `needs`, where a summary says no more than
+    that the item was told: it covers the tag, and a person must look at it.
     required: the tags that every summary of a product must name, by product ("*": of any).
     match: "substring" finds phrases as plain text, "flex" with the signs of `phrases.py`.
     fold: full-width and look-alike characters are read as plain ones.
@@ -148,6 +153,7 @@ class Rules(_Strict):
     units: tuple[Unit, ...] = Field(min_length=1)
     expressions: tuple[Expression, ...] = ()
     concepts: tuple[Concept, ...] = ()
+    told: tuple[Phrase, ...] = ()
     aliases: dict[str, str] = {}
     required: dict[str, tuple[str, ...]] = {}
 
@@ -187,6 +193,10 @@ class Rules(_Strict):
                 raise ValueError(f"aliases: {alias} is a tag itself")
             if tag not in self.known_tags:
                 raise ValueError(f"aliases.{alias}: no tag {tag!r}; {self.nearest_tag(tag)}")
+        for concept in self.concepts:
+            if concept.tag and concept.tag not in self.tags:
+                message = f"concepts.tag: no tag {concept.tag!r}; {self.nearest_tag(concept.tag)}"
+                raise ValueError(message)
         for product, tags in self.required.items():
             for tag in tags:
                 if self.tag_of(tag) not in self.known_tags:
@@ -224,11 +234,16 @@ class Rules(_Strict):
         near = get_close_matches(name, [*self.known_tags, *self.aliases], 3, 0.5)
         return nearest(name, near or self.known_tags)
 
-    def expected_tags(self, names: Sequence[str], product: str | None) -> list[str]:
-        """The tags that a summary should name: those of the case, then those its product requires."""
-        tags = [self.tag_of(name) for name in names]
+    def expected_tags(self, names: Sequence[str] | None, product: str | None) -> list[str] | None:
+        """The tags that a summary should name: those of the case, then those its product requires.
+
+        None where the case gives none and its product requires none.
+        """
+        tags = [self.tag_of(name) for name in names or ()]
         for key in ("*", product or ""):
             tags += [self.tag_of(name) for name in self.required.get(key, ())]
+        if names is None and not tags:
+            return None
         return list(dict.fromkeys(tags))
 
     @cached_property
@@ -261,12 +276,12 @@ def normal_tag(tag: str) -> str:
 
 
 def rules_snapshot(rules: Rules) -> dict[str, Any]:
-    """The content in force as JSON, inherited sections too, for hash, report and Excel."""
-    content = rules.model_dump(mode="json", exclude={"base", "extends", "description"})
-    for section in ("aliases", "required"):  # rules without them keep their hash
-        if not content[section]:
-            del content[section]
-    return content
+    """The content in force as JSON, inherited sections too, for hash, report and Excel.
+
+    What is left out of a file is left out here: a new optional field changes no hash.
+    """
+    own_to_a_file = {"base", "extends", "description"}
+    return rules.model_dump(mode="json", exclude=own_to_a_file, exclude_defaults=True)
 
 
 def bundled() -> list[str]:

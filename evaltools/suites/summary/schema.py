@@ -87,11 +87,12 @@ class Case(BaseModel):
         return self
 
     @property
-    def tags(self) -> list[str]:
-        """Normal form, blank ones dropped, each once, in order."""
-        if self.metadata.summary_tags is None:
-            return split_tags(self.summary_tags)
-        return split_tags(self.metadata.summary_tags)
+    def tags(self) -> list[str] | None:
+        """Normal form, blank ones dropped, each once, in order; None where the case gives no tags."""
+        tags = self.summary_tags
+        if self.metadata.summary_tags is not None:
+            tags = self.metadata.summary_tags
+        return None if tags is None else split_tags(tags)
 
     @property
     def intent(self) -> str | None:

@@ -105,25 +105,27 @@ def score(
     >>> score("무조건 지급되는 것은 아닙니다.", contexts)["summary_non_definitive"].score
     1.0
 
-    A follow-up is named where the tag asks for one, and only there (seed 5.4):
+    A follow-up is named where the tag asks for one, and only there (seed 5.4); an empty list says that
+    none is due:
 
     >>> score("추가 확인이 필요합니다.", contexts, ["needs_followup"])["summary_needs_followup"].score
     1.0
-    >>> score("추가 확인이 필요합니다.", contexts, ["limit"])["summary_needs_followup"].score
+    >>> score("추가 확인이 필요합니다.", contexts, [])["summary_needs_followup"].score
     0.0
     """
     in_force = load_rules(rules)
-    expected = in_force.expected_tags(split_tags(tags), None)
+    names = None if tags is None else split_tags(tags)
+    expected = in_force.expected_tags(names, None)
     return score_case(summary, contexts, expected, in_force).scores
 
 
 def score_case(
     answer: str | None,
     contexts: Sequence[str],
-    tags: Sequence[str],
+    tags: Sequence[str] | None,
     rules: Rules,
 ) -> CaseScores:
-    """Score one summary against its contexts and tags (in normal form).
+    """Score one summary against its contexts and tags (in normal form; None: none were given).
 
     The order of the contexts does not matter to any score.
     """
@@ -134,19 +136,19 @@ def score_case(
 
     summary = extractor(compiled).entities(answer, text)
     sources = [_context_entities(compiled, context) for context in contexts]
-    unread = _unread_figures(answer, summary)
+    unread = _unread_figures(answer, summary, contexts)
     denied = denials(answer, contexts, sources) if compiled.fold else ()
     held = support(answer, summary, contexts, sources, denied, relations=compiled.fold)
 
-    known = [tag for tag in tags if tag in rules.known_tags]
-    unknown = tuple(tag for tag in tags if tag not in rules.known_tags)
+    unknown = tuple(tag for tag in tags or () if tag not in rules.known_tags)
     of_tags = {}
     due = {}
-    for tag in known:
-        named = _tag_phrases(compiled, tag)
-        of_tags[tag] = find_matches(named, text, answer, compiled)
-        if not of_tags[tag].standing:
-            due[tag] = _first_in_contexts(compiled, named, contexts)
+    for tag in tags or ():
+        if tag in compiled.tags:
+            named = compiled.tags[tag]
+            of_tags[tag] = find_matches(named, text, answer, compiled)
+            if not of_tags[tag].standing:
+                due[tag] = _first_in_contexts(compiled, named, contexts)
     followup = find_matches(compiled.followup, text, answer, compiled)
     definitive = []
     for named in compiled.definitive:
@@ -156,7 +158,7 @@ def score_case(
         "summary_accuracy": _accuracy(blank, held, sources, unread),
         "summary_risk_coverage": _risk_coverage(of_tags, due, unknown),
         "summary_non_definitive": _non_definitive(blank, definitive),
-        "summary_needs_followup": _needs_followup(blank, known, unknown, followup),
+        "summary_needs_followup": _needs_followup(blank, tags, followup),
         "entity_recall": _recall(summary, sources),
     }
     return CaseScores(
@@ -174,26 +176,47 @@ def _context_entities(compiled: CompiledRules, context: str) -> tuple[Entity, ..
     return tuple(extractor(compiled).entities(context))
 
 
-def _tag_phrases(compiled: CompiledRules, tag: str) -> CompiledPhrases:
-    return compiled.followup if tag == FOLLOWUP_TAG else compiled.tags[tag]
-
-
 _FIGURE = re.compile(
     r"(?P<mark>(?m:^)(?:[^\S\n]|[(\[])*\d{1,2}[.)\]](?!\d))|\d(?:[\d,.:/-]*\d)?[^\W\d_]{0,8}"
 )
 """A figure with the word at its end; `mark`: the number of an item of a list, which is none."""
 
 
-def _unread_figures(answer: str, entities: Sequence[Entity]) -> tuple[str, ...]:
-    """The figures of a text that begin in no entity, in order."""
+_DIGITS = re.compile(r"\d(?:[\d,.:/-]*\d)?")
+
+
+def _unread_figures(
+    answer: str, entities: Sequence[Entity], contexts: Sequence[str]
+) -> tuple[str, ...]:
+    """The figures of a text that begin in no entity and stand in no context as they are written, in order."""
     read: set[int] = set()
     for entity in entities:
         read.update(range(entity.start, entity.end))
     unread = []
     for match in _FIGURE.finditer(answer):
-        if not match["mark"] and match.start() not in read:
+        if match["mark"] or match.start() in read:
+            continue
+        if not _stands_as_written(answer, match, contexts):
             unread.append(match[0])
     return tuple(unread)
+
+
+def _stands_as_written(answer: str, figure: re.Match[str], contexts: Sequence[str]) -> bool:
+    """Whether a context has the digits of a figure with the letter before or behind them."""
+    start = figure.start()
+    digits = _DIGITS.match(answer, start)
+    assert digits is not None
+    before = answer[max(start - 1, 0) : start]
+    behind = answer[digits.end() : digits.end() + 1]
+    with_letter = []
+    if before.isalpha():
+        with_letter.append(rf"{re.escape(before)}{re.escape(digits[0])}(?![0-9])")
+    if behind.isalpha():
+        with_letter.append(rf"(?<![0-9]){re.escape(digits[0])}{re.escape(behind)}")
+    if not with_letter:
+        with_letter.append(rf"(?<![0-9]){re.escape(digits[0])}(?![0-9])")
+    pattern = re.compile("|".join(with_letter))
+    return any(pattern.search(context) for context in contexts)
 
 
 def _first_in_contexts(
@@ -306,12 +329,15 @@ def _first_places(sources: Sequence[Sequence[Entity]]) -> dict[str, dict[str, An
     return places
 
 
+BARE_NOUN = "a risk item is named, and not what it is"
+
+
 def _risk_coverage(
     of_tags: Mapping[str, Matches],
     due: Mapping[str, dict[str, Any]],
     unknown: Sequence[str],
 ) -> Score:
-    """Expected tags that the summary covers over expected tags (seed 5.2).
+    """Expected tags that the summary covers over expected tags (seed 5.2), but for needs_followup (D32).
 
     Unknown tags are expected of nobody. due: for each missing tag, where the contexts name it.
     """
@@ -326,11 +352,15 @@ def _risk_coverage(
         return _not_measured(1.0, reason, **more)
     covered = {}
     missing = {}
+    look = []
     for tag, matches in of_tags.items():
         if matches.standing:
             covered[tag] = matches.standing
         else:
             missing[tag] = matches.let_off
+        look += [{**match, "tag": tag, "why": BARE_NOUN} for match in matches.bare[:1]]
+    if look:
+        more["look"] = look
     return _ratio(len(covered), len(of_tags), covered=covered, missing=missing, **more)
 
 
@@ -349,21 +379,19 @@ def _in_order(phrases: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _needs_followup(
     blank: bool,
-    known: Sequence[str],
-    unknown: Sequence[str],
+    tags: Sequence[str] | None,
     followup: Matches,
 ) -> Score:
     """1 where a follow-up is named exactly if the tag asks for one (seed 5.4).
 
-    Without any known tag nobody said whether a follow-up was due: the number is the seed's, and not
-    measured.
+    A case that gives tags, an empty list too, says whether one is due; of one without the field the
+    same number is not measured (D32).
     """
     evidence = {"phrases": followup.standing, "let_off": followup.let_off}
-    expected = FOLLOWUP_TAG in known
+    expected = FOLLOWUP_TAG in (tags or ())
     good = bool(followup.standing) == expected
     if blank and not expected:
         return _not_measured(1.0, "empty summary", **evidence)
-    if not known:
-        reason = "no known tags" if unknown else "no tags"
-        return _not_measured(float(good), reason, **evidence)
+    if tags is None:
+        return _not_measured(float(good), "no tags", **evidence)
     return _ratio(int(good), 1, expected=expected, **evidence)

@@ -77,7 +77,7 @@ _CASE = re.compile(
 """What stands before a value that is one more case of the item before it: 10주 미만이면 1,500만원."""
 
 _LINE = re.compile(r"[.!?](?!\d)|[\n■○●▶※]")
-_WORD = re.compile(r"[가-힣]{2,}|[a-z]{2,}")
+_WORD = re.compile(r"(?<![0-9가-힣])[가-힣]{2,}|[a-z]{2,}")
 _ENDING = re.compile(
     r"(?:입니다|습니다|합니다|됩니다|으로|에서|부터|까지|에는|이며|하고|되고|은|는|이|가|을|를|의|에|로|와|과|도|만)$"
 )
@@ -139,7 +139,7 @@ def statements(raw: str, entities: Sequence[Entity], number: int = 0) -> list[St
         label = _pairs(_STOP.split(ahead)[-1]) or close_behind
         if _SUM.search(before) or _SUM.match(after):
             label = frozenset()
-        elif label:
+        else:
             label |= conditions
         sides = (_behind(after), _ahead(before))
         latest[entity.kind] = Statement(entity, number, *sides, words, label)
@@ -154,12 +154,13 @@ def _words_behind(after: str, next_value: int) -> frozenset[str]:
 
 
 def _conditions(entities: Sequence[Entity], index: int, start: int) -> frozenset[str]:
-    """The values of other kinds right before a value: under which it holds (6주 이상이면 1,500만원)."""
+    """The figures of other kinds right before a value: under which it holds (6주 이상이면 1,500만원)."""
     keys = set()
     for other in reversed(entities[max(0, index - MOST_CONDITIONS) : index]):
         if other.start < start or other.kind == entities[index].kind:
             break
-        keys.add(other.key)
+        if other.base:
+            keys.add(other.key)
     return frozenset(keys)
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from .denials import Denial
 from .entities import Entity
+from .restated import ONE_STEP, is_about, one_step_from, rounded_from
 from .statements import (
     DENIED,
     HIGH,
@@ -81,17 +82,16 @@ def support(
     for statement in known:
         same.setdefault(statement.entity.key, []).append(statement)
     result = Support([], [], [], [])
+    stated = [each for each in statements(answer, summary) if not each.entity.support_only]
     seen: set[str] = set()
-    for statement in statements(answer, summary):
+    for statement in stated:
         entity = statement.entity
-        if entity.support_only:
-            continue
         first = entity.key not in seen
         seen.add(entity.key)
         candidates = same.get(entity.key, [])
         if not candidates:
             if first:
-                result.unsupported.append(_with_instead(statement, known, weights))
+                _without_its_value(statement, answer, known, weights, result)
             continue
         nearest = _nearest(statement, candidates, weights)
         why, is_sure = _opposed(statement, nearest, weights) if relations else ("", False)
@@ -104,7 +104,7 @@ def support(
         if why:
             result.look.append({**shown, "why": why})
         elif relations:
-            other = _misplaced(statement, nearest, known, weights)
+            other = _misplaced(statement, nearest, stated, known, weights)
             if other is not None:
                 result.look.append({**entity_json(entity), **place(other), "why": ITEM})
     for denial in denials:
@@ -123,6 +123,28 @@ def _source_statements(
     for number, (context, entities) in enumerate(zip(contexts, sources)):
         known.extend(statements(context, entities, number))
     return known
+
+
+def _without_its_value(
+    statement: Statement,
+    answer: str,
+    known: Sequence[Statement],
+    weights: Mapping[str, float],
+    result: Support,
+) -> None:
+    """A value that no source states: told roughly, one step away from the source's, or unsupported (D33)."""
+    entity = statement.entity
+    shown = entity_json(entity)
+    before, after = answer[max(entity.start - 12, 0) : entity.start], answer[entity.end :][:12]
+    rounded = rounded_from(entity, known) if is_about(before, after) else None
+    restated = rounded or one_step_from(entity, known)
+    if restated is None:
+        result.unsupported.append(_with_instead(statement, known, weights))
+        return
+    shown |= place(restated)
+    result.supported.append(shown)
+    if rounded is None:
+        result.look.append({**shown, "why": ONE_STEP})
 
 
 def _contradict(result: Support, shown: dict[str, Any]) -> None:
@@ -179,10 +201,14 @@ def _opposed(
 def _misplaced(
     statement: Statement,
     nearest: Statement,
+    stated: Sequence[Statement],
     known: Sequence[Statement],
     weights: Mapping[str, float],
 ) -> Statement | None:
-    """Another value of the kind that the source says of the item, where it does not say this one of it."""
+    """Another value of the kind that the source says of the item, where it does not say this one of it.
+
+    Where the summary states that other value too, the two must fit better the other way round.
+    """
     label = statement.label
     if statement.entity.kind not in FIGURES:
         return None
@@ -192,10 +218,28 @@ def _misplaced(
         if not _is_alternative(statement, candidate):
             continue
         candidate_likeness = likeness(label, candidate, weights)
-        if candidate_likeness >= best_likeness:
+        gain = candidate_likeness - likeness(label, nearest, weights)
+        if candidate_likeness >= best_likeness and gain > _loss(
+            candidate, nearest, stated, weights
+        ):
             best = candidate
             best_likeness = candidate_likeness
     return best
+
+
+def _loss(
+    candidate: Statement,
+    nearest: Statement,
+    stated: Sequence[Statement],
+    weights: Mapping[str, float],
+) -> float:
+    """How much worse the summary's own statement of a candidate's value would fit the nearest's item."""
+    losses = [0.0]
+    for other in stated:
+        if other.entity.key == candidate.entity.key:
+            fit = likeness(other.label, candidate, weights)
+            losses.append(fit - likeness(other.label, nearest, weights))
+    return max(losses)
 
 
 def _is_alternative(statement: Statement, candidate: Statement) -> bool:

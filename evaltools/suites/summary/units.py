@@ -80,14 +80,14 @@ def _score_chunk(chunk: Sequence[Case], rules: Rules) -> dict[str, list[Any]]:
     return {column: [row[column] for row in rows] for column in rows[0]}
 
 
-def _row(case: Case, tags: list[str], case_scores: CaseScores) -> dict[str, Any]:
+def _row(case: Case, tags: list[str] | None, case_scores: CaseScores) -> dict[str, Any]:
     row: dict[str, Any] = {
         "case_id": case.id,
         "question": case.question,
         "answer": case.answer,
         "contexts": dumps(case.texts),
         "ground_truth": case.ground_truth,
-        "tags": dumps(tags),
+        "tags": dumps(tags or []),
         "unknown_tags": dumps(case_scores.unknown_tags),
         "intent": case.intent,
         "product": case.metadata.product,

@@ -19,16 +19,29 @@ REACH = 160
 """No let-off is looked for further away than this many characters."""
 
 
+ONLY_NAMED = "only names it"
+"""Why a match that lacks what its tag needs is let off."""
+
+_STATEMENT_END = re.compile(r"[!?;]|\.(?![0-9])")
+TOLD_WITHIN = 30
+"""Characters behind a wording in which a summary says that it was told."""
+
+NEEDED_WITHIN = 60
+"""Characters around a match in which stands what its tag needs; a list may have it on its next line."""
+
+
 @dataclass(frozen=True, slots=True)
 class Matches:
     """The matches of a phrase set in order: `text`, and `at`, [start, end) in the original.
 
     standing: those that count. let_off: those that are taken back, with the reason (`let_off`) and
-    the words that do it (`by`).
+    the words that do it (`by`). bare: those that stand, where all that stands only says that the
+    item was told.
     """
 
     standing: list[dict[str, Any]] = field(default_factory=list)
     let_off: list[dict[str, Any]] = field(default_factory=list)
+    bare: list[dict[str, Any]] = field(default_factory=list)
 
 
 def find_matches(
@@ -52,10 +65,20 @@ def find_matches(
             end,
             rules.clause_ends,
         )
+        if not let_off and _is_bare(named, text.norm, start, end):
+            told = search(rules.told, text.norm[end : end + TOLD_WITHIN])
+            if told and told.start() == 0:
+                matches.bare.append(match)
+                continue
+            let_off = {"let_off": ONLY_NAMED, "by": raw[raw_start:raw_end]}
         if let_off:
             matches.let_off.append({**match, **let_off})
         else:
             matches.standing.append(match)
+    if not matches.standing:
+        matches.standing.extend(matches.bare)
+    else:
+        matches.bare.clear()
     return matches
 
 
@@ -81,6 +104,18 @@ def _let_off(
                 "by": words.strip(),
             }
     return {}
+
+
+def _is_bare(named: CompiledPhrases, text: str, start: int, end: int) -> bool:
+    """Whether a wording lacks what its tag needs beside it."""
+    return bool(named.needs) and not search(named.needs, _surroundings(text, start, end))
+
+
+def _surroundings(text: str, start: int, end: int) -> str:
+    """A match with what stands around it in its statement, across the lines of a list."""
+    before = _STATEMENT_END.split(text[max(0, start - NEEDED_WITHIN) : start])[-1]
+    after = _STATEMENT_END.split(text[end : end + NEEDED_WITHIN], maxsplit=1)[0]
+    return before + text[start:end] + after
 
 
 def _clause_before(text: str, start: int, clause_ends: Phrases) -> str:

@@ -29,6 +29,8 @@ def flat(record: dict[str, Any], tags: str) -> dict[str, str | None]:
     given = record["metadata"].get("summary_tags")
     names = split_tags(given)
     join = {"json": json.dumps(names), "comma": ", ".join(names), "pipe": "|".join(names)}
+    if not names:  # an empty cell gives no tags, an empty list says that there are none
+        join[tags] = "" if given is None else "[]"
     contexts = record["contexts"]
     return {
         "id": record["id"],

@@ -30,7 +30,7 @@ RULES = load_rules("ko-insurance")
 def scores(
     answer: str | None, contexts: list[str], tags: list[str] | None = None
 ) -> dict[str, Score]:
-    return dict(score_case(answer, contexts, tags or [], RULES).scores)
+    return dict(score_case(answer, contexts, tags, RULES).scores)
 
 
 def test_a_case_by_hand() -> None:
@@ -71,8 +71,9 @@ def test_a_case_by_hand() -> None:
         ("안내", [], [], "summary_risk_coverage", 1.0, False, "no tags"),
         ("안내", [], ["surrender_value"], "summary_risk_coverage", 1.0, False, "no known tags"),
         ("", [], [], "summary_non_definitive", 1.0, False, "empty summary"),
-        ("안내", [], [], "summary_needs_followup", 1.0, False, "no tags"),
-        ("추가 확인 필요", [], [], "summary_needs_followup", 0.0, False, "no tags"),
+        ("안내", [], None, "summary_needs_followup", 1.0, False, "no tags"),
+        ("추가 확인 필요", [], None, "summary_needs_followup", 0.0, False, "no tags"),
+        ("추가 확인 필요", [], ["needs_followup"], "summary_risk_coverage", 1.0, False, "no tags"),
         ("", [], ["limit"], "summary_needs_followup", 1.0, False, "empty summary"),
         ("90일", ["안내"], [], "entity_recall", 0.0, False, "no context entities"),
     ],
@@ -80,7 +81,7 @@ def test_a_case_by_hand() -> None:
 def test_not_measured_keeps_the_number_of_the_source_document(
     answer: str | None,
     contexts: list[str],
-    tags: list[str],
+    tags: list[str] | None,
     metric: str,
     score: float,
     measured: bool,
@@ -88,6 +89,28 @@ def test_not_measured_keeps_the_number_of_the_source_document(
 ) -> None:
     v = scores(answer, contexts, tags)[metric]
     assert (v.score, v.measured, v.evidence["reason"]) == (score, measured, reason)
+
+
+@pytest.mark.parametrize(
+    ("answer", "tags", "score"),
+    [
+        ("추가 확인 필요", ["needs_followup"], 1.0),
+        ("안내", ["needs_followup"], 0.0),
+        ("추가 확인 필요", [], 0.0),
+        ("안내", [], 1.0),
+        ("안내", ["no such tag"], 1.0),
+    ],
+)
+def test_a_case_that_gives_tags_says_whether_a_follow_up_is_due(
+    answer: str, tags: list[str], score: float
+) -> None:
+    followup = scores(answer, [], tags)["summary_needs_followup"]
+    assert (followup.score, followup.measured) == (score, True)
+
+
+def test_the_follow_up_tag_is_no_second_time_a_risk_item() -> None:
+    coverage = scores("한도 100만원", [], ["limit", "needs_followup"])["summary_risk_coverage"]
+    assert (coverage.numerator, coverage.denominator) == (1, 1)
 
 
 def test_why_a_phrase_was_let_off_stands_in_the_evidence() -> None:

@@ -1,0 +1,95 @@
+"""False alarms and hits of the summary rules: right summaries of one source, and the same with one thing wrong.
+
+    python benchmarks/summary_pairs.py [--show]
+
+The cases stand in tests/data/summary_pairs.jsonl. They are halved by a hash of their id: rules are
+mended with the failures of "in view" before one (`--show` prints them), never with those of "unseen".
+A right summary is a false alarm where any of its four metrics is `fail` or `look`; a wrong one is a
+hit where the metric that must notice it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from evaltools.suites.summary.rules import Rules, load_rules
+from evaltools.suites.summary.scoring import score_case
+from evaltools.suites.summary.states import JUDGED, metric_state
+
+FILE = Path(__file__).resolve().parents[1] / "tests" / "data" / "summary_pairs.jsonl"
+HALVES = ("in view", "unseen")
+
+
+def half(name: str) -> str:
+    return HALVES[hashlib.sha256(name.encode()).digest()[0] % 2]
+
+
+def states(case: dict[str, Any], answer: str, rules: Rules) -> dict[str, tuple[str, Any]]:
+    """The state of each metric of a summary of the case, and its evidence."""
+    scores = score_case(answer, case["contexts"], case["summary_tags"], rules).scores
+    by_metric = {}
+    for metric in JUDGED:
+        score = scores[metric]
+        passed = score.score >= rules.thresholds[metric] - 1e-12
+        state = metric_state(metric, score.evidence, measured=score.measured, passed=passed)
+        by_metric[metric] = (state, score.evidence)
+    return by_metric
+
+
+def results(cases: list[dict[str, Any]], rules: Rules) -> pd.DataFrame:
+    """A row a summary and metric that is of interest: id, half, is_right, metric, state, answer, evidence."""
+    rows = []
+    for case in cases:
+        for metric, (state, evidence) in states(case, case["right"], rules).items():
+            rows.append((case["id"], True, metric, state, case["right"], evidence))
+        for wrong in case["wrong"]:
+            metric = wrong["metric"]
+            state, evidence = states(case, wrong["answer"], rules)[metric]
+            rows.append((case["id"], False, metric, state, wrong["answer"], evidence))
+    columns = ["id", "is_right", "metric", "state", "answer", "evidence"]
+    frame = pd.DataFrame(rows, columns=columns)
+    frame["half"] = frame["id"].map(half)
+    frame["noticed"] = frame["state"] != "ok"
+    return frame
+
+
+def table(rows: pd.DataFrame) -> str:
+    """False alarms among right summaries and hits among wrong ones, by metric."""
+    lines = ["| metric | false alarms | hits |", "|---|---|---|"]
+    for metric in (*JUDGED, "any"):
+        part = rows if metric == "any" else rows[rows["metric"] == metric]
+        right = part[part["is_right"]].groupby("id")["noticed"].any()
+        wrong = part.loc[~part["is_right"], "noticed"]
+        lines.append(f"| {metric} | {share(right)} | {share(wrong)} |")
+    return "\n".join(lines)
+
+
+def share(flags: pd.Series) -> str:
+    return f"{flags.sum()} of {len(flags)} ({flags.mean():.0%})"
+
+
+def show(rows: pd.DataFrame, contexts: dict[str, str]) -> None:
+    failures = rows[(rows["noticed"] == rows["is_right"]) & (rows["half"] == HALVES[0])]
+    for row in failures.itertuples():
+        kind = "false alarm" if row.is_right else "missed"
+        print(f"--- {row.id} {kind}: {row.metric} {row.state}\n{contexts[row.id]}")
+        print(f">> {row.answer}\n{row.evidence if row.is_right else ''}")
+
+
+def main() -> None:
+    cases = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]
+    rows = results(cases, load_rules("ko-insurance"))
+    if "--show" in sys.argv[1:]:
+        show(rows, {case["id"]: "\n".join(case["contexts"]) for case in cases})
+    for name in HALVES:
+        print(f"{name}\n{table(rows[rows['half'] == name])}\n")
+
+
+if __name__ == "__main__":
+    main()

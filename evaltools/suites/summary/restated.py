@@ -1,0 +1,87 @@
+"""A value told in other words than the source's: rounded, or one step of reckoning away from it.
+
+Source: specification D33.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+
+from .entities import Entity
+from .statements import Statement
+
+ONE_STEP = "it follows from the source's figure by one step"
+
+_ABOUT_BEFORE = re.compile(r"(?:약|대략|어림잡아|about|around|approximately|some)\s?$")
+_ABOUT_AFTER = re.compile(r"\s?(?:정도|가량|내외|안팎|남짓|쯤|or so)")
+
+_FIGURE = re.compile(r"[0-9][0-9,]*(?:\.(?P<decimals>[0-9]+))?")
+
+DAYS_OF_MONTH = 30
+DAYS_OF_YEAR = 365
+"""A day more or less is another figure: 1개월 is not 31일."""
+
+
+def is_about(before: str, after: str) -> bool:
+    """Whether the words around a figure call it an approximation.
+
+    >>> is_about("보험료 약 ", "입니다"), is_about("", "원 내외"), is_about("", " 정도 소요")
+    (True, False, True)
+    """
+    return bool(_ABOUT_BEFORE.search(before) or _ABOUT_AFTER.match(after))
+
+
+def rounded_from(told: Entity, sources: Sequence[Statement]) -> Statement | None:
+    """The first figure of the sources that rounds to an approximation, at its own precision.
+
+    3천만원 is told to ten millions, so that 29,870,000원 rounds to it; 60% to one per cent.
+    """
+    step = _precision(told)
+    for source in sources:
+        entity = source.entity
+        if (entity.kind, entity.base) != (told.kind, told.base) or not step:
+            continue
+        if abs(Decimal(entity.value) - Decimal(told.value)) <= step / 2:
+            return source
+    return None
+
+
+def _precision(told: Entity) -> Decimal:
+    """The step in which a figure is told, in its base; 0 of what is no number."""
+    try:
+        value = Decimal(told.value)
+    except ArithmeticError:
+        return Decimal(0)
+    figure = _FIGURE.search(told.text)
+    if told.kind != "amount" and figure and value:
+        written = Decimal(figure[0].replace(",", ""))
+        step = value / written if written else Decimal(0)
+        return step.scaleb(-len(figure["decimals"] or ""))
+    digits = told.value.rstrip("0") if "." not in told.value else told.value
+    return Decimal(10) ** (len(told.value) - len(digits))
+
+
+def one_step_from(told: Entity, sources: Sequence[Statement]) -> Statement | None:
+    """The first figure of the sources from which one step leads to a value.
+
+    What is left of a whole (80% cover from 20% co-payment), and months told in days or days in months.
+    """
+    for source in sources:
+        entity = source.entity
+        if not entity.support_only and told.kind == entity.kind and _is_one_step(told, entity):
+            return source
+    return None
+
+
+def _is_one_step(told: Entity, source: Entity) -> bool:
+    if told.kind == "percent":
+        return Decimal(told.value) + Decimal(source.value) == 100
+    if told.kind == "duration" and {told.base, source.base} == {"month", "day"}:
+        months, days = told, source
+        if told.base == "day":
+            months, days = source, told
+        of_year = months.value == "12" and days.value == str(DAYS_OF_YEAR)
+        return of_year or Decimal(days.value) == DAYS_OF_MONTH * Decimal(months.value)
+    return False
