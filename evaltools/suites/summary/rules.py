@@ -357,18 +357,21 @@ def _with_inherited(content: dict[str, Any], path: Path, problems: Problems) -> 
             raise problems.fatal("bad-field", message, field="name", file=str(path))
         inherited = load_rules(inherited_name).model_dump(mode="json", exclude=own_to_a_file)
         if field == "base":
-            content = {**inherited, **content}
-            if content["aliases"] is inherited["aliases"]:
-                content["aliases"] = _known_aliases(content)
+            known = {*content.get("tags", inherited["tags"]), FOLLOWUP_TAG}
+            content = {**_of_tags(inherited, known), **content}
         else:
             content = _added(inherited, content)
     return content
 
 
-def _known_aliases(content: dict[str, Any]) -> dict[str, str]:
-    """The inherited aliases of tags that stand in the content."""
-    known = {*content["tags"], FOLLOWUP_TAG}
-    return {alias: tag for alias, tag in content["aliases"].items() if tag in known}
+def _of_tags(inherited: dict[str, Any], known: set[str]) -> dict[str, Any]:
+    """What is inherited, without what names tags that a file does not have."""
+    aliases = {alias: tag for alias, tag in inherited["aliases"].items() if tag in known}
+    concepts = []
+    for concept in inherited["concepts"]:
+        tag = concept["tag"] if concept["tag"] in known else None
+        concepts.append({**concept, "tag": tag})
+    return {**inherited, "aliases": aliases, "concepts": concepts}
 
 
 def _line_of(field: str, text: str) -> int | None:
