@@ -56,13 +56,18 @@ _PAY = "(?:지급|보상|보장|환급|지원)"
 _DENIED = re.compile(
     rf"(?:부지급|미지급|미보장|부담보)|{_PAY}(?:이|을|은|는|도)? ?(?:안|불가|제외|거절)"
     rf"|{_PAY}(?:하|되|해 ?드리)지 ?(?:는|도)? ?(?:않|못|아니)|{_PAY}(?:할|될|받을) 수 없"
-    r"|(?:받|나오)지 (?:않|못)|안 나오|못 받"
+    rf"|(?:받|나오|나가)지 (?:않|못)|안 나(?:오|가)|못 받|{_PAY} ?대상(?:이|은)? 아"
 )
 _PAID = re.compile(
     rf"{_PAY}(?:하|되|함|됨|합|됩|한다|된다|해|받|돼|\s?(?:가능|대상|>|[.,;\n]|$))|나옵|나온|나와|받습|받는|받을 수 있"
 )
 
-_STOP = re.compile(
+PAYMENT_WORDS = re.compile(
+    rf"{_PAY}|부지급|미지급|미보장|부담보|면책|제외|대상|가능|불가|않|없|나오|나가|받"
+)
+"""Words that say of a thing that it is paid, or not."""
+
+STOP = re.compile(
     r"[.!?](?!\d)|[;,\n·/|()\[\]■○●▶※]|(?:지만|으나|는데|하고|되고|하며|되며|이며|이고)(?=[\s,])"
 )
 """Where what is said of a value ends."""
@@ -133,10 +138,10 @@ def statements(raw: str, entities: Sequence[Entity], number: int = 0) -> list[St
         following = entities[index + 1].start if index + 1 < len(entities) else len(raw)
         close_behind = _words_behind(after, following - entity.end)
         conditions = _conditions(entities, index, start)
-        words = _pairs(ahead) | close_behind | conditions
+        words = syllable_pairs(ahead) | close_behind | conditions
         if earlier and _CASE.search(before) and entity.start - earlier.entity.end <= SAME_ITEM:
             words |= earlier.words
-        label = _pairs(_STOP.split(ahead)[-1]) or close_behind
+        label = syllable_pairs(STOP.split(ahead)[-1]) or close_behind
         if _SUM.search(before) or _SUM.match(after):
             label = frozenset()
         else:
@@ -149,8 +154,8 @@ def statements(raw: str, entities: Sequence[Entity], number: int = 0) -> list[St
 
 def _words_behind(after: str, next_value: int) -> frozenset[str]:
     """The words between a value and the end of its part; those before a next value are of that one."""
-    part = _STOP.split(after, maxsplit=1)[0]
-    return frozenset() if next_value <= len(part) else _pairs(part)
+    part = STOP.split(after, maxsplit=1)[0]
+    return frozenset() if next_value <= len(part) else syllable_pairs(part)
 
 
 def _conditions(entities: Sequence[Entity], index: int, start: int) -> frozenset[str]:
@@ -170,7 +175,7 @@ def _norm(text: str) -> str:
 
 def _behind(after: str) -> frozenset[str]:
     sides = {side for side, pattern in _BEHIND.items() if pattern.match(after)}
-    clause = _STOP.split(after, maxsplit=1)[0] + " "
+    clause = STOP.split(after, maxsplit=1)[0] + " "
     if not _FIGURE.search(clause):
         side = payment(clause)
         if side:
@@ -193,7 +198,7 @@ def _ahead(before: str) -> frozenset[str]:
     return frozenset(side for side, pattern in _AHEAD.items() if pattern.search(before))
 
 
-def _pairs(text: str) -> frozenset[str]:
+def syllable_pairs(text: str) -> frozenset[str]:
     """The pairs of syllables of the words of a text, endings left out: spelling and spacing matter little."""
     pairs = set()
     for word in _WORD.findall(text):

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .claims import opposite_claims
 from .denials import Denial
 from .entities import Entity
 from .restated import ONE_STEP, is_about, one_step_from, rounded_from
@@ -113,6 +114,8 @@ def support(
             _contradict(result, shown)
         else:
             result.look.append(shown)
+    if relations:
+        result.look.extend(opposite_claims(answer, contexts))
     return result
 
 

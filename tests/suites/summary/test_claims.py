@@ -1,0 +1,47 @@
+"""What is said to be paid, or not, against a source that says the opposite of the same thing (D34)."""
+
+from __future__ import annotations
+
+import pytest
+
+from evaltools.suites.summary.claims import opposite_claims
+
+SOURCE = (
+    "예방접종, 중성화, 스케일링은 보상 안 합니다. 슬개골 탈구는 보상됩니다. "
+    "급여 추나요법은 보상되는데 첩약은 지급하지 않습니다."
+)
+
+
+@pytest.mark.parametrize(
+    ("summary", "text"),
+    [
+        ("예방접종·중성화·스케일링도 보상됨.", "스케일링도 보상됨"),
+        ("슬개골 탈구는 제외.", "슬개골 탈구는 제외"),
+        ("급여 추나요법은 보상되지 않음.", "급여 추나요법은 보상되지 않음"),
+    ],
+)
+def test_the_opposite_is_found_with_the_passage_of_the_source(summary: str, text: str) -> None:
+    (claim,) = opposite_claims(summary, ["인사말", SOURCE])
+    start, end = claim["at"]
+    assert summary[start:end] == claim["text"] == text
+    assert claim["context"] == 1
+
+
+@pytest.mark.parametrize(
+    "summary",
+    [
+        "예방접종·스케일링은 제외, 슬개골 탈구는 보상.",
+        "첩약은 지급 제외.",
+        "도수치료는 보상됨.",  # of another thing
+        "보상 기준을 안내함.",  # of nothing
+        "슬개골 탈구 3만원은 제외.",  # a value carries its payment by itself
+        "",
+    ],
+)
+def test_what_agrees_or_speaks_of_another_thing_is_no_opposite(summary: str) -> None:
+    assert list(opposite_claims(summary, [SOURCE])) == []
+
+
+def test_a_source_that_says_both_settles_nothing() -> None:
+    both = "입원비는 지급합니다. 음주 사고의 입원비는 지급하지 않습니다."
+    assert list(opposite_claims("입원비는 지급됨.", [both])) == []
