@@ -251,6 +251,8 @@ WALKS = {
             "Each metric gives two: its score, and `NAME passed`. One that ended in an error is not measured.",
             "The direction of a score is that in which its threshold is passed. Where no case tells (all at the threshold), it has"
             " none. `.latest_test_run.json` is read, too.",
+            "Cases that share a name are numbered instead, and a second metric of one name on a case is"
+            " `NAME (2)`.",
             CONDITION,
             *COMMON,
         ),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
-from ..core.errors import Problems
 from .rows import Row, Score, further_columns, number
 from .source import Records, Source
 
@@ -31,6 +32,19 @@ class Case(Row):
     metricsData: list[Measured] | None = None
 
     @property
+    def measured(self) -> list[tuple[str, Measured]]:
+        """Metrics under names of their own."""
+        times: Counter[str] = Counter()
+        named = []
+        for measured in self.metricsData or ():
+            name = measured.name
+            times[name] += 1
+            if times[name] > 1:
+                name += f" ({times[name]})"
+            named.append((name, measured))
+        return named
+
+    @property
     def further(self) -> dict[str, Any]:
         metadata = self.additionalMetadata
         fields = metadata if isinstance(metadata, dict) else {}
@@ -38,37 +52,55 @@ class Case(Row):
         return further_columns({**texts, **fields})
 
 
+@dataclass
+class Overview:
+    """What must be known of all cases before the first row.
+
+    `names`: how many cases have a name, as parametrized tests share one. `directions`: metric ->
+    the directions in which its thresholds are passed.
+    """
+
+    names: Counter[str | None] = field(default_factory=Counter)
+    directions: dict[str, set[bool]] = field(default_factory=dict)
+
+    def higher_is_better(self, metric: str) -> bool | None:
+        """The direction on which successes and failures agree."""
+        votes = self.directions.get(metric, set())
+        return next(iter(votes)) if len(votes) == 1 else None
+
+
 def read(source: Source) -> Records:
     """A metric's score, and `NAME passed`, whose mean is deepeval's pass rate.
 
     With an error it is not measured. The direction of a score is that in which its threshold is
-    passed.
+    passed. A case is named by its number where several share a name; the second metric of a name
+    on a case is `NAME (2)`.
     """
     key = "testRunData.testCases"  # of .latest_test_run.json
     if source.part(key) is None:
         key = "testCases"
     # what is wrong with a case is reported when its scores are read
-    cases = Source(source.path, Problems("skip")).records(Case, key)
-    directions = _directions(case for _, case in cases)
+    overview = _overview(source.unreported.records(Case, key))
 
     def scores(count: int, case: Case) -> Iterator[Score]:
-        for index, measured in enumerate(case.metricsData or ()):
+        is_named = bool(case.name) and overview.names[case.name] == 1
+        sample: dict[str, Any] = {
+            "id": case.name if is_named else str(count),
+            "text": case.input,
+            "further": case.further,
+        }
+        for index, (metric, measured) in enumerate(case.measured):
             score, success = measured.score, measured.success
             if measured.error:
                 score = success = None
-            sample: dict[str, Any] = {
-                "id": case.name or str(count),
-                "text": case.input,
-                "further": case.further,
-            }
             yield Score(
-                metric=measured.name,
+                metric=metric,
                 value=number(score, f"metricsData.{index}.score"),
-                higher_is_better=directions.get(measured.name),
+                higher_is_better=overview.higher_is_better(metric),
                 **sample,
             )
             yield Score(
-                metric=f"{measured.name} passed",
+                metric=f"{metric} passed",
                 value=number(success, f"metricsData.{index}.success"),
                 higher_is_better=True,
                 **sample,
@@ -77,15 +109,15 @@ def read(source: Source) -> Records:
     return source.rows(source.records(Case, key), scores)
 
 
-def _directions(cases: Iterable[Case]) -> dict[str, bool]:
-    """Metric -> whether higher is better, where successes and failures agree on it."""
-    votes: dict[str, set[bool]] = {}
-    for case in cases:
-        for measured in case.metricsData or ():
+def _overview(cases: Records) -> Overview:
+    overview = Overview()
+    for _, case in cases:
+        overview.names[case.name] += 1
+        for metric, measured in case.measured:
             score, threshold = measured.score, measured.threshold
             if measured.error or measured.success is None or score is None or threshold is None:
                 continue
             if score != threshold:
                 passes_above = (score > threshold) == measured.success
-                votes.setdefault(measured.name, set()).add(passes_above)
-    return {metric: vote.pop() for metric, vote in votes.items() if len(vote) == 1}
+                overview.directions.setdefault(metric, set()).add(passes_above)
+    return overview

@@ -8,7 +8,6 @@ from typing import Any
 
 from pydantic import Field
 
-from ..core.records import fitted, read_json
 from .rows import Row, Score, further_columns, number
 from .source import Records, Source
 
@@ -128,11 +127,8 @@ def _result_of(line: Line, results: list[Result]) -> Result | None:
 
 def _results(source: Source) -> list[Result]:
     """The results in the file beside the samples; none where there is no such file."""
-    if not source.path.name.endswith(SAMPLES):
+    name = source.path.name
+    if not name.endswith(SAMPLES):
         return []
-    file = source.path.with_name(source.path.name.removesuffix(SAMPLES) + ".json")
-    if not file.is_file():
-        return []
-    content = read_json(file, source.problems)
-    document = fitted(Document, content, source.problems, file=str(file))
+    document = source.beside(name.removesuffix(SAMPLES) + ".json", Document)
     return document.evaluation_results if document else []

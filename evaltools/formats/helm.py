@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 from pydantic import Field
 
-from ..core.records import fitted, read_json
+from .directions import direction, higher_is_better
 from .rows import Row, Score, further_columns, number
 from .source import Records, Source
-
-LOWER = re.compile(r"(ece_|perplexity|bits_per_byte|toxic|bias_metric|stereotyp|.*error)")
-"""Metrics of HELM of which less is better, by the beginning of their names."""
-
-HIGHER = re.compile(
-    r"(quasi_|prefix_|quasi_prefix_|final_number_)*(exact_match|f1_score|f1_set_match|rouge|bleu|"
-    r"chr_f|iou_set_match|exact_set_match|classification_|ndcg|RR|NDCG|math_equiv|code_eval_acc|"
-    r"pass|logprob|accuracy|wb_score|safety_score|chain_of_thought_correctness|ifeval_|omni_math_acc)"
-)
-"""Metrics of HELM of which more is better, by the beginning of their names. Of others, above all of
-what HELM keeps books of (num_..., ..._runtime, max_prob), it is not known."""
 
 
 class Name(Row):
@@ -105,7 +93,7 @@ def read(source: Source, *, split: str | None = None) -> Records:
     be chosen. Metrics with a direction come first, led by those that run_spec.json names; it names
     the condition, too.
     """
-    spec = _beside(source, "run_spec.json", RunSpec) or RunSpec()
+    spec = source.beside("run_spec.json", RunSpec) or RunSpec()
     questions = _questions(source)
     main_metrics = spec.main_metrics
     splits: dict[str | None, None] = {}
@@ -150,19 +138,9 @@ def read(source: Source, *, split: str | None = None) -> Records:
 
 
 def _direction(metric: str, main_metrics: list[str]) -> bool | None:
-    if LOWER.match(metric):
-        return False
-    if HIGHER.match(metric) or metric in main_metrics:
+    if metric in main_metrics and direction("helm", metric) is None:
         return True
-    return None
-
-
-def _beside(source: Source, name: str, model: type[Any]) -> Any:
-    """The record in a file beside the statistics; None where there is none."""
-    file = source.path.with_name(name)
-    if not file.is_file():
-        return None
-    return fitted(model, read_json(file, source.problems), source.problems, file=str(file))
+    return higher_is_better("helm", metric)
 
 
 def _questions(source: Source) -> dict[str, Question]:
@@ -171,7 +149,4 @@ def _questions(source: Source) -> dict[str, Question]:
     if not file.is_file():
         return {}
     beside = Source(file, source.problems)
-    questions = {}
-    for _, question in beside.records(Question):
-        questions[question.id] = question
-    return questions
+    return {question.id: question for _, question in beside.records(Question)}

@@ -12,6 +12,7 @@ from pydantic import Field
 from pydantic_core import from_json
 
 from ..core.records import fitted
+from .directions import higher_is_better
 from .rows import Row, Score, Unfit, further_columns, number
 from .source import Records, Source
 
@@ -42,10 +43,6 @@ WORDS = {
     "false": 0.0,
 }
 """What Inspect counts its words for a score as."""
-
-
-HIGHER = ("answer", "choice", "exact", "f1", "includes", "match", "math", "pattern")
-"""Scorers of Inspect whose numbers are better the higher they are."""
 
 
 class Spec(Row):
@@ -257,8 +254,9 @@ def _scores(header: Header, samples: Iterable[Any], source: Source) -> Records:
                     continue
                 has_accuracy = (key or scorer) in header.accuracies
                 if metrics.directions.get(metric) is None:
-                    is_higher = has_accuracy or scorer in HIGHER or _is_judgement(part)
-                    metrics.directions[metric] = True if is_higher else None
+                    is_higher = has_accuracy or _is_judgement(part)
+                    listed = higher_is_better("inspect", scorer)
+                    metrics.directions[metric] = True if is_higher else listed
                 measured = None
                 if not sample.error:
                     measured = _value(part, f"scores.{metric}.value")

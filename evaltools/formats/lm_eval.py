@@ -11,8 +11,7 @@ from typing import Any
 
 from pydantic import ConfigDict, Field
 
-from ..core.errors import Problems
-from ..core.records import fitted, read_json, read_jsonl
+from .directions import higher_is_better
 from .rows import Row, Score, further_columns, number
 from .source import Records, Source
 
@@ -23,20 +22,6 @@ QUESTIONS = ("question", "query", "text", "input", "prompt", "problem", "sentenc
 
 LOG_LIKELIHOODS = ("perplexity", "word_perplexity", "byte_perplexity", "bits_per_byte")
 """Metrics of which a sample holds the log-likelihood, or a pair of it and of a number of tokens."""
-
-DIRECTIONS = {
-    "acc": True,
-    "acc_norm": True,
-    "acc_mutual_info": True,
-    "exact_match": True,
-    "f1": True,
-    "mcc": True,
-    "bleu": True,
-    "chrf": True,
-    "ter": False,
-    "brier_score": False,
-}
-"""Whether higher is better in lm-eval's own registry, for samples without their results."""
 
 
 class Ids(Row):
@@ -129,7 +114,7 @@ def read(source: Source) -> Records:
     task = ""
     name = NAME.fullmatch(source.path.name)
     if name:
-        results = _read_results(source, f"results_{name['date']}.json")
+        results = source.beside(f"results_{name['date']}.json", Results) or Results()
         task = name["task"]
     directions = {}
     for metric in overview.sums:
@@ -181,7 +166,7 @@ def _overview(source: Source) -> Overview:
     times: Counter[tuple[str, str | None]] = Counter()
     overview = Overview()
     # lines that do not fit are reported when they are read as samples
-    for _, line in read_jsonl(source.path, Line, Problems("skip")):
+    for _, line in source.unreported.json_lines(Line):
         times[line.filter, line.doc_hash] += 1
         for metric, value in line.values.items():
             name = f"{metric},{line.filter}"
@@ -205,7 +190,9 @@ def _direction(
     the perplexity is exp(-mean) of log-likelihoods, of which more is better.
     """
     metric = name.partition(",")[0]
-    declared = results.higher_is_better.get(task, {}).get(metric, DIRECTIONS.get(metric))
+    declared = results.higher_is_better.get(task, {}).get(metric)
+    if declared is None:
+        declared = higher_is_better("lm-eval", metric)
     reported = results.results.get(task, {}).get(name)
     total, weight = overview.sums[name]
     mean = total / weight if weight else math.nan
@@ -229,14 +216,3 @@ def _direction(
 
 def _is_equal(reported: float, value: float) -> bool:
     return math.isclose(reported, value, rel_tol=1e-6, abs_tol=1e-9)
-
-
-def _read_results(source: Source, name: str) -> Results:
-    """The results beside the file; empty ones where there are none."""
-    file = source.path.with_name(name)
-    if not file.is_file():
-        return Results()
-    problems = source.problems
-    content = read_json(file, problems)
-    results = fitted(Results, content, problems, file=str(file))
-    return results or Results()

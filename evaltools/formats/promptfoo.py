@@ -11,7 +11,6 @@ from typing import Any
 from pydantic import Field
 from pydantic_core import from_json
 
-from ..core.errors import Problems
 from ..core.files import dumps
 from .rows import Row, Score, further_columns, number
 from .source import Records, Source, under
@@ -134,7 +133,7 @@ def read(source: Source) -> Records:
     """
     key = _require_results(source)
     # what is wrong with a result is reported when its scores are read
-    overview = _overview(_records(Source(source.path, Problems("skip")), key))
+    overview = _overview(_records(source.unreported, key))
     if overview.n_errors:
         message = (
             f"{overview.n_errors} of {overview.n_results} results are errors: no success, as "

@@ -7,41 +7,10 @@ from typing import Any
 
 from pydantic import ConfigDict
 
-from ..core.errors import Problems
 from ..core.records import csv_rows
+from .directions import higher_is_better
 from .rows import Row, Score, Unfit, further_columns, number
 from .source import Records, Source
-
-HIGHER = (
-    "answer_correctness",
-    "answer_relevancy",
-    "answer_similarity",
-    "context_entity_recall",
-    "context_precision",
-    "context_recall",
-    "context_relevance",
-    "context_utilization",
-    "exact_match",
-    "factual_correctness",
-    "faithfulness",
-    "faithfulness_with_hhem",
-    "id_based_context_precision",
-    "id_based_context_recall",
-    "llm_context_precision_with_reference",
-    "llm_context_precision_without_reference",
-    "non_llm_context_precision_with_reference",
-    "non_llm_context_recall",
-    "non_llm_string_similarity",
-    "nv_accuracy",
-    "nv_context_relevance",
-    "nv_response_groundedness",
-    "response_relevancy",
-    "semantic_similarity",
-    "string_present",
-    "summary_score",
-    "tool_call_accuracy",
-)
-"""Metrics of ragas of which more is better; of `noise_sensitivity` less is. Of others it is not known."""
 
 
 class Line(Row):
@@ -90,25 +59,19 @@ def read(source: Source) -> Records:
                 metric=name,
                 value=None if value == "" else number(value, name),
                 text=text,
-                higher_is_better=_direction(name),
+                # factual_correctness(mode=f1)
+                higher_is_better=higher_is_better("ragas", name.partition("(")[0]),
                 further=further_columns({**of_sample, **texts}),
             )
 
     return source.rows(_lines(source), scores)
 
 
-def _direction(metric: str) -> bool | None:
-    name = metric.partition("(")[0]  # factual_correctness(mode=f1)
-    if name == "noise_sensitivity":
-        return False
-    return True if name in HIGHER else None
-
-
 def _metrics(source: Source) -> list[str]:
     """The columns whose first value is a number."""
     is_number: dict[str, bool] = {}
     # what is wrong with a line is reported when it is read as a sample
-    for _, line in _lines(Source(source.path, Problems("skip"))):
+    for _, line in _lines(source.unreported):
         for name, value in (line.model_extra or {}).items():
             if name and value is not None and value != "":
                 is_number.setdefault(name, not isinstance(value, str | list | dict))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,9 @@ from .rows import Unfit
 
 LITERAL_BYTES = 1 << 20
 """A longer line of text is no sample of a data set."""
+
+PARQUET = b"PAR1"
+"""What a parquet file begins with."""
 
 Place = int | str
 """Of a record in its file: its line, or its path in the file."""
@@ -43,6 +47,24 @@ class Source:
         require_file(path, problems)
         self.path = path
         self.problems = problems
+        with path.open("rb") as file:
+            if file.read(len(PARQUET)) == PARQUET:
+                message = "is parquet, which no format here is: write it as CSV or JSON Lines"
+                raise self.fatal("wrong-format", message)
+
+    @property
+    def unreported(self) -> Source:
+        """The same file, of which nothing that is wrong is reported: for a first look at it."""
+        source = copy(self)  # with what was read of it
+        source.problems = Problems("skip")
+        return source
+
+    def beside(self, name: str, model: type[Any]) -> Any:
+        """The record in another file of the same folder; None where there is no such file."""
+        file = self.path.with_name(name)
+        if not file.is_file():
+            return None
+        return fitted(model, read_json(file, self.problems), self.problems, file=str(file))
 
     def error(self, code: str, message: str, **place: Any) -> None:
         """Report a record that cannot be used."""

@@ -8,11 +8,14 @@ import math
 from pathlib import Path
 from typing import Any
 
+import pandas
 import pytest
 
 import evaltools as et
 from evaltools.core.score_rows import COLUMNS
 from evaltools.formats import rows as taken
+from evaltools.formats.directions import HIGHER_IS_BETTER, higher_is_better
+from evaltools.formats.directions import directions as tool_directions
 from evaltools.suites.table.score import TAKEN
 
 from ..app.calling import call
@@ -122,6 +125,23 @@ def test_the_test_run_of_deepeval_is_the_same_one_level_down(tmp_path: Path) -> 
     whole = written(tmp_path, "deepeval", put(tmp_path, "deepeval"))
     nested = put(tmp_path, "deepeval", {"testRunData": DEEPEVAL})
     assert written(tmp_path, "deepeval", nested) == whole
+
+
+def test_names_that_deepeval_gives_twice(tmp_path: Path) -> None:
+    """Parametrized tests share the name of their function; two metrics may share one, too."""
+    high = {"name": "Fit", "score": 0.9, "threshold": 0.5, "success": True}
+    low = {"name": "Fit", "score": 0.2, "threshold": 0.5, "success": False}
+    cases = [{"name": "test_a", "input": "q", "metricsData": [high, low]}]
+    cases += [{"name": name, "input": "q", "metricsData": [low]} for name in ("test_a", "test_b")]
+    converted = written(tmp_path, "deepeval", put(tmp_path, "deepeval", {"testCases": cases}))
+    values = {(row["id"], row["metric"]): row["value"] for row in converted}
+    scores = {key: value for key, value in values.items() if not key[1].endswith("passed")}
+    assert scores == {
+        ("1", "Fit"): 0.9,
+        ("1", "Fit (2)"): 0.2,
+        ("2", "Fit"): 0.2,
+        ("test_b", "Fit"): 0.2,
+    }
 
 
 # --- promptfoo
@@ -330,6 +350,39 @@ def only(path: Path, seed: str) -> Path:
     kept = [row for row in rows(path) if row["seed"] == seed]
     target.write_text("".join(json.dumps(row) + "\n" for row in kept))
     return target
+
+
+@pytest.mark.parametrize(
+    ("tool", "metric", "is_higher"),
+    [
+        ("helm", "medec_error_flag_accuracy", True),  # an accuracy, whatever it is of
+        ("helm", "error_rate", False),
+        ("helm", "air_category_10_32_1_score", True),
+        ("helm", "wer_score", False),  # the name counts before the pattern *_score
+        ("helm", "accuracy_ci_low", None),
+        ("helm", "inference_runtime", None),
+        ("ragas", "tool_call_f1", True),
+        ("ragas", "harmfulness", None),
+        ("inspect", "perplexity", False),  # its samples hold the negative log-likelihood
+        ("lm-eval", "chrf++", True),
+        ("lm-eval", "no_such_metric", None),
+    ],
+)
+def test_the_direction_of_a_metric(tool: str, metric: str, is_higher: bool | None) -> None:
+    assert higher_is_better(tool, metric) is is_higher
+
+
+def test_no_metric_is_listed_twice() -> None:
+    for tool, listed in tool_directions().items():
+        names = [name for direction in HIGHER_IS_BETTER for name in listed[direction]]
+        assert set(listed) == set(HIGHER_IS_BETTER) and len(set(names)) == len(names), tool
+
+
+def test_parquet_is_no_format_of_another_tool(tmp_path: Path) -> None:
+    path = tmp_path / "ragas.parquet"
+    pandas.DataFrame({"user_input": ["q"], "faithfulness": [0.5]}).to_parquet(path)
+    done = call("convert", "ragas", path, "-o", tmp_path / "x.jsonl", status=3)
+    assert "write it as CSV or JSON Lines" in done.output
 
 
 def test_an_empty_column_of_directions_says_that_none_is_known(tmp_path: Path) -> None:

@@ -448,7 +448,6 @@ def changed(content: Any, *path: Any, value: Any) -> Any:
             changed(DEEPEVAL, "testCases", 1, "metricsData", 0, "name", value=None),
             "testCases.1.metricsData.0.name: Field required",
         ),
-        ("deepeval", changed(DEEPEVAL, "testCases", 1, "name", value="case_0"), "a second Faithfulness of this id"),
         ("ragas", changed(RAGAS, 2, "faithfulness", value="high"), "in.json:3: faithfulness: expected a number"),
         ("ragas", changed(RAGAS, 2, "note", value=3), "in.json:3: note: expected a text as in the rows before"),
         ("helm", DEEPEVAL, "expected a list"),
