@@ -100,6 +100,8 @@ class Writer:
             "stand_in": config.is_example,
             "config": config.model_dump(mode="json"),
             "content": self.plan.content,
+            "prompts": self.plan.prompts.versions,
+            "answered_by": dict(sorted(Counter(call["model"] for call in calls).items())),
             "evaltools": __version__,
             "rows": len(rows),
             "failed": reasons.total(),

@@ -74,6 +74,11 @@ class Prompts:
     schemas: Mapping[str, dict[str, Any]]
     hash: str
 
+    @property
+    def versions(self) -> dict[str, str]:
+        """Stage -> hash of its instructions."""
+        return {stage: policy_hash({stage: text}) for stage, text in self.texts.items()}
+
     def request(
         self,
         stage: str,

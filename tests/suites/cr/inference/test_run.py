@@ -763,3 +763,23 @@ def test_a_run_that_is_made_again_keeps_its_scores_and_never_takes_away_a_file_o
         with pytest.raises(UsageError, match=r"did not write, and would be replaced: notes\.txt"):
             work(config, tmp_path / "out", fresh=True)
         assert len(server.seen) == n
+
+
+def test_the_manifest_says_which_model_answered_and_which_prompts_it_was_asked(
+    tmp_path: Path,
+) -> None:
+    prompts = tmp_path / "prompts"
+    prompts.mkdir()
+    manifests = []
+    with ModelServer(sensible) as server:
+        for number, more in enumerate(({}, {"prompts": str(prompts)})):
+            (prompts / "p_neg.md").write_text("또 다른 관점", encoding="utf-8")
+            ((folder, *_),) = work(write(tmp_path, server.url, **more), tmp_path / f"out{number}")
+            manifests.append(json.loads((folder / "run_manifest.json").read_bytes()))
+    before, after = manifests
+    assert before["model"] == "m"  # what was asked for
+    assert before["answered_by"] == {"m-1": before["requests"]}
+    changed = {
+        stage for stage in after["prompts"] if before["prompts"][stage] != after["prompts"][stage]
+    }
+    assert changed == {"p_neg"}
