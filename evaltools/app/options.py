@@ -256,7 +256,7 @@ Bound = tuple[str, str, float]
 
 def parse_bound(text: str, option: str) -> Bound:
     """(name, option, number) from "NAME=X"; UsageError for anything else."""
-    name, sign, number = text.partition("=")
+    name, sign, number = text.rpartition("=")
     try:
         limit = float(number)
     except ValueError:

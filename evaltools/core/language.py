@@ -60,7 +60,12 @@ def speaking(lang: str) -> Iterator[None]:
 
 
 def use_language_files(folder: Path) -> None:
-    """Use the language files in `lang` below a folder too."""
+    """Use the language files in `lang` below a folder too, for texts that the package has no translation of.
+
+    UsageError for a file that is no table of texts.
+    """
+    for lang in LANGUAGES:
+        _texts(folder / "lang" / f"{lang}.toml")
     if (folder / "lang").is_dir():
         _folders[folder / "lang"] = None
 
@@ -196,5 +201,23 @@ def translations(lang: str) -> Mapping[str, str]:
 
 @lru_cache(maxsize=16)
 def _read(lang: str, folders: tuple[Path, ...]) -> dict[str, str]:
-    files = [f for folder in folders if (f := folder / f"{lang}.toml").is_file()]
-    return {k: v for f in files for k, v in tomllib.loads(f.read_text(encoding="utf-8")).items()}
+    known: dict[str, str] = {}
+    for folder in folders:
+        texts = _texts(folder / f"{lang}.toml")
+        if not folder.is_relative_to(PACKAGE):
+            texts = {text: words for text, words in texts.items() if text not in known}
+        known |= texts
+    return known
+
+
+def _texts(path: Path) -> dict[str, str]:
+    """A language file; nothing where there is none. UsageError for one that is no table of texts."""
+    if not path.is_file():
+        return {}
+    try:
+        texts = tomllib.loads(path.read_text(encoding="utf-8"))
+    except ValueError as e:
+        raise UsageError(f"{path}: expected TOML: {e}") from None
+    if not all(isinstance(words, str) for words in texts.values()):
+        raise UsageError(f'{path}: expected lines of "English text" = "its translation"')
+    return texts

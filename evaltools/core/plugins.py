@@ -5,6 +5,7 @@ Files of the user's are run here, and nowhere else: suites (`--suite-file`) and 
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -35,14 +36,20 @@ FROM_FILES: dict[str, Suite] = {}
 
 def suite_names() -> list[str]:
     """The names of all suites, built-in ones first."""
-    installed = [entry.name for entry in entry_points(group=ENTRY_POINTS)]
-    return list(dict.fromkeys([*BUILT_IN, *FROM_FILES, *installed]))
+    names = [entry.name for entry in installed()]
+    return list(dict.fromkeys([*BUILT_IN, *FROM_FILES, *names]))
+
+
+def installed() -> list[EntryPoint]:
+    """The suites that installed packages name, none of them loaded; what is no name of a command is passed over."""
+    entries = entry_points(group=ENTRY_POINTS)
+    return [entry for entry in entries if re.fullmatch(r"\w[\w.-]*", entry.name)]
 
 
 def get_suite(name: str) -> Suite:
     """The suite of that name: built in, of a file that was read, or installed.
 
-    UsageError for an unknown name, and for a suite that is installed but cannot be loaded.
+    UsageError for an unknown name, for one that two packages take, and for a suite that cannot be loaded.
 
     >>> get_suite("cr").title
     'Conflict Review'
@@ -51,9 +58,14 @@ def get_suite(name: str) -> Suite:
         return import_module(f"{BUILT_IN[name]}.suite").SUITE
     if name in FROM_FILES:
         return FROM_FILES[name]
-    for entry in entry_points(group=ENTRY_POINTS):
-        if entry.name == name:
-            return _installed_suite(entry)
+    entries = [entry for entry in installed() if entry.name == name]
+    if len(entries) > 1:
+        packages = ", ".join(sorted(entry.dist.name for entry in entries if entry.dist))
+        raise UsageError(
+            f"several packages install a suite {name!r}: {packages}; remove all but one"
+        )
+    if entries:
+        return _installed_suite(entries[0])
     names = ", ".join(suite_names())
     raise UsageError(
         f"no suite {name!r}; there are {names}, and those of a file: --suite-file FILE"
@@ -64,12 +76,16 @@ def _installed_suite(entry: EntryPoint) -> Suite:
     what = f"the suite {entry.name!r}"
     try:
         suite = entry.load()
-    except Exception as e:  # whatever a stranger's module raises concerns its own commands only
+        file = getattr(sys.modules[entry.module], "__file__", None)
+        if file:
+            use_language_files(Path(file).parent)
+    except (
+        Exception,
+        SystemExit,
+    ) as e:  # whatever a stranger raises concerns its own commands only
         error = f"{type(e).__name__}: {e}"
         raise UsageError(f"{what} is installed but {entry.value} cannot be loaded: {error}") from e
-    suite = _require_suite(suite, f"{entry.value} of the installed suite {entry.name!r}")
-    use_language_files(Path(str(sys.modules[entry.module].__file__)).parent)
-    return suite
+    return _require_suite(suite, f"{entry.value} of the installed suite {entry.name!r}")
 
 
 def _require_suite(suite: Any, what: str) -> Suite:
@@ -218,7 +234,9 @@ def suites_of_path(path: Path) -> list[str]:
     """The names of the suites whose input a path looks like."""
     names = []
     for name in suite_names():
-        with suppress(UsageError, OSError):  # a suite that cannot be loaded is not meant
+        # a suite that cannot be loaded is not meant, nor one of a stranger that cannot tell
+        passed_over = (UsageError, OSError) if name in BUILT_IN else (Exception,)
+        with suppress(*passed_over):
             if get_suite(name).sniff(path):
                 names.append(name)
     return names

@@ -115,6 +115,8 @@ def styled(draw: Callable[P, Chart]) -> Callable[P, Chart]:
     def inner(*args: P.args, **kwargs: P.kwargs) -> Chart:
         with mpl.rc_context(figure_style()):
             chart = draw(*args, **kwargs)
+            for text in chart.findobj(Text):
+                text.set_text(visible(text.get_text()))
             # laid out once, here: a second pass at another resolution would move things
             layout = chart.get_layout_engine()
             if layout is not None:

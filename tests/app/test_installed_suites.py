@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from evaltools.core import language
+
 from .calling import call
 from .test_own_suites import DATA, QUICK, write_labels
 
@@ -17,18 +19,25 @@ ENTRY_POINTS = """[evaltools.suites]
 labels = own_labels:SUITE
 broken = own_broken:SUITE
 nothing = own_nothing:SUITE
+leaving = own_leaving:SUITE
+unsure = own_unsure:SUITE
+twice = own_labels:SUITE
+[31mred = own_broken:SUITE
 cr = own_clash:SUITE
 """
 MODULES = {
     "own_broken": "raise RuntimeError('needs a library that is not there')",
     "own_nothing": "SUITE = 'a text'",
+    "own_leaving": "raise SystemExit(0)",
+    "own_unsure": "from dataclasses import replace\nimport own_labels\n"
+    "SUITE = replace(own_labels.SUITE, name='unsure', sniff=lambda path: 1 / 0)",
     "own_clash": "raise RuntimeError('asked for although a built-in suite has that name')",
 }
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of installed distributions with four entry points."""
+    """A folder of installed two distributions with their entry points."""
     folder = tmp_path_factory.mktemp("site")
     (folder / "own_labels.py").write_text(
         (DATA / "labels.py").read_text(encoding="utf-8"), encoding="utf-8"
@@ -41,6 +50,13 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "Metadata-Version: 2.1\nName: own-suites\nVersion: 1.0\n", encoding="utf-8"
     )
     (info / "entry_points.txt").write_text(ENTRY_POINTS, encoding="utf-8")
+    other = folder / "other_suites-1.0.dist-info"
+    other.mkdir()
+    (other / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: other-suites\nVersion: 1.0\n", encoding="utf-8"
+    )
+    entry = "[evaltools.suites]\ntwice = own_labels:SUITE\n"
+    (other / "entry_points.txt").write_text(entry, encoding="utf-8")
     return folder
 
 
@@ -93,6 +109,8 @@ def test_the_suite_of_a_run_is_found_out(here: Path) -> None:
             "the suite 'broken' is installed but own_broken:SUITE cannot be loaded: RuntimeError: needs a library",
         ),
         ("nothing", "own_nothing:SUITE of the installed suite 'nothing' is str; expected a suite"),
+        ("leaving", "own_leaving:SUITE cannot be loaded: SystemExit: 0"),
+        ("twice", "several packages install a suite 'twice': other-suites, own-suites"),
     ],
 )
 @pytest.mark.parametrize("command", ["score", "report", "check"])
@@ -106,6 +124,7 @@ def test_the_others_go_on(here: Path) -> None:
     listed = call("score", "--help").stdout
     for name in ("cr", "memfin", "summary", "labels", "broken"):
         assert f"\n  {name}" in listed
+    assert "\x1b" not in listed
     call("--help")
     call("score", "summary", "example:summary/cases.jsonl", "-q", *QUICK)
     # looked through for the suite of a run, and passed over
@@ -115,3 +134,32 @@ def test_the_others_go_on(here: Path) -> None:
 def test_a_built_in_suite_keeps_its_name(here: Path) -> None:
     call("score", "cr", "example:cr/no_memory__seed1_proposed", "-q", *QUICK)
     assert "Conflict Review" in call("score", "cr", "--help").stdout
+
+
+@pytest.mark.parametrize("content", ["no = toml =", '"F1" = 3'])
+def test_a_broken_language_file_of_a_stranger_fails_its_suite_alone(
+    content: str, here: Path, site: Path
+) -> None:
+    lang = site / "lang"
+    lang.mkdir(exist_ok=True)
+    (lang / "ko.toml").write_text(content, encoding="utf-8")
+    try:
+        assert "ko.toml: expected" in call("score", "labels", "x", status=2).stderr
+        call("score", "summary", "example:summary/cases.jsonl", "-q", "--lang", "ko", *QUICK)
+    finally:
+        (lang / "ko.toml").unlink()
+
+
+def test_a_stranger_cannot_change_the_words_of_the_package(tmp_path: Path) -> None:
+    (tmp_path / "lang").mkdir()
+    texts = '"Metric" = "나쁨"\n"a text of mine" = "내 글"\n'
+    (tmp_path / "lang" / "ko.toml").write_text(texts, encoding="utf-8")
+    before = dict(language._folders)
+    try:
+        language.use_language_files(tmp_path)
+        with language.speaking("ko"):
+            assert language.say("Metric") == "지표"
+            assert language.say("a text of mine") == "내 글"
+    finally:
+        language._folders.clear()
+        language._folders.update(before)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,9 @@ from ...core.errors import Problems
 from ...core.metric_matrix import LARGEST
 
 NAMES = ("id", "metric", "condition", "seed", "trial", "cluster", "text")
+
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+"""What no name of a metric or condition may hold: a line of a terminal begins with it."""
 
 TRUTH = {
     "true": True,
@@ -34,8 +38,12 @@ def usable_rows(frame: pd.DataFrame, path: Path, problems: Problems) -> pd.DataF
     for column in NAMES:
         rows[column] = as_text(frame[column])
     for column in ("id", "metric"):
-        is_empty = rows[column] == ""
+        is_empty = rows[column].str.strip() == ""
         check.refuse(is_empty | frame[column].isna(), column, f"the {column} as text")
+    for column in ("metric", "condition"):
+        names = rows[column].dropna().unique()
+        of_lines = [name for name in names if CONTROL.search(name)]
+        check.refuse(rows[column].isin(of_lines), column, "a name without control characters")
 
     value = check.numbers("value")
     num = check.numbers("num")
