@@ -119,4 +119,5 @@ def open_lab(
     target = prepare(folder)
     echo(f"notebooks in {target}")
     arguments = command(target, port, browser, more)
-    os.execv(arguments[0], arguments)
+    # neither the server nor a kernel is a module of the working directory
+    os.execve(arguments[0], arguments, {**os.environ, "PYTHONSAFEPATH": "1"})

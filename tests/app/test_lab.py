@@ -81,6 +81,26 @@ def test_root_may_open_the_lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert "--allow-root" not in command(tmp_path, None, True)
 
 
+def test_nothing_of_the_working_directory_is_run(tmp_path: Path) -> None:
+    """Neither as a module of JupyterLab, nor of a kernel that starts there, nor as a configuration."""
+    for folder in (tmp_path, tmp_path / "lab"):
+        folder.mkdir(exist_ok=True)
+        for name in ("jupyterlab", "ipykernel_launcher", "sitecustomize", "jupyter_server_config"):
+            planted = f"open({str(tmp_path / f'{name}.ran')!r}, 'w')\n"
+            (folder / f"{name}.py").write_text(planted, encoding="utf-8")
+    evaltools = [sys.executable, "-P", "-m", "evaltools.app.cli"]
+    done = subprocess.run(
+        [*evaltools, "lab", "--dir", "lab", "--", "--version"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^\d+\.\d+\.\d+", done.stdout, re.MULTILINE)
+    assert list(tmp_path.glob("*.ran")) == []
+
+
 TOKEN = "of-the-test"
 
 
