@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import zip_longest
+from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ..core.estimates import is_null
 from ..core.language import say
 from ..stats.unit_changes import differing
-from .markdown import titled
-from .samples import Marked, samples
+from .markdown import text_of, titled
+from .samples import Line, Marked, Row, Tag, samples
 from .tables import HtmlTable, no_rows, table
 from .view import SampleView, sample_views
 
@@ -26,8 +25,8 @@ GROUPS = {"Higher": 1, "Lower": -1}
 PAGE = 3
 """Cards shown at a time."""
 
-Side = tuple[str, "Run | None"]
-"""Header of a side, and the run that it shows; None where the condition has no run for it."""
+Runs = dict[str, list["Run"]]
+"""Baseline and candidate -> their runs that are compared."""
 
 
 def differences(
@@ -39,9 +38,9 @@ def differences(
 ) -> HtmlTable:
     """A browser of the units whose value of a metric differs, the largest influence on the difference first.
 
-    `changes`: as `stats.unit_changes` has them. Each unit has the gold and, for every seed, what the baseline
-    and what the candidate made of it. A table where the suite has no cards. `share`: how many browsers share the room
-    of the page.
+    `changes`: as `stats.unit_changes` has them. Each unit has the gold, and what the runs of the baseline and those
+    of the candidate made of it, with how many of the seeds say so. A table where the suite has no cards. `share`: how
+    many browsers share the room of the page.
     """
     unit = study.suite.unit
     about = study.metric(metric)
@@ -53,11 +52,11 @@ def differences(
     views = sample_views(study)
     if not views:
         return table(changed.reset_index(), caption=caption)
-    sides = paired_runs(study, candidate)
-    layout = _layout(views[0], unit, sides)
+    runs = compared_runs(study, candidate)
+    layout = _layout(views[0], unit, runs)
     ways = []
     for view in views:
-        cards = _compared_cards(view, layout["id"], changed, sides)
+        cards = _compared_cards(view, layout, changed, runs)
         rising = changed.loc[cards[unit], "change"].to_numpy() > 0
         groups = {
             _group_label("Higher", candidate, view, unit): list(cards.index[rising]),
@@ -78,8 +77,9 @@ def carrying(
     view = views[0] if views else None
     change = differing(changes).set_index(unit)["change"]
     if view and _part(view, unit) != unit:
-        cards = _cards_of_runs(view, _part(view, unit), change.index, paired_runs(study, candidate))
-        change = change.loc[_each_once(list(cards.values()))[unit]]
+        runs = compared_runs(study, candidate)
+        cards = _cards_of_runs(view, _part(view, unit), change.index, runs)
+        change = change.loc[_each_once(cards)[unit]]
     counts = {}
     for group, sign in GROUPS.items():
         label = _group_label(group, candidate, view, unit)
@@ -87,71 +87,55 @@ def carrying(
     return counts
 
 
-def paired_runs(study: Study, candidate: str) -> list[Side]:
-    """The sides of a unit, baseline and candidate in turn: seed by seed, without common seeds in order."""
+def compared_runs(study: Study, candidate: str) -> Runs:
+    """The runs of baseline and candidate: those of common seeds, all where there are none."""
     baseline_runs = study.conditions[study.baseline]
     candidate_runs = study.conditions[candidate]
-    common = [(seed, seed) for seed in baseline_runs if seed in candidate_runs]
-    sides = []
-    for seed, other in common or zip_longest(baseline_runs, candidate_runs):
-        sides.append(_side(study.baseline, baseline_runs, seed))
-        sides.append(_side(candidate, candidate_runs, other))
-    return sides
+    common = [seed for seed in baseline_runs if seed in candidate_runs]
+    return {
+        study.baseline: [baseline_runs[seed] for seed in common or baseline_runs],
+        candidate: [candidate_runs[seed] for seed in common or candidate_runs],
+    }
 
 
-def _side(
-    condition: str,
-    runs: dict[str, Run],
-    seed: str | None,
-) -> Side:
-    header = condition
-    if seed:
-        header = say("{condition}, seed {seed}", condition=condition, seed=seed)
-    return header, None if seed is None else runs.get(seed)
-
-
-def _layout(
-    view: SampleView,
-    unit: str,
-    sides: Sequence[Side],
-) -> dict[str, Any]:
-    """The fields of `samples.Layout`: as the suite lays its cards out, with the runs as sides in pairs."""
+def _layout(view: SampleView, unit: str, runs: Runs) -> dict[str, Any]:
+    """The fields of `samples.Layout`: as the suite lays its cards out, with a column for each condition."""
     layout: dict[str, Any] = {"id": unit, "text": "text", **view.browser}
     if not isinstance(layout["text"], str):
         texts = layout["text"].items()
         layout["text"] = {column: head for column, head in texts if column not in view.compared}
-    layout["sides"] = {str(index): header for index, (header, _) in enumerate(sides)}
-    layout["fields"] = {}
-    layout["chips"] = ["change"]
-    layout["pairs"] = True
-    layout["page"] = PAGE
-    return layout
+    columns = {name: view.browser["columns"][name] for name in view.given}
+    for condition, of_condition in runs.items():
+        head = condition
+        if len(of_condition) > 1:
+            head = say("{condition}, {n} seeds", condition=condition, n=len(of_condition))
+        columns[condition] = head
+    return {**layout, "columns": columns, "fields": {}, "page": PAGE}
 
 
 def _compared_cards(
     view: SampleView,
-    id: str,
+    layout: dict[str, Any],
     changed: pd.DataFrame,
-    sides: Sequence[Side],
+    runs: Runs,
 ) -> pd.DataFrame:
-    """The cards of the units that differ, in their order, with the change and a column for each side."""
-    of_run = _cards_of_runs(view, id, changed.index, sides)
-    cards = _each_once(list(of_run.values()))
+    """The cards of the units that differ, in their order, with the change and a column for each condition."""
+    cards_of_runs = _cards_of_runs(view, layout["id"], changed.index, runs)
+    cards = _each_once(cards_of_runs)
     unit = changed.index.name
     order = changed.index.get_indexer(cards[unit]).argsort(kind="stable")
     cards = cards.iloc[order]
     values = changed.loc[cards[unit]]
-    cards["change"] = [
-        f"{before:.2f} → {after:.2f}"
+    cards["tags"] = [
+        [Tag(f"{before:.2f} → {after:.2f}", "good" if after > before else "bad")]
         for before, after in zip(values["baseline"], values["candidate"])
     ]
-    if "gold" in cards:  # its marks would be those of one run
-        cards["gold"] = [[entry[:3] for entry in gold] for gold in cards["gold"]]
-    for index, (_, run) in enumerate(sides):
-        side = pd.DataFrame(index=cards.index)
-        if run is not None:
-            side = of_run[run.name].reindex(cards.index)
-        cards[str(index)] = _entries(side.reindex(columns=[id, *view.compared]))
+    cards["rows"] = [_joined_rows(id, view, cards_of_runs, runs) for id in cards.index]
+    if "places" in cards:  # the marks of one run: only where the terms stand is common to all
+        cards["places"] = [
+            [(*place[:3], "", 0, "") for place in places if not place[4]]
+            for places in cards["places"]
+        ]
     return cards
 
 
@@ -159,21 +143,68 @@ def _cards_of_runs(
     view: SampleView,
     id: str,
     units: pd.Index,
-    sides: Sequence[Side],
+    runs: Runs,
 ) -> dict[str, pd.DataFrame]:
     """Name of a run -> its cards of some units, by their id."""
     cards = {}
-    for _, run in sides:
-        if run is not None:
+    for of_condition in runs.values():
+        for run in of_condition:
             rows = run.units[run.units[run.suite.unit].isin(units)]
             cards[run.name] = view.cards(run, rows).set_index(id, drop=False)
     return cards
 
 
-def _each_once(cards: list[pd.DataFrame]) -> pd.DataFrame:
+def _each_once(cards_of_runs: dict[str, pd.DataFrame]) -> pd.DataFrame:
     """The cards of several runs, each once."""
-    joined = pd.concat(cards)
-    return joined[~joined.index.duplicated()]
+    joined = pd.concat(list(cards_of_runs.values()))
+    return joined[~joined.index.duplicated()].copy()
+
+
+def _joined_rows(
+    id: Any,
+    view: SampleView,
+    cards_of_runs: dict[str, pd.DataFrame],
+    runs: Runs,
+) -> list[Row]:
+    """The rows of a unit in all runs, joined by what they are about: a cell for each condition beside what is given."""
+    joined: dict[tuple[str, str], Row] = {}
+    for condition, of_condition in runs.items():
+        counts: dict[tuple[str, str], Counter[Line]] = {}
+        cards = [cards_of_runs[run.name] for run in of_condition]
+        present = [card.loc[id] for card in cards if id in card.index]
+        for card in present:
+            for row in _rows_of_card(card, view):
+                about = (row.label, row.part)
+                known = joined.setdefault(about, Row(row.label, {}, row.part))
+                for name in view.given:
+                    known.cells[name] = row.cells.get(name, [])
+                lines = dict.fromkeys(row.cells.get(view.cell, ()))
+                counts.setdefault(about, Counter()).update(lines.keys())
+        for about, counted in counts.items():
+            joined[about].cells[condition] = _counted(counted, len(present))
+        if not present and joined:
+            first = next(iter(joined.values()))
+            first.cells[condition] = [Line(say("(not in this run)"))]
+    return list(joined.values())
+
+
+def _rows_of_card(card: pd.Series, view: SampleView) -> list[Row]:
+    """The rows of a card that say something of what is compared, below a row for each text that the run wrote."""
+    rows = []
+    for column, head in view.browser.get("text", {}).items():
+        if column in view.compared:
+            rows.append(Row(say(head), {view.cell: [Line(text_of(card[column]))]}))
+    for row in card["rows"]:
+        if any(row.cells.get(name) for name in (view.cell, *view.given)):
+            rows.append(row)
+    return rows
+
+
+def _counted(lines: Counter[Line], n_seeds: int) -> list[Line]:
+    """What the seeds of a condition say in a cell, each once, with how many of them say so."""
+    if n_seeds == 1:
+        return list(lines)
+    return [replace(line, note=f"{line.note} {n}/{n_seeds}".strip()) for line, n in lines.items()]
 
 
 def _part(view: SampleView, unit: str) -> str:
@@ -191,20 +222,3 @@ def _group_label(
     label = say("{group} under {candidate}", group=say(group), candidate=candidate)
     part = _part(view, unit) if view else unit
     return label if part == unit else f"{label} ({say(part + 's')})"
-
-
-def _entries(cards: pd.DataFrame) -> list[list[Any]]:
-    """What a run made of each unit, as entries of a side; the first column is null where it has no such unit."""
-    sides = []
-    for id, *values in cards.itertuples(index=False):
-        if is_null(id):
-            sides.append([[say("(not in this run)")]])
-            continue
-        entries = []
-        for value in values:
-            if isinstance(value, list):
-                entries += value
-            elif value:
-                entries.append([value])
-        sides.append(entries)
-    return sides

@@ -351,13 +351,13 @@ class Study(Numbers):
     ) -> HtmlTable:
         """The units whose value of a metric (by default the primary) differs between baseline and candidate.
 
-        The largest influence on the difference comes first; of each unit the gold and, for every seed, what both
-        conditions made of it, side by side. Without `candidate`, a browser of each. `share`: how many browsers
-        share the room of the page, by default these.
+        The largest influence on the difference comes first; of each unit the gold and what both conditions made of
+        it, side by side, with how many of the seeds say so. Without `candidate`, a browser of each. `share`: how
+        many browsers share the room of the page, by default these.
 
         >>> import evaltools as et
         >>> cmp = et.compare("example:cr/no_memory", "example:cr/with_memory")
-        >>> "no_memory, seed 1" in cmp.samples("tuple_f1_s2_refpol").html
+        >>> "no_memory, 3 seeds" in cmp.samples("tuple_f1_s2_refpol").html
         True
         """
         metric = metric or self.primary

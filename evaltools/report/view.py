@@ -23,14 +23,17 @@ class SampleView:
 
     `groups(result)`: name -> (query on the units, caption). `cards(result, units)`: some rows of the units -> the
     frame that `samples.samples` shows, in the order to be read, with the index of the units; `browser`: the keywords
-    of that function. The part of a caption before a colon is the label of its group. `compared`: the columns of the
-    cards that say what a run made of a sample, which a study shows side by side. `name`: of the marks, in links;
-    `label`: of them, to be chosen by; `legend`: what they mean; "" where there are none.
+    of that function. The part of a caption before a colon is the label of its group. A study shows side by side what
+    its runs made of a sample: `cell`, that column of the rows, and `compared`, texts of the cards; `given` are the
+    columns of the rows that are the same for all runs. `name`: of the marks, in links; `label`: of them, to be chosen
+    by; `legend`: what they mean; "" where there are none.
     """
 
     groups: Callable[[Any], Mapping[str, tuple[str, str]]]
     cards: Callable[[Any, pd.DataFrame], pd.DataFrame]
     browser: Mapping[str, Any]
+    cell: str = ""
+    given: tuple[str, ...] = ()
     compared: tuple[str, ...] = ()
     name: str = ""
     label: str = ""

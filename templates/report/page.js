@@ -5,7 +5,6 @@
   const all = (selector, from = document) => Array.from(from.querySelectorAll(selector));
   const spoken = JSON.parse(document.getElementById("words")?.textContent ?? "{}");
   const say = (text, values = {}) => (spoken[text] ?? text).replace(/{(\w+)}/g, (place, name) => values[name] ?? place);
-  const MARKS = { matched: say("matched"), missing: say("missing"), spurious: say("spurious") };
   const store = {
     get() { try { return localStorage.getItem("evaltools-theme"); } catch { return null; } },
     set(value) { try { localStorage.setItem("evaltools-theme", value); } catch { /* a page from a file may not store */ } },
@@ -66,120 +65,116 @@
     addFilter(table.closest(".et-box") || table, say("Filter {what}", { what: name }), () => Array.from(table.tBodies[0].rows));
   });
 
-  // sample browsers: the cards of macros.html.j2 from the JSON beside them; what comes from data is only ever text
-  const el = (tag, attributes = {}, ...children) => {
-    const element = document.createElement(tag);
-    Object.entries(attributes).forEach(([name, value]) => element.setAttribute(name, value));
-    element.append(...children.flat(Infinity));
-    return element;
-  };
-  const sub = (text) => el("span", { class: "et-sub" }, text);
-  const place = (within) => ({ kind, id, to, tip, text, n }) => el("a", { class: `et-place et-${kind}`, id: `${within}-${id}`,
-    ...(to && { href: `#${within}-${to}` }), title: tip }, text, el("sup", {}, n));
-  const said = (text, within) => {
-    if (typeof text === "string") return el("bdi", {}, text);
-    if (text.of) {
-      const pieces = text.of.map((piece) => (typeof piece === "string" ? piece : place(within)(piece)));
-      return el("div", { class: "et-placed", tabindex: 0 }, el("bdi", {}, pieces));
-    }
-    const note = el("span", { class: "et-muted" }, `(${text[1]})`);
-    return el("details", { class: "et-long" }, el("summary", {}, el("bdi", {}, text[0]), "… ", note),
-      el("div", { class: "et-scroll", tabindex: 0 }, el("bdi", {}, text[2])));
-  };
-  const tuple = (way) => ([ref, term, polarity, marks]) => {
-    const [mark, sign] = marks[way].split(" ");
-    return el("li", { class: `et-tuple${mark && ` et-${mark}`}` },
-      mark ? [el("span", { class: "et-mark", title: MARKS[mark] }, sign), el("span", { class: "et-hidden" }, `${MARKS[mark]}: `)] : [],
-      said(ref), term === null ? [] : [" · ", term ? said(term) : el("i", { class: "et-muted" }, say("implicit"))],
-      polarity ? [" ", el("span", { class: "et-chip et-pol" }, polarity)] : []);
-  };
-  const side = (way) => ([head, entries]) => el("div", { class: "et-side" }, sub(head),
-    entries.length ? el("ul", { class: "et-tuples" }, entries.map(tuple(way))) : el("p", { class: "et-muted" }, say("none")));
-  const field = ([head, lines]) => el("div", { class: "et-field" }, sub(head), " ",
-    lines.length > 1 ? el("ul", { class: "et-lines" }, lines.map((text) => el("li", {}, said(text)))) : said(lines[0]));
-  // `way` is the number of the way in which the tuples are marked, `name` its name in links
-  const article = (card, way, name) => el("article", { class: "et-sample" },
-    el("header", {}, el("a", { href: `#${card.id}${way ? BY + name : ""}` }, card.name),
-      card.tags[way].map((tag) => [" ", el("span", { class: "et-chip" }, tag)])),
-    el("div", { class: "et-texts" },
-      card.texts.map(([head, text]) => el("div", { class: "et-text" }, head ? sub(head) : [], said(text, card.id)))),
-    card.sides.length ? el("div", { class: "et-sides" }, card.sides.map(side(way))) : [], card.fields.map(field));
+  // sample browsers: all cards stand in the page, and some of them are shown at a time
   const BY = "?marks=";
-  const words = (value) => (typeof value === "string" ? value
-    : value?.of ? value.of.map((piece) => piece.text ?? piece).join("") : Object.values(value ?? {}).map(words).join("\n"));
   const plainly = (text) => text.normalize("NFC").toLowerCase();
-
-  // id -> shows the sample in the first browser that has it, and gives its card
-  const openers = new Map();
-  all(".et-samples").forEach((section) => {
-    // groups: of each, all samples first, the places of its cards under each way of marking
-    const { page: most, groups, marks, cards } = JSON.parse(section.querySelector(".et-data").textContent);
-    // a card is twice as high on a narrow screen
-    const page = matchMedia("(max-width: 40rem)").matches ? Math.max(1, Math.min(3, most - 1)) : most;
+  const browsers = all(".et-samples").map((section) => {
+    // groups: of each, all samples first, the places of its cards under each way of marking, in the order to be read
+    const { page, groups, ways } = JSON.parse(section.querySelector(".et-data").textContent);
     const list = section.querySelector(".et-cards");
+    const cards = all(".et-sample", list);
     const input = section.querySelector("input");
     const select = section.querySelector("select");
     const legend = section.querySelector(".et-legend");
+    const more = section.querySelector(".et-more");
     const chips = all("[data-group]", section);
-    const texts = [];
-    let group = "0", way = 0, first = 0, found = [];
+    const none = document.createElement("p");
+    none.textContent = say("no samples");
+    let group = "0", way = 0, limit = page, found = [];
 
-    const render = () => {
-      const shown = found.slice(first, first + page);
-      list.replaceChildren(...shown.map((i) => {
-        const card = article(cards[i], way, marks[way][0]);
-        if (openers.get(cards[i].id) === own[i]) card.id = cards[i].id;
-        return card;
-      }));
-      if (!shown.length) list.append(el("p", { class: "et-muted" }, say("no samples")));
-      const some = found.length > page ? say("{n} of {total}", { n: `${first + 1}–${first + shown.length}`, total: found.length })
-        : say("{n} of {total}", { n: found.length, total: cards.length });
-      all(".et-pager > span", section).forEach((span) => { span.textContent = some; });
-      all("[data-step]", section).forEach((button) => {
-        button.hidden = found.length <= page;
-        button.setAttribute("aria-disabled", found[first + page * button.dataset.step] === undefined);
+    // what lies beyond the limit is still found by the browser's own search, which then shows it
+    const show = () => {
+      cards.forEach((card) => { card.hidden = true; });
+      found.forEach((card, i) => { if (i < limit) card.hidden = false; else card.setAttribute("hidden", "until-found"); });
+      none.hidden = found.length > 0;
+      more.hidden = found.length === cards.length && limit >= found.length;
+      more.querySelector("button").hidden = limit >= found.length;
+      more.querySelector("span").textContent = say("{n} of {total}", { n: Math.min(limit, found.length), total: cards.length });
+    };
+    const filter = () => {
+      const wanted = plainly(input.value).split(/\s+/).filter(Boolean);
+      found = groups[group][way].map((i) => cards[i]).filter((card) => {
+        if (!wanted.length) return true;
+        const text = plainly(card.querySelector("[data-way]:not([hidden])").textContent);
+        return wanted.every((word) => text.includes(word));
       });
+      limit = page;
       chips.forEach((chip) => {
         const n = groups[chip.dataset.group][way].length, pressed = chip.dataset.group === group;
         chip.querySelector("b").textContent = n.toLocaleString("en");
         chip.setAttribute("aria-pressed", pressed);
         chip.hidden = !n && !pressed;
       });
-      if (legend) legend.textContent = marks[way][1];
+      show();
+    };
+    const mark = (number) => {
+      way = number;
+      list.append(...groups[0][way].map((i) => cards[i]), none);
+      all("[data-way]", list).forEach((face) => { face.hidden = !face.dataset.way.split(" ").includes(String(way)); });
+      const suffix = way ? BY + ways[way][0] : "";
+      all("header > a", list).forEach((link) => { link.setAttribute("href", `#${link.closest(".et-sample").id}${suffix}`); });
+      if (legend) legend.textContent = ways[way][1];
       if (select) select.value = way;
+      filter();
     };
-    const filter = () => {
-      const wanted = plainly(input.value).split(/\s+/).filter(Boolean);
-      found = groups[group][way].filter((i) => {
-        if (wanted.length) texts[i] ??= plainly(words({ ...cards[i], id: "" }));
-        return wanted.every((word) => texts[i].includes(word));
-      });
-      first = 0;
-      render();
+    const reach = (card) => {
+      limit = Math.max(limit, Math.ceil((found.indexOf(card) + 1) / page) * page);
+      show();
     };
-    const own = cards.map(({ id }, i) => {
-      const show = (name) => {
-        const wanted = Math.max(0, marks.findIndex(([known]) => known === name));
-        if (wanted !== way || !found.includes(i)) { way = wanted; group = "0"; input.value = ""; filter(); }
-        first = found.indexOf(i) - (found.indexOf(i) % page);
-        render();
-        return list.children[found.indexOf(i) - first];
-      };
-      if (!openers.has(id)) openers.set(id, show);
-      return show;
-    });
+    const open = (card, name) => {
+      const wanted = Math.max(0, ways.findIndex(([known]) => known === name));
+      if (wanted !== way || !found.includes(card)) { group = "0"; input.value = ""; mark(wanted); }
+      reach(card);
+    };
     input.addEventListener("input", filter);
-    select?.addEventListener("change", () => { way = Number(select.value); filter(); });
+    select?.addEventListener("change", () => mark(Number(select.value)));
     chips.forEach((chip) => chip.addEventListener("click", () => { group = chip.dataset.group; filter(); }));
-    all("[data-step]", section).forEach((button) => button.addEventListener("click", () => {
-      if (button.getAttribute("aria-disabled") === "true") return;
-      first += page * button.dataset.step;
-      render();
-      if (section.getBoundingClientRect().top < 0) section.scrollIntoView();
-    }));
-    all(".et-more", section).forEach((line) => line.remove());
-    all(".et-filter", section).forEach((tools, i) => { tools.hidden = i ? cards.length <= page : cards.length < 4 && !chips.length && !select; });
-    filter();
+    more.querySelector("button").addEventListener("click", () => {
+      const next = found[limit];
+      limit *= 2;
+      show();
+      next.focus({ preventScroll: true });
+    });
+    list.addEventListener("beforematch", ({ target }) => reach(target.closest(".et-sample")));
+    list.removeAttribute("tabindex");
+    section.classList.add("et-live");
+    all(".et-filter", section).forEach((tools) => { tools.hidden = cards.length < 4 && !chips.length && !select; });
+    mark(0);
+    return { section, input, open, reach, cards: () => found };
+  });
+
+  // j and k: the next and the previous card; /: the search of the browser that is in view
+  const bar = document.querySelector(".bar");
+  const below = (element) => element.getBoundingClientRect().bottom > (bar?.offsetHeight ?? 0) + 8;
+  const step = (by) => {
+    const cards = browsers.flatMap((browser) => (browser.section.offsetParent ? browser.cards().map((card) => [card, browser]) : []));
+    const now = cards.findIndex(([card]) => card === document.activeElement);
+    const inView = cards.findIndex(([card]) => below(card));
+    const next = cards[now < 0 ? inView : now + by];
+    if (!next) return;
+    const [card, browser] = next;
+    browser.reach(card);
+    card.focus({ preventScroll: true });
+    card.scrollIntoView({ block: "start" });
+  };
+  const keys = {
+    j: () => step(1),
+    k: () => step(-1),
+    "/": () => {
+      const seen = browsers.filter(({ section, input }) => section.offsetParent && input.offsetParent);
+      (seen.find(({ section }) => below(section)) ?? seen.at(-1))?.input.focus();
+    },
+  };
+  addEventListener("keydown", (event) => {
+    const typing = event.target.closest?.("input, select, textarea");
+    if (event.key === "Escape" && typing?.type === "search") {
+      typing.value = "";
+      typing.dispatchEvent(new Event("input"));
+      typing.blur();
+    }
+    if (typing || event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(keys, event.key) || !browsers.length) return;
+    event.preventDefault();
+    keys[event.key]();
   });
 
   // deep links: open what is folded around the target, show what a filter hides, go there, mark it
@@ -187,9 +182,11 @@
     let hash = location.hash.slice(1);
     try { hash = decodeURIComponent(hash); } catch { /* not percent-encoded */ }
     const [id, name] = hash.split(BY);
-    const target = id && (openers.get(id)?.(name) ?? document.getElementById(id));
+    const target = id && document.getElementById(id);
     all(".et-target").forEach((element) => element.classList.remove("et-target"));
     if (!target) return;
+    const card = target.closest(".et-sample");
+    if (card) browsers.find(({ section }) => section.contains(card)).open(card, name);
     for (let element = target; element; element = element.parentElement) {
       if (element.tagName === "DETAILS") element.open = true;
     }

@@ -11,7 +11,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from evaltools.report import estimate_tables, figures, tables
 from evaltools.report.dots import dots
-from evaltools.report.samples import samples
+from evaltools.report.samples import Line, Row, Tag, samples
 
 HOSTILE = (
     "<script>window.hacked = 1</script>",
@@ -55,33 +55,35 @@ def estimates(n: int = 12, **columns: Any) -> pd.DataFrame:
     return frame
 
 
+SAMPLE_COLUMNS = {"gold": "Gold", "before": "Stage 1", "after": "Final"}
+
+
 def sample_frame() -> pd.DataFrame:
-    gold = [
-        ["제품 전체#일반", "향", "positive", "matched"],
-        ["본품#품질", "", "negative", "matched"],
-        ["패키지/구성품#디자인", "상자", "positive", "missing"],
+    """A card for each hostile text, which stands in every place of it."""
+    frame = pd.DataFrame({"text_id": [f"s{i:03d}" for i in range(len(HOSTILE))]})
+    frame["text"] = list(HOSTILE)
+    frame["rows"] = [sample_rows(text) for text in HOSTILE]
+    frame["tags"] = [[Tag(text, "bad"), Tag("F1 0.50")] for text in HOSTILE]
+    frame["actions"] = f"flip: 거품\n{HOSTILE[2]}"
+    return frame
+
+
+def sample_rows(text: str = "") -> list[Row]:
+    """A right row, one in which review found what was missing, and one of a hostile text."""
+    positive, negative = Line("positive"), Line("negative")
+    right = Line("positive", "good")
+    found = {"gold": [negative], "before": [Line("missing", "missing")], "after": [right]}
+    hostile = Line(text or "neutral", "bad", text)
+    return [
+        Row(
+            "제품 전체#일반",
+            {"gold": [positive], "before": [right], "after": [right]},
+            "향",
+            "good",
+        ),
+        Row("본품#품질 · implicit", found, mark="good"),
+        Row(text or "본품#가격", {"after": [hostile, Line("odd", "look")]}, text or "값", "bad"),
     ]
-    before = [
-        ["제품 전체#일반", "향", "positive", "matched"],
-        ["본품#품질", "거품", "neutral", "spurious"],
-    ]
-    after = [
-        ["제품 전체#일반", "향", "positive", "matched"],
-        ["본품#품질", "거품", "negative", "matched"],
-        ["본품#가격", "값", "negative", "spurious"],
-    ]
-    return pd.DataFrame(
-        {
-            "text_id": [f"s{i:03d}" for i in range(len(HOSTILE))],
-            "text": list(HOSTILE),
-            "gold": [gold] * len(HOSTILE),
-            "before": [before] * len(HOSTILE),
-            "after": [after] * len(HOSTILE),
-            "actions": f"flip: 거품\n{HOSTILE[2]}",
-            "fixed": [i % 2 == 0 for i in range(len(HOSTILE))],
-            "group": list(HOSTILE),
-        }
-    )
 
 
 def shown(value: Any, source: str) -> Any:
@@ -122,21 +124,22 @@ def notebook() -> Any:
         ),
         shown(tables.table(wide, caption="A wide table"), "table(wide)"),
         shown(
-            tables.table(frame[["text_id", "text", "fixed"]], caption="Hostile"), "table(hostile)"
+            tables.table(frame[["text_id", "text", "actions"]], caption="Hostile"), "table(hostile)"
         ),
         new_markdown_cell("## Samples"),
         shown(
             samples(
                 frame,
-                sides={"before": "Stage 1", "after": "Final"},
-                chips=["fixed", "group"],
+                head="Aspect",
+                columns=SAMPLE_COLUMNS,
                 fields={"actions": "Review"},
                 caption="Fixed",
             ),
             "samples(frame)",
         ),
         shown(
-            samples(frame.head(2), sides={"after": "Final"}, caption="Conflicts"), "samples(frame)"
+            samples(frame.head(2), columns={"after": "Final"}, caption="Conflicts"),
+            "samples(frame)",
         ),
         new_markdown_cell("## Provenance"),
         new_code_cell(

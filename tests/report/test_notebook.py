@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import io
 import json
 import pickle
 import subprocess
@@ -13,6 +15,9 @@ from typing import Any
 
 import nbformat
 import pytest
+from nbclient import NotebookClient
+from nbformat.v4 import new_code_cell, new_notebook
+from PIL import Image
 
 import evaltools as et
 from evaltools.core.errors import WorkFailed
@@ -279,3 +284,14 @@ def test_any_folder_for_temporary_files_will_do(
     monkeypatch.setattr("tempfile.tempdir", str(folder))
     assert run(made).is_file()
     assert list(folder.iterdir()) == []
+
+
+def test_figures_of_a_notebook_are_sharp_light_and_in_the_language_of_the_reader() -> None:
+    source = "import evaltools as et\net.notebook('ko')"
+    figure = "import matplotlib.pyplot as plt\n_ = plt.plot([1, 2])\n_ = plt.title('Samples')"
+    nb = new_notebook(cells=[new_code_cell(source), new_code_cell(figure)])
+    NotebookClient(nb, timeout=60).execute()
+    (output,) = nb.cells[1].outputs
+    assert output.metadata["image/png"]["alt"] == "표본"
+    image = Image.open(io.BytesIO(base64.b64decode(output.data["image/png"])))
+    assert image.mode == "P" and image.width > 1_000

@@ -185,6 +185,7 @@ def test_nothing_overflows_and_the_scheme_is_followed(
 @pytest.mark.browser
 def test_hostile_texts_are_read_as_written(open_page: Any) -> None:
     page = open_page()
+    page.get_by_role("button", name="Show more").click()
     shown = page.locator(
         "#sample-s000, #sample-s001, #sample-s002, #sample-s003, #sample-s004, #sample-s005"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,9 +19,9 @@ from evaltools.core.estimates import from_public
 from evaltools.report import estimate_tables, tables, text
 from evaltools.report import markdown as plain
 from evaltools.report.first_screen import title
-from evaltools.report.samples import samples
+from evaltools.report.samples import Line, Row, Tag, samples
 from evaltools.stats.intervals import Resampling
-from tests.report.synthetic import HOSTILE, estimates, sample_frame
+from tests.report.synthetic import HOSTILE, SAMPLE_COLUMNS, estimates, sample_frame, sample_rows
 
 
 class Parsed(HTMLParser):
@@ -84,6 +84,8 @@ OURS |= {
     "button",
     "input",
     "script",
+    "kbd",
+    "mark",
 }
 
 
@@ -98,7 +100,7 @@ ATTRIBUTES = {
     "data-sort",
     "colspan",
 }
-ATTRIBUTES |= {"type", "hidden", "placeholder", "data-step"}
+ATTRIBUTES |= {"type", "hidden", "placeholder", "scope", "data-way"}
 
 
 def check_inert(html: str) -> Parsed:
@@ -121,10 +123,10 @@ def test_any_text_stays_text(value: str) -> None:
     check_inert(tables.table(frame, caption=value).html)
     check_inert(
         samples(
-            pd.DataFrame({"text_id": [value], "text": [value], "gold": [value], "f": [value]}),
-            sides={"gold": value},
-            chips=["f"],
-            fields={"f": value},
+            pd.DataFrame({"text_id": [value], "text": [value], "rows": [sample_rows(value)]}),
+            head=value,
+            columns={"gold": value, "after": value},
+            fields={"text": value},
             caption=value,
         ).html
     )
@@ -152,8 +154,8 @@ def test_every_place_of_every_piece_shows_text_as_text(value: str) -> None:
         .drop(columns="title")
         .assign(metric=value, group=value, condition=value, ci_method=value)
     )
-    entries = [[value, value, value, "matched"], (value, value, value, value), [value], value]
-    sample = {"text_id": value, "text": value, "gold": entries, "after": entries, "chip": value}
+    sample = {"text_id": value, "text": value, "tags": [Tag(value, "bad"), Tag(value)]}
+    sample["rows"] = [Row(value, {"after": [Line(value, "bad", value)]}, value, "bad")]
     frame = pd.DataFrame([sample | {"words": value, "lines": f"{value}\n{value}"}])
     fields = {"words": value, "lines": value}
     # the least number of places in which the text must stand
@@ -168,11 +170,11 @@ def test_every_place_of_every_piece_shows_text_as_text(value: str) -> None:
         samples(
             frame,
             text={"text": value},
-            sides={"after": value},
-            chips=["chip"],
+            head=value,
+            columns={"after": value},
             fields=fields,
             caption=value,
-        ).html: 27,
+        ).html: 17,
     }
     for html, least in pieces.items():
         parsed = check_inert(html)
@@ -427,14 +429,10 @@ def test_no_negative_zero() -> None:
     assert plain.number(-0.0006) == "−0.001"
 
 
-def test_samples_without_chips_or_fields_have_none() -> None:
-    frame = pd.DataFrame(
-        [{"text_id": "1", "text": "t", "gold": None, "a": False, "b": np.nan, "c": "", "d": None}]
-    )
-    html = samples(
-        frame, chips="abc", fields={"b": "B", "c": "C", "d": "D", "not there": "E"}, gold=None
-    ).html
-    assert "et-chip" not in html and "et-field" not in html
+def test_samples_without_tags_rows_or_fields_have_none() -> None:
+    frame = pd.DataFrame([{"text_id": "1", "text": "t", "b": np.nan, "c": "", "d": None}])
+    html = samples(frame, fields={"b": "B", "c": "C", "d": "D", "not there": "E"}).html
+    assert "et-tag" not in html and "et-field" not in html and "et-rows" not in html
 
 
 @pytest.mark.parametrize(("rows", "tall"), [(25, False), (26, True)])
@@ -481,76 +479,36 @@ def test_words_are_paragraphs() -> None:
     assert str(found) == "one\nline\n\ntwo <b>"
 
 
-class Entry(NamedTuple):
-    ref: str
-    term: str | None
-    polarity: str
-    mark: str = ""
+def rows_of_cards(html: str) -> list[list[str]]:
+    """The cells of every row of the cards, as text."""
+    rows = []
+    for row in re.findall(r"<tr>(.*?)</tr>", html, flags=re.DOTALL):
+        cells = re.findall(r"<(?:th|td)[^>]*>(.*?)</(?:th|td)>", row, flags=re.DOTALL)
+        rows.append(
+            [Markup(cell.replace("</div><div", "</div> | <div")).striptags() for cell in cells]
+        )
+    return rows
 
 
-def entries_of(html: str) -> list[tuple[str, str]]:
-    """Class and text of every tuple shown."""
-    found = re.findall(r'<li class="([^"]*)">(.*?)</li>', html, flags=re.DOTALL)
-    return [
-        (css.removeprefix("et-tuple").strip(), str(Markup(inner).striptags()))
-        for css, inner in found
+def test_rows_of_samples_have_a_sign_and_words_in_each_column() -> None:
+    frame = pd.DataFrame([{"text_id": "1", "text": "t", "rows": sample_rows()}])
+    html = samples(frame, head="Aspect", columns=SAMPLE_COLUMNS).html
+    assert rows_of_cards(html) == [
+        ["Aspect", "Gold", "Stage 1", "Final"],
+        ["제품 전체#일반 · 향", "positive", "✓ positive", "✓ positive"],
+        ["본품#품질 · implicit", "negative", "− missing", "✓ positive"],
+        ["본품#가격 · 값", "", "", "✗ neutral | ? odd"],
     ]
+    assert '<mark class="et-good">향</mark>' in html and '<mark class="et-bad">값</mark>' in html
 
 
-@pytest.mark.parametrize("make", [list, tuple])
-def test_samples_show_the_marks_that_are_given_and_make_none(make: Any) -> None:
-    gold = [
-        ["p#q", "향", "positive", "matched"],
-        ["p#r", "", "negative", "missing"],
-        ["p#s", "값", "neutral"],
-    ]
-    final = [
-        Entry("p#q", "향", "positive"),
-        Entry("x#y", None, "positive", "spurious"),
-        ["p#t", "z", "", "odd"],
-        ["p"],
-    ]
-    frame = pd.DataFrame([{"text_id": "1", "text": "t", "gold": make(gold), "after": make(final)}])
-    html = samples(frame, sides={"after": "Final"}).html
-    assert entries_of(html) == [
-        ("et-matched", "✓matched: p#q · 향 positive"),
-        ("et-missing", "−missing: p#r · implicit negative"),
-        ("", "p#s · 값 neutral"),
-        # the same as a gold tuple, but nobody marked it
-        ("", "p#q · 향 positive"),
-        ("et-spurious", "+spurious: x#y · implicit positive"),
-        ("", "p#t · z"),
-        ("", "p"),
-    ]
-    assert [
-        str(Markup(h).striptags()) for h in re.findall(r'<div class="et-side">(.*?)</span>', html)
-    ] == [
-        "Gold",
-        "Final",
-    ]
-
-
-@pytest.mark.parametrize("nothing", [None, np.nan, "", "[]", [], "no JSON", "{}", 3.5])
-def test_samples_without_tuples_say_so(nothing: Any) -> None:
-    frame = pd.DataFrame([{"text_id": "1", "text": "t", "gold": nothing}])
-    assert samples(frame).html.count('<p class="et-muted">none</p>') == 1
-    assert "et-side" not in samples(frame, gold=None).html
-
-
-def test_samples_show_text_chips_fields_and_how_many() -> None:
-    parsed = check_inert(
-        samples(
-            sample_frame(),
-            sides={"before": "Stage 1", "after": "Final"},
-            chips=["fixed"],
-            fields={"actions": "Review"},
-            caption="Fixed",
-        ).html
-    )
+def test_samples_show_text_tags_fields_and_how_many() -> None:
+    html = samples(sample_frame(), fields={"actions": "Review"}, caption="Fixed").html
+    parsed = check_inert(html)
     assert "Fixed (12)" in parsed.text
-    assert "flip: 거품" in parsed.text
+    assert "flip: 거품" in parsed.text and "F1 0.50" in parsed.text
     assert [a["id"] for t, a in parsed.tags if t == "article"] == [
-        f"sample-s{i:03d}" for i in range(10)
+        f"sample-s{i:03d}" for i in range(12)
     ]
     assert "no samples" in samples(sample_frame().head(0)).html
 

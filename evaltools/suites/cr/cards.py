@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from ...core.language import Message, say
+from ...report.samples import Place, Row, Tag
 from ...report.view import SampleView
-from .matching import Mark, marks
-from .tuples import KEYS, EvalTuple, Key
+from .card_rows import FAULTS, AspectRow, aspect_rows, card_rows, changes
+from .tuples import KEYS, Key
 from .units import Action
 
 if TYPE_CHECKING:
@@ -44,15 +46,44 @@ KEY_NAMES: Mapping[Key, str] = {
 }
 """What is compared with the gold under a key."""
 
-LEGEND = "✓ matched, − missing, + spurious against the gold by {key}; all else may differ"
+LEGEND = "✓ matched, − missing, ✗ wrong against the gold by {key}; all else may differ"
+
+OUTCOMES = {
+    "break": ("broken", "bad"),
+    "still": ("still wrong", "bad"),
+    "fix": ("fixed", "good"),
+    "keep": ("right", "good"),
+}
+"""What became of a sample -> the word for it, and its mark."""
 
 BROWSER: Mapping[str, Any] = {
-    "page": 5,
-    "chips": ["change"],
-    "sides": {"stage1": "before review", "final": "after review"},
-    "fields": {"reviewers": "reviewers", "arbiter": "arbiter"},
+    "head": "Aspect · term",
+    "columns": {"gold": "Gold", "stage1": "Before review", "final": "After review"},
+    "fields": {"review": ""},
 }
 """How a card is laid out: the keywords of `report.samples.samples`."""
+
+REASONS = {
+    "EVIDENCE_FOUND": "evidence found",
+    "LITERAL_EVIDENCE": "literal evidence",
+    "MAJORITY": "majority",
+    "POLARITY_MISMATCH": "polarity mismatch",
+    "WEAK_EVIDENCE": "weak evidence",
+}
+"""Reason codes in words; reviewers may write any other, which stays as it is."""
+
+ACTIONS = {
+    "KEEP": "keep",
+    "DROP": "drop",
+    "FLIP": "flip",
+    "MERGE": "merge",
+    "FLAG": "flag",
+}
+"""What a reviewer may do to a tuple, in words."""
+
+CARD = ["text_id", "text", "tags", "rows", "places", "review"]
+
+Actions = Iterable[Action]
 
 
 def sample_views(shown: Run | Study) -> tuple[SampleView, ...]:
@@ -65,7 +96,8 @@ def sample_views(shown: Run | Study) -> tuple[SampleView, ...]:
             groups=partial(sample_groups, key=key),
             cards=partial(cards, key=key),
             browser=BROWSER,
-            compared=("final",),
+            cell="final",
+            given=("gold",),
             name=key,
             label=say(name),
             legend=say(Message(LEGEND, {"key": Message(name)})),
@@ -92,65 +124,99 @@ def sample_groups(run: Run, *, key: Key) -> dict[str, tuple[str, str]]:
 
 
 def cards(run: Run, units: pd.DataFrame, *, key: Key) -> pd.DataFrame:
-    """Samples, the worst change first: text_id, text, gold, stage1, final, change, reviewers, arbiter.
+    """Samples, the worst change first: text_id, text, tags, rows, places, review.
 
-    The tuples carry their marks under a key and the run's match policy, those of the gold against `final`.
+    The rows are marked under a key and the run's match policy.
     """
     policy = run.options.match_policy
-    rows = []
-    for gold, stage1, final in zip(units["gold"], units["stage1"], units["final"]):
-        marks_of_gold, marks_of_final = marks(gold, final, key, policy)
-        _, marks_of_stage1 = marks(gold, stage1, key, policy)
-        if not gold:
-            marks_of_gold, marks_of_stage1, marks_of_final = [], [], []
-        rows.append(
-            (
-                _marked(gold, marks_of_gold),
-                _marked(stage1, marks_of_stage1),
-                _marked(final, marks_of_final),
-            )
+    columns = ["text_id", "text", "gold", "stage1", "final", "protocol", "reviews", "arbiter"]
+    measured = [f"f1_s1_{key}", f"f1_s2_{key}", f"outcome_{key}"]
+    shown = []
+    for sample in units[[*columns, *measured]].itertuples(index=False, name=None):
+        text_id, text, gold, stage1, final, is_reviewed, reviews, arbiter, *scores = sample
+        stages = {"stage1": stage1, "final": final}
+        rows = aspect_rows(gold, stages, key, policy)
+        review = _review(reviews, arbiter, rows) if is_reviewed else ""
+        shown_rows = card_rows(rows, list(stages), "final")
+        shown.append(
+            {
+                "text_id": text_id,
+                "text": text,
+                "tags": _tags(rows, *scores, has_gold=bool(gold)),
+                "rows": shown_rows,
+                "places": _places(text, shown_rows),
+                "review": review,
+            }
         )
-    shown = pd.DataFrame(rows, columns=["gold", "stage1", "final"], index=units.index)
-    shown.insert(0, "text_id", units["text_id"])
-    shown.insert(1, "text", units["text"])
+    cards = pd.DataFrame(shown, index=units.index, columns=CARD)
     before, after = units[f"f1_s1_{key}"], units[f"f1_s2_{key}"]
-    has_gold = units["n_gold_tuples"] > 0
-    shown["change"] = [_change(*values) for values in zip(before, after, has_gold)]
-    shown["reviewers"] = units["reviews"].map(_in_words)
-    shown["arbiter"] = units["arbiter"].map(_in_words)
-    shown["gain"] = after - before.fillna(0)
-    shown = shown.sort_values(["gain", "text_id"], kind="stable", na_position="last")
-    return shown.drop(columns="gain")
+    cards["gain"] = after - before.fillna(0)
+    cards = cards.sort_values(["gain", "text_id"], kind="stable", na_position="last")
+    return cards.drop(columns="gain")
 
 
-def _change(before: float, after: float, has_gold: bool) -> str:
-    """F1 before and after review; one value for predictions that no review has seen.
-
-    A sample whose gold has no pair under the key is not measured.
-    """
+def _tags(
+    rows: Sequence[AspectRow],
+    before: float,
+    after: float,
+    outcome: Any,
+    *,
+    has_gold: bool,
+) -> list[Tag]:
+    """What became of a sample and why, and its F1 before and after review."""
     if not has_gold:
-        return say("no gold")
+        return [Tag(say("no gold"))]
     if pd.isna(after):
-        return say("not measured")
-    if pd.isna(before):
-        return f"F1 {after:.2f}"
-    return f"F1 {before:.2f} → {after:.2f}"
+        return [Tag(say("not measured"))]
+    word, mark = OUTCOMES.get(outcome, ("right", "good") if after == 1 else ("wrong", "bad"))
+    faults: Counter[str] = Counter()
+    for row in rows:
+        faults += row.faults("final")
+    counts = [say(FAULTS[fault], n=n) for fault, n in faults.items()]
+    reason = say(word)
+    if counts:
+        reason = f"{reason}: {', '.join(counts)}"
+    change = f"F1 {after:.2f}"
+    if not pd.isna(before):
+        change = f"F1 {before:.2f} → {after:.2f}"
+    return [Tag(reason, mark), Tag(change)]
 
 
-def _marked(tuples: Iterable[EvalTuple], marks_of_tuples: list[Mark]) -> list[list[str]]:
-    """[ref, term, polarity, mark] of each tuple; without marks there is nothing to mark."""
-    entries = []
-    for index, evaluated in enumerate(tuples):
-        mark = marks_of_tuples[index] if marks_of_tuples else ""
-        entries.append([*evaluated, mark])
-    return entries
+def _places(text: str, rows: Sequence[Row]) -> list[Place]:
+    """Where the terms of the rows stand in the text, the wrong ones first."""
+    places: list[Place] = []
+    for row in sorted(rows, key=lambda row: row.mark != "bad"):
+        start = text.find(row.part)
+        if row.mark and row.part and start >= 0:
+            places.append(("text", start, start + len(row.part), row.mark, 0, ""))
+    return places
 
 
-def _in_words(actions: Iterable[Action]) -> str:
-    """Review actions in words: "A: FLIP t0 (POLARITY_MISMATCH)"."""
+def _review(
+    reviews: Actions,
+    arbiter: Actions,
+    rows: Sequence[AspectRow],
+) -> str:
+    """Who did what in review, and what it did to the tuples, in words."""
+    steps = [" · ".join(_in_words(reviews, with_actor=True))]
+    decision = " · ".join(_in_words(arbiter))
+    if decision:
+        steps.append(say("arbiter: {decision}", decision=decision))
+    acted = " → ".join(filter(None, steps))
+    sentences = [say("Review: {actions}.", actions=acted) if acted else say("No reviewer acted.")]
+    return " ".join([*sentences, *changes(rows, "stage1", "final")])
+
+
+def _in_words(actions: Actions, *, with_actor: bool = False) -> list[str]:
+    """Review actions in words: "A flip t0 (polarity mismatch)"."""
     texts = []
     for action in actions:
-        what = " ".join([action.action_type or "?", *action.target_tuple_ids])
-        reason = f" ({action.reason_code})" if action.reason_code else ""
-        texts.append(f"{action.actor or '?'}: {what}{reason}")
-    return "; ".join(texts)
+        kind = action.action_type or "?"
+        words = [say(ACTIONS.get(kind, kind)), *action.target_tuple_ids]
+        if with_actor:
+            words.insert(0, action.actor or "?")
+        code = action.reason_code
+        if code:
+            words.append(f"({say(REASONS.get(code, code.replace('_', ' ')))})")
+        texts.append(" ".join(words))
+    return texts

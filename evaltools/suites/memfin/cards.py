@@ -7,25 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from ...core.estimates import is_null
 from ...core.language import say
+from ...report.samples import Line, Row, Tag
 from ...report.view import SampleView
 from .measures import MEASURES
 
 if TYPE_CHECKING:
     from ...report.run import Run
 
-SHOWN = (
-    "dialog_id",
-    "turn_pair_id",
-    "scenario_type",
-    "difficulty",
-    "user_text",
-    "context",
-    "reply",
-)
-"""Columns of the units that a card shows as they are."""
-
-COLUMNS = ("turn", "measures", "n", "reason", "truth", *SHOWN)
+CARD = ("turn", "dialog_id", "user_text", "reply", "tags", "rows", "context")
 
 Reasons = list[tuple[str, str]]
 """Measure and sentence for everything that a turn falls short of."""
@@ -46,28 +37,75 @@ def groups(result: Run) -> dict[str, tuple[str, str]]:
 
 
 def cards(result: Run, units: pd.DataFrame) -> pd.DataFrame:
-    """Turns with what they fall short of, most reasons first, then in the order of the trace.
+    """Turns with their scores, most reasons to be wrong first, then in the order of the trace.
 
-    Columns: turn (dialogue and turn), measures ("M1 M3"), n (number of reasons), reason, truth
-    (what was required), and SHOWN as in the units. The index is that of the units.
+    Columns: turn (dialogue and turn), dialog_id, user_text, reply, tags, rows (one a measure: what was
+    required, the turn's score and what it falls short of) and context. The index is that of the
+    units.
     """
     turns = units[units["turn_pair_id"].notna()]
-    rows = []
+    shown = []
     for turn in turns.to_dict("records"):
         reasons = reasons_of(turn)
-        measures = dict.fromkeys(measure for measure, _ in reasons)
-        row = {
-            "turn": f"{turn['dialog_id']} / {turn['turn_pair_id']}",
-            "measures": " ".join(measures),
-            "n": len(reasons),
-            "reason": "\n".join(f"{measure}: {sentence}" for measure, sentence in reasons),
-            "truth": _required(turn),
-        }
-        for name in SHOWN:
-            row[name] = turn[name]
-        rows.append(row)
-    frame = pd.DataFrame(rows, columns=list(COLUMNS), index=turns.index)
-    return frame.sort_values("n", ascending=False, kind="stable")
+        shown.append(
+            {
+                "turn": f"{turn['dialog_id']} / {turn['turn_pair_id']}",
+                "dialog_id": turn["dialog_id"],
+                "user_text": turn["user_text"],
+                "reply": turn["reply"],
+                "tags": _tags(turn, reasons),
+                "rows": _rows(turn, reasons),
+                "context": turn["context"],
+                "n": len(reasons),
+            }
+        )
+    frame = pd.DataFrame(shown, columns=[*CARD, "n"], index=turns.index)
+    frame = frame.sort_values("n", ascending=False, kind="stable")
+    return frame.drop(columns="n")
+
+
+def _tags(turn: Mapping[Any, Any], reasons: Reasons) -> list[Tag]:
+    """The measures of which a turn falls short, and of what kind it is."""
+    short = " ".join(dict.fromkeys(measure for measure, _ in reasons))
+    tags = [Tag(say("short of {measures}", measures=short), "bad")] if short else []
+    for name in ("scenario_type", "difficulty"):
+        if not is_null(turn[name]):
+            tags.append(Tag(str(turn[name])))
+    return tags
+
+
+def _rows(turn: Mapping[Any, Any], reasons: Reasons) -> list[Row]:
+    """A row for each measure that a turn takes part in: what was required, its score, what is wrong."""
+    required = _required(turn)
+    rows = []
+    for measure in MEASURES:
+        key = measure.key
+        if key not in required or not turn[measure.eligible]:
+            continue
+        short = [sentence for of_measure, sentence in reasons if of_measure == key]
+        mark = "bad" if short else "good"
+        if key == "M4" and short:
+            found = Line(short[0], mark)
+        else:
+            found = Line(_score(turn, key), mark, "; ".join(short))
+        cells: dict[str, list[Line]] = {"required": [Line(required[key])], "found": [found]}
+        rows.append(Row(f"{key} {say(measure.title)}", cells, mark=mark))
+    return rows
+
+
+def _score(turn: Mapping[Any, Any], measure: str) -> str:
+    """The score of a turn: how much was met of what was required, or the label that it was given."""
+    if measure == "M4":
+        return str(turn["pred_compliance_label"])
+    met, due = {
+        "M1": ("m1_hits", "m1_keys"),
+        "M3": ("m3_hits", "m3_tags"),
+        "M5": ("m5_hits", "m5_elements"),
+    }[measure]
+    score = say("{n:.0f} of {total:.0f}", n=turn[met], total=turn[due])
+    if measure == "M5" and not is_null(turn["m5_score"]):
+        score = say("{score}, judge {judge:.1f}", score=score, judge=turn["m5_score"])
+    return score
 
 
 def reasons_of(turn: Mapping[Any, Any]) -> Reasons:
@@ -115,33 +153,35 @@ def _compliance_reasons(turn: Mapping[Any, Any]) -> Reasons:
     return [("M4", sentence)]
 
 
-def _required(turn: Mapping[Any, Any]) -> str:
-    """What was required of a turn, a line a measure."""
-    memory = [key["target_text"] or key["key"] for key in turn["resolved_keys"]]
+def _required(turn: Mapping[Any, Any]) -> dict[str, str]:
+    """Measure -> what it required of a turn; measures that required nothing are left out."""
     required = {
-        "memory": memory,
-        "risk": turn["risk_required_tags"],
-        "label": [turn["gt_compliance_label"]],
-        "rubric": turn["rubric_required"],
+        "M1": [key["target_text"] or key["key"] for key in turn["resolved_keys"]],
+        "M3": turn["risk_required_tags"],
+        "M4": [turn["gt_compliance_label"]],
+        "M5": turn["rubric_required"],
     }
-    lines = []
-    for name, values in required.items():
-        if values:
-            lines.append(f"{say(name)}: {'、'.join(values)}")
-    return "\n".join(lines)
+    return {key: "、".join(values) for key, values in required.items() if values}
 
 
 BROWSER: Mapping[str, Any] = {
     "id": "turn",
-    "gold": None,
     "text": {"user_text": "user", "reply": "reply"},
-    "page": 2,
-    "chips": ["measures", "scenario_type", "difficulty"],
-    "fields": {"reason": "why", "truth": "required", "context": "memory"},
+    "page": 3,
+    "head": "Measure",
+    "columns": {"required": "required", "found": "this turn"},
+    "fields": {"context": "memory"},
 }
 """How a card is laid out: the keywords of `report.samples.samples`."""
 
-VIEW = SampleView(groups, cards, browser=BROWSER, compared=("reply", "reason"))
+VIEW = SampleView(
+    groups,
+    cards,
+    browser=BROWSER,
+    cell="found",
+    given=("required",),
+    compared=("reply",),
+)
 
 
 def sample_views(run: Any) -> tuple[SampleView, ...]:

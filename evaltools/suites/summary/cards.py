@@ -11,12 +11,13 @@ import pandas as pd
 from markupsafe import Markup
 
 from ...core.language import say
-from ...report.samples import Place
+from ...report.samples import Line, Place, Row, Tag
 from ...report.tables import HtmlTable, stack, table, words
 from ...report.text import anchor, marked
 from ...report.view import SampleView
+from .options import rules_in_force
 from .passages import item
-from .reasons import Evidence, in_short, scores_with_reasons
+from .reasons import Evidence, in_short, whys
 from .rules import METRICS
 from .states import JUDGED, STATES
 from .verdicts import fails, finding
@@ -38,6 +39,15 @@ NAMED: Mapping[str, str] = {
 WORST = 10
 """Cases that the first screen shows."""
 
+PLACED = [
+    "answer",
+    "contexts",
+    "summary_accuracy_evidence",
+    "summary_non_definitive_evidence",
+    "summary_risk_coverage_evidence",
+]
+"""Columns of the units that say what is marked in the texts."""
+
 LEGEND = (
     "Values are compared, not what they are said of: a right value on the wrong item counts as "
     "supported. Compare the two passages of a figure; with --judge hybrid a language model reads "
@@ -47,13 +57,14 @@ LEGEND = (
 
 BROWSER: Mapping[str, Any] = {
     "id": "case_id",
-    "gold": None,
     "text": {"answer": "summary", "contexts": "context"},
-    "fields": {metric: NAMED[metric] for metric in JUDGED},
-    "chips": ["failing", "tags"],
-    "placed": "places",
+    "head": "Rule",
+    "columns": {"threshold": "threshold", "found": "score and finding"},
 }
 """How cases are browsed: the keywords of `report.samples.samples`."""
+
+MARKS = {"fail": "bad", "look": "look", "ok": "good"}
+"""The state of a case or of a metric in it -> its mark."""
 
 
 def groups(run: Run) -> dict[str, tuple[str, str]]:
@@ -111,27 +122,53 @@ def _names_of_true(flags: pd.DataFrame) -> list[str]:
 
 
 def cards(run: Run, units: pd.DataFrame) -> pd.DataFrame:
-    """Cases as `worst_first` has them, with what a card adds.
+    """Cases, the worst first: case_id, answer, contexts, tags, rows (one a metric), places (what is marked)."""
+    thresholds = rules_in_force(run.options).thresholds
+    whys_by_metric = {metric: whys(units, metric) for metric in JUDGED}
+    rows = []
+    for index, case in enumerate(units.to_dict("records")):
+        case_rows = []
+        for metric in JUDGED:
+            threshold = thresholds.get(metric)
+            cells = {
+                "threshold": [] if threshold is None else [Line(f"≥ {threshold:g}")],
+                "found": _finding(case, metric, whys_by_metric[metric][index]),
+            }
+            case_rows.append(Row(say(NAMED[metric]), cells))
+        rows.append(case_rows)
+    records = units[[*PLACED, "case_id"]].to_dict("records")
+    cases = pd.DataFrame(
+        {
+            "case_id": units["case_id"],
+            "answer": units["answer"],
+            "contexts": units["contexts"].map("\n".join),
+            "tags": _tags(units),
+            "rows": pd.Series(rows, index=units.index, dtype=object),
+            "places": pd.Series(
+                [_places(case) for case in records], index=units.index, dtype=object
+            ),
+        }
+    )
+    return cases.loc[in_order(units).index]
 
-    failing: what they fail as a chip; a column in words a metric; places: what is marked in the
-    texts.
-    """
+
+def _finding(case: Mapping[Any, Any], metric: str, why: str) -> list[Line]:
+    """The score of a case and what it rests on; what was not measured says so, without a score."""
+    mark = MARKS[case[f"{metric}_state"]]
+    if not case[f"{metric}_measured"]:
+        return [Line("", mark if mark != "good" else "", why)]
+    return [Line(f"{case[metric]:.2f}", mark, why)]
+
+
+def _tags(units: pd.DataFrame) -> pd.Series:
+    """The state of each case with what it fails, and the tags that it was given."""
     called = {metric: say(name) for metric, name in NAMED.items()}
-    columns = {metric: scores_with_reasons(units, metric) for metric in JUDGED}
-    cases = worst_first(units, called, columns)
-    chips = []
-    for state, failed in zip(cases["state"], cases["failed"]):
-        chips.append(f"{state}: {failed}" if failed else state)
-    columns_of_places = [
-        "answer",
-        "contexts",
-        "summary_accuracy_evidence",
-        "summary_non_definitive_evidence",
-        "summary_risk_coverage_evidence",
-    ]
-    marked = [_places(case) for case in units[columns_of_places].to_dict("records")]
-    places = pd.Series(marked, index=units.index, dtype=object)
-    return cases.assign(failing=chips, places=places)
+    failed = _names_of_true(fails(units).rename(columns=called))
+    tags = []
+    for state, names, given in zip(units["state"], failed, units["tags"]):
+        word = f"{say(state)}: {names}" if names else say(state)
+        tags.append([Tag(word, MARKS[state]), *(Tag(say(tag)) for tag in given)])
+    return pd.Series(tags, index=units.index, dtype=object)
 
 
 def _places(case: Mapping[Any, Any]) -> list[Place]:
@@ -142,8 +179,8 @@ def _places(case: Mapping[Any, Any]) -> list[Place]:
     contexts = case["contexts"]
     starts = [0, *accumulate(len(context) + 1 for context in contexts)]
     accuracy = case["summary_accuracy_evidence"]
-    stated = [("matched", entity) for entity in accuracy.get("supported", [])]
-    stated += [("spurious", entity) for entity in accuracy.get("unsupported", [])]
+    stated = [("good", entity) for entity in accuracy.get("supported", [])]
+    stated += [("bad", entity) for entity in accuracy.get("unsupported", [])]
     stated.sort(key=lambda kind_and_entity: kind_and_entity[1]["at"])
     places: list[Place] = []
     for number, (kind, entity) in enumerate(stated, 1):
@@ -152,7 +189,7 @@ def _places(case: Mapping[Any, Any]) -> list[Place]:
     for phrase in case["summary_non_definitive_evidence"].get("definitive", []):
         number += 1
         start, end = phrase["at"]
-        places.append(("answer", start, end, "spurious", number, say("Definitive phrases")))
+        places.append(("answer", start, end, "bad", number, say("Definitive phrases")))
     for tag, due in case["summary_risk_coverage_evidence"].get("due", {}).items():
         number += 1
         offset = starts[due["context"]]
@@ -191,7 +228,14 @@ def _tip(text: str, place: Sequence[int]) -> str:
     return f"{text[start:end]} · {item(text, place)}"
 
 
-VIEW = SampleView(groups, cards, BROWSER, compared=("answer", "failing"))
+VIEW = SampleView(
+    groups,
+    cards,
+    BROWSER,
+    cell="found",
+    given=("threshold",),
+    compared=("answer",),
+)
 
 
 def sample_views(run: Run) -> tuple[SampleView, ...]:

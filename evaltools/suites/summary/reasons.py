@@ -113,21 +113,6 @@ def _texts(phrases: Sequence[Evidence]) -> str:
     return ", ".join(texts)
 
 
-def scores_with_reasons(units: pd.DataFrame, metric: str) -> list[str]:
-    """The score of each case with what it rests on; one that was not measured leads with that."""
-    texts = []
-    for score, measured, why in zip(
-        units[metric],
-        units[f"{metric}_measured"],
-        whys(units, metric),
-    ):
-        if measured:
-            texts.append(f"{score:.2f}; {why}" if why else f"{score:.2f}")
-        else:
-            texts.append(why)
-    return texts
-
-
 def not_measured(score: float, reason: str) -> str:
     """The number that stands for what was not measured, as every page and file words it."""
     return say("not measured (counts as {score:.2f}): {reason}", score=score, reason=say(reason))

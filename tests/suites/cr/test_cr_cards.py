@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 from click.testing import CliRunner
 
 import evaltools as et
+from evaltools.report.samples import Tag
 from evaltools.suites.cr import cards as sample_cards
 from evaltools.suites.cr import reviewers
+from evaltools.suites.cr.card_rows import aspect_rows, card_rows
 from evaltools.suites.cr.commands import COMMANDS
-from evaltools.suites.cr.tuples import EvalTuple
+from evaltools.suites.cr.tuples import KEYS, EvalTuple, Key, MatchPolicy
 from evaltools.suites.cr.units import Action
 from tests.suites.cr.cards import gold, output, run, tup
 
@@ -23,21 +25,134 @@ QUICK = et.Resampling(n_resamples=200)
 A, WRONG = tup("본품#품질", "향"), tup("본품#품질", "향", "negative")
 
 
+def cell(card: pd.Series, column: str) -> list[str]:
+    """What a column of a card says: aspect, mark, text and note of every line."""
+    lines = []
+    for row in card["rows"]:
+        for line in row.cells.get(column, []):
+            aspect = f"{row.label} {row.part}".strip()
+            lines.append(f"{aspect}: {line.mark} {line.text} {line.note}".strip())
+    return lines
+
+
 @pytest.mark.parametrize("options", [{}, {"protocol": "cr_v1"}, {"match": "reference"}])
-def test_marks_of_the_samples_are_the_scores(options: dict[str, str]) -> None:
+@pytest.mark.parametrize("key", KEYS)
+def test_marks_of_the_samples_are_the_scores(options: dict[str, str], key: Key) -> None:
     r = et.evaluate("cr", EXAMPLE, resampling=QUICK, **options)
-    key = r.options.key
     shown = sample_cards.cards(r, r.units, key=key).set_index("text_id")
-    for u in r.units.to_dict("records"):
-        of_gold, of_final, of_stage1 = (
-            Counter(m for *_, m in shown.loc[u["text_id"], c]) for c in ("gold", "final", "stage1")
-        )
+    for u in r.units[r.units["has_gold"]].to_dict("records"):
+        rows = shown.loc[u["text_id"], "rows"]
+        marks = [line.mark for row in rows for line in row.cells["final"]]
         right = u[f"outcome_{key}"] in ("fix", "keep")
-        assert (of_gold["missing"] + of_final["spurious"] == 0) == right, u["text_id"]
-        assert (of_final["spurious"] == 0) == (u[f"fp_{key}"] == 0)
-        assert (of_gold["missing"] == 0) == (u[f"fn_{key}"] == 0)
-        if u[f"f1_s1_{key}"] == 1:
-            assert set(of_stage1) <= {"matched", ""}
+        assert (not {"bad", "missing"} & set(marks)) == right, u["text_id"]
+        assert marks.count("bad") == u[f"fp_{key}"]
+        # a missing tuple is said where nothing stands in its place
+        wrong = [line.text for row in rows for line in row.cells["final"] if line.mark == "bad"]
+        instead = sum("extra" not in text for text in wrong)
+        assert marks.count("missing") + instead == u[f"fn_{key}"], u["text_id"]
+        assert shown.loc[u["text_id"], "tags"][0].kind == ("good" if right else "bad")
+
+
+POSITIVE, NEGATIVE = "positive", "negative"
+REF, OTHER = "본품#품질", "본품#일반"
+
+
+@pytest.mark.parametrize(
+    ("gold", "final", "key", "shown"),
+    [
+        # the same aspect: right, of another polarity, and one too much beside a right one
+        ([(REF, "향", POSITIVE)], [(REF, "향", POSITIVE)], "refpol", [f"{REF} 향: good positive"]),
+        (
+            [(REF, "향", POSITIVE)],
+            [(REF, "향", NEGATIVE)],
+            "refpol",
+            [f"{REF} 향: bad negative, gold positive"],
+        ),
+        (
+            [(REF, "향", POSITIVE)],
+            [(REF, "향", POSITIVE), (REF, "향", NEGATIVE)],
+            "refpol",
+            [f"{REF} 향: good positive", f"{REF} 향: bad negative, extra"],
+        ),
+        ([(REF, "향", POSITIVE)], [], "refpol", [f"{REF} 향: missing missing"]),
+        # another term, which the key passes over, and another ref, which it does not
+        (
+            [(REF, "향", POSITIVE)],
+            [(REF, "향기", POSITIVE)],
+            "refpol",
+            [f"{REF} 향: good positive (term 향기)"],
+        ),
+        (
+            [(REF, "향", POSITIVE)],
+            [(OTHER, "향", POSITIVE)],
+            "refpol",
+            [f"{REF} 향: bad positive (ref {OTHER})"],
+        ),
+        (
+            [(REF, "향", POSITIVE)],
+            [(OTHER, "향", POSITIVE)],
+            "otepol",
+            [f"{REF} 향: good positive (ref {OTHER})"],
+        ),
+        # nothing alike: a row of its own
+        (
+            [(REF, "향", POSITIVE)],
+            [(OTHER, "값", POSITIVE)],
+            "refpol",
+            [f"{REF} 향: missing missing", f"{OTHER} 값: bad positive, extra"],
+        ),
+        # one pair under the key stands in two rows of the gold
+        (
+            [(REF, "향", POSITIVE), (REF, "거품", POSITIVE)],
+            [(REF, "향", POSITIVE)],
+            "refpol",
+            [f"{REF} 향: good positive", f"{REF} 거품: good counted in another row"],
+        ),
+        # an implicit tuple takes any of its polarity by term
+        (
+            [(REF, "", POSITIVE)],
+            [(OTHER, "제품", POSITIVE)],
+            "otepol",
+            [f"{REF} · implicit: good positive (ref {OTHER}, term 제품)"],
+        ),
+        # without gold nothing is right or wrong
+        ([], [(REF, "향", POSITIVE)], "refpol", [f"{REF} 향:  positive"]),
+    ],
+)
+def test_a_row_holds_the_gold_tuple_and_what_was_taken_for_it(
+    gold: list[Any], final: list[Any], key: Key, shown: list[str]
+) -> None:
+    gold_tuples = [EvalTuple(*t) for t in gold]
+    stages = {"final": [EvalTuple(*t) for t in final]}
+    rows = aspect_rows(gold_tuples, stages, key, MatchPolicy())
+    card = pd.Series({"rows": card_rows(rows, ["final"], "final")})
+    assert cell(card, "final") == shown
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "sentence"),
+    [
+        ([A], [], "A right tuple was dropped."),
+        ([A], [WRONG], "A right polarity was turned wrong."),
+        ([A], [tup("x#y", "향")], "A right aspect was turned wrong."),
+        ([A], [A, tup("본품#일반", "색")], "A missing tuple was found."),
+        ([WRONG], [A], "A wrong polarity was corrected."),
+        ([A], [A, tup("x#y", "값")], "A wrong tuple was added."),
+        ([A, tup("x#y", "값")], [A], "A wrong tuple was removed."),
+        ([A], [A], ""),
+        ([], [], ""),
+        ([WRONG], [WRONG], ""),
+    ],
+)
+def test_what_review_did_is_said_where_it_did_it(
+    before: list[Any], after: list[Any], sentence: str, tmp_path: Path
+) -> None:
+    rows = [output("s", stage1=before, final=after), output("t", stage1=[A], final=[A])]
+    of_s = [A, tup("본품#일반", "색")] if "missing" in sentence else [A]
+    golds = [gold("s", *of_s), gold("t", A)]
+    r = et.evaluate("cr", run(tmp_path / "r", rows, golds), resampling=QUICK)
+    review = sample_cards.cards(r, r.units, key="refpol").set_index("text_id")["review"]
+    assert review["s"] == f"No reviewer acted. {sentence}".strip()
 
 
 def test_groups_hold_the_samples_that_they_name() -> None:
@@ -78,14 +193,28 @@ def test_cards_say_what_was_done_and_come_worst_first(tmp_path: Path) -> None:
     assert r.units.loc[1, "final"] == [EvalTuple("본품#품질", "향", "negative")]
     shown = sample_cards.cards(r, r.units, key="refpol")
     assert shown["text_id"].tolist() == ["worse", "better", "none"]
-    worse, _, none = shown.to_dict("records")
-    assert worse["change"] == "F1 1.00 → 0.00"
-    assert (worse["reviewers"], worse["arbiter"]) == ("A: FLIP t0 (POLARITY)", "?: KEEP")
-    assert worse["gold"] == [["본품#품질", "향", "positive", "missing"]]
-    assert worse["stage1"] == [["본품#품질", "향", "positive", "matched"]]
-    assert worse["final"] == [["본품#품질", "향", "negative", "spurious"]]
+    _, worse = shown.iloc[1], shown.iloc[0]
+    none = shown.iloc[2]
+    assert worse["tags"] == [Tag("broken: 1 wrong polarity", "bad"), Tag("F1 1.00 → 0.00")]
+    assert worse["review"] == (
+        "Review: A flip t0 (POLARITY) → arbiter: keep. A right polarity was turned wrong."
+    )
+    assert cell(worse, "gold") == ["본품#품질 향:  positive"]
+    assert cell(worse, "stage1") == ["본품#품질 향: good positive"]
+    assert cell(worse, "final") == ["본품#품질 향: bad negative, gold positive"]
     # without gold there is nothing to mark
-    assert (none["change"], none["final"]) == ("no gold", [["본품#품질", "향", "positive", ""]])
+    assert none["tags"] == [Tag("no gold")] and cell(none, "final") == ["본품#품질 향:  positive"]
+
+
+def test_terms_are_marked_where_they_stand_in_the_text(tmp_path: Path) -> None:
+    final = [tup("본품#품질", "향"), tup("x#y", "없는 말"), tup("본품#일반", "")]
+    r = et.evaluate(
+        "cr",
+        run(tmp_path / "r", [output("s", "향도 좋다", stage1=final, final=final)], [gold("s", A)]),
+        resampling=QUICK,
+    )
+    (places,) = sample_cards.cards(r, r.units, key="refpol")["places"]
+    assert places == [("text", 0, 1, "good", 0, "")]
 
 
 def test_agreement_of_the_reviewers_in_each_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,7 +261,6 @@ def test_the_key_of_the_headline_leads_everywhere(foreign: bool, tmp_path: Path)
     name = "term" if foreign else "ref"
     for page in (r.samples().html, study.samples(f"tuple_f1_s2_{key}").html):
         assert f"against the gold by ({name}, polarity)" in page
-    assert sample_cards.cards(r, r.units, key=key).iloc[0]["final"][0][3] == "matched"
-    assert sample_cards.cards(r, r.units, key=other).iloc[0]["final"][0][3] == (
-        "spurious" if foreign else "matched"
-    )
+    of_key = [cell(sample_cards.cards(r, r.units, key=k).iloc[0], "final") for k in (key, other)]
+    assert all(": good" in line for line in of_key[0])
+    assert (": bad" in of_key[1][0]) is foreign

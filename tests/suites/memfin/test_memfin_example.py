@@ -6,11 +6,13 @@ import json
 import runpy
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
 
 from evaltools import Resampling, Run, evaluate, example, load
+from evaltools.report.samples import Tag
 from evaltools.suites.memfin import cards as turn_cards
 from evaltools.suites.memfin import eligibility
 from tests.suites.memfin.memfin_traces import dialog, turn, write
@@ -112,31 +114,65 @@ def test_views_agree_with_the_metrics(agent: Run, plain: Run) -> None:
             assert row["eligible"] == result.value(f"{row['measure'].lower()}_eligible_n")
 
 
+def lines(card: Any) -> dict[str, tuple[str, str]]:
+    """Measure of a card -> what was required, and what the turn did."""
+    found = {}
+    for row in card["rows"]:
+        (required,), (line,) = row.cells["required"], row.cells["found"]
+        found[row.label] = (required.text, f"{line.mark} {line.text} {line.note}".strip())
+    return found
+
+
 def test_failing_turns(plain: Run) -> None:
     turns = cards(plain, "failing")
-    assert turns["n"].is_monotonic_decreasing
     promise = turns[turns["reply"].str.startswith("放心")].iloc[0]
-    assert promise["measures"] == "M1 M3 M4 M5"
-    assert (
-        "M4: severe_violation, truth compliant: forbidden 保本保收益, promise_return (high)"
-        in promise["reason"]
-    )
-    assert "M3: credit_risk is not disclosed" in promise["reason"]
     assert promise["user_text"].startswith("短债基金会不会亏钱")
-    assert "risk: credit_risk、interest_rate_risk、no_guaranteed_return" in promise["truth"]
+    assert promise["tags"][0] == Tag("short of M1 M3 M4 M5", "bad")
+    # the turn's own scores, not the dialogue's
+    assert lines(promise) == {
+        "M1 Context continuity": (
+            "短债基金",
+            "bad 0 of 1 profile_gt.preferences_gt[1] (短债基金) is in no memory",
+        ),
+        "M3 Risk disclosure": (
+            "credit_risk、interest_rate_risk、no_guaranteed_return",
+            "bad 0 of 3 credit_risk is not disclosed; interest_rate_risk is not disclosed; "
+            "no_guaranteed_return is not disclosed",
+        ),
+        "M4 Compliance": (
+            "compliant",
+            "bad severe_violation, truth compliant: forbidden 保本保收益, promise_return (high)",
+        ),
+        "M5 Explainability": (
+            "信息依据、边界声明",
+            "bad 0 of 2, judge 1.0 信息依据 is missing; 边界声明 is missing",
+        ),
+    }
     assert set(turns["turn"]) == {
         t for m in ("m1", "m3", "m4", "m5") for t in cards(plain, m)["turn"]
     }
+    short = turns["tags"].map(lambda tags: tags[0].text)
     only = cards(plain, "m4")
-    assert 0 < len(only) < len(turns) and only["measures"].str.endswith(("M4", "M4 M5")).all()
-    in_m4 = turns["measures"].str.contains("M4")
-    assert turns[in_m4]["turn"].tolist() == only["turn"].tolist()
+    assert turns[short.str.contains("M4")]["turn"].tolist() == only["turn"].tolist()
+    n_reasons = [
+        len(turn_cards.reasons_of(plain.units.loc[index].to_dict())) for index in turns.index
+    ]
+    assert n_reasons == sorted(n_reasons, reverse=True)
+
+
+def test_the_scores_of_cards_are_those_of_the_turns(agent: Run, plain: Run) -> None:
+    for result in (agent, plain):
+        hits = 0
+        for _, card in turn_cards.VIEW.cards(result, result.units).iterrows():
+            hits += int(lines(card).get("M3 Risk disclosure", ("", "- 0"))[1].split()[1])
+        assert hits == result.units["m3_hits"].sum()
 
 
 def test_any_turn_can_be_shown(plain: Run) -> None:
     """Also one that falls short of nothing, one without a reply, and a dialogue without turns."""
     rest = turn_cards.VIEW.cards(plain, plain.units[plain.units["turn_status"] != "ok"])
-    assert rest[["measures", "n"]].to_numpy().tolist() == [["", 0]]
+    assert len(rest) == 1 and rest.iloc[0]["rows"] == []
+    assert not any(tag.kind for tag in rest.iloc[0]["tags"])
     assert len(turn_cards.VIEW.cards(plain, plain.units)) == len(plain.units)
 
 

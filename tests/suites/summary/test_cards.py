@@ -11,6 +11,7 @@ import pytest
 
 import evaltools as et
 from evaltools.core.language import say, speaking
+from evaltools.report.samples import SIGNS
 from evaltools.suites.summary.artifacts import cases_frame
 from evaltools.suites.summary.cards import LEGEND, sample_views
 from evaltools.suites.summary.cards import cards as cards_of
@@ -61,6 +62,12 @@ def test_the_page_says_what_values_cannot_show_where_values_were_found(tmp_path:
         assert [view.legend for view in sample_views(run(tmp_path, cases, []))] == [said]
 
 
+def finding(card: Any, metric: int) -> str:
+    """Sign, score and reason of a metric on a card."""
+    (line,) = card["rows"][metric].cells["found"]
+    return " ".join(filter(None, [SIGNS.get(line.mark), line.text, line.note]))
+
+
 @pytest.mark.parametrize(
     ("lang", "said"),
     [
@@ -75,15 +82,15 @@ def test_a_number_that_stands_for_none_never_leads(tmp_path: Path, lang: str, sa
     with speaking(lang):
         cards = cards_of(result, result.units).set_index("case_id")
         sheet = cases_frame(result).set_index(say("case"))
-        texts = {case_id: cards.loc[case_id, "summary_risk_coverage"] for case_id in cards.index}
+        texts = {case_id: finding(cards.loc[case_id], 1) for case_id in cards.index}
         title, why = say("Risk coverage"), say("{metric}: why", metric=say("Risk coverage"))
-        accuracy = cards.loc["blank", "summary_accuracy"]
+        accuracy = finding(cards.loc["blank"], 0)
     assert texts["untagged"] == said == sheet.loc["untagged", why]
     assert math.isnan(sheet.loc["untagged", title]) and sheet.loc["full", title] == 1.0
-    assert texts["full"].startswith("1.00; ") and texts["blank"].startswith("0.00; ")
+    assert texts["full"].startswith("✓ 1.00 ") and texts["blank"].startswith("✗ 0.00 ")
     # a blank summary is measured: nothing of it stands for anything
     assert (
-        accuracy.startswith("0.00; ") and "(" not in accuracy and sheet.loc["blank", title] == 0.0
+        accuracy.startswith("✗ 0.00 ") and "(" not in accuracy and sheet.loc["blank", title] == 0.0
     )
     assert not any(
         said.split(":")[0].split("：")[0] in texts[case_id] for case_id in ("full", "blank")
@@ -125,10 +132,10 @@ def test_a_card_holds_the_places_of_figures_and_of_what_is_missing(tmp_path: Pat
     card = cards_of(result, result.units).iloc[0]
     found = [(card[c][s:e], kind, n, told) for c, s, e, kind, n, told in card["places"]]
     assert found == [
-        ("30만원", "matched", 1, "30만원 · 골절 진단비 ⇄ 30만 원 · 골절 진단비는"),
-        ("30만 원", "matched", 1, "30만원 · 골절 진단비 ⇄ 30만 원 · 골절 진단비는"),
-        ("50만원", "spurious", 2, "50만원 · 수술비"),
-        ("무조건", "spurious", 3, "Definitive phrases"),
+        ("30만원", "good", 1, "30만원 · 골절 진단비 ⇄ 30만 원 · 골절 진단비는"),
+        ("30만 원", "good", 1, "30만원 · 골절 진단비 ⇄ 30만 원 · 골절 진단비는"),
+        ("50만원", "bad", 2, "50만원 · 수술비"),
+        ("무조건", "bad", 3, "Definitive phrases"),
         ("자기부담", "missing", 4, "missing: deductible"),
     ]
 
