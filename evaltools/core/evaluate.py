@@ -178,6 +178,7 @@ def finished_manifest(task: Task, units: pd.DataFrame, seconds: float) -> Manife
         update={
             "bootstrap": task.manifest.bootstrap.model_copy(update={"n_units": n_units}),
             "problems": [Found.model_validate(entry) for entry in task.problems.summary()],
+            "answered_by": units.attrs.get("answered_by", {}),
             "seconds": round(seconds, 3),
         }
     )

@@ -101,6 +101,7 @@ class Manifest(Member):
     `conditions` and `baseline`, `primary` and `margin` as declared, `runs` those of this condition and `folders`
     where their results stand, from this folder; `members` those of all conditions. `metrics`: those that come from no
     suite of this package, as data, so that a result can be read without the file they came from; `breakdowns` too.
+    `answered_by`: the models that answered a judge's questions, each with the number of its replies.
     `lang`: the language of the files for readers (Markdown, workbook), where it is not English.
     """
 
@@ -111,6 +112,7 @@ class Manifest(Member):
     leading: str = ""
     metrics: list[dict[str, Any]] = []
     breakdowns: list[dict[str, Any]] = []
+    answered_by: dict[str, int] = {}
     given: list[str] = []
     wrote: list[str] = []
     lang: str = "en"

@@ -51,7 +51,9 @@ PLACED = [
 LEGEND = (
     "Values are compared, not what they are said of: a right value on the wrong item counts as "
     "supported. Compare the two passages of a figure; with --judge hybrid a language model reads "
-    "both texts of the uncertain cases."
+    "both texts of the uncertain cases.",
+    "summary_accuracy_state",
+    "summary_non_definitive_state",
 )
 """What comparing values cannot see."""
 
@@ -186,7 +188,10 @@ def _places(case: Mapping[Any, Any]) -> list[Place]:
     for number, (kind, entity) in enumerate(stated, 1):
         places += _of_entity(kind, entity, number, case["answer"] or "", contexts, starts)
     number = len(stated)
+    is_promise = case["summary_non_definitive_state"] != "ok"
     for phrase in case["summary_non_definitive_evidence"].get("definitive", []):
+        if not is_promise:
+            continue
         number += 1
         start, end = phrase["at"]
         places.append(("answer", start, end, "bad", number, say("Definitive phrases")))

@@ -25,7 +25,7 @@ from ...core.progress import bar
 from ...llm.accounting import Call
 from ...llm.cache import request_hash
 from ...llm.client import Answer, Client, Server, in_background
-from .judge_questions import QUESTIONS, RiskReply, request, system_prompt
+from .judge_questions import QUESTIONS, Reply, RiskReply, request, system_prompt
 from .judge_zones import AUDIT, JudgeInput, to_ask
 from .options import Mode, SummaryOptions
 from .rules import FOLLOWUP_TAG, METRICS
@@ -51,7 +51,8 @@ class Decision:
     llm_score: the judge's answer turned so that 1 is good for the metric; confidence, reason: the
     judge's own. All three are None without a usable reply; `error` then says why in one sentence.
     virtual_tags: risk items that the judge, not the input, named (summary_risk_coverage only).
-    cached: the reply came from the cache and cost no call.
+    points: for each clause in question whether it holds. model: the one that answered. cached: the
+    reply came from the cache and cost no call.
     """
 
     case_id: str
@@ -65,6 +66,8 @@ class Decision:
     reason: str | None = None
     error: str | None = None
     virtual_tags: tuple[str, ...] = ()
+    points: tuple[dict[str, Any], ...] = ()
+    model: str = ""
     cached: bool = False
 
 
@@ -190,8 +193,20 @@ def _decide(item: JudgeInput, answer: Answer, options: SummaryOptions) -> Decisi
         confidence=reply.confidence,
         reason=reply.reason,
         virtual_tags=virtual_tags,
+        points=_settled(item, reply),
+        model=answer.call.model,
         cached=answer.cached,
     )
+
+
+def _settled(item: JudgeInput, reply: Reply | RiskReply) -> tuple[dict[str, Any], ...]:
+    """The clauses that a reply settles, each with whether it holds; numbers that were not asked are left out."""
+    settled = []
+    for point in reply.points:
+        if 0 < point.number <= len(item.points):
+            asked = item.points[point.number - 1]
+            settled.append({"text": asked["summary"], "holds": point.holds})
+    return tuple(settled)
 
 
 def _yes_is_good(item: JudgeInput) -> bool:
@@ -234,6 +249,8 @@ def _changed(decision: Decision, evidence: dict[str, Any]) -> dict[str, Any]:
         "reason": decision.reason,
         "error": decision.error,
         "virtual_tags": list(decision.virtual_tags),
+        "points": list(decision.points),
+        "model": decision.model,
     }
     changed: dict[str, Any] = {
         f"{metric}_trigger": decision.trigger,

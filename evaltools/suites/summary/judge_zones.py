@@ -15,7 +15,9 @@ from typing import Any
 
 import pandas as pd
 
-from .rules import FOLLOWUP_TAG, METRICS
+from .passages import around
+from .rules import FOLLOWUP_TAG
+from .states import JUDGED
 
 AUDIT = "audit"
 """What stands as the trigger of a case of which the rules are sure, drawn at random."""
@@ -25,7 +27,8 @@ AUDIT = "audit"
 class JudgeInput:
     """One case and metric to judge.
 
-    rule_score: 0..1. trigger: the reason that `trigger()` gave, or AUDIT.
+    rule_score: 0..1. trigger: the reason that `trigger()` gave, or AUDIT. points: the clauses that
+    the rules could not settle, each with the passage of the source or the tag that it stands for.
     """
 
     case_id: str
@@ -35,6 +38,7 @@ class JudgeInput:
     tags: tuple[str, ...]
     rule_score: float
     trigger: str
+    points: tuple[Mapping[str, str], ...] = ()
 
 
 def trigger(
@@ -52,7 +56,8 @@ def trigger(
     measured: False where summary or contexts hold no entities, so that the rules compared nothing.
     n_entities: of the summary; "very few" is at most one. ambiguous: the follow-up rules could not
     tell. unread: the summary holds a figure that no rule read, so that nothing compared it (D20).
-    contested: a source may say the opposite of a value, or say it of another item (D34).
+    contested: a source may say the opposite of a value, or say it of another item (D34), or a risk
+    item is named without what it is.
 
     >>> trigger("summary_accuracy", 0.5, measured=True, n_entities=4, tags=[], ambiguous=False)
     'rule score from 0.3 to 0.7'
@@ -68,8 +73,11 @@ def trigger(
             return "rule score from 0.3 to 0.7"
         if n_entities <= 1:
             return "at most one entity"
-    if metric == "summary_risk_coverage" and set(tags) <= {FOLLOWUP_TAG}:
-        return "no tags"
+    if metric == "summary_risk_coverage":
+        if set(tags) <= {FOLLOWUP_TAG}:
+            return "no tags"
+        if contested:
+            return "a risk item is named, and not what it is"
     if metric == "summary_non_definitive" and rule_score == 0.0:
         return "definitive phrase found"
     if metric == "summary_needs_followup":
@@ -109,7 +117,8 @@ def _of_case(case: Mapping[Any, Any], audit: float) -> list[JudgeInput]:
     contexts = tuple(json.loads(case["contexts"]))
     unread = bool(json.loads(case["unread_figures"]))
     items = []
-    for metric in METRICS[:4]:  # entity_recall has no judge
+    for metric in JUDGED:
+        points = _points(metric, case, contexts)
         why = trigger(
             metric,
             case[metric],
@@ -118,20 +127,32 @@ def _of_case(case: Mapping[Any, Any], audit: float) -> list[JudgeInput]:
             known,
             case["ambiguous_followup"],
             unread,
-            _is_contested(case["summary_accuracy_evidence"]),
+            bool(points),
         )
         if why is None and audited(case["case_id"], metric, audit):
             why = AUDIT
         if why is not None:
-            item = JudgeInput(case["case_id"], metric, answer, contexts, known, case[metric], why)
+            item = JudgeInput(
+                case["case_id"], metric, answer, contexts, known, case[metric], why, points
+            )
             items.append(item)
     return items
 
 
-def _is_contested(evidence: str) -> bool:
-    """Whether a value of a case is contradicted, or is one that only a person can settle."""
-    accuracy = json.loads(evidence)
-    return bool(accuracy.get("contradicted") or accuracy.get("look"))
+def _points(
+    metric: str, case: Mapping[Any, Any], contexts: Sequence[str]
+) -> tuple[Mapping[str, str], ...]:
+    """The clauses of a case that the rules could not settle: contradicted, misplaced, or only named."""
+    evidence = json.loads(case[f"{metric}_evidence"])
+    points = []
+    for place in (*evidence.get("contradicted", []), *evidence.get("look", [])):
+        point = {"summary": around(case["answer"], place["at"])}
+        if "context" in place:
+            point["source"] = around(contexts[place["context"]], place["context_at"])
+        if "tag" in place:
+            point["tag"] = place["tag"]
+        points.append(point)
+    return tuple(points)
 
 
 def audited(case_id: str, metric: str, share: float) -> bool:

@@ -136,7 +136,7 @@ class SummaryOptions(SuiteOptions):
             policy["labelled"] = list(self.labelled)
         if self.judge == "off":
             return policy
-        from .judge_questions import prompts_hash
+        from .judge_questions import prompt_versions, prompts_hash
 
         policy["judge_model"] = self.judge_model
         policy["judge_base_url"] = self.judge_base_url
@@ -145,6 +145,7 @@ class SummaryOptions(SuiteOptions):
         policy["judge_max_calls"] = self.judge_max_calls
         policy["judge_audit"] = self.judge_audit
         policy["judge_prompts"] = prompts_hash()
+        policy["judge_prompt_versions"] = prompt_versions()
         return policy
 
     def signature(self) -> dict[str, str]:

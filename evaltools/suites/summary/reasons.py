@@ -38,13 +38,19 @@ def _judged(evidence: Evidence, decided_by: str, by_rule: float, by_judge: float
     template = "the judge says {judge:.2f} ({reason}) and decides; the rules say {rule:.2f}"
     if decided_by == "blend":
         template = "the judge says {judge:.2f} ({reason}), blended with the rules' {rule:.2f}"
-    reason = evidence.get("judge", {}).get("reason") or ""
-    return say(template, judge=by_judge, reason=reason, rule=by_rule)
+    judge = evidence.get("judge", {})
+    reason = judge.get("reason") or ""
+    said = say(template, judge=by_judge, reason=reason, rule=by_rule)
+    wrong = [f"“{point['text']}”" for point in judge.get("points", []) if not point["holds"]]
+    if wrong:
+        said += "; " + say("it does not hold: {texts}", texts=", ".join(wrong))
+    return said
 
 
 def in_short(units: pd.DataFrame) -> list[str]:
     """Why each case is in its state, in a line: what fails, or what a person must settle; "" for ok."""
-    columns = [f"{metric}_{end}" for metric in JUDGED for end in ("state", "measured", "evidence")]
+    ends = ("state", "measured", "evidence", "decided_by", "rule", "llm")
+    columns = [f"{metric}_{end}" for metric in JUDGED for end in ends]
     lines = []
     for case in units[["state", *columns]].to_dict("records"):
         parts = []
@@ -58,6 +64,10 @@ def in_short(units: pd.DataFrame) -> list[str]:
 def _in_short(metric: str, case: Mapping[Any, Any]) -> list[str]:
     """Why one metric of a case is in its state."""
     evidence = case[f"{metric}_evidence"]
+    decided_by = case[f"{metric}_decided_by"]
+    if decided_by != "rule":
+        by_rule, by_judge = case[f"{metric}_rule"], case[f"{metric}_llm"]
+        return [_judged(evidence, decided_by, by_rule, by_judge)]
     if case[f"{metric}_state"] == "look":
         points = open_points(metric, evidence, measured=case[f"{metric}_measured"])
         return [_point(point) for point in points]

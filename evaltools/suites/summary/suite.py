@@ -6,6 +6,7 @@ Source: seed insurance_summary_prd 5 and 6; specification section 3.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pandas as pd
@@ -22,6 +23,7 @@ from .metric_table import ZERO_ONE, metric_table
 from .options import SummaryOptions, rules_in_force
 from .read import looks_like_cases, read_cases
 from .rules import METRICS
+from .states import JUDGED
 from .units import finish, score_cases
 from .verdicts import verdicts
 
@@ -100,7 +102,18 @@ def score(
     if "labels" in source.files:
         units = people.with_labels(units, source.files["labels"], options, problems)
     units.attrs["rows"] = {"cases": len(cases)}
+    units.attrs["answered_by"] = _models(units)
     return units
+
+
+def _models(units: pd.DataFrame) -> dict[str, int]:
+    """The models that answered a judge's questions, with the number of their replies."""
+    models: Counter[str] = Counter()
+    for metric in JUDGED:
+        asked = units[f"{metric}_llm"].notna()
+        for evidence in units.loc[asked, f"{metric}_evidence"]:
+            models[json.loads(evidence)["judge"]["model"] or "not named"] += 1
+    return dict(models)
 
 
 def _judged(

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from evaltools import evaluate
 from evaltools.core.errors import Problems, UsageError
 from evaltools.suites.summary import judge
 from evaltools.suites.summary.judge import Decision
-from evaltools.suites.summary.judge_questions import QUESTIONS, REASON, Reply, RiskReply
+from evaltools.suites.summary.judge_questions import QUESTIONS, REASON, Reply, RiskReply, request
 from evaltools.suites.summary.judge_zones import AUDIT, JudgeInput, audited, to_ask
 from evaltools.suites.summary.options import SummaryOptions
+from evaltools.suites.summary.reasons import in_short, whys
 
 
 @pytest.fixture
@@ -67,7 +71,13 @@ def test_decisions_replace_scores_only_where_the_judge_was_asked(asked: list[Jud
                 units.loc[case_id, f"{metric}_measured"] and units.loc[case_id, f"{metric}_passed"]
             )
     evidence = units.loc["promise-en", "summary_non_definitive_evidence"]
-    assert evidence["judge"] == {"reason": "because", "error": "no reply", "virtual_tags": []}
+    assert evidence["judge"] == {
+        "reason": "because",
+        "error": "no reply",
+        "virtual_tags": [],
+        "points": [],
+        "model": "",
+    }
 
 
 def test_the_policy_holds_the_judge_only_where_one_is_asked(asked: list[JudgeInput]) -> None:
@@ -140,3 +150,74 @@ def test_an_audited_case_keeps_its_score_and_shows_what_the_judge_said(
 def test_reasons_are_cut() -> None:
     assert len(Reply(reason="x" * 60_000, score=1.0, confidence=1.0).reason) == REASON == 2_000
     assert RiskReply(reason="short", tags=(), score=1.0, confidence=1.0).reason == "short"
+
+
+SOURCE = "의원 공제는 1만원, 상급종합병원 공제는 2만원입니다. 예방접종은 보상하지 않습니다."
+
+
+def contested_case(tmp_path: Path) -> Path:
+    case = {
+        "id": "a",
+        "answer": "의원 공제 1만원. 예방접종도 보상됨. 한도를 안내함.",
+        "contexts": [SOURCE],
+        "summary_tags": ["limit"],
+    }
+    path = tmp_path / "cases.jsonl"
+    path.write_text(json.dumps(case), encoding="utf-8")
+    return path
+
+
+def test_the_judge_is_asked_clause_by_clause_about_what_the_rules_cannot_settle(
+    tmp_path: Path,
+) -> None:
+    units = evaluate("summary", contested_case(tmp_path), n_resamples=100).data
+    asked = {item.metric: item for item in to_ask(units, 0.0)}
+    accuracy, coverage = asked["summary_accuracy"], asked["summary_risk_coverage"]
+    assert accuracy.points == (
+        {"summary": "예방접종도 보상됨", "source": "예방접종은 보상하지 않습니다"},
+    )
+    assert coverage.points == ({"summary": "한도를 안내함", "tag": "limit"},)
+    assert coverage.trigger == "a risk item is named, and not what it is"
+    sent = request(accuracy, "", "m")["messages"][-1]["content"]
+    assert '"points":[{"number":1,' in sent.replace(" ", "")
+
+
+@pytest.mark.parametrize(("holds", "state"), [(True, "ok"), (False, "fail")])
+def test_a_clause_that_a_confident_judge_denies_fails_the_case(
+    holds: bool, state: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def replies(
+        inputs: Sequence[JudgeInput],
+        options: SummaryOptions,
+        progress: Any = None,
+        problems: Any = None,
+    ) -> list[Decision]:
+        point = {"number": 1, "holds": holds}
+        stray = {"number": 7, "holds": False}  # nobody asked
+        reply = Reply(reason="왜", points=(point, stray), score=0.95, confidence=0.9)
+        call = judge.Call(request="", model="judge-2026")
+        return [judge._decide(item, judge.Answer(reply, call), options) for item in inputs]
+
+    monkeypatch.setattr(judge, "judge_cases", replies)
+    how = {"judge": "hybrid", "judge_model": "m", "judge_audit": 0.0}
+    run = evaluate("summary", contested_case(tmp_path), n_resamples=100, out=tmp_path, **how)
+    assert run.units["summary_accuracy_state"].tolist() == [state]
+    (why,) = whys(run.units, "summary_accuracy")
+    assert why.startswith("the judge says 0.95 (왜) and decides; the rules say 1.00")
+    assert ("it does not hold: “예방접종도 보상됨”" in why) is not holds
+    manifest = json.loads((tmp_path / "results/cases/manifest.json").read_text(encoding="utf-8"))
+    assert manifest["answered_by"] == {"judge-2026": 2}
+    assert manifest["policy"]["judge_prompt_versions"]["summary_accuracy"] == "2"
+
+
+def test_what_a_judged_case_says_in_short_is_the_judges_reason() -> None:
+    columns: dict[str, Any] = {"state": "fail"}
+    for metric in QUESTIONS:
+        ends = {"state": "ok", "measured": True, "evidence": {}, "decided_by": "rule", "rule": 1.0}
+        columns |= {f"{metric}_{end}": value for end, value in ends.items()}
+        columns[f"{metric}_llm"] = None
+    accuracy = {"state": "fail", "evidence": {"judge": {"reason": "왜"}}, "decided_by": "llm"}
+    columns |= {f"summary_accuracy_{end}": value for end, value in accuracy.items()}
+    columns["summary_accuracy_llm"] = 0.2
+    (line,) = in_short(pd.DataFrame([columns]))
+    assert line == "the judge says 0.20 (왜) and decides; the rules say 1.00"
