@@ -80,6 +80,7 @@ def test_confident_judge_overrides() -> None:
         decided_by="llm",
         error=None,
         virtual_tags=(),
+        model=decision.model,
         cached=False,
         reason="맞다",
     )
@@ -254,7 +255,7 @@ def test_a_server_that_takes_model_and_messages_only() -> None:
     decision, seen = one(
         lambda s: judges() if set(s.body) == {"model", "messages"} else refuses(422)
     )
-    assert (decision.decided_by, len(seen)) == ("llm", 4)
+    assert (decision.decided_by, len(seen)) == ("llm", 5)
 
 
 def test_a_request_refused_in_every_form_does_not_change_the_form_of_the_next() -> None:
@@ -264,7 +265,7 @@ def test_a_request_refused_in_every_form_does_not_change_the_form_of_the_next() 
     rule_stands(decisions[0], "HTTP status 400")
     assert decisions[1].decided_by == "llm"
     assert seen[-1].body["response_format"]["type"] == "json_schema"
-    assert len(seen) == 5
+    assert len(seen) == 6
 
 
 @pytest.mark.parametrize("status", [401, 404])
