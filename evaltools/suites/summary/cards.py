@@ -45,15 +45,15 @@ PLACED = [
     "summary_accuracy_evidence",
     "summary_non_definitive_evidence",
     "summary_risk_coverage_evidence",
+    "summary_accuracy_state",
+    "summary_non_definitive_state",
 ]
 """Columns of the units that say what is marked in the texts."""
 
 LEGEND = (
     "Values are compared, not what they are said of: a right value on the wrong item counts as "
     "supported. Compare the two passages of a figure; with --judge hybrid a language model reads "
-    "both texts of the uncertain cases.",
-    "summary_accuracy_state",
-    "summary_non_definitive_state",
+    "both texts of the uncertain cases."
 )
 """What comparing values cannot see."""
 
