@@ -57,18 +57,32 @@ def frame_table(frame: pd.DataFrame | pd.Series) -> HtmlTable:
     if isinstance(frame, pd.Series):
         frame = frame.to_frame(frame.name if frame.name is not None else "value")
     if isinstance(frame.columns, pd.MultiIndex):
-        names = [" ".join(str(part) for part in parts if part != "") for parts in frame.columns]
-        frame = frame.set_axis(names, axis="columns")
+        frame = frame.set_axis(_joined(frame.columns), axis="columns")
     frame = frame.rename_axis(columns=None)
     is_counted = pd.api.types.is_integer_dtype(frame.index) and frame.index.name is None
     if not is_counted:
-        labels = [name for name in frame.index.names if name is not None]
-        frame = frame.reset_index(names=None if labels else [""])
-        for name in labels:
-            if not pd.api.types.is_numeric_dtype(frame[name]):
-                frame[name] = [say(str(label)) for label in frame[name]]
+        frame = _with_index(frame)
     heads = {column: say(str(column)) for column in frame.columns}
     return table(frame, columns=heads)
+
+
+def _joined(columns: pd.MultiIndex) -> list[str]:
+    """Heads of several lines as one: "mean value"."""
+    heads = []
+    for parts in columns:
+        words = [str(part) for part in parts if part != ""]
+        heads.append(" ".join(words))
+    return heads
+
+
+def _with_index(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with its index as first columns; labels of categories are words, which are translated."""
+    names = [name for name in frame.index.names if name is not None]
+    frame = frame.reset_index(names=None if names else [""])
+    for name in names:
+        if not pd.api.types.is_numeric_dtype(frame[name]):
+            frame[name] = [say(str(label)) for label in frame[name]]
+    return frame
 
 
 def _show_figures(shell: Any) -> None:
@@ -87,21 +101,26 @@ def figure_png(figure: Any) -> tuple[str, dict[str, Any]]:
     """A figure as PNG in the language in force (base64), with its width and the text that stands for it."""
     if language() != "en":
         translate(figure)
-    title = figure_title(figure)
     file = io.BytesIO()
     figure.savefig(
-        file, format="png", dpi=PIXELS_PER_INCH, bbox_inches="tight", metadata={"Software": None}
+        file,
+        format="png",
+        dpi=PIXELS_PER_INCH,
+        bbox_inches="tight",
+        metadata={"Software": None},
     )
-    data = base64.b64encode(lighter(file.getvalue())).decode("ascii")
-    return data, {"width": round(figure.get_figwidth() * 100), "alt": title}
+    data = base64.b64encode(lighter(file)).decode("ascii")
+    width = round(figure.get_figwidth() * 100)
+    return data, {"width": width, "alt": figure_title(figure)}
 
 
-def lighter(png: bytes) -> bytes:
+def lighter(png: io.BytesIO) -> bytes:
     """A PNG with 64 colours, which is half as large and looks the same."""
     from PIL import Image
 
+    image = Image.open(png).convert("RGB").quantize(64)
     file = io.BytesIO()
-    Image.open(io.BytesIO(png)).convert("RGB").quantize(64).save(file, "PNG", optimize=True)
+    image.save(file, "PNG", optimize=True)
     return file.getvalue()
 
 

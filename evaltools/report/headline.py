@@ -53,23 +53,31 @@ def headline(shown: Run | Study, estimates: pd.DataFrame) -> HtmlTable:
         label = say("Changes") if scaled.is_change else ""
         rows = [_metric_row(shown, row, scaled.scale) for row in scaled.rows]
         groups.append(Group(label, scaled.scale, rows))
-    struck_rows = [
-        _metric_row(shown, row, None)
-        for row in estimates[is_blocked & estimates["value"].notna()].to_dict("records")
-    ]
-    if struck_rows:
-        groups.append(Group(say(LEVEL_WORDS["blocking"]), Scale(0.0, 1.0), struck_rows, dim=True))
-    level = say("{level} interval", level=f"{shown.resampling.confidence:.0%}")
+    blocked = estimates[is_blocked & estimates["value"].notna()].to_dict("records")
+    if blocked:
+        rows = [_metric_row(shown, row, None) for row in blocked]
+        groups.append(Group(say(LEVEL_WORDS["blocking"]), Scale(0.0, 1.0), rows, dim=True))
+    level = _level(shown)
     html = macros().headline(groups, level)
-    rows = [row for group in groups for row in group.rows]
     columns = {
         "title": say("metric"),
         "value": say("value"),
         "interval": level,
         "ratio": say("of"),
     }
+    return HtmlTable(str(html), _as_text(groups, columns), estimates)
+
+
+def _level(shown: Run | Study) -> str:
+    """The head of a column of intervals."""
+    return say("{level} interval", level=shown.resampling.percent)
+
+
+def _as_text(groups: Sequence[Group], columns: Mapping[str, str], caption: str = "") -> str:
+    """The rows of all groups as a table of text."""
+    rows = [row for group in groups for row in group.rows]
     frame = pd.DataFrame(rows, columns=list(columns), dtype=object)
-    return HtmlTable(str(html), text_table(frame, columns=columns), estimates)
+    return text_table(frame, columns=columns, caption=caption)
 
 
 def _metric_row(
@@ -78,23 +86,24 @@ def _metric_row(
     scale: Scale | None,
 ) -> dict[str, Any]:
     """A row of the headline as text; without a scale it is blocked: struck, and without a strip."""
-    name = estimate["metric"]
+    metric = shown.metric(estimate["metric"])
     texts = shown_estimate(estimate, shown.resampling, scale is None)
-    metric = shown.metric(name)
-    bounds = texts["interval"]
-    text = f"{texts['value']} {bounds}".strip()
+    value, bounds = texts["value"], texts["interval"]
     n_units = "" if texts["n"] == "N/A" else f"n = {texts['n']}"
     return {
-        "id": anchor("metric", name),
-        "name": name,
-        "title": titled(text_of(estimate.get("title")) or name, metric.better),
+        "id": anchor("metric", metric.name),
+        "name": metric.name,
+        "title": titled(text_of(estimate.get("title")) or metric.name, metric.better),
         "about": say(metric.description),
-        "primary": name == shown.primary,
-        "strip": "" if scale is None else strip(estimate, scale, text),
-        "value": texts["value"],
+        "primary": metric.name == shown.primary,
+        "strip": "" if scale is None else strip(estimate, scale, f"{value} {bounds}".strip()),
+        "value": value,
         "interval": bounds,
         "ratio": texts["ratio"] or n_units,
     }
+
+
+# --- differences
 
 
 def comparison(study: Study, rows: pd.DataFrame) -> HtmlTable:
@@ -109,57 +118,51 @@ def comparison(study: Study, rows: pd.DataFrame) -> HtmlTable:
     groups: list[Group] = []
     for candidate, part in rows.groupby("candidate", sort=False):
         groups += _groups(study, part, str(candidate) if several else "")
-    level = say("{level} interval", level=f"{study.resampling.confidence:.0%}")
+    candidate = say("candidate") if several else study.candidates[0]
     caption = say("Differences to {baseline}, over what both sides have", baseline=study.baseline)
-    heads = [study.baseline, say("candidate") if several else study.candidates[0]]
-    n_rows = sum(len(group.rows) for group in groups)
-    html = macros().comparison(groups, heads, level, caption, n_rows, LEAST_ROWS)
-    return HtmlTable(str(html), _comparison_text(groups, heads, level, caption), rows)
+    return _comparison_table(study, groups, candidate, caption, rows)
 
 
 def primary_differences(study: Study) -> HtmlTable:
     """The difference of every candidate on the primary metric, a row a candidate; an empty piece for none."""
     rows = study_tables.comparison(study, headline=False)
     rows = rows[rows["metric"] == study.primary]
-    title = titled(study.metric(study.primary).title, "")
     groups = []
     for scaled in by_scale(_as_differences(rows), study.metrics, differences=True):
-        shown = [
-            {
-                **_difference_row(study, row, scaled.scale),
-                "title": row["candidate"],
-                "primary": False,
-            }
-            for row in scaled.rows
-        ]
+        shown = []
+        for row in scaled.rows:
+            texts = _difference_row(study, row, scaled.scale)
+            shown.append({**texts, "title": row["candidate"], "primary": False})
         groups.append(Group("", scaled.scale, shown))
-    level = say("{level} interval", level=f"{study.resampling.confidence:.0%}")
-    heads = [study.baseline, say("candidate")]
+    title = titled(study.metric(study.primary).title, "")
     caption = say("“{title}” against {baseline}", title=title, baseline=study.baseline)
-    html = macros().comparison(groups, heads, level, caption, len(rows), 100)
-    return HtmlTable(str(html), _comparison_text(groups, heads, level, caption), rows)
+    return _comparison_table(study, groups, say("candidate"), caption, rows, fold_from=100)
 
 
-def _comparison_text(
+def _comparison_table(
+    study: Study,
     groups: Sequence[Group],
-    heads: Sequence[str],
-    level: str,
+    candidate: str,
     caption: str,
-) -> str:
-    """The table of differences as text."""
+    rows: pd.DataFrame,
+    fold_from: int = LEAST_ROWS,
+) -> HtmlTable:
+    """Groups of differences, `candidate` being the head of their values; folded where there are more than so many."""
+    level = _level(study)
+    heads = [study.baseline, candidate]
+    n_rows = sum(len(group.rows) for group in groups)
+    html = macros().comparison(groups, heads, level, caption, n_rows, fold_from)
     columns = {
         "title": say("metric"),
-        "baseline": heads[0],
-        "candidate": heads[1],
+        "baseline": study.baseline,
+        "candidate": candidate,
         "difference": say("difference"),
         "interval": level,
         "p": say("p adj."),
         "n": "n",
         "verdict": say("verdict"),
     }
-    rows = [row for group in groups for row in group.rows]
-    frame = pd.DataFrame(rows, columns=list(columns), dtype=object)
-    return text_table(frame, columns=columns, caption=caption)
+    return HtmlTable(str(html), _as_text(groups, columns, caption), rows)
 
 
 def _as_differences(rows: pd.DataFrame) -> list[dict[Any, Any]]:
@@ -171,22 +174,23 @@ def _groups(study: Study, rows: pd.DataFrame, label: str) -> list[Group]:
     """The rows of one candidate: the primary metric and what has a verdict, then the rest."""
     records = _as_differences(rows)
     records.sort(key=lambda row: not row["primary"])
-    decided = [row for row in records if row["primary"] or row["verdict"] not in UNDECIDED]
-    undecided = [row for row in records if row not in decided]
-    groups: list[Group] = []
     scaled_rows = by_scale(records, study.metrics, differences=True)
-    for dim, members in ((False, decided), (True, undecided)):
+    groups: list[Group] = []
+    for dim in (False, True):
+        heading = say("No verdict: too few units, or not measured") if dim else ""
         for scaled in scaled_rows:
-            shown = [
-                _difference_row(study, row, scaled.scale) for row in scaled.rows if row in members
-            ]
-            if not shown:
+            members = [row for row in scaled.rows if _is_undecided(row) == dim]
+            if not members:
                 continue
-            heading = label if not groups else ""
-            if dim and not any(group.dim for group in groups):
-                heading = say("No verdict: too few units, or not measured")
-            groups.append(Group(heading, scaled.scale, shown, dim))
+            shown = [_difference_row(study, row, scaled.scale) for row in members]
+            # the first group names the candidate, the first of the undecided says that they are
+            groups.append(Group(heading if groups or dim else label, scaled.scale, shown, dim))
+            heading = ""
     return groups
+
+
+def _is_undecided(row: Mapping[Any, Any]) -> bool:
+    return not row["primary"] and row["verdict"] in UNDECIDED
 
 
 def _difference_row(
@@ -194,57 +198,49 @@ def _difference_row(
     row: Mapping[Any, Any],
     scale: Scale,
 ) -> dict[str, Any]:
-    """A row of the comparison as text."""
-    name = row["metric"]
-    is_blocked = name in study.blocked
-    values = [number(row["value_baseline"]), number(row["value_candidate"])]
-    metric = study.metric(name)
+    """A row of the comparison as text; a metric that a check blocks is struck, and has no verdict."""
+    name, verdict = row["metric"], row["verdict"]
+    baseline, candidate = number(row["value_baseline"]), number(row["value_candidate"])
     shown = {
         "id": "",
         "name": name,
         "title": titled(row["title"] or name, row["better"]),
-        "about": say(metric.description),
+        "about": say(study.metric(name).description),
         "primary": bool(row["primary"]),
         "n": number(int(row["n_units"])),
-        "strip": "",
-        "difference": "",
-        "interval": "",
-        "p": "",
     }
-    if is_blocked:
-        baseline, candidate = (struck(value) for value in values)
-        verdict = say(LEVEL_WORDS["blocking"]).lower()
+    if name in study.blocked:
         return {
             **shown,
-            "baseline": baseline,
-            "candidate": candidate,
-            "verdict": verdict,
+            **dict.fromkeys(("strip", "difference", "interval", "p"), ""),
+            "baseline": struck(baseline),
+            "candidate": struck(candidate),
+            "verdict": say(LEVEL_WORDS["blocking"]).lower(),
             "kind": "error",
         }
     bounds = interval(row, signed=True)
     difference = number(row["delta"], signed=True)
-    strip_row = {**row, "n_units": None}
+    text = f"{difference} {bounds}".strip()
     return {
         **shown,
-        "baseline": values[0],
-        "candidate": values[1],
-        "strip": strip(strip_row, scale, f"{difference} {bounds}".strip()),
+        "baseline": baseline,
+        "candidate": candidate,
+        "strip": strip({**row, "n_units": None}, scale, text),
         "difference": difference,
         "interval": bounds,
         "p": _p(row),
         "verdict": say(verdict_text(row)),
-        "kind": VERDICTS.get(row["verdict"], "info") if row["verdict"] not in UNDECIDED else "none",
+        "kind": "none" if verdict in UNDECIDED else VERDICTS.get(verdict, "info"),
     }
 
 
 def _p(row: Mapping[Any, Any]) -> str:
     """p, adjusted where the metric is one of a family, else marked as raw."""
-    is_raw = is_null(row["p_adjusted"])
-    p = row["p_value"] if is_raw else row["p_adjusted"]
-    if is_null(p):
+    if not is_null(row["p_adjusted"]):
+        return p_text(row["p_adjusted"])
+    if is_null(row["p_value"]):
         return ""
-    text = p_text(p).removeprefix("= ")
-    return f"{text} {say('raw')}" if is_raw else text
+    return f"{p_text(row['p_value'])} {say('raw')}"
 
 
 def verdict_strip(study: Study, row: Mapping[Any, Any]) -> HtmlTable:

@@ -119,7 +119,7 @@ def _means(study: Study) -> bool:
 
 def heads(study: Study, rows: pd.DataFrame) -> dict[str, str]:
     """Column of the table -> its header."""
-    level = f"{study.resampling.confidence:.0%} interval"
+    level = f"{study.resampling.percent} interval"
     named = {
         "value": "Mean" if _means(study) else "Value",
         "interval": level,
@@ -259,7 +259,7 @@ def _intervals(
     drawn = f" ({resampling.n_resamples:,} resamples)" if is_drawn.any() else ""
     claims = listed(list(measured["claim"].unique()))
     yield (
-        f"{resampling.confidence:.0%} intervals of {what}: {listed(names)}{drawn}; "
+        f"{resampling.percent} intervals of {what}: {listed(names)}{drawn}; "
         f"they speak for {claims}."
     )
 

@@ -32,17 +32,18 @@ def provenance(run: Run) -> HtmlTable:
         text = value if isinstance(value, str) else dumps(value)
         rows.append((say("policy: {what}", what=key), text))
     intervals = say(
-        "{method}, {n:,} resamples, {level:.4g}%, seed {seed}",
+        "{method}, {n:,} resamples, {level}, seed {seed}",
         method=run.resampling.method,
         n=run.resampling.n_resamples,
-        level=100 * run.resampling.confidence,
+        level=run.resampling.percent,
         seed=run.resampling.seed,
     )
     rows.append((say("intervals"), intervals))
     rows.append((say("signature"), run.signature))
     shown = table(pd.DataFrame(rows, columns=["what", "value"]))
     name = say("{what} ({n:,} rows)", what=say("Provenance"), n=len(rows))
-    return HtmlTable(str(macros().fold(name, Markup(shown.html), False)), shown.text)
+    html = macros().fold(name, Markup(shown.html), False)
+    return HtmlTable(str(html), shown.text)
 
 
 def bundled(runs: Sequence[Run]) -> list[Check]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ..core.check import (
     AnyCheck,
-    CheckKind,
     QuietCheck,
     quiet_checks,
     quiet_checks_of_runs,
@@ -28,18 +26,21 @@ def checks_of_units(run: Run) -> list[AnyCheck]:
     return outcomes
 
 
+def checks_of_estimates(run: Run) -> list[AnyCheck]:
+    """What the checks yield that look at the headline and its values."""
+    return [
+        *constant_metrics(run.estimates, run.headline),
+        *class_sizes(run.estimates, run.metrics),
+    ]
+
+
 def quiet_checks_of_run(run: Run) -> list[QuietCheck]:
     """The checks that found nothing in a run: passed, or why they do not apply."""
-    outcomes = checks_of_units(run)
-    outcomes += constant_metrics(run.estimates, run.headline)
-    outcomes += class_sizes(run.estimates, run.metrics)
+    outcomes = [*checks_of_units(run), *checks_of_estimates(run)]
     for kind in STUDY_KINDS:
         outcomes.append(kind.not_applicable("one run only"))
-    return quiet_checks(_kinds(run), outcomes, run.checks)
-
-
-def _kinds(run: Run) -> Sequence[CheckKind]:
-    return (*RUN_KINDS, *run.suite.check_kinds, *STUDY_KINDS)
+    kinds = [*RUN_KINDS, *run.suite.check_kinds, *STUDY_KINDS]
+    return quiet_checks(kinds, outcomes, run.checks)
 
 
 def quiet_checks_of_study(study: Study) -> list[QuietCheck]:
@@ -52,11 +53,6 @@ def quiet_checks_of_study(study: Study) -> list[QuietCheck]:
         outcomes.append(MISSING_SEEDS.not_applicable("one condition only"))
     if not study.candidates:
         outcomes.append(ONE_SIDED_MISSING.not_applicable("one condition only"))
-    own = quiet_checks(STUDY_KINDS, outcomes, study.checks)
-    return [*_without(of_runs, own), *own]
-
-
-def _without(quiet: Iterable[QuietCheck], others: Iterable[QuietCheck]) -> list[QuietCheck]:
-    """The quiet checks without the kinds of others."""
-    codes = {check.kind.code for check in others}
-    return [check for check in quiet if check.kind.code not in codes]
+    of_study = quiet_checks(STUDY_KINDS, outcomes, study.checks)
+    codes = {check.kind.code for check in of_study}
+    return [*(check for check in of_runs if check.kind.code not in codes), *of_study]

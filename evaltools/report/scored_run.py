@@ -6,11 +6,10 @@ from dataclasses import replace
 
 from .. import BUILT_IN
 from ..core.check import failed_checks, worst_first
-from ..core.common_checks import class_sizes, constant_metrics
 from ..core.errors import UsageError
 from ..stats.intervals import estimate_run
 from .run import Run
-from .run_checks import checks_of_units
+from .run_checks import checks_of_estimates, checks_of_units
 
 
 def with_estimates(run: Run) -> Run:
@@ -26,11 +25,9 @@ def with_estimates(run: Run) -> Run:
     if suite.intervals is not None:
         estimates = suite.intervals(estimates, run.data, run.options, run.resampling)
     run = replace(run, estimates=estimates)
-    checks = failed_checks(checks_of_units(run))
-    run = replace(run, checks=tuple(checks))
-    checks += failed_checks(constant_metrics(estimates, run.headline))
-    checks += failed_checks(class_sizes(estimates, run.metrics))
+    # what these checks block leaves the headline, which the others look at
+    run = replace(run, checks=tuple(failed_checks(checks_of_units(run))))
+    checks = [*run.checks, *failed_checks(checks_of_estimates(run))]
     run = replace(run, checks=tuple(worst_first(checks)))
     leads = {"headline": list(run.headline), "leading": run.primary}
-    manifest = run.manifest.model_copy(update=leads)
-    return replace(run, manifest=manifest)
+    return replace(run, manifest=run.manifest.model_copy(update=leads))

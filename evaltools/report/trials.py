@@ -35,9 +35,10 @@ def trials(run: Run, metric: str | None = None) -> pd.DataFrame:
     """
     sample, values = _values(run, metric)
     grouped = values.groupby(sample, sort=False)["value"]
-    frame = grouped.agg(trials="count", value="mean", lowest="min", highest="max").reset_index()
-    frame["flips"] = frame["highest"] > frame["lowest"]
-    frame["spread"] = frame["highest"] - frame["lowest"]
+    frame = grouped.agg(trials="count", value="mean", lowest="min", highest="max")
+    spread = frame["highest"] - frame["lowest"]
+    frame["flips"] = spread > 0
+    frame = frame.assign(spread=spread).reset_index()
     in_order = frame.sort_values(["spread", sample], ascending=[False, True], kind="stable")
     return in_order.drop(columns="spread").reset_index(drop=True)
 
@@ -61,24 +62,26 @@ def pass_at_k(run: Run, k: int, metric: str | None = None) -> pd.Series:
     sample, values = _values(run, metric)
     if not values["value"].isin([0, 1]).all():
         raise UsageError("pass@k needs a metric whose trials are 0 or 1")
-    counts = values.groupby(sample, sort=False)["value"].agg(n="count", right="sum").reset_index()
+    grouped = values.groupby(sample, sort=False)["value"]
+    counts = grouped.agg(n="count", right="sum").reset_index()
     counts = counts[counts["n"] >= k]
     if k < 1 or counts.empty:
         raise UsageError(f"pass@k: expected k from 1 to the number of trials of a sample, got {k}")
-    n, wrong = counts["n"].to_numpy(float), (counts["n"] - counts["right"]).to_numpy(float)
-    counts["passed"] = 1 - _share_all_wrong(n, wrong, k)
-    counts["one"] = 1
+    n = counts["n"].to_numpy(float)
+    wrong = n - counts["right"].to_numpy(float)
+    name = f"pass@{k}"
+    units = counts.assign(passed=1 - _share_all_wrong(n, wrong, k), one=1)
     passed = Metric(
-        name=f"pass@{k}",
+        name=name,
         numerator="passed",
         denominator="one",
         better="higher",
-        title=f"pass@{k}",
+        title=name,
         bounds=(0, 1),
         proportion=k == 1 and bool((n == 1).all()),
     )
-    frame = estimate(counts, [passed], unit=sample, resampling=run.resampling)
-    return frame.iloc[0].rename(f"pass@{k}")
+    frame = estimate(units, [passed], unit=sample, resampling=run.resampling)
+    return frame.iloc[0].rename(name)
 
 
 def _share_all_wrong(
@@ -98,7 +101,7 @@ def _values(run: Run, metric: str | None) -> tuple[str, pd.DataFrame]:
         raise UsageError(f"{run.name} has no trials: every sample was drawn once")
     name = run.metric(metric or run.headline[0]).name
     sample = "item" if "item" in run.data.columns else run.suite.unit
-    rows = run.data.assign(**{ROW: range(len(run.data))})
-    values = unit_values(rows, run.metrics, ROW, name).to_numpy()
-    frame = pd.DataFrame({sample: run.data[sample].to_numpy(), "value": values})
+    trials_as_units = run.data.assign(**{ROW: range(len(run.data))})
+    values = unit_values(trials_as_units, run.metrics, ROW, name)
+    frame = pd.DataFrame({sample: run.data[sample].to_numpy(), "value": values.to_numpy()})
     return sample, frame.dropna(subset=["value"])
