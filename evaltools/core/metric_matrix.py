@@ -70,26 +70,18 @@ class Compiled:
         return columns
 
     @cached_property
-    def ends(self) -> np.ndarray:
-        """(2, metrics): the least and the greatest value that each metric can take.
-
-        Those of a weighted sum follow from its ratios.
-        """
-        ends = np.zeros((2, len(self.parts)))
-        least, most = self.limits
+    def weights(self) -> np.ndarray:
+        """(ratios, metrics): how much of each ratio stands in each metric."""
+        weights = np.zeros((len(self.is_count), len(self.parts)))
         for metric, parts in enumerate(self.parts):
             for ratio, weight in parts:
-                at_ends = weight * least[ratio], weight * most[ratio]
-                ends[:, metric] += min(at_ends), max(at_ends)
-        return ends
+                weights[ratio, metric] += weight
+        return weights
 
     @cached_property
     def uses(self) -> np.ndarray:
         """(metrics, ratios): whether a ratio is part of a metric."""
-        uses = np.zeros((len(self.parts), len(self.is_count)), dtype=bool)
-        for metric, parts in enumerate(self.parts):
-            for ratio, _ in parts:
-                uses[metric, ratio] = True
+        uses: np.ndarray = self.weights.T != 0
         return uses
 
     @cached_property
@@ -104,19 +96,21 @@ class Compiled:
         Each side is (weights (ratios, metrics), limits (2, metrics)). Weights are 0 or more. A
         metric that takes nothing off has weights and limits of 0 on the second side.
         """
-        weights = np.zeros((len(self.is_count), len(self.parts)))
-        for metric, parts in enumerate(self.parts):
-            for ratio, weight in parts:
-                weights[ratio, metric] += weight
         sides = []
-        for side in (np.maximum(weights, 0.0), np.maximum(-weights, 0.0)):
-            limits = []
-            for limit in self.limits:
-                # a ratio of weight 0 takes no part, even if its limit is infinite
-                used = np.where(side > 0, limit[:, None], 0.0)
-                limits.append((side * used).sum(axis=0))
-            sides.append((side, np.array(limits)))
+        for weights in (np.maximum(self.weights, 0.0), np.maximum(-self.weights, 0.0)):
+            # a ratio of weight 0 takes no part, even if its limit is infinite
+            limits = np.where(weights > 0, self.limits[:, :, None], 0.0)
+            sides.append((weights, (weights * limits).sum(axis=1)))
         return tuple(sides)
+
+    @cached_property
+    def ends(self) -> np.ndarray:
+        """(2, metrics): the least and the greatest value that each metric can take.
+
+        What it adds is least where what it takes off is greatest.
+        """
+        (_, added), (_, taken) = self.sides
+        return added - taken[::-1]
 
     def combined(self, ratios: np.ndarray) -> np.ndarray:
         """Metrics from ratios, as weighted sums: (..., ratios) -> (..., metrics)."""
@@ -157,54 +151,49 @@ def compile_table(table: MetricTable) -> Compiled:
         doubled = {name for name in names if names.count(name) > 1}
         raise ValueError(f"doubled metric: {sorted(doubled)}")
 
-    ratio_index: dict[_RatioKey, int] = {}
-    least: list[float] = []
-    greatest: list[float] = []
-    parts = []
+    limits: dict[_RatioKey, tuple[float, float]] = {}
+    keys_of_metrics = []
     for metric in table:
-        parts_of_metric = []
-        for part, weight in _as_ratios(metric, by_name):
-            key = _RatioKey(part.numerator, part.denominator, part.empty, part.needs)
-            ratio = ratio_index.setdefault(key, len(ratio_index))
-            if ratio == len(least):
-                least.append(-np.inf)
-                greatest.append(np.inf)
+        keys = []
+        for ratio, weight in _as_ratios(metric, by_name):
+            key = _RatioKey(ratio.numerator, ratio.denominator, ratio.empty, ratio.needs)
             # of two metrics with one ratio, one may leave out its limits
-            least[ratio] = max(least[ratio], part.limits[0])
-            greatest[ratio] = min(greatest[ratio], part.limits[1])
-            parts_of_metric.append((ratio, weight))
-        parts.append(tuple(parts_of_metric))
+            low, high = limits.get(key, (-np.inf, np.inf))
+            limits[key] = max(low, ratio.limits[0]), min(high, ratio.limits[1])
+            keys.append((key, weight))
+        keys_of_metrics.append(keys)
 
-    ratios = list(ratio_index)
-    column_index: dict[str, int] = {}
+    ratios = list(limits)
+    index_of = {key: index for index, key in enumerate(ratios)}
+    parts = []
+    for keys in keys_of_metrics:
+        parts.append(tuple((index_of[key], weight) for key, weight in keys))
+
+    columns: dict[str, None] = {}
     for key in ratios:
         for expression in (key.numerator, key.denominator, key.needs):
-            for column in linear(expression):
-                column_index.setdefault(column, len(column_index))
-    needs = []
-    for ratio, key in enumerate(ratios):
-        if key.needs:
-            needs.append((ratio, column_index[key.needs]))
-
+            columns.update(dict.fromkeys(linear(expression)))
+    names = list(columns)
     return Compiled(
         metrics=tuple(table),
-        columns=tuple(column_index),
-        numerator=_factors([key.numerator for key in ratios], column_index),
-        denominator=_factors([key.denominator for key in ratios], column_index),
+        columns=tuple(names),
+        numerator=_factors([key.numerator for key in ratios], names),
+        denominator=_factors([key.denominator for key in ratios], names),
         empty=np.array([np.nan if key.empty is None else key.empty for key in ratios]),
-        needs=tuple(needs),
+        needs=tuple((index_of[key], names.index(key.needs)) for key in ratios if key.needs),
         is_count=np.array([key.denominator == "" for key in ratios], dtype=bool),
-        limits=np.array([least, greatest]),
+        limits=np.array(list(limits.values())).reshape(-1, 2).T,
         parts=tuple(parts),
     )
 
 
-def _factors(expressions: Sequence[str], column_index: Mapping[str, int]) -> np.ndarray:
+def _factors(expressions: Sequence[str], columns: Sequence[str]) -> np.ndarray:
     """The factor of each column in each expression: (columns, expressions)."""
-    factors = np.zeros((len(column_index), len(expressions)))
+    row_of = {column: row for row, column in enumerate(columns)}
+    factors = np.zeros((len(columns), len(expressions)))
     for index, expression in enumerate(expressions):
         for column, factor in linear(expression).items():
-            factors[column_index[column], index] = factor
+            factors[row_of[column], index] = factor
     return factors
 
 
@@ -268,27 +257,25 @@ def require_measured(units: pd.DataFrame, compiled: Compiled, unit: str = "") ->
     `unit` is the column that names a row in the message.
     """
     columns = units.columns.intersection(compiled.columns)
-    has_null = units[columns].isna().to_numpy().any(axis=0)
-    null_columns = set(columns[has_null])
-    if not null_columns:
+    is_null = units[columns].isna()
+    has_null = is_null.any(axis="index")
+    if not has_null.any():
         return
     values = column_values(units, compiled.columns)
+    all_columns = np.array(compiled.columns)
     for numerator, denominator in zip(compiled.numerator.T, compiled.denominator.T):
-        names = [name for name, factor in zip(compiled.columns, numerator) if factor]
-        names = [name for name in names if name in null_columns]
-        if not names or not denominator.any():
-            continue
         is_counted = values @ denominator != 0
-        for name in names:
-            wrong_rows = np.flatnonzero(units[name].isna().to_numpy() & is_counted)
+        for name in all_columns[numerator != 0]:
+            if not has_null.get(name, False):
+                continue
+            wrong_rows = np.flatnonzero(is_null[name] & is_counted)
             if not wrong_rows.size:
                 continue
             first = wrong_rows[0]
             row = f"row {first + 1}"
             if unit:
                 row += f" ({unit} {units[unit].iloc[first]})"
-            terms = [c for c, factor in zip(compiled.columns, denominator) if factor]
-            counting = " and ".join(terms)
+            counting = " and ".join(all_columns[denominator != 0])
             raise ValueError(
                 f"{row}: {name} is null where {counting} counts the row; "
                 f"leave {counting} null or 0 where {name} was not measured"

@@ -84,6 +84,11 @@ def suite_of_manifest(manifest: Manifest) -> Suite:
     return suite.with_further(manifest.metrics) if manifest.metrics else suite
 
 
+def known_options(suite: Suite, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The stored options that the suite has today."""
+    return {name: options[name] for name in suite.options.model_fields if name in options}
+
+
 def spoilt_files(folder: Path, manifest: Manifest) -> list[str]:
     """The files of a result that are gone, or are not as its manifest says they were written."""
     spoilt = []
@@ -107,8 +112,7 @@ def read_result(folder: Path) -> StoredResult:
                 raise ValueError(
                     f"{file} is not as it was written: its sha256 is another than in {NAME}"
                 )
-        names = suite.options.model_fields
-        options = suite.options(**{k: v for k, v in manifest.options.items() if k in names})
+        options = suite.options(**known_options(suite, manifest.options))
         return _as_known(_read_files(folder, manifest, suite, options))
     except (OSError, ValueError, KeyError, TypeError) as e:
         raise UsageError(f"{folder} holds no complete result of a run: {e}") from e

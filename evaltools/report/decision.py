@@ -24,9 +24,10 @@ from ..core.records import fitted, require_file
 from ..stats.compare import compare
 from ..stats.intervals import MIN_UNITS
 from ..stats.spending import look_levels
+from .leading import refuse_blocked
 from .markdown import number
 from .sentences import p_equation
-from .study import Study, refuse_blocked
+from .study import Study
 
 MET = (
     "Decision met: {asked}. Difference {delta}, {level} interval {interval}, {p}, tested at {alpha} after {n} of "

@@ -10,6 +10,7 @@ import pandas as pd
 from ..core.language import say
 from ..stats.claims import THIS_SYSTEM
 from . import study_sentences, study_tables, view
+from .browse import group_sizes
 from .check_tables import trust_line
 from .differences import carrying
 from .estimate_tables import shown_estimate
@@ -66,7 +67,7 @@ def run_screen(run: Run) -> HtmlTable:
     )
     pieces += [
         trust,
-        where_to_look(run.group_sizes),
+        where_to_look(group_sizes(run)),
         view.first_screen(run),
         headline(run, _headline_estimates(run)),
         words(claim),

@@ -23,6 +23,7 @@ from ..stats.seed_notes import completeness, pool_notes
 from ..stats.seed_variance import SeedPool
 from ..stats.seeds import aggregate, pooled_seeds
 from .compare_values import compare_values, is_values
+from .leading import headline_of, primary_of, refuse_blocked, with_primary
 from .run import Run
 from .run_groups import (
     Conditions,
@@ -33,7 +34,7 @@ from .run_groups import (
     result_folder,
 )
 from .sentences import note_message
-from .study import Study, headline_of, primary_of, refuse_blocked, with_primary
+from .study import Study
 from .study_files import save_study
 
 

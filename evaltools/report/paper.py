@@ -197,10 +197,6 @@ def methods(study: Study) -> str:
 
 def _scored(study: Study) -> str:
     """What was scored: conditions, samples, seeds."""
-    unit = study.suite.unit
-    units = set()
-    for run in study.results:
-        units.update(run.data[unit])
     seeds = {name: sorted(runs, key=natural) for name, runs in study.conditions.items()}
     same_seeds = all(names == seeds[study.baseline] for names in seeds.values())
     conditions = list(seeds)
@@ -210,8 +206,8 @@ def _scored(study: Study) -> str:
     times = f", one run{each}"
     if study.seeded:
         times = f" under {_seeds(seeds[study.baseline])}{each}" if same_seeds else ""
-    fewer = _fewer_samples(study, len(units))
-    return f"We scored {listed(conditions)} on {len(units):,} samples ({unit}){times}{fewer}."
+    fewer = _fewer_samples(study, len(study.units))
+    return f"We scored {listed(conditions)} on {len(study.units):,} samples ({study.suite.unit}){times}{fewer}."
 
 
 def _fewer_samples(study: Study, total: int) -> str:

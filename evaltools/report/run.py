@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
@@ -17,12 +17,13 @@ from ..core.manifest import Manifest
 from ..core.metric import AnyMetric, MetricTable, subset
 from ..core.metric_matrix import compile_table
 from ..core.resampling import Resampling
-from ..core.results import UNKNOWN, suite_of_manifest
+from ..core.results import UNKNOWN, known_options, suite_of_manifest
 from ..core.suite import Suite, decoded
 from ..stats.breakdown import breakdown, by_parts
 from ..stats.claims import NEW_DRAWS, THIS_SYSTEM, has_trials
 from ..stats.intervals import estimate
 from ..stats.unit_values import unit_values
+from .browse import browse, group_sizes, named_groups
 from .diff_runs import diff_runs
 from .estimate_tables import estimates_table, plain_estimates
 from .interval_methods import methods_in_use
@@ -30,14 +31,7 @@ from .numbers import Numbers
 from .plots import RunPlots
 from .provenance import provenance
 from .run_checks import quiet_checks_of_run
-from .samples import Marked, samples
-from .tables import (
-    HtmlTable,
-    no_rows,
-    stack,
-    table,
-    where_to_look,
-)
+from .tables import HtmlTable, stack, where_to_look
 from .view import SampleView, sample_views
 
 
@@ -118,7 +112,8 @@ class Run(Numbers):
     @property
     def signature(self) -> str:
         """One line that says how a number was made, to be pasted into a paper (after sacreBLEU)."""
-        parts = {"suite": self.suite.name, **self.options.signature()}
+        parts = {"suite": self.suite.name}
+        parts.update(self.options.signature())
         if "metrics" in self.policy:
             parts["metrics"] = self.policy["metrics"]
         parts["policy"] = self.policy["eval_policy_hash"]
@@ -128,8 +123,8 @@ class Run(Numbers):
             parts["where"] = self.query
         parts["n"] = str(self.n_units)
         parts["unit"] = self.suite.unit
-        level = f"{self.resampling.method}{100 * self.resampling.confidence:g}"
-        parts["ci"] = ",".join([level, *methods_in_use([self.estimates])])
+        asked = f"{self.resampling.method}{100 * self.resampling.confidence:g}"
+        parts["ci"] = ",".join([asked, *methods_in_use([self.estimates])])
         parts["resamples"] = str(self.resampling.n_resamples)
         parts["seed"] = str(self.resampling.seed)
         parts["version"] = __version__
@@ -186,10 +181,9 @@ class Run(Numbers):
         wanted = subset((*self.metrics, *metrics), [metric.name for metric in metrics])
         self.require_countable(wanted)
         frame = estimate(self.units, wanted, unit=self.suite.unit, resampling=self.resampling)
-        frame = frame.head(len(metrics))
-        if len(metrics) > 1:
-            return frame
-        return frame.iloc[0].rename(metrics[0].name)
+        if len(metrics) == 1:
+            return frame.iloc[0].rename(metrics[0].name)
+        return frame.head(len(metrics))
 
     # --- units
 
@@ -225,10 +219,11 @@ class Run(Numbers):
         try:
             return self.units.loc[named.query(query).index]
         except Exception as e:  # pandas raises many kinds, and each means that the query is wrong
-            groups = f"groups: {', '.join(self.sample_groups)}; " if self.sample_groups else ""
+            groups = ", ".join(named_groups(self)) or "none"
             columns = ", ".join(map(str, self.units.columns))
             raise UsageError(
-                f"{query!r} is no query on the units ({type(e).__name__}: {e}); {groups}columns: {columns}"
+                f"{query!r} is no query on the units ({type(e).__name__}: {e}); "
+                f"groups: {groups}; columns: {columns}"
             ) from e
 
     def only(self, metric: str) -> Run:
@@ -253,9 +248,11 @@ class Run(Numbers):
         True
         """
         if isinstance(part, str):
-            units, which = self.queried(part), part
+            units = self.queried(part)
+            which = part
         else:
-            units, which = part, f"{len(part)} of {len(self.data)} units"
+            units = part
+            which = f"{len(part)} of {len(self.data)} units"
         data = self._stored(units)
         if data.empty:
             raise UsageError(f"{which!r}: no unit of {self.name} is so")
@@ -273,11 +270,12 @@ class Run(Numbers):
     def _stored(self, units: pd.DataFrame) -> pd.DataFrame:
         """These rows of `units` as `data` has them; UsageError where they are none of them."""
         unit = self.suite.unit
-        known = not units.index.has_duplicates and units.index.isin(self.data.index).all()
-        if not known or unit not in units or not units[unit].equals(self.data[unit][units.index]):
+        index = units.index
+        is_known = index.is_unique and index.isin(self.data.index).all() and unit in units
+        if not is_known or not units[unit].equals(self.data.loc[index, unit]):
             raise UsageError(f"expected rows of the units of {self.name}, with their index")
-        plain = [column for column in units if column not in self.suite.decode]
-        return self.data.loc[units.index].assign(**{column: units[column] for column in plain})
+        plain = {column: units[column] for column in units if column not in self.suite.decode}
+        return self.data.loc[index].assign(**plain)
 
     def by(
         self,
@@ -351,30 +349,6 @@ class Run(Numbers):
         """How the suite browses its units, a view a way of marking them, that of the headline first."""
         return sample_views(self)
 
-    @property
-    def sample_groups(self) -> Mapping[str, tuple[str, str]]:
-        """Group of units -> (query, caption), as the headline counts them."""
-        return self.sample_views[0].groups(self) if self.sample_views else {}
-
-    @cached_property
-    def members(self) -> dict[str, dict[str, pd.DataFrame]]:
-        """Name of a view -> label of a group -> its units."""
-        members: dict[str, dict[str, pd.DataFrame]] = {}
-        for view in self.sample_views:
-            groups = {}
-            for query, caption in view.groups(self).values():
-                groups[caption.partition(":")[0]] = self.queried(query)
-            members[view.name] = groups
-        return members
-
-    @property
-    def group_sizes(self) -> dict[str, int]:
-        """Label of a group of units -> how many it has, as the marks of the headline count them."""
-        if not self.sample_views:
-            return {}
-        groups = self.members[self.sample_views[0].name]
-        return {label: len(units) for label, units in groups.items()}
-
     def samples(self, which: str | None = None, n: int | None = None, share: int = 1) -> HtmlTable:
         """A browser of units: all groups of the suite, one of them ("broken"), or a query on `units`.
 
@@ -387,46 +361,7 @@ class Run(Numbers):
         >>> len(run.samples("has_gold and n_gold_tuples > 1", n=5).frame)
         5
         """
-        most = n or len(self.units)
-        if which is not None or not self.sample_views:
-            named = self.sample_groups.get(which or "")
-            query, caption = named or (which or "", which or "All units")
-            return self.browser(self.queried(query).head(most), caption, share=share)
-        shown: set[Any] = set()
-        for groups in self.members.values():
-            for of_group in groups.values():
-                shown.update(of_group.index)
-        units = self.units[self.units.index.isin(shown)].head(most)
-        if units.empty:
-            return no_rows("Samples")
-        return self.browser(units, "Samples", self.members, share)
-
-    def browser(
-        self,
-        units: pd.DataFrame,
-        caption: str,
-        groups: Mapping[str, Mapping[str, pd.DataFrame]] | None = None,
-        share: int = 1,
-    ) -> HtmlTable:
-        """Some rows of `units` as cards of the suite's, in its order; as a table where the suite has none.
-
-        `groups`: name of the marks -> label -> the units of a group.
-        """
-        if not self.sample_views:
-            shown = table(units, caption=f"{caption} ({len(units):,})")
-            return replace(shown, frame=units)
-        settings = {"id": self.suite.unit, **self.sample_views[0].browser}
-        marked = []
-        for view in self.sample_views:
-            cards = view.cards(self, units)
-            of_view = groups.get(view.name, {}) if groups else {}
-            ids = {}
-            for label, members in of_view.items():
-                is_member = cards.index.isin(members.index)
-                ids[label] = cards.loc[is_member, settings["id"]].tolist()
-            marked.append(Marked(cards, ids, view.name, view.label, view.legend))
-        shown = samples(marked, caption=caption, share=share, **settings)
-        return replace(shown, frame=units)
+        return browse(self, which, n, share)
 
     def page(self) -> HtmlTable:
         """The first screen: what came out, can it be believed, where to look, and the signature."""
@@ -436,11 +371,15 @@ class Run(Numbers):
 
     def __repr__(self) -> str:
         """The headline as plain text."""
-        rows = plain_estimates(self.estimates_of(*self.headline), resampling=self.resampling)
-        head = f"{self.name}: {self.suite.title}, n = {self.n_units:,} ({self.suite.unit})"
-        lines = [head, *check_lines(self.checks), rows.to_string(index=False)]
-        lines.append(where_to_look(self.group_sizes).text)
-        lines.append(self.signature)
+        estimates = self.estimates_of(*self.headline)
+        rows = plain_estimates(estimates, resampling=self.resampling)
+        lines = [
+            f"{self.name}: {self.suite.title}, n = {self.n_units:,} ({self.suite.unit})",
+            *check_lines(self.checks),
+            rows.to_string(index=False),
+            where_to_look(group_sizes(self)).text,
+            self.signature,
+        ]
         return "\n".join(line for line in lines if line)
 
     def provenance(self) -> HtmlTable:
@@ -450,12 +389,12 @@ class Run(Numbers):
     # --- pickle: a suite holds functions, which cannot be pickled
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "suite"}
+        state = {field.name: getattr(self, field.name) for field in fields(self)}
+        del state["suite"]
         state["options"] = self.options.model_dump()
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         suite = suite_of_manifest(state["manifest"])
-        known = suite.options.model_fields
-        options = suite.options(**{k: v for k, v in state["options"].items() if k in known})
-        vars(self).update({**state, "suite": suite, "options": options})
+        options = suite.options(**known_options(suite, state["options"]))
+        vars(self).update(state, suite=suite, options=options)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -28,6 +28,7 @@ from ..stats.unit_changes import unit_changes
 from . import paper, study_sentences, study_tables
 from .differences import differences
 from .interval_methods import frames_of_study, methods_in_use
+from .leading import blocked_of, headline_of, primary_of, refuse_blocked, with_primary
 from .numbers import Numbers
 from .plots import StudyPlots
 from .run import Run
@@ -142,16 +143,23 @@ class Study(Numbers):
     @cached_property
     def checks(self) -> list[Check]:
         """What a reader must know before believing a number: the checks of the runs, and units that some lack."""
-        unit = self.suite.unit
-        names = {run.name: set(run.data[unit]) for run in self.results}
-        total = len(set().union(*names.values()))
         checks = checks_of_runs([run.checks for run in self.results])
-        checks += missing_units({run: len(units) for run, units in names.items()}, total)
+        sizes = {run.name: run.data[self.suite.unit].nunique() for run in self.results}
+        checks += missing_units(sizes, len(self.units))
         if self.comparisons:
             checks += one_sided_missing(study_tables.comparison(self))
         if self.seeded:
-            checks += missing_seeds({c: list(of_seed) for c, of_seed in self.conditions.items()})
+            seeds = {condition: list(of_seed) for condition, of_seed in self.conditions.items()}
+            checks += missing_seeds(seeds)
         return worst_first(checks)
+
+    @cached_property
+    def units(self) -> frozenset[Any]:
+        """The names of the units of all runs."""
+        names: set[Any] = set()
+        for run in self.results:
+            names.update(run.data[self.suite.unit])
+        return frozenset(names)
 
     @cached_property
     def quiet_checks(self) -> list[QuietCheck]:
@@ -161,14 +169,18 @@ class Study(Numbers):
     @cached_property
     def signature(self) -> str:
         """The signature of the first run, with the samples and seeds of all of them."""
-        seeds = {seed for of_seed in self.conditions.values() for seed in of_seed}
-        samples = {unit for run in self.results for unit in run.data[self.suite.unit]}
+        seeds: set[str] = set()
+        for of_seed in self.conditions.values():
+            seeds.update(of_seed)
+        of_run = ("n:", "ci:")
+        is_switched = self.primary != self.suite.primary_name(self.options, frozenset())
+        if is_switched:
+            of_run = (*of_run, "primary:")
         first = self.results[0].signature.split("|")
-        parts = [part for part in first if not part.startswith(("n:", "ci:"))]
-        if self.primary != self.suite.primary_name(self.options, frozenset()):
-            parts = [part for part in parts if not part.startswith("primary:")]
+        parts = [part for part in first if not part.startswith(of_run)]
+        if is_switched:
             parts.append(f"primary:{self.primary}")
-        parts.append(f"n:{len(samples)}")
+        parts.append(f"n:{len(self.units)}")
         parts.append(f"seeds:{','.join(sorted(seeds, key=natural))}")
         level = f"ci:{self.resampling.percent}"
         parts.append(",".join([level, *methods_in_use(frames_of_study(self))]))
@@ -183,10 +195,8 @@ class Study(Numbers):
             return study_tables.comparison(self, headline=False)
         names = [metric.name for metric in self.metrics]
         rows = study_tables.estimates(self, names)
-        frame = public_frame(rows)
-        for column in ("condition", "std", "n_seeds"):
-            frame[column] = rows[column]
-        return frame
+        of_seeds = rows[["condition", "std", "n_seeds"]]
+        return public_frame(rows).join(of_seeds)
 
     @property
     def scores(self) -> pd.DataFrame:
@@ -255,14 +265,14 @@ class Study(Numbers):
         unknown metric, and one that has no direction or that a check blocks.
         """
         directed = self._directed(metric)
-        names = [self.baseline, *self.candidates]
-        if len(names) > 2:
-            listed = ", ".join(names)
+        conditions = [self.baseline, *self.candidates]
+        if len(conditions) > 2:
+            listed = ", ".join(conditions)
             raise UsageError(
                 f"a plan takes the runs of one or two conditions; these are of {listed}"
             )
         return plan(
-            [self.frames(name) for name in names],
+            [self.frames(condition) for condition in conditions],
             self.metrics,
             self.suite.unit,
             directed.name,
@@ -305,24 +315,23 @@ class Study(Numbers):
         part, n, then those of `frame`; p is adjusted over the parts (Holm) in `p_adjusted`.
         """
         name = self.candidate(candidate)
-        parts = {}
-        for condition in (self.baseline, name):
-            parts[condition] = {
-                seed: by_parts(run.units, column)
-                for seed, run in self.conditions[condition].items()
-            }
         names = [self.metric(metric).name for metric in metrics]
         return compare_parts(
             self.frames(self.baseline),
             self.frames(name),
-            parts[self.baseline],
-            parts[name],
+            self._parts(self.baseline, column),
+            self._parts(name, column),
             self.metrics,
             self.suite.unit,
             self.resampling,
             names or [self.primary],
             (self.baseline, name),
         )
+
+    def _parts(self, condition: str, column: str) -> dict[str, pd.Series]:
+        """Seed -> the part of each row of its units."""
+        runs = self.conditions[condition]
+        return {seed: by_parts(run.units, column) for seed, run in runs.items()}
 
     # --- what it shows
 
@@ -398,46 +407,10 @@ class Study(Numbers):
     # --- pickle: a suite holds functions, which cannot be pickled
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {k: v for k, v in vars(self).items() if k in self.__dataclass_fields__}
-        del state["suite"], state["options"]
-        return state
+        names = [field.name for field in fields(self) if field.name not in ("suite", "options")]
+        return {name: getattr(self, name) for name in names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         first = self.results[0]
         vars(self).update(suite=suite_of_manifest(first.manifest), options=first.options)
-
-
-def blocked_of(runs: Sequence[Run]) -> frozenset[str]:
-    """The metrics that a check blocks in any of the runs."""
-    return frozenset(name for run in runs for name in run.blocked)
-
-
-def headline_of(runs: Sequence[Run]) -> tuple[str, ...]:
-    """The headline of runs seen together, without what a check blocks in any of them."""
-    first = runs[0]
-    return first.suite.headline_names(first.options, blocked_of(runs))
-
-
-def with_primary(headline: tuple[str, ...], declared: str | None) -> tuple[str, ...]:
-    """The headline, led by the declared primary metric if that is not in it."""
-    return headline if declared is None or declared in headline else (declared, *headline)
-
-
-def primary_of(runs: Sequence[Run]) -> str:
-    """The primary metric of the suite; the first of the headline that has a direction where that one has none."""
-    first = runs[0]
-    primary = first.suite.primary_name(first.options, blocked_of(runs))
-    undirected = {metric.name for metric in first.metrics if metric.better == "none"}
-    for name in (primary, *headline_of(runs)):
-        if name not in undirected:
-            return name
-    return primary
-
-
-def refuse_blocked(metric: str | None, runs: Sequence[Run], what: str = "") -> None:
-    """UsageError where a check says that a metric means nothing in one of the runs."""
-    for run in runs:
-        for check in run.checks:
-            if metric in check.blocks:
-                raise UsageError(f"{what}{metric} means nothing here: {check.message}")
