@@ -134,21 +134,34 @@ class Problems:
                 self.kept.append(problem)
         self.counts.update(other.counts)
 
-    def _kept_of(self, severity: Severity, code: str) -> list[Problem]:
-        return [p for p in self.kept if p.severity == severity and p.code == code]
+    def _kept_of(self, severity: Severity, code: str = "") -> list[Problem]:
+        """The problems that are kept: those of a severity, or of one of its codes."""
+        kept = []
+        for problem in self.kept:
+            if problem.severity == severity and code in ("", problem.code):
+                kept.append(problem)
+        return kept
 
     @property
     def errors(self) -> list[Problem]:
-        return [p for p in self.kept if p.severity == "error"]
+        """The errors that are kept."""
+        return self._kept_of("error")
 
     @property
     def warnings(self) -> list[Problem]:
-        return [p for p in self.kept if p.severity == "warning"]
+        """The warnings that are kept."""
+        return self._kept_of("warning")
 
     def count(self, severity: Severity) -> int:
-        return sum(n for (s, _), n in self.counts.items() if s == severity)
+        """How many problems of this severity were found, kept or not."""
+        total = 0
+        for (of_severity, _), n in self.counts.items():
+            if of_severity == severity:
+                total += n
+        return total
 
     def raise_if_failed(self) -> None:
+        """Raise the errors together, unless what cannot be used is left out."""
         if self.on_error == "fail" and self.count("error"):
             raise InputError(self.errors)
 

@@ -33,6 +33,7 @@ from .manifest import (
     policy_hash,
     versions,
 )
+from .memory import Given
 from .names import safe_name
 from .plugins import require_input
 from .records import describe
@@ -97,30 +98,26 @@ class Task:
 
 def make_task(
     suite: Suite,
-    run: str | Path,
+    given: Given,
     *,
-    name: str | None,
     out: str | Path | None,
     resampling: Resampling,
     on_error: OnError,
-    options: Mapping[str, Any],
 ) -> Task:
     """What is known of a run before it is scored. InputError and UsageError for an input that cannot be used."""
     problems = Problems(on_error)
-    opts = make_options(suite, options)
-    path = resolve(run)
+    opts = make_options(suite, given.options)
+    path = resolve(given.path)
     require_input(suite, path)
-    source = suite.locate(path, name, opts, problems)
+    source = suite.locate(path, given.name, opts, problems)
     safe_name(source.name)
     opts = source.options or opts
-    recorded = {**opts.model_dump(mode="json"), "on_error": on_error, "name": name}
+    recorded = {**opts.model_dump(mode="json"), "on_error": on_error, "name": given.name}
     if suite.metrics_file:
         recorded["metrics"] = str(suite.metrics_file)
-    fields: dict[str, Any] = {}
+    fields: dict[str, Any] = {"metrics": []}
     if suite.metrics_file or suite.name not in BUILT_IN:
         fields["metrics"] = further_metrics(suite, opts)
-    else:
-        fields["metrics"] = []
     if suite.name not in BUILT_IN and suite.breakdowns:
         fields["breakdowns"] = [asdict(breakdown) for breakdown in suite.breakdowns]
     if language() != "en":
@@ -142,7 +139,7 @@ def make_task(
         **fields,
     )
     folder = Path(out) / "results" / source.name if out is not None else None
-    return Task(suite, source, opts, problems, folder, manifest)
+    return Task(suite, source, opts, problems, folder, manifest, given.folder)
 
 
 def score_task(task: Task, workers: Workers, aside: Path | None) -> pd.DataFrame:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas as pd
@@ -17,6 +19,43 @@ from .files import write_jsonl
 def is_path(run: Any) -> bool:
     """Whether an input is a path, or a text that stands for one, and no data."""
     return isinstance(run, str | Path)
+
+
+def is_records(data: Any) -> bool:
+    """Whether some data are a list of records."""
+    return isinstance(data, list) and len(data) > 0 and isinstance(data[0], Mapping)
+
+
+@dataclass(frozen=True)
+class Given:
+    """What is to be scored: a path, by which name and options. `folder`: where data in memory were written to."""
+
+    path: str | Path
+    name: str | None
+    options: Mapping[str, Any]
+    folder: Path | None = None
+
+
+@contextmanager
+def as_files(run: Any, name: str | None, options: Mapping[str, Any]) -> Iterator[Given]:
+    """A run and its options, data in memory among them being files while the block runs.
+
+    An InputError of the block names such data, not their files.
+    """
+    in_memory = {key: value for key, value in options.items() if is_records(value)}
+    if is_path(run) and not in_memory:
+        yield Given(run, name, options)
+        return
+    with TemporaryDirectory() as place:
+        folder = Path(place)
+        if not is_path(run):
+            name = name or "data"
+            run = write_records(run, folder, name)
+        paths = {key: write_records(value, folder, key) for key, value in in_memory.items()}
+        try:
+            yield Given(run, name, {**options, **paths}, folder)
+        except InputError as error:
+            raise of_memory(error, folder) from None
 
 
 def write_records(data: Any, folder: Path, name: str) -> Path:

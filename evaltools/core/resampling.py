@@ -52,13 +52,14 @@ class Resampling(BaseModel):
 
 
 def make_resampling(defaults: Resampling, settings: Mapping[str, Any]) -> Resampling:
-    """The defaults with some settings changed. UsageError for a setting out of its range.
+    """The defaults with those settings changed that are not None. UsageError for a setting out of its range.
 
     >>> make_resampling(Resampling(), {"n_resamples": 500}).n_resamples
     500
     """
+    changed = {name: value for name, value in settings.items() if value is not None}
     try:
-        return Resampling(**{**defaults.model_dump(), **settings})
+        return Resampling(**{**defaults.model_dump(), **changed})
     except ValidationError as e:
         wrong = "; ".join(f"{name}: {message}" for _, name, message in describe(e))
         raise UsageError(f"settings of the intervals: {wrong}") from e

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
@@ -23,6 +23,9 @@ from .manifest import NAME, SCHEMA_VERSION, Input, Manifest, StoredMessage
 from .metric_matrix import compile_table
 from .plugins import get_suite, stored_suite
 from .suite import Suite
+
+if TYPE_CHECKING:
+    from .evaluate import Task
 
 METRICS = "metrics.json"
 UNITS = "units.parquet"
@@ -140,26 +143,20 @@ def _as_known(stored: StoredResult) -> StoredResult:
     return replace(stored, suite=suite)
 
 
-def read_current(
-    folder: Path,
-    suite: Suite,
-    options: Any,
-    planned: Manifest,
-    inputs: Callable[[], Sequence[Input]],
-) -> StoredResult | None:
-    """The result in a folder, if it is whole, as it was written, and made as `planned` of the same inputs; else None."""
-    stored = read_manifest(folder)
+def read_current(folder: Path, task: Task) -> StoredResult | None:
+    """The result in a folder, if it is whole, as it was written, and made as `task` would make it; else None."""
+    stored, planned = read_manifest(folder), task.manifest
     if stored is None or any(getattr(stored, name) != getattr(planned, name) for name in CURRENT):
         return None
     if stored.options.get("on_error") != planned.options["on_error"]:
         return None
     if stored.bootstrap.resampling != planned.bootstrap.resampling:
         return None
-    if _contents(stored.inputs) != _contents(inputs()):
+    if _contents(stored.inputs) != _contents(task.inputs):
         return None
     if not stored.files or stored.files != file_hashes(folder):
         return None
-    return _read_files(folder, stored, suite, options)
+    return _read_files(folder, stored, task.suite, task.options)
 
 
 def _contents(inputs: Sequence[Input]) -> list[tuple[str, str]]:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas as pd
 
-from ..core.errors import InputError, OnError
+from ..core.errors import OnError
 from ..core.estimates import metrics_rows
 from ..core.evaluate import (
+    Task,
     copy_runner_files,
     counted_inputs,
     finished_manifest,
@@ -27,7 +25,7 @@ from ..core.evaluate import (
 )
 from ..core.files import file_hashes, write_json
 from ..core.folders import whole_folder
-from ..core.memory import is_path, of_memory, write_records
+from ..core.memory import as_files
 from ..core.plugins import get_suite, with_metrics
 from ..core.resampling import Method, Resampling, make_resampling
 from ..core.results import (
@@ -83,88 +81,53 @@ def evaluate(
     if metrics is not None:
         suite = with_metrics(suite, Path(metrics))
     settings = {"n_resamples": n_resamples, "confidence": confidence, "method": ci, "seed": seed}
-    settings = {key: value for key, value in settings.items() if value is not None}
     resampling = make_resampling(resampling or Resampling(), settings)
-    in_memory = not is_path(run)
-    records_as_options = any(isinstance(value, list) for value in options.values())
-    folder = TemporaryDirectory() if in_memory or records_as_options else nullcontext("")
-    with folder as place:
-        memory = Path(place) if place else None
-        if in_memory:
-            name = name or "data"
-            run = write_records(run, Path(place), name)
-        for key, value in options.items():
-            if isinstance(value, list) and value and isinstance(value[0], Mapping):
-                options[key] = write_records(value, Path(place), key)
-        try:
-            return _evaluate(
-                suite,
-                run,
-                name,
-                out,
-                resampling,
-                on_error,
-                workers or Workers(),
-                fresh,
-                options,
-                memory,
-            )
-        except InputError as error:
-            if memory is None:
-                raise
-            raise of_memory(error, memory) from None
+    with as_files(run, name, options) as given:
+        task = make_task(
+            suite,
+            given,
+            out=out,
+            resampling=resampling,
+            on_error=on_error,
+        )
+        return _run_of(task, workers or Workers(), fresh)
 
 
-def _evaluate(
-    suite: Suite,
-    path: str | Path,
-    name: str | None,
-    out: str | Path | None,
-    resampling: Resampling,
-    on_error: OnError,
-    workers: Workers,
-    fresh: bool,
-    options: Mapping[str, Any],
-    memory: Path | None,
-) -> Run:
+def _run_of(task: Task, workers: Workers, fresh: bool) -> Run:
+    """The run of a task: read where its result is current, else scored, and written where that is asked for."""
+    folder = task.folder
+    if folder is None:
+        return _scored(task, workers, None)
+    carried = runner_files(folder, task.suite)
+    require_target(folder, task.suite, task.source, fresh)
+    stored = None if fresh else read_current(folder, task)
+    if stored is not None:
+        return _of_stored(stored)
+    with whole_folder(folder, [path.name for path in carried]) as aside:
+        copy_runner_files(carried, aside)
+        return _saved(_scored(task, workers, aside), aside)
+
+
+def _scored(task: Task, workers: Workers, aside: Path | None) -> Run:
+    """Score and estimate; files that belong to the result are written into `aside`."""
     clock = time.perf_counter()
-    task = make_task(
-        suite, path, name=name, out=out, resampling=resampling, on_error=on_error, options=options
-    )
-    task = replace(task, memory=memory)
-    carried: list[Path] = []
-    if task.folder is not None:
-        carried = runner_files(task.folder, suite)
-        require_target(task.folder, suite, task.source, fresh)
-        if not fresh:
-            stored = read_current(
-                task.folder, suite, task.options, task.manifest, lambda: task.inputs
-            )
-            if stored is not None:
-                return _of_stored(stored)
-    runner_names = [path.name for path in carried]
-    with whole_folder(task.folder, runner_names) if task.folder else nullcontext(None) as aside:
-        if aside is not None:
-            copy_runner_files(carried, aside)
-        with inputs_unchanged(task), ThreadPoolExecutor(1) as beside:
-            units = score_task(task, workers, aside)
-            # large files take long to hash, and estimating leaves a core free
-            inputs = beside.submit(counted_inputs, task, units)
-            manifest = finished_manifest(task, units, time.perf_counter() - clock)
-            run = with_estimates(
-                Run(
-                    suite,
-                    task.source.name,
-                    task.options,
-                    resampling,
-                    units,
-                    pd.DataFrame(),
-                    manifest,
-                )
-            )
-            hashed = run.manifest.model_copy(update={"inputs": inputs.result()})
-        run = replace(run, manifest=hashed)
-        return run if aside is None else _saved(run, aside)
+    with inputs_unchanged(task), ThreadPoolExecutor(1) as beside:
+        units = score_task(task, workers, aside)
+        # large files take long to hash, and estimating leaves a core free
+        inputs = beside.submit(counted_inputs, task, units)
+        manifest = finished_manifest(task, units, time.perf_counter() - clock)
+        run = Run(
+            suite=task.suite,
+            name=task.source.name,
+            options=task.options,
+            resampling=manifest.bootstrap.resampling,
+            data=units,
+            estimates=pd.DataFrame(),
+            manifest=manifest,
+        )
+        run = with_estimates(run)
+        hashed = run.manifest.model_copy(update={"inputs": inputs.result()})
+    return replace(run, manifest=hashed)
 
 
 def _saved(run: Run, folder: Path) -> Run:

@@ -206,8 +206,8 @@ def _scored(study: Study) -> str:
     times = f", one run{each}"
     if study.seeded:
         times = f" under {_seeds(seeds[study.baseline])}{each}" if same_seeds else ""
-    fewer = _fewer_samples(study, len(study.units))
-    return f"We scored {listed(conditions)} on {len(study.units):,} samples ({study.suite.unit}){times}{fewer}."
+    fewer = _fewer_samples(study, len(study.unit_names))
+    return f"We scored {listed(conditions)} on {len(study.unit_names):,} samples ({study.suite.unit}){times}{fewer}."
 
 
 def _fewer_samples(study: Study, total: int) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from ..core.errors import Problems, UsageError
 from ..core.files import resolve
 from ..core.manifest import NAME
-from ..core.memory import is_path
+from ..core.memory import is_path, is_records
 from ..core.names import condition_of, find_runs, natural
 from ..core.plugins import get_suite, suite_of_path
 from ..core.results import manifest_of_run, read_manifest, suite_of_manifest
@@ -112,10 +112,6 @@ def inputs_of_side(side: Any) -> list[Any]:
     """The runs of one side of a comparison: a run, several, a text as on the command line, or data in memory."""
     if isinstance(side, str | Path):
         return list(find_runs(str(side)))
-    if isinstance(side, Run) or hasattr(side, "__arrow_c_stream__") or _is_records(side):
+    if isinstance(side, Run) or hasattr(side, "__arrow_c_stream__") or is_records(side):
         return [side]
     return list(side)
-
-
-def _is_records(side: Any) -> bool:
-    return isinstance(side, list) and len(side) > 0 and isinstance(side[0], Mapping)

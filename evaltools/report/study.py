@@ -145,7 +145,7 @@ class Study(Numbers):
         """What a reader must know before believing a number: the checks of the runs, and units that some lack."""
         checks = checks_of_runs([run.checks for run in self.results])
         sizes = {run.name: run.data[self.suite.unit].nunique() for run in self.results}
-        checks += missing_units(sizes, len(self.units))
+        checks += missing_units(sizes, len(self.unit_names))
         if self.comparisons:
             checks += one_sided_missing(study_tables.comparison(self))
         if self.seeded:
@@ -154,7 +154,7 @@ class Study(Numbers):
         return worst_first(checks)
 
     @cached_property
-    def units(self) -> frozenset[Any]:
+    def unit_names(self) -> frozenset[Any]:
         """The names of the units of all runs."""
         names: set[Any] = set()
         for run in self.results:
@@ -172,15 +172,13 @@ class Study(Numbers):
         seeds: set[str] = set()
         for of_seed in self.conditions.values():
             seeds.update(of_seed)
-        of_run = ("n:", "ci:")
         is_switched = self.primary != self.suite.primary_name(self.options, frozenset())
-        if is_switched:
-            of_run = (*of_run, "primary:")
+        of_run = ("n:", "ci:", "primary:") if is_switched else ("n:", "ci:")
         first = self.results[0].signature.split("|")
         parts = [part for part in first if not part.startswith(of_run)]
         if is_switched:
             parts.append(f"primary:{self.primary}")
-        parts.append(f"n:{len(self.units)}")
+        parts.append(f"n:{len(self.unit_names)}")
         parts.append(f"seeds:{','.join(sorted(seeds, key=natural))}")
         level = f"ci:{self.resampling.percent}"
         parts.append(",".join([level, *methods_in_use(frames_of_study(self))]))
