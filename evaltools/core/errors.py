@@ -85,13 +85,16 @@ def tell(error: BaseException, whose: str = "") -> int:
 
     Any other exception than the package's own and OSError is a defect: it is told with its traceback.
     """
+    from .language import say
+
     if isinstance(error, InputError):
         for problem in error.problems:
             echo(problem.text(), err=True)
         return BAD_INPUT
     if not isinstance(error, UsageError | WorkFailed | OSError):
         echo("".join(traceback.format_exception(error)), err=True)
-    echo(": ".join(filter(None, ["error", whose, str(error) or type(error).__name__])), err=True)
+    parts = [say("error"), whose, str(error) or type(error).__name__]
+    echo(": ".join(part for part in parts if part), err=True)
     return WRONG_USAGE if isinstance(error, UsageError) else FAILED
 
 
@@ -174,10 +177,8 @@ class Problems:
         for (severity, code), count in sorted(self.counts.items()):
             n_more = count - len(self._kept_of(severity, code))
             if n_more:
-                yield (
-                    say("{severity}: {n} more", severity=say(severity), n=n_more) + f" [{code}]",
-                    False,
-                )
+                more = say("{severity}: {n} more", severity=say(severity), n=n_more)
+                yield f"{more} [{code}]", False
         n_errors, n_warnings = self.count("error"), self.count("warning")
         text = "{errors} errors, {warnings} warnings in {inputs} input(s)"
         yield say(text, errors=n_errors, warnings=n_warnings, inputs=inputs), False

@@ -63,10 +63,8 @@ class Compiled:
         name as title."""
         columns: dict[str, list[Any]] = {}
         for field in fields:
-            values = [getattr(metric, field) for metric in self.metrics]
-            if field == "title":
-                values = [metric.label for metric in self.metrics]
-            columns[field] = values
+            attribute = "label" if field == "title" else field
+            columns[field] = [getattr(metric, attribute) for metric in self.metrics]
         return columns
 
     @cached_property
@@ -151,40 +149,45 @@ def compile_table(table: MetricTable) -> Compiled:
         doubled = {name for name in names if names.count(name) > 1}
         raise ValueError(f"doubled metric: {sorted(doubled)}")
 
+    index_of: dict[_RatioKey, int] = {}
     limits: dict[_RatioKey, tuple[float, float]] = {}
-    keys_of_metrics = []
+    parts = []
     for metric in table:
-        keys = []
+        of_metric = []
         for ratio, weight in _as_ratios(metric, by_name):
             key = _RatioKey(ratio.numerator, ratio.denominator, ratio.empty, ratio.needs)
             # of two metrics with one ratio, one may leave out its limits
             low, high = limits.get(key, (-np.inf, np.inf))
             limits[key] = max(low, ratio.limits[0]), min(high, ratio.limits[1])
-            keys.append((key, weight))
-        keys_of_metrics.append(keys)
+            of_metric.append((index_of.setdefault(key, len(index_of)), weight))
+        parts.append(tuple(of_metric))
 
-    ratios = list(limits)
-    index_of = {key: index for index, key in enumerate(ratios)}
-    parts = []
-    for keys in keys_of_metrics:
-        parts.append(tuple((index_of[key], weight) for key, weight in keys))
-
-    columns: dict[str, None] = {}
-    for key in ratios:
-        for expression in (key.numerator, key.denominator, key.needs):
-            columns.update(dict.fromkeys(linear(expression)))
-    names = list(columns)
+    keys = list(limits)
+    columns = _columns(keys)
+    needs = []
+    for index, key in enumerate(keys):
+        if key.needs:
+            needs.append((index, columns.index(key.needs)))
     return Compiled(
         metrics=tuple(table),
-        columns=tuple(names),
-        numerator=_factors([key.numerator for key in ratios], names),
-        denominator=_factors([key.denominator for key in ratios], names),
-        empty=np.array([np.nan if key.empty is None else key.empty for key in ratios]),
-        needs=tuple((index_of[key], names.index(key.needs)) for key in ratios if key.needs),
-        is_count=np.array([key.denominator == "" for key in ratios], dtype=bool),
+        columns=columns,
+        numerator=_factors([key.numerator for key in keys], columns),
+        denominator=_factors([key.denominator for key in keys], columns),
+        empty=np.array([key.empty for key in keys], dtype=float),
+        needs=tuple(needs),
+        is_count=np.array([key.denominator == "" for key in keys], dtype=bool),
         limits=np.array(list(limits.values())).reshape(-1, 2).T,
         parts=tuple(parts),
     )
+
+
+def _columns(keys: Sequence[_RatioKey]) -> tuple[str, ...]:
+    """The columns that some ratios sum, each once."""
+    columns: dict[str, None] = {}
+    for key in keys:
+        for expression in (key.numerator, key.denominator, key.needs):
+            columns.update(dict.fromkeys(linear(expression)))
+    return tuple(columns)
 
 
 def _factors(expressions: Sequence[str], columns: Sequence[str]) -> np.ndarray:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 
 from ..core.language import say, stored_text
 from .chart import Chart, shown, styled
@@ -16,8 +15,8 @@ from .figures import INK, MUTED, add_legend, legend_entry, look, mark_style, new
 from .markdown import ARROWS
 from .strip import SMALL_N
 
-OF_METRICS = ("metric", "title", "name")
-"""Columns whose values name a metric: an arrow after them shows its better direction, where `better` gives one."""
+OF_METRICS = ("metric", "title", "axis")
+"""Columns whose values are words of ours: an arrow after them shows the better direction, where `better` gives one."""
 
 FEW, BARE, SEED, ALL_SEEDS = (
     stored_text("fewer than {n} units", n=SMALL_N),
@@ -62,28 +61,33 @@ def dots(
     frames = [frame] if points is None else [frame, points]
     if all(part.empty for part in frames):
         return nothing(title)
-    frames = [part.assign(**{hue: part.get(hue, "")}) for part in frames]
-    hues = _kinds(hue, frames)
-    panels = _panels(frames, panel, xlabel)
-    labels = [_labels(parts, label) for _, parts in panels]
+    names, hues = _words(frames, label), _words(frames, hue)
+    axes_names = _words(frames, panel, 60) if panel else {}
+    frames = [_placed(part, label, hue, panel) for part in frames]
+    panels = {}
+    for kind in axes_names or [""]:
+        panels[kind] = [part[part["axis"] == kind] for part in frames]
+    labels = [_labels(parts, names) for parts in panels.values()]
     heights = []
-    for names in labels:
-        height = _height(list(names.values()), len(hues))
+    for shown_labels in labels:
+        height = _height(list(shown_labels.values()), len(hues))
         heights.append(height if points is None else 1.15 * height)
     gaps = 2.2 * (len(panels) - 1)
     chart, axes = new_chart(title, sum(heights) + gaps, nrows=len(panels), height_ratios=heights)
     explained = set() if points is None else {SEED}
-    for ax, (axis, parts), names in zip(axes, panels, labels):
-        drawn = [part[part[label].isin(names)] for part in parts]
-        explained |= _draw_panel(ax, drawn, label, list(names), hue, hues)
-        _rows(ax, list(names.values()))
+    for ax, (kind, parts), shown_labels in zip(axes, panels.items(), labels):
+        drawn = [part[part["label"].isin(shown_labels)] for part in parts]
+        explained |= _draw_panel(ax, drawn, list(shown_labels), list(hues))
+        _rows(ax, list(shown_labels.values()))
         _widen(ax, drawn)
         if zero:
             ax.axvline(0, color=INK, linewidth=1, zorder=1)
-        ax.set_xlabel(say(axis) + _under(parts, label, hue, len(names)))
+        ax.set_xlabel(axes_names.get(kind, say(xlabel)) + _under(parts, len(shown_labels)))
     if claim:
         axes[-1].set_xlabel(f"{axes[-1].get_xlabel()}\n{claim}")
-    keys = _keys(frame, hue, hues) if any(hues) else []
+    keys = []
+    if any(hues):
+        keys = [legend_entry(text, *look(index)) for index, text in enumerate(hues.values())]
     for note, mark in NOTES.items():
         if note in explained:
             keys.append(legend_entry(say(note), MUTED, *mark))
@@ -91,63 +95,69 @@ def dots(
     return chart
 
 
-def _panels(
-    frames: Sequence[pd.DataFrame],
-    panel: str | None,
-    xlabel: str,
-) -> list[tuple[str, list[pd.DataFrame]]]:
-    """Label of an axis -> the rows that stand on it."""
-    if not panel:
-        return [(xlabel, list(frames))]
-    arrows = _arrows(frames[0], panel)
-    panels = []
-    for kind in _kinds(panel, frames):
-        name = shown(say(str(kind)), 60) + arrows.get(kind, "")
-        panels.append((name, [part[part[panel] == kind] for part in frames]))
-    return panels
+def _placed(frame: pd.DataFrame, label: str, hue: str, panel: str | None) -> pd.DataFrame:
+    """The frame with what a mark is placed by: label, hue and axis ("" where there is one axis only)."""
+    return frame.assign(
+        label=frame[label],
+        hue=frame.get(hue, ""),
+        axis=frame[panel] if panel else "",
+    )
 
 
-def _n_of_labels(frame: pd.DataFrame, label: str) -> dict[Any, str]:
+def _words(frames: Sequence[pd.DataFrame], column: str, width: int = 34) -> dict[Any, str]:
+    """The values of a column in the order they come, as they are shown; "" for a column that is not there.
+
+    Names of metrics stand in the language in force, with ↑ or ↓ after them; all else as it is in the data.
+    """
+    words: dict[Any, str] = {}
+    for frame in frames:
+        directions = frame["better"] if "better" in frame else [""] * len(frame)
+        for value, better in zip(frame.get(column, [""] * len(frame)), directions):
+            if value in words:
+                continue
+            if column in OF_METRICS:
+                arrow = ARROWS[better][0] if better in ARROWS else ""
+                words[value] = f"{shown(say(str(value)), width)} {arrow}".rstrip()
+            else:
+                words[value] = shown(value, width)
+    return words
+
+
+def _n_of_labels(frame: pd.DataFrame) -> dict[Any, str]:
     """Label -> how many units it rests on, as text."""
     if "n_units" not in frame:
         return {}
-    return {name: _span(numbers) for name, numbers in frame.groupby(label)["n_units"]}
+    return {name: _span(numbers) for name, numbers in frame.groupby("label")["n_units"]}
 
 
-def _labels(frames: Sequence[pd.DataFrame], label: str) -> dict[Any, str]:
-    """The first ROWS labels as they are shown: with arrow, and with n where it differs between them."""
-    n_units = _n_of_labels(frames[0], label)
+def _labels(frames: Sequence[pd.DataFrame], names: Mapping[Any, str]) -> dict[Any, str]:
+    """The first ROWS labels of a panel as they are shown: with n where it differs between them."""
+    n_units = _n_of_labels(frames[0])
     differ = len(set(n_units.values())) > 1
-    arrows = _arrows(frames[0], label)
-    names = {}
-    for value in _kinds(label, frames)[:ROWS]:
-        names[value] = _word(value, label) + arrows.get(value, "")
+    labels = {}
+    for value in pd.concat([frame["label"] for frame in frames]).drop_duplicates()[:ROWS]:
+        labels[value] = names[value]
         if differ and n_units.get(value):
-            names[value] += f"  n={n_units[value]}"
-    return names
+            labels[value] += f"  n={n_units[value]}"
+    return labels
 
 
-def _under(
-    frames: Sequence[pd.DataFrame],
-    label: str,
-    hue: str,
-    n_drawn: int,
-) -> str:
+def _under(frames: Sequence[pd.DataFrame], n_drawn: int) -> str:
     """What goes under an axis: the n that all labels share, the number of seeds, and how many labels are left out."""
     frame, *points = frames
     notes = []
-    shared = set(_n_of_labels(frame, label).values())
+    shared = set(_n_of_labels(frame).values())
     if len(shared) == 1:
         notes += [f"n = {n}" for n in shared if n]
     for seeds in points:
         measured = seeds.dropna(subset=["value"])
-        n_seeds = _span(measured.groupby([label, hue])["seed"].nunique())
+        n_seeds = _span(measured.groupby(["label", "hue"])["seed"].nunique())
         if not n_seeds:
             notes.append(say("no seeds"))
         else:
             notes.append(say("1 seed") if n_seeds == "1" else say("{n} seeds", n=n_seeds))
     text = f" ({', '.join(notes)})" if notes else ""
-    n_left_out = len(_kinds(label, frames)) - n_drawn
+    n_left_out = pd.concat([part["label"] for part in frames]).nunique() - n_drawn
     if n_left_out:
         text += "\n" + say(UNDRAWN, n=n_left_out)
     return text
@@ -183,21 +193,19 @@ def _widen(ax: Axes, frames: Sequence[pd.DataFrame]) -> None:
 def _draw_panel(
     ax: Axes,
     frames: Sequence[pd.DataFrame],
-    label: str,
-    names: Sequence[Any],
-    hue: str,
+    labels: Sequence[Any],
     hues: Sequence[Any],
 ) -> set[str]:
     """The marks of one panel: intervals, and the points over them; gives what the legend explains."""
-    row_of = {name: y for y, name in enumerate(names)}
+    row_of = {label: y for y, label in enumerate(labels)}
     estimates, *points = frames
     explained = set()
 
     def place(row: pd.Series) -> tuple[float, int]:
         """Height of a mark, and the index of its hue."""
-        index = hues.index(row[hue])
+        index = hues.index(row["hue"])
         step = index - (len(hues) - 1) / 2
-        return row_of[row[label]] + step * 0.72 / len(hues), index
+        return row_of[row["label"]] + step * 0.72 / len(hues), index
 
     for _, row in estimates.iterrows():
         y, index = place(row)
@@ -247,41 +255,6 @@ def _interval(
 
 def _line(ax: Axes, y: float, low: float, high: float, **look: Any) -> None:
     ax.plot([low, high], [y, y], solid_capstyle="butt", zorder=2, **look)
-
-
-def _keys(frame: pd.DataFrame, hue: str, hues: Sequence[Any]) -> list[Line2D]:
-    """The entries of the legend that tell marks of one label apart."""
-    arrows = _arrows(frame, hue)
-    keys = []
-    for index, value in enumerate(hues):
-        text = _word(value, hue) + arrows.get(value, "")
-        keys.append(legend_entry(text, *look(index)))
-    return keys
-
-
-def _kinds(column: str, frames: Sequence[pd.DataFrame]) -> list[Any]:
-    """The values of a column in the order they come, over the frames that have it."""
-    kinds: dict[Any, None] = {}
-    for frame in frames:
-        if column in frame:
-            kinds.update(dict.fromkeys(frame[column]))
-    return list(kinds)
-
-
-def _arrows(frame: pd.DataFrame, column: str) -> dict[Any, str]:
-    """What goes after the values of a column that names metrics: " ↑" or " ↓", nothing where neither is better."""
-    arrows: dict[Any, str] = {}
-    if column not in OF_METRICS or column not in frame or "better" not in frame:
-        return arrows
-    for value, better in zip(frame[column], frame["better"]):
-        if better in ARROWS:
-            arrows[value] = f" {ARROWS[better][0]}"
-    return arrows
-
-
-def _word(value: Any, column: str) -> str:
-    """A label: the name of a metric in the language in force, all else as it is in the data."""
-    return shown(say(str(value)) if column in OF_METRICS else value)
 
 
 def _span(numbers: pd.Series) -> str:
