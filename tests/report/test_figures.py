@@ -390,6 +390,6 @@ def test_an_arrow_shows_the_better_direction_of_a_metric_and_of_nothing_else() -
 
 def test_a_character_that_nobody_sees_is_spelt_out_wherever_it_stands() -> None:
     rows = [{"condition": "a", "value": 0.5, "ci_low": 0.4, "ci_high": 0.6, "title": "F1"}]
-    chart = figures.dots(pd.DataFrame(rows), title="F1", xlabel="\ufeff", claim="of \u202ea")
+    chart = dots(pd.DataFrame(rows), title="F1", xlabel="\ufeff", claim="of \u202ea")
     assert chart.axes[0].get_xlabel() == "[U+FEFF]\nof [U+202E]a"
     assert chart.export("pdf").startswith(b"%PDF")
