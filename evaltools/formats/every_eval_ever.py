@@ -71,7 +71,7 @@ class Document(Row):
 
 
 def read(source: Source) -> Records:
-    """The score of an evaluation, and `NAME correct`; the model is the condition.
+    """The score of an evaluation, and `NAME correct`; the model is the condition, an epoch the trial.
 
     The name of a metric is added where an evaluation has several results. Directions come from the
     evaluation's own file beside the samples; without it they are not known. A sample with an error
@@ -86,15 +86,18 @@ def read(source: Source) -> Records:
         if result is not None and times[metric] > 1 and result.metric_config.metric_name:
             metric = f"{metric} {result.metric_config.metric_name}"
         score, is_correct = line.evaluation.score, line.evaluation.is_correct
+        metadata = dict(line.metadata or {})
+        epoch = metadata.pop("epoch", None)  # samples that came from Inspect
         further = {
             "output": line.output.raw if line.output else None,
             "target": line.input.reference,
             "error": line.error,
-            **(line.metadata or {}),
+            **metadata,
         }
         sample: dict[str, Any] = {
             "id": line.sample_id,
             "condition": line.model_id,
+            "trial": None if epoch is None else str(epoch),
             "text": line.input.raw,
             "further": further_columns(further),
         }

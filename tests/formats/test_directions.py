@@ -451,3 +451,13 @@ def test_every_eval_ever_says_the_direction_in_the_file_beside(tmp_path: Path) -
     first = converted[0]
     assert (first["text"], first["output"], first["target"]) == ("question 0", "four", "4")
     assert (first["condition"], first["subject"]) == ("org/model", "sums")
+
+
+def test_epochs_of_every_eval_ever_are_trials(tmp_path: Path) -> None:
+    lines = []
+    for epoch in ("1", "2"):
+        lines += [{**line, "metadata": {"epoch": epoch}} for line in EVERY_EVAL_EVER]
+    converted = written(tmp_path, "every-eval-ever", put(tmp_path, "every-eval-ever", lines))
+    assert {row["trial"] for row in converted} == {"1", "2"}
+    run = et.evaluate("table", tmp_path / "scores.jsonl")
+    assert run.n_units == len(EVERY_EVAL_EVER)
