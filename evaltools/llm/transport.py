@@ -19,8 +19,9 @@ MAX_REPLY = 4 << 20
 MAX_ERROR = 1 << 16
 """Bytes that are read of the body of an error or a redirect."""
 
-# none of these is true of a body that was unpacked and read to its end
-_BODY_HEADERS = ("content-encoding", "content-length", "transfer-encoding")
+# the first three are not true of a body that was unpacked and read to its end; the last may name a charset in which
+# the SDK cannot read an error, and JSON is UTF-8
+_BODY_HEADERS = ("content-encoding", "content-length", "transfer-encoding", "content-type")
 
 
 class ReplyTooLarge(openai.OpenAIError):

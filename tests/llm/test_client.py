@@ -615,3 +615,13 @@ def test_a_cache_entry_of_another_shape_is_asked_anew(entry: str, tmp_path: Path
 )
 def test_a_base_url_is_plain(url: str, plain: bool) -> None:
     assert is_plain_url(url) is plain
+
+
+@pytest.mark.parametrize("charset", ["utf-32", "utf-16", "idna", "no such charset"])
+def test_the_charset_that_an_error_names_is_not_asked(charset: str) -> None:
+    def script(seen: Seen) -> Sent:
+        error = {"retry-after-ms": "1", "content-type": f"text/html; charset={charset}"}
+        return Sent(429, b'{"error": {"message": "no"}}', error) if seen.nth < 3 else label()
+
+    (answer,), _ = ask(script, body())
+    assert answer.reply == Reply(label="x")
