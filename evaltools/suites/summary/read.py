@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile, ZipFile
 
 from pydantic_core import from_json
 
@@ -36,6 +37,11 @@ INTENT = "agent_notes"
 """The only summary_intent that the source knows."""
 
 UNKNOWN_INTENT = "summary_intent {intent} is not {known}; the case is scored the same way"
+
+WORKBOOK_BYTES = 256 << 20
+"""A workbook may take so many bytes once it is unpacked; a hundred thousand cases take half of it."""
+
+SWOLLEN = "{n:,} MB once it is unpacked, more than {most:,} MB; give the cases as JSONL or CSV"
 
 SNIFFED = 1 << 16
 """Bytes of a JSON file in which its first case begins."""
@@ -120,6 +126,7 @@ def _read_csv(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
 
 
 def _read_xlsx(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
+    _refuse_swollen(path, problems)
     try:
         rows = _sheet_rows(path, problems)
     except Exception as e:  # openpyxl raises many kinds, by the place of the damage
@@ -128,6 +135,16 @@ def _read_xlsx(path: Path, problems: Problems) -> Iterator[tuple[int, Case]]:
     if not rows:
         raise problems.fatal("empty-file", "the first sheet is empty", file=str(path))
     return _read_table(rows, path, problems)
+
+
+def _refuse_swollen(path: Path, problems: Problems) -> None:
+    """InputError for a workbook that is too large once it is unpacked."""
+    with suppress(BadZipFile), ZipFile(path) as book:
+        n_bytes = sum(member.file_size for member in book.infolist())
+        if n_bytes > WORKBOOK_BYTES:
+            values = {"n": n_bytes >> 20, "most": WORKBOOK_BYTES >> 20}
+            message = Message(SWOLLEN, values)
+            raise problems.fatal("file-too-large", message, file=str(path))
 
 
 def _sheet_rows(path: Path, problems: Problems) -> list[Row]:

@@ -15,6 +15,7 @@ import pytest
 from evaltools import evaluate
 from evaltools.core.errors import InputError, Problems
 from evaltools.core.files import example
+from evaltools.suites.summary import read as cases_file
 from evaltools.suites.summary.read import CELL_LIMIT, looks_like_cases, read_cases
 from evaltools.suites.summary.schema import Case, split_tags
 
@@ -292,3 +293,17 @@ def test_another_intent_is_warned_of_with_its_line_and_scored_the_same(tmp_path:
     (warned,) = problems.warnings
     assert (warned.code, warned.line, warned.id) == ("unknown-intent", 2, "b")
     assert "'customer_letter' is not agent_notes" in str(warned)
+
+
+def test_a_workbook_that_swells_is_refused_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "cases.xlsx"
+    book = openpyxl.Workbook()
+    book.active.append(["id", "answer"])
+    book.active.append(["a", "x" * 30_000])
+    book.save(path)
+    assert path.stat().st_size < 20_000
+    monkeypatch.setattr(cases_file, "WORKBOOK_BYTES", 20_000)
+    with pytest.raises(InputError, match="once it is unpacked"):
+        list(read_cases(path, Problems()))
