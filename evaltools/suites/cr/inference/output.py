@@ -79,37 +79,17 @@ class Writer:
             **identity,
         }
         rows = [self._row(sample, meta) for sample in samples]
-        calls = []
-        for row in rows:
-            for entry in row["process_trace"]:
-                error = entry.get("notes", "")
-                calls.append(
-                    {
-                        "text_id": row["meta"]["text_id"],
-                        **entry["call"],
-                        "error": error,
-                    }
-                )
+        calls = _calls(rows)
+        reasons = Counter(sample.failure[1] for sample in samples if sample.failure)
         files = {OUTPUTS: rows, "gold.jsonl": self._gold(), "calls.jsonl": calls}
         if key.condition == "m2":
             files["episodes.jsonl"] = [episode.model_dump(mode="json") for episode in episodes]
-        reasons = Counter(sample.failure[1] for sample in samples if sample.failure)
         manifest = {
             "run": folder.name,
             **identity,
-            "stand_in": config.is_example,
-            "config": config.model_dump(mode="json"),
-            "content": self.plan.content,
-            "prompts": self.plan.prompts.versions,
-            "answered_by": dict(sorted(Counter(call["model"] for call in calls).items())),
-            "evaltools": __version__,
+            **self._manifest(calls),
             "rows": len(rows),
             "failed": reasons.total(),
-            "requests": len(calls),
-            "shared": sum(call["cached"] for call in calls),
-            "tokens_in": _total(calls, "tokens_in"),
-            "tokens_out": _total(calls, "tokens_out"),
-            "cost": _total(calls, "cost"),
         }
         folder.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(**beside(folder)) as aside:
@@ -118,6 +98,24 @@ class Writer:
                 write_jsonl(Path(aside) / name, lines)
             _put_in_place(Path(aside), folder)
         return RunResult(folder, len(rows), reasons.total(), reasons)
+
+    def _manifest(self, calls: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        """What a manifest says of the plan, and of all calls together."""
+        config = self.plan.config
+        models = Counter(call["model"] for call in calls)
+        return {
+            "stand_in": config.is_example,
+            "config": config.model_dump(mode="json"),
+            "content": self.plan.content,
+            "prompts": self.plan.prompts.versions,
+            "answered_by": dict(sorted(models.items())),
+            "evaltools": __version__,
+            "requests": len(calls),
+            "shared": sum(call["cached"] for call in calls),
+            "tokens_in": _total(calls, "tokens_in"),
+            "tokens_out": _total(calls, "tokens_out"),
+            "cost": _total(calls, "cost"),
+        }
 
     def _gold(self) -> list[dict[str, Any]]:
         rows = []
@@ -196,6 +194,16 @@ class Writer:
         if answer.error:
             entry["notes"] = answer.error
         return entry
+
+
+def _calls(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of calls.jsonl: one a call of a sample."""
+    calls = []
+    for row in rows:
+        for entry in row["process_trace"]:
+            error = entry.get("notes", "")
+            calls.append({"text_id": row["meta"]["text_id"], **entry["call"], "error": error})
+    return calls
 
 
 def _put_in_place(made: Path, folder: Path) -> None:
