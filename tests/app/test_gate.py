@@ -122,6 +122,11 @@ def test_what_a_person_must_look_at_passes_unless_strict(tmp_path: Path) -> None
     assert "FAIL coverage" in call("gate", path, "--min", "f1=0.5", "--strict", status=1).stdout
 
 
+def test_a_name_may_hold_an_equals_sign(tmp_path: Path) -> None:
+    path = stored(tmp_path / "m.json", metrics=[{"name": "pass@k=10", "value": 0.8}])
+    assert "PASS pass@k=10" in call("gate", path, "--min", "pass@k=10=0.5").stdout
+
+
 def test_bounds_are_asked_instead_of_verdicts(tmp_path: Path) -> None:
     path = stored(
         tmp_path / "m.json", metrics=[{"name": "f1", "value": 0.8}], verdicts=[verdict("fail")]
