@@ -121,36 +121,6 @@ def _f1(
     return 2 * len(a & b) / (len(a) + len(b))
 
 
-def flip_flops(
-    runs: Runs,
-    outcomes: Sequence[str],
-    keep: Sequence[str] = (),
-) -> pd.DataFrame:
-    """The samples whose outcome depends on the seed: one row a sample and outcome column.
-
-    Columns: text_id, those of `keep` (from the first seed that has the sample), outcome (name of
-    the column), one column a seed (its outcome, None where it has none). Nulls are no outcome of
-    their own.
-    """
-    seeds = in_order(set(runs))
-    kept: dict[Hashable, list[Any]] = {}
-    for seed in seeds:
-        values = runs[seed][list(keep)].to_numpy(dtype=object).tolist()
-        for name, cells in zip(runs[seed][UNIT], values):
-            kept.setdefault(name, cells)
-    rows = []
-    for outcome in outcomes:
-        by_seed = [dict(zip(runs[seed][UNIT], runs[seed][outcome])) for seed in seeds]
-        for name in in_order(set(kept)):
-            values = []
-            for of_seed in by_seed:
-                value = of_seed.get(name)
-                values.append(None if is_null(value) else value)
-            if len(set(values) - {None}) > 1:
-                rows.append([name, *kept[name], outcome, *values])
-    return pd.DataFrame(rows, columns=[UNIT, *keep, "outcome", *map(str, seeds)])
-
-
 def review_votes(
     reviews: Iterable[tuple[Hashable, Sequence[Mapping[str, Any]]]],
 ) -> tuple[pd.DataFrame, int]:

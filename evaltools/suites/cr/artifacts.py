@@ -66,7 +66,7 @@ def structural_table(run: Run, row: dict[str, Any]) -> pd.DataFrame:
 
 def artifacts(run: Run, folder: Path) -> None:
     """structural_metrics.csv (a row) and structural_metrics_table.md (every metric with its interval)."""
-    from ...report.markdown import markdown_table
+    from ...report.markdown import markdown, markdown_table
 
     metrics_folder = folder / "derived" / "metrics"
     row = structural_metrics(run)
@@ -75,5 +75,5 @@ def artifacts(run: Run, folder: Path) -> None:
         writer.writerow(row.keys())
         writer.writerow(row.values())
     table = markdown_table(structural_table(run, row))
-    page = f"# Structural metrics of {run.name}\n\n{table}\n`{run.signature}`\n"
+    page = f"# Structural metrics of {markdown(run.name)}\n\n{table}\n`{run.signature}`\n"
     write_text(metrics_folder / "structural_metrics_table.md", page)

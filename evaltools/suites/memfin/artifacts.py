@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from ...core.estimates import is_null
 from ...core.files import write_json, write_jsonl, write_text
 from ...core.manifest import SCHEMA_VERSION
 from ...report.estimate_tables import plain_estimates
-from ...report.markdown import markdown_table
+from ...report.markdown import markdown, markdown_table
 from .columns import TURN_EVAL
 from .eligibility import STATES, eligibility, turns_of
 from .measures import MEASURES, Measure
@@ -101,9 +100,8 @@ def report_md(result: Run) -> str:
     """
     n = result.data.attrs["counters"]
     level = f"{100 * result.resampling.confidence:g}%"
-    name = re.sub(r"([\\`*\[\]<>|$])", r"\\\1", result.name)
     parts = [
-        f"# MemFin: {name}\n",
+        f"# MemFin: {markdown(result.name)}\n",
         f"{n['total_dialogs']} dialogues: {n['valid_dialogs']} valid, "
         f"{n['skipped_dialogs']} skipped, {n['failed_dialogs']} failed; "
         f"{n['total_turn_pairs']} turns.\n",

@@ -10,7 +10,6 @@ import pytest
 
 from evaltools.core.resampling import Resampling
 from evaltools.suites.cr.agreement import (
-    flip_flops,
     review_votes,
     sample_agreement,
     seed_agreement,
@@ -79,36 +78,11 @@ def test_one_seed_agrees_with_nobody() -> None:
     summary = seed_agreement({None: RUNS[1]}, R)
     assert summary["value"].isna().all()
     assert (summary["n_samples"] == 0).all()
-    assert flip_flops({None: RUNS[1]}, ["outcome"]).empty
 
 
 def test_no_rows() -> None:
     empty = {s: f.iloc[:0] for s, f in RUNS.items()}
     assert seed_agreement(empty, R)["value"].isna().all()
-    assert flip_flops(empty, ["outcome"], keep=["text"]).empty
-
-
-def test_flip_flops_are_listed_with_every_seed() -> None:
-    got = flip_flops(RUNS, ["outcome", "label_final"], keep=["text"])
-    assert got.columns.tolist() == ["text_id", "text", "outcome", "1", "2", "3"]
-    assert got.to_dict("records") == [
-        {
-            "text_id": "x",
-            "text": "text of x",
-            "outcome": "outcome",
-            "1": "fix",
-            "2": "still",
-            "3": "fix",
-        },
-        {
-            "text_id": "y",
-            "text": "text of y",
-            "outcome": "label_final",
-            "1": "neg",
-            "2": "pos",
-            "3": "neg",
-        },
-    ]
 
 
 def test_votes_of_review_actions() -> None:

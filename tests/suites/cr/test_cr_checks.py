@@ -171,3 +171,10 @@ def test_a_run_without_any_reply_means_nothing_and_a_comparison_says_so_first(
     assert len(rest) == 1
     both = et.compare(scored(tmp_path / "a", golds, golds), scored(tmp_path / "b", golds, golds))
     assert not any("empty answers" in text for text in verdicts(both))
+
+
+def test_a_single_gold_tuple_without_a_ref_is_gold_without_pairs(tmp_path: Path) -> None:
+    with_one = scored(tmp_path / "one", [[("", "향")], []], [[("본품#품질", "향")]] * 2)
+    check = found(with_one, "gold-without-pairs")
+    assert check is not None and check.of == 1
+    assert found(scored(tmp_path / "none", [[], []], [[]] * 2), "gold-without-pairs") is None
