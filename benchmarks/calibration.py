@@ -1,11 +1,14 @@
 """How often the corrected mean of `evaltools calibrate` is right, on simulated judges whose truth is known.
 
     python benchmarks/calibration.py --datasets 2000 > calibration.md
+    python benchmarks/calibration.py --datasets 200 --only differences
 
 A case is good with probability .8 or .95. The judge's score is the label itself, turned round with a probability that
 is other for good and for bad cases: a good judge 3 and 5%, a fair one 10 and 25%, a poor one 30 and 60% (so that its
 mean is wrong, too). "shares": labels and scores lie between 0 and 1 (a share of right figures, and a noisy one).
 Labels are drawn at random, or 60% of them from the cases with the lower scores, and estimated by stratum.
+Differences: two systems whose cases are good with probability .8 and .8 or .9, half of them because of the case, scored
+by one judge, and labelled in the same cases; compared by what each case brings into the corrected mean.
 """
 
 from __future__ import annotations
@@ -13,8 +16,12 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
+import pandas as pd
 
-from evaltools.stats.corrected import corrected_mean
+from evaltools.core.metric import Metric
+from evaltools.core.resampling import Resampling
+from evaltools.stats.compare import compare
+from evaltools.stats.corrected import case_contributions, corrected_mean
 from evaltools.stats.score_intervals import wilson
 
 JUDGES = {"good": (0.03, 0.05), "fair": (0.10, 0.25), "poor": (0.30, 0.60)}
@@ -75,12 +82,80 @@ def cell(kind: str, judge: str, by: str, n: int, cases: int, datasets: int) -> l
     return [*head, *shown[1:], f"{width['corrected'] / datasets:.3f}", f"{worth:.2f}"]
 
 
+METRIC = Metric(name="m", numerator="y", denominator="n", better="higher")
+
+
+def two_systems(
+    rng: np.random.Generator, judge: str, n: int, gap: float
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """(labels, scores) of all cases under each of two systems."""
+    of_case = rng.random(n)
+    systems = []
+    for rate in (0.8, 0.8 + gap):
+        ease = np.where(rng.random(n) < 0.5, of_case, rng.random(n))
+        label = (ease < rate).astype(float)
+        wrong = rng.random(n) < np.where(label == 1, *JUDGES[judge])
+        systems.append((label, np.where(wrong, 1 - label, label)))
+    return systems
+
+
+def brought(score: np.ndarray, label: np.ndarray, is_labelled: np.ndarray) -> pd.DataFrame:
+    """What each case brings into the corrected mean, as a units frame."""
+    known = np.where(is_labelled, label, np.nan)
+    y = case_contributions(score, known, np.zeros(len(score), dtype=int))
+    return pd.DataFrame({"id": np.arange(len(score)), "y": y, "n": 1})
+
+
+def difference_cell(judge: str, n: int, cases: int, gap: float, datasets: int) -> list[str]:
+    missed = np.zeros(2, dtype=int)
+    width, found = 0.0, 0
+    for key in range(datasets):
+        rng = np.random.default_rng([key, n, cases, *map(ord, judge)])
+        a, b = two_systems(rng, judge, cases, gap)
+        is_labelled = rng.permutation(cases) < n
+        frames = [brought(score, label, is_labelled) for label, score in (a, b)]
+        table = compare(
+            {"": frames[0]},
+            {"": frames[1]},
+            [METRIC],
+            "id",
+            Resampling(n_resamples=500),
+            ["m"],
+            n_permutations=1000,
+        ).table
+        row = table.iloc[0]
+        missed += [gap < row["ci_low"], gap > row["ci_high"]]
+        width += row["ci_high"] - row["ci_low"]
+        found += row["verdict"] in ("better", "worse")
+    below, above = 100 * missed / datasets
+    return [
+        judge, str(n), str(cases), f"{gap:g}", f"{100 - below - above:.1f}", f"{below:.1f} / {above:.1f}",
+        f"{width / datasets:.3f}", f"{100 * found / datasets:.1f}",
+    ]  # fmt: skip
+
+
+def differences(datasets: int) -> None:
+    head = "judge | labelled | cases | true difference | covered | truth below / above | width"
+    print(f"| {head} | better or worse, % |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    for judge in JUDGES:
+        for n, cases in ((30, 300), (60, 300), (100, 1000)):
+            for gap in (0.0, 0.1):
+                line = difference_cell(judge, n, cases, gap, datasets)
+                print(f"| {' | '.join(line)} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--datasets", type=int, default=2000)
-    datasets = parser.parse_args().datasets
+    parser.add_argument("--only", choices=["differences"])
+    args = parser.parse_args()
+    datasets = args.datasets
+    if args.only == "differences":
+        differences(datasets)
+        return
     head = [
         "labels", "judge", "drawn", "labelled", "cases", "corrected", "truth below / above", "labels alone",
         "judge alone", "width", "worth",

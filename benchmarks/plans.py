@@ -4,21 +4,22 @@
 
 A cell is normal on a latent scale, effect + sample + own + seed + residual, with variances 0.35 (sample, shared by
 the conditions), 0.15 (own: sample by condition), the seed variance (a condition's seeds are its own) and 0.5, and is
-turned into an F1-like value (0, .4, .5, 2/3, .8, 1) or into an event of probability .3 where the effect is 0.
+turned into one of a few values (KINDS). `--only fresh`: plans on cells on which no constant was chosen.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 import pandas as pd
 from scipy.special import ndtr, ndtri
 
+from evaltools.core.errors import UsageError
 from evaltools.core.metric import Metric
 from evaltools.core.metric_matrix import compile_table
 from evaltools.core.resampling import Resampling
@@ -29,8 +30,6 @@ from evaltools.stats.power import plan
 from evaltools.stats.ranks import ranks
 
 SHARED, OWN, RESIDUAL = 0.35, 0.15, 0.5
-LEVELS = np.array([0.0, 0.4, 0.5, 2 / 3, 0.8, 1.0])
-CUTS = np.cumsum([0.20, 0.10, 0.15, 0.20, 0.10])
 RESAMPLING = Resampling(n_resamples=100)
 PERMUTATIONS = 2000
 METRIC = Metric(name="m", numerator="y", denominator="n", better="higher", title="m")
@@ -38,15 +37,39 @@ METRIC = Metric(name="m", numerator="y", denominator="n", better="higher", title
 Study = dict[str, dict[str, pd.DataFrame]]
 
 
-def f1_like(z: np.ndarray, variance: float) -> np.ndarray:
-    return LEVELS[np.searchsorted(ndtri(CUTS) * np.sqrt(variance), z)]
+KINDS: dict[str, tuple[list[float], list[float]]] = {
+    # name -> (values, their probabilities where the effect is 0)
+    "mean": ([0.0, 0.4, 0.5, 2 / 3, 0.8, 1.0], [0.20, 0.10, 0.15, 0.20, 0.10, 0.25]),
+    "rate .3": ([0.0, 1.0], [0.7, 0.3]),
+    "grades": ([0.0, 0.25, 0.5, 0.75, 1.0], [0.03, 0.05, 0.12, 0.30, 0.50]),
+    "rate .85": ([0.0, 1.0], [0.15, 0.85]),
+    "mostly 0": ([0.0, 0.3, 1.0], [0.80, 0.15, 0.05]),
+}
 
 
-def event(z: np.ndarray, variance: float) -> np.ndarray:
-    return (z > ndtri(0.7) * np.sqrt(variance)).astype(float)
+def cuts(kind: str) -> np.ndarray:
+    return ndtri(np.cumsum(KINDS[kind][1])[:-1])
 
 
-KINDS: dict[str, Callable[[np.ndarray, float], np.ndarray]] = {"mean": f1_like, "rate .3": event}
+def cells(
+    rng: np.random.Generator,
+    kind: str,
+    n: int,
+    seeds: int,
+    seed_variance: float,
+    effects: Sequence[float],
+    studies: int = 1,
+) -> np.ndarray:
+    """(studies, conditions, seeds, samples); effects are on the latent scale, in standard deviations of a cell."""
+    shape = (studies, len(effects), seeds, n)
+    variance = SHARED + OWN + RESIDUAL + seed_variance
+    z = np.array(effects)[:, None, None] * np.sqrt(variance)
+    z = z + rng.normal(0, np.sqrt(SHARED), (studies, 1, 1, n))
+    z = z + rng.normal(0, np.sqrt(OWN), (studies, len(effects), 1, n))
+    z = z + rng.normal(0, np.sqrt(RESIDUAL), shape)
+    z = z + rng.normal(0, np.sqrt(seed_variance), (*shape[:3], 1))
+    cuts_of_kind = cuts(kind) * np.sqrt(variance)
+    return np.array(KINDS[kind][0])[np.searchsorted(cuts_of_kind, z)]
 
 
 def simulate(
@@ -57,23 +80,21 @@ def simulate(
     seed_variance: float,
     effects: Sequence[float],
 ) -> Study:
-    """Conditions c0, c1, ... -> seed -> units; effects are on the latent scale, in standard deviations of a cell."""
-    k, variance = len(effects), SHARED + OWN + RESIDUAL + seed_variance
-    z = np.array(effects)[:, None, None] * np.sqrt(variance) + rng.normal(0, np.sqrt(SHARED), n)
-    z = z + rng.normal(0, np.sqrt(OWN), (k, 1, n)) + rng.normal(0, np.sqrt(RESIDUAL), (k, seeds, n))
-    y = KINDS[kind](z + rng.normal(0, np.sqrt(seed_variance), (k, seeds, 1)), variance)
-    ids = np.arange(n)
-    return {
-        f"c{c}": {str(s): pd.DataFrame({"id": ids, "y": y[c, s], "n": 1}) for s in range(seeds)}
-        for c in range(k)
-    }
+    """Conditions c0, c1, ... -> seed -> units."""
+    y = cells(rng, kind, n, seeds, seed_variance, effects)[0]
+    study: Study = {}
+    for c in range(len(effects)):
+        of_seed = {}
+        for s in range(seeds):
+            of_seed[str(s)] = pd.DataFrame({"id": np.arange(n), "y": y[c, s], "n": 1})
+        study[f"c{c}"] = of_seed
+    return study
 
 
 def truth(kind: str, effect: float) -> float:
     """The mean of a kind at an effect (in standard deviations)."""
-    if kind == "mean":
-        return float(LEVELS @ np.diff([0, *ndtr(ndtri(CUTS) - effect), 1]))
-    return float(1 - ndtr(ndtri(0.7) - effect))
+    shares = np.diff([0, *ndtr(cuts(kind) - effect), 1])
+    return float(np.array(KINDS[kind][0]) @ shares)
 
 
 SHAPES = {
@@ -147,66 +168,101 @@ SIZES = np.unique(np.round(30 * 1.35 ** np.arange(16)).astype(int))
 def realised(kind: str, seeds: int, v: float, effect: float, studies: int) -> np.ndarray:
     """The true power of studies of SIZES samples, whose candidate is better by `effect`."""
     compiled = compile_table([replace(METRIC, name=f"m{j}", numerator=f"y{j}") for j in range(50)])
-    at, out = [compiled.columns.index(f"y{j}") for j in range(50)], []
+    columns = [compiled.columns.index(f"y{j}") for j in range(50)]
+    powers = []
     for n in SIZES:
         found = 0
         for block in range(studies // 50):
             rng = np.random.default_rng([block, n, seeds])
-            made = [simulate(rng, kind, int(n), seeds, v, (0.0, effect)) for _ in range(50)]
             sums = np.ones((2, seeds, n, len(compiled.columns)))
-            for j, study in zip(at, made):
-                sums[..., j] = [[frame["y"] for frame in runs.values()] for runs in study.values()]
+            drawn = cells(rng, kind, int(n), seeds, v, (0.0, effect), studies=50)
+            sums[..., columns] = np.moveaxis(drawn, 0, -1)
             sides = [Cells(compiled, side, np.ones((seeds, n), dtype=bool)) for side in sums]
             found += int((decide(Paired(sides[0], sides[1], True), RESAMPLING) > 0).sum())
-        out.append(found / (studies // 50 * 50))
-    return np.maximum.accumulate(out)
+        powers.append(found / (studies // 50 * 50))
+        if len(powers) > 1 and min(powers[-2:]) > 0.99:
+            break
+    powers += [1.0] * (len(SIZES) - len(powers))
+    return np.maximum.accumulate(powers)
 
 
-def plan_once(
-    kind: str, pilot_seeds: int, seeds: int, v: float, effect: float, key: int
-) -> np.ndarray:
-    rng = np.random.default_rng([key, pilot_seeds, 7])
-    difference = truth(kind, effect) - truth(kind, 0.0)
-    runs = list(simulate(rng, kind, 100, pilot_seeds, v, (0.0, effect)).values())
-    row = plan(runs, [METRIC], "id", "m", difference, seeds=[seeds], resampling=RESAMPLING).iloc[0]
-    return row[["samples", "samples_low", "samples_high"]].astype(float).to_numpy()
+@dataclass(frozen=True)
+class PlanCell:
+    """Pilots of `pilot` samples under `pilot_seeds`, and a study of `seeds` that is planned from each."""
+
+    kind: str
+    pilot: int
+    pilot_seeds: int
+    seeds: int
+    seed_variance: float
+    effect: float
 
 
-def plan_setting(setting: tuple[str, int, int, float, float], datasets: int) -> str:
-    kind, pilot_seeds, seeds, v, effect = setting
-    curve = realised(kind, seeds, v, effect, 500)
-    found = np.array(
-        [plan_once(kind, pilot_seeds, seeds, v, effect, key) for key in range(datasets)]
-    )
-    power = np.interp(found[:, 0], SIZES, curve)
-    need = float(np.interp(0.8, curve, SIZES)) if curve[-1] >= 0.8 else np.inf
-    n = found[:, 0]
-    planned = ~np.isnan(n)
-    low, high = np.nan_to_num(found[:, 1], nan=np.inf), np.nan_to_num(found[:, 2], nan=np.inf)
-    held = np.mean((low <= need) & (need <= high))
-    difference = truth(kind, effect) - truth(kind, 0.0)
-    five = (
-        [np.quantile(x[planned], q) for x in (n, power) for q in (0.1, 0.5, 0.9)]
-        if planned.any()
-        else [np.nan] * 6
-    )
-    sizes, powers = (f"{middle:{form}} ({least:{form}} to {most:{form}})" for form, (least, middle, most) in
-                     (((".0f"), five[:3]), ((".0%"), five[3:])))  # fmt: skip
-    what = f"| {kind} | {pilot_seeds} | {v:g} | {seeds} | {difference:.3f} | {need:.0f} "
-    return what + f"| {planned.mean():.0%} | {sizes} | {powers} | {held:.0%} |"
+TUNED = [
+    PlanCell("mean", 100, 1, 1, 0.0, 0.25), PlanCell("mean", 100, 3, 3, 0.0, 0.25),
+    PlanCell("rate .3", 100, 1, 1, 0.0, 0.25), PlanCell("mean", 100, 3, 5, 0.02, 0.25),
+    PlanCell("mean", 100, 5, 5, 0.02, 0.4),
+]  # fmt: skip
+
+FRESH = [
+    PlanCell("grades", 20, 1, 1, 0.0, 0.3), PlanCell("grades", 50, 1, 1, 0.0, 0.3),
+    PlanCell("grades", 150, 1, 1, 0.0, 0.3),
+    PlanCell("rate .85", 20, 1, 1, 0.0, 0.35), PlanCell("rate .85", 50, 1, 1, 0.0, 0.35),
+    PlanCell("rate .85", 150, 1, 1, 0.0, 0.35),
+    PlanCell("mostly 0", 50, 1, 1, 0.0, 0.4), PlanCell("mostly 0", 150, 1, 1, 0.0, 0.4),
+    PlanCell("grades", 20, 3, 3, 0.0, 0.3), PlanCell("grades", 50, 3, 3, 0.0, 0.3),
+]  # fmt: skip
+"""Cells on which nothing of the plans was chosen."""
 
 
-def plan_table(datasets: int, jobs: int) -> None:
-    settings = [
-        ("mean", 1, 1, 0.0, 0.25), ("mean", 3, 3, 0.0, 0.25), ("mean", 3, 5, 0.02, 0.25), ("mean", 5, 5, 0.02, 0.25),
-        ("rate .3", 1, 1, 0.0, 0.25), ("rate .3", 3, 5, 0.02, 0.25),
-        ("mean", 3, 3, 0.02, 0.4), ("mean", 5, 5, 0.02, 0.4),
+def plan_once(cell: PlanCell, key: int) -> np.ndarray:
+    """(samples, samples_low, samples_high) of the plan of one pilot; nan where it cannot be planned."""
+    rng = np.random.default_rng([key, cell.pilot, cell.pilot_seeds, 7])
+    difference = truth(cell.kind, cell.effect) - truth(cell.kind, 0.0)
+    effects = (0.0, cell.effect)
+    study = simulate(rng, cell.kind, cell.pilot, cell.pilot_seeds, cell.seed_variance, effects)
+    runs = list(study.values())
+    try:
+        planned = plan(
+            runs, [METRIC], "id", "m", difference, seeds=[cell.seeds], resampling=RESAMPLING
+        )
+    except UsageError:
+        return np.full(3, np.nan)
+    return planned[["samples", "samples_low", "samples_high"]].iloc[0].astype(float).to_numpy()
+
+
+def plan_line(cell: PlanCell, pilots: int) -> str:
+    """The row of a cell: how many samples are planned, with which true power, and whether the range holds the truth."""
+    curve = realised(cell.kind, cell.seeds, cell.seed_variance, cell.effect, 500)
+    plans = np.array([plan_once(cell, key) for key in range(pilots)])
+    samples, low, high = plans.T
+    planned = ~np.isnan(samples)
+    power = np.interp(samples[planned], SIZES, curve)
+    needed = float(np.interp(0.8, curve, SIZES)) if curve[-1] >= 0.8 else np.inf
+    ranged = ~np.isnan(low)
+    high = np.nan_to_num(high, nan=np.inf)
+    below, above = (needed < low)[ranged].mean(), (needed > high)[ranged].mean()
+    difference = truth(cell.kind, cell.effect) - truth(cell.kind, 0.0)
+    spread = np.quantile(samples[planned], [0.1, 0.5, 0.9]) if planned.any() else [np.nan] * 3
+    texts = [
+        cell.kind, f"{cell.pilot} x {cell.pilot_seeds}", f"{cell.seed_variance:g}", str(cell.seeds),
+        f"{difference:.3f}", f"{needed:.0f}", f"{planned.sum()} of {pilots}",
+        f"{spread[1]:.0f} ({spread[0]:.0f} to {spread[2]:.0f})",
+        f"{power.mean():.1%} ± {power.std() / np.sqrt(len(power)):.1%}",
+        f"{1 - below - above:.0%} ({below:.0%} / {above:.0%})",
     ]  # fmt: skip
-    print("| data | seeds of pilot | seed variance | seeds planned | difference | truly needed | pilots with a plan "
-          "| samples planned: median (10 to 90%) | their true power | range holds the truth |")  # fmt: skip
-    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    return "| " + " | ".join(texts) + " |"
+
+
+def plan_table(cells: Sequence[PlanCell], pilots: int, jobs: int) -> None:
+    head = [
+        "data", "pilot", "seed variance", "seeds planned", "difference", "truly needed", "pilots with a plan",
+        "samples planned: median (10 to 90%)", "their true power, mean", "range holds the truth (below / above)",
+    ]  # fmt: skip
+    print(f"| {' | '.join(head)} |")
+    print(f"| --- | {' | '.join(['---:'] * (len(head) - 1))} |")
     with ProcessPoolExecutor(jobs) as pool:
-        for line in pool.map(partial(plan_setting, datasets=datasets), settings):
+        for line in pool.map(partial(plan_line, pilots=pilots), cells):
             print(line, flush=True)
 
 
@@ -216,12 +272,14 @@ def main() -> None:
     )
     parser.add_argument("--datasets", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--only", choices=["ranks", "plans"])
+    parser.add_argument("--only", choices=["ranks", "plans", "fresh"])
     given = parser.parse_args()
-    if given.only != "plans":
+    if given.only in (None, "ranks"):
         rank_table(given.datasets, given.jobs)
-    if given.only != "ranks":
-        plan_table(given.datasets // 10, given.jobs)
+    if given.only in (None, "plans"):
+        plan_table(TUNED, given.datasets // 10, given.jobs)
+    if given.only in (None, "fresh"):
+        plan_table(FRESH, given.datasets // 10, given.jobs)
 
 
 if __name__ == "__main__":

@@ -87,15 +87,7 @@ def make_study(
     pool = _pool_of(frames, first)
     aggregates = _aggregates(frames, first, pool)
     tested_alone = _tested_alone(runs, primary)
-    joint = None
-    if len(frames) > 2 and tested_alone is not None:
-        joint = joint_tests(
-            frames,
-            first.metrics,
-            first.suite.unit,
-            tested_alone,
-            first.resampling,
-        )
+    joint = _joint(frames, first, tested_alone)
     comparisons = _comparisons(
         frames,
         baseline,
@@ -107,10 +99,6 @@ def make_study(
         joint,
     )
     seeded = any(seed for of_seed in conditions.values() for seed in of_seed)
-    notes = _condition_notes(frames, first) if seeded else []
-    for note in pool_notes(first.metrics, [pool] if pool else []):
-        notes.append(note_message(note))
-    notes += _comparison_notes(baseline, comparisons)
     return Study(
         name=safe_name(name or default_name(baseline, list(comparisons))),
         suite=first.suite,
@@ -121,7 +109,7 @@ def make_study(
         aggregates=aggregates,
         comparisons=comparisons,
         seeded=seeded,
-        notes=notes,
+        notes=_notes(frames, first, seeded, pool, baseline, comparisons),
         declared=primary,
         margin=margin or {},
         joint=joint,
@@ -157,6 +145,17 @@ def _aggregates(
             condition,
         )
     return aggregates
+
+
+def _joint(
+    frames: Mapping[str, Runs],
+    first: Run,
+    metric: str | None,
+) -> JointTests | None:
+    """Every pair of three conditions and more tested on the primary metric; None for two, and without a metric."""
+    if len(frames) < 3 or metric is None:
+        return None
+    return joint_tests(frames, first.metrics, first.suite.unit, metric, first.resampling)
 
 
 def _comparisons(
@@ -197,6 +196,21 @@ def _tested_alone(runs: Sequence[Run], primary: str | None) -> str | None:
         if metric.name == name and metric.better == "none":
             return None
     return name
+
+
+def _notes(
+    frames: Mapping[str, Runs],
+    first: Run,
+    seeded: bool,
+    pool: SeedPool | None,
+    baseline: str,
+    comparisons: Mapping[str, Comparison],
+) -> list[Message]:
+    """What a reader must know: of every condition, of the seeds together, of every pair."""
+    notes = _condition_notes(frames, first) if seeded else []
+    for note in pool_notes(first.metrics, [pool] if pool else []):
+        notes.append(note_message(note))
+    return notes + _comparison_notes(baseline, comparisons)
 
 
 def _condition_notes(frames: Mapping[str, Runs], first: Run) -> list[Message]:

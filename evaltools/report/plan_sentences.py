@@ -94,14 +94,29 @@ def plan_notes(
     notes = [cheapest(planned), *unreached(planned)]
     if not study.comparisons:
         notes.append(say(ALONE))
+    notes.append(_rows_of_units(study))
     if planned["samples"].notna().any():
         note = say(
             "calls: seeds x samples, for one condition. samples_low to samples_high: what these runs leave open "
-            "(of simulated pilots 67 to 79% of such ranges held the truth); no samples_high: they do not rule out that no "
+            "(in simulations more than 80% of such ranges held the truth); no samples_high: they do not rule out that no "
             "number is enough."
         )
         notes.append(note)
     return [note for note in notes if note]
+
+
+def _rows_of_units(study: Study) -> str:
+    """What a sample of a plan is where units have several rows, a sentence; "" where each has one."""
+    unit = study.suite.unit
+    rows = sum(len(run.data) for run in study.results)
+    units = sum(run.data[unit].nunique() for run in study.results)
+    if rows == units:
+        return ""
+    text = (
+        "samples counts units ({unit}): each has {rows} rows here on average (repeats, turns, or items of a cluster), "
+        "and as many in what is planned."
+    )
+    return say(text, unit=unit, rows=f"{rows / units:.3g}")
 
 
 def cheapest(planned: pd.DataFrame) -> str:

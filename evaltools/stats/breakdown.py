@@ -16,7 +16,8 @@ from .intervals import estimate
 
 
 def by_parts(
-    units: pd.DataFrame, column: str | pd.Series | Sequence[Any] | Callable[[pd.DataFrame], Any]
+    units: pd.DataFrame,
+    column: str | pd.Series | Sequence[Any] | Callable[[pd.DataFrame], Any],
 ) -> pd.Series:
     """The part of each row of the units.
 
@@ -44,16 +45,19 @@ def by_parts(
     return pd.Series(values, index=units.index, name=name).astype("string").fillna("(none)")
 
 
-def largest_parts(parts: pd.Series, units: pd.Series, most: int) -> tuple[pd.Series, list[str]]:
+def largest_parts(
+    parts: pd.Series,
+    units: pd.Series,
+    most: int,
+) -> tuple[pd.Series, list[str]]:
     """(the part of each row, names of the parts, the largest first).
 
     All but the `most` - 1 largest are summed up as "(N others)". `units` names the resampling unit
     of each row; a part is as large as it has units.
     """
-    sizes = units.groupby(parts).nunique().reset_index(name="n")
-    name = sizes.columns[0]
-    sizes = sizes.sort_values(["n", name], ascending=[False, True])
-    names = sizes[name].tolist()
+    n_units = units.groupby(parts).nunique()
+    in_order = n_units.sort_index().sort_values(ascending=False, kind="stable")
+    names = in_order.index.tolist()
     if len(names) <= most:
         return parts, names
     others = names[most - 1 :]
@@ -88,17 +92,29 @@ def breakdown(
     1    b  10  accuracy    0.6
     """
     metrics = subset(table, names)
-    parts, part_names = largest_parts(by_parts(units, column), units[unit], most)
+    labels = by_parts(units, column)
+    parts, part_names = largest_parts(labels, units[unit], most)
     frames = []
     for part in part_names or ["(none)"]:
         of_part = units[parts == part]
-        frame = estimate(of_part, metrics, unit, resampling)
-        frame.insert(0, "part", part)
-        frame.insert(1, "n", of_part[unit].nunique())
-        frames.append(frame)
+        rows = estimate(of_part, metrics, unit, resampling)
+        n = of_part[unit].nunique()
+        frames.append(_of_part(rows, part, n))
     frame = pd.concat(frames, ignore_index=True)
-    wanted = frame["name"].isin(list(names)) & (frame["n"] > 0)
-    return frame[wanted].reset_index(drop=True)
+    is_wanted = frame["name"].isin(names) & (frame["n"] > 0)
+    return frame[is_wanted].reset_index(drop=True)
+
+
+def _of_part(
+    rows: pd.DataFrame,
+    part: str,
+    n: Any,
+) -> pd.DataFrame:
+    """The rows with the columns `part` and `n` before the others."""
+    rows = rows.copy()
+    rows.insert(0, "part", part)
+    rows.insert(1, "n", n)
+    return rows
 
 
 def compare_parts(
@@ -120,30 +136,37 @@ def compare_parts(
     metric, and the verdict follows it. Parts in which the sides share no unit are left out.
     """
     metrics = subset(table, names)
-    labels = pd.concat(list(baseline_parts.values()), ignore_index=True)
-    ids = pd.concat([runs[unit] for runs in baseline.values()], ignore_index=True)
+    labels = pd.concat(baseline_parts.values(), ignore_index=True)
+    ids = pd.concat([units[unit] for units in baseline.values()], ignore_index=True)
     _, part_names = largest_parts(labels, ids, most)
     frames = []
     for part in part_names:
-        a = {seed: units[baseline_parts[seed] == part] for seed, units in baseline.items()}
-        b = {seed: units[candidate_parts[seed] == part] for seed, units in candidate.items()}
+        a = _runs_of_part(baseline, baseline_parts, part)
+        b = _runs_of_part(candidate, candidate_parts, part)
         try:
             compared = compare(a, b, metrics, unit, resampling, names=conditions)
         except NothingPaired:
             continue
-        rows = compared.table[compared.table["metric"].isin(list(names))].copy()
-        rows.insert(0, "part", part)
-        rows.insert(1, "n", rows["n_units"])
-        frames.append(rows)
+        is_wanted = compared.table["metric"].isin(names)
+        rows = compared.table[is_wanted]
+        frames.append(_of_part(rows, part, rows["n_units"]))
     if not frames:
         raise UsageError("the sides share no unit in any part")
     frame = pd.concat(frames, ignore_index=True)
     for _, rows in frame.groupby("metric"):
         frame.loc[rows.index, "p_adjusted"] = holm(rows["p_value"])
-    frame["verdict"] = verdicts(
-        frame.assign(few_differ=frame["verdict"] == "too few"), resampling.level
-    )
+    few_differ = frame["verdict"] == "too few"
+    frame["verdict"] = verdicts(frame.assign(few_differ=few_differ), resampling.level)
     return frame
+
+
+def _runs_of_part(
+    runs: Runs,
+    parts: Mapping[Any, pd.Series],
+    part: str,
+) -> Runs:
+    """The rows of a condition (seed -> units frame) that are of a part."""
+    return {seed: units[parts[seed] == part] for seed, units in runs.items()}
 
 
 def holm(p: pd.Series) -> pd.Series:

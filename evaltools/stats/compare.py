@@ -157,24 +157,10 @@ def compare(
     pairing = pair(*wholes)
     if not len(pairing.baseline.units):
         raise NothingPaired(_nothing_shared(wholes, names, unit, pairing.by_seed))
-    all_tested = _tested(
-        (baseline, candidate),
-        unit,
-        table,
-        n_permutations,
-        resampling,
-        pool,
-    )
+    sides = (baseline, candidate)
+    all_tested = _tested(sides, unit, table, n_permutations, resampling, pool)
     measured = _measured(all_tested, pairing.baseline.units, declared, resampling)
-    adjusted = _adjusted(measured, declared, n_permutations, resampling)
-    if joint is not None:
-        adjusted = _jointly(adjusted, joint, names)
-    rows = _judged(adjusted, declared, resampling.level).assign(
-        baseline=names[0],
-        candidate=names[1],
-        headline=declared.leading,
-    )
-    rows = rows.loc[declared.directed, [*CONTRACT, *DETAILS]].reset_index(drop=True)
+    rows = _rows(measured, declared, names, joint, n_permutations, resampling)
     if claims.has_trials([*baseline.values(), *candidate.values()], unit):
         rows["claim"] = rows["claim"].replace(claims.THESE_SYSTEMS, claims.NEW_DRAWS)
     notes = comparison_notes(wholes, pairing, rows, names, measured.identical)
@@ -294,6 +280,26 @@ def _measured(
                 of_family[metric][where] = shown.differences[:, column]
     in_order = pd.concat(rows, ignore_index=True).iloc[np.argsort(order)]
     return _Measured(in_order.reset_index(drop=True), of_family, pools, pooled, identical)
+
+
+def _rows(
+    measured: _Measured,
+    declared: Declared,
+    names: tuple[str, str],
+    joint: JointTests | None,
+    n_permutations: int,
+    resampling: Resampling,
+) -> pd.DataFrame:
+    """The table of the comparison."""
+    adjusted = _adjusted(measured, declared, n_permutations, resampling)
+    if joint is not None:
+        adjusted = _jointly(adjusted, joint, names)
+    rows = _judged(adjusted, declared, resampling.level).assign(
+        baseline=names[0],
+        candidate=names[1],
+        headline=declared.leading,
+    )
+    return rows.loc[declared.directed, [*CONTRACT, *DETAILS]].reset_index(drop=True)
 
 
 def _adjusted(

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -62,11 +63,12 @@ class JointTests:
         other: str,
     ) -> float:
         """The adjusted p of two conditions, in either order."""
-        both = {one, other}
-        for row in self.pairs.itertuples():
-            if {row.baseline, row.candidate} == both:
-                return float(row.p_adjusted)
-        raise KeyError(f"no pair of {one} and {other}")
+        return self._p_of_pair[frozenset((one, other))]
+
+    @cached_property
+    def _p_of_pair(self) -> dict[frozenset[str], float]:
+        pairs = map(frozenset, zip(self.pairs["baseline"], self.pairs["candidate"]))
+        return dict(zip(pairs, self.pairs["p_adjusted"].tolist()))
 
 
 def joint_tests(

@@ -25,6 +25,10 @@ from .intervals import MIN_UNITS
 from .measured import measured_runs
 from .variance import Components, Spread, spread_of_runs
 
+TAILS = 2.0
+"""Least excess kurtosis of differences. A few units seldom show the tails that differences of scores
+have, and a pilot without them would be believed too much."""
+
 STEEPEST = 700
 """Largest strength of a tilt: beyond it an exponential function overflows."""
 
@@ -61,7 +65,7 @@ class Pilot:
         """Number of normal units whose variance would be known as well (by the kurtosis)."""
         means = self.cells.mean(axis=0)
         z = (means - means.mean()) / (means.std() or 1.0)
-        excess = max(float(np.mean(z**4)) - 3, 0.0)
+        excess = max(float(np.mean(z**4)) - 3, TAILS)
         return 1 + 2 / (2 / (self.n - 1) + excess / self.n)
 
     def require(

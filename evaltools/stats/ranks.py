@@ -11,9 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from string import ascii_lowercase
-from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from ..core.metric import AnyMetric
@@ -62,20 +60,21 @@ def ranks(
     improves = (shown["delta"] > 0) == (metric.better != "lower")
     better = shown["candidate"].where(improves, shown["baseline"])
     worse = shown["baseline"].where(improves, shown["candidate"])
-    times_better, times_worse = better.value_counts(), worse.value_counts()
+    n_beaten = better.value_counts()
+    n_better = worse.value_counts()
     groups = letters(measured, list(zip(better, worse)))
 
-    rows: list[tuple[Any, ...]] = []
-    for condition in measured:
-        rank_low = 1 + times_worse.get(condition, 0)
-        rank_high = len(measured) - times_better.get(condition, 0)
-        rows.append((condition, rank_low, rank_high, groups[condition]))
-    for condition in estimates.loc[~is_measured, "condition"]:
-        rows.append((condition, pd.NA, pd.NA, np.nan))
-    placed = pd.DataFrame(rows, columns=["condition", "rank_low", "rank_high", "group"])
-    placed = placed.astype({"rank_low": "Int64", "rank_high": "Int64"})
+    placed = pd.DataFrame({"condition": measured})
+    condition = placed["condition"]
+    rank_low = 1 + condition.map(n_better).fillna(0)
+    rank_high = len(measured) - condition.map(n_beaten).fillna(0)
+    placed["rank_low"] = rank_low.astype("Int64")
+    placed["rank_high"] = rank_high.astype("Int64")
+    placed["group"] = condition.map(groups)
+    in_order = [*measured, *estimates.loc[~is_measured, "condition"]]
     numbers = estimates.set_index("condition")[["value", "ci_low", "ci_high"]]
-    return placed.join(numbers, on="condition")[list(CONTRACT)]
+    both = numbers.join(placed.set_index("condition")).loc[in_order]
+    return both.rename_axis("condition").reset_index()[list(CONTRACT)]
 
 
 def letters(

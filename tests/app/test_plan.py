@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -77,7 +78,8 @@ def test_the_python_plan_is_the_same(planned: tuple[str, Path]) -> None:
 def test_a_plan_from_one_condition_says_what_it_assumes() -> None:
     how = ("--metric", F1, "--difference", "0.1", "--seeds", "3")
     assert ALONE[:60] in call("plan", PAIR[0], *how, *QUICK).stdout
-    assert ALONE[:60] not in call("plan", *PAIR, *how, *QUICK).stdout
+    of_two = call("plan", *PAIR, *how, *QUICK).stdout
+    assert ALONE[:60] not in of_two and "samples counts units" not in of_two
 
 
 @pytest.mark.parametrize(
@@ -105,6 +107,22 @@ def test_a_plan_takes_no_third_condition(six: et.Study) -> None:
         match="a plan takes the runs of one or two conditions; these are of no-1, no-2",
     ):
         six.plan(F1, 0.04)
+
+
+def test_a_plan_says_how_many_rows_a_unit_has(tmp_path: Path) -> None:
+    """Four trials of 30 questions under two systems."""
+    rng = np.random.default_rng(0)
+    ease = np.repeat(rng.random(30), 4)
+    rows = []
+    for condition, bonus in (("a", 0.0), ("b", 0.1)):
+        right = (rng.random(120) < ease + bonus).astype(int)
+        for row in range(120):
+            rows.append((f"q{row // 4}", row % 4, "right", condition, right[row]))
+    columns = ["id", "trial", "metric", "condition", "value"]
+    pd.DataFrame(rows, columns=columns).to_csv(tmp_path / "t.csv", index=False)
+    how = ("--suite", "table", "--metric", "right", "--difference", "0.1", "--seeds", "1", *QUICK)
+    text = call("plan", tmp_path / "t.csv", *how).stdout
+    assert "samples counts units (id): each has 4 rows here on average" in " ".join(text.split())
 
 
 # --- rank

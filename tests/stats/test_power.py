@@ -169,6 +169,32 @@ def test_seeds_count_for_both_sides_where_they_are_pooled() -> None:
     assert pilot(like, [F1], "id", "f1", R).components.sides == 1
 
 
+def of_clusters(values: np.ndarray) -> pd.DataFrame:
+    """Values (clusters, items) as rows whose unit is the cluster."""
+    clusters, items = values.shape
+    names = np.repeat([f"k{c:02d}" for c in range(clusters)], items)
+    return pd.DataFrame({"id": names, "y": values.ravel(), "n": 1})
+
+
+def test_clusters_count_by_what_their_items_add() -> None:
+    """Differences of 20 clusters: +.3 and -.1 in turn, variance .04 * 20 / 19.
+
+    Four items that are alike bring nothing more than one: the same variance, a design effect of 4.
+    Of four items +.3, -.1, +.3, -.1 every cluster has the mean .1: no variance is left but between
+    clusters, half of which stand .05 higher, half .05 lower: .0025 * 20 / 19.
+    """
+    one = np.tile([0.3, -0.1], 10)[:, None]
+    alike = np.repeat(one, 4, axis=1)
+    mixed = np.tile([0.3, -0.1, 0.3, -0.1], (20, 1)) + np.tile([0.05, -0.05], 10)[:, None]
+    expected = {"one": 0.04, "alike": 0.04, "mixed": 0.0025}
+    for name, differences in (("one", one), ("alike", alike), ("mixed", mixed)):
+        base = np.full_like(differences, 0.5)
+        runs = [{"": of_clusters(base)}, {"": of_clusters(base + differences)}]
+        found = pilot(runs, [F1], "id", "f1", R)
+        assert found.n == 20
+        assert found.components.sample == pytest.approx(expected[name] * 20 / 19)
+
+
 def test_where_lower_is_better_a_pilot_is_turned() -> None:
     base, up = frame(np.full(10, 0.5)), frame(np.linspace(0.2, 0.6, 10))
     higher, lower = (pilot([{"": base}, {"": up}], [m], "id", m.name, R) for m in (F1, LOSS))

@@ -91,6 +91,25 @@ def test_what_cases_bring_is_the_corrected_mean(files: Path) -> None:
     assert found.mean() == pytest.approx(contributions(cases.iloc[[3, 4, 0, 1, 2]]).mean())
 
 
+def test_systems_are_compared_on_their_corrected_means(files: Path, tmp_path: Path) -> None:
+    """The other system promises in two of three answers; people labelled the same 50 cases of both."""
+    lines = []
+    for i in range(150):
+        answer = ANSWERS[1 if i % 3 else 0]
+        lines.append(json.dumps({"id": f"c{i}", "answer": f"{answer} {i}번"}))
+    (tmp_path / "cases.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    score = et.evaluate("summary", tmp_path / "cases.jsonl").data.set_index("case_id")[M]
+    labels = pd.read_csv(files / "labels.csv")
+    labels["label"] = labels["case_id"].map(score)
+    labels.to_csv(tmp_path / "labels.csv", index=False)
+    a, b = run(files), run(tmp_path, name="other")
+    compared = et.compare(a, b)[f"{M}_corrected"]
+    means = [made[f"{M}_corrected"]["value"] for made in (a, b)]
+    assert compared["delta"] == pytest.approx(means[1] - means[0])
+    assert compared["ci_low"] < compared["delta"] < compared["ci_high"] < 0
+    assert compared["verdict"] == "worse" and compared["primary"]
+
+
 def test_too_few_labels_change_nothing_and_are_said(files: Path, tmp_path: Path) -> None:
     pd.read_csv(files / "labels.csv").head(29).to_csv(tmp_path / "few.csv", index=False)
     found = et.evaluate("summary", files / "cases.jsonl", labels=str(tmp_path / "few.csv"))
