@@ -99,7 +99,7 @@ def plan(
     >>> table = [Metric(name="accuracy", numerator="right", denominator="n", better="higher", proportion=True)]
     >>> plan([{"": old}, {"": new}], table, "id", "accuracy", 0.1, seeds=[1])[["seeds", "samples", "calls"]]
        seeds  samples  calls
-    0      1      177    177
+    0      1      178    178
     """
     resampling = resampling or Resampling()
     _require_settings(difference, power, seeds, resampling.confidence)
