@@ -2,15 +2,15 @@
 
     python benchmarks/summary_pairs.py [--show]
 
-The cases stand in tests/data/summary_pairs.jsonl. They are halved by a hash of their id: rules are
-mended with the failures of "in view" before one (`--show` prints them), never with those of "unseen".
+The cases stand in tests/data/summary_pairs.jsonl. The failures of the first 72 sources ("in view",
+`--show` prints them) were before us while the rules were mended; the 24 of "unseen" (ids with g) were
+written afterwards, before their scores were known, and no rule was changed for them.
 A right summary is a false alarm where any of its four metrics is `fail` or `look`; a wrong one is a
 hit where the metric that must notice it is.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sys
 from pathlib import Path
@@ -27,7 +27,7 @@ HALVES = ("in view", "unseen")
 
 
 def half(name: str) -> str:
-    return HALVES[hashlib.sha256(name.encode()).digest()[0] % 2]
+    return HALVES[name.startswith("g")]
 
 
 def states(case: dict[str, Any], answer: str, rules: Rules) -> dict[str, tuple[str, Any]]:

@@ -14,7 +14,7 @@ from .entities import Entity
 from .text import normalise
 
 _ITEM = (
-    r"(?P<item>(?:면책|대기|감액) ?기간|(?:자기|본인) ?부담(?:금|률|액)?|자부담(?:금)?|면책금|공제(?: ?금액|액|금)"
+    r"(?P<item>(?:면책|대기|감액|부담보) ?기간|(?:자기|본인) ?부담(?:금|률|액)?|자부담(?:금)?|면책금|공제(?: ?금액|액|금)"
     r"|(?:보상|보장|지급|가입|이용)? ?한도|수수료|위약금|해약 ?환급금|만기 ?환급금)"
 )
 _NONE = r"(?:은|는|이|가|도|을|를)?[\s:]{0,2}(?:전혀 |따로 |별도로 |일체 )?"
@@ -101,6 +101,7 @@ def _value_of(item: str, context: str, entities: Sequence[Entity]) -> Entity | N
         after = _plain(normalise(context[entity.end : entity.end + NEAR // 2]).norm)
         if item in _CLAUSE.split(before)[-1] or after.startswith((item, "의" + item)):
             return entity
-        if item == "면책기간" and after.startswith(("면책", "간면책", "동안면책")):
+        period = item.removesuffix("기간")
+        if period != item and after.startswith((period, "간" + period, "동안" + period)):
             return entity
     return None

@@ -33,6 +33,7 @@ _AMOUNT_ENDS = re.compile(
 _JOINT = re.compile(rf"\s?(?:{AROUND['joints']})\s?(?:최대|최고)?\s?")
 _HALF = re.compile(r"\s?반")
 _SCALES = re.compile("[십백천만억조]")
+_LATIN = re.compile("[a-z]")
 _BLANK = re.compile(r"\s")
 _DIGIT_RUN = re.compile(r"[0-9][0-9,.]*")
 
@@ -100,7 +101,8 @@ class QuantityReader:
             if named.unit.base != unit.base:  # 영업일 기준 2일 may be told as 2일
                 self._add(named.unit, number.value, start, named.end, support_only=True)
             end = named.end
-        if unit is None and number.big > 1 and self._is_amount(end):
+        is_code = _LATIN.match(self.text[max(start - 1, 0) : start])  # I66만 is no amount
+        if unit is None and number.big > 1 and not is_code and self._is_amount(end):
             unit = self.words.won
         if unit is None:
             bare = _Bare(number, start)

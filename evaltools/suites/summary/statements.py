@@ -34,7 +34,7 @@ OPPOSITE = {LOW: HIGH, HIGH: LOW, UP: DOWN, DOWN: UP, PAID: DENIED, DENIED: PAID
 
 _JOINT = r"\s?(?:이|가|을|를|은|는|의|보다|만큼)?\s?"
 _BEHIND = {
-    LOW: re.compile(_JOINT + "(?:이상|초과|넘)"),
+    LOW: re.compile(_JOINT + "(?:이상|초과|넘|지난|지나|경과|이후)"),
     HIGH: re.compile(_JOINT + "(?:이하|이내|미만|못 ?미치|안 ?되는)"),
     UP: re.compile(
         _JOINT + "(?:p|포인트)?(?: ?더)? ?(?:인상|증가|상승|오르|올라|올랐|할증|증액|가산)"

@@ -58,7 +58,8 @@ def test_the_example_of_the_page_does_what_the_page_says(acme: Path, tmp_path: P
 
 def test_every_field_and_head_stands_on_the_page() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    assert [name for name in Rules.model_fields if f"`{name}`" not in page] == []
+    fields = PAGE.with_name("inputs.md").read_text(encoding="utf-8")
+    assert [name for name in Rules.model_fields if f"`{name}`" not in fields] == []
     assert [field for field in HEADERS if f"`{field}`" not in page] == []
 
 
