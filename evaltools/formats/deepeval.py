@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from .rows import Row, Score, further_columns, number
+from .rows import Row, Score, further_columns, mapping, number
 from .source import Records, Source
 
 
@@ -46,10 +46,8 @@ class Case(Row):
 
     @property
     def further(self) -> dict[str, Any]:
-        metadata = self.additionalMetadata
-        fields = metadata if isinstance(metadata, dict) else {}
         texts = {"output": self.actualOutput, "target": self.expectedOutput}
-        return further_columns({**texts, **fields})
+        return further_columns({**texts, **mapping(self.additionalMetadata)})
 
 
 @dataclass

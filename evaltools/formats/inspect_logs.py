@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -13,7 +12,7 @@ from pydantic_core import from_json
 
 from ..core.records import fitted
 from .directions import higher_is_better
-from .rows import Row, Score, Unfit, further_columns, number
+from .rows import Row, Score, Unfit, further_columns, mapping, number
 from .source import Records, Source
 
 if sys.version_info >= (3, 14):
@@ -115,15 +114,12 @@ class LogSample(Row):
     @property
     def further(self) -> dict[str, Any]:
         """Output, target, and the metadata of the sample."""
-        output = self.output if isinstance(self.output, dict) else {}
-        error = self.error if isinstance(self.error, dict) else {}
-        metadata = self.metadata if isinstance(self.metadata, dict) else {}
         return further_columns(
             {
-                "output": output.get("completion"),
+                "output": mapping(self.output).get("completion"),
                 "target": self.target,
-                "error": error.get("message"),
-                **metadata,
+                "error": mapping(self.error).get("message"),
+                **mapping(self.metadata),
             }
         )
 
@@ -217,19 +213,8 @@ def _header(content: Any, source: Source) -> Header:
     return header
 
 
-@dataclass
-class Metrics:
-    """The metrics of a log, as its samples name them.
-
-    `refused`: those with a value that is no single number.
-    """
-
-    directions: dict[str, bool | None] = field(default_factory=dict)
-    refused: set[str] = field(default_factory=set)
-
-
 def _scores(header: Header, samples: Iterable[Any], source: Source) -> Records:
-    metrics = Metrics()
+    directions: dict[str, bool | None] = {}
     failed: list[dict[str, Any]] = []
 
     def scores(_: int, sample: LogSample) -> Iterator[Score]:
@@ -250,35 +235,29 @@ def _scores(header: Header, samples: Iterable[Any], source: Source) -> Records:
             for key, part in values.items():
                 metric = f"{scorer}/{key}" if key else scorer
                 if isinstance(part, list | dict):
-                    _refuse(metric, metrics, source, str(sample.id))
+                    message = f"{metric} is a list or nested, not a number, and left out"
+                    source.warn_once("no-number", message, field=f"scores.{metric}.value")
                     continue
                 has_accuracy = (key or scorer) in header.accuracies
-                if metrics.directions.get(metric) is None:
+                if directions.get(metric) is None:
                     is_higher = has_accuracy or _is_judgement(part)
                     listed = higher_is_better("inspect", scorer)
-                    metrics.directions[metric] = True if is_higher else listed
+                    directions[metric] = True if is_higher else listed
                 measured = None
                 if not sample.error:
                     measured = _value(part, f"scores.{metric}.value")
                 yield Score(
                     metric=metric,
                     value=measured,
-                    higher_is_better=metrics.directions[metric],
+                    higher_is_better=directions[metric],
                     **about,
                 )
 
     yield from source.rows(source.fitting(samples, LogSample, "samples"), scores)
     for about in failed:
         # by no metric measured, rather than left out of every mean
-        for metric, is_higher in metrics.directions.items():
+        for metric, is_higher in directions.items():
             yield "samples", Score(metric=metric, higher_is_better=is_higher, **about)
-
-
-def _refuse(metric: str, metrics: Metrics, source: Source, id_: str) -> None:
-    if metric not in metrics.refused:
-        message = f"{metric} is a list or nested, not a number, and left out"
-        source.warn("no-number", message, field=f"scores.{metric}.value", id=id_)
-    metrics.refused.add(metric)
 
 
 def _is_judgement(value: Any) -> bool:

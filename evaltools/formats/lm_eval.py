@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import ConfigDict, Field
 
 from .directions import higher_is_better
-from .rows import Row, Score, further_columns, number
+from .rows import Row, Score, further_columns, mapping, number
 from .source import Records, Source
 
 NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT.+)\.jsonl")
@@ -59,10 +59,11 @@ class Line(Ids):
     @property
     def question(self) -> str | None:
         """What was asked: a field of the document, else the whole prompt."""
-        document = self.doc if isinstance(self.doc, dict) else {}
+        document = mapping(self.doc)
         for name in QUESTIONS:
-            if document.get(name) and isinstance(document[name], str):
-                return document[name]
+            text = document.get(name)
+            if text and isinstance(text, str):
+                return text
         prompt: Any = self.arguments
         while isinstance(prompt, dict | list) and prompt:
             prompt = next(iter(prompt.values())) if isinstance(prompt, dict) else prompt[0]
@@ -71,8 +72,11 @@ class Line(Ids):
     @property
     def further(self) -> dict[str, Any]:
         """Output, target and the fields of the document."""
-        document = self.doc if isinstance(self.doc, dict) else {}
-        fields = {name: value for name, value in document.items() if value != self.question}
+        question = self.question
+        fields = {}
+        for name, value in mapping(self.doc).items():
+            if value != question:
+                fields[name] = value
         output = self.filtered_resps
         if isinstance(output, list) and len(output) == 1:
             output = output[0]
@@ -119,7 +123,6 @@ def read(source: Source) -> Records:
     directions = {}
     for metric in overview.sums:
         directions[metric] = _direction(metric, overview, results, task, source)
-    left_out: set[str] = set()
 
     def scores(_: int, line: Line) -> Iterator[Score]:
         id_ = line.doc_hash
@@ -134,10 +137,8 @@ def read(source: Source) -> Records:
                 measured["num"] = number(value[0], metric)
                 measured["den"] = number(value[1], metric)
             else:
-                if full_name not in left_out:
-                    message = f"{full_name} is no number and left out"
-                    source.warn("no-number", message, field=metric, id=id_)
-                left_out.add(full_name)
+                message = f"{full_name} is no number and left out"
+                source.warn_once("no-number", message, field=metric, id=id_)
                 continue
             yield Score(
                 id=id_,

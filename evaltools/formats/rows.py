@@ -172,6 +172,11 @@ def further_columns(fields: Mapping[str, Any]) -> dict[str, Any]:
     return columns
 
 
+def mapping(value: Any) -> dict[str, Any]:
+    """The value where it is an object of JSON, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
 def number(value: Any, field: str) -> float | None:
     """A number (a truth value is 0 or 1) as a float; None where it is not measured: null or NaN.
 

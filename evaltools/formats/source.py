@@ -47,6 +47,7 @@ class Source:
         require_file(path, problems)
         self.path = path
         self.problems = problems
+        self._warned: set[str] = set()
         with path.open("rb") as file:
             if file.read(len(PARQUET)) == PARQUET:
                 message = "is parquet, which no format here is: write it as CSV or JSON Lines"
@@ -75,6 +76,12 @@ class Source:
         """Report what can be used all the same."""
         file = str(self.path)
         self.problems.warn(code, message, file=file, **place)
+
+    def warn_once(self, code: str, message: str, **place: Any) -> None:
+        """Warn in these words at the first place alone."""
+        if message not in self._warned:
+            self.warn(code, message, **place)
+        self._warned.add(message)
 
     def fatal(self, code: str, message: str, **place: Any) -> InputError:
         """The exception to raise where nothing of the file can be used."""
