@@ -110,7 +110,8 @@ def _layout(view: SampleView, unit: str, runs: Runs) -> dict[str, Any]:
         if len(of_condition) > 1:
             head = say("{condition}, {n} seeds", condition=condition, n=len(of_condition))
         columns[condition] = head
-    return {**layout, "columns": columns, "fields": {}, "page": PAGE}
+    page = min(PAGE, layout.get("page", PAGE))
+    return {**layout, "columns": columns, "fields": {}, "page": page}
 
 
 def _compared_cards(

@@ -104,7 +104,7 @@ class Layout:
     columns: Mapping[str, str] = field(default_factory=dict)
     """Name of a cell of the rows -> header of its column."""
     fields: Mapping[str, str] = field(default_factory=dict)
-    """Columns of texts below all else: column -> header."""
+    """Columns of texts below all else: column -> header, under which it is folded; "": it stands open."""
     page: int = 5
     """Cards shown at first."""
 

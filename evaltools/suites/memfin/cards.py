@@ -167,7 +167,7 @@ def _required(turn: Mapping[Any, Any]) -> dict[str, str]:
 BROWSER: Mapping[str, Any] = {
     "id": "turn",
     "text": {"user_text": "user", "reply": "reply"},
-    "page": 3,
+    "page": 2,
     "head": "Measure",
     "columns": {"required": "required", "found": "this turn"},
     "fields": {"context": "memory"},
