@@ -51,6 +51,23 @@ def test_f1_and_correction(four: Path) -> None:
     assert [r.value(f"tuple_f1_s2_refpol_{c}") for c in ("tp", "fp", "fn")] == [3, 1, 2]
 
 
+def test_a_tuple_too_many_is_wrong_and_so_is_one_too_few(tmp_path: Path) -> None:
+    """Right is precision and recall of 1, before review and after it."""
+    sides = {"right": [A, B], "too many": [A, B, C], "too few": [A]}
+    outputs = [
+        output(f"{before}, {after}", stage1=sides[before], final=sides[after])
+        for before in sides
+        for after in sides
+    ]
+    golds = [gold(row["meta"]["text_id"], A, B) for row in outputs]
+    outcomes = evaluate("cr", run(tmp_path / "r", outputs, golds)).units["outcome_refpol"]
+    assert outcomes.tolist() == [
+        *("keep", "break", "break"),
+        *("fix", "still", "still"),
+        *("fix", "still", "still"),
+    ]
+
+
 def test_process(four: Path) -> None:
     r = evaluate("cr", four)
     assert r.value("pre_to_post_change_rate") == 2 / 4  # fix, break

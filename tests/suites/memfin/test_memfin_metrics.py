@@ -134,6 +134,7 @@ def test_m2(tmp_path: Path) -> None:
         # no turns: its profile still counts; 0, 0, 0, 0, 0
         dialog("d", [], profile_gt={**first, "preferences_gt": ["黄金"]}),
     )
+    assert values(result, "m2_eligible_n", "m2_skipped_n") == [3, 1]  # a, b, d; c
     # mean of a, b, d
     assert values(
         result,
