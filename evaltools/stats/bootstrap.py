@@ -40,11 +40,10 @@ def resample_weights(
     m: int,
     n_resamples: int,
     rng: np.random.Generator,
-    chunk: int = CHUNK,
 ) -> Iterator[Array]:
-    """How often each of m units was drawn. Yields (up to `chunk` resamples, m)."""
-    for start in range(0, n_resamples, chunk):
-        rows = min(chunk, n_resamples - start)
+    """How often each of m units was drawn. Yields (up to CHUNK resamples, m)."""
+    for start in range(0, n_resamples, CHUNK):
+        rows = min(CHUNK, n_resamples - start)
         drawn = rng.integers(0, m, (rows, m))
         drawn += np.arange(rows)[:, None] * m
         times = np.bincount(drawn.ravel(), minlength=rows * m)

@@ -14,6 +14,9 @@ from .compare import NothingPaired, compare, verdicts
 from .design import Runs
 from .intervals import estimate
 
+MOST = 20
+"""Parts that are shown; the smallest of more are summed up as one."""
+
 
 def by_parts(
     units: pd.DataFrame,
@@ -72,7 +75,7 @@ def breakdown(
     column: str | pd.Series,
     names: Sequence[str],
     resampling: Resampling,
-    most: int = 20,
+    most: int = MOST,
 ) -> pd.DataFrame:
     """The named metrics within each part of the units, the largest part first.
 
@@ -127,7 +130,6 @@ def compare_parts(
     resampling: Resampling,
     names: Sequence[str],
     conditions: tuple[str, str],
-    most: int = 20,
 ) -> pd.DataFrame:
     """The difference of two conditions within each part of their units, the largest part first.
 
@@ -138,7 +140,7 @@ def compare_parts(
     metrics = subset(table, names)
     labels = pd.concat(baseline_parts.values(), ignore_index=True)
     ids = pd.concat([units[unit] for units in baseline.values()], ignore_index=True)
-    _, part_names = largest_parts(labels, ids, most)
+    _, part_names = largest_parts(labels, ids, MOST)
     frames = []
     for part in part_names:
         a = _runs_of_part(baseline, baseline_parts, part)

@@ -325,7 +325,6 @@ def _kappa(votes: pd.DataFrame) -> float:
 def next_cases(
     cases: pd.DataFrame,
     weight: float,
-    n: int = NEXT,
 ) -> pd.DataFrame:
     """The cases whose labels bring the interval down most: case_id, metric, stratum.
 
@@ -346,7 +345,7 @@ def next_cases(
     pooled = (df @ strata["var"]) / max(df.sum(), 1)
     deviation = np.sqrt((df * strata["var"] + PRIOR * pooled) / (df + PRIOR))
     need = deviation * strata["size"]
-    best = need / (need.sum() or 1.0) * (strata["count"].sum() + n)
+    best = need / (need.sum() or 1.0) * (strata["count"].sum() + NEXT)
 
     pairs = zip(open_cases["case_id"], open_cases["metric"])
     turns = [sha256(f"{metric}\0{case_id}".encode()).hexdigest() for case_id, metric in pairs]
@@ -355,5 +354,5 @@ def next_cases(
     number = open_cases.groupby("stratum").cumcount() + stratum.map(strata["count"]) + 1
     # two of each stratum first, without which there is no mean; then where most is lacking
     due = np.where(number <= 2, -1.0, number / stratum.map(best).clip(lower=1e-9))
-    chosen = open_cases.iloc[np.argsort(due, kind="stable")[:n]]
+    chosen = open_cases.iloc[np.argsort(due, kind="stable")[:NEXT]]
     return chosen[columns].reset_index(drop=True)
