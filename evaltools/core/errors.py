@@ -141,7 +141,8 @@ class Problems:
         """The problems that are kept: those of a severity, or of one of its codes."""
         kept = []
         for problem in self.kept:
-            if problem.severity == severity and code in ("", problem.code):
+            is_of_code = code in ("", problem.code)
+            if is_of_code and problem.severity == severity:
                 kept.append(problem)
         return kept
 
@@ -179,15 +180,24 @@ class Problems:
             if n_more:
                 more = say("{severity}: {n} more", severity=say(severity), n=n_more)
                 yield f"{more} [{code}]", False
-        n_errors, n_warnings = self.count("error"), self.count("warning")
-        text = "{errors} errors, {warnings} warnings in {inputs} input(s)"
-        yield say(text, errors=n_errors, warnings=n_warnings, inputs=inputs), False
+        summary = say(
+            "{errors} errors, {warnings} warnings in {inputs} input(s)",
+            errors=self.count("error"),
+            warnings=self.count("warning"),
+            inputs=inputs,
+        )
+        yield summary, False
 
     def summary(self) -> list[dict[str, Any]]:
         """For the manifest and the report: a row a code with its count and the places kept."""
         rows: list[dict[str, Any]] = []
         for (severity, code), count in sorted(self.counts.items()):
-            examples = [str(problem) for problem in self._kept_of(severity, code)[:5]]
-            row = {"severity": severity, "code": code, "count": count, "examples": examples}
+            first = self._kept_of(severity, code)[:5]
+            row = {
+                "severity": severity,
+                "code": code,
+                "count": count,
+                "examples": [str(problem) for problem in first],
+            }
             rows.append(row)
         return rows

@@ -226,8 +226,8 @@ def require_target(folder: Path, suite: Suite, source: Source, fresh: bool = Fal
             what = "an aggregate over seeds"
         raise UsageError(f"{folder} holds {what}; {remedy}")
     role, main = next(iter(source.files.items()))
-    previous = stored.path_of(role)
-    if previous is None or previous.resolve() == main.resolve():
+    previous = stored.input_of(role)
+    if previous is None or Path(previous.path).resolve() == main.resolve():
         return
-    if stored.hash_of(role) != content_hash(main):
-        raise UsageError(f"{folder} holds the result of another input, {previous}; {remedy}")
+    if previous.sha256 != content_hash(main):
+        raise UsageError(f"{folder} holds the result of another input, {previous.path}; {remedy}")

@@ -39,10 +39,8 @@ def jsonl_suite(
     that lead every page, the first being the primary one. Numbers, booleans and texts of the record stand in the
     units beside the columns.
 
-    `options`: a model of options; `columns(record, options)` gets these too. `checks(run)`: yields `Check`s, what a
-    reader must know before believing a number. `breakdowns`: by which columns the report splits the units.
-    `notebook`: the report of one run, a path to a notebook. `input`: what the command line calls a file. Further
-    `fields` are those of `Suite`: verdicts, artifacts, study_notebook and the like.
+    `columns(record, options)` gets the options too where there is a model of them. The other parameters, and further
+    `fields`, are those of `Suite`: checks, breakdowns, notebook, verdicts, artifacts, study_notebook and the like.
 
     A line that does not fit the record, an id that comes twice and an error in `columns` are problems of the input,
     reported with their line. UsageError for a headline that is no metric. docs/extending.md makes one.
@@ -64,12 +62,10 @@ def jsonl_suite(
     >>> labels.name
     'labels'
     """
-    table = tuple(metrics)
-    names = tuple(headline)
+    table, names = tuple(metrics), tuple(headline)
     _require_metrics(name, names, table)
     file = _RecordsFile(record, unit, columns, with_options=options is not SuiteOptions)
-    texts = [key for key, field in record.model_fields.items() if field.annotation is str]
-    fields.setdefault("wrote", tuple(key for key in texts if key != unit))
+    fields.setdefault("wrote", _texts(record, unit))
     return Suite(
         name=name,
         title=title,
@@ -86,6 +82,12 @@ def jsonl_suite(
         notebook=notebook,
         **fields,
     )
+
+
+def _texts(record: type[BaseModel], unit: str) -> tuple[str, ...]:
+    """The fields of a record that are texts, besides its name."""
+    names = [name for name, field in record.model_fields.items() if field.annotation is str]
+    return tuple(name for name in names if name != unit)
 
 
 def _require_metrics(suite: str, headline: Sequence[str], table: Sequence[AnyMetric]) -> None:

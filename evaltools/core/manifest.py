@@ -153,11 +153,6 @@ class Manifest(Member):
         entry = self.input_of(role)
         return Path(entry.path) if entry else None
 
-    def hash_of(self, role: str) -> str | None:
-        """The sha256 of the input of a role; None where there was none."""
-        entry = self.input_of(role)
-        return entry.sha256 if entry else None
-
     @property
     def incomplete(self) -> bool:
         """Samples that the gold names are missing, or records were left out."""

@@ -34,9 +34,8 @@ def group_members(run: Run, view: SampleView) -> dict[str, pd.Index]:
 def group_sizes(run: Run) -> dict[str, int]:
     """Label of a group -> how many units it has, in the marks of the headline; {} for a suite without views."""
     views = sample_views(run)
-    if not views:
-        return {}
-    return {label: len(index) for label, index in group_members(run, views[0]).items()}
+    members = group_members(run, views[0]) if views else {}
+    return {label: len(index) for label, index in members.items()}
 
 
 def browse(run: Run, which: str | None, n: int | None, share: int) -> HtmlTable:
@@ -44,11 +43,13 @@ def browse(run: Run, which: str | None, n: int | None, share: int) -> HtmlTable:
     views = sample_views(run)
     most = n or len(run.units)
     if which is None and views:
-        groups = {view.name: group_members(run, view) for view in views}
-        shown = set[object]()
-        for members in groups.values():
-            shown.update(*members.values())
-        units = run.units[run.units.index.isin(shown)].head(most)
+        groups = {}
+        grouped = set[object]()
+        for view in views:
+            groups[view.name] = group_members(run, view)
+            grouped.update(*groups[view.name].values())
+        is_grouped = run.units.index.isin(grouped)
+        units = run.units[is_grouped].head(most)
         if units.empty:
             return no_rows("Samples")
         return _cards(run, units, "Samples", groups, share)
