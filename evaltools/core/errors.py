@@ -180,13 +180,13 @@ class Problems:
             if n_more:
                 more = say("{severity}: {n} more", severity=say(severity), n=n_more)
                 yield f"{more} [{code}]", False
-        summary = say(
+        total = say(
             "{errors} errors, {warnings} warnings in {inputs} input(s)",
             errors=self.count("error"),
             warnings=self.count("warning"),
             inputs=inputs,
         )
-        yield summary, False
+        yield total, False
 
     def summary(self) -> list[dict[str, Any]]:
         """For the manifest and the report: a row a code with its count and the places kept."""
