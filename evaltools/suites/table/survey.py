@@ -136,14 +136,12 @@ def _metrics(facts: pd.DataFrame, has_directions: bool) -> tuple[Metric, ...]:
     metric whose cells are empty has no direction.
     """
     default: Better = "none" if has_directions else "higher"
-    times: dict[str, int] = {}
+    keys: set[str] = set()
     metrics = []
     for row in facts.itertuples():
         name = str(row.metric)
-        key = re.sub(r"\W", "_", name)
-        times[key] = times.get(key, 0) + 1
-        if times[key] > 1:
-            key = f"{key}_{times[key]}_"
+        key = _free_key(re.sub(r"\W", "_", name), keys)
+        keys.add(key)
         better = default
         if row.is_higher_better:
             better = "higher"
@@ -166,6 +164,16 @@ def _metrics(facts: pd.DataFrame, has_directions: bool) -> tuple[Metric, ...]:
             )
         )
     return tuple(metrics)
+
+
+def _free_key(key: str, taken: set[str]) -> str:
+    """The key, or the first of KEY_2_, KEY_3_, ... that is not taken."""
+    free = key
+    number = 1
+    while free in taken:
+        number += 1
+        free = f"{key}_{number}_"
+    return free
 
 
 def _run_names(keys: dict[RunKey, None], path: Path, problems: Problems) -> dict[str, RunKey]:

@@ -469,6 +469,19 @@ def test_bad_files(text: str, said: str, tmp_path: Path) -> None:
     assert not written(tmp_path / "out")
 
 
+@pytest.mark.parametrize("names", [("a b", "a-b", "a_b_2_"), ("a_b_2_", "a b", "a-b")])
+def test_names_that_differ_in_signs_alone_are_metrics_of_their_own(
+    names: tuple[str, ...], tmp_path: Path
+) -> None:
+    rows = [
+        {"id": str(i), "metric": name, "value": value}
+        for value, name in enumerate(names)
+        for i in range(3)
+    ]
+    run = et.evaluate("table", put(tmp_path, rows), resampling=FEW)
+    assert [run.value(name) for name in names] == [0, 1, 2]
+
+
 def test_too_many_metrics_are_a_column_taken_for_another(tmp_path: Path) -> None:
     path = put(tmp_path, [{"id": "a", "metric": f"m{i}", "value": 1} for i in range(1001)], "csv")
     assert (
