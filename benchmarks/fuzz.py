@@ -405,9 +405,9 @@ def check_places(problems: Sequence[Problem], by_line: bool) -> None:
         if not p.file:
             raise Failure(f"no place: no file: {p}")
         whole = WHOLE_FILE if by_line else WHOLE_FILE | NO_LINE
-        if p.line is None and p.code not in whole and not p.message.startswith("doubled key"):
+        if p.line is None and p.code not in whole and not str(p.message).startswith("doubled key"):
             raise Failure(f"no place: no line: {p}")
-        if p.code == "bad-field" and not p.field and "_" not in p.message:
+        if p.code == "bad-field" and not p.field and "_" not in str(p.message):
             raise Failure(f"no place: no field: {p}")
         if not str(p.message).strip():
             raise Failure(f"no place: no message: {p}")
