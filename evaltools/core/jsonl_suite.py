@@ -42,21 +42,16 @@ def jsonl_suite(
     `columns(record, options)` gets the options too where there is a model of them. The other parameters, and further
     `fields`, are those of `Suite`: checks, breakdowns, notebook, verdicts, artifacts, study_notebook and the like.
 
-    A line that does not fit the record, an id that comes twice and an error in `columns` are problems of the input,
-    reported with their line. UsageError for a headline that is no metric. docs/extending.md makes one.
+    A line that does not fit, a doubled id and an error in `columns` are problems of the input, reported with their
+    line. UsageError for a headline that is no metric. docs/extending.md makes one.
 
     >>> from evaltools.core.metric import Metric
     >>> class Record(BaseModel):
-    ...     id: str
-    ...     gold: str
-    ...     pred: str
+    ...     id: str; gold: str; pred: str
     >>> labels = jsonl_suite(
-    ...     "labels",
-    ...     title="Labels",
-    ...     record=Record,
-    ...     unit="id",
+    ...     "labels", title="Labels", record=Record, unit="id",
     ...     columns=lambda r: {"n": 1, "right": r.gold == r.pred},
-    ...     metrics=[Metric(name="accuracy", numerator="right", denominator="n", better="higher", proportion=True)],
+    ...     metrics=[Metric(name="accuracy", numerator="right", denominator="n", better="higher")],
     ...     headline=("accuracy",),
     ... )
     >>> labels.name
