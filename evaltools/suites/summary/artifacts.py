@@ -178,6 +178,8 @@ def rules_frame(rules: Rules) -> pd.DataFrame:
         rows.append(("threshold", say(MEASURES[metric].title), f"{least:g}"))
     for tag, named in rules.tags.items():
         rows.append(("risk item", say(tag), _phrases(named.phrases)))
+        if named.needs:
+            rows.append(("needed beside it", say(tag), _phrases(named.needs)))
     rows.append(("follow-up", "", _phrases(rules.followup.phrases)))
     for named in rules.definitive:
         rows.append(("definitive phrases", "", _phrases(named.phrases)))

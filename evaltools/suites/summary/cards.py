@@ -51,9 +51,9 @@ PLACED = [
 """Columns of the units that say what is marked in the texts."""
 
 LEGEND = (
-    "Values are compared, not what they are said of: a right value on the wrong item counts as "
-    "supported. Compare the two passages of a figure; with --judge hybrid a language model reads "
-    "both texts of the uncertain cases."
+    "A value that the source says of another item is to be looked at where the words around it tell, "
+    "which they do not always. Compare the two passages of a figure; with --judge hybrid a language "
+    "model reads both texts of the uncertain cases."
 )
 """What comparing values cannot see."""
 
