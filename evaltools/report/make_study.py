@@ -361,8 +361,9 @@ def compare(
     `baseline`, `candidate`: a result, several results (seeds of one condition), or a text as on the command line: a
     run, a results folder, a run_id (the common prefix of the folders <run_id>__seed<N>_<mode>), or several joined by
     commas. Two Series pair by their index, two lists of numbers by position; their metric is called "value", with the
-    limits `bounds` and the direction `better`. `primary` and `margin` are those of `study`, the other parameters of
-    `evaluate`. UsageError where a side holds several conditions or nothing is found.
+    limits `bounds` and the direction `better`. `primary` and `margin` are those of `study`, the other parameters
+    (suite, resampling, n_resamples, confidence, ci, seed, metrics, on_error and options of the suite) of `evaluate`.
+    UsageError where a side holds several conditions or nothing is found.
 
     >>> import evaltools as et
     >>> cmp = et.compare("example:cr/no_memory", "example:cr/with_memory")
