@@ -135,3 +135,11 @@ def test_scorecard_carries_what_was_filtered_and_what_it_was_before() -> None:
     assert card["inputs"]["ate_debug"]["filtered"] == [
         {**found, "action": "drop", "drop_reason": "out_of_text"}
     ]
+
+
+@pytest.mark.parametrize(("latency", "gate"), [(15_000, "PASS"), (15_001, "WARN"), (None, None)])
+def test_a_row_of_more_than_fifteen_seconds_is_marked(
+    latency: int | None, gate: str | None
+) -> None:
+    card = scorecard(output("a", meta={"latency_ms": latency}))
+    assert card["latency"]["gate_status"] == gate
