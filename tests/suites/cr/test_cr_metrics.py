@@ -13,8 +13,10 @@ import pytest
 from evaltools import evaluate
 from evaltools.core.metric import Difference
 from evaltools.suites.cr.options import CrOptions
+from evaltools.suites.cr.sample import rank
+from evaltools.suites.cr.schema import TupleRow
 from evaltools.suites.cr.suite import metrics
-from tests.suites.cr.cards import gold, output, run, tup, write
+from tests.suites.cr.cards import gold, output, run, scorecard, tup, write
 
 A, B, C = tup("본품#품질", "향"), tup("본품#일반", "색"), tup("브랜드#품질", "이름", "negative")
 WRONG = tup("본품#품질", "향", "negative")
@@ -329,3 +331,13 @@ def test_counts_are_whole_in_the_csv_and_what_is_not_measured_is_empty(
     assert (row["n"], row["N_gold_total_pairs"], row["tuple_f1_s2_refpol_tp"]) == ("4", "5", "3")
     assert row["fix_rate"] == "0.5"
     assert row["latency_ms_mean"] == row["tuple_f1_s2_implicit_only"] == ""
+
+
+def test_a_missing_confidence_ranks_below_every_other() -> None:
+    with_one, without = TupleRow(confidence=0.0), TupleRow()
+    assert rank(without, "향") < rank(with_one, "향")
+
+
+def test_a_scorecard_keeps_the_sentiments_that_stand_for_the_final_tuples() -> None:
+    card = scorecard(output("a", inputs={"aspect_sentiments": [A]}), A)
+    assert card["inputs"]["aspect_sentiments"] == [A]
