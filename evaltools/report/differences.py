@@ -11,7 +11,7 @@ import pandas as pd
 from ..core.language import say
 from ..stats.unit_changes import differing
 from .markdown import text_of, titled
-from .samples import Line, Marked, Row, Tag, samples
+from .samples import Layout, Line, Marked, Row, Tag, samples
 from .tables import HtmlTable, no_rows, table
 from .view import SampleView, sample_views
 
@@ -57,6 +57,7 @@ def differences(
     ways = []
     for view in views:
         cards = _compared_cards(view, layout, changed, runs)
+        cards["tags"] = _change_tags(changed.loc[cards[unit]], about.better)
         rising = changed.loc[cards[unit], "change"].to_numpy() > 0
         groups = {
             _group_label("Higher", candidate, view, unit): list(cards.index[rising]),
@@ -120,17 +121,12 @@ def _compared_cards(
     changed: pd.DataFrame,
     runs: Runs,
 ) -> pd.DataFrame:
-    """The cards of the units that differ, in their order, with the change and a column for each condition."""
+    """The cards of the units that differ, in their order, with a column for each condition."""
     cards_of_runs = _cards_of_runs(view, layout["id"], changed.index, runs)
     cards = _each_once(cards_of_runs)
     unit = changed.index.name
     order = changed.index.get_indexer(cards[unit]).argsort(kind="stable")
     cards = cards.iloc[order]
-    values = changed.loc[cards[unit]]
-    cards["tags"] = [
-        [Tag(f"{before:.2f} → {after:.2f}", "good" if after > before else "bad")]
-        for before, after in zip(values["baseline"], values["candidate"])
-    ]
     cards["rows"] = [_joined_rows(id, view, cards_of_runs, runs) for id in cards.index]
     if "places" in cards:  # the marks of one run: only where the terms stand is common to all
         cards["places"] = [
@@ -138,6 +134,17 @@ def _compared_cards(
             for places in cards["places"]
         ]
     return cards
+
+
+def _change_tags(changed: pd.DataFrame, better: str) -> list[list[Tag]]:
+    """The value of each unit under both conditions; right or wrong where the metric has a better direction."""
+    kinds = {"higher": ("good", "bad"), "lower": ("bad", "good")}
+    rising, falling = kinds.get(better, ("", ""))
+    tags = []
+    for before, after in zip(changed["baseline"], changed["candidate"]):
+        kind = rising if after > before else falling
+        tags.append([Tag(f"{before:.2f} → {after:.2f}", kind)])
+    return tags
 
 
 def _cards_of_runs(
@@ -192,9 +199,10 @@ def _joined_rows(
 def _rows_of_card(card: pd.Series, view: SampleView) -> list[Row]:
     """The rows of a card that say something of what is compared, below a row for each text that the run wrote."""
     rows = []
-    for column, head in view.browser.get("text", {}).items():
-        if column in view.compared:
-            rows.append(Row(say(head), {view.cell: [Line(text_of(card[column]))]}))
+    texts = Layout(**view.browser).texts
+    for column in view.compared:
+        written = Line(text_of(card[column]))
+        rows.append(Row(say(texts[column]), {view.cell: [written]}))
     for row in card["rows"]:
         if any(row.cells.get(name) for name in (view.cell, *view.given)):
             rows.append(row)

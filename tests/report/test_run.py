@@ -237,6 +237,12 @@ def test_samples_and_changes_of_a_study(study: et.Study) -> None:
     for of, group in ((study, "Higher under with_memory"), (swapped, "Lower under no_memory")):
         buttons = re.findall(r'<button[^>]*id="[^"]*"[^>]*>([^<]*) <b>(\d+)</b>', of.samples().html)
         assert buttons == [(group, str(len(moved)))]
+    # the colour of a change is that of the metric's better direction
+    tags = re.findall(r'<span class="et-tag et-(\w+)">([\d.]+) → ([\d.]+)<', shown)
+    assert tags and all((kind == "good") == (a < b) for kind, a, b in tags)
+    lower = study.samples("implicit_invalid_pred_rate").html
+    tags = re.findall(r'<span class="et-tag et-(\w+)">([\d.]+) → ([\d.]+)<', lower)
+    assert tags and all((kind == "good") == (a > b) for kind, a, b in tags)
     with pytest.raises(et.UsageError, match="did you mean"):
         study.changes("fix_rate_refpl")
     alone = et.study(SEEDS[:2], resampling=FAST)
