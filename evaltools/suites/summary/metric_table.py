@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ...core.language import Message, stored_text
-from ...core.metric import Metric, MetricTable
+from ...core.metric import Better, Metric, MetricTable
 
 ZERO_ONE = ("summary_non_definitive", "summary_needs_followup")
 """Scores that are 0 or 1 by rule: what matters of them is the failing cases, not the mean."""
@@ -20,12 +20,16 @@ ZERO_ONE = ("summary_non_definitive", "summary_needs_followup")
 
 @dataclass(frozen=True)
 class Measure:
-    """A score of a case in words; `term` is shorter, for the titles of what is derived."""
+    """A score of a case in words; `term` is shorter, for the titles of what is derived.
+
+    `better` is the direction of the metrics made of it: "none" for one that is described, never judged (D36).
+    """
 
     title: str
     term: str
     what: str
     source: str
+    better: Better = "higher"
 
     def titled(self, template: str, **values: str) -> str:
         """The title of a metric that is derived; {metric} stands for the term."""
@@ -66,6 +70,7 @@ MEASURES = {
         term="Entity recall",
         what="Figures and conditions of the contexts that the summary keeps",
         source="D36",
+        better="none",
     ),
 }
 
@@ -113,7 +118,7 @@ POOLED = (
         group="micro",
         numerator="entity_recall_num",
         denominator="entity_recall_den",
-        better="higher",
+        better="none",
         bounds=(0.0, 1.0),
         title="Entity recall, micro",
         description=(
@@ -156,7 +161,7 @@ def _means(judged: bool) -> list[Metric]:
             group="score",
             numerator=name,
             denominator="cases",
-            better="higher",
+            better=measure.better,
             bounds=(0.0, 1.0),
             proportion=is_proportion,
             title=measure.title,
@@ -168,7 +173,7 @@ def _means(judged: bool) -> list[Metric]:
             group="measured",
             numerator=f"{name}_if_measured",
             denominator=f"{name}_measured",
-            better="higher",
+            better=measure.better,
             bounds=(0.0, 1.0),
             proportion=is_proportion,
             title=measure.titled("{metric}, measured cases"),
@@ -195,7 +200,7 @@ def _pass_rates(limits: Mapping[str, str]) -> list[Metric]:
             group="pass",
             numerator=f"{name}_passed",
             denominator="cases",
-            better="higher",
+            better=measure.better,
             proportion=True,
             title=measure.titled("{metric} pass rate (≥ {threshold})", threshold=limit),
             description=measure.described(
@@ -208,7 +213,7 @@ def _pass_rates(limits: Mapping[str, str]) -> list[Metric]:
             group="pass",
             numerator=f"{name}_measured_passed",
             denominator=f"{name}_measured",
-            better="higher",
+            better=measure.better,
             proportion=True,
             title=measure.titled(
                 "{metric} pass rate (≥ {threshold}), measured cases", threshold=limit
@@ -242,7 +247,7 @@ def _corrected(name: str, measure: Measure) -> Metric:
         group="corrected",
         numerator=f"{name}_corrected",
         denominator="cases",
-        better="higher",
+        better=measure.better,
         title=measure.titled("{metric}, corrected by labels"),
         description=measure.described(
             "{what}: the mean that people would give all cases, from their labels of some "

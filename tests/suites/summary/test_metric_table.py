@@ -26,6 +26,13 @@ def test_each_score_has_its_means_its_pass_rates_and_its_count_of_what_was_not_m
     assert names == [*expected, "entity_recall_micro"]
 
 
+def test_entity_recall_is_described_and_never_judged() -> None:
+    """D36: nobody agreed on it, so no metric of it has a direction, and a comparison gives it no verdict."""
+    table = metric_table((*SEED, ("entity_recall", 0.5)), False, METRICS)
+    directions = {m.better for m in table if m.name.startswith("entity_recall")}
+    assert directions == {"none"}
+
+
 def test_labels_add_corrected_means() -> None:
     table = {m.name: m for m in metric_table(SEED, False, ("summary_needs_followup",))}
     assert table["summary_needs_followup_corrected"].title == "Follow-up, corrected by labels"
