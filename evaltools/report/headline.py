@@ -120,7 +120,8 @@ def comparison(study: Study, rows: pd.DataFrame) -> HtmlTable:
         groups += _groups(study, part, str(candidate) if several else "")
     candidate = say("candidate") if several else study.candidates[0]
     caption = say("Differences to {baseline}, over what both sides have", baseline=study.baseline)
-    return _comparison_table(study, groups, candidate, caption, rows)
+    heads = (say("metric"), study.baseline, candidate)
+    return _comparison_table(study, groups, heads, caption, rows)
 
 
 def primary_differences(study: Study) -> HtmlTable:
@@ -136,26 +137,27 @@ def primary_differences(study: Study) -> HtmlTable:
         groups.append(Group("", scaled.scale, shown))
     title = titled(study.metric(study.primary).title, "")
     caption = say("“{title}” against {baseline}", title=title, baseline=study.baseline)
-    return _comparison_table(study, groups, say("candidate"), caption, rows, fold_from=100)
+    heads = (say("condition"), study.baseline, say("candidate"))
+    return _comparison_table(study, groups, heads, caption, rows, fold_from=100)
 
 
 def _comparison_table(
     study: Study,
     groups: Sequence[Group],
-    candidate: str,
+    heads: tuple[str, str, str],
     caption: str,
     rows: pd.DataFrame,
     fold_from: int = LEAST_ROWS,
 ) -> HtmlTable:
-    """Groups of differences, `candidate` being the head of their values; folded where there are more than so many."""
+    """Groups of differences, folded where there are more than so many.
+
+    `heads` are those of what a row is about, of the baseline's values and of the candidates' values.
+    """
     level = _level(study)
-    heads = [study.baseline, candidate]
     n_rows = sum(len(group.rows) for group in groups)
     html = macros().comparison(groups, heads, level, caption, n_rows, fold_from)
     columns = {
-        "title": say("metric"),
-        "baseline": study.baseline,
-        "candidate": candidate,
+        **dict(zip(("title", "baseline", "candidate"), heads)),
         "difference": say("difference"),
         "interval": level,
         "p": say("p adj."),

@@ -15,6 +15,7 @@ from evaltools.core.language import speaking
 from evaltools.core.metric import Difference, Metric
 from evaltools.report import study_sentences
 from evaltools.report.first_screen import switched_primary
+from evaltools.report.headline import primary_differences
 from evaltools.report.scales import by_scale
 from evaltools.report.strip import Scale
 
@@ -179,3 +180,13 @@ def test_a_metric_without_limits_has_a_panel_of_its_own_in_the_forest_figure(
     limits = sorted(ax.get_xlim()[1] for ax in both.axes)
     assert limits[0] < 2 and limits[1] > 700
     assert len(run.plot.forest("win").axes) == 1
+
+
+def test_a_table_with_a_row_a_condition_says_so_in_its_head() -> None:
+    runs = []
+    for step, name in enumerate(("a", "b", "c"), 1):
+        scores = [{"id": i, "metric": "accuracy", "value": (i * step) % 2} for i in range(30)]
+        runs.append(et.evaluate("table", scores, name=name))
+    table = primary_differences(et.study(runs))
+    assert table.html.count("<th>condition</th>") == 1
+    assert "<th>metric</th>" not in table.html
