@@ -114,8 +114,8 @@ def switched_primary(run: Run) -> str:
         return ""
     return say(
         "“{usual}” cannot be measured here: “{primary}” leads in its place.",
-        usual=say(run.metric(usual).title),
-        primary=say(run.metric(run.primary).title) if run.primary else "–",
+        usual=say(run.metric(usual).label),
+        primary=say(run.metric(run.primary).label) if run.primary else "–",
     )
 
 

@@ -135,7 +135,7 @@ def primary_differences(study: Study) -> HtmlTable:
             texts = _difference_row(study, row, scaled.scale)
             shown.append({**texts, "title": row["candidate"], "primary": False})
         groups.append(Group("", scaled.scale, shown))
-    title = titled(study.metric(study.primary).title, "")
+    title = titled(study.metric(study.primary).label, "")
     caption = say("“{title}” against {baseline}", title=title, baseline=study.baseline)
     heads = (say("condition"), study.baseline, say("candidate"))
     return _comparison_table(study, groups, heads, caption, rows, fold_from=100)
@@ -156,8 +156,11 @@ def _comparison_table(
     level = _level(study)
     n_rows = sum(len(group.rows) for group in groups)
     html = macros().comparison(groups, heads, level, caption, n_rows, fold_from)
+    about, baseline, candidate = heads
     columns = {
-        **dict(zip(("title", "baseline", "candidate"), heads)),
+        "title": about,
+        "baseline": baseline,
+        "candidate": candidate,
         "difference": say("difference"),
         "interval": level,
         "p": say("p adj."),

@@ -237,11 +237,10 @@ class StudyPlots(_Plots):
         ranks["value"] = ranks.index + 1.0
         ranks["ci_low"] = ranks["rank_low"].astype(float)
         ranks["ci_high"] = ranks["rank_high"].astype(float)
-        primary = study.metric(study.primary)
         xlabel = "rank (dot: of the value), {level} interval for all ranks at once"
         chart = dots(
             ranks[["title", "value", "ci_low", "ci_high"]],
-            title=say("Ranks on {title}", title=say(primary.title)),
+            title=say("Ranks on {title}", title=say(study.metric(study.primary).label)),
             xlabel=say(xlabel, level=study.resampling.percent),
         )
         chart.axes[0].set_xticks(range(1, len(ranks) + 1))

@@ -73,7 +73,7 @@ def _among_several(study: Study) -> str:
         for row in _rows_of(compared, study.primary):
             if row["verdict"] in counts:
                 counts[row["verdict"]] += 1
-    title = say(study.metric(study.primary).title)
+    title = say(study.metric(study.primary).label)
     text = "{better} of {n} conditions better than {baseline} on “{title}”, {worse} worse"
     if not any(counts.values()):
         text = "None of {n} conditions is shown to differ from {baseline} on “{title}”"

@@ -42,7 +42,7 @@ def scores(study: Study) -> pd.DataFrame:
 
 def per_seed(study: Study) -> pd.DataFrame:
     """The headline of every run: metric, seed, value, n_units, condition, title."""
-    titles = {metric.name: metric.title for metric in study.metrics}
+    titles = {metric.name: metric.label for metric in study.metrics}
     frames = []
     for condition in study.conditions:
         values = seed_values(study.frames(condition), study.metrics, study.suite.unit)
@@ -71,11 +71,13 @@ def deltas(study: Study) -> pd.DataFrame:
 
 def agreement(study: Study) -> pd.DataFrame:
     """How far the seeds of each condition agree: condition, then the columns of `stats.agreement`."""
-    frames = [pd.DataFrame(columns=["condition", *AGREEMENT])]
+    frames = []
     for condition, of_seed in study.conditions.items():
         if study.suite.agreement is not None and len(of_seed) > 1:
             units = {seed: run.units for seed, run in of_seed.items()}
             frame = study.suite.agreement(units, study.resampling)
             frame.insert(0, "condition", condition)
             frames.append(frame)
-    return pd.concat(frames[1:] or frames, ignore_index=True)
+    if not frames:
+        return pd.DataFrame(columns=["condition", *AGREEMENT])
+    return pd.concat(frames, ignore_index=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from pydantic import BaseModel
 
 import evaltools as et
 from evaltools.core.check import Check
@@ -18,6 +19,7 @@ from evaltools.report.first_screen import switched_primary
 from evaltools.report.headline import primary_differences
 from evaltools.report.scales import by_scale
 from evaltools.report.strip import Scale
+from evaltools.report.study_tables import per_seed
 
 FAST = et.Resampling(n_resamples=200)
 RUN = "example:cr/with_memory__seed1_proposed"
@@ -190,3 +192,28 @@ def test_a_table_with_a_row_a_condition_says_so_in_its_head() -> None:
     table = primary_differences(et.study(runs))
     assert table.html.count("<th>condition</th>") == 1
     assert "<th>metric</th>" not in table.html
+
+
+def test_a_metric_without_a_title_goes_by_its_name() -> None:
+    class Record(BaseModel):
+        id: str
+        right: bool
+
+    suite = et.jsonl_suite(
+        "answers",
+        title="Answers",
+        record=Record,
+        unit="id",
+        columns=lambda record: {"n": 1, "right": record.right},
+        metrics=[et.Metric(name="accuracy", numerator="right", denominator="n", better="higher")],
+        headline=("accuracy",),
+    )
+    runs = []
+    for name, n_right in (("a", 10), ("b", 20), ("c", 30)):
+        records = [{"id": str(i), "right": i < n_right} for i in range(40)]
+        runs.append(et.evaluate(suite, records, name=name, n_resamples=200))
+    study = et.study(runs)
+    assert "on “accuracy”" in study.page().text
+    assert "“”" not in study.page().text
+    assert study.plot.ranks().title == "Ranks on accuracy"
+    assert set(per_seed(study)["title"]) == {"accuracy"}
