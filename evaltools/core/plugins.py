@@ -79,10 +79,8 @@ def _installed_suite(entry: EntryPoint) -> Suite:
         file = getattr(sys.modules[entry.module], "__file__", None)
         if file:
             use_language_files(Path(file).parent)
-    except (
-        Exception,
-        SystemExit,
-    ) as e:  # whatever a stranger raises concerns its own commands only
+    # whatever a stranger raises concerns its own commands only
+    except (Exception, SystemExit) as e:
         error = f"{type(e).__name__}: {e}"
         raise UsageError(f"{what} is installed but {entry.value} cannot be loaded: {error}") from e
     return _require_suite(suite, f"{entry.value} of the installed suite {entry.name!r}")

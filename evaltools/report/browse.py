@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -52,24 +52,24 @@ def browse(run: Run, which: str | None, n: int | None, share: int) -> HtmlTable:
         units = run.units[is_grouped].head(most)
         if units.empty:
             return no_rows("Samples")
-        return _cards(run, units, "Samples", groups, share)
+        return _cards(run, views, units, "Samples", groups, share)
     query = which or ""
     query, caption = named_groups(run).get(query, (query, query or "All units"))
     units = run.queried(query).head(most)
     if views:
-        return _cards(run, units, caption, {}, share)
+        return _cards(run, views, units, caption, {}, share)
     return replace(table(units, caption=f"{caption} ({len(units):,})"), frame=units)
 
 
 def _cards(
     run: Run,
+    views: Sequence[SampleView],
     units: pd.DataFrame,
     caption: str,
     groups: Mapping[str, Mapping[str, pd.Index]],
     share: int,
 ) -> HtmlTable:
     """Some rows of the units as cards of the suite's, in its order. `groups`: name of a view -> its members."""
-    views = sample_views(run)
     settings = {"id": run.suite.unit, **views[0].browser}
     ways = []
     for view in views:

@@ -99,7 +99,7 @@ def report_md(result: Run) -> str:
     Metrics with intervals, eligibility, problems in the input, signature.
     """
     n = result.data.attrs["counters"]
-    level = f"{100 * result.resampling.confidence:g}%"
+    level = result.resampling.percent
     parts = [
         f"# MemFin: {markdown(result.name)}\n",
         f"{n['total_dialogs']} dialogues: {n['valid_dialogs']} valid, "

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -17,13 +17,13 @@ from ...core.files import atomic
 from ...core.language import say
 from ...report.estimate_tables import plain_estimates
 from ...report.excel import Sheet, write_workbook
-from .cards import worst_first
+from .cards import in_order, names_of_true
 from .metric_table import MEASURES
 from .options import rules_in_force
-from .reasons import whys
+from .reasons import in_short, whys
 from .rules import METRICS, Rules
 from .units import by_metric
-from .verdicts import finding, metric_verdicts
+from .verdicts import fails, finding, metric_verdicts
 
 if TYPE_CHECKING:
     from ...report.run import Run
@@ -129,11 +129,22 @@ def metric_titles(run: Run) -> dict[str, str]:
 def cases_frame(run: Run) -> pd.DataFrame:
     """All cases, the worst first, in words: for each metric the score, and what it rests on."""
     titles = metric_titles(run)
-    columns: dict[str, object] = {}
+    units = run.units
+    unmeasured = pd.DataFrame({metric: ~units[f"{metric}_measured"] for metric in METRICS})
+    columns: dict[str, Any] = {
+        "case_id": units["case_id"],
+        "state": units["state"].map(say),
+        "failed": names_of_true(fails(units).rename(columns=titles)),
+        "reason": in_short(units),
+        "not_measured": names_of_true(unmeasured.rename(columns=titles)),
+        "answer": units["answer"],
+        "contexts": units["contexts"].map("\n".join),
+        "tags": [", ".join(map(say, tags)) for tags in units["tags"]],
+    }
     for metric, title in titles.items():
-        columns[title] = run.units[f"{metric}_if_measured"]
-        columns[say("{metric}: why", metric=title)] = whys(run.units, metric)
-    cases = worst_first(run.units, titles, columns).reset_index(drop=True)
+        columns[title] = units[f"{metric}_if_measured"]
+        columns[say("{metric}: why", metric=title)] = whys(units, metric)
+    cases = pd.DataFrame(columns).loc[in_order(units).index].reset_index(drop=True)
     heads = {column: say(head) for column, head in CASES.items()}
     return cases.rename(columns=heads)
 

@@ -18,14 +18,13 @@ from ...report.view import SampleView
 from .options import rules_in_force
 from .passages import item
 from .reasons import Evidence, in_short, whys
-from .rules import METRICS
 from .states import JUDGED, STATES
 from .verdicts import fails, finding
 
 if TYPE_CHECKING:
     from ...report.run import Run
 
-__all__ = ["cards", "finding", "first_screen", "groups", "sample_views", "worst_first"]
+__all__ = ["cards", "finding", "first_screen", "groups", "sample_views"]
 
 NAMED: Mapping[str, str] = {
     "summary_accuracy": "accuracy",
@@ -38,17 +37,6 @@ NAMED: Mapping[str, str] = {
 
 WORST = 10
 """Cases that the first screen shows."""
-
-PLACED = [
-    "answer",
-    "contexts",
-    "summary_accuracy_evidence",
-    "summary_non_definitive_evidence",
-    "summary_risk_coverage_evidence",
-    "summary_accuracy_state",
-    "summary_non_definitive_state",
-]
-"""Columns of the units that say what is marked in the texts."""
 
 LEGEND = (
     "A value that the source says of another item is to be looked at where the words around it tell, "
@@ -92,33 +80,7 @@ def in_order(units: pd.DataFrame) -> pd.DataFrame:
     return units.loc[order.sort_values(["worst", "n"], kind="stable").index]
 
 
-def worst_first(
-    units: pd.DataFrame, called: Mapping[str, str], columns: Mapping[str, Any]
-) -> pd.DataFrame:
-    """The cases in the order of `in_order`.
-
-    case_id, state (in words), failed and not_measured (the metrics as they are `called`), reason in
-    a line, answer, contexts, tags, and the further `columns`.
-    """
-    failing = fails(units)
-    unmeasured = pd.DataFrame({metric: ~units[f"{metric}_measured"] for metric in METRICS})
-    cases = pd.DataFrame(
-        {
-            "case_id": units["case_id"],
-            "state": units["state"].map(say),
-            "failed": _names_of_true(failing.rename(columns=called)),
-            "reason": in_short(units),
-            "not_measured": _names_of_true(unmeasured.rename(columns=called)),
-            "answer": units["answer"],
-            "contexts": units["contexts"].map("\n".join),
-            "tags": [", ".join(map(say, tags)) for tags in units["tags"]],
-            **columns,
-        }
-    )
-    return cases.loc[in_order(units).index]
-
-
-def _names_of_true(flags: pd.DataFrame) -> list[str]:
+def names_of_true(flags: pd.DataFrame) -> list[str]:
     """For each row, the names of the columns that are true."""
     return [", ".join(flags.columns[row]) for row in flags.to_numpy(dtype=bool)]
 
@@ -128,6 +90,7 @@ def cards(run: Run, units: pd.DataFrame) -> pd.DataFrame:
     thresholds = rules_in_force(run.options).thresholds
     whys_by_metric = {metric: whys(units, metric) for metric in JUDGED}
     rows = []
+    places = []
     for index, case in enumerate(units.to_dict("records")):
         case_rows = []
         for metric in JUDGED:
@@ -138,7 +101,7 @@ def cards(run: Run, units: pd.DataFrame) -> pd.DataFrame:
             }
             case_rows.append(Row(say(NAMED[metric]), cells))
         rows.append(case_rows)
-    records = units[[*PLACED, "case_id"]].to_dict("records")
+        places.append(_places(case))
     cases = pd.DataFrame(
         {
             "case_id": units["case_id"],
@@ -146,9 +109,7 @@ def cards(run: Run, units: pd.DataFrame) -> pd.DataFrame:
             "contexts": units["contexts"].map("\n".join),
             "tags": _tags(units),
             "rows": pd.Series(rows, index=units.index, dtype=object),
-            "places": pd.Series(
-                [_places(case) for case in records], index=units.index, dtype=object
-            ),
+            "places": pd.Series(places, index=units.index, dtype=object),
         }
     )
     return cases.loc[in_order(units).index]
@@ -165,7 +126,7 @@ def _finding(case: Mapping[Any, Any], metric: str, why: str) -> list[Line]:
 def _tags(units: pd.DataFrame) -> pd.Series:
     """The state of each case with what it fails, and the tags that it was given."""
     called = {metric: say(name) for metric, name in NAMED.items()}
-    failed = _names_of_true(fails(units).rename(columns=called))
+    failed = names_of_true(fails(units).rename(columns=called))
     tags = []
     for state, names, given in zip(units["state"], failed, units["tags"]):
         word = f"{say(state)}: {names}" if names else say(state)
@@ -188,10 +149,10 @@ def _places(case: Mapping[Any, Any]) -> list[Place]:
     for number, (kind, entity) in enumerate(stated, 1):
         places += _of_entity(kind, entity, number, case["answer"] or "", contexts, starts)
     number = len(stated)
-    is_promise = case["summary_non_definitive_state"] != "ok"
-    for phrase in case["summary_non_definitive_evidence"].get("definitive", []):
-        if not is_promise:
-            continue
+    promises = case["summary_non_definitive_evidence"].get("definitive", [])
+    if case["summary_non_definitive_state"] == "ok":
+        promises = []
+    for phrase in promises:
         number += 1
         start, end = phrase["at"]
         places.append(("answer", start, end, "bad", number, say("Definitive phrases")))

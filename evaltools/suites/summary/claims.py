@@ -19,7 +19,7 @@ from .text import normalise
 ALIKE = 0.75
 """Share of the words of a claim that stand in a clause of a source about the same thing."""
 
-WHY = "the source says the opposite of payment"
+OPPOSITE_PAYMENT = "the source says the opposite of payment"
 
 _EXCLUDED = re.compile(r"면책(?!금|기간| ?사항)|제외(?:되|된|됨|됩|하|한|함|합|[\s.,;)]|$)")
 
@@ -56,7 +56,7 @@ def opposite_claims(answer: str, contexts: Sequence[str]) -> Iterator[dict[str, 
             "at": [claim.start, claim.end],
             "context": number,
             "context_at": [source.start, source.end],
-            "why": WHY,
+            "why": OPPOSITE_PAYMENT,
         }
 
 

@@ -17,6 +17,7 @@ import pandas as pd
 
 from .passages import around
 from .rules import FOLLOWUP_TAG
+from .scoring import BARE_NOUN
 from .states import JUDGED
 
 AUDIT = "audit"
@@ -77,7 +78,7 @@ def trigger(
         if set(tags) <= {FOLLOWUP_TAG}:
             return "no tags"
         if contested:
-            return "a risk item is named, and not what it is"
+            return BARE_NOUN
     if metric == "summary_non_definitive" and rule_score == 0.0:
         return "definitive phrase found"
     if metric == "summary_needs_followup":

@@ -330,6 +330,7 @@ def _first_places(sources: Sequence[Sequence[Entity]]) -> dict[str, dict[str, An
 
 
 BARE_NOUN = "a risk item is named, and not what it is"
+"""Why a person, or the judge, looks at a summary that covers a tag."""
 
 
 def _risk_coverage(

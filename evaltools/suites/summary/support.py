@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .claims import opposite_claims
+from .claims import OPPOSITE_PAYMENT, opposite_claims
 from .denials import Denial
 from .entities import Entity
 from .restated import ONE_STEP, is_about, one_step_from, rounded_from
@@ -36,6 +36,9 @@ MOST_SOURCES = 600
 CLEAR = 0.5
 """Likeness from which two values are surely said of the same item."""
 
+ABOUT_WITHIN = 12
+"""Characters around a figure in which a word calls it an approximation."""
+
 MISPLACED = 0.6
 APART = 0.35
 """A value is called misplaced where another value is so like its item, and the same value less by so much."""
@@ -48,10 +51,9 @@ SURE_KINDS = ("amount", "percent")
 
 BOUND = "the source puts the opposite bound on it"
 CHANGE = "the source says the opposite change"
-PAYMENT = "the source says the opposite of payment"
 ITEM = "the source says it of another item"
 
-OF_SIDE = {LOW: BOUND, HIGH: BOUND, PAID: PAYMENT, DENIED: PAYMENT}
+OF_SIDE = {LOW: BOUND, HIGH: BOUND, PAID: OPPOSITE_PAYMENT, DENIED: OPPOSITE_PAYMENT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +140,8 @@ def _without_its_value(
     """A value that no source states: told roughly, one step away from the source's, or unsupported (D33)."""
     entity = statement.entity
     shown = entity_json(entity)
-    before, after = answer[max(entity.start - 12, 0) : entity.start], answer[entity.end :][:12]
+    before = answer[max(entity.start - ABOUT_WITHIN, 0) : entity.start]
+    after = answer[entity.end : entity.end + ABOUT_WITHIN]
     rounded = rounded_from(entity, known) if is_about(before, after) else None
     restated = rounded or one_step_from(entity, known)
     if restated is None:
@@ -195,7 +198,7 @@ def _opposed(
         return "", False
     side = opposed[0]
     why = OF_SIDE.get(side, CHANGE)
-    if why == PAYMENT and statement.entity.kind not in SURE_KINDS:
+    if why == OPPOSITE_PAYMENT and statement.entity.kind not in SURE_KINDS:
         return "", False
     is_alike = likeness(statement.words, nearest, weights) >= CLEAR
     return why, len(opposed) == 1 and is_alike
