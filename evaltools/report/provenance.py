@@ -55,8 +55,13 @@ def bundled(runs: Sequence[Run]) -> list[Check]:
 
 
 def problems_of(run: Run) -> str:
-    """What was wrong with the input of a run, in a line; "" where nothing was."""
-    text = problems_text([problem.model_dump() for problem in run.manifest.problems])
+    """What was wrong with the input of a run, in a line; "" where nothing was.
+
+    What a check of the run says in words, under the same code, is left to it.
+    """
+    told = {check.code for check in run.checks}
+    problems = [problem.model_dump() for problem in run.manifest.problems]
+    text = problems_text([problem for problem in problems if problem["code"] not in told])
     if run.manifest.incomplete:
         return say("this run is not complete: {problems}", problems=text)
     return text

@@ -176,6 +176,6 @@ def _doubts_of_tuple(i: int, row: TupleRow, has_refs: bool) -> Iterator[tuple[st
         values = {"polarity": repr(polarity), "i": i, "known": tuple(sorted(KNOWN))}
         yield "unknown-polarity", Message(UNKNOWN_POLARITY, values)
     if has_refs and not ref_of(row):
-        yield "invalid-ref", Message(NO_REF, {"i": i})
+        yield "invalid-refs", Message(NO_REF, {"i": i})
     if not is_normalized("NFC", term_of(row) or ""):
         yield "decomposed-text", Message(DECOMPOSED_TERM, {"i": i})

@@ -243,7 +243,7 @@ def test_tuples_without_a_ref_are_warned_of_where_the_gold_has_refs(tmp_path: Pa
     rows = [output("with", final=[A, no_ref]), output("without", final=[no_ref])]
     folder = run(tmp_path / "r", rows, [gold("with", A), gold("without", no_ref)])
     (warned,) = evaluate("cr", folder).manifest.problems
-    assert (warned.code, warned.count) == ("invalid-ref", 1)
+    assert (warned.code, warned.count) == ("invalid-refs", 1)
     assert "outputs.jsonl:1: with: final_tuples: tuple 1 has no aspect_ref" in warned.examples[0]
 
 
