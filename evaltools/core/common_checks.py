@@ -156,7 +156,7 @@ def one_sided_missing(differences: pd.DataFrame) -> Iterator[Check]:
         if len(rows) > 1:
             values["also"] = Message(" (so in {more} more metrics)", {"more": len(rows) - 1})
         n = int(first["missing_baseline"] + first["missing_candidate"])
-        yield ONE_SIDED_MISSING.failed("warning", template, values, n, n + int(first["n_units"]))
+        yield ONE_SIDED_MISSING.failed("warning", template, values, n, int(first["n_cells"]))
 
 
 def missing_seeds(conditions: Mapping[str, Sequence[str]]) -> Iterator[Check]:

@@ -58,7 +58,7 @@ CONTRACT = (
 DETAILS = (
     "ci_method", "claim", "p_samples", "df", "level", "n_differ", "headline", "family", "better",
     "title", "group", "alias_of", "each", "var_seed", "var_sample", "var_residual",
-    "missing_baseline", "missing_candidate", "delta_worst", "delta_best",
+    "n_cells", "missing_baseline", "missing_candidate", "delta_worst", "delta_best",
 )  # fmt: skip
 """The further columns of `Comparison.table`."""
 
@@ -89,9 +89,10 @@ class Comparison:
     `seeds.aggregate`. `ci_low`, `ci_high`: `differences.differences`. `n_differ`: paired units
     whose own numerator or denominator differs; `each`: the mean size of their differences, as a
     part of delta. `df` of the standard error; `var_seed`, `var_sample`, `var_residual`: the parts
-    of the variance of delta. `missing_baseline`, `missing_candidate`: cells that this side lacks
-    and the other has; `delta_worst`, `delta_best`: delta if all of these were the worst, or the
-    best, for the candidate (null without limits of the metric).
+    of the variance of delta. `n_cells`: units under a seed (units, where seeds do not pair) that
+    either side has; `missing_baseline`, `missing_candidate`: those that this side lacks;
+    `delta_worst`, `delta_best`: delta if all of these were the worst, or the best, for the
+    candidate (null without limits of the metric).
 
     Tests: `p_samples` is that of two-sided sign flips over units, mid-p for proportions; `p_value`,
     with several seeds, the larger of it and the p of the variance components. `primary`: the metric

@@ -118,11 +118,13 @@ def _null_rows(
 class OneSided:
     """Cells that one side of a comparison lacks, and what they could change; arrays over metrics.
 
+    `n_cells`: cells that either side has: a unit under a seed, or a unit where seeds do not pair.
     `missing_baseline`, `missing_candidate`: cells that this side lacks and the other has.
     `delta_worst`, `delta_best`: the difference if all of them were the worst, or the best, for the
     candidate; nan without limits of the metric.
     """
 
+    n_cells: int
     missing_baseline: int
     missing_candidate: int
     delta_worst: Array
@@ -148,11 +150,16 @@ def one_sided(
         seeds_a = seeds_b = tuple(seed for seed in seeds_a if seed in seeds_b)
     a = baseline.take(seeds_a, units)
     b = candidate.take(seeds_b, units)
-    lacks_a = _lacks(a.present, b.present, by_seed)
-    lacks_b = _lacks(b.present, a.present, by_seed)
+    present_a, present_b = a.present, b.present
+    if not by_seed:
+        present_a = np.any(present_a, axis=0, keepdims=True)
+        present_b = np.any(present_b, axis=0, keepdims=True)
+    lacks_a = present_b & ~present_a
+    lacks_b = present_a & ~present_b
     n_a, n_b = int(lacks_a.sum()), int(lacks_b.sum())
+    n_cells = int((present_a | present_b).sum())
     if not n_a and not n_b:
-        return OneSided(0, 0, delta, delta)
+        return OneSided(n_cells, 0, 0, delta, delta)
     cells_a = cell_sums(a, compiled)
     cells_b = cell_sums(b, compiled)
     low_a, high_a = _ends(cells_a, _weights(cells_b, lacks_a, by_seed))
@@ -161,23 +168,12 @@ def one_sided(
     least = low_b - high_a
     greatest = high_b - low_a
     return OneSided(
+        n_cells=n_cells,
         missing_baseline=n_a,
         missing_candidate=n_b,
         delta_worst=np.where(lower_is_better, greatest, least),
         delta_best=np.where(lower_is_better, least, greatest),
     )
-
-
-def _lacks(
-    present: Array,
-    other: Array,
-    by_seed: bool,
-) -> Array:
-    """Which cells (seeds, units), or units (1, units), a side lacks and the other has."""
-    if by_seed:
-        return other & ~present
-    on_other = np.any(other, axis=0, keepdims=True)
-    return on_other & ~np.any(present, axis=0, keepdims=True)
 
 
 def _weights(

@@ -164,11 +164,13 @@ def test_what_does_not_pair_is_counted_and_unused() -> None:
     }
     kept = {42: b[42].iloc[:40], 123: b[123], 456: b[456]}
     alone = compared({42: a[42], 123: a[123], 456: a[456].iloc[:33]}, kept)
-    lacking = ["missing_baseline", "missing_candidate", "delta_worst", "delta_best"]
+    lacking = ["n_cells", "missing_baseline", "missing_candidate", "delta_worst", "delta_best"]
     pd.testing.assert_frame_equal(
         c.table.drop(columns=lacking), alone.table.drop(columns=lacking), check_exact=True
     )
     assert c.table["missing_baseline"].eq(40).all() and c.table["missing_candidate"].eq(7).all()
+    # 113 pair, and the 47 others
+    assert alone.table["n_cells"].eq(113).all() and c.table["n_cells"].eq(160).all()
     assert [note.code for note in c.notes].count("unpaired-cells") == 2
 
 

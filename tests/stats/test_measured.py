@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evaltools.core.common_checks import one_sided_missing
 from evaltools.core.metric import Difference, Mean, Metric, MetricTable
 from evaltools.core.metric_matrix import compile_table
 from evaltools.core.resampling import Resampling
@@ -131,6 +132,20 @@ def test_a_silent_judge_wins_nothing() -> None:
     assert c["delta_worst"] == pytest.approx(b["score"].sum() / 60 - a["score"].mean())
     assert c["delta_best"] == pytest.approx((b["score"].sum() + 18) / 60 - a["score"].mean())
     assert row(compared({"": a}, {"": b}), "rate")["missing_candidate"] == 0
+
+
+@pytest.mark.parametrize(("seeds", "n_cells"), [(("1", "2", "3"), 120), (("",), 40)])
+def test_what_one_side_lacks_is_counted_among_the_cells_of_all_seeds(
+    seeds: tuple[str, ...], n_cells: int
+) -> None:
+    """40 units under each seed; the candidate lacks 6 of them under the last one."""
+    a = {seed: units(40, key) for key, seed in enumerate(seeds)}
+    b = {**a, seeds[-1]: silent(a[seeds[-1]], list(range(6)))}
+    c = compared(dict(a), dict(b))
+    assert (row(c)["missing_candidate"], row(c)["n_cells"]) == (6, n_cells)
+    (check,) = one_sided_missing(c.table[c.table["metric"] == "judge"])
+    assert (check.n, check.of) == (6, n_cells)
+    assert f"6 of {n_cells} values are on one side only" in check.message
 
 
 def test_ends_turn_with_the_direction_and_need_limits() -> None:
