@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -70,14 +71,21 @@ def _cards(
     share: int,
 ) -> HtmlTable:
     """Some rows of the units as cards of the suite's, in its order. `groups`: name of a view -> its members."""
-    settings = {"id": run.suite.unit, **views[0].browser}
     ways = []
     for view in views:
-        cards = view.cards(run, units)
-        ids = {}
-        for label, members in groups.get(view.name, {}).items():
-            is_member = cards.index.isin(members)
-            ids[label] = cards.loc[is_member, settings["id"]].tolist()
-        ways.append(Marked(cards, ids, view.name, view.label, view.legend))
-    shown = samples(ways, caption=caption, share=share, **settings)
+        way = Marked(
+            ids=view.ids(run, units),
+            cards=partial(_cards_of_keys, run, view),
+            groups=groups.get(view.name, {}),
+            name=view.name,
+            label=view.label,
+            legend=view.legend,
+        )
+        ways.append(way)
+    layout = {"id": run.suite.unit, **views[0].browser}
+    shown = samples(ways, caption=caption, share=share, **layout)
     return replace(shown, frame=units)
+
+
+def _cards_of_keys(run: Run, view: SampleView, keys: pd.Index) -> pd.DataFrame:
+    return view.cards(run, run.units.loc[keys])

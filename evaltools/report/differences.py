@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -53,17 +55,23 @@ def differences(
     if not views:
         return table(changed.reset_index(), caption=caption)
     runs = compared_runs(study, candidate)
-    layout = _layout(views[0], unit, runs)
+    changed = _changed_cards(views[0], changed, runs)
+    groups = {}
+    for group, sign in GROUPS.items():
+        label = _group_label(group, candidate, views[0], unit)
+        groups[label] = changed.index[changed["change"] * sign > 0]
     ways = []
     for view in views:
-        cards = _compared_cards(view, layout, changed, runs)
-        cards["tags"] = _change_tags(changed.loc[cards[unit]], about.better)
-        rising = changed.loc[cards[unit], "change"].to_numpy() > 0
-        groups = {
-            _group_label("Higher", candidate, view, unit): list(cards.index[rising]),
-            _group_label("Lower", candidate, view, unit): list(cards.index[~rising]),
-        }
-        ways.append(Marked(cards, groups, view.name, view.label, view.legend))
+        way = Marked(
+            ids=changed.index.to_series(),
+            cards=partial(_compared_cards, view, changed, runs, about.better),
+            groups=groups,
+            name=view.name,
+            label=view.label,
+            legend=view.legend,
+        )
+        ways.append(way)
+    layout = _layout(views[0], unit, runs)
     return samples(ways, caption=caption, share=share, **layout)
 
 
@@ -76,15 +84,13 @@ def carrying(
     unit = study.suite.unit
     views = sample_views(study)
     view = views[0] if views else None
-    change = differing(changes).set_index(unit)["change"]
-    if view and _part(view, unit) != unit:
-        runs = compared_runs(study, candidate)
-        cards = _cards_of_runs(view, _part(view, unit), change.index, runs)
-        change = change.loc[_each_once(cards)[unit]]
+    changed = differing(changes).set_index(unit)
+    if view:
+        changed = _changed_cards(view, changed, compared_runs(study, candidate))
     counts = {}
     for group, sign in GROUPS.items():
         label = _group_label(group, candidate, view, unit)
-        counts[label] = int((change * sign > 0).sum())
+        counts[label] = int((changed["change"] * sign > 0).sum())
     return counts
 
 
@@ -115,19 +121,43 @@ def _layout(view: SampleView, unit: str, runs: Runs) -> dict[str, Any]:
     return {**layout, "columns": columns, "fields": {}, "page": page}
 
 
+def _changed_cards(view: SampleView, changed: pd.DataFrame, runs: Runs) -> pd.DataFrame:
+    """The rows of `changed` for each card of the units that differ, in their order: by the id of the card.
+
+    The column `unit` names the unit, of which a card may show a part.
+    """
+    units_of_cards = []
+    for run in chain.from_iterable(runs.values()):
+        unit = run.suite.unit
+        rows = run.units[run.units[unit].isin(changed.index)]
+        ids = view.ids(run, rows)
+        units_of_cards.append(pd.Series(rows.loc[ids.index, unit].to_numpy(), index=ids))
+    units = pd.concat(units_of_cards)
+    units = units[~units.index.duplicated()]
+    order = changed.index.get_indexer(units).argsort(kind="stable")
+    units = units.iloc[order]
+    return changed.loc[units].assign(unit=units.to_numpy()).set_index(units.index)
+
+
 def _compared_cards(
     view: SampleView,
-    layout: dict[str, Any],
     changed: pd.DataFrame,
     runs: Runs,
+    better: str,
+    ids: pd.Index,
 ) -> pd.DataFrame:
-    """The cards of the units that differ, in their order, with a column for each condition."""
-    cards_of_runs = _cards_of_runs(view, layout["id"], changed.index, runs)
-    cards = _each_once(cards_of_runs)
-    unit = changed.index.name
-    order = changed.index.get_indexer(cards[unit]).argsort(kind="stable")
-    cards = cards.iloc[order]
-    cards["rows"] = [_joined_rows(id, view, cards_of_runs, runs) for id in cards.index]
+    """Some cards of units that differ, with a column for each condition in their rows."""
+    changed = changed.loc[ids]
+    cards_of_runs = {}
+    for run in chain.from_iterable(runs.values()):
+        rows = run.units[run.units[run.suite.unit].isin(changed["unit"])]
+        own_ids = view.ids(run, rows)
+        cards = view.cards(run, rows.loc[own_ids.index])
+        cards_of_runs[run.name] = cards.set_index(own_ids.to_numpy())
+    cards = pd.concat(list(cards_of_runs.values()))
+    cards = cards[~cards.index.duplicated()].loc[ids]
+    cards["tags"] = _change_tags(changed, better)
+    cards["rows"] = [_joined_rows(id, view, cards_of_runs, runs) for id in ids]
     if "places" in cards:  # the marks of one run: only where the terms stand is common to all
         cards["places"] = [
             [(*place[:3], "", 0, "") for place in places if not place[4]]
@@ -145,27 +175,6 @@ def _change_tags(changed: pd.DataFrame, better: str) -> list[list[Tag]]:
         kind = rising if after > before else falling
         tags.append([Tag(f"{before:.2f} → {after:.2f}", kind)])
     return tags
-
-
-def _cards_of_runs(
-    view: SampleView,
-    id: str,
-    units: pd.Index,
-    runs: Runs,
-) -> dict[str, pd.DataFrame]:
-    """Name of a run -> its cards of some units, by their id."""
-    cards = {}
-    for of_condition in runs.values():
-        for run in of_condition:
-            rows = run.units[run.units[run.suite.unit].isin(units)]
-            cards[run.name] = view.cards(run, rows).set_index(id, drop=False)
-    return cards
-
-
-def _each_once(cards_of_runs: dict[str, pd.DataFrame]) -> pd.DataFrame:
-    """The cards of several runs, each once."""
-    joined = pd.concat(list(cards_of_runs.values()))
-    return joined[~joined.index.duplicated()].copy()
 
 
 def _joined_rows(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,8 +21,14 @@ CLIP = 4_000
 CARRIED = 1_900_000
 """Bytes that the cards of one page take: a page with all else stays below 3 MB."""
 
+PART = 100
+"""Cards that are made at a time: a large run has many more than a page can carry."""
+
 PREVIEW = 160
 """Characters of a folded text that are shown."""
+
+PREVIEWED = 20
+"""Samples that the text of a browser lists."""
 
 SIGNS = {"good": "✓", "bad": "✗", "missing": "−", "look": "?"}
 """A mark -> the sign before what it marks."""
@@ -73,10 +79,12 @@ Card = dict[str, Any]
 class Marked:
     """Samples with their rows marked in one way."""
 
-    cards: pd.DataFrame
-    """As `samples` takes them, in the order to be read."""
-    groups: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Label -> ids of samples."""
+    ids: pd.Series
+    """The id of each sample by its key in an index, in the order to be read."""
+    cards: Callable[[pd.Index], pd.DataFrame]
+    """Keys -> the cards of these samples, a row each, in their order."""
+    groups: Mapping[str, pd.Index] = field(default_factory=dict)
+    """Label -> keys of samples."""
     name: str = ""
     """Of this way, in links."""
     label: str = ""
@@ -125,9 +133,9 @@ def samples(
 ) -> HtmlTable:
     """A browser of samples: a card each, with its text, and rows that hold what was expected beside what came out.
 
-    `df` is a frame in the order to be read, or the same samples marked in several ways, all with one index. The first
-    way is shown and a list chooses among them; a link to a sample of another way keeps that way's `name`. Marks, tags,
-    groups and order are those of the chosen way. `layout`: the fields of `Layout`.
+    `df` is a frame in the order to be read, or the same samples marked in several ways, all with the same keys. The
+    first way is shown and a list chooses among them; a link to a sample of another way keeps that way's `name`. Marks,
+    tags, groups and order are those of the chosen way. `layout`: the fields of `Layout`.
 
     Groups are filters with their counts. A sample may be in several; groups without samples are left out. A link to
     `anchor("group", label)` opens the browser on a group. All cards stand in the page, which shows some at a time;
@@ -139,11 +147,10 @@ def samples(
     True
     """
     how = Layout(**layout)
-    ways = _ways(df)
-    first = ways[0].cards
+    ways = _ways(df, how)
     caption = caption and say(caption)
     cards = _cards(ways, how, CARRIED // share)
-    groups = _groups(ways, how.id, len(cards))
+    groups = _groups(ways, len(cards))
     data = {
         "page": how.page,
         "groups": list(groups.values()),
@@ -155,54 +162,44 @@ def samples(
             buttons.append((label, anchor("group", label), len(members[0])))
     html = macros().samples(
         cards,
-        len(first),
+        len(ways[0].ids),
         caption,
         ways,
         buttons,
         Markup(script_json(data)),
     )
-    return HtmlTable(str(html), _preview(first, how, caption))
+    return HtmlTable(str(html), _preview(ways[0], how, caption))
 
 
-def _ways(df: pd.DataFrame | Sequence[Marked]) -> list[Marked]:
+def _ways(df: pd.DataFrame | Sequence[Marked], how: Layout) -> list[Marked]:
     """The ways of marking, their words in the language in force."""
     if isinstance(df, pd.DataFrame):
-        return [Marked(df.reset_index(drop=True))]
+        frame = df.reset_index(drop=True)
+        return [Marked(frame[how.id], frame.loc.__getitem__)]
     return [replace(way, label=say(way.label), legend=say(way.legend)) for way in df]
 
 
-def _preview(
-    first: pd.DataFrame,
-    how: Layout,
-    caption: str | None,
-) -> str:
+def _preview(way: Marked, how: Layout, caption: str | None) -> str:
     """The first samples as a Markdown table of names and texts."""
-    columns = [column for column in (how.id, *how.texts) if column in first]
-    brief = first.head(0)
-    if columns:
-        brief = first[columns].head(20).map(lambda value: plain(value)[:60])
+    cards = way.cards(way.ids.index[:PREVIEWED])
+    columns = [column for column in (how.id, *how.texts) if column in cards]
+    brief = cards[columns].map(lambda value: plain(value)[:60])
     if caption:
-        caption = f"{caption} ({len(first):,})"
+        caption = f"{caption} ({len(way.ids):,})"
     return markdown_table(brief, caption=caption)
 
 
-def _groups(
-    ways: Sequence[Marked],
-    id: str,
-    n_carried: int,
-) -> dict[str, list[list[int]]]:
-    """Label of a group ("": all samples) -> for each way the indices of its cards, in the order of the way."""
-    first = ways[0].cards
-    names = first[id].astype(str).to_numpy()
+def _groups(ways: Sequence[Marked], n_carried: int) -> dict[str, list[list[int]]]:
+    """Label of a group ("": all samples) -> for each way the numbers of its cards, in the order of the way."""
+    carried = ways[0].ids.index[:n_carried]
     groups: dict[str, list[list[int]]] = {"": [[] for _ in ways]}
-    for way_index, way in enumerate(ways):
-        indices = first.index.get_indexer(way.cards.index).tolist()
-        order = [index for index in indices if index < n_carried]
-        groups[""][way_index] = order
-        for label, ids in way.groups.items():
-            members = {str(name) for name in ids}
+    for way_number, way in enumerate(ways):
+        keys = way.ids.index
+        keys = keys[keys.isin(carried)]
+        groups[""][way_number] = carried.get_indexer(keys).tolist()
+        for label, members in way.groups.items():
             of_ways = groups.setdefault(label, [[] for _ in ways])
-            of_ways[way_index] = [index for index in order if names[index] in members]
+            of_ways[way_number] = carried.get_indexer(keys[keys.isin(members)]).tolist()
     return {label: of_ways for label, of_ways in groups.items() if not label or any(of_ways)}
 
 
@@ -212,22 +209,16 @@ def _cards(
     room: int,
 ) -> list[Markup]:
     """The cards of the samples, as many as fit into `room` bytes."""
-    first = ways[0].cards
-    headers = {
-        "texts": _headers(first, how.texts),
-        "columns": {name: say(header) for name, header in how.columns.items()},
-        "fields": _headers(first, how.fields),
-    }
-    records = [way.cards.loc[first.index].to_dict("records") for way in ways]
+    columns = {name: say(header) for name, header in how.columns.items()}
     cards: list[Markup] = []
-    for rows in zip(*records):
+    for rows in _records(ways):
         id = rows[0][how.id]
-        faces = [_face(row, how, headers) for row in rows]
+        faces = [_face(row, how, columns) for row in rows]
         card = macros().sample(
             anchor("sample", id),
             visible(str(id)[:120]),
             _each_once(faces),
-            headers["columns"],
+            columns,
             say(how.head),
         )
         room -= len(card.encode())
@@ -237,9 +228,12 @@ def _cards(
     return cards
 
 
-def _headers(frame: pd.DataFrame, headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers of the columns that the frame has, in the language in force."""
-    return {column: say(header) for column, header in headers.items() if column in frame.columns}
+def _records(ways: Sequence[Marked]) -> Iterator[tuple[Mapping[Any, Any], ...]]:
+    """Each sample as the ways mark it, in the order of the first."""
+    keys = ways[0].ids.index
+    for start in range(0, len(keys), PART):
+        part = keys[start : start + PART]
+        yield from zip(*(way.cards(part).to_dict("records") for way in ways))
 
 
 def _each_once(faces: Sequence[Card]) -> list[tuple[str, Card]]:
@@ -258,21 +252,22 @@ def _each_once(faces: Sequence[Card]) -> list[tuple[str, Card]]:
 def _face(
     row: Mapping[Any, Any],
     how: Layout,
-    headers: Mapping[str, Mapping[str, str]],
+    columns: Mapping[str, str],
 ) -> Card:
     """What a card shows of a sample that is marked in one way."""
     places = row.get(how.places) or ()
     texts = []
-    for column, header in headers["texts"].items():
-        texts.append((header, _placed_text(row, column, places)))
+    for column, header in how.texts.items():
+        if column in row:
+            texts.append((say(header), _placed_text(row, column, places)))
     fields = []
-    for column, header in headers["fields"].items():
-        if text_of(row[column]):
+    for column, header in how.fields.items():
+        if text_of(row.get(column)):
             lines = plain(row[column]).split("\n")
-            fields.append((header, [_text(line) for line in lines]))
+            fields.append((say(header), [_text(line) for line in lines]))
     rows = []
     for card_row in row.get(how.rows) or ():
-        rows.append((card_row, _cells(card_row, headers["columns"])))
+        rows.append((card_row, _cells(card_row, columns)))
     return {
         "tags": row.get(how.tags) or (),
         "texts": texts,

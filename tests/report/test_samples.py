@@ -53,9 +53,33 @@ def test_a_page_takes_no_more_than_it_can_carry(monkeypatch: pytest.MonkeyPatch)
     assert len(ids(samples(MANY.assign(text="x" * 5_500)).html)) == 1
 
 
+def way(
+    frame: pd.DataFrame, groups: dict[str, list[int]] | None = None, **words: str
+) -> Marked:
+    """A frame as a way of marking; groups by the numbers of its rows."""
+    members = {label: pd.Index(rows) for label, rows in (groups or {}).items()}
+    return Marked(frame["text_id"], frame.loc.__getitem__, members, **words)
+
+
+def test_cards_are_made_for_what_the_page_lists(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "CARRIED", 5_000)
+    monkeypatch.setattr(module, "PART", 5)
+    asked: list[int] = []
+
+    def cards(rows: pd.Index) -> pd.DataFrame:
+        asked.extend(rows)
+        return many.loc[rows]
+
+    many = pd.concat([MANY] * 20, ignore_index=True)
+    html = samples([Marked(many["text_id"], cards)]).html
+    n = len(ids(html))
+    assert f"{n} of 600 samples are in this page" in html
+    assert set(asked) == {*range(max(asked) + 1)} and n <= max(asked) < n + 15
+
+
 def test_groups_have_the_counts_of_what_they_show() -> None:
-    groups = {"broken": ["s01", "s00"], "both <b>": ["s01", "s29"], "empty": [], "other": ["s99"]}
-    html = samples([Marked(MANY, groups)]).html
+    groups = {"broken": [1, 0], "both <b>": [1, 29], "empty": [], "other": [99]}
+    html = samples([way(MANY, groups)]).html
     assert data_of(html)["groups"] == [[[*range(30)]], [[0, 1]], [[1, 29]]]
     assert re.findall(r'aria-pressed="\w+">(.*?) <b>([\d,]+)</b>', html) == [
         ("broken", "2"),
@@ -66,18 +90,10 @@ def test_groups_have_the_counts_of_what_they_show() -> None:
     assert "data-group" not in samples(MANY).html
 
 
-def test_samples_of_one_id_are_all_in_its_group() -> None:
-    twice = pd.concat([MANY.head(2), MANY.head(2)])
-    twice.index = pd.RangeIndex(4)
-    assert data_of(samples([Marked(twice, {"g": ["s01"]})]).html)["groups"][1] == [[1, 3]]
-    numbers = MANY.assign(text_id=range(30))
-    assert data_of(samples([Marked(numbers, {"g": ["3"]})]).html)["groups"][1] == [[3]]
-
-
 def test_what_the_marks_mean_is_said_where_it_is_given() -> None:
     legend = "✓ ref & polarity are those of the gold"
     said = '<p class="et-sub et-legend">✓ ref &amp; polarity are those of the gold</p>'
-    assert said in samples([Marked(MANY, legend=legend)]).html
+    assert said in samples([way(MANY, legend=legend)]).html
     assert "et-legend" not in samples(MANY).html
 
 
@@ -86,7 +102,7 @@ def test_a_card_has_a_face_for_each_different_marking_and_no_more() -> None:
     for mark in ("good", "good", "bad"):
         rows = [[Row("a", {"after": [Line("positive", mark)]})], []]
         frames.append(pd.DataFrame({"text_id": ["x", "y"], "text": "t", "rows": rows}))
-    html = samples([Marked(f, name=n) for f, n in zip(frames, "abc")], columns={"after": ""}).html
+    html = samples([way(frame) for frame in frames], columns={"after": ""}).html
     assert re.findall(r'data-way="([^"]*)"( hidden)?', html) == [
         ("0 1", ""),
         ("2", " hidden"),

@@ -33,13 +33,18 @@ def marked(marks: str, order: list[int], **how: Any) -> Marked:
     rows = pd.DataFrame({"text_id": [f"m{i}" for i in range(5)], "text": "t"})
     rows["rows"] = [[Row("r", {"after": [Line("positive", kinds[m])]})] for m in marks]
     rows["tags"] = [[Tag("right", "good")] if m == "=" else [] for m in marks]
-    right = [f"m{i}" for i, m in enumerate(marks) if m == "="]
-    return Marked(rows.loc[order], {"Right": right}, **how)
+    right = [i for i, m in enumerate(marks) if m == "="]
+    ids = rows.loc[order, "text_id"]
+    return Marked(ids, rows.loc.__getitem__, {"Right": pd.Index(right)}, **how)
 
 
 def browser_of(rows: pd.DataFrame, groups: dict[str, list[str]] | None = None, **how: Any) -> Any:
     layout = {"columns": SAMPLE_COLUMNS, "fields": {"actions": "Review"}, "page": 10}
-    return shown(samples([Marked(rows, groups or {})], **layout, **how), "samples(frame)")
+    members = {}
+    for label, ids in (groups or {}).items():
+        members[label] = rows.index[rows["text_id"].isin(ids)]
+    way = Marked(rows["text_id"], rows.loc.__getitem__, members)
+    return shown(samples([way], **layout, **how), "samples(frame)")
 
 
 @pytest.fixture(scope="module")
@@ -234,8 +239,11 @@ def test_real_samples_fit_the_page(
         resampling=et.Resampling(n_resamples=100),
     )
     view = run.sample_views[0]
-    groups = {c: run.units.query(q)["text_id"].tolist() for q, c in view.groups(run).values()}
-    found = samples([Marked(view.cards(run, run.units), groups)], **view.browser)
+    groups = {c: run.units.query(q).index for q, c in view.groups(run).values()}
+    way = Marked(
+        view.ids(run, run.units), lambda keys: view.cards(run, run.units.loc[keys]), groups
+    )
+    found = samples([way], **view.browser)
     file = tmp_path / "report.html"
     file.write_text(
         html.render(new_notebook(cells=[shown(found, "samples")]), title="t"), encoding="utf-8"

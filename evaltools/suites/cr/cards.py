@@ -94,6 +94,7 @@ def sample_views(shown: Run | Study) -> tuple[SampleView, ...]:
         name = KEY_NAMES[key]
         view = SampleView(
             groups=partial(sample_groups, key=key),
+            ids=partial(card_ids, key=key),
             cards=partial(cards, key=key),
             browser=BROWSER,
             cell="final",
@@ -123,8 +124,16 @@ def sample_groups(run: Run, *, key: Key) -> dict[str, tuple[str, str]]:
     return groups
 
 
+def card_ids(run: Run, units: pd.DataFrame, *, key: Key) -> pd.Series:
+    """The ids of samples, the worst change under a key first."""
+    before, after = units[f"f1_s1_{key}"], units[f"f1_s2_{key}"]
+    order = pd.DataFrame({"gain": after - before.fillna(0), "text_id": units["text_id"]})
+    order = order.sort_values(["gain", "text_id"], kind="stable", na_position="last")
+    return order["text_id"]
+
+
 def cards(run: Run, units: pd.DataFrame, *, key: Key) -> pd.DataFrame:
-    """Samples, the worst change first: text_id, text, tags, rows, places, review.
+    """Samples as cards: text_id, text, tags, rows, places, review.
 
     The rows are marked under a key and the run's match policy.
     """
@@ -148,11 +157,7 @@ def cards(run: Run, units: pd.DataFrame, *, key: Key) -> pd.DataFrame:
                 "review": review,
             }
         )
-    cards = pd.DataFrame(shown, index=units.index, columns=CARD)
-    before, after = units[f"f1_s1_{key}"], units[f"f1_s2_{key}"]
-    cards["gain"] = after - before.fillna(0)
-    cards = cards.sort_values(["gain", "text_id"], kind="stable", na_position="last")
-    return cards.drop(columns="gain")
+    return pd.DataFrame(shown, index=units.index, columns=CARD)
 
 
 def _tags(

@@ -36,32 +36,42 @@ def groups(result: Run) -> dict[str, tuple[str, str]]:
     return {"failing": (any_of_them, "Turns that fall short"), **of_measures}
 
 
+def card_ids(result: Run, units: pd.DataFrame) -> pd.Series:
+    """Dialogue and turn of each turn, most reasons to be wrong first, then in the order of the trace."""
+    turns = units[units["turn_pair_id"].notna()]
+    n_reasons = [len(reasons_of(turn)) for turn in turns.to_dict("records")]
+    order = pd.Series(n_reasons, index=turns.index, dtype=int)
+    order = order.sort_values(ascending=False, kind="stable")
+    return _names(turns.loc[order.index])
+
+
+def _names(turns: pd.DataFrame) -> pd.Series:
+    """Dialogue and turn."""
+    return turns["dialog_id"] + " / " + turns["turn_pair_id"].astype(str)
+
+
 def cards(result: Run, units: pd.DataFrame) -> pd.DataFrame:
-    """Turns with their scores, most reasons to be wrong first, then in the order of the trace.
+    """Turns with their scores.
 
     Columns: turn (dialogue and turn), dialog_id, user_text, reply, tags, rows (one a measure: what was
     required, the turn's score and what it falls short of) and context. The index is that of the
     units.
     """
-    turns = units[units["turn_pair_id"].notna()]
     shown = []
-    for turn in turns.to_dict("records"):
+    for name, turn in zip(_names(units), units.to_dict("records")):
         reasons = reasons_of(turn)
         shown.append(
             {
-                "turn": f"{turn['dialog_id']} / {turn['turn_pair_id']}",
+                "turn": name,
                 "dialog_id": turn["dialog_id"],
                 "user_text": turn["user_text"],
                 "reply": turn["reply"],
                 "tags": _tags(turn, reasons),
                 "rows": _rows(turn, reasons),
                 "context": turn["context"],
-                "n": len(reasons),
             }
         )
-    frame = pd.DataFrame(shown, columns=[*CARD, "n"], index=turns.index)
-    frame = frame.sort_values("n", ascending=False, kind="stable")
-    return frame.drop(columns="n")
+    return pd.DataFrame(shown, columns=CARD, index=units.index)
 
 
 def _tags(turn: Mapping[Any, Any], reasons: Reasons) -> list[Tag]:
@@ -176,6 +186,7 @@ BROWSER: Mapping[str, Any] = {
 
 VIEW = SampleView(
     groups,
+    card_ids,
     cards,
     browser=BROWSER,
     cell="found",

@@ -85,8 +85,13 @@ def names_of_true(flags: pd.DataFrame) -> list[str]:
     return [", ".join(flags.columns[row]) for row in flags.to_numpy(dtype=bool)]
 
 
+def card_ids(run: Run, units: pd.DataFrame) -> pd.Series:
+    """The ids of cases, the worst first."""
+    return in_order(units)["case_id"]
+
+
 def cards(run: Run, units: pd.DataFrame) -> pd.DataFrame:
-    """Cases, the worst first: case_id, answer, contexts, tags, rows (one a metric), places (what is marked)."""
+    """Cases as cards: case_id, answer, contexts, tags, rows (one a metric), places (what is marked)."""
     thresholds = rules_in_force(run.options).thresholds
     whys_by_metric = {metric: whys(units, metric) for metric in JUDGED}
     rows = []
@@ -102,7 +107,7 @@ def cards(run: Run, units: pd.DataFrame) -> pd.DataFrame:
             case_rows.append(Row(say(NAMED[metric]), cells))
         rows.append(case_rows)
         places.append(_places(case))
-    cases = pd.DataFrame(
+    return pd.DataFrame(
         {
             "case_id": units["case_id"],
             "answer": units["answer"],
@@ -112,7 +117,6 @@ def cards(run: Run, units: pd.DataFrame) -> pd.DataFrame:
             "places": pd.Series(places, index=units.index, dtype=object),
         }
     )
-    return cases.loc[in_order(units).index]
 
 
 def _finding(case: Mapping[Any, Any], metric: str, why: str) -> list[Line]:
@@ -196,6 +200,7 @@ def _tip(text: str, place: Sequence[int]) -> str:
 
 VIEW = SampleView(
     groups,
+    card_ids,
     cards,
     BROWSER,
     cell="found",

@@ -191,8 +191,9 @@ def test_cards_say_what_was_done_and_come_worst_first(tmp_path: Path) -> None:
     )
     assert r.units.loc[1, "reviews"] == [Action("A", "FLIP", ("t0",), "POLARITY")]
     assert r.units.loc[1, "final"] == [EvalTuple("본품#품질", "향", "negative")]
-    shown = sample_cards.cards(r, r.units, key="refpol")
-    assert shown["text_id"].tolist() == ["worse", "better", "none"]
+    ids = sample_cards.card_ids(r, r.units, key="refpol")
+    assert ids.tolist() == ["worse", "better", "none"]
+    shown = sample_cards.cards(r, r.units.loc[ids.index], key="refpol")
     _, worse = shown.iloc[1], shown.iloc[0]
     none = shown.iloc[2]
     assert worse["tags"] == [Tag("broken: 1 wrong polarity", "bad"), Tag("F1 1.00 → 0.00")]

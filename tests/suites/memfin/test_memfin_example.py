@@ -93,7 +93,8 @@ def failing(result: Run) -> pd.DataFrame:
 
 def cards(result: Run, group: str) -> pd.DataFrame:
     query, _ = turn_cards.VIEW.groups(result)[group]
-    return turn_cards.VIEW.cards(result, result.units.query(query))
+    ids = turn_cards.VIEW.ids(result, result.units.query(query))
+    return turn_cards.VIEW.cards(result, result.units.loc[ids.index])
 
 
 VIEWS = (eligibility.eligibility, eligibility.left_out_dialogs, failing)
@@ -173,7 +174,7 @@ def test_any_turn_can_be_shown(plain: Run) -> None:
     rest = turn_cards.VIEW.cards(plain, plain.units[plain.units["turn_status"] != "ok"])
     assert len(rest) == 1 and rest.iloc[0]["rows"] == []
     assert not any(tag.kind for tag in rest.iloc[0]["tags"])
-    assert len(turn_cards.VIEW.cards(plain, plain.units)) == len(plain.units)
+    assert len(turn_cards.VIEW.ids(plain, plain.units)) == len(plain.units)
 
 
 def test_samples(plain: Run) -> None:
