@@ -23,10 +23,12 @@ class SampleView:
 
     `groups(result)`: name -> (query on the units, caption). `ids(result, units)`: the id of the card of each row of
     the units that has one, in the order to be read. `cards(result, units)`: the cards of such rows, in their order, as
-    `samples.samples` takes them. Both have the index of the units. `browser`: the keywords of `samples`. The part of a caption before a colon is the label of its group. A study shows side by side what
-    its runs made of a sample: `cell`, that column of the rows, and `compared`, texts of the cards; `given` are the
-    columns of the rows that are the same for all runs. `name`: of the marks, in links; `label`: of them, to be chosen
-    by; `legend`: what they mean; "" where there are none.
+    `samples.samples` takes them. Both have the index of the units. `browser`: the keywords of `samples`.
+
+    The part of a caption before a colon is the label of its group. A study shows side by side what its runs made of a
+    sample: `cell`, that column of the rows, and `compared`, texts of the cards; `given` are the columns of the rows
+    that are the same for all runs. `name`: of the marks, in links; `label`: of them, to be chosen by; `legend`: what
+    they mean; "" where there are none.
     """
 
     groups: Callable[[Any], Mapping[str, tuple[str, str]]]
