@@ -53,9 +53,7 @@ def test_a_page_takes_no_more_than_it_can_carry(monkeypatch: pytest.MonkeyPatch)
     assert len(ids(samples(MANY.assign(text="x" * 5_500)).html)) == 1
 
 
-def way(
-    frame: pd.DataFrame, groups: dict[str, list[int]] | None = None, **words: str
-) -> Marked:
+def way(frame: pd.DataFrame, groups: dict[str, list[int]] | None = None, **words: str) -> Marked:
     """A frame as a way of marking; groups by the numbers of its rows."""
     members = {label: pd.Index(rows) for label, rows in (groups or {}).items()}
     return Marked(frame["text_id"], frame.loc.__getitem__, members, **words)
