@@ -12,12 +12,15 @@ from typing import Any
 
 import pandas as pd
 
-from ..core.language import language, say, speak
+from ..core.language import say, speak
 from .parameters import parameters
 from .tables import HtmlTable, table
 
 PIXELS_PER_INCH = 200
 """Resolution of figures in a notebook: twice that of most screens."""
+
+LABEL_COLUMNS, TITLE_COLUMNS = 24, 58
+"""Widest line of labels of categories and legends, and of any other text of a figure, in characters."""
 
 
 def notebook(lang: str = "en") -> HtmlTable | None:
@@ -99,8 +102,9 @@ def _show_figures(shell: Any) -> None:
 
 def figure_png(figure: Any) -> tuple[str, dict[str, Any]]:
     """A figure as PNG in the language in force (base64), with its width and the text that stands for it."""
-    if language() != "en":
-        translate(figure)
+    alt = say(figure_title(figure))
+    translate(figure)
+    lay_out(figure)
     file = io.BytesIO()
     figure.savefig(
         file,
@@ -109,19 +113,36 @@ def figure_png(figure: Any) -> tuple[str, dict[str, Any]]:
         bbox_inches="tight",
         metadata={"Software": None},
     )
-    data = base64.b64encode(lighter(file)).decode("ascii")
-    width = round(figure.get_figwidth() * 100)
-    return data, {"width": width, "alt": figure_title(figure)}
+    png, width = lighter(file)
+    data = base64.b64encode(png).decode("ascii")
+    return data, {"width": round(width * 100 / PIXELS_PER_INCH), "alt": alt}
 
 
-def lighter(png: io.BytesIO) -> bytes:
-    """A PNG with 64 colours, which is half as large and looks the same."""
+def lay_out(figure: Any) -> None:
+    """Make everything fit into the figure's own width: its text is then as large as it is meant to be, on a phone too.
+
+    The title of a figure with one axes begins above their labels. A figure that is laid out already stays as it is.
+    """
+    if figure.get_layout_engine() is not None:
+        return
+    if len(figure.axes) == 1 and not figure.get_suptitle():
+        axes = figure.axes[0]
+        title = axes.get_title("left")
+        axes.set_title("", loc="left")
+        figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+    # where a colour bar stands, its place was reckoned already
+    if not any(axes.get_label() == "<colorbar>" for axes in figure.axes):
+        figure.set_layout_engine("constrained")
+
+
+def lighter(png: io.BytesIO) -> tuple[bytes, int]:
+    """A PNG with 64 colours, which is half as large and looks the same, and its width in pixels."""
     from PIL import Image
 
     image = Image.open(png).convert("RGB").quantize(64)
     file = io.BytesIO()
     image.save(file, "PNG", optimize=True)
-    return file.getvalue()
+    return file.getvalue(), image.width
 
 
 def figure_title(figure: Any) -> str:
@@ -133,14 +154,22 @@ def figure_title(figure: Any) -> str:
 
 
 def translate(figure: Any) -> None:
-    """Put the texts of a figure into the language in force: titles, axes, legends, and labels of categories."""
+    """Put the texts of a figure into the language in force, long ones in several lines: titles, axes, legends, and
+    labels of categories."""
+    from matplotlib.legend import Legend
     from matplotlib.text import Text
+
+    from .chart import shown
 
     for axes in figure.axes:
         for axis in (axes.xaxis, axes.yaxis):
             labels = [label.get_text() for label in axis.get_ticklabels()]
-            translated = [say(label) for label in labels]
+            translated = [shown(say(label), LABEL_COLUMNS) if label else "" for label in labels]
             if translated != labels:
                 axis.set_ticks(axis.get_ticklocs(), translated)
+    for legend in figure.findobj(Legend):
+        for text in legend.get_texts():
+            text.set_text(shown(say(text.get_text()), LABEL_COLUMNS))
     for text in figure.findobj(Text):
-        text.set_text(say(text.get_text()))
+        if text.get_text() and "\n" not in text.get_text():
+            text.set_text(shown(say(text.get_text()), TITLE_COLUMNS, 2))

@@ -82,7 +82,8 @@ def dots(
         _widen(ax, drawn)
         if zero:
             ax.axvline(0, color=INK, linewidth=1, zorder=1)
-        ax.set_xlabel(axes_names.get(kind, say(xlabel)) + _under(parts, len(shown_labels)))
+        text = axes_names.get(kind, say(xlabel)) + _under(parts, len(shown_labels))
+        ax.set_xlabel("\n".join(shown(line, 44) for line in text.split("\n")))
     if claim:
         axes[-1].set_xlabel(f"{axes[-1].get_xlabel()}\n{claim}")
     keys = []
@@ -104,7 +105,7 @@ def _placed(frame: pd.DataFrame, label: str, hue: str, panel: str | None) -> pd.
     )
 
 
-def _words(frames: Sequence[pd.DataFrame], column: str, width: int = 34) -> dict[Any, str]:
+def _words(frames: Sequence[pd.DataFrame], column: str, width: int = 26) -> dict[Any, str]:
     """The values of a column in the order they come, as they are shown; "" for a column that is not there.
 
     Names of metrics stand in the language in force, with ↑ or ↓ after them; all else as it is in the data.

@@ -22,11 +22,17 @@ from ..core.language import say
 from .chart import Chart, shown, styled
 from .fonts import ANSWERED
 
-WIDTH, ROW, TALLEST = 8.0, 0.34, 160.0
-"""Width of a figure, height of a row, and the greatest height of a figure, in inches."""
+WIDTH, ROW, TALLEST = 5.0, 0.34, 160.0
+"""Width of a figure, height of a row, and the greatest height of a figure, in inches.
+
+Scaled to the 370 pixels that a phone gives it, the text of a figure of this width is still 9 pixels high.
+"""
 
 BINS = 20
 """Bars of a histogram."""
+
+HALF = 28
+"""Columns of text under half of a figure."""
 
 INK, MUTED = "#1f2328", "#6b7280"
 
@@ -38,7 +44,7 @@ CHANGES = {"improved": "#009E73", "same": "#9CA3AF", "worsened": "#D55E00"}
 
 def new_chart(title: str, rows: float, **grid: Any) -> tuple[Any, list[Any]]:
     """A figure `rows` rows high with its title, and its axes, laid out by `grid` (as of `Figure.subplots`)."""
-    heading = shown(say(title), 92, 2)
+    heading = shown(say(title), 56, 3)
     height = 1.15 + ROW * rows + 0.16 * heading.count("\n")
     chart = Chart(
         figsize=(WIDTH, min(max(1.7, height), TALLEST)),
@@ -94,16 +100,20 @@ def look(index: int) -> tuple[str, str]:
 
 
 def add_legend(chart: Chart, handles: Sequence[Any]) -> None:
-    """The entries below the axes, in as many columns, up to four, as the chart is wide enough for."""
+    """The entries below the axes, in as many columns, up to four, as the chart is wide enough for.
+
+    The chart grows by the lines after the first.
+    """
     if not handles:
         return
     renderer = FigureCanvasAgg(chart).get_renderer()
     for columns in range(min(4, len(handles)), 0, -1):
         legend = chart.legend(handles=list(handles), loc="outside lower left", ncols=columns)
-        width = legend.get_window_extent(renderer).width
-        if columns == 1 or width <= chart.bbox.width:
+        extent = legend.get_window_extent(renderer)
+        if columns == 1 or extent.width <= chart.bbox.width:
             break
         legend.remove()
+    chart.set_figheight(chart.get_figheight() + max(0.0, extent.height / chart.dpi - ROW))
 
 
 @styled
@@ -193,8 +203,8 @@ def paired(
         changes.hist(change[is_kind], edges, color=colour, edgecolor="white", linewidth=0.6)
         share = f"{is_kind.sum():,} ({100 * is_kind.mean():.0f}%)"
         keys.append(legend_entry(f"{say(name)}: {share}", colour, marker))
-    places.set(xlim=(low, high), ylim=(low, high), ylabel=say(ylabel))
-    places.set_xlabel(f"{say(xlabel)} (n = {len(pairs):,})")
+    places.set(xlim=(low, high), ylim=(low, high), ylabel=shown(say(ylabel), HALF))
+    places.set_xlabel(shown(f"{say(xlabel)} (n = {len(pairs):,})", HALF))
     changes.axvline(change.mean(), color=INK, linewidth=1.4, linestyle="--")
     changes.yaxis.set_major_locator(MaxNLocator(integer=True))
     mean = say(
@@ -203,7 +213,7 @@ def paired(
         before=say(before),
         mean=change.mean(),
     )
-    changes.set(xlabel=mean, ylabel=say("samples"))
+    changes.set(xlabel=shown(mean, HALF), ylabel=say("samples"))
     add_legend(chart, keys)
     return chart
 

@@ -1,0 +1,69 @@
+"""Figures of notebook cells: as wide as a phone can show with text that is read, whatever stands in them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import pytest
+import seaborn as sns
+
+from evaltools.core.language import speaking
+from evaltools.report.chart import figure_style
+from evaltools.report.display import figure_png
+
+NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
+
+PHONE = 366
+"""Pixels that a page gives a figure on a screen of 400."""
+
+
+def text_height(width: int) -> float:
+    """The pixels that the smallest text of a figure, 9 points, has on a phone: 12.5 at 100 a inch, scaled."""
+    return 12.5 * min(1.0, PHONE / width)
+
+
+@pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
+def test_text_of_stored_figures_is_read_on_a_phone(path: Path) -> None:
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    widths = []
+    for cell in cells:
+        for output in cell.get("outputs", []):
+            widths += [about["width"] for about in [output.get("metadata", {}).get("image/png")] if about]
+    assert widths and min(map(text_height, widths)) >= 8.3
+
+
+@pytest.fixture
+def style() -> Any:
+    with plt.rc_context(figure_style()):
+        yield
+    plt.close("all")
+
+
+def test_long_names_take_lines_and_no_width(style: None) -> None:
+    frame = pd.DataFrame({"name": ["long name " * 20, "short"], "value": [1, 2], "kind": ["a", "b" * 90]})
+    fig, ax = plt.subplots(figsize=(5, 2.5))
+    sns.barplot(frame, x="value", y="name", hue="kind", ax=ax)
+    ax.set(title="A title that is longer than the figure is wide, with more words in it than one line can hold")
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1))
+    _, about = figure_png(fig)
+    assert text_height(about["width"]) >= 8
+    assert about["alt"].startswith("A title that is longer")
+
+
+def test_a_figure_with_a_colour_bar_is_shown(style: None) -> None:
+    fig, ax = plt.subplots(figsize=(5, 3))
+    sns.heatmap(pd.DataFrame([[1, 2], [3, 4]]), ax=ax)
+    assert figure_png(fig)[1]["width"] > 300
+
+
+def test_titles_and_labels_are_told_in_the_language_of_the_reader(style: None) -> None:
+    fig, ax = plt.subplots(figsize=(5, 3))
+    ax.barh(["fix", "no such word"], [1, 2])
+    ax.set(title="Samples by what review did to them")
+    with speaking("ko"):
+        assert figure_png(fig)[1]["alt"] == "검토 결과에 따른 표본"
+    assert [label.get_text() for label in ax.get_yticklabels()][1] == "no such word"
