@@ -15,6 +15,9 @@ from .files import EXAMPLES, example
 from .folders import put_back
 
 RUN_NAME = re.compile(r"^(?:(?P<run_id>.+)__)?seed(?P<seed>[^_]+)_(?P<mode>.+)$")
+LONGEST_NAME = 200
+"""Bytes of the longest name of a folder: with what is added to it, file systems take 255."""
+
 NATURAL = re.compile(r"([0-9]+)")
 
 
@@ -39,7 +42,7 @@ def condition_of(name: str) -> tuple[str, str, str]:
 def safe_name(name: str) -> str:
     """A run's name as a folder name: it cannot leave the folder it is put in. UsageError where it would."""
     bad = re.search(r'[/\\:*?"<>|\x00-\x1f\ud800-\udfff]', name)
-    if not name or name.startswith(".") or bad or len(name.encode()) > 200:
+    if not name or name.startswith(".") or bad or len(name.encode()) > LONGEST_NAME:
         raise UsageError(
             f"{name!r} cannot be the name of a run: it must be usable as a folder name, not hidden"
         )

@@ -10,8 +10,9 @@ from typing import Any
 import pandas as pd
 
 from ..core.errors import OnError, UsageError
+from ..core.files import bytes_hash
 from ..core.language import Message
-from ..core.names import RUN_NAME, safe_name
+from ..core.names import LONGEST_NAME, RUN_NAME, safe_name
 from ..core.resampling import Resampling
 from ..core.suite import Suite, Workers
 from ..stats.compare import Comparison
@@ -234,11 +235,14 @@ def _comparison_notes(baseline: str, comparisons: Mapping[str, Comparison]) -> l
 
 
 def default_name(baseline: str, candidates: Sequence[str]) -> str:
-    """The name of a study that was given none."""
+    """The name of a study that was given none; of long names of conditions the beginnings and a hash of them all."""
     if not candidates:
         return f"{baseline}_aggregated"
     more = f"_and_{len(candidates) - 1}_more" if len(candidates) > 1 else ""
-    return f"{baseline}_vs_{candidates[0]}{more}"
+    name = f"{baseline}_vs_{candidates[0]}{more}"
+    if len(name.encode()) <= LONGEST_NAME:
+        return name
+    return f"{baseline[:20]}_vs_{candidates[0][:20]}{more}_{bytes_hash(name.encode())[:8]}"
 
 
 def study(

@@ -32,7 +32,9 @@ def test_text_of_stored_figures_is_read_on_a_phone(path: Path) -> None:
     widths = []
     for cell in cells:
         for output in cell.get("outputs", []):
-            widths += [about["width"] for about in [output.get("metadata", {}).get("image/png")] if about]
+            widths += [
+                about["width"] for about in [output.get("metadata", {}).get("image/png")] if about
+            ]
     assert widths and min(map(text_height, widths)) >= 8.3
 
 
@@ -44,10 +46,14 @@ def style() -> Any:
 
 
 def test_long_names_take_lines_and_no_width(style: None) -> None:
-    frame = pd.DataFrame({"name": ["long name " * 20, "short"], "value": [1, 2], "kind": ["a", "b" * 90]})
+    frame = pd.DataFrame(
+        {"name": ["long name " * 20, "short"], "value": [1, 2], "kind": ["a", "b" * 90]}
+    )
     fig, ax = plt.subplots(figsize=(5, 2.5))
     sns.barplot(frame, x="value", y="name", hue="kind", ax=ax)
-    ax.set(title="A title that is longer than the figure is wide, with more words in it than one line can hold")
+    ax.set(
+        title="A title that is longer than the figure is wide, with more words in it than one line can hold"
+    )
     ax.legend(loc="lower left", bbox_to_anchor=(0, 1))
     _, about = figure_png(fig)
     assert text_height(about["width"]) >= 8

@@ -14,9 +14,10 @@ import pytest
 
 import evaltools as et
 from evaltools.core.errors import UsageError
-from evaltools.core.names import condition_of, find_runs, natural
+from evaltools.core.names import condition_of, find_runs, natural, safe_name
 from evaltools.report import study_sentences
 from evaltools.report import study_tables as study_views
+from evaltools.report.make_study import default_name
 from evaltools.report.run_groups import group_by_seed
 
 FAST = et.Resampling(n_resamples=200)
@@ -74,6 +75,13 @@ def test_the_first_condition_by_name_is_the_baseline_whatever_the_order(tmp_path
     assert len([f for f in files if "_aggregated" in str(f)]) == 6
     for f in files:
         assert (tmp_path / "a" / f).read_bytes() == (tmp_path / "b" / f).read_bytes(), f
+
+
+def test_a_study_of_long_names_has_a_name_that_a_folder_can_have() -> None:
+    baseline, candidate, other = ("가" * 60 + "_a", "나" * 60 + "_b", "나" * 60 + "_c")
+    names = {default_name(baseline, [candidate]), default_name(baseline, [other])}
+    assert len(names) == 2 and all(safe_name(name) for name in names)
+    assert default_name("a", ["b", "c"]) == "a_vs_b_and_1_more"
 
 
 def test_files_and_columns(tmp_path: Path) -> None:
