@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 from unicodedata import is_normalized
 
 from pydantic_core import from_json
@@ -142,12 +141,8 @@ def read_override(path: Path, problems: Problems) -> dict[str, float]:
     return numbers
 
 
-class Doubt(NamedTuple):
-    """What is doubtful about a sample that is used all the same; `field` says where it stands."""
-
-    code: str
-    field: str
-    message: Message
+Doubt = tuple[str, str, Message]
+"""Code, field and message of what is doubtful about a sample that is used all the same."""
 
 
 def doubts(text: str, gold: Sequence[TupleRow], final: Sequence[TupleRow]) -> Iterator[Doubt]:
@@ -156,17 +151,17 @@ def doubts(text: str, gold: Sequence[TupleRow], final: Sequence[TupleRow]) -> It
     A tuple without ref is one where the gold of the sample has refs, so that it is left out by ref-pol.
     """
     if not is_normalized("NFC", text):
-        yield Doubt("decomposed-text", "meta.input_text", Message(DECOMPOSED))
+        yield "decomposed-text", "meta.input_text", Message(DECOMPOSED)
     has_refs = any(ref_of(row) for row in gold)
     for field, rows in (("gold_tuples", gold), ("final_tuples", final)):
         for i, row in enumerate(rows):
             for code, message in _doubts_of_tuple(i, row, has_refs):
-                yield Doubt(code, field, message)
+                yield code, field, message
     for i, row in enumerate(gold):
         span = row.span
         if span is not None and not 0 <= span.start <= span.end <= len(text):
             values = {"start": span.start, "end": span.end, "i": i, "n": len(text)}
-            yield Doubt("span-outside-text", "gold_tuples", Message(SPAN_OUTSIDE_TEXT, values))
+            yield "span-outside-text", "gold_tuples", Message(SPAN_OUTSIDE_TEXT, values)
 
 
 def _doubts_of_tuple(i: int, row: TupleRow, has_refs: bool) -> Iterator[tuple[str, Message]]:

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,18 +18,22 @@ from pydantic import ValidationError
 from ...core.errors import InputError, Problem, Problems, Severity
 from ...core.fast_json import decoder
 from ...core.files import beside, content_hash, dumps, refuse_input
+from ...core.language import Message
 from ...core.records import FirstLines, Progress, read_jsonl, require_file, shards
 from ...core.suite import Source, Workers
 from .options import CrOptions
 from .read import FILES, doubts, read_gold, read_override
-from .sample import Sample, make_sample
+from .sample import make_sample
 from .schema import Output, Scorecard, TupleRow
-from .scorecard import StageDelta, as_json, wrap
+from .scorecard import scorecard
 from .sources import final_rows, gold_rows, profile_of, text_id
-from .units import unit_row, units_frame, with_override
+from .unit_columns import unit_row
+from .units import units_frame, with_override
 
 SHARD_BYTES = 32 << 20
 """A file is read in byte ranges of about this size, whatever the workers: memory does not grow with the file."""
+
+NOT_WRITABLE = "no scorecard: the line cannot be written as JSON again: {reason}"
 
 
 @dataclass(frozen=True)
@@ -59,17 +63,17 @@ class _Shard:
     part: Path | None
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Scored:
     """What comes of a shard: its units, empty where no row can be used, its problems, and how many lines it has.
 
     `left_out`: the profile of each sample that is not among the profiles of the options.
     """
 
-    units: pd.DataFrame
-    problems: Problems
-    lines: int
-    left_out: dict[str, str]
+    units: pd.DataFrame = field(default_factory=pd.DataFrame)
+    problems: Problems = field(default_factory=lambda: Problems("skip"))
+    progress: Progress = field(default_factory=Progress)
+    left_out: dict[str, str] = field(default_factory=dict)
 
 
 class _Record(NamedTuple):
@@ -80,36 +84,29 @@ class _Record(NamedTuple):
     raw: bytes = b""
 
 
-class _OutputLine(NamedTuple):
-    """An output and its line, which the scorecard holds whole."""
-
-    output: Output
-    raw: bytes
-
-
-def _decode_output(line: bytes) -> Any:
-    """None where the line does not fit: `read_jsonl` then says why."""
-    try:
-        return _OutputLine(Output.model_validate_json(line), line)
-    except ValidationError:
-        return None
-
-
-def _read(shard: _Shard, problems: Problems, progress: Progress) -> Iterator[_Record]:
+def _read(shard: _Shard, scored: _Scored) -> Iterator[_Record]:
     """The rows of a shard. Scorecards are large and only read: a fast decoder makes them."""
     is_output = shard.run.role == "outputs"
     model: Any = Output if is_output else Scorecard
     rows: Iterator[tuple[int, Any]] = read_jsonl(
         shard.run.path,
         model,
-        problems,
+        scored.problems,
         start=shard.start,
         stop=shard.stop,
-        progress=progress,
-        decode=_decode_output if is_output else decoder(Scorecard),
+        progress=scored.progress,
+        decode=_with_line if is_output else decoder(Scorecard),
     )
     for line, row in rows:
-        yield _Record(line, row.output, row.raw) if is_output else _Record(line, row)
+        yield _Record(line, *row) if is_output else _Record(line, row)
+
+
+def _with_line(line: bytes) -> Any:
+    """An output and its line; None where the line does not fit, and `read_jsonl` says why."""
+    try:
+        return Output.model_validate_json(line), line
+    except ValidationError:
+        return None
 
 
 @lru_cache(maxsize=1)
@@ -121,88 +118,61 @@ def _gold_of(path: Path | None, _changed: int) -> tuple[dict[str, list[TupleRow]
 
 def _score_shard(shard: _Shard) -> _Scored:
     """Score one byte range, and write its part of the scorecards."""
-    problems, progress = Problems("skip"), Progress()
+    scored = _Scored()
     scorecards: list[bytes] = []
-    left_out: dict[str, str] = {}
-    rows = _unit_rows(shard, problems, progress, scorecards, left_out)
-    units = units_frame(rows, shard.run.options.match_policy)
+    rows = _unit_rows(shard, scored, scorecards)
+    scored.units = units_frame(rows, shard.run.options.match_policy)
     if shard.part is not None:
         shard.part.write_bytes(b"".join(scorecards))
-    return _Scored(units, problems, progress.lines, left_out)
+    return scored
 
 
-def _unit_rows(
-    shard: _Shard,
-    problems: Problems,
-    progress: Progress,
-    scorecards: list[bytes],
-    left_out: dict[str, str],
-) -> Iterator[dict[str, Any]]:
+def _unit_rows(shard: _Shard, scored: _Scored, scorecards: list[bytes]) -> Iterator[dict[str, Any]]:
     """The rows of the units one by one: a sample is read, counted and left behind while it is in the cache."""
-    profiles = shard.run.options.profile
-    for record in _read(shard, problems, progress):
+    run, problems = shard.run, scored.problems
+    profiles = run.options.profile
+    gold_by_id, _ = _gold_of(run.gold, run.gold_time)
+    for record in _read(shard, scored):
+        uid = text_id(record.row)
         profile = profile_of(record.row)
         if profiles and profile not in profiles:
-            left_out[text_id(record.row)] = profile
+            scored.left_out[uid] = profile
             continue
-        sample, gold = _sample(record, shard.run, problems)
-        if sample is None:
+        where = {"file": str(run.path), "line": record.line, "id": uid}
+        if not uid:
+            problems.error("missing-id", "expected a text_id", field="meta.text_id", **where)
             continue
-        row = unit_row(sample, shard.run.options)
+        # the tuples of the gold file stand in for the row's own
+        in_gold_file = gold_by_id.get(uid)
+        gold = gold_rows(record.row) if in_gold_file is None else in_gold_file
+        # a fast decoder makes objects that only look like a Scorecard
+        card: Any = record.row
+        content: dict[str, Any] = {}
+        if run.role == "outputs":
+            raw = json.loads(record.raw)
+            content = scorecard(raw, card, in_gold_file, run.options, run.provenance)
+            card = Scorecard.model_validate(content)
+        final = final_rows(card)
+        for code, field_name, message in doubts(card.meta.input_text or "", gold, final.rows):
+            problems.warn(code, message, field=field_name, **where)
+        sample = make_sample(record.line, uid, card, gold, final)
+        row = unit_row(sample, run.options)
         if shard.part is not None:
-            scorecards.append(_scorecard_line(record, sample, gold, row, shard.run, problems))
+            for name in content["stage_delta"]:
+                content["stage_delta"][name] = row[name] if sample.protocol else None
+            scorecards.append(_scorecard_line(content, run, problems, where))
         yield row
 
 
-def _sample(
-    record: _Record, run: _Run, problems: Problems
-) -> tuple[Sample | None, list[TupleRow] | None]:
-    """The sample of a row (None: it has no id), and its tuples in the gold file (None: it is not named there).
-
-    The tuples of the gold file stand in for the row's own.
-    """
-    uid = text_id(record.row)
-    where = {"file": str(run.path), "line": record.line, "id": uid}
-    if not uid:
-        problems.error("missing-id", "expected a text_id", field="meta.text_id", **where)
-        return None, None
-    gold_by_id, _ = _gold_of(run.gold, run.gold_time)
-    in_gold_file = gold_by_id.get(uid)
-    gold = gold_rows(record.row) if in_gold_file is None else in_gold_file
-    # a fast decoder makes objects that only look like a Scorecard
-    card: Any = record.row
-    if run.role == "outputs":
-        card = wrap(card, gold, run.options)
-    final = final_rows(card)
-    for doubt in doubts(card.meta.input_text or "", gold, final.rows):
-        problems.warn(doubt.code, doubt.message, field=doubt.field, **where)
-    return make_sample(record.line, uid, card, gold, final), in_gold_file
-
-
 def _scorecard_line(
-    record: _Record,
-    sample: Sample,
-    gold: list[TupleRow] | None,
-    row: Mapping[str, Any],
-    run: _Run,
-    problems: Problems,
+    content: Mapping[str, Any], run: _Run, problems: Problems, where: Mapping[str, Any]
 ) -> bytes:
-    """The line of a sample's scorecard; an empty one where JSON cannot hold it (as NaN), which is reported."""
-    delta = {name: row[name] if sample.protocol else None for name in StageDelta._fields}
+    """The line of a scorecard; an empty one where JSON cannot hold it (as NaN), which is reported."""
     try:
-        raw = json.loads(record.raw)
-        return dumps(as_json(raw, sample.card, gold, delta, run.provenance)).encode() + b"\n"
+        return dumps(content).encode() + b"\n"
     except ValueError as e:
-        problems.add(
-            Problem(
-                run.unwritable,
-                "not-writable",
-                f"no scorecard: the line cannot be written as JSON again: {e}",
-                str(run.path),
-                record.line,
-                id=sample.text_id,
-            )
-        )
+        message = Message(NOT_WRITABLE, {"reason": str(e)})
+        problems.add(Problem(run.unwritable, "not-writable", message, **where))
         return b"\n"
 
 
@@ -238,7 +208,7 @@ def score(
         if len(scored.units):
             scored.units["line"] += lines
             frames.append(scored.units)
-        lines += scored.lines
+        lines += scored.progress.lines
         left_out.update(scored.left_out)
     problems.raise_if_failed()
     _report_profiles(frames, left_out, run, problems)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ... import __version__
 from .options import CrOptions
-from .schema import Aspect, Ate, AteDebug, Inputs, Output, Runtime, Scorecard, Span, TupleRow
+from .schema import Aspect, Output, Span, TupleRow
 from .tuples import EvalTuple, MatchPolicy, term_key
 
 LATENCY_GATE_MS = 15_000
@@ -52,11 +52,6 @@ def build_filtered_aspects(
         action = "drop" if reason else "keep"
         filtered.append(aspect.model_copy(update={"action": action, "drop_reason": reason}))
     return filtered
-
-
-def hallucinated(filtered: Iterable[Aspect]) -> bool:
-    """Some aspect was dropped."""
-    return any(aspect.action == "drop" for aspect in filtered)
 
 
 class StageDelta(NamedTuple):
@@ -102,62 +97,35 @@ def stage_delta(
     )
 
 
-def wrap(output: Output, gold: Sequence[TupleRow], options: CrOptions) -> Scorecard:
-    """The typed scorecard of an output with these gold tuples; a validator verdict for each stage that has one."""
-    stage1_ate = output.stage1_ate
-    aspects = stage1_ate.aspects if stage1_ate is not None else None
-    filtered = build_filtered_aspects(output.meta.input_text or "", aspects or (), options)
-    verdicts = []
-    for stage, verdict in (
-        ("stage1", output.stage1_validator),
-        ("stage2", output.stage2_validator),
-    ):
-        if verdict is not None:
-            verdicts.append(verdict.model_copy(update={"stage": stage}))
-    return Scorecard(
-        run_id=output.meta.run_id,
-        profile=output.meta.profile,
-        meta=output.meta,
-        inputs=Inputs(
-            gold_tuples=list(gold),
-            ate_debug=AteDebug(filtered=filtered),
-            aspect_sentiments=output.inputs.aspect_sentiments if output.inputs else None,
-        ),
-        ate=Ate(hallucination_flag=hallucinated(filtered)),
-        validator=verdicts,
-        flags=output.flags,
-        runtime=Runtime(parsed_output=output, error=output.error),
-    )
-
-
-def as_json(
+def scorecard(
     raw: Mapping[str, Any],
-    card: Scorecard,
+    output: Output,
     gold: Sequence[TupleRow] | None,
-    delta: Mapping[str, Any],
+    options: CrOptions,
     provenance: Mapping[str, str | None],
 ) -> dict[str, Any]:
-    """One line of scorecards.jsonl.
+    """One line of scorecards.jsonl; what is in its `stage_delta`, scoring finds.
 
-    `card` wraps the output of which `raw` is the line, kept whole under `runtime.parsed_output`. `gold` are the
-    tuples of the gold file where it names the sample (None: the output's own count), `delta` the values of its
-    StageDelta; `provenance` is added to `meta`.
+    `raw` is the line of the `output`, kept whole under `runtime.parsed_output`. `gold` are the tuples of the gold file
+    where it names the sample (None: the output's own count); `provenance` is added to `meta`.
     """
     inputs = raw.get("inputs") or {}
     flags = raw.get("flags") or {}
-    debug = card.inputs.ate_debug if card.inputs is not None else None
-    filtered = (debug.filtered if debug is not None else None) or []
+    stage1_ate = output.stage1_ate
+    aspects = stage1_ate.aspects if stage1_ate is not None else None
+    filtered = build_filtered_aspects(output.meta.input_text or "", aspects or (), options)
     if gold is None:
         gold_tuples = _raw_gold(raw)
     else:
         gold_tuples = [row.model_dump(exclude_unset=True) for row in gold]
     validator = []
-    for verdict in card.validator or ():
-        stored = raw.get(f"{verdict.stage}_validator") or {}
-        validator.append({**stored, "stage": verdict.stage})
+    for stage in ("stage1", "stage2"):
+        verdict = raw.get(f"{stage}_validator")
+        if verdict is not None:
+            validator.append({**verdict, "stage": stage})
     return {
-        "run_id": card.run_id,
-        "profile": card.profile,
+        "run_id": output.meta.run_id,
+        "profile": output.meta.profile,
         "meta": {
             **raw["meta"],
             "scorecard_source": f"evaltools {__version__}",
@@ -171,19 +139,19 @@ def as_json(
             "aspect_sentiments": inputs.get("aspect_sentiments") or [],
         },
         "ate": {
-            "hallucination_flag": hallucinated(filtered),
+            "hallucination_flag": any(aspect.action == "drop" for aspect in filtered),
             "valid_aspect_rate": _valid_rate(filtered),
         },
         "atsa": {"sentiment_judgements": []},
         "validator": validator,
         "moderator": raw.get("moderator") or {},
-        "stage_delta": dict(delta),
+        "stage_delta": dict.fromkeys(StageDelta._fields),
         "flags": {
             "parse_failed": bool(flags.get("parse_failed")),
             "generate_failed": bool(flags.get("generate_failed")),
             "fallback_used": bool(flags.get("fallback_used")),
         },
-        "latency": _latency(card.meta.latency_ms),
+        "latency": _latency(output.meta.latency_ms),
         "runtime": {
             "parsed_output": raw,
             "process_trace": raw.get("process_trace") or [],

@@ -112,15 +112,11 @@ def stage1_rows(card: Scorecard, final: Final) -> list[TupleRow]:
     return final.rows
 
 
-class Labels(NamedTuple):
-    """Sentence labels of stage 1 and of the final result; None where a stage gave none."""
+def labels(card: Scorecard) -> tuple[str | None, str | None]:
+    """Sentence labels of stage 1 and of the final result; None where a stage gave none.
 
-    stage1: str | None
-    final: str | None
-
-
-def labels(card: Scorecard) -> Labels:
-    """stage1_ate.label against final_result.label, else stage2_ate.label."""
+    stage1_ate.label against final_result.label, else stage2_ate.label.
+    """
     output = output_of(card)
     stage1 = output.stage1_ate or card.stage1_ate
     stage2 = output.stage2_ate or card.stage2_ate
@@ -128,4 +124,4 @@ def labels(card: Scorecard) -> Labels:
     if not final_label and stage2 is not None:
         final_label = stage2.label
     stage1_label = stage1.label if stage1 is not None else None
-    return Labels(stage1_label or None, final_label or None)
+    return stage1_label or None, final_label or None

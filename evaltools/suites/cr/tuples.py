@@ -16,8 +16,8 @@ from .schema import TupleRow
 Key = Literal["refpol", "otepol", "attrpol"]
 KEYS: tuple[Key, ...] = ("refpol", "otepol", "attrpol")
 
-POLARITIES = ("positive", "negative", "neutral")
-KNOWN = frozenset((*POLARITIES, "mixed"))
+POLARITIES = frozenset(("positive", "negative", "neutral"))
+KNOWN = POLARITIES | {"mixed"}
 
 _LONG_FORMS = {"pos": "positive", "neg": "negative", "neu": "neutral"}
 

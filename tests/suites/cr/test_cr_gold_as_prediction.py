@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 import evaltools as et
 from evaltools.suites.cr.options import CrOptions
 from evaltools.suites.cr.sample import make_sample
-from evaltools.suites.cr.schema import Output
-from evaltools.suites.cr.scorecard import wrap
+from evaltools.suites.cr.schema import Output, Scorecard
+from evaltools.suites.cr.scorecard import scorecard
 from evaltools.suites.cr.sources import final_rows
 from evaltools.suites.cr.tuples import KEYS
-from evaltools.suites.cr.units import unit_row, units_frame
+from evaltools.suites.cr.unit_columns import unit_row
+from evaltools.suites.cr.units import units_frame
 
 from .cards import gold, output, run, tup
 
@@ -40,7 +41,7 @@ def units_of(samples: list[list[dict[str, Any]]], options: CrOptions) -> pd.Data
     for i, tuples in enumerate(samples):
         record = output(str(i), stage1=tuples, final=tuples, gold_tuples=tuples)
         parsed = Output.model_validate(record)
-        card = wrap(parsed, parsed.gold_tuples or [], options)
+        card = Scorecard.model_validate(scorecard(record, parsed, None, options, {}))
         sample = make_sample(i, str(i), card, parsed.gold_tuples or [], final_rows(card))
         made.append(unit_row(sample, options))
     return units_frame(made, options.match_policy)

@@ -101,7 +101,7 @@ def test_scorecards_of_outputs_come_in_one_pass_whatever_the_shards(
     folder = run(tmp_path / "r", [*rows, output("s3"), {**output("odd"), "unused": float("nan")}])
     write(folder / "gold.jsonl", [gold(i, tup("a#b", "향", label=None)) for i in ids[::2]])
     passes = [
-        (scoring, "wrap"),
+        (scoring, "scorecard"),
         (scoring, "read_gold"),
         (scorecard_module, "build_filtered_aspects"),
     ]
@@ -125,7 +125,7 @@ def test_scorecards_of_outputs_come_in_one_pass_whatever_the_shards(
     assert not [p for p in written.iterdir() if p.suffix == ".part"]
     assert result.data["text_id"].tolist() == [*ids, "odd"]
     if jobs == 1:
-        assert counts == {"wrap": 22, "read_gold": 1, "build_filtered_aspects": 22}
+        assert counts == {"scorecard": 22, "read_gold": 1, "build_filtered_aspects": 22}
     again = evaluate("cr", written / "scorecards.jsonl", resampling=QUICK)
     kept = result.data[result.data["text_id"] != "odd"]
     stage_delta = [
