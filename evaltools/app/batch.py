@@ -12,7 +12,7 @@ from typing import Any
 from ..core.errors import BAD_INPUT, FAILED, InputError, UsageError, tell
 from ..core.evaluate import make_options
 from ..core.folders import remove_leftovers, require_out
-from ..core.language import say, speak
+from ..core.language import say
 from ..core.names import natural
 from ..core.plugins import with_metrics
 from ..core.progress import bar
@@ -52,9 +52,6 @@ class Batch:
     failed: list[str] = field(default_factory=list)
     new_folders: list[Path] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        speak(self.settings.lang)
 
     @property
     def status(self) -> int:
@@ -138,7 +135,7 @@ class Batch:
                 self._report_study(suite, suite.notebook, scored, options, baseline=scored[0].name)
             except NothingPaired as e:
                 self._report_each(suite, scored, options)
-                self.lines += ["", say("Not compared: {reason}", reason=str(e))]
+                self.lines += ["", say("Not compared: {reason}", reason=e.args[0])]
         elif len(scored) > 1 and suite.runs is not None:
             self._report_study(suite, suite.study_notebook, scored, options)
         else:
@@ -320,20 +317,23 @@ class Batch:
                 echo(line)
             for title, job in self.reports.items():
                 if title not in self.failed:
-                    echo(f"  report  {job.folder / HTML}")
+                    echo(f"  {say('report'):<7} {job.folder / HTML}")
             if self.reports:
-                echo(f"  gallery {self.settings.out / 'index.html'}")
+                echo(f"  {say('gallery'):<7} {self.settings.out / 'index.html'}")
         if self.status or not quiet:
             text = "; ".join(self._counts())
             echo(text if quiet else f"\n{text}", err=bool(self.status))
 
     def _counts(self) -> list[str]:
-        counts = [f"{len(self.done)} done"]
+        counts = [say("{n} done", n=len(self.done))]
         if self.skipped:
-            counts.append(f"{len(self.skipped)} reports already current")
-        for names, what in ((self.bad_input, "with bad input"), (self.failed, "failed")):
-            if names:
-                counts.append(f"{len(names)} {what} ({', '.join(sorted(names))})")
+            counts.append(say("{n} reports already current", n=len(self.skipped)))
+        if self.bad_input:
+            names = sorted(self.bad_input)
+            counts.append(say("{n} with bad input ({names})", n=len(names), names=names))
+        if self.failed:
+            names = sorted(self.failed)
+            counts.append(say("{n} failed ({names})", n=len(names), names=names))
         return counts
 
 

@@ -88,7 +88,7 @@ def _targets(
     if next_file is None:
         return [out]
     if next_file.resolve() == out.resolve():
-        raise UsageError(f"{out} is named twice; give --next another file")
+        raise UsageError("{file} is named twice; give --next another file", file=out)
     return [out, next_file]
 
 

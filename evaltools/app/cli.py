@@ -17,6 +17,7 @@ import click
 
 from .. import __version__
 from ..core.errors import INTERRUPTED, tell
+from ..core.language import say
 from ..core.terminal import echo
 from .commands.calibrate import calibrate
 from .commands.check import check
@@ -44,7 +45,10 @@ def _messages() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        echo("interrupted: what is finished is kept, the same command goes on from there", err=True)
+        echo(
+            say("interrupted: what is finished is kept, the same command goes on from there"),
+            err=True,
+        )
         sys.exit(INTERRUPTED)
     except (click.ClickException, click.exceptions.Exit, click.Abort):
         raise

@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from ..core.errors import UsageError, WorkFailed
+from ..core.errors import Told, UsageError, WorkFailed
 from ..core.manifest import versions
 from .workers import Ended, Task, failed, or_lost
 
@@ -21,7 +21,7 @@ GIVEN_UP = "the cluster gave it up: its scheduler does not answer any more, or h
 
 
 @contextmanager
-def _client(address: str, error: type[Exception]) -> Iterator[Any]:
+def _client(address: str, error: type[Told]) -> Iterator[Any]:
     """A client of the cluster; `error` where it does not answer or has no workers."""
     try:
         from distributed import Client
@@ -32,10 +32,11 @@ def _client(address: str, error: type[Exception]) -> Iterator[Any]:
     try:
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as e:
-        raise error(f"no dask scheduler answers at {address!r}: {e}") from e
+        text = "no dask scheduler answers at {address}: {reason}"
+        raise error(text, address=repr(address), reason=e) from e
     with client:
         if not _has_workers(client):
-            raise error(f"the dask scheduler at {address!r} has no workers")
+            raise error("the dask scheduler at {address} has no workers", address=repr(address))
         yield client
 
 
@@ -91,10 +92,14 @@ def _like_here(folder: Path, wanted: dict[str, str], call: Callable[..., Any], *
         if version != wanted.get(library)
     ]
     if differences:
-        raise UsageError(f"a worker of the cluster has other versions: {', '.join(differences)}")
+        raise UsageError(
+            "a worker of the cluster has other versions: {differences}",
+            differences=tuple(differences),
+        )
     if not folder.is_dir():
         raise UsageError(
-            f"a worker of the cluster does not see {folder}: all machines must share the file system"
+            "a worker of the cluster does not see {folder}: all machines must share the file system",
+            folder=folder,
         )
     with _FOLDER, chdir(folder):
         return call(*task)

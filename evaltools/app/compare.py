@@ -21,29 +21,23 @@ from ..report.sentences import mde_text, p_text, verdict_text
 from ..report.study import Study
 from ..report.study_files import comparison_csv
 from ..stats.detectable import POWER
-from .text import WIDTH, wrapped
+from .text import WIDTH, padded, wrapped
 
 TITLE = 36
 """Letters of a title in a line; a longer one is cut."""
 
-LINE = (
-    "{title:<36} {a:>7} {b:>7} {delta:>8} {interval:>16} {p:>7} {adjusted:>7} {mde:>6}  "
-    "{verdict:<22}"
-)
-
-HEAD = {
-    "title": "metric",
-    "a": "A",
-    "b": "B",
-    "delta": "B - A",
-    "interval": "interval",
-    "p": "p",
-    "adjusted": "p adj.",
-    "mde": "mde",
-    "verdict": "verdict",
-    "name": "id",
+WIDTHS = {
+    "metric": -TITLE,
+    "A": 7,
+    "B": 7,
+    "B - A": 8,
+    "interval": 16,
+    "p": 7,
+    "p adj.": 7,
+    "mde": 6,
+    "verdict": -23,
 }
-"""Place of LINE -> header of its column; `name` comes at the end."""
+"""Header of a column -> its width, negative where texts begin at its left; `id` comes at the end of a line."""
 
 MDE = (
     "mde: the smallest true difference that data like these show with {power:.0%} power; "
@@ -88,11 +82,11 @@ def comparison_text(study: Study, *, everything: bool) -> str:
         rows = rows[rows["headline"]]
     parts = [wrapped(text) for text in study_sentences.verdicts(study)]
     parts += [wrapped(text) for text in study_sentences.settling(study)]
-    parts += [wrapped(f"A (baseline)  {study.baseline}"), wrapped(f"B (candidate) {candidate}")]
-    parts += ["", _line(HEAD)]
+    parts.append(wrapped(say("A (baseline)  {name}", name=study.baseline)))
+    parts.append(wrapped(say("B (candidate) {name}", name=candidate)))
+    parts += ["", _line({head: say(head) for head in [*WIDTHS, "id"]})]
     for row in rows.to_dict("records"):
-        is_blocked = row["metric"] in study.blocked
-        parts.append(_line(_blocked_cells(row) if is_blocked else _cells(row)))
+        parts.append(_line(_cells(row, row["metric"] in study.blocked)))
     parts += ["", wrapped(study_sentences.how(study))]
     if rows["mde"].notna().any():
         parts.append(wrapped(say(MDE, power=POWER)))
@@ -104,42 +98,36 @@ def comparison_text(study: Study, *, everything: bool) -> str:
 
 def _line(cells: Mapping[str, str]) -> str:
     """A metric's line, its id at the end, or below where that would be too wide."""
-    line, name = LINE.format_map(cells), cells["name"]
+    line = " ".join(padded(cells.get(head, ""), width) for head, width in WIDTHS.items())
+    name = cells["id"]
     if len(line) + len(name) + 2 <= WIDTH:
         return f"{line}  {name}"
     return f"{line.rstrip()}\n{wrapped(name, '    ')}"
 
 
 def _title(row: Mapping[Any, Any]) -> str:
-    title = f"= {row['alias_of']}" if row["alias_of"] else str(row["title"])
+    title = f"= {row['alias_of']}" if row["alias_of"] else say(row["title"])
     return title if len(title) <= TITLE else f"{title[: TITLE - 2]} …"
 
 
-def _blocked_cells(row: Mapping[Any, Any]) -> dict[str, str]:
-    """The texts of a metric that a check blocks: it has no number."""
-    texts = dict.fromkeys(HEAD, "")
-    texts["title"] = _title(row)
-    texts["verdict"] = LEVEL_WORDS["blocking"].lower()
-    texts["name"] = row["metric"]
-    return texts
-
-
-def _cells(row: Mapping[Any, Any]) -> dict[str, str]:
-    """The texts of a metric's line; "" for a number that there is none of."""
+def _cells(row: Mapping[Any, Any], is_blocked: bool) -> dict[str, str]:
+    """The texts of a metric's line, without a number that there is none of; none for one that a check blocks."""
+    texts = {"metric": _title(row), "id": row["metric"]}
+    if is_blocked:
+        return {**texts, "verdict": say(LEVEL_WORDS["blocking"]).lower()}
     bounds = [_number(row[bound], signed=True) for bound in ("ci_low", "ci_high")]
     interval = ", ".join(bound for bound in bounds if bound)
     has_p = row["n_differ"] > 0
     return {
-        "title": _title(row),
-        "a": _number(row["value_baseline"]) or "N/A",
-        "b": _number(row["value_candidate"]) or "N/A",
-        "delta": _number(row["delta"], signed=True) or "N/A",
+        **texts,
+        "A": _number(row["value_baseline"]) or "N/A",
+        "B": _number(row["value_candidate"]) or "N/A",
+        "B - A": _number(row["delta"], signed=True) or "N/A",
         "interval": f"[{interval}]" if interval else "",
         "p": p_text(row["p_value"]) if has_p else "",
-        "adjusted": p_text(row["p_adjusted"]) if has_p else "",
+        "p adj.": p_text(row["p_adjusted"]) if has_p else "",
         "mde": mde_text(row),
         "verdict": verdict_text(row),
-        "name": row["metric"],
     }
 
 

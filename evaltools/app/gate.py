@@ -12,7 +12,7 @@ import pandas as pd
 from ..core.errors import Problems, UsageError
 from ..core.files import refuse_input, write_text
 from ..core.folders import put_back
-from ..core.language import say
+from ..core.language import Message, say
 from ..core.manifest import NAME, Manifest
 from ..core.names import nearest
 from ..core.plugins import refuse_parent
@@ -106,7 +106,7 @@ def _read_margins(texts: Sequence[str], baseline: Path | None) -> dict[str, floa
         )
     for name, margin in margins.items():
         if margin < 0:
-            raise UsageError(f"--margin {name}: expected a number of 0 or more")
+            raise UsageError("--margin {name}: expected a number of 0 or more", name=name)
     return margins
 
 
@@ -114,7 +114,7 @@ def _refuse_result(file: Path, results: Sequence[Path]) -> None:
     """UsageError where a file cannot be written, or would change what it speaks of."""
     is_result = file.resolve() in [path.resolve() for path in results]
     if is_result or read_manifest(file.parent) is not None:
-        raise UsageError(f"{file} would change a result; write it to another place")
+        raise UsageError("{file} would change a result; write it to another place", file=file)
     refuse_input(file)
 
 
@@ -132,7 +132,7 @@ def read(path: Path) -> StoredMetrics:
     _require_unspoilt(file)
     names = [row.name for row in content.metrics]
     if len(set(names)) < len(names):
-        message = "two metrics have one name"
+        message = Message("two metrics have one name")
         raise Problems().fatal("bad-metrics", message, file=str(file), field="metrics")
     return content
 
@@ -144,7 +144,7 @@ def _require_unspoilt(file: Path) -> None:
         return
     problems = Problems()
     for name in spoilt_files(file.parent, read_model(manifest_file, Manifest)):
-        message = "is not as it was written: make the result again"
+        message = Message("is not as it was written: make the result again")
         problems.error("spoilt-result", message, file=str(file.with_name(name)))
     problems.raise_if_failed()
 
@@ -167,7 +167,12 @@ def check_bounds(
     rows = []
     for name, kind, limit in bounds:
         if name not in metrics:
-            raise UsageError(f"{path} has no metric {name!r}; {nearest(name, sorted(metrics))}")
+            raise UsageError(
+                "{path} has no metric {name}; {nearest}",
+                path=path,
+                name=repr(name),
+                nearest=nearest(name, sorted(metrics)),
+            )
         field = WORST[kind] if use == "worst" else use
         number = getattr(metrics[name], field)
         text = f"{number:.6g}" if number is not None else say("no interval")
@@ -199,7 +204,8 @@ def check_verdicts(path: Path, content: StoredMetrics, strict: bool = False) -> 
                 rows.append(Checked(row.metric, row.verdict in passing, f"{line} ({one.run})"))
     if not rows:
         raise UsageError(
-            f"{path} holds no verdicts: give --min NAME=X, --max NAME=X or --baseline RESULT"
+            "{path} holds no verdicts: give --min NAME=X, --max NAME=X or --baseline RESULT",
+            path=path,
         )
     return rows
 
@@ -221,13 +227,17 @@ def check_baseline(path: Path, baseline: Path, margins: Mapping[str, float]) -> 
     for name in margins:
         if study.metric(name).name not in table.index:
             raise UsageError(
-                f"--margin {name}: the metric has no better direction, so that no difference is harm"
+                "--margin {name}: the metric has no better direction, so that no difference is harm",
+                name=name,
             )
     names = [name for name in dict.fromkeys([*study.headline, *margins]) if name in table.index]
     if not any(_is_comparable(table.loc[name]) for name in names):
         raise UsageError(
-            f"{path} and {baseline} have no metric with {MIN_UNITS} paired units among "
-            f"{', '.join(names)}: nothing can be judged"
+            "{path} and {baseline} have no metric with {n} paired units among {names}: nothing can be judged",
+            path=path,
+            baseline=baseline,
+            n=MIN_UNITS,
+            names=tuple(names),
         )
     return [_against(study, table.loc[name].to_dict(), margins.get(name)) for name in names]
 
@@ -236,7 +246,9 @@ def _compared(path: Path, baseline: Path) -> Study:
     """Two results as a study. UsageError for a result beside itself."""
     candidate_folders, baseline_folders = result_folders(path), result_folders(baseline)
     if candidate_folders[0].resolve() == baseline_folders[0].resolve():
-        raise UsageError(f"{path} would be compared with itself; --baseline names another result")
+        raise UsageError(
+            "{path} would be compared with itself; --baseline names another result", path=path
+        )
     return compare(
         [load(folder) for folder in baseline_folders],
         [load(folder) for folder in candidate_folders],

@@ -45,8 +45,12 @@ class _Names:
         """UsageError where another run has the name."""
         folded = name.casefold()
         if folded in self.paths:
-            both = f"{self.paths[folded]} and {path} would both be named {name!r}"
-            raise UsageError(f"{both}; give them names with --name")
+            raise UsageError(
+                "{first} and {second} would both be named {name}; give them names with --name",
+                first=self.paths[folded],
+                second=path,
+                name=repr(name),
+            )
         self.paths[folded] = path
 
 
@@ -69,7 +73,7 @@ def find_inputs(
     replace, where a name tells no seed, or an option makes no sense.
     """
     if settings.name is not None and len(paths) > 1:
-        raise UsageError("--name goes with one run only")
+        raise UsageError("--{name} goes with one run only", name="name")
     suite_options = make_options(suite, options)
     names = _Names()
     inputs: list[RunInput] = []
@@ -77,7 +81,8 @@ def find_inputs(
     for path in paths:
         if CONTROL.search(path):
             raise UsageError(
-                f"{path!a}: the path of an input must be text without control characters"
+                "{path}: the path of an input must be text without control characters",
+                path=ascii(path),
             )
         try:
             for run in _runs_at(suite, path, settings, suite_options, stored=stored, files=files):
@@ -88,8 +93,11 @@ def find_inputs(
         except InputError as e:
             errors.append(e)
     if files and len(inputs) > 1:
-        listed = ", ".join(run.name for run in inputs[:10])
-        raise UsageError(f"numbers of one run go into a file, here are {len(inputs)}: {listed}")
+        raise UsageError(
+            "numbers of one run go into a file, here are {n}: {names}",
+            n=len(inputs),
+            names=tuple(run.name for run in inputs[:10]),
+        )
     _refuse_several(suite, options, len(inputs))
     return inputs, errors
 
@@ -107,7 +115,12 @@ def _runs_at(
     result = manifest_of_run(place) if stored else None
     if result is not None:
         if result.suite != suite.name:
-            raise UsageError(f"{path} holds a result of {result.suite}, not of {suite.name}")
+            raise UsageError(
+                "{path} holds a result of {other}, not of {suite}",
+                path=path,
+                other=result.suite,
+                suite=suite.name,
+            )
         return [RunInput(safe_name(result.run), path, None)]
     require_input(suite, place)
     names = [settings.name] if settings.name else suite.run_names(place, Problems())
@@ -127,7 +140,7 @@ def _refuse_several(suite: Suite, options: Mapping[str, Any], n_runs: int) -> No
     """UsageError where an option that goes with one run is given for several."""
     for name in suite.options.single_run:
         if n_runs > 1 and options.get(name) is not None:
-            raise UsageError(f"--{name} goes with one run only")
+            raise UsageError("--{name} goes with one run only", name=name)
 
 
 def expand_runs(texts: Sequence[str]) -> list[str]:

@@ -50,7 +50,9 @@ def _untouched_folder(folder: Path, files: dict[str, str]) -> Path:
     for number in count(1):
         target = folder if number == 1 else folder.with_name(f"{folder.name}-{number}")
         if target.exists() and not target.is_dir():
-            raise UsageError(f"{target} is a file; name a folder for the notebooks with --dir")
+            raise UsageError(
+                "{target} is a file; name a folder for the notebooks with --dir", target=target
+            )
         if all(_is_untouched(target / name, content) for name, content in files.items()):
             return target
     raise AssertionError("there is always another number")

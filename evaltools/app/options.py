@@ -166,16 +166,11 @@ suite_file_option = click.option(
 
 
 def study_settings(values: dict[str, Any]) -> dict[str, Any]:
-    """The values of a command's `study_options` as `report.study.study` takes them, the others as they are.
-
-    The language is spoken from here on.
-    """
-    from ..core.language import speak
+    """The values of a command's `study_options` as `report.study.study` takes them, the others as they are."""
     from ..core.resampling import Resampling
     from .workers import Workers
 
     settings = dict(values)
-    speak(settings.pop("lang"))
     workers = Workers(settings.pop("jobs"))
     n, confidence, method, seed = [settings.pop(name) for name in RESAMPLING]
     resampling = Resampling(method=method, n_resamples=n, confidence=confidence, seed=seed)
@@ -262,7 +257,11 @@ def parse_bound(text: str, option: str) -> Bound:
     except ValueError:
         limit = math.nan
     if not name or not sign or not math.isfinite(limit):
-        raise UsageError(f"--{option} {text!r}: expected NAME=X with a finite number X")
+        raise UsageError(
+            "--{option} {text}: expected NAME=X with a finite number X",
+            option=option,
+            text=repr(text),
+        )
     return name.strip(), option, limit
 
 
@@ -284,5 +283,7 @@ def parse_seeds(text: str) -> list[int]:
     except ValueError:
         seeds = []
     if not seeds or min(seeds) < 1:
-        raise UsageError(f"--seeds {text!r}: expected whole numbers from 1 on, joined by commas")
+        raise UsageError(
+            "--seeds {text}: expected whole numbers from 1 on, joined by commas", text=repr(text)
+        )
     return seeds

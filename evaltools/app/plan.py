@@ -37,11 +37,11 @@ def plan_command(
     With a margin the difference that the test must find is that much larger. `register`: the file of the decision.
     """
     if margin < 0:
-        raise UsageError(f"--margin: expected a number of 0 or more, got {margin:g}")
+        raise UsageError("--margin: expected a number of 0 or more, got {margin:g}", margin=margin)
     if register is None and (margin or looks != 1):
         raise UsageError("--margin and --looks belong to a decision: give --register FILE")
     if register is not None and register.exists():
-        raise UsageError(f"{register} is there already; a decision is not replaced")
+        raise UsageError("{file} is there already; a decision is not replaced", file=register)
     if csv_file is not None:
         refuse_input(csv_file, [path for run in runs for path in find_runs(run)])
     pilot = study_of(runs, **settings)

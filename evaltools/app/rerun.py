@@ -137,7 +137,9 @@ def rerun_manifest(
 def _refuse_same(result: Path, compared_with: Path, out: Path) -> None:
     """UsageError where the new result would replace the old."""
     if result.resolve() == compared_with.resolve():
-        raise UsageError(f"{out} holds the results that are to be compared; give another folder")
+        raise UsageError(
+            "{out} holds the results that are to be compared; give another folder", out=out
+        )
 
 
 def _bad(path: Path, message: str) -> InputError:
@@ -196,8 +198,9 @@ class _Remake:
         own_metrics = member.options.get("metrics")
         if self.metrics is None and own_metrics:
             raise UsageError(
-                f"{member.run} was made with metrics of your own ({own_metrics}): give their file with "
-                "--metrics"
+                "{run} was made with metrics of your own ({metrics}): give their file with --metrics",
+                run=member.run,
+                metrics=own_metrics,
             )
         return evaluate(
             suite,
@@ -231,8 +234,10 @@ def _refuse_untrusted(
             untrusted.append(f"--{name.replace('_', '-')}")
     if untrusted:
         raise UsageError(
-            f"{member.run} was made with options that a manifest is not trusted with: give "
-            f"{', '.join(untrusted)} as it was made with, or as you want it now"
+            "{run} was made with options that a manifest is not trusted with: give {options} as it was made "
+            "with, or as you want it now",
+            run=member.run,
+            options=tuple(untrusted),
         )
 
 

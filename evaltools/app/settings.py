@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..core.errors import OnError
+from ..core.language import language
 from ..core.resampling import Method, Resampling
 from .cluster import cluster_size
 from .workers import Workers
@@ -28,7 +29,7 @@ class Settings:
     scheduler: str | None = None
     metrics: Path | None = None
     paper: bool = False
-    lang: str = "en"
+    lang: str = field(default_factory=language)
 
     def workers(self) -> Workers:
         """Where the work is done."""

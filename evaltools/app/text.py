@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable
 from typing import Any
+from unicodedata import east_asian_width
 
 import pandas as pd
 
@@ -23,6 +24,18 @@ def wrapped(text: str, indent: str = "", further: str = "  ") -> str:
     )
 
 
+def padded(text: str, width: int) -> str:
+    """The text in so many columns, to the right, with a negative width to the left. Letters of Korean take two.
+
+    >>> padded("p", 3), padded("지표", -6)
+    ('  p', '지표  ')
+    """
+    n_wide = sum(east_asian_width(letter) in "WF" for letter in text)
+    if width < 0:
+        return text.ljust(-width - n_wide)
+    return text.rjust(width - n_wide)
+
+
 def columns(frame: pd.DataFrame, **formats: Callable[[Any], str]) -> str:
     """A frame as columns of text, without its index; nulls are empty. `formats`: column -> text of a value.
 
@@ -35,4 +48,5 @@ def columns(frame: pd.DataFrame, **formats: Callable[[Any], str]) -> str:
     for column in frame:
         text_of = formats.get(str(column), str)
         texts[column] = [text_of(value) if pd.notna(value) else "" for value in frame[column]]
-    return pd.DataFrame(texts).to_string(index=False)
+    with pd.option_context("display.unicode.east_asian_width", True):
+        return pd.DataFrame(texts).to_string(index=False)

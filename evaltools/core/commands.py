@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from .language import LANGUAGES, speak
+
 Decorator = Callable[[Any], Any]
 """What adds options to the function of a command."""
 
@@ -54,11 +56,15 @@ on_error_option = click.option(
     help="A record that cannot be used: fail, or leave it out, count it and report it.",
 )
 
+
 lang_option = click.option(
     "--lang",
-    type=click.Choice(["en", "ko", "zh"]),
+    type=click.Choice(LANGUAGES),
     default="en",
     show_default=True,
+    is_eager=True,  # so that what is wrong with the other options is told in it
+    expose_value=False,
+    callback=lambda ctx, param, lang: speak(lang),
     help="Language of pages, tables, workbooks and messages; CSV, JSON and ids stay as they are.",
 )
 

@@ -72,11 +72,23 @@ class InputError(Exception):
         return (type(self), (self.problems,))
 
 
-class UsageError(Exception):
+class Told(Exception):
+    """An error with a sentence: English in a traceback, in the reader's language where a command ends with it.
+
+    `text` is the sentence, with places that the values fill as in a `Message`.
+    """
+
+    def __init__(self, text: str | Message = "", /, **values: Any):
+        from .language import Message
+
+        super().__init__(Message(text, values) if values else text)
+
+
+class UsageError(Told):
     """A command or a call that makes no sense (names that clash, an unknown metric); exit status 2."""
 
 
-class WorkFailed(Exception):
+class WorkFailed(Told):
     """Work that could not be done, though nothing was wrong with its input (a process was killed); exit status 4."""
 
 
@@ -91,9 +103,10 @@ def tell(error: BaseException, whose: str = "") -> int:
         for problem in error.problems:
             echo(problem.text(), err=True)
         return BAD_INPUT
-    if not isinstance(error, UsageError | WorkFailed | OSError):
+    if not isinstance(error, Told | OSError):
         echo("".join(traceback.format_exception(error)), err=True)
-    parts = [say("error"), whose, str(error) or type(error).__name__]
+    text = say(error.args[0]) if isinstance(error, Told) else str(error)
+    parts = [say("error"), whose, text or type(error).__name__]
     echo(": ".join(part for part in parts if part), err=True)
     return WRONG_USAGE if isinstance(error, UsageError) else FAILED
 

@@ -13,6 +13,7 @@ from typing import Any
 from .errors import UsageError
 from .files import EXAMPLES, example
 from .folders import put_back
+from .language import Message
 
 RUN_NAME = re.compile(r"^(?:(?P<run_id>.+)__)?seed(?P<seed>[^_]+)_(?P<mode>.+)$")
 LONGEST_NAME = 200
@@ -49,10 +50,12 @@ def safe_name(name: str) -> str:
     return name
 
 
-def nearest(name: str, known: Sequence[str]) -> str:
+def nearest(name: str, known: Sequence[str]) -> Message:
     """What to say of a name that is not known: those that come closest, or all."""
     near = get_close_matches(name, known, 3, 0.5)
-    return f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
+    if near:
+        return Message("did you mean {names}?", {"names": tuple(near)})
+    return Message("there are {names}", {"names": tuple(known)})
 
 
 def find_runs(text: str) -> list[Path]:

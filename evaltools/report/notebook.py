@@ -54,7 +54,7 @@ class ReportFailed(WorkFailed):
 
     def __init__(self, name: str, notebook: Path, reason: str):
         self.name, self.notebook, self.reason = name, notebook, reason
-        super().__init__(f"{reason} (see {notebook})")
+        super().__init__("{reason} (see {notebook})", reason=reason, notebook=notebook)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (type(self), (self.name, self.notebook, self.reason))

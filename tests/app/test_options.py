@@ -241,3 +241,26 @@ def test_a_misspelt_metric_of_a_gate_gets_the_nearest(here: Path) -> None:
 def test_every_command_tells_its_use_and_what_is_missing(command: str) -> None:
     assert f" {command} [OPTIONS]" in call(command, "--help").stdout
     assert "Missing argument" in call(command, status=2).output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "korean"),
+    [
+        (("compare", "a", "b", "--margin", "f1"), "오류: --margin 'f1': NAME=X 형식이어야"),
+        (("gate", "absent", "--margin", "f1=0.1"), "오류: --margin은 지표가 기준보다"),
+        (("score", "cr", f"example:cr/{ONE}", "x", "--name", "y"), "오류: --name 옵션은 실행이"),
+        (("plan", f"example:cr/{ONE}", "--metric", "m", "--difference", "1", "--looks", "2"), "--register FILE을"),
+        (("calibrate", "s.csv", "l.csv", "--next", "calibration.csv"), "두 번 지정됨"),
+        (("report", "seeds", f"example:cr/{ONE}", "--margin", "f1=x"), "오류: --margin 'f1=x'"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_an_option_is_told_in_the_language_wherever_that_stands(
+    tmp_path: Path, arguments: tuple[str, ...], korean: str
+) -> None:
+    with chdir(tmp_path):
+        path = arguments[:2] if arguments[0] in ("score", "report") else arguments[:1]
+        last = call(*arguments, "--lang", "ko", status=2).stderr
+        first = call(*path, "--lang", "ko", *arguments[len(path) :], status=2).stderr
+        assert first == last and korean in last
+        assert korean not in call(*arguments, status=2).stderr
+        assert list(tmp_path.iterdir()) == []

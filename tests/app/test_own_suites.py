@@ -276,7 +276,7 @@ def test_a_metric_of_an_unknown_column_names_the_nearest_columns(here: Path) -> 
     text = Path("labels.py").read_text(encoding="utf-8")
     Path("labels.py").write_text(text.replace('"n",', '"nn",', 1), encoding="utf-8")
     said = call("score", *SUITE, "labels", "run.jsonl", status=2).stderr
-    assert "lacks ['nn']; did you mean n or fn_neg?" in said
+    assert "lacks ['nn']; did you mean n, fn_neg?" in said
 
 
 BAD = {

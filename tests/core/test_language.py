@@ -143,12 +143,13 @@ def _of(node: ast.AST) -> Iterator[str]:
         yield "".join(str(v.value) if isinstance(v, ast.Constant) else "{}" for v in node.values)
 
 
-def _calls(tree: ast.AST) -> Iterator[str]:
+def _calls(tree: ast.AST, *functions: str) -> Iterator[str]:
     for node in ast.walk(tree):
         if (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Name)
-            and node.func.id == "say"
+            and node.func.id in functions
+            and node.args
             and isinstance(node.args[0], ast.Constant)
         ):
             yield str(node.args[0].value)
@@ -165,7 +166,7 @@ def said() -> set[str]:
     calls = {
         key
         for path in PACKAGE.rglob("*.py")
-        for key in _calls(ast.parse(path.read_text(encoding="utf-8")))
+        for key in _calls(ast.parse(path.read_text(encoding="utf-8")), "say")
     }
     return calls | {key for text in templates() for key in SPOKEN.findall(text)}
 
@@ -182,6 +183,29 @@ def places(text: str) -> set[str]:
 @pytest.mark.parametrize("lang", OTHERS)
 def test_every_text_that_is_said_has_a_translation(lang: str) -> None:
     assert sorted(said() - set(translations(lang))) == []
+
+
+ERRORS = ("UsageError", "WorkFailed")
+
+
+@pytest.mark.parametrize("lang", OTHERS)
+def test_every_error_of_a_command_has_a_translation(lang: str) -> None:
+    trees = [
+        ast.parse(path.read_text(encoding="utf-8")) for path in (PACKAGE / "app").rglob("*.py")
+    ]
+    texts = {text for tree in trees for text in _calls(tree, *ERRORS)}
+    assert len(texts) > 25
+    assert sorted(texts - set(translations(lang))) == []
+    built = [
+        node
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ERRORS
+        and isinstance(node.args[0], ast.JoinedStr)
+    ]
+    assert built == [], "an f-string can be told in English only"
 
 
 def test_the_languages_have_the_same_entries() -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from ...core.commands import PATH, lang_option
-from ...core.language import speak
 from ...core.terminal import echo
 from ..options import confidence_option
 
@@ -45,7 +44,6 @@ def calibrate(
     score: str,
     next_file: Path | None,
     confidence: float,
-    lang: str,
 ) -> None:
     """Hold SCORES of a judge or of rules against LABELS that people gave to some of the cases.
 
@@ -54,7 +52,6 @@ def calibrate(
     """
     from ..calibrate import calibrate_command
 
-    speak(lang)
     text = calibrate_command(
         scores, labels, out=out, score=score, next_file=next_file, confidence=confidence
     )

@@ -48,10 +48,7 @@ def _check_command(
     @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=PATH)
     @options
     @lang_option
-    def command(files: Sequence[Path], lang: str, **values: Any) -> None:
-        from ...core.language import speak
-
-        speak(lang)
+    def command(files: Sequence[Path], **values: Any) -> None:
         problems = Problems("skip")
         for path in files:
             of_file = Problems("skip")

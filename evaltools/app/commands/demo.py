@@ -16,9 +16,9 @@ from ..options import jobs_option
 @lang_option
 @quiet_option
 @jobs_option(default=2)
-def demo(out: Path, jobs: int, lang: str, quiet: bool) -> None:
+def demo(out: Path, jobs: int, quiet: bool) -> None:
     """All reports and the gallery on the bundled examples."""
     from ..demo import run_demo
     from ..settings import Settings
 
-    sys.exit(run_demo(Settings(out=out, jobs=jobs, lang=lang, quiet=quiet)))
+    sys.exit(run_demo(Settings(out=out, jobs=jobs, quiet=quiet)))

@@ -7,18 +7,16 @@ from pathlib import Path
 import click
 
 from ...core.commands import PATH, lang_option
-from ...core.language import speak
 from ...core.terminal import echo
 
 
 @click.command()
 @click.argument("outputs", default="outputs", type=PATH)
 @lang_option
-def gallery(outputs: Path, lang: str) -> None:
+def gallery(outputs: Path) -> None:
     """(Re)build index.html, the page that finds, filters and compares all results under OUTPUTS."""
     from ...core.folders import remove_leftovers
     from ...report.gallery import build
 
-    speak(lang)
     remove_leftovers(outputs)
     echo(str(build(outputs)))

@@ -71,15 +71,13 @@ from ..options import decision_option
     help="Write it as Markdown, for the summary of a CI job.",
 )
 @lang_option
-def gate(result: Path, lang: str, **asked: Any) -> None:
+def gate(result: Path, **asked: Any) -> None:
     """Fail (status 1) unless RESULT, a metrics.json or the folder of a run or aggregate, holds what is asked.
 
     Without any bound or baseline its suite's verdicts must be passes. What is not measured does not pass.
     """
-    from ...core.language import speak
     from .. import gate as work
 
-    speak(lang)
     rows = work.gate(result, **asked)
     for row in rows:
         echo(str(row))
