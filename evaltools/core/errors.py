@@ -81,7 +81,7 @@ class Told(Exception):
     def __init__(self, text: str | Message = "", /, **values: Any):
         from .language import Message
 
-        super().__init__(Message(text, values) if values else text)
+        super().__init__(Message(str(text), values) if values else text)
 
 
 class UsageError(Told):

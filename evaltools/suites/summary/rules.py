@@ -232,7 +232,7 @@ class Rules(_Strict):
     def nearest_tag(self, name: str) -> str:
         """What to say of a tag that is not known: the names that come closest, or all tags."""
         near = get_close_matches(name, [*self.known_tags, *self.aliases], 3, 0.5)
-        return nearest(name, near or self.known_tags)
+        return str(nearest(name, near or self.known_tags))
 
     def expected_tags(self, names: Sequence[str] | None, product: str | None) -> list[str] | None:
         """The tags that a summary should name: those of the case, then those its product requires.
