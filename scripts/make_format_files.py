@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -103,6 +104,73 @@ QUESTIONS = "".join(
     for i in range(6)
 )
 
+HELM = """
+from helm.benchmark.adaptation.common_adapter_specs import get_generation_adapter_spec
+from helm.benchmark.metrics.common_metric_specs import get_exact_match_metric_specs
+from helm.benchmark.run_spec import RunSpec, run_spec_function
+from helm.benchmark.scenarios.scenario import CORRECT_TAG, TEST_SPLIT, TRAIN_SPLIT
+from helm.benchmark.scenarios.scenario import Input, Instance, Output, Reference
+from helm.benchmark.scenarios.scenario import Scenario, ScenarioSpec
+
+
+class Parity(Scenario):
+    name = "parity"
+    description = "simple/model1 answers with the last word of the prompt"
+    tags = []
+
+    def get_instances(self, output_path):
+        instances = []
+        for i in range(3):
+            right = Reference(Output(text="Odd" if i % 2 else "Even"), tags=[CORRECT_TAG])
+            split = TRAIN_SPLIT if i == 2 else TEST_SPLIT
+            instances.append(Instance(Input(text=f"Is {i} Odd or Even"), [right], split))
+        return instances
+
+
+@run_spec_function("parity")
+def parity():
+    return RunSpec(
+        name="parity",
+        scenario_spec=ScenarioSpec(class_name="parity.Parity"),
+        adapter_spec=get_generation_adapter_spec(max_train_instances=1),
+        metric_specs=get_exact_match_metric_specs(),
+        groups=[],
+    )
+"""
+
+RAGAS = """
+import math
+
+from ragas import EvaluationDataset, evaluate
+from ragas.metrics import BleuScore, ExactMatch, NonLLMStringSimilarity, RougeScore
+from ragas.metrics.base import MetricType, SingleTurnMetric
+
+
+class Words(SingleTurnMetric):
+    name = "words"
+    _required_columns = {MetricType.SINGLE_TURN: {"response"}}
+
+    def init(self, run_config):
+        pass
+
+    async def _single_turn_ascore(self, sample, callbacks):
+        return math.nan if sample.user_input == "5+1?" else len(sample.user_input) / 8
+
+
+rows = []
+for i in range(6):
+    response, reference = f"the answer is {i % 4 + 1}", f"the answer is {i + 1}"
+    row = {"user_input": f"{i}+1?", "response": response, "reference": reference}
+    rows.append({**row, "retrieved_contexts": ["sums"]})
+metrics = [ExactMatch(), NonLLMStringSimilarity(), BleuScore(), RougeScore(), Words()]
+result = evaluate(EvaluationDataset.from_list(rows), metrics=metrics, show_progress=False)
+frame = result.to_pandas()
+frame.to_csv("rows.csv", index=False)
+frame.to_json("rows.jsonl", orient="records", lines=True)
+with open("reported.txt", "w") as file:
+    file.write(repr(result))
+"""
+
 PROMPTFOO = """
 prompts:
   - "Answer: {{q}}"
@@ -119,16 +187,20 @@ tests:
 """
 
 
+HELM_FILES = ("per_instance_stats.json", "run_spec.json", "scenario_state.json", "stats.json")
+
+
 @dataclass(frozen=True)
 class Tool:
-    """`package` is installed by pip, `node_package` by npm. `files` are written into the working folder
-    before `commands` run there; `{python}` is the interpreter of the environment, `{bin}` its folder of programs.
+    """`package` is installed with `further_packages`, or `node_package` by npm. `files` are written into the working
+    folder before `commands` run there; `{python}` is the interpreter of the environment, `{bin}` its folder of programs.
     `results`: pattern of a file that was written -> its name in the target.
     """
 
     commands: Sequence[str]
     results: dict[str, str]
     package: str = ""
+    further_packages: str = ""
     node_package: str = ""
     files: dict[str, str] = field(default_factory=dict)
 
@@ -176,6 +248,24 @@ TOOLS = {
             "out/**/results_*.json": "",
         },
     ),
+    "helm": Tool(
+        package="crfm-helm",
+        files={"parity.py": HELM},
+        commands=[
+            "PYTHONPATH=. {bin}/helm-run --plugins parity --suite s --max-eval-instances 4"
+            " --run-entries parity:model=simple/model1,data_augmentation=lower"
+            " --num-train-trials 2"
+        ],
+        results={f"benchmark_output/runs/s/*/{name}": name for name in HELM_FILES},
+    ),
+    "ragas": Tool(
+        package="ragas",
+        # it imports a module that later versions of langchain-community do not have
+        further_packages="rouge-score sacrebleu rapidfuzz 'langchain-community<0.4'",
+        files={"rows.py": RAGAS},
+        commands=["{python} rows.py"],
+        results={name: name for name in ("rows.csv", "rows.jsonl", "reported.txt")},
+    ),
     "promptfoo": Tool(
         node_package="promptfoo",
         files={"config.yaml": PROMPTFOO},
@@ -201,7 +291,9 @@ def make(name: str, tool: Tool, folder: Path) -> str:
     work.mkdir()
     if tool.package:
         run(f"{sys.executable} -m venv {environment}", work)
-        run(f"{environment}/bin/python -m pip install --quiet {tool.package}", work)
+        run(f"{environment}/bin/python -m pip install --quiet uv", work)
+        install = f"{environment}/bin/uv pip install --quiet --python {environment}/bin/python"
+        run(f"{install} {tool.package} {tool.further_packages}", work)
         version = run(f"{environment}/bin/python -m pip show {tool.package}", work)
         version = version.partition("Version: ")[2].partition("\n")[0]
     else:
@@ -218,6 +310,8 @@ def make(name: str, tool: Tool, folder: Path) -> str:
     for pattern, kept in tool.results.items():
         (written,) = work.glob(pattern)
         text = written.read_bytes().replace(str(folder).encode(), b"...")
+        if written.suffix == ".json":
+            text = re.sub(rb"\n +", b"\n", text)  # half of HELM's files is indentation
         (target / (kept or written.name)).write_bytes(text)
     return version
 

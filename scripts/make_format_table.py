@@ -7,6 +7,7 @@ Reads tests/data/formats, and the larger files of EVALTOOLS_REFERENCE where they
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 import os
@@ -72,11 +73,33 @@ def deepeval(file: Path) -> Iterator[Reported]:
         yield Reported("", f"{metric} passed", reported["passes"] / n_measured)
 
 
+def helm(file: Path) -> Iterator[Reported]:
+    """The metrics that the run asks for, over all trials."""
+    (spec, *_) = json.loads(file.with_name("run_spec.json").read_bytes())["metric_specs"]
+    for stat in json.loads(file.with_name("stats.json").read_bytes()):
+        name = stat["name"]
+        if name["name"] in spec["args"]["names"]:
+            perturbation = name.get("perturbation", {"computed_on": ""})
+            if perturbation["computed_on"] == "":
+                yield Reported("", name["name"], stat["mean"])
+            if perturbation["computed_on"] == "perturbed":
+                metric = f"{name['name']} ({perturbation['name']})"
+                yield Reported("", metric, stat["mean"])
+
+
+def ragas(file: Path) -> Iterator[Reported]:
+    """What it prints, in four digits."""
+    for metric, value in ast.literal_eval(file.with_name("reported.txt").read_text()).items():
+        yield Reported("", metric, value)
+
+
 TOOLS = {
     "inspect": (inspect, "*.eval"),
     "lm-eval": (lm_eval, "samples_*.jsonl"),
     "promptfoo": (promptfoo, "*.json"),
     "deepeval": (deepeval, "*latest_run_full.json"),
+    "helm": (helm, "per_instance_stats.json"),
+    "ragas": (ragas, "rows.*"),
 }
 
 
@@ -96,7 +119,7 @@ def run_of(condition: str, runs: list[et.Run]) -> et.Run:
 
 def ours(reported: float, value: float) -> str:
     """Our number, or what makes lm-eval's number of it."""
-    if math.isclose(reported, value, rel_tol=1e-6, abs_tol=1e-9):
+    if math.isclose(reported, value, rel_tol=1e-6, abs_tol=1e-9) or reported == round(value, 4):
         return f"{value:.4f}"
     if math.isclose(reported, math.exp(-value), rel_tol=1e-6):
         return f"exp({-value:.4f})"

@@ -290,7 +290,7 @@ WALKS = {
             "`sum` and `count` of an instance are numerator and denominator; the trial is the seed. A perturbed instance has a"
             " metric of its own. Where the file holds several splits, give `--split`.",
             "A folder of a run, or of runs, may be given: `run_spec.json` beside the file names the model and the main metric,"
-            " which leads; `instances.json` holds the texts. What HELM keeps books of (`num_...`, `..._runtime`) has no direction.",
+            " which leads; `scenario_state.json` holds the texts, the answers and the right ones. What HELM keeps books of (`num_...`, `..._runtime`) has no direction.",
             *COMMON,
         ),
     ),

@@ -46,7 +46,7 @@ def describe(error: ValidationError) -> list[tuple[str, str, Message]]:
         code = CODES.get(e["type"], "bad-field")
         message = _as_message(e)
         if code == "bad-field" and e["type"] != "missing":
-            values = {"what": message, "value": _short(e["input"])}
+            values = {"what": message, "value": short(e["input"])}
             message = Message("{what}, got {value}", values)
         field = ".".join(str(part) or '""' for part in e["loc"])
         problems.append((code, field, message))
@@ -82,7 +82,8 @@ def fitted(
     return None
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
+    """A value as an error shows it: 80 characters of its repr at most."""
     text = ascii(value) if isinstance(value, str) and not value.isprintable() else repr(value)
     return text if len(text) <= 80 else text[:77] + "..."
 
@@ -283,7 +284,7 @@ def csv_rows(
             try:
                 yield raw.removeprefix(BOM if number == 1 else b"").decode("utf-8")
             except UnicodeDecodeError as e:
-                raise csv.Error(str(_not_utf8(raw, e, "line"))) from None
+                raise csv.Error(str(not_utf8(raw, e, "line"))) from None
 
     with path.open("rb") as f:
         while header is None or read:
@@ -335,7 +336,7 @@ def read_utf8(path: Path, problems: Problems) -> str:
     except UnicodeDecodeError as e:
         line = raw.count(b"\n", 0, e.start) + 1
         raise problems.fatal(
-            "not-utf8", _not_utf8(raw, e, "file"), file=str(path), line=line
+            "not-utf8", not_utf8(raw, e, "file"), file=str(path), line=line
         ) from None
 
 
@@ -390,7 +391,7 @@ def _report(error: ValidationError, raw: bytes, problems: Problems, **where: Any
             try:
                 raw.decode("utf-8")
             except UnicodeDecodeError as e:
-                code, message = "not-utf8", _not_utf8(raw, e, "line")
+                code, message = "not-utf8", not_utf8(raw, e, "line")
                 # a line that ends within a character is cut off, not wrongly encoded
                 cut = cut and e.reason == "unexpected end of data"
             if cut:
@@ -400,7 +401,7 @@ def _report(error: ValidationError, raw: bytes, problems: Problems, **where: Any
         problems.error(code, message, field=field, **where)
 
 
-def _not_utf8(raw: bytes, error: UnicodeDecodeError, of: str) -> Message:
+def not_utf8(raw: bytes, error: UnicodeDecodeError, of: str) -> Message:
     """Where some bytes are no UTF-8, and that they read as the encoding which Korean files often have."""
     text = "byte {n} of the {of} is not UTF-8 (0x{byte})"
     try:

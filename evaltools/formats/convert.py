@@ -5,20 +5,31 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
 from ..core.errors import Problems, UsageError
 from ..core.files import atomic, dumps, refuse_input, write_jsonl
+from ..core.language import Message
 from ..core.names import nearest
 from .formats import FORMATS, Format
-from .rows import Sample, Score
+from .rows import Sample, Score, Scored
 from .source import Place, Source, where
 
 PER_FILE = ("condition", "seed")
 """Options that are given once for all files, or once for each."""
+
+OF_SAMPLE = ("condition", "seed", "trial", "text")
+"""Columns that are the same in all rows of a sample."""
+
+COLUMNS = ("id", "metric", "value", "num", "den", *OF_SAMPLE, "higher_is_better")
+
+NO_DIRECTION = (
+    "whether higher is better is not known of {metrics}: described, never judged "
+    "(--higher NAME and --lower NAME of the suite `table` say it)"
+)
 
 
 def convert(
@@ -43,7 +54,7 @@ def convert(
         raise UsageError(f"no format {name!r}; {nearest(name, list(FORMATS))}")
     form = FORMATS[name]
     settings = {key: value for key, value in options.items() if value not in (None, ())}
-    files = [file for path in files for file in _files_at(path, name, form, problems)]
+    files = [file for path in files for file in _files_at(path, form, problems)]
     _check_options(name, form, settings, len(files))
     if as_ == "predictions" and form.kind != "sentiment":
         raise UsageError(f"{name} holds scores: --as predictions is for aspect-based sentiment")
@@ -59,7 +70,7 @@ def convert(
     return write_jsonl(target, scores)
 
 
-def _files_at(path: Path, name: str, form: Format, problems: Problems) -> list[Path]:
+def _files_at(path: Path, form: Format, problems: Problems) -> list[Path]:
     """The file itself, or those of the format in a folder. InputError for a folder without any."""
     if not path.is_dir():
         return [path]
@@ -67,8 +78,10 @@ def _files_at(path: Path, name: str, form: Format, problems: Problems) -> list[P
         files = sorted(path.glob(pattern))
         if files:
             return files
-    wanted = " or ".join(form.in_folder) or f"a file of {name}"
-    raise problems.fatal("missing-file", f"is a folder without {wanted}", file=str(path))
+    message = Message("is a folder; expected a file")
+    if form.in_folder:
+        message = Message("is a folder without {patterns}", {"patterns": form.in_folder})
+    raise problems.fatal("missing-file", message, file=str(path))
 
 
 def _check_options(
@@ -100,7 +113,7 @@ def _rows(
 ) -> Iterator[Any]:
     """The rows of all files; a second one of a sample is an error."""
     options = {key: value for key, value in settings.items() if key not in PER_FILE}
-    first = FirstRows()
+    first = FirstPlaces()
     for number, path in enumerate(files):
         of_file = {}
         for option in PER_FILE:
@@ -111,49 +124,48 @@ def _rows(
         for place, row in form.read(source, **options):
             if of_file:
                 row = replace(row, **of_file)
-            earlier = first.see(row, path, place)
-            if earlier is not None:
-                kind = "sample" if isinstance(row, Sample) else row.metric
-                file, line = earlier
-                message = f"a second {kind} of this id; the first is {file}:{line}"
-                source.error("duplicate-id", message, id=row.id, **where(place))
-                continue
-            yield row
+            repeated = first.repeated(row, (path, place))
+            if repeated is None:
+                yield row
+            else:
+                source.error("duplicate-id", repeated, id=row.id, **where(place))
     problems.raise_if_failed()
-    if not first.places:
+    if not first.seen:
         raise problems.fatal("no-rows", "nothing in it can be used", file=str(files[0]))
 
 
 @dataclass
-class FirstRows:
-    """Where each metric of a sample was first read, in memory that grows with the samples alone.
+class FirstPlaces:
+    """Where the metrics of each sample were first read.
 
-    `places`: sample -> the first place of it and the set of metrics read there. `others`: (sample,
-    metric) -> the place of a metric that was first read elsewhere. `sets`: the sets of metrics that
-    samples share: nearly all samples have the same metrics.
+    `seen`: sample -> (file and place, metrics) of its records. `sets`: the sets of metrics that
+    samples share, as nearly all samples have the same.
     """
 
-    places: dict[Any, tuple[Path, Place, frozenset[str]]] = field(default_factory=dict)
-    others: dict[Any, tuple[Path, Place]] = field(default_factory=dict)
+    seen: dict[Any, list[tuple[tuple[Path, Place], frozenset[str]]]] = field(default_factory=dict)
     sets: dict[frozenset[str], frozenset[str]] = field(default_factory=dict)
 
-    def see(self, row: Sample | Score, path: Path, place: Place) -> tuple[Path, Place] | None:
-        """Where such a row was read before; None for the first one, which is kept in mind."""
+    def repeated(self, row: Sample | Scored, place: tuple[Path, Place]) -> Message | None:
+        """Which metric of a record was read before, and where; None for a new one, which is kept in mind."""
         sample: Any = row.id
-        metric = ""
-        if isinstance(row, Score):
+        names = ["sample"]
+        if isinstance(row, Scored):
             sample = (row.condition, row.seed, row.trial, row.id)
-            metric = row.metric
-        file, line, metrics = self.places.get(sample, (path, place, frozenset[str]()))
-        if metric in metrics:
-            return file, line
-        if (file, line) == (path, place):
-            more = metrics | {metric}
-            self.places[sample] = (file, line, self.sets.setdefault(more, more))
-            return None
-        if (sample, metric) in self.others:
-            return self.others[sample, metric]
-        self.others[sample, metric] = (path, place)
+            names = [score.metric for score in row.scores]
+        earlier = self.seen.setdefault(sample, [])
+        metrics: set[str] = set()
+        for name in names:
+            first = place if name in metrics else None
+            for earlier_place, earlier_metrics in earlier:
+                if name in earlier_metrics:
+                    first = earlier_place
+            if first is not None:
+                what = name if isinstance(row, Scored) else Message(name)
+                values = {"what": what, "first": f"{first[0]}:{first[1]}"}
+                return Message("a second {what} of this id; the first is {first}", values)
+            metrics.add(name)
+        shared = frozenset(metrics)
+        earlier.append((place, self.sets.setdefault(shared, shared)))
         return None
 
 
@@ -196,50 +208,43 @@ def _tuples(sample: Sample) -> list[dict[str, Any]]:
     return tuples
 
 
-def _score_rows(scores: Iterable[Score], problems: Problems) -> Iterator[dict[str, Any]]:
+def _score_rows(samples: Iterable[Scored], problems: Problems) -> Iterator[dict[str, Any]]:
     """The rows of a long table. What describes a sample stands in the first of its rows.
 
     A warning names the metrics of which no file says the direction.
     """
-    previous = None
     has_direction: dict[str, bool] = {}
-    for score in scores:
-        row = _score_row(score)
-        sample = (score.condition, score.seed, score.trial, score.id)
-        if sample != previous:
-            row |= score.further
-        previous = sample
-        known = has_direction.get(score.metric, False)
-        has_direction[score.metric] = known or score.higher_is_better is not None
-        yield row
+    for sample in samples:
+        further = sample.further
+        for score in sample.scores:
+            known = has_direction.get(score.metric, False)
+            has_direction[score.metric] = known or score.higher_is_better is not None
+            yield {**_score_row(sample, score), **further}
+            further = {}
     unknown = [metric for metric, known in has_direction.items() if not known]
     if unknown:
-        listed = ", ".join(unknown[:5])
+        listed: list[str | Message] = [*unknown[:5]]
         if len(unknown) > 5:
-            listed += f" and {len(unknown) - 5} more"
-        message = (
-            f"whether higher is better is not known of {listed}: described, never judged "
-            "(--higher NAME and --lower NAME of the suite `table` say it)"
-        )
-        problems.warn("no-direction", message)
+            listed.append(Message("{n} more", {"n": len(unknown) - 5}))
+        problems.warn("no-direction", Message(NO_DIRECTION, {"metrics": listed}))
 
 
-def _score_row(score: Score) -> dict[str, Any]:
+def _score_row(sample: Scored, score: Score) -> dict[str, Any]:
     """The columns that say something; a value that was not measured is null.
 
     A direction that is not known is null, too: without the column, higher would be better.
     """
-    row: dict[str, Any] = {}
-    for column in COLUMNS:
-        value = getattr(score, column)
-        if value is not None or column == "higher_is_better":
-            row[column] = value
-    if "den" not in row:
+    row: dict[str, Any] = {"id": sample.id, "metric": score.metric}
+    if score.den is None or score.value is None:
         row["value"] = score.value
+    else:
+        row |= {"num": score.value, "den": score.den}
+    for column in OF_SAMPLE:
+        value = getattr(sample, column)
+        if value is not None:
+            row[column] = value
+    row["higher_is_better"] = score.higher_is_better
     return row
-
-
-COLUMNS = [entry.name for entry in fields(Score) if entry.name != "further"]
 
 
 def _write_csv(target: Path, rows: Iterable[dict[str, Any]]) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from .rows import Row, Score, further_columns, mapping, number
+from .rows import Row, Score, Scored, further_columns, mapping, number
 from .source import Records, Source
 
 
@@ -80,31 +80,24 @@ def read(source: Source) -> Records:
     # what is wrong with a case is reported when its scores are read
     overview = _overview(source.unreported.records(Case, key))
 
-    def scores(count: int, case: Case) -> Iterator[Score]:
-        is_named = bool(case.name) and overview.names[case.name] == 1
-        sample: dict[str, Any] = {
-            "id": case.name if is_named else str(count),
-            "text": case.input,
-            "further": case.further,
-        }
+    def scored(count: int, case: Case) -> Iterator[Scored]:
+        scores = []
         for index, (metric, measured) in enumerate(case.measured):
             score, success = measured.score, measured.success
             if measured.error:
                 score = success = None
-            yield Score(
-                metric=metric,
-                value=number(score, f"metricsData.{index}.score"),
-                higher_is_better=overview.higher_is_better(metric),
-                **sample,
-            )
-            yield Score(
-                metric=f"{metric} passed",
-                value=number(success, f"metricsData.{index}.success"),
-                higher_is_better=True,
-                **sample,
-            )
+            value = number(score, f"metricsData.{index}.score")
+            scores.append(Score(metric, value, overview.higher_is_better(metric)))
+            scores.append(Score(f"{metric} passed", number(success, "success"), True))
+        name = case.name if overview.names[case.name] == 1 else None
+        yield Scored(
+            id=name or str(count),
+            scores=scores,
+            text=case.input,
+            further=case.further,
+        )
 
-    return source.rows(source.records(Case, key), scores)
+    return source.rows(source.records(Case, key), scored)
 
 
 def _overview(cases: Records) -> Overview:

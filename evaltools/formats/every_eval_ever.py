@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import Field
 
-from .rows import Row, Score, further_columns, number
+from .rows import Row, Score, Scored, further_columns, number
 from .source import Records, Source
 
 SAMPLES = "_samples.jsonl"
@@ -80,12 +80,16 @@ def read(source: Source) -> Records:
     results = _results(source)
     times = Counter(result.evaluation_name for result in results)
 
-    def scores(_: int, line: Line) -> Iterator[Score]:
+    def scored(_: int, line: Line) -> Iterator[Scored]:
         result = _result_of(line, results)
         metric = line.evaluation_name
         if result is not None and times[metric] > 1 and result.metric_config.metric_name:
             metric = f"{metric} {result.metric_config.metric_name}"
-        score, is_correct = line.evaluation.score, line.evaluation.is_correct
+        score, is_correct = None, None
+        if not line.error:
+            score = number(line.evaluation.score, "evaluation.score")
+            is_correct = float(line.evaluation.is_correct)
+        is_higher = None if result is None else not result.metric_config.lower_is_better
         metadata = dict(line.metadata or {})
         epoch = metadata.pop("epoch", None)  # samples that came from Inspect
         further = {
@@ -94,27 +98,16 @@ def read(source: Source) -> Records:
             "error": line.error,
             **metadata,
         }
-        sample: dict[str, Any] = {
-            "id": line.sample_id,
-            "condition": line.model_id,
-            "trial": None if epoch is None else str(epoch),
-            "text": line.input.raw,
-            "further": further_columns(further),
-        }
-        yield Score(
-            metric=metric,
-            value=None if line.error else number(score, "evaluation.score"),
-            higher_is_better=None if result is None else not result.metric_config.lower_is_better,
-            **sample,
-        )
-        yield Score(
-            metric=f"{metric} correct",
-            value=None if line.error else number(is_correct, "evaluation.is_correct"),
-            higher_is_better=True,
-            **sample,
+        yield Scored(
+            id=line.sample_id,
+            scores=[Score(metric, score, is_higher), Score(f"{metric} correct", is_correct, True)],
+            condition=line.model_id,
+            trial=None if epoch is None else str(epoch),
+            text=line.input.raw,
+            further=further_columns(further),
         )
 
-    return source.rows(source.json_lines(Line, id_field="sample_id"), scores)
+    return source.rows(source.json_lines(Line, id_field="sample_id"), scored)
 
 
 def _result_of(line: Line, results: list[Result]) -> Result | None:

@@ -1,4 +1,4 @@
-"""Statistics of HELM: per_instance_stats.json, beside it run_spec.json and instances.json."""
+"""Statistics of HELM: per_instance_stats.json, beside it run_spec.json and scenario_state.json."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any
 
 from pydantic import Field
 
+from ..core.language import Message
 from .directions import direction, higher_is_better
-from .rows import Row, Score, further_columns, number
+from .rows import Row, Score, Scored, further_columns, number
 from .source import Records, Source
 
 
@@ -79,11 +80,41 @@ class Reference(Row):
 
 
 class Question(Row):
-    """An instance as instances.json beside the statistics describes it."""
+    """An instance: what is asked, and the right answers."""
 
     id: str
     input: Text = Field(default_factory=Text)
     references: list[Reference] = Field(default_factory=list)
+    perturbation: dict[str, Any] | None = None
+
+
+class Answer(Row):
+    """What the model answered."""
+
+    completions: list[Text] = Field(default_factory=list)
+
+
+class Request(Row):
+    """A question to the model, and its answer, as scenario_state.json describes it."""
+
+    instance: Question
+    train_trial_index: int = 0
+    result: Answer | None = None
+
+    @property
+    def further(self) -> dict[str, Any]:
+        """Output and target."""
+        completions = self.result.completions if self.result else []
+        right = [entry for entry in self.instance.references if "correct" in entry.tags]
+        return further_columns(
+            {
+                "output": [completion.text for completion in completions[:1]],
+                "target": [reference.output.text for reference in right],
+            }
+        )
+
+
+NO_REQUEST = Request(instance=Question(id=""))
 
 
 def read(source: Source, *, split: str | None = None) -> Records:
@@ -94,59 +125,75 @@ def read(source: Source, *, split: str | None = None) -> Records:
     the condition, too.
     """
     spec = source.beside("run_spec.json", RunSpec) or RunSpec()
-    questions = _questions(source)
+    requests = _requests(source)
     main_metrics = spec.main_metrics
     splits: dict[str | None, None] = {}
 
-    def rank(stat: Stat) -> tuple[bool, int]:
-        name = stat.name.name
+    def rank(entry: tuple[int, Stat]) -> tuple[bool, int]:
+        name = entry[1].name.name
         index = main_metrics.index(name) if name in main_metrics else len(main_metrics)
-        return _direction(name, main_metrics) is None, index
+        return _higher_is_better(name, main_metrics) is None, index
 
-    def scores(_: int, instance: Instance) -> Iterator[Score]:
+    def scored(_: int, instance: Instance) -> Iterator[Scored]:
         perturbation = ""
         if instance.perturbation:
             perturbation = f" ({instance.perturbation.get('name')})"
-        question = questions.get(instance.instance_id)
-        further = {}
-        if question is not None:
-            targets = [
-                entry.output.text for entry in question.references if "correct" in entry.tags
-            ]
-            further = further_columns({"target": targets})
-        for index, stat in sorted(enumerate(instance.stats), key=lambda entry: rank(entry[1])):
-            if split is not None and stat.name.split != split:
+        scores = []
+        for index, stat in sorted(enumerate(instance.stats), key=rank):
+            name = stat.name
+            if split is not None and name.split != split:
                 continue
-            splits[stat.name.split] = None
+            splits[name.split] = None
             if len(splits) > 1:
-                listed = ", ".join(str(name) for name in splits)
-                message = f"several splits ({listed}): give --split"
+                message = Message(
+                    "several splits ({splits}): give --split", {"splits": tuple(splits)}
+                )
                 raise source.fatal("several-splits", message, id=instance.instance_id)
-            yield Score(
-                id=instance.instance_id,
-                metric=stat.name.name + perturbation,
-                num=number(stat.sum, f"stats.{index}.sum"),
-                den=number(stat.count, f"stats.{index}.count"),
-                seed=str(instance.train_trial_index),
-                condition=spec.adapter_spec.model,
-                text=question.input.text if question else None,
-                higher_is_better=_direction(stat.name.name, main_metrics),
-                further=further,
-            )
+            total = number(stat.sum, f"stats.{index}.sum")
+            count = number(stat.count, f"stats.{index}.count")
+            is_higher = _higher_is_better(name.name, main_metrics)
+            scores.append(Score(name.name + perturbation, total, is_higher, count))
+        trial = instance.train_trial_index
+        first = requests.get((instance.instance_id, 0), NO_REQUEST)
+        request = requests.get((instance.instance_id, trial), first)
+        if instance.perturbation:
+            request = NO_REQUEST
+        yield Scored(
+            id=instance.instance_id,
+            scores=scores,
+            condition=spec.adapter_spec.model,
+            seed=str(trial),
+            text=request.instance.input.text or None,
+            further=request.further,
+        )
 
-    return source.rows(source.records(Instance), scores)
+    return source.rows(source.records(Instance), scored)
 
 
-def _direction(metric: str, main_metrics: list[str]) -> bool | None:
+def _higher_is_better(metric: str, main_metrics: list[str]) -> bool | None:
+    """The direction that is listed of a metric; more is better of a main one that is not listed."""
     if metric in main_metrics and direction("helm", metric) is None:
         return True
     return higher_is_better("helm", metric)
 
 
-def _questions(source: Source) -> dict[str, Question]:
-    """The instances of instances.json by their id; none where the file is not there."""
-    file = source.path.with_name("instances.json")
-    if not file.is_file():
-        return {}
-    beside = Source(file, source.problems)
-    return {question.id: question for _, question in beside.records(Question)}
+def _requests(source: Source) -> dict[tuple[str, int], Request]:
+    """(id, trial) -> what was asked of an instance that is not perturbed.
+
+    From scenario_state.json, which HELM writes beside the statistics, else from the instances.json
+    of its summaries, which has no answers and says nothing of trials: they count as trial 0.
+    """
+    state = source.path.with_name("scenario_state.json")
+    instances = source.path.with_name("instances.json")
+    asked: list[Request] = []
+    if state.is_file():
+        records = Source(state, source.problems).records(Request, "request_states")
+        asked = [request for _, request in records]
+    elif instances.is_file():
+        questions = Source(instances, source.problems).records(Question)
+        asked = [Request(instance=question) for _, question in questions]
+    requests = {}
+    for request in asked:
+        if not request.instance.perturbation:
+            requests[request.instance.id, request.train_trial_index] = request
+    return requests

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 from pydantic import Field
 from pydantic_core import from_json
 
-from ..core.records import fitted
+from ..core.language import Message
+from ..core.records import fitted, short
 from .directions import higher_is_better
-from .rows import Row, Score, Unfit, further_columns, mapping, number
+from .rows import Row, Score, Scored, Unfit, but_got, further_columns, mapping, number
 from .source import Records, Source
 
 if sys.version_info >= (3, 14):
@@ -153,7 +155,8 @@ def _read_zip(source: Source) -> Records:
                     samples.append(name)
             yield from _scores(header, _members(log, samples, source), source)
     except (zipfile.BadZipFile, Unfit) as error:
-        message = f"expected a log of Inspect (is it whole?): {error}"
+        reason = error.message if isinstance(error, Unfit) else str(error)
+        message = Message("expected a log of Inspect (is it whole?): {reason}", {"reason": reason})
         raise source.fatal("bad-zip", message) from None
 
 
@@ -172,9 +175,9 @@ def _member(log: zipfile.ZipFile, name: str) -> Any:
     except Unfit:
         raise
     except ValueError as error:
-        raise Unfit(name, f"not JSON: {error}") from None
+        raise Unfit(name, "not JSON: {reason}", reason=str(error)) from None
     except Exception as error:  # noqa: BLE001 - every kind of compression has errors of its own
-        raise Unfit(name, f"cannot be read: {error}") from None
+        raise Unfit(name, "cannot be read: {reason}", reason=str(error)) from None
 
 
 def _fields_in_use(data: bytes) -> Any:
@@ -194,8 +197,8 @@ def _unpacked(log: zipfile.ZipFile, name: str) -> bytes:
         while step := file.read(STEP_BYTES):
             data += step
             if len(data) > MEMBER_BYTES:
-                most = f"{MEMBER_BYTES >> 20} MB"
-                raise Unfit(name, f"unpacks to more than {most}: it is not read")
+                size = MEMBER_BYTES >> 20
+                raise Unfit(name, "unpacks to more than {size} MB: it is not read", size=size)
     return bytes(data)
 
 
@@ -205,59 +208,58 @@ def _header(content: Any, source: Source) -> Header:
         message = "expected a log of Inspect: version, status, eval.model"
         raise source.fatal("wrong-format", message)
     if header.version not in VERSIONS:
-        expected = " or ".join(str(version) for version in VERSIONS)
-        message = f"version {header.version}; expected {expected}"
-        raise source.fatal("wrong-version", message, field="version")
+        expected = Message("expected one of {names}", {"names": VERSIONS})
+        wrong = but_got(expected, header.version)
+        raise source.fatal("wrong-version", wrong, field="version")
     if header.status != "success":
-        source.warn("not-finished", f"the status of the log is {header.status[:80]!r}")
+        warning = Message("the status of the log is {status}", {"status": short(header.status)})
+        source.warn("not-finished", warning)
     return header
 
 
 def _scores(header: Header, samples: Iterable[Any], source: Source) -> Records:
     directions: dict[str, bool | None] = {}
-    failed: list[dict[str, Any]] = []
+    failed: list[Scored] = []
 
-    def scores(_: int, sample: LogSample) -> Iterator[Score]:
-        about: dict[str, Any] = {
-            "id": str(sample.id),
-            "trial": str(sample.epoch),
-            "text": _text(sample.input),
-            "condition": header.eval.model,
-            "further": sample.further,
-        }
+    def scored(_: int, sample: LogSample) -> Iterator[Scored]:
         results = sample.scores or {}
-        if sample.error and not results:
-            failed.append(about)
-        in_order = sorted(results, key=lambda scorer: not header.leads(scorer))
-        for scorer in in_order:
-            value = results[scorer].value
-            values = value if isinstance(value, dict) else {"": value}
-            for key, part in values.items():
+        scores = []
+        for scorer in sorted(results, key=lambda name: not header.leads(name)):
+            for key, value in _parts(results[scorer].value).items():
                 metric = f"{scorer}/{key}" if key else scorer
-                if isinstance(part, list | dict):
-                    message = f"{metric} is a list or nested, not a number, and left out"
-                    source.warn_once("no-number", message, field=f"scores.{metric}.value")
+                field = f"scores.{metric}.value"
+                if isinstance(value, list | dict):
+                    text = "{metric} is a list or nested, not a number, and left out"
+                    source.warn_once("no-number", Message(text, {"metric": metric}), field=field)
                     continue
-                has_accuracy = (key or scorer) in header.accuracies
                 if directions.get(metric) is None:
-                    is_higher = has_accuracy or _is_judgement(part)
-                    listed = higher_is_better("inspect", scorer)
-                    directions[metric] = True if is_higher else listed
-                measured = None
-                if not sample.error:
-                    measured = _value(part, f"scores.{metric}.value")
-                yield Score(
-                    metric=metric,
-                    value=measured,
-                    higher_is_better=directions[metric],
-                    **about,
-                )
+                    is_higher = (key or scorer) in header.accuracies or _is_judgement(value)
+                    directions[metric] = is_higher or higher_is_better("inspect", scorer)
+                measured = None if sample.error else _value(value, field)
+                scores.append(Score(metric, measured, directions[metric]))
+        row = Scored(
+            id=str(sample.id),
+            scores=scores,
+            condition=header.eval.model,
+            trial=str(sample.epoch),
+            text=_text(sample.input),
+            further=sample.further,
+        )
+        if sample.error and not results:
+            failed.append(row)
+        else:
+            yield row
 
-    yield from source.rows(source.fitting(samples, LogSample, "samples"), scores)
-    for about in failed:
-        # by no metric measured, rather than left out of every mean
-        for metric, is_higher in directions.items():
-            yield "samples", Score(metric=metric, higher_is_better=is_higher, **about)
+    yield from source.rows(source.fitting(samples, LogSample, "samples"), scored)
+    # by no metric measured, rather than left out of every mean
+    unmeasured = [Score(metric, None, is_higher) for metric, is_higher in directions.items()]
+    for row in failed:
+        yield "samples", replace(row, scores=unmeasured)
+
+
+def _parts(value: Any) -> dict[str, Any]:
+    """The values of a scorer by their keys; a single one has the key ""."""
+    return value if isinstance(value, dict) else {"": value}
 
 
 def _is_judgement(value: Any) -> bool:
@@ -278,9 +280,8 @@ def _value(value: Any, field: str) -> float | None:
     try:
         return number(float(value), field)
     except ValueError:
-        words = ", ".join(WORDS)
-        message = f"expected a number or one of {words}, got {value[:80]!r}"
-        raise Unfit(field, message) from None
+        expected = "expected a number or one of {words}"
+        raise Unfit(field, expected, got=value, words=tuple(WORDS)) from None
 
 
 def _text(content: Any) -> str | None:

@@ -75,7 +75,7 @@ def _aste_opinion(text: str, triplet: Any, field: str) -> Opinion:
             term, span = tokens(text, aspect, field)
             polarity = chosen(sentiment, ASTE_POLARITIES, field)
             return Opinion("", term, polarity, span)
-    raise Unfit(field, f"expected ([aspect], [opinion], 'POS'), got {str(triplet)[:80]}")
+    raise Unfit(field, "expected {shape}", got=triplet, shape="([aspect], [opinion], 'POS')")
 
 
 def _asqp_opinion(text: str, quad: Any, field: str) -> Opinion:
@@ -83,7 +83,7 @@ def _asqp_opinion(text: str, quad: Any, field: str) -> Opinion:
         case [term, ref, sentiment, str()]:
             return _tasd_opinion(text, [term, ref, sentiment], field)
     shape = "['aspect', 'category', 'polarity', 'opinion']"
-    raise Unfit(field, f"expected {shape}, got {str(quad)[:80]}")
+    raise Unfit(field, "expected {shape}", got=quad, shape=shape)
 
 
 def _tasd_opinion(_: str, triplet: Any, field: str) -> Opinion:
@@ -91,21 +91,22 @@ def _tasd_opinion(_: str, triplet: Any, field: str) -> Opinion:
         case [str(term), str(ref), sentiment]:
             polarity = chosen(sentiment, POLARITIES, field)
             return Opinion(ref, "" if term == "NULL" else term, polarity)
-    raise Unfit(field, f"expected ['aspect', 'category', 'polarity'], got {str(triplet)[:80]}")
+    shape = "['aspect', 'category', 'polarity']"
+    raise Unfit(field, "expected {shape}", got=triplet, shape=shape)
 
 
 def _split_at_tabs(line: str, _: str) -> tuple[str, list[str]]:
     text, *quads = line.split("\t")
     if not quads:
-        raise Unfit("", f"expected text, then a tab and quadruples, got {line[:80]!r}")
+        raise Unfit("", "expected text, then a tab and quadruples", got=line)
     return text, [quad for quad in quads if quad.strip()]
 
 
 def _acos_opinion(text: str, quad: str, field: str) -> Opinion:
     match = ACOS_TUPLE.fullmatch(quad)
     if match is None:
-        shape = "'a0,a1 CATEGORY s o0,o1' with s 0, 1 or 2"
-        raise Unfit(field, f"expected {shape}, got {quad[:80]!r}")
+        shape = "'a0,a1 CATEGORY s o0,o1' (s: 0, 1, 2)"
+        raise Unfit(field, "expected {shape}", got=quad, shape=shape)
     start = int(match[1])
     end = int(match[2])
     ref = match[3]
@@ -113,6 +114,6 @@ def _acos_opinion(text: str, quad: str, field: str) -> Opinion:
     if (start, end) == (-1, -1):
         return Opinion(ref, "", polarity)
     if not start < end <= len(text):  # checked before a range of that length is made
-        raise Unfit(field, f"expected a half open span of tokens, got {start},{end}")
+        raise Unfit(field, "expected a half open span of tokens", got=[start, end])
     term, span = tokens(text, range(start, end), field)
     return Opinion(ref, term, polarity, span)

@@ -11,8 +11,9 @@ from typing import Any
 
 from pydantic import ConfigDict, Field
 
+from ..core.language import Message
 from .directions import higher_is_better
-from .rows import Row, Score, further_columns, mapping, number
+from .rows import Row, Score, Scored, further_columns, mapping, number
 from .source import Records, Source
 
 NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT.+)\.jsonl")
@@ -124,33 +125,31 @@ def read(source: Source) -> Records:
     for metric in overview.sums:
         directions[metric] = _direction(metric, overview, results, task, source)
 
-    def scores(_: int, line: Line) -> Iterator[Score]:
+    def scored(_: int, line: Line) -> Iterator[Scored]:
         id_ = line.doc_hash
         if not id_ or id_ in overview.shared:
             id_ = str(line.doc_id)
+        scores = []
         for metric, value in line.values.items():
-            full_name = f"{metric},{line.filter}"
-            measured: dict[str, Any] = {}
+            name = f"{metric},{line.filter}"
+            is_higher = directions.get(name)
             if isinstance(value, int | float | None):
-                measured["value"] = number(value, metric)
+                scores.append(Score(name, number(value, metric), is_higher))
             elif _is_pair(value):
-                measured["num"] = number(value[0], metric)
-                measured["den"] = number(value[1], metric)
+                total, weight = (number(part, metric) for part in value)
+                scores.append(Score(name, total, is_higher, weight))
             else:
-                message = f"{full_name} is no number and left out"
+                message = Message("{metric} is no number and left out", {"metric": name})
                 source.warn_once("no-number", message, field=metric, id=id_)
-                continue
-            yield Score(
-                id=id_,
-                metric=full_name,
-                condition=results.model_name or None,
-                higher_is_better=directions.get(full_name),
-                text=line.question,
-                further=line.further,
-                **measured,
-            )
+        yield Scored(
+            id=id_,
+            scores=scores,
+            condition=results.model_name or None,
+            text=line.question,
+            further=line.further,
+        )
 
-    return source.rows(source.json_lines(Line), scores)
+    return source.rows(source.json_lines(Line), scored)
 
 
 def _is_pair(value: Any) -> bool:
@@ -202,16 +201,17 @@ def _direction(
             return declared
         of_log_likelihood = (math.exp(min(-mean, 700)), -mean / math.log(2))
         if not any(_is_equal(reported, transformed) for transformed in of_log_likelihood):
-            message = f"lm-eval's {name} is {reported:g}, not the mean of its samples ({mean:g})"
-            source.warn("not-the-mean", message, field=metric)
+            text = "lm-eval's {metric} is {reported:g}, not the mean of its samples ({mean:g})"
+            values = {"metric": name, "reported": reported, "mean": mean}
+            source.warn("not-the-mean", Message(text, values), field=metric)
             return None
     elif metric not in LOG_LIKELIHOODS:
         return declared
-    message = (
-        f"{name}: its samples hold log-likelihoods, of which more is better; "
+    text = (
+        "{metric}: its samples hold log-likelihoods, of which more is better; "
         "lm-eval's own number grows as their mean falls"
     )
-    source.warn("log-likelihood", message, field=metric)
+    source.warn("log-likelihood", Message(text, {"metric": name}), field=metric)
     return True
 
 

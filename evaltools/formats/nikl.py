@@ -50,4 +50,4 @@ def _opinion(item: Any, field: str) -> Opinion:
             polarity = chosen(sentiment, POLARITIES, field)
             return Opinion(ref, "", polarity)
     shape = "[category, [term, start, end], polarity] or [category, polarity]"
-    raise Unfit(field, f"expected {shape}, got {str(item)[:80]}")
+    raise Unfit(field, "expected {shape}", got=item, shape=shape)

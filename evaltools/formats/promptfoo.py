@@ -12,7 +12,8 @@ from pydantic import Field
 from pydantic_core import from_json
 
 from ..core.files import dumps
-from .rows import Row, Score, further_columns, number
+from ..core.language import Message
+from .rows import Row, Score, Scored, but_got, further_columns, number
 from .source import Records, Source, under
 
 VERSION = 3
@@ -135,52 +136,49 @@ def read(source: Source) -> Records:
     # what is wrong with a result is reported when its scores are read
     overview = _overview(_records(source.unreported, key))
     if overview.n_errors:
-        message = (
-            f"{overview.n_errors} of {overview.n_results} results are errors: no success, as "
-            "promptfoo counts them; their other scores are not measured"
+        text = (
+            "{n} of {of} results are errors: no success, as promptfoo counts them; "
+            "their other scores are not measured"
         )
-        source.warn("errors", message)
+        values = {"n": overview.n_errors, "of": overview.n_results}
+        source.warn("errors", Message(text, values))
     conditions = _conditions(overview.columns)
 
-    def scores(_: int, outcome: Outcome) -> Iterator[Score]:
+    def scored(_: int, outcome: Outcome) -> Iterator[Scored]:
         test, trial = overview.sample(outcome)
         values: dict[str, Any] = {"success": outcome.success, "score": outcome.score}
-        fields = {"success": "success", "score": "score"}
         for metric in outcome.named_metrics:
             values[metric] = outcome.namedScores.get(metric)
-            fields[metric] = f"namedScores.{metric}"
+        scores = []
         for metric, value in values.items():
             if outcome.failureReason == ERROR and metric != "success":
                 value = None
-            yield Score(
-                id=test,
-                metric=metric,
-                value=number(value, fields[metric]),
-                condition=conditions[outcome.column],
-                trial=trial,
-                text=_text(outcome.vars),
-                higher_is_better=True,
-                further=outcome.further,
-            )
+            scores.append(Score(metric, number(value, metric), True))
+        yield Scored(
+            id=test,
+            scores=scores,
+            condition=conditions[outcome.column],
+            trial=trial,
+            text=_text(outcome.vars),
+            further=outcome.further,
+        )
 
-    return source.rows(_records(source, key), scores)
+    return source.rows(_records(source, key), scored)
 
 
 def _require_results(source: Source) -> str | None:
     """The key of the results in a JSON document; None for results line by line."""
     suffix = source.path.suffix.lower()
     if suffix in OTHER_FORMS:
-        message = f"{suffix} does not hold all scores: promptfoo eval -o results.json"
-        raise source.fatal("wrong-format", message)
+        text = "{suffix} does not hold all scores: promptfoo eval -o results.json"
+        raise source.fatal("wrong-format", Message(text, {"suffix": suffix}))
     if suffix == ".jsonl":
         return None
     part = source.part("results.version")
     version = under(source.json(), "results.version") if part is None else from_json(bytes(part))
     if version != VERSION:
-        message = (
-            f"expected results.json of promptfoo, version {VERSION}, "
-            f"got version {str(version)[:20]}"
-        )
+        expected = Message("expected results.json of promptfoo, version {n}", {"n": VERSION})
+        message = but_got(expected, version)
         raise source.fatal("wrong-version", message, field="results.version")
     return "results.results"
 

@@ -7,9 +7,10 @@ from typing import Any
 
 from pydantic import ConfigDict
 
+from ..core.language import Message
 from ..core.records import csv_rows
 from .directions import higher_is_better
-from .rows import Row, Score, Unfit, further_columns, number
+from .rows import Row, Score, Scored, Unfit, further_columns, number
 from .source import Records, Source
 
 
@@ -27,6 +28,16 @@ class Line(Row):
     synthesizer_name: Any = None
 
 
+FURTHER = {
+    "output": "response",
+    "target": "reference",
+    "persona_name": "persona_name",
+    "query_style": "query_style",
+    "synthesizer_name": "synthesizer_name",
+}
+"""Columns of the units that describe a sample -> fields of the line."""
+
+
 def read(source: Source) -> Records:
     """The other columns are metrics where they hold numbers; one that holds texts is none.
 
@@ -34,37 +45,32 @@ def read(source: Source) -> Records:
     """
     metrics = _metrics(source)
 
-    def scores(count: int, line: Line) -> Iterator[Score]:
-        text = line.user_input if isinstance(line.user_input, str) else None
-        fields = line.model_extra or {}
-        of_sample = {
-            "output": line.response,
-            "target": line.reference,
-            "persona_name": line.persona_name,
-            "query_style": line.query_style,
-            "synthesizer_name": line.synthesizer_name,
-        }
-        texts = {name: value for name, value in fields.items() if name and name not in metrics}
-        for name, value in texts.items():
-            if isinstance(value, int | float):
-                message = f"expected a text as in the rows before, got {str(value)[:80]!r}"
-                raise Unfit(name, message)
+    def scored(count: int, line: Line) -> Iterator[Scored]:
+        columns = line.model_extra or {}
+        further = {name: getattr(line, field) for name, field in FURTHER.items()}
+        for name, value in columns.items():
+            if name and name not in metrics:
+                if isinstance(value, int | float):
+                    raise Unfit(name, "expected a text as in the rows before", got=value)
+                further[name] = value
+        scores = []
         for name in metrics:
-            value = fields.get(name)
-            if isinstance(value, str | list | dict) and value != "":
-                message = f"expected a number as in the rows before, got {str(value)[:80]!r}"
-                raise Unfit(name, message)
-            yield Score(
-                id=str(count),
-                metric=name,
-                value=None if value == "" else number(value, name),
-                text=text,
-                # factual_correctness(mode=f1)
-                higher_is_better=higher_is_better("ragas", name.partition("(")[0]),
-                further=further_columns({**of_sample, **texts}),
-            )
+            value = columns.get(name)
+            if value == "":
+                value = None
+            if isinstance(value, str | list | dict):
+                raise Unfit(name, "expected a number as in the rows before", got=value)
+            # factual_correctness(mode=f1)
+            is_higher = higher_is_better("ragas", name.partition("(")[0])
+            scores.append(Score(name, number(value, name), is_higher))
+        yield Scored(
+            id=str(count),
+            scores=scores,
+            text=line.user_input if isinstance(line.user_input, str) else None,
+            further=further_columns(further),
+        )
 
-    return source.rows(_lines(source), scores)
+    return source.rows(_lines(source), scored)
 
 
 def _metrics(source: Source) -> list[str]:
@@ -91,7 +97,8 @@ def _read_csv(source: Source) -> Records:
         raise source.fatal("wrong-format", "expected a column user_input", line=1)
     for name in header:
         if name and header.count(name) > 1:
-            raise source.fatal("wrong-columns", f"expected the column {name[:80]} once", line=1)
+            message = Message("expected the column {column} once", {"column": name[:80]})
+            raise source.fatal("wrong-columns", message, line=1)
     for line, cells in rows:
         values = [_value(cell) for cell in cells]
         yield line, Line(**dict(zip(header, values)))

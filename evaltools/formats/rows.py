@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
+from ..core.language import Message
+from ..core.records import short
 from ..core.score_rows import COLUMNS
 
 POLARITIES = {name: name for name in ("positive", "negative", "neutral")}
@@ -59,35 +61,54 @@ class Sample:
     opinions: tuple[Opinion, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Score:
+class Score(NamedTuple):
     """One metric on one sample.
 
-    A value (None: not measured), or numerator and denominator of the metric's ratio. `trial` is the
-    number of a repeated draw of the sample. `higher_is_better` None: the file does not say it.
-    `further` are columns that describe the sample: `further_columns` makes them.
+    `value` None is not measured; with `den` it is the numerator of the metric's ratio.
+    `higher_is_better` None: the file does not say it.
+    """
+
+    metric: str
+    value: float | None
+    higher_is_better: bool | None = None
+    den: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scored:
+    """A sample of a benchmark, and its scores.
+
+    `trial` is the number of a repeated draw of the sample. `further` are columns that describe it:
+    `further_columns` makes them.
     """
 
     id: str
-    metric: str
-    value: float | None = None
-    num: float | None = None
-    den: float | None = None
+    scores: Sequence[Score]
     condition: str | None = None
     seed: str | None = None
     trial: str | None = None
     text: str | None = None
-    higher_is_better: bool | None = None
     further: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Unfit(ValueError):
-    """A field of a record that is not what was expected."""
+def but_got(expected: Message, got: Any) -> Message:
+    """What was expected, and what was there.
 
-    def __init__(self, field: str, message: str):
-        super().__init__(f"{field}: {message}")
+    >>> str(but_got(Message("expected a list"), "nothing"))
+    "expected a list, got 'nothing'"
+    """
+    return Message("{what}, got {value}", {"what": expected, "value": short(got)})
+
+
+class Unfit(ValueError):
+    """A field of a record that is not what was expected: what is wrong, and what was got instead."""
+
+    def __init__(self, field: str, template: str, /, got: Any = None, **values: Any):
         self.field = field
-        self.message = message
+        self.message = Message(template, values)
+        if got is not None:
+            self.message = but_got(self.message, got)
+        super().__init__(f"{field}: {self.message}")
 
 
 def literals(line: str, field: str) -> tuple[str, list[Any]]:
@@ -99,13 +120,13 @@ def literals(line: str, field: str) -> tuple[str, list[Any]]:
     """
     text, mark, literal = line.partition("####")
     if not mark:
-        raise Unfit("", f"expected sentence####[...], got {line[:80]!r}")
+        raise Unfit("", "expected sentence####[...]", got=line)
     try:
         value = ast.literal_eval(literal.strip())
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         value = None
     if not isinstance(value, list):
-        raise Unfit(field, f"expected a Python list, got {literal[:80]!r}")
+        raise Unfit(field, "expected a Python list", got=literal)
     return text, value
 
 
@@ -117,8 +138,7 @@ def chosen(value: Any, names: Mapping[Any, str], field: str) -> str:
     """
     if isinstance(value, str | int) and value in names:
         return names[value]
-    known = ", ".join(str(name) for name in names)
-    raise Unfit(field, f"expected one of {known}, got {str(value)[:80]!r}")
+    raise Unfit(field, "expected one of {names}", got=str(value), names=tuple(names))
 
 
 def tokens(sentence: str, numbers: Sequence[int], field: str) -> tuple[str, tuple[int, int] | None]:
@@ -132,8 +152,8 @@ def tokens(sentence: str, numbers: Sequence[int], field: str) -> tuple[str, tupl
     spans = [match.span() for match in TOKEN.finditer(sentence)]
     for number in numbers:
         if not isinstance(number, int) or not 0 <= number < len(spans):
-            message = f"expected numbers of the {len(spans)} tokens, got {list(numbers)[:20]}"
-            raise Unfit(field, message)
+            expected = "expected numbers of the {n} tokens"
+            raise Unfit(field, expected, got=list(numbers[:20]), n=len(spans))
     if not numbers:
         return "", None
     first, last = numbers[0], numbers[-1]
@@ -190,7 +210,7 @@ def number(value: Any, field: str) -> float | None:
         with suppress(OverflowError):
             measured = float(value)
     if math.isinf(measured):
-        raise Unfit(field, f"expected a finite number, got {str(value)[:80]!r}")
+        raise Unfit(field, "expected a finite number", got=str(value))
     if math.isnan(measured):
         return None
     return measured

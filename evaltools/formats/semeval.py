@@ -9,7 +9,8 @@ from xml.etree.ElementTree import Element, ParseError
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import iterparse
 
-from .rows import POLARITIES, Opinion, Sample, Unfit, chosen
+from ..core.language import Message
+from .rows import POLARITIES, Opinion, Sample, Unfit, but_got, chosen
 from .source import Records, Source
 
 SENTENCE_BYTES = 16 << 20
@@ -64,13 +65,13 @@ def _opinion(element: Element) -> Opinion:
     target = fields.get("target", "NULL")
     term = fields.get("term", target)
     if term == "NULL" and not ref:
-        raise Unfit(tag, f"expected a term, target or category, got {sorted(fields)}")
+        raise Unfit(tag, "expected a term, target or category", got=sorted(fields))
     if term == "NULL":
         return Opinion(ref, "", polarity)
     try:
         span = int(fields["from"]), int(fields["to"])
     except (KeyError, ValueError):
-        raise Unfit(f"{tag}@from", f"expected whole numbers from and to, got {fields}") from None
+        raise Unfit(f"{tag}@from", "expected whole numbers from and to", got=fields) from None
     return Opinion(ref, term, polarity, span)
 
 
@@ -114,8 +115,8 @@ def _records(source: Source, root: str) -> Records:
                 if top is None:
                     top = element
                     if top.tag != root:
-                        message = f"expected XML with the root {root}, got {top.tag[:80]!r}"
-                        raise source.fatal("wrong-format", message)
+                        message = Message("expected XML with the root {root}", {"root": root})
+                        raise source.fatal("wrong-format", but_got(message, top.tag))
                 is_whole = event == "end" and element in top
                 if not is_whole:
                     continue
@@ -126,11 +127,11 @@ def _records(source: Source, root: str) -> Records:
                     yield f"{record.tag.lower()} {name}", record
                 top.remove(element)  # what was read is let go; others may have been parsed already
         except DefusedXmlException as error:
-            message = f"entities and references are refused: {error}"
+            values = {"what": str(error)}
+            message = Message("entities and references are refused: {what}", values)
             raise source.fatal("xml-entities", message) from None
         except (ParseError, ValueError, LookupError) as error:  # the last two: of encodings
-            message = f"not XML: {error}"
-            if number:
-                message += f" (after {number} sentences)"
+            text = "not XML: {reason} (after {n} sentences)"
+            message = Message(text, {"reason": str(error), "n": number})
             line = getattr(error, "position", (None,))[0]
             raise source.fatal("bad-xml", message, line=line) from None

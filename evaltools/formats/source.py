@@ -13,7 +13,8 @@ from pydantic_core import from_json
 
 from ..core import records as record_files
 from ..core.errors import InputError, Problems
-from ..core.records import BOM, fitted, read_json, read_jsonl, require_file
+from ..core.language import Message
+from ..core.records import BOM, fitted, not_utf8, read_json, read_jsonl, require_file
 from .rows import Unfit
 
 LITERAL_BYTES = 1 << 20
@@ -67,26 +68,23 @@ class Source:
             return None
         return fitted(model, read_json(file, self.problems), self.problems, file=str(file))
 
-    def error(self, code: str, message: str, **place: Any) -> None:
+    def error(self, code: str, message: str | Message, **place: Any) -> None:
         """Report a record that cannot be used."""
-        file = str(self.path)
-        self.problems.error(code, message, file=file, **place)
+        self.problems.error(code, message, file=str(self.path), **place)
 
-    def warn(self, code: str, message: str, **place: Any) -> None:
+    def warn(self, code: str, message: str | Message, **place: Any) -> None:
         """Report what can be used all the same."""
-        file = str(self.path)
-        self.problems.warn(code, message, file=file, **place)
+        self.problems.warn(code, message, file=str(self.path), **place)
 
-    def warn_once(self, code: str, message: str, **place: Any) -> None:
+    def warn_once(self, code: str, message: str | Message, **place: Any) -> None:
         """Warn in these words at the first place alone."""
-        if message not in self._warned:
+        if str(message) not in self._warned:
             self.warn(code, message, **place)
-        self._warned.add(message)
+        self._warned.add(str(message))
 
-    def fatal(self, code: str, message: str, **place: Any) -> InputError:
+    def fatal(self, code: str, message: str | Message, **place: Any) -> InputError:
         """The exception to raise where nothing of the file can be used."""
-        file = str(self.path)
-        return self.problems.fatal(code, message, file=file, **place)
+        return self.problems.fatal(code, message, file=str(self.path), **place)
 
     def rows(
         self,
@@ -119,9 +117,7 @@ class Source:
                 try:
                     text = raw.decode("utf-8").strip("\r\n")
                 except UnicodeDecodeError as error:
-                    byte = raw[error.start]
-                    message = f"byte {error.start} of the line is not UTF-8 (0x{byte:02x})"
-                    self.error("not-utf8", message, line=line)
+                    self.error("not-utf8", not_utf8(raw, error, "line"), line=line)
                     text = "\0"  # a sample all the same: those after it keep their numbers
                 if text.strip():
                     yield line, text
@@ -178,8 +174,7 @@ class Source:
         items = under(content, key)
         if isinstance(items, list):
             return items
-        message = f"expected a list {key}" if key else "expected a list"
-        raise self.fatal("wrong-format", message, field=key)
+        raise self.fatal("wrong-format", "expected a list", field=key)
 
     def fitting(
         self,
@@ -194,7 +189,8 @@ class Source:
                 try:
                     item = from_json(bytes(item))
                 except ValueError as error:
-                    self.error("bad-json", f"not JSON: {error}", field=place)
+                    message = Message("not JSON: {reason}", {"reason": str(error)})
+                    self.error("bad-json", message, field=place)
                     continue
             record = fitted(
                 model,

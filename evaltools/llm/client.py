@@ -107,8 +107,11 @@ class Exchange:
     form: Form = field(default_factory=Form)
     server_errors: int = 0
 
-    def adapt(self, failure: CallFailed) -> None:
-        """Choose a plainer form where the failure calls for one, and allow another attempt."""
+    def adapt(self, failure: CallFailed, form_works: bool) -> None:
+        """Choose a plainer form where the failure calls for one, and allow another attempt.
+
+        Where no form is known to work, the waits are short: all other requests wait for this one.
+        """
         if failure.refused:
             form = self.form.next(failure.param)
             if form is not None:
@@ -116,8 +119,13 @@ class Exchange:
                 failure.retry, failure.wait = True, 0.0
         elif failure.status >= 500:
             self.server_errors += 1
-            if self.form.structured and self.server_errors % SERVER_ERRORS == 0:
+            in_this_form = self.server_errors % SERVER_ERRORS
+            if not self.form.structured:
+                return
+            if in_this_form == 0:
                 self.form = self.form.next() or self.form
+            if not form_works and failure.wait is None:
+                failure.wait = FIRST_WAIT * in_this_form
 
 
 def read_key(names: Sequence[str], base_url: str | None) -> str:
@@ -305,7 +313,7 @@ class Client:
         except TimeoutError:
             raise CallFailed("the model did not answer in time", retry=True) from None
         except CallFailed as failure:
-            exchange.adapt(failure)
+            exchange.adapt(failure, self._form_works)
             raise
         finally:
             call.api_ms += int(1000 * (time.monotonic() - began))

@@ -410,9 +410,9 @@ def changed(content: Any, *path: Any, value: Any) -> Any:
 @pytest.mark.parametrize(
     ("form", "content", "said"),
     [
-        ("inspect", changed(INSPECT, "version", value=9), "version: version 9; expected 1 or 2 or 3"),
+        ("inspect", changed(INSPECT, "version", value=9), "version: expected one of 1, 2, 3, got 9"),
         ("inspect", changed(INSPECT, "eval", value=None), "expected a log of Inspect: version, status, eval.model"),
-        ("inspect", changed(INSPECT, "samples", value={}), "samples: expected a list samples"),
+        ("inspect", changed(INSPECT, "samples", value={}), "samples: expected a list"),
         ("inspect", changed(INSPECT, "samples", 1, "id", value=[1]), "samples.1.id.int: Input should be a valid"),
         (
             "inspect",
@@ -424,9 +424,9 @@ def changed(content: Any, *path: Any, value: Any) -> Any:
         ("lm-eval", changed(LM_EVAL, 0, "doc_id", value="0"), "in.json:1: doc_id: Input should be a valid integer"),
         ("lm-eval", changed(LM_EVAL, 0, "exact_match", value=float("inf")), "in.json:1: exact_match: expected a"),
         ("lm-eval", RAGAS, "in.json:1: doc_id: Field required"),
-        ("promptfoo", changed(PROMPTFOO, "results", "version", value=2), "version 3, got version 2"),
-        ("promptfoo", [], "version 3, got version None"),
-        ("promptfoo", changed(PROMPTFOO, "results", "results", value=None), "expected a list results.results"),
+        ("promptfoo", changed(PROMPTFOO, "results", "version", value=2), "version 3, got 2"),
+        ("promptfoo", [], "version 3, got None"),
+        ("promptfoo", changed(PROMPTFOO, "results", "results", value=None), "results.results: expected a list"),
         (
             "promptfoo",
             changed(PROMPTFOO, "results", "results", 4, "score", value="1"),
@@ -442,7 +442,7 @@ def changed(content: Any, *path: Any, value: Any) -> Any:
             changed(EVERY_EVAL_EVER, 1, "evaluation", "score", value="1"),
             "in.json:2: s1: evaluation.score: Input should be a valid number",
         ),
-        ("deepeval", PROMPTFOO, "expected a list testCases"),
+        ("deepeval", PROMPTFOO, "testCases: expected a list"),
         (
             "deepeval",
             changed(DEEPEVAL, "testCases", 1, "metricsData", 0, "name", value=None),
@@ -459,8 +459,12 @@ def changed(content: Any, *path: Any, value: Any) -> Any:
 def test_what_is_wrong_is_named_and_nothing_written(
     form: str, content: Any, said: str, tmp_path: Path
 ) -> None:
-    done = call("convert", form, put(tmp_path, form, content), "-o", tmp_path / "x.jsonl", status=3)
-    assert said.replace("in.json", str(tmp_path / "in.json")) in done.output
+    path = put(tmp_path, form, content)
+    done = call("convert", form, path, "-o", tmp_path / "x.jsonl", status=3)
+    assert said.replace("in.json", str(path)) in done.output
+    in_korean = call("convert", form, path, "-o", tmp_path / "x.jsonl", "--lang", "ko", status=3)
+    errors = [line for line in in_korean.output.splitlines() if line.startswith("오류: ")]
+    assert errors and not any("expected " in line or "Input " in line for line in errors)
     assert not (tmp_path / "x.jsonl").exists()
 
 

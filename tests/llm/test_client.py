@@ -20,10 +20,10 @@ from pydantic import BaseModel
 from evaltools.core.errors import Problems, UsageError
 from evaltools.llm import client as llm
 from evaltools.llm import transport
-from evaltools.llm.accounting import Limits
+from evaltools.llm.accounting import Call, Limits
 from evaltools.llm.address import is_plain_url
-from evaltools.llm.client import Answer, Client, Server, in_background
-from evaltools.llm.failures import retry_after
+from evaltools.llm.client import Answer, Client, Exchange, Server, in_background
+from evaltools.llm.failures import CallFailed, retry_after
 from evaltools.llm.replies import parse
 from evaltools.llm.requests import chat, strict_schema
 from tests.model_server import Answer as Sent
@@ -398,6 +398,26 @@ def test_a_500_to_json_schema_leads_to_a_plainer_form_that_is_remembered() -> No
     assert answers[0].call.attempts == 4
     (warning,) = problems.warnings
     assert "json_schema" in warning.message
+
+
+def test_the_first_request_finds_the_form_in_seconds_where_the_server_answers_500() -> None:
+    """Three errors a form: with waits that go on doubling the fourth form is three minutes away."""
+
+    def waits(form_works: bool) -> list[tuple[int, float | None]]:
+        exchange = Exchange({}, Reply, Call(request="k"))
+        tried = []
+        for _ in range(10):
+            failure = CallFailed("500", status=500, retry=True)
+            exchange.adapt(failure, form_works)
+            tried.append((exchange.form.level, failure.wait))
+        return tried
+
+    expected = []
+    for level in range(3):
+        expected += [(level, llm.FIRST_WAIT), (level, 2 * llm.FIRST_WAIT), (level + 1, 0.0)]
+    assert waits(form_works=False) == [*expected, (3, None)]
+    # in an outage the usual waits hold, which grow
+    assert {wait for _, wait in waits(form_works=True)} == {None}
 
 
 def test_a_form_that_is_answered_with_half_a_reply_is_remembered_too() -> None:

@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
-from ...core.commands import PATH, on_error_option, quiet_option
+from ...core.commands import PATH, lang_option, on_error_option, quiet_option
 from ...core.errors import OnError, Problems
+from ...core.language import say, speak
 from ...core.terminal import echo
 
 
@@ -48,12 +49,14 @@ from ...core.terminal import echo
     help="Name of the seed: once for all files, or once for each.",
 )
 @on_error_option
+@lang_option
 @quiet_option
 def convert(
     name: str,
     files: tuple[Path, ...],
     target: Path,
     on_error: OnError,
+    lang: str,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -64,6 +67,7 @@ def convert(
     """
     from ...formats import convert as formats
 
+    speak(lang)
     problems = Problems(on_error)
     n_rows = formats.convert(name, files, target, problems, **options)
     if problems.kept:
@@ -71,4 +75,4 @@ def convert(
             if is_error or not quiet:
                 echo(line, err=True)
     if not quiet:
-        echo(f"{n_rows} rows -> {target}")
+        echo(say("{n} rows -> {file}", n=n_rows, file=str(target)))
