@@ -206,10 +206,10 @@ TUNED = [
 
 FRESH = [
     PlanCell("grades", 20, 1, 1, 0.0, 0.3), PlanCell("grades", 50, 1, 1, 0.0, 0.3),
-    PlanCell("grades", 150, 1, 1, 0.0, 0.3),
+    PlanCell("grades", 200, 1, 1, 0.0, 0.3),
     PlanCell("rate .85", 20, 1, 1, 0.0, 0.35), PlanCell("rate .85", 50, 1, 1, 0.0, 0.35),
-    PlanCell("rate .85", 150, 1, 1, 0.0, 0.35),
-    PlanCell("mostly 0", 50, 1, 1, 0.0, 0.4), PlanCell("mostly 0", 150, 1, 1, 0.0, 0.4),
+    PlanCell("rate .85", 200, 1, 1, 0.0, 0.35),
+    PlanCell("mostly 0", 50, 1, 1, 0.0, 0.4), PlanCell("mostly 0", 200, 1, 1, 0.0, 0.4),
     PlanCell("grades", 20, 3, 3, 0.0, 0.3), PlanCell("grades", 50, 3, 3, 0.0, 0.3),
 ]  # fmt: skip
 """Cells on which nothing of the plans was chosen."""

@@ -2,20 +2,27 @@
 
     python benchmarks/ranks.py > ranks.md
     python benchmarks/ranks.py --conditions 3,10 --datasets 1000
+    python benchmarks/ranks.py --command
 
 Each condition is a column of values that share the effect of their sample; "half high" lifts every second condition,
 and counts a wrong pair among equal ones as an error. The share of right pairs that are shown stands beside it. Prints
-Markdown.
+Markdown. `--command` times `evaltools rank` of 181 conditions on 41 samples, or on one of 41 metrics, instead.
 """
 
 from __future__ import annotations
 
 import argparse
+import resource
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtr
 
 from evaltools.core.metric import Metric
 from evaltools.core.resampling import Resampling
@@ -81,13 +88,59 @@ def judged(name: str, conditions: int, n: int, rng: np.random.Generator) -> tupl
     return bool((shown & equal).any()), right
 
 
+def write_table(path: Path, conditions: int, samples: int, metrics: int, seeds: int) -> None:
+    """A long file of scores in 0..1; half of the spread of a cell is that of its sample."""
+    rng = np.random.default_rng(0)
+    sample = rng.normal(size=(metrics, samples))
+    ids = np.tile(np.arange(samples), metrics)
+    names = np.repeat([f"score{m}" for m in range(metrics)], samples)
+    rows = []
+    for c in range(conditions):
+        own = rng.normal(0, 0.3)
+        for seed in range(seeds):
+            scores = ndtr(sample + own + rng.normal(size=sample.shape)).ravel()
+            frame = pd.DataFrame({"id": ids, "metric": names, "value": scores})
+            rows.append(frame.assign(condition=f"system{c:03d}", seed=seed))
+    pd.concat(rows).to_csv(path, index=False)
+
+
+def time_command() -> None:
+    """Seconds and largest memory of `evaltools rank`, once each, in a folder that is thrown away."""
+    print("| conditions | samples | metrics | seeds | s | CPU s | peak so far, MB |")
+    print("| ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    command = [sys.executable, "-m", "evaltools.app.cli", "rank", "scores.csv"]
+    for samples, metrics, seeds in ((41, 1, 1), (50, 41, 1), (41, 1, 3)):
+        with tempfile.TemporaryDirectory() as folder:
+            write_table(Path(folder, "scores.csv"), 181, samples, metrics, seeds)
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            start = time.perf_counter()
+            subprocess.run(
+                [*command, "--metric", "score0"],
+                cwd=folder,
+                check=True,
+                stdout=subprocess.DEVNULL,
+            )
+            seconds = time.perf_counter() - start
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        peak = after.ru_maxrss / 1024
+        print(
+            f"| 181 | {samples} | {metrics} | {seeds} | {seconds:.1f} | {cpu:.1f} | {peak:.0f} |",
+            flush=True,
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--conditions", default="3,10,60,180")
     parser.add_argument("--samples", type=int, default=50)
     parser.add_argument("--datasets", type=int, default=1000)
     parser.add_argument("--seconds", type=float, default=20, help="at most so long for each cell")
+    parser.add_argument("--command", action="store_true", help="time the command instead")
     args = parser.parse_args()
+    if args.command:
+        time_command()
+        return
     print(
         "| data | conditions | data sets | some wrong pair, % | SE | right pairs shown, % | s each |"
     )

@@ -22,7 +22,7 @@ from ..core.suite import Suite, decoded
 from ..stats.breakdown import breakdown, by_parts
 from ..stats.claims import NEW_DRAWS, THIS_SYSTEM, has_trials
 from ..stats.intervals import estimate
-from ..stats.unit_values import unit_values
+from ..stats.unit_changes import unit_values
 from .browse import browse, group_sizes, named_groups
 from .diff_runs import diff_runs
 from .estimate_tables import estimates_table, plain_estimates

@@ -11,7 +11,7 @@ from scipy.special import gammaln
 from ..core.errors import UsageError
 from ..core.metric import Metric
 from ..stats.intervals import estimate
-from ..stats.unit_values import unit_values
+from ..stats.unit_changes import unit_values
 from .run import Run
 
 ROW = "row"

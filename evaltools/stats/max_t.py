@@ -34,6 +34,7 @@ from .influence import Cells, cell_sums, influence
 from .intervals import MIN_UNITS
 from .large_samples import LARGE
 from .measured import measured_runs
+from .mover import unit_differences
 from .score_intervals import proportions
 from .seed_variance import SeedTerm, seed_pool, seed_term
 from .sign_flips import sign_patterns
@@ -217,16 +218,16 @@ def _differences(
     both = columns.present[first] & columns.present[second]
     a = np.where(both[:, :, None], columns.sums[first], 0.0)
     b = np.where(both[:, :, None], columns.sums[second], 0.0)
-    total_a, total_b = a.sum(axis=1), b.sum(axis=1)
-    delta = (compiled.values(total_b) - compiled.values(total_a))[:, 0]
-    middle = np.nan_to_num(compiled.ratios(total_a) + compiled.ratios(total_b)) / 2
-    divisor = np.abs((total_a + total_b) @ compiled.denominator) / 2
-    change = b - a
-    errors = change @ compiled.numerator - middle[:, None] * (change @ compiled.denominator)
-    errors = divide(errors, np.broadcast_to(divisor[:, None], errors.shape), 0.0)
-    differences = compiled.combined(errors)[:, :, 0]
+    delta = compiled.values(b.sum(axis=1)) - compiled.values(a.sum(axis=1))
+    differences = unit_differences(
+        a @ compiled.numerator,
+        a @ compiled.denominator,
+        b @ compiled.numerator,
+        b @ compiled.denominator,
+    )
+    differences = compiled.combined(differences)[:, :, 0]
     counted = ((np.abs(a) + np.abs(b)) @ np.abs(compiled.denominator)).any(axis=2)
-    return rounded(differences.T), delta, (counted & both).sum(axis=1)
+    return rounded(differences.T), delta[:, 0], (counted & both).sum(axis=1)
 
 
 def _observed(differences: Array) -> Array:

@@ -68,6 +68,14 @@ class Pilot:
         excess = max(float(np.mean(z**4)) - 3, TAILS)
         return 1 + 2 / (2 / (self.n - 1) + excess / self.n)
 
+    @property
+    def shortfall(self) -> float:
+        """How many times as much samples vary as units that are drawn from the pilot, on average.
+
+        A mean that the units are moved to (`weights`) takes a degree of freedom beside their own.
+        """
+        return self.n / (self.n - 2)
+
     def require(
         self,
         difference: float,

@@ -36,20 +36,23 @@ CONTRACT = ("seeds", "samples", "power", "samples_low", "samples_high", "calls")
 MOST = 100_000
 """Samples beyond which no plan looks."""
 
-AROUND = (0.75, 1.15)
-"""Further numbers that are tried, as parts of the largest one."""
+AROUND = (0.85, 1.15)
+"""Further numbers that are tried, as parts of the one that comes near."""
 
 TOO_FAR = 0.3
 """Numbers of samples with less power say nothing of how many are needed."""
 
+LEAST_POWER = 0.01
+"""A simulated power of 0 or 1 counts as this far from it."""
+
 TOLD_APART = 0.25
 """Level of the F test by which the spread of a pilot's seeds counts (Bancroft 1944)."""
 
-MOST_DOUBT = 1.3
+MOST_DOUBT = 2.0
 """No plan has more than so many times the samples for what its pilot leaves open."""
 
-TRIES, NEAR = 12, 0.02
-"""Numbers of samples that are tried, until one has at most so much more than the power wanted."""
+TRIES, NEAR = 6, 0.02
+"""Numbers of samples that are tried, until the power of one is so near to the power wanted."""
 
 HALVINGS = 30
 """Steps of the search for the least number of samples, each of which halves its logarithm's range.
@@ -292,21 +295,21 @@ def _row(
         return (seeds, np.nan, np.nan, np.nan, np.nan, np.nan)
     wanted = wanted.with_known_seeds()
     components = wanted.pilot.components
-    normal = float(wanted.needed(components, seeds))
-    tried = _search(wanted, seeds, start=normal)
-    enough = _enough(tried, wanted)
-
     open_to = wanted.needed(others, seeds)
     middle = [(1 - LIKELY) / 2, (1 + LIKELY) / 2]
     low, high = np.quantile(open_to, middle, method="inverted_cdf")
     if not np.isfinite(low):
         low = np.nan
+
+    normal = float(wanted.needed(components, seeds))
+    enough = np.nan
+    if np.isfinite(normal):
+        enough = _enough(wanted, seeds, start=normal)
     if np.isnan(enough):
-        return seeds, np.nan, tried[max(tried)], low, np.nan, np.nan
-    # the drawn units of a pilot vary less than its samples do
-    enough *= wanted.pilot.n / (wanted.pilot.n - 1)
+        return seeds, np.nan, wanted.power_of(MOST, seeds), low, np.nan, np.nan
+    enough *= wanted.pilot.shortfall
     # the approximation may be off for these units; its range is moved by as much
-    scale = enough / normal if np.isfinite(normal) else 1.0
+    scale = enough / normal
     more = wanted.more_for_doubt(replace(others, seed=components.seed), seeds, normal)
     samples = int(min(np.ceil(enough * more), MOST))
     low = min(samples, np.ceil(low * scale))
@@ -315,65 +318,43 @@ def _row(
 
 
 def _enough(
-    tried: Mapping[int, float],
-    wanted: _Wanted,
-) -> float:
-    """The number of samples with the power wanted, by a line through what was tried; nan for none.
-
-    The least number that had the power would be one that was lucky: each power is simulated. The
-    line is that of the normal quantile of power by the logarithm of samples.
-    """
-    if max(tried.values()) < wanted.power:
-        return np.nan
-    n = np.array([n for n, power in tried.items() if TOO_FAR < power < 1 - TOO_FAR / 10])
-    power = np.array([tried[k] for k in n])
-    if len(n) > 1 and np.ptp(n):
-        slope, start = np.polyfit(np.log(n), ndtri(power), 1)
-        if slope > 0:
-            return float(np.exp((ndtri(wanted.power) - start) / slope))
-    return float(min(k for k, power in tried.items() if power >= wanted.power))
-
-
-def _search(
     wanted: _Wanted,
     seeds: int,
     start: float,
-) -> dict[int, float]:
-    """Number of samples -> its power, tried until one is within NEAR above the power wanted."""
-    tried: dict[int, float] = {}
-    n = int(min(start, LARGE))
-    while n not in tried and len(tried) < TRIES:
-        tried[n] = wanted.power_of(n, seeds)
-        if wanted.power <= tried[n] <= wanted.power + NEAR:
-            break
-        n = _next_try(n, tried, wanted)
-    for times in AROUND:
-        n = int(np.clip(max(tried) * times, MIN_UNITS, MOST))
-        if n not in tried and n <= LARGE:
-            tried[n] = wanted.power_of(n, seeds)
-    return tried
+) -> float:
+    """The number of samples with the power wanted, by a line through simulated powers; nan for none.
 
-
-def _next_try(
-    n: int,
-    tried: Mapping[int, float],
-    wanted: _Wanted,
-) -> int:
-    """The number of samples to try after n, from MIN_UNITS to MOST."""
-    # a test's distance in standard errors grows with the root of n
+    The least number that had the power would be one that was lucky. The line is that of the normal
+    quantile of power by the logarithm of samples.
+    """
     critical = ndtri(0.5 + wanted.resampling.confidence / 2)
-    distance = ndtri(np.clip(wanted.power + NEAR / 2, 0.1, 0.99)) + critical
-    seen = ndtri(np.clip(tried[n], 0.1, 0.99)) + critical
-    n = int(np.clip(np.ceil(n * (distance / seen) ** 2), MIN_UNITS, MOST))
-    short, beyond = 0, MOST + 1
-    for k, power in tried.items():
-        if power < wanted.power:
-            short = max(short, k)
-        else:
-            beyond = min(beyond, k)
-    if short and beyond <= MOST and not short < n < beyond:
-        return int(np.sqrt(short * beyond))
-    return n
+    quantile = ndtri(wanted.power)
+    tried: dict[int, float] = {}
+
+    def quantile_at(n: float) -> float:
+        whole = int(np.clip(n, MIN_UNITS, MOST))
+        if whole not in tried:
+            tried[whole] = wanted.power_of(whole, seeds)
+        return float(ndtri(np.clip(tried[whole], LEAST_POWER, 1 - LEAST_POWER)))
+
+    n = start
+    for _ in range(TRIES):
+        seen = quantile_at(n)
+        if abs(ndtr(seen) - wanted.power) <= NEAR:
+            break
+        # a test's distance in standard errors grows with the root of n
+        n = min(n * ((quantile + critical) / (seen + critical)) ** 2, MOST)
+    for part in AROUND:
+        quantile_at(part * n)
+
+    near = [k for k, power in tried.items() if TOO_FAR < power < 1 - TOO_FAR / 10]
+    if len(near) > 1:
+        quantiles = [quantile_at(k) for k in near]
+        slope, at_one = np.polyfit(np.log(near), quantiles, 1)
+        if slope > 0:
+            line = float(np.exp((quantile - at_one) / slope))
+            return line if line <= MOST else np.nan
+    return n if tried[max(tried)] >= wanted.power else np.nan
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from evaltools.stats import simulation
 from evaltools.stats.design import grid, pair
 from evaltools.stats.evidence import evidence
 from evaltools.stats.influence import Paired, cell_sums
-from evaltools.stats.pilot import pilot
+from evaltools.stats.pilot import Pilot, pilot
 from evaltools.stats.power import (
     CONTRACT,
     MOST,
@@ -138,6 +138,33 @@ def test_likely_components_have_the_pilots_in_their_middle() -> None:
     assert (
         likely(Components(0.01, 0.04, 0.0), 200, 200.0, 1, 0.0, np.random.default_rng(0)).seed == 0
     ).all()
+
+
+# --- what the doubt of a pilot costs
+
+
+def test_units_tilted_to_a_difference_vary_less_by_the_shortfall() -> None:
+    """Differences with the tails of a t(7), 20 units: two degrees of freedom are lost, not one."""
+    rng = np.random.default_rng(0)
+    variances = []
+    for _ in range(3_000):
+        differences = 0.1 + 0.2 * rng.standard_t(7, (1, 20))
+        one = Pilot(F1, 0.5, differences, Components(0.0, 0.04, 0.0), 20, 1, 0.0)
+        squares = (differences[0] - 0.1) ** 2
+        variances.append(one.shortfall * one.weights(0.1) @ squares)
+    assert np.mean(variances) == pytest.approx(0.04 * 7 / 5, rel=0.025)
+
+
+def test_a_pilot_in_which_few_units_differ_is_doubted_as_much_as_the_power_asks_for() -> None:
+    """Three of 40 units differ: the variance is known as by 7 units, and 90% power takes 1.5 times as many."""
+    hits = np.array([0.0] * 24 + [1.0] * 16)
+    better = hits.copy()
+    better[:3] = 1.0
+    runs = [{"": frame(hits)}, {"": frame(better)}]
+    planned = plan(runs, [HIT], "id", "hit", 0.1, power=0.9, seeds=[1], resampling=R).iloc[0]
+    p = pilot(runs, [HIT], "id", "hit", R)
+    others = likely(p.components, p.n, p.known, 1, 0.0, np.random.default_rng(0))
+    assert approximate(others, 0.1, planned["samples"], 1, 0.95).mean() >= 0.9
 
 
 # --- what a pilot is
