@@ -60,21 +60,28 @@ def run_screen(run: Run) -> HtmlTable:
         run.quiet_checks,
         incomplete=run.manifest.incomplete,
     )
-    claim = say(
-        "Intervals speak for {claim}. Hollow: fewer than {n} units.",
-        claim=say(THIS_SYSTEM),
-        n=SMALL_N,
-    )
+    estimates = _headline_estimates(run)
     pieces += [
         trust,
         where_to_look(group_sizes(run)),
         view.first_screen(run),
-        headline(run, _headline_estimates(run)),
-        words(claim),
+        headline(run, estimates),
+        *_about_strips(estimates),
         *intervals_in_use([run.estimates]),
         signature_block(run.signature),
     ]
     return stack(piece for piece in pieces if piece.html)
+
+
+def _about_strips(estimates: pd.DataFrame) -> list[HtmlTable]:
+    """What the intervals of a table speak for, and what hollow marks are; [] where it has none."""
+    drawn = estimates[estimates["ci_low"].notna()]
+    if drawn.empty:
+        return []
+    text = say("Intervals speak for {claim}.", claim=say(THIS_SYSTEM))
+    if (drawn["n_units"] < SMALL_N).any():
+        text += " " + say("Hollow: fewer than {n} units.", n=SMALL_N)
+    return [words(text)]
 
 
 def _headline_estimates(run: Run) -> pd.DataFrame:

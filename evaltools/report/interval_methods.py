@@ -57,6 +57,8 @@ def _sentence(frames: Iterable[pd.DataFrame]) -> str:
         "drawn": _listed(drawn),
         "others": _listed(others),
     }
+    if total == 1:
+        return say("The only interval: {method}.", method=next(iter(counts)))
     if not others:
         return say("All {total} intervals are bootstraps ({drawn}).", **values)
     if not drawn:

@@ -82,7 +82,7 @@ def verdict_text(row: Row) -> str:
     verdict, n, differ = row["verdict"], int(row["n_units"]), int(row["n_differ"])
     if verdict == "too few":
         if n < MIN_UNITS:
-            return say("too few: {n} pairs", n=n)
+            return say("too few: 1 pair") if n == 1 else say("too few: {n} pairs", n=n)
         if not differ:
             return say("too few: none of {n} differ", n=n)
         return say(

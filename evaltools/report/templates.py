@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..core.files import asset_dir
 from ..core.language import say
 from .markdown import sort_key
-from .text import marked, safe, visible
+from .text import marked, safe, short, visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -62,7 +62,13 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     found.globals["say"] = say
-    found.filters |= {"bdi": safe, "marked": marked, "visible": visible, "sort_key": sort_key}
+    found.filters |= {
+        "bdi": safe,
+        "marked": marked,
+        "short": short,
+        "visible": visible,
+        "sort_key": sort_key,
+    }
     return found
 
 

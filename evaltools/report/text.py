@@ -15,6 +15,9 @@ from ..core.language import say
 LONG = 600
 """Texts longer than this many characters are folded."""
 
+LONG_NAME = re.compile(r"[^\s“”]{49,}")
+"""A name that would take lines of a title, or the head of a column."""
+
 CLIP = 100_000
 """Characters of one field that are shown; the files beside the report hold it whole."""
 
@@ -52,6 +55,15 @@ def safe(value: Any, *, fold: int = LONG) -> Markup:
 def marked(text: str) -> Markup:
     # escaping first leaves the marks below the only markup; no escape sequence holds an unseen character
     return Markup(visible(str(escape(text)), '<span class="et-ctl">{}</span>'.format))
+
+
+def short(text: str) -> str:
+    """`text` with long names in it cut in their middle: the beginnings and the ends of names tell them apart.
+
+    >>> short("with_a_name_that_is_longer_than_anybody_reads_at_a_glance_v2 is better")
+    'with_a_name_that_is_…ybody_reads_at_a_glance_v2 is better'
+    """
+    return LONG_NAME.sub(lambda name: f"{name[0][:20]}…{name[0][-25:]}", text)
 
 
 def anchor(prefix: str, name: Any) -> str:

@@ -217,3 +217,37 @@ def test_a_metric_without_a_title_goes_by_its_name() -> None:
     assert "“”" not in study.page().text
     assert study.plot.ranks().title == "Ranks on accuracy"
     assert set(per_seed(study)["title"]) == {"accuracy"}
+
+
+def test_nothing_is_said_of_intervals_that_are_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "empty.csv"
+    path.write_text("id,metric,value\na,acc,\nb,acc,\n", encoding="utf-8")
+    html = et.evaluate("table", path, resampling=FAST)._repr_html_()
+    assert "can be measured" in heading(html)
+    assert "Intervals speak" not in html and "Hollow" not in html
+
+
+def test_hollow_marks_are_explained_where_there_are_some(tmp_path: Path) -> None:
+    many = long_table(tmp_path, {"a": [0.0, 1.0] * 6}, "many")
+    few = long_table(tmp_path, {"a": [0.0, 1.0] * 3}, "few")
+    assert "Hollow" not in et.evaluate("table", many, resampling=FAST)._repr_html_()
+    assert "Hollow: fewer than 10 units" in et.evaluate("table", few, resampling=FAST)._repr_html_()
+
+
+def test_one_unit_is_one_unit(tmp_path: Path) -> None:
+    one = et.evaluate("table", long_table(tmp_path, {"a": [1.0]}), resampling=FAST)._repr_html_()
+    assert "only one unit" in one and "1 units" not in one and "1 intervals" not in one
+    pair = et.study(
+        [long_table(tmp_path, {"a": [1.0], "b": [0.0]}, "pair")], suite="table", resampling=FAST
+    )
+    assert "too few: 1 pair<" in pair._repr_html_()
+
+
+def test_long_names_leave_the_verdict_in_sight(tmp_path: Path) -> None:
+    baseline, candidate = "a" * 150 + "_old", "a" * 150 + "_new"
+    values = {baseline: [0.0, 1.0] * 10, candidate: [1.0, 0.0] * 10}
+    study = et.study([long_table(tmp_path, values, "t")], suite="table", resampling=FAST)
+    title = heading(study._repr_html_())
+    assert "is not shown to differ from" in title
+    # names that differ at their ends are told apart
+    assert "_new_t" in title and "_old_t" in title and len(title) < 300
