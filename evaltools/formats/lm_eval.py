@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +14,7 @@ from pydantic import ConfigDict, Field
 
 from ..core.language import Message
 from .directions import higher_is_better
-from .rows import Row, Score, Scored, further_columns, mapping, number
+from .rows import Row, Score, Scored, Unfit, further_columns, mapping, number
 from .source import Records, Source
 
 NAME = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT.+)\.jsonl")
@@ -132,15 +133,13 @@ def read(source: Source) -> Records:
         scores = []
         for metric, value in line.values.items():
             name = f"{metric},{line.filter}"
-            is_higher = directions.get(name)
-            if isinstance(value, int | float | None):
-                scores.append(Score(name, number(value, metric), is_higher))
-            elif _is_pair(value):
-                total, weight = (number(part, metric) for part in value)
-                scores.append(Score(name, total, is_higher, weight))
-            else:
+            measured = _measured(value, metric)
+            if measured is None:
                 message = Message("{metric} is no number and left out", {"metric": name})
                 source.warn_once("no-number", message, field=metric, id=id_)
+                continue
+            total, weight = measured
+            scores.append(Score(name, total, directions.get(name), weight))
         yield Scored(
             id=id_,
             scores=scores,
@@ -152,14 +151,15 @@ def read(source: Source) -> Records:
     return source.rows(source.json_lines(Line), scored)
 
 
-def _is_pair(value: Any) -> bool:
-    """Whether a value is a numerator and a denominator."""
-    return (
-        isinstance(value, list)
-        and len(value) == 2
-        and all(isinstance(part, int | float) for part in value)
-        and value[1] > 0
-    )
+def _measured(value: Any, field: str) -> tuple[float | None, float | None] | None:
+    """A value without a denominator, or a pair of both; None for what is neither."""
+    if isinstance(value, int | float | None):
+        return number(value, field), None
+    if isinstance(value, list) and all(isinstance(part, int | float) for part in value):
+        parts = [number(part, field) for part in value]
+        if len(parts) == 2 and parts[1] is not None and parts[1] > 0:
+            return parts[0], parts[1]
+    return None
 
 
 def _overview(source: Source) -> Overview:
@@ -170,11 +170,11 @@ def _overview(source: Source) -> Overview:
         times[line.filter, line.doc_hash] += 1
         for metric, value in line.values.items():
             name = f"{metric},{line.filter}"
-            total, weight = overview.sums.get(name, (0.0, 0.0))
-            if _is_pair(value):
-                overview.sums[name] = (total + value[0], weight + value[1])
-            elif isinstance(value, int | float) and math.isfinite(value):
-                overview.sums[name] = (total + value, weight + 1)
+            total, total_weight = overview.sums.get(name, (0.0, 0.0))
+            with suppress(Unfit):  # reported when it is read as a score
+                part, weight = _measured(value, metric) or (None, None)
+                if part is not None:
+                    overview.sums[name] = (total + part, total_weight + (weight or 1.0))
     for (_, doc_hash), n in times.items():
         if n > 1:
             overview.shared.add(doc_hash)

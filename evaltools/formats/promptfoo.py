@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import Field
-from pydantic_core import from_json
 
-from ..core.files import dumps
 from ..core.language import Message
 from .rows import Row, Score, Scored, but_got, further_columns, number
 from .source import Records, Source, under
@@ -108,7 +107,7 @@ class Outcome(Row):
     def test(self) -> bytes:
         """A digest of what repeats of a test have in common."""
         metrics = [entry.metric for entry in self.testCase.asserts]
-        common = dumps([self.vars, self.testCase.description, metrics])
+        common = repr([self.vars, self.testCase.description, metrics])
         return hashlib.sha256(common.encode()).digest()
 
     @property
@@ -175,7 +174,9 @@ def _require_results(source: Source) -> str | None:
     if suffix == ".jsonl":
         return None
     part = source.part("results.version")
-    version = under(source.json(), "results.version") if part is None else from_json(bytes(part))
+    if part is not None and bytes(part) == str(VERSION).encode():
+        return "results.results"
+    version = under(source.json(), "results.version")
     if version != VERSION:
         expected = Message("expected results.json of promptfoo, version {n}", {"n": VERSION})
         message = but_got(expected, version)
@@ -256,4 +257,4 @@ def _text(variables: dict[str, Any]) -> str | None:
     values = list(variables.values())
     if len(values) == 1 and isinstance(values[0], str):
         return values[0]
-    return dumps(variables) if variables else None
+    return json.dumps(variables, ensure_ascii=False) if variables else None

@@ -19,7 +19,7 @@ class Line(Row):
 
     model_config = ConfigDict(extra="allow")
     id: Any = None
-    user_input: Any = None
+    user_input: Any
     response: Any = None
     reference: Any = None
     persona_name: Any = None

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
+from ..core.files import dumps
 from ..core.language import Message
 from ..core.records import short
 from ..core.score_rows import COLUMNS
@@ -123,6 +124,7 @@ def literals(line: str, field: str) -> tuple[str, list[Any]]:
         raise Unfit("", "expected sentence####[...]", got=line)
     try:
         value = ast.literal_eval(literal.strip())
+        dumps(value).encode()  # no half of a character, and nothing that JSON lacks
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         value = None
     if not isinstance(value, list):

@@ -423,6 +423,7 @@ def changed(content: Any, *path: Any, value: Any) -> Any:
         ("inspect", HELM, "expected a log of Inspect"),
         ("lm-eval", changed(LM_EVAL, 0, "doc_id", value="0"), "in.json:1: doc_id: Input should be a valid integer"),
         ("lm-eval", changed(LM_EVAL, 0, "exact_match", value=float("inf")), "in.json:1: exact_match: expected a"),
+        ("lm-eval", changed(LM_EVAL, 0, "exact_match", value=10**400), "in.json:1: exact_match: expected a"),
         ("lm-eval", RAGAS, "in.json:1: doc_id: Field required"),
         ("promptfoo", changed(PROMPTFOO, "results", "version", value=2), "version 3, got 2"),
         ("promptfoo", [], "version 3, got None"),

@@ -296,6 +296,11 @@ def test_a_sample_that_is_skipped_keeps_its_number(tmp_path: Path) -> None:
         ("aste", "x####__import__('os').getcwd()", "in.txt:1: triplets: expected a Python list"),
         ("aste", "x####" + "[" * 5000, "in.txt:1: triplets: expected a Python list"),
         (
+            "tasd",
+            r"x####[['\ud800', 'A#B', 'positive']]",  # half of a character: no file can hold it
+            "in.txt:1: triplets: expected a Python list",
+        ),
+        (
             "aste",
             ASTE.replace("([2]", "([]"),
             "in.txt:1: triplets.0: expected ([aspect], [opinion], 'POS')",

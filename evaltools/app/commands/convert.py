@@ -9,7 +9,7 @@ import click
 
 from ...core.commands import PATH, lang_option, on_error_option, quiet_option
 from ...core.errors import OnError, Problems
-from ...core.language import say, speak
+from ...core.language import say
 from ...core.terminal import echo
 
 
@@ -56,7 +56,6 @@ def convert(
     files: tuple[Path, ...],
     target: Path,
     on_error: OnError,
-    lang: str,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -67,7 +66,6 @@ def convert(
     """
     from ...formats import convert as formats
 
-    speak(lang)
     problems = Problems(on_error)
     n_rows = formats.convert(name, files, target, problems, **options)
     if problems.kept:

@@ -1,0 +1,134 @@
+"""Damaged, cut and renamed files: read, or refused with the file and where in it; never anything else."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaltools.core.errors import InputError, Problems
+from evaltools.formats.convert import convert
+from evaltools.formats.formats import FORMATS
+
+from .test_scores import EVERY_EVAL_EVER, PROMPTFOO, changed
+from .test_sentiment import ACOS, ASQP, ASTE, NIKL, SEMEVAL14, SEMEVAL16
+
+FILES = Path(__file__).parents[1] / "data" / "formats"
+
+WRITTEN_BY_TOOLS = {
+    "inspect": "inspect/sums.eval",
+    "deepeval": "deepeval/latest_run_full.json",
+    "lm-eval": "lm-eval/samples_choice_*.jsonl",
+    "promptfoo": "promptfoo/results.json",
+    "helm": "helm/per_instance_stats.json",
+    "ragas": "ragas/rows.jsonl",
+}
+
+TEXTS = {
+    "nikl": NIKL,
+    "semeval14": SEMEVAL14,
+    "semeval16": SEMEVAL16,
+    "aste": ASTE,
+    "asqp": ASQP,
+    "acos": ACOS,
+    "every-eval-ever": "".join(json.dumps(line) + "\n" for line in EVERY_EVAL_EVER),
+}
+
+VALUES = (None, True, -1, 1e308, float("nan"), 10**400, "", "x", "\ud800", [], [[1]], {"": []})
+
+INSERTED = (b"[" * 400, b"{", b'"', b"\n", b"\xff\xfe", b"####", b"\t", b"1e999", b"\\ud800", b"\0")
+
+
+def mutated_value(value: Any, source: random.Random) -> Any:
+    """A JSON value of which one part is another."""
+    if isinstance(value, dict) and value and source.random() < 0.9:
+        key = source.choice(list(value))
+        return {**value, key: mutated_value(value[key], source)}
+    if isinstance(value, list) and value and source.random() < 0.9:
+        index = source.randrange(len(value))
+        return [*value[:index], mutated_value(value[index], source), *value[index + 1 :]]
+    return source.choice(VALUES)
+
+
+def mutated_bytes(content: bytes, source: random.Random) -> bytes:
+    """Cut, overwritten, doubled in part, or with something inserted."""
+    start, end = sorted(source.randrange(len(content)) for _ in range(2))
+    kind = source.randrange(4)
+    if kind == 0:
+        return content[:end]
+    if kind == 1:
+        return content[:start] + content[end:]
+    if kind == 2:
+        return content[:end] + content[start:]
+    return content[:start] + source.choice(INSERTED) + content[start:]
+
+
+def mutated_files(form: str, suffix: str, content: bytes, n: int) -> Iterator[bytes]:
+    """`n` damaged copies, the same each time."""
+    source = random.Random(form)
+    for _ in range(n):
+        if suffix == ".json" and source.random() < 0.5:
+            yield json.dumps(mutated_value(json.loads(content), source)).encode()
+        elif suffix == ".jsonl" and source.random() < 0.5:
+            lines = content.decode().splitlines()
+            index = source.randrange(len(lines))
+            lines[index] = json.dumps(mutated_value(json.loads(lines[index]), source))
+            yield "\n".join(lines).encode()
+        else:
+            yield mutated_bytes(content, source)
+
+
+def is_read(form: str, path: Path) -> bool:
+    """Whether a file is read; what is refused names it, and leaves nothing behind."""
+    target = path.with_name("out.jsonl")
+    options = {"level": "term"} if form == "semeval14" else {}
+    try:
+        convert(form, [path], target, Problems(), **options)
+    except InputError as error:
+        assert all(problem.file for problem in error.problems)
+        assert [file.name for file in path.parent.iterdir()] == [path.name]
+        return False
+    target.unlink()
+    return True
+
+
+@pytest.mark.parametrize("form", [*WRITTEN_BY_TOOLS, *TEXTS])
+def test_a_mutated_file_is_read_or_refused(form: str, tmp_path: Path) -> None:
+    if form in WRITTEN_BY_TOOLS:
+        (original,) = FILES.glob(WRITTEN_BY_TOOLS[form])
+        name, content = original.name, original.read_bytes()
+    else:
+        content = TEXTS[form].encode()
+        name = "in.jsonl" if content.startswith(b"{") else "in.txt"
+    path = tmp_path / name
+    n_read = 0
+    for damaged in mutated_files(form, path.suffix, content, 80):
+        path.write_bytes(damaged)
+        n_read += is_read(form, path)
+    assert n_read < 80
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_file_of_another_tool_is_refused(form: str, tmp_path: Path) -> None:
+    for other, pattern in WRITTEN_BY_TOOLS.items():
+        if other == form:
+            continue
+        (original,) = FILES.glob(pattern)
+        path = tmp_path / original.name
+        path.write_bytes(original.read_bytes())
+        assert not is_read(form, path), other
+        path.unlink()
+
+
+def test_numbers_that_no_json_has(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    path.write_text('{"results": {"version": ' + "9" * 5000 + "}}")
+    assert not is_read("promptfoo", path)
+    outcome = {**PROMPTFOO["results"]["results"][0], "vars": {"q": float("nan")}}
+    content = changed(PROMPTFOO, "results", "results", value=[outcome])
+    path.write_text(json.dumps(content))
+    assert is_read("promptfoo", path)
